@@ -1,0 +1,63 @@
+//! Writes a header, the chunks of a body and a trailer as one list.
+//!
+//! ```text
+//! cargo run -p vectored --example gather                # to standard output
+//! cargo run -p vectored --example gather -- page.html   # to a file
+//! ```
+
+use std::error::Error;
+use std::fs::File;
+use std::io::{self, IoSlice};
+
+use vectored::{CostModel, Gather, TargetKind, TransferError};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let header = [
+        "<!doctype html>\n",
+        "<title>",
+        "A list",
+        "</title>\n",
+        "<ol>\n",
+    ];
+    let body: Vec<String> = (1..=20)
+        .map(|i| format!("<li>{}</li>\n", "item ".repeat(i * 20)))
+        .collect();
+    let trailer = ["</ol>\n"];
+
+    // The list: nothing is joined, and no byte is copied to make it.
+    let parts = header
+        .into_iter()
+        .chain(body.iter().map(String::as_str))
+        .chain(trailer);
+    let segments: Vec<IoSlice<'_>> = parts.map(|part| IoSlice::new(part.as_bytes())).collect();
+
+    let (name, result) = match std::env::args_os().nth(1) {
+        Some(path) => {
+            let file = File::create(&path)?;
+            let mut gather = Gather::new(CostModel::default_for(TargetKind::File));
+            (
+                path.display().to_string(),
+                gather.write_all(&file, &segments),
+            )
+        }
+        // Nothing has been printed to the buffer of `Stdout`, which this goes around.
+        None => (
+            "standard output".to_string(),
+            Gather::default().write_all(io::stdout(), &segments),
+        ),
+    };
+    report(&name, segments.len(), result)
+}
+
+fn report(
+    name: &str,
+    segment_count: usize,
+    result: Result<u64, TransferError>,
+) -> Result<(), Box<dyn Error>> {
+    match result {
+        Ok(bytes) => eprintln!("{bytes} bytes of {segment_count} segments went to {name}"),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+        Err(error) => return Err(format!("writing to {name} failed {error}").into()),
+    }
+    Ok(())
+}

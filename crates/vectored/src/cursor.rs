@@ -1,0 +1,398 @@
+//! A position in a caller's list of segments, and the next batch from there.
+
+use std::io::IoSlice;
+
+use crate::Limits;
+
+/// A position in a list of segments: which segment, and how many of its bytes are done.
+///
+/// The list belongs to the caller and is never changed; the cursor is plain data apart from it,
+/// which every method is given the same list with. That makes it the whole state of a transfer
+/// that is interrupted: keep it, wait until the descriptor is ready, and go on from it.
+///
+/// One position can be written in two ways, at the end of a segment and at the start of the next.
+/// [`advance`](SegmentCursor::advance) always leaves the cursor on a byte that is still to be
+/// moved, or at the end of the list.
+///
+/// # Panics
+///
+/// Every method that is given a list panics if the cursor lies outside of it.
+///
+/// # Examples
+///
+/// A writer that makes the calls itself, one batch after another:
+///
+/// ```
+/// use std::io::{IoSlice, Write};
+/// use vectored::{Limits, SegmentCursor};
+///
+/// # fn main() -> std::io::Result<()> {
+/// let segments = [IoSlice::new(b"one "), IoSlice::new(b""), IoSlice::new(b"two ")];
+/// let mut out = Vec::new();
+///
+/// let mut cursor = SegmentCursor::new();
+/// let mut scratch = Vec::new();
+/// while !cursor.is_at_end(&segments) {
+///     let batch = cursor.batch(&segments, Limits::default(), &mut scratch);
+///     let written = out.write_vectored(batch)?; // may be short
+///     cursor.advance(&segments, written);
+/// }
+/// assert_eq!(out, b"one two ");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct SegmentCursor {
+    segment: usize,
+    offset: usize,
+}
+
+impl SegmentCursor {
+    /// The start of any list.
+    #[must_use]
+    pub const fn new() -> SegmentCursor {
+        SegmentCursor::at(0, 0)
+    }
+
+    /// The position `offset` bytes into the segment of index `segment`.
+    ///
+    /// It is not checked here, since there is no list to check it against.
+    #[must_use]
+    pub const fn at(segment: usize, offset: usize) -> SegmentCursor {
+        SegmentCursor { segment, offset }
+    }
+
+    /// The index of the segment in which the next byte lies; the length of the list at its end.
+    #[must_use]
+    pub const fn segment(&self) -> usize {
+        self.segment
+    }
+
+    /// How many bytes of that segment are done.
+    #[must_use]
+    pub const fn offset(&self) -> usize {
+        self.offset
+    }
+
+    /// Moves on by `bytes`, over as many segments as they span, and past the empty segments there.
+    ///
+    /// # Panics
+    ///
+    /// If fewer than `bytes` remain; the cursor stays where it was. Whoever reports more bytes than
+    /// it was given has lost count, and to go on would corrupt the data.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::io::IoSlice;
+    /// use vectored::SegmentCursor;
+    ///
+    /// let segments = [IoSlice::new(b"abc"), IoSlice::new(b""), IoSlice::new(b"de")];
+    /// let mut cursor = SegmentCursor::new();
+    /// cursor.advance(&segments, 2);
+    /// assert_eq!(cursor, SegmentCursor::at(0, 2));
+    /// cursor.advance(&segments, 1);
+    /// assert_eq!(cursor, SegmentCursor::at(2, 0));
+    /// cursor.advance(&segments, 2);
+    /// assert_eq!(cursor, SegmentCursor::at(3, 0));
+    /// ```
+    pub fn advance(&mut self, segments: &[IoSlice<'_>], bytes: usize) {
+        self.assert_within(segments);
+        let mut to = *self;
+        let mut left = bytes;
+        while let Some(segment) = segments.get(to.segment) {
+            let here = segment.len() - to.offset;
+            if left < here {
+                to.offset += left;
+                left = 0;
+                break;
+            }
+            left -= here;
+            to = SegmentCursor::at(to.segment + 1, 0);
+        }
+        assert!(
+            left == 0,
+            "cannot advance by {bytes} bytes: only {} remain",
+            bytes - left
+        );
+        *self = to;
+    }
+
+    /// Whether no byte is left. Empty segments do not count.
+    #[must_use]
+    pub fn is_at_end(&self, segments: &[IoSlice<'_>]) -> bool {
+        self.skip_empty(segments).segment == segments.len()
+    }
+
+    /// The number of bytes from here to the end of the list.
+    ///
+    /// The same segment may be in a list many times, so the sum may exceed the size of memory.
+    #[must_use]
+    pub fn remaining_bytes(&self, segments: &[IoSlice<'_>]) -> u64 {
+        self.assert_within(segments);
+        let from_start: u64 = segments[self.segment..]
+            .iter()
+            .map(|segment| segment.len() as u64)
+            .sum();
+        from_start - self.offset as u64
+    }
+
+    /// The next batch: what one call can take from here.
+    ///
+    /// It holds no empty segment, no more segments and no more bytes than `limits` say, and is
+    /// itself empty only at the end of the list. The cursor does not move: call
+    /// [`advance`](SegmentCursor::advance) with the bytes that really went.
+    ///
+    /// Where the next segments can go as they are, the batch is a part of `segments` itself, and
+    /// nothing is built. Otherwise (the cursor is inside a segment, or there are empty ones among
+    /// them) it is built in `scratch`, whose content is replaced and whose memory is reused. A
+    /// segment is cut only if it exceeds the bytes of a call all by itself.
+    ///
+    /// # Panics
+    ///
+    /// If a limit is zero.
+    pub fn batch<'b, 'a: 'b>(
+        &self,
+        segments: &'a [IoSlice<'_>],
+        limits: Limits,
+        scratch: &'b mut Vec<IoSlice<'a>>,
+    ) -> &'b [IoSlice<'b>] {
+        self.next_batch(segments, limits, scratch)
+            .map_or(&[], |batch| batch.slices)
+    }
+
+    /// As [`batch`](SegmentCursor::batch), with its bytes and its end; `None` at the end.
+    pub(crate) fn next_batch<'b, 'a: 'b>(
+        &self,
+        segments: &'a [IoSlice<'_>],
+        limits: Limits,
+        scratch: &'b mut Vec<IoSlice<'a>>,
+    ) -> Option<Batch<'b>> {
+        limits.assert_allow_progress();
+        let start = self.skip_empty(segments);
+        if start.segment == segments.len() {
+            return None;
+        }
+        let stretch = start.stretch(segments, limits, 0);
+        if stretch.is_whole_call {
+            return Some(stretch.into_batch(segments, start));
+        }
+
+        scratch.clear();
+        // Once, and not by doubling; empties may leave some of it unused.
+        scratch.reserve(limits.segments.min(segments.len() - start.segment));
+        scratch.extend_from_slice(&segments[start.segment..start.segment + stretch.count]);
+        let mut bytes = stretch.bytes;
+        let mut end = start;
+        if stretch.count > 0 {
+            end = SegmentCursor::at(start.segment + stretch.count, 0);
+        }
+        while scratch.len() < limits.segments
+            && let Some(segment) = segments.get(end.segment)
+        {
+            let rest = &segment[end.offset..];
+            if rest.len() > limits.bytes - bytes {
+                if scratch.is_empty() {
+                    return Some(end.cut(rest, limits.bytes, scratch));
+                }
+                break;
+            }
+            if !rest.is_empty() {
+                scratch.push(IoSlice::new(rest));
+                bytes += rest.len();
+            }
+            end = SegmentCursor::at(end.segment + 1, 0);
+        }
+        Some(Batch {
+            slices: scratch,
+            bytes,
+            end,
+        })
+    }
+
+    /// A batch of the first `bytes` of `rest`, which begins at this cursor.
+    pub(crate) fn cut<'b, 'a: 'b>(
+        self,
+        rest: &'a [u8],
+        bytes: usize,
+        scratch: &'b mut Vec<IoSlice<'a>>,
+    ) -> Batch<'b> {
+        scratch.push(IoSlice::new(&rest[..bytes]));
+        Batch {
+            slices: scratch,
+            bytes,
+            end: SegmentCursor::at(self.segment, self.offset + bytes),
+        }
+    }
+
+    /// The same position, on a byte that is still to be moved or at the end of the list.
+    pub(crate) fn skip_empty(self, segments: &[IoSlice<'_>]) -> SegmentCursor {
+        self.assert_within(segments);
+        match segments.get(self.segment) {
+            None => self,
+            Some(segment) if self.offset < segment.len() => self,
+            Some(_) => {
+                let after = &segments[self.segment + 1..];
+                let empties = after.iter().take_while(|segment| segment.is_empty());
+                SegmentCursor::at(self.segment + 1 + empties.count(), 0)
+            }
+        }
+    }
+
+    /// How many of the segments from here can go in one call just as they lie in the list.
+    ///
+    /// It ends before an empty segment, at the limits, and before neighbours (with nothing but
+    /// empties between them) that are both of `small_bytes` or less, which a plan would merge.
+    pub(crate) fn stretch(
+        self,
+        segments: &[IoSlice<'_>],
+        limits: Limits,
+        small_bytes: usize,
+    ) -> Stretch {
+        let mut count = 0;
+        let mut bytes = 0;
+        let mut is_full = false;
+        // The length of the last segment, if it is small.
+        let mut last_small = None;
+        if self.offset == 0 {
+            for segment in &segments[self.segment..] {
+                let len = segment.len();
+                if count == limits.segments || len > limits.bytes - bytes {
+                    // A first segment that exceeds the bytes of a call is not whole.
+                    is_full = count > 0;
+                    break;
+                }
+                let is_small = len <= small_bytes;
+                if len == 0 || is_small && last_small.is_some() {
+                    break;
+                }
+                last_small = is_small.then_some(len);
+                count += 1;
+                bytes += len;
+            }
+        }
+        let after = &segments[self.segment + count..];
+        if let Some(len) = last_small
+            && next_is_small(after, small_bytes)
+        {
+            return Stretch {
+                count: count - 1,
+                bytes: bytes - len,
+                is_whole_call: false,
+            };
+        }
+        Stretch {
+            count,
+            bytes,
+            // Empties up to the end of the list are no reason to build anything.
+            is_whole_call: is_full || (count > 0 && after.iter().all(|s| s.is_empty())),
+        }
+    }
+
+    fn assert_within(self, segments: &[IoSlice<'_>]) {
+        let is_within = match segments.get(self.segment) {
+            Some(segment) => self.offset <= segment.len(),
+            None => self.segment == segments.len() && self.offset == 0,
+        };
+        assert!(is_within, "{self:?} is outside of the list of segments");
+    }
+}
+
+/// What one call is given, and where in the caller's list it ends.
+#[derive(Debug)]
+pub(crate) struct Batch<'b> {
+    /// At least one, none of them empty.
+    pub(crate) slices: &'b [IoSlice<'b>],
+    /// The sum of their lengths.
+    pub(crate) bytes: usize,
+    /// Where the cursor stands once all of them have gone.
+    pub(crate) end: SegmentCursor,
+}
+
+/// Segments that can go just as they lie in the list.
+pub(crate) struct Stretch {
+    pub(crate) count: usize,
+    pub(crate) bytes: usize,
+    /// Nothing more can go in the same call, so they can be the call.
+    pub(crate) is_whole_call: bool,
+}
+
+impl Stretch {
+    pub(crate) fn into_batch<'b>(
+        self,
+        segments: &'b [IoSlice<'_>],
+        start: SegmentCursor,
+    ) -> Batch<'b> {
+        let end = start.segment + self.count;
+        Batch {
+            slices: &segments[start.segment..end],
+            bytes: self.bytes,
+            end: SegmentCursor::at(end, 0),
+        }
+    }
+}
+
+/// Whether the first of `segments` that is not empty has `small_bytes` or less.
+pub(crate) fn next_is_small(segments: &[IoSlice<'_>], small_bytes: usize) -> bool {
+    segments
+        .iter()
+        .map(|segment| segment.len())
+        .find(|&len| len > 0)
+        .is_some_and(|len| len <= small_bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{list, payload};
+
+    const LIMITS: Limits = Limits {
+        segments: 4,
+        bytes: 100,
+    };
+
+    #[test]
+    fn a_list_without_empties_is_passed_as_it_is() {
+        let data = payload(&[10, 20, 30, 40, 50]);
+        let segments = list(&data);
+        let mut scratch = Vec::new();
+        let batch = SegmentCursor::new().batch(&segments, LIMITS, &mut scratch);
+        assert!(std::ptr::eq(batch, &segments[..4]));
+        assert_eq!(scratch.capacity(), 0);
+    }
+
+    #[test]
+    fn empties_around_a_stretch_do_not_make_it_be_built() {
+        let data = payload(&[0, 0, 10, 20, 0]);
+        let segments = list(&data);
+        let mut scratch = Vec::new();
+        let batch = SegmentCursor::new().batch(&segments, LIMITS, &mut scratch);
+        assert!(std::ptr::eq(batch, &segments[2..4]));
+        assert_eq!(scratch.capacity(), 0);
+    }
+
+    #[test]
+    fn a_stretch_ends_at_the_byte_cap_without_a_cut() {
+        let data = payload(&[60, 41, 10]);
+        let segments = list(&data);
+        let mut scratch = Vec::new();
+        let batch = SegmentCursor::new().batch(&segments, LIMITS, &mut scratch);
+        assert!(std::ptr::eq(batch, &segments[..1]));
+    }
+
+    #[test]
+    fn a_segment_is_cut_where_it_alone_exceeds_the_byte_cap() {
+        let data = payload(&[250, 7]);
+        let segments = list(&data);
+        let mut cursor = SegmentCursor::new();
+        let mut lengths = Vec::new();
+        while !cursor.is_at_end(&segments) {
+            let mut scratch = Vec::new();
+            let batch = cursor.batch(&segments, LIMITS, &mut scratch);
+            lengths.push(batch.iter().map(|s| s.len()).collect::<Vec<_>>());
+            let bytes = batch.iter().map(|s| s.len()).sum();
+            cursor.advance(&segments, bytes);
+        }
+        assert_eq!(lengths, [vec![100], vec![100], vec![50, 7]]);
+    }
+}

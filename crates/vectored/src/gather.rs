@@ -1,0 +1,359 @@
+//! Writing a list by copying what is small and referencing what is large.
+
+use std::fmt;
+use std::io::{self, IoSlice};
+use std::mem;
+use std::os::fd::AsFd;
+
+use crate::cost::CostModel;
+use crate::cursor::SegmentCursor;
+use crate::error::TransferError;
+use crate::plan::{Rules, plan};
+use crate::transfer::send_all;
+use crate::{Limits, sys};
+
+/// A gathering writer: copies small segments together, references large ones, in one call.
+///
+/// To hand a segment to the kernel costs about 20 ns, however short it is; to copy one costs a few
+/// nanoseconds and its bytes. So `Gather` copies runs of short segments into a staging buffer, where
+/// a run takes one entry of the call, and leaves long ones where they are. Where the border lies is
+/// [`CostModel::copy_below_bytes`], for the number of segments of the list.
+///
+/// It owns the memory that this takes: the staging buffer, of
+/// [`staging_bytes`](CostModel::staging_bytes), and an array of at most [`iov_max`](crate::iov_max)
+/// entries. Both are allocated at the first list that needs them and kept, so keep the `Gather` and
+/// use it again: further lists allocate nothing. It holds none of a caller's bytes back: a list is
+/// written when [`write_all`](Gather::write_all) returns, or an error says how much of it.
+///
+/// # Examples
+///
+/// ```
+/// use std::io::{IoSlice, Read};
+/// use vectored::{CostModel, Gather, TargetKind};
+///
+/// # fn main() -> std::io::Result<()> {
+/// let (mut reader, writer) = std::io::pipe()?;
+/// let mut gather = Gather::new(CostModel::default_for(TargetKind::Pipe));
+///
+/// let words = ["to ", "be ", "or ", "not ", "to ", "be\n"];
+/// let segments: Vec<_> = words.iter().map(|word| IoSlice::new(word.as_bytes())).collect();
+/// assert_eq!(gather.write_all(&writer, &segments)?, 19);
+/// drop(writer);
+///
+/// let mut line = String::new();
+/// reader.read_to_string(&mut line)?;
+/// assert_eq!(line, "to be or not to be\n");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Default)]
+pub struct Gather {
+    model: CostModel,
+    /// Empty until first used, then of the model's `staging_bytes` for good.
+    staging: Vec<u8>,
+    /// Always empty between calls: kept for its memory.
+    iovecs: Vec<IoSlice<'static>>,
+    /// The border for the number of segments of the last list: the divisions of the model take as
+    /// long as copying ten segments, and lists tend to be alike.
+    last_border: Border,
+}
+
+/// The longest segment that is copied in lists of `segment_count` segments.
+#[derive(Clone, Copy, Default)]
+struct Border {
+    segment_count: usize,
+    copy_below_bytes: usize,
+}
+
+impl Gather {
+    /// A gathering writer that decides by `model`. Allocates nothing yet.
+    #[must_use]
+    pub const fn new(model: CostModel) -> Gather {
+        Gather {
+            model,
+            staging: Vec::new(),
+            iovecs: Vec::new(),
+            // True of every model: a list without segments has nothing to copy.
+            last_border: Border {
+                segment_count: 0,
+                copy_below_bytes: 0,
+            },
+        }
+    }
+
+    /// The model that decides.
+    #[must_use]
+    pub fn cost_model(&self) -> &CostModel {
+        &self.model
+    }
+
+    /// Writes all of `segments` in order and returns their bytes.
+    ///
+    /// Small segments are copied where two or more of them follow one another; the rest is
+    /// referenced. One call is a `writev(2)` of at most [`iov_max`](crate::iov_max) entries, of which
+    /// one can hold many small segments, and [`MAX_CALL_BYTES`](crate::MAX_CALL_BYTES); it is a
+    /// `write(2)` where one entry is all. It also ends where the staging buffer is full. As with
+    /// [`write_all_vectored`](crate::write_all_vectored), a list may take several calls, other
+    /// writers may come in between, and if all segments are empty there is no call.
+    ///
+    /// # Errors
+    ///
+    /// As [`write_all_vectored`](crate::write_all_vectored): the first error other than `EINTR`, with
+    /// the bytes of the list that were written before it. The `Gather` can be used again.
+    pub fn write_all(
+        &mut self,
+        fd: impl AsFd,
+        segments: &[IoSlice<'_>],
+    ) -> Result<u64, TransferError> {
+        let fd = fd.as_fd();
+        let rules = Rules {
+            copy_below_bytes: self.copy_below_bytes(segments.len()),
+            limits: Limits::default(),
+        };
+        self.send_all(segments, &mut SegmentCursor::new(), rules, |slices| {
+            sys::call::write_slices(fd, slices)
+        })
+    }
+
+    fn copy_below_bytes(&mut self, segment_count: usize) -> usize {
+        if self.last_border.segment_count != segment_count {
+            self.last_border = Border {
+                segment_count,
+                copy_below_bytes: self.model.copy_below_bytes(segment_count),
+            };
+        }
+        self.last_border.copy_below_bytes
+    }
+
+    /// `write_all` from a position, by any rules, into any sink.
+    fn send_all(
+        &mut self,
+        segments: &[IoSlice<'_>],
+        cursor: &mut SegmentCursor,
+        rules: Rules,
+        mut sink: impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
+    ) -> Result<u64, TransferError> {
+        if rules.copy_below_bytes > 0 && self.staging.is_empty() {
+            // Zeroed memory of this size comes from the system page by page, as it is touched.
+            self.staging = vec![0; self.model.staging_bytes];
+        }
+        send_all(segments, cursor, |from| {
+            if from.is_at_end(segments) {
+                return None;
+            }
+            let mut iovecs = recycle(mem::take(&mut self.iovecs));
+            let attempt = plan(segments, from, rules, &mut self.staging, &mut iovecs)
+                .map(|batch| batch.send(&mut sink));
+            self.iovecs = recycle(iovecs);
+            attempt
+        })
+    }
+}
+
+impl fmt::Debug for Gather {
+    /// Without the bytes of the staging buffer, which are a caller's.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gather")
+            .field("model", &self.model)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The memory of an array of slices, empty and free for slices of another lifetime.
+///
+/// `collect` reuses the allocation of a `Vec` that it consumes where the item's size is the same.
+/// The standard library does not promise that; if it ever stopped, a test here would tell, and the
+/// result would still be right.
+fn recycle<'a>(mut slices: Vec<IoSlice<'_>>) -> Vec<IoSlice<'a>> {
+    slices.clear();
+    slices.into_iter().map(|_| IoSlice::new(&[])).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{
+        Answer, ScriptedSink, any_limits, any_script, any_sizes, check_against_model,
+        for_all_cuts_of_small_lists, list, payload,
+    };
+    use proptest::prelude::*;
+
+    fn gather_with_staging(staging_bytes: usize) -> Gather {
+        Gather::new(CostModel {
+            staging_bytes,
+            ..CostModel::default()
+        })
+    }
+
+    fn check(gather: &mut Gather, sizes: &[usize], script: &[Answer], rules: Rules) {
+        check_against_model(sizes, script, rules.limits, |segments, cursor, sink| {
+            gather.send_all(segments, cursor, rules, |slices| sink.call(slices))
+        });
+    }
+
+    /// The calls that the default model makes of a list of these sizes.
+    fn calls_of(sizes: &[usize]) -> usize {
+        let mut gather = Gather::default();
+        let rules = Rules {
+            copy_below_bytes: gather.copy_below_bytes(sizes.len()),
+            limits: Limits::default(),
+        };
+        let data = payload(sizes);
+        let mut sink = ScriptedSink::new(Vec::new(), rules.limits);
+        let mut cursor = SegmentCursor::new();
+        let result = gather.send_all(&list(&data), &mut cursor, rules, |slices| sink.call(slices));
+        assert_eq!(result.unwrap(), data.concat().len() as u64);
+        assert_eq!(sink.taken, data.concat());
+        sink.calls
+    }
+
+    proptest! {
+        #[test]
+        fn any_list_by_any_rules_arrives_whole_in_order_and_counted(
+            lists in prop::collection::vec((any_sizes(), any_script()), 1..4),
+            copy_below_bytes in prop_oneof![Just(0), 1..70_usize, Just(1000)],
+            staging_bytes in prop_oneof![Just(0), 1..300_usize],
+            limits in any_limits(),
+        ) {
+            // One `Gather` for several lists: nothing of one may come through into the next.
+            let mut gather = gather_with_staging(staging_bytes);
+            let rules = Rules { copy_below_bytes, limits };
+            for (sizes, script) in lists {
+                check(&mut gather, &sizes, &script, rules);
+            }
+        }
+    }
+
+    #[test]
+    fn short_writes_resume_at_every_cut_of_small_lists_at_every_border() {
+        for copy_below_bytes in 0..=3 {
+            let mut gather = gather_with_staging(5);
+            let rules = Rules {
+                copy_below_bytes,
+                limits: Limits {
+                    segments: 3,
+                    bytes: 8,
+                },
+            };
+            for_all_cuts_of_small_lists(|sizes, script| check(&mut gather, sizes, script, rules));
+        }
+    }
+
+    #[test]
+    fn an_error_at_any_point_carries_what_went_before_it() {
+        let mut gather = gather_with_staging(100);
+        let rules = Rules {
+            copy_below_bytes: 3,
+            limits: Limits::default(),
+        };
+        for before in 0..22 {
+            for code in [libc::EAGAIN, libc::EIO, libc::ENOSPC, libc::EPIPE] {
+                let mut script = vec![Answer::Take(1); before];
+                script.push(Answer::Fail(code));
+                check(&mut gather, &[2, 3, 0, 8, 1, 3, 5], &script, rules);
+            }
+        }
+    }
+
+    #[test]
+    fn the_border_is_that_of_the_list_at_hand() {
+        let mut gather = Gather::default();
+        for count in [0, 1, 2, 2, 1000, 3, 0, 3000, 3000, 2] {
+            let border = gather.model.copy_below_bytes(count);
+            assert_eq!(gather.copy_below_bytes(count), border, "{count}");
+        }
+    }
+
+    #[test]
+    fn many_more_small_segments_than_iov_max_go_in_one_call() {
+        for count in [1, 2, 1023, 1024, 1025, 2048, 2049, 3000] {
+            assert_eq!(calls_of(&vec![50; count]), 1, "{count}");
+        }
+    }
+
+    #[test]
+    fn small_segments_that_do_not_fit_the_staging_buffer_go_call_by_call() {
+        // 10,000 segments of 100 bytes are 1,000,000 bytes: four buffers of 256 KiB.
+        assert_eq!(calls_of(&[100; 10_000]), 4);
+    }
+
+    #[test]
+    fn large_segments_go_by_iov_max() {
+        for (count, calls) in [(1023, 1), (1024, 1), (1025, 2), (2048, 2), (3000, 3)] {
+            assert_eq!(calls_of(&vec![1000; count]), calls, "{count}");
+        }
+    }
+
+    #[test]
+    fn empty_lists_make_no_call() {
+        assert_eq!(calls_of(&[]), 0);
+        assert_eq!(calls_of(&[0; 3000]), 0);
+    }
+
+    #[test]
+    fn working_memory_is_kept_and_does_not_grow() {
+        let mut gather = Gather::default();
+        let sizes: Vec<usize> = (0..4000).map(|i| [10, 20, 5000, 30][i % 4]).collect();
+        let data = payload(&sizes);
+        let segments = list(&data);
+        let sink = std::fs::File::create("/dev/null").unwrap();
+        let memory = |gather: &Gather| {
+            let (staging, iovecs) = (&gather.staging, &gather.iovecs);
+            (
+                (staging.as_ptr(), staging.capacity()),
+                (iovecs.as_ptr(), iovecs.capacity()),
+            )
+        };
+        gather.write_all(&sink, &segments).unwrap();
+        let first = memory(&gather);
+        assert!(
+            first.1.1 > 0,
+            "the list must need an array for this to say anything"
+        );
+        for _ in 0..10 {
+            gather.write_all(&sink, &segments).unwrap();
+            assert_eq!(memory(&gather), first);
+        }
+    }
+
+    #[test]
+    fn a_gather_that_copies_nothing_allocates_nothing() {
+        let mut gather = gather_with_staging(0);
+        let data = payload(&[10; 100]);
+        let sink = std::fs::File::create("/dev/null").unwrap();
+        gather.write_all(&sink, &list(&data)).unwrap();
+        assert_eq!(
+            (gather.staging.capacity(), gather.iovecs.capacity()),
+            (0, 0)
+        );
+    }
+
+    #[test]
+    fn recycled_slices_keep_their_memory() {
+        let slices: Vec<IoSlice<'_>> = Vec::with_capacity(100);
+        let (address, capacity) = (slices.as_ptr(), slices.capacity());
+        let recycled: Vec<IoSlice<'static>> = recycle(slices);
+        assert_eq!(
+            (recycled.as_ptr(), recycled.capacity()),
+            (address, capacity)
+        );
+    }
+
+    #[test]
+    fn a_gather_can_be_used_again_after_an_error() {
+        let mut gather = gather_with_staging(64);
+        let rules = Rules {
+            copy_below_bytes: 10,
+            limits: Limits::default(),
+        };
+        check(&mut gather, &[4, 5, 60], &[Answer::Fail(libc::EIO)], rules);
+        check(&mut gather, &[1, 2, 3], &[], rules);
+    }
+
+    #[test]
+    fn its_debug_form_shows_no_bytes_of_a_caller() {
+        let text = format!("{:?}", Gather::default());
+        assert!(text.starts_with("Gather { model: CostModel"), "{text}");
+        assert!(!text.contains("staging:"), "{text}");
+    }
+}

@@ -1,0 +1,293 @@
+//! The plan of one gathering call: which segments are copied, which are referenced.
+//!
+//! Pure: lengths and positions decide, and no system call is made. What was planned is a [`Batch`],
+//! which a test can look at as well as the kernel.
+
+use std::io::IoSlice;
+use std::mem;
+
+use crate::Limits;
+use crate::copy::copy_short;
+use crate::cursor::{Batch, SegmentCursor, next_is_small};
+
+/// What a plan goes by.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rules {
+    /// The longest segment that may be copied.
+    pub(crate) copy_below_bytes: usize,
+    /// What a call takes.
+    pub(crate) limits: Limits,
+}
+
+/// Plans the call at `from`; `None` at the end of the list.
+///
+/// Runs of two or more small segments are copied into `staging` and take one entry each. All else
+/// is referenced, a lone small segment too: a copy would not save its entry. If nothing is to be
+/// copied, the call is a part of the caller's list itself. When `staging` is full the call is, too:
+/// the next one begins at its start again, while that is still in the cache.
+///
+/// `staging` and `iovecs` are overwritten.
+pub(crate) fn plan<'b, 'a: 'b>(
+    segments: &'a [IoSlice<'_>],
+    from: SegmentCursor,
+    rules: Rules,
+    staging: &'a mut [u8],
+    iovecs: &'b mut Vec<IoSlice<'a>>,
+) -> Option<Batch<'b>> {
+    let limits = rules.limits;
+    limits.assert_allow_progress();
+    // What is copied must fit in an empty staging buffer, or the plan would never get past it.
+    let small_bytes = rules.copy_below_bytes.min(staging.len());
+    let start = from.skip_empty(segments);
+    if start.segment() == segments.len() {
+        return None;
+    }
+    let stretch = start.stretch(segments, limits, small_bytes);
+    if stretch.is_whole_call {
+        return Some(stretch.into_batch(segments, start));
+    }
+
+    iovecs.clear();
+    iovecs.extend_from_slice(&segments[start.segment()..start.segment() + stretch.count]);
+    let mut bytes = stretch.bytes;
+    let mut end = start;
+    if stretch.count > 0 {
+        end = SegmentCursor::at(start.segment() + stretch.count, 0);
+    }
+    let mut staging = staging;
+    while iovecs.len() < limits.segments
+        && let Some(segment) = segments.get(end.segment())
+    {
+        let rest = &segment[end.offset()..];
+        if rest.len() > limits.bytes - bytes {
+            if iovecs.is_empty() {
+                return Some(end.cut(rest, limits.bytes, iovecs));
+            }
+            break;
+        }
+        let next = end.segment() + 1;
+        if rest.is_empty() {
+            end = SegmentCursor::at(next, 0);
+        } else if rest.len() <= small_bytes && next_is_small(&segments[next..], small_bytes) {
+            if rest.len() > staging.len() {
+                break;
+            }
+            let room = staging.len().min(limits.bytes - bytes);
+            let (count, used) =
+                copy_run(rest, &segments[next..], small_bytes, &mut staging[..room]);
+            let (run, free) = staging.split_at_mut(used);
+            iovecs.push(IoSlice::new(run));
+            staging = free;
+            bytes += used;
+            end = SegmentCursor::at(next + count, 0);
+        } else {
+            iovecs.push(IoSlice::new(rest));
+            bytes += rest.len();
+            end = SegmentCursor::at(next, 0);
+        }
+    }
+    Some(Batch {
+        slices: iovecs,
+        bytes,
+        end,
+    })
+}
+
+/// Copies `first`, and as many small `segments` after it as there are and fit, to the start of `to`.
+///
+/// Returns how many of `segments` were copied, and the bytes of all.
+fn copy_run(
+    first: &[u8],
+    segments: &[IoSlice<'_>],
+    small_bytes: usize,
+    to: &mut [u8],
+) -> (usize, usize) {
+    let whole = to.len();
+    let (start, mut free) = to.split_at_mut(first.len());
+    copy_short(start, first);
+    let mut count = 0;
+    for segment in segments {
+        let len = segment.len();
+        if len > small_bytes || len > free.len() {
+            break;
+        }
+        let (here, after) = mem::take(&mut free).split_at_mut(len);
+        copy_short(here, segment);
+        free = after;
+        count += 1;
+    }
+    let used = whole - free.len();
+    (count, used)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{any_limits, any_sizes, list, payload};
+    use proptest::prelude::*;
+
+    /// The plan of the first call for segments of these sizes, in words: `copied` and `lent` bytes
+    /// entry by entry, and the segment and offset where it ends.
+    #[track_caller]
+    fn check(sizes: &[usize], rules: (usize, usize, usize, usize), expected: &str) {
+        let (copy_below_bytes, staging_bytes, segments, bytes) = rules;
+        let rules = Rules {
+            copy_below_bytes,
+            limits: Limits { segments, bytes },
+        };
+        let data = payload(sizes);
+        assert_eq!(describe(&list(&data), rules, staging_bytes), expected);
+    }
+
+    fn describe(segments: &[IoSlice<'_>], rules: Rules, staging_bytes: usize) -> String {
+        let mut staging = vec![0; staging_bytes];
+        let staged = staging.as_ptr_range();
+        let mut iovecs = vec![IoSlice::new(b"of an earlier call")];
+        let from = SegmentCursor::new();
+        let Some(batch) = plan(segments, from, rules, &mut staging, &mut iovecs) else {
+            return "end".to_string();
+        };
+        let is_list = segments.as_ptr_range().contains(&batch.slices.as_ptr());
+        let mut words: Vec<String> = batch
+            .slices
+            .iter()
+            .map(|slice| {
+                let is_copied = staged.contains(&slice.as_ptr());
+                let how = if is_copied { "copied" } else { "lent" };
+                format!("{how} {}", slice.len())
+            })
+            .collect();
+        if is_list {
+            words.insert(0, "as it is:".to_string());
+        }
+        words.push(format!("to {}.{}", batch.end.segment(), batch.end.offset()));
+        words.join(" ")
+    }
+
+    const MANY: usize = 1000;
+
+    #[test]
+    fn small_ones_are_copied_into_one_entry() {
+        check(&[3, 0, 4, 5], (10, 64, MANY, MANY), "copied 12 to 4.0");
+    }
+
+    #[test]
+    fn large_ones_are_referenced_by_the_list_itself() {
+        check(
+            &[30, 40],
+            (10, 64, MANY, MANY),
+            "as it is: lent 30 lent 40 to 2.0",
+        );
+    }
+
+    #[test]
+    fn runs_of_small_ones_between_large_ones_take_an_entry_each() {
+        check(
+            &[30, 4, 5, 40, 6, 7, 8],
+            (10, 64, MANY, MANY),
+            "lent 30 copied 9 lent 40 copied 21 to 7.0",
+        );
+    }
+
+    #[test]
+    fn a_lone_small_one_is_referenced() {
+        let rules = (10, 64, MANY, MANY);
+        check(&[5], rules, "as it is: lent 5 to 1.0");
+        check(&[5, 30, 6], rules, "as it is: lent 5 lent 30 lent 6 to 3.0");
+        check(&[0, 5, 0, 30], rules, "lent 5 lent 30 to 4.0");
+        check(
+            &[3, 4, 30, 5, 0, 40],
+            rules,
+            "copied 7 lent 30 lent 5 lent 40 to 6.0",
+        );
+    }
+
+    #[test]
+    fn empties_do_not_part_a_run() {
+        check(&[0, 3, 0, 0, 4, 0], (10, 64, MANY, MANY), "copied 7 to 6.0");
+    }
+
+    #[test]
+    fn the_border_itself_is_copied() {
+        check(&[10, 10], (10, 64, MANY, MANY), "copied 20 to 2.0");
+        check(
+            &[11, 11],
+            (10, 64, MANY, MANY),
+            "as it is: lent 11 lent 11 to 2.0",
+        );
+    }
+
+    #[test]
+    fn the_call_ends_where_the_staging_buffer_is_full() {
+        check(&[8, 8, 8, 8], (10, 20, MANY, MANY), "copied 16 to 2.0");
+        check(
+            &[30, 8, 8, 8, 8],
+            (10, 20, MANY, MANY),
+            "lent 30 copied 16 to 3.0",
+        );
+    }
+
+    #[test]
+    fn a_segment_that_no_staging_buffer_holds_is_referenced() {
+        check(
+            &[25, 25],
+            (30, 20, MANY, MANY),
+            "as it is: lent 25 lent 25 to 2.0",
+        );
+        check(
+            &[5, 5],
+            (30, 0, MANY, MANY),
+            "as it is: lent 5 lent 5 to 2.0",
+        );
+    }
+
+    #[test]
+    fn entries_are_limited_and_a_run_is_one_entry() {
+        check(
+            &[3, 3, 3, 30, 40],
+            (10, 64, 2, MANY),
+            "copied 9 lent 30 to 4.0",
+        );
+        check(
+            &[30, 3, 3, 3, 40],
+            (10, 64, 2, MANY),
+            "lent 30 copied 9 to 4.0",
+        );
+    }
+
+    #[test]
+    fn bytes_are_limited_and_only_a_segment_beyond_them_is_cut() {
+        check(&[3, 3, 3, 3], (10, 64, MANY, 10), "copied 9 to 3.0");
+        check(&[3, 3, 30], (10, 64, MANY, 10), "copied 6 to 2.0");
+        check(&[30, 3], (10, 64, MANY, 10), "lent 10 to 0.10");
+        check(&[8, 8], (10, 64, MANY, 5), "lent 5 to 0.5");
+    }
+
+    #[test]
+    fn nothing_but_empties_is_the_end() {
+        check(&[0, 0], (10, 64, MANY, MANY), "end");
+        check(&[], (10, 64, MANY, MANY), "end");
+    }
+
+    proptest! {
+        #[test]
+        fn a_plan_that_copies_nothing_is_the_cursors_batch(
+            sizes in any_sizes(), limits in any_limits(), skip in 0..100_usize
+        ) {
+            let data = payload(&sizes);
+            let segments = list(&data);
+            let mut cursor = SegmentCursor::new();
+            cursor.advance(&segments, skip.min(data.concat().len()));
+            let rules = Rules { copy_below_bytes: 0, limits };
+            let (mut built, mut planned) = (Vec::new(), Vec::new());
+            let batch = cursor.next_batch(&segments, limits, &mut built);
+            let plan = plan(&segments, cursor, rules, &mut [], &mut planned);
+            let shape = |batch: Option<Batch<'_>>| batch.map(|batch| {
+                let entries: Vec<_> =
+                    batch.slices.iter().map(|slice| (slice.as_ptr(), slice.len())).collect();
+                (entries, batch.bytes, batch.end)
+            });
+            prop_assert_eq!(shape(batch), shape(plan));
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! The system calls, each made once: no retry, no loop.
+
+use std::io::{self, IoSlice};
+use std::os::fd::BorrowedFd;
+
+/// `writev(2)`, or `write(2)` where there is one slice: the kernel need not fetch an array then.
+///
+/// `slices` must be within [`Limits`](crate::Limits): rustix would drop what is past `IOV_MAX`,
+/// which counts as a short write, and the kernel would cut what is past the byte cap or refuse it.
+pub(crate) fn write_slices(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+    let written = match slices {
+        [one] => rustix::io::write(fd, one)?,
+        many => rustix::io::writev(fd, many)?,
+    };
+    Ok(written)
+}

@@ -1,0 +1,6 @@
+//! What depends on the platform: the limits of a call, and the calls.
+//!
+//! The only part of the crate in which `unsafe` code is allowed.
+
+pub(crate) mod call;
+pub(crate) mod limits;

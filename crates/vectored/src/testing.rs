@@ -1,0 +1,182 @@
+//! Help for the unit tests: payloads in which every byte tells its place, and sinks with a script.
+
+use std::io::{self, IoSlice};
+
+use proptest::prelude::*;
+
+use crate::Limits;
+use crate::cursor::SegmentCursor;
+use crate::error::TransferError;
+
+/// A list of buffers of these sizes. No two neighbouring bytes are the same, and the pattern does
+/// not repeat within a power of two.
+pub(crate) fn payload(sizes: &[usize]) -> Vec<Vec<u8>> {
+    let mut bytes = (0..251u8).cycle();
+    sizes
+        .iter()
+        .map(|&size| bytes.by_ref().take(size).collect())
+        .collect()
+}
+
+pub(crate) fn list(data: &[Vec<u8>]) -> Vec<IoSlice<'_>> {
+    data.iter().map(|bytes| IoSlice::new(bytes)).collect()
+}
+
+/// What a scripted sink does at a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// Takes so many bytes, or all where there are fewer.
+    Take(usize),
+    /// Fails with this code of the operating system and takes nothing.
+    Fail(i32),
+}
+
+/// Keeps what it takes and checks every call; takes everything after the end of its script.
+#[derive(Debug)]
+pub(crate) struct ScriptedSink {
+    script: std::vec::IntoIter<Answer>,
+    limits: Limits,
+    /// The answer to the last call.
+    pub(crate) last: Answer,
+    pub(crate) taken: Vec<u8>,
+    pub(crate) calls: usize,
+    /// The answers so far that must end a transfer: nothing taken, and failures but `EINTR`.
+    pub(crate) refusals: usize,
+}
+
+impl ScriptedSink {
+    pub(crate) fn new(script: Vec<Answer>, limits: Limits) -> ScriptedSink {
+        ScriptedSink {
+            script: script.into_iter(),
+            limits,
+            last: Answer::Take(usize::MAX),
+            taken: Vec::new(),
+            calls: 0,
+            refusals: 0,
+        }
+    }
+
+    pub(crate) fn call(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.calls += 1;
+        let bytes: usize = slices.iter().map(|slice| slice.len()).sum();
+        assert!(!slices.is_empty(), "a call without a slice");
+        assert!(
+            slices.iter().all(|slice| !slice.is_empty()),
+            "an empty slice"
+        );
+        assert!(slices.len() <= self.limits.segments, "too many slices");
+        assert!(bytes <= self.limits.bytes, "too many bytes");
+        self.last = self.script.next().unwrap_or(Answer::Take(usize::MAX));
+        let ends = match self.last {
+            Answer::Take(most) => most == 0,
+            Answer::Fail(code) => code != libc::EINTR,
+        };
+        self.refusals += usize::from(ends);
+        match self.last {
+            Answer::Fail(code) => Err(io::Error::from_raw_os_error(code)),
+            Answer::Take(most) => {
+                let taken = most.min(bytes);
+                let all = slices.iter().flat_map(|slice| slice.iter());
+                self.taken.extend(all.take(taken));
+                Ok(taken)
+            }
+        }
+    }
+}
+
+/// Runs a transfer to its end, resuming after every error, and compares it with the model: the
+/// bytes of all segments in a row.
+///
+/// `transfer` goes on from the cursor it is given, as the functions of the library do.
+pub(crate) fn check_against_model(
+    sizes: &[usize],
+    script: &[Answer],
+    limits: Limits,
+    mut transfer: impl FnMut(
+        &[IoSlice<'_>],
+        &mut SegmentCursor,
+        &mut ScriptedSink,
+    ) -> Result<u64, TransferError>,
+) {
+    let data = payload(sizes);
+    let segments = list(&data);
+    let model = data.concat();
+    let mut sink = ScriptedSink::new(script.to_vec(), limits);
+    let mut cursor = SegmentCursor::new();
+    let mut errors = 0;
+    loop {
+        let taken_before = sink.taken.len();
+        let result = transfer(&segments, &mut cursor, &mut sink);
+        let transferred = match &result {
+            Ok(bytes) => *bytes,
+            Err(error) => error.transferred(),
+        };
+        assert_eq!(transferred, (sink.taken.len() - taken_before) as u64);
+        assert_eq!(sink.taken, model[..sink.taken.len()]);
+        let remaining = (model.len() - sink.taken.len()) as u64;
+        assert_eq!(cursor.remaining_bytes(&segments), remaining);
+        match result {
+            Ok(_) => break,
+            Err(error) => {
+                errors += 1;
+                match sink.last {
+                    Answer::Take(most) => {
+                        assert_eq!(most, 0, "an error, though the call succeeded: {error}");
+                        assert_eq!(error.kind(), io::ErrorKind::WriteZero);
+                    }
+                    Answer::Fail(code) => {
+                        assert_ne!(code, libc::EINTR, "an interrupted call was not made again");
+                        assert_eq!(error.io_error().raw_os_error(), Some(code));
+                    }
+                }
+            }
+        }
+    }
+    assert_eq!(sink.taken, model);
+    assert_eq!(errors, sink.refusals, "a refusal was passed over");
+    assert!(cursor.is_at_end(&segments));
+    // Every answer was asked for, unless the bytes ran out before; and each call beyond the script
+    // took something.
+    assert!(sink.calls <= script.len() + model.len());
+    if model.is_empty() {
+        assert_eq!(sink.calls, 0, "a system call for no bytes");
+    }
+}
+
+/// Every list of up to four segments of 0 to 3 bytes, with every pair of short first calls.
+pub(crate) fn for_all_cuts_of_small_lists(mut check: impl FnMut(&[usize], &[Answer])) {
+    for count in 0..=4 {
+        for number in 0..4_usize.pow(count) {
+            let sizes: Vec<usize> = (0..count).map(|i| number / 4_usize.pow(i) % 4).collect();
+            let bytes: usize = sizes.iter().sum();
+            for first in 1..=bytes.max(1) {
+                for second in 1..=bytes.saturating_sub(first).max(1) {
+                    check(&sizes, &[Answer::Take(first), Answer::Take(second)]);
+                }
+            }
+        }
+    }
+}
+
+/// Lists with many empties, and with lengths on both sides of any border up to 64 bytes.
+pub(crate) fn any_sizes() -> impl Strategy<Value = Vec<usize>> {
+    let size = prop_oneof![2 => Just(0), 4 => 1..8_usize, 3 => 8..70_usize, 1 => 70..300_usize];
+    prop::collection::vec(size, 0..40)
+}
+
+/// Scripts in which calls are short, interrupted, refused, failed, or take nothing.
+pub(crate) fn any_script() -> impl Strategy<Value = Vec<Answer>> {
+    let answer = prop_oneof![
+        6 => (1..60_usize).prop_map(Answer::Take),
+        2 => Just(Answer::Take(usize::MAX)),
+        1 => Just(Answer::Take(0)),
+        2 => Just(Answer::Fail(libc::EINTR)),
+        1 => Just(Answer::Fail(libc::EAGAIN)),
+        1 => Just(Answer::Fail(libc::EIO)),
+    ];
+    prop::collection::vec(answer, 0..30)
+}
+
+pub(crate) fn any_limits() -> impl Strategy<Value = Limits> {
+    (1..12_usize, 1..200_usize).prop_map(|(segments, bytes)| Limits { segments, bytes })
+}

@@ -1,0 +1,316 @@
+//! Files, pipes and devices: the counts must be what the kernel really took.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, IoSlice, Read};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::thread;
+
+use proptest::prelude::*;
+use rustix::fs::OFlags;
+use vectored::{SegmentCursor, write_all_vectored};
+
+use crate::support::{list, mixed_sizes, payload, writers};
+
+/// A file that is gone when the test ends, however it ends.
+struct TemporaryFile(PathBuf);
+
+impl TemporaryFile {
+    fn new(name: &str) -> TemporaryFile {
+        let name = format!("vectored-test-{}-{name}", std::process::id());
+        TemporaryFile(std::env::temp_dir().join(name))
+    }
+}
+
+impl Drop for TemporaryFile {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+fn set_nonblocking(fd: impl AsFd) {
+    add_flag(fd, OFlags::NONBLOCK);
+}
+
+fn add_flag(fd: impl AsFd, flag: OFlags) {
+    let flags = rustix::fs::fcntl_getfl(&fd).unwrap();
+    rustix::fs::fcntl_setfl(&fd, flags | flag).unwrap();
+}
+
+/// A pipe in packet mode (`O_DIRECT`, pipe(2)) keeps each write of up to 4096 bytes apart.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_list_that_fits_is_one_system_call() {
+    for (name, mut write_all) in writers() {
+        for sizes in [&[3, 0, 4, 5][..], &[700, 1, 2, 900, 3], &[1000; 4], &[9]] {
+            let data = payload(sizes);
+            let (mut reader, writer) = io::pipe().unwrap();
+            add_flag(&writer, OFlags::DIRECT);
+            write_all(writer.as_fd(), &list(&data)).unwrap();
+            let mut packet = [0; 4096];
+            let bytes = reader.read(&mut packet).unwrap();
+            assert_eq!(packet[..bytes], data.concat(), "{name}, {sizes:?}");
+        }
+    }
+}
+
+#[test]
+fn mixed_lists_reach_a_file_in_order() {
+    for (name, mut write_all) in writers() {
+        for count in [1, 2, 10, 1023, 1024, 1025, 2048, 3000] {
+            let data = payload(&mixed_sizes(count));
+            let path = TemporaryFile::new(&format!("order-{name}-{count}"));
+            let file = File::create(&path.0).unwrap();
+            let bytes = write_all(file.as_fd(), &list(&data)).unwrap();
+            assert_eq!(bytes, data.concat().len() as u64, "{name}, {count}");
+            assert!(
+                fs::read(&path.0).unwrap() == data.concat(),
+                "{name}, {count}"
+            );
+        }
+    }
+}
+
+#[test]
+fn lists_are_appended_to_a_file_opened_for_appending() {
+    for (name, mut write_all) in writers() {
+        let path = TemporaryFile::new(&format!("append-{name}"));
+        fs::write(&path.0, b"before").unwrap();
+        let file = File::options().append(true).open(&path.0).unwrap();
+        let mut expected = b"before".to_vec();
+        for count in [3, 1500] {
+            let data = payload(&mixed_sizes(count));
+            write_all(file.as_fd(), &list(&data)).unwrap();
+            expected.extend(data.concat());
+        }
+        assert!(fs::read(&path.0).unwrap() == expected, "{name}");
+    }
+}
+
+#[test]
+fn a_pipe_with_a_slow_reader_gets_everything() {
+    for (name, mut write_all) in writers() {
+        let data = payload(&mixed_sizes(3000));
+        let expected = data.concat();
+        let (mut reader, writer) = io::pipe().unwrap();
+        let reading = thread::spawn(move || {
+            let mut all = Vec::new();
+            // Odd portions, so that writes end within segments.
+            let mut portion = [0; 777];
+            loop {
+                match reader.read(&mut portion).unwrap() {
+                    0 => return all,
+                    bytes => all.extend_from_slice(&portion[..bytes]),
+                }
+            }
+        });
+        let bytes = write_all(writer.as_fd(), &list(&data)).unwrap();
+        drop(writer);
+        assert_eq!(bytes, expected.len() as u64, "{name}");
+        assert!(reading.join().unwrap() == expected, "{name}");
+    }
+}
+
+#[test]
+fn a_full_pipe_would_block_after_as_many_bytes_as_can_be_read() {
+    for (name, mut write_all) in writers() {
+        // Several times the 64 KiB of a pipe.
+        let data = payload(&mixed_sizes(2000));
+        let segments = list(&data);
+        let expected = data.concat();
+        let (mut reader, writer) = io::pipe().unwrap();
+        set_nonblocking(&writer);
+        set_nonblocking(&reader);
+
+        let error = write_all(writer.as_fd(), &segments).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::WouldBlock, "{name}");
+        assert!(error.transferred() > 0, "{name}");
+        let mut read = Vec::new();
+        let end = reader.read_to_end(&mut read).unwrap_err();
+        assert_eq!(end.kind(), ErrorKind::WouldBlock);
+        assert_eq!(error.transferred(), read.len() as u64, "{name}");
+        assert!(read == expected[..read.len()], "{name}");
+
+        // The count is all it takes to go on.
+        let mut cursor = SegmentCursor::new();
+        cursor.advance(&segments, read.len());
+        let remaining = (expected.len() - read.len()) as u64;
+        assert_eq!(cursor.remaining_bytes(&segments), remaining, "{name}");
+        let rest: Vec<IoSlice<'_>> =
+            std::iter::once(&segments[cursor.segment()][cursor.offset()..])
+                .chain(
+                    segments[cursor.segment() + 1..]
+                        .iter()
+                        .map(|segment| &**segment),
+                )
+                .map(IoSlice::new)
+                .collect();
+        let again = match write_all(writer.as_fd(), &rest) {
+            Ok(bytes) => bytes,
+            Err(error) => error.transferred(),
+        };
+        let before = read.len() as u64;
+        reader.read_to_end(&mut read).unwrap_err();
+        assert_eq!(before + again, read.len() as u64, "{name}");
+        assert!(read == expected[..read.len()], "{name}");
+    }
+}
+
+#[test]
+fn a_full_socket_would_block_after_as_many_bytes_as_can_be_read() {
+    for (name, mut write_all) in writers() {
+        let data = payload(&mixed_sizes(3000));
+        let (writer, mut reader) = UnixStream::pair().unwrap();
+        writer.set_nonblocking(true).unwrap();
+        reader.set_nonblocking(true).unwrap();
+        let error = write_all(writer.as_fd(), &list(&data)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::WouldBlock, "{name}");
+        let mut read = Vec::new();
+        reader.read_to_end(&mut read).unwrap_err();
+        assert_eq!(error.transferred(), read.len() as u64, "{name}");
+        assert!(read == data.concat()[..read.len()], "{name}");
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_a_broken_pipe_with_a_count() {
+    for (name, mut write_all) in writers() {
+        let data = payload(&mixed_sizes(3000));
+        let (mut reader, writer) = io::pipe().unwrap();
+        let reading = thread::spawn(move || {
+            let mut first = vec![0; 100_000];
+            reader.read_exact(&mut first).unwrap();
+            first
+        });
+        let error = write_all(writer.as_fd(), &list(&data)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::BrokenPipe, "{name}");
+        // What the pipe held when it broke was taken too, and can no longer be read.
+        let read = reading.join().unwrap();
+        let total = data.concat().len() as u64;
+        assert!(
+            (read.len() as u64..total).contains(&error.transferred()),
+            "{name}: {error}"
+        );
+        assert!(read == data.concat()[..read.len()], "{name}");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_device_is_an_error_before_any_byte() {
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    for (name, mut write_all) in writers() {
+        let error = write_all(full.as_fd(), &list(&payload(&[3, 4]))).unwrap_err();
+        assert_eq!(
+            (error.transferred(), error.kind()),
+            (0, ErrorKind::StorageFull),
+            "{name}"
+        );
+        assert_eq!(io::Error::from(error).raw_os_error(), Some(28), "{name}");
+    }
+}
+
+/// A file in memory that is forbidden to grow fails in the middle of a list, as a full disk does.
+#[test]
+#[cfg(target_os = "linux")]
+fn an_error_within_a_list_counts_the_bytes_that_are_in_the_file() {
+    use rustix::fs::{MemfdFlags, SealFlags};
+    for (name, mut write_all) in writers() {
+        for count in [10, 100, 1500] {
+            let data = payload(&mixed_sizes(count));
+            let expected = data.concat();
+            let file = rustix::fs::memfd_create("vectored-test", MemfdFlags::ALLOW_SEALING);
+            let file = File::from(file.unwrap());
+            let size = expected.len() as u64 * 2 / 3;
+            file.set_len(size).unwrap();
+            rustix::fs::fcntl_add_seals(&file, SealFlags::GROW).unwrap();
+
+            let error = write_all(file.as_fd(), &list(&data)).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::PermissionDenied, "{name}");
+            // No byte of the payload is zero.
+            let mut content = vec![0; size as usize];
+            std::os::unix::fs::FileExt::read_exact_at(&file, &mut content, 0).unwrap();
+            let written = content.iter().take_while(|&&byte| byte != 0).count();
+            assert!(content[written..].iter().all(|&byte| byte == 0));
+            assert!(content[..written] == expected[..written], "{name}");
+            assert_eq!(error.transferred(), written as u64, "{name}, {count}");
+            // Below a page the kernel refuses the whole call.
+            assert!(written > 0 || count == 10, "{name}, {count}");
+        }
+    }
+}
+
+#[test]
+fn a_descriptor_that_is_only_readable_is_an_error_before_any_byte() {
+    let file = File::open("/dev/null").unwrap();
+    for (name, mut write_all) in writers() {
+        let error = write_all(file.as_fd(), &list(&payload(&[3]))).unwrap_err();
+        assert_eq!(error.transferred(), 0, "{name}");
+        assert!(error.io_error().raw_os_error().is_some(), "{name}");
+    }
+}
+
+#[test]
+fn empty_lists_succeed_without_a_system_call() {
+    // Any write to this descriptor would be an error.
+    let file = File::open("/dev/null").unwrap();
+    for (name, mut write_all) in writers() {
+        for sizes in [&[][..], &[0], &[0; 3000]] {
+            let result = write_all(file.as_fd(), &list(&payload(sizes)));
+            assert_eq!(result.unwrap(), 0, "{name}, {}", sizes.len());
+        }
+    }
+}
+
+#[test]
+fn more_bytes_than_one_call_moves_are_written_and_counted() {
+    // 2.5 GiB in 640 segments: more than 0x7ffff000 bytes in fewer than IOV_MAX segments.
+    let chunk = vec![0; 4 << 20];
+    let segments = vec![IoSlice::new(&chunk); 640];
+    let null = File::create("/dev/null").unwrap();
+    for (name, mut write_all) in writers() {
+        let bytes = write_all(null.as_fd(), &segments).unwrap();
+        assert_eq!(bytes, 640 * (4 << 20), "{name}");
+    }
+}
+
+#[test]
+fn the_callers_list_is_left_as_it_was() {
+    let data = payload(&mixed_sizes(100));
+    let segments = list(&data);
+    let before: Vec<_> = segments.iter().map(|s| (s.as_ptr(), s.len())).collect();
+    let null = File::create("/dev/null").unwrap();
+    for (_, mut write_all) in writers() {
+        write_all(null.as_fd(), &segments).unwrap();
+        let after: Vec<_> = segments.iter().map(|s| (s.as_ptr(), s.len())).collect();
+        assert_eq!(before, after);
+    }
+}
+
+#[test]
+fn descriptors_are_taken_owned_or_borrowed() {
+    let file = File::create("/dev/null").unwrap();
+    let segments = [IoSlice::new(b"abc")];
+    assert_eq!(write_all_vectored(&file, &segments).unwrap(), 3);
+    assert_eq!(write_all_vectored(file.as_fd(), &segments).unwrap(), 3);
+    assert_eq!(write_all_vectored(file, &segments).unwrap(), 3);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn any_list_reaches_a_file_in_order(
+        sizes in prop::collection::vec(prop_oneof![Just(0), 1..50_usize, 50..2000_usize], 0..200)
+    ) {
+        let data = payload(&sizes);
+        for (name, mut write_all) in writers() {
+            let path = TemporaryFile::new(&format!("any-{name}"));
+            let file = File::create(&path.0).unwrap();
+            let bytes = write_all(file.as_fd(), &list(&data)).unwrap();
+            prop_assert_eq!(bytes, data.concat().len() as u64);
+            prop_assert!(fs::read(&path.0).unwrap() == data.concat(), "{}", name);
+        }
+    }
+}

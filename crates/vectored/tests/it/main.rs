@@ -1,0 +1,5 @@
+//! What the library promises, through its public interface, against real descriptors.
+
+mod cursor;
+mod descriptors;
+mod support;
