@@ -1,0 +1,38 @@
+//! The measuring engine of [`vectored`]: which technique moves a list of
+//! segments fastest through a descriptor of this machine, and how surely.
+//!
+//! Read [`model`] first: what is measured and what comes out are plain
+//! structs. [`measure`] fills them, [`stats`] decides what they say, and
+//! [`report`] shows them. Each stage runs alone, from a file.
+//!
+//! # Examples
+//!
+//! Two buffers into a pipe, for a fifth of a second:
+//!
+//! ```
+//! use std::sync::atomic::AtomicBool;
+//! use vectored_lab::measure::{DescriptorSampler, MonotonicClock, Watch, run};
+//! use vectored_lab::model::{CellSpec, Experiment, Target, Technique, Workload};
+//!
+//! let header_and_data = Workload::from_sizes(vec![100, 200]);
+//! let experiment = Experiment {
+//!     cells: vec![CellSpec::write(Target::Pipe, header_and_data)],
+//!     rivals: vec![Technique::WriteEach, Technique::CopyThenWrite, Technique::Writev],
+//!     beside: vec![Technique::Adaptive],
+//!     budget_ns: 200_000_000,
+//!     seed: 1,
+//! };
+//! let clock = MonotonicClock;
+//! let mut sampler = DescriptorSampler::new(&clock, ".".as_ref(), experiment.seed);
+//! let watch = Watch { progress: &mut |_| (), stop: &AtomicBool::new(false) };
+//! let outcome = run(&experiment, &mut sampler, &clock, watch)?;
+//! for technique in &outcome.cells[0].techniques {
+//!     println!("{}: {:.0} ns a call", technique.name, technique.median_ns);
+//! }
+//! # Ok::<(), vectored_lab::measure::MeasureError>(())
+//! ```
+
+pub mod measure;
+pub mod model;
+pub mod report;
+pub mod stats;

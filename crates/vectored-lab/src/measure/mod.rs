@@ -1,0 +1,30 @@
+//! Measuring: the engine that spends a budget on the cells of an experiment,
+//! and the sampler that times real system calls.
+//!
+//! The engine ([`run`]) knows rounds, looks and budgets, but no descriptor and
+//! no clock of its own: it talks to a [`Sampler`] and a [`Clock`], and both
+//! have fakes ([`SyntheticMachine`], [`FakeClock`]), with which the whole tool
+//! runs in tests without timing noise.
+
+mod clock;
+mod engine;
+mod environment;
+mod mover;
+mod order;
+mod payload;
+mod reader;
+mod real;
+mod ruler;
+mod sampler;
+mod synthetic;
+mod target;
+
+pub use clock::{Clock, FakeClock, MonotonicClock};
+pub use engine::{Outcome, Progress, SCREENING_ROUNDS, Watch, run};
+pub use environment::{Environment, Pinning, allowed_cpus, pin_measuring_thread};
+pub use mover::{Mover, movers};
+pub use real::DescriptorSampler;
+pub use ruler::measure_ruler;
+pub use sampler::{CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing};
+pub use synthetic::{Noise, SyntheticMachine};
+pub use target::{Batch, FILE_SPAN_BYTES, Mismatch, Sink, check_directory};

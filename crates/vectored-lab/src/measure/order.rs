@@ -1,0 +1,80 @@
+//! The order of the samples within a round: random, and balanced.
+
+use fastrand::Rng;
+
+/// Deals out orders of `0..count`.
+///
+/// Every block of `count` rounds is a Latin square (rows are rotations of one
+/// random permutation, dealt in random order, half of them reversed by
+/// chance), so within a block each contender has been at each place once, and
+/// no contender is always measured after the same other one.
+#[derive(Debug)]
+pub struct BalancedOrder {
+    count: usize,
+    permutation: Vec<usize>,
+    rotations: Vec<usize>,
+    reversed: bool,
+}
+
+impl BalancedOrder {
+    /// Orders of `count` contenders.
+    pub fn new(count: usize) -> Self {
+        BalancedOrder {
+            count,
+            permutation: (0..count).collect(),
+            rotations: Vec::new(),
+            reversed: false,
+        }
+    }
+
+    /// The order of the next round.
+    pub fn next(&mut self, rng: &mut Rng) -> Vec<usize> {
+        let rotation = self.rotations.pop().unwrap_or_else(|| {
+            rng.shuffle(&mut self.permutation);
+            self.rotations = (0..self.count).collect();
+            rng.shuffle(&mut self.rotations);
+            self.reversed = rng.bool();
+            self.rotations.pop().unwrap_or(0)
+        });
+        let mut order = self.permutation.clone();
+        order.rotate_left(rotation);
+        if self.reversed {
+            order.reverse();
+        }
+        order
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_contender_takes_each_place_once_a_block() {
+        let mut rng = Rng::with_seed(7);
+        let mut order = BalancedOrder::new(5);
+        for _block in 0..20 {
+            let mut seen = [[0; 5]; 5];
+            for _round in 0..5 {
+                for (place, contender) in order.next(&mut rng).into_iter().enumerate() {
+                    seen[contender][place] += 1;
+                }
+            }
+            assert_eq!(seen, [[1; 5]; 5]);
+        }
+    }
+
+    #[test]
+    fn neighbours_change_from_block_to_block() {
+        let mut rng = Rng::with_seed(7);
+        let mut order = BalancedOrder::new(4);
+        let mut zero_after_one = 0;
+        for _ in 0..400 {
+            let round = order.next(&mut rng);
+            zero_after_one += round.windows(2).filter(|pair| *pair == [1, 0]).count();
+        }
+        // Of three neighbouring pairs a round, each ordered pair of contenders
+        // (twelve of them) is expected a quarter of the time.
+        assert!((60..140).contains(&zero_after_one), "{zero_after_one}");
+    }
+}

@@ -1,0 +1,164 @@
+//! The bytes that are moved: scattered segments, and the same bytes in one
+//! piece, which is both the floor's source and the proof's expectation.
+
+use fastrand::Rng;
+
+/// Segments start on multiples of this, as `malloc` lays them.
+const ALIGNMENT: usize = 16;
+
+/// Gaps between segments, in units of [`ALIGNMENT`]: never adjacent.
+const WIDEST_GAP: usize = 4;
+
+/// The start of everything is moved within one page, so that no round sees
+/// the same alignment to pages and cache sets as the one before.
+const START_RANGE: usize = 4096;
+
+/// The segments of one workload.
+#[derive(Debug)]
+pub struct Payload {
+    sizes: Vec<usize>,
+    arena: Vec<u8>,
+    offsets: Vec<usize>,
+    image: Vec<u8>,
+    image_start: usize,
+    total_bytes: usize,
+    rng: Rng,
+}
+
+impl Payload {
+    /// Lays out segments of these sizes.
+    pub fn new(sizes: &[usize], seed: u64) -> Self {
+        let total_bytes = sizes.iter().sum();
+        let padded: usize = sizes.iter().map(|&bytes| widest_slot(bytes)).sum();
+        let mut payload = Payload {
+            sizes: sizes.to_vec(),
+            arena: vec![0; padded + START_RANGE],
+            offsets: vec![0; sizes.len()],
+            image: vec![0; total_bytes + START_RANGE],
+            image_start: 0,
+            total_bytes,
+            rng: Rng::with_seed(seed),
+        };
+        payload.lay_out();
+        payload
+    }
+
+    /// Moves every segment to another place and fills it with other bytes.
+    pub fn lay_out(&mut self) {
+        let mut order: Vec<usize> = (0..self.sizes.len()).collect();
+        self.rng.shuffle(&mut order);
+        let mut offset = self.random_start();
+        for index in order {
+            self.offsets[index] = offset;
+            let gap = ALIGNMENT * self.rng.usize(1..=WIDEST_GAP);
+            offset += self.sizes[index].next_multiple_of(ALIGNMENT) + gap;
+        }
+        self.image_start = self.random_start();
+        let image = self.image_start..self.image_start + self.total_bytes;
+        self.rng.fill(&mut self.image[image]);
+        let mut at = self.image_start;
+        for (&bytes, &offset) in std::iter::zip(&self.sizes, &self.offsets) {
+            self.arena[offset..offset + bytes].copy_from_slice(&self.image[at..at + bytes]);
+            at += bytes;
+        }
+    }
+
+    /// Stamps the head of every segment with `mark`, so that bytes of another
+    /// technique or round cannot be taken for these.
+    pub fn mark(&mut self, mark: u64) {
+        let mut at = self.image_start;
+        let mut stamp = mark;
+        for (&bytes, &offset) in std::iter::zip(&self.sizes, &self.offsets) {
+            // A step of a Weyl sequence, then mixed: neighbours differ.
+            stamp = stamp.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mixed = (stamp ^ (stamp >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let stamp_bytes = (mixed ^ (mixed >> 32)).to_le_bytes();
+            let head = &stamp_bytes[..bytes.min(8)];
+            self.arena[offset..offset + head.len()].copy_from_slice(head);
+            self.image[at..at + head.len()].copy_from_slice(head);
+            at += bytes;
+        }
+    }
+
+    /// The segments, in order.
+    pub fn segments(&self) -> Vec<&[u8]> {
+        std::iter::zip(&self.sizes, &self.offsets)
+            .map(|(&bytes, &offset)| &self.arena[offset..offset + bytes])
+            .collect()
+    }
+
+    /// The same bytes in one piece.
+    pub fn image(&self) -> &[u8] {
+        &self.image[self.image_start..self.image_start + self.total_bytes]
+    }
+
+    fn random_start(&mut self) -> usize {
+        ALIGNMENT * self.rng.usize(..START_RANGE / ALIGNMENT)
+    }
+}
+
+fn widest_slot(bytes: usize) -> usize {
+    bytes.next_multiple_of(ALIGNMENT) + ALIGNMENT * WIDEST_GAP
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn segments_are_the_image_in_pieces(
+            sizes in prop::collection::vec(1_usize..300, 1..40),
+            seed: u64,
+            marks: Vec<u64>,
+        ) {
+            let mut payload = Payload::new(&sizes, seed);
+            prop_assert_eq!(payload.segments().concat(), payload.image());
+            for mark in marks {
+                payload.mark(mark);
+                prop_assert_eq!(payload.segments().concat(), payload.image());
+                payload.lay_out();
+                prop_assert_eq!(payload.segments().concat(), payload.image());
+            }
+        }
+
+        #[test]
+        fn segments_are_apart(
+            sizes in prop::collection::vec(1_usize..300, 2..40),
+            seed: u64,
+        ) {
+            let payload = Payload::new(&sizes, seed);
+            let mut places: Vec<(usize, usize)> = payload
+                .segments()
+                .iter()
+                .map(|segment| (segment.as_ptr().addr(), segment.len()))
+                .collect();
+            places.sort_unstable();
+            for pair in places.windows(2) {
+                prop_assert!(pair[0].0 + pair[0].1 < pair[1].0);
+            }
+        }
+    }
+
+    #[test]
+    fn another_mark_changes_every_segment() {
+        let mut payload = Payload::new(&[3, 8, 100, 16], 1);
+        payload.mark(1);
+        let first: Vec<Vec<u8>> = payload.segments().iter().map(|s| s.to_vec()).collect();
+        payload.mark(2);
+        for (before, after) in std::iter::zip(first, payload.segments()) {
+            assert_ne!(before, after);
+        }
+    }
+
+    #[test]
+    fn rounds_move_the_segments() {
+        let mut payload = Payload::new(&[64; 32], 1);
+        let places = |p: &Payload| p.offsets.clone();
+        let before = places(&payload);
+        payload.lay_out();
+        assert_ne!(before, places(&payload));
+    }
+}

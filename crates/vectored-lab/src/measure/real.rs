@@ -1,0 +1,390 @@
+//! The sampler of real system calls.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use vectored::{CostModel, TargetKind};
+
+use super::clock::Clock;
+use super::mover::{Mover, movers};
+use super::payload::Payload;
+use super::reader::ReaderSink;
+use super::sampler::{CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing};
+use super::target::{
+    Batch, FILE_SPAN_BYTES, FileSink, Mismatch, NullSink, Sink, StreamSink, check_directory, pipe,
+    unix_pair,
+};
+use crate::model::{CellSpec, Drain, Target, Technique};
+
+/// Most calls of a sample, and so of the probe.
+const MOST_CALLS: u32 = 1024;
+
+/// What a reader thread may have to hold: the bytes of one batch.
+const READER_BYTES: u64 = 8 << 20;
+
+/// Of this many rounds one reads a file back and compares it. Streams are
+/// compared in every round, since they have to be read anyway.
+const PROOF_EVERY: u32 = 10;
+
+type MakeMover = Box<dyn FnMut(Contender, &CostModel) -> Box<dyn Mover>>;
+type OpenSink = Box<dyn FnMut(&CellSpec) -> io::Result<Box<dyn Sink>>>;
+
+/// Times techniques on descriptors of its own.
+pub struct DescriptorSampler<'a> {
+    clock: &'a dyn Clock,
+    directory: PathBuf,
+    reader_cpu: Option<usize>,
+    seed: u64,
+    make_mover: MakeMover,
+    open_sink: Option<OpenSink>,
+    cell: Option<OpenCell>,
+}
+
+/// The cell at hand.
+struct OpenCell {
+    name: String,
+    sink: Box<dyn Sink>,
+    payload: Payload,
+    movers: Vec<(Contender, Box<dyn Mover>)>,
+    call_bytes: u64,
+    /// The target holds one call but not two: it is emptied after the untimed
+    /// call as well.
+    empty_after_first: bool,
+    round: u32,
+    batches: u64,
+    proof_calls: u64,
+}
+
+impl<'a> DescriptorSampler<'a> {
+    /// A sampler that makes its temporary files in `directory`.
+    pub fn new(clock: &'a dyn Clock, directory: &Path, seed: u64) -> Self {
+        DescriptorSampler {
+            clock,
+            directory: directory.to_owned(),
+            reader_cpu: None,
+            seed,
+            make_mover: Box::new(movers),
+            open_sink: None,
+            cell: None,
+        }
+    }
+
+    /// Reader threads, where a cell needs one, run on this CPU.
+    pub fn reader_cpu(mut self, cpu: Option<usize>) -> Self {
+        self.reader_cpu = cpu;
+        self
+    }
+
+    /// Uses other movers than [`movers`], such as deliberately wrong ones.
+    pub fn with_movers(
+        mut self,
+        make_mover: impl FnMut(Contender, &CostModel) -> Box<dyn Mover> + 'static,
+    ) -> Self {
+        self.make_mover = Box::new(make_mover);
+        self
+    }
+
+    /// Writes to a descriptor of the caller's instead of the cell's target.
+    pub fn with_sink(
+        mut self,
+        open_sink: impl FnMut(&CellSpec) -> io::Result<Box<dyn Sink>> + 'static,
+    ) -> Self {
+        self.open_sink = Some(Box::new(open_sink));
+        self
+    }
+
+    /// Opens the target; says which way it is emptied and how many calls a
+    /// sample may have.
+    fn open(
+        &mut self,
+        spec: &CellSpec,
+        drain: DrainChoice,
+    ) -> Result<(Box<dyn Sink>, Emptying), MeasureError> {
+        let call_bytes = spec.workload.total_bytes() as u64;
+        let what = |doing: &str| MeasureError::io(format!("cannot {doing} {}", spec.target));
+        if let Some(open_sink) = &mut self.open_sink {
+            let sink = open_sink(spec).map_err(what("open"))?;
+            return Ok((sink, Emptying::Itself));
+        }
+        let pair = match spec.target {
+            Target::File => {
+                check_directory(&self.directory, call_bytes)?;
+                let sink = FileSink::create(&self.directory).map_err(what("create"))?;
+                return Ok((Box::new(sink), Emptying::Itself));
+            }
+            Target::Null => {
+                let sink = NullSink::open().map_err(what("open"))?;
+                return Ok((Box::new(sink), Emptying::Itself));
+            }
+            Target::Pipe => pipe(),
+            Target::Unix => unix_pair(),
+        };
+        let pair = pair.map_err(what("make"))?;
+        match drain {
+            DrainChoice::Probe => {
+                let sink = StreamSink::new(pair).map_err(what("prepare"))?;
+                Ok((Box::new(sink), Emptying::BetweenSamples))
+            }
+            DrainChoice::ReaderThread => {
+                let sink = ReaderSink::start(pair, self.reader_cpu)
+                    .map_err(what("start a reader thread for"))?;
+                Ok((Box::new(sink), Emptying::Reader))
+            }
+        }
+    }
+}
+
+/// How room is made in a target.
+#[derive(Clone, Copy, PartialEq)]
+enum Emptying {
+    /// It is never full, or empties itself.
+    Itself,
+    BetweenSamples,
+    Reader,
+}
+
+impl Sampler for DescriptorSampler<'_> {
+    fn begin_cell(
+        &mut self,
+        spec: &CellSpec,
+        techniques: &[Technique],
+        drain: DrainChoice,
+    ) -> Result<CellSetup, MeasureError> {
+        let call_bytes = spec.workload.total_bytes() as u64;
+        let (sink, emptying) = self.open(spec, drain)?;
+        let model = CostModel::default_for(target_kind(spec.target));
+        let contenders: Vec<Contender> = [Contender::Floor, Contender::FloorAgain]
+            .into_iter()
+            .chain(techniques.iter().copied().map(Contender::Technique))
+            .collect();
+        self.seed = self.seed.wrapping_add(1);
+        let mut cell = OpenCell {
+            name: format!("{} with {}", spec.target, describe(spec)),
+            sink,
+            payload: Payload::new(spec.workload.sizes(), self.seed),
+            movers: contenders
+                .iter()
+                .map(|&contender| (contender, (self.make_mover)(contender, &model)))
+                .collect(),
+            call_bytes,
+            empty_after_first: false,
+            round: 0,
+            batches: 0,
+            proof_calls: 0,
+        };
+        let max_calls = match emptying {
+            Emptying::Itself => (FILE_SPAN_BYTES / call_bytes).clamp(1, MOST_CALLS.into()) as u32,
+            Emptying::Reader => (READER_BYTES / call_bytes)
+                .saturating_sub(1)
+                .clamp(1, MOST_CALLS.into()) as u32,
+            Emptying::BetweenSamples => match cell.probe()? {
+                0 => return self.begin_cell(spec, techniques, DrainChoice::ReaderThread),
+                1 => {
+                    cell.empty_after_first = true;
+                    1
+                }
+                // The call that is not timed takes its place too.
+                fitting => fitting - 1,
+            },
+        };
+        for &contender in &contenders {
+            cell.prove(contender)?;
+        }
+        self.cell = Some(cell);
+        let is_file = spec.target == Target::File && emptying == Emptying::Itself;
+        let directory = is_file
+            .then(|| check_directory(&self.directory, call_bytes))
+            .transpose()?;
+        Ok(CellSetup {
+            max_calls,
+            drain: match emptying {
+                Emptying::Itself => None,
+                Emptying::BetweenSamples => Some(Drain::BetweenSamples),
+                Emptying::Reader => Some(Drain::ReaderThread),
+            },
+            file_system: directory.map(|directory| directory.file_system),
+            span_bytes: is_file.then_some(FILE_SPAN_BYTES),
+        })
+    }
+
+    fn begin_round(&mut self, round: u32) -> Result<(), MeasureError> {
+        let cell = self.cell.as_mut().expect("begin_cell comes first");
+        cell.round = round;
+        cell.payload.lay_out();
+        Ok(())
+    }
+
+    fn sample(&mut self, contender: Contender, calls: u32) -> Result<Timing, MeasureError> {
+        let cell = self.cell.as_mut().expect("begin_cell comes first");
+        cell.sample(contender, calls, self.clock)
+    }
+
+    fn end_cell(&mut self) -> Result<u64, MeasureError> {
+        let cell = self.cell.take();
+        Ok(cell.map_or(0, |cell| cell.proof_calls))
+    }
+}
+
+impl OpenCell {
+    /// How many calls fit into the target, at the least over all contenders.
+    fn probe(&mut self) -> Result<u32, MeasureError> {
+        let mut fewest = MOST_CALLS + 1;
+        for (contender, mover) in &mut self.movers {
+            let segments = source(&self.payload, *contender);
+            mover.prepare(&segments);
+            let mut fitting = 0;
+            while fitting < fewest {
+                match mover.call(self.sink.fd(), &segments) {
+                    Ok(()) => fitting += 1,
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                    Err(error) => return Err(failed(*contender, &self.name)(error)),
+                }
+            }
+            self.sink
+                .discard()
+                .map_err(MeasureError::io(format!("cannot empty {}", self.name)))?;
+            fewest = fitting;
+        }
+        Ok(fewest)
+    }
+
+    /// One call whose every byte is read back and compared.
+    fn prove(&mut self, contender: Contender) -> Result<(), MeasureError> {
+        self.batches += 1;
+        self.payload.mark(mark(contender, u32::MAX, self.batches));
+        let segments = source(&self.payload, contender);
+        let (_, mover) = find(&mut self.movers, contender);
+        mover.prepare(&segments);
+        let batch = Batch {
+            calls: 1,
+            call_bytes: self.call_bytes,
+        };
+        let cannot = || failed(contender, &self.name);
+        self.sink.begin(batch).map_err(cannot())?;
+        mover
+            .call(self.sink.fd(), &segments)
+            .map_err(|error| full_or(error, cannot()))?;
+        self.sink
+            .finish(batch, self.payload.image(), true)
+            .map_err(|mismatch| wrong(mismatch, contender, &self.name))?;
+        self.proof_calls += u64::from(self.sink.can_prove());
+        Ok(())
+    }
+
+    fn sample(
+        &mut self,
+        contender: Contender,
+        calls: u32,
+        clock: &dyn Clock,
+    ) -> Result<Timing, MeasureError> {
+        self.batches += 1;
+        self.payload.mark(mark(contender, self.round, self.batches));
+        let segments = source(&self.payload, contender);
+        let image = self.payload.image();
+        let (_, mover) = find(&mut self.movers, contender);
+        mover.prepare(&segments);
+        let cannot = || failed(contender, &self.name);
+        let batch_of = |calls| Batch {
+            calls,
+            call_bytes: self.call_bytes,
+        };
+        let mut batch = batch_of(calls + 1);
+        if self.empty_after_first {
+            let first = batch_of(1);
+            self.sink.begin(first).map_err(cannot())?;
+            mover
+                .call(self.sink.fd(), &segments)
+                .map_err(|error| full_or(error, cannot()))?;
+            self.sink
+                .finish(first, image, true)
+                .map_err(|mismatch| wrong(mismatch, contender, &self.name))?;
+            batch = batch_of(calls);
+            self.sink.begin(batch).map_err(cannot())?;
+        } else {
+            self.sink.begin(batch).map_err(cannot())?;
+            mover
+                .call(self.sink.fd(), &segments)
+                .map_err(|error| full_or(error, cannot()))?;
+        }
+        let timing = mover
+            .sample(self.sink.fd(), &segments, calls, clock)
+            .map_err(|error| full_or(error, cannot()))?;
+        let proof = self.round.is_multiple_of(PROOF_EVERY);
+        self.sink
+            .finish(batch, image, proof)
+            .map_err(|mismatch| wrong(mismatch, contender, &self.name))?;
+        Ok(timing)
+    }
+}
+
+fn find(
+    movers: &mut [(Contender, Box<dyn Mover>)],
+    contender: Contender,
+) -> &mut (Contender, Box<dyn Mover>) {
+    movers
+        .iter_mut()
+        .find(|(which, _)| *which == contender)
+        .expect("the engine samples what it announced")
+}
+
+/// What a contender is given: the floors get the bytes in one piece.
+fn source(payload: &Payload, contender: Contender) -> Vec<&[u8]> {
+    match contender {
+        Contender::Floor | Contender::FloorAgain => vec![payload.image()],
+        Contender::Technique(_) => payload.segments(),
+    }
+}
+
+/// A number that no other technique, round or batch has.
+fn mark(contender: Contender, round: u32, batch: u64) -> u64 {
+    let who = match contender {
+        Contender::Floor => 1,
+        Contender::FloorAgain => 2,
+        Contender::Technique(technique) => 3 + technique as u64,
+    };
+    (who << 56) ^ (u64::from(round) << 24) ^ batch.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+fn failed(contender: Contender, cell: &str) -> impl FnOnce(io::Error) -> MeasureError {
+    MeasureError::io(format!("{contender} failed on {cell}"))
+}
+
+/// A non-blocking target that is full is a matter for the engine.
+fn full_or(error: io::Error, otherwise: impl FnOnce(io::Error) -> MeasureError) -> MeasureError {
+    if error.kind() == io::ErrorKind::WouldBlock {
+        MeasureError::DidNotFit
+    } else {
+        otherwise(error)
+    }
+}
+
+fn wrong(mismatch: Mismatch, contender: Contender, cell: &str) -> MeasureError {
+    match mismatch {
+        Mismatch::Io(error) => MeasureError::io(format!("cannot read back from {cell}"))(error),
+        Mismatch::Bytes(difference) => MeasureError::WrongBytes {
+            contender: contender.to_string(),
+            cell: cell.to_owned(),
+            difference,
+        },
+    }
+}
+
+fn describe(spec: &CellSpec) -> String {
+    let runs = spec.workload.runs();
+    let shown: Vec<String> = runs
+        .iter()
+        .take(4)
+        .map(|(count, bytes)| format!("{count} × {bytes} B"))
+        .collect();
+    let more = if runs.len() > 4 { ", …" } else { "" };
+    format!("{}{more}", shown.join(", "))
+}
+
+fn target_kind(target: Target) -> TargetKind {
+    match target {
+        Target::File => TargetKind::File,
+        Target::Pipe => TargetKind::Pipe,
+        Target::Unix => TargetKind::Socket,
+        Target::Null => TargetKind::Other,
+    }
+}

@@ -1,0 +1,101 @@
+//! What shall be measured.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Cache, IovecSetup, Layout, Operation, Technique, Workload};
+
+/// Where bytes go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Target {
+    /// A file that is appended to up to 32 MiB and then truncated, outside the
+    /// timed region: a log, a copy.
+    File,
+    /// A pipe of the default capacity.
+    Pipe,
+    /// A connected pair of Unix stream sockets with the default buffers.
+    Unix,
+    /// `/dev/null`, which moves no bytes: it shows fixed costs only.
+    Null,
+}
+
+impl Target {
+    /// The targets that `vectored measure` offers, in the order of the tables.
+    pub const OFFERED: [Target; 3] = [Target::File, Target::Pipe, Target::Unix];
+
+    /// The name, the same on the command line, in JSON and in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Target::File => "file",
+            Target::Pipe => "pipe",
+            Target::Unix => "unix",
+            Target::Null => "null",
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// One target × one workload × one operation.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct CellSpec {
+    /// Where the bytes go.
+    pub target: Target,
+    /// Which way they go.
+    pub operation: Operation,
+    /// The list of segments.
+    pub workload: Workload,
+    /// How they lie in memory.
+    pub layout: Layout,
+    /// The state of the CPU's caches.
+    pub cache: Cache,
+    /// When the iovec array is filled.
+    pub iovec_setup: IovecSetup,
+}
+
+impl CellSpec {
+    /// A gather write with every other property at its default.
+    pub fn write(target: Target, workload: Workload) -> Self {
+        CellSpec {
+            target,
+            operation: Operation::Write,
+            workload,
+            layout: Layout::default(),
+            cache: Cache::default(),
+            iovec_setup: IovecSetup::default(),
+        }
+    }
+}
+
+/// Everything that the engine needs to know before it starts.
+#[derive(Clone, Debug)]
+pub struct Experiment {
+    /// The cells, in the order in which results list them.
+    pub cells: Vec<CellSpec>,
+    /// The techniques among which each cell's verdict is found.
+    pub rivals: Vec<Technique>,
+    /// Techniques shown beside the verdict, with their ratio to the leader.
+    pub beside: Vec<Technique>,
+    /// Wall time for the whole run, in ns. Each cell gets its fewest rounds
+    /// first; what is left goes to the cells that are still open.
+    pub budget_ns: u64,
+    /// Seed of everything random: the same seed and the same samples give the
+    /// same results.
+    pub seed: u64,
+}
+
+impl Experiment {
+    /// Rivals and beside, without repeats, in the order of the tables.
+    pub fn techniques(&self) -> Vec<Technique> {
+        let mut all: Vec<_> = self.rivals.iter().chain(&self.beside).copied().collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+}

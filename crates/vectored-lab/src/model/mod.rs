@@ -1,0 +1,17 @@
+//! What is measured and what came out: plain structs that can be saved and
+//! loaded, so that each stage of the pipeline runs alone.
+//!
+//! `arguments → `[`Experiment`]` → (sampler) → `[`Results`]` → report`
+
+mod experiment;
+mod results;
+mod technique;
+mod workload;
+
+pub use experiment::{CellSpec, Experiment, Target};
+pub use results::{
+    Cell, CpuInfo, DirectoryInfo, Drain, Host, LeftOut, Results, Ruler, SCHEMA, TechniqueResult,
+    Verdict,
+};
+pub use technique::{Technique, UnknownTechnique};
+pub use workload::{Cache, IovecSetup, Layout, Operation, Workload};

@@ -1,0 +1,111 @@
+//! The list of segments that is moved, and the state it is moved in.
+
+use serde::{Deserialize, Serialize};
+
+/// The sizes of one list of segments, in order, in bytes.
+///
+/// # Examples
+///
+/// ```
+/// use vectored_lab::model::Workload;
+///
+/// let header_and_data = Workload::from_sizes(vec![100, 200]);
+/// assert_eq!(header_and_data.total_bytes(), 300);
+/// assert_eq!(header_and_data.uniform_bytes(), None);
+/// assert_eq!(header_and_data.runs(), [(1, 100), (1, 200)]);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Workload {
+    sizes: Vec<usize>,
+}
+
+impl Workload {
+    /// `count` segments of `bytes` each.
+    ///
+    /// # Panics
+    ///
+    /// As [`Workload::from_sizes`].
+    pub fn uniform(count: usize, bytes: usize) -> Self {
+        Workload::from_sizes(vec![bytes; count])
+    }
+
+    /// Segments of any sizes.
+    ///
+    /// # Panics
+    ///
+    /// With no segment, or with an empty one: an empty segment moves nothing,
+    /// so there would be nothing to time.
+    pub fn from_sizes(sizes: Vec<usize>) -> Self {
+        assert!(!sizes.is_empty(), "a workload has at least one segment");
+        assert!(
+            sizes.iter().all(|&bytes| bytes > 0),
+            "no segment of a workload is empty"
+        );
+        Workload { sizes }
+    }
+
+    /// The size of each segment, in bytes, in order.
+    pub fn sizes(&self) -> &[usize] {
+        &self.sizes
+    }
+
+    /// How many segments the list has.
+    pub fn segment_count(&self) -> usize {
+        self.sizes.len()
+    }
+
+    /// The bytes of the whole list.
+    pub fn total_bytes(&self) -> usize {
+        self.sizes.iter().sum()
+    }
+
+    /// The size that all segments share, or `None` where sizes are mixed.
+    pub fn uniform_bytes(&self) -> Option<usize> {
+        let first = self.sizes[0];
+        self.sizes.iter().all(|&b| b == first).then_some(first)
+    }
+
+    /// The sizes as runs of `(count, bytes)`, which is how results name a mix.
+    pub fn runs(&self) -> Vec<(usize, usize)> {
+        self.sizes
+            .chunk_by(|a, b| a == b)
+            .map(|run| (run.len(), run[0]))
+            .collect()
+    }
+}
+
+/// Which way the bytes go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Operation {
+    /// Out of the segments, into the descriptor.
+    #[default]
+    Write,
+}
+
+/// How the segments lie in memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Layout {
+    /// Apart from each other, in random order, laid out anew each round.
+    #[default]
+    Scattered,
+}
+
+/// The state of the CPU's caches when a call begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cache {
+    /// The same segments are sent again and again.
+    #[default]
+    Hot,
+}
+
+/// When the array of `iovec` is filled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum IovecSetup {
+    /// In every call, inside the timed region.
+    #[default]
+    Timed,
+}

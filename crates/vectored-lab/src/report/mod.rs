@@ -1,0 +1,1 @@
+//! Renderings of results: the model in, text out. No I/O, no clock.

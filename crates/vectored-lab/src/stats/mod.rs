@@ -1,0 +1,21 @@
+//! Statistics: pure functions of samples. No I/O, no clock, no randomness
+//! that is not seeded, so the same samples always give the same verdict.
+//!
+//! The method, and why each part is as it is, is told in `docs/method.md`.
+
+mod holm;
+mod judge;
+mod sign;
+mod summary;
+mod verdict;
+
+pub use holm::holm_rejects;
+pub use judge::{judge, weigh_cell};
+pub use sign::{
+    INTERVAL_LEVEL, PairStats, interval_rank, lower_tail, paired, serial_inflation, sign_test_p,
+};
+pub use summary::{median, minimum};
+pub use verdict::{
+    Decision, Evidence, FAMILY_ERROR, LOOKS, MIN_ROUNDS, Series, TIE_ZONE, WIDTH_TARGET, decide,
+    weigh,
+};

@@ -1,0 +1,330 @@
+//! From the samples of the cells to their verdicts.
+
+use super::holm::holm_rejects;
+use super::sign::{PairStats, paired};
+use super::summary::median;
+
+/// Two techniques whose ratio surely lies within 1 ± this are a tie, and
+/// nothing smaller is called `faster`.
+pub const TIE_ZONE: f64 = 0.02;
+
+/// Sampling of a cell stops when the intervals of all contenders are
+/// narrower than ± this. It never stops because something is significant.
+pub const WIDTH_TARGET: f64 = 0.005;
+
+/// The probability, over a whole run, of at least one wrong `faster`.
+pub const FAMILY_ERROR: f64 = 0.05;
+
+/// Fewest rounds for a verdict.
+pub const MIN_ROUNDS: usize = 20;
+
+/// The rounds after which a cell is looked at, and only then. Which look is
+/// the last depends on the samples, so each p-value pays for all of them.
+pub const LOOKS: [usize; 7] = [20, 40, 80, 160, 320, 640, 1280];
+
+/// What one technique took in a cell, by round.
+#[derive(Clone, Copy, Debug)]
+pub struct Series<'a> {
+    /// Time per call; `None` in a round that did not sample this technique.
+    pub samples_ns: &'a [Option<f64>],
+    /// Whether the technique takes part in the verdict.
+    pub rival: bool,
+    /// Whether it is sampled in every round.
+    pub contender: bool,
+}
+
+/// What the samples of one cell say, before the other cells are considered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Evidence {
+    /// Index of the rival with the lowest median.
+    pub leader: usize,
+    /// Each technique against the leader, `None` for the leader itself.
+    pub against_leader: Vec<Option<PairStats>>,
+    /// The floor against itself under another name.
+    pub noise: Option<PairStats>,
+    /// The largest difference that `noise` admits; nothing smaller is called.
+    pub noise_floor: f64,
+    /// p-value of "the leader is not faster than every rival", adjusted for
+    /// the looks; 1 where a rival is too close to call.
+    pub p_faster: f64,
+    /// Whether the leader has a rival within the tie zone, and beats or ties
+    /// with all the others.
+    pub tie: bool,
+    /// The widest interval of a contender, as half width.
+    pub half_width: f64,
+}
+
+impl Evidence {
+    /// Whether the A/A pair differs.
+    pub fn aa_separated(&self) -> bool {
+        self.noise.is_some_and(|noise| noise.separated())
+    }
+}
+
+/// The verdict of one cell within its run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// The leader beats every rival.
+    Faster,
+    /// The leader and at least one rival are within the tie zone.
+    Tie,
+    /// Neither is certain.
+    Open,
+}
+
+/// Weighs the samples of one cell. `None` before its first round.
+///
+/// # Panics
+///
+/// When no series is a rival.
+pub fn weigh(
+    techniques: &[Series<'_>],
+    floor_ns: &[f64],
+    floor_again_ns: &[f64],
+) -> Option<Evidence> {
+    let leader = leader(techniques)?;
+    let against_leader: Vec<Option<PairStats>> = techniques
+        .iter()
+        .enumerate()
+        .map(|(index, series)| {
+            let pair = || {
+                paired(&log_ratios(
+                    series.samples_ns,
+                    techniques[leader].samples_ns,
+                ))
+            };
+            (index != leader).then(pair).flatten()
+        })
+        .collect();
+    let aa: Vec<f64> = std::iter::zip(floor_again_ns, floor_ns)
+        .map(|(again, first)| (again / first).ln())
+        .collect();
+    let noise = paired(&aa);
+    let noise_floor = noise
+        .and_then(|noise| noise.interval)
+        .map_or(f64::INFINITY, |(low, high)| (1.0 / low).max(high) - 1.0);
+
+    let rounds = techniques[leader].samples_ns.iter().flatten().count();
+    let rivals = || {
+        std::iter::zip(techniques, &against_leader)
+            .enumerate()
+            .filter(|(index, (series, _))| series.rival && *index != leader)
+            .map(|(_, (_, pair))| pair)
+    };
+    let beaten = |pair: &PairStats| pair.ratio > 1.0 + TIE_ZONE.max(noise_floor);
+    let enough = rounds >= MIN_ROUNDS;
+    let p_faster = rivals()
+        .map(|pair| match pair {
+            Some(pair) if enough && beaten(pair) => (pair.p * LOOKS.len() as f64).min(1.0),
+            _ => 1.0,
+        })
+        // No rival at all: nothing was beaten.
+        .reduce(f64::max)
+        .unwrap_or(1.0);
+
+    let within_zone = |pair: &PairStats| {
+        let inside = |(low, high)| low >= 1.0 - TIE_ZONE && high <= 1.0 + TIE_ZONE;
+        pair.interval.is_some_and(inside)
+    };
+    // A pair of floors that differs by more than the zone says that this cell
+    // cannot tell such differences, so it cannot tell their absence either.
+    let blind = noise.is_some_and(|noise| noise.separated()) && noise_floor > TIE_ZONE;
+    let tied = rivals().flatten().any(within_zone);
+    let rest_settled = rivals().all(|pair| {
+        pair.is_some_and(|pair| within_zone(&pair) || (beaten(&pair) && pair.separated()))
+    });
+    let half_width = std::iter::zip(techniques, &against_leader)
+        .filter(|(series, _)| series.contender)
+        .filter_map(|(_, pair)| *pair)
+        .map(|pair| pair.half_width())
+        .fold(0.0, f64::max);
+
+    Some(Evidence {
+        leader,
+        against_leader,
+        noise,
+        noise_floor,
+        p_faster,
+        tie: enough && tied && rest_settled && !blind,
+        half_width,
+    })
+}
+
+/// The verdicts of the cells of one run: Holm's procedure over all of them,
+/// so that no more than [`FAMILY_ERROR`] of runs contain a wrong `faster`.
+///
+/// A tie is a statement about size, not a finding of difference: it needs its
+/// interval, and takes no part in the family.
+pub fn decide<'a>(cells: impl IntoIterator<Item = &'a Evidence>) -> Vec<Decision> {
+    let cells: Vec<&Evidence> = cells.into_iter().collect();
+    let p_values: Vec<f64> = cells.iter().map(|cell| cell.p_faster).collect();
+    std::iter::zip(cells, holm_rejects(&p_values, FAMILY_ERROR))
+        .map(|(cell, surely_faster)| {
+            if cell.tie {
+                Decision::Tie
+            } else if surely_faster {
+                Decision::Faster
+            } else {
+                Decision::Open
+            }
+        })
+        .collect()
+}
+
+fn leader(techniques: &[Series<'_>]) -> Option<usize> {
+    assert!(
+        techniques.iter().any(|series| series.rival),
+        "a cell has at least one rival"
+    );
+    let typical = |series: &Series<'_>| {
+        let sampled: Vec<f64> = series.samples_ns.iter().copied().flatten().collect();
+        median(&sampled)
+    };
+    techniques
+        .iter()
+        .enumerate()
+        .filter(|(_, series)| series.rival && series.contender)
+        .filter_map(|(index, series)| Some((index, typical(series)?)))
+        .min_by(|(_, a), (_, b)| a.total_cmp(b))
+        .map(|(index, _)| index)
+}
+
+fn log_ratios(of: &[Option<f64>], to: &[Option<f64>]) -> Vec<f64> {
+    std::iter::zip(of, to)
+        .filter_map(|(&of, &to)| Some((of? / to?).ln()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `n` rounds around `centre` ns, spread by `spread`, without serial
+    /// correlation; `phase` sets series apart.
+    fn series(centre: f64, spread: f64, n: usize, phase: usize) -> Vec<Option<f64>> {
+        (0..n)
+            .map(|round| {
+                let turn = ((round * 37 + phase * 11) % 101) as f64 / 100.0 - 0.5;
+                Some(centre * (1.0 + spread * turn))
+            })
+            .collect()
+    }
+
+    fn evidence(series_ns: &[Vec<Option<f64>>]) -> Evidence {
+        let techniques: Vec<Series> = series_ns
+            .iter()
+            .map(|samples_ns| Series {
+                samples_ns,
+                rival: true,
+                contender: true,
+            })
+            .collect();
+        let floor = vec![100.0; series_ns[0].len()];
+        weigh(&techniques, &floor, &floor).unwrap()
+    }
+
+    #[test]
+    fn a_clear_leader_is_faster() {
+        let cell = evidence(&[series(150.0, 0.1, 40, 0), series(100.0, 0.1, 40, 1)]);
+        assert_eq!(cell.leader, 1);
+        assert_eq!(decide([&cell]), [Decision::Faster]);
+    }
+
+    #[test]
+    fn the_leader_must_beat_every_rival() {
+        let cell = evidence(&[
+            series(100.0, 0.2, 40, 0),
+            series(101.0, 0.2, 40, 5),
+            series(300.0, 0.2, 40, 9),
+        ]);
+        assert_eq!(decide([&cell]), [Decision::Open]);
+    }
+
+    #[test]
+    fn a_small_sure_difference_is_a_tie() {
+        let cell = evidence(&[series(100.0, 0.001, 40, 0), series(101.0, 0.001, 40, 1)]);
+        assert_eq!(decide([&cell]), [Decision::Tie]);
+    }
+
+    #[test]
+    fn too_few_rounds_decide_nothing() {
+        let cell = evidence(&[series(150.0, 0.0, 19, 0), series(100.0, 0.0, 19, 1)]);
+        assert_eq!(decide([&cell]), [Decision::Open]);
+        let cell = evidence(&[series(100.0, 0.0, 19, 0), series(100.0, 0.0, 19, 1)]);
+        assert_eq!(decide([&cell]), [Decision::Open]);
+    }
+
+    #[test]
+    fn nothing_under_the_noise_floor_is_called() {
+        let a = series(104.0, 0.001, 40, 0);
+        let b = series(100.0, 0.001, 40, 1);
+        let techniques = [&a, &b].map(|samples_ns| Series {
+            samples_ns,
+            rival: true,
+            contender: true,
+        });
+        let floor = vec![100.0; 40];
+        let quiet = weigh(&techniques, &floor, &floor).unwrap();
+        assert_eq!(decide([&quiet]), [Decision::Faster]);
+        let again = vec![105.0; 40];
+        let loud = weigh(&techniques, &floor, &again).unwrap();
+        assert!(loud.aa_separated());
+        assert!((loud.noise_floor - 0.05).abs() < 1e-9);
+        assert_eq!(decide([&loud]), [Decision::Open]);
+    }
+
+    #[test]
+    fn a_cell_that_cannot_tell_floors_apart_calls_no_tie() {
+        let a = series(100.0, 0.001, 40, 0);
+        let techniques = [&a, &a].map(|samples_ns| Series {
+            samples_ns,
+            rival: true,
+            contender: true,
+        });
+        let floor = vec![100.0; 40];
+        let again = vec![105.0; 40];
+        let cell = weigh(&techniques, &floor, &again).unwrap();
+        assert_eq!(decide([&cell]), [Decision::Open]);
+    }
+
+    #[test]
+    fn more_cells_ask_for_more_certainty() {
+        // 19 of 20 rounds: p = 4e-5, times seven looks 2.8e-4.
+        let mut slower = series(110.0, 0.0, 20, 0);
+        slower[7] = Some(90.0);
+        let cell = evidence(&[slower, series(100.0, 0.0, 20, 1)]);
+        assert_eq!(decide([&cell]), [Decision::Faster]);
+        let undecided = evidence(&[series(100.0, 0.2, 20, 0), series(101.0, 0.2, 20, 5)]);
+        let mut run = vec![undecided; 300];
+        run.push(cell);
+        assert_eq!(decide(&run).last(), Some(&Decision::Open));
+    }
+
+    #[test]
+    fn a_technique_beside_takes_no_part() {
+        let fast = series(50.0, 0.1, 40, 2);
+        let a = series(150.0, 0.1, 40, 0);
+        let b = series(100.0, 0.1, 40, 1);
+        let of = |samples_ns, rival| Series {
+            samples_ns,
+            rival,
+            contender: true,
+        };
+        let floor = vec![40.0; 40];
+        let cell = weigh(
+            &[of(&a, true), of(&b, true), of(&fast, false)],
+            &floor,
+            &floor,
+        )
+        .unwrap();
+        assert_eq!(cell.leader, 1);
+        assert!(cell.against_leader[2].unwrap().ratio < 0.6);
+        assert_eq!(decide([&cell]), [Decision::Faster]);
+    }
+
+    #[test]
+    fn a_lone_rival_has_nothing_to_beat_and_stays_open() {
+        let cell = evidence(&[series(100.0, 0.1, 40, 0)]);
+        assert_eq!(decide([&cell]), [Decision::Open]);
+    }
+}

@@ -1,0 +1,300 @@
+//! The engine on invented machines with exact timings, and its bookkeeping.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use vectored_lab::measure::{
+    CellSetup, Clock, Contender, DrainChoice, FakeClock, MeasureError, Noise, Outcome, Progress,
+    Sampler, SyntheticMachine, Timing, Watch, run,
+};
+use vectored_lab::model::{CellSpec, Drain, Experiment, Target, Technique, Verdict, Workload};
+use vectored_lab::stats::judge;
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+fn experiment(cells: usize, budget_ns: u64) -> Experiment {
+    Experiment {
+        cells: (1..=cells)
+            .map(|count| CellSpec::write(Target::Pipe, Workload::uniform(count, 100)))
+            .collect(),
+        rivals: vec![
+            Technique::WriteEach,
+            Technique::CopyThenWrite,
+            Technique::Writev,
+        ],
+        beside: vec![Technique::Adaptive],
+        budget_ns,
+        seed: 5,
+    }
+}
+
+/// ns per call of the floor, then of the techniques in order.
+fn machine(clock: &FakeClock, noise: Noise, costs: [f64; 5]) -> SyntheticMachine {
+    SyntheticMachine::new(
+        clock.clone(),
+        noise,
+        1,
+        move |_, contender| match contender {
+            Contender::Floor | Contender::FloorAgain => costs[0],
+            Contender::Technique(technique) => costs[1 + technique as usize],
+        },
+    )
+}
+
+fn run_quietly(experiment: &Experiment, sampler: &mut dyn Sampler, clock: &dyn Clock) -> Outcome {
+    let watch = Watch {
+        progress: &mut |_| (),
+        stop: &AtomicBool::new(false),
+    };
+    run(experiment, sampler, clock, watch).unwrap()
+}
+
+#[test]
+fn exact_timings_give_exact_figures() {
+    let clock = FakeClock::default();
+    let mut sampler = machine(
+        &clock,
+        Noise::None,
+        [1000.0, 1500.0, 1100.0, 1250.0, 1100.0],
+    );
+    let outcome = run_quietly(&experiment(1, SECOND_NS), &mut sampler, &clock);
+    assert!(outcome.complete);
+    let cell = &outcome.cells[0];
+    assert_eq!(cell.verdict, Verdict::Faster);
+    assert_eq!(cell.winner, Some(Technique::CopyThenWrite));
+    assert_eq!(cell.floor_ns, 1000.0);
+    assert_eq!(cell.noise_floor, Some(0.0));
+    let writev = cell.technique(Technique::Writev).unwrap();
+    assert_eq!(writev.median_ns, 1250.0);
+    assert_eq!(writev.gather_tax, 0.25);
+    assert!((writev.ratio_to_leader - 1250.0 / 1100.0).abs() < 1e-12);
+    assert!((writev.ratio_low.unwrap() - 1250.0 / 1100.0).abs() < 1e-12);
+    let adaptive = cell.technique(Technique::Adaptive).unwrap();
+    assert_eq!(adaptive.ratio_to_leader, 1.0);
+}
+
+#[test]
+fn equal_techniques_are_a_tie_after_the_fewest_rounds() {
+    let clock = FakeClock::default();
+    let mut sampler = machine(
+        &clock,
+        Noise::None,
+        [1000.0, 1100.0, 1100.0, 1100.0, 1100.0],
+    );
+    let outcome = run_quietly(&experiment(1, SECOND_NS), &mut sampler, &clock);
+    let cell = &outcome.cells[0];
+    assert_eq!(cell.verdict, Verdict::Tie);
+    assert_eq!(cell.winner, None);
+    // Without noise the intervals have no width, so there is nothing to wait for.
+    assert_eq!(cell.rounds, 20);
+}
+
+#[test]
+fn samples_last_as_long_as_they_should_and_contenders_share_the_count() {
+    let clock = FakeClock::default();
+    let costs = [500.0, 900.0, 1000.0, 1500.0, 1000.0];
+    let mut sampler = machine(&clock, Noise::None, costs);
+    let outcome = run_quietly(&experiment(1, SECOND_NS), &mut sampler, &clock);
+    for technique in &outcome.cells[0].techniques {
+        assert!(technique.contender);
+        let sample_ns = 900 * technique.calls_per_sample;
+        assert!((50_000..=100_000).contains(&sample_ns), "{sample_ns}");
+        assert_eq!(
+            technique.calls_per_sample,
+            outcome.cells[0].techniques[0].calls_per_sample
+        );
+    }
+}
+
+#[test]
+fn what_is_far_behind_is_sampled_in_every_tenth_round() {
+    let clock = FakeClock::default();
+    let noise = Noise::LogNormal { sigma: 0.1 };
+    let mut sampler = machine(&clock, noise, [800.0, 9000.0, 1000.0, 1010.0, 1000.0]);
+    let outcome = run_quietly(&experiment(1, SECOND_NS), &mut sampler, &clock);
+    let cell = &outcome.cells[0];
+    assert!(cell.rounds >= 80, "{}", cell.rounds);
+    let far = cell.technique(Technique::WriteEach).unwrap();
+    assert!(!far.contender);
+    for (round, sample) in far.samples_ns.iter().enumerate() {
+        assert_eq!(sample.is_some(), round < 5 || round % 10 == 0, "{round}");
+    }
+    let near = cell.technique(Technique::Writev).unwrap();
+    assert!(near.samples_ns.iter().all(Option::is_some));
+    assert_eq!(near.samples_ns.len(), cell.rounds as usize);
+    assert_eq!(cell.floor_samples_ns.len(), cell.rounds as usize);
+    assert_eq!(cell.aa_samples_ns.len(), cell.rounds as usize);
+}
+
+#[test]
+fn open_cells_get_the_time_that_is_left() {
+    let clock = FakeClock::default();
+    let noise = Noise::LogNormal { sigma: 0.1 };
+    // The first cell is clear, the second is not.
+    let mut sampler = SyntheticMachine::new(clock.clone(), noise, 1, |cell, contender| {
+        let hard = cell.workload.segment_count() == 2;
+        match contender {
+            Contender::Technique(Technique::Writev) if hard => 10_200.0,
+            Contender::Technique(Technique::Writev) => 15_000.0,
+            Contender::Technique(Technique::WriteEach) => 30_000.0,
+            _ => 10_000.0,
+        }
+    });
+    let budget_ns = SECOND_NS;
+    let outcome = run_quietly(&experiment(2, budget_ns), &mut sampler, &clock);
+    assert_eq!(outcome.cells[0].verdict, Verdict::Faster);
+    assert!(
+        outcome.cells[1].rounds > outcome.cells[0].rounds,
+        "{} and {} rounds",
+        outcome.cells[0].rounds,
+        outcome.cells[1].rounds
+    );
+    assert!(outcome.elapsed_ns <= budget_ns);
+}
+
+#[test]
+fn rounds_end_only_at_looks() {
+    let clock = FakeClock::default();
+    let noise = Noise::LogNormal { sigma: 0.2 };
+    let mut sampler = machine(&clock, noise, [800.0, 1000.0, 1005.0, 1010.0, 1000.0]);
+    let outcome = run_quietly(&experiment(4, SECOND_NS), &mut sampler, &clock);
+    for cell in &outcome.cells {
+        assert!([20, 40, 80, 160, 320, 640, 1280].contains(&cell.rounds));
+    }
+}
+
+#[test]
+fn the_same_samples_always_give_the_same_verdict() {
+    let clock = FakeClock::default();
+    let noise = Noise::LogNormal { sigma: 0.1 };
+    let mut sampler = machine(&clock, noise, [800.0, 3000.0, 1000.0, 1030.0, 1000.0]);
+    let experiment = experiment(3, SECOND_NS);
+    let outcome = run_quietly(&experiment, &mut sampler, &clock);
+    let saved = serde_json::to_string(&outcome.cells).unwrap();
+    let mut loaded = serde_json::from_str::<Vec<_>>(&saved).unwrap();
+    assert!(outcome.cells == loaded, "differs");
+    judge(&mut loaded, &experiment.rivals);
+    assert!(outcome.cells == loaded, "differs");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_run() {
+    let saved = || {
+        let clock = FakeClock::default();
+        let noise = Noise::LogNormal { sigma: 0.1 };
+        let mut sampler = machine(&clock, noise, [800.0, 3000.0, 1000.0, 1030.0, 1000.0]);
+        let outcome = run_quietly(&experiment(2, SECOND_NS), &mut sampler, &clock);
+        serde_json::to_string(&outcome.cells).unwrap()
+    };
+    assert_eq!(saved(), saved());
+}
+
+#[test]
+fn a_budget_that_is_too_small_names_the_cells_it_left_out() {
+    let clock = FakeClock::default();
+    let mut sampler = machine(&clock, Noise::None, [1e6, 1e6, 1e6, 1e6, 1e6]);
+    let outcome = run_quietly(&experiment(5, SECOND_NS / 10), &mut sampler, &clock);
+    assert!(!outcome.complete, "{} ns", outcome.elapsed_ns);
+    assert_eq!(outcome.cells.len() + outcome.left_out.len(), 5);
+    assert!(!outcome.cells.is_empty());
+    // What was begun has its fewest rounds.
+    assert!(outcome.cells.iter().all(|cell| cell.rounds == 20));
+    assert!(outcome.left_out[0].reason.contains("budget"));
+}
+
+#[test]
+fn a_stopped_run_keeps_what_was_measured() {
+    let clock = FakeClock::default();
+    let mut sampler = machine(
+        &clock,
+        Noise::None,
+        [1000.0, 1500.0, 1100.0, 1250.0, 1100.0],
+    );
+    let stop = AtomicBool::new(false);
+    let mut seen: Vec<Progress> = Vec::new();
+    let watch = Watch {
+        progress: &mut |progress| {
+            seen.push(progress);
+            stop.store(seen.len() == 3, Ordering::Relaxed);
+        },
+        stop: &stop,
+    };
+    let outcome = run(&experiment(9, SECOND_NS), &mut sampler, &clock, watch).unwrap();
+    assert!(!outcome.complete);
+    assert_eq!(outcome.cells.len(), 2);
+    assert_eq!(outcome.left_out.len(), 7);
+    assert_eq!(outcome.cells[0].winner, Some(Technique::CopyThenWrite));
+    assert!(outcome.left_out[0].reason.contains("stopped"));
+    assert_eq!(seen[1].cells_sampled, 1);
+    assert_eq!(seen[1].cells, 9);
+}
+
+/// A sampler whose target overflows once while it is emptied between samples.
+struct Overflowing {
+    inner: SyntheticMachine,
+    choices: Rc<RefCell<Vec<DrainChoice>>>,
+    samples: u32,
+}
+
+impl Sampler for Overflowing {
+    fn begin_cell(
+        &mut self,
+        cell: &CellSpec,
+        techniques: &[Technique],
+        drain: DrainChoice,
+    ) -> Result<CellSetup, MeasureError> {
+        self.choices.borrow_mut().push(drain);
+        let setup = self.inner.begin_cell(cell, techniques, drain)?;
+        let drain = match drain {
+            DrainChoice::Probe => Drain::BetweenSamples,
+            DrainChoice::ReaderThread => Drain::ReaderThread,
+        };
+        Ok(CellSetup {
+            drain: Some(drain),
+            ..setup
+        })
+    }
+
+    fn begin_round(&mut self, round: u32) -> Result<(), MeasureError> {
+        self.inner.begin_round(round)
+    }
+
+    fn sample(&mut self, contender: Contender, calls: u32) -> Result<Timing, MeasureError> {
+        self.samples += 1;
+        let probing = self.choices.borrow().last() == Some(&DrainChoice::Probe);
+        if probing && self.samples > 40 {
+            return Err(MeasureError::DidNotFit);
+        }
+        self.inner.sample(contender, calls)
+    }
+
+    fn end_cell(&mut self) -> Result<u64, MeasureError> {
+        self.inner.end_cell()
+    }
+}
+
+#[test]
+fn a_cell_that_overflows_is_begun_again_with_a_reader_thread() {
+    let clock = FakeClock::default();
+    let choices = Rc::new(RefCell::new(Vec::new()));
+    let mut sampler = Overflowing {
+        inner: machine(
+            &clock,
+            Noise::None,
+            [1000.0, 1500.0, 1100.0, 1250.0, 1100.0],
+        ),
+        choices: Rc::clone(&choices),
+        samples: 0,
+    };
+    let outcome = run_quietly(&experiment(1, SECOND_NS), &mut sampler, &clock);
+    assert_eq!(
+        *choices.borrow(),
+        [DrainChoice::Probe, DrainChoice::ReaderThread]
+    );
+    let cell = &outcome.cells[0];
+    assert_eq!(cell.drain, Some(Drain::ReaderThread));
+    // No sample from before is left among them.
+    assert_eq!(cell.rounds, 20);
+    assert_eq!(cell.floor_samples_ns.len(), 20);
+}

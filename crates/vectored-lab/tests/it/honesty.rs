@@ -1,0 +1,220 @@
+//! Real descriptors: techniques that drop, double or swap bytes are caught on
+//! every target, and those that do not are not.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+use vectored::CostModel;
+use vectored_lab::measure::{
+    Contender, DescriptorSampler, MeasureError, MonotonicClock, Mover, Outcome, Watch, movers, run,
+};
+use vectored_lab::model::{CellSpec, Drain, Experiment, Target, Technique, Verdict, Workload};
+
+/// What a wrong technique does to the bytes it is given.
+#[derive(Clone, Copy, Debug)]
+enum Fault {
+    ByteDropped,
+    ByteDoubled,
+    SegmentsSwapped,
+    ByteChanged,
+    SegmentDropped,
+    SegmentDoubled,
+    /// Right in the first call, which is the proof; wrong from then on.
+    OnlyLater,
+}
+
+const FAULTS: [Fault; 7] = [
+    Fault::ByteDropped,
+    Fault::ByteDoubled,
+    Fault::SegmentsSwapped,
+    Fault::ByteChanged,
+    Fault::SegmentDropped,
+    Fault::SegmentDoubled,
+    Fault::OnlyLater,
+];
+
+struct Faulty {
+    fault: Fault,
+    calls: u32,
+}
+
+impl Mover for Faulty {
+    fn prepare(&mut self, _segments: &[&[u8]]) {}
+
+    fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
+        self.calls += 1;
+        let mut list: Vec<Vec<u8>> = segments.iter().map(|segment| segment.to_vec()).collect();
+        match self.fault {
+            Fault::ByteDropped => drop(list[1].pop()),
+            Fault::ByteDoubled => {
+                let last = *list[1].last().unwrap();
+                list[1].push(last);
+            }
+            Fault::SegmentsSwapped => list.swap(1, 2),
+            Fault::ByteChanged => list[2][9] ^= 1,
+            Fault::SegmentDropped => drop(list.remove(2)),
+            Fault::SegmentDoubled => list.insert(2, list[2].clone()),
+            Fault::OnlyLater => {
+                if self.calls > 1 {
+                    list.swap(0, 2);
+                }
+            }
+        }
+        let bytes = list.concat();
+        let mut rest = bytes.as_slice();
+        while !rest.is_empty() {
+            match rustix::io::write(fd.as_fd(), rest) {
+                Ok(written) => rest = &rest[written..],
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn experiment(target: Target, workload: Workload) -> Experiment {
+    Experiment {
+        cells: vec![CellSpec::write(target, workload)],
+        rivals: vec![
+            Technique::WriteEach,
+            Technique::CopyThenWrite,
+            Technique::Writev,
+        ],
+        beside: vec![Technique::Adaptive],
+        // Enough to begin; a cell that is begun gets its fewest rounds.
+        budget_ns: 10_000_000,
+        seed: 11,
+    }
+}
+
+fn measure(
+    target: Target,
+    workload: Workload,
+    make_mover: impl FnMut(Contender, &CostModel) -> Box<dyn Mover> + 'static,
+) -> Result<Outcome, MeasureError> {
+    let experiment = experiment(target, workload);
+    let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let clock = MonotonicClock;
+    let mut sampler =
+        DescriptorSampler::new(&clock, &directory, experiment.seed).with_movers(make_mover);
+    let watch = Watch {
+        progress: &mut |_| (),
+        stop: &AtomicBool::new(false),
+    };
+    run(&experiment, &mut sampler, &clock, watch)
+}
+
+fn caught(target: Target, workload: &Workload, fault: Fault) {
+    let outcome = measure(target, workload.clone(), move |contender, model| {
+        if contender == Contender::Technique(Technique::Writev) {
+            Box::new(Faulty { fault, calls: 0 })
+        } else {
+            movers(contender, model)
+        }
+    });
+    match outcome {
+        Err(MeasureError::WrongBytes { contender, .. }) => assert_eq!(contender, "writev"),
+        other => panic!("{fault:?} on {target}: {other:?}"),
+    }
+}
+
+#[test]
+fn every_fault_is_caught_on_a_file() {
+    for fault in FAULTS {
+        caught(Target::File, &Workload::uniform(5, 100), fault);
+    }
+}
+
+#[test]
+fn every_fault_is_caught_on_a_pipe() {
+    for fault in FAULTS {
+        caught(Target::Pipe, &Workload::uniform(5, 100), fault);
+    }
+}
+
+#[test]
+fn every_fault_is_caught_on_a_unix_socket() {
+    for fault in FAULTS {
+        caught(Target::Unix, &Workload::uniform(5, 100), fault);
+    }
+}
+
+#[test]
+fn faults_are_caught_by_the_reader_thread_too() {
+    // Larger than a pipe, so a thread reads.
+    let workload = Workload::uniform(5, 40_000);
+    for fault in FAULTS {
+        caught(Target::Pipe, &workload, fault);
+    }
+}
+
+#[test]
+fn right_techniques_are_measured_on_every_target() {
+    for target in [Target::File, Target::Pipe, Target::Unix, Target::Null] {
+        for sizes in [vec![100, 200], vec![1; 40], vec![3, 5000, 1, 70_000, 9]] {
+            let outcome = measure(target, Workload::from_sizes(sizes), movers).unwrap();
+            let cell = &outcome.cells[0];
+            assert!(cell.rounds >= 20);
+            assert!(cell.floor_ns > 0.0);
+            let provable = target != Target::Null;
+            assert_eq!(cell.proof_calls > 0, provable, "{target}");
+            assert_eq!(cell.span_bytes.is_some(), target == Target::File);
+            assert_eq!(cell.file_system.is_some(), target == Target::File);
+        }
+    }
+}
+
+#[test]
+fn more_segments_than_iov_max_are_measured() {
+    let outcome = measure(Target::File, Workload::uniform(2500, 8), movers).unwrap();
+    assert_eq!(outcome.cells[0].segment_count, 2500);
+}
+
+#[test]
+fn what_fits_is_emptied_between_samples_and_what_does_not_is_read_by_a_thread() {
+    let drain = |target, count, bytes| {
+        let outcome = measure(target, Workload::uniform(count, bytes), movers).unwrap();
+        outcome.cells[0].drain
+    };
+    assert_eq!(drain(Target::Pipe, 2, 64), Some(Drain::BetweenSamples));
+    assert_eq!(drain(Target::Pipe, 16, 16_384), Some(Drain::ReaderThread));
+    assert_eq!(drain(Target::Unix, 2, 64), Some(Drain::BetweenSamples));
+    // A socket buffer counts a small write at far more than its bytes, so a
+    // thousand separate ones do not fit although their bytes would.
+    assert_eq!(drain(Target::Unix, 1000, 16), Some(Drain::ReaderThread));
+    assert_eq!(drain(Target::File, 2, 64), None);
+}
+
+#[test]
+fn a_directory_without_room_for_files_is_refused() {
+    let experiment = experiment(Target::File, Workload::uniform(2, 8));
+    let clock = MonotonicClock;
+    let missing = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("is-not-there");
+    let mut sampler = DescriptorSampler::new(&clock, &missing, 1);
+    let watch = Watch {
+        progress: &mut |_| (),
+        stop: &AtomicBool::new(false),
+    };
+    let error = run(&experiment, &mut sampler, &clock, watch).unwrap_err();
+    assert!(error.to_string().contains("--dir"), "{error}");
+}
+
+#[test]
+fn a_single_technique_has_no_verdict() {
+    let experiment = Experiment {
+        rivals: vec![Technique::Writev],
+        beside: vec![],
+        ..experiment(Target::Null, Workload::uniform(4, 8))
+    };
+    let clock = MonotonicClock;
+    let mut sampler = DescriptorSampler::new(&clock, ".".as_ref(), 1);
+    let watch = Watch {
+        progress: &mut |_| (),
+        stop: &AtomicBool::new(false),
+    };
+    let outcome = run(&experiment, &mut sampler, &clock, watch).unwrap();
+    assert_eq!(outcome.cells[0].verdict, Verdict::Open);
+    assert_eq!(outcome.cells[0].leader, Some(Technique::Writev));
+}

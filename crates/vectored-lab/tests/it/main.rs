@@ -1,0 +1,5 @@
+//! Tests of the measuring engine, in one binary.
+
+mod engine;
+mod honesty;
+mod simulation;
