@@ -14,7 +14,7 @@ use super::sampler::{CellSetup, Contender, DrainChoice, MeasureError, Sampler, T
 use crate::model::{
     Cell, CellSpec, Drain, Experiment, LeftOut, Target, Technique, TechniqueResult, Verdict,
 };
-use crate::stats::{Evidence, FAMILY_ERROR, LOOKS, WIDTH_TARGET, judge, median, weigh_cell};
+use crate::stats::{Evidence, FAMILY_ERROR, LOOKS, judge, median, weigh_cell};
 
 /// Rounds after which a technique that is far behind stops being a contender.
 pub const SCREENING_ROUNDS: u32 = 5;
@@ -132,7 +132,9 @@ impl<'a> Engine<'a> {
                 loop {
                     engine.sample_to_next_look(cell)?;
                     let fits = |step_ns| cell.spent_ns + step_ns <= share_ns;
-                    if engine.stopped() || !cell.is_wide() || !cell.step_cost_ns().is_some_and(fits)
+                    if engine.stopped()
+                        || !cell.wants_rounds()
+                        || !cell.step_cost_ns().is_some_and(fits)
                     {
                         return Ok(());
                     }
@@ -154,7 +156,7 @@ impl<'a> Engine<'a> {
             let next = cells
                 .iter()
                 .enumerate()
-                .filter(|(_, cell)| open(cell) && cell.is_wide())
+                .filter(|(_, cell)| open(cell) && cell.wants_rounds())
                 .filter_map(|(index, cell)| Some((index, cell.step_cost_ns()?)))
                 .filter(|&(_, cost_ns)| cost_ns <= left_ns)
                 .min_by_key(|&(_, cost_ns)| cost_ns);
@@ -462,9 +464,8 @@ impl<'a> CellRun<'a> {
         Some(self.spent_ns / u64::from(self.cell.rounds.max(1)) * rounds)
     }
 
-    fn is_wide(&self) -> bool {
-        let narrow = |evidence: &Evidence| evidence.half_width <= WIDTH_TARGET;
-        !self.evidence.as_ref().is_some_and(narrow)
+    fn wants_rounds(&self) -> bool {
+        self.evidence.as_ref().is_none_or(Evidence::wants_rounds)
     }
 
     fn is_open(&self, threshold: f64) -> bool {

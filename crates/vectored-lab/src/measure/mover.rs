@@ -18,8 +18,10 @@ use crate::model::Technique;
 /// in for that (an iovec array, a staging buffer) is part of the technique and
 /// is timed. What a program would allocate once belongs into `prepare`.
 pub trait Mover {
-    /// Makes room for the working memory that `call` needs. Not timed.
-    fn prepare(&mut self, segments: &[&[u8]]);
+    /// Makes room for the working memory that `call` needs; what is copied
+    /// into starts `start_bytes` into its allocation, which changes from round
+    /// to round. Not timed.
+    fn prepare(&mut self, segments: &[&[u8]], start_bytes: usize);
 
     /// Moves all segments once.
     ///
@@ -70,7 +72,7 @@ pub fn movers(contender: Contender, model: &CostModel) -> Box<dyn Mover> {
 struct WriteEach;
 
 impl Mover for WriteEach {
-    fn prepare(&mut self, _segments: &[&[u8]]) {}
+    fn prepare(&mut self, _segments: &[&[u8]], _start_bytes: usize) {}
 
     fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
         for segment in segments {
@@ -83,21 +85,24 @@ impl Mover for WriteEach {
 #[derive(Default)]
 struct CopyThenWrite {
     staging: Vec<u8>,
+    start_bytes: usize,
 }
 
 impl Mover for CopyThenWrite {
-    fn prepare(&mut self, segments: &[&[u8]]) {
-        self.staging.resize(total_bytes(segments), 0);
+    fn prepare(&mut self, segments: &[&[u8]], start_bytes: usize) {
+        self.start_bytes = start_bytes;
+        self.staging.resize(start_bytes + total_bytes(segments), 0);
     }
 
     fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
-        let mut free = self.staging.as_mut_slice();
+        let staging = &mut self.staging[self.start_bytes..];
+        let mut free = &mut *staging;
         for segment in segments {
             let (place, rest) = free.split_at_mut(segment.len());
             place.copy_from_slice(segment);
             free = rest;
         }
-        write_all(fd, &self.staging)
+        write_all(fd, staging)
     }
 }
 
@@ -109,7 +114,7 @@ struct Writev {
 }
 
 impl Mover for Writev {
-    fn prepare(&mut self, segments: &[&[u8]]) {
+    fn prepare(&mut self, segments: &[&[u8]], _start_bytes: usize) {
         self.iovecs.reserve(segments.len());
         self.iov_max = vectored::iov_max();
         self.total_bytes = total_bytes(segments);
@@ -145,7 +150,7 @@ impl Adaptive {
 }
 
 impl Mover for Adaptive {
-    fn prepare(&mut self, segments: &[&[u8]]) {
+    fn prepare(&mut self, segments: &[&[u8]], _start_bytes: usize) {
         self.iovecs.reserve(segments.len());
     }
 

@@ -9,9 +9,11 @@ const ALIGNMENT: usize = 16;
 /// Gaps between segments, in units of [`ALIGNMENT`]: never adjacent.
 const WIDEST_GAP: usize = 4;
 
-/// The start of everything is moved within one page, so that no round sees
-/// the same alignment to pages and cache sets as the one before.
-const START_RANGE: usize = 4096;
+/// The start of everything is moved within this range from round to round.
+/// Not only the alignment differs then, but also the pages: which physical
+/// memory a page happens to have can make a call a quarter slower, for as long
+/// as the page is used.
+const START_RANGE: usize = 256 << 10;
 
 /// The segments of one workload.
 #[derive(Debug)]
@@ -47,13 +49,13 @@ impl Payload {
     pub fn lay_out(&mut self) {
         let mut order: Vec<usize> = (0..self.sizes.len()).collect();
         self.rng.shuffle(&mut order);
-        let mut offset = self.random_start();
+        let mut offset = random_start(&mut self.rng);
         for index in order {
             self.offsets[index] = offset;
             let gap = ALIGNMENT * self.rng.usize(1..=WIDEST_GAP);
             offset += self.sizes[index].next_multiple_of(ALIGNMENT) + gap;
         }
-        self.image_start = self.random_start();
+        self.image_start = random_start(&mut self.rng);
         let image = self.image_start..self.image_start + self.total_bytes;
         self.rng.fill(&mut self.image[image]);
         let mut at = self.image_start;
@@ -91,10 +93,12 @@ impl Payload {
     pub fn image(&self) -> &[u8] {
         &self.image[self.image_start..self.image_start + self.total_bytes]
     }
+}
 
-    fn random_start(&mut self) -> usize {
-        ALIGNMENT * self.rng.usize(..START_RANGE / ALIGNMENT)
-    }
+/// A place for something to start at: aligned as `malloc` does, below
+/// [`START_RANGE`].
+pub fn random_start(rng: &mut Rng) -> usize {
+    ALIGNMENT * rng.usize(..START_RANGE / ALIGNMENT)
 }
 
 fn widest_slot(bytes: usize) -> usize {

@@ -3,16 +3,17 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use fastrand::Rng;
 use vectored::{CostModel, TargetKind};
 
 use super::clock::Clock;
 use super::mover::{Mover, movers};
-use super::payload::Payload;
+use super::payload::{Payload, random_start};
 use super::reader::ReaderSink;
 use super::sampler::{CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing};
 use super::target::{
-    Batch, FILE_SPAN_BYTES, FileSink, Mismatch, NullSink, Sink, StreamSink, check_directory, pipe,
-    unix_pair,
+    Batch, FILE_SPAN_BYTES, FileSink, MakePair, Mismatch, NullSink, Sink, StreamSink,
+    check_directory, pipe, unix_pair,
 };
 use crate::model::{CellSpec, Drain, Target, Technique};
 
@@ -35,6 +36,7 @@ pub struct DescriptorSampler<'a> {
     directory: PathBuf,
     reader_cpu: Option<usize>,
     seed: u64,
+    rng: Rng,
     make_mover: MakeMover,
     open_sink: Option<OpenSink>,
     cell: Option<OpenCell>,
@@ -50,6 +52,8 @@ struct OpenCell {
     /// The target holds one call but not two: it is emptied after the untimed
     /// call as well.
     empty_after_first: bool,
+    /// Where the working memory of techniques starts in this round.
+    start_bytes: usize,
     round: u32,
     batches: u64,
     proof_calls: u64,
@@ -63,6 +67,7 @@ impl<'a> DescriptorSampler<'a> {
             directory: directory.to_owned(),
             reader_cpu: None,
             seed,
+            rng: Rng::with_seed(seed),
             make_mover: Box::new(movers),
             open_sink: None,
             cell: None,
@@ -106,7 +111,7 @@ impl<'a> DescriptorSampler<'a> {
             let sink = open_sink(spec).map_err(what("open"))?;
             return Ok((sink, Emptying::Itself));
         }
-        let pair = match spec.target {
+        let make_pair: MakePair = match spec.target {
             Target::File => {
                 check_directory(&self.directory, call_bytes)?;
                 let sink = FileSink::create(&self.directory).map_err(what("create"))?;
@@ -116,16 +121,16 @@ impl<'a> DescriptorSampler<'a> {
                 let sink = NullSink::open().map_err(what("open"))?;
                 return Ok((Box::new(sink), Emptying::Itself));
             }
-            Target::Pipe => pipe(),
-            Target::Unix => unix_pair(),
+            Target::Pipe => pipe,
+            Target::Unix => unix_pair,
         };
-        let pair = pair.map_err(what("make"))?;
         match drain {
             DrainChoice::Probe => {
-                let sink = StreamSink::new(pair).map_err(what("prepare"))?;
+                let sink = StreamSink::open(make_pair).map_err(what("open"))?;
                 Ok((Box::new(sink), Emptying::BetweenSamples))
             }
             DrainChoice::ReaderThread => {
+                let pair = make_pair().map_err(what("open"))?;
                 let sink = ReaderSink::start(pair, self.reader_cpu)
                     .map_err(what("start a reader thread for"))?;
                 Ok((Box::new(sink), Emptying::Reader))
@@ -168,6 +173,7 @@ impl Sampler for DescriptorSampler<'_> {
                 .collect(),
             call_bytes,
             empty_after_first: false,
+            start_bytes: 0,
             round: 0,
             batches: 0,
             proof_calls: 0,
@@ -211,7 +217,10 @@ impl Sampler for DescriptorSampler<'_> {
         let cell = self.cell.as_mut().expect("begin_cell comes first");
         cell.round = round;
         cell.payload.lay_out();
-        Ok(())
+        cell.start_bytes = random_start(&mut self.rng);
+        cell.sink
+            .lay_out(&mut self.rng)
+            .map_err(MeasureError::io(format!("cannot reopen {}", cell.name)))
     }
 
     fn sample(&mut self, contender: Contender, calls: u32) -> Result<Timing, MeasureError> {
@@ -231,7 +240,7 @@ impl OpenCell {
         let mut fewest = MOST_CALLS + 1;
         for (contender, mover) in &mut self.movers {
             let segments = source(&self.payload, *contender);
-            mover.prepare(&segments);
+            mover.prepare(&segments, self.start_bytes);
             let mut fitting = 0;
             while fitting < fewest {
                 match mover.call(self.sink.fd(), &segments) {
@@ -254,7 +263,7 @@ impl OpenCell {
         self.payload.mark(mark(contender, u32::MAX, self.batches));
         let segments = source(&self.payload, contender);
         let (_, mover) = find(&mut self.movers, contender);
-        mover.prepare(&segments);
+        mover.prepare(&segments, self.start_bytes);
         let batch = Batch {
             calls: 1,
             call_bytes: self.call_bytes,
@@ -282,7 +291,7 @@ impl OpenCell {
         let segments = source(&self.payload, contender);
         let image = self.payload.image();
         let (_, mover) = find(&mut self.movers, contender);
-        mover.prepare(&segments);
+        mover.prepare(&segments, self.start_bytes);
         let cannot = || failed(contender, &self.name);
         let batch_of = |calls| Batch {
             calls,

@@ -48,7 +48,7 @@ pub fn measure_ruler(clock: &dyn Clock) -> io::Result<Ruler> {
 struct Nothing;
 
 impl Mover for Nothing {
-    fn prepare(&mut self, _segments: &[&[u8]]) {}
+    fn prepare(&mut self, _segments: &[&[u8]], _start_bytes: usize) {}
 
     fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
         std::hint::black_box((fd, segments));

@@ -7,6 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use fastrand::Rng;
 use rustix::fs::{Mode, OFlags, StatVfsMountFlags};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
@@ -24,6 +25,9 @@ const SPARE_BYTES: u64 = 16 << 20;
 /// Fills every buffer before something is read back into it, so that bytes
 /// that are left from before cannot pass for bytes that arrived.
 pub(super) const POISON: u8 = 0xa5;
+
+/// Pages that a round may hold back: fewer than the smallest pipe has.
+const MOST_BALLAST: usize = 16;
 
 /// What receives the bytes of samples.
 ///
@@ -56,6 +60,15 @@ pub trait Sink {
     ///
     /// What the kernel said.
     fn discard(&mut self) -> io::Result<()>;
+
+    /// Begins a round on other memory of the kernel, where that is possible.
+    ///
+    /// # Errors
+    ///
+    /// What the kernel said.
+    fn lay_out(&mut self, _rng: &mut Rng) -> io::Result<()> {
+        Ok(())
+    }
 
     /// Whether `finish(.., proof)` compares every byte: not for `/dev/null`.
     fn can_prove(&self) -> bool {
@@ -221,24 +234,30 @@ impl Sink for FileSink {
     }
 }
 
+/// Makes the writing and the reading end of a stream.
+pub type MakePair = fn() -> io::Result<(OwnedFd, OwnedFd)>;
+
 /// Both ends of a stream, non-blocking, emptied by the thread that fills it.
 pub struct StreamSink {
+    make_pair: MakePair,
     writer: OwnedFd,
     reader: File,
     buffer: Vec<u8>,
+    /// Holds pages of the kernel for a round, so that the stream gets others.
+    ballast: Option<(OwnedFd, OwnedFd)>,
 }
 
 impl StreamSink {
-    /// Takes both ends and makes them non-blocking: a sample that does not fit
-    /// must fail, since nobody else would empty the stream.
-    pub fn new((writer, reader): (OwnedFd, OwnedFd)) -> io::Result<Self> {
-        for end in [&writer, &reader] {
-            rustix::io::ioctl_fionbio(end, true)?;
-        }
+    /// Opens a stream, non-blocking: a sample that does not fit must fail,
+    /// since nobody else would empty the stream.
+    pub fn open(make_pair: MakePair) -> io::Result<Self> {
+        let (writer, reader) = non_blocking(make_pair)?;
         Ok(StreamSink {
+            make_pair,
             writer,
             reader: reader.into(),
             buffer: vec![POISON; 1 << 16],
+            ballast: None,
         })
     }
 
@@ -279,6 +298,30 @@ impl Sink for StreamSink {
             _ => Ok(()),
         }
     }
+
+    fn lay_out(&mut self, rng: &mut Rng) -> io::Result<()> {
+        // The kernel hands out again what was freed last, so every sample of
+        // a cell would find the same few pages in the same order, and a
+        // technique that happens to get the better ones would seem faster.
+        self.ballast = None;
+        let (writer, reader) = non_blocking(pipe)?;
+        for _ in 0..rng.usize(..MOST_BALLAST) {
+            rustix::io::write(&writer, &self.buffer[..4096])?;
+        }
+        self.ballast = Some((writer, reader));
+        let (writer, reader) = non_blocking(self.make_pair)?;
+        self.writer = writer;
+        self.reader = reader.into();
+        Ok(())
+    }
+}
+
+fn non_blocking(make_pair: MakePair) -> io::Result<(OwnedFd, OwnedFd)> {
+    let (writer, reader) = make_pair()?;
+    for end in [&writer, &reader] {
+        rustix::io::ioctl_fionbio(end, true)?;
+    }
+    Ok((writer, reader))
 }
 
 /// `/dev/null`: nothing arrives, so nothing can be compared.

@@ -23,6 +23,8 @@ pub const INTERVAL_LEVEL: f64 = 0.95;
 pub struct PairStats {
     /// Rounds that sampled both.
     pub rounds: usize,
+    /// As how many independent rounds they count.
+    pub effective_rounds: usize,
     /// The median ratio.
     pub ratio: f64,
     /// The interval of the median ratio; `None` with fewer than six rounds.
@@ -61,6 +63,7 @@ pub fn paired(log_ratios: &[f64]) -> Option<PairStats> {
     let below = sorted.iter().filter(|&&x| x < 0.0).count();
     Some(PairStats {
         rounds: n,
+        effective_rounds: effective,
         ratio: centre.exp(),
         interval,
         p: sign_test_p(above, below, effective as f64 / n as f64),

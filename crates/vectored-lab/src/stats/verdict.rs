@@ -52,9 +52,18 @@ pub struct Evidence {
     pub tie: bool,
     /// The widest interval of a contender, as half width.
     pub half_width: f64,
+    /// The fewest independent rounds that a rival shares with the leader: what
+    /// is far behind is sampled rarely.
+    pub fewest_rounds: usize,
 }
 
 impl Evidence {
+    /// Whether more rounds would say more: an interval is wider than
+    /// [`WIDTH_TARGET`], or a rival has been sampled too rarely for a verdict.
+    pub fn wants_rounds(&self) -> bool {
+        self.half_width > WIDTH_TARGET || self.fewest_rounds < MIN_ROUNDS
+    }
+
     /// Whether the A/A pair differs.
     pub fn aa_separated(&self) -> bool {
         self.noise.is_some_and(|noise| noise.separated())
@@ -138,6 +147,10 @@ pub fn weigh(
         .filter_map(|(_, pair)| *pair)
         .map(|pair| pair.half_width())
         .fold(0.0, f64::max);
+    let fewest_rounds = rivals()
+        .map(|pair| pair.map_or(0, |pair| pair.effective_rounds))
+        .min()
+        .unwrap_or(rounds);
 
     Some(Evidence {
         leader,
@@ -147,6 +160,7 @@ pub fn weigh(
         p_faster,
         tie: enough && tied && rest_settled && !blind,
         half_width,
+        fewest_rounds,
     })
 }
 

@@ -41,7 +41,7 @@ struct Faulty {
 }
 
 impl Mover for Faulty {
-    fn prepare(&mut self, _segments: &[&[u8]]) {}
+    fn prepare(&mut self, _segments: &[&[u8]], _start_bytes: usize) {}
 
     fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
         self.calls += 1;
