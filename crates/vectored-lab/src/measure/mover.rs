@@ -169,6 +169,12 @@ fn total_bytes(segments: &[&[u8]]) -> usize {
 }
 
 /// One `write`; the rest of a short one in further calls.
+///
+/// Never inlined, nor is [`writev_all`]: a return after a system call can cost
+/// 60 ns where the kernel's mitigations make returns dear. A program that calls
+/// its C library pays that for every technique; if only some techniques had
+/// their call inlined, they would seem faster for it.
+#[inline(never)]
 fn write_all(fd: BorrowedFd<'_>, mut bytes: &[u8]) -> io::Result<()> {
     loop {
         match write(fd, bytes) {
@@ -182,6 +188,7 @@ fn write_all(fd: BorrowedFd<'_>, mut bytes: &[u8]) -> io::Result<()> {
 }
 
 /// One `writev`; the rest of a short one by the library's loop.
+#[inline(never)]
 fn writev_all(fd: BorrowedFd<'_>, iovecs: &[IoSlice<'_>], total_bytes: usize) -> io::Result<()> {
     let written = retry_on_intr(|| writev(fd, iovecs))?;
     if written < total_bytes {

@@ -19,31 +19,41 @@ use super::target::{Batch, Comparison, Mismatch, POISON, Sink};
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A stream with a reader thread.
+///
+/// The thread also compares: if the measuring thread did, each `read` of the
+/// next batch would first have to get its buffer back from the other CPU's
+/// cache, inside the timed region.
 pub struct ReaderSink {
     writer: Option<OwnedFd>,
     /// A second handle on the reading end, to ask what is left in it.
     residue: OwnedFd,
     orders: Option<Sender<Order>>,
-    deliveries: Receiver<io::Result<Vec<u8>>>,
+    reports: Receiver<Report>,
     arrived_bytes: Arc<AtomicU64>,
-    spare: Option<Vec<u8>>,
+    /// Memory for the image of the next batch.
+    spare: Vec<u8>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// Read this many bytes into this buffer.
-struct Order {
-    bytes: usize,
-    buffer: Vec<u8>,
+/// What the thread is told: first to read, then what should have come.
+enum Order {
+    Read(Batch),
+    Compare { batch: Batch, image: Vec<u8> },
+}
+
+/// What it answers, with the image's memory.
+struct Report {
+    outcome: Result<(), Mismatch>,
+    image: Vec<u8>,
 }
 
 impl ReaderSink {
     /// Starts the thread, on `cpu` if one is named.
     pub fn start((writer, reader): (OwnedFd, OwnedFd), cpu: Option<usize>) -> io::Result<Self> {
-        let (orders, incoming) = channel::<Order>();
-        let (outgoing, deliveries) = channel();
+        let (orders, incoming) = channel();
+        let (outgoing, reports) = channel();
         let arrived_bytes = Arc::new(AtomicU64::new(0));
         let residue = reader.try_clone()?;
-        let mut stream = File::from(reader);
         let arrived = Arc::clone(&arrived_bytes);
         let thread = std::thread::Builder::new()
             .name("reader".to_owned())
@@ -55,41 +65,43 @@ impl ReaderSink {
                     // unpinned reader is as good as there is.
                     let _ = sched_setaffinity(None, &set);
                 }
-                for order in incoming {
-                    let delivery = read_order(&mut stream, order, &arrived);
-                    if outgoing.send(delivery).is_err() {
-                        break;
-                    }
-                }
+                serve(&reader.into(), &incoming, &outgoing, &arrived);
             })?;
         Ok(ReaderSink {
             writer: Some(writer),
             residue,
             orders: Some(orders),
-            deliveries,
+            reports,
             arrived_bytes,
-            spare: Some(Vec::new()),
+            spare: Vec::new(),
             thread: Some(thread),
         })
     }
 
-    fn delivery(&mut self, batch: Batch) -> Result<Vec<u8>, Mismatch> {
+    fn order(&self, order: Order) -> io::Result<()> {
+        let orders = self.orders.as_ref().expect("open until dropped");
+        orders.send(order).map_err(|_| thread_ended())
+    }
+
+    fn report(&mut self, batch: Batch) -> Result<(), Mismatch> {
         loop {
             let before = self.arrived_bytes.load(Ordering::Relaxed);
-            match self.deliveries.recv_timeout(PATIENCE) {
-                Ok(delivery) => return Ok(delivery?),
+            match self.reports.recv_timeout(PATIENCE) {
+                Ok(report) => {
+                    self.spare = report.image;
+                    return report.outcome;
+                }
                 Err(RecvTimeoutError::Timeout) => {
                     let arrived = self.arrived_bytes.load(Ordering::Relaxed);
-                    if arrived == before && rustix::io::ioctl_fionread(&self.residue)? == 0 {
-                        let sent = batch.bytes();
-                        return Err(Mismatch::Bytes(format!(
-                            "{arrived} bytes arrived of {sent} that were sent"
-                        )));
+                    let is_short = arrived < batch.bytes();
+                    if is_short
+                        && arrived == before
+                        && rustix::io::ioctl_fionread(&self.residue)? == 0
+                    {
+                        return Err(Mismatch::wrong_count(arrived, batch));
                     }
                 }
-                Err(RecvTimeoutError::Disconnected) => {
-                    return Err(io::Error::other("the reader thread has ended").into());
-                }
+                Err(RecvTimeoutError::Disconnected) => return Err(thread_ended().into()),
             }
         }
     }
@@ -102,31 +114,19 @@ impl Sink for ReaderSink {
     }
 
     fn begin(&mut self, batch: Batch) -> io::Result<()> {
-        let bytes = usize::try_from(batch.bytes()).map_err(io::Error::other)?;
-        // What is left in it from the last batch cannot pass for this one's:
-        // the thread counts what it reads.
-        let mut buffer = self.spare.take().unwrap_or_default();
-        buffer.resize(bytes, POISON);
         self.arrived_bytes.store(0, Ordering::Relaxed);
-        let orders = self.orders.as_ref().expect("open until dropped");
-        orders
-            .send(Order { bytes, buffer })
-            .map_err(|_| io::Error::other("the reader thread has ended"))
+        self.order(Order::Read(batch))
     }
 
     fn finish(&mut self, batch: Batch, image: &[u8], _proof: bool) -> Result<(), Mismatch> {
-        let buffer = self.delivery(batch)?;
-        let mut comparison = Comparison::new(image, batch);
-        comparison.take(&buffer)?;
-        comparison.end()?;
-        self.spare = Some(buffer);
+        let mut copy = std::mem::take(&mut self.spare);
+        copy.clear();
+        copy.extend_from_slice(image);
+        self.order(Order::Compare { batch, image: copy })?;
+        self.report(batch)?;
         let surplus = rustix::io::ioctl_fionread(&self.residue)?;
         if surplus > 0 {
-            let sent = batch.bytes();
-            return Err(Mismatch::Bytes(format!(
-                "{} bytes arrived of {sent} that were sent",
-                sent + surplus
-            )));
+            return Err(Mismatch::wrong_count(batch.bytes() + surplus, batch));
         }
         Ok(())
     }
@@ -144,25 +144,69 @@ impl Drop for ReaderSink {
         self.writer = None;
         self.orders = None;
         if let Some(thread) = self.thread.take() {
-            // A panic of the reader has been reported as a missing delivery.
+            // A panic of the reader has been reported as a missing answer.
             let _ = thread.join();
         }
     }
 }
 
-fn read_order(stream: &mut File, order: Order, arrived: &AtomicU64) -> io::Result<Vec<u8>> {
-    let Order { bytes, mut buffer } = order;
+/// The thread: reads each batch to its end, then compares it.
+fn serve(
+    stream: &File,
+    orders: &Receiver<Order>,
+    reports: &Sender<Report>,
+    arrived_bytes: &AtomicU64,
+) {
+    // What is left in it from an earlier batch cannot pass for a later one's:
+    // only what was counted is compared.
+    let mut buffer = Vec::new();
+    let mut filled = Ok(0);
+    for order in orders {
+        match order {
+            Order::Read(batch) => filled = fill(stream, &mut buffer, batch, arrived_bytes),
+            Order::Compare { batch, image } => {
+                let outcome = match std::mem::replace(&mut filled, Ok(0)) {
+                    Ok(count) => {
+                        let mut comparison = Comparison::new(&image, batch);
+                        comparison
+                            .take(&buffer[..count])
+                            .and_then(|()| comparison.end())
+                    }
+                    Err(error) => Err(error.into()),
+                };
+                if reports.send(Report { outcome, image }).is_err() {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+fn fill(
+    mut stream: &File,
+    buffer: &mut Vec<u8>,
+    batch: Batch,
+    arrived_bytes: &AtomicU64,
+) -> io::Result<usize> {
+    let bytes = usize::try_from(batch.bytes()).map_err(io::Error::other)?;
+    if buffer.len() < bytes {
+        buffer.resize(bytes, POISON);
+    }
     let mut filled = 0;
     while filled < bytes {
         match stream.read(&mut buffer[filled..bytes]) {
-            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(0) => break,
             Ok(count) => {
                 filled += count;
-                arrived.store(filled as u64, Ordering::Relaxed);
+                arrived_bytes.store(filled as u64, Ordering::Relaxed);
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
     }
-    Ok(buffer)
+    Ok(filled)
+}
+
+fn thread_ended() -> io::Error {
+    io::Error::other("the reader thread has ended")
 }

@@ -101,6 +101,15 @@ pub enum Mismatch {
     Bytes(String),
 }
 
+impl Mismatch {
+    pub(super) fn wrong_count(arrived_bytes: u64, batch: Batch) -> Self {
+        Mismatch::Bytes(format!(
+            "{arrived_bytes} bytes arrived of {} that were sent",
+            batch.bytes()
+        ))
+    }
+}
+
 impl From<io::Error> for Mismatch {
     fn from(error: io::Error) -> Self {
         Mismatch::Io(error)
@@ -117,7 +126,7 @@ impl From<Errno> for Mismatch {
 /// repeated.
 pub(super) struct Comparison<'a> {
     image: &'a [u8],
-    expected_bytes: u64,
+    batch: Batch,
     arrived_bytes: u64,
 }
 
@@ -125,7 +134,7 @@ impl<'a> Comparison<'a> {
     pub fn new(image: &'a [u8], batch: Batch) -> Self {
         Comparison {
             image,
-            expected_bytes: batch.bytes(),
+            batch,
             arrived_bytes: 0,
         }
     }
@@ -133,9 +142,9 @@ impl<'a> Comparison<'a> {
     /// Compares the next piece.
     pub fn take(&mut self, mut piece: &[u8]) -> Result<(), Mismatch> {
         while !piece.is_empty() {
-            if self.arrived_bytes == self.expected_bytes {
-                let surplus = self.expected_bytes + piece.len() as u64;
-                return Err(self.wrong_count(surplus));
+            if self.arrived_bytes == self.batch.bytes() {
+                let with_surplus = self.arrived_bytes + piece.len() as u64;
+                return Err(Mismatch::wrong_count(with_surplus, self.batch));
             }
             let at = (self.arrived_bytes % self.image.len() as u64) as usize;
             let length = piece.len().min(self.image.len() - at);
@@ -159,18 +168,11 @@ impl<'a> Comparison<'a> {
 
     /// Ends the comparison: nothing more has arrived.
     pub fn end(self) -> Result<(), Mismatch> {
-        if self.arrived_bytes == self.expected_bytes {
+        if self.arrived_bytes == self.batch.bytes() {
             Ok(())
         } else {
-            Err(self.wrong_count(self.arrived_bytes))
+            Err(Mismatch::wrong_count(self.arrived_bytes, self.batch))
         }
-    }
-
-    fn wrong_count(&self, arrived_bytes: u64) -> Mismatch {
-        Mismatch::Bytes(format!(
-            "{arrived_bytes} bytes arrived of {} that were sent",
-            self.expected_bytes
-        ))
     }
 }
 
@@ -208,13 +210,14 @@ impl Sink for FileSink {
     fn finish(&mut self, batch: Batch, image: &[u8], proof: bool) -> Result<(), Mismatch> {
         let began = self.length_bytes;
         self.length_bytes = self.file.metadata()?.len();
-        let mut comparison = Comparison::new(image, batch);
         if self.length_bytes != began + batch.bytes() {
-            return Err(comparison.wrong_count(self.length_bytes.saturating_sub(began)));
+            let arrived = self.length_bytes.saturating_sub(began);
+            return Err(Mismatch::wrong_count(arrived, batch));
         }
         if !proof {
             return Ok(());
         }
+        let mut comparison = Comparison::new(image, batch);
         let mut at = began;
         loop {
             self.read_back.fill(POISON);
