@@ -29,7 +29,7 @@
 //! for technique in &outcome.cells[0].techniques {
 //!     println!("{}: {:.0} ns a call", technique.name, technique.median_ns);
 //! }
-//! # Ok::<(), vectored_lab::measure::MeasureError>(())
+//! # Ok::<(), vectored_lab::measure::RunError>(())
 //! ```
 
 pub mod measure;

@@ -4,6 +4,7 @@
 //! as its intervals need. What time is left goes to the cells whose verdict is
 //! still open, the cheapest step first.
 
+use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use fastrand::Rng;
@@ -63,7 +64,7 @@ pub struct Watch<'a> {
 }
 
 /// What a run of the engine found.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Outcome {
     /// The cells that have at least one round, judged.
     pub cells: Vec<Cell>,
@@ -75,18 +76,40 @@ pub struct Outcome {
     pub elapsed_ns: u64,
 }
 
+/// A run that did not come to its end, with what it had found by then.
+#[derive(Debug)]
+pub struct RunError {
+    /// What ended it.
+    pub error: MeasureError,
+    /// What was measured before: never complete.
+    pub outcome: Box<Outcome>,
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl std::error::Error for RunError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.error.source()
+    }
+}
+
 /// Measures the cells of `experiment`.
 ///
 /// # Errors
 ///
 /// What the sampler met: the kernel's refusal, or a technique that moved wrong
-/// bytes. Running out of budget is no error: see [`Outcome::left_out`].
+/// bytes; with the cells that were measured before. Running out of budget is
+/// no error: see [`Outcome::left_out`].
 pub fn run<'a>(
     experiment: &'a Experiment,
     sampler: &'a mut dyn Sampler,
     clock: &'a dyn Clock,
     watch: Watch<'a>,
-) -> Result<Outcome, MeasureError> {
+) -> Result<Outcome, RunError> {
     let mut engine = Engine {
         experiment,
         techniques: experiment.techniques(),
@@ -101,9 +124,17 @@ pub fn run<'a>(
         .iter()
         .map(|spec| CellRun::new(spec, &engine.techniques, DrainChoice::Probe))
         .collect();
-    engine.even_pass(&mut cells)?;
-    engine.open_pass(&mut cells)?;
-    Ok(engine.conclude(cells))
+    let passed = engine
+        .even_pass(&mut cells)
+        .and_then(|()| engine.open_pass(&mut cells));
+    let outcome = engine.conclude(cells, passed.is_err());
+    match passed {
+        Ok(()) => Ok(outcome),
+        Err(error) => Err(RunError {
+            error,
+            outcome: Box::new(outcome),
+        }),
+    }
 }
 
 struct Engine<'a> {
@@ -275,13 +306,15 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    fn conclude(self, cells: Vec<CellRun<'a>>) -> Outcome {
-        let reason = if self.stopped() {
+    fn conclude(self, cells: Vec<CellRun<'a>>, failed: bool) -> Outcome {
+        let reason = if failed {
+            "the run failed before its first round"
+        } else if self.stopped() {
             "the run was stopped before its first round"
         } else {
             "the budget ended before its first round"
         };
-        let complete = cells.iter().all(|cell| cell.cell.rounds >= FEWEST_ROUNDS);
+        let complete = !failed && cells.iter().all(|cell| cell.cell.rounds >= FEWEST_ROUNDS);
         let (measured, unmeasured): (Vec<_>, Vec<_>) =
             cells.into_iter().partition(|cell| cell.cell.rounds > 0);
         let mut measured: Vec<Cell> = measured.into_iter().map(CellRun::finish).collect();

@@ -20,7 +20,7 @@ mod synthetic;
 mod target;
 
 pub use clock::{Clock, FakeClock, MonotonicClock};
-pub use engine::{Outcome, Progress, SCREENING_ROUNDS, Watch, run};
+pub use engine::{Outcome, Progress, RunError, SCREENING_ROUNDS, Watch, run};
 pub use environment::{Environment, Pinning, allowed_cpus, pin_measuring_thread};
 pub use mover::{Mover, movers};
 pub use real::DescriptorSampler;

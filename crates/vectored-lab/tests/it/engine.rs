@@ -298,3 +298,67 @@ fn a_cell_that_overflows_is_begun_again_with_a_reader_thread() {
     assert_eq!(cell.rounds, 20);
     assert_eq!(cell.floor_samples_ns.len(), 20);
 }
+
+/// A sampler that fails in its third cell.
+struct Failing {
+    inner: SyntheticMachine,
+    cells: u32,
+}
+
+impl Sampler for Failing {
+    fn begin_cell(
+        &mut self,
+        cell: &CellSpec,
+        techniques: &[Technique],
+        drain: DrainChoice,
+    ) -> Result<CellSetup, MeasureError> {
+        self.cells += 1;
+        if self.cells == 3 {
+            return Err(MeasureError::NoSpace {
+                directory: "/full".to_owned(),
+                free_bytes: 1,
+                needed_bytes: 2,
+            });
+        }
+        self.inner.begin_cell(cell, techniques, drain)
+    }
+
+    fn begin_round(&mut self, round: u32) -> Result<(), MeasureError> {
+        self.inner.begin_round(round)
+    }
+
+    fn sample(&mut self, contender: Contender, calls: u32) -> Result<Timing, MeasureError> {
+        self.inner.sample(contender, calls)
+    }
+
+    fn end_cell(&mut self) -> Result<u64, MeasureError> {
+        self.inner.end_cell()
+    }
+}
+
+#[test]
+fn a_late_failure_keeps_what_was_measured() {
+    let clock = FakeClock::default();
+    let mut sampler = Failing {
+        inner: machine(
+            &clock,
+            Noise::None,
+            [1000.0, 1500.0, 1100.0, 1250.0, 1100.0],
+        ),
+        cells: 0,
+    };
+    let watch = Watch {
+        progress: &mut |_| (),
+        stop: &AtomicBool::new(false),
+    };
+    let failed = run(&experiment(5, SECOND_NS), &mut sampler, &clock, watch).unwrap_err();
+    assert!(matches!(failed.error, MeasureError::NoSpace { .. }));
+    assert!(!failed.outcome.complete);
+    assert_eq!(failed.outcome.cells.len(), 2);
+    assert_eq!(
+        failed.outcome.cells[0].winner,
+        Some(Technique::CopyThenWrite)
+    );
+    assert_eq!(failed.outcome.left_out.len(), 3);
+    assert!(failed.outcome.left_out[0].reason.contains("failed"));
+}

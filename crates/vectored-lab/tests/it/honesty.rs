@@ -8,7 +8,8 @@ use std::sync::atomic::AtomicBool;
 
 use vectored::CostModel;
 use vectored_lab::measure::{
-    Contender, DescriptorSampler, MeasureError, MonotonicClock, Mover, Outcome, Watch, movers, run,
+    Contender, DescriptorSampler, MeasureError, MonotonicClock, Mover, Outcome, RunError, Watch,
+    movers, run,
 };
 use vectored_lab::model::{CellSpec, Drain, Experiment, Target, Technique, Verdict, Workload};
 
@@ -93,7 +94,7 @@ fn measure(
     target: Target,
     workload: Workload,
     make_mover: impl FnMut(Contender, &CostModel) -> Box<dyn Mover> + 'static,
-) -> Result<Outcome, MeasureError> {
+) -> Result<Outcome, RunError> {
     let experiment = experiment(target, workload);
     let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     let clock = MonotonicClock;
@@ -115,7 +116,10 @@ fn caught(target: Target, workload: &Workload, fault: Fault) {
         }
     });
     match outcome {
-        Err(MeasureError::WrongBytes { contender, .. }) => assert_eq!(contender, "writev"),
+        Err(RunError {
+            error: MeasureError::WrongBytes { contender, .. },
+            ..
+        }) => assert_eq!(contender, "writev"),
         other => panic!("{fault:?} on {target}: {other:?}"),
     }
 }

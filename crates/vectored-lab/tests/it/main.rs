@@ -2,4 +2,5 @@
 
 mod engine;
 mod honesty;
+mod report;
 mod simulation;

@@ -1,0 +1,182 @@
+//! What was typed. What it means is [`crate::plan`]'s.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use vectored_lab::measure::Pinning;
+use vectored_lab::model::{Target, Technique};
+
+use crate::list::{Counts, Sizes};
+use crate::synthetic::Synthetic;
+
+/// Which technique moves several buffers fastest, on this machine?
+///
+/// A program that has its bytes in several buffers can send each with a call
+/// of its own, copy them together first, or hand them all to writev(2). Which
+/// is best depends on the sizes, the machine, the kernel and the target.
+#[derive(Debug, Parser)]
+#[command(name = "vectored", version, max_term_width = 100)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Measure the techniques for a grid of segment counts and sizes
+    #[command(long_about = MEASURE_ABOUT, after_long_help = MEASURE_AFTER)]
+    Measure(MeasureArgs),
+}
+
+const MEASURE_ABOUT: &str = "\
+Measure the techniques for a grid of segment counts and sizes
+
+Every technique is timed in rounds against every other, in balanced random order, on files, pipes \
+and sockets that vectored makes for itself and that are gone afterwards. A technique is only called \
+faster where it surely is; otherwise the cell is a tie, or open. Every byte that can be is read back \
+and compared.
+
+The result is printed, and saved as JSON under $XDG_STATE_HOME/vectored (by default \
+~/.local/state/vectored); its path is the last line on standard error. ^C stops the run and keeps \
+what was measured.";
+
+const MEASURE_AFTER: &str = "\
+Examples:
+  vectored measure
+          The usual grid on files, pipes and Unix sockets, in 16 seconds
+  vectored measure --target pipe --segments 2 --sizes 100,200
+          Two small segments into a pipe
+  vectored measure --target file --dir /var/lib/mysql --budget 1m
+          On the file system that matters, with more certainty
+  vectored measure --segments 64 --sizes 16..64KiB --format csv --output sizes.csv
+          One count, sizes by steps of four, for a spreadsheet
+
+Exit status: 0 success, 1 failure, 2 wrong usage, 130 and 143 stopped by SIGINT and SIGTERM.";
+
+/// Options of `vectored measure`.
+#[derive(Args, Debug)]
+pub struct MeasureArgs {
+    /// Where the bytes go; may be repeated [default: all]
+    ///
+    /// file: appended to up to 32 MiB, then truncated; pipe; unix: a pair of
+    /// Unix stream sockets.
+    #[arg(long, value_name = "TARGET", value_parser = targets())]
+    pub target: Vec<Target>,
+
+    /// Segment counts, as 2,16 or 2..128 (steps of four) [default: 2,16,1000]
+    ///
+    /// A range goes up by steps of four and ends with its end: 2..100 is
+    /// 2,8,32,100.
+    #[arg(long, value_name = "LIST")]
+    pub segments: Option<Counts>,
+
+    /// Segment sizes, as 100,4KiB or 16..64KiB (steps of four) [default: 16..16KiB]
+    ///
+    /// Units are B, KiB (K) and MiB (M). Lists of more than 4 MiB are left out,
+    /// unless both --segments and --sizes are given: then they are measured up
+    /// to 64 MiB.
+    #[arg(long, value_name = "LIST")]
+    pub sizes: Option<Sizes>,
+
+    /// A technique that competes; may be repeated [default: all but adaptive]
+    ///
+    /// Only these compete then. adaptive is always measured, and shown beside
+    /// the verdict where it does not compete.
+    #[arg(long, value_name = "TECHNIQUE", value_parser = techniques())]
+    pub technique: Vec<Technique>,
+
+    /// Time for the whole run, as 500ms, 16s or 2m
+    #[arg(long, value_name = "TIME", default_value = "16s", value_parser = budget)]
+    pub budget: Duration,
+
+    /// Directory for the files that are written; nothing is left there
+    #[arg(long, value_name = "DIRECTORY", default_value = ".")]
+    pub dir: PathBuf,
+
+    /// Seed of the order of samples, to repeat a run [default: random]
+    #[arg(long, value_name = "NUMBER")]
+    pub seed: Option<u64>,
+
+    /// CPU to stay on, or none to let the scheduler choose [default: the current one]
+    #[arg(long, value_name = "CPU|none", value_parser = pinning)]
+    pub pin: Option<Pinning>,
+
+    /// How the result is printed
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+
+    /// Write the result to this file instead of standard output
+    ///
+    /// A file that is there is replaced once the new one is complete.
+    #[arg(long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+
+    /// Print nothing on standard error but errors
+    #[arg(long, short)]
+    pub quiet: bool,
+
+    /// Measure an invented machine with an invented clock, for tests
+    #[arg(long, value_name = "SPEC", hide = true)]
+    pub synthetic: Option<Synthetic>,
+}
+
+/// How results are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people, at a terminal
+    Table,
+    /// Everything, for programs
+    Json,
+    /// One line a cell and technique, for spreadsheets
+    Csv,
+    /// Tables for a document
+    Markdown,
+}
+
+fn targets() -> impl TypedValueParser<Value = Target> {
+    PossibleValuesParser::new(Target::OFFERED.map(Target::name)).map(|name| {
+        let mut offered = Target::OFFERED.into_iter();
+        offered
+            .find(|target| target.name() == name)
+            .expect("one of the possible values")
+    })
+}
+
+fn techniques() -> impl TypedValueParser<Value = Technique> {
+    PossibleValuesParser::new(Technique::ALL.map(Technique::name))
+        .map(|name| name.parse().expect("one of the possible values"))
+}
+
+fn budget(text: &str) -> Result<Duration, String> {
+    match humantime::parse_duration(text) {
+        Ok(Duration::ZERO) => Err("no time at all: give it some, as in 16s".to_owned()),
+        Ok(budget) => Ok(budget),
+        Err(error) => Err(format!("{error}: write it as 500ms, 16s or 2m")),
+    }
+}
+
+fn pinning(text: &str) -> Result<Pinning, String> {
+    match text {
+        "none" => Ok(Pinning::None),
+        _ => match text.parse() {
+            Ok(cpu) => Ok(Pinning::Cpu(cpu)),
+            Err(_) => Err("neither the number of a CPU nor 'none'".to_owned()),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+}

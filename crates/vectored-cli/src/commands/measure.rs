@@ -1,0 +1,265 @@
+//! `vectored measure`.
+
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::{Instant, SystemTime};
+
+use anyhow::Context;
+use vectored_lab::measure::{
+    Clock, DescriptorSampler, Environment, FakeClock, MeasureError, MonotonicClock, Outcome,
+    Pinning, Sampler, Watch, allowed_cpus, check_directory, measure_ruler, pin_measuring_thread,
+    run as run_engine,
+};
+use vectored_lab::model::{Experiment, Host, Results, Ruler, SCHEMA};
+use vectored_lab::report::{self, TableOptions, left_out_in_words};
+
+use crate::args::{Format, MeasureArgs};
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::plan::Plan;
+use crate::progress::Bar;
+use crate::save::{OutputFile, save_result, state_directory};
+use crate::synthetic::{self, Synthetic};
+
+/// Runs the command. Everything that can be refused is refused before the
+/// measuring begins.
+pub fn run(args: &MeasureArgs) -> Result<ExitCode, Failure> {
+    // Short enough to be typed again.
+    let seed = args.seed.unwrap_or_else(|| fastrand::u32(..).into());
+    let plan = Plan::new(args, seed)?;
+    let output = args.output.as_deref().map(OutputFile::check).transpose()?;
+    let state = state_directory()?;
+    let notes = Notes { quiet: args.quiet };
+
+    let interrupt = Interrupt::watch()?;
+    let mut measured = match &args.synthetic {
+        Some(synthetic) => measure_synthetic(&plan.experiment, synthetic, args, &interrupt)?,
+        None => measure_here(&plan, args, &interrupt)?,
+    };
+    // Not before: a refusal is to stand alone.
+    for group in left_out_in_words(&plan.left_out) {
+        notes.note(&format!("not measured ({}): {}", group.reason, group.cells));
+    }
+    if !plan.left_out.is_empty() {
+        notes.note("--segments and --sizes, given both, measure such lists up to 64 MiB");
+    }
+    let unmeasured = measured.outcome.left_out.len();
+    let failure = measured.failure.take();
+    let results = assemble(plan, measured);
+
+    let text = render(&results, args.format, output.is_some());
+    let saved = save_result(&state, &results.started_at, &report::json(&results));
+    // Whatever became of the saving, show what was measured; and whatever
+    // becomes of the showing, tell where it is saved.
+    let shown = match &output {
+        Some(output) => output.write(&text),
+        None => print(&text),
+    };
+    if !results.complete && failure.is_none() {
+        notes.note(&incomplete(&results, unmeasured, &interrupt));
+    }
+    notes.path(&saved?);
+    shown?;
+    if let Some(error) = failure {
+        return Err(error.into());
+    }
+    Ok(interrupt
+        .exit_code()
+        .map_or(ExitCode::SUCCESS, ExitCode::from))
+}
+
+/// What a run on any machine tells, real or not.
+struct Measured {
+    outcome: Outcome,
+    /// What ended the run early; what was measured before is kept.
+    failure: Option<MeasureError>,
+    host: Host,
+    ruler: Ruler,
+    started_at: String,
+    elapsed_s: f64,
+}
+
+fn measure_here(
+    plan: &Plan,
+    args: &MeasureArgs,
+    interrupt: &Interrupt,
+) -> Result<Measured, Failure> {
+    let began = Instant::now();
+    let started_at = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+    let directory = plan
+        .largest_file_call()
+        .map(|call_bytes| check_directory(&args.dir, call_bytes))
+        .transpose()
+        .map_err(Failure::of_directory)?;
+    let allowed = allowed_cpus();
+    let pins = pin(args.pin.unwrap_or_default(), &allowed)?;
+    let environment = Environment::capture(directory, pins, allowed);
+    let clock = MonotonicClock;
+    let ruler = measure_ruler(&clock).context("cannot measure the clock with /dev/null")?;
+    let mut sampler =
+        DescriptorSampler::new(&clock, &args.dir, plan.experiment.seed).reader_cpu(pins.1);
+    // The budget is for the whole run, and some of it is spent already.
+    let spent_ns = began.elapsed().as_nanos() as u64;
+    let experiment = Experiment {
+        budget_ns: plan.experiment.budget_ns.saturating_sub(spent_ns),
+        ..plan.experiment.clone()
+    };
+    let (outcome, failure) = engine(&experiment, &mut sampler, &clock, args.quiet, interrupt)?;
+    Ok(Measured {
+        outcome,
+        failure,
+        host: environment.finish(),
+        ruler,
+        started_at,
+        elapsed_s: began.elapsed().as_secs_f64(),
+    })
+}
+
+fn measure_synthetic(
+    experiment: &Experiment,
+    synthetic: &Synthetic,
+    args: &MeasureArgs,
+    interrupt: &Interrupt,
+) -> Result<Measured, Failure> {
+    let clock = FakeClock::default();
+    let mut machine = synthetic.machine(&clock, experiment.seed);
+    let (outcome, failure) = engine(experiment, &mut machine, &clock, args.quiet, interrupt)?;
+    Ok(Measured {
+        elapsed_s: outcome.elapsed_ns as f64 / 1e9,
+        outcome,
+        failure,
+        host: synthetic::host(),
+        ruler: synthetic::ruler(),
+        started_at: synthetic::STARTED_AT.to_owned(),
+    })
+}
+
+fn engine(
+    experiment: &Experiment,
+    sampler: &mut dyn Sampler,
+    clock: &dyn Clock,
+    quiet: bool,
+    interrupt: &Interrupt,
+) -> Result<(Outcome, Option<MeasureError>), Failure> {
+    let bar = Bar::new(quiet);
+    let watch = Watch {
+        progress: &mut |progress| bar.show(progress),
+        stop: interrupt.flag(),
+    };
+    match run_engine(experiment, sampler, clock, watch) {
+        Ok(outcome) => Ok((outcome, None)),
+        Err(failed) if failed.outcome.cells.is_empty() => Err(failed.error.into()),
+        Err(failed) => Ok((*failed.outcome, Some(failed.error))),
+    }
+}
+
+fn pin(pinning: Pinning, allowed: &[usize]) -> Result<(Option<usize>, Option<usize>), Failure> {
+    pin_measuring_thread(pinning).map_err(|error| match pinning {
+        Pinning::Cpu(cpu) if !allowed.contains(&cpu) => Failure::usage(format!(
+            "cannot stay on CPU {cpu}: this process may use {allowed:?}; choose one of them \
+             with --pin"
+        )),
+        _ => Failure::from(anyhow::anyhow!(
+            "cannot stay on one CPU: {error}; measure without with --pin none"
+        )),
+    })
+}
+
+fn assemble(plan: Plan, measured: Measured) -> Results {
+    let Plan {
+        experiment,
+        mut left_out,
+    } = plan;
+    left_out.extend(measured.outcome.left_out);
+    Results {
+        schema: SCHEMA.to_owned(),
+        complete: measured.outcome.complete,
+        vectored_version: env!("CARGO_PKG_VERSION").to_owned(),
+        started_at: measured.started_at,
+        elapsed_s: (measured.elapsed_s * 1e3).round() / 1e3,
+        budget_s: experiment.budget_ns as f64 / 1e9,
+        seed: experiment.seed,
+        rivals: experiment.rivals,
+        host: measured.host,
+        ruler: measured.ruler,
+        cells: measured.outcome.cells,
+        refined_cells: Vec::new(),
+        left_out,
+    }
+}
+
+/// Why a run is incomplete, and what helps. `unmeasured` cells were begun too
+/// late to have any figures.
+fn incomplete(results: &Results, unmeasured: usize, interrupt: &Interrupt) -> String {
+    let cells = results.cells.len() + unmeasured;
+    if interrupt.exit_code().is_some() {
+        format!("stopped: {unmeasured} of {cells} cells have no figures")
+    } else {
+        format!(
+            "the budget of {} s ended before every cell had its fewest rounds, and {unmeasured} of \
+             {cells} cells have no figures; give it more with --budget",
+            results.budget_s
+        )
+    }
+}
+
+fn render(results: &Results, format: Format, to_file: bool) -> String {
+    match format {
+        Format::Table => report::table(results, table_options(to_file)),
+        Format::Json => report::json(results),
+        Format::Csv => report::csv(results),
+        Format::Markdown => report::markdown(results),
+    }
+}
+
+fn table_options(to_file: bool) -> TableOptions {
+    let stdout = io::stdout();
+    if to_file || !stdout.is_terminal() {
+        return TableOptions::default();
+    }
+    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let width = rustix::termios::tcgetwinsize(&stdout)
+        .map(|size| usize::from(size.ws_col))
+        .ok()
+        .filter(|&width| width > 0);
+    TableOptions {
+        color: !no_color,
+        width: width.unwrap_or(TableOptions::default().width),
+    }
+}
+
+/// Prints on standard output. A reader that has gone away has seen enough.
+fn print(text: &str) -> anyhow::Result<()> {
+    let mut stdout = io::stdout().lock();
+    match stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush())
+    {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        outcome => outcome.context("cannot write to standard output"),
+    }
+}
+
+/// Notes on standard error, for those who want them.
+struct Notes {
+    quiet: bool,
+}
+
+impl Notes {
+    fn note(&self, text: &str) {
+        self.line(format_args!("note: {text}"));
+    }
+
+    /// A path alone on its line is easy to use in a script.
+    fn path(&self, path: &Path) {
+        self.line(format_args!("{}", path.display()));
+    }
+
+    fn line(&self, line: std::fmt::Arguments<'_>) {
+        if !self.quiet {
+            // Nobody may be listening.
+            let _ = writeln!(io::stderr(), "{line}");
+        }
+    }
+}

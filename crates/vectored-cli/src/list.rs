@@ -1,0 +1,140 @@
+//! Lists of numbers as they are typed: `2,16,1000`, `16..16KiB`.
+
+use std::str::FromStr;
+
+/// Ranges go up by this factor.
+const STEP: usize = 4;
+
+/// Segment counts: commas and ranges.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counts(pub Vec<usize>);
+
+/// Segment sizes in bytes: commas, ranges and units.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sizes(pub Vec<usize>);
+
+impl FromStr for Counts {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Ok(Counts(list(text, count)?))
+    }
+}
+
+impl FromStr for Sizes {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Ok(Sizes(list(text, size)?))
+    }
+}
+
+/// Sorted and without repeats.
+fn list(text: &str, number: impl Fn(&str) -> Result<usize, String>) -> Result<Vec<usize>, String> {
+    let mut numbers = Vec::new();
+    for item in text.split(',').map(str::trim) {
+        let Some((first, last)) = item.split_once("..") else {
+            numbers.push(number(item)?);
+            continue;
+        };
+        let missing = || format!("the range '{item}' needs both ends, as in 16..1024");
+        if first.is_empty() || last.is_empty() {
+            return Err(missing());
+        }
+        let (first, last) = (number(first)?, number(last)?);
+        if first > last {
+            return Err(format!("the range '{item}' goes down: swap its ends"));
+        }
+        let steps = std::iter::successors(Some(first), |&at| at.checked_mul(STEP));
+        numbers.extend(steps.take_while(|&at| at < last));
+        numbers.push(last);
+    }
+    numbers.sort_unstable();
+    numbers.dedup();
+    Ok(numbers)
+}
+
+fn count(text: &str) -> Result<usize, String> {
+    positive(text, text, 1)
+}
+
+fn size(text: &str) -> Result<usize, String> {
+    let unit_at = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    let (digits, unit) = text.split_at(unit_at);
+    let unit_bytes = match unit.trim_start() {
+        "" | "B" => 1,
+        "K" | "KiB" => 1 << 10,
+        "M" | "MiB" => 1 << 20,
+        _ if digits.is_empty() => 1,
+        other => {
+            return Err(format!(
+                "unknown unit '{other}' in '{text}': use B, KiB or MiB"
+            ));
+        }
+    };
+    positive(text, digits, unit_bytes)
+}
+
+fn positive(text: &str, digits: &str, unit: usize) -> Result<usize, String> {
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_number {
+        return Err(format!("'{text}' is not a whole number"));
+    }
+    let number = digits
+        .parse::<usize>()
+        .ok()
+        .and_then(|number| number.checked_mul(unit));
+    match number {
+        Some(0) => Err("0 moves nothing: the smallest is 1".to_owned()),
+        Some(number) => Ok(number),
+        None => Err(format!("'{text}' is too large")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_take_commas_ranges_and_units() {
+        let check = |text: &str, expected: &[usize]| {
+            assert_eq!(text.parse::<Sizes>().unwrap().0, expected, "{text}");
+        };
+        check("16..16KiB", &[16, 64, 256, 1024, 4096, 16384]);
+        check("16..1000", &[16, 64, 256, 1000]);
+        check("5..5", &[5]);
+        check("4K, 4KiB,4096,4096B", &[4096]);
+        check("1M,1 MiB,2", &[2, 1 << 20]);
+        check("100,20", &[20, 100]);
+        assert_eq!("2,16,1..3".parse::<Counts>().unwrap().0, [1, 2, 3, 16]);
+        let all = format!("1..{}", usize::MAX);
+        assert_eq!(all.parse::<Counts>().unwrap().0.len(), 33);
+    }
+
+    #[test]
+    fn malformed_lists_are_refused_with_the_culprit() {
+        for (text, culprit) in [
+            ("", "'' is not a whole number"),
+            ("1,,2", "'' is not a whole number"),
+            ("0", "0 moves nothing"),
+            ("0KiB", "0 moves nothing"),
+            ("16..", "the range '16..' needs both ends"),
+            ("..16", "the range '..16' needs both ends"),
+            ("..", "the range '..' needs both ends"),
+            ("64..16", "the range '64..16' goes down"),
+            ("1..2..3", "unknown unit"),
+            ("-5", "'-5' is not a whole number"),
+            ("1.5K", "unknown unit '.5K' in '1.5K'"),
+            ("KiB", "'KiB' is not a whole number"),
+            ("4KB", "unknown unit 'KB'"),
+            ("99999999999999999999", "is too large"),
+            ("99999999999999M", "is too large"),
+        ] {
+            let message = text.parse::<Sizes>().unwrap_err();
+            assert!(message.contains(culprit), "{text}: {message}");
+        }
+        assert!("4KiB".parse::<Counts>().is_err());
+    }
+}

@@ -1,0 +1,38 @@
+//! `vectored`: measures which technique moves several buffers fastest, here.
+
+mod args;
+mod commands;
+mod failure;
+mod interrupt;
+mod list;
+mod plan;
+mod progress;
+mod save;
+mod synthetic;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::Parser;
+use vectored_lab::report::escape_control;
+
+use args::{Cli, Command};
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version go to standard output, the rest is an error.
+            let _ = error.print();
+            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+        }
+    };
+    let outcome = match &cli.command {
+        Command::Measure(args) => commands::measure::run(args),
+    };
+    outcome.unwrap_or_else(|failure| {
+        let message = escape_control(&format!("{:#}", failure.error));
+        let _ = writeln!(std::io::stderr(), "error: {message}");
+        ExitCode::from(failure.code)
+    })
+}

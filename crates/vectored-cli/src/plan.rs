@@ -1,0 +1,129 @@
+//! From what was typed to what shall be measured.
+
+use vectored_lab::model::{CellSpec, Experiment, LeftOut, Target, Technique, Workload};
+use vectored_lab::report::bytes_in_words;
+
+use crate::args::MeasureArgs;
+use crate::failure::Failure;
+
+/// A call that moves more than this is left out of a grid that was not asked
+/// for in full.
+const USUAL_CALL_BYTES: usize = 4 << 20;
+
+/// No call moves more than this.
+const MOST_CALL_BYTES: usize = 64 << 20;
+
+/// No list has more segments: `iovec`s and buffers take memory, too.
+const MOST_SEGMENTS: usize = 1 << 20;
+
+const DEFAULT_COUNTS: [usize; 3] = [2, 16, 1000];
+const DEFAULT_SIZES: [usize; 6] = [16, 64, 256, 1 << 10, 4 << 10, 16 << 10];
+
+/// What `vectored measure` was asked to do.
+#[derive(Debug)]
+pub struct Plan {
+    /// What the engine measures.
+    pub experiment: Experiment,
+    /// What it does not, by the rules of the grid.
+    pub left_out: Vec<LeftOut>,
+}
+
+impl Plan {
+    /// The plan that `args` describe.
+    pub fn new(args: &MeasureArgs, seed: u64) -> Result<Plan, Failure> {
+        let (cells, left_out) = grid(args)?;
+        let rivals = if args.technique.is_empty() {
+            let all = Technique::ALL.into_iter();
+            all.filter(|technique| technique.is_pure()).collect()
+        } else {
+            sorted(args.technique.clone())
+        };
+        let beside = match rivals.contains(&Technique::Adaptive) {
+            true => Vec::new(),
+            false => vec![Technique::Adaptive],
+        };
+        Ok(Plan {
+            experiment: Experiment {
+                cells,
+                rivals,
+                beside,
+                // 584 years are enough for everybody.
+                budget_ns: u64::try_from(args.budget.as_nanos()).unwrap_or(u64::MAX),
+                seed,
+            },
+            left_out,
+        })
+    }
+
+    /// Bytes of the largest call on a file, if there is one.
+    pub fn largest_file_call(&self) -> Option<u64> {
+        let cells = self.experiment.cells.iter();
+        cells
+            .filter(|cell| cell.target == Target::File)
+            .map(|cell| cell.workload.total_bytes() as u64)
+            .max()
+    }
+}
+
+/// The cells to be measured and those that are left out.
+fn grid(args: &MeasureArgs) -> Result<(Vec<CellSpec>, Vec<LeftOut>), Failure> {
+    let targets = match args.target.is_empty() {
+        true => Target::OFFERED.to_vec(),
+        false => sorted(args.target.clone()),
+    };
+    let counts = args.segments.as_ref().map_or(&DEFAULT_COUNTS[..], |c| &c.0);
+    let sizes = args.sizes.as_ref().map_or(&DEFAULT_SIZES[..], |s| &s.0);
+    let asked_in_full = args.segments.is_some() && args.sizes.is_some();
+    let limit = match asked_in_full {
+        true => MOST_CALL_BYTES,
+        false => USUAL_CALL_BYTES,
+    };
+    if let Some(count) = counts.iter().find(|&&count| count > MOST_SEGMENTS) {
+        return Err(Failure::usage(format!(
+            "cannot measure lists of {count} segments: the most is {MOST_SEGMENTS}; \
+             choose fewer with --segments"
+        )));
+    }
+    let mut cells = Vec::new();
+    let mut left_out = Vec::new();
+    for target in targets {
+        for &count in counts {
+            for &bytes in sizes {
+                let call_bytes = count.saturating_mul(bytes);
+                if call_bytes > MOST_CALL_BYTES {
+                    return Err(Failure::usage(format!(
+                        "cannot measure {count} × {} on {target}: a call would move {}, \
+                         and the most is {}; choose less with --segments or --sizes",
+                        bytes_in_words(bytes as u64),
+                        bytes_in_words(call_bytes as u64),
+                        bytes_in_words(MOST_CALL_BYTES as u64),
+                    )));
+                }
+                if call_bytes > limit {
+                    left_out.push(LeftOut {
+                        target,
+                        segment_sizes: vec![(count, bytes)],
+                        reason: format!("over {} a call", bytes_in_words(limit as u64)),
+                    });
+                } else {
+                    cells.push(CellSpec::write(target, Workload::uniform(count, bytes)));
+                }
+            }
+        }
+    }
+    if cells.is_empty() {
+        return Err(Failure::usage(format!(
+            "nothing is left to measure: every list is over {} a call; name both --segments \
+             and --sizes to measure up to {}",
+            bytes_in_words(limit as u64),
+            bytes_in_words(MOST_CALL_BYTES as u64),
+        )));
+    }
+    Ok((cells, left_out))
+}
+
+fn sorted<T: Ord>(mut items: Vec<T>) -> Vec<T> {
+    items.sort_unstable();
+    items.dedup();
+    items
+}

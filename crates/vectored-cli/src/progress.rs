@@ -1,0 +1,79 @@
+//! The bar on a terminal.
+
+use std::io::{IsTerminal, stderr};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use vectored_lab::measure::Progress;
+
+const TEMPLATE: &str = "{wide_bar} {msg}";
+
+/// A bar that moves with time, as the budget does.
+///
+/// It is drawn between samples, by the thread that takes them: a thread of its
+/// own would disturb them.
+pub struct Bar(ProgressBar);
+
+impl Bar {
+    /// A bar on standard error, if that is a terminal and somebody wants it.
+    pub fn new(quiet: bool) -> Self {
+        if quiet || !stderr().is_terminal() {
+            return Bar(ProgressBar::hidden());
+        }
+        let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr());
+        if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {
+            bar.set_style(style.progress_chars("━╸─"));
+        }
+        Bar(bar)
+    }
+
+    /// Shows how far the run has come.
+    pub fn show(&self, progress: Progress) {
+        self.0.set_length(progress.budget_ns);
+        self.0
+            .set_position(progress.elapsed_ns.min(progress.budget_ns));
+        self.0.set_message(message(progress));
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
+
+fn message(progress: Progress) -> String {
+    let doing = match progress.open {
+        None => format!(
+            "{} {}/{} cells",
+            progress.target, progress.cells_sampled, progress.cells
+        ),
+        Some(1) => "deciding: 1 cell open".to_owned(),
+        Some(open) => format!("deciding: {open} cells open"),
+    };
+    let seconds = |ns| Duration::from_nanos(ns).as_secs_f64();
+    let (elapsed_s, budget_s) = (seconds(progress.elapsed_ns), seconds(progress.budget_ns));
+    format!("{doing}  {elapsed_s:.0}/{budget_s:.0} s")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vectored_lab::model::Target;
+
+    #[test]
+    fn the_bar_says_what_is_going_on() {
+        let first = Progress {
+            cells_sampled: 12,
+            cells: 51,
+            open: None,
+            elapsed_ns: 4_000_000_000,
+            budget_ns: 16_000_000_000,
+            target: Target::Pipe,
+        };
+        assert_eq!(message(first), "pipe 12/51 cells  4/16 s");
+        let open = |open| message(Progress { open, ..first });
+        assert_eq!(open(Some(9)), "deciding: 9 cells open  4/16 s");
+        assert_eq!(open(Some(1)), "deciding: 1 cell open  4/16 s");
+    }
+}

@@ -1,0 +1,85 @@
+//! A machine that exists only as costs, so that tests of this tool do not
+//! depend on the machine that they run on.
+
+use std::str::FromStr;
+
+use vectored::CostModel;
+use vectored_lab::measure::{FakeClock, Noise, SyntheticMachine};
+use vectored_lab::model::{CpuInfo, Host, Ruler};
+
+/// When the synthetic run began.
+pub const STARTED_AT: &str = "2000-01-01T00:00:00Z";
+
+/// Costs in ns, and noise: `call=200,segment=20,byte=0.03,copy-segment=3,copy-byte=0.05,sigma=0.02`.
+#[derive(Clone, Copy, Debug)]
+pub struct Synthetic {
+    model: CostModel,
+    sigma: f64,
+}
+
+impl FromStr for Synthetic {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut synthetic = Synthetic {
+            model: CostModel::default(),
+            sigma: 0.02,
+        };
+        for item in text.split(',') {
+            let (name, value) = item
+                .split_once('=')
+                .ok_or_else(|| format!("'{item}' is not NAME=NUMBER"))?;
+            let value: f64 = value
+                .parse()
+                .ok()
+                .filter(|value: &f64| (0.0..1e9).contains(value))
+                .ok_or_else(|| format!("'{value}' is no cost"))?;
+            let model = &mut synthetic.model;
+            *match name {
+                "call" => &mut model.call_ns,
+                "segment" => &mut model.segment_ns,
+                "byte" => &mut model.byte_ns,
+                "copy-segment" => &mut model.copy_segment_ns,
+                "copy-byte" => &mut model.copy_byte_ns,
+                "sigma" => &mut synthetic.sigma,
+                _ => return Err(format!("unknown cost '{name}'")),
+            } = value;
+        }
+        Ok(synthetic)
+    }
+}
+
+impl Synthetic {
+    /// The machine, whose samples move `clock`.
+    pub fn machine(&self, clock: &FakeClock, seed: u64) -> SyntheticMachine {
+        let noise = Noise::LogNormal { sigma: self.sigma };
+        SyntheticMachine::with_model(clock.clone(), noise, seed, self.model)
+    }
+}
+
+/// The host that a synthetic run tells of.
+pub fn host() -> Host {
+    Host {
+        name: "synthetic".to_owned(),
+        system: "Synthetic none".to_owned(),
+        kernel: "0.0".to_owned(),
+        cpu: CpuInfo {
+            model: "invented processor".to_owned(),
+            allowed_cpus: vec![0],
+            ..CpuInfo::default()
+        },
+        memory_bytes: 1 << 30,
+        iov_max: 1024,
+        ..Host::default()
+    }
+}
+
+/// The ruler of an invented clock.
+pub fn ruler() -> Ruler {
+    Ruler {
+        clock: "invented".to_owned(),
+        step_ns: 1,
+        reading_ns: 0.0,
+        empty_loop_ns: 0.0,
+    }
+}

@@ -1,0 +1,103 @@
+//! What the output looks like, on the invented machine.
+
+use crate::support::{Bench, MACHINE, stdout_of};
+
+#[test]
+fn the_table_of_the_usual_grid() {
+    insta::assert_snapshot!(stdout_of(&mut Bench::new().synthetic()));
+}
+
+#[test]
+fn the_markdown() {
+    let bench = Bench::new();
+    let mut command = bench.synthetic();
+    command.args([
+        "--target",
+        "pipe",
+        "--segments",
+        "2,16",
+        "--format",
+        "markdown",
+    ]);
+    insta::assert_snapshot!(stdout_of(&mut command));
+}
+
+#[test]
+fn the_csv() {
+    let bench = Bench::new();
+    let mut command = bench.synthetic();
+    command.args(["--target", "unix", "--segments", "2", "--format", "csv"]);
+    insta::assert_snapshot!(stdout_of(&mut command));
+}
+
+#[test]
+fn a_noisy_machine_within_a_small_budget_stays_open() {
+    let bench = Bench::new();
+    let mut command = bench.vectored();
+    let costs = "call=200,segment=20,byte=0.03,copy-segment=15,copy-byte=0.01,sigma=0.3";
+    command.args([
+        "measure",
+        "--synthetic",
+        costs,
+        "--seed",
+        "7",
+        "--target",
+        "pipe",
+    ]);
+    command.args(["--budget", "300ms", "--segments", "2,16"]);
+    insta::assert_snapshot!(stdout_of(&mut command));
+}
+
+#[test]
+fn only_the_named_techniques_compete() {
+    let bench = Bench::new();
+    let mut command = bench.synthetic();
+    command.args([
+        "--target",
+        "pipe",
+        "--segments",
+        "16",
+        "--sizes",
+        "16..4096",
+    ]);
+    command.args(["--technique", "writev", "--technique", "write-each"]);
+    insta::assert_snapshot!(stdout_of(&mut command));
+}
+
+#[test]
+fn the_help_of_measure() {
+    let bench = Bench::new();
+    let help = stdout_of(bench.vectored().args(["measure", "--help"]));
+    // Trailing blanks are clap's.
+    let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
+    insta::assert_snapshot!(lines.join("\n"));
+}
+
+#[test]
+fn the_same_seed_gives_the_same_output() {
+    for format in ["table", "json", "csv", "markdown"] {
+        let run = |seed: &str| {
+            let bench = Bench::new();
+            let mut command = bench.vectored();
+            command.args(["measure", "--synthetic", MACHINE, "--target", "pipe"]);
+            command.args(["--segments", "2", "--seed", seed, "--format", format]);
+            stdout_of(&mut command)
+        };
+        assert_eq!(run("3"), run("3"), "{format}");
+        assert_ne!(run("3"), run("4"), "{format}");
+    }
+}
+
+#[test]
+fn a_seed_is_chosen_and_told() {
+    let run = || {
+        let bench = Bench::new();
+        let mut command = bench.vectored();
+        command.args(["measure", "--synthetic", MACHINE, "--target", "pipe"]);
+        let table = stdout_of(&mut command);
+        let seed = bench.only_result()["seed"].as_u64().unwrap();
+        assert!(table.ends_with(&format!("\nSeed {seed}.\n")), "{table}");
+        seed
+    };
+    assert_ne!(run(), run());
+}

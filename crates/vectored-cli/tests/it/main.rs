@@ -1,0 +1,12 @@
+//! Tests of the command line tool as its users meet it, in one binary.
+//!
+//! Nothing here depends on how fast the machine is: goldens come from an
+//! invented machine, and real runs are only asked whether they keep their
+//! promises.
+
+mod contract;
+mod golden;
+mod places;
+mod refusals;
+mod runs;
+mod support;

@@ -1,0 +1,164 @@
+//! What is refused, with which exit code and which words.
+
+use std::fs;
+use std::time::Duration;
+
+use crate::support::{Bench, Tmpfs, entries, skip};
+
+/// Runs `measure` with these arguments; it must fail before measuring, save
+/// nothing, and say all of `words` on standard error.
+fn refused(bench: &Bench, args: &[&str], code: i32, words: &[&str]) {
+    let mut command = bench.vectored();
+    command.arg("measure").args(args);
+    let output = command.assert().code(code).get_output().clone();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(stderr.starts_with("error: "), "{args:?}: {stderr}");
+    for word in words {
+        assert!(stderr.contains(word), "{args:?} lacks {word:?}: {stderr}");
+    }
+    assert!(output.stdout.is_empty(), "{args:?}");
+    assert_eq!(bench.saved(), Vec::<std::path::PathBuf>::new());
+    assert!(!stderr.contains("panicked"), "{stderr}");
+}
+
+#[test]
+fn wrong_words_are_usage_errors() {
+    let bench = Bench::new();
+    let check = |args: &[&str], words: &[&str]| refused(&bench, args, 2, words);
+    check(&["--target", "tape"], &["'tape'", "file, pipe, unix"]);
+    check(&["--technique", "magic"], &["'magic'", "copy-then-write"]);
+    check(&["--format", "xml"], &["'xml'", "markdown"]);
+    check(&["--sizes", "0"], &["--sizes", "0 moves nothing"]);
+    check(&["--segments", "0"], &["--segments", "0 moves nothing"]);
+    check(&["--sizes", "16.."], &["'16..'", "both ends"]);
+    check(&["--sizes", "64..16"], &["'64..16'", "goes down"]);
+    check(&["--sizes", "1,,2"], &["whole number"]);
+    check(&["--sizes", "4KB"], &["'KB'", "KiB"]);
+    check(&["--segments", "4KiB"], &["whole number"]);
+    check(&["--sizes", "99999999999999999999"], &["too large"]);
+    check(&["--budget", "soon"], &["16s"]);
+    check(&["--budget", "0s"], &["no time at all"]);
+    check(&["--pin", "first"], &["'none'"]);
+    check(&["--pin", "100000"], &["CPU 100000", "--pin"]);
+    check(&["--seed=-1"], &["--seed"]);
+    check(&["--nonsense"], &["--nonsense"]);
+}
+
+#[test]
+fn lists_past_the_limits_are_usage_errors() {
+    let bench = Bench::new();
+    let check = |args: &[&str], words: &[&str]| refused(&bench, args, 2, words);
+    check(
+        &["--target", "pipe", "--segments", "64", "--sizes", "2MiB"],
+        &["64 × 2 MiB on pipe", "128 MiB", "64 MiB", "--sizes"],
+    );
+    let most = usize::MAX.to_string();
+    check(&["--sizes", &most], &["64 MiB", "--sizes"]);
+    check(&["--segments", &most], &["1048576", "--segments"]);
+    check(
+        &["--sizes", "3MiB"],
+        &["1000 × 3 MiB", "the most is 64 MiB"],
+    );
+    // Each list passes the usual 4 MiB, none the outer limit.
+    check(
+        &["--segments", "1000000"],
+        &["a call would move", "--segments"],
+    );
+    check(
+        &[
+            "--target",
+            "pipe",
+            "--segments",
+            "300000..300000",
+            "--sizes",
+            "512",
+        ],
+        &["the most is 64 MiB"],
+    );
+}
+
+#[test]
+fn a_directory_that_cannot_be_used_is_a_usage_error() {
+    let bench = Bench::new();
+    fs::write(bench.work().join("plain"), "kept").unwrap();
+    let check = |dir: &str, words: &[&str]| refused(&bench, &["--dir", dir], 2, words);
+    check("nowhere", &["'nowhere'", "does not exist", "--dir"]);
+    check("plain", &["'plain'", "not a directory", "--dir"]);
+    check("evil\x1b[2J", &["evil\\u{1b}[2J"]);
+    assert_eq!(
+        fs::read_to_string(bench.work().join("plain")).unwrap(),
+        "kept"
+    );
+}
+
+#[test]
+fn a_directory_matters_only_where_files_are_measured() {
+    let bench = Bench::new();
+    let mut command = bench.vectored();
+    command.args(["measure", "--dir", "nowhere", "--target", "pipe"]);
+    command.args(["--segments", "2", "--sizes", "64", "--budget", "100ms"]);
+    command.assert().success();
+}
+
+#[test]
+fn a_read_only_mount_is_a_usage_error() {
+    let test = "a_read_only_mount_is_a_usage_error";
+    let mount = match Tmpfs::mount("ro") {
+        Ok(mount) => mount,
+        Err(reason) => return skip(test, &reason),
+    };
+    let dir = mount.path().to_str().unwrap();
+    refused(
+        &Bench::new(),
+        &["--dir", dir],
+        2,
+        &[dir, "read-only", "--dir"],
+    );
+}
+
+#[test]
+fn too_little_free_space_is_a_failure_and_fills_nothing() {
+    let test = "too_little_free_space_is_a_failure_and_fills_nothing";
+    let mount = match Tmpfs::mount("size=4m") {
+        Ok(mount) => mount,
+        Err(reason) => return skip(test, &reason),
+    };
+    let dir = mount.path().to_str().unwrap();
+    refused(
+        &Bench::new(),
+        &["--dir", dir],
+        1,
+        &["free space", dir, "--dir"],
+    );
+    assert!(entries(mount.path()).is_empty());
+}
+
+#[test]
+fn a_state_directory_that_cannot_be_written_is_told_first() {
+    let bench = Bench::new();
+    fs::write(bench.state_home(), "a file is in the way").unwrap();
+    let mut command = bench.vectored();
+    // A budget that nobody would wait for.
+    command.args(["measure", "--target", "pipe", "--budget", "1h"]);
+    let output = command
+        .timeout(Duration::from_secs(60))
+        .assert()
+        .code(1)
+        .get_output()
+        .clone();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    let state = bench.state_home().display().to_string();
+    for word in ["error: cannot save results", &state, "XDG_STATE_HOME"] {
+        assert!(stderr.contains(word), "{word}: {stderr}");
+    }
+}
+
+#[test]
+fn without_any_home_the_remedy_is_told() {
+    let bench = Bench::new();
+    let mut command = bench.synthetic();
+    command.env_remove("HOME").env_remove("XDG_STATE_HOME");
+    let output = command.assert().code(1).get_output().clone();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(stderr.contains("set one of them"), "{stderr}");
+}

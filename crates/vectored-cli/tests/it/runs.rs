@@ -1,0 +1,184 @@
+//! Real runs, short ones: that they end well and leave nothing behind.
+
+use std::fs;
+use std::process::{Child, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::support::{Bench, entries};
+
+#[test]
+fn a_real_run_measures_every_target_and_leaves_no_file() {
+    let bench = Bench::new();
+    let mut command = bench.vectored();
+    command.args([
+        "measure",
+        "--budget",
+        "1s",
+        "--segments",
+        "2",
+        "--sizes",
+        "64",
+    ]);
+    command.assert().success();
+    assert!(entries(&bench.work()).is_empty());
+    let results = bench.only_result();
+    let cells = results["cells"].as_array().unwrap();
+    let targets: Vec<_> = cells.iter().map(|cell| &cell["target"]).collect();
+    assert_eq!(targets, ["file", "pipe", "unix"]);
+    for cell in cells {
+        assert!(cell["proof_calls"].as_u64().unwrap() > 0);
+        for technique in cell["techniques"].as_array().unwrap() {
+            assert!(technique["median_ns"].as_f64().unwrap() > 0.0);
+        }
+    }
+    let directory = &results["host"]["directory"]["path"];
+    let work = bench.work().canonicalize().unwrap();
+    assert_eq!(directory, work.to_str().unwrap());
+}
+
+#[test]
+fn files_that_are_in_the_directory_keep_their_content() {
+    let bench = Bench::new();
+    let kept: Vec<_> = ["data", "vectored", ".vectored-0", "measure.json"]
+        .iter()
+        .map(|name| bench.work().join(name))
+        .collect();
+    for path in &kept {
+        fs::write(path, path.to_str().unwrap()).unwrap();
+    }
+    let mut command = bench.vectored();
+    command.args(["measure", "--target", "file", "--budget", "300ms"]);
+    command
+        .args(["--segments", "2", "--sizes", "64"])
+        .assert()
+        .success();
+    for path in &kept {
+        assert_eq!(fs::read_to_string(path).unwrap(), path.to_str().unwrap());
+    }
+    assert_eq!(entries(&bench.work()).len(), kept.len());
+}
+
+#[test]
+fn a_budget_that_ends_too_early_is_told_and_no_error() {
+    let bench = Bench::new();
+    let mut command = bench.vectored();
+    command.args(["measure", "--target", "pipe", "--budget", "1ms"]);
+    let output = command.assert().success().get_output().clone();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        stderr.contains("note: the budget of 0.001 s ended"),
+        "{stderr}"
+    );
+    assert!(stderr.contains("--budget"), "{stderr}");
+    assert_eq!(bench.only_result()["complete"], false);
+}
+
+#[test]
+fn what_was_asked_for_in_full_is_measured_past_the_usual_limit() {
+    let bench = Bench::new();
+    let mut command = bench.vectored();
+    command.args(["measure", "--target", "file", "--budget", "100ms"]);
+    command
+        .args(["--segments", "5", "--sizes", "1MiB"])
+        .assert()
+        .success();
+    let results = bench.only_result();
+    assert_eq!(results["left_out"].as_array().unwrap().len(), 0);
+}
+
+/// A run that would go on for half a minute.
+struct LongRun {
+    bench: Bench,
+    child: Child,
+}
+
+impl LongRun {
+    fn start() -> Self {
+        let bench = Bench::new();
+        let mut command = bench.std_vectored();
+        command.args(["measure", "--budget", "30s"]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().unwrap();
+        let run = LongRun { bench, child };
+        run.wait_until_measuring();
+        run
+    }
+
+    /// Waits until more has been written than before the first round is over,
+    /// as `/proc/PID/io` tells.
+    fn wait_until_measuring(&self) {
+        let began = Instant::now();
+        let written = || -> Option<u64> {
+            let io = fs::read_to_string(format!("/proc/{}/io", self.child.id())).ok()?;
+            let line = io.lines().find_map(|line| line.strip_prefix("wchar: "))?;
+            line.parse().ok()
+        };
+        while written() < Some(8 << 20) {
+            assert!(
+                began.elapsed() < Duration::from_secs(60),
+                "it does not begin"
+            );
+            sleep(Duration::from_millis(10));
+        }
+    }
+
+    fn signal(&self, signal: Signal) {
+        let pid = Pid::from_raw(self.child.id() as i32).unwrap();
+        kill_process(pid, signal).unwrap();
+    }
+
+    /// Waits for the end; returns the exit code, and the bench.
+    fn end(self) -> (Option<i32>, String, Bench) {
+        let output = self.child.wait_with_output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        (output.status.code(), stderr, self.bench)
+    }
+}
+
+fn keeps_what_was_measured(signal: Signal, code: i32) {
+    let run = LongRun::start();
+    run.signal(signal);
+    let (exit_code, stderr, bench) = run.end();
+    assert_eq!(exit_code, Some(code), "{stderr}");
+    let results = bench.only_result();
+    assert_eq!(results["complete"], false);
+    let cells = results["cells"].as_array().unwrap();
+    assert!(!cells.is_empty());
+    assert!(cells.len() < 51);
+    let left_out = results["left_out"].as_array().unwrap();
+    // The three that are too large were left out before.
+    assert_eq!(cells.len() + left_out.len(), 51 + 3);
+    assert!(stderr.contains("note: stopped: "), "{stderr}");
+    let saved = bench.saved();
+    assert_eq!(stderr.lines().last(), saved[0].to_str());
+    assert!(entries(&bench.work()).is_empty());
+}
+
+#[test]
+fn sigint_ends_the_run_and_keeps_what_was_measured() {
+    keeps_what_was_measured(Signal::INT, 130);
+}
+
+#[test]
+fn sigterm_ends_the_run_and_keeps_what_was_measured() {
+    keeps_what_was_measured(Signal::TERM, 143);
+}
+
+#[test]
+fn a_second_signal_ends_at_once() {
+    let run = LongRun::start();
+    // Both wait while the program is stopped, so that it can do nothing
+    // between them.
+    run.signal(Signal::STOP);
+    run.signal(Signal::INT);
+    run.signal(Signal::TERM);
+    run.signal(Signal::CONT);
+    let (code, stderr, bench) = run.end();
+    assert!(matches!(code, Some(130 | 143)), "{code:?}");
+    assert!(!stderr.contains("stopped"), "{stderr}");
+    assert!(bench.saved().is_empty());
+    assert!(entries(&bench.work()).is_empty());
+}

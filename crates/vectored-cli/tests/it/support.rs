@@ -1,0 +1,133 @@
+//! A place of its own for each test, and the program in it.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The costs that goldens are made with.
+pub const MACHINE: &str = "call=200,segment=20,byte=0.03,copy-segment=3,copy-byte=0.05,sigma=0.02";
+
+/// A directory for files that are measured and another for saved results,
+/// both empty.
+pub struct Bench {
+    root: TempDir,
+}
+
+impl Bench {
+    pub fn new() -> Self {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir(root.path().join("work")).unwrap();
+        Bench { root }
+    }
+
+    /// Where files are measured: the current directory of the program.
+    pub fn work(&self) -> PathBuf {
+        self.root.path().join("work")
+    }
+
+    pub fn state_home(&self) -> PathBuf {
+        self.root.path().join("state")
+    }
+
+    /// `vectored`, in the place of this test.
+    pub fn vectored(&self) -> assert_cmd::Command {
+        assert_cmd::Command::from_std(self.std_vectored())
+    }
+
+    pub fn std_vectored(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_vectored"));
+        command
+            .current_dir(self.work())
+            .env("XDG_STATE_HOME", self.state_home())
+            .env_remove("NO_COLOR")
+            .env_remove("CLICOLOR_FORCE")
+            .env_remove("COLUMNS");
+        command
+    }
+
+    /// `vectored measure` on the invented machine.
+    pub fn synthetic(&self) -> assert_cmd::Command {
+        let mut command = self.vectored();
+        command.args(["measure", "--synthetic", MACHINE, "--seed", "7"]);
+        command
+    }
+
+    /// The names of everything that was saved.
+    pub fn saved(&self) -> Vec<PathBuf> {
+        entries(&self.state_home().join("vectored"))
+    }
+
+    /// The only saved result.
+    pub fn only_result(&self) -> Value {
+        let saved = self.saved();
+        assert_eq!(saved.len(), 1, "{saved:?}");
+        json(&fs::read_to_string(&saved[0]).unwrap())
+    }
+}
+
+/// What is in a directory; nothing if it is not there.
+pub fn entries(directory: &Path) -> Vec<PathBuf> {
+    fs::read_dir(directory)
+        .into_iter()
+        .flatten()
+        .map(|entry| entry.unwrap().path())
+        .collect()
+}
+
+pub fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+/// Standard output of a command that succeeds.
+pub fn stdout_of(command: &mut assert_cmd::Command) -> String {
+    let output = command.assert().success().get_output().clone();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Tells, where somebody collects it, that a test could not run here.
+pub fn skip(test: &str, reason: &str) {
+    eprintln!("skipped {test}: {reason}");
+    if let Some(list) = std::env::var_os("VECTORED_SKIPS") {
+        let mut list = fs::File::options()
+            .append(true)
+            .create(true)
+            .open(list)
+            .unwrap();
+        writeln!(list, "{test}: {reason}").unwrap();
+    }
+}
+
+/// A tmpfs that is gone with this value.
+pub struct Tmpfs(TempDir);
+
+impl Tmpfs {
+    /// Mounts one, or tells why that cannot be done here.
+    pub fn mount(options: &str) -> Result<Self, String> {
+        let place = tempfile::tempdir().unwrap();
+        let output = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", options, "vectored-test"])
+            .arg(place.path())
+            .output()
+            .map_err(|error| format!("cannot run mount: {error}"))?;
+        if output.status.success() {
+            Ok(Tmpfs(place))
+        } else {
+            let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            Err(format!("cannot mount a tmpfs: {said}"))
+        }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+impl Drop for Tmpfs {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.0.path()).status();
+    }
+}

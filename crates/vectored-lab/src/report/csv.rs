@@ -1,0 +1,111 @@
+//! One line a cell and technique, for spreadsheets.
+
+use ::csv::WriterBuilder;
+use serde::Serialize;
+
+use crate::model::{Cell, Results, TechniqueResult};
+
+const HEAD: [&str; 34] = [
+    "target",
+    "operation",
+    "segment_count",
+    "segment_bytes",
+    "segment_sizes",
+    "layout",
+    "cache",
+    "page_cache",
+    "iovec_setup",
+    "sync",
+    "file_system",
+    "span_bytes",
+    "queue_depth",
+    "drain",
+    "rounds",
+    "floor_ns",
+    "verdict",
+    "winner",
+    "leader",
+    "noise_floor",
+    "aa_separated",
+    "proof_calls",
+    "technique",
+    "rival",
+    "contender",
+    "calls_per_sample",
+    "median_ns",
+    "min_ns",
+    "cpu_median_ns",
+    "gather_tax",
+    "ratio_to_leader",
+    "ratio_low",
+    "ratio_high",
+    "refined",
+];
+
+/// Everything but the samples, one line for each technique of each cell.
+/// Columns are named as in the JSON.
+pub fn csv(results: &Results) -> String {
+    let mut writer = WriterBuilder::new().from_writer(Vec::new());
+    // Writing to memory, with as many fields in each line, cannot fail.
+    const SOUND: &str = "a line as long as the head, into memory";
+    writer.write_record(HEAD).expect(SOUND);
+    let cells = results.cells.iter().map(|cell| (cell, false));
+    let refined = results.refined_cells.iter().map(|cell| (cell, true));
+    for (cell, is_refined) in cells.chain(refined) {
+        for technique in &cell.techniques {
+            let rival = results.rivals.contains(&technique.name);
+            let record = line(cell, technique, rival, is_refined);
+            writer.write_record(record).expect(SOUND);
+        }
+    }
+    let bytes = writer.into_inner().expect(SOUND);
+    String::from_utf8(bytes).expect("text in, text out")
+}
+
+fn line(cell: &Cell, technique: &TechniqueResult, rival: bool, refined: bool) -> [String; 34] {
+    [
+        word(&cell.target),
+        word(&cell.operation),
+        word(&cell.segment_count),
+        word(&cell.segment_bytes),
+        word(&cell.segment_sizes),
+        word(&cell.layout),
+        word(&cell.cache),
+        word(&cell.page_cache),
+        word(&cell.iovec_setup),
+        word(&cell.sync),
+        word(&cell.file_system),
+        word(&cell.span_bytes),
+        word(&cell.queue_depth),
+        word(&cell.drain),
+        word(&cell.rounds),
+        word(&cell.floor_ns),
+        word(&cell.verdict),
+        word(&cell.winner),
+        word(&cell.leader),
+        word(&cell.noise_floor),
+        word(&cell.aa_separated),
+        word(&cell.proof_calls),
+        word(&technique.name),
+        word(&rival),
+        word(&technique.contender),
+        word(&technique.calls_per_sample),
+        word(&technique.median_ns),
+        word(&technique.min_ns),
+        word(&technique.cpu_median_ns),
+        word(&technique.gather_tax),
+        word(&technique.ratio_to_leader),
+        word(&technique.ratio_low),
+        word(&technique.ratio_high),
+        word(&refined),
+    ]
+}
+
+/// A value as the JSON has it, without quotes; nothing for null.
+fn word(value: &impl Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::Null) | Err(_) => String::new(),
+        Ok(serde_json::Value::String(text)) => text,
+        Ok(other) => other.to_string(),
+    }
+}

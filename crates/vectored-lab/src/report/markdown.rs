@@ -1,0 +1,70 @@
+//! Tables for a document.
+
+use super::rows::{columns, extent, notes, sections};
+use super::words;
+use crate::model::Results;
+
+/// Results as Markdown: the answer, one table a target, notes.
+pub fn markdown(results: &Results) -> String {
+    let mut text = String::new();
+    let mut line = |line: &str| {
+        text.push_str(line);
+        text.push('\n');
+    };
+    line(&format!("{}.", escape(&words::machine(results))));
+    line(&format!("{}.", extent(results)));
+    line("");
+    let sections = sections(results);
+    for section in &sections {
+        line(&format!("- **{}**: {}", section.target, section.tally));
+    }
+    let columns = columns(results);
+    for section in &sections {
+        line("");
+        line(&format!("### {}", section.target));
+        line("");
+        let mut head = "| segments | floor |".to_owned();
+        let mut rule = "|---:|---:|".to_owned();
+        for technique in &columns {
+            let is_rival = results.rivals.contains(technique);
+            head += &match is_rival {
+                true => format!(" {technique} |"),
+                false => format!(" ({technique}) |"),
+            };
+            rule += "---:|";
+        }
+        line(&format!("{head} verdict |"));
+        line(&format!("{rule}---|"));
+        for row in &section.rows {
+            let list = match row.count.as_str() {
+                "" => row.size.clone(),
+                count => format!("{count} × {}", row.size),
+            };
+            let reader = if row.reader_thread { " r" } else { "" };
+            let mut cells = format!("| {list}{reader} | {} |", row.floor);
+            for entry in &row.entries {
+                cells += &format!(" {}{} |", entry.tax, escape(entry.mark.sign()));
+            }
+            let interval = row.interval.as_deref().unwrap_or_default();
+            let words = format!("{} {}", row.words, escape(interval));
+            line(&format!("{cells} {} |", words.trim_end()));
+        }
+    }
+    line("");
+    for note in notes(results) {
+        line(&format!("- {}", escape(&note)));
+    }
+    text
+}
+
+/// What could end a table's cell, or become a link, markup or HTML.
+fn escape(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        if matches!(c, '\\' | '|' | '`' | '<' | '[' | ']' | '*') {
+            safe.push('\\');
+        }
+        safe.push(c);
+    }
+    safe
+}

@@ -1,0 +1,278 @@
+//! What the table and the Markdown have in common: the words of each row.
+
+use super::words;
+use crate::model::{Cell, Drain, Results, Target, Technique, Verdict};
+use crate::stats::{TIE_ZONE, median};
+
+/// The cells of one target.
+pub(super) struct Section {
+    pub target: Target,
+    pub tally: String,
+    pub rows: Vec<Row>,
+}
+
+/// One cell in words.
+pub(super) struct Row {
+    /// `1000`, or empty for a mix.
+    pub count: String,
+    /// `16 KiB`, or the whole mix.
+    pub size: String,
+    pub reader_thread: bool,
+    pub floor: String,
+    /// In the order of [`columns`].
+    pub entries: Vec<Entry>,
+    pub verdict: Verdict,
+    pub words: String,
+    pub interval: Option<String>,
+}
+
+/// One technique in one cell.
+pub(super) struct Entry {
+    pub tax: String,
+    pub mark: Mark,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Mark {
+    None,
+    Winner,
+    Tie,
+}
+
+impl Mark {
+    pub fn sign(self) -> &'static str {
+        match self {
+            Mark::None => "",
+            Mark::Winner => "*",
+            Mark::Tie => "=",
+        }
+    }
+}
+
+/// The techniques, those that compete first.
+pub(super) fn columns(results: &Results) -> Vec<Technique> {
+    let measured = |technique: &Technique| {
+        let mut cells = results.cells.iter();
+        cells.any(|cell| cell.technique(*technique).is_some())
+    };
+    let mut columns: Vec<Technique> = Technique::ALL.into_iter().filter(measured).collect();
+    columns.sort_by_key(|technique| !results.rivals.contains(technique));
+    columns
+}
+
+pub(super) fn sections(results: &Results) -> Vec<Section> {
+    let columns = columns(results);
+    let mut targets: Vec<Target> = results.cells.iter().map(|cell| cell.target).collect();
+    targets.sort_unstable();
+    targets.dedup();
+    targets
+        .into_iter()
+        .map(|target| {
+            let cells: Vec<&Cell> = results
+                .cells
+                .iter()
+                .filter(|cell| cell.target == target)
+                .collect();
+            Section {
+                target,
+                tally: tally(&cells, &results.rivals),
+                rows: cells
+                    .iter()
+                    .map(|cell| row(cell, &columns, &results.rivals))
+                    .collect(),
+            }
+        })
+        .collect()
+}
+
+/// `copy-then-write wins 7 cells, writev 5, tie 3, open 2`.
+fn tally(cells: &[&Cell], rivals: &[Technique]) -> String {
+    if let [only] = rivals {
+        return format!(
+            "{only} had no rival in {}",
+            words::count(cells.len(), "cell")
+        );
+    }
+    let mut wins: Vec<(Technique, usize)> = Technique::ALL
+        .into_iter()
+        .map(|technique| {
+            let won = |cell: &&&Cell| cell.winner == Some(technique);
+            (technique, cells.iter().filter(won).count())
+        })
+        .filter(|&(_, count)| count > 0)
+        .collect();
+    wins.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+    let mut parts: Vec<String> = wins
+        .iter()
+        .enumerate()
+        .map(|(index, (technique, count))| match index {
+            0 => format!("{technique} wins {}", words::count(*count, "cell")),
+            _ => format!("{technique} {count}"),
+        })
+        .collect();
+    for (verdict, word) in [(Verdict::Tie, "tie"), (Verdict::Open, "open")] {
+        let count = cells.iter().filter(|cell| cell.verdict == verdict).count();
+        if count > 0 {
+            parts.push(format!("{word} {count}"));
+        }
+    }
+    parts.join(", ")
+}
+
+fn row(cell: &Cell, columns: &[Technique], rivals: &[Technique]) -> Row {
+    let (count, size) = match (cell.segment_bytes, &cell.segment_sizes) {
+        (Some(bytes), _) => (
+            cell.segment_count.to_string(),
+            words::bytes_in_words(bytes as u64),
+        ),
+        (None, Some(runs)) => (String::new(), words::list_in_words(runs)),
+        (None, None) => (cell.segment_count.to_string(), "mixed".to_owned()),
+    };
+    let (words, interval) = verdict_in_words(cell, rivals);
+    Row {
+        count,
+        size,
+        reader_thread: cell.drain == Some(Drain::ReaderThread),
+        floor: words::time(cell.floor_ns),
+        entries: columns
+            .iter()
+            .map(|&technique| entry(cell, technique, rivals))
+            .collect(),
+        verdict: cell.verdict,
+        words,
+        interval,
+    }
+}
+
+fn entry(cell: &Cell, technique: Technique, rivals: &[Technique]) -> Entry {
+    let Some(result) = cell.technique(technique) else {
+        return Entry {
+            tax: "–".to_owned(),
+            mark: Mark::None,
+        };
+    };
+    let in_tie_zone = || {
+        let rival = rivals.contains(&technique);
+        let low = result.ratio_low.is_some_and(|low| low >= 1.0 - TIE_ZONE);
+        let high = result.ratio_high.is_some_and(|high| high <= 1.0 + TIE_ZONE);
+        cell.leader == Some(technique) || (rival && low && high)
+    };
+    let mark = match cell.verdict {
+        Verdict::Faster if cell.winner == Some(technique) => Mark::Winner,
+        Verdict::Tie if in_tie_zone() => Mark::Tie,
+        _ => Mark::None,
+    };
+    Entry {
+        tax: words::tax(result.gather_tax),
+        mark,
+    }
+}
+
+/// The verdict, and the 95 % interval of the number in it.
+fn verdict_in_words(cell: &Cell, rivals: &[Technique]) -> (String, Option<String>) {
+    let competing = || cell.techniques.iter().filter(|t| rivals.contains(&t.name));
+    let nearest = competing()
+        .filter(|technique| Some(technique.name) != cell.leader)
+        .min_by(|a, b| a.ratio_to_leader.total_cmp(&b.ratio_to_leader));
+    let (Some(leader), Some(nearest)) = (cell.leader, nearest) else {
+        return ("no rival".to_owned(), None);
+    };
+    let (margin, interval) = words::margin(
+        nearest.ratio_to_leader,
+        nearest.ratio_low.zip(nearest.ratio_high),
+    );
+    match cell.verdict {
+        Verdict::Faster => (format!("{leader} by {margin}"), interval),
+        Verdict::Tie => (format!("tie (±{:.0} %)", TIE_ZONE * 100.0), None),
+        Verdict::Open if interval.is_none() => (
+            format!("open: {} only", words::count(cell.rounds as usize, "round")),
+            None,
+        ),
+        Verdict::Open => {
+            // Between medians the leader may lead while it trails in pairs.
+            let sign = if margin.starts_with('-') { "" } else { "+" };
+            (format!("open: {leader} {sign}{margin}"), interval)
+        }
+    }
+}
+
+/// What was measured, and whether it is all.
+pub(super) fn extent(results: &Results) -> String {
+    let rounds = results.cells.iter().map(|cell| cell.rounds);
+    let fewest = rounds.clone().min().unwrap_or(0);
+    let most = rounds.max().unwrap_or(0);
+    let rounds = match fewest == most {
+        true => words::count(most as usize, "round"),
+        false => format!("{fewest} to {most} rounds"),
+    };
+    let short = if results.complete {
+        ""
+    } else {
+        "; incomplete: it ended before every cell had its fewest rounds"
+    };
+    format!(
+        "{} in {:.1} s, {rounds} each{short}",
+        words::count(results.cells.len(), "cell"),
+        results.elapsed_s
+    )
+}
+
+/// What a reader needs to know to read the rows, a paragraph each.
+pub(super) fn notes(results: &Results) -> Vec<String> {
+    let mut notes = vec![
+        "floor: one write of the same bytes, already in one piece. The other figures are the \
+         gather tax, time ÷ floor − 1; 12× means twelve times the floor."
+            .to_owned(),
+    ];
+    if results.rivals.len() > 1 {
+        notes.push(
+            "* wins: faster than every rival. = ties: within ±2 % of the leader. \
+             \"writev by 9 % [7, 11]\": the nearest rival takes 9 % longer, with its 95 % \
+             interval. \"open: writev +9 % [-2, 20]\": it leads, but not surely within this \
+             budget."
+                .to_owned(),
+        );
+    }
+    let beside: Vec<&str> = columns(results)
+        .into_iter()
+        .filter(|technique| !results.rivals.contains(technique))
+        .map(Technique::name)
+        .collect();
+    if !beside.is_empty() {
+        notes.push(format!(
+            "{} is shown beside and takes no part in the verdict.",
+            beside.join(", ")
+        ));
+    }
+    let by_reader = |cell: &Cell| cell.drain == Some(Drain::ReaderThread);
+    if results.cells.iter().any(by_reader) {
+        notes.push(
+            "r: the list does not fit the target, so a thread on another CPU read while the \
+             call was timed."
+                .to_owned(),
+        );
+    }
+    notes.extend(noise(results));
+    for warning in &results.host.warnings {
+        notes.push(format!("Warning: {}.", words::escape_control(warning)));
+    }
+    for group in words::left_out_in_words(&results.left_out) {
+        notes.push(format!("Not measured ({}): {}.", group.reason, group.cells));
+    }
+    notes.push(format!("Seed {}.", results.seed));
+    notes
+}
+
+fn noise(results: &Results) -> Option<String> {
+    let floors: Vec<f64> = results.cells.iter().filter_map(|c| c.noise_floor).collect();
+    let typical = words::percent(median(&floors)?);
+    let apart = results.cells.iter().filter(|c| c.aa_separated).count();
+    let apart = match apart {
+        0 => String::new(),
+        _ => format!("; in {} the two differed", words::count(apart, "cell")),
+    };
+    Some(format!(
+        "Noise: the same write under two names differs by up to {typical} in the median \
+         cell{apart}; nothing smaller than a cell's own noise is called."
+    ))
+}

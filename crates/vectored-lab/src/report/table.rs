@@ -1,0 +1,237 @@
+//! The table for a terminal.
+
+use super::rows::{Mark, Row, Section, columns, extent, notes, sections};
+use super::words;
+use crate::model::{Results, Technique, Verdict};
+
+/// How the table is to be set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableOptions {
+    /// With ANSI colours.
+    pub color: bool,
+    /// Columns of the terminal. An interval is left away where it does not
+    /// fit; figures never are.
+    pub width: usize,
+}
+
+impl Default for TableOptions {
+    fn default() -> Self {
+        TableOptions {
+            color: false,
+            width: 100,
+        }
+    }
+}
+
+/// Results for people: the answer first, then one table a target, then what
+/// is needed to read them.
+pub fn table(results: &Results, options: TableOptions) -> String {
+    let mut page = Page {
+        text: String::new(),
+        options,
+    };
+    page.paragraph("", &words::machine(results));
+    page.paragraph("", &extent(results));
+    let sections = sections(results);
+    if !sections.is_empty() {
+        page.line("");
+    }
+    for section in &sections {
+        let target = page.styled(BOLD, &format!("{:<6} ", section.target));
+        page.line(&format!("{target}{}", section.tally));
+    }
+    let columns = columns(results);
+    for section in &sections {
+        page.line("");
+        page.section(section, &columns, &results.rivals);
+    }
+    page.line("");
+    for note in notes(results) {
+        page.paragraph("  ", &note);
+    }
+    page.text
+}
+
+const BOLD: &str = "1";
+const GREEN: &str = "32";
+const CYAN: &str = "36";
+const YELLOW: &str = "33";
+
+struct Page {
+    text: String,
+    options: TableOptions,
+}
+
+impl Page {
+    fn line(&mut self, line: &str) {
+        self.text.push_str(line.trim_end());
+        self.text.push('\n');
+    }
+
+    /// Breaks lines between words; all but the first begin with `indent`.
+    fn paragraph(&mut self, indent: &str, text: &str) {
+        let mut line = String::new();
+        for word in text.split(' ') {
+            let length = line.chars().count() + 1 + word.chars().count();
+            if length > self.options.width && !line.trim().is_empty() {
+                self.line(&line);
+                line = format!("{indent}{word}");
+            } else {
+                if !line.is_empty() {
+                    line.push(' ');
+                }
+                line.push_str(word);
+            }
+        }
+        self.line(&line);
+    }
+
+    fn styled(&self, style: &str, text: &str) -> String {
+        if self.options.color && !text.is_empty() {
+            format!("\x1b[{style}m{text}\x1b[0m")
+        } else {
+            text.to_owned()
+        }
+    }
+
+    fn section(&mut self, section: &Section, columns: &[Technique], rivals: &[Technique]) {
+        let frame = Frame::new(section, columns, rivals);
+        self.head(section.target.name(), &frame);
+        for row in &section.rows {
+            self.row(row, &frame);
+        }
+    }
+
+    /// Names of several words stand one above the other.
+    fn head(&mut self, title: &str, frame: &Frame) {
+        let height = frame.heads.iter().map(Vec::len).max().unwrap_or(1);
+        for level in 0..height {
+            let is_first = level == 0;
+            let is_last = level + 1 == height;
+            let title = if is_first { title } else { "" };
+            let floor = if is_last { "floor" } else { "" };
+            let mut line = frame.begin(title, floor);
+            for (words, width) in std::iter::zip(&frame.heads, &frame.entry_widths) {
+                let skipped = height - words.len();
+                let word = level.checked_sub(skipped).map_or("", |index| &words[index]);
+                line += &format!(" {word:>width$} ");
+            }
+            line += if is_last { " verdict" } else { "" };
+            let line = self.styled(BOLD, line.trim_end());
+            self.line(&line);
+        }
+    }
+
+    fn row(&mut self, row: &Row, frame: &Frame) {
+        let mut line = frame.begin(&frame.label(row), &row.floor);
+        let mut length = width(&line);
+        for (entry, entry_width) in std::iter::zip(&row.entries, &frame.entry_widths) {
+            let text = format!("{:>entry_width$}{:<1}", entry.tax, entry.mark.sign());
+            length += 1 + width(&text);
+            line.push(' ');
+            line += &match entry.mark {
+                Mark::None => text,
+                Mark::Winner => self.styled(GREEN, &text),
+                Mark::Tie => self.styled(CYAN, &text),
+            };
+        }
+        let with_interval = format!(
+            "{} {}",
+            row.words,
+            row.interval.as_deref().unwrap_or_default()
+        );
+        let words = with_interval.trim_end();
+        let words = match length + 1 + width(words) <= self.options.width {
+            true => words,
+            false => &row.words,
+        };
+        line.push(' ');
+        line += &match row.verdict {
+            Verdict::Faster => words.to_owned(),
+            Verdict::Tie => self.styled(CYAN, words),
+            Verdict::Open => self.styled(YELLOW, words),
+        };
+        self.line(&line);
+    }
+}
+
+/// The columns of one section. Each technique's has a place for a mark behind
+/// its figures.
+struct Frame {
+    heads: Vec<Vec<String>>,
+    count_width: usize,
+    size_width: usize,
+    list_width: usize,
+    marks_reader: bool,
+    floor_width: usize,
+    entry_widths: Vec<usize>,
+}
+
+impl Frame {
+    fn new(section: &Section, columns: &[Technique], rivals: &[Technique]) -> Self {
+        let rows = &section.rows;
+        let widest = |of: &dyn Fn(&Row) -> usize| rows.iter().map(of).max().unwrap_or(0);
+        let is_uniform = |row: &&Row| !row.count.is_empty();
+        let sizes = rows.iter().filter(is_uniform).map(|row| width(&row.size));
+        let mut frame = Frame {
+            heads: columns
+                .iter()
+                .map(|technique| head(*technique, rivals.contains(technique)))
+                .collect(),
+            count_width: widest(&|row| width(&row.count)),
+            size_width: sizes.max().unwrap_or(0),
+            list_width: 0,
+            marks_reader: rows.iter().any(|row| row.reader_thread),
+            floor_width: widest(&|row| width(&row.floor)).max(width("floor")),
+            entry_widths: Vec::new(),
+        };
+        frame.list_width = widest(&|row| width(&frame.list(row)));
+        frame.entry_widths = std::iter::zip(0.., &frame.heads)
+            .map(|(index, head): (usize, _)| {
+                let head = head.iter().map(|line| width(line)).max();
+                widest(&|row| width(&row.entries[index].tax)).max(head.unwrap_or(0))
+            })
+            .collect();
+        frame
+    }
+
+    fn list(&self, row: &Row) -> String {
+        let (count_width, size_width) = (self.count_width, self.size_width);
+        match row.count.as_str() {
+            "" => row.size.clone(),
+            count => format!("{count:>count_width$} × {:>size_width$}", row.size),
+        }
+    }
+
+    fn label(&self, row: &Row) -> String {
+        let list_width = self.list_width;
+        let reader = if row.reader_thread { " r" } else { "" };
+        format!("{:>list_width$}{reader}", self.list(row))
+    }
+
+    /// The columns before the techniques'.
+    fn begin(&self, label: &str, floor: &str) -> String {
+        let floor_width = self.floor_width;
+        // With marks there is little room for a gap behind them.
+        let (label_width, gap) = match self.marks_reader {
+            true => (self.list_width + 2, " "),
+            false => (self.list_width, "  "),
+        };
+        format!("{label:<label_width$}{gap}{floor:>floor_width$} ")
+    }
+}
+
+/// `copy-`, `then-`, `write`: columns are as narrow as their figures. What
+/// takes no part in the verdict is said to stand beside.
+fn head(technique: Technique, is_rival: bool) -> Vec<String> {
+    let name = technique.name();
+    if is_rival {
+        name.split_inclusive('-').map(str::to_owned).collect()
+    } else {
+        vec!["beside:".to_owned(), name.to_owned()]
+    }
+}
+
+fn width(text: &str) -> usize {
+    text.chars().count()
+}

@@ -1,0 +1,345 @@
+//! Renderings of fixed results.
+
+use vectored_lab::model::{
+    Cell, CpuInfo, DirectoryInfo, Drain, Host, LeftOut, Results, Ruler, SCHEMA, Target, Technique,
+    TechniqueResult, Verdict,
+};
+use vectored_lab::report::{TableOptions, csv, json, markdown, parse, table};
+
+use Technique::{Adaptive, CopyThenWrite, WriteEach, Writev};
+
+/// A technique with its gather tax, and its ratio to the leader with the
+/// interval of that.
+fn technique(
+    name: Technique,
+    tax: f64,
+    ratio: f64,
+    interval: Option<(f64, f64)>,
+) -> TechniqueResult {
+    TechniqueResult {
+        name,
+        contender: ratio < 4.0,
+        calls_per_sample: 64,
+        median_ns: 1000.0 * (1.0 + tax),
+        min_ns: 900.0,
+        cpu_median_ns: 1000.0,
+        gather_tax: tax,
+        ratio_to_leader: ratio,
+        ratio_low: interval.map(|(low, _)| low),
+        ratio_high: interval.map(|(_, high)| high),
+        samples_ns: vec![Some(1000.0), None],
+    }
+}
+
+fn cell(target: Target, bytes: usize, verdict: Verdict, techniques: Vec<TechniqueResult>) -> Cell {
+    let leader = techniques
+        .iter()
+        .filter(|technique| technique.name != Adaptive)
+        .min_by(|a, b| a.median_ns.total_cmp(&b.median_ns))
+        .map(|technique| technique.name);
+    Cell {
+        target,
+        operation: Default::default(),
+        segment_count: 1000,
+        segment_bytes: Some(bytes),
+        segment_sizes: None,
+        layout: Default::default(),
+        cache: Default::default(),
+        page_cache: None,
+        iovec_setup: Default::default(),
+        sync: "none".to_owned(),
+        file_system: None,
+        span_bytes: None,
+        queue_depth: None,
+        drain: None,
+        rounds: 40,
+        floor_ns: 1000.0,
+        floor_samples_ns: vec![1000.0, 1000.0],
+        aa_samples_ns: vec![1000.0, 1010.0],
+        verdict,
+        winner: leader.filter(|_| verdict == Verdict::Faster),
+        leader,
+        noise_floor: Some(0.011),
+        aa_separated: false,
+        proof_calls: 12,
+        techniques,
+    }
+}
+
+/// A run in which everything occurs that the renderings tell apart.
+fn results() -> Results {
+    let faster = cell(
+        Target::File,
+        16,
+        Verdict::Faster,
+        vec![
+            technique(WriteEach, 85.0, 76.0, Some((75.0, 77.0))),
+            technique(CopyThenWrite, 0.13, 1.0, Some((1.0, 1.0))),
+            technique(Writev, 0.232, 1.09, Some((1.07, 1.11))),
+            technique(Adaptive, 0.126, 0.997, Some((0.99, 1.002))),
+        ],
+    );
+    let tie = cell(
+        Target::File,
+        1000,
+        Verdict::Tie,
+        vec![
+            technique(WriteEach, 4.2, 4.6, Some((4.5, 4.7))),
+            technique(CopyThenWrite, 0.12, 1.0, Some((1.0, 1.0))),
+            technique(Writev, 0.125, 1.004, Some((0.998, 1.012))),
+            technique(Adaptive, 0.125, 1.004, Some((0.998, 1.012))),
+        ],
+    );
+    let open = Cell {
+        drain: Some(Drain::ReaderThread),
+        floor_ns: 2_340_000.0,
+        ..cell(
+            Target::Pipe,
+            4096,
+            Verdict::Open,
+            vec![
+                technique(WriteEach, 0.5, 1.48, Some((1.2, 1.6))),
+                technique(CopyThenWrite, 0.04, 1.03, Some((0.988, 1.08))),
+                technique(Writev, -0.003, 1.0, Some((1.0, 1.0))),
+                technique(Adaptive, 0.0, 1.002, Some((0.97, 1.04))),
+            ],
+        )
+    };
+    let mixed = Cell {
+        segment_count: 10,
+        segment_bytes: None,
+        segment_sizes: Some(vec![(9, 16), (1, 4096)]),
+        rounds: 3,
+        noise_floor: None,
+        ..cell(
+            Target::Pipe,
+            0,
+            Verdict::Open,
+            vec![
+                technique(WriteEach, 3.0, 3.9, None),
+                technique(CopyThenWrite, 0.02, 1.0, None),
+                technique(Writev, 0.2, 1.2, None),
+                technique(Adaptive, 0.01, 0.99, None),
+            ],
+        )
+    };
+    Results {
+        schema: SCHEMA.to_owned(),
+        complete: false,
+        vectored_version: "0.0.0".to_owned(),
+        started_at: "2000-01-01T00:00:00Z".to_owned(),
+        elapsed_s: 15.94,
+        budget_s: 16.0,
+        seed: 42,
+        rivals: vec![WriteEach, CopyThenWrite, Writev],
+        host: Host {
+            name: "stand".to_owned(),
+            system: "Linux x86_64".to_owned(),
+            kernel: "6.18.0 #1 SMP".to_owned(),
+            cpu: CpuInfo {
+                model: "Some Processor 3".to_owned(),
+                allowed_cpus: vec![0, 1],
+                ..CpuInfo::default()
+            },
+            memory_bytes: 8_400_000_000,
+            virtualization: Some("virtual machine".to_owned()),
+            directory: Some(DirectoryInfo {
+                path: "/srv/data".to_owned(),
+                file_system: "ext4".to_owned(),
+                ..DirectoryInfo::default()
+            }),
+            warnings: vec!["the machine is busy".to_owned()],
+            ..Host::default()
+        },
+        ruler: Ruler::default(),
+        cells: vec![faster, tie, open, mixed],
+        refined_cells: Vec::new(),
+        left_out: [Target::File, Target::Pipe]
+            .map(|target| LeftOut {
+                target,
+                segment_sizes: vec![(1000, 16384)],
+                reason: "over 4 MiB a call".to_owned(),
+            })
+            .into(),
+    }
+}
+
+fn plain(width: usize) -> TableOptions {
+    TableOptions {
+        color: false,
+        width,
+    }
+}
+
+#[test]
+fn a_table_has_the_answer_the_figures_and_the_notes() {
+    insta::assert_snapshot!(table(&results(), plain(100)));
+}
+
+#[test]
+fn markdown_is_the_same_in_a_document() {
+    insta::assert_snapshot!(markdown(&results()));
+}
+
+#[test]
+fn csv_is_one_line_a_technique() {
+    insta::assert_snapshot!(csv(&results()));
+}
+
+#[test]
+fn a_narrow_table_loses_intervals_but_no_figure() {
+    let wide = table(&results(), plain(100));
+    let narrow = table(&results(), plain(70));
+    assert!(wide.contains("copy-then-write by 9 % [7, 11]"));
+    assert!(narrow.contains("copy-then-write by 9 %\n"), "{narrow}");
+    for figure in ["86×", "+13 %*", "+23 %", "+12 %=", "2.34 ms"] {
+        assert!(narrow.contains(figure), "{figure}");
+    }
+    // However narrow, it ends.
+    table(&results(), plain(0));
+}
+
+#[test]
+fn colour_changes_nothing_but_colour() {
+    let coloured = table(
+        &results(),
+        TableOptions {
+            color: true,
+            width: 100,
+        },
+    );
+    assert!(coloured.contains("\x1b[32m"));
+    let mut stripped = String::new();
+    let mut rest = coloured.as_str();
+    while let Some((before, after)) = rest.split_once('\x1b') {
+        stripped += before;
+        rest = after.split_once('m').unwrap().1;
+    }
+    stripped += rest;
+    assert_eq!(stripped, table(&results(), plain(100)));
+}
+
+#[test]
+fn json_is_read_back_as_it_was_written() {
+    let text = json(&results());
+    assert_eq!(parse(&text).unwrap(), results());
+    // A later version may know more.
+    let extended = text.replacen('{', "{\"novelty\":[1,{}],", 1);
+    assert_eq!(parse(&extended).unwrap(), results());
+}
+
+#[test]
+fn another_schema_is_refused_by_name() {
+    let check = |text: &str, words: &str| {
+        let message = parse(text).unwrap_err().to_string();
+        assert!(message.contains(words), "{words}: {message}");
+        assert!(
+            !message.contains('\x1b') && message.len() < 300,
+            "{message}"
+        );
+    };
+    let good = json(&results());
+    check(
+        &good.replace("results/1", "results/2"),
+        "unknown schema \"vectored-results/2\"",
+    );
+    check(
+        "{\"schema\":\"\\u001b[2J\"}",
+        "unknown schema \"\\u{1b}[2J\"",
+    );
+    check(
+        &format!("{{\"schema\":{:?}}}", "x".repeat(10_000)),
+        "unknown schema",
+    );
+    check("{}", "no field \"schema\"");
+    check("[]", "no field \"schema\"");
+    check("{\"schema\":1}", "no field \"schema\"");
+    check("", "not JSON");
+    check("vectored", "not JSON");
+    check(&"[".repeat(100_000), "no field \"schema\"");
+    check(
+        &good.replace("\"seed\":42", "\"seed\":-1"),
+        "damaged results",
+    );
+    check(
+        &good.replace("\"floor_ns\":1000.0", "\"floor_ns\":1e999"),
+        "damaged results",
+    );
+}
+
+#[test]
+fn damaged_text_is_an_error_and_never_a_panic() {
+    let good = json(&results());
+    for end in 0..good.len() - 1 {
+        if let Some(cut) = good.get(..end) {
+            assert!(parse(cut).is_err(), "{end}");
+        }
+    }
+    let mut rng = fastrand::Rng::with_seed(1);
+    for _ in 0..2000 {
+        let mut bytes = good.clone().into_bytes();
+        for _ in 0..=rng.usize(..3) {
+            let at = rng.usize(..bytes.len());
+            bytes[at] = rng.u8(b' '..=b'~');
+        }
+        // What is still readable can also be shown.
+        if let Ok(results) = parse(&String::from_utf8_lossy(&bytes)) {
+            table(&results, plain(100));
+            markdown(&results);
+            csv(&results);
+        }
+    }
+}
+
+#[test]
+fn foreign_text_stays_text() {
+    let mut hostile = results();
+    let evil = "\x1b]0;owned\x07 | `rm` <b> [x](y)\n| 1 \u{202e}";
+    hostile.host.cpu.model = evil.to_owned();
+    hostile.host.kernel = evil.to_owned();
+    hostile.host.directory.as_mut().unwrap().path = evil.to_owned();
+    hostile.host.warnings = vec![evil.to_owned()];
+    hostile.left_out[0].reason = evil.to_owned();
+    let lines = |text: &str| text.lines().count();
+    let table = table(&hostile, plain(1000));
+    let markdown = markdown(&hostile);
+    for text in [&table, &markdown] {
+        assert!(!text.contains(['\x1b', '\x07', '\u{202e}']), "{text}");
+        assert!(text.contains("\\u{1b}"), "{text}");
+    }
+    // The two lists that were left out now have a reason each: one line more.
+    let plain_markdown = vectored_lab::report::markdown(&results());
+    assert_eq!(lines(&markdown), lines(&plain_markdown) + 1);
+    assert!(!markdown.contains(" <b>") && markdown.contains("\\<b>"));
+    assert!(!markdown.contains(" [x]") && markdown.contains("\\[x\\]"));
+    assert!(!markdown.contains(" | `rm`") && markdown.contains("\\| \\`rm\\`"));
+}
+
+#[test]
+fn figures_that_make_no_sense_are_shown_as_none() {
+    let mut broken = results();
+    for cell in &mut broken.cells {
+        cell.floor_ns = f64::INFINITY;
+        cell.segment_count = usize::MAX;
+        for technique in &mut cell.techniques {
+            technique.gather_tax = f64::NAN;
+            technique.ratio_to_leader = f64::NAN;
+        }
+    }
+    assert!(table(&broken, plain(100)).contains('–'));
+    markdown(&broken);
+    csv(&broken);
+    broken.rivals.clear();
+    table(&broken, plain(100));
+}
+
+#[test]
+fn a_run_without_cells_is_told_as_such() {
+    let mut empty = results();
+    empty.cells.clear();
+    let text = table(&empty, plain(100));
+    assert!(text.contains("0 cells in 15.9 s"), "{text}");
+    assert!(text.contains("incomplete"), "{text}");
+    markdown(&empty);
+    assert_eq!(csv(&empty).lines().count(), 1);
+}
