@@ -1,0 +1,88 @@
+//! Options of the form `--name value`, and flags. Errors are usage errors.
+
+use std::path::PathBuf;
+
+/// The words after the command, taken one by one.
+#[derive(Debug)]
+pub struct Args {
+    words: Vec<String>,
+}
+
+impl Args {
+    /// Takes all words; what they mean is asked later.
+    pub fn new(words: impl Iterator<Item = String>) -> Self {
+        let words = words.collect();
+        Args { words }
+    }
+
+    /// A flag, such as `--inner`.
+    pub fn flag(&mut self, name: &str) -> bool {
+        let place = self.words.iter().position(|word| word == name);
+        place.map(|place| self.words.remove(place)).is_some()
+    }
+
+    /// A number of at least 1.
+    pub fn count(&mut self, name: &str, default: usize) -> Result<usize, String> {
+        match self.value(name)? {
+            None => Ok(default),
+            Some(text) => text
+                .parse()
+                .ok()
+                .filter(|&count| count > 0)
+                .ok_or_else(|| format!("{name} takes a number from 1, not '{text}'")),
+        }
+    }
+
+    /// A path.
+    pub fn path(&mut self, name: &str, default: &str) -> Result<PathBuf, String> {
+        let value = self.value(name)?;
+        Ok(value.unwrap_or_else(|| default.to_owned()).into())
+    }
+
+    /// Nothing may be left.
+    pub fn finish(self) -> Result<(), String> {
+        match self.words.first() {
+            None => Ok(()),
+            Some(word) => Err(format!("unexpected '{word}': see cargo xtask help")),
+        }
+    }
+
+    fn value(&mut self, name: &str) -> Result<Option<String>, String> {
+        let Some(place) = self.words.iter().position(|word| word == name) else {
+            return Ok(None);
+        };
+        self.words.remove(place);
+        if place == self.words.len() {
+            return Err(format!("{name} takes a value"));
+        }
+        Ok(Some(self.words.remove(place)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn args(line: &str) -> Args {
+        Args::new(line.split_whitespace().map(str::to_owned))
+    }
+
+    #[test]
+    fn options_are_taken_in_any_order() {
+        let mut args = args("--directory /tmp --inner --rounds 7");
+        assert_eq!(args.count("--rounds", 20), Ok(7));
+        assert_eq!(args.count("--runs", 10), Ok(10));
+        assert_eq!(args.path("--directory", "."), Ok("/tmp".into()));
+        assert!(args.flag("--inner"));
+        assert!(!args.flag("--inner"));
+        assert_eq!(args.finish(), Ok(()));
+    }
+
+    #[test]
+    fn wrong_values_and_surplus_words_are_told() {
+        assert!(args("--rounds").count("--rounds", 1).is_err());
+        assert!(args("--rounds 0").count("--rounds", 1).is_err());
+        assert!(args("--rounds many").count("--rounds", 1).is_err());
+        assert!(args("surplus").finish().is_err());
+    }
+}

@@ -1,0 +1,111 @@
+//! The project's own commands, run as `cargo xtask COMMAND`.
+//!
+//! - `test` runs what the continuous integration runs: format, lints, docs,
+//!   all tests, every example and bench, and [`tidy`], the rules that no tool
+//!   knows. A machine with a Rust toolchain needs nothing else first. Tests
+//!   that could not run here are listed at the end, with their reason.
+//! - `tidy` runs those rules alone.
+//! - `reproducibility [--runs 10]` runs `vectored measure` as often, and fails
+//!   when two runs name different winners for a cell, or when a run decides
+//!   less than 70 % of its cells. Takes about 20 s a run, on an idle machine.
+//! - `ruler [--rounds 20] [--directory .]` holds the engine's medians against
+//!   plain C loops (`xtask/ruler/plain_loops.c`), run in turn. Takes about
+//!   half a second a round and cell, on an idle machine.
+//!
+//! Every command ends with status 0 when all is well, 1 when something is
+//! not, and 2 when it was called wrongly.
+
+mod args;
+mod packages;
+mod reproducibility;
+mod ruler;
+mod steps;
+mod test;
+mod tidy;
+mod tools;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use args::Args;
+
+const HELP: &str = "\
+The project's own commands
+
+Usage: cargo xtask COMMAND
+
+Commands:
+  test             all that the continuous integration runs
+  tidy             the rules of this repository that no other tool checks
+  reproducibility  [--runs 10]: do repeated runs of `vectored measure` agree?
+  ruler            [--rounds 20] [--directory .]: does the engine agree with plain C loops?
+  help             this text
+";
+
+fn main() -> ExitCode {
+    let mut words = std::env::args().skip(1);
+    let command = words.next();
+    match Command::parse(command.as_deref(), Args::new(words)) {
+        Ok(command) => match command.run() {
+            Ok(true) => ExitCode::SUCCESS,
+            Ok(false) => ExitCode::from(1),
+            Err(error) => {
+                eprintln!("error: {error:#}");
+                ExitCode::from(1)
+            }
+        },
+        Err(usage) => {
+            eprintln!("error: {usage}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+enum Command {
+    Help,
+    Test,
+    Tidy,
+    Reproducibility { runs: usize },
+    Ruler(ruler::Options),
+}
+
+impl Command {
+    fn parse(name: Option<&str>, mut args: Args) -> Result<Self, String> {
+        let command = match name {
+            Some("test") => Command::Test,
+            Some("tidy") => Command::Tidy,
+            Some("reproducibility") => Command::Reproducibility {
+                runs: args.count("--runs", 10)?,
+            },
+            Some("ruler") => Command::Ruler(ruler::Options {
+                rounds: args.count("--rounds", 20)?,
+                directory: args.path("--directory", ".")?,
+                inner: args.flag("--inner"),
+            }),
+            None | Some("help" | "--help" | "-h") => Command::Help,
+            Some(other) => return Err(format!("unknown command '{other}': see cargo xtask help")),
+        };
+        args.finish()?;
+        Ok(command)
+    }
+
+    /// Whether all is well. An error says why that could not be found out.
+    fn run(self) -> anyhow::Result<bool> {
+        match self {
+            Command::Help => {
+                print!("{HELP}");
+                Ok(true)
+            }
+            Command::Test => test::run(),
+            Command::Tidy => tidy::run(),
+            Command::Reproducibility { runs } => reproducibility::run(runs),
+            Command::Ruler(options) => ruler::run(&options),
+        }
+    }
+}
+
+/// The root of the workspace, wherever the command was called.
+fn root() -> &'static Path {
+    let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
+    xtask.parent().expect("xtask is a folder of the workspace")
+}

@@ -1,0 +1,196 @@
+//! `cargo xtask ruler`: does the engine measure what plain C loops measure?
+//!
+//! Both time the same techniques on the same targets, in turn, on the same
+//! CPU. What the engine adds (traits, proofs, marks, a balanced order) must
+//! not show in its medians.
+
+mod agreement;
+mod plain;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context, Result, ensure};
+use vectored_lab::measure::{
+    DescriptorSampler, MonotonicClock, Pinning, Watch, pin_measuring_thread,
+};
+use vectored_lab::model::{CellSpec, Experiment, Target, Technique, Workload};
+
+use crate::packages::cargo;
+use crate::root;
+use agreement::{Agreement, Alternation};
+pub use plain::PlainLoops;
+
+/// What one run of the C loops may take.
+const PLAIN_MS: u64 = 250;
+
+/// What one run of the engine may take. It proves its bytes as well.
+const ENGINE_MS: u64 = 300;
+
+const TARGETS: [Target; 3] = [Target::Null, Target::File, Target::Pipe];
+
+const PURE: [Technique; 3] = [
+    Technique::WriteEach,
+    Technique::CopyThenWrite,
+    Technique::Writev,
+];
+
+/// How the comparison is made.
+#[derive(Debug)]
+pub struct Options {
+    /// How often both take their turn in every cell.
+    pub rounds: usize,
+    /// Where the file is.
+    pub directory: PathBuf,
+    /// This is the optimised build already.
+    pub inner: bool,
+}
+
+/// Median time of each technique, and of the floor, in ns.
+pub type Medians = BTreeMap<String, f64>;
+
+/// Compares all cells; false when a line disagrees.
+pub fn run(options: &Options) -> Result<bool> {
+    if !options.inner {
+        return run_optimised(options);
+    }
+    let (cpu, reader_cpu) =
+        pin_measuring_thread(Pinning::Current).context("cannot pin this thread")?;
+    let cpu = cpu.context("no CPU to stay on")?;
+    let bench = Bench {
+        plain: PlainLoops::compile()?,
+        cpu,
+        reader_cpu,
+        directory: &options.directory,
+    };
+    println!(
+        "engine and plain C in turn, {} times, on CPU {cpu}",
+        options.rounds
+    );
+    let mut all_agree = true;
+    for target in TARGETS {
+        for workload in workloads() {
+            let cell = CellSpec::write(target, workload);
+            let alternations = (0..options.rounds)
+                .map(|round| bench.alternate(&cell, round as u64))
+                .collect::<Result<Vec<_>>>()?;
+            println!("\n{target}, {}", describe(&cell.workload));
+            println!("{}", Agreement::HEADING);
+            for line in agreement::compare(&alternations) {
+                println!("{line}");
+                all_agree &= line.agrees();
+            }
+        }
+    }
+    println!();
+    println!(
+        "{}",
+        if all_agree {
+            "all agree"
+        } else {
+            "some DIFFER"
+        }
+    );
+    Ok(all_agree)
+}
+
+/// The same command, as `--release` builds it: what is measured must be what
+/// users run.
+fn run_optimised(options: &Options) -> Result<bool> {
+    let directory = options.directory.canonicalize().with_context(|| {
+        let shown = options.directory.display();
+        format!("cannot find the directory '{shown}'")
+    })?;
+    let words = "run --release --quiet --locked --package xtask -- ruler --inner --rounds";
+    let status = cargo()
+        .args(words.split(' '))
+        .arg(options.rounds.to_string())
+        .arg("--directory")
+        .arg(directory)
+        .current_dir(root())
+        .status()
+        .context("cannot run cargo")?;
+    Ok(status.success())
+}
+
+fn workloads() -> [Workload; 2] {
+    [
+        Workload::uniform(1000, 100),
+        Workload::from_sizes(vec![100, 200]),
+    ]
+}
+
+fn describe(workload: &Workload) -> String {
+    let runs = workload.runs();
+    let shown: Vec<String> = runs
+        .iter()
+        .map(|(count, bytes)| format!("{count} × {bytes} B"))
+        .collect();
+    shown.join(" + ")
+}
+
+/// Both instruments, and where they stand.
+struct Bench<'a> {
+    plain: PlainLoops,
+    cpu: usize,
+    reader_cpu: Option<usize>,
+    directory: &'a Path,
+}
+
+impl Bench<'_> {
+    /// Each once; who goes first changes from round to round.
+    fn alternate(&self, cell: &CellSpec, round: u64) -> Result<Alternation> {
+        let plain = || {
+            self.plain.measure(&plain::Request {
+                target: cell.target,
+                workload: &cell.workload,
+                milliseconds: PLAIN_MS,
+                cpu: self.cpu,
+                reader_cpu: self.reader_cpu.unwrap_or(self.cpu),
+                directory: self.directory,
+                seed: round,
+            })
+        };
+        if round.is_multiple_of(2) {
+            let plain_ns = plain()?;
+            let engine_ns = self.engine(cell, round)?;
+            Ok(Alternation {
+                plain_ns,
+                engine_ns,
+            })
+        } else {
+            let engine_ns = self.engine(cell, round)?;
+            let plain_ns = plain()?;
+            Ok(Alternation {
+                plain_ns,
+                engine_ns,
+            })
+        }
+    }
+
+    fn engine(&self, cell: &CellSpec, seed: u64) -> Result<Medians> {
+        let experiment = Experiment {
+            cells: vec![cell.clone()],
+            rivals: PURE.to_vec(),
+            beside: Vec::new(),
+            budget_ns: ENGINE_MS * 1_000_000,
+            seed,
+        };
+        let clock = MonotonicClock;
+        let mut sampler =
+            DescriptorSampler::new(&clock, self.directory, seed).reader_cpu(self.reader_cpu);
+        let watch = Watch {
+            progress: &mut |_| (),
+            stop: &AtomicBool::new(false),
+        };
+        let outcome = vectored_lab::measure::run(&experiment, &mut sampler, &clock, watch)?;
+        ensure!(outcome.cells.len() == 1, "the engine measured no cell");
+        let cell = &outcome.cells[0];
+        let mut medians = Medians::from([("floor".to_owned(), cell.floor_ns)]);
+        for technique in &cell.techniques {
+            medians.insert(technique.name.to_string(), technique.median_ns);
+        }
+        Ok(medians)
+    }
+}

@@ -1,0 +1,179 @@
+//! From the medians of both instruments to "they agree": pure functions.
+
+use std::fmt;
+
+use vectored_lab::stats::{median, paired};
+
+use super::Medians;
+
+/// Two instruments that differ by less always agree.
+const LIMIT: f64 = 0.05;
+
+/// However much the C loops differ from themselves, no more is forgiven.
+const MOST_FORGIVEN: f64 = 0.10;
+
+/// One turn of each instrument.
+#[derive(Clone, Debug)]
+pub struct Alternation {
+    /// Of the C loops.
+    pub plain_ns: Medians,
+    /// Of the engine.
+    pub engine_ns: Medians,
+}
+
+/// One technique in one cell.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Agreement {
+    name: String,
+    plain_ns: f64,
+    engine_ns: f64,
+    /// Median over the alternations of the engine's time ÷ C's.
+    ratio: f64,
+    /// Its 95 % interval; none with fewer than six alternations.
+    interval: Option<(f64, f64)>,
+    /// How far C is from itself; none with fewer than twelve alternations.
+    spread: Option<f64>,
+}
+
+impl Agreement {
+    /// Over the lines that are printed.
+    pub const HEADING: &str =
+        "  technique           C [ns]  engine [ns]   ratio   95 % interval   C's spread   limit";
+
+    /// Whether the two instruments agree.
+    pub fn agrees(&self) -> bool {
+        (self.ratio - 1.0).abs() <= self.limit()
+    }
+
+    fn limit(&self) -> f64 {
+        LIMIT.max(self.spread.unwrap_or(0.0).min(MOST_FORGIVEN))
+    }
+}
+
+impl fmt::Display for Agreement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let interval = self
+            .interval
+            .map_or("-".to_owned(), |(low, high)| format!("{low:.3}–{high:.3}"));
+        let spread = self
+            .spread
+            .map_or("-".to_owned(), |spread| format!("{:.1} %", 100.0 * spread));
+        write!(
+            f,
+            "  {:<16} {:>9.0}  {:>11.0}   {:.3}   {interval:^13}   {spread:>10}   {:>3.0} %  {}",
+            self.name,
+            self.plain_ns,
+            self.engine_ns,
+            self.ratio,
+            100.0 * self.limit(),
+            if self.agrees() { "agrees" } else { "DIFFERS" },
+        )
+    }
+}
+
+/// One line for every technique that both measured.
+pub fn compare(alternations: &[Alternation]) -> Vec<Agreement> {
+    let Some(first) = alternations.first() else {
+        return Vec::new();
+    };
+    let names = first.plain_ns.keys();
+    let both = names.filter(|name| first.engine_ns.contains_key(*name));
+    both.filter_map(|name| {
+        let plain_ns: Vec<f64> = alternations.iter().map(|a| a.plain_ns[name]).collect();
+        let engine_ns: Vec<f64> = alternations.iter().map(|a| a.engine_ns[name]).collect();
+        line(name, &plain_ns, &engine_ns)
+    })
+    .collect()
+}
+
+fn line(name: &str, plain_ns: &[f64], engine_ns: &[f64]) -> Option<Agreement> {
+    let logs: Vec<f64> = std::iter::zip(engine_ns, plain_ns)
+        .map(|(engine, plain)| (engine / plain).ln())
+        .collect();
+    let pair = paired(&logs)?;
+    Some(Agreement {
+        name: name.to_owned(),
+        plain_ns: median(plain_ns)?,
+        engine_ns: median(engine_ns)?,
+        ratio: pair.ratio,
+        interval: pair.interval,
+        spread: spread(plain_ns),
+    })
+}
+
+/// How far C is from itself: half the width of the 95 % interval of its odd
+/// rounds against their even neighbours.
+fn spread(plain_ns: &[f64]) -> Option<f64> {
+    let neighbours: Vec<f64> = plain_ns
+        .chunks_exact(2)
+        .map(|pair| (pair[1] / pair[0]).ln())
+        .collect();
+    let half_width = paired(&neighbours)?.half_width();
+    half_width.is_finite().then_some(half_width)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Twenty rounds in which C's time is 1000 ns times 1 ± `spread`, and the
+    /// engine's is `ratio` times as much.
+    fn rounds(ratio: f64, spread: f64) -> Vec<Alternation> {
+        let medians = |ns: f64| Medians::from([("writev".to_owned(), ns)]);
+        let signs = [1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0, 1.0];
+        let factors = signs.into_iter().chain(signs);
+        factors
+            .map(|sign| {
+                let plain_ns = 1000.0 * (1.0 + spread * sign);
+                Alternation {
+                    plain_ns: medians(plain_ns),
+                    engine_ns: medians(ratio * plain_ns),
+                }
+            })
+            .collect()
+    }
+
+    fn agrees(ratio: f64, spread: f64) -> bool {
+        compare(&rounds(ratio, spread))[0].agrees()
+    }
+
+    #[test]
+    fn within_five_percent_both_ways_is_agreement() {
+        assert!(agrees(1.04, 0.0));
+        assert!(agrees(0.96, 0.0));
+        assert!(!agrees(1.06, 0.0));
+        assert!(!agrees(0.94, 0.0));
+    }
+
+    #[test]
+    fn an_unsteady_c_forgives_as_much_but_never_more_than_ten_percent() {
+        assert!(agrees(1.07, 0.08));
+        assert!(!agrees(1.09, 0.08));
+        assert!(agrees(1.09, 0.5));
+        assert!(!agrees(1.11, 0.5));
+    }
+
+    #[test]
+    fn a_steady_trend_is_not_spread() {
+        let falling: Vec<f64> = (0..20).map(|i| 1000.0 * 0.999_f64.powi(i)).collect();
+        assert!(spread(&falling).unwrap() < 1e-9);
+    }
+
+    #[test]
+    fn few_rounds_have_no_spread_and_none_no_lines() {
+        assert_eq!(spread(&[1000.0; 11]), None);
+        assert_eq!(compare(&[]), []);
+        let line = &compare(&rounds(1.0, 0.0)[..3])[0];
+        assert_eq!(line.interval, None);
+        assert!(line.to_string().contains("agrees"));
+    }
+
+    #[test]
+    fn what_only_one_measured_is_left_out() {
+        let mut rounds = rounds(1.0, 0.0);
+        for round in &mut rounds {
+            round.engine_ns.insert("adaptive".to_owned(), 900.0);
+        }
+        assert_eq!(compare(&rounds).len(), 1);
+    }
+}

@@ -1,0 +1,121 @@
+//! The plain C loops: compiled, run, and their answer read.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use vectored_lab::measure::allowed_cpus;
+use vectored_lab::model::{Target, Workload};
+
+use super::{Medians, TARGETS, workloads};
+use crate::packages::{answer, metadata};
+use crate::root;
+use crate::steps::shell_line;
+
+/// The compiled program.
+pub struct PlainLoops {
+    program: PathBuf,
+}
+
+/// One run of it.
+pub struct Request<'a> {
+    pub target: Target,
+    pub workload: &'a Workload,
+    pub milliseconds: u64,
+    pub cpu: usize,
+    pub reader_cpu: usize,
+    pub directory: &'a Path,
+    pub seed: u64,
+}
+
+impl PlainLoops {
+    /// Compiles `xtask/ruler/plain_loops.c` into the target folder.
+    pub fn compile() -> Result<Self> {
+        let metadata = metadata()?;
+        let target = metadata["target_directory"].as_str();
+        let folder = Path::new(target.context("cargo metadata names no target folder")?);
+        std::fs::create_dir_all(folder).context("cannot make the target folder")?;
+        let program = folder.join("plain_loops");
+        let mut compile = Command::new("cc");
+        compile
+            .args(["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-pthread"])
+            .arg("-o")
+            .arg(&program)
+            .arg("xtask/ruler/plain_loops.c");
+        let status = compile
+            .current_dir(root())
+            .status()
+            .context("cannot run the C compiler cc")?;
+        let line = shell_line(&compile);
+        ensure!(status.success(), "the C loops do not compile: {line}");
+        Ok(PlainLoops { program })
+    }
+
+    /// Medians of one run.
+    pub fn measure(&self, request: &Request<'_>) -> Result<Medians> {
+        let printed = answer(&mut self.command(request))?;
+        parse(&printed).with_context(|| format!("the C loops printed '{printed}'"))
+    }
+
+    /// Everything once, as short as it goes.
+    pub fn try_out(&self) -> Result<()> {
+        let cpus = allowed_cpus();
+        let (first, last) = (cpus.first().copied(), cpus.last().copied());
+        for target in TARGETS {
+            for workload in &workloads() {
+                self.measure(&Request {
+                    target,
+                    workload,
+                    milliseconds: 0,
+                    cpu: first.unwrap_or(0),
+                    reader_cpu: last.unwrap_or(0),
+                    directory: root(),
+                    seed: 1,
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn command(&self, request: &Request<'_>) -> Command {
+        let runs = request.workload.runs();
+        let sizes: Vec<String> = runs
+            .iter()
+            .map(|(count, bytes)| format!("{count}x{bytes}"))
+            .collect();
+        let mut command = Command::new(&self.program);
+        command
+            .args([request.target.name(), &sizes.join(",")])
+            .arg(request.milliseconds.to_string())
+            .arg(request.cpu.to_string())
+            .arg(request.reader_cpu.to_string())
+            .arg(request.directory)
+            .arg(request.seed.to_string());
+        command
+    }
+}
+
+/// Lines of name, median in ns, and number of samples.
+fn parse(printed: &str) -> Option<Medians> {
+    let line = |line: &str| {
+        let (name, rest) = line.split_once(' ')?;
+        let (median_ns, samples) = rest.split_once(' ')?;
+        let _: u32 = samples.parse().ok()?;
+        Some((name.to_owned(), median_ns.parse().ok()?))
+    };
+    printed.lines().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_read_and_others_refused() {
+        let medians = parse("floor 197.65 437\nwritev 2932.17 44\n").unwrap();
+        assert_eq!(medians["floor"], 197.65);
+        assert_eq!(medians["writev"], 2932.17);
+        assert_eq!(parse("floor 197.65\n"), None);
+        assert_eq!(parse("floor fast 3\n"), None);
+    }
+}

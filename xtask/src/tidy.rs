@@ -1,0 +1,211 @@
+//! The rules of this repository that no compiler or lint checks:
+//!
+//! - `unsafe` lives in folders named `sys` alone,
+//! - `report` and `stats` of the lab do no I/O and read no clock,
+//! - the library needs no serde, no clap and no tokio in its default build.
+//!
+//! The first two look at the text of the code, without comments: enough
+//! against an oversight, not against somebody who wants to get round them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use crate::packages::{answer, cargo};
+use crate::root;
+
+/// Folders whose code is handed all data and returns text or numbers.
+const PURE: [&str; 2] = [
+    "crates/vectored-lab/src/report",
+    "crates/vectored-lab/src/stats",
+];
+
+/// What code there does not mention.
+const IMPURE: [&str; 4] = ["measure::", "std::fs", "std::time", "Instant"];
+
+/// What users of the library need not build.
+const UNWANTED: [&str; 3] = ["serde", "clap", "tokio"];
+
+/// Prints what breaks a rule; false when something does.
+pub fn run() -> Result<bool> {
+    let mut findings = Vec::new();
+    for path in rust_files(root())? {
+        let text = fs::read_to_string(&path)
+            .with_context(|| format!("cannot read '{}'", path.display()))?;
+        let path = path.strip_prefix(root()).unwrap_or(&path);
+        findings.extend(misplaced_unsafe(path, &text));
+        findings.extend(impure(path, &text));
+    }
+    let words = "tree --package vectored --edges normal,build --prefix none --locked";
+    findings.extend(unwanted(&answer(cargo().args(words.split(' ')))?));
+    for finding in &findings {
+        println!("   {finding}");
+    }
+    Ok(findings.is_empty())
+}
+
+/// Unsafe code, or leave for it, outside `sys`.
+fn misplaced_unsafe(path: &Path, text: &str) -> Vec<String> {
+    if path.components().any(|part| part.as_os_str() == "sys") {
+        return Vec::new();
+    }
+    let is_unsafe = |code: &str| {
+        code.contains("(unsafe_code") && (code.contains("allow(") || code.contains("expect("))
+            || words(code).any(|word| word == "unsafe")
+    };
+    findings(
+        path,
+        text,
+        is_unsafe,
+        "unsafe code outside of a `sys` folder",
+    )
+}
+
+/// Input, output and clocks where only arguments count.
+fn impure(path: &Path, text: &str) -> Vec<String> {
+    if !PURE.iter().any(|folder| path.starts_with(folder)) {
+        return Vec::new();
+    }
+    let is_impure = |code: &str| IMPURE.iter().any(|word| code.contains(word));
+    findings(
+        path,
+        text,
+        is_impure,
+        "neither I/O nor a clock belongs here",
+    )
+}
+
+/// Unwanted packages in what `cargo tree --prefix none` printed.
+fn unwanted(tree: &str) -> Vec<String> {
+    let names = tree.lines().filter_map(|line| line.split(' ').next());
+    UNWANTED
+        .iter()
+        .filter(|unwanted| names.clone().any(|name| name == **unwanted))
+        .map(|name| format!("the library `vectored` depends on {name}: cargo tree -p vectored"))
+        .collect()
+}
+
+fn findings(path: &Path, text: &str, bad: impl Fn(&str) -> bool, rule: &str) -> Vec<String> {
+    let lines = text.lines().map(without_comment).enumerate();
+    lines
+        .filter(|(_, code)| bad(code))
+        .map(|(index, code)| {
+            let place = format!("{}:{}", path.display(), index + 1);
+            format!("{place}: {rule}: {}", code.trim())
+        })
+        .collect()
+}
+
+/// A line without what follows `//` and without what stands in quotes.
+fn without_comment(line: &str) -> String {
+    let mut code = String::new();
+    let mut quoted = false;
+    let mut characters = line.chars().peekable();
+    while let Some(c) = characters.next() {
+        match c {
+            '\\' if quoted => {
+                characters.next();
+            }
+            // Not the character '"', as in `'"'`.
+            '"' if quoted || !code.ends_with('\'') => quoted = !quoted,
+            '/' if !quoted && characters.peek() == Some(&'/') => break,
+            _ if !quoted => code.push(c),
+            _ => {}
+        }
+    }
+    code
+}
+
+fn words(code: &str) -> impl Iterator<Item = &str> {
+    code.split(|c: char| !c.is_alphanumeric() && c != '_')
+}
+
+/// Every `.rs` file below `folder`, but for hidden folders and build output.
+fn rust_files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let cannot = || format!("cannot list '{}'", folder.display());
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).with_context(cannot)? {
+        let entry = entry.with_context(cannot)?;
+        let path = entry.path();
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if entry.file_type().with_context(cannot)?.is_dir() {
+            let is_output = path.join("CACHEDIR.TAG").exists() || name == "target";
+            if !name.starts_with('.') && !is_output {
+                files.extend(rust_files(&path)?);
+            }
+        } else if name.ends_with(".rs") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIBRARY: &str = "crates/vectored/src/write.rs";
+    const REPORT: &str = "crates/vectored-lab/src/report/table.rs";
+
+    #[test]
+    fn unsafe_outside_sys_is_found() {
+        for bad in [
+            "    unsafe { call() }",
+            "unsafe impl Send for Ring {}",
+            "let a = \"//\"; unsafe { call() }",
+            "#![allow(unsafe_code)]",
+            "#![allow(dead_code)]\n#[expect(unsafe_code, reason = \"fast\")]",
+        ] {
+            assert_eq!(misplaced_unsafe(LIBRARY.as_ref(), bad).len(), 1, "{bad}");
+        }
+        let found = misplaced_unsafe(LIBRARY.as_ref(), "\n  unsafe fn f() {}");
+        assert!(found[0].starts_with("crates/vectored/src/write.rs:2: "));
+    }
+
+    #[test]
+    fn unsafe_in_sys_in_comments_and_in_text_is_none() {
+        let code = "#![allow(unsafe_code)]\nunsafe { call() }";
+        assert!(misplaced_unsafe("crates/vectored/src/sys/call.rs".as_ref(), code).is_empty());
+        for good in [
+            "// unsafe { } would be faster",
+            "let text = \"unsafe \\\" { }\";",
+            "#![deny(unsafe_code)]",
+            "let unsafely = 1;",
+        ] {
+            assert!(
+                misplaced_unsafe(LIBRARY.as_ref(), good).is_empty(),
+                "{good}"
+            );
+        }
+    }
+
+    #[test]
+    fn reports_and_statistics_that_look_outside_are_found() {
+        for bad in [
+            "use crate::measure::Clock;",
+            "let text = std::fs::read(path)?;",
+            "use std::time::Duration;",
+            "let began = Instant::now();",
+        ] {
+            assert_eq!(impure(REPORT.as_ref(), bad).len(), 1, "{bad}");
+            let statistics = "crates/vectored-lab/src/stats/sign.rs";
+            assert_eq!(impure(statistics.as_ref(), bad).len(), 1, "{bad}");
+            let measuring = "crates/vectored-lab/src/measure/clock.rs";
+            assert!(impure(measuring.as_ref(), bad).is_empty(), "{bad}");
+        }
+        assert!(impure(REPORT.as_ref(), "// as measure::run says").is_empty());
+    }
+
+    #[test]
+    fn unwanted_dependencies_of_the_library_are_found() {
+        let tree = "vectored v0.1.0 (/somewhere)\nrustix v1.1.6\nserde v1.0.229\ntokio v1.54.0 (*)";
+        let found = unwanted(tree);
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(found[0].contains("serde"));
+        // Neither a longer name nor the folder is a package.
+        assert!(unwanted("vectored v0.1.0 (/home/serde)\nserde_json v1.0.154").is_empty());
+    }
+}

@@ -1,0 +1,102 @@
+//! The programs that the steps need, and how to get those that are missing.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::packages::cargo;
+
+/// A program, and the Debian packages that bring it.
+const PROGRAMS: [(&str, &[&str]); 1] = [("cc", &["gcc", "libc6-dev"])];
+
+/// Parts of the Rust toolchain, and the cargo command that shows each.
+const COMPONENTS: [(&str, &str); 2] = [("rustfmt", "fmt"), ("clippy", "clippy")];
+
+/// Makes sure that everything is there; installs what it may.
+///
+/// # Errors
+///
+/// What to do about what is missing.
+pub fn provide() -> Result<(), String> {
+    let missing = PROGRAMS
+        .iter()
+        .filter(|(program, _)| !runs(&mut Command::new(program)));
+    let packages: Vec<&str> = missing
+        .flat_map(|(_, packages)| *packages)
+        .copied()
+        .collect();
+    if !packages.is_empty() {
+        install_packages(&packages)?;
+    }
+    let missing: Vec<&str> = COMPONENTS
+        .iter()
+        .filter(|(_, command)| !runs(cargo().arg(command)))
+        .map(|(component, _)| *component)
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let mut words = vec!["component", "add"];
+    words.extend(&missing);
+    run_or_tell("rustup", &words)
+}
+
+fn install_packages(packages: &[&str]) -> Result<(), String> {
+    let mut words = vec!["install", "-y", "--no-install-recommends"];
+    words.extend(packages);
+    let line = format!("apt-get update && apt-get {}", words.join(" "));
+    if !is_root() || !Path::new("/etc/debian_version").exists() {
+        return Err(format!(
+            "a C compiler is missing; on Debian, as root: {line}"
+        ));
+    }
+    run_or_tell("apt-get", &["update"])?;
+    run_or_tell("apt-get", &words)
+}
+
+fn run_or_tell(program: &str, words: &[&str]) -> Result<(), String> {
+    let line = format!("{program} {}", words.join(" "));
+    println!("   {line}");
+    match Command::new(program).args(words).status() {
+        Ok(status) if status.success() => Ok(()),
+        _ => Err(format!(
+            "something is missing and could not be had; run: {line}"
+        )),
+    }
+}
+
+fn runs(program: &mut Command) -> bool {
+    let silent = program
+        .arg("--version")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    silent.is_ok_and(|status| status.success())
+}
+
+fn is_root() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    effective_user(&status) == Some(0)
+}
+
+/// The second number of `Uid:`, see proc_pid_status(5).
+fn effective_user(status: &str) -> Option<u32> {
+    let line = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
+    line.split_whitespace().nth(1)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_effective_user_counts() {
+        let status = "Name:\tx\nUid:\t1000\t0\t0\t0\nGid:\t1\t2\t3\t4\n";
+        assert_eq!(effective_user(status), Some(0));
+        assert_eq!(effective_user("Name:\tx\n"), None);
+    }
+
+    #[test]
+    fn a_missing_program_is_noticed() {
+        assert!(!runs(&mut Command::new("no-such-program-anywhere")));
+    }
+}
