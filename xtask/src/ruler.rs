@@ -23,10 +23,10 @@ use agreement::{Agreement, Alternation};
 pub use plain::PlainLoops;
 
 /// What one run of the C loops may take.
-const PLAIN_MS: u64 = 250;
+const PLAIN_MS: u64 = 400;
 
 /// What one run of the engine may take. It proves its bytes as well.
-const ENGINE_MS: u64 = 300;
+const ENGINE_MS: u64 = 450;
 
 const TARGETS: [Target; 3] = [Target::Null, Target::File, Target::Pipe];
 

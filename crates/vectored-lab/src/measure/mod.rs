@@ -22,7 +22,7 @@ mod target;
 pub use clock::{Clock, FakeClock, MonotonicClock};
 pub use engine::{Outcome, Progress, RunError, SCREENING_ROUNDS, Watch, run};
 pub use environment::{Environment, Pinning, allowed_cpus, pin_measuring_thread};
-pub use mover::{Mover, movers};
+pub use mover::{Mover, Timed, movers};
 pub use real::DescriptorSampler;
 pub use ruler::measure_ruler;
 pub use sampler::{CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing};

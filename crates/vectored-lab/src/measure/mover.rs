@@ -30,7 +30,8 @@ pub trait Mover {
     /// What the kernel said; `WouldBlock` when a non-blocking target is full.
     fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()>;
 
-    /// Times `calls` calls.
+    /// Times `batch.calls` calls, after one that is not timed if it is asked
+    /// for.
     ///
     /// # Errors
     ///
@@ -39,22 +40,40 @@ pub trait Mover {
         &mut self,
         fd: BorrowedFd<'_>,
         segments: &[&[u8]],
-        calls: u32,
+        batch: Timed,
         clock: &dyn Clock,
     ) -> io::Result<Timing> {
         // A default method, so that each technique has its own copy of the
         // loop and the call inside it costs no dispatch.
+        //
+        // The CPU's clock is read before the untimed call: it costs a system
+        // call, and between that call and the timed ones it would give a
+        // reader thread a start of some percent.
         let cpu_ns = clock.thread_cpu_ns();
+        if batch.untimed_first {
+            self.call(fd, segments)?;
+        }
         let began_ns = clock.now_ns();
-        for _ in 0..calls {
+        for _ in 0..batch.calls {
             self.call(fd, segments)?;
         }
         let ended_ns = clock.now_ns();
+        let cpu_ns = clock.thread_cpu_ns() - cpu_ns;
+        let all_calls = batch.calls + u32::from(batch.untimed_first);
         Ok(Timing {
             elapsed_ns: ended_ns - began_ns,
-            cpu_ns: clock.thread_cpu_ns() - cpu_ns,
+            cpu_ns: cpu_ns * u64::from(batch.calls) / u64::from(all_calls),
         })
     }
+}
+
+/// The calls of one sample.
+#[derive(Clone, Copy, Debug)]
+pub struct Timed {
+    /// How many are timed: at least 1.
+    pub calls: u32,
+    /// Whether one that is not timed goes before them.
+    pub untimed_first: bool,
 }
 
 /// The mover of a contender on a target with this cost model. The floors are

@@ -7,7 +7,7 @@ use fastrand::Rng;
 use vectored::{CostModel, TargetKind};
 
 use super::clock::Clock;
-use super::mover::{Mover, movers};
+use super::mover::{Mover, Timed, movers};
 use super::payload::{Payload, random_start};
 use super::reader::ReaderSink;
 use super::sampler::{CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing};
@@ -297,7 +297,6 @@ impl OpenCell {
             calls,
             call_bytes: self.call_bytes,
         };
-        let mut batch = batch_of(calls + 1);
         if self.empty_after_first {
             let first = batch_of(1);
             self.sink.begin(first).map_err(cannot())?;
@@ -307,16 +306,15 @@ impl OpenCell {
             self.sink
                 .finish(first, image, true)
                 .map_err(|mismatch| wrong(mismatch, contender, &self.name))?;
-            batch = batch_of(calls);
-            self.sink.begin(batch).map_err(cannot())?;
-        } else {
-            self.sink.begin(batch).map_err(cannot())?;
-            mover
-                .call(self.sink.fd(), &segments)
-                .map_err(|error| full_or(error, cannot()))?;
         }
+        let timed = Timed {
+            calls,
+            untimed_first: !self.empty_after_first,
+        };
+        let batch = batch_of(calls + u32::from(timed.untimed_first));
+        self.sink.begin(batch).map_err(cannot())?;
         let timing = mover
-            .sample(self.sink.fd(), &segments, calls, clock)
+            .sample(self.sink.fd(), &segments, timed, clock)
             .map_err(|error| full_or(error, cannot()))?;
         let proof = self.round.is_multiple_of(PROOF_EVERY);
         self.sink

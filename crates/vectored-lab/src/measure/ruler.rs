@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use super::clock::Clock;
-use super::mover::Mover;
+use super::mover::{Mover, Timed};
 use crate::model::Ruler;
 use crate::stats::median;
 
@@ -32,7 +32,11 @@ pub fn measure_ruler(clock: &dyn Clock) -> io::Result<Ruler> {
             previous = now;
         }
         readings.push((previous - began) as f64 / f64::from(TURNS));
-        let timing = Nothing.sample(null.as_fd(), &[], TURNS, clock)?;
+        let turns = Timed {
+            calls: TURNS,
+            untimed_first: true,
+        };
+        let timing = Nothing.sample(null.as_fd(), &[], turns, clock)?;
         loops.push(timing.elapsed_ns as f64 / f64::from(TURNS));
     }
     let tenths = |ns: Option<f64>| (ns.unwrap_or(0.0) * 10.0).round() / 10.0;

@@ -22,7 +22,8 @@ pub enum Contender {
 pub struct Timing {
     /// Wall time of the batch.
     pub elapsed_ns: u64,
-    /// CPU time of the calling thread over the batch.
+    /// CPU time of the calling thread for the batch, at the average of these
+    /// calls and the untimed one before them.
     pub cpu_ns: u64,
 }
 

@@ -227,7 +227,8 @@ pub struct TechniqueResult {
     pub median_ns: f64,
     /// Minimum over the rounds.
     pub min_ns: f64,
-    /// Median CPU time of the calling thread.
+    /// Median CPU time of the calling thread, the untimed call before each
+    /// sample included.
     pub cpu_median_ns: f64,
     /// `median_ns ÷ floor_ns − 1`.
     pub gather_tax: f64,
