@@ -1,8 +1,8 @@
 //! Spends a budget of time on the cells of an experiment.
 //!
 //! First every cell gets its fewest rounds and, while its share lasts, as many
-//! as its intervals need. What time is left goes to the cells whose verdict is
-//! still open, the cheapest step first.
+//! as its intervals need, in sweeps over all cells. What time is left goes to
+//! the cells whose verdict is still open, the cheapest step first.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,6 +22,18 @@ pub const SCREENING_ROUNDS: u32 = 5;
 
 /// Rounds that every cell gets, whatever the budget.
 const FEWEST_ROUNDS: u32 = LOOKS[0] as u32;
+
+/// How far each sweep over the cells goes: the fewest rounds in two parts, then
+/// from look to look.
+const STOPS: [u32; 1 + LOOKS.len()] = {
+    let mut stops = [FEWEST_ROUNDS / 2; 1 + LOOKS.len()];
+    let mut index = 0;
+    while index < LOOKS.len() {
+        stops[index + 1] = LOOKS[index] as u32;
+        index += 1;
+    }
+    stops
+};
 
 /// A technique this many times slower than the leader is far behind.
 const FAR_BEHIND: f64 = 4.0;
@@ -125,7 +137,7 @@ pub fn run<'a>(
         .map(|spec| CellRun::new(spec, &engine.techniques, DrainChoice::Probe))
         .collect();
     let passed = engine
-        .even_pass(&mut cells)
+        .even_sweeps(&mut cells)
         .and_then(|()| engine.open_pass(&mut cells));
     let outcome = engine.conclude(cells, passed.is_err());
     match passed {
@@ -148,29 +160,36 @@ struct Engine<'a> {
 }
 
 impl<'a> Engine<'a> {
-    /// Gives every cell its fewest rounds, and its share of the even half of
-    /// the budget while its intervals are wide.
-    fn even_pass(&mut self, cells: &mut [CellRun<'a>]) -> Result<(), MeasureError> {
-        let count = cells.len();
+    /// Gives every cell its fewest rounds and then, while its intervals are
+    /// wide, its share of the even half of the budget.
+    ///
+    /// In sweeps over all cells, so that the rounds of each are spread over
+    /// the run: a shared machine can be in another state for seconds, and a
+    /// cell that was measured in one go would know that state only.
+    fn even_sweeps(&mut self, cells: &mut [CellRun<'a>]) -> Result<(), MeasureError> {
         let even_ns = (self.experiment.budget_ns as f64 * EVEN_SHARE) as u64;
-        for index in 0..count {
-            if self.stopped() || self.elapsed_ns() >= self.experiment.budget_ns {
-                break;
-            }
-            self.report(cells, index, None);
-            let share_ns = even_ns.saturating_sub(self.elapsed_ns()) / (count - index) as u64;
-            self.visit(&mut cells[index], |engine, cell| {
-                loop {
-                    engine.sample_to_next_look(cell)?;
-                    let fits = |step_ns| cell.spent_ns + step_ns <= share_ns;
-                    if engine.stopped()
-                        || !cell.wants_rounds()
-                        || !cell.step_cost_ns().is_some_and(fits)
-                    {
-                        return Ok(());
-                    }
+        let share_ns = even_ns / cells.len() as u64;
+        for (sweep, rounds) in STOPS.into_iter().enumerate() {
+            for index in 0..cells.len() {
+                if self.stopped() {
+                    return Ok(());
                 }
-            })?;
+                let cell = &cells[index];
+                let wanted = match sweep {
+                    // What is begun will need as much again.
+                    0 => self.elapsed_ns() < even_ns,
+                    1 => cell.cell.rounds > 0,
+                    _ => {
+                        cell.cell.rounds == STOPS[sweep - 1]
+                            && cell.wants_rounds()
+                            && cell.spent_ns + cell.cost_ns(rounds) <= share_ns
+                    }
+                };
+                if wanted {
+                    self.report(cells, index, None);
+                    self.visit(&mut cells[index], rounds)?;
+                }
+            }
         }
         Ok(())
     }
@@ -188,26 +207,23 @@ impl<'a> Engine<'a> {
                 .iter()
                 .enumerate()
                 .filter(|(_, cell)| open(cell) && cell.wants_rounds())
-                .filter_map(|(index, cell)| Some((index, cell.step_cost_ns()?)))
+                .filter_map(|(index, cell)| Some((index, cell.cost_ns(cell.next_look()?))))
                 .filter(|&(_, cost_ns)| cost_ns <= left_ns)
                 .min_by_key(|&(_, cost_ns)| cost_ns);
             let Some((index, _)) = next else { break };
             let open_count = cells.iter().filter(|cell| open(cell)).count();
             self.report(cells, index, Some(open_count));
-            self.visit(&mut cells[index], |engine, cell| {
-                engine.sample_to_next_look(cell)
-            })?;
+            if let Some(look) = cells[index].next_look() {
+                self.visit(&mut cells[index], look)?;
+            }
         }
         Ok(())
     }
 
-    /// Opens a cell for `work`. A cell whose samples turn out not to fit its
-    /// target is begun again from nothing, with a reader thread.
-    fn visit(
-        &mut self,
-        cell: &mut CellRun<'a>,
-        mut work: impl FnMut(&mut Self, &mut CellRun<'a>) -> Result<(), MeasureError>,
-    ) -> Result<(), MeasureError> {
+    /// Opens a cell and samples it until it has so many rounds. If its samples
+    /// turn out not to fit its target it is begun again from nothing, with a
+    /// reader thread.
+    fn visit(&mut self, cell: &mut CellRun<'a>, rounds: u32) -> Result<(), MeasureError> {
         loop {
             let began_ns = self.clock.now_ns();
             let setup = self
@@ -218,7 +234,7 @@ impl<'a> Engine<'a> {
             }
             let outcome = self.make_ready(cell, &setup).and_then(|()| {
                 cell.spent_ns += self.clock.now_ns() - began_ns;
-                work(self, cell)
+                self.sample_until(cell, rounds)
             });
             let proof_calls = self.sampler.end_cell();
             match outcome {
@@ -267,11 +283,8 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    fn sample_to_next_look(&mut self, cell: &mut CellRun<'a>) -> Result<(), MeasureError> {
-        let Some(look) = cell.next_look() else {
-            return Ok(());
-        };
-        while cell.cell.rounds < look && !self.stopped() {
+    fn sample_until(&mut self, cell: &mut CellRun<'a>, rounds: u32) -> Result<(), MeasureError> {
+        while cell.cell.rounds < rounds && !self.stopped() {
             let began_ns = self.clock.now_ns();
             self.sample_round(cell)?;
             cell.spent_ns += self.clock.now_ns() - began_ns;
@@ -491,10 +504,10 @@ impl<'a> CellRun<'a> {
         looks.filter(|&look| look > self.cell.rounds).min()
     }
 
-    /// What the rounds up to the next look will probably take.
-    fn step_cost_ns(&self) -> Option<u64> {
-        let rounds = u64::from(self.next_look()? - self.cell.rounds);
-        Some(self.spent_ns / u64::from(self.cell.rounds.max(1)) * rounds)
+    /// What the rounds up to these will probably take.
+    fn cost_ns(&self, rounds: u32) -> u64 {
+        let more = u64::from(rounds.saturating_sub(self.cell.rounds));
+        self.spent_ns / u64::from(self.cell.rounds.max(1)) * more
     }
 
     fn wants_rounds(&self) -> bool {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use vectored_lab::measure::{
     CellSetup, Clock, Contender, DrainChoice, FakeClock, MeasureError, Noise, Outcome, Progress,
-    Sampler, SyntheticMachine, Timing, Watch, run,
+    RunError, Sampler, SyntheticMachine, Timing, Watch, run,
 };
 use vectored_lab::model::{CellSpec, Drain, Experiment, Target, Technique, Verdict, Workload};
 use vectored_lab::stats::judge;
@@ -203,8 +203,8 @@ fn a_budget_that_is_too_small_names_the_cells_it_left_out() {
     assert!(outcome.left_out[0].reason.contains("budget"));
 }
 
-#[test]
-fn a_stopped_run_keeps_what_was_measured() {
+/// Stops after so many reports of progress, which come before each visit.
+fn stopped_after(reports: usize) -> (Outcome, Vec<Progress>) {
     let clock = FakeClock::default();
     let mut sampler = machine(
         &clock,
@@ -216,18 +216,82 @@ fn a_stopped_run_keeps_what_was_measured() {
     let watch = Watch {
         progress: &mut |progress| {
             seen.push(progress);
-            stop.store(seen.len() == 3, Ordering::Relaxed);
+            stop.store(seen.len() == reports, Ordering::Relaxed);
         },
         stop: &stop,
     };
     let outcome = run(&experiment(9, SECOND_NS), &mut sampler, &clock, watch).unwrap();
+    (outcome, seen)
+}
+
+#[test]
+fn a_run_that_is_stopped_early_names_the_cells_it_left_out() {
+    let (outcome, _) = stopped_after(3);
     assert!(!outcome.complete);
     assert_eq!(outcome.cells.len(), 2);
     assert_eq!(outcome.left_out.len(), 7);
-    assert_eq!(outcome.cells[0].winner, Some(Technique::CopyThenWrite));
     assert!(outcome.left_out[0].reason.contains("stopped"));
-    assert_eq!(seen[1].cells_sampled, 1);
-    assert_eq!(seen[1].cells, 9);
+}
+
+#[test]
+fn a_stopped_run_keeps_what_was_measured() {
+    // In the second sweep, two cells of nine later.
+    let (outcome, seen) = stopped_after(12);
+    assert!(!outcome.complete);
+    assert_eq!(outcome.cells.len(), 9);
+    assert_eq!(outcome.left_out, []);
+    assert_eq!(outcome.cells[1].winner, Some(Technique::CopyThenWrite));
+    assert_eq!(outcome.cells[2].rounds, 10);
+    assert_eq!(outcome.cells[2].verdict, Verdict::Open);
+    assert_eq!(seen[11].cells_sampled, 2);
+    assert_eq!(seen[11].cells, 9);
+}
+
+#[test]
+fn the_rounds_of_a_cell_are_spread_over_the_run() {
+    let clock = FakeClock::default();
+    let visits = Rc::new(RefCell::new(Vec::new()));
+    let mut sampler = Recording {
+        inner: machine(
+            &clock,
+            Noise::None,
+            [1000.0, 1500.0, 1100.0, 1250.0, 1100.0],
+        ),
+        visits: Rc::clone(&visits),
+    };
+    run_quietly(&experiment(3, SECOND_NS), &mut sampler, &clock);
+    assert_eq!(*visits.borrow(), [1, 2, 3, 1, 2, 3]);
+}
+
+/// Notes which cell is visited, by its count of segments.
+struct Recording {
+    inner: SyntheticMachine,
+    visits: Rc<RefCell<Vec<usize>>>,
+}
+
+impl Sampler for Recording {
+    fn begin_cell(
+        &mut self,
+        cell: &CellSpec,
+        techniques: &[Technique],
+        drain: DrainChoice,
+    ) -> Result<CellSetup, MeasureError> {
+        let count = cell.workload.segment_count();
+        self.visits.borrow_mut().push(count);
+        self.inner.begin_cell(cell, techniques, drain)
+    }
+
+    fn begin_round(&mut self, round: u32) -> Result<(), MeasureError> {
+        self.inner.begin_round(round)
+    }
+
+    fn sample(&mut self, contender: Contender, calls: u32) -> Result<Timing, MeasureError> {
+        self.inner.sample(contender, calls)
+    }
+
+    fn end_cell(&mut self) -> Result<u64, MeasureError> {
+        self.inner.end_cell()
+    }
 }
 
 /// A sampler whose target overflows once while it is emptied between samples.
@@ -290,7 +354,11 @@ fn a_cell_that_overflows_is_begun_again_with_a_reader_thread() {
     let outcome = run_quietly(&experiment(1, SECOND_NS), &mut sampler, &clock);
     assert_eq!(
         *choices.borrow(),
-        [DrainChoice::Probe, DrainChoice::ReaderThread]
+        [
+            DrainChoice::Probe,
+            DrainChoice::ReaderThread,
+            DrainChoice::ReaderThread
+        ]
     );
     let cell = &outcome.cells[0];
     assert_eq!(cell.drain, Some(Drain::ReaderThread));
@@ -299,10 +367,10 @@ fn a_cell_that_overflows_is_begun_again_with_a_reader_thread() {
     assert_eq!(cell.floor_samples_ns.len(), 20);
 }
 
-/// A sampler that fails in its third cell.
+/// A sampler that fails in one of its visits.
 struct Failing {
     inner: SyntheticMachine,
-    cells: u32,
+    visits_left: u32,
 }
 
 impl Sampler for Failing {
@@ -312,8 +380,8 @@ impl Sampler for Failing {
         techniques: &[Technique],
         drain: DrainChoice,
     ) -> Result<CellSetup, MeasureError> {
-        self.cells += 1;
-        if self.cells == 3 {
+        self.visits_left -= 1;
+        if self.visits_left == 0 {
             return Err(MeasureError::NoSpace {
                 directory: "/full".to_owned(),
                 free_bytes: 1,
@@ -336,8 +404,7 @@ impl Sampler for Failing {
     }
 }
 
-#[test]
-fn a_late_failure_keeps_what_was_measured() {
+fn failing_in_visit(visit: u32) -> RunError {
     let clock = FakeClock::default();
     let mut sampler = Failing {
         inner: machine(
@@ -345,20 +412,31 @@ fn a_late_failure_keeps_what_was_measured() {
             Noise::None,
             [1000.0, 1500.0, 1100.0, 1250.0, 1100.0],
         ),
-        cells: 0,
+        visits_left: visit,
     };
     let watch = Watch {
         progress: &mut |_| (),
         stop: &AtomicBool::new(false),
     };
-    let failed = run(&experiment(5, SECOND_NS), &mut sampler, &clock, watch).unwrap_err();
+    run(&experiment(5, SECOND_NS), &mut sampler, &clock, watch).unwrap_err()
+}
+
+#[test]
+fn a_late_failure_keeps_what_was_measured() {
+    // The third cell of the second sweep.
+    let failed = failing_in_visit(8);
     assert!(matches!(failed.error, MeasureError::NoSpace { .. }));
+    let cells = &failed.outcome.cells;
     assert!(!failed.outcome.complete);
+    assert_eq!(cells.len(), 5);
+    assert_eq!(cells[1].winner, Some(Technique::CopyThenWrite));
+    assert_eq!(cells[2].verdict, Verdict::Open);
+}
+
+#[test]
+fn a_failure_names_the_cells_it_left_out() {
+    let failed = failing_in_visit(3);
     assert_eq!(failed.outcome.cells.len(), 2);
-    assert_eq!(
-        failed.outcome.cells[0].winner,
-        Some(Technique::CopyThenWrite)
-    );
     assert_eq!(failed.outcome.left_out.len(), 3);
     assert!(failed.outcome.left_out[0].reason.contains("failed"));
 }
