@@ -289,6 +289,7 @@ impl<'a> Engine<'a> {
             self.sample_round(cell)?;
             cell.spent_ns += self.clock.now_ns() - began_ns;
         }
+        cell.readmit();
         cell.evidence = weigh_cell(&cell.cell, &self.experiment.rivals);
         Ok(())
     }
@@ -479,24 +480,41 @@ impl<'a> CellRun<'a> {
         }
     }
 
-    /// Tells contenders from those that are far behind, once.
+    /// Tells contenders from those that are far behind.
     fn screen(&mut self) {
+        let nearby = self.nearby();
+        for (technique, is_near) in std::iter::zip(&mut self.cell.techniques, nearby) {
+            technique.contender = is_near;
+            if is_near {
+                technique.calls_per_sample = self.calls;
+            }
+        }
+    }
+
+    /// Lets techniques take part again that only seemed far behind: five
+    /// rounds may all have found the machine in an unusual state.
+    fn readmit(&mut self) {
+        let nearby = self.nearby();
+        for (technique, is_near) in std::iter::zip(&mut self.cell.techniques, nearby) {
+            if is_near && !technique.contender {
+                technique.contender = true;
+                technique.calls_per_sample = self.calls;
+            }
+        }
+    }
+
+    /// For each technique, whether its median is near the lowest.
+    fn nearby(&self) -> Vec<bool> {
         let typical = |technique: &TechniqueResult| {
             let sampled: Vec<f64> = technique.samples_ns.iter().copied().flatten().collect();
             median(&sampled).unwrap_or(f64::INFINITY)
         };
-        let fastest = self
-            .cell
-            .techniques
-            .iter()
-            .map(typical)
-            .fold(f64::INFINITY, f64::min);
-        for technique in &mut self.cell.techniques {
-            technique.contender = typical(technique) <= FAR_BEHIND * fastest;
-            if technique.contender {
-                technique.calls_per_sample = self.calls;
-            }
-        }
+        let medians: Vec<f64> = self.cell.techniques.iter().map(typical).collect();
+        let fastest = medians.iter().copied().fold(f64::INFINITY, f64::min);
+        medians
+            .into_iter()
+            .map(|median| median <= FAR_BEHIND * fastest)
+            .collect()
     }
 
     fn next_look(&self) -> Option<u32> {

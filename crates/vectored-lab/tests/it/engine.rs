@@ -1,6 +1,6 @@
 //! The engine on invented machines with exact timings, and its bookkeeping.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -125,6 +125,31 @@ fn what_is_far_behind_is_sampled_in_every_tenth_round() {
     assert_eq!(near.samples_ns.len(), cell.rounds as usize);
     assert_eq!(cell.floor_samples_ns.len(), cell.rounds as usize);
     assert_eq!(cell.aa_samples_ns.len(), cell.rounds as usize);
+}
+
+#[test]
+fn what_only_seemed_far_behind_takes_part_again() {
+    let clock = FakeClock::default();
+    // The first hundred samples find the machine in an unusual state.
+    let samples = Cell::new(0);
+    let mut sampler = SyntheticMachine::new(
+        clock.clone(),
+        Noise::LogNormal { sigma: 0.02 },
+        1,
+        move |_, contender| {
+            samples.set(samples.get() + 1);
+            let unusual = samples.get() <= 100;
+            match contender {
+                Contender::Technique(Technique::Writev) if unusual => 90_000.0,
+                Contender::Technique(Technique::Writev) => 10_000.0,
+                _ => 12_000.0,
+            }
+        },
+    );
+    let outcome = run_quietly(&experiment(1, SECOND_NS), &mut sampler, &clock);
+    let cell = &outcome.cells[0];
+    assert!(cell.technique(Technique::Writev).unwrap().contender);
+    assert_eq!(cell.winner, Some(Technique::Writev), "{:?}", cell.verdict);
 }
 
 #[test]
