@@ -1,7 +1,6 @@
 //! The engine on invented machines with exact timings, and its bookkeeping.
 
 use std::cell::{Cell, RefCell};
-use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use vectored_lab::measure::{
@@ -40,6 +39,10 @@ fn machine(clock: &FakeClock, noise: Noise, costs: [f64; 5]) -> SyntheticMachine
             Contender::Technique(technique) => costs[1 + technique as usize],
         },
     )
+}
+
+fn exact_machine(clock: &FakeClock) -> SyntheticMachine {
+    machine(clock, Noise::None, [1000.0, 1500.0, 1100.0, 1250.0, 1100.0])
 }
 
 fn run_quietly(experiment: &Experiment, sampler: &mut dyn Sampler, clock: &dyn Clock) -> Outcome {
@@ -275,35 +278,40 @@ fn a_stopped_run_keeps_what_was_measured() {
 #[test]
 fn the_rounds_of_a_cell_are_spread_over_the_run() {
     let clock = FakeClock::default();
-    let visits = Rc::new(RefCell::new(Vec::new()));
-    let mut sampler = Recording {
-        inner: machine(
-            &clock,
-            Noise::None,
-            [1000.0, 1500.0, 1100.0, 1250.0, 1100.0],
-        ),
-        visits: Rc::clone(&visits),
+    let mut visits = Vec::new();
+    let mut sampler = Hooked {
+        inner: exact_machine(&clock),
+        before_visit: |cell: &CellSpec, _| {
+            visits.push(cell.workload.segment_count());
+            Ok(None)
+        },
+        before_sample: || Ok(()),
     };
     run_quietly(&experiment(3, SECOND_NS), &mut sampler, &clock);
-    assert_eq!(*visits.borrow(), [1, 2, 3, 1, 2, 3]);
+    assert_eq!(visits, [1, 2, 3, 1, 2, 3]);
 }
 
-/// Notes which cell is visited, by its count of segments.
-struct Recording {
+/// An invented machine with a hook before each visit and before each sample.
+struct Hooked<V, S> {
     inner: SyntheticMachine,
-    visits: Rc<RefCell<Vec<usize>>>,
+    before_visit: V,
+    before_sample: S,
 }
 
-impl Sampler for Recording {
+impl<V, S> Sampler for Hooked<V, S>
+where
+    V: FnMut(&CellSpec, DrainChoice) -> Result<Option<Drain>, MeasureError>,
+    S: FnMut() -> Result<(), MeasureError>,
+{
     fn begin_cell(
         &mut self,
         cell: &CellSpec,
         techniques: &[Technique],
-        drain: DrainChoice,
+        choice: DrainChoice,
     ) -> Result<CellSetup, MeasureError> {
-        let count = cell.workload.segment_count();
-        self.visits.borrow_mut().push(count);
-        self.inner.begin_cell(cell, techniques, drain)
+        let drain = (self.before_visit)(cell, choice)?;
+        let setup = self.inner.begin_cell(cell, techniques, choice)?;
+        Ok(CellSetup { drain, ..setup })
     }
 
     fn begin_round(&mut self, round: u32) -> Result<(), MeasureError> {
@@ -311,50 +319,7 @@ impl Sampler for Recording {
     }
 
     fn sample(&mut self, contender: Contender, calls: u32) -> Result<Timing, MeasureError> {
-        self.inner.sample(contender, calls)
-    }
-
-    fn end_cell(&mut self) -> Result<u64, MeasureError> {
-        self.inner.end_cell()
-    }
-}
-
-/// A sampler whose target overflows once while it is emptied between samples.
-struct Overflowing {
-    inner: SyntheticMachine,
-    choices: Rc<RefCell<Vec<DrainChoice>>>,
-    samples: u32,
-}
-
-impl Sampler for Overflowing {
-    fn begin_cell(
-        &mut self,
-        cell: &CellSpec,
-        techniques: &[Technique],
-        drain: DrainChoice,
-    ) -> Result<CellSetup, MeasureError> {
-        self.choices.borrow_mut().push(drain);
-        let setup = self.inner.begin_cell(cell, techniques, drain)?;
-        let drain = match drain {
-            DrainChoice::Probe => Drain::BetweenSamples,
-            DrainChoice::ReaderThread => Drain::ReaderThread,
-        };
-        Ok(CellSetup {
-            drain: Some(drain),
-            ..setup
-        })
-    }
-
-    fn begin_round(&mut self, round: u32) -> Result<(), MeasureError> {
-        self.inner.begin_round(round)
-    }
-
-    fn sample(&mut self, contender: Contender, calls: u32) -> Result<Timing, MeasureError> {
-        self.samples += 1;
-        let probing = self.choices.borrow().last() == Some(&DrainChoice::Probe);
-        if probing && self.samples > 40 {
-            return Err(MeasureError::DidNotFit);
-        }
+        (self.before_sample)()?;
         self.inner.sample(contender, calls)
     }
 
@@ -366,25 +331,29 @@ impl Sampler for Overflowing {
 #[test]
 fn a_cell_that_overflows_is_begun_again_with_a_reader_thread() {
     let clock = FakeClock::default();
-    let choices = Rc::new(RefCell::new(Vec::new()));
-    let mut sampler = Overflowing {
-        inner: machine(
-            &clock,
-            Noise::None,
-            [1000.0, 1500.0, 1100.0, 1250.0, 1100.0],
-        ),
-        choices: Rc::clone(&choices),
-        samples: 0,
+    let choices = RefCell::new(Vec::new());
+    let samples = Cell::new(0);
+    let mut sampler = Hooked {
+        inner: exact_machine(&clock),
+        before_visit: |_: &CellSpec, choice| {
+            choices.borrow_mut().push(choice);
+            Ok(Some(match choice {
+                DrainChoice::Probe => Drain::BetweenSamples,
+                DrainChoice::ReaderThread => Drain::ReaderThread,
+            }))
+        },
+        before_sample: || {
+            samples.set(samples.get() + 1);
+            let is_emptied_between = choices.borrow().last() == Some(&DrainChoice::Probe);
+            if is_emptied_between && samples.get() > 40 {
+                return Err(MeasureError::DidNotFit);
+            }
+            Ok(())
+        },
     };
     let outcome = run_quietly(&experiment(1, SECOND_NS), &mut sampler, &clock);
-    assert_eq!(
-        *choices.borrow(),
-        [
-            DrainChoice::Probe,
-            DrainChoice::ReaderThread,
-            DrainChoice::ReaderThread
-        ]
-    );
+    let again = DrainChoice::ReaderThread;
+    assert_eq!(choices.take(), [DrainChoice::Probe, again, again]);
     let cell = &outcome.cells[0];
     assert_eq!(cell.drain, Some(Drain::ReaderThread));
     // No sample from before is left among them.
@@ -392,52 +361,23 @@ fn a_cell_that_overflows_is_begun_again_with_a_reader_thread() {
     assert_eq!(cell.floor_samples_ns.len(), 20);
 }
 
-/// A sampler that fails in one of its visits.
-struct Failing {
-    inner: SyntheticMachine,
-    visits_left: u32,
-}
-
-impl Sampler for Failing {
-    fn begin_cell(
-        &mut self,
-        cell: &CellSpec,
-        techniques: &[Technique],
-        drain: DrainChoice,
-    ) -> Result<CellSetup, MeasureError> {
-        self.visits_left -= 1;
-        if self.visits_left == 0 {
-            return Err(MeasureError::NoSpace {
+fn failing_in_visit(visit: u32) -> RunError {
+    let clock = FakeClock::default();
+    let mut visits_left = visit;
+    let mut sampler = Hooked {
+        inner: exact_machine(&clock),
+        before_visit: |_: &CellSpec, _| {
+            visits_left -= 1;
+            if visits_left > 0 {
+                return Ok(None);
+            }
+            Err(MeasureError::NoSpace {
                 directory: "/full".to_owned(),
                 free_bytes: 1,
                 needed_bytes: 2,
-            });
-        }
-        self.inner.begin_cell(cell, techniques, drain)
-    }
-
-    fn begin_round(&mut self, round: u32) -> Result<(), MeasureError> {
-        self.inner.begin_round(round)
-    }
-
-    fn sample(&mut self, contender: Contender, calls: u32) -> Result<Timing, MeasureError> {
-        self.inner.sample(contender, calls)
-    }
-
-    fn end_cell(&mut self) -> Result<u64, MeasureError> {
-        self.inner.end_cell()
-    }
-}
-
-fn failing_in_visit(visit: u32) -> RunError {
-    let clock = FakeClock::default();
-    let mut sampler = Failing {
-        inner: machine(
-            &clock,
-            Noise::None,
-            [1000.0, 1500.0, 1100.0, 1250.0, 1100.0],
-        ),
-        visits_left: visit,
+            })
+        },
+        before_sample: || Ok(()),
     };
     let watch = Watch {
         progress: &mut |_| (),
