@@ -37,8 +37,8 @@ Measure the techniques for a grid of segment counts and sizes
 
 Every technique is timed in rounds against every other, in balanced random order, on files, pipes \
 and sockets that vectored makes for itself and that are gone afterwards. A technique is only called \
-faster where it surely is; otherwise the cell is a tie, or open. Every byte that can be is read back \
-and compared.
+faster where it surely is; otherwise the cell is a tie, or open. What arrived is read back \
+and compared: on pipes and sockets every byte, on a file every byte of each tenth round.
 
 The result is printed, and saved as JSON under $XDG_STATE_HOME/vectored (by default \
 ~/.local/state/vectored); its path is the last line on standard error. ^C stops the run and keeps \
@@ -55,7 +55,8 @@ Examples:
   vectored measure --segments 64 --sizes 16..64KiB --format csv --output sizes.csv
           One count, sizes by steps of four, for a spreadsheet
 
-Exit status: 0 success, 1 failure, 2 wrong usage, 130 and 143 stopped by SIGINT and SIGTERM.";
+Exit status: 0 success, 1 failure, 2 wrong usage; 129, 130 and 143 stopped by SIGHUP, SIGINT and \
+SIGTERM.";
 
 /// Options of `vectored measure`.
 #[derive(Args, Debug)]
@@ -64,14 +65,14 @@ pub struct MeasureArgs {
     ///
     /// file: appended to up to 32 MiB, then truncated; pipe; unix: a pair of
     /// Unix stream sockets.
-    #[arg(long, value_name = "TARGET", value_parser = targets())]
+    #[arg(long, value_name = "TARGET", value_delimiter = ',', value_parser = targets())]
     pub target: Vec<Target>,
 
     /// Segment counts, as 2,16 or 2..128 (steps of four) [default: 2,16,1000]
     ///
     /// A range goes up by steps of four and ends with its end: 2..100 is
     /// 2,8,32,100.
-    #[arg(long, value_name = "LIST")]
+    #[arg(long, value_name = "LIST", allow_negative_numbers = true)]
     pub segments: Option<Counts>,
 
     /// Segment sizes, as 100,4KiB or 16..64KiB (steps of four) [default: 16..16KiB]
@@ -79,30 +80,41 @@ pub struct MeasureArgs {
     /// Units are B, KiB (K) and MiB (M). Lists of more than 4 MiB are left out,
     /// unless both --segments and --sizes are given: then they are measured up
     /// to 64 MiB.
-    #[arg(long, value_name = "LIST")]
+    #[arg(long, value_name = "LIST", allow_negative_numbers = true)]
     pub sizes: Option<Sizes>,
 
     /// A technique that competes; may be repeated [default: all but adaptive]
     ///
     /// Only these compete then. adaptive is always measured, and shown beside
     /// the verdict where it does not compete.
-    #[arg(long, value_name = "TECHNIQUE", value_parser = techniques())]
+    #[arg(long, value_name = "TECHNIQUE", value_delimiter = ',', value_parser = techniques())]
     pub technique: Vec<Technique>,
 
     /// Time for the whole run, as 500ms, 16s or 2m
-    #[arg(long, value_name = "TIME", default_value = "16s", value_parser = budget)]
+    ///
+    /// A round that has begun is finished, and so is the proof that every
+    /// technique moves the right bytes: with very long lists, that takes longer.
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "16s",
+        value_parser = budget,
+        allow_hyphen_values = true
+    )]
     pub budget: Duration,
 
     /// Directory for the files that are written; nothing is left there
     #[arg(long, value_name = "DIRECTORY", default_value = ".")]
     pub dir: PathBuf,
 
-    /// Seed of the order of samples, to repeat a run [default: random]
-    #[arg(long, value_name = "NUMBER")]
+    /// Seed of the order of samples and the places of buffers [default: random]
+    ///
+    /// It repeats those, not the timings.
+    #[arg(long, value_name = "NUMBER", value_parser = seed, allow_negative_numbers = true)]
     pub seed: Option<u64>,
 
     /// CPU to stay on, or none to let the scheduler choose [default: the current one]
-    #[arg(long, value_name = "CPU|none", value_parser = pinning)]
+    #[arg(long, value_name = "CPU|none", value_parser = pinning, allow_negative_numbers = true)]
     pub pin: Option<Pinning>,
 
     /// How the result is printed
@@ -111,7 +123,8 @@ pub struct MeasureArgs {
 
     /// Write the result to this file instead of standard output
     ///
-    /// A file that is there is replaced once the new one is complete.
+    /// A file that is there is replaced once the new one is complete. - is
+    /// standard output.
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 
@@ -157,6 +170,11 @@ fn budget(text: &str) -> Result<Duration, String> {
         Ok(budget) => Ok(budget),
         Err(error) => Err(format!("{error}: write it as 500ms, 16s or 2m")),
     }
+}
+
+fn seed(text: &str) -> Result<u64, String> {
+    text.parse()
+        .map_err(|_| format!("no whole number from 0 to {}", u64::MAX))
 }
 
 fn pinning(text: &str) -> Result<Pinning, String> {

@@ -1,10 +1,11 @@
-//! SIGINT and SIGTERM: the first ends the measuring, the second the program.
+//! SIGHUP, SIGINT and SIGTERM: the first ends the measuring, the second the
+//! program.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use anyhow::Context;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
 /// Watches for signals from its making on.
@@ -18,7 +19,7 @@ impl Interrupt {
     pub fn watch() -> anyhow::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let signal = Arc::new(AtomicUsize::new(0));
-        for number in [SIGINT, SIGTERM] {
+        for number in [SIGHUP, SIGINT, SIGTERM] {
             // In this order: the first signal finds the flag down and raises it.
             flag::register_conditional_shutdown(number, code(number).into(), Arc::clone(&stop))
                 .and_then(|_| flag::register_usize(number, Arc::clone(&signal), number as usize))
@@ -42,7 +43,7 @@ impl Interrupt {
     }
 }
 
-/// 130 for SIGINT, 143 for SIGTERM, as shells have it.
+/// 129 for SIGHUP, 130 for SIGINT, 143 for SIGTERM, as shells have it.
 fn code(signal: i32) -> u8 {
     128 + signal as u8
 }

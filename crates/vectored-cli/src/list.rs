@@ -68,6 +68,9 @@ fn size(text: &str) -> Result<usize, String> {
         "K" | "KiB" => 1 << 10,
         "M" | "MiB" => 1 << 20,
         _ if digits.is_empty() => 1,
+        other if other.starts_with('.') && !other.starts_with("..") => {
+            return Err(format!("'{text}' is not a whole number of bytes"));
+        }
         other => {
             return Err(format!(
                 "unknown unit '{other}' in '{text}': use B, KiB or MiB"
@@ -126,7 +129,7 @@ mod tests {
             ("64..16", "the range '64..16' goes down"),
             ("1..2..3", "unknown unit"),
             ("-5", "'-5' is not a whole number"),
-            ("1.5K", "unknown unit '.5K' in '1.5K'"),
+            ("1.5K", "whole number of bytes"),
             ("KiB", "'KiB' is not a whole number"),
             ("4KB", "unknown unit 'KB'"),
             ("99999999999999999999", "is too large"),

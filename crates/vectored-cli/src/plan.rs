@@ -84,13 +84,20 @@ fn grid(args: &MeasureArgs) -> Result<(Vec<CellSpec>, Vec<LeftOut>), Failure> {
              choose fewer with --segments"
         )));
     }
+    if let Some(bytes) = sizes.iter().find(|&&bytes| bytes > MOST_CALL_BYTES) {
+        return Err(Failure::usage(format!(
+            "cannot measure segments of {}: the most is {}; choose less with --sizes",
+            bytes_in_words(*bytes as u64),
+            bytes_in_words(MOST_CALL_BYTES as u64),
+        )));
+    }
     let mut cells = Vec::new();
     let mut left_out = Vec::new();
     for target in targets {
         for &count in counts {
             for &bytes in sizes {
                 let call_bytes = count.saturating_mul(bytes);
-                if call_bytes > MOST_CALL_BYTES {
+                if call_bytes > limit && asked_in_full {
                     return Err(Failure::usage(format!(
                         "cannot measure {count} × {} on {target}: a call would move {}, \
                          and the most is {}; choose less with --segments or --sizes",

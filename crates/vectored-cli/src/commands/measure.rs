@@ -13,6 +13,7 @@ use vectored_lab::measure::{
 };
 use vectored_lab::model::{Experiment, Host, Results, Ruler, SCHEMA};
 use vectored_lab::report::{self, TableOptions, left_out_in_words};
+use vectored_lab::stats::MIN_ROUNDS;
 
 use crate::args::{Format, MeasureArgs};
 use crate::failure::Failure;
@@ -28,7 +29,12 @@ pub fn run(args: &MeasureArgs) -> Result<ExitCode, Failure> {
     // Short enough to be typed again.
     let seed = args.seed.unwrap_or_else(|| fastrand::u32(..).into());
     let plan = Plan::new(args, seed)?;
-    let output = args.output.as_deref().map(OutputFile::check).transpose()?;
+    let output = args
+        .output
+        .as_deref()
+        .filter(|name| *name != Path::new("-"))
+        .map(OutputFile::check)
+        .transpose()?;
     let state = state_directory()?;
     let notes = Notes { quiet: args.quiet };
 
@@ -189,16 +195,21 @@ fn assemble(plan: Plan, measured: Measured) -> Results {
     }
 }
 
-/// Why a run is incomplete, and what helps. `unmeasured` cells were begun too
-/// late to have any figures.
+/// Why a run is incomplete, and what helps. `unmeasured` cells have no figures
+/// at all.
 fn incomplete(results: &Results, unmeasured: usize, interrupt: &Interrupt) -> String {
     let cells = results.cells.len() + unmeasured;
+    let fewest = MIN_ROUNDS as u32;
+    let short = results.cells.iter().filter(|cell| cell.rounds < fewest);
+    let short = format!(
+        "of {cells} cells {unmeasured} have no figures, and {} have fewer than {fewest} rounds",
+        short.count()
+    );
     if interrupt.exit_code().is_some() {
-        format!("stopped: {unmeasured} of {cells} cells have no figures")
+        format!("stopped: {short}")
     } else {
         format!(
-            "the budget of {} s ended before every cell had its fewest rounds, and {unmeasured} of \
-             {cells} cells have no figures; give it more with --budget",
+            "the budget of {} s ended early: {short}; give more with --budget",
             results.budget_s
         )
     }

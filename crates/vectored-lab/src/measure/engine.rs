@@ -134,7 +134,7 @@ pub fn run<'a>(
     let mut cells: Vec<CellRun<'_>> = experiment
         .cells
         .iter()
-        .map(|spec| CellRun::new(spec, &engine.techniques, DrainChoice::Probe))
+        .map(|spec| CellRun::new(spec, experiment, DrainChoice::Probe))
         .collect();
     let passed = engine
         .even_sweeps(&mut cells)
@@ -176,8 +176,9 @@ impl<'a> Engine<'a> {
                 }
                 let cell = &cells[index];
                 let wanted = match sweep {
-                    // What is begun will need as much again.
-                    0 => self.elapsed_ns() < even_ns,
+                    // What is begun will need as much again. Something is
+                    // measured in any case.
+                    0 => index == 0 || self.elapsed_ns() < even_ns,
                     1 => cell.cell.rounds > 0,
                     _ => {
                         cell.cell.rounds == STOPS[sweep - 1]
@@ -268,6 +269,9 @@ impl<'a> Engine<'a> {
             let mut calls = 1;
             // Twice: a guess from a single call is coarse.
             for _ in 0..2 {
+                if self.stopped() {
+                    return Ok(());
+                }
                 let contender = Contender::Technique(technique);
                 let timing = self.sampler.sample(contender, calls)?;
                 let call_ns = (timing.elapsed_ns / u64::from(calls)).max(1);
@@ -285,6 +289,12 @@ impl<'a> Engine<'a> {
 
     fn sample_until(&mut self, cell: &mut CellRun<'a>, rounds: u32) -> Result<(), MeasureError> {
         while cell.cell.rounds < rounds && !self.stopped() {
+            // Beyond the fewest rounds only what fits is begun. Up to them a
+            // long call could hold the run for minutes.
+            let is_late = self.elapsed_ns() >= self.experiment.budget_ns;
+            if is_late && (1..FEWEST_ROUNDS).contains(&cell.cell.rounds) {
+                break;
+            }
             let began_ns = self.clock.now_ns();
             self.sample_round(cell)?;
             cell.spent_ns += self.clock.now_ns() - began_ns;
@@ -295,6 +305,7 @@ impl<'a> Engine<'a> {
     }
 
     /// One sample of each contender, and of the others when it is their turn.
+    /// A round that is stopped in the middle does not count.
     fn sample_round(&mut self, cell: &mut CellRun<'a>) -> Result<(), MeasureError> {
         let round = cell.cell.rounds;
         self.sampler.begin_round(round + 1)?;
@@ -313,6 +324,9 @@ impl<'a> Engine<'a> {
                     (contender, technique.calls_per_sample)
                 }
             };
+            if self.stopped() {
+                return Ok(());
+            }
             let timing = self.sampler.sample(contender, calls)?;
             samples[place] = Some(Sample::per_call(timing, calls));
         }
@@ -374,6 +388,7 @@ impl<'a> Engine<'a> {
 /// A cell while it is measured.
 struct CellRun<'a> {
     spec: &'a CellSpec,
+    experiment: &'a Experiment,
     cell: Cell,
     cpu_ns: Vec<Vec<f64>>,
     order: BalancedOrder,
@@ -385,7 +400,8 @@ struct CellRun<'a> {
 }
 
 impl<'a> CellRun<'a> {
-    fn new(spec: &'a CellSpec, techniques: &[Technique], drain: DrainChoice) -> Self {
+    fn new(spec: &'a CellSpec, experiment: &'a Experiment, drain: DrainChoice) -> Self {
+        let techniques = experiment.techniques();
         let technique = |&name| TechniqueResult {
             name,
             contender: true,
@@ -403,6 +419,7 @@ impl<'a> CellRun<'a> {
         let segment_bytes = workload.uniform_bytes();
         CellRun {
             spec,
+            experiment,
             cell: Cell {
                 target: spec.target,
                 operation: spec.operation,
@@ -441,8 +458,7 @@ impl<'a> CellRun<'a> {
 
     /// Forgets every sample.
     fn restart(&mut self, drain: DrainChoice) {
-        let techniques: Vec<Technique> = self.cell.techniques.iter().map(|t| t.name).collect();
-        *self = CellRun::new(self.spec, &techniques, drain);
+        *self = CellRun::new(self.spec, self.experiment, drain);
     }
 
     fn adopt(&mut self, setup: &CellSetup) {
@@ -503,17 +519,24 @@ impl<'a> CellRun<'a> {
         }
     }
 
-    /// For each technique, whether its median is near the lowest.
+    /// For each technique, whether its median is near the lowest of the
+    /// rivals. One that is shown beside them always counts as near.
     fn nearby(&self) -> Vec<bool> {
         let typical = |technique: &TechniqueResult| {
             let sampled: Vec<f64> = technique.samples_ns.iter().copied().flatten().collect();
             median(&sampled).unwrap_or(f64::INFINITY)
         };
-        let medians: Vec<f64> = self.cell.techniques.iter().map(typical).collect();
-        let fastest = medians.iter().copied().fold(f64::INFINITY, f64::min);
-        medians
-            .into_iter()
-            .map(|median| median <= FAR_BEHIND * fastest)
+        let is_rival =
+            |technique: &TechniqueResult| self.experiment.rivals.contains(&technique.name);
+        let techniques = &self.cell.techniques;
+        let fastest = techniques
+            .iter()
+            .filter(|technique| is_rival(technique))
+            .map(typical)
+            .fold(f64::INFINITY, f64::min);
+        techniques
+            .iter()
+            .map(|technique| !is_rival(technique) || typical(technique) <= FAR_BEHIND * fastest)
             .collect()
     }
 

@@ -390,7 +390,9 @@ pub fn check_directory(directory: &Path, call_bytes: u64) -> Result<DirectoryInf
     let shown = directory.display();
     let open = |error: io::Error| {
         let remedy = match error.kind() {
-            io::ErrorKind::NotFound => "it does not exist; name an existing directory with --dir",
+            io::ErrorKind::NotFound if !directory.exists() => {
+                "it does not exist; name an existing directory with --dir"
+            }
             io::ErrorKind::NotADirectory => "it is not a directory; name a directory with --dir",
             io::ErrorKind::ReadOnlyFilesystem => {
                 "it is on a read-only mount; name a writable directory with --dir"

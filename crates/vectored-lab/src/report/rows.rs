@@ -269,10 +269,10 @@ fn noise(results: &Results) -> Option<String> {
     let apart = results.cells.iter().filter(|c| c.aa_separated).count();
     let apart = match apart {
         0 => String::new(),
-        _ => format!("; in {} the two differed", words::count(apart, "cell")),
+        _ => format!(" (surely in {})", words::count(apart, "cell")),
     };
     Some(format!(
-        "Noise: the same write under two names differs by up to {typical} in the median \
-         cell{apart}; nothing smaller than a cell's own noise is called."
+        "Noise: the floor, measured twice under two names, differs by up to {typical} in the \
+         median cell{apart}; nothing smaller than a cell's own noise is called."
     ))
 }

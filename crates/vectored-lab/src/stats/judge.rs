@@ -37,10 +37,10 @@ pub fn weigh_cell(cell: &Cell, rivals: &[Technique]) -> Option<Evidence> {
 }
 
 fn summarise(cell: &mut Cell) {
-    cell.floor_ns = median(&cell.floor_samples_ns).unwrap_or(0.0);
+    cell.floor_ns = hundredths(median(&cell.floor_samples_ns).unwrap_or(0.0));
     for technique in &mut cell.techniques {
         let sampled: Vec<f64> = technique.samples_ns.iter().copied().flatten().collect();
-        technique.median_ns = median(&sampled).unwrap_or(0.0);
+        technique.median_ns = hundredths(median(&sampled).unwrap_or(0.0));
         technique.min_ns = minimum(&sampled).unwrap_or(0.0);
         technique.gather_tax = if cell.floor_ns > 0.0 {
             technique.median_ns / cell.floor_ns - 1.0
@@ -48,6 +48,11 @@ fn summarise(cell: &mut Cell) {
             0.0
         };
     }
+}
+
+/// As exact as the samples are, without the digits of a binary fraction.
+fn hundredths(ns: f64) -> f64 {
+    (ns * 100.0).round() / 100.0
 }
 
 fn apply(cell: &mut Cell, evidence: &Evidence, decision: Decision) {

@@ -50,7 +50,7 @@ pub struct Evidence {
     /// Whether the leader has a rival within the tie zone, and beats or ties
     /// with all the others.
     pub tie: bool,
-    /// The widest interval of a contender, as half width.
+    /// The widest interval of a contender or of the A/A pair, as half width.
     pub half_width: f64,
     /// The fewest independent rounds that a rival shares with the leader: what
     /// is far behind is sampled rarely.
@@ -145,6 +145,7 @@ pub fn weigh(
     let half_width = std::iter::zip(techniques, &against_leader)
         .filter(|(series, _)| series.contender)
         .filter_map(|(_, pair)| *pair)
+        .chain(noise)
         .map(|pair| pair.half_width())
         .fold(0.0, f64::max);
     let fewest_rounds = rivals()

