@@ -9,8 +9,8 @@ use crate::model::{Results, Technique, Verdict};
 pub struct TableOptions {
     /// With ANSI colours.
     pub color: bool,
-    /// Columns of the terminal. An interval is left away where it does not
-    /// fit; figures never are.
+    /// Columns of the terminal. Where it does not fit, an interval is left
+    /// away, and then the name of a winner; figures never are.
     pub width: usize,
 }
 
@@ -140,11 +140,16 @@ impl Page {
             row.words,
             row.interval.as_deref().unwrap_or_default()
         );
-        let words = with_interval.trim_end();
-        let words = match length + 1 + width(words) <= self.options.width {
-            true => words,
-            false => &row.words,
+        // The winner has its mark, so its name can go too.
+        let without_name = match row.words.split_once(" by ") {
+            Some((_, margin)) => format!("by {margin}"),
+            None => row.words.split(':').next().unwrap_or_default().to_owned(),
         };
+        let room = self.options.width.saturating_sub(length + 1);
+        let words = [with_interval.trim_end(), &row.words]
+            .into_iter()
+            .find(|words| width(words) <= room)
+            .unwrap_or(&without_name);
         line.push(' ');
         line += &match row.verdict {
             Verdict::Faster => words.to_owned(),

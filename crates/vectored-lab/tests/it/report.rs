@@ -189,9 +189,11 @@ fn csv_is_one_line_a_technique() {
 #[test]
 fn a_narrow_table_loses_intervals_but_no_figure() {
     let wide = table(&results(), plain(100));
-    let narrow = table(&results(), plain(70));
+    let narrow = table(&results(), plain(84));
     assert!(wide.contains("copy-then-write by 9 % [7, 11]"));
     assert!(narrow.contains("copy-then-write by 9 %\n"), "{narrow}");
+    let narrow = table(&results(), plain(70));
+    assert!(narrow.contains("  by 9 %\n"), "{narrow}");
     for figure in ["86×", "+13 %*", "+23 %", "+12 %=", "2.34 ms"] {
         assert!(narrow.contains(figure), "{figure}");
     }
