@@ -38,7 +38,7 @@ Measure the techniques for a grid of segment counts and sizes
 Every technique is timed in rounds against every other, in balanced random order, on files, pipes \
 and sockets that vectored makes for itself and that are gone afterwards. A technique is only called \
 faster where it surely is; otherwise the cell is a tie, or open. What arrived is read back \
-and compared: on pipes and sockets every byte, on a file every byte of each tenth round.
+and compared: on pipes and sockets every byte, on a file every byte of each fifth sample.
 
 The result is printed, and saved as JSON under $XDG_STATE_HOME/vectored (by default \
 ~/.local/state/vectored); its path is the last line on standard error. ^C stops the run and keeps \

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use anyhow::Context;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
 
 /// Watches for signals from its making on.
@@ -26,6 +26,10 @@ impl Interrupt {
                 .and_then(|_| flag::register(number, Arc::clone(&stop)))
                 .context("cannot watch for signals")?;
         }
+        // Without a handler a file-size limit would end the program here; with
+        // one the write fails with EFBIG and says so.
+        flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))
+            .context("cannot watch for signals")?;
         Ok(Interrupt { stop, signal })
     }
 

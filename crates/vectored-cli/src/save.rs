@@ -107,11 +107,18 @@ impl OutputFile {
         match fs::metadata(named) {
             Ok(metadata) if metadata.is_dir() => return Err(refused("it is a directory")),
             Ok(metadata) => {
-                output.place = named.canonicalize().map_err(|e| refused(&e.to_string()))?;
                 output.is_special = !metadata.is_file();
+                // The name of a pipe behind /dev/stdout leads nowhere.
+                if !output.is_special {
+                    output.place = named.canonicalize().map_err(|e| refused(&e.to_string()))?;
+                }
                 output.mode = metadata.permissions().mode() & 0o777;
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                if named.is_symlink() {
+                    return Err(refused("it is a symbolic link to nothing"));
+                }
+            }
             Err(error) => return Err(refused(&error.to_string())),
         }
         if !output.is_special {

@@ -155,7 +155,13 @@ fn engine(
     };
     match run_engine(experiment, sampler, clock, watch) {
         Ok(outcome) => Ok((outcome, None)),
-        Err(failed) if failed.outcome.cells.is_empty() => Err(failed.error.into()),
+        // Where a technique moved wrong bytes, its figures mean nothing.
+        Err(failed)
+            if failed.outcome.cells.is_empty()
+                || matches!(failed.error, MeasureError::WrongBytes { .. }) =>
+        {
+            Err(failed.error.into())
+        }
         Err(failed) => Ok((*failed.outcome, Some(failed.error))),
     }
 }

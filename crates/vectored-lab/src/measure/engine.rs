@@ -116,12 +116,18 @@ impl std::error::Error for RunError {
 /// What the sampler met: the kernel's refusal, or a technique that moved wrong
 /// bytes; with the cells that were measured before. Running out of budget is
 /// no error: see [`Outcome::left_out`].
+///
+/// # Panics
+///
+/// When `experiment` has no cells or no rivals: there would be nothing to find.
 pub fn run<'a>(
     experiment: &'a Experiment,
     sampler: &'a mut dyn Sampler,
     clock: &'a dyn Clock,
     watch: Watch<'a>,
 ) -> Result<Outcome, RunError> {
+    assert!(!experiment.cells.is_empty(), "an experiment has cells");
+    assert!(!experiment.rivals.is_empty(), "an experiment has rivals");
     let mut engine = Engine {
         experiment,
         techniques: experiment.techniques(),
@@ -181,15 +187,33 @@ impl<'a> Engine<'a> {
                     0 => index == 0 || self.elapsed_ns() < even_ns,
                     1 => cell.cell.rounds > 0,
                     _ => {
+                        let cost_ns = cell.cost_ns(rounds);
                         cell.cell.rounds == STOPS[sweep - 1]
                             && cell.wants_rounds()
-                            && cell.spent_ns + cell.cost_ns(rounds) <= share_ns
+                            && cell.spent_ns + cost_ns <= share_ns
+                            && self.elapsed_ns() + cost_ns <= self.experiment.budget_ns
                     }
                 };
                 if wanted {
                     self.report(cells, index, None);
                     self.visit(&mut cells[index], rounds)?;
                 }
+            }
+            if sweep == 1 {
+                self.begin_the_rest(cells)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins the cells that the first sweep had no time for: figures for one
+    /// more cell are worth more than better ones for another.
+    fn begin_the_rest(&mut self, cells: &mut [CellRun<'a>]) -> Result<(), MeasureError> {
+        for index in 0..cells.len() {
+            let is_time = self.elapsed_ns() < self.experiment.budget_ns;
+            if cells[index].cell.rounds == 0 && is_time && !self.stopped() {
+                self.report(cells, index, None);
+                self.visit(&mut cells[index], FEWEST_ROUNDS)?;
             }
         }
         Ok(())
@@ -227,9 +251,16 @@ impl<'a> Engine<'a> {
     fn visit(&mut self, cell: &mut CellRun<'a>, rounds: u32) -> Result<(), MeasureError> {
         loop {
             let began_ns = self.clock.now_ns();
-            let setup = self
+            let setup = match self
                 .sampler
-                .begin_cell(cell.spec, &self.techniques, cell.drain)?;
+                .begin_cell(cell.spec, &self.techniques, cell.drain)
+            {
+                Err(MeasureError::DidNotFit) if cell.drain == DrainChoice::Probe => {
+                    cell.restart(DrainChoice::ReaderThread);
+                    continue;
+                }
+                outcome => outcome?,
+            };
             if !cell.agrees_with(&setup) {
                 cell.restart(cell.drain);
             }

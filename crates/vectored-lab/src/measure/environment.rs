@@ -151,8 +151,7 @@ pub(super) fn describe_directory(path: &Path, free_bytes: u64, stat: &Stat) -> D
         rustix::fs::major(stat.st_dev),
         rustix::fs::minor(stat.st_dev),
     );
-    let mount = read("/proc/self/mountinfo")
-        .and_then(|mounts| mount_of_device(&mounts, &format!("{major}:{minor}")));
+    let mount = read("/proc/self/mountinfo").and_then(|mounts| mount_of(&mounts, path));
     let (file_system, mount_options) = match mount {
         Some((file_system, options)) => (file_system, Some(options)),
         None => ("unknown".to_owned(), None),
@@ -173,17 +172,22 @@ pub(super) fn describe_directory(path: &Path, free_bytes: u64, stat: &Stat) -> D
     }
 }
 
-/// File system type and mount options of a device, from `/proc/self/mountinfo`
-/// (see `proc_pid_mountinfo(5)`).
-fn mount_of_device(mounts: &str, device: &str) -> Option<(String, String)> {
-    mounts.lines().find_map(|line| {
+/// File system type and mount options of the mount that holds `path`: of those
+/// whose mount point is above it, the deepest, and of these the last, which
+/// hides the others. From `/proc/self/mountinfo`, see `proc_pid_mountinfo(5)`.
+fn mount_of(mounts: &str, path: &Path) -> Option<(String, String)> {
+    let holding = mounts.lines().filter_map(|line| {
         let (mount, file_system) = line.split_once(" - ")?;
-        let mut mount = mount.split(' ');
-        let this = mount.nth(2)?;
-        let options = mount.nth(2)?;
+        let mut fields = mount.split(' ').skip(4);
+        // A space in it is written as an octal escape.
+        let point = fields.next()?.replace("\\040", " ");
+        let options = fields.next()?;
         let kind = file_system.split(' ').next()?;
-        (this == device).then(|| (kind.to_owned(), options.to_owned()))
-    })
+        path.starts_with(&point)
+            .then(|| (point.len(), (kind.to_owned(), options.to_owned())))
+    });
+    let (_, mount) = holding.max_by_key(|(depth, _)| *depth)?;
+    Some(mount)
 }
 
 fn standing_warnings(host: &Host) -> Vec<String> {
@@ -365,12 +369,29 @@ mod tests {
         let ticks = CpuTicks::parse("cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 …").unwrap();
         assert_eq!((ticks.total, ticks.steal), (36, 8));
         let mounts = "22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,discard\n\
-                      23 22 0:21 / /dev/shm rw,nosuid - tmpfs tmpfs rw\n";
-        assert_eq!(
-            mount_of_device(mounts, "0:21"),
-            Some(("tmpfs".to_owned(), "rw,nosuid".to_owned()))
-        );
-        assert_eq!(mount_of_device(mounts, "9:9"), None);
+                      23 22 0:21 / /dev/shm rw,nosuid - tmpfs tmpfs rw\n\
+                      24 22 254:0 /x /mnt/a\\040b ro - ext4 /dev/vda rw\n";
+        let check = |path: &str, kind: &str, options: &str| {
+            let expected = Some((kind.to_owned(), options.to_owned()));
+            assert_eq!(mount_of(mounts, Path::new(path)), expected, "{path}");
+        };
+        check("/home/x", "ext4", "rw,relatime");
+        check("/dev/shm/y", "tmpfs", "rw,nosuid");
+        check("/dev/shmem", "ext4", "rw,relatime");
+        check("/mnt/a b", "ext4", "ro");
+    }
+
+    #[test]
+    fn a_pinned_thread_may_use_one_cpu_only() {
+        std::thread::spawn(|| {
+            let cpu = allowed_cpus()[0];
+            let (pinned, reader) = pin_measuring_thread(Pinning::Cpu(cpu)).unwrap();
+            assert_eq!(pinned, Some(cpu));
+            assert_eq!(allowed_cpus(), [cpu]);
+            assert_ne!(reader, Some(cpu));
+        })
+        .join()
+        .unwrap();
     }
 
     #[test]

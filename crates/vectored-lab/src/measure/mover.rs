@@ -228,7 +228,66 @@ fn recycled<'to>(mut iovecs: Vec<IoSlice<'_>>) -> Vec<IoSlice<'to>> {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
+    use std::os::fd::AsFd;
+
     use super::*;
+
+    /// A clock that notes when it is read, a nanosecond a reading.
+    #[derive(Default)]
+    struct NotingClock {
+        notes: RefCell<Vec<&'static str>>,
+    }
+
+    impl NotingClock {
+        fn note(&self, what: &'static str) -> u64 {
+            self.notes.borrow_mut().push(what);
+            self.notes.borrow().len() as u64
+        }
+    }
+
+    impl Clock for NotingClock {
+        fn now_ns(&self) -> u64 {
+            self.note("now")
+        }
+
+        fn thread_cpu_ns(&self) -> u64 {
+            100 * self.note("cpu")
+        }
+    }
+
+    struct NotingMover<'a>(&'a NotingClock);
+
+    impl Mover for NotingMover<'_> {
+        fn prepare(&mut self, _segments: &[&[u8]], _start_bytes: usize) {}
+
+        fn call(&mut self, _fd: BorrowedFd<'_>, _segments: &[&[u8]]) -> io::Result<()> {
+            self.0.note("call");
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn the_untimed_call_goes_first_and_only_the_others_are_timed() {
+        let null = std::fs::File::open("/dev/null").unwrap();
+        let sample = |untimed_first| {
+            let clock = NotingClock::default();
+            let timed = Timed {
+                calls: 2,
+                untimed_first,
+            };
+            let timing = NotingMover(&clock).sample(null.as_fd(), &[], timed, &clock);
+            (clock.notes.into_inner().join(" "), timing.unwrap())
+        };
+        let (notes, timing) = sample(true);
+        assert_eq!(notes, "cpu call now call call now cpu");
+        assert_eq!(timing.elapsed_ns, 3);
+        // 600 ns for three calls: two of them.
+        assert_eq!(timing.cpu_ns, 400);
+        let (notes, timing) = sample(false);
+        assert_eq!(notes, "cpu now call call now cpu");
+        assert_eq!(timing.cpu_ns, 500);
+    }
 
     #[test]
     fn recycled_arrays_keep_their_memory() {

@@ -158,6 +158,16 @@ mod tests {
     }
 
     #[test]
+    fn the_seed_decides_places_and_bytes() {
+        let laid_out = |seed| {
+            let payload = Payload::new(&[64; 32], seed);
+            (payload.offsets.clone(), payload.image().to_vec())
+        };
+        assert_eq!(laid_out(1), laid_out(1));
+        assert_ne!(laid_out(1), laid_out(2));
+    }
+
+    #[test]
     fn rounds_move_the_segments() {
         let mut payload = Payload::new(&[64; 32], 1);
         let places = |p: &Payload| p.offsets.clone();

@@ -18,6 +18,10 @@ use super::target::{Batch, Comparison, Mismatch, POISON, Sink};
 /// returned by then, so the bytes are in the stream or nowhere.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// When a batch has arrived and its writer has not returned for this long, it
+/// may be writing too much.
+const SUSPICION: Duration = Duration::from_millis(100);
+
 /// A stream with a reader thread.
 ///
 /// The thread also compares: if the measuring thread did, each `read` of the
@@ -61,8 +65,8 @@ impl ReaderSink {
                 if let Some(cpu) = cpu {
                     let mut set = CpuSet::new();
                     set.set(cpu);
-                    // The CPU was allowed a moment ago; if it no longer is, an
-                    // unpinned reader is as good as there is.
+                    // The CPU was allowed a moment ago. If it no longer is, the
+                    // reader stays where the writer is, which is slow but right.
                     let _ = sched_setaffinity(None, &set);
                 }
                 serve(&reader.into(), &incoming, &outgoing, &arrived);
@@ -161,11 +165,20 @@ fn serve(
     // only what was counted is compared.
     let mut buffer = Vec::new();
     let mut filled = Ok(0);
-    for order in orders {
-        match order {
-            Order::Read(batch) => filled = fill(stream, &mut buffer, batch, arrived_bytes),
-            Order::Compare { batch, image } => {
+    let mut surplus_bytes = 0;
+    let mut is_read = false;
+    loop {
+        match orders.recv_timeout(SUSPICION) {
+            Ok(Order::Read(batch)) => {
+                filled = fill(stream, &mut buffer, batch, arrived_bytes);
+                surplus_bytes = 0;
+                is_read = true;
+            }
+            Ok(Order::Compare { batch, image }) => {
                 let outcome = match std::mem::replace(&mut filled, Ok(0)) {
+                    Ok(_) if surplus_bytes > 0 => {
+                        Err(Mismatch::wrong_count(batch.bytes() + surplus_bytes, batch))
+                    }
                     Ok(count) => {
                         let mut comparison = Comparison::new(&image, batch);
                         comparison
@@ -174,12 +187,31 @@ fn serve(
                     }
                     Err(error) => Err(error.into()),
                 };
+                is_read = false;
                 if reports.send(Report { outcome, image }).is_err() {
                     return;
                 }
             }
+            // The batch is here, but its writer has not returned: perhaps it
+            // writes more than it was given and nobody reads that.
+            Err(RecvTimeoutError::Timeout) if is_read => match take_surplus(stream) {
+                Ok(bytes) => surplus_bytes += bytes,
+                Err(error) => filled = Err(error),
+            },
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
         }
     }
+}
+
+/// Empties the stream; returns how much was in it.
+fn take_surplus(mut stream: &File) -> io::Result<u64> {
+    let mut taken = 0;
+    let mut piece = [0; 1 << 16];
+    while rustix::io::ioctl_fionread(stream)? > 0 {
+        taken += stream.read(&mut piece)? as u64;
+    }
+    Ok(taken)
 }
 
 fn fill(

@@ -23,9 +23,10 @@ const MOST_CALLS: u32 = 1024;
 /// What a reader thread may have to hold: the bytes of one batch.
 const READER_BYTES: u64 = 8 << 20;
 
-/// Of this many rounds one reads a file back and compares it. Streams are
-/// compared in every round, since they have to be read anyway.
-const PROOF_EVERY: u32 = 10;
+/// Of this many samples of a technique one is read back from a file and
+/// compared, the first of each visit among them. Streams are compared every
+/// time, since they have to be read anyway.
+const PROOF_EVERY: u32 = 5;
 
 type MakeMover = Box<dyn FnMut(Contender, &CostModel) -> Box<dyn Mover>>;
 type OpenSink = Box<dyn FnMut(&CellSpec) -> io::Result<Box<dyn Sink>>>;
@@ -47,7 +48,7 @@ struct OpenCell {
     name: String,
     sink: Box<dyn Sink>,
     payload: Payload,
-    movers: Vec<(Contender, Box<dyn Mover>)>,
+    movers: Vec<Contestant>,
     call_bytes: u64,
     /// The target holds one call but not two: it is emptied after the untimed
     /// call as well.
@@ -100,26 +101,25 @@ impl<'a> DescriptorSampler<'a> {
 
     /// Opens the target; says which way it is emptied and how many calls a
     /// sample may have.
-    fn open(
-        &mut self,
-        spec: &CellSpec,
-        drain: DrainChoice,
-    ) -> Result<(Box<dyn Sink>, Emptying), MeasureError> {
+    fn open(&mut self, spec: &CellSpec, drain: DrainChoice) -> Result<Opened, MeasureError> {
         let call_bytes = spec.workload.total_bytes() as u64;
         let what = |doing: &str| MeasureError::io(format!("cannot {doing} {}", spec.target));
         if let Some(open_sink) = &mut self.open_sink {
             let sink = open_sink(spec).map_err(what("open"))?;
-            return Ok((sink, Emptying::Itself));
+            return Ok(Opened::new(sink, Emptying::Itself));
         }
         let make_pair: MakePair = match spec.target {
             Target::File => {
-                check_directory(&self.directory, call_bytes)?;
+                let directory = check_directory(&self.directory, call_bytes)?;
                 let sink = FileSink::create(&self.directory).map_err(what("create"))?;
-                return Ok((Box::new(sink), Emptying::Itself));
+                return Ok(Opened {
+                    file_system: Some(directory.file_system),
+                    ..Opened::new(Box::new(sink), Emptying::Itself)
+                });
             }
             Target::Null => {
                 let sink = NullSink::open().map_err(what("open"))?;
-                return Ok((Box::new(sink), Emptying::Itself));
+                return Ok(Opened::new(Box::new(sink), Emptying::Itself));
             }
             Target::Pipe => pipe,
             Target::Unix => unix_pair,
@@ -127,14 +127,32 @@ impl<'a> DescriptorSampler<'a> {
         match drain {
             DrainChoice::Probe => {
                 let sink = StreamSink::open(make_pair).map_err(what("open"))?;
-                Ok((Box::new(sink), Emptying::BetweenSamples))
+                Ok(Opened::new(Box::new(sink), Emptying::BetweenSamples))
             }
             DrainChoice::ReaderThread => {
                 let pair = make_pair().map_err(what("open"))?;
                 let sink = ReaderSink::start(pair, self.reader_cpu)
                     .map_err(what("start a reader thread for"))?;
-                Ok((Box::new(sink), Emptying::Reader))
+                Ok(Opened::new(Box::new(sink), Emptying::Reader))
             }
+        }
+    }
+}
+
+/// A target that is ready.
+struct Opened {
+    sink: Box<dyn Sink>,
+    emptying: Emptying,
+    /// Of a file.
+    file_system: Option<String>,
+}
+
+impl Opened {
+    fn new(sink: Box<dyn Sink>, emptying: Emptying) -> Self {
+        Opened {
+            sink,
+            emptying,
+            file_system: None,
         }
     }
 }
@@ -156,7 +174,11 @@ impl Sampler for DescriptorSampler<'_> {
         drain: DrainChoice,
     ) -> Result<CellSetup, MeasureError> {
         let call_bytes = spec.workload.total_bytes() as u64;
-        let (sink, emptying) = self.open(spec, drain)?;
+        let Opened {
+            sink,
+            emptying,
+            file_system,
+        } = self.open(spec, drain)?;
         let model = CostModel::default_for(target_kind(spec.target));
         let contenders: Vec<Contender> = [Contender::Floor, Contender::FloorAgain]
             .into_iter()
@@ -169,7 +191,11 @@ impl Sampler for DescriptorSampler<'_> {
             payload: Payload::new(spec.workload.sizes(), self.seed),
             movers: contenders
                 .iter()
-                .map(|&contender| (contender, (self.make_mover)(contender, &model)))
+                .map(|&contender| Contestant {
+                    contender,
+                    mover: (self.make_mover)(contender, &model),
+                    samples: 0,
+                })
                 .collect(),
             call_bytes,
             empty_after_first: false,
@@ -197,10 +223,6 @@ impl Sampler for DescriptorSampler<'_> {
             cell.prove(contender)?;
         }
         self.cell = Some(cell);
-        let is_file = spec.target == Target::File && emptying == Emptying::Itself;
-        let directory = is_file
-            .then(|| check_directory(&self.directory, call_bytes))
-            .transpose()?;
         Ok(CellSetup {
             max_calls,
             drain: match emptying {
@@ -208,8 +230,8 @@ impl Sampler for DescriptorSampler<'_> {
                 Emptying::BetweenSamples => Some(Drain::BetweenSamples),
                 Emptying::Reader => Some(Drain::ReaderThread),
             },
-            file_system: directory.map(|directory| directory.file_system),
-            span_bytes: is_file.then_some(FILE_SPAN_BYTES),
+            span_bytes: file_system.is_some().then_some(FILE_SPAN_BYTES),
+            file_system,
         })
     }
 
@@ -238,7 +260,10 @@ impl OpenCell {
     /// How many calls fit into the target, at the least over all contenders.
     fn probe(&mut self) -> Result<u32, MeasureError> {
         let mut fewest = MOST_CALLS + 1;
-        for (contender, mover) in &mut self.movers {
+        for Contestant {
+            contender, mover, ..
+        } in &mut self.movers
+        {
             let segments = source(&self.payload, *contender);
             mover.prepare(&segments, self.start_bytes);
             let mut fitting = 0;
@@ -262,7 +287,7 @@ impl OpenCell {
         self.batches += 1;
         self.payload.mark(mark(contender, u32::MAX, self.batches));
         let segments = source(&self.payload, contender);
-        let (_, mover) = find(&mut self.movers, contender);
+        let mover = &mut find(&mut self.movers, contender).mover;
         mover.prepare(&segments, self.start_bytes);
         let batch = Batch {
             calls: 1,
@@ -290,7 +315,10 @@ impl OpenCell {
         self.payload.mark(mark(contender, self.round, self.batches));
         let segments = source(&self.payload, contender);
         let image = self.payload.image();
-        let (_, mover) = find(&mut self.movers, contender);
+        let contestant = find(&mut self.movers, contender);
+        let proof = contestant.samples.is_multiple_of(PROOF_EVERY);
+        contestant.samples += 1;
+        let mover = &mut contestant.mover;
         mover.prepare(&segments, self.start_bytes);
         let cannot = || failed(contender, &self.name);
         let batch_of = |calls| Batch {
@@ -316,7 +344,6 @@ impl OpenCell {
         let timing = mover
             .sample(self.sink.fd(), &segments, timed, clock)
             .map_err(|error| full_or(error, cannot()))?;
-        let proof = self.round.is_multiple_of(PROOF_EVERY);
         self.sink
             .finish(batch, image, proof)
             .map_err(|mismatch| wrong(mismatch, contender, &self.name))?;
@@ -324,13 +351,17 @@ impl OpenCell {
     }
 }
 
-fn find(
-    movers: &mut [(Contender, Box<dyn Mover>)],
+/// What takes part in a cell.
+struct Contestant {
     contender: Contender,
-) -> &mut (Contender, Box<dyn Mover>) {
-    movers
+    mover: Box<dyn Mover>,
+    samples: u32,
+}
+
+fn find(contestants: &mut [Contestant], contender: Contender) -> &mut Contestant {
+    contestants
         .iter_mut()
-        .find(|(which, _)| *which == contender)
+        .find(|contestant| contestant.contender == contender)
         .expect("the engine samples what it announced")
 }
 

@@ -177,7 +177,7 @@ fn a_stop_does_not_wait_for_the_round_to_end() {
     let mut sampler = Hooked {
         inner: exact_machine(&clock),
         before_visit: |_: &CellSpec, _| Ok(None),
-        before_sample: || {
+        before_sample: |_| {
             samples.set(samples.get() + 1);
             stop.store(samples.get() == 30, Ordering::Relaxed);
             Ok(())
@@ -257,6 +257,80 @@ fn the_same_seed_gives_the_same_run() {
     assert_eq!(saved(), saved());
 }
 
+/// The contenders of each round, in the order of their samples.
+fn orders(seed: u64) -> Vec<Vec<Contender>> {
+    let clock = FakeClock::default();
+    let mut samples = Vec::new();
+    let mut sampler = Hooked {
+        inner: exact_machine(&clock),
+        before_visit: |_: &CellSpec, _| Ok(None),
+        before_sample: |contender| {
+            samples.push(contender);
+            Ok(())
+        },
+    };
+    let experiment = Experiment {
+        seed,
+        ..experiment(1, SECOND_NS)
+    };
+    run_quietly(&experiment, &mut sampler, &clock);
+    // Two samples of each technique find the count of calls.
+    samples[8..].chunks(6).map(<[_]>::to_vec).collect()
+}
+
+#[test]
+fn the_order_within_a_round_is_random_balanced_and_decided_by_the_seed() {
+    let rounds = orders(1);
+    assert_eq!(rounds.len(), 20);
+    assert_eq!(rounds, orders(1));
+    assert_ne!(rounds, orders(2));
+    // In six rounds each contender has each place once.
+    for block in rounds.chunks_exact(6) {
+        for place in 0..6 {
+            for contender in &rounds[0] {
+                let here = block.iter().filter(|round| round[place] == *contender);
+                assert_eq!(here.count(), 1, "{contender} at place {place}");
+            }
+        }
+    }
+    assert_ne!(rounds[..6], rounds[6..12]);
+}
+
+#[test]
+fn a_cell_that_was_begun_late_is_measured_before_others_are_refined() {
+    let clock = FakeClock::default();
+    let noise = Noise::LogNormal { sigma: 0.2 };
+    // The first sweep takes more than its half of the budget for three of the
+    // five cells, but there is time for all.
+    let mut sampler = machine(&clock, noise, [1e6, 1e6, 1e6, 1e6, 1e6]);
+    let outcome = run_quietly(&experiment(5, 7 * SECOND_NS / 10), &mut sampler, &clock);
+    assert!(outcome.complete, "{} left out", outcome.left_out.len());
+    assert_eq!(outcome.cells.len(), 5);
+}
+
+#[test]
+fn sweeps_stay_within_the_budget() {
+    for seed in 0..20 {
+        let clock = FakeClock::default();
+        let noise = Noise::LogNormal { sigma: 0.2 };
+        // One cell takes most of the time.
+        let mut sampler = SyntheticMachine::new(clock.clone(), noise, seed, |cell, _| {
+            if cell.workload.segment_count() == 9 {
+                4e6
+            } else {
+                1e4
+            }
+        });
+        let budget_ns = SECOND_NS;
+        let outcome = run_quietly(&experiment(9, budget_ns), &mut sampler, &clock);
+        assert!(
+            outcome.elapsed_ns < budget_ns * 11 / 10,
+            "{}",
+            outcome.elapsed_ns
+        );
+    }
+}
+
 #[test]
 fn a_budget_that_is_too_small_names_the_cells_it_left_out() {
     let clock = FakeClock::default();
@@ -331,7 +405,7 @@ fn the_rounds_of_a_cell_are_spread_over_the_run() {
             visits.push(cell.workload.segment_count());
             Ok(None)
         },
-        before_sample: || Ok(()),
+        before_sample: |_| Ok(()),
     };
     run_quietly(&experiment(3, SECOND_NS), &mut sampler, &clock);
     assert_eq!(visits, [1, 2, 3, 1, 2, 3]);
@@ -347,7 +421,7 @@ struct Hooked<V, S> {
 impl<V, S> Sampler for Hooked<V, S>
 where
     V: FnMut(&CellSpec, DrainChoice) -> Result<Option<Drain>, MeasureError>,
-    S: FnMut() -> Result<(), MeasureError>,
+    S: FnMut(Contender) -> Result<(), MeasureError>,
 {
     fn begin_cell(
         &mut self,
@@ -365,7 +439,7 @@ where
     }
 
     fn sample(&mut self, contender: Contender, calls: u32) -> Result<Timing, MeasureError> {
-        (self.before_sample)()?;
+        (self.before_sample)(contender)?;
         self.inner.sample(contender, calls)
     }
 
@@ -388,7 +462,7 @@ fn a_cell_that_overflows_is_begun_again_with_a_reader_thread() {
                 DrainChoice::ReaderThread => Drain::ReaderThread,
             }))
         },
-        before_sample: || {
+        before_sample: |_| {
             samples.set(samples.get() + 1);
             let is_emptied_between = choices.borrow().last() == Some(&DrainChoice::Probe);
             if is_emptied_between && samples.get() > 40 {
@@ -423,7 +497,7 @@ fn failing_in_visit(visit: u32) -> RunError {
                 needed_bytes: 2,
             })
         },
-        before_sample: || Ok(()),
+        before_sample: |_| Ok(()),
     };
     let watch = Watch {
         progress: &mut |_| (),

@@ -1,15 +1,18 @@
 //! Real descriptors: techniques that drop, double or swap bytes are caught on
 //! every target, and those that do not are not.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 
 use vectored::CostModel;
 use vectored_lab::measure::{
-    Contender, DescriptorSampler, MeasureError, MonotonicClock, Mover, Outcome, RunError, Watch,
-    movers, run,
+    Contender, DescriptorSampler, FILE_SPAN_BYTES, MeasureError, MonotonicClock, Mover, Outcome,
+    RunError, Watch, movers, run,
 };
 use vectored_lab::model::{CellSpec, Drain, Experiment, Target, Technique, Verdict, Workload};
 
@@ -22,18 +25,24 @@ enum Fault {
     ByteChanged,
     SegmentDropped,
     SegmentDoubled,
+    /// A byte too many, behind all the right ones.
+    Surplus,
     /// Right in the first call, which is the proof; wrong from then on.
     OnlyLater,
+    /// Right until many samples have been taken.
+    OnlyMuchLater,
 }
 
-const FAULTS: [Fault; 7] = [
+const FAULTS: [Fault; 9] = [
     Fault::ByteDropped,
     Fault::ByteDoubled,
     Fault::SegmentsSwapped,
     Fault::ByteChanged,
     Fault::SegmentDropped,
     Fault::SegmentDoubled,
+    Fault::Surplus,
     Fault::OnlyLater,
+    Fault::OnlyMuchLater,
 ];
 
 struct Faulty {
@@ -57,8 +66,14 @@ impl Mover for Faulty {
             Fault::ByteChanged => list[2][9] ^= 1,
             Fault::SegmentDropped => drop(list.remove(2)),
             Fault::SegmentDoubled => list.insert(2, list[2].clone()),
+            Fault::Surplus => list.push(vec![7]),
             Fault::OnlyLater => {
                 if self.calls > 1 {
+                    list.swap(0, 2);
+                }
+            }
+            Fault::OnlyMuchLater => {
+                if self.calls > 1500 {
                     list.swap(0, 2);
                 }
             }
@@ -95,7 +110,19 @@ fn measure(
     workload: Workload,
     make_mover: impl FnMut(Contender, &CostModel) -> Box<dyn Mover> + 'static,
 ) -> Result<Outcome, RunError> {
-    let experiment = experiment(target, workload);
+    measure_for(10_000_000, target, workload, make_mover)
+}
+
+fn measure_for(
+    budget_ns: u64,
+    target: Target,
+    workload: Workload,
+    make_mover: impl FnMut(Contender, &CostModel) -> Box<dyn Mover> + 'static,
+) -> Result<Outcome, RunError> {
+    let experiment = Experiment {
+        budget_ns,
+        ..experiment(target, workload)
+    };
     let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     let clock = MonotonicClock;
     let mut sampler =
@@ -108,13 +135,20 @@ fn measure(
 }
 
 fn caught(target: Target, workload: &Workload, fault: Fault) {
-    let outcome = measure(target, workload.clone(), move |contender, model| {
-        if contender == Contender::Technique(Technique::Writev) {
-            Box::new(Faulty { fault, calls: 0 })
-        } else {
-            movers(contender, model)
-        }
-    });
+    // Enough for each fault to come; its discovery ends the run.
+    let budget_ns = 10_000_000_000;
+    let outcome = measure_for(
+        budget_ns,
+        target,
+        workload.clone(),
+        move |contender, model| {
+            if contender == Contender::Technique(Technique::Writev) {
+                Box::new(Faulty { fault, calls: 0 })
+            } else {
+                movers(contender, model)
+            }
+        },
+    );
     match outcome {
         Err(RunError {
             error: MeasureError::WrongBytes { contender, .. },
@@ -147,11 +181,93 @@ fn every_fault_is_caught_on_a_unix_socket() {
 
 #[test]
 fn faults_are_caught_by_the_reader_thread_too() {
-    // Larger than a pipe, so a thread reads.
-    let workload = Workload::uniform(5, 40_000);
-    for fault in FAULTS {
-        caught(Target::Pipe, &workload, fault);
+    // Larger than a pipe, so a thread reads. The smaller segments fit a pipe
+    // once too often, the larger do not: nobody but the thread takes those out.
+    for bytes in [40_000, 100_000] {
+        let workload = Workload::uniform(5, bytes);
+        for fault in FAULTS {
+            let takes_long = matches!(fault, Fault::OnlyMuchLater);
+            if !takes_long {
+                caught(Target::Pipe, &workload, fault);
+            }
+        }
     }
+}
+
+/// What a mover saw of the engine's preparations.
+#[derive(Default)]
+struct Seen {
+    addresses: BTreeSet<usize>,
+    heads: BTreeSet<Vec<u8>>,
+    starts: BTreeSet<usize>,
+    longest_file: u64,
+    samples: usize,
+}
+
+struct Watching {
+    inner: Box<dyn Mover>,
+    seen: Rc<RefCell<Seen>>,
+}
+
+impl Mover for Watching {
+    fn prepare(&mut self, segments: &[&[u8]], start_bytes: usize) {
+        let mut seen = self.seen.borrow_mut();
+        seen.addresses.insert(segments[0].as_ptr().addr());
+        seen.heads.insert(segments[0][..8].to_vec());
+        seen.starts.insert(start_bytes);
+        seen.samples += 1;
+        self.inner.prepare(segments, start_bytes);
+    }
+
+    fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
+        let outcome = self.inner.call(fd, segments);
+        let length = rustix::fs::fstat(fd)?.st_size as u64;
+        let mut seen = self.seen.borrow_mut();
+        seen.longest_file = seen.longest_file.max(length);
+        outcome
+    }
+}
+
+fn watch(target: Target, workload: Workload) -> (Outcome, Rc<RefCell<Seen>>) {
+    let seen = Rc::new(RefCell::new(Seen::default()));
+    let shared = Rc::clone(&seen);
+    let outcome = measure_for(300_000_000, target, workload, move |contender, model| {
+        let inner = movers(contender, model);
+        if contender == Contender::Technique(Technique::Writev) {
+            let seen = Rc::clone(&shared);
+            Box::new(Watching { inner, seen })
+        } else {
+            inner
+        }
+    });
+    (outcome.unwrap(), seen)
+}
+
+#[test]
+fn every_round_is_laid_out_anew_and_every_sample_marked() {
+    for target in [Target::File, Target::Pipe] {
+        let (outcome, seen) = watch(target, Workload::uniform(4, 64));
+        let seen = seen.borrow();
+        let rounds = outcome.cells[0].rounds as usize;
+        assert!(rounds >= 3);
+        assert!(
+            seen.addresses.len() > rounds / 2,
+            "{}",
+            seen.addresses.len()
+        );
+        assert!(seen.starts.len() > rounds / 2, "{}", seen.starts.len());
+        // The probe is not marked.
+        assert!(seen.heads.len() + 4 >= seen.samples, "{}", seen.heads.len());
+    }
+}
+
+#[test]
+fn a_file_never_grows_past_its_span() {
+    let call_bytes = 4 << 20;
+    let (_, seen) = watch(Target::File, Workload::uniform(64, call_bytes / 64));
+    let longest = seen.borrow().longest_file;
+    assert!(longest > 8 << 20, "{longest}: this says nothing");
+    assert!(longest <= FILE_SPAN_BYTES, "{longest}");
 }
 
 #[test]
@@ -183,6 +299,8 @@ fn what_fits_is_emptied_between_samples_and_what_does_not_is_read_by_a_thread() 
         outcome.cells[0].drain
     };
     assert_eq!(drain(Target::Pipe, 2, 64), Some(Drain::BetweenSamples));
+    // One call fits, two do not.
+    assert_eq!(drain(Target::Pipe, 1, 40_000), Some(Drain::BetweenSamples));
     assert_eq!(drain(Target::Pipe, 16, 16_384), Some(Drain::ReaderThread));
     assert_eq!(drain(Target::Unix, 2, 64), Some(Drain::BetweenSamples));
     // A socket buffer counts a small write at far more than its bytes, so a
