@@ -2,4 +2,6 @@
 
 mod cursor;
 mod descriptors;
+mod messages;
+mod once;
 mod support;
