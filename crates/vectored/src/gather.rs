@@ -10,6 +10,7 @@ use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
 use crate::messages::refuse_messages;
 use crate::plan::{Rules, plan};
+use crate::positional::{check_end, into_file};
 use crate::transfer::{SplitGuard, send_all};
 use crate::{Limits, sys};
 
@@ -161,6 +162,51 @@ impl Gather {
             rules,
             || refuse_messages(fd),
             |slices| sys::call::write_slices(fd, slices),
+        )
+    }
+
+    /// Writes all of `segments` in order into a file, from `offset` bytes after its start on, and
+    /// returns their bytes.
+    ///
+    /// It is to [`write_all`](Gather::write_all) what
+    /// [`write_all_vectored_at`](crate::write_all_vectored_at) is to
+    /// [`write_all_vectored`](crate::write_all_vectored): the file's position is neither used nor
+    /// moved, except that Linux appends through a descriptor opened with `O_APPEND`, whatever the
+    /// offset is.
+    ///
+    /// # Errors
+    ///
+    /// As [`write_all_vectored_at`](crate::write_all_vectored_at).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::io::IoSlice;
+    /// use vectored::Gather;
+    ///
+    /// # fn main() -> std::io::Result<()> {
+    /// # let path = std::env::temp_dir().join(format!("vectored-doc-all-at-{}", std::process::id()));
+    /// let page = std::fs::File::create(&path)?;
+    /// let header = [IoSlice::new(b"key"), IoSlice::new(b"="), IoSlice::new(b"value")];
+    /// Gather::default().write_all_at(&page, &header, 2)?;
+    /// assert_eq!(std::fs::read(&path)?, b"\0\0key=value");
+    /// # std::fs::remove_file(&path)
+    /// # }
+    /// ```
+    pub fn write_all_at(
+        &mut self,
+        fd: impl AsFd,
+        segments: &[IoSlice<'_>],
+        offset: u64,
+    ) -> Result<u64, TransferError> {
+        check_end(segments, offset)?;
+        let rules = self.rules(segments.len());
+        self.send_all(
+            segments,
+            &mut SegmentCursor::new(),
+            rules,
+            || Ok(()),
+            into_file(fd.as_fd(), offset),
         )
     }
 

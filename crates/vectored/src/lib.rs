@@ -8,6 +8,7 @@
 //!
 //! - [`write_all_vectored`] writes a whole list, referencing every segment where it lies;
 //!   [`write_from`] can stop where a non-blocking descriptor takes no more, and go on.
+//! - [`write_all_vectored_at`] writes at a place in a file, without the file's position.
 //! - [`write_once`] writes a whole list in one system call or not at all: for records and messages.
 //! - [`Gather`] writes a whole list and chooses: it copies runs of small segments into a buffer of
 //!   its own and references the large ones, in the same system call.
@@ -81,6 +82,7 @@ mod gather;
 mod messages;
 mod once;
 mod plan;
+mod positional;
 mod sys;
 #[cfg(test)]
 mod testing;
@@ -92,5 +94,6 @@ pub use cursor::SegmentCursor;
 pub use error::TransferError;
 pub use gather::Gather;
 pub use once::write_once;
+pub use positional::write_all_vectored_at;
 pub use sys::limits::{Limits, MAX_CALL_BYTES, iov_max};
 pub use write::{write_all_vectored, write_from};

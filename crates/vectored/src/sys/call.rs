@@ -14,3 +14,18 @@ pub(crate) fn write_slices(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Re
     };
     Ok(written)
 }
+
+/// `pwritev(2)`, or `pwrite(2)` where there is one slice.
+///
+/// `slices` must be within [`Limits`](crate::Limits), as for [`write_slices`].
+pub(crate) fn pwrite_slices(
+    fd: BorrowedFd<'_>,
+    slices: &[IoSlice<'_>],
+    offset: u64,
+) -> io::Result<usize> {
+    let written = match slices {
+        [one] => rustix::io::pwrite(fd, one, offset)?,
+        many => rustix::io::pwritev(fd, many, offset)?,
+    };
+    Ok(written)
+}

@@ -11,7 +11,7 @@ use rustix::fs::OFlags;
 use vectored::{Gather, SegmentCursor, TransferError, write_all_vectored, write_from};
 
 use crate::support::{
-    TemporaryFile, add_flag, list, mixed_sizes, payload, set_nonblocking, writers,
+    TemporaryFile, add_flag, file_writers, list, mixed_sizes, payload, set_nonblocking, writers,
 };
 
 /// A pipe in packet mode (`O_DIRECT`, pipe(2)) keeps each write of up to 4096 bytes apart.
@@ -33,7 +33,7 @@ fn a_list_that_fits_is_one_system_call() {
 
 #[test]
 fn mixed_lists_reach_a_file_in_order() {
-    for (name, mut write_all) in writers() {
+    for (name, mut write_all) in file_writers() {
         for count in [1, 2, 10, 1023, 1024, 1025, 2048, 3000] {
             let data = payload(&mixed_sizes(count));
             let path = TemporaryFile::new(&format!("order-{name}-{count}"));
@@ -208,6 +208,26 @@ fn a_full_socket_would_block_after_as_many_bytes_as_can_be_read() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn a_pipe_closed_by_its_reader_counts_every_byte_that_it_had_taken() {
+    for (name, mut write_all) in writers() {
+        let data = payload(&mixed_sizes(3000));
+        let (reader, writer) = io::pipe().unwrap();
+        let reading = thread::spawn(move || {
+            // Once the pipe is full the writer takes part no more.
+            let full = rustix::pipe::fcntl_getpipe_size(&reader).unwrap() as u64;
+            while rustix::io::ioctl_fionread(&reader).unwrap() < full {
+                thread::yield_now();
+            }
+            full
+        });
+        let error = write_all(writer.as_fd(), &list(&data)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::BrokenPipe, "{name}");
+        assert_eq!(error.transferred(), reading.join().unwrap(), "{name}");
+    }
+}
+
+#[test]
 fn a_reader_that_goes_away_is_a_broken_pipe_with_a_count() {
     for (name, mut write_all) in writers() {
         let data = payload(&mixed_sizes(3000));
@@ -234,7 +254,7 @@ fn a_reader_that_goes_away_is_a_broken_pipe_with_a_count() {
 #[cfg(target_os = "linux")]
 fn a_full_device_is_an_error_before_any_byte() {
     let full = File::options().write(true).open("/dev/full").unwrap();
-    for (name, mut write_all) in writers() {
+    for (name, mut write_all) in file_writers() {
         let error = write_all(full.as_fd(), &list(&payload(&[3, 4]))).unwrap_err();
         assert_eq!(
             (error.transferred(), error.kind()),
@@ -250,7 +270,7 @@ fn a_full_device_is_an_error_before_any_byte() {
 #[cfg(target_os = "linux")]
 fn an_error_within_a_list_counts_the_bytes_that_are_in_the_file() {
     use rustix::fs::{MemfdFlags, SealFlags};
-    for (name, mut write_all) in writers() {
+    for (name, mut write_all) in file_writers() {
         for count in [10, 100, 1500] {
             let data = payload(&mixed_sizes(count));
             let expected = data.concat();
@@ -278,7 +298,7 @@ fn an_error_within_a_list_counts_the_bytes_that_are_in_the_file() {
 #[test]
 fn a_descriptor_that_is_only_readable_is_an_error_before_any_byte() {
     let file = File::open("/dev/null").unwrap();
-    for (name, mut write_all) in writers() {
+    for (name, mut write_all) in file_writers() {
         let error = write_all(file.as_fd(), &list(&payload(&[3]))).unwrap_err();
         assert_eq!(error.transferred(), 0, "{name}");
         assert!(error.io_error().raw_os_error().is_some(), "{name}");
@@ -289,7 +309,7 @@ fn a_descriptor_that_is_only_readable_is_an_error_before_any_byte() {
 fn empty_lists_succeed_without_a_write() {
     // Any write to this descriptor would be an error.
     let file = File::open("/dev/null").unwrap();
-    for (name, mut write_all) in writers() {
+    for (name, mut write_all) in file_writers() {
         for sizes in [&[][..], &[0], &[0; 3000]] {
             let result = write_all(file.as_fd(), &list(&payload(sizes)));
             assert_eq!(result.unwrap(), 0, "{name}, {}", sizes.len());
@@ -303,7 +323,7 @@ fn more_bytes_than_one_call_moves_are_written_and_counted() {
     let chunk = vec![0; 4 << 20];
     let segments = vec![IoSlice::new(&chunk); 640];
     let null = File::create("/dev/null").unwrap();
-    for (name, mut write_all) in writers() {
+    for (name, mut write_all) in file_writers() {
         let bytes = write_all(null.as_fd(), &segments).unwrap();
         assert_eq!(bytes, 640 * (4 << 20), "{name}");
     }
@@ -315,7 +335,7 @@ fn the_callers_list_is_left_as_it_was() {
     let segments = list(&data);
     let before: Vec<_> = segments.iter().map(|s| (s.as_ptr(), s.len())).collect();
     let null = File::create("/dev/null").unwrap();
-    for (_, mut write_all) in writers() {
+    for (_, mut write_all) in file_writers() {
         write_all(null.as_fd(), &segments).unwrap();
         let after: Vec<_> = segments.iter().map(|s| (s.as_ptr(), s.len())).collect();
         assert_eq!(before, after);
@@ -339,7 +359,7 @@ proptest! {
         sizes in prop::collection::vec(prop_oneof![Just(0), 1..50_usize, 50..2000_usize], 0..200)
     ) {
         let data = payload(&sizes);
-        for (name, mut write_all) in writers() {
+        for (name, mut write_all) in file_writers() {
             let path = TemporaryFile::new(&format!("any-{name}"));
             let file = File::create(&path.0).unwrap();
             let bytes = write_all(file.as_fd(), &list(&data)).unwrap();

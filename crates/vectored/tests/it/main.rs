@@ -4,4 +4,5 @@ mod cursor;
 mod descriptors;
 mod messages;
 mod once;
+mod positional;
 mod support;

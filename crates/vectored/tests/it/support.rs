@@ -6,7 +6,9 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 
 use rustix::fs::OFlags;
-use vectored::{Gather, SegmentCursor, TransferError, write_all_vectored, write_from};
+use vectored::{
+    Gather, SegmentCursor, TransferError, write_all_vectored, write_all_vectored_at, write_from,
+};
 
 /// Buffers of these sizes. Their bytes run from 1 to 251 and so never agree with a zeroed file or
 /// with themselves shifted by less than that.
@@ -69,6 +71,21 @@ pub fn writers() -> Vec<(&'static str, WriteAll)> {
             }),
         ),
     ]
+}
+
+/// As `writers`, with those that write at an offset, here 0: for files and devices.
+pub fn file_writers() -> Vec<(&'static str, WriteAll)> {
+    let mut gather = Gather::default();
+    let mut all = writers();
+    all.push((
+        "write_all_vectored_at",
+        Box::new(|fd, segments| write_all_vectored_at(fd, segments, 0)),
+    ));
+    all.push((
+        "Gather::write_all_at",
+        Box::new(move |fd, segments| gather.write_all_at(fd, segments, 0)),
+    ));
+    all
 }
 
 /// Sizes on both sides of every border of the default model, with empties among them.
