@@ -12,6 +12,7 @@
 //! - [`write_once`] writes a whole list in one system call or not at all: for records and messages.
 //! - [`Gather`] writes a whole list and chooses: it copies runs of small segments into a buffer of
 //!   its own and references the large ones, in the same system call.
+//! - [`Gathers`] is the trait of the descriptors and streams that really gather.
 //! - [`SegmentCursor`] is the position in a list that both are built on, for callers who make the
 //!   system calls themselves.
 //!
@@ -79,6 +80,7 @@ mod cost;
 mod cursor;
 mod error;
 mod gather;
+mod gathers;
 mod messages;
 mod once;
 mod plan;
@@ -93,6 +95,7 @@ pub use cost::{CostModel, TargetKind};
 pub use cursor::SegmentCursor;
 pub use error::TransferError;
 pub use gather::Gather;
+pub use gathers::Gathers;
 pub use once::write_once;
 pub use positional::write_all_vectored_at;
 pub use sys::limits::{Limits, MAX_CALL_BYTES, iov_max};

@@ -8,10 +8,11 @@ use std::thread;
 
 use proptest::prelude::*;
 use rustix::fs::OFlags;
-use vectored::{Gather, SegmentCursor, TransferError, write_all_vectored, write_from};
+use vectored::{Gather, Gathers, SegmentCursor, TransferError, write_all_vectored, write_from};
 
 use crate::support::{
-    TemporaryFile, add_flag, file_writers, list, mixed_sizes, payload, set_nonblocking, writers,
+    TemporaryFile, add_flag, file_writers, list, mixed_sizes, payload, set_nonblocking, skip,
+    writers,
 };
 
 /// A pipe in packet mode (`O_DIRECT`, pipe(2)) keeps each write of up to 4096 bytes apart.
@@ -265,7 +266,41 @@ fn a_full_device_is_an_error_before_any_byte() {
     }
 }
 
-/// A file in memory that is forbidden to grow fails in the middle of a list, as a full disk does.
+/// Hazard 20, `EFBIG`: a limit on the size of files, in a process of its own with `SIGXFSZ` ignored.
+#[test]
+fn bytes_before_a_file_size_limit_are_in_the_file_and_counted() {
+    const NAME: &str = "descriptors::bytes_before_a_file_size_limit_are_in_the_file_and_counted";
+    if std::env::var_os("VECTORED_TEST_LIMITED").is_none() {
+        // The unit of `ulimit -f` is 512 or 1024 bytes.
+        let output = std::process::Command::new("sh")
+            .args([
+                "-c",
+                "trap '' XFSZ; ulimit -f 200 && exec \"$0\" --exact \"$1\"",
+            ])
+            .arg(std::env::current_exe().unwrap())
+            .arg(NAME)
+            .env("VECTORED_TEST_LIMITED", "1")
+            .output();
+        match output {
+            Ok(output) => assert!(output.status.success(), "{output:?}"),
+            Err(error) => skip(NAME, &format!("sh cannot be run: {error}")),
+        }
+        return;
+    }
+    for (name, mut write_all) in file_writers() {
+        let data = payload(&mixed_sizes(2000));
+        let path = TemporaryFile::new(&format!("limit-{name}"));
+        let file = File::create(&path.0).unwrap();
+        let error = write_all(file.as_fd(), &list(&data)).unwrap_err();
+        assert_eq!(error.io_error().raw_os_error(), Some(libc::EFBIG), "{name}");
+        let content = fs::read(&path.0).unwrap();
+        assert!([200 * 512, 200 * 1024].contains(&content.len()), "{name}");
+        assert_eq!(error.transferred(), content.len() as u64, "{name}");
+        assert!(content == data.concat()[..content.len()], "{name}");
+    }
+}
+
+/// Hazard 20: a file in memory that is forbidden to grow fails in the middle of a list, as a full disk does.
 #[test]
 #[cfg(target_os = "linux")]
 fn an_error_within_a_list_counts_the_bytes_that_are_in_the_file() {
@@ -340,6 +375,25 @@ fn the_callers_list_is_left_as_it_was() {
         let after: Vec<_> = segments.iter().map(|s| (s.as_ptr(), s.len())).collect();
         assert_eq!(before, after);
     }
+}
+
+/// What really gathers says so: the compiler is the test.
+#[test]
+fn the_streams_of_the_standard_library_gather() {
+    fn gathers<T: Gathers>() {}
+    gathers::<File>();
+    gathers::<&File>();
+    gathers::<io::PipeWriter>();
+    gathers::<&io::PipeWriter>();
+    gathers::<std::process::ChildStdin>();
+    gathers::<std::net::TcpStream>();
+    gathers::<&std::net::TcpStream>();
+    gathers::<UnixStream>();
+    gathers::<&UnixStream>();
+    gathers::<std::os::fd::OwnedFd>();
+    gathers::<std::os::fd::BorrowedFd<'_>>();
+    gathers::<&mut File>();
+    gathers::<Box<dyn Gathers>>();
 }
 
 #[test]

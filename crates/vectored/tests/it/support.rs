@@ -1,13 +1,14 @@
 //! Payloads, and the ways of writing a whole list under one name.
 
 use std::fs;
-use std::io::IoSlice;
+use std::io::{IoSlice, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 
 use rustix::fs::OFlags;
 use vectored::{
-    Gather, SegmentCursor, TransferError, write_all_vectored, write_all_vectored_at, write_from,
+    Gather, Gathers, SegmentCursor, TransferError, write_all_vectored, write_all_vectored_at,
+    write_from,
 };
 
 /// Buffers of these sizes. Their bytes run from 1 to 251 and so never agree with a zeroed file or
@@ -63,6 +64,15 @@ pub fn writers() -> Vec<(&'static str, WriteAll)> {
             }),
         ),
         (
+            "Gathers",
+            Box::new(|fd, segments| {
+                let mut cursor = SegmentCursor::new();
+                let mut fd: Box<dyn Gathers + '_> = Box::new(fd);
+                let result = fd.gather_from(&mut Gather::default(), segments, &mut cursor);
+                check_cursor(segments, cursor, result)
+            }),
+        ),
+        (
             "Gather::write_from",
             Box::new(move |fd, segments| {
                 let mut cursor = SegmentCursor::new();
@@ -71,6 +81,15 @@ pub fn writers() -> Vec<(&'static str, WriteAll)> {
             }),
         ),
     ]
+}
+
+/// Notes that a test cannot run here: it must never seem to have passed.
+pub fn skip(test: &str, reason: &str) {
+    eprintln!("skipped: {test}: {reason}");
+    if let Some(path) = std::env::var_os("VECTORED_SKIPS") {
+        let file = fs::File::options().append(true).create(true).open(path);
+        writeln!(file.unwrap(), "{test}: {reason}").unwrap();
+    }
 }
 
 /// As `writers`, with those that write at an offset, here 0: for files and devices.
