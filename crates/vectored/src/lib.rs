@@ -12,6 +12,8 @@
 //! - [`write_once`] writes a whole list in one system call or not at all: for records and messages.
 //! - [`Gather`] writes a whole list and chooses: it copies runs of small segments into a buffer of
 //!   its own and references the large ones, in the same system call.
+//! - [`write_all_vectored_with`] passes [`WriteFlags`] (`RWF_DSYNC` and others) to the kernel, or
+//!   does without those that it refuses.
 //! - [`Gathers`] is the trait of the descriptors and streams that really gather.
 //! - [`SegmentCursor`] is the position in a list that both are built on, for callers who make the
 //!   system calls themselves.
@@ -56,7 +58,8 @@
 //! # Messages
 //!
 //! On a descriptor that keeps messages apart, each call is a message of its own. The functions for
-//! streams ([`write_all_vectored`], [`write_from`] and those of [`Gather`]) therefore refuse a
+//! streams ([`write_all_vectored`], [`write_from`], [`write_all_vectored_with`] and those of
+//! [`Gather`]) therefore refuse a
 //! socket of any type but `SOCK_STREAM` (datagram, `SOCK_SEQPACKET`, raw) with
 //! [`InvalidInput`](std::io::ErrorKind::InvalidInput) before any byte, where the list is not
 //! exactly one message:
@@ -79,6 +82,7 @@ mod copy;
 mod cost;
 mod cursor;
 mod error;
+mod flags;
 mod gather;
 mod gathers;
 mod messages;
@@ -94,6 +98,7 @@ mod write;
 pub use cost::{CostModel, TargetKind};
 pub use cursor::SegmentCursor;
 pub use error::TransferError;
+pub use flags::{OnRefusal, WriteFlags, write_all_vectored_with};
 pub use gather::Gather;
 pub use gathers::Gathers;
 pub use once::write_once;

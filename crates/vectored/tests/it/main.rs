@@ -2,6 +2,7 @@
 
 mod cursor;
 mod descriptors;
+mod flags;
 mod messages;
 mod once;
 mod positional;

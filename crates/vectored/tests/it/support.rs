@@ -7,8 +7,8 @@ use std::path::PathBuf;
 
 use rustix::fs::OFlags;
 use vectored::{
-    Gather, Gathers, SegmentCursor, TransferError, write_all_vectored, write_all_vectored_at,
-    write_from,
+    Gather, Gathers, OnRefusal, SegmentCursor, TransferError, WriteFlags, write_all_vectored,
+    write_all_vectored_at, write_all_vectored_with, write_from,
 };
 
 /// Buffers of these sizes. Their bytes run from 1 to 251 and so never agree with a zeroed file or
@@ -70,6 +70,14 @@ pub fn writers() -> Vec<(&'static str, WriteAll)> {
                 let mut fd: Box<dyn Gathers + '_> = Box::new(fd);
                 let result = fd.gather_from(&mut Gather::default(), segments, &mut cursor);
                 check_cursor(segments, cursor, result)
+            }),
+        ),
+        (
+            // Pipes, sockets, devices and many file systems refuse this flag: without a trace.
+            "write_all_vectored_with",
+            Box::new(|fd, segments| {
+                let flags = WriteFlags::DONTCACHE;
+                write_all_vectored_with(fd, segments, None, flags, OnRefusal::Fallback)
             }),
         ),
         (
