@@ -14,6 +14,8 @@
 //!   its own and references the large ones, in the same system call.
 //! - [`write_all_vectored_with`] passes [`WriteFlags`] (`RWF_DSYNC` and others) to the kernel, or
 //!   does without those that it refuses.
+//! - [`write_all_direct_at`] checks what `O_DIRECT` asks for ([`DirectAlignment`],
+//!   [`AlignedBuffer`]).
 //! - [`Gathers`] is the trait of the descriptors and streams that really gather.
 //! - [`SegmentCursor`] is the position in a list that both are built on, for callers who make the
 //!   system calls themselves.
@@ -81,6 +83,7 @@
 mod copy;
 mod cost;
 mod cursor;
+mod direct;
 mod error;
 mod flags;
 mod gather;
@@ -97,6 +100,7 @@ mod write;
 
 pub use cost::{CostModel, TargetKind};
 pub use cursor::SegmentCursor;
+pub use direct::{AlignedBuffer, DirectAlignment, write_all_direct_at};
 pub use error::TransferError;
 pub use flags::{OnRefusal, WriteFlags, write_all_vectored_with};
 pub use gather::Gather;

@@ -2,6 +2,7 @@
 
 mod cursor;
 mod descriptors;
+mod direct;
 mod flags;
 mod messages;
 mod once;
