@@ -71,12 +71,13 @@
 //! - it holds no bytes: an empty message is a message, which skipping it would lose;
 //! - a [`SegmentCursor`] says that a part of it has gone already.
 //!
-//! Send messages with [`write_once`]. A list that does go out whole in one call is one message, and goes: the type of a socket costs a
-//! system call to find out (`getsockopt(SO_TYPE)`, a third to a half of a short `writev`), which is
-//! not made for a list that cannot go wrong. Should the one call be short after all, the rest is
-//! refused, and the error says how much had gone. A pipe in packet mode (`O_DIRECT`, pipe(2), since
-//! Linux 3.4) is not a socket and is not recognized: there, too, each call is a packet, or several
-//! where it exceeds `PIPE_BUF`.
+//! Send messages with [`write_once`]. A list that does go out whole in one call is one message, and
+//! goes: to find out the type of a socket is a system call of its own (`getsockopt(SO_TYPE)`: 120 ns
+//! on a file and 350 on a socket, where a `pwritev` of 20 bytes to a file took 800), which is not made
+//! for a list that cannot go wrong. Should the one call be short after all, the rest is refused, and
+//! the error says how much had gone. A pipe in packet mode (`O_DIRECT`, pipe(2), since Linux 3.4) is
+//! not a socket and is not recognized: there, too, each call is a packet, or several where it
+//! exceeds `PIPE_BUF`.
 //!
 //! The crate is for Unix. It writes to no descriptor but the one it is handed.
 
