@@ -8,8 +8,10 @@ use std::os::fd::AsFd;
 use crate::cost::CostModel;
 use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
+use crate::messages::refuse_messages;
 use crate::plan::{Rules, plan};
-use crate::transfer::send_all;
+use crate::positional::{check_end, into_file};
+use crate::transfer::{SplitGuard, send_all};
 use crate::{Limits, sys};
 
 /// A gathering writer: copies small segments together, references large ones, in one call.
@@ -94,7 +96,7 @@ impl Gather {
     /// one can hold many small segments, and [`MAX_CALL_BYTES`](crate::MAX_CALL_BYTES); it is a
     /// `write(2)` where one entry is all. It also ends where the staging buffer is full. As with
     /// [`write_all_vectored`](crate::write_all_vectored), a list may take several calls, other
-    /// writers may come in between, and if all segments are empty there is no call.
+    /// writers may come in between, and if all segments are empty nothing is written.
     ///
     /// # Errors
     ///
@@ -105,14 +107,115 @@ impl Gather {
         fd: impl AsFd,
         segments: &[IoSlice<'_>],
     ) -> Result<u64, TransferError> {
+        self.write_from(fd, segments, &mut SegmentCursor::new())
+    }
+
+    /// Writes `segments` from `cursor` to the end of the list, and returns the bytes of this call.
+    ///
+    /// It is to [`write_all`](Gather::write_all) what [`write_from`](crate::write_from) is to
+    /// [`write_all_vectored`](crate::write_all_vectored): whether it succeeds or fails, `cursor` has
+    /// moved in the caller's list by exactly the bytes that went, and with it the transfer goes on
+    /// after [`WouldBlock`](io::ErrorKind::WouldBlock). Nothing that was staged outlives the call,
+    /// so another `Gather`, or none, may go on in its place.
+    ///
+    /// # Errors
+    ///
+    /// As [`write_from`](crate::write_from).
+    ///
+    /// # Panics
+    ///
+    /// If the cursor lies outside of the list.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::io::{ErrorKind, IoSlice};
+    /// use std::os::unix::net::UnixStream;
+    /// use vectored::{Gather, SegmentCursor};
+    ///
+    /// # fn main() -> std::io::Result<()> {
+    /// let (writer, reader) = UnixStream::pair()?;
+    /// writer.set_nonblocking(true)?;
+    /// let words = vec![IoSlice::new(b"word "); 1_000_000];
+    /// let mut gather = Gather::default();
+    /// let mut cursor = SegmentCursor::new();
+    ///
+    /// let full = gather.write_from(&writer, &words, &mut cursor).unwrap_err();
+    /// assert_eq!(full.kind(), ErrorKind::WouldBlock);
+    /// let left = cursor.remaining_bytes(&words);
+    /// assert_eq!(full.transferred() + left, 5_000_000);
+    /// # drop(reader);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn write_from(
+        &mut self,
+        fd: impl AsFd,
+        segments: &[IoSlice<'_>],
+        cursor: &mut SegmentCursor,
+    ) -> Result<u64, TransferError> {
         let fd = fd.as_fd();
-        let rules = Rules {
-            copy_below_bytes: self.copy_below_bytes(segments.len()),
+        let rules = self.rules(segments.len());
+        self.send_all(
+            segments,
+            cursor,
+            rules,
+            || refuse_messages(fd),
+            |slices| sys::call::write_slices(fd, slices),
+        )
+    }
+
+    /// Writes all of `segments` in order into a file, from `offset` bytes after its start on, and
+    /// returns their bytes.
+    ///
+    /// It is to [`write_all`](Gather::write_all) what
+    /// [`write_all_vectored_at`](crate::write_all_vectored_at) is to
+    /// [`write_all_vectored`](crate::write_all_vectored): the file's position is neither used nor
+    /// moved, except that Linux appends through a descriptor opened with `O_APPEND`, whatever the
+    /// offset is.
+    ///
+    /// # Errors
+    ///
+    /// As [`write_all_vectored_at`](crate::write_all_vectored_at).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::io::IoSlice;
+    /// use vectored::Gather;
+    ///
+    /// # fn main() -> std::io::Result<()> {
+    /// # let path = std::env::temp_dir().join(format!("vectored-doc-all-at-{}", std::process::id()));
+    /// let page = std::fs::File::create(&path)?;
+    /// let header = [IoSlice::new(b"key"), IoSlice::new(b"="), IoSlice::new(b"value")];
+    /// Gather::default().write_all_at(&page, &header, 2)?;
+    /// assert_eq!(std::fs::read(&path)?, b"\0\0key=value");
+    /// # std::fs::remove_file(&path)
+    /// # }
+    /// ```
+    pub fn write_all_at(
+        &mut self,
+        fd: impl AsFd,
+        segments: &[IoSlice<'_>],
+        offset: u64,
+    ) -> Result<u64, TransferError> {
+        check_end(segments, offset)?;
+        let rules = self.rules(segments.len());
+        self.send_all(
+            segments,
+            &mut SegmentCursor::new(),
+            rules,
+            || Ok(()),
+            into_file(fd.as_fd(), offset),
+        )
+    }
+
+    /// The rules for a list of this length, within the limits of the system.
+    fn rules(&mut self, segment_count: usize) -> Rules {
+        Rules {
+            copy_below_bytes: self.copy_below_bytes(segment_count),
             limits: Limits::default(),
-        };
-        self.send_all(segments, &mut SegmentCursor::new(), rules, |slices| {
-            sys::call::write_slices(fd, slices)
-        })
+        }
     }
 
     fn copy_below_bytes(&mut self, segment_count: usize) -> usize {
@@ -125,14 +228,16 @@ impl Gather {
         self.last_border.copy_below_bytes
     }
 
-    /// `write_all` from a position, by any rules, into any sink.
+    /// `write_from` by any rules, into any sink.
     fn send_all(
         &mut self,
         segments: &[IoSlice<'_>],
         cursor: &mut SegmentCursor,
         rules: Rules,
+        may_split: impl FnOnce() -> io::Result<()>,
         mut sink: impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
     ) -> Result<u64, TransferError> {
+        let mut guard = SplitGuard::new(segments, *cursor, may_split)?;
         if rules.copy_below_bytes > 0 && self.staging.is_empty() {
             // Zeroed memory of this size comes from the system page by page, as it is touched.
             self.staging = vec![0; self.model.staging_bytes];
@@ -143,7 +248,7 @@ impl Gather {
             }
             let mut iovecs = recycle(mem::take(&mut self.iovecs));
             let attempt = plan(segments, from, rules, &mut self.staging, &mut iovecs)
-                .map(|batch| batch.send(&mut sink));
+                .map(|batch| guard.send(segments, from, batch, &mut sink));
             self.iovecs = recycle(iovecs);
             attempt
         })
@@ -174,7 +279,7 @@ mod tests {
     use super::*;
     use crate::testing::{
         Answer, ScriptedSink, any_limits, any_script, any_sizes, check_against_model,
-        for_all_cuts_of_small_lists, list, payload,
+        for_a_descriptor_of_messages, for_all_cuts_of_small_lists, list, payload,
     };
     use proptest::prelude::*;
 
@@ -187,21 +292,27 @@ mod tests {
 
     fn check(gather: &mut Gather, sizes: &[usize], script: &[Answer], rules: Rules) {
         check_against_model(sizes, script, rules.limits, |segments, cursor, sink| {
-            gather.send_all(segments, cursor, rules, |slices| sink.call(slices))
+            let may_split = || Ok(());
+            gather.send_all(segments, cursor, rules, may_split, |slices| {
+                sink.call(slices)
+            })
         });
     }
 
     /// The calls that the default model makes of a list of these sizes.
     fn calls_of(sizes: &[usize]) -> usize {
         let mut gather = Gather::default();
-        let rules = Rules {
-            copy_below_bytes: gather.copy_below_bytes(sizes.len()),
-            limits: Limits::default(),
-        };
+        let rules = gather.rules(sizes.len());
         let data = payload(sizes);
         let mut sink = ScriptedSink::new(Vec::new(), rules.limits);
         let mut cursor = SegmentCursor::new();
-        let result = gather.send_all(&list(&data), &mut cursor, rules, |slices| sink.call(slices));
+        let result = gather.send_all(
+            &list(&data),
+            &mut cursor,
+            rules,
+            || Ok(()),
+            |slices| sink.call(slices),
+        );
         assert_eq!(result.unwrap(), data.concat().len() as u64);
         assert_eq!(sink.taken, data.concat());
         sink.calls
@@ -252,6 +363,24 @@ mod tests {
                 script.push(Answer::Fail(code));
                 check(&mut gather, &[2, 3, 0, 8, 1, 3, 5], &script, rules);
             }
+        }
+    }
+
+    #[test]
+    fn only_a_list_that_is_one_whole_call_goes_to_a_descriptor_of_messages() {
+        for copy_below_bytes in [0, 25] {
+            let mut gather = gather_with_staging(45);
+            let rules = Rules {
+                copy_below_bytes,
+                limits: Limits {
+                    segments: 3,
+                    bytes: 100,
+                },
+            };
+            for_a_descriptor_of_messages(|segments, cursor, sink| {
+                let refuse = || Err(io::ErrorKind::InvalidInput.into());
+                gather.send_all(segments, cursor, rules, refuse, |slices| sink.call(slices))
+            });
         }
     }
 

@@ -180,3 +180,37 @@ pub(crate) fn any_script() -> impl Strategy<Value = Vec<Answer>> {
 pub(crate) fn any_limits() -> impl Strategy<Value = Limits> {
     (1..12_usize, 1..200_usize).prop_map(|(segments, bytes)| Limits { segments, bytes })
 }
+
+/// Checks what a transfer, of at most three segments a call, sends where splitting is refused.
+pub(crate) fn for_a_descriptor_of_messages(
+    mut transfer: impl FnMut(
+        &[IoSlice<'_>],
+        &mut SegmentCursor,
+        &mut ScriptedSink,
+    ) -> Result<u64, TransferError>,
+) {
+    let limits = Limits::default();
+    let mut check = |sizes: &[usize], from, script: &[Answer], expected: Result<u64, u64>| {
+        let data = payload(sizes);
+        let mut sink = ScriptedSink::new(script.to_vec(), limits);
+        let mut cursor = from;
+        let result = transfer(&list(&data), &mut cursor, &mut sink);
+        let is_refused = result.is_err();
+        let bytes = result.map_err(|error| {
+            assert_eq!(error.kind(), io::ErrorKind::InvalidInput, "{error}");
+            error.transferred()
+        });
+        assert_eq!(bytes, expected, "{sizes:?} from {from:?}");
+        let calls = usize::from(!is_refused || !script.is_empty());
+        assert_eq!(sink.calls, calls, "{sizes:?} from {from:?}");
+    };
+    let start = SegmentCursor::new();
+    check(&[20, 0, 30, 40, 0], start, &[], Ok(90));
+    check(&[20, 30, 40, 50], start, &[], Err(0));
+    // A message that is empty would be dropped.
+    check(&[], start, &[], Err(0));
+    check(&[0, 0], start, &[], Err(0));
+    // A message of which a part has gone, now or before.
+    check(&[20, 30], start, &[Answer::Take(21)], Err(21));
+    check(&[20, 30], SegmentCursor::at(1, 0), &[], Err(0));
+}

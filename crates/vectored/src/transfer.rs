@@ -12,6 +12,13 @@ pub(crate) struct Attempt {
     result: io::Result<usize>,
 }
 
+impl Attempt {
+    /// What the call answered.
+    pub(crate) fn into_result(self) -> io::Result<usize> {
+        self.result
+    }
+}
+
 impl Batch<'_> {
     /// Gives the batch to `sink`, which makes one system call, until it is not interrupted.
     ///
@@ -30,6 +37,61 @@ impl Batch<'_> {
             given: self.bytes,
             end: self.end,
             result,
+        }
+    }
+}
+
+/// Keeps a list from becoming several messages where it was meant to be one stream of bytes.
+///
+/// Whether a descriptor keeps messages apart costs a system call to find out, a good part of what a
+/// short write takes. So it is asked only where the answer matters, and at most once a transfer: a
+/// list that goes out whole in its first call is one message at any descriptor.
+pub(crate) struct SplitGuard<F> {
+    start: SegmentCursor,
+    may_split: Option<F>,
+}
+
+impl<F: FnOnce() -> io::Result<()>> SplitGuard<F> {
+    /// Asks at once where the list has been split already, or holds no bytes: an empty message is
+    /// a message, and would be dropped.
+    pub(crate) fn new(
+        segments: &[IoSlice<'_>],
+        start: SegmentCursor,
+        may_split: F,
+    ) -> Result<SplitGuard<F>, TransferError> {
+        let mut guard = SplitGuard {
+            start,
+            may_split: Some(may_split),
+        };
+        if start != SegmentCursor::new() || start.is_at_end(segments) {
+            guard.ask().map_err(|error| TransferError::new(0, error))?;
+        }
+        Ok(guard)
+    }
+
+    /// Sends the batch that begins at `from`, or fails if it may not be one of several.
+    pub(crate) fn send(
+        &mut self,
+        segments: &[IoSlice<'_>],
+        from: SegmentCursor,
+        batch: Batch<'_>,
+        sink: &mut impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
+    ) -> Attempt {
+        let is_whole = from == self.start && batch.end.is_at_end(segments);
+        if !is_whole && let Err(error) = self.ask() {
+            return Attempt {
+                given: batch.bytes,
+                end: batch.end,
+                result: Err(error),
+            };
+        }
+        batch.send(sink)
+    }
+
+    fn ask(&mut self) -> io::Result<()> {
+        match self.may_split.take() {
+            Some(may_split) => may_split(),
+            None => Ok(()),
         }
     }
 }

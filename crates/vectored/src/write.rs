@@ -6,15 +6,16 @@ use std::os::fd::AsFd;
 use crate::Limits;
 use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
+use crate::messages::refuse_messages;
 use crate::sys;
-use crate::transfer::send_all;
+use crate::transfer::{SplitGuard, send_all};
 
 /// Writes all of `segments` in order, each from where it lies, and returns their bytes.
 ///
 /// At most [`iov_max`](crate::iov_max) segments and [`MAX_CALL_BYTES`](crate::MAX_CALL_BYTES) go
 /// into one `writev(2)`, or `write(2)` where one segment is left. Longer lists take several calls,
 /// and so does a list of which a call wrote a part: other writers may come in between. Empty
-/// segments never reach the kernel; if all are empty there is no system call at all.
+/// segments never reach the kernel; if all are empty nothing is written.
 ///
 /// Nothing is copied, and nothing is allocated unless a batch must be built because of empty
 /// segments or a short write. Where segments are of a few hundred bytes or less,
@@ -24,9 +25,13 @@ use crate::transfer::send_all;
 ///
 /// The first error other than `EINTR`, which is retried, with the bytes written before it:
 ///
-/// - [`WouldBlock`](io::ErrorKind::WouldBlock) if the descriptor is non-blocking and takes no more;
-///   a [`SegmentCursor`] that is [advanced](SegmentCursor::advance) by
-///   [`transferred`](TransferError::transferred) says where to go on;
+/// - [`WouldBlock`](io::ErrorKind::WouldBlock) if the descriptor is non-blocking and takes no more:
+///   use [`write_from`] where that is to be expected. A [`SegmentCursor`] that is
+///   [advanced](SegmentCursor::advance) by [`transferred`](TransferError::transferred) says where
+///   to go on;
+/// - [`InvalidInput`](io::ErrorKind::InvalidInput), before any byte, if the descriptor is a socket
+///   that keeps messages apart and the list would not be exactly one
+///   ([details](crate#messages));
 /// - [`WriteZero`](io::ErrorKind::WriteZero) if a call wrote none of its bytes without an error;
 /// - whatever write(2) lists: [`StorageFull`](io::ErrorKind::StorageFull),
 ///   [`BrokenPipe`](io::ErrorKind::BrokenPipe) (a Rust program ignores `SIGPIPE` unless told
@@ -51,26 +56,82 @@ use crate::transfer::send_all;
 /// # }
 /// ```
 pub fn write_all_vectored(fd: impl AsFd, segments: &[IoSlice<'_>]) -> Result<u64, TransferError> {
+    write_from(fd, segments, &mut SegmentCursor::new())
+}
+
+/// Writes `segments` from `cursor` to the end of the list, and returns the bytes of this call.
+///
+/// As [`write_all_vectored`], but it can stop and go on: whether it succeeds or fails, `cursor`
+/// has moved in the caller's list by exactly the bytes that went. After
+/// [`WouldBlock`](io::ErrorKind::WouldBlock), wait until the descriptor is ready and call it again
+/// with the same list and the same cursor; nothing else needs to be kept. The same is true after
+/// any other error that can be mended.
+///
+/// # Errors
+///
+/// As [`write_all_vectored`]. [`transferred`](TransferError::transferred) counts the bytes of this
+/// call, not those of earlier ones; [`SegmentCursor::remaining_bytes`] says what is left of the
+/// list.
+///
+/// # Panics
+///
+/// If the cursor lies outside of the list.
+///
+/// # Examples
+///
+/// ```
+/// use std::io::{ErrorKind, IoSlice, Read};
+/// use std::os::unix::net::UnixStream;
+/// use vectored::{SegmentCursor, write_from};
+///
+/// # fn main() -> std::io::Result<()> {
+/// let (writer, mut reader) = UnixStream::pair()?;
+/// writer.set_nonblocking(true)?;
+/// let body = vec![b'x'; 10_000_000];
+/// let segments = [IoSlice::new(b"head"), IoSlice::new(&body)];
+///
+/// let mut cursor = SegmentCursor::new();
+/// let mut received = 0;
+/// while let Err(error) = write_from(&writer, &segments, &mut cursor) {
+///     if error.kind() != ErrorKind::WouldBlock {
+///         return Err(error.into());
+///     }
+///     // Where a program would wait with poll(2): the reader makes room.
+///     received += reader.read(&mut [0; 65_536])?;
+/// }
+/// assert!(cursor.is_at_end(&segments));
+/// # assert!(received > 0);
+/// # Ok(())
+/// # }
+/// ```
+pub fn write_from(
+    fd: impl AsFd,
+    segments: &[IoSlice<'_>],
+    cursor: &mut SegmentCursor,
+) -> Result<u64, TransferError> {
     let fd = fd.as_fd();
     send_all_referenced(
         segments,
-        &mut SegmentCursor::new(),
+        cursor,
         Limits::default(),
+        || refuse_messages(fd),
         |slices| sys::call::write_slices(fd, slices),
     )
 }
 
-/// `write_all_vectored` from a position, within any limits, into any sink.
-fn send_all_referenced(
+/// `write_from` within any limits, into any sink.
+pub(crate) fn send_all_referenced(
     segments: &[IoSlice<'_>],
     cursor: &mut SegmentCursor,
     limits: Limits,
+    may_split: impl FnOnce() -> io::Result<()>,
     mut sink: impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
 ) -> Result<u64, TransferError> {
+    let mut guard = SplitGuard::new(segments, *cursor, may_split)?;
     let mut scratch = Vec::new();
     send_all(segments, cursor, |from| {
         let batch = from.next_batch(segments, limits, &mut scratch)?;
-        Some(batch.send(&mut sink))
+        Some(guard.send(segments, from, batch, &mut sink))
     })
 }
 
@@ -79,14 +140,17 @@ mod tests {
     use super::*;
     use crate::testing::{
         Answer, ScriptedSink, any_limits, any_script, any_sizes, check_against_model,
-        for_all_cuts_of_small_lists, list, payload,
+        for_a_descriptor_of_messages, for_all_cuts_of_small_lists, list, payload,
     };
     use proptest::prelude::*;
 
     /// Writes lists of these sizes within the limits of the system into a sink with a script.
     fn check(sizes: &[usize], script: &[Answer], limits: Limits) {
         check_against_model(sizes, script, limits, |segments, cursor, sink| {
-            send_all_referenced(segments, cursor, limits, |slices| sink.call(slices))
+            let may_split = || Ok(());
+            send_all_referenced(segments, cursor, limits, may_split, |slices| {
+                sink.call(slices)
+            })
         });
     }
 
@@ -95,9 +159,13 @@ mod tests {
         let limits = Limits::default();
         let mut sink = ScriptedSink::new(Vec::new(), limits);
         let mut cursor = SegmentCursor::new();
-        let result = send_all_referenced(&list(&data), &mut cursor, limits, |slices| {
-            sink.call(slices)
-        });
+        let result = send_all_referenced(
+            &list(&data),
+            &mut cursor,
+            limits,
+            || Ok(()),
+            |slices| sink.call(slices),
+        );
         assert_eq!(result.unwrap(), data.concat().len() as u64);
         assert_eq!(sink.taken, data.concat());
         sink.calls
@@ -192,6 +260,7 @@ mod tests {
             &segments,
             &mut SegmentCursor::new(),
             Limits::default(),
+            || Ok(()),
             |slices| {
                 let bytes = slices.iter().map(|slice| slice.len()).sum();
                 calls.push(bytes);
@@ -209,6 +278,24 @@ mod tests {
     fn a_call_that_reports_more_than_it_was_given_is_not_believed() {
         let segments = [IoSlice::new(b"12345")];
         let mut cursor = SegmentCursor::new();
-        let _ = send_all_referenced(&segments, &mut cursor, Limits::default(), |_| Ok(6));
+        let _ = send_all_referenced(
+            &segments,
+            &mut cursor,
+            Limits::default(),
+            || Ok(()),
+            |_| Ok(6),
+        );
+    }
+
+    #[test]
+    fn only_a_list_that_is_one_whole_call_goes_to_a_descriptor_of_messages() {
+        let limits = Limits {
+            segments: 3,
+            bytes: 100,
+        };
+        for_a_descriptor_of_messages(|segments, cursor, sink| {
+            let refuse = || Err(io::ErrorKind::InvalidInput.into());
+            send_all_referenced(segments, cursor, limits, refuse, |slices| sink.call(slices))
+        });
     }
 }

@@ -14,3 +14,42 @@ pub(crate) fn write_slices(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Re
     };
     Ok(written)
 }
+
+/// `pwritev(2)`, or `pwrite(2)` where there is one slice.
+///
+/// `slices` must be within [`Limits`](crate::Limits), as for [`write_slices`].
+pub(crate) fn pwrite_slices(
+    fd: BorrowedFd<'_>,
+    slices: &[IoSlice<'_>],
+    offset: u64,
+) -> io::Result<usize> {
+    let written = match slices {
+        [one] => rustix::io::pwrite(fd, one, offset)?,
+        many => rustix::io::pwritev(fd, many, offset)?,
+    };
+    Ok(written)
+}
+
+/// `pwritev2(2)` with these `RWF_` flags, at an offset or (Linux's -1) at the file's position.
+///
+/// Without flags it is [`pwrite_slices`] or [`write_slices`]: where `pwritev2` is not known they are.
+/// `slices` must be within [`Limits`](crate::Limits) as for those.
+pub(crate) fn write_slices_with(
+    fd: BorrowedFd<'_>,
+    slices: &[IoSlice<'_>],
+    offset: Option<u64>,
+    flags: u32,
+) -> io::Result<usize> {
+    match (flags, offset) {
+        (0, None) => write_slices(fd, slices),
+        (0, Some(offset)) => pwrite_slices(fd, slices, offset),
+        #[cfg(target_os = "linux")]
+        (flags, offset) => {
+            let flags = rustix::io::ReadWriteFlags::from_bits_retain(flags);
+            let offset = offset.unwrap_or(u64::MAX);
+            Ok(rustix::io::pwritev2(fd, slices, offset, flags)?)
+        }
+        #[cfg(not(target_os = "linux"))]
+        _ => Err(rustix::io::Errno::NOSYS.into()),
+    }
+}

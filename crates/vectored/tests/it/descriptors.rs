@@ -4,39 +4,16 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, IoSlice, Read};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
 use std::thread;
 
 use proptest::prelude::*;
 use rustix::fs::OFlags;
-use vectored::{SegmentCursor, write_all_vectored};
+use vectored::{Gather, Gathers, SegmentCursor, TransferError, write_all_vectored, write_from};
 
-use crate::support::{list, mixed_sizes, payload, writers};
-
-/// A file that is gone when the test ends, however it ends.
-struct TemporaryFile(PathBuf);
-
-impl TemporaryFile {
-    fn new(name: &str) -> TemporaryFile {
-        let name = format!("vectored-test-{}-{name}", std::process::id());
-        TemporaryFile(std::env::temp_dir().join(name))
-    }
-}
-
-impl Drop for TemporaryFile {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
-    }
-}
-
-fn set_nonblocking(fd: impl AsFd) {
-    add_flag(fd, OFlags::NONBLOCK);
-}
-
-fn add_flag(fd: impl AsFd, flag: OFlags) {
-    let flags = rustix::fs::fcntl_getfl(&fd).unwrap();
-    rustix::fs::fcntl_setfl(&fd, flags | flag).unwrap();
-}
+use crate::support::{
+    TemporaryFile, add_flag, file_writers, list, mixed_sizes, payload, set_nonblocking, skip,
+    writers,
+};
 
 /// A pipe in packet mode (`O_DIRECT`, pipe(2)) keeps each write of up to 4096 bytes apart.
 #[test]
@@ -57,7 +34,7 @@ fn a_list_that_fits_is_one_system_call() {
 
 #[test]
 fn mixed_lists_reach_a_file_in_order() {
-    for (name, mut write_all) in writers() {
+    for (name, mut write_all) in file_writers() {
         for count in [1, 2, 10, 1023, 1024, 1025, 2048, 3000] {
             let data = payload(&mixed_sizes(count));
             let path = TemporaryFile::new(&format!("order-{name}-{count}"));
@@ -157,6 +134,64 @@ fn a_full_pipe_would_block_after_as_many_bytes_as_can_be_read() {
     }
 }
 
+/// Hazard 8: what a non-blocking descriptor does not take at once is not lost.
+#[test]
+fn a_list_goes_on_after_would_block_until_a_slow_reader_has_it_all() {
+    type WriteFrom = Box<
+        dyn FnMut(
+            &io::PipeWriter,
+            &[IoSlice<'_>],
+            &mut SegmentCursor,
+        ) -> Result<u64, TransferError>,
+    >;
+    let mut gather = Gather::default();
+    let ways: [(&str, WriteFrom); 2] = [
+        (
+            "write_from",
+            Box::new(|fd, segments, cursor| write_from(fd, segments, cursor)),
+        ),
+        (
+            "Gather",
+            Box::new(move |fd, segments, cursor| gather.write_from(fd, segments, cursor)),
+        ),
+    ];
+    for (name, mut write_from) in ways {
+        let data = payload(&mixed_sizes(3000));
+        let segments = list(&data);
+        let (mut reader, writer) = io::pipe().unwrap();
+        set_nonblocking(&writer);
+        set_nonblocking(&reader);
+        let (mut cursor, mut counted, mut stops) = (SegmentCursor::new(), 0, 0);
+        let mut read = Vec::new();
+        loop {
+            let before = cursor;
+            let result = write_from(&writer, &segments, &mut cursor);
+            let bytes = match &result {
+                Ok(bytes) => *bytes,
+                Err(error) => error.transferred(),
+            };
+            counted += bytes;
+            let moved = before.remaining_bytes(&segments) - cursor.remaining_bytes(&segments);
+            assert_eq!(moved, bytes, "{name}");
+            // Odd portions, so that writes end within segments: a pipe has room again by the page.
+            let mut portion = [0; 5001];
+            match result {
+                Ok(_) => break,
+                Err(error) => assert_eq!(error.kind(), ErrorKind::WouldBlock, "{name}"),
+            }
+            stops += 1;
+            let bytes = reader.read(&mut portion).unwrap();
+            read.extend_from_slice(&portion[..bytes]);
+        }
+        drop(writer);
+        reader.read_to_end(&mut read).unwrap();
+        assert!(cursor.is_at_end(&segments), "{name}");
+        assert_eq!(counted, read.len() as u64, "{name}");
+        assert!(read == data.concat(), "{name}");
+        assert!(stops > 20, "{name}: {stops} stops say little");
+    }
+}
+
 #[test]
 fn a_full_socket_would_block_after_as_many_bytes_as_can_be_read() {
     for (name, mut write_all) in writers() {
@@ -170,6 +205,26 @@ fn a_full_socket_would_block_after_as_many_bytes_as_can_be_read() {
         reader.read_to_end(&mut read).unwrap_err();
         assert_eq!(error.transferred(), read.len() as u64, "{name}");
         assert!(read == data.concat()[..read.len()], "{name}");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_pipe_closed_by_its_reader_counts_every_byte_that_it_had_taken() {
+    for (name, mut write_all) in writers() {
+        let data = payload(&mixed_sizes(3000));
+        let (reader, writer) = io::pipe().unwrap();
+        let reading = thread::spawn(move || {
+            // Once the pipe is full the writer takes part no more.
+            let full = rustix::pipe::fcntl_getpipe_size(&reader).unwrap() as u64;
+            while rustix::io::ioctl_fionread(&reader).unwrap() < full {
+                thread::yield_now();
+            }
+            full
+        });
+        let error = write_all(writer.as_fd(), &list(&data)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::BrokenPipe, "{name}");
+        assert_eq!(error.transferred(), reading.join().unwrap(), "{name}");
     }
 }
 
@@ -200,7 +255,7 @@ fn a_reader_that_goes_away_is_a_broken_pipe_with_a_count() {
 #[cfg(target_os = "linux")]
 fn a_full_device_is_an_error_before_any_byte() {
     let full = File::options().write(true).open("/dev/full").unwrap();
-    for (name, mut write_all) in writers() {
+    for (name, mut write_all) in file_writers() {
         let error = write_all(full.as_fd(), &list(&payload(&[3, 4]))).unwrap_err();
         assert_eq!(
             (error.transferred(), error.kind()),
@@ -211,12 +266,46 @@ fn a_full_device_is_an_error_before_any_byte() {
     }
 }
 
-/// A file in memory that is forbidden to grow fails in the middle of a list, as a full disk does.
+/// Hazard 20, `EFBIG`: a limit on the size of files, in a process of its own with `SIGXFSZ` ignored.
+#[test]
+fn bytes_before_a_file_size_limit_are_in_the_file_and_counted() {
+    const NAME: &str = "descriptors::bytes_before_a_file_size_limit_are_in_the_file_and_counted";
+    if std::env::var_os("VECTORED_TEST_LIMITED").is_none() {
+        // The unit of `ulimit -f` is 512 or 1024 bytes.
+        let output = std::process::Command::new("sh")
+            .args([
+                "-c",
+                "trap '' XFSZ; ulimit -f 200 && exec \"$0\" --exact \"$1\"",
+            ])
+            .arg(std::env::current_exe().unwrap())
+            .arg(NAME)
+            .env("VECTORED_TEST_LIMITED", "1")
+            .output();
+        match output {
+            Ok(output) => assert!(output.status.success(), "{output:?}"),
+            Err(error) => skip(NAME, &format!("sh cannot be run: {error}")),
+        }
+        return;
+    }
+    for (name, mut write_all) in file_writers() {
+        let data = payload(&mixed_sizes(2000));
+        let path = TemporaryFile::new(&format!("limit-{name}"));
+        let file = File::create(&path.0).unwrap();
+        let error = write_all(file.as_fd(), &list(&data)).unwrap_err();
+        assert_eq!(error.io_error().raw_os_error(), Some(libc::EFBIG), "{name}");
+        let content = fs::read(&path.0).unwrap();
+        assert!([200 * 512, 200 * 1024].contains(&content.len()), "{name}");
+        assert_eq!(error.transferred(), content.len() as u64, "{name}");
+        assert!(content == data.concat()[..content.len()], "{name}");
+    }
+}
+
+/// Hazard 20: a file in memory that is forbidden to grow fails in the middle of a list, as a full disk does.
 #[test]
 #[cfg(target_os = "linux")]
 fn an_error_within_a_list_counts_the_bytes_that_are_in_the_file() {
     use rustix::fs::{MemfdFlags, SealFlags};
-    for (name, mut write_all) in writers() {
+    for (name, mut write_all) in file_writers() {
         for count in [10, 100, 1500] {
             let data = payload(&mixed_sizes(count));
             let expected = data.concat();
@@ -244,7 +333,7 @@ fn an_error_within_a_list_counts_the_bytes_that_are_in_the_file() {
 #[test]
 fn a_descriptor_that_is_only_readable_is_an_error_before_any_byte() {
     let file = File::open("/dev/null").unwrap();
-    for (name, mut write_all) in writers() {
+    for (name, mut write_all) in file_writers() {
         let error = write_all(file.as_fd(), &list(&payload(&[3]))).unwrap_err();
         assert_eq!(error.transferred(), 0, "{name}");
         assert!(error.io_error().raw_os_error().is_some(), "{name}");
@@ -252,10 +341,10 @@ fn a_descriptor_that_is_only_readable_is_an_error_before_any_byte() {
 }
 
 #[test]
-fn empty_lists_succeed_without_a_system_call() {
+fn empty_lists_succeed_without_a_write() {
     // Any write to this descriptor would be an error.
     let file = File::open("/dev/null").unwrap();
-    for (name, mut write_all) in writers() {
+    for (name, mut write_all) in file_writers() {
         for sizes in [&[][..], &[0], &[0; 3000]] {
             let result = write_all(file.as_fd(), &list(&payload(sizes)));
             assert_eq!(result.unwrap(), 0, "{name}, {}", sizes.len());
@@ -269,7 +358,7 @@ fn more_bytes_than_one_call_moves_are_written_and_counted() {
     let chunk = vec![0; 4 << 20];
     let segments = vec![IoSlice::new(&chunk); 640];
     let null = File::create("/dev/null").unwrap();
-    for (name, mut write_all) in writers() {
+    for (name, mut write_all) in file_writers() {
         let bytes = write_all(null.as_fd(), &segments).unwrap();
         assert_eq!(bytes, 640 * (4 << 20), "{name}");
     }
@@ -281,11 +370,30 @@ fn the_callers_list_is_left_as_it_was() {
     let segments = list(&data);
     let before: Vec<_> = segments.iter().map(|s| (s.as_ptr(), s.len())).collect();
     let null = File::create("/dev/null").unwrap();
-    for (_, mut write_all) in writers() {
+    for (_, mut write_all) in file_writers() {
         write_all(null.as_fd(), &segments).unwrap();
         let after: Vec<_> = segments.iter().map(|s| (s.as_ptr(), s.len())).collect();
         assert_eq!(before, after);
     }
+}
+
+/// What really gathers says so: the compiler is the test.
+#[test]
+fn the_streams_of_the_standard_library_gather() {
+    fn gathers<T: Gathers>() {}
+    gathers::<File>();
+    gathers::<&File>();
+    gathers::<io::PipeWriter>();
+    gathers::<&io::PipeWriter>();
+    gathers::<std::process::ChildStdin>();
+    gathers::<std::net::TcpStream>();
+    gathers::<&std::net::TcpStream>();
+    gathers::<UnixStream>();
+    gathers::<&UnixStream>();
+    gathers::<std::os::fd::OwnedFd>();
+    gathers::<std::os::fd::BorrowedFd<'_>>();
+    gathers::<&mut File>();
+    gathers::<Box<dyn Gathers>>();
 }
 
 #[test]
@@ -305,7 +413,7 @@ proptest! {
         sizes in prop::collection::vec(prop_oneof![Just(0), 1..50_usize, 50..2000_usize], 0..200)
     ) {
         let data = payload(&sizes);
-        for (name, mut write_all) in writers() {
+        for (name, mut write_all) in file_writers() {
             let path = TemporaryFile::new(&format!("any-{name}"));
             let file = File::create(&path.0).unwrap();
             let bytes = write_all(file.as_fd(), &list(&data)).unwrap();

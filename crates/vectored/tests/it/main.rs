@@ -2,4 +2,9 @@
 
 mod cursor;
 mod descriptors;
+mod direct;
+mod flags;
+mod messages;
+mod once;
+mod positional;
 mod support;

@@ -1,9 +1,15 @@
-//! Payloads, and the two ways of writing a whole list under one name.
+//! Payloads, and the ways of writing a whole list under one name.
 
-use std::io::IoSlice;
-use std::os::fd::BorrowedFd;
+use std::fs;
+use std::io::{IoSlice, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::PathBuf;
 
-use vectored::{Gather, TransferError, write_all_vectored};
+use rustix::fs::OFlags;
+use vectored::{
+    Gather, Gathers, OnRefusal, SegmentCursor, TransferError, WriteFlags, write_all_vectored,
+    write_all_vectored_at, write_all_vectored_with, write_from,
+};
 
 /// Buffers of these sizes. Their bytes run from 1 to 251 and so never agree with a zeroed file or
 /// with themselves shifted by less than that.
@@ -21,9 +27,25 @@ pub fn list(data: &[Vec<u8>]) -> Vec<IoSlice<'_>> {
 
 type WriteAll = Box<dyn FnMut(BorrowedFd<'_>, &[IoSlice<'_>]) -> Result<u64, TransferError>>;
 
+/// A cursor must have moved by what was counted, success or not.
+fn check_cursor(
+    segments: &[IoSlice<'_>],
+    cursor: SegmentCursor,
+    result: Result<u64, TransferError>,
+) -> Result<u64, TransferError> {
+    let bytes = match &result {
+        Ok(bytes) => *bytes,
+        Err(error) => error.transferred(),
+    };
+    let all = SegmentCursor::new().remaining_bytes(segments);
+    assert_eq!(bytes + cursor.remaining_bytes(segments), all);
+    result
+}
+
 /// Every function that writes a whole list, by name: what holds for one must hold for all.
 pub fn writers() -> Vec<(&'static str, WriteAll)> {
     let mut gather = Gather::default();
+    let mut resumable = Gather::default();
     vec![
         (
             "write_all_vectored",
@@ -33,11 +55,93 @@ pub fn writers() -> Vec<(&'static str, WriteAll)> {
             "Gather",
             Box::new(move |fd, segments| gather.write_all(fd, segments)),
         ),
+        (
+            "write_from",
+            Box::new(|fd, segments| {
+                let mut cursor = SegmentCursor::new();
+                let result = write_from(fd, segments, &mut cursor);
+                check_cursor(segments, cursor, result)
+            }),
+        ),
+        (
+            "Gathers",
+            Box::new(|fd, segments| {
+                let mut cursor = SegmentCursor::new();
+                let mut fd: Box<dyn Gathers + '_> = Box::new(fd);
+                let result = fd.gather_from(&mut Gather::default(), segments, &mut cursor);
+                check_cursor(segments, cursor, result)
+            }),
+        ),
+        (
+            // Pipes, sockets, devices and many file systems refuse this flag: without a trace.
+            "write_all_vectored_with",
+            Box::new(|fd, segments| {
+                let flags = WriteFlags::DONTCACHE;
+                write_all_vectored_with(fd, segments, None, flags, OnRefusal::Fallback)
+            }),
+        ),
+        (
+            "Gather::write_from",
+            Box::new(move |fd, segments| {
+                let mut cursor = SegmentCursor::new();
+                let result = resumable.write_from(fd, segments, &mut cursor);
+                check_cursor(segments, cursor, result)
+            }),
+        ),
     ]
+}
+
+/// Notes that a test cannot run here: it must never seem to have passed.
+pub fn skip(test: &str, reason: &str) {
+    eprintln!("skipped: {test}: {reason}");
+    if let Some(path) = std::env::var_os("VECTORED_SKIPS") {
+        let file = fs::File::options().append(true).create(true).open(path);
+        writeln!(file.unwrap(), "{test}: {reason}").unwrap();
+    }
+}
+
+/// As `writers`, with those that write at an offset, here 0: for files and devices.
+pub fn file_writers() -> Vec<(&'static str, WriteAll)> {
+    let mut gather = Gather::default();
+    let mut all = writers();
+    all.push((
+        "write_all_vectored_at",
+        Box::new(|fd, segments| write_all_vectored_at(fd, segments, 0)),
+    ));
+    all.push((
+        "Gather::write_all_at",
+        Box::new(move |fd, segments| gather.write_all_at(fd, segments, 0)),
+    ));
+    all
 }
 
 /// Sizes on both sides of every border of the default model, with empties among them.
 pub fn mixed_sizes(count: usize) -> Vec<usize> {
     let sizes = [7, 0, 100, 4096, 12, 13, 14, 0, 0, 900, 1, 2000, 300, 600, 5];
     (0..count).map(|i| sizes[i * i % sizes.len()]).collect()
+}
+
+/// A file that is gone when the test ends, however it ends.
+pub struct TemporaryFile(pub PathBuf);
+
+impl TemporaryFile {
+    pub fn new(name: &str) -> TemporaryFile {
+        let name = format!("vectored-test-{}-{name}", std::process::id());
+        TemporaryFile(std::env::temp_dir().join(name))
+    }
+}
+
+impl Drop for TemporaryFile {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+pub fn set_nonblocking(fd: impl AsFd) {
+    add_flag(fd, OFlags::NONBLOCK);
+}
+
+pub fn add_flag(fd: impl AsFd, flag: OFlags) {
+    let flags = rustix::fs::fcntl_getfl(&fd).unwrap();
+    rustix::fs::fcntl_setfl(&fd, flags | flag).unwrap();
 }

@@ -1,0 +1,129 @@
+//! The flags of `pwritev2(2)` on real descriptors.
+#![cfg(target_os = "linux")]
+
+use std::fs::File;
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
+use std::os::unix::fs::FileExt;
+
+use rustix::fs::MemfdFlags;
+use vectored::{OnRefusal, WriteFlags, write_all_vectored_with};
+
+use crate::support::{TemporaryFile, list, mixed_sizes, payload, skip};
+
+const FLAGS: [WriteFlags; 4] = [
+    WriteFlags::DSYNC,
+    WriteFlags::SYNC,
+    WriteFlags::APPEND,
+    WriteFlags::DONTCACHE,
+];
+
+/// Every set of flags but `NOWAIT`, with which any write may be `WouldBlock`.
+fn all_sets() -> impl Iterator<Item = WriteFlags> {
+    (0..1 << FLAGS.len()).map(|bits| {
+        let those = (0..FLAGS.len()).filter(move |index| bits & (1 << index) != 0);
+        those.fold(WriteFlags::empty(), |set, index| set | FLAGS[index])
+    })
+}
+
+#[test]
+fn whatever_a_file_system_refuses_the_bytes_arrive() {
+    for flags in all_sets() {
+        let on_disk = TemporaryFile::new(&format!("flags-{flags:?}"));
+        let in_memory = rustix::fs::memfd_create("vectored-test", MemfdFlags::empty()).unwrap();
+        for mut file in [
+            File::options()
+                .read(true)
+                .write(true)
+                .create_new(true)
+                .open(&on_disk.0)
+                .unwrap(),
+            File::from(in_memory),
+        ] {
+            let data = payload(&mixed_sizes(1500));
+            let segments = list(&data);
+            let write = |offset| {
+                let fallback = OnRefusal::Fallback;
+                write_all_vectored_with(&file, &segments, offset, flags, fallback)
+            };
+            let total = data.concat().len() as u64;
+            assert_eq!(write(None).unwrap(), total, "{flags:?}");
+            // At an offset, but for an append.
+            assert_eq!(write(Some(5)).unwrap(), total, "{flags:?}");
+            let at = match flags.contains(WriteFlags::APPEND) {
+                true => total,
+                false => 5,
+            };
+            assert_eq!(file.metadata().unwrap().len(), at + total, "{flags:?}");
+            let mut content = vec![0; total as usize];
+            file.read_exact_at(&mut content, at).unwrap();
+            assert!(content == data.concat(), "{flags:?}");
+            assert_eq!(file.stream_position().unwrap(), total, "{flags:?}");
+            file.seek(SeekFrom::Start(0)).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_refused_flag_is_an_error_before_any_byte_where_the_caller_wants_one() {
+    const NAME: &str =
+        "flags::a_refused_flag_is_an_error_before_any_byte_where_the_caller_wants_one";
+    let file = File::from(rustix::fs::memfd_create("vectored-test", MemfdFlags::empty()).unwrap());
+    let data = payload(&[3, 4]);
+    let write = |flags| write_all_vectored_with(&file, &list(&data), None, flags, OnRefusal::Error);
+    let mut refused = 0;
+    for (flag, name) in [
+        (WriteFlags::NOWAIT, "RWF_NOWAIT"),
+        (WriteFlags::DONTCACHE, "RWF_DONTCACHE"),
+    ] {
+        let before = file.metadata().unwrap().len();
+        // The second time it is remembered, and the same.
+        for _ in 0..2 {
+            let Err(error) = write(flag) else { continue };
+            refused += 1;
+            assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+            assert_eq!(error.transferred(), 0);
+            assert!(error.to_string().contains(name), "{error}");
+            assert_eq!(file.metadata().unwrap().len(), before);
+        }
+    }
+    if refused == 0 {
+        skip(NAME, "this kernel refuses no flag on a memfd");
+    }
+}
+
+#[test]
+fn nowait_on_a_full_pipe_would_block_though_the_pipe_is_blocking() {
+    const NAME: &str = "flags::nowait_on_a_full_pipe_would_block_though_the_pipe_is_blocking";
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    let data = payload(&mixed_sizes(3000));
+    let error = OnRefusal::Error;
+    let result = write_all_vectored_with(&writer, &list(&data), None, WriteFlags::NOWAIT, error);
+    let error = result.unwrap_err();
+    if error.kind() == ErrorKind::Unsupported {
+        return skip(NAME, "this kernel refuses RWF_NOWAIT on a pipe");
+    }
+    assert_eq!(error.kind(), ErrorKind::WouldBlock);
+    drop(writer);
+    let mut read = Vec::new();
+    reader.read_to_end(&mut read).unwrap();
+    assert_eq!(error.transferred(), read.len() as u64);
+    assert!(read == data.concat()[..read.len()]);
+}
+
+#[test]
+fn an_error_of_the_file_is_no_refusal() {
+    let file = File::open("/dev/null").unwrap();
+    for flags in all_sets() {
+        let data = payload(&[3]);
+        let fallback = OnRefusal::Fallback;
+        let result = write_all_vectored_with(&file, &list(&data), None, flags, fallback);
+        let error = result.unwrap_err();
+        assert_eq!(
+            error.io_error().raw_os_error(),
+            Some(libc::EBADF),
+            "{flags:?}"
+        );
+        let past = write_all_vectored_with(&file, &list(&data), Some(u64::MAX), flags, fallback);
+        assert_eq!(past.unwrap_err().kind(), ErrorKind::InvalidInput);
+    }
+}

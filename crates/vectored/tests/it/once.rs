@@ -1,0 +1,174 @@
+//! Records and messages: one system call or none.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, IoSlice, Read};
+use std::os::unix::net::{UnixDatagram, UnixStream};
+use std::thread;
+
+use rustix::net::{AddressFamily, SocketFlags, SocketType};
+use vectored::write_once;
+
+use crate::support::{TemporaryFile, list, payload, set_nonblocking};
+
+const PIPE_BUF: usize = libc::PIPE_BUF;
+
+/// Hazard 22: a record that must be one call is not quietly split.
+#[test]
+fn a_record_that_does_not_fit_one_call_is_refused_before_any_byte() {
+    let path = TemporaryFile::new("once-refused");
+    let file = File::options()
+        .append(true)
+        .create(true)
+        .open(&path.0)
+        .unwrap();
+    let max = vectored::iov_max();
+    let data = payload(&vec![2; max + 1]);
+    let error = write_once(&file, &list(&data)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert_eq!(error.transferred(), 0);
+    assert!(error.to_string().contains("IOV_MAX"), "{error}");
+
+    // 2 GiB in 512 segments.
+    let chunk = vec![0; 4 << 20];
+    let error = write_once(&file, &vec![IoSlice::new(&chunk); 512]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert!(error.to_string().contains("MAX_CALL_BYTES"), "{error}");
+    assert_eq!(fs::metadata(&path.0).unwrap().len(), 0);
+
+    // As many as fit do go, and empties do not count.
+    let mut sizes = vec![0; 3000];
+    sizes.extend(vec![2; max]);
+    sizes.push(0);
+    let data = payload(&sizes);
+    assert_eq!(write_once(&file, &list(&data)).unwrap(), 2 * max as u64);
+    assert_eq!(fs::read(&path.0).unwrap(), data.concat());
+}
+
+/// Hazard 22 on a pipe, where a longer call may be mixed with other writers' calls (pipe(7)).
+#[test]
+fn a_record_longer_than_pipe_buf_is_refused_on_a_pipe_and_on_nothing_else() {
+    let (mut reader, writer) = io::pipe().unwrap();
+    set_nonblocking(&reader);
+    let data = payload(&[PIPE_BUF - 10, 11]);
+    let error = write_once(&writer, &list(&data)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert_eq!(error.transferred(), 0);
+    assert!(error.to_string().contains("PIPE_BUF"), "{error}");
+    let nothing = reader.read(&mut [0]).unwrap_err();
+    assert_eq!(nothing.kind(), ErrorKind::WouldBlock);
+
+    let fits = payload(&[PIPE_BUF - 10, 10]);
+    assert_eq!(write_once(&writer, &list(&fits)).unwrap(), PIPE_BUF as u64);
+    let (stream, _peer) = UnixStream::pair().unwrap();
+    assert_eq!(
+        write_once(&stream, &list(&data)).unwrap(),
+        PIPE_BUF as u64 + 1
+    );
+    assert_eq!(
+        write_once(File::create("/dev/null").unwrap(), &list(&data)).unwrap(),
+        PIPE_BUF as u64 + 1
+    );
+}
+
+#[test]
+fn records_of_several_writers_on_one_pipe_stay_whole() {
+    let (mut reader, writer) = io::pipe().unwrap();
+    let writing: Vec<_> = (1..=4_u8)
+        .map(|mark| {
+            let writer = writer.try_clone().unwrap();
+            thread::spawn(move || {
+                let (head, body) = ([mark; 100], [mark; 400]);
+                let record = [IoSlice::new(&head), IoSlice::new(&body)];
+                for _ in 0..200 {
+                    write_once(&writer, &record).unwrap();
+                }
+            })
+        })
+        .collect();
+    drop(writer);
+    let mut all = Vec::new();
+    reader.read_to_end(&mut all).unwrap();
+    writing
+        .into_iter()
+        .for_each(|thread| thread.join().unwrap());
+    assert_eq!(all.len(), 4 * 200 * 500);
+    for record in all.chunks(500) {
+        assert!(record.iter().all(|&byte| byte == record[0]));
+    }
+}
+
+#[test]
+fn a_short_call_is_an_error_with_its_count_and_no_second_call() {
+    let (stream, mut peer) = UnixStream::pair().unwrap();
+    stream.set_nonblocking(true).unwrap();
+    peer.set_nonblocking(true).unwrap();
+    let data = payload(&[4_000_000, 4_000_000]);
+    let error = write_once(&stream, &list(&data)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::WriteZero);
+    let mut read = Vec::new();
+    peer.read_to_end(&mut read).unwrap_err();
+    assert!(!read.is_empty());
+    assert_eq!(error.transferred(), read.len() as u64);
+    assert!(error.to_string().contains("of 8000000 bytes"), "{error}");
+
+    while stream_takes(&stream) {}
+    let error = write_once(&stream, &list(&data)).unwrap_err();
+    assert_eq!(
+        (error.kind(), error.transferred()),
+        (ErrorKind::WouldBlock, 0)
+    );
+}
+
+fn stream_takes(mut stream: &UnixStream) -> bool {
+    std::io::Write::write(&mut stream, &[0; 1000]).is_ok()
+}
+
+#[test]
+fn a_list_is_one_message() {
+    let (sender, receiver) = UnixDatagram::pair().unwrap();
+    let data = payload(&[3, 0, 1000, 5]);
+    assert_eq!(write_once(&sender, &list(&data)).unwrap(), 1008);
+    let mut message = [0; 2000];
+    let bytes = receiver.recv(&mut message).unwrap();
+    assert_eq!(message[..bytes], data.concat());
+
+    // Nothing is sent where there are no bytes.
+    receiver.set_nonblocking(true).unwrap();
+    assert_eq!(write_once(&sender, &list(&payload(&[0, 0]))).unwrap(), 0);
+    assert_eq!(
+        receiver.recv(&mut message).unwrap_err().kind(),
+        ErrorKind::WouldBlock
+    );
+}
+
+#[test]
+fn a_message_that_a_socket_cannot_send_whole_is_an_error_before_any_byte() {
+    let flags = SocketFlags::empty();
+    for kind in [SocketType::DGRAM, SocketType::SEQPACKET] {
+        let (sender, _receiver) =
+            rustix::net::socketpair(AddressFamily::UNIX, kind, flags, None).unwrap();
+        let data = payload(&[8_000_000; 2]);
+        let error = write_once(&sender, &list(&data)).unwrap_err();
+        assert_eq!(error.io_error().raw_os_error(), Some(libc::EMSGSIZE));
+        assert_eq!(error.transferred(), 0);
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn the_kernels_errors_come_through() {
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    let error = write_once(&full, &list(&payload(&[3, 4]))).unwrap_err();
+    assert_eq!(
+        (error.kind(), error.transferred()),
+        (ErrorKind::StorageFull, 0)
+    );
+
+    let (reader, writer) = io::pipe().unwrap();
+    drop(reader);
+    let error = write_once(&writer, &list(&payload(&[3, 4]))).unwrap_err();
+    assert_eq!(
+        (error.kind(), error.transferred()),
+        (ErrorKind::BrokenPipe, 0)
+    );
+}
