@@ -9,6 +9,8 @@
 //! - [`write_all_vectored`] writes a whole list, referencing every segment where it lies.
 //! - [`Gather`] writes a whole list and chooses: it copies runs of small segments into a buffer of
 //!   its own and references the large ones, in the same system call.
+//! - [`read_exact_vectored`] fills a whole list, [`read_up_to_eof_vectored`] as much of it as there
+//!   is, [`read_into`] goes on where a non-blocking descriptor had no more.
 //! - [`SegmentCursor`] is the position in a list that both are built on, for callers who make the
 //!   system calls themselves.
 //!
@@ -59,9 +61,14 @@ mod cursor;
 mod error;
 mod gather;
 mod plan;
+mod read;
+mod read_plan;
+mod receive;
 mod sys;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod testing_read;
 mod transfer;
 mod write;
 
@@ -69,5 +76,9 @@ pub use cost::{CostModel, TargetKind};
 pub use cursor::SegmentCursor;
 pub use error::TransferError;
 pub use gather::Gather;
+pub use read::{
+    read_exact_vectored, read_exact_vectored_at, read_into, read_up_to_eof_vectored,
+    read_up_to_eof_vectored_at,
+};
 pub use sys::limits::{Limits, MAX_CALL_BYTES, iov_max};
 pub use write::write_all_vectored;

@@ -2,4 +2,5 @@
 
 mod cursor;
 mod descriptors;
+mod reads;
 mod support;
