@@ -11,6 +11,7 @@
 //!   its own and references the large ones, in the same system call.
 //! - [`read_exact_vectored`] fills a whole list, [`read_up_to_eof_vectored`] as much of it as there
 //!   is, [`read_into`] goes on where a non-blocking descriptor had no more.
+//! - [`Scatter`] does the same and chooses, as [`Gather`] does for writes.
 //! - [`SegmentCursor`] is the position in a list that both are built on, for callers who make the
 //!   system calls themselves.
 //!
@@ -64,6 +65,7 @@ mod plan;
 mod read;
 mod read_plan;
 mod receive;
+mod scatter;
 mod sys;
 #[cfg(test)]
 mod testing;
@@ -80,5 +82,6 @@ pub use read::{
     read_exact_vectored, read_exact_vectored_at, read_into, read_up_to_eof_vectored,
     read_up_to_eof_vectored_at,
 };
+pub use scatter::Scatter;
 pub use sys::limits::{Limits, MAX_CALL_BYTES, iov_max};
 pub use write::write_all_vectored;

@@ -8,17 +8,59 @@ use std::thread;
 
 use rustix::fs::OFlags;
 use vectored::{
-    SegmentCursor, TransferError, read_exact_vectored, read_exact_vectored_at, read_into,
+    Scatter, SegmentCursor, TransferError, read_exact_vectored, read_exact_vectored_at, read_into,
     read_up_to_eof_vectored, read_up_to_eof_vectored_at,
 };
 
 use crate::support::{mixed_sizes, payload};
 
+type ReadAllAt =
+    Box<dyn FnMut(BorrowedFd<'_>, &mut [IoSliceMut<'_>], u64) -> Result<u64, TransferError>>;
+
+/// Every function that fills a whole list from an offset: first those that want it full, then
+/// those that stop at the end of the file.
+fn readers_at() -> [Vec<(&'static str, ReadAllAt)>; 2] {
+    let (mut exact, mut up_to_eof) = (Scatter::default(), Scatter::default());
+    [
+        vec![
+            (
+                "read_exact_vectored_at",
+                Box::new(|fd, segments, offset| read_exact_vectored_at(fd, segments, offset)),
+            ),
+            (
+                "Scatter::read_exact_at",
+                Box::new(move |fd, segments, offset| exact.read_exact_at(fd, segments, offset)),
+            ),
+        ],
+        vec![
+            (
+                "read_up_to_eof_vectored_at",
+                Box::new(|fd, segments, offset| read_up_to_eof_vectored_at(fd, segments, offset)),
+            ),
+            (
+                "Scatter::read_up_to_eof_at",
+                Box::new(move |fd, segments, offset| {
+                    up_to_eof.read_up_to_eof_at(fd, segments, offset)
+                }),
+            ),
+        ],
+    ]
+}
+
 type ReadAll = Box<dyn FnMut(BorrowedFd<'_>, &mut [IoSliceMut<'_>]) -> Result<u64, TransferError>>;
 
 /// Every function that fills a whole list from a stream, by name.
 fn readers() -> Vec<(&'static str, ReadAll)> {
+    let (mut exact, mut up_to_eof) = (Scatter::default(), Scatter::default());
     vec![
+        (
+            "Scatter::read_exact",
+            Box::new(move |fd, segments| exact.read_exact(fd, segments)),
+        ),
+        (
+            "Scatter::read_up_to_eof",
+            Box::new(move |fd, segments| up_to_eof.read_up_to_eof(fd, segments)),
+        ),
         (
             "read_exact_vectored",
             Box::new(|fd, segments| read_exact_vectored(fd, segments)),
@@ -87,16 +129,12 @@ fn lists_are_filled_from_an_offset_without_moving_the_position() {
         content.extend(b"after");
         let mut file = file_of(&content);
         file.seek(io::SeekFrom::Start(3)).unwrap();
-        for exact in [true, false] {
+        for (name, mut read_at) in readers_at().into_iter().flatten() {
             let mut buffers = blank(&sizes);
-            let mut segments = list_mut(&mut buffers);
-            let bytes = match exact {
-                true => read_exact_vectored_at(&file, &mut segments, 6),
-                false => read_up_to_eof_vectored_at(&file, &mut segments, 6),
-            };
-            assert_eq!(bytes.unwrap(), expected.concat().len() as u64);
-            assert!(buffers == expected, "{count}");
-            assert_eq!(file.stream_position().unwrap(), 3);
+            let bytes = read_at(file.as_fd(), &mut list_mut(&mut buffers), 6).unwrap();
+            assert_eq!(bytes, expected.concat().len() as u64, "{name}");
+            assert!(buffers == expected, "{name}, {count}");
+            assert_eq!(file.stream_position().unwrap(), 3, "{name}");
         }
     }
 }
@@ -106,33 +144,35 @@ fn an_early_end_of_file_is_an_error_with_the_count_or_just_the_count() {
     let sizes = mixed_sizes(1500);
     let expected = payload(&sizes).concat();
     for cut in [0, 1, 7, 200, expected.len() / 2, expected.len() - 1] {
-        let check = |buffers: &[Vec<u8>]| {
-            assert!(buffers.concat()[..cut] == expected[..cut], "{cut}");
-        };
-        let file = file_of(&expected[..cut]);
-        for at in [false, true] {
-            let mut file = &file;
-            file.rewind().unwrap();
-            let mut buffers = blank(&sizes);
-            let mut segments = list_mut(&mut buffers);
-            let error = match at {
-                true => read_exact_vectored_at(file, &mut segments, 0),
-                false => read_exact_vectored(file, &mut segments),
-            }
-            .unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::UnexpectedEof);
-            assert_eq!(error.transferred(), cut as u64);
-            check(&buffers);
-
-            file.rewind().unwrap();
-            let mut buffers = blank(&sizes);
-            let mut segments = list_mut(&mut buffers);
-            let bytes = match at {
-                true => read_up_to_eof_vectored_at(file, &mut segments, 0),
-                false => read_up_to_eof_vectored(file, &mut segments),
+        let mut file = file_of(&expected[..cut]);
+        let mut check =
+            |name: &str, is_exact, read: &mut dyn FnMut(&File, &mut [IoSliceMut<'_>]) -> _| {
+                file.rewind().unwrap();
+                let mut buffers = blank(&sizes);
+                let result: Result<u64, TransferError> = read(&file, &mut list_mut(&mut buffers));
+                let bytes = match result {
+                    Err(error) if is_exact => {
+                        assert_eq!(error.kind(), ErrorKind::UnexpectedEof, "{name}");
+                        error.transferred()
+                    }
+                    Ok(bytes) if !is_exact => bytes,
+                    other => panic!("{name}, {cut}: {other:?}"),
+                };
+                assert_eq!(bytes, cut as u64, "{name}");
+                assert!(buffers.concat()[..cut] == expected[..cut], "{name}, {cut}");
             };
-            assert_eq!(bytes.unwrap(), cut as u64);
-            check(&buffers);
+        for (name, mut read_all) in readers() {
+            let is_exact = name.contains("exact");
+            check(name, is_exact, &mut |file, list| {
+                read_all(file.as_fd(), list)
+            });
+        }
+        for (readers, is_exact) in readers_at().into_iter().zip([true, false]) {
+            for (name, mut read_at) in readers {
+                check(name, is_exact, &mut |file, list| {
+                    read_at(file.as_fd(), list, 0)
+                });
+            }
         }
     }
 }
@@ -165,33 +205,42 @@ fn lists_larger_than_a_pipe_or_socket_are_filled_and_the_rest_stays() {
 
 #[test]
 fn a_nonblocking_pipe_is_resumed_until_the_list_is_full() {
-    let sizes: Vec<usize> = (0..300).map(|i| [7, 0, 4096, 100, 900][i % 5]).collect();
+    let sizes: Vec<usize> = (0..300)
+        .map(|i| [7, 10, 0, 4096, 100, 900][i % 6])
+        .collect();
     let expected = payload(&sizes);
     let content = expected.concat();
-    let (reader, mut writer) = io::pipe().unwrap();
-    let flags = rustix::fs::fcntl_getfl(&reader).unwrap();
-    rustix::fs::fcntl_setfl(&reader, flags | OFlags::NONBLOCK).unwrap();
-    let mut buffers = blank(&sizes);
-    let mut segments = list_mut(&mut buffers);
-    let mut cursor = SegmentCursor::new();
-    let mut blocked = 0;
-    let mut total = 0;
-    for chunk in content.chunks(5003) {
-        writer.write_all(chunk).unwrap();
-        match read_into(&reader, &mut segments, &mut cursor) {
-            Ok(bytes) => total += bytes,
-            Err(error) => {
-                assert_eq!(error.kind(), ErrorKind::WouldBlock);
-                assert_eq!(error.transferred(), chunk.len() as u64);
-                total += error.transferred();
-                blocked += 1;
-            }
+    let mut scatter = Scatter::default();
+    for scattering in [false, true] {
+        let (reader, mut writer) = io::pipe().unwrap();
+        let flags = rustix::fs::fcntl_getfl(&reader).unwrap();
+        rustix::fs::fcntl_setfl(&reader, flags | OFlags::NONBLOCK).unwrap();
+        let mut buffers = blank(&sizes);
+        let mut segments = list_mut(&mut buffers);
+        let mut cursor = SegmentCursor::new();
+        let mut blocked = 0;
+        let mut total = 0;
+        for chunk in content.chunks(5003) {
+            writer.write_all(chunk).unwrap();
+            let result = match scattering {
+                false => read_into(&reader, &mut segments, &mut cursor),
+                true => scatter.read_into(&reader, &mut segments, &mut cursor),
+            };
+            total += match result {
+                Ok(bytes) => bytes,
+                Err(error) => {
+                    assert_eq!(error.kind(), ErrorKind::WouldBlock);
+                    assert_eq!(error.transferred(), chunk.len() as u64);
+                    blocked += 1;
+                    error.transferred()
+                }
+            };
         }
+        assert_eq!(total, content.len() as u64);
+        assert_eq!(blocked, content.len() / 5003);
+        assert!(cursor.is_at_end(&segments));
+        assert!(buffers == expected);
     }
-    assert_eq!(total, content.len() as u64);
-    assert_eq!(blocked, content.len() / 5003);
-    assert!(cursor.is_at_end(&segments));
-    assert!(buffers == expected);
 }
 
 #[test]
