@@ -12,6 +12,8 @@
 //! - [`read_exact_vectored`] fills a whole list, [`read_up_to_eof_vectored`] as much of it as there
 //!   is, [`read_into`] goes on where a non-blocking descriptor had no more.
 //! - [`Scatter`] does the same and chooses, as [`Gather`] does for writes.
+//! - [`ScatterReader`] reads records from a stream, header and payload into separate buffers, and
+//!   reads ahead.
 //! - [`SegmentCursor`] is the position in a list that both are built on, for callers who make the
 //!   system calls themselves.
 //!
@@ -66,6 +68,7 @@ mod read;
 mod read_plan;
 mod receive;
 mod scatter;
+mod scatter_reader;
 mod sys;
 #[cfg(test)]
 mod testing;
@@ -83,5 +86,6 @@ pub use read::{
     read_up_to_eof_vectored_at,
 };
 pub use scatter::Scatter;
+pub use scatter_reader::ScatterReader;
 pub use sys::limits::{Limits, MAX_CALL_BYTES, iov_max};
 pub use write::write_all_vectored;
