@@ -75,6 +75,7 @@ mod testing;
 #[cfg(test)]
 mod testing_read;
 mod transfer;
+mod uninit;
 mod write;
 
 pub use cost::{CostModel, TargetKind};
@@ -88,4 +89,5 @@ pub use read::{
 pub use scatter::Scatter;
 pub use scatter_reader::ScatterReader;
 pub use sys::limits::{Limits, MAX_CALL_BYTES, iov_max};
+pub use uninit::{read_exact_uninit, read_up_to_eof_uninit};
 pub use write::write_all_vectored;
