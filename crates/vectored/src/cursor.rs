@@ -1,6 +1,7 @@
 //! A position in a caller's list of segments, and the next batch from there.
 
 use std::io::IoSlice;
+use std::ops::Deref;
 
 use crate::Limits;
 
@@ -13,6 +14,9 @@ use crate::Limits;
 /// One position can be written in two ways, at the end of a segment and at the start of the next.
 /// [`advance`](SegmentCursor::advance) always leaves the cursor on a byte that is still to be
 /// moved, or at the end of the list.
+///
+/// What only looks at lengths takes a list of anything that is bytes: [`IoSlice`],
+/// [`IoSliceMut`](std::io::IoSliceMut), `Vec<u8>`, `&[u8]`.
 ///
 /// # Panics
 ///
@@ -96,7 +100,7 @@ impl SegmentCursor {
     /// cursor.advance(&segments, 2);
     /// assert_eq!(cursor, SegmentCursor::at(3, 0));
     /// ```
-    pub fn advance(&mut self, segments: &[IoSlice<'_>], bytes: usize) {
+    pub fn advance<S: Deref<Target = [u8]>>(&mut self, segments: &[S], bytes: usize) {
         self.assert_within(segments);
         let mut to = *self;
         let mut left = bytes;
@@ -120,7 +124,7 @@ impl SegmentCursor {
 
     /// Whether no byte is left. Empty segments do not count.
     #[must_use]
-    pub fn is_at_end(&self, segments: &[IoSlice<'_>]) -> bool {
+    pub fn is_at_end<S: Deref<Target = [u8]>>(&self, segments: &[S]) -> bool {
         self.skip_empty(segments).segment == segments.len()
     }
 
@@ -128,7 +132,7 @@ impl SegmentCursor {
     ///
     /// The same segment may be in a list many times, so the sum may exceed the size of memory.
     #[must_use]
-    pub fn remaining_bytes(&self, segments: &[IoSlice<'_>]) -> u64 {
+    pub fn remaining_bytes<S: Deref<Target = [u8]>>(&self, segments: &[S]) -> u64 {
         self.assert_within(segments);
         let from_start: u64 = segments[self.segment..]
             .iter()
@@ -226,7 +230,7 @@ impl SegmentCursor {
     }
 
     /// The same position, on a byte that is still to be moved or at the end of the list.
-    pub(crate) fn skip_empty(self, segments: &[IoSlice<'_>]) -> SegmentCursor {
+    pub(crate) fn skip_empty<S: Deref<Target = [u8]>>(self, segments: &[S]) -> SegmentCursor {
         self.assert_within(segments);
         match segments.get(self.segment) {
             None => self,
@@ -243,9 +247,9 @@ impl SegmentCursor {
     ///
     /// It ends before an empty segment, at the limits, and before neighbours (with nothing but
     /// empties between them) that are both of `small_bytes` or less, which a plan would merge.
-    pub(crate) fn stretch(
+    pub(crate) fn stretch<S: Deref<Target = [u8]>>(
         self,
-        segments: &[IoSlice<'_>],
+        segments: &[S],
         limits: Limits,
         small_bytes: usize,
     ) -> Stretch {
@@ -289,7 +293,7 @@ impl SegmentCursor {
         }
     }
 
-    fn assert_within(self, segments: &[IoSlice<'_>]) {
+    fn assert_within<S: Deref<Target = [u8]>>(self, segments: &[S]) {
         let is_within = match segments.get(self.segment) {
             Some(segment) => self.offset <= segment.len(),
             None => self.segment == segments.len() && self.offset == 0,
@@ -333,7 +337,7 @@ impl Stretch {
 }
 
 /// Whether the first of `segments` that is not empty has `small_bytes` or less.
-pub(crate) fn next_is_small(segments: &[IoSlice<'_>], small_bytes: usize) -> bool {
+pub(crate) fn next_is_small<S: Deref<Target = [u8]>>(segments: &[S], small_bytes: usize) -> bool {
     segments
         .iter()
         .map(|segment| segment.len())

@@ -28,11 +28,33 @@ use std::io;
 pub struct TransferError {
     transferred: u64,
     error: io::Error,
+    direction: Direction,
+}
+
+/// What was being done with the bytes.
+#[derive(Clone, Copy, Debug)]
+enum Direction {
+    Write,
+    Read,
 }
 
 impl TransferError {
+    /// An error of writing.
     pub(crate) fn new(transferred: u64, error: io::Error) -> TransferError {
-        TransferError { transferred, error }
+        TransferError {
+            transferred,
+            error,
+            direction: Direction::Write,
+        }
+    }
+
+    /// An error of reading.
+    pub(crate) fn reading(transferred: u64, error: io::Error) -> TransferError {
+        TransferError {
+            transferred,
+            error,
+            direction: Direction::Read,
+        }
     }
 
     /// The bytes that had been moved before the error: the first bytes of the list, empty
@@ -53,9 +75,10 @@ impl TransferError {
 
     /// The kind of the error that ended the transfer.
     ///
-    /// [`WouldBlock`](io::ErrorKind::WouldBlock): the descriptor is non-blocking and takes no more
-    /// at present; [`WriteZero`](io::ErrorKind::WriteZero): a call took none of the bytes it was
-    /// given, without an error. [`Interrupted`](io::ErrorKind::Interrupted) does not occur: it is
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock): the descriptor is non-blocking and takes or has no
+    /// more at present; [`WriteZero`](io::ErrorKind::WriteZero): a call took none of the bytes it was
+    /// given, without an error; [`UnexpectedEof`](io::ErrorKind::UnexpectedEof): the file or stream
+    /// ended before the list was full. [`Interrupted`](io::ErrorKind::Interrupted) does not occur: it is
     /// retried.
     #[must_use]
     pub fn kind(&self) -> io::ErrorKind {
@@ -71,10 +94,14 @@ impl TransferError {
 
 impl fmt::Display for TransferError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let done = match self.direction {
+            Direction::Write => "written",
+            Direction::Read => "read",
+        };
         match self.transferred {
-            0 => write!(f, "before any of its bytes were written: "),
-            1 => write!(f, "after 1 of its bytes was written: "),
-            bytes => write!(f, "after {bytes} of its bytes were written: "),
+            0 => write!(f, "before any of its bytes were {done}: "),
+            1 => write!(f, "after 1 of its bytes was {done}: "),
+            bytes => write!(f, "after {bytes} of its bytes were {done}: "),
         }?;
         self.error.fmt(f)
     }
@@ -110,6 +137,18 @@ mod tests {
         check(300, "after 300 of its bytes were written: No space left");
         check(1, "after 1 of its bytes was written: No space left");
         check(0, "before any of its bytes were written: No space left");
+    }
+
+    #[test]
+    fn the_message_of_a_read_says_read() {
+        let check = |transferred, expected: &str| {
+            let error = TransferError::reading(transferred, io::ErrorKind::UnexpectedEof.into());
+            let message = error.to_string();
+            assert!(message.starts_with(expected), "{message}");
+        };
+        check(300, "after 300 of its bytes were read: ");
+        check(1, "after 1 of its bytes was read: ");
+        check(0, "before any of its bytes were read: ");
     }
 
     #[test]

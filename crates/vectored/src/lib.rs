@@ -17,6 +17,11 @@
 //! - [`write_all_direct_at`] checks what `O_DIRECT` asks for ([`DirectAlignment`],
 //!   [`AlignedBuffer`]).
 //! - [`Gathers`] is the trait of the descriptors and streams that really gather.
+//! - [`read_exact_vectored`] fills a whole list, [`read_up_to_eof_vectored`] as much of it as there
+//!   is, [`read_into`] goes on where a non-blocking descriptor had no more.
+//! - [`Scatter`] does the same and chooses, as [`Gather`] does for writes.
+//! - [`ScatterReader`] reads records from a stream, header and payload into separate buffers, and
+//!   reads ahead.
 //! - [`SegmentCursor`] is the position in a list that both are built on, for callers who make the
 //!   system calls themselves.
 //!
@@ -93,10 +98,18 @@ mod messages;
 mod once;
 mod plan;
 mod positional;
+mod read;
+mod read_plan;
+mod receive;
+mod scatter;
+mod scatter_reader;
 mod sys;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod testing_read;
 mod transfer;
+mod uninit;
 mod write;
 
 pub use cost::{CostModel, TargetKind};
@@ -108,5 +121,12 @@ pub use gather::Gather;
 pub use gathers::Gathers;
 pub use once::write_once;
 pub use positional::write_all_vectored_at;
+pub use read::{
+    read_exact_vectored, read_exact_vectored_at, read_into, read_up_to_eof_vectored,
+    read_up_to_eof_vectored_at,
+};
+pub use scatter::Scatter;
+pub use scatter_reader::ScatterReader;
 pub use sys::limits::{Limits, MAX_CALL_BYTES, iov_max};
+pub use uninit::{read_exact_uninit, read_up_to_eof_uninit};
 pub use write::{write_all_vectored, write_from};

@@ -1,6 +1,6 @@
 //! The system calls, each made once: no retry, no loop.
 
-use std::io::{self, IoSlice};
+use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::BorrowedFd;
 
 /// `writev(2)`, or `write(2)` where there is one slice: the kernel need not fetch an array then.
@@ -52,4 +52,28 @@ pub(crate) fn write_slices_with(
         #[cfg(not(target_os = "linux"))]
         _ => Err(rustix::io::Errno::NOSYS.into()),
     }
+}
+
+/// `readv(2)`, or `read(2)` where there is one slice. 0 is the end of the file.
+///
+/// `slices` must be within [`Limits`](crate::Limits), as for [`write_slices`].
+pub(crate) fn read_slices(fd: BorrowedFd<'_>, slices: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
+    let read = match slices {
+        [one] => rustix::io::read(fd, &mut **one)?,
+        many => rustix::io::readv(fd, many)?,
+    };
+    Ok(read)
+}
+
+/// `preadv(2)`, or `pread(2)` where there is one slice: the file's own position stays as it is.
+pub(crate) fn read_slices_at(
+    fd: BorrowedFd<'_>,
+    slices: &mut [IoSliceMut<'_>],
+    offset: u64,
+) -> io::Result<usize> {
+    let read = match slices {
+        [one] => rustix::io::pread(fd, &mut **one, offset)?,
+        many => rustix::io::preadv(fd, many, offset)?,
+    };
+    Ok(read)
 }

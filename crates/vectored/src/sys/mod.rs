@@ -4,3 +4,4 @@
 
 pub(crate) mod call;
 pub(crate) mod limits;
+pub(crate) mod uninit;

@@ -7,4 +7,5 @@ mod flags;
 mod messages;
 mod once;
 mod positional;
+mod reads;
 mod support;

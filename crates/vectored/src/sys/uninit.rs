@@ -1,0 +1,64 @@
+//! A buffer without content that reads fill from its start.
+//!
+//! # Safety
+//!
+//! `unsafe` for one cast of the filled part, once it is known to be initialised.
+#![allow(unsafe_code)]
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::ptr;
+
+/// Invariant: the first `filled` bytes of `buf` are initialised.
+pub(crate) struct Filling<'b> {
+    buf: &'b mut [MaybeUninit<u8>],
+    filled: usize,
+}
+
+impl<'b> Filling<'b> {
+    pub(crate) fn new(buf: &'b mut [MaybeUninit<u8>]) -> Filling<'b> {
+        Filling { buf, filled: 0 }
+    }
+
+    pub(crate) fn filled_bytes(&self) -> usize {
+        self.filled
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.filled == self.buf.len()
+    }
+
+    /// Lets `read` fill the next bytes, `most` at most. It returns the part that it initialised, the
+    /// start of what it was given; the bytes of that are returned here.
+    ///
+    /// # Panics
+    ///
+    /// If `read` returns anything else.
+    pub(crate) fn fill(
+        &mut self,
+        most: usize,
+        read: impl FnOnce(&mut [MaybeUninit<u8>]) -> io::Result<&mut [u8]>,
+    ) -> io::Result<usize> {
+        let free = &mut self.buf[self.filled..];
+        let len = free.len().min(most);
+        let start = free.as_ptr().addr();
+        let initialised = read(&mut free[..len])?;
+        // A slice of `u8` is initialised; that it is this one makes these bytes so.
+        assert!(
+            initialised.as_ptr().addr() == start && initialised.len() <= len,
+            "a read reported other bytes than those it was given"
+        );
+        let bytes = initialised.len();
+        self.filled += bytes;
+        Ok(bytes)
+    }
+
+    /// The part that was filled.
+    pub(crate) fn into_filled(self) -> &'b mut [u8] {
+        let filled: *mut [MaybeUninit<u8>] = ptr::from_mut(&mut self.buf[..self.filled]);
+        // SAFETY: the pointer is made from a `&'b mut` slice, which `self` owned and which is not
+        // used again, so the new reference is the only one for `'b`. `MaybeUninit<u8>` has the
+        // layout of `u8`, and by the invariant all of these bytes are initialised.
+        unsafe { &mut *(filled as *mut [u8]) }
+    }
+}
