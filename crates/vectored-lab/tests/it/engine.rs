@@ -337,7 +337,7 @@ impl Sampler for Overflowing {
         let setup = self.inner.begin_cell(cell, techniques, drain)?;
         let drain = match drain {
             DrainChoice::Probe => Drain::BetweenSamples,
-            DrainChoice::ReaderThread => Drain::ReaderThread,
+            DrainChoice::Thread => Drain::ReaderThread,
         };
         Ok(CellSetup {
             drain: Some(drain),
@@ -379,11 +379,7 @@ fn a_cell_that_overflows_is_begun_again_with_a_reader_thread() {
     let outcome = run_quietly(&experiment(1, SECOND_NS), &mut sampler, &clock);
     assert_eq!(
         *choices.borrow(),
-        [
-            DrainChoice::Probe,
-            DrainChoice::ReaderThread,
-            DrainChoice::ReaderThread
-        ]
+        [DrainChoice::Probe, DrainChoice::Thread, DrainChoice::Thread]
     );
     let cell = &outcome.cells[0];
     assert_eq!(cell.drain, Some(Drain::ReaderThread));
