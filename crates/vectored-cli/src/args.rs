@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use vectored_lab::measure::Pinning;
-use vectored_lab::model::{Target, Technique};
+use vectored_lab::model::{Operation, PageCache, Target};
 
 use crate::list::{Counts, Sizes};
 use crate::synthetic::Synthetic;
@@ -52,6 +52,8 @@ Examples:
           Two small segments into a pipe
   vectored measure --target file --dir /var/lib/mysql --budget 1m
           On the file system that matters, with more certainty
+  vectored measure --operation read --target file --page-cache cold
+          Reading a file that is not in memory
   vectored measure --segments 64 --sizes 16..64KiB --format csv --output sizes.csv
           One count, sizes by steps of four, for a spreadsheet
 
@@ -61,12 +63,23 @@ SIGTERM.";
 /// Options of `vectored measure`.
 #[derive(Args, Debug)]
 pub struct MeasureArgs {
-    /// Where the bytes go; may be repeated [default: all]
+    /// Whether the segments are written, or read into
+    #[arg(long, value_name = "OPERATION", value_parser = operations(), default_value = "write")]
+    pub operation: Operation,
+
+    /// Where the bytes go, or come from; may be repeated [default: all]
     ///
-    /// file: appended to up to 32 MiB, then truncated; pipe; unix: a pair of
-    /// Unix stream sockets.
+    /// file: appended to up to 32 MiB, then truncated, or one of 32 MiB that is
+    /// read; pipe; unix: a pair of Unix stream sockets.
     #[arg(long, value_name = "TARGET", value_delimiter = ',', value_parser = targets())]
     pub target: Vec<Target>,
+
+    /// The page cache of a file that is read [default: hot]
+    ///
+    /// hot: the file was read before; cold: it is evicted before each call, and
+    /// each call is seen to fetch its bytes from the device.
+    #[arg(long, value_name = "STATE", value_parser = page_caches())]
+    pub page_cache: Option<PageCache>,
 
     /// Segment counts, as 2,16 or 2..128 (steps of four) [default: 2,16,1000]
     ///
@@ -86,9 +99,11 @@ pub struct MeasureArgs {
     /// A technique that competes; may be repeated [default: all but adaptive]
     ///
     /// Only these compete then. adaptive is always measured, and shown beside
-    /// the verdict where it does not compete.
-    #[arg(long, value_name = "TECHNIQUE", value_delimiter = ',', value_parser = techniques())]
-    pub technique: Vec<Technique>,
+    /// the verdict where it does not compete. For writes: write-each,
+    /// copy-then-write, writev, adaptive; for reads: read-each,
+    /// read-then-split, readv, adaptive.
+    #[arg(long, value_name = "TECHNIQUE", value_delimiter = ',')]
+    pub technique: Vec<String>,
 
     /// Time for the whole run, as 500ms, 16s or 2m
     ///
@@ -103,7 +118,7 @@ pub struct MeasureArgs {
     )]
     pub budget: Duration,
 
-    /// Directory for the files that are written; nothing is left there
+    /// Directory for the files that are measured; nothing is left there
     #[arg(long, value_name = "DIRECTORY", default_value = ".")]
     pub dir: PathBuf,
 
@@ -159,9 +174,20 @@ fn targets() -> impl TypedValueParser<Value = Target> {
     })
 }
 
-fn techniques() -> impl TypedValueParser<Value = Technique> {
-    PossibleValuesParser::new(Technique::ALL.map(Technique::name))
-        .map(|name| name.parse().expect("one of the possible values"))
+fn operations() -> impl TypedValueParser<Value = Operation> {
+    PossibleValuesParser::new(Operation::ALL.map(Operation::name)).map(|name| {
+        let mut all = Operation::ALL.into_iter();
+        all.find(|operation| operation.name() == name)
+            .expect("one of the possible values")
+    })
+}
+
+fn page_caches() -> impl TypedValueParser<Value = PageCache> {
+    PossibleValuesParser::new(PageCache::ALL.map(PageCache::name)).map(|name| {
+        let mut all = PageCache::ALL.into_iter();
+        all.find(|state| state.name() == name)
+            .expect("one of the possible values")
+    })
 }
 
 fn budget(text: &str) -> Result<Duration, String> {

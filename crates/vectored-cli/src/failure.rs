@@ -34,6 +34,7 @@ impl Failure {
                     | io::ErrorKind::ReadOnlyFilesystem
                     | io::ErrorKind::PermissionDenied
             ),
+            MeasureError::NotCold { .. } => true,
             _ => false,
         };
         Failure {

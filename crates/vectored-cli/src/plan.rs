@@ -1,6 +1,8 @@
 //! From what was typed to what shall be measured.
 
-use vectored_lab::model::{CellSpec, Experiment, LeftOut, Target, Technique, Workload};
+use vectored_lab::model::{
+    CellSpec, Experiment, LeftOut, Operation, PageCache, Target, Technique, Workload,
+};
 use vectored_lab::report::bytes_in_words;
 
 use crate::args::MeasureArgs;
@@ -32,12 +34,13 @@ impl Plan {
     /// The plan that `args` describe.
     pub fn new(args: &MeasureArgs, seed: u64) -> Result<Plan, Failure> {
         let (cells, left_out) = grid(args)?;
-        let rivals = if args.technique.is_empty() {
-            let all = Technique::ALL.into_iter();
-            all.filter(|technique| technique.is_pure()).collect()
+        let mut rivals = Technique::of(args.operation).to_vec();
+        if args.technique.is_empty() {
+            rivals.retain(|technique| technique.is_pure());
         } else {
-            sorted(args.technique.clone())
-        };
+            let named = named_techniques(args)?;
+            rivals.retain(|technique| named.contains(technique));
+        }
         let beside = match rivals.contains(&Technique::Adaptive) {
             true => Vec::new(),
             false => vec![Technique::Adaptive],
@@ -55,6 +58,12 @@ impl Plan {
         })
     }
 
+    /// Whether a file is to be read that is not in the page cache.
+    pub fn reads_cold_file(&self) -> bool {
+        let mut cells = self.experiment.cells.iter();
+        cells.any(|cell| cell.page_cache == Some(PageCache::Cold))
+    }
+
     /// Bytes of the largest call on a file, if there is one.
     pub fn largest_file_call(&self) -> Option<u64> {
         let cells = self.experiment.cells.iter();
@@ -65,12 +74,42 @@ impl Plan {
     }
 }
 
+fn named_techniques(args: &MeasureArgs) -> Result<Vec<Technique>, Failure> {
+    let offered = Technique::of(args.operation);
+    let technique = |name: &String| {
+        let found = offered
+            .into_iter()
+            .find(|technique| technique.name() == name);
+        found.ok_or_else(|| {
+            let what = match name.parse::<Technique>() {
+                Ok(_) => format!("'{name}' is no technique of --operation {}", args.operation),
+                Err(_) => format!("unknown technique '{name}'"),
+            };
+            let names = offered.map(Technique::name).join(", ");
+            Failure::usage(format!("{what}: choose from {names} with --technique"))
+        })
+    };
+    args.technique.iter().map(technique).collect()
+}
+
 /// The cells to be measured and those that are left out.
 fn grid(args: &MeasureArgs) -> Result<(Vec<CellSpec>, Vec<LeftOut>), Failure> {
     let targets = match args.target.is_empty() {
         true => Target::OFFERED.to_vec(),
         false => sorted(args.target.clone()),
     };
+    if args.page_cache.is_some() {
+        let remedy = match args.operation {
+            Operation::Read if targets.contains(&Target::File) => None,
+            Operation::Read => Some("measure --target file"),
+            Operation::Write => Some("measure --operation read"),
+        };
+        if let Some(remedy) = remedy {
+            return Err(Failure::usage(format!(
+                "--page-cache is the state of a file that is read: {remedy}, or leave it away"
+            )));
+        }
+    }
     let counts = args.segments.as_ref().map_or(&DEFAULT_COUNTS[..], |c| &c.0);
     let sizes = args.sizes.as_ref().map_or(&DEFAULT_SIZES[..], |s| &s.0);
     let asked_in_full = args.segments.is_some() && args.sizes.is_some();
@@ -113,7 +152,12 @@ fn grid(args: &MeasureArgs) -> Result<(Vec<CellSpec>, Vec<LeftOut>), Failure> {
                         reason: format!("over {} a call", bytes_in_words(limit as u64)),
                     });
                 } else {
-                    cells.push(CellSpec::write(target, Workload::uniform(count, bytes)));
+                    let workload = Workload::uniform(count, bytes);
+                    let page_cache = args.page_cache.unwrap_or_default();
+                    cells.push(match args.operation {
+                        Operation::Write => CellSpec::write(target, workload),
+                        Operation::Read => CellSpec::read(target, workload, page_cache),
+                    });
                 }
             }
         }

@@ -8,8 +8,8 @@ use std::time::{Instant, SystemTime};
 use anyhow::Context;
 use vectored_lab::measure::{
     Clock, DescriptorSampler, Environment, FakeClock, MeasureError, MonotonicClock, Outcome,
-    Pinning, Sampler, Watch, allowed_cpus, check_directory, measure_ruler, pin_measuring_thread,
-    run as run_engine,
+    Pinning, Sampler, Watch, allowed_cpus, check_directory, check_eviction, measure_ruler,
+    pin_measuring_thread, run as run_engine,
 };
 use vectored_lab::model::{Experiment, Host, Results, Ruler, SCHEMA};
 use vectored_lab::report::{self, TableOptions, left_out_in_words};
@@ -98,6 +98,9 @@ fn measure_here(
         .map(|call_bytes| check_directory(&args.dir, call_bytes))
         .transpose()
         .map_err(Failure::of_directory)?;
+    if plan.reads_cold_file() {
+        check_eviction(&args.dir).map_err(Failure::of_directory)?;
+    }
     let allowed = allowed_cpus();
     let pins = pin(args.pin.unwrap_or_default(), &allowed)?;
     let environment = Environment::capture(directory, pins, allowed);

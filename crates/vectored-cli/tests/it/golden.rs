@@ -1,5 +1,7 @@
 //! What the output looks like, on the invented machine.
 
+use serde_json::Value;
+
 use crate::support::{Bench, MACHINE, stdout_of};
 
 #[test]
@@ -61,6 +63,35 @@ fn only_the_named_techniques_compete() {
         "16..4096",
     ]);
     command.args(["--technique", "writev", "--technique", "write-each"]);
+    insta::assert_snapshot!(stdout_of(&mut command));
+}
+
+#[test]
+fn the_table_of_reads() {
+    let bench = Bench::new();
+    let mut command = bench.synthetic();
+    command.args(["--operation", "read", "--page-cache", "cold"]);
+    command.args(["--target", "file", "--target", "pipe", "--segments", "2,16"]);
+    insta::assert_snapshot!(stdout_of(&mut command));
+    let results = bench.only_result();
+    for cell in results["cells"].as_array().unwrap() {
+        assert_eq!(cell["operation"], "read");
+        let is_file = cell["target"] == "file";
+        let expected = if is_file { "cold".into() } else { Value::Null };
+        assert_eq!(cell["page_cache"], expected);
+        let techniques = cell["techniques"].as_array().unwrap().iter();
+        let names: Vec<_> = techniques.map(|technique| &technique["name"]).collect();
+        assert_eq!(names, ["read-each", "read-then-split", "readv", "adaptive"]);
+    }
+}
+
+#[test]
+fn the_markdown_of_reads() {
+    let bench = Bench::new();
+    let mut command = bench.synthetic();
+    command.args(["--operation", "read", "--target", "file", "--segments", "2"]);
+    command.args(["--technique", "adaptive", "--technique", "readv"]);
+    command.args(["--format", "markdown"]);
     insta::assert_snapshot!(stdout_of(&mut command));
 }
 

@@ -27,6 +27,37 @@ fn wrong_words_are_usage_errors() {
     let check = |args: &[&str], words: &[&str]| refused(&bench, args, 2, words);
     check(&["--target", "tape"], &["'tape'", "file, pipe, unix"]);
     check(&["--technique", "magic"], &["'magic'", "copy-then-write"]);
+    check(
+        &["--technique", "readv"],
+        &["'readv'", "--operation write", "copy-then-write"],
+    );
+    let read = ["--operation", "read", "--technique"];
+    let names = "choose from read-each, read-then-split, readv, adaptive";
+    check(
+        &[&read[..], &["writev"]].concat(),
+        &["'writev'", "--operation read", names],
+    );
+    check(
+        &[&read[..], &["magic"]].concat(),
+        &["unknown technique 'magic'", names],
+    );
+    check(&["--operation", "copy"], &["'copy'", "write, read"]);
+    check(&["--page-cache", "warm"], &["'warm'", "hot, cold"]);
+    check(
+        &["--page-cache", "cold"],
+        &["--page-cache", "--operation read"],
+    );
+    check(
+        &[
+            "--operation",
+            "read",
+            "--target",
+            "pipe",
+            "--page-cache",
+            "hot",
+        ],
+        &["--page-cache", "--target file"],
+    );
     check(&["--format", "xml"], &["'xml'", "markdown"]);
     check(&["--sizes", "0"], &["--sizes", "0 moves nothing"]);
     check(&["--segments", "0"], &["--segments", "0 moves nothing"]);
@@ -101,6 +132,23 @@ fn a_directory_matters_only_where_files_are_measured() {
     command.args(["measure", "--dir", "nowhere", "--target", "pipe"]);
     command.args(["--segments", "2", "--sizes", "64", "--budget", "100ms"]);
     command.assert().success();
+}
+
+#[test]
+fn a_cold_page_cache_in_memory_is_a_usage_error() {
+    let test = "a_cold_page_cache_in_memory_is_a_usage_error";
+    let mount = match Tmpfs::mount("size=80m") {
+        Ok(mount) => mount,
+        Err(reason) => return skip(test, &reason),
+    };
+    let dir = mount.path().to_str().unwrap();
+    refused(
+        &Bench::new(),
+        &["--operation", "read", "--page-cache", "cold", "--dir", dir],
+        2,
+        &[dir, "tmpfs", "--dir", "--page-cache hot"],
+    );
+    assert!(entries(mount.path()).is_empty());
 }
 
 #[test]

@@ -40,6 +40,27 @@ fn a_real_run_measures_every_target_and_leaves_no_file() {
 }
 
 #[test]
+fn a_real_run_reads_from_every_target_and_leaves_no_file() {
+    let bench = Bench::new();
+    let mut command = bench.vectored();
+    command.args(["measure", "--operation", "read", "--budget", "1s"]);
+    command.args(["--segments", "2", "--sizes", "64"]);
+    command.assert().success();
+    assert!(entries(&bench.work()).is_empty());
+    let results = bench.only_result();
+    let cells = results["cells"].as_array().unwrap();
+    let of = |name: &str| -> Vec<_> { cells.iter().map(|cell| cell[name].as_str()).collect() };
+    assert_eq!(of("target"), [Some("file"), Some("pipe"), Some("unix")]);
+    assert_eq!(of("page_cache"), [Some("hot"), None, None]);
+    let between = Some("between-samples");
+    assert_eq!(of("drain"), [None, between, between]);
+    for cell in cells {
+        assert_eq!(cell["operation"], "read");
+        assert!(cell["proof_calls"].as_u64().unwrap() > 0);
+    }
+}
+
+#[test]
 fn files_that_are_in_the_directory_keep_their_content() {
     let bench = Bench::new();
     let kept: Vec<_> = ["data", "vectored", ".vectored-0", "measure.json"]

@@ -246,8 +246,8 @@ impl<'a> Engine<'a> {
     }
 
     /// Opens a cell and samples it until it has so many rounds. If its samples
-    /// turn out not to fit its target it is begun again from nothing, with a
-    /// reader thread.
+    /// turn out not to fit its target it is begun again from nothing, with
+    /// another thread.
     fn visit(&mut self, cell: &mut CellRun<'a>, rounds: u32) -> Result<(), MeasureError> {
         loop {
             let began_ns = self.clock.now_ns();
@@ -256,7 +256,7 @@ impl<'a> Engine<'a> {
                 .begin_cell(cell.spec, &self.techniques, cell.drain)
             {
                 Err(MeasureError::DidNotFit) if cell.drain == DrainChoice::Probe => {
-                    cell.restart(DrainChoice::ReaderThread);
+                    cell.restart(DrainChoice::Thread);
                     continue;
                 }
                 outcome => outcome?,
@@ -271,7 +271,7 @@ impl<'a> Engine<'a> {
             let proof_calls = self.sampler.end_cell();
             match outcome {
                 Err(MeasureError::DidNotFit) if cell.drain == DrainChoice::Probe => {
-                    cell.restart(DrainChoice::ReaderThread);
+                    cell.restart(DrainChoice::Thread);
                 }
                 Err(error) => return Err(error),
                 Ok(()) => {
@@ -459,7 +459,7 @@ impl<'a> CellRun<'a> {
                 segment_sizes: segment_bytes.is_none().then(|| workload.runs()),
                 layout: spec.layout,
                 cache: spec.cache,
-                page_cache: None,
+                page_cache: spec.page_cache,
                 iovec_setup: spec.iovec_setup,
                 sync: "none".to_owned(),
                 file_system: None,
@@ -496,8 +496,8 @@ impl<'a> CellRun<'a> {
         self.cell.drain = setup.drain;
         self.cell.file_system = setup.file_system.clone();
         self.cell.span_bytes = setup.span_bytes;
-        if setup.drain == Some(Drain::ReaderThread) {
-            self.drain = DrainChoice::ReaderThread;
+        if let Some(Drain::ReaderThread | Drain::WriterThread) = setup.drain {
+            self.drain = DrainChoice::Thread;
         }
     }
 

@@ -45,26 +45,34 @@ pub trait Mover {
     ) -> io::Result<Timing> {
         // A default method, so that each technique has its own copy of the
         // loop and the call inside it costs no dispatch.
-        //
-        // The CPU's clock is read before the untimed call: it costs a system
-        // call, and between that call and the timed ones it would give a
-        // reader thread a start of some percent.
-        let cpu_ns = clock.thread_cpu_ns();
-        if batch.untimed_first {
-            self.call(fd, segments)?;
-        }
-        let began_ns = clock.now_ns();
-        for _ in 0..batch.calls {
-            self.call(fd, segments)?;
-        }
-        let ended_ns = clock.now_ns();
-        let cpu_ns = clock.thread_cpu_ns() - cpu_ns;
-        let all_calls = batch.calls + u32::from(batch.untimed_first);
-        Ok(Timing {
-            elapsed_ns: ended_ns - began_ns,
-            cpu_ns: cpu_ns * u64::from(batch.calls) / u64::from(all_calls),
-        })
+        time_calls(batch, clock, || self.call(fd, segments))
     }
+}
+
+/// The loop of every sample.
+#[inline]
+pub(super) fn time_calls(
+    batch: Timed,
+    clock: &dyn Clock,
+    mut call: impl FnMut() -> io::Result<()>,
+) -> io::Result<Timing> {
+    // The CPU's clock is read before the untimed call: it costs a system call,
+    // and between that call and the timed ones it would give a thread at the
+    // other end a start of some percent.
+    let cpu_ns = clock.thread_cpu_ns();
+    if batch.untimed_first {
+        call()?;
+    }
+    let began_ns = clock.now_ns();
+    for _ in 0..batch.calls {
+        call()?;
+    }
+    let ended_ns = clock.now_ns();
+    let cpu_ns = clock.thread_cpu_ns() - cpu_ns;
+    Ok(Timing {
+        elapsed_ns: ended_ns - began_ns,
+        cpu_ns: cpu_ns * u64::from(batch.calls) / u64::from(batch.all_calls()),
+    })
 }
 
 /// The calls of one sample.
@@ -76,6 +84,13 @@ pub struct Timed {
     pub untimed_first: bool,
 }
 
+impl Timed {
+    /// How many there are with the one that is not timed.
+    pub fn all_calls(self) -> u32 {
+        self.calls + u32::from(self.untimed_first)
+    }
+}
+
 /// The mover of a contender on a target with this cost model. The floors are
 /// given one segment that holds all bytes.
 pub fn movers(contender: Contender, model: &CostModel) -> Box<dyn Mover> {
@@ -85,6 +100,9 @@ pub fn movers(contender: Contender, model: &CostModel) -> Box<dyn Mover> {
         Contender::Technique(Technique::CopyThenWrite) => Box::new(CopyThenWrite::default()),
         Contender::Technique(Technique::Writev) => Box::new(Writev::default()),
         Contender::Technique(Technique::Adaptive) => Box::new(Adaptive::new(*model)),
+        Contender::Technique(Technique::ReadEach | Technique::ReadThenSplit | Technique::Readv) => {
+            panic!("{contender} does not write")
+        }
     }
 }
 

@@ -89,6 +89,28 @@ impl Payload {
             .collect()
     }
 
+    /// The segments, in order, to be read into.
+    pub fn segments_mut(&mut self) -> Vec<&mut [u8]> {
+        let mut by_place: Vec<usize> = (0..self.sizes.len()).collect();
+        by_place.sort_unstable_by_key(|&index| self.offsets[index]);
+        let mut segments: Vec<&mut [u8]> = self.sizes.iter().map(|_| &mut [][..]).collect();
+        let mut rest = self.arena.as_mut_slice();
+        let mut passed = 0;
+        for index in by_place {
+            let (offset, bytes) = (self.offsets[index], self.sizes[index]);
+            let (segment, behind) = rest[offset - passed..].split_at_mut(bytes);
+            segments[index] = segment;
+            rest = behind;
+            passed = offset + bytes;
+        }
+        segments
+    }
+
+    /// The one piece, to be read into.
+    pub fn image_mut(&mut self) -> &mut [u8] {
+        &mut self.image[self.image_start..self.image_start + self.total_bytes]
+    }
+
     /// The same bytes in one piece.
     pub fn image(&self) -> &[u8] {
         &self.image[self.image_start..self.image_start + self.total_bytes]
@@ -126,6 +148,21 @@ mod tests {
                 payload.lay_out();
                 prop_assert_eq!(payload.segments().concat(), payload.image());
             }
+        }
+
+        #[test]
+        fn segments_to_be_read_into_are_those_that_are_written(
+            sizes in prop::collection::vec(1_usize..300, 1..40),
+            seed: u64,
+        ) {
+            let mut payload = Payload::new(&sizes, seed);
+            let places = |segments: &[&[u8]]| -> Vec<(usize, usize)> {
+                segments.iter().map(|s| (s.as_ptr().addr(), s.len())).collect()
+            };
+            let written = places(&payload.segments());
+            let segments = payload.segments_mut();
+            let read: Vec<&[u8]> = segments.iter().map(|segment| &**segment).collect();
+            prop_assert_eq!(written, places(&read));
         }
 
         #[test]

@@ -62,13 +62,7 @@ impl ReaderSink {
         let thread = std::thread::Builder::new()
             .name("reader".to_owned())
             .spawn(move || {
-                if let Some(cpu) = cpu {
-                    let mut set = CpuSet::new();
-                    set.set(cpu);
-                    // The CPU was allowed a moment ago. If it no longer is, the
-                    // reader stays where the writer is, which is slow but right.
-                    let _ = sched_setaffinity(None, &set);
-                }
+                stay_on(cpu);
                 serve(&reader.into(), &incoming, &outgoing, &arrived);
             })?;
         Ok(ReaderSink {
@@ -151,6 +145,17 @@ impl Drop for ReaderSink {
             // A panic of the reader has been reported as a missing answer.
             let _ = thread.join();
         }
+    }
+}
+
+/// Pins the calling thread, if a CPU is named.
+pub(super) fn stay_on(cpu: Option<usize>) {
+    if let Some(cpu) = cpu {
+        let mut set = CpuSet::new();
+        set.set(cpu);
+        // The CPU was allowed a moment ago; if it no longer is, an unpinned
+        // thread is as good as there is.
+        let _ = sched_setaffinity(None, &set);
     }
 }
 

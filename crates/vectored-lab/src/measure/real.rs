@@ -2,26 +2,32 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use fastrand::Rng;
 use vectored::{CostModel, TargetKind};
 
 use super::clock::Clock;
+use super::feeder::FeederSource;
 use super::mover::{Mover, Timed, movers};
+use super::pattern::Pattern;
 use super::payload::{Payload, random_start};
+use super::read_cell::{FirstCall, ReadCell};
+use super::read_mover::{ReadMover, read_movers};
 use super::reader::ReaderSink;
 use super::sampler::{CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing};
+use super::source::{FileSource, PatternFile, Source, StreamSource};
 use super::target::{
     Batch, FILE_SPAN_BYTES, FileSink, MakePair, Mismatch, NullSink, Sink, StreamSink,
     check_directory, pipe, unix_pair,
 };
-use crate::model::{CellSpec, Drain, Target, Technique};
+use crate::model::{CellSpec, Drain, Operation, PageCache, Target, Technique};
 
 /// Most calls of a sample, and so of the probe.
 const MOST_CALLS: u32 = 1024;
 
-/// What a reader thread may have to hold: the bytes of one batch.
-const READER_BYTES: u64 = 8 << 20;
+/// What a thread at the other end may have to hold: the bytes of one batch.
+const THREAD_BYTES: u64 = 8 << 20;
 
 /// Of this many samples of a technique one is read back from a file and
 /// compared, the first of each visit among them. Streams are compared every
@@ -29,6 +35,7 @@ const READER_BYTES: u64 = 8 << 20;
 const PROOF_EVERY: u32 = 5;
 
 type MakeMover = Box<dyn FnMut(Contender, &CostModel) -> Box<dyn Mover>>;
+type MakeReadMover = Box<dyn FnMut(Contender, &CostModel) -> Box<dyn ReadMover>>;
 type OpenSink = Box<dyn FnMut(&CellSpec) -> io::Result<Box<dyn Sink>>>;
 
 /// Times techniques on descriptors of its own.
@@ -37,14 +44,25 @@ pub struct DescriptorSampler<'a> {
     directory: PathBuf,
     reader_cpu: Option<usize>,
     seed: u64,
+    /// What is to be read.
+    pattern: Pattern,
     rng: Rng,
     make_mover: MakeMover,
+    make_read_mover: MakeReadMover,
     open_sink: Option<OpenSink>,
+    /// What file cells read, once there is one.
+    pattern_file: Option<Rc<PatternFile>>,
     cell: Option<OpenCell>,
 }
 
 /// The cell at hand.
-struct OpenCell {
+enum OpenCell {
+    Write(WriteCell),
+    Read(ReadCell),
+}
+
+/// A cell that writes.
+struct WriteCell {
     name: String,
     sink: Box<dyn Sink>,
     payload: Payload,
@@ -68,14 +86,17 @@ impl<'a> DescriptorSampler<'a> {
             directory: directory.to_owned(),
             reader_cpu: None,
             seed,
+            pattern: Pattern::new(seed),
             rng: Rng::with_seed(seed),
             make_mover: Box::new(movers),
+            make_read_mover: Box::new(read_movers),
             open_sink: None,
+            pattern_file: None,
             cell: None,
         }
     }
 
-    /// Reader threads, where a cell needs one, run on this CPU.
+    /// Reader and writer threads, where a cell needs one, run on this CPU.
     pub fn reader_cpu(mut self, cpu: Option<usize>) -> Self {
         self.reader_cpu = cpu;
         self
@@ -87,6 +108,15 @@ impl<'a> DescriptorSampler<'a> {
         make_mover: impl FnMut(Contender, &CostModel) -> Box<dyn Mover> + 'static,
     ) -> Self {
         self.make_mover = Box::new(make_mover);
+        self
+    }
+
+    /// Uses other movers than [`read_movers`].
+    pub fn with_read_movers(
+        mut self,
+        make_mover: impl FnMut(Contender, &CostModel) -> Box<dyn ReadMover> + 'static,
+    ) -> Self {
+        self.make_read_mover = Box::new(make_mover);
         self
     }
 
@@ -129,7 +159,7 @@ impl<'a> DescriptorSampler<'a> {
                 let sink = StreamSink::open(make_pair).map_err(what("open"))?;
                 Ok(Opened::new(Box::new(sink), Emptying::BetweenSamples))
             }
-            DrainChoice::ReaderThread => {
+            DrainChoice::Thread => {
                 let pair = make_pair().map_err(what("open"))?;
                 let sink = ReaderSink::start(pair, self.reader_cpu)
                     .map_err(what("start a reader thread for"))?;
@@ -166,8 +196,8 @@ enum Emptying {
     Reader,
 }
 
-impl Sampler for DescriptorSampler<'_> {
-    fn begin_cell(
+impl DescriptorSampler<'_> {
+    fn begin_write(
         &mut self,
         spec: &CellSpec,
         techniques: &[Technique],
@@ -180,12 +210,9 @@ impl Sampler for DescriptorSampler<'_> {
             file_system,
         } = self.open(spec, drain)?;
         let model = CostModel::default_for(target_kind(spec.target));
-        let contenders: Vec<Contender> = [Contender::Floor, Contender::FloorAgain]
-            .into_iter()
-            .chain(techniques.iter().copied().map(Contender::Technique))
-            .collect();
+        let contenders = contenders(techniques);
         self.seed = self.seed.wrapping_add(1);
-        let mut cell = OpenCell {
+        let mut cell = WriteCell {
             name: format!("{} with {}", spec.target, describe(spec)),
             sink,
             payload: Payload::new(spec.workload.sizes(), self.seed),
@@ -206,11 +233,11 @@ impl Sampler for DescriptorSampler<'_> {
         };
         let max_calls = match emptying {
             Emptying::Itself => (FILE_SPAN_BYTES / call_bytes).clamp(1, MOST_CALLS.into()) as u32,
-            Emptying::Reader => (READER_BYTES / call_bytes)
+            Emptying::Reader => (THREAD_BYTES / call_bytes)
                 .saturating_sub(1)
                 .clamp(1, MOST_CALLS.into()) as u32,
             Emptying::BetweenSamples => match cell.probe()? {
-                0 => return self.begin_cell(spec, techniques, DrainChoice::ReaderThread),
+                0 => return self.begin_write(spec, techniques, DrainChoice::Thread),
                 1 => {
                     cell.empty_after_first = true;
                     1
@@ -222,7 +249,7 @@ impl Sampler for DescriptorSampler<'_> {
         for &contender in &contenders {
             cell.prove(contender)?;
         }
-        self.cell = Some(cell);
+        self.cell = Some(OpenCell::Write(cell));
         Ok(CellSetup {
             max_calls,
             drain: match emptying {
@@ -235,28 +262,177 @@ impl Sampler for DescriptorSampler<'_> {
         })
     }
 
-    fn begin_round(&mut self, round: u32) -> Result<(), MeasureError> {
-        let cell = self.cell.as_mut().expect("begin_cell comes first");
-        cell.round = round;
-        cell.payload.lay_out();
-        cell.start_bytes = random_start(&mut self.rng);
-        cell.sink
-            .lay_out(&mut self.rng)
-            .map_err(MeasureError::io(format!("cannot reopen {}", cell.name)))
+    fn begin_read(
+        &mut self,
+        spec: &CellSpec,
+        techniques: &[Technique],
+        drain: DrainChoice,
+    ) -> Result<CellSetup, MeasureError> {
+        let call_bytes = spec.workload.total_bytes() as u64;
+        let (source, mut setup) = self.open_source(spec, drain)?;
+        let model = CostModel::default_for(target_kind(spec.target));
+        self.seed = self.seed.wrapping_add(1);
+        let first = match (spec.page_cache, setup.max_calls) {
+            (Some(PageCache::Cold), _) => FirstCall::None,
+            (None, 1) if setup.drain == Some(Drain::BetweenSamples) => FirstCall::Apart,
+            _ => FirstCall::WithTheOthers,
+        };
+        if first == FirstCall::WithTheOthers && setup.max_calls > 1 {
+            // The call that is not timed takes its place too.
+            setup.max_calls -= 1;
+        }
+        let mut cell = ReadCell {
+            name: format!("{} with {}", spec.target, describe(spec)),
+            source,
+            pattern: self.pattern,
+            landing: Payload::new(spec.workload.sizes(), self.seed),
+            movers: contenders(techniques)
+                .into_iter()
+                .map(|contender| (contender, (self.make_read_mover)(contender, &model)))
+                .collect(),
+            call_bytes,
+            first,
+            start_bytes: 0,
+            proof_calls: 0,
+            not_cold: (
+                self.directory.display().to_string(),
+                setup.file_system.clone().unwrap_or_default(),
+            ),
+        };
+        cell.prove(self.clock)?;
+        self.cell = Some(OpenCell::Read(cell));
+        Ok(setup)
     }
 
-    fn sample(&mut self, contender: Contender, calls: u32) -> Result<Timing, MeasureError> {
-        let cell = self.cell.as_mut().expect("begin_cell comes first");
-        cell.sample(contender, calls, self.clock)
+    /// Opens what is read; says how it is filled, and how many calls it has
+    /// bytes for at once.
+    fn open_source(
+        &mut self,
+        spec: &CellSpec,
+        drain: DrainChoice,
+    ) -> Result<(Box<dyn Source>, CellSetup), MeasureError> {
+        let call_bytes = spec.workload.total_bytes() as u64;
+        let what = |doing: &str| MeasureError::io(format!("cannot {doing} {}", spec.target));
+        let up_to = |bytes: u64| (bytes / call_bytes).clamp(1, MOST_CALLS.into()) as u32;
+        let make_pair: MakePair = match spec.target {
+            Target::File => {
+                let page_cache = spec.page_cache.unwrap_or_default();
+                let directory = check_directory(&self.directory, call_bytes)?;
+                let file = self.pattern_file(call_bytes).map_err(what("create"))?;
+                let span_bytes = file.span_bytes;
+                let source = FileSource::new(file, page_cache, self.seed).map_err(what("read"))?;
+                let setup = CellSetup {
+                    max_calls: match page_cache {
+                        PageCache::Hot => up_to(span_bytes),
+                        PageCache::Cold => 1,
+                    },
+                    drain: None,
+                    file_system: Some(directory.file_system),
+                    span_bytes: Some(span_bytes),
+                };
+                return Ok((Box::new(source), setup));
+            }
+            Target::Null => {
+                let nothing = io::Error::other("there is nothing to read in it");
+                return Err(what("read")(nothing));
+            }
+            Target::Pipe => pipe,
+            Target::Unix => unix_pair,
+        };
+        if drain == DrainChoice::Probe {
+            let mut source =
+                StreamSource::open(make_pair, self.pattern, call_bytes).map_err(what("open"))?;
+            let fitting = source.probe(MOST_CALLS + 1).map_err(what("fill"))?;
+            if fitting > 0 {
+                let setup = CellSetup {
+                    max_calls: fitting,
+                    drain: Some(Drain::BetweenSamples),
+                    ..CellSetup::default()
+                };
+                return Ok((Box::new(source), setup));
+            }
+        }
+        let pair = make_pair().map_err(what("open"))?;
+        let source = FeederSource::start(pair, self.pattern, self.reader_cpu)
+            .map_err(what("start a writer thread for"))?;
+        let setup = CellSetup {
+            max_calls: up_to(THREAD_BYTES),
+            drain: Some(Drain::WriterThread),
+            ..CellSetup::default()
+        };
+        Ok((Box::new(source), setup))
     }
 
-    fn end_cell(&mut self) -> Result<u64, MeasureError> {
-        let cell = self.cell.take();
-        Ok(cell.map_or(0, |cell| cell.proof_calls))
+    /// The file of the run, made anew where it is too short for two calls.
+    fn pattern_file(&mut self, call_bytes: u64) -> io::Result<Rc<PatternFile>> {
+        match &self.pattern_file {
+            Some(file) if file.span_bytes >= PatternFile::span_bytes(call_bytes) => {
+                Ok(Rc::clone(file))
+            }
+            _ => {
+                let file = PatternFile::create(&self.directory, self.pattern, call_bytes)?;
+                Ok(Rc::clone(self.pattern_file.insert(Rc::new(file))))
+            }
+        }
     }
 }
 
-impl OpenCell {
+impl Sampler for DescriptorSampler<'_> {
+    fn begin_cell(
+        &mut self,
+        spec: &CellSpec,
+        techniques: &[Technique],
+        drain: DrainChoice,
+    ) -> Result<CellSetup, MeasureError> {
+        match spec.operation {
+            Operation::Write => self.begin_write(spec, techniques, drain),
+            Operation::Read => self.begin_read(spec, techniques, drain),
+        }
+    }
+
+    fn begin_round(&mut self, round: u32) -> Result<(), MeasureError> {
+        let start_bytes = random_start(&mut self.rng);
+        let (name, outcome) = match self.cell.as_mut().expect("begin_cell comes first") {
+            OpenCell::Write(cell) => {
+                cell.round = round;
+                cell.payload.lay_out();
+                cell.start_bytes = start_bytes;
+                (&cell.name, cell.sink.lay_out(&mut self.rng))
+            }
+            OpenCell::Read(cell) => {
+                cell.landing.lay_out();
+                cell.start_bytes = start_bytes;
+                (&cell.name, cell.source.lay_out(&mut self.rng))
+            }
+        };
+        outcome.map_err(MeasureError::io(format!("cannot reopen {name}")))
+    }
+
+    fn sample(&mut self, contender: Contender, calls: u32) -> Result<Timing, MeasureError> {
+        match self.cell.as_mut().expect("begin_cell comes first") {
+            OpenCell::Write(cell) => cell.sample(contender, calls, self.clock),
+            OpenCell::Read(cell) => cell.sample(contender, calls, self.clock),
+        }
+    }
+
+    fn end_cell(&mut self) -> Result<u64, MeasureError> {
+        Ok(match self.cell.take() {
+            Some(OpenCell::Write(cell)) => cell.proof_calls,
+            Some(OpenCell::Read(cell)) => cell.proof_calls,
+            None => 0,
+        })
+    }
+}
+
+/// Both floors, then the techniques.
+fn contenders(techniques: &[Technique]) -> Vec<Contender> {
+    [Contender::Floor, Contender::FloorAgain]
+        .into_iter()
+        .chain(techniques.iter().copied().map(Contender::Technique))
+        .collect()
+}
+
+impl WriteCell {
     /// How many calls fit into the target, at the least over all contenders.
     fn probe(&mut self) -> Result<u32, MeasureError> {
         let mut fewest = MOST_CALLS + 1;
@@ -399,6 +575,8 @@ fn full_or(error: io::Error, otherwise: impl FnOnce(io::Error) -> MeasureError) 
 fn wrong(mismatch: Mismatch, contender: Contender, cell: &str) -> MeasureError {
     match mismatch {
         Mismatch::Io(error) => MeasureError::io(format!("cannot read back from {cell}"))(error),
+        // What is written is in the page cache anyway.
+        Mismatch::NotCold => MeasureError::DidNotFit,
         Mismatch::Bytes(difference) => MeasureError::WrongBytes {
             contender: contender.to_string(),
             cell: cell.to_owned(),

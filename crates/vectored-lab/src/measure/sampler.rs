@@ -9,7 +9,8 @@ use crate::model::{CellSpec, Drain, Technique};
 /// What is sampled in a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Contender {
-    /// One `write` of the same bytes, already contiguous: the reference.
+    /// One `write` of the same bytes, already contiguous, or one `read` into
+    /// one piece: the reference.
     Floor,
     /// The floor under another name: the A/A control.
     FloorAgain,
@@ -27,14 +28,14 @@ pub struct Timing {
     pub cpu_ns: u64,
 }
 
-/// How a target that fills up shall be emptied.
+/// How a target that fills up shall be emptied, or one that runs dry filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DrainChoice {
-    /// After each sample where a sample of every technique fits, as a probe
-    /// finds; by a reader thread otherwise.
+    /// Between the samples where a sample of every technique fits, as a probe
+    /// finds; by another thread otherwise.
     Probe,
-    /// By a reader thread in any case.
-    ReaderThread,
+    /// By another thread in any case.
+    Thread,
 }
 
 /// What a sampler tells of a cell that it made ready.
@@ -42,11 +43,12 @@ pub enum DrainChoice {
 pub struct CellSetup {
     /// The most calls that a sample may have (at least 1).
     pub max_calls: u32,
-    /// How the target is emptied, where it fills up.
+    /// How the target is emptied or filled, where that is needed.
     pub drain: Option<Drain>,
     /// File system of the target, where it is a file.
     pub file_system: Option<String>,
-    /// The span of a file that is written before it is truncated.
+    /// The span of a file that is written before it is truncated, or the
+    /// length of one that is read.
     pub span_bytes: Option<u64>,
 }
 
@@ -92,8 +94,15 @@ pub enum MeasureError {
         difference: String,
     },
     /// A sample that the probe expected to fit did not. The engine then starts
-    /// the cell again with a reader thread; a user never sees this.
+    /// the cell again with another thread; a user never sees this.
     DidNotFit,
+    /// A file was in the page cache although it had been evicted.
+    NotCold {
+        /// The directory that the file is in.
+        directory: String,
+        /// The file system.
+        file_system: String,
+    },
     /// Not enough free space for what the cell would write.
     NoSpace {
         /// The directory.
@@ -126,6 +135,15 @@ impl fmt::Display for MeasureError {
                  this is a bug in the technique, so nothing it measured can be trusted"
             ),
             MeasureError::DidNotFit => f.write_str("a sample did not fit its target"),
+            MeasureError::NotCold {
+                directory,
+                file_system,
+            } => write!(
+                f,
+                "cannot read from a cold page cache in '{directory}': reading evicted pages of a \
+                 file there did not fetch them from a device ({file_system}); name a directory on \
+                 a disk with --dir, or measure with --page-cache hot"
+            ),
             MeasureError::NoSpace {
                 directory,
                 free_bytes,

@@ -89,11 +89,11 @@ impl SyntheticMachine {
             let gather = floor + segments * model.segment_ns;
             match contender {
                 Contender::Floor | Contender::FloorAgain => floor,
-                Contender::Technique(Technique::WriteEach) => {
+                Contender::Technique(Technique::WriteEach | Technique::ReadEach) => {
                     segments * model.call_ns + bytes * model.byte_ns
                 }
-                Contender::Technique(Technique::CopyThenWrite) => copy,
-                Contender::Technique(Technique::Writev) => gather,
+                Contender::Technique(Technique::CopyThenWrite | Technique::ReadThenSplit) => copy,
+                Contender::Technique(Technique::Writev | Technique::Readv) => gather,
                 Contender::Technique(Technique::Adaptive) => copy.min(gather),
             }
         })

@@ -99,12 +99,24 @@ pub enum Mismatch {
     Io(io::Error),
     /// Other bytes arrived than were sent.
     Bytes(String),
+    /// The bytes were in the page cache, and should not have been.
+    NotCold,
 }
 
 impl Mismatch {
     pub(super) fn wrong_count(arrived_bytes: u64, batch: Batch) -> Self {
         Mismatch::Bytes(format!(
             "{arrived_bytes} bytes arrived of {} that were sent",
+            batch.bytes()
+        ))
+    }
+}
+
+impl Mismatch {
+    /// Of a batch that was to be read.
+    pub(super) fn wrong_taking(taken_bytes: u64, batch: Batch) -> Self {
+        Mismatch::Bytes(format!(
+            "{taken_bytes} bytes were taken of {} that were sent",
             batch.bytes()
         ))
     }
@@ -246,8 +258,7 @@ pub struct StreamSink {
     writer: OwnedFd,
     reader: File,
     buffer: Vec<u8>,
-    /// Holds pages of the kernel for a round, so that the stream gets others.
-    ballast: Option<(OwnedFd, OwnedFd)>,
+    ballast: Ballast,
 }
 
 impl StreamSink {
@@ -260,7 +271,7 @@ impl StreamSink {
             writer,
             reader: reader.into(),
             buffer: vec![POISON; 1 << 16],
-            ballast: None,
+            ballast: Ballast::default(),
         })
     }
 
@@ -303,20 +314,7 @@ impl Sink for StreamSink {
     }
 
     fn lay_out(&mut self, rng: &mut Rng) -> io::Result<()> {
-        // The kernel hands out again what was freed last, so every sample of
-        // a cell would find the same few pages in the same order, and a
-        // technique that happens to get the better ones would seem faster.
-        self.ballast = None;
-        let (writer, reader) = non_blocking(pipe)?;
-        for _ in 0..rng.usize(..MOST_BALLAST) {
-            match rustix::io::write(&writer, &self.buffer[..4096]) {
-                Ok(_) => {}
-                // A user with many pipes gets small ones: then that is all.
-                Err(Errno::AGAIN) => break,
-                Err(error) => return Err(error.into()),
-            }
-        }
-        self.ballast = Some((writer, reader));
+        self.ballast.change(rng)?;
         let (writer, reader) = non_blocking(self.make_pair)?;
         self.writer = writer;
         self.reader = reader.into();
@@ -324,7 +322,34 @@ impl Sink for StreamSink {
     }
 }
 
-fn non_blocking(make_pair: MakePair) -> io::Result<(OwnedFd, OwnedFd)> {
+/// Holds pages of the kernel for a round, so that a stream gets others.
+///
+/// The kernel hands out again what was freed last, so every sample of a cell
+/// would find the same few pages in the same order, and a technique that
+/// happens to get the better ones would seem faster.
+#[derive(Debug, Default)]
+pub(super) struct Ballast(Option<(OwnedFd, OwnedFd)>);
+
+impl Ballast {
+    /// Holds another number of pages.
+    pub fn change(&mut self, rng: &mut Rng) -> io::Result<()> {
+        self.0 = None;
+        let (writer, reader) = non_blocking(pipe)?;
+        for _ in 0..rng.usize(..MOST_BALLAST) {
+            match rustix::io::write(&writer, &[POISON; 4096]) {
+                Ok(_) => {}
+                // A user with many pipes gets small ones: then that is all.
+                Err(Errno::AGAIN) => break,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        self.0 = Some((writer, reader));
+        Ok(())
+    }
+}
+
+/// Both ends of a new stream, neither of which waits.
+pub(super) fn non_blocking(make_pair: MakePair) -> io::Result<(OwnedFd, OwnedFd)> {
     let (writer, reader) = make_pair()?;
     for end in [&writer, &reader] {
         rustix::io::ioctl_fionbio(end, true)?;
@@ -442,7 +467,7 @@ pub fn check_directory(directory: &Path, call_bytes: u64) -> Result<DirectoryInf
 
 /// `O_TMPFILE` (Linux 3.11) where the file system has it; elsewhere a file
 /// with a random name that is removed at once.
-fn unnamed_file(directory: &Path) -> io::Result<OwnedFd> {
+pub(super) fn unnamed_file(directory: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CLOEXEC | OFlags::EXCL;
     let mode = Mode::RUSR | Mode::WUSR;
     match rustix::fs::open(directory, flags | OFlags::TMPFILE, mode) {
@@ -480,7 +505,7 @@ mod tests {
             .and_then(|()| comparison.end())
             .map_err(|mismatch| match mismatch {
                 Mismatch::Bytes(text) => text,
-                Mismatch::Io(error) => error.to_string(),
+                other => format!("{other:?}"),
             })
     }
 

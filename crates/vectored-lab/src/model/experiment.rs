@@ -4,14 +4,14 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Cache, IovecSetup, Layout, Operation, Technique, Workload};
+use super::{Cache, IovecSetup, Layout, Operation, PageCache, Technique, Workload};
 
-/// Where bytes go.
+/// Where bytes go, or come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Target {
-    /// A file that is appended to up to 32 MiB and then truncated, outside the
-    /// timed region: a log, a copy.
+    /// A file. Written, it is appended to up to 32 MiB and then truncated,
+    /// outside the timed region: a log, a copy. Read, it has 32 MiB.
     File,
     /// A pipe of the default capacity.
     Pipe,
@@ -45,7 +45,7 @@ impl fmt::Display for Target {
 /// One target × one workload × one operation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CellSpec {
-    /// Where the bytes go.
+    /// Where the bytes go, or come from.
     pub target: Target,
     /// Which way they go.
     pub operation: Operation,
@@ -57,6 +57,8 @@ pub struct CellSpec {
     pub cache: Cache,
     /// When the iovec array is filled.
     pub iovec_setup: IovecSetup,
+    /// The state of the page cache, of a file that is read.
+    pub page_cache: Option<PageCache>,
 }
 
 impl CellSpec {
@@ -69,6 +71,17 @@ impl CellSpec {
             layout: Layout::default(),
             cache: Cache::default(),
             iovec_setup: IovecSetup::default(),
+            page_cache: None,
+        }
+    }
+
+    /// A scatter read with every other property at its default. The state of
+    /// the page cache matters to files only.
+    pub fn read(target: Target, workload: Workload, page_cache: PageCache) -> Self {
+        CellSpec {
+            operation: Operation::Read,
+            page_cache: (target == Target::File).then_some(page_cache),
+            ..CellSpec::write(target, workload)
         }
     }
 }
@@ -93,9 +106,8 @@ pub struct Experiment {
 impl Experiment {
     /// Rivals and beside, without repeats, in the order of the tables.
     pub fn techniques(&self) -> Vec<Technique> {
-        let mut all: Vec<_> = self.rivals.iter().chain(&self.beside).copied().collect();
-        all.sort_unstable();
-        all.dedup();
+        let mut all = Technique::ALL.to_vec();
+        all.retain(|technique| self.rivals.contains(technique) || self.beside.contains(technique));
         all
     }
 }

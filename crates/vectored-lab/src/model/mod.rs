@@ -14,4 +14,4 @@ pub use results::{
     Verdict,
 };
 pub use technique::{Technique, UnknownTechnique};
-pub use workload::{Cache, IovecSetup, Layout, Operation, Workload};
+pub use workload::{Cache, IovecSetup, Layout, Operation, PageCache, Workload};

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Cache, IovecSetup, Layout, Operation, Target, Technique};
+use super::{Cache, IovecSetup, Layout, Operation, PageCache, Target, Technique};
 
 /// The value of [`Results::schema`].
 pub const SCHEMA: &str = "vectored-results/1";
@@ -73,7 +73,7 @@ pub struct Host {
     pub clock_source: Option<String>,
     /// The CPU that the measuring thread was pinned to.
     pub pinned_cpu: Option<usize>,
-    /// The CPU that the reader thread was pinned to.
+    /// The CPU that reader and writer threads were pinned to.
     pub reader_cpu: Option<usize>,
     /// One-minute load average when the run began.
     pub load_average: Option<f64>,
@@ -134,14 +134,17 @@ pub struct Ruler {
     pub empty_loop_ns: f64,
 }
 
-/// How a target that fills up was emptied.
+/// How a target that fills up was emptied, or one that runs dry was filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Drain {
-    /// Every sample fitted, and was read back after it was timed.
+    /// Every sample fitted: what was written was read back after it was timed,
+    /// what was to be read was written before.
     BetweenSamples,
     /// A thread on another CPU read while the sample was timed.
     ReaderThread,
+    /// A thread on another CPU wrote while the sample was timed.
+    WriterThread,
 }
 
 /// What is known of a cell's best technique.
@@ -159,7 +162,7 @@ pub enum Verdict {
 /// One target × one workload × one operation, measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
-    /// Where the bytes went.
+    /// Where the bytes went, or came from.
     pub target: Target,
     /// Which way they went.
     pub operation: Operation,
@@ -174,22 +177,24 @@ pub struct Cell {
     /// State of the CPU's caches.
     pub cache: Cache,
     /// State of the page cache of a file that was read.
-    pub page_cache: Option<String>,
+    pub page_cache: Option<PageCache>,
     /// When the iovec array was filled.
     pub iovec_setup: IovecSetup,
     /// What was synced, and when.
     pub sync: String,
     /// File system of the target, where it is a file.
     pub file_system: Option<String>,
-    /// The span of the file that was written before it was truncated.
+    /// The span of the file that was written before it was truncated, or the
+    /// length of the file that was read.
     pub span_bytes: Option<u64>,
     /// Operations in flight, for asynchronous techniques.
     pub queue_depth: Option<u32>,
-    /// How the target was emptied.
+    /// How the target was emptied, or filled.
     pub drain: Option<Drain>,
     /// Rounds that were sampled.
     pub rounds: u32,
-    /// Median time of one `write` of the same bytes, already contiguous.
+    /// Median time of one `write` of the same bytes, already contiguous, or of
+    /// one `read` into one piece.
     pub floor_ns: f64,
     /// The floor, by round.
     pub floor_samples_ns: Vec<f64>,

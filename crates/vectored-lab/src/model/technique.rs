@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::Operation;
+
 /// A way to move the bytes of several segments through one descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -15,18 +17,47 @@ pub enum Technique {
     CopyThenWrite,
     /// One `writev` over all segments (one per `IOV_MAX`).
     Writev,
-    /// [`vectored::Gather`]: the small copied, the large referenced, one call.
+    /// The choice of the library, segment by segment: for writes
+    /// [`vectored::Gather`], the small copied, the large referenced, one call;
+    /// for reads its counterpart.
     Adaptive,
+    /// One `read` a segment.
+    ReadEach,
+    /// One `read` into a staging buffer, then a copy to every segment.
+    ReadThenSplit,
+    /// One `readv` over all segments (one per `IOV_MAX`).
+    Readv,
 }
 
 impl Technique {
     /// Every technique, in the order of the tables.
-    pub const ALL: [Technique; 4] = [
+    pub const ALL: [Technique; 7] = [
         Technique::WriteEach,
         Technique::CopyThenWrite,
         Technique::Writev,
+        Technique::ReadEach,
+        Technique::ReadThenSplit,
+        Technique::Readv,
         Technique::Adaptive,
     ];
+
+    /// The techniques of one operation, in the order of the tables.
+    pub fn of(operation: Operation) -> [Technique; 4] {
+        match operation {
+            Operation::Write => [
+                Technique::WriteEach,
+                Technique::CopyThenWrite,
+                Technique::Writev,
+                Technique::Adaptive,
+            ],
+            Operation::Read => [
+                Technique::ReadEach,
+                Technique::ReadThenSplit,
+                Technique::Readv,
+                Technique::Adaptive,
+            ],
+        }
+    }
 
     /// The name, the same on the command line, in JSON and in tables.
     pub fn name(self) -> &'static str {
@@ -35,6 +66,9 @@ impl Technique {
             Technique::CopyThenWrite => "copy-then-write",
             Technique::Writev => "writev",
             Technique::Adaptive => "adaptive",
+            Technique::ReadEach => "read-each",
+            Technique::ReadThenSplit => "read-then-split",
+            Technique::Readv => "readv",
         }
     }
 

@@ -1,5 +1,7 @@
 //! The list of segments that is moved, and the state it is moved in.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 /// The sizes of one list of segments, in order, in bytes.
@@ -75,12 +77,67 @@ impl Workload {
 }
 
 /// Which way the bytes go.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Operation {
     /// Out of the segments, into the descriptor.
     #[default]
     Write,
+    /// Out of the descriptor, into the segments.
+    Read,
+}
+
+impl Operation {
+    /// Both, the usual one first.
+    pub const ALL: [Operation; 2] = [Operation::Write, Operation::Read];
+
+    /// The name, the same on the command line, in JSON and in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Operation::Write => "write",
+            Operation::Read => "read",
+        }
+    }
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Whether the kernel has the pages of a file that is read in memory.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum PageCache {
+    /// It has: the file was read before.
+    #[default]
+    Hot,
+    /// It has not: they were evicted before each sample, and proved so.
+    Cold,
+}
+
+impl PageCache {
+    /// Both, the usual one first.
+    pub const ALL: [PageCache; 2] = [PageCache::Hot, PageCache::Cold];
+
+    /// The name, the same on the command line, in JSON and in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            PageCache::Hot => "hot",
+            PageCache::Cold => "cold",
+        }
+    }
+}
+
+impl fmt::Display for PageCache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
 }
 
 /// How the segments lie in memory.

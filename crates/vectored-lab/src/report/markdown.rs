@@ -16,12 +16,12 @@ pub fn markdown(results: &Results) -> String {
     line("");
     let sections = sections(results);
     for section in &sections {
-        line(&format!("- **{}**: {}", section.target, section.tally));
+        line(&format!("- **{}**: {}", section.title, section.tally));
     }
     let columns = columns(results);
     for section in &sections {
         line("");
-        line(&format!("### {}", section.target));
+        line(&format!("### {}", section.title));
         line("");
         let mut head = "| segments | floor |".to_owned();
         let mut rule = "|---:|---:|".to_owned();
@@ -40,8 +40,8 @@ pub fn markdown(results: &Results) -> String {
                 "" => row.size.clone(),
                 count => format!("{count} × {}", row.size),
             };
-            let reader = if row.reader_thread { " r" } else { "" };
-            let mut cells = format!("| {list}{reader} | {} |", row.floor);
+            let label = format!("{list} {}", row.thread_mark);
+            let mut cells = format!("| {} | {} |", label.trim_end(), row.floor);
             for entry in &row.entries {
                 cells += &format!(" {}{} |", entry.tax, escape(entry.mark.sign()));
             }

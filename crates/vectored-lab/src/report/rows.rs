@@ -1,12 +1,13 @@
 //! What the table and the Markdown have in common: the words of each row.
 
 use super::words;
-use crate::model::{Cell, Drain, Results, Target, Technique, Verdict};
+use crate::model::{Cell, Drain, Operation, PageCache, Results, Technique, Verdict};
 use crate::stats::{TIE_ZONE, median};
 
-/// The cells of one target.
+/// The cells of one target, operation and state of the page cache.
 pub(super) struct Section {
-    pub target: Target,
+    /// `file`, or `file read hot`.
+    pub title: String,
     pub tally: String,
     pub rows: Vec<Row>,
 }
@@ -17,7 +18,8 @@ pub(super) struct Row {
     pub count: String,
     /// `16 KiB`, or the whole mix.
     pub size: String,
-    pub reader_thread: bool,
+    /// Behind the list, where a thread at the other end took part.
+    pub thread_mark: &'static str,
     pub floor: String,
     /// In the order of [`columns`].
     pub entries: Vec<Entry>,
@@ -62,19 +64,25 @@ pub(super) fn columns(results: &Results) -> Vec<Technique> {
 
 pub(super) fn sections(results: &Results) -> Vec<Section> {
     let columns = columns(results);
-    let mut targets: Vec<Target> = results.cells.iter().map(|cell| cell.target).collect();
-    targets.sort_unstable();
-    targets.dedup();
-    targets
+    let kind = |cell: &Cell| (cell.target, cell.operation, cell.page_cache);
+    let mut kinds: Vec<_> = results.cells.iter().map(kind).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    kinds
         .into_iter()
-        .map(|target| {
+        .map(|this| {
             let cells: Vec<&Cell> = results
                 .cells
                 .iter()
-                .filter(|cell| cell.target == target)
+                .filter(|cell| kind(cell) == this)
                 .collect();
+            let (target, operation, page_cache) = this;
             Section {
-                target,
+                title: match (operation, page_cache) {
+                    (Operation::Write, _) => target.to_string(),
+                    (Operation::Read, None) => format!("{target} read"),
+                    (Operation::Read, Some(state)) => format!("{target} read {state}"),
+                },
                 tally: tally(&cells, &results.rivals),
                 rows: cells
                     .iter()
@@ -132,7 +140,11 @@ fn row(cell: &Cell, columns: &[Technique], rivals: &[Technique]) -> Row {
     Row {
         count,
         size,
-        reader_thread: cell.drain == Some(Drain::ReaderThread),
+        thread_mark: match cell.drain {
+            Some(Drain::ReaderThread) => "r",
+            Some(Drain::WriterThread) => "w",
+            Some(Drain::BetweenSamples) | None => "",
+        },
         floor: words::time(cell.floor_ns),
         entries: columns
             .iter()
@@ -219,19 +231,39 @@ pub(super) fn extent(results: &Results) -> String {
 
 /// What a reader needs to know to read the rows, a paragraph each.
 pub(super) fn notes(results: &Results) -> Vec<String> {
-    let mut notes = vec![
-        "floor: one write of the same bytes, already in one piece. The other figures are the \
-         gather tax, time ÷ floor − 1; 12× means twelve times the floor."
-            .to_owned(),
-    ];
+    let is_read = |cell: &Cell| cell.operation == Operation::Read;
+    let reads = !results.cells.is_empty() && results.cells.iter().all(is_read);
+    let (floor, example) = match reads {
+        false => ("write of the same bytes, already in one piece", "writev"),
+        true => ("read of the same bytes into one piece", "readv"),
+    };
+    let mut notes = vec![format!(
+        "floor: one {floor}. The other figures are the gather tax, time ÷ floor − 1; 12× means \
+         twelve times the floor."
+    )];
     if results.rivals.len() > 1 {
-        notes.push(
+        notes.push(format!(
             "* wins: faster than every rival. = ties: within ±2 % of the leader. \
-             \"writev by 9 % [7, 11]\": the nearest rival takes 9 % longer, with its 95 % \
-             interval. \"open: writev +9 % [-2, 20]\": it leads, but not surely within this \
+             \"{example} by 9 % [7, 11]\": the nearest rival takes 9 % longer, with its 95 % \
+             interval. \"open: {example} +9 % [-2, 20]\": it leads, but not surely within this \
              budget."
-                .to_owned(),
-        );
+        ));
+    }
+    for (state, words) in [
+        (PageCache::Hot, "hot: the file was in the page cache."),
+        (
+            PageCache::Cold,
+            "cold: the file was evicted from the page cache before each call, and each call was \
+             seen to fetch its bytes from the device.",
+        ),
+    ] {
+        if results
+            .cells
+            .iter()
+            .any(|cell| cell.page_cache == Some(state))
+        {
+            notes.push(words.to_owned());
+        }
     }
     let beside: Vec<&str> = columns(results)
         .into_iter()
@@ -244,13 +276,16 @@ pub(super) fn notes(results: &Results) -> Vec<String> {
             beside.join(", ")
         ));
     }
-    let by_reader = |cell: &Cell| cell.drain == Some(Drain::ReaderThread);
-    if results.cells.iter().any(by_reader) {
-        notes.push(
-            "r: the list does not fit the target, so a thread on another CPU read while the \
-             call was timed."
-                .to_owned(),
-        );
+    for (drain, mark, did) in [
+        (Drain::ReaderThread, "r", "read"),
+        (Drain::WriterThread, "w", "wrote"),
+    ] {
+        if results.cells.iter().any(|cell| cell.drain == Some(drain)) {
+            notes.push(format!(
+                "{mark}: the list does not fit the target, so a thread on another CPU {did} while \
+                 the call was timed."
+            ));
+        }
     }
     notes.extend(noise(results));
     for warning in &results.host.warnings {

@@ -36,8 +36,10 @@ pub fn table(results: &Results, options: TableOptions) -> String {
     if !sections.is_empty() {
         page.line("");
     }
+    let titles = sections.iter().map(|section| width(&section.title));
+    let title_width = titles.max().unwrap_or(0).max(6);
     for section in &sections {
-        let target = page.styled(BOLD, &format!("{:<6} ", section.target));
+        let target = page.styled(BOLD, &format!("{:<title_width$} ", section.title));
         page.line(&format!("{target}{}", section.tally));
     }
     let columns = columns(results);
@@ -96,7 +98,7 @@ impl Page {
 
     fn section(&mut self, section: &Section, columns: &[Technique], rivals: &[Technique]) {
         let frame = Frame::new(section, columns, rivals);
-        self.head(section.target.name(), &frame);
+        self.head(&section.title, &frame);
         for row in &section.rows {
             self.row(row, &frame);
         }
@@ -109,8 +111,11 @@ impl Page {
             let is_first = level == 0;
             let is_last = level + 1 == height;
             let title = if is_first { title } else { "" };
-            let floor = if is_last { "floor" } else { "" };
-            let mut line = frame.begin(title, floor);
+            let mut line = match is_last {
+                true => frame.begin(title, "floor"),
+                // A long title may stand over the floor's column.
+                false => format!("{title:<0$}", width(&frame.begin("", ""))),
+            };
             for (words, width) in std::iter::zip(&frame.heads, &frame.entry_widths) {
                 let skipped = height - words.len();
                 let word = level.checked_sub(skipped).map_or("", |index| &words[index]);
@@ -167,7 +172,7 @@ struct Frame {
     count_width: usize,
     size_width: usize,
     list_width: usize,
-    marks_reader: bool,
+    marks_thread: bool,
     floor_width: usize,
     entry_widths: Vec<usize>,
 }
@@ -186,7 +191,7 @@ impl Frame {
             count_width: widest(&|row| width(&row.count)),
             size_width: sizes.max().unwrap_or(0),
             list_width: 0,
-            marks_reader: rows.iter().any(|row| row.reader_thread),
+            marks_thread: rows.iter().any(|row| !row.thread_mark.is_empty()),
             floor_width: widest(&|row| width(&row.floor)).max(width("floor")),
             entry_widths: Vec::new(),
         };
@@ -210,15 +215,15 @@ impl Frame {
 
     fn label(&self, row: &Row) -> String {
         let list_width = self.list_width;
-        let reader = if row.reader_thread { " r" } else { "" };
-        format!("{:>list_width$}{reader}", self.list(row))
+        let label = format!("{:>list_width$} {}", self.list(row), row.thread_mark);
+        label.trim_end().to_owned()
     }
 
     /// The columns before the techniques'.
     fn begin(&self, label: &str, floor: &str) -> String {
         let floor_width = self.floor_width;
         // With marks there is little room for a gap behind them.
-        let (label_width, gap) = match self.marks_reader {
+        let (label_width, gap) = match self.marks_thread {
             true => (self.list_width + 2, " "),
             false => (self.list_width, "  "),
         };

@@ -459,7 +459,7 @@ fn a_cell_that_overflows_is_begun_again_with_a_reader_thread() {
             choices.borrow_mut().push(choice);
             Ok(Some(match choice {
                 DrainChoice::Probe => Drain::BetweenSamples,
-                DrainChoice::ReaderThread => Drain::ReaderThread,
+                DrainChoice::Thread => Drain::ReaderThread,
             }))
         },
         before_sample: |_| {
@@ -472,7 +472,7 @@ fn a_cell_that_overflows_is_begun_again_with_a_reader_thread() {
         },
     };
     let outcome = run_quietly(&experiment(1, SECOND_NS), &mut sampler, &clock);
-    let again = DrainChoice::ReaderThread;
+    let again = DrainChoice::Thread;
     assert_eq!(choices.take(), [DrainChoice::Probe, again, again]);
     let cell = &outcome.cells[0];
     assert_eq!(cell.drain, Some(Drain::ReaderThread));

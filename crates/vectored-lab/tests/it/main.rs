@@ -1,6 +1,7 @@
 //! Tests of the measuring engine, in one binary.
 
 mod engine;
+mod honest_reads;
 mod honesty;
 mod report;
 mod simulation;

@@ -8,7 +8,9 @@
 use std::sync::atomic::AtomicBool;
 
 use vectored_lab::measure::{Contender, FakeClock, Noise, SyntheticMachine, Watch, run};
-use vectored_lab::model::{Cell, CellSpec, Experiment, Target, Technique, Verdict, Workload};
+use vectored_lab::model::{
+    Cell, CellSpec, Experiment, Operation, Target, Technique, Verdict, Workload,
+};
 
 const RUNS: u64 = 2000;
 
@@ -146,7 +148,9 @@ fn tally(scenario: &Scenario, noise: Noise) -> Tally {
                 }
             }
             if let Some(winner) = cell.winner {
-                let others = Technique::ALL.into_iter().filter(|t| t.is_pure());
+                let others = Technique::of(Operation::Write)
+                    .into_iter()
+                    .filter(|t| t.is_pure());
                 wrong_faster |= others
                     .filter(|&other| other != winner)
                     .any(|other| cost(other) <= cost(winner));

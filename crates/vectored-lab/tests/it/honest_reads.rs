@@ -1,0 +1,278 @@
+//! Real descriptors: techniques that read wrongly are caught on every target,
+//! and those that do not are measured.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::BorrowedFd;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use vectored::CostModel;
+use vectored_lab::measure::{
+    Contender, DescriptorSampler, MeasureError, MonotonicClock, Outcome, ReadMover, RunError,
+    Watch, check_eviction, read_movers, run,
+};
+use vectored_lab::model::{CellSpec, Drain, Experiment, PageCache, Target, Technique, Workload};
+
+/// What a wrong technique does with the bytes it reads.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Fault {
+    /// One byte too many is taken, and one is missing.
+    ByteDropped,
+    /// One byte too few is taken, and one is there twice.
+    ByteDoubled,
+    ByteChanged,
+    BytesSwapped,
+    SegmentsSwapped,
+    /// The bytes are taken, and not put where they belong.
+    SegmentNotFilled,
+    /// Only the last byte of the last segment is left as it was.
+    LastByteNotFilled,
+    /// Right in the first call, which is the proof; wrong from then on.
+    OnlyLater,
+}
+
+const FAULTS: [Fault; 8] = [
+    Fault::ByteDropped,
+    Fault::ByteDoubled,
+    Fault::ByteChanged,
+    Fault::BytesSwapped,
+    Fault::SegmentsSwapped,
+    Fault::SegmentNotFilled,
+    Fault::LastByteNotFilled,
+    Fault::OnlyLater,
+];
+
+struct Faulty {
+    fault: Fault,
+    calls: u32,
+}
+
+impl ReadMover for Faulty {
+    fn prepare(&mut self, _segments: &[&mut [u8]], _start_bytes: usize) {}
+
+    fn call(&mut self, fd: BorrowedFd<'_>, segments: &mut [&mut [u8]]) -> io::Result<()> {
+        self.calls += 1;
+        let total: usize = segments.iter().map(|segment| segment.len()).sum();
+        let mut bytes = vec![0; total + 1];
+        let wanted = match self.fault {
+            Fault::ByteDropped => total + 1,
+            Fault::ByteDoubled => total - 1,
+            _ => total,
+        };
+        let mut filled = 0;
+        while filled < wanted {
+            match rustix::io::read(fd, &mut bytes[filled..wanted])? {
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                count => filled += count,
+            }
+        }
+        let first = segments[0].len();
+        match self.fault {
+            Fault::ByteDropped => drop(bytes.remove(first)),
+            Fault::ByteDoubled => bytes.insert(first, bytes[first]),
+            Fault::ByteChanged => bytes[first + 9] ^= 1,
+            // Random bytes are sometimes the same.
+            Fault::BytesSwapped => bytes[first..first + 50].reverse(),
+            _ => {}
+        }
+        let later = self.fault == Fault::OnlyLater && self.calls > 1;
+        if self.fault == Fault::SegmentsSwapped || later {
+            let (head, tail) = bytes.split_at_mut(first);
+            head.swap_with_slice(&mut tail[..first]);
+        }
+        let mut rest = &bytes[..];
+        for (index, segment) in segments.iter_mut().enumerate() {
+            let (head, tail) = rest.split_at(segment.len());
+            rest = tail;
+            let kept = match self.fault {
+                Fault::SegmentNotFilled if index == 2 => head.len(),
+                Fault::LastByteNotFilled if index == 4 => 1,
+                _ => 0,
+            };
+            let filled = head.len() - kept;
+            segment[..filled].copy_from_slice(&head[..filled]);
+        }
+        Ok(())
+    }
+}
+
+fn tmp() -> PathBuf {
+    PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
+}
+
+fn measure(
+    spec: CellSpec,
+    directory: &Path,
+    make_mover: impl FnMut(Contender, &CostModel) -> Box<dyn ReadMover> + 'static,
+) -> Result<Outcome, RunError> {
+    let experiment = Experiment {
+        cells: vec![spec],
+        rivals: vec![
+            Technique::ReadEach,
+            Technique::ReadThenSplit,
+            Technique::Readv,
+        ],
+        beside: vec![Technique::Adaptive],
+        // Enough to begin; a cell that is begun gets its fewest rounds.
+        budget_ns: 10_000_000,
+        seed: 11,
+    };
+    let clock = MonotonicClock;
+    let mut sampler =
+        DescriptorSampler::new(&clock, directory, experiment.seed).with_read_movers(make_mover);
+    let watch = Watch {
+        progress: &mut |_| (),
+        stop: &AtomicBool::new(false),
+    };
+    run(&experiment, &mut sampler, &clock, watch)
+}
+
+fn caught(target: Target, segment_bytes: usize, fault: Fault) {
+    let spec = CellSpec::read(target, Workload::uniform(5, segment_bytes), PageCache::Hot);
+    let outcome = measure(spec, &tmp(), move |contender, model| {
+        if contender == Contender::Technique(Technique::Readv) {
+            Box::new(Faulty { fault, calls: 0 })
+        } else {
+            read_movers(contender, model)
+        }
+    });
+    match outcome {
+        Err(RunError {
+            error: MeasureError::WrongBytes { contender, .. },
+            ..
+        }) => assert_eq!(contender, "readv"),
+        other => panic!("{fault:?} on {target}: {other:?}"),
+    }
+}
+
+#[test]
+fn every_wrong_read_is_caught_on_a_file() {
+    for fault in FAULTS {
+        caught(Target::File, 100, fault);
+    }
+}
+
+#[test]
+fn every_wrong_read_is_caught_on_a_pipe() {
+    for fault in FAULTS {
+        caught(Target::Pipe, 100, fault);
+    }
+}
+
+#[test]
+fn every_wrong_read_is_caught_on_a_unix_socket() {
+    for fault in FAULTS {
+        caught(Target::Unix, 100, fault);
+    }
+}
+
+#[test]
+fn wrong_reads_are_caught_where_a_thread_writes() {
+    // Larger than a pipe. Those that take too much or too little have to be
+    // waited for, all at the same time.
+    std::thread::scope(|scope| {
+        for fault in FAULTS {
+            scope.spawn(move || caught(Target::Pipe, 40_000, fault));
+        }
+        scope.spawn(|| caught(Target::Unix, 100_000, Fault::ByteDropped));
+    });
+}
+
+#[test]
+fn right_reads_are_measured_on_every_target() {
+    for target in Target::OFFERED {
+        for sizes in [vec![100, 200], vec![1; 40], vec![3, 5000, 1, 70_000, 9]] {
+            let spec = CellSpec::read(target, Workload::from_sizes(sizes), PageCache::Hot);
+            let outcome = measure(spec, &tmp(), read_movers).unwrap();
+            let cell = &outcome.cells[0];
+            assert!(cell.rounds >= 1);
+            assert!(cell.floor_ns > 0.0);
+            assert!(cell.proof_calls > 0);
+            let is_file = target == Target::File;
+            assert_eq!(cell.span_bytes.is_some(), is_file);
+            assert_eq!(cell.file_system.is_some(), is_file);
+            assert_eq!(cell.page_cache, is_file.then_some(PageCache::Hot));
+        }
+    }
+}
+
+#[test]
+fn reads_of_more_segments_than_iov_max_are_measured() {
+    for target in Target::OFFERED {
+        let spec = CellSpec::read(target, Workload::uniform(2500, 300), PageCache::Hot);
+        let outcome = measure(spec, &tmp(), read_movers).unwrap();
+        assert_eq!(outcome.cells[0].segment_count, 2500);
+    }
+}
+
+#[test]
+fn what_fits_is_written_between_samples_and_what_does_not_by_a_thread() {
+    let check = |target, count, bytes, drain| {
+        let spec = CellSpec::read(target, Workload::uniform(count, bytes), PageCache::Hot);
+        let outcome = measure(spec, &tmp(), read_movers).unwrap();
+        assert_eq!(outcome.cells[0].drain, drain, "{target} {count} × {bytes}");
+    };
+    check(Target::Pipe, 2, 64, Some(Drain::BetweenSamples));
+    // One call fits, two do not.
+    check(Target::Pipe, 2, 20_000, Some(Drain::BetweenSamples));
+    check(Target::Pipe, 16, 16_384, Some(Drain::WriterThread));
+    check(Target::Unix, 2, 64, Some(Drain::BetweenSamples));
+    check(Target::Unix, 16, 65_536, Some(Drain::WriterThread));
+    check(Target::File, 2, 64, None);
+}
+
+#[test]
+fn a_cold_file_is_read_from_its_device_or_refused() {
+    let test = "a_cold_file_is_read_from_its_device_or_refused";
+    let spec = || CellSpec::read(Target::File, Workload::uniform(4, 5000), PageCache::Cold);
+    match check_eviction(&tmp()) {
+        Ok(()) => {
+            let outcome = measure(spec(), &tmp(), read_movers).unwrap();
+            let cell = &outcome.cells[0];
+            assert_eq!(cell.page_cache, Some(PageCache::Cold));
+            for technique in &cell.techniques {
+                assert_eq!(technique.calls_per_sample, 1);
+            }
+        }
+        Err(MeasureError::NotCold { file_system, .. })
+            if ["ext4", "xfs", "btrfs"].contains(&file_system.as_str()) =>
+        {
+            panic!("nothing was evicted on {file_system}")
+        }
+        Err(error) => skip(test, &format!("on a device: {error}")),
+    }
+    let shm = Path::new("/dev/shm");
+    if !shm.is_dir() {
+        return skip(test, "in memory: there is no /dev/shm");
+    }
+    for error in [
+        check_eviction(shm).unwrap_err(),
+        measure(spec(), shm, read_movers).unwrap_err().error,
+    ] {
+        assert!(matches!(error, MeasureError::NotCold { .. }), "{error}");
+        for word in ["/dev/shm", "tmpfs", "--dir", "--page-cache hot"] {
+            assert!(error.to_string().contains(word), "{word}: {error}");
+        }
+    }
+}
+
+#[test]
+fn nothing_can_be_read_from_the_null_device() {
+    let spec = CellSpec::read(Target::Null, Workload::uniform(2, 8), PageCache::Hot);
+    let error = measure(spec, &tmp(), read_movers).unwrap_err();
+    assert!(error.to_string().contains("null"), "{error}");
+}
+
+/// Tells, where somebody collects it, that a test could not run here.
+fn skip(test: &str, reason: &str) {
+    eprintln!("skipped {test}: {reason}");
+    if let Some(list) = std::env::var_os("VECTORED_SKIPS") {
+        let mut list = File::options()
+            .append(true)
+            .create(true)
+            .open(list)
+            .unwrap();
+        writeln!(list, "{test}: {reason}").unwrap();
+    }
+}
