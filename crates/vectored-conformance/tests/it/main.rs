@@ -1,0 +1,5 @@
+//! The conformance suite, over every way to move bytes.
+
+mod faults;
+mod lists;
+mod support;
