@@ -5,12 +5,15 @@
 //! - [`model`] is the obvious right answer: concatenate the segments, and compare.
 //! - [`target`] receives what was moved, through real descriptors; [`script`] without any.
 //! - [`here`] is what tests need of the machine: mounts, child processes, reported skips.
+//! - [`soak`] is the suite at random, [`fuzz`] what the fuzz targets run.
 //!
 //! It is not published, and not made for speed.
 
+pub mod fuzz;
 pub mod here;
 pub mod model;
 pub mod script;
+pub mod soak;
 mod sys;
 pub mod target;
 pub mod ways;

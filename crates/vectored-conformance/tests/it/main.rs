@@ -2,4 +2,6 @@
 
 mod faults;
 mod lists;
+mod seeds;
+mod soak;
 mod support;
