@@ -24,6 +24,7 @@
 
 mod args;
 mod fuzz;
+mod hazards;
 mod miri;
 mod packages;
 mod reproducibility;
