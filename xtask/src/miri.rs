@@ -50,7 +50,7 @@ pub fn run() -> Result<bool> {
     }
     // proptest looks for a file of failures; a handful of cases is what takes a minute.
     command.env("MIRIFLAGS", "-Zmiri-disable-isolation");
-    command.env("PROPTEST_CASES", "5");
+    command.env("PROPTEST_CASES", "3");
     let status = command.status().context("cannot start Miri")?;
     Ok(status.success())
 }

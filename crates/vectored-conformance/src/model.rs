@@ -24,7 +24,7 @@ pub fn list(data: &[Vec<u8>]) -> Vec<IoSlice<'_>> {
 pub fn mixed_sizes(count: usize) -> Vec<usize> {
     let sizes = [7, 0, 100, 4096, 12, 13, 14, 0, 0, 900, 1, 2000, 300, 600, 5];
     (0..count)
-        .map(|i| sizes[(i * i + i / 7) % sizes.len()])
+        .map(|i| sizes[(i + i / 40) % sizes.len()])
         .collect()
 }
 

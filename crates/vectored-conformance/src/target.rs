@@ -19,6 +19,9 @@ use crate::ways::{Mover, Takes};
 /// What stands in a file before a list is appended to it.
 const BEFORE: &[u8] = b"before\n";
 
+/// Resumptions in a row without a byte: a way that forgets its count would go on for ever.
+const MOST_IDLE: u32 = 100;
+
 /// A descriptor to write to, and the means to see what arrived.
 #[derive(Debug)]
 pub struct Target {
@@ -178,12 +181,21 @@ impl Target {
         let mut cursor = SegmentCursor::new();
         let mut reported = 0;
         let (mut resumptions, mut miscounts) = (0, 0);
+        let mut idle = 0;
         let error = loop {
             let outcome = mover(self.writer.as_fd(), segments, &mut cursor);
             reported += outcome.transferred;
             let Some(error) = outcome.error else {
                 break None;
             };
+            idle = if outcome.transferred == 0 {
+                idle + 1
+            } else {
+                0
+            };
+            if idle > MOST_IDLE {
+                break Some(error);
+            }
             if error.kind() == io::ErrorKind::WouldBlock
                 && let Some(arrived) = self.receiver.drain()?
             {

@@ -8,7 +8,9 @@ use std::io::{self, IoSlice};
 use std::os::fd::BorrowedFd;
 
 use rustix::io::Errno;
-use vectored::{CostModel, Gather, Limits, SegmentCursor, TransferError, write_all_vectored};
+use vectored::{
+    CostModel, Gather, Limits, SegmentCursor, TransferError, iov_max, write_all_vectored,
+};
 
 /// How a transfer ended.
 #[derive(Debug)]
@@ -162,6 +164,10 @@ fn by_hand(fd: BorrowedFd<'_>, segments: &[IoSlice<'_>], cursor: &mut SegmentCur
 }
 
 /// Batch after batch into `call`, which is also told how many bytes are left in the list.
+///
+/// # Panics
+///
+/// If a batch is more than a call takes.
 pub fn drive(
     segments: &[IoSlice<'_>],
     cursor: &mut SegmentCursor,
@@ -174,6 +180,9 @@ pub fn drive(
         if batch.is_empty() {
             break None;
         }
+        // What rustix would mend by itself, and the kernel would not.
+        assert!(batch.len() <= iov_max(), "{} slices", batch.len());
+        assert!(batch.iter().all(|slice| !slice.is_empty()), "an empty one");
         match call(batch, cursor.remaining_bytes(segments)) {
             Ok(0) => break Some(io::ErrorKind::WriteZero.into()),
             Ok(bytes) => cursor.advance(segments, bytes),
