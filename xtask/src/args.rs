@@ -33,6 +33,27 @@ impl Args {
         }
     }
 
+    /// Any number.
+    pub fn number(&mut self, name: &str, default: u64) -> Result<u64, String> {
+        match self.value(name)? {
+            None => Ok(default),
+            Some(text) => text
+                .parse()
+                .map_err(|_| format!("{name} takes a number, not '{text}'")),
+        }
+    }
+
+    /// One of these words, the first unless told otherwise.
+    pub fn one_of(&mut self, name: &str, words: &[&'static str]) -> Result<&'static str, String> {
+        let Some(text) = self.value(name)? else {
+            return Ok(words[0]);
+        };
+        let found = words.iter().find(|word| **word == text);
+        found
+            .copied()
+            .ok_or_else(|| format!("{name} is {}, not '{text}'", words.join(" or ")))
+    }
+
     /// A path.
     pub fn path(&mut self, name: &str, default: &str) -> Result<PathBuf, String> {
         let value = self.value(name)?;
@@ -73,6 +94,8 @@ mod tests {
         assert_eq!(args.count("--rounds", 20), Ok(7));
         assert_eq!(args.count("--runs", 10), Ok(10));
         assert_eq!(args.path("--directory", "."), Ok("/tmp".into()));
+        assert_eq!(args.number("--seed", 1), Ok(1));
+        assert_eq!(args.one_of("--backend", &["plain"]), Ok("plain"));
         assert!(args.flag("--inner"));
         assert!(!args.flag("--inner"));
         assert_eq!(args.finish(), Ok(()));
@@ -83,6 +106,12 @@ mod tests {
         assert!(args("--rounds").count("--rounds", 1).is_err());
         assert!(args("--rounds 0").count("--rounds", 1).is_err());
         assert!(args("--rounds many").count("--rounds", 1).is_err());
+        assert!(args("--seed -1").number("--seed", 1).is_err());
+        assert!(
+            args("--backend warp")
+                .one_of("--backend", &["plain"])
+                .is_err()
+        );
         assert!(args("surplus").finish().is_err());
     }
 }

@@ -11,14 +11,25 @@
 //! - `ruler [--rounds 20] [--directory .]` holds the engine's medians against
 //!   plain C loops (`xtask/ruler/plain_loops.c`), run in turn. Takes about
 //!   half a second a round and cell, on an idle machine.
+//! - `soak [--seconds 60] [--seed 1] [--backend plain]` moves random lists in
+//!   every way, to every kind of descriptor, through faults, and compares all
+//!   bytes. The last line says how many were lost.
+//! - `fuzz [--seconds 60]` runs each fuzz target of `fuzz/` so long. Installs
+//!   cargo-fuzz if it is missing; needs a nightly toolchain.
+//! - `miri` runs the library's tests that make no system call under Miri.
+//!   Where Miri cannot be had it says so, and that is no failure.
 //!
 //! Every command ends with status 0 when all is well, 1 when something is
 //! not, and 2 when it was called wrongly.
 
 mod args;
+mod fuzz;
+mod hazards;
+mod miri;
 mod packages;
 mod reproducibility;
 mod ruler;
+mod soak;
 mod steps;
 mod test;
 mod tidy;
@@ -39,6 +50,10 @@ Commands:
   tidy             the rules of this repository that no other tool checks
   reproducibility  [--runs 10]: do repeated runs of `vectored measure` agree?
   ruler            [--rounds 20] [--directory .]: does the engine agree with plain C loops?
+  soak             [--seconds 60] [--seed 1] [--backend plain]: random lists through random
+                   faults; does every byte arrive?
+  fuzz             [--seconds 60]: each fuzz target, so long
+  miri             the library without its system calls, under Miri
   help             this text
 ";
 
@@ -67,6 +82,9 @@ enum Command {
     Tidy,
     Reproducibility { runs: usize },
     Ruler(ruler::Options),
+    Soak(soak::Options),
+    Fuzz { seconds: usize },
+    Miri,
 }
 
 impl Command {
@@ -82,6 +100,15 @@ impl Command {
                 directory: args.path("--directory", ".")?,
                 inner: args.flag("--inner"),
             }),
+            Some("soak") => Command::Soak(soak::Options {
+                seconds: args.count("--seconds", 60)?,
+                seed: args.number("--seed", 1)?,
+                backend: args.one_of("--backend", &["plain"])?,
+            }),
+            Some("fuzz") => Command::Fuzz {
+                seconds: args.count("--seconds", 60)?,
+            },
+            Some("miri") => Command::Miri,
             None | Some("help" | "--help" | "-h") => Command::Help,
             Some(other) => return Err(format!("unknown command '{other}': see cargo xtask help")),
         };
@@ -100,6 +127,9 @@ impl Command {
             Command::Tidy => tidy::run(),
             Command::Reproducibility { runs } => reproducibility::run(runs),
             Command::Ruler(options) => ruler::run(&options),
+            Command::Soak(options) => soak::run(&options),
+            Command::Fuzz { seconds } => fuzz::run(seconds),
+            Command::Miri => miri::run(),
         }
     }
 }

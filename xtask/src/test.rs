@@ -32,6 +32,8 @@ fn all(steps: &mut Steps, skips: &Path) -> Result<(), Failed> {
         Err(error) => Err(tell(&format!("{error:#}"))),
     })?;
     steps.command("format", cargo().args(["fmt", "--all", "--check"]))?;
+    let words = "fmt --manifest-path fuzz/Cargo.toml --check";
+    steps.command("format of the fuzz targets", cargo().args(words.split(' ')))?;
     let words = "clippy --workspace --all-targets --locked -- -D warnings";
     steps.command("clippy", cargo().args(words.split(' ')))?;
     let words = "doc --workspace --no-deps --document-private-items --locked";
@@ -43,6 +45,9 @@ fn all(steps: &mut Steps, skips: &Path) -> Result<(), Failed> {
     )?;
     let words = "test --workspace --locked";
     steps.command("tests", cargo().args(words.split(' ')).env(SKIPS, skips))?;
+    // Without the fuzzer itself, which is C++ and needs a nightly toolchain.
+    let words = "check --quiet --manifest-path fuzz/Cargo.toml --no-default-features --locked";
+    steps.command("fuzz targets", cargo().args(words.split(' ')))?;
     let metadata = metadata().map_err(|error| tell(&format!("{error:#}")))?;
     for example in extras(&metadata, "example") {
         let name = format!("example {}/{}", example.package, example.name);

@@ -2,18 +2,20 @@
 //!
 //! - `unsafe` lives in folders named `sys` alone,
 //! - `report` and `stats` of the lab do no I/O and read no clock,
-//! - the library needs no serde, no clap and no tokio in its default build.
+//! - the library needs no serde, no clap and no tokio in its default build,
+//! - every test that `docs/hazards.md` names exists.
 //!
 //! The first two look at the text of the code, without comments: enough
 //! against an oversight, not against somebody who wants to get round them.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
 use crate::packages::{answer, cargo};
-use crate::root;
+use crate::{hazards, root};
 
 /// Folders whose code is handed all data and returns text or numbers.
 const PURE: [&str; 2] = [
@@ -30,15 +32,20 @@ const UNWANTED: [&str; 3] = ["serde", "clap", "tokio"];
 /// Prints what breaks a rule; false when something does.
 pub fn run() -> Result<bool> {
     let mut findings = Vec::new();
+    let mut tests = HashSet::new();
     for path in rust_files(root())? {
         let text = fs::read_to_string(&path)
             .with_context(|| format!("cannot read '{}'", path.display()))?;
         let path = path.strip_prefix(root()).unwrap_or(&path);
         findings.extend(misplaced_unsafe(path, &text));
         findings.extend(impure(path, &text));
+        tests.extend(hazards::tests_in(&text).map(str::to_owned));
     }
     let words = "tree --package vectored --edges normal,build --prefix none --locked";
     findings.extend(unwanted(&answer(cargo().args(words.split(' ')))?));
+    let table = fs::read_to_string(root().join(hazards::TABLE))
+        .with_context(|| format!("cannot read '{}'", hazards::TABLE))?;
+    findings.extend(hazards::without_a_test(&table, &tests));
     for finding in &findings {
         println!("   {finding}");
     }

@@ -8,6 +8,15 @@ use crate::packages::cargo;
 /// A program, and the Debian packages that bring it.
 const PROGRAMS: [(&str, &[&str]); 1] = [("cc", &["gcc", "libc6-dev"])];
 
+/// Programs of which single tests make use, each with its Debian package. Without them those tests
+/// are skipped, and say so.
+const OF_SINGLE_TESTS: [(&str, &str); 4] = [
+    ("mkfs.ext4", "e2fsprogs"),
+    ("mkfs.xfs", "xfsprogs"),
+    ("mkfs.btrfs", "btrfs-progs"),
+    ("strace", "strace"),
+];
+
 /// Parts of the Rust toolchain, and the cargo command that shows each.
 const COMPONENTS: [(&str, &str); 2] = [("rustfmt", "fmt"), ("clippy", "clippy")];
 
@@ -26,6 +35,15 @@ pub fn provide() -> Result<(), String> {
         .collect();
     if !packages.is_empty() {
         install_packages(&packages)?;
+    }
+    let packages: Vec<&str> = OF_SINGLE_TESTS
+        .iter()
+        .filter(|(program, _)| !is_on_path(program))
+        .map(|(_, package)| *package)
+        .collect();
+    if !packages.is_empty() {
+        // Whatever comes of it is told; the tests that miss something are skipped.
+        let _ = install_packages(&packages).map_err(|line| println!("   {line}"));
     }
     let missing: Vec<&str> = COMPONENTS
         .iter()
@@ -46,7 +64,8 @@ fn install_packages(packages: &[&str]) -> Result<(), String> {
     let line = format!("apt-get update && apt-get {}", words.join(" "));
     if !is_root() || !Path::new("/etc/debian_version").exists() {
         return Err(format!(
-            "a C compiler is missing; on Debian, as root: {line}"
+            "{} is missing; on Debian, as root: {line}",
+            packages.join(", ")
         ));
     }
     run_or_tell("apt-get", &["update"])?;
@@ -71,6 +90,12 @@ fn runs(program: &mut Command) -> bool {
         .stderr(Stdio::null())
         .status();
     silent.is_ok_and(|status| status.success())
+}
+
+/// `mkfs.xfs` and others know no `--version`, and some do something without any word.
+fn is_on_path(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
 fn is_root() -> bool {
@@ -98,5 +123,7 @@ mod tests {
     #[test]
     fn a_missing_program_is_noticed() {
         assert!(!runs(&mut Command::new("no-such-program-anywhere")));
+        assert!(!is_on_path("no-such-program-anywhere"));
+        assert!(is_on_path("ls"));
     }
 }

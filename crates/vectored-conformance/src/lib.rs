@@ -1,0 +1,21 @@
+//! One suite for every way to move bytes: what it is compared with, where it moves them, and what
+//! goes wrong meanwhile.
+//!
+//! - [`ways`] is the table of the ways. A new one is a new entry; everything else here then tries it.
+//! - [`model`] is the obvious right answer: concatenate the segments, and compare.
+//! - [`target`] receives what was moved, through real descriptors; [`script`] without any.
+//! - [`here`] is what tests need of the machine: mounts, child processes, reported skips.
+//! - [`soak`] is the suite at random, [`fuzz`] what the fuzz targets run.
+//!
+//! It is not published, and not made for speed.
+
+pub mod fuzz;
+pub mod here;
+pub mod model;
+pub mod script;
+pub mod soak;
+mod sys;
+pub mod target;
+pub mod ways;
+
+pub use sys::signals;

@@ -1,0 +1,326 @@
+//! Real descriptors, and what arrived behind them.
+
+use std::fs::File;
+use std::io::{self, IoSlice, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::FileExt;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use rustix::fs::{MemfdFlags, OFlags, SealFlags};
+use vectored::SegmentCursor;
+
+use crate::ways::{Mover, Takes};
+
+/// What stands in a file before a list is appended to it.
+const BEFORE: &[u8] = b"before\n";
+
+/// Resumptions in a row without a byte: a way that forgets its count would go on for ever.
+const MOST_IDLE: u32 = 100;
+
+/// A descriptor to write to, and the means to see what arrived.
+#[derive(Debug)]
+pub struct Target {
+    /// What a failing test calls it.
+    pub name: &'static str,
+    writer: OwnedFd,
+    receiver: Receiver,
+}
+
+#[derive(Debug)]
+enum Receiver {
+    /// The same file, and what stood in it before.
+    File { file: File, before: &'static [u8] },
+    /// A thread that reads until the end.
+    Thread(JoinHandle<Vec<u8>>),
+    /// A non-blocking descriptor that is emptied whenever the writer would block.
+    Drained { from: File, received: Vec<u8> },
+}
+
+/// What became of a list.
+#[derive(Debug)]
+pub struct Delivery {
+    /// All that arrived.
+    pub received: Vec<u8>,
+    /// The bytes that the way said went.
+    pub reported: u64,
+    /// What ended it before its end.
+    pub error: Option<io::Error>,
+    /// How often it would have blocked and was resumed.
+    pub resumptions: u64,
+    /// How often another count was reported then than could be read.
+    pub miscounts: u64,
+    /// Where it ended.
+    pub cursor: SegmentCursor,
+}
+
+/// The makers of all targets, for lists that should arrive completely; files lie in `directory`.
+pub const ALL: &[fn(&Path) -> io::Result<Target>] = &[
+    Target::file,
+    Target::appended_file,
+    |_| Target::memory(None),
+    |_| Target::pipe(),
+    |_| Target::small_pipe(Duration::ZERO),
+    |_| Target::unix_stream(),
+    |_| Target::tcp_stream(),
+    |_| Target::non_blocking_pipe(),
+    |_| Target::non_blocking_unix_stream(),
+];
+
+impl Target {
+    /// An empty file without a name.
+    ///
+    /// # Errors
+    ///
+    /// As all of these: what the system says.
+    pub fn file(directory: &Path) -> io::Result<Target> {
+        Ok(Target::of_file("a file", nameless(directory, false)?, b""))
+    }
+
+    /// A file opened with `O_APPEND` in which something stands already.
+    pub fn appended_file(directory: &Path) -> io::Result<Target> {
+        let mut file = nameless(directory, true)?;
+        file.write_all(BEFORE)?;
+        // O_APPEND goes by the file's end, wherever the position is.
+        rustix::fs::seek(&file, rustix::fs::SeekFrom::Start(0))?;
+        Ok(Target::of_file("a file opened to append", file, BEFORE))
+    }
+
+    /// A file in memory; with a limit, one that is forbidden to grow beyond it.
+    pub fn memory(limit: Option<u64>) -> io::Result<Target> {
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        let file = File::from(rustix::fs::memfd_create("vectored", flags)?);
+        if let Some(limit) = limit {
+            file.set_len(limit)?;
+            rustix::fs::fcntl_add_seals(&file, SealFlags::GROW)?;
+        }
+        Ok(Target::of_file("a file in memory", file, b""))
+    }
+
+    /// A blocking pipe that a thread reads.
+    pub fn pipe() -> io::Result<Target> {
+        let (reader, writer) = io::pipe()?;
+        let thread = read_in_thread(reader, Duration::ZERO, u64::MAX);
+        Ok(Target::read("a pipe", writer.into(), thread))
+    }
+
+    /// A blocking pipe of one page, whose reader waits so long before each portion.
+    pub fn small_pipe(wait: Duration) -> io::Result<Target> {
+        let (reader, writer) = io::pipe()?;
+        rustix::pipe::fcntl_setpipe_size(&writer, 4096)?;
+        let thread = read_in_thread(reader, wait, u64::MAX);
+        Ok(Target::read("a small pipe", writer.into(), thread))
+    }
+
+    /// A pipe whose reader goes away once it has so many bytes.
+    pub fn pipe_that_breaks(after: u64) -> io::Result<Target> {
+        let (reader, writer) = io::pipe()?;
+        let thread = read_in_thread(reader, Duration::ZERO, after);
+        Ok(Target::read("a pipe that breaks", writer.into(), thread))
+    }
+
+    /// A local stream socket that a thread reads.
+    pub fn unix_stream() -> io::Result<Target> {
+        let (reader, writer) = UnixStream::pair()?;
+        let thread = read_in_thread(reader, Duration::ZERO, u64::MAX);
+        Ok(Target::read("a Unix stream", writer.into(), thread))
+    }
+
+    /// A TCP connection within this machine that a thread reads.
+    pub fn tcp_stream() -> io::Result<Target> {
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        let writer = TcpStream::connect(listener.local_addr()?)?;
+        let (reader, _) = listener.accept()?;
+        let thread = read_in_thread(reader, Duration::ZERO, u64::MAX);
+        Ok(Target::read("a TCP stream", writer.into(), thread))
+    }
+
+    /// A pipe of one page that would block, and is emptied then.
+    pub fn non_blocking_pipe() -> io::Result<Target> {
+        let (reader, writer) = io::pipe()?;
+        rustix::pipe::fcntl_setpipe_size(&writer, 4096)?;
+        Target::drained("a non-blocking pipe", writer.into(), reader.into())
+    }
+
+    /// A local stream socket that would block, and is emptied then.
+    pub fn non_blocking_unix_stream() -> io::Result<Target> {
+        let (reader, writer) = UnixStream::pair()?;
+        Target::drained("a non-blocking Unix stream", writer.into(), reader.into())
+    }
+
+    /// Whether a way that takes such descriptors can write here.
+    #[must_use]
+    pub fn suits(&self, takes: Takes) -> bool {
+        takes == Takes::All || matches!(self.receiver, Receiver::File { .. })
+    }
+
+    /// Writes the list by `mover` until its end or an error, and looks at what arrived.
+    ///
+    /// # Errors
+    ///
+    /// Those of the receiving side.
+    pub fn deliver(self, mover: &mut Mover, segments: &[IoSlice<'_>]) -> io::Result<Delivery> {
+        self.deliver_resuming(mover, segments, |_| false)
+    }
+
+    /// As [`deliver`](Target::deliver), going on after each error that `mend` says it has mended.
+    ///
+    /// # Errors
+    ///
+    /// Those of the receiving side.
+    pub fn deliver_resuming(
+        mut self,
+        mover: &mut Mover,
+        segments: &[IoSlice<'_>],
+        mut mend: impl FnMut(&io::Error) -> bool,
+    ) -> io::Result<Delivery> {
+        let mut cursor = SegmentCursor::new();
+        let mut reported = 0;
+        let (mut resumptions, mut miscounts) = (0, 0);
+        let mut idle = 0;
+        let error = loop {
+            let outcome = mover(self.writer.as_fd(), segments, &mut cursor);
+            reported += outcome.transferred;
+            let Some(error) = outcome.error else {
+                break None;
+            };
+            idle = if outcome.transferred == 0 {
+                idle + 1
+            } else {
+                0
+            };
+            if idle > MOST_IDLE {
+                break Some(error);
+            }
+            if error.kind() == io::ErrorKind::WouldBlock
+                && let Some(arrived) = self.receiver.drain()?
+            {
+                resumptions += 1;
+                miscounts += u64::from(arrived != reported);
+            } else if !mend(&error) {
+                break Some(error);
+            }
+        };
+        drop(self.writer);
+        Ok(Delivery {
+            received: self.receiver.finish()?,
+            reported,
+            error,
+            resumptions,
+            miscounts,
+            cursor,
+        })
+    }
+
+    fn of_file(name: &'static str, file: File, before: &'static [u8]) -> Target {
+        Target {
+            name,
+            writer: file
+                .try_clone()
+                .expect("a descriptor can be had twice")
+                .into(),
+            receiver: Receiver::File { file, before },
+        }
+    }
+
+    fn read(name: &'static str, writer: OwnedFd, thread: JoinHandle<Vec<u8>>) -> Target {
+        Target {
+            name,
+            writer,
+            receiver: Receiver::Thread(thread),
+        }
+    }
+
+    fn drained(name: &'static str, writer: OwnedFd, from: OwnedFd) -> io::Result<Target> {
+        for fd in [&writer, &from] {
+            let flags = rustix::fs::fcntl_getfl(fd)?;
+            rustix::fs::fcntl_setfl(fd, flags | OFlags::NONBLOCK)?;
+        }
+        Ok(Target {
+            name,
+            writer,
+            receiver: Receiver::Drained {
+                from: from.into(),
+                received: Vec::new(),
+            },
+        })
+    }
+}
+
+impl Receiver {
+    /// Makes room for a writer that would block, and returns all that arrived so far; nothing
+    /// where no room can be made.
+    fn drain(&mut self) -> io::Result<Option<u64>> {
+        match self {
+            Receiver::Drained { from, received } => match from.read_to_end(received) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    Ok(Some(received.len() as u64))
+                }
+                Err(error) => Err(error),
+                Ok(_) => Ok(None),
+            },
+            _ => Ok(None),
+        }
+    }
+
+    fn finish(mut self) -> io::Result<Vec<u8>> {
+        self.drain()?;
+        match self {
+            Receiver::File { file, before } => {
+                let mut content = vec![0; file.metadata()?.len() as usize];
+                file.read_exact_at(&mut content, 0)?;
+                assert!(content.starts_with(before), "what stood there is gone");
+                content.drain(..before.len());
+                Ok(content)
+            }
+            Receiver::Thread(thread) => Ok(thread.join().expect("the reader does not panic")),
+            Receiver::Drained { received, .. } => Ok(received),
+        }
+    }
+}
+
+/// A file that is gone when it is closed, however the process ends.
+fn nameless(directory: &Path, append: bool) -> io::Result<File> {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let path = directory.join(format!("vectored-{}-{number}", std::process::id()));
+    let mut options = File::options();
+    options
+        .read(true)
+        .write(true)
+        .append(append)
+        .create_new(true);
+    let file = options.open(&path)?;
+    std::fs::remove_file(&path)?;
+    Ok(file)
+}
+
+/// Reads to the end, or until `most` bytes are there, in odd portions, so that writes end within
+/// segments.
+fn read_in_thread(
+    mut from: impl Read + Send + 'static,
+    wait: Duration,
+    most: u64,
+) -> JoinHandle<Vec<u8>> {
+    thread::spawn(move || {
+        let mut all = Vec::new();
+        let mut portion = [0; 7777];
+        while (all.len() as u64) < most {
+            if !wait.is_zero() {
+                thread::sleep(wait);
+            }
+            let room = portion.len().min((most - all.len() as u64) as usize);
+            match from.read(&mut portion[..room]) {
+                Ok(0) => break,
+                Ok(bytes) => all.extend_from_slice(&portion[..bytes]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => panic!("the reader failed: {error}"),
+            }
+        }
+        all
+    })
+}

@@ -1,0 +1,267 @@
+//! The table of the ways to move a list into a descriptor.
+//!
+//! To add one, add an entry to [`WAYS`]. [`whole_list`] and [`positional`] make one of a function
+//! that knows no cursor; a function that goes on from a cursor is one as it stands.
+
+use std::fmt;
+use std::io::{self, IoSlice};
+use std::os::fd::BorrowedFd;
+
+use rustix::io::Errno;
+use vectored::{
+    CostModel, Gather, Gathers, Limits, SegmentCursor, TransferError, iov_max, write_all_vectored,
+    write_all_vectored_at, write_from,
+};
+
+/// How a transfer ended.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The bytes that it says went.
+    pub transferred: u64,
+    /// What ended it before its end.
+    pub error: Option<io::Error>,
+}
+
+impl From<Result<u64, TransferError>> for Outcome {
+    fn from(result: Result<u64, TransferError>) -> Outcome {
+        match result {
+            Ok(transferred) => Outcome {
+                transferred,
+                error: None,
+            },
+            Err(error) => Outcome {
+                transferred: error.transferred(),
+                error: Some(error.into_io_error()),
+            },
+        }
+    }
+}
+
+/// Moves the list from the cursor on, and the cursor by what went.
+pub type Mover = Box<dyn FnMut(BorrowedFd<'_>, &[IoSlice<'_>], &mut SegmentCursor) -> Outcome>;
+
+/// One way to move a list.
+pub struct Way {
+    /// What a failing test calls it.
+    pub name: &'static str,
+    /// Which descriptors it takes.
+    pub takes: Takes,
+    /// Makes the state that it keeps from list to list.
+    pub make: fn() -> Mover,
+}
+
+impl fmt::Debug for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// Which descriptors a way takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takes {
+    /// All that bytes can be written to.
+    All,
+    /// Only those with an offset.
+    Files,
+}
+
+/// Every way there is.
+pub const WAYS: &[Way] = &[
+    Way {
+        name: "write_all_vectored",
+        takes: Takes::All,
+        make: || whole_list(|fd, segments| write_all_vectored(fd, segments).into()),
+    },
+    Way {
+        name: "Gather::write_all",
+        takes: Takes::All,
+        make: || gather(CostModel::default()),
+    },
+    Way {
+        name: "Gather::write_all with little staging memory",
+        takes: Takes::All,
+        make: || {
+            gather(CostModel {
+                staging_bytes: 1000,
+                ..CostModel::default()
+            })
+        },
+    },
+    Way {
+        name: "Gather::write_all that copies nothing",
+        takes: Takes::All,
+        make: || {
+            gather(CostModel {
+                staging_bytes: 0,
+                ..CostModel::default()
+            })
+        },
+    },
+    Way {
+        name: "SegmentCursor by hand",
+        takes: Takes::All,
+        make: || Box::new(by_hand),
+    },
+    Way {
+        name: "write_from",
+        takes: Takes::All,
+        make: || {
+            Box::new(|fd, segments, cursor| {
+                counted(segments, cursor, |cursor| write_from(fd, segments, cursor))
+            })
+        },
+    },
+    Way {
+        name: "Gather::write_from",
+        takes: Takes::All,
+        make: || {
+            let mut gather = Gather::default();
+            Box::new(move |fd, segments, cursor| {
+                counted(segments, cursor, |cursor| {
+                    gather.write_from(fd, segments, cursor)
+                })
+            })
+        },
+    },
+    Way {
+        name: "Gathers::gather_from",
+        takes: Takes::All,
+        make: || {
+            let mut gather = Gather::default();
+            Box::new(move |mut fd, segments, cursor| {
+                counted(segments, cursor, |cursor| {
+                    fd.gather_from(&mut gather, segments, cursor)
+                })
+            })
+        },
+    },
+    Way {
+        name: "write_all_vectored_at",
+        takes: Takes::Files,
+        make: || {
+            positional(|fd, segments, offset| write_all_vectored_at(fd, segments, offset).into())
+        },
+    },
+    Way {
+        name: "Gather::write_all_at",
+        takes: Takes::Files,
+        make: || {
+            let mut gather = Gather::default();
+            positional(move |fd, segments, offset| gather.write_all_at(fd, segments, offset).into())
+        },
+    },
+];
+
+/// Not a way: its cursor goes one byte too far at every third short write.
+///
+/// It proves that the suite would notice.
+pub const BROKEN: Way = Way {
+    name: "a broken cursor",
+    takes: Takes::All,
+    make: || {
+        let mut short_writes = 0_u64;
+        Box::new(move |fd, segments, cursor| {
+            drive(segments, cursor, |batch, left| {
+                let written = rustix::io::writev(fd, batch)?;
+                let given: usize = batch.iter().map(|slice| slice.len()).sum();
+                short_writes += u64::from(written < given);
+                let is_too_far = written < given && short_writes.is_multiple_of(3);
+                Ok(left.min(written as u64 + u64::from(is_too_far)) as usize)
+            })
+        })
+    },
+};
+
+/// A mover of a function that writes whole lists: it is handed the rest of the list as a list.
+pub fn whole_list(
+    mut write_all: impl FnMut(BorrowedFd<'_>, &[IoSlice<'_>]) -> Outcome + 'static,
+) -> Mover {
+    Box::new(move |fd, segments, cursor| {
+        let outcome = if *cursor == SegmentCursor::new() {
+            write_all(fd, segments)
+        } else {
+            write_all(fd, &rest(segments, *cursor))
+        };
+        cursor.advance(segments, outcome.transferred as usize);
+        outcome
+    })
+}
+
+/// A mover of a function that writes whole lists at an offset, for files that the list begins.
+pub fn positional(
+    mut write_all_at: impl FnMut(BorrowedFd<'_>, &[IoSlice<'_>], u64) -> Outcome + 'static,
+) -> Mover {
+    Box::new(move |fd, segments, cursor| {
+        let all = SegmentCursor::new().remaining_bytes(segments);
+        let offset = all - cursor.remaining_bytes(segments);
+        let outcome = write_all_at(fd, &rest(segments, *cursor), offset);
+        cursor.advance(segments, outcome.transferred as usize);
+        outcome
+    })
+}
+
+/// A transfer that moves the cursor itself: it must move it by what it counts.
+fn counted(
+    segments: &[IoSlice<'_>],
+    cursor: &mut SegmentCursor,
+    transfer: impl FnOnce(&mut SegmentCursor) -> Result<u64, TransferError>,
+) -> Outcome {
+    let before = cursor.remaining_bytes(segments);
+    let outcome = Outcome::from(transfer(cursor));
+    let moved = before - cursor.remaining_bytes(segments);
+    assert_eq!(moved, outcome.transferred, "cursor and count differ");
+    outcome
+}
+
+fn gather(model: CostModel) -> Mover {
+    let mut gather = Gather::new(model);
+    whole_list(move |fd, segments| gather.write_all(fd, segments).into())
+}
+
+/// What a caller does who makes the system calls himself.
+fn by_hand(fd: BorrowedFd<'_>, segments: &[IoSlice<'_>], cursor: &mut SegmentCursor) -> Outcome {
+    drive(segments, cursor, |batch, _| {
+        Ok(rustix::io::writev(fd, batch)?)
+    })
+}
+
+/// Batch after batch into `call`, which is also told how many bytes are left in the list.
+///
+/// # Panics
+///
+/// If a batch is more than a call takes.
+pub fn drive(
+    segments: &[IoSlice<'_>],
+    cursor: &mut SegmentCursor,
+    mut call: impl FnMut(&[IoSlice<'_>], u64) -> io::Result<usize>,
+) -> Outcome {
+    let mut scratch = Vec::new();
+    let at_first = cursor.remaining_bytes(segments);
+    let error = loop {
+        let batch = cursor.batch(segments, Limits::default(), &mut scratch);
+        if batch.is_empty() {
+            break None;
+        }
+        // What rustix would mend by itself, and the kernel would not.
+        assert!(batch.len() <= iov_max(), "{} slices", batch.len());
+        assert!(batch.iter().all(|slice| !slice.is_empty()), "an empty one");
+        match call(batch, cursor.remaining_bytes(segments)) {
+            Ok(0) => break Some(io::ErrorKind::WriteZero.into()),
+            Ok(bytes) => cursor.advance(segments, bytes),
+            Err(error) if error.raw_os_error() == Some(Errno::INTR.raw_os_error()) => {}
+            Err(error) => break Some(error),
+        }
+    };
+    Outcome {
+        transferred: at_first - cursor.remaining_bytes(segments),
+        error,
+    }
+}
+
+fn rest<'a>(segments: &'a [IoSlice<'_>], from: SegmentCursor) -> Vec<IoSlice<'a>> {
+    let mut offset = from.offset();
+    let after = segments[from.segment()..].iter();
+    after
+        .map(|segment| IoSlice::new(&segment[std::mem::take(&mut offset)..]))
+        .collect()
+}

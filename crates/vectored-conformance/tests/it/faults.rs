@@ -1,0 +1,238 @@
+//! What goes wrong on the way: the count is that of the bytes that really went.
+
+use std::io;
+use std::time::Duration;
+
+use rustix::io::Errno;
+use vectored_conformance::here::{Mount, in_child, limit_file_size, no_strace, role, skip};
+use vectored_conformance::model::{bytes_lost, list, mixed_sizes, payload};
+use vectored_conformance::signals::{Rain, ignore_file_size_signal};
+use vectored_conformance::target::{Delivery, Target};
+use vectored_conformance::ways::{Takes, Way};
+
+use crate::support::{build_directory, expect_all_of, expect_whole, ways};
+
+/// Expects this error, and a count of exactly the bytes that arrived, which are the first of the
+/// list.
+fn expect_partial(way: &Way, model: &[u8], delivery: &Delivery, error: Errno) {
+    let Delivery {
+        received, reported, ..
+    } = delivery;
+    let code = delivery.error.as_ref().and_then(io::Error::raw_os_error);
+    assert_eq!(code, Some(error.raw_os_error()), "{way:?}");
+    assert_eq!(*reported, received.len() as u64, "{way:?}");
+    assert_eq!(bytes_lost(&model[..received.len()], received), 0, "{way:?}");
+}
+
+#[test]
+fn a_rain_of_signals_loses_nothing() {
+    for (way, mut mover) in ways().filter(|(way, _)| way.takes == Takes::All) {
+        let before = Rain::caught();
+        let _rain = Rain::begin(Duration::from_micros(50)).unwrap();
+        for _ in 0..20 {
+            let target = Target::small_pipe(Duration::from_micros(300)).unwrap();
+            expect_whole(way, &mut mover, target, &mixed_sizes(100));
+            let target = Target::small_pipe(Duration::from_micros(300)).unwrap();
+            expect_whole(way, &mut mover, target, &[30_000, 50, 60, 20_000]);
+        }
+        assert!(Rain::caught() - before > 20, "{way:?}: too few signals");
+    }
+}
+
+#[test]
+fn a_non_blocking_descriptor_is_resumed_where_it_would_block() {
+    for (way, mut mover) in ways().filter(|(way, _)| way.takes == Takes::All) {
+        for open in [Target::non_blocking_pipe, Target::non_blocking_unix_stream] {
+            let delivery = expect_whole(way, &mut mover, open().unwrap(), &mixed_sizes(3000));
+            assert!(delivery.resumptions > 0, "{way:?} never blocked");
+        }
+    }
+}
+
+#[test]
+fn a_broken_pipe_has_taken_what_was_counted() {
+    for (way, mut mover) in ways().filter(|(way, _)| way.takes == Takes::All) {
+        let data = payload(&mixed_sizes(3000));
+        let model = data.concat();
+        let target = Target::pipe_that_breaks(100_000).unwrap();
+        let delivery = target.deliver(&mut mover, &list(&data)).unwrap();
+        let kind = delivery.error.as_ref().map(io::Error::kind);
+        assert_eq!(kind, Some(io::ErrorKind::BrokenPipe), "{way:?}");
+        assert_eq!(bytes_lost(&model[..100_000], &delivery.received), 0);
+        // What the pipe held when it broke was taken, too: 64 KiB at most.
+        let reported = delivery.reported as usize;
+        assert!(
+            (100_000..=165_536).contains(&reported),
+            "{way:?} {reported}"
+        );
+    }
+}
+
+#[test]
+fn beyond_the_file_size_limit_the_count_is_the_files_size() {
+    let test = "faults::beyond_the_file_size_limit_the_count_is_the_files_size";
+    if role().is_none() {
+        return in_child(test, "limited", &[]);
+    }
+    ignore_file_size_signal();
+    let data = payload(&mixed_sizes(3000));
+    let model = data.concat();
+    for (way, mut mover) in ways() {
+        for limit in [0, 1, 4096, 100_000, 777_777, model.len() as u64 - 1] {
+            let target = Target::file(build_directory()).unwrap();
+            limit_file_size(Some(limit)).unwrap();
+            let delivery = target.deliver(&mut mover, &list(&data)).unwrap();
+            limit_file_size(None).unwrap();
+            expect_partial(way, &model, &delivery, Errno::FBIG);
+            assert_eq!(delivery.reported, limit, "{way:?}");
+            // The cursor is all it takes to go on when the limit is lifted.
+            let target = Target::file(build_directory()).unwrap();
+            limit_file_size(Some(limit)).unwrap();
+            let lift = |_: &io::Error| limit_file_size(None).is_ok();
+            let delivery = target.deliver_resuming(&mut mover, &list(&data), lift);
+            limit_file_size(None).unwrap();
+            expect_all_of(way.name, &model, delivery.unwrap());
+        }
+    }
+}
+
+#[test]
+fn on_a_full_file_system_the_count_is_the_files_size() {
+    let mount = match Mount::tmpfs("size=1m") {
+        Ok(mount) => mount,
+        Err(reason) => {
+            return skip("on_a_full_file_system_the_count_is_the_files_size", &reason);
+        }
+    };
+    let data = payload(&mixed_sizes(3000));
+    let model = data.concat();
+    assert!(model.len() > 1 << 20);
+    for (way, mut mover) in ways() {
+        for open in [Target::file, Target::appended_file] {
+            let target = open(mount.path()).unwrap();
+            let delivery = target.deliver(&mut mover, &list(&data)).unwrap();
+            expect_partial(way, &model, &delivery, Errno::NOSPC);
+            assert!(delivery.reported > 1_000_000, "{way:?}");
+        }
+    }
+}
+
+#[test]
+fn a_file_that_may_not_grow_holds_what_was_counted() {
+    let data = payload(&mixed_sizes(1500));
+    let model = data.concat();
+    for (way, mut mover) in ways() {
+        let target = Target::memory(Some(500_000)).unwrap();
+        let mut delivery = target.deliver(&mut mover, &list(&data)).unwrap();
+        // No byte of the payload is zero.
+        let written = delivery.received.iter().take_while(|&&byte| byte != 0);
+        let written = written.count();
+        delivery.received.truncate(written);
+        expect_partial(way, &model, &delivery, Errno::PERM);
+        assert!(written > 0, "{way:?}");
+    }
+}
+
+/// Runs the test again for each of these injections; the kernel does not see the calls that are
+/// answered so, and thus nothing of them is in the file.
+fn under_strace(test: &str, injections: &[&str]) {
+    if let Some(reason) = no_strace() {
+        let name = test.rsplit("::").next().unwrap_or(test);
+        return skip(name, &reason);
+    }
+    for injection in injections {
+        // All calls of a list: of several segments, and of the one that may be left.
+        let rule = format!("inject=writev,pwritev:{injection}");
+        let prefix = [
+            "strace",
+            "-f",
+            "-o",
+            "/dev/null",
+            "-e",
+            "trace=writev,pwritev",
+            "-e",
+        ];
+        let prefix = [&prefix[..], &[rule.as_str()]].concat();
+        in_child(test, injection, &prefix);
+    }
+}
+
+/// A list of three calls for every way: the third is answered by the rule of the role.
+///
+/// strace counts the calls of each thread; each way gets one of its own.
+fn answered_by_the_kernel(check: fn(&Way, &[u8], &Delivery)) {
+    for way in vectored_conformance::ways::WAYS {
+        let thread = std::thread::spawn(move || {
+            let data = payload(&vec![900; 3000]);
+            let target = Target::file(build_directory()).unwrap();
+            let delivery = target.deliver(&mut (way.make)(), &list(&data)).unwrap();
+            check(way, &data.concat(), &delivery);
+        });
+        thread.join().unwrap();
+    }
+}
+
+#[test]
+fn an_error_that_the_kernel_answers_carries_the_exact_count() {
+    let test = "faults::an_error_that_the_kernel_answers_carries_the_exact_count";
+    let Some(role) = role() else {
+        let injections = [
+            "error=EIO:when=1",
+            "error=EIO:when=3",
+            "error=ENOSPC:when=2",
+            "error=EOPNOTSUPP:when=1",
+        ];
+        return under_strace(test, &injections);
+    };
+    // The calls are of 1024 segments, of which the last holds what is left.
+    let check: fn(&Way, &[u8], &Delivery) = match role.as_str() {
+        "error=EIO:when=1" => |way, model, delivery| {
+            expect_partial(way, model, delivery, Errno::IO);
+            assert_eq!(delivery.reported, 0);
+        },
+        "error=EIO:when=3" => |way, model, delivery| {
+            expect_partial(way, model, delivery, Errno::IO);
+            assert_eq!(delivery.reported, 2 * 1024 * 900);
+        },
+        "error=ENOSPC:when=2" => |way, model, delivery| {
+            expect_partial(way, model, delivery, Errno::NOSPC);
+            assert_eq!(delivery.reported, 1024 * 900);
+        },
+        // A file system without writev: an error before any byte, and no silent fallback.
+        _ => |way, model, delivery| {
+            expect_partial(way, model, delivery, Errno::OPNOTSUPP);
+            assert_eq!(delivery.reported, 0);
+        },
+    };
+    answered_by_the_kernel(check);
+}
+
+#[test]
+fn interruptions_that_the_kernel_answers_are_retried() {
+    let test = "faults::interruptions_that_the_kernel_answers_are_retried";
+    if role().is_none() {
+        // Before any byte, and after progress; once and 200 times in a row.
+        let injections = ["error=EINTR:when=1", "error=EINTR:when=2..201"];
+        return under_strace(test, &injections);
+    }
+    answered_by_the_kernel(|way, model, delivery| {
+        assert!(delivery.error.is_none(), "{way:?}: {:?}", delivery.error);
+        assert_eq!(delivery.reported, model.len() as u64, "{way:?}");
+        assert_eq!(bytes_lost(model, &delivery.received), 0, "{way:?}");
+    });
+}
+
+#[test]
+fn a_call_that_moves_nothing_is_write_zero_and_not_a_spin() {
+    let test = "faults::a_call_that_moves_nothing_is_write_zero_and_not_a_spin";
+    if role().is_none() {
+        return under_strace(test, &["retval=0:when=2+"]);
+    }
+    answered_by_the_kernel(|way, model, delivery| {
+        let kind = delivery.error.as_ref().map(io::Error::kind);
+        assert_eq!(kind, Some(io::ErrorKind::WriteZero), "{way:?}");
+        assert_eq!(delivery.reported, 1024 * 900, "{way:?}");
+        let arrived = &delivery.received;
+        assert_eq!(bytes_lost(&model[..1024 * 900], arrived), 0, "{way:?}");
+    });
+}

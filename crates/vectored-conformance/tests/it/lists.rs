@@ -1,0 +1,184 @@
+//! Lists of every shape into every descriptor that takes them.
+
+use std::fs::File;
+use std::io::IoSlice;
+use std::os::fd::AsFd;
+use std::path::Path;
+
+use vectored::{MAX_CALL_BYTES, SegmentCursor, iov_max};
+use vectored_conformance::here::{Mount, skip};
+use vectored_conformance::model::mixed_sizes;
+use vectored_conformance::target::{self, Target};
+use vectored_conformance::ways::{Takes, drive};
+
+use crate::support::{build_directory, expect_whole, ways};
+
+fn into_every_target(sizes: &[usize]) {
+    for (way, mut mover) in ways() {
+        for open in target::ALL {
+            let target = open(build_directory()).unwrap();
+            if target.suits(way.takes) {
+                expect_whole(way, &mut mover, target, sizes);
+            }
+        }
+    }
+}
+
+#[test]
+fn mixed_lists_arrive_in_order_everywhere() {
+    for count in [1, 2, 17, 300] {
+        into_every_target(&mixed_sizes(count));
+    }
+}
+
+#[test]
+fn counts_around_iov_max_arrive_everywhere() {
+    let max = iov_max();
+    for count in [max - 1, max, max + 1, 2 * max] {
+        // Too large to be copied together: each takes an entry of its own.
+        into_every_target(&vec![700; count]);
+        into_every_target(&vec![3; count]);
+    }
+}
+
+#[test]
+fn empties_leading_trailing_between_and_alone_arrive_everywhere() {
+    let max = iov_max();
+    into_every_target(&[]);
+    into_every_target(&[0]);
+    into_every_target(&vec![0; max + 1]);
+    let mut sizes = vec![0; max];
+    sizes.extend([5, 0, 0, 9000, 0]);
+    sizes.extend(vec![0; max]);
+    into_every_target(&sizes);
+    let alternating: Vec<usize> = (0..2 * max).map(|i| i % 2 * 800).collect();
+    into_every_target(&alternating);
+}
+
+/// The reader takes 7777 bytes at a time and the pipe holds a page, so that writes end within
+/// segments again and again.
+#[test]
+fn short_writes_resume_mid_segment() {
+    for (way, mut mover) in ways() {
+        if way.takes != Takes::All {
+            continue;
+        }
+        for size in [100_000, 5000, 999] {
+            let sizes = vec![size; 300_000 / size];
+            let delivery = expect_whole(
+                way,
+                &mut mover,
+                Target::non_blocking_pipe().unwrap(),
+                &sizes,
+            );
+            // A page goes at a time, and then it would block.
+            assert!(delivery.resumptions > 50, "{way:?}, {size}");
+        }
+    }
+}
+
+#[test]
+fn totals_around_the_most_that_a_call_moves_are_counted() {
+    let chunk = vec![0; 64 << 20];
+    let null = File::create("/dev/null").unwrap();
+    for total in [
+        MAX_CALL_BYTES - 1,
+        MAX_CALL_BYTES,
+        MAX_CALL_BYTES + 1,
+        i32::MAX as usize,
+        i32::MAX as usize + 1,
+        2 * MAX_CALL_BYTES + 1,
+    ] {
+        let mut segments = vec![IoSlice::new(&chunk); total / chunk.len()];
+        segments.push(IoSlice::new(&chunk[..total % chunk.len()]));
+        for (way, mut mover) in ways() {
+            let mut cursor = SegmentCursor::new();
+            let outcome = mover(null.as_fd(), &segments, &mut cursor);
+            assert!(outcome.error.is_none(), "{way:?}: {:?}", outcome.error);
+            assert_eq!(outcome.transferred, total as u64, "{way:?}");
+            assert!(cursor.is_at_end(&segments), "{way:?}");
+        }
+    }
+}
+
+/// `/dev/null` keeps no bytes, so here the addresses are compared: which byte of which segment went
+/// in which call.
+#[test]
+fn no_batch_exceeds_the_most_that_a_call_moves() {
+    let chunk = vec![0; 64 << 20];
+    let segments = vec![IoSlice::new(&chunk); 100];
+    let mut cursor = SegmentCursor::new();
+    let mut place = (0, 0);
+    let mut calls = 0;
+    let outcome = drive(&segments, &mut cursor, |batch, _| {
+        let bytes: usize = batch.iter().map(|slice| slice.len()).sum();
+        assert!(bytes <= 0x7fff_f000);
+        // An odd number of bytes less than was given, now and then.
+        calls += 1;
+        let went = if calls % 2 == 0 {
+            bytes
+        } else {
+            bytes - 1_234_567
+        };
+        let mut left = went;
+        for slice in batch {
+            let (segment, offset) = place;
+            assert_eq!(slice.as_ptr(), segments[segment][offset..].as_ptr());
+            let here = slice.len().min(left);
+            left -= here;
+            place = match offset + here {
+                end if end == segments[segment].len() => (segment + 1, 0),
+                end => (segment, end),
+            };
+            if left == 0 {
+                break;
+            }
+        }
+        Ok(went)
+    });
+    assert_eq!(outcome.transferred, 100 * (64 << 20));
+    assert_eq!(place, (100, 0));
+    assert!(calls >= 4, "{calls}");
+}
+
+fn on_file_system_at(directory: &Path) {
+    for (way, mut mover) in ways() {
+        for open in [Target::file, Target::appended_file] {
+            for sizes in [mixed_sizes(300), vec![700; 2049], vec![3; 1025]] {
+                expect_whole(way, &mut mover, open(directory).unwrap(), &sizes);
+            }
+        }
+    }
+}
+
+fn on_file_system(test: &str, kind: &str) {
+    match Mount::of_image(kind, build_directory()) {
+        Ok(mount) => on_file_system_at(mount.path()),
+        Err(reason) => skip(test, &reason),
+    }
+}
+
+#[test]
+fn lists_arrive_in_files_on_ext4() {
+    on_file_system("lists_arrive_in_files_on_ext4", "ext4");
+}
+
+#[test]
+fn lists_arrive_in_files_on_xfs() {
+    on_file_system("lists_arrive_in_files_on_xfs", "xfs");
+}
+
+#[test]
+fn lists_arrive_in_files_on_btrfs() {
+    on_file_system("lists_arrive_in_files_on_btrfs", "btrfs");
+}
+
+#[test]
+fn lists_arrive_in_files_on_tmpfs() {
+    let place = Path::new("/dev/shm");
+    if place.is_dir() {
+        on_file_system_at(place);
+    } else {
+        skip("lists_arrive_in_files_on_tmpfs", "there is no /dev/shm");
+    }
+}

@@ -1,0 +1,7 @@
+//! The conformance suite, over every way to move bytes.
+
+mod faults;
+mod lists;
+mod seeds;
+mod soak;
+mod support;

@@ -1,0 +1,35 @@
+//! The soak, short: it loses nothing, and it would tell.
+
+use std::process::{Command, Output};
+
+fn soak(words: &[&str]) -> (Output, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_soak"));
+    let output = command.args(words).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let last = text.lines().last().unwrap_or_default().to_owned();
+    (output, last)
+}
+
+#[test]
+fn a_short_soak_loses_nothing() {
+    let (output, last) = soak(&["--seconds", "2", "--seed", "3", "--backend", "plain"]);
+    assert!(output.status.success(), "{output:?}");
+    assert!(last.starts_with("transfers "), "{last}");
+    assert!(last.ends_with(", bytes lost 0"), "{last}");
+    assert!(!last.contains("faults injected 0,"), "{last}");
+}
+
+#[test]
+fn a_soak_tells_what_a_broken_cursor_lost() {
+    let (output, last) = soak(&["--seconds", "2", "--broken"]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(!last.ends_with("bytes lost 0"), "{last}");
+    assert!(last.contains(", bytes lost "), "{last}");
+}
+
+#[test]
+fn a_soak_that_is_called_wrongly_ends_with_2() {
+    for words in [&["--seconds"][..], &["--seed", "x"], &["--backend", "warp"]] {
+        assert_eq!(soak(words).0.status.code(), Some(2), "{words:?}");
+    }
+}

@@ -1,0 +1,85 @@
+//! `cargo xtask fuzz`: each fuzz target for some time.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+use crate::root;
+
+/// Runs every target of `fuzz/fuzz_targets`; false at the first finding.
+pub fn run(seconds: usize) -> Result<bool> {
+    provide()?;
+    for target in targets()? {
+        let corpus = format!("fuzz/corpus/{target}");
+        fs::create_dir_all(root().join(&corpus))
+            .with_context(|| format!("cannot make '{corpus}'"))?;
+        println!("── {target}, {seconds} s");
+        let mut command = nightly(&["fuzz", "run", "--fuzz-dir", "fuzz", &target]);
+        // What is new goes to the first folder; the seeds stay as they are.
+        command.args([&corpus, &format!("fuzz/seeds/{target}"), "--"]);
+        command.arg(format!("-max_total_time={seconds}"));
+        let status = command.status().context("cannot start cargo fuzz")?;
+        if !status.success() {
+            println!("   {target}: a finding; the input is in fuzz/artifacts/{target}");
+            return Ok(false);
+        }
+        println!("   {target}: no finding in {seconds} s\n");
+    }
+    Ok(true)
+}
+
+/// `cargo +nightly` in the root. Only rustup's own cargo knows `+`, so not that of this process.
+pub fn nightly(words: &[&str]) -> Command {
+    let mut command = Command::new("cargo");
+    command.arg("+nightly").args(words).current_dir(root());
+    command.env_remove("CARGO").env_remove("RUSTUP_TOOLCHAIN");
+    command
+}
+
+/// Whether a command succeeds; what it says is thrown away.
+pub fn works(mut command: Command) -> bool {
+    let silent = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
+    silent.is_ok_and(|status| status.success())
+}
+
+fn provide() -> Result<()> {
+    if !works(nightly(&["--version"])) {
+        bail!("the fuzzer needs a nightly toolchain: rustup toolchain install nightly");
+    }
+    if works(nightly(&["fuzz", "--version"])) {
+        return Ok(());
+    }
+    println!("   cargo install cargo-fuzz --locked (a minute or two)");
+    let mut install = nightly(&["install", "--quiet", "--locked", "cargo-fuzz"]);
+    match install.status() {
+        Ok(status) if status.success() => Ok(()),
+        _ => bail!("cargo-fuzz could not be had; run: cargo install cargo-fuzz --locked"),
+    }
+}
+
+/// The names of the targets: their files.
+fn targets() -> Result<Vec<String>> {
+    let folder = root().join("fuzz/fuzz_targets");
+    let mut names = Vec::new();
+    for entry in fs::read_dir(&folder).context("cannot list the fuzz targets")? {
+        let path = entry?.path();
+        names.extend(path.file_stem().map(|stem| stem.to_string_lossy().into()));
+    }
+    names.sort();
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_target_has_seeds() {
+        let targets = targets().unwrap();
+        assert_eq!(targets, ["cursor", "plan"]);
+        for target in targets {
+            assert!(root().join("fuzz/seeds").join(target).is_dir());
+        }
+    }
+}

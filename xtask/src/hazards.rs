@@ -1,0 +1,69 @@
+//! The table of hazards names tests: do they exist?
+
+use std::collections::HashSet;
+
+/// Where the table is.
+pub const TABLE: &str = "docs/hazards.md";
+
+/// The names of the tests in a file of Rust.
+pub fn tests_in(text: &str) -> impl Iterator<Item = &str> {
+    let mut is_test = false;
+    text.lines().filter_map(move |line| {
+        let line = line.trim();
+        is_test |= line == "#[test]";
+        let (name, _) = line.strip_prefix("fn ")?.split_once('(')?;
+        std::mem::take(&mut is_test).then_some(name)
+    })
+}
+
+/// What is wrong with the table: rows whose last column names a test that does not exist.
+///
+/// Names stand there in backticks; a row may say in words that there is nothing to test.
+pub fn without_a_test(table: &str, tests: &HashSet<String>) -> Vec<String> {
+    let rows = table.lines().enumerate();
+    let rows: Vec<_> = rows.filter(|(_, line)| line.starts_with('|')).collect();
+    if rows.len() < 3 {
+        return vec![format!("{TABLE}: there is no table")];
+    }
+    let mut findings = Vec::new();
+    for (index, row) in rows {
+        let column = row.trim_end_matches('|').rsplit('|').next();
+        // What stands between two backticks is every other part.
+        let names = column.unwrap_or_default().split('`').skip(1).step_by(2);
+        for name in names.filter(|name| !tests.contains(*name)) {
+            let line = index + 1;
+            findings.push(format!("{TABLE}:{line}: there is no test named {name}"));
+        }
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_are_known_by_their_attribute() {
+        let code = "\
+            fn helper() {}\n\
+            #[test]\n\
+            #[cfg(target_os = \"linux\")]\n\
+            fn first() {\n\
+            }\n\
+            fn other(a: u8) {}\n\
+            proptest! {\n\
+                #[test]\n\
+                fn second(\n";
+        assert_eq!(tests_in(code).collect::<Vec<_>>(), ["first", "second"]);
+    }
+
+    #[test]
+    fn a_row_that_names_no_existing_test_is_found() {
+        let tests = HashSet::from(["here".to_owned()]);
+        let table =
+            "| hazard | test |\n|---|---|\n| `a` | `here`, `gone` |\n| b | none offered |\n";
+        let found = without_a_test(table, &tests);
+        assert_eq!(found, ["docs/hazards.md:3: there is no test named gone"]);
+        assert_eq!(without_a_test("no table\n", &tests).len(), 1);
+    }
+}
