@@ -29,6 +29,12 @@ const MOST_CALLS: u32 = 1024;
 /// What a thread at the other end may have to hold: the bytes of one batch.
 const THREAD_BYTES: u64 = 8 << 20;
 
+/// What goes through a stream with a reader thread before it is measured.
+const AGE_BYTES: u64 = 32 << 20;
+
+/// In batches of about this size.
+const AGE_BATCH_BYTES: u64 = 1 << 20;
+
 /// Of this many samples of a technique one is read back from a file and
 /// compared, the first of each visit among them. Streams are compared every
 /// time, since they have to be read anyway.
@@ -246,6 +252,9 @@ impl DescriptorSampler<'_> {
                 fitting => fitting - 1,
             },
         };
+        if emptying == Emptying::Reader {
+            cell.age()?;
+        }
         for &contender in &contenders {
             cell.prove(contender)?;
         }
@@ -456,6 +465,35 @@ impl WriteCell {
             fewest = fitting;
         }
         Ok(fewest)
+    }
+
+    /// Sends bytes through a new stream until it is like one in use.
+    ///
+    /// Pages that one CPU fills and another frees spread over the memory with
+    /// time, and are no longer in a cache when they come round again: a pipe
+    /// read by a thread takes a third longer after its first 10 MiB or so.
+    fn age(&mut self) -> Result<(), MeasureError> {
+        let calls = (AGE_BATCH_BYTES / self.call_bytes).clamp(1, MOST_CALLS.into());
+        let batch = Batch {
+            calls: calls as u32,
+            call_bytes: self.call_bytes,
+        };
+        let segments = source(&self.payload, Contender::Floor);
+        let mover = &mut find(&mut self.movers, Contender::Floor).mover;
+        mover.prepare(&segments, self.start_bytes);
+        let cannot = || failed(Contender::Floor, &self.name);
+        for _ in 0..AGE_BYTES.div_ceil(batch.bytes()) {
+            self.sink.begin(batch).map_err(cannot())?;
+            for _ in 0..calls {
+                mover
+                    .call(self.sink.fd(), &segments)
+                    .map_err(|error| full_or(error, cannot()))?;
+            }
+            self.sink
+                .finish(batch, self.payload.image(), false)
+                .map_err(|mismatch| wrong(mismatch, Contender::Floor, &self.name))?;
+        }
+        Ok(())
     }
 
     /// One call whose every byte is read back and compared.
