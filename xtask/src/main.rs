@@ -8,7 +8,7 @@
 //! - `reproducibility [--runs 10]` runs `vectored measure` as often, and fails
 //!   when two runs name different winners for a cell, or when a run decides
 //!   less than 70 % of its cells. Takes about 20 s a run, on an idle machine.
-//! - `ruler [--rounds 20] [--directory .]` holds the engine's medians against
+//! - `ruler [--rounds 30] [--directory .]` holds the engine's medians against
 //!   plain C loops (`xtask/ruler/plain_loops.c`), run in turn. Takes about
 //!   half a second a round and cell, on an idle machine.
 //! - `soak [--seconds 60] [--seed 1] [--backend plain]` moves random lists in
@@ -49,7 +49,7 @@ Commands:
   test             all that the continuous integration runs
   tidy             the rules of this repository that no other tool checks
   reproducibility  [--runs 10]: do repeated runs of `vectored measure` agree?
-  ruler            [--rounds 20] [--directory .]: does the engine agree with plain C loops?
+  ruler            [--rounds 30] [--directory .]: does the engine agree with plain C loops?
   soak             [--seconds 60] [--seed 1] [--backend plain]: random lists through random
                    faults; does every byte arrive?
   fuzz             [--seconds 60]: each fuzz target, so long
@@ -96,7 +96,7 @@ impl Command {
                 runs: args.count("--runs", 10)?,
             },
             Some("ruler") => Command::Ruler(ruler::Options {
-                rounds: args.count("--rounds", 20)?,
+                rounds: args.count("--rounds", 30)?,
                 directory: args.path("--directory", ".")?,
                 inner: args.flag("--inner"),
             }),
