@@ -5,12 +5,14 @@
 
 use std::fmt;
 use std::io::{self, IoSlice};
+use std::mem;
 use std::os::fd::BorrowedFd;
 
+use bytes::Buf;
 use rustix::io::Errno;
 use vectored::{
-    CostModel, Gather, Gathers, Limits, SegmentCursor, TransferError, iov_max, write_all_vectored,
-    write_all_vectored_at, write_from,
+    BufSender, CostModel, Gather, Gathers, Limits, SegmentCursor, TransferError, iov_max,
+    write_all_vectored, write_all_vectored_at, write_from,
 };
 
 /// How a transfer ended.
@@ -136,6 +138,19 @@ pub const WAYS: &[Way] = &[
         },
     },
     Way {
+        name: "Gather::write_buf",
+        takes: Takes::All,
+        make: || {
+            let mut gather = Gather::default();
+            whole_list(move |fd, segments| gather.write_buf(fd, &mut Chunks::of(segments)).into())
+        },
+    },
+    Way {
+        name: "BufSender",
+        takes: Takes::All,
+        make: || whole_list(|fd, segments| BufSender::new(Chunks::of(segments)).send(fd).into()),
+    },
+    Way {
         name: "write_all_vectored_at",
         takes: Takes::Files,
         make: || {
@@ -258,10 +273,62 @@ pub fn drive(
     }
 }
 
+/// A list as a `Buf`.
+#[derive(Clone)]
+struct Chunks<'a> {
+    segments: &'a [IoSlice<'a>],
+    /// On a byte, or at the end.
+    cursor: SegmentCursor,
+    left: usize,
+}
+
+impl<'a> Chunks<'a> {
+    fn of(segments: &'a [IoSlice<'a>]) -> Chunks<'a> {
+        let mut cursor = SegmentCursor::new();
+        let left = cursor.remaining_bytes(segments) as usize;
+        // Past the empty segments at the start.
+        cursor.advance(segments, 0);
+        Chunks {
+            segments,
+            cursor,
+            left,
+        }
+    }
+
+    /// The segments from here on, the first of them cut.
+    fn rest(&self) -> impl Iterator<Item = &'a [u8]> {
+        let mut offset = self.cursor.offset();
+        let segments = &self.segments[self.cursor.segment()..];
+        segments
+            .iter()
+            .map(move |segment| &segment[mem::take(&mut offset)..])
+    }
+}
+
+impl Buf for Chunks<'_> {
+    fn remaining(&self) -> usize {
+        self.left
+    }
+
+    fn chunk(&self) -> &[u8] {
+        self.rest().next().unwrap_or_default()
+    }
+
+    fn advance(&mut self, bytes: usize) {
+        self.cursor.advance(self.segments, bytes);
+        self.left -= bytes;
+    }
+
+    fn chunks_vectored<'a>(&'a self, to: &mut [IoSlice<'a>]) -> usize {
+        let shown = to.iter_mut().zip(self.rest());
+        shown.map(|(to, chunk)| *to = IoSlice::new(chunk)).count()
+    }
+}
+
 fn rest<'a>(segments: &'a [IoSlice<'_>], from: SegmentCursor) -> Vec<IoSlice<'a>> {
     let mut offset = from.offset();
     let after = segments[from.segment()..].iter();
     after
-        .map(|segment| IoSlice::new(&segment[std::mem::take(&mut offset)..]))
+        .map(|segment| IoSlice::new(&segment[mem::take(&mut offset)..]))
         .collect()
 }

@@ -66,7 +66,7 @@
 //!
 //! On a descriptor that keeps messages apart, each call is a message of its own. The functions for
 //! streams ([`write_all_vectored`], [`write_from`], [`write_all_vectored_with`] and those of
-//! [`Gather`]) therefore refuse a
+//! [`Gather`], and `BufSender`) therefore refuse a
 //! socket of any type but `SOCK_STREAM` (datagram, `SOCK_SEQPACKET`, raw) with
 //! [`InvalidInput`](std::io::ErrorKind::InvalidInput) before any byte, where the list is not
 //! exactly one message:
@@ -84,8 +84,18 @@
 //! not a socket and is not recognized: there, too, each call is a packet, or several where it
 //! exceeds `PIPE_BUF`.
 //!
+//! # Features
+//!
+//! - `bytes`, not on by default: `Gather::write_buf` and `BufSender` write from any
+//!   [`bytes::Buf`](https://docs.rs/bytes/1/bytes/trait.Buf.html), in spite of a `chunks_vectored`
+//!   that may skip data.
+//!
 //! The crate is for Unix. It writes to no descriptor but the one it is handed.
 
+#[cfg(feature = "bytes")]
+mod buf;
+#[cfg(feature = "bytes")]
+mod buf_sender;
 mod copy;
 mod cost;
 mod cursor;
@@ -106,12 +116,16 @@ mod scatter_reader;
 mod sys;
 #[cfg(test)]
 mod testing;
+#[cfg(all(test, feature = "bytes"))]
+mod testing_buf;
 #[cfg(test)]
 mod testing_read;
 mod transfer;
 mod uninit;
 mod write;
 
+#[cfg(feature = "bytes")]
+pub use buf_sender::BufSender;
 pub use cost::{CostModel, TargetKind};
 pub use cursor::SegmentCursor;
 pub use direct::{AlignedBuffer, DirectAlignment, write_all_direct_at};

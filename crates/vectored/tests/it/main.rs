@@ -1,5 +1,7 @@
 //! What the library promises, through its public interface, against real descriptors.
 
+#[cfg(feature = "bytes")]
+mod buf;
 mod cursor;
 mod descriptors;
 mod direct;
