@@ -5,14 +5,15 @@ use std::io::{self, IoSlice};
 use std::mem;
 use std::os::fd::AsFd;
 
+use crate::Limits;
 use crate::cost::CostModel;
 use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
+use crate::fallback::into_stream;
 use crate::messages::refuse_messages;
 use crate::plan::{Rules, Staging, plan};
 use crate::positional::{check_end, into_file};
 use crate::transfer::{SplitGuard, send_all};
-use crate::{Limits, sys};
 
 /// A gathering writer: copies small segments together, references large ones, in one call.
 ///
@@ -166,7 +167,7 @@ impl Gather {
             cursor,
             rules,
             || refuse_messages(fd),
-            |slices| sys::call::write_slices(fd, slices),
+            into_stream(fd),
         )
     }
 

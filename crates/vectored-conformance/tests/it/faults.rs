@@ -180,7 +180,6 @@ fn an_error_that_the_kernel_answers_carries_the_exact_count() {
             "error=EIO:when=1",
             "error=EIO:when=3",
             "error=ENOSPC:when=2",
-            "error=EOPNOTSUPP:when=1",
         ];
         return under_strace(test, &injections);
     };
@@ -194,17 +193,106 @@ fn an_error_that_the_kernel_answers_carries_the_exact_count() {
             expect_partial(way, model, delivery, Errno::IO);
             assert_eq!(delivery.reported, 2 * 1024 * 900);
         },
-        "error=ENOSPC:when=2" => |way, model, delivery| {
+        _ => |way, model, delivery| {
             expect_partial(way, model, delivery, Errno::NOSPC);
             assert_eq!(delivery.reported, 1024 * 900);
         },
-        // A file system without writev: an error before any byte, and no silent fallback.
-        _ => |way, model, delivery| {
-            expect_partial(way, model, delivery, Errno::OPNOTSUPP);
-            assert_eq!(delivery.reported, 0);
-        },
     };
     answered_by_the_kernel(check);
+}
+
+/// Runs the test again with all of these calls refused, and returns how often each was made on a
+/// file with this in its path.
+fn calls_refused(test: &str, role: &str, file: &str, refused: &str) -> Option<[usize; 2]> {
+    if let Some(reason) = no_strace() {
+        let name = test.rsplit("::").next().unwrap_or(test);
+        skip(name, &reason);
+        return None;
+    }
+    let code = role.split(' ').next_back().unwrap_or(role);
+    let log = build_directory().join(format!("refused-{}-{role}", std::process::id()));
+    let rule = format!("inject={refused}:error={code}");
+    let log_path = log.to_str().expect("a path of the build");
+    let plain = refused.replace('v', "").replace("pread", "pread64");
+    let trace = format!("trace={refused},{}", plain.replace("pwrite", "pwrite64"));
+    let options = [
+        "strace", "-f", "-y", "-s", "0", "-o", log_path, "-e", &trace, "-e", &rule,
+    ];
+    in_child(test, role, &options);
+    let text = std::fs::read_to_string(&log).unwrap();
+    std::fs::remove_file(&log).unwrap();
+    let mut counts = [0; 2];
+    for line in text.lines().filter(|line| line.contains(file)) {
+        counts[usize::from(!line.contains("(INJECTED)"))] += 1;
+    }
+    Some(counts)
+}
+
+/// Lists of 3000 segments are 2,700,000 bytes in three batches, through a buffer of 256 KiB.
+const PLAIN_CALLS: usize = 2_700_000_usize.div_ceil(256 * 1024);
+
+#[test]
+fn a_file_system_without_vectored_writes_gets_plain_calls_and_is_asked_once() {
+    let test = "faults::a_file_system_without_vectored_writes_gets_plain_calls_and_is_asked_once";
+    if role().is_some() {
+        for way in vectored_conformance::ways::WAYS {
+            // Its calls are the suite's own, and not the library's.
+            if way.name == "SegmentCursor by hand" {
+                continue;
+            }
+            let target = Target::file(build_directory()).unwrap();
+            expect_whole(way, &mut (way.make)(), target, &vec![900; 3000]);
+        }
+        return;
+    }
+    for role in ["writes EOPNOTSUPP", "writes EINVAL"] {
+        let place = build_directory().to_str().expect("a path of the build");
+        let Some([refused, plain]) = calls_refused(test, role, place, "writev,pwritev") else {
+            return;
+        };
+        assert_eq!(refused, 1, "{role}: for all ways together");
+        assert!(
+            (PLAIN_CALLS * 8..PLAIN_CALLS * 40).contains(&plain),
+            "{role}: {plain}"
+        );
+    }
+}
+
+#[test]
+fn a_file_system_without_vectored_reads_gets_plain_calls_and_is_asked_once() {
+    let test = "faults::a_file_system_without_vectored_reads_gets_plain_calls_and_is_asked_once";
+    if role().is_some() {
+        let model = payload(&vec![900; 3000]);
+        let path = build_directory().join(format!("to-read-{}", std::process::id()));
+        std::fs::write(&path, model.concat()).unwrap();
+        let open = || std::fs::File::open(&path).unwrap();
+        let first = open();
+        let mut scatter = vectored::Scatter::default();
+        for round in 0..4 {
+            let mut buffers = vec![vec![0; 900]; 3000];
+            let mut list: Vec<_> = buffers.iter_mut().map(|b| io::IoSliceMut::new(b)).collect();
+            let read = match round {
+                0 => vectored::read_exact_vectored(&first, &mut list),
+                1 => vectored::read_exact_vectored_at(&first, &mut list, 0),
+                2 => scatter.read_exact(open(), &mut list),
+                _ => scatter.read_up_to_eof_at(&first, &mut list, 0),
+            };
+            assert_eq!(read.unwrap(), 2_700_000);
+            assert!(buffers == model, "round {round}");
+        }
+        std::fs::remove_file(&path).unwrap();
+        return;
+    }
+    for role in ["reads EOPNOTSUPP", "reads EINVAL"] {
+        let Some([refused, plain]) = calls_refused(test, role, "/to-read-", "readv,preadv") else {
+            return;
+        };
+        assert_eq!(refused, 1, "{role}: for all rounds together");
+        assert!(
+            (PLAIN_CALLS * 4..PLAIN_CALLS * 8).contains(&plain),
+            "{role}: {plain}"
+        );
+    }
 }
 
 #[test]

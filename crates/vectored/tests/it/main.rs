@@ -5,6 +5,8 @@ mod buf;
 mod cursor;
 mod descriptors;
 mod direct;
+#[cfg(target_os = "linux")]
+mod fallback;
 mod flags;
 mod messages;
 mod once;
