@@ -9,10 +9,12 @@ use std::mem;
 use std::os::fd::BorrowedFd;
 
 use bytes::Buf;
+use rustix::fs::FileType;
 use rustix::io::Errno;
 use vectored::{
-    BufSender, CostModel, Gather, Gathers, Limits, SegmentCursor, TransferError, iov_max,
-    write_all_vectored, write_all_vectored_at, write_from,
+    BufSender, CostModel, Gather, Gathers, Limits, OnRefusal, SegmentCursor, TransferError,
+    WriteFlags, iov_max, write_all_vectored, write_all_vectored_at, write_all_vectored_with,
+    write_from, write_once,
 };
 
 /// How a transfer ended.
@@ -165,6 +167,39 @@ pub const WAYS: &[Way] = &[
             positional(move |fd, segments, offset| gather.write_all_at(fd, segments, offset).into())
         },
     },
+    Way {
+        name: "write_all_vectored_with without a flag",
+        takes: Takes::All,
+        make: || whole_list(|fd, segments| with(fd, segments, None, WriteFlags::empty())),
+    },
+    Way {
+        name: "write_all_vectored_with at an offset, without a flag",
+        takes: Takes::Files,
+        make: || {
+            positional(|fd, segments, offset| with(fd, segments, Some(offset), WriteFlags::empty()))
+        },
+    },
+    Way {
+        name: "write_once, as much as fits at a time",
+        takes: Takes::All,
+        make: || Box::new(record_by_record),
+    },
+];
+
+/// The ways with `RWF_DSYNC`: not in the table of all, since each of their calls waits for the disk.
+pub const DURABLE: &[Way] = &[
+    Way {
+        name: "write_all_vectored_with DSYNC",
+        takes: Takes::Files,
+        make: || whole_list(|fd, segments| with(fd, segments, None, WriteFlags::DSYNC)),
+    },
+    Way {
+        name: "write_all_vectored_with DSYNC at an offset",
+        takes: Takes::Files,
+        make: || {
+            positional(|fd, segments, offset| with(fd, segments, Some(offset), WriteFlags::DSYNC))
+        },
+    },
 ];
 
 /// Not a way: its cursor goes one byte too far at every third short write.
@@ -233,6 +268,37 @@ fn gather(model: CostModel) -> Mover {
     whole_list(move |fd, segments| gather.write_all(fd, segments).into())
 }
 
+fn with(
+    fd: BorrowedFd<'_>,
+    segments: &[IoSlice<'_>],
+    offset: Option<u64>,
+    flags: WriteFlags,
+) -> Outcome {
+    write_all_vectored_with(fd, segments, offset, flags, OnRefusal::Fallback).into()
+}
+
+/// A list as records, each as long as `write_once` takes here. One of which a part went is gone on
+/// with behind that part, which its error counts.
+fn record_by_record(
+    fd: BorrowedFd<'_>,
+    segments: &[IoSlice<'_>],
+    cursor: &mut SegmentCursor,
+) -> Outcome {
+    let is_pipe = rustix::fs::fstat(fd)
+        .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Fifo);
+    let mut limits = Limits::default();
+    if is_pipe {
+        limits.bytes = libc::PIPE_BUF;
+    }
+    drive_within(limits, segments, cursor, |batch, _| {
+        let outcome = Outcome::from(write_once(fd, batch));
+        match (outcome.transferred, outcome.error) {
+            (0, Some(error)) => Err(error),
+            (bytes, _) => Ok(bytes as usize),
+        }
+    })
+}
+
 /// What a caller does who makes the system calls himself.
 fn by_hand(fd: BorrowedFd<'_>, segments: &[IoSlice<'_>], cursor: &mut SegmentCursor) -> Outcome {
     drive(segments, cursor, |batch, _| {
@@ -248,12 +314,21 @@ fn by_hand(fd: BorrowedFd<'_>, segments: &[IoSlice<'_>], cursor: &mut SegmentCur
 pub fn drive(
     segments: &[IoSlice<'_>],
     cursor: &mut SegmentCursor,
+    call: impl FnMut(&[IoSlice<'_>], u64) -> io::Result<usize>,
+) -> Outcome {
+    drive_within(Limits::default(), segments, cursor, call)
+}
+
+fn drive_within(
+    limits: Limits,
+    segments: &[IoSlice<'_>],
+    cursor: &mut SegmentCursor,
     mut call: impl FnMut(&[IoSlice<'_>], u64) -> io::Result<usize>,
 ) -> Outcome {
     let mut scratch = Vec::new();
     let at_first = cursor.remaining_bytes(segments);
     let error = loop {
-        let batch = cursor.batch(segments, Limits::default(), &mut scratch);
+        let batch = cursor.batch(segments, limits, &mut scratch);
         if batch.is_empty() {
             break None;
         }

@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use rustix::io::Errno;
-use vectored_conformance::here::{Mount, in_child, limit_file_size, no_strace, role, skip};
+use vectored_conformance::here::{Mount, in_child, limit_file_size, role, skip, under_strace};
 use vectored_conformance::model::{bytes_lost, list, mixed_sizes, payload};
 use vectored_conformance::signals::{Rain, ignore_file_size_signal};
 use vectored_conformance::target::{Delivery, Target};
@@ -133,28 +133,9 @@ fn a_file_that_may_not_grow_holds_what_was_counted() {
     }
 }
 
-/// Runs the test again for each of these injections; the kernel does not see the calls that are
-/// answered so, and thus nothing of them is in the file.
-fn under_strace(test: &str, injections: &[&str]) {
-    if let Some(reason) = no_strace() {
-        let name = test.rsplit("::").next().unwrap_or(test);
-        return skip(name, &reason);
-    }
-    for injection in injections {
-        // All calls of a list: of several segments, and of the one that may be left.
-        let rule = format!("inject=writev,pwritev:{injection}");
-        let prefix = [
-            "strace",
-            "-f",
-            "-o",
-            "/dev/null",
-            "-e",
-            "trace=writev,pwritev",
-            "-e",
-        ];
-        let prefix = [&prefix[..], &[rule.as_str()]].concat();
-        in_child(test, injection, &prefix);
-    }
+fn under_writing_strace(test: &str, injections: &[&str]) {
+    // All calls of a list: of several segments, and of the one that may be left.
+    under_strace(test, "writev,pwritev", injections);
 }
 
 /// A list of three calls for every way: the third is answered by the rule of the role.
@@ -181,7 +162,7 @@ fn an_error_that_the_kernel_answers_carries_the_exact_count() {
             "error=EIO:when=3",
             "error=ENOSPC:when=2",
         ];
-        return under_strace(test, &injections);
+        return under_writing_strace(test, &injections);
     };
     // The calls are of 1024 segments, of which the last holds what is left.
     let check: fn(&Way, &[u8], &Delivery) = match role.as_str() {
@@ -301,7 +282,7 @@ fn interruptions_that_the_kernel_answers_are_retried() {
     if role().is_none() {
         // Before any byte, and after progress; once and 200 times in a row.
         let injections = ["error=EINTR:when=1", "error=EINTR:when=2..201"];
-        return under_strace(test, &injections);
+        return under_writing_strace(test, &injections);
     }
     answered_by_the_kernel(|way, model, delivery| {
         assert!(delivery.error.is_none(), "{way:?}: {:?}", delivery.error);
@@ -314,7 +295,7 @@ fn interruptions_that_the_kernel_answers_are_retried() {
 fn a_call_that_moves_nothing_is_write_zero_and_not_a_spin() {
     let test = "faults::a_call_that_moves_nothing_is_write_zero_and_not_a_spin";
     if role().is_none() {
-        return under_strace(test, &["retval=0:when=2+"]);
+        return under_writing_strace(test, &["retval=0:when=2+"]);
     }
     answered_by_the_kernel(|way, model, delivery| {
         let kind = delivery.error.as_ref().map(io::Error::kind);
