@@ -7,6 +7,7 @@
 mod csv;
 mod json;
 mod markdown;
+mod plot;
 mod rows;
 mod table;
 mod words;
@@ -14,5 +15,6 @@ mod words;
 pub use csv::csv;
 pub use json::{ParseError, json, parse};
 pub use markdown::markdown;
+pub use plot::{PlotOptions, plot};
 pub use table::{TableOptions, table};
 pub use words::{LeftOutWords, bytes_in_words, escape_control, left_out_in_words};

@@ -3,5 +3,6 @@
 mod engine;
 mod honest_reads;
 mod honesty;
+mod plot;
 mod report;
 mod simulation;
