@@ -5,6 +5,7 @@
 //! everything, and [`parse`] reads it back; the others show what is in it.
 
 mod csv;
+pub mod host;
 mod json;
 mod markdown;
 mod plot;
