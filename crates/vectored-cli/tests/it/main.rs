@@ -6,6 +6,7 @@
 
 mod contract;
 mod golden;
+mod host;
 mod places;
 mod refusals;
 mod runs;

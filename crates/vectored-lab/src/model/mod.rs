@@ -4,11 +4,15 @@
 //! `arguments → `[`Experiment`]` → (sampler) → `[`Results`]` → report`
 
 mod experiment;
+mod offer;
 mod results;
 mod technique;
 mod workload;
 
 pub use experiment::{CellSpec, Experiment, Target};
+pub use offer::{
+    BufferLimits, DirectOffer, FlagAnswer, HOST_SCHEMA, HostReport, HugePages, IoUringOffer, Known,
+};
 pub use results::{
     Cell, CpuInfo, DirectoryInfo, Drain, Host, LeftOut, Results, Ruler, SCHEMA, TechniqueResult,
     Verdict,

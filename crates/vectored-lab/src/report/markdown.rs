@@ -58,7 +58,7 @@ pub fn markdown(results: &Results) -> String {
 }
 
 /// What could end a table's cell, or become a link, markup or HTML.
-fn escape(text: &str) -> String {
+pub(super) fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
         if matches!(c, '\\' | '|' | '`' | '<' | '[' | ']' | '*') {

@@ -76,13 +76,8 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
                 .iter()
                 .filter(|cell| kind(cell) == this)
                 .collect();
-            let (target, operation, page_cache) = this;
             Section {
-                title: match (operation, page_cache) {
-                    (Operation::Write, _) => target.to_string(),
-                    (Operation::Read, None) => format!("{target} read"),
-                    (Operation::Read, Some(state)) => format!("{target} read {state}"),
-                },
+                title: title(cells[0]),
                 tally: tally(&cells, &results.rivals),
                 rows: cells
                     .iter()
@@ -91,6 +86,16 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
             }
         })
         .collect()
+}
+
+/// What the cells of a section have in common: `file`, or `file read hot`.
+pub(super) fn title(cell: &Cell) -> String {
+    let target = cell.target;
+    match (cell.operation, cell.page_cache) {
+        (Operation::Write, _) => target.to_string(),
+        (Operation::Read, None) => format!("{target} read"),
+        (Operation::Read, Some(state)) => format!("{target} read {state}"),
+    }
 }
 
 /// `copy-then-write wins 7 cells, writev 5, tie 3, open 2`.

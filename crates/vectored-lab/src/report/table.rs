@@ -1,5 +1,6 @@
 //! The table for a terminal.
 
+use super::plot::{PlotOptions, plot};
 use super::rows::{Mark, Row, Section, columns, extent, notes, sections};
 use super::words;
 use crate::model::{Results, Technique, Verdict};
@@ -23,8 +24,8 @@ impl Default for TableOptions {
     }
 }
 
-/// Results for people: the answer first, then one table a target, then what
-/// is needed to read them.
+/// Results for people: the answer first, then one table a target, small plots
+/// of them, then what is needed to read them.
 pub fn table(results: &Results, options: TableOptions) -> String {
     let mut page = Page {
         text: String::new(),
@@ -46,6 +47,12 @@ pub fn table(results: &Results, options: TableOptions) -> String {
     for section in &sections {
         page.line("");
         page.section(section, &columns, &results.rivals);
+    }
+    let TableOptions { color, width } = options;
+    let plots = plot(results, PlotOptions { color, width });
+    if !plots.is_empty() {
+        page.line("");
+        page.text.push_str(&plots);
     }
     page.line("");
     for note in notes(results) {

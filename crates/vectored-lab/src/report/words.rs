@@ -1,6 +1,6 @@
 //! Numbers, sizes and foreign texts in words.
 
-use crate::model::{LeftOut, Results, Target};
+use crate::model::{Host, LeftOut, Results, Target};
 
 /// Cells of one group of left-out ones that are named; the JSON has all.
 const NAMED_CELLS: usize = 6;
@@ -217,13 +217,7 @@ pub(super) fn machine(results: &Results) -> String {
     parts.push(count(host.cpu.allowed_cpus.len(), "CPU"));
     parts.push(about_bytes(host.memory_bytes));
     parts.extend(host.virtualization.as_deref().map(escape_control));
-    // The version after the release tells when the kernel was built: only in
-    // the JSON.
-    let release = host.kernel.split(' ').next().unwrap_or_default();
-    parts.push(escape_control(&match host.system.split_once(' ') {
-        Some((system, machine)) => format!("{system} {release} {machine}"),
-        None => format!("{} {release}", host.system),
-    }));
+    parts.push(system(host));
     parts.extend(host.directory.as_ref().map(|directory| {
         let (file_system, path) = (&directory.file_system, &directory.path);
         format!(
@@ -233,6 +227,16 @@ pub(super) fn machine(results: &Results) -> String {
         )
     }));
     parts.join(", ")
+}
+
+/// `Linux 6.18.0 x86_64`. The version after the release tells when the kernel
+/// was built: only in the JSON.
+pub(super) fn system(host: &Host) -> String {
+    let release = host.kernel.split(' ').next().unwrap_or_default();
+    escape_control(&match host.system.split_once(' ') {
+        Some((system, machine)) => format!("{system} {release} {machine}"),
+        None => format!("{} {release}", host.system),
+    })
 }
 
 #[cfg(test)]

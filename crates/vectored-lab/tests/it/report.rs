@@ -10,7 +10,7 @@ use Technique::{Adaptive, CopyThenWrite, WriteEach, Writev};
 
 /// A technique with its gather tax, and its ratio to the leader with the
 /// interval of that.
-fn technique(
+pub fn technique(
     name: Technique,
     tax: f64,
     ratio: f64,
@@ -31,7 +31,12 @@ fn technique(
     }
 }
 
-fn cell(target: Target, bytes: usize, verdict: Verdict, techniques: Vec<TechniqueResult>) -> Cell {
+pub fn cell(
+    target: Target,
+    bytes: usize,
+    verdict: Verdict,
+    techniques: Vec<TechniqueResult>,
+) -> Cell {
     let leader = techniques
         .iter()
         .filter(|technique| technique.name != Adaptive)
@@ -67,7 +72,7 @@ fn cell(target: Target, bytes: usize, verdict: Verdict, techniques: Vec<Techniqu
 }
 
 /// A run in which everything occurs that the renderings tell apart.
-fn results() -> Results {
+pub fn results() -> Results {
     let faster = cell(
         Target::File,
         16,
