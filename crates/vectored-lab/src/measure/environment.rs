@@ -10,7 +10,7 @@ use std::path::Path;
 use rustix::fs::Stat;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 
-use super::target::{pipe, unix_pair};
+use super::targets::{pipe, unix_pair};
 use crate::model::{CpuInfo, DirectoryInfo, Host};
 
 /// Load per CPU above which a warning is due.

@@ -22,7 +22,8 @@ mod ruler;
 mod sampler;
 mod source;
 mod synthetic;
-mod target;
+mod targets;
+mod write_cell;
 
 pub use clock::{Clock, FakeClock, MonotonicClock};
 pub use engine::{Outcome, Progress, RunError, SCREENING_ROUNDS, Watch, run};
@@ -34,4 +35,4 @@ pub use ruler::measure_ruler;
 pub use sampler::{CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing};
 pub use source::check_eviction;
 pub use synthetic::{Noise, SyntheticMachine};
-pub use target::{Batch, FILE_SPAN_BYTES, Mismatch, Sink, check_directory};
+pub use targets::{Batch, FILE_SPAN_BYTES, Mismatch, Sink, check_directory};

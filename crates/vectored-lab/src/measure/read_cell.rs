@@ -10,7 +10,7 @@ use super::payload::Payload;
 use super::read_mover::ReadMover;
 use super::sampler::{Contender, MeasureError, Timing};
 use super::source::Source;
-use super::target::{Batch, Mismatch};
+use super::targets::{Batch, Mismatch};
 
 /// How often a sample is repeated whose pages were in memory after all.
 const MOST_TRIES: u32 = 8;

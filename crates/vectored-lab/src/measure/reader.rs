@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use rustix::thread::{CpuSet, sched_setaffinity};
 
-use super::target::{Batch, Comparison, Mismatch, POISON, Sink};
+use super::targets::{Batch, Comparison, Mismatch, POISON, Sink};
 
 /// When nothing at all has arrived for this long, nothing will: all calls have
 /// returned by then, so the bytes are in the stream or nowhere.

@@ -9,36 +9,25 @@ use vectored::{CostModel, TargetKind};
 
 use super::clock::Clock;
 use super::feeder::FeederSource;
-use super::mover::{Mover, Timed, movers};
+use super::mover::{Mover, movers};
 use super::pattern::Pattern;
 use super::payload::{Payload, random_start};
 use super::read_cell::{FirstCall, ReadCell};
 use super::read_mover::{ReadMover, read_movers};
-use super::reader::ReaderSink;
 use super::sampler::{CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing};
 use super::source::{FileSource, PatternFile, Source, StreamSource};
-use super::target::{
-    Batch, FILE_SPAN_BYTES, FileSink, MakePair, Mismatch, NullSink, Sink, StreamSink,
-    check_directory, pipe, unix_pair,
+use super::targets::{
+    Emptying, FILE_SPAN_BYTES, MakePair, Opened, Sink, check_directory, open_target, pipe,
+    unix_pair,
 };
+use super::write_cell::{Contestant, WriteCell};
 use crate::model::{CellSpec, Drain, Operation, PageCache, Target, Technique};
 
 /// Most calls of a sample, and so of the probe.
-const MOST_CALLS: u32 = 1024;
+pub(super) const MOST_CALLS: u32 = 1024;
 
 /// What a thread at the other end may have to hold: the bytes of one batch.
 const THREAD_BYTES: u64 = 8 << 20;
-
-/// What goes through a stream with a reader thread before it is measured.
-const AGE_BYTES: u64 = 32 << 20;
-
-/// In batches of about this size.
-const AGE_BATCH_BYTES: u64 = 1 << 20;
-
-/// Of this many samples of a technique one is read back from a file and
-/// compared, the first of each visit among them. Streams are compared every
-/// time, since they have to be read anyway.
-const PROOF_EVERY: u32 = 5;
 
 type MakeMover = Box<dyn FnMut(Contender, &CostModel) -> Box<dyn Mover>>;
 type MakeReadMover = Box<dyn FnMut(Contender, &CostModel) -> Box<dyn ReadMover>>;
@@ -65,23 +54,6 @@ pub struct DescriptorSampler<'a> {
 enum OpenCell {
     Write(WriteCell),
     Read(ReadCell),
-}
-
-/// A cell that writes.
-struct WriteCell {
-    name: String,
-    sink: Box<dyn Sink>,
-    payload: Payload,
-    movers: Vec<Contestant>,
-    call_bytes: u64,
-    /// The target holds one call but not two: it is emptied after the untimed
-    /// call as well.
-    empty_after_first: bool,
-    /// Where the working memory of techniques starts in this round.
-    start_bytes: usize,
-    round: u32,
-    batches: u64,
-    proof_calls: u64,
 }
 
 impl<'a> DescriptorSampler<'a> {
@@ -135,71 +107,17 @@ impl<'a> DescriptorSampler<'a> {
         self
     }
 
-    /// Opens the target; says which way it is emptied and how many calls a
-    /// sample may have.
+    /// Opens the target; says which way it is emptied.
     fn open(&mut self, spec: &CellSpec, drain: DrainChoice) -> Result<Opened, MeasureError> {
-        let call_bytes = spec.workload.total_bytes() as u64;
-        let what = |doing: &str| MeasureError::io(format!("cannot {doing} {}", spec.target));
-        if let Some(open_sink) = &mut self.open_sink {
-            let sink = open_sink(spec).map_err(what("open"))?;
-            return Ok(Opened::new(sink, Emptying::Itself));
-        }
-        let make_pair: MakePair = match spec.target {
-            Target::File => {
-                let directory = check_directory(&self.directory, call_bytes)?;
-                let sink = FileSink::create(&self.directory).map_err(what("create"))?;
-                return Ok(Opened {
-                    file_system: Some(directory.file_system),
-                    ..Opened::new(Box::new(sink), Emptying::Itself)
-                });
+        match &mut self.open_sink {
+            Some(open_sink) => {
+                let what = format!("cannot open {}", spec.target);
+                let sink = open_sink(spec).map_err(MeasureError::io(what))?;
+                Ok(Opened::new(sink, Emptying::Itself))
             }
-            Target::Null => {
-                let sink = NullSink::open().map_err(what("open"))?;
-                return Ok(Opened::new(Box::new(sink), Emptying::Itself));
-            }
-            Target::Pipe => pipe,
-            Target::Unix => unix_pair,
-        };
-        match drain {
-            DrainChoice::Probe => {
-                let sink = StreamSink::open(make_pair).map_err(what("open"))?;
-                Ok(Opened::new(Box::new(sink), Emptying::BetweenSamples))
-            }
-            DrainChoice::Thread => {
-                let pair = make_pair().map_err(what("open"))?;
-                let sink = ReaderSink::start(pair, self.reader_cpu)
-                    .map_err(what("start a reader thread for"))?;
-                Ok(Opened::new(Box::new(sink), Emptying::Reader))
-            }
+            None => open_target(spec, &self.directory, self.reader_cpu, drain),
         }
     }
-}
-
-/// A target that is ready.
-struct Opened {
-    sink: Box<dyn Sink>,
-    emptying: Emptying,
-    /// Of a file.
-    file_system: Option<String>,
-}
-
-impl Opened {
-    fn new(sink: Box<dyn Sink>, emptying: Emptying) -> Self {
-        Opened {
-            sink,
-            emptying,
-            file_system: None,
-        }
-    }
-}
-
-/// How room is made in a target.
-#[derive(Clone, Copy, PartialEq)]
-enum Emptying {
-    /// It is never full, or empties itself.
-    Itself,
-    BetweenSamples,
-    Reader,
 }
 
 impl DescriptorSampler<'_> {
@@ -439,188 +357,6 @@ fn contenders(techniques: &[Technique]) -> Vec<Contender> {
         .into_iter()
         .chain(techniques.iter().copied().map(Contender::Technique))
         .collect()
-}
-
-impl WriteCell {
-    /// How many calls fit into the target, at the least over all contenders.
-    fn probe(&mut self) -> Result<u32, MeasureError> {
-        let mut fewest = MOST_CALLS + 1;
-        for Contestant {
-            contender, mover, ..
-        } in &mut self.movers
-        {
-            let segments = source(&self.payload, *contender);
-            mover.prepare(&segments, self.start_bytes);
-            let mut fitting = 0;
-            while fitting < fewest {
-                match mover.call(self.sink.fd(), &segments) {
-                    Ok(()) => fitting += 1,
-                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                    Err(error) => return Err(failed(*contender, &self.name)(error)),
-                }
-            }
-            self.sink
-                .discard()
-                .map_err(MeasureError::io(format!("cannot empty {}", self.name)))?;
-            fewest = fitting;
-        }
-        Ok(fewest)
-    }
-
-    /// Sends bytes through a new stream until it is like one in use.
-    ///
-    /// Pages that one CPU fills and another frees spread over the memory with
-    /// time, and are no longer in a cache when they come round again: a pipe
-    /// read by a thread takes a third longer after its first 10 MiB or so.
-    fn age(&mut self) -> Result<(), MeasureError> {
-        let calls = (AGE_BATCH_BYTES / self.call_bytes).clamp(1, MOST_CALLS.into());
-        let batch = Batch {
-            calls: calls as u32,
-            call_bytes: self.call_bytes,
-        };
-        let segments = source(&self.payload, Contender::Floor);
-        let mover = &mut find(&mut self.movers, Contender::Floor).mover;
-        mover.prepare(&segments, self.start_bytes);
-        let cannot = || failed(Contender::Floor, &self.name);
-        for _ in 0..AGE_BYTES.div_ceil(batch.bytes()) {
-            self.sink.begin(batch).map_err(cannot())?;
-            for _ in 0..calls {
-                mover
-                    .call(self.sink.fd(), &segments)
-                    .map_err(|error| full_or(error, cannot()))?;
-            }
-            self.sink
-                .finish(batch, self.payload.image(), false)
-                .map_err(|mismatch| wrong(mismatch, Contender::Floor, &self.name))?;
-        }
-        Ok(())
-    }
-
-    /// One call whose every byte is read back and compared.
-    fn prove(&mut self, contender: Contender) -> Result<(), MeasureError> {
-        self.batches += 1;
-        self.payload.mark(mark(contender, u32::MAX, self.batches));
-        let segments = source(&self.payload, contender);
-        let mover = &mut find(&mut self.movers, contender).mover;
-        mover.prepare(&segments, self.start_bytes);
-        let batch = Batch {
-            calls: 1,
-            call_bytes: self.call_bytes,
-        };
-        let cannot = || failed(contender, &self.name);
-        self.sink.begin(batch).map_err(cannot())?;
-        mover
-            .call(self.sink.fd(), &segments)
-            .map_err(|error| full_or(error, cannot()))?;
-        self.sink
-            .finish(batch, self.payload.image(), true)
-            .map_err(|mismatch| wrong(mismatch, contender, &self.name))?;
-        self.proof_calls += u64::from(self.sink.can_prove());
-        Ok(())
-    }
-
-    fn sample(
-        &mut self,
-        contender: Contender,
-        calls: u32,
-        clock: &dyn Clock,
-    ) -> Result<Timing, MeasureError> {
-        self.batches += 1;
-        self.payload.mark(mark(contender, self.round, self.batches));
-        let segments = source(&self.payload, contender);
-        let image = self.payload.image();
-        let contestant = find(&mut self.movers, contender);
-        let proof = contestant.samples.is_multiple_of(PROOF_EVERY);
-        contestant.samples += 1;
-        let mover = &mut contestant.mover;
-        mover.prepare(&segments, self.start_bytes);
-        let cannot = || failed(contender, &self.name);
-        let batch_of = |calls| Batch {
-            calls,
-            call_bytes: self.call_bytes,
-        };
-        if self.empty_after_first {
-            let first = batch_of(1);
-            self.sink.begin(first).map_err(cannot())?;
-            mover
-                .call(self.sink.fd(), &segments)
-                .map_err(|error| full_or(error, cannot()))?;
-            self.sink
-                .finish(first, image, true)
-                .map_err(|mismatch| wrong(mismatch, contender, &self.name))?;
-        }
-        let timed = Timed {
-            calls,
-            untimed_first: !self.empty_after_first,
-        };
-        let batch = batch_of(calls + u32::from(timed.untimed_first));
-        self.sink.begin(batch).map_err(cannot())?;
-        let timing = mover
-            .sample(self.sink.fd(), &segments, timed, clock)
-            .map_err(|error| full_or(error, cannot()))?;
-        self.sink
-            .finish(batch, image, proof)
-            .map_err(|mismatch| wrong(mismatch, contender, &self.name))?;
-        Ok(timing)
-    }
-}
-
-/// What takes part in a cell.
-struct Contestant {
-    contender: Contender,
-    mover: Box<dyn Mover>,
-    samples: u32,
-}
-
-fn find(contestants: &mut [Contestant], contender: Contender) -> &mut Contestant {
-    contestants
-        .iter_mut()
-        .find(|contestant| contestant.contender == contender)
-        .expect("the engine samples what it announced")
-}
-
-/// What a contender is given: the floors get the bytes in one piece.
-fn source(payload: &Payload, contender: Contender) -> Vec<&[u8]> {
-    match contender {
-        Contender::Floor | Contender::FloorAgain => vec![payload.image()],
-        Contender::Technique(_) => payload.segments(),
-    }
-}
-
-/// A number that no other technique, round or batch has.
-fn mark(contender: Contender, round: u32, batch: u64) -> u64 {
-    let who = match contender {
-        Contender::Floor => 1,
-        Contender::FloorAgain => 2,
-        Contender::Technique(technique) => 3 + technique as u64,
-    };
-    (who << 56) ^ (u64::from(round) << 24) ^ batch.wrapping_mul(0x9e37_79b9_7f4a_7c15)
-}
-
-fn failed(contender: Contender, cell: &str) -> impl FnOnce(io::Error) -> MeasureError {
-    MeasureError::io(format!("{contender} failed on {cell}"))
-}
-
-/// A non-blocking target that is full is a matter for the engine.
-fn full_or(error: io::Error, otherwise: impl FnOnce(io::Error) -> MeasureError) -> MeasureError {
-    if error.kind() == io::ErrorKind::WouldBlock {
-        MeasureError::DidNotFit
-    } else {
-        otherwise(error)
-    }
-}
-
-fn wrong(mismatch: Mismatch, contender: Contender, cell: &str) -> MeasureError {
-    match mismatch {
-        Mismatch::Io(error) => MeasureError::io(format!("cannot read back from {cell}"))(error),
-        // What is written is in the page cache anyway.
-        Mismatch::NotCold => MeasureError::DidNotFit,
-        Mismatch::Bytes(difference) => MeasureError::WrongBytes {
-            contender: contender.to_string(),
-            cell: cell.to_owned(),
-            difference,
-        },
-    }
 }
 
 fn describe(spec: &CellSpec) -> String {

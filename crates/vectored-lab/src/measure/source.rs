@@ -13,7 +13,7 @@ use rustix::fs::Advice;
 
 use super::pattern::Pattern;
 use super::sampler::MeasureError;
-use super::target::{
+use super::targets::{
     Ballast, Batch, FILE_SPAN_BYTES, MakePair, Mismatch, check_directory, non_blocking,
     unnamed_file,
 };
