@@ -10,3 +10,4 @@ mod places;
 mod refusals;
 mod runs;
 mod support;
+mod targets;

@@ -21,7 +21,9 @@ mod real;
 mod ruler;
 mod sampler;
 mod source;
+mod synced;
 mod synthetic;
+mod sys;
 mod targets;
 mod write_cell;
 
@@ -35,4 +37,4 @@ pub use ruler::measure_ruler;
 pub use sampler::{CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing};
 pub use source::check_eviction;
 pub use synthetic::{Noise, SyntheticMachine};
-pub use targets::{Batch, FILE_SPAN_BYTES, Mismatch, Sink, check_directory};
+pub use targets::{Batch, FILE_SPAN_BYTES, Mismatch, Sink, check_directory, check_fifo};

@@ -36,9 +36,11 @@ pub(super) struct ReadCell {
 pub(super) enum FirstCall {
     /// It goes right before the others.
     WithTheOthers,
-    /// The source holds one call but not two, so it is filled in between.
+    /// The stream holds one call but not two, so it is filled or emptied in
+    /// between.
     Apart,
-    /// There is none: the sample is to find everything cold.
+    /// There is none: the sample is to find everything cold, or each call is
+    /// waited for at a device.
     None,
 }
 

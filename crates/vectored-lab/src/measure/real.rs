@@ -16,12 +16,10 @@ use super::read_cell::{FirstCall, ReadCell};
 use super::read_mover::{ReadMover, read_movers};
 use super::sampler::{CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing};
 use super::source::{FileSource, PatternFile, Source, StreamSource};
-use super::targets::{
-    Emptying, FILE_SPAN_BYTES, MakePair, Opened, Sink, check_directory, open_target, pipe,
-    unix_pair,
-};
+use super::synced::Synced;
+use super::targets::{Emptying, FILE_SPAN_BYTES, Opened, Opener, Sink, Stream, check_directory};
 use super::write_cell::{Contestant, WriteCell};
-use crate::model::{CellSpec, Drain, Operation, PageCache, Target, Technique};
+use crate::model::{CellSpec, Drain, Operation, PageCache, SyncMode, Target, Technique};
 
 /// Most calls of a sample, and so of the probe.
 pub(super) const MOST_CALLS: u32 = 1024;
@@ -45,8 +43,9 @@ pub struct DescriptorSampler<'a> {
     make_mover: MakeMover,
     make_read_mover: MakeReadMover,
     open_sink: Option<OpenSink>,
+    opener: Opener,
     /// What file cells read, once there is one.
-    pattern_file: Option<Rc<PatternFile>>,
+    pattern_file: Option<(PathBuf, Rc<PatternFile>)>,
     cell: Option<OpenCell>,
 }
 
@@ -69,6 +68,7 @@ impl<'a> DescriptorSampler<'a> {
             make_mover: Box::new(movers),
             make_read_mover: Box::new(read_movers),
             open_sink: None,
+            opener: Opener::default(),
             pattern_file: None,
             cell: None,
         }
@@ -111,11 +111,14 @@ impl<'a> DescriptorSampler<'a> {
     fn open(&mut self, spec: &CellSpec, drain: DrainChoice) -> Result<Opened, MeasureError> {
         match &mut self.open_sink {
             Some(open_sink) => {
-                let what = format!("cannot open {}", spec.target);
+                let what = format!("cannot open {}", spec.place());
                 let sink = open_sink(spec).map_err(MeasureError::io(what))?;
                 Ok(Opened::new(sink, Emptying::Itself))
             }
-            None => open_target(spec, &self.directory, self.reader_cpu, drain),
+            None => {
+                let cpu = self.reader_cpu;
+                self.opener.open(spec, &self.directory, cpu, drain)
+            }
         }
     }
 }
@@ -132,38 +135,54 @@ impl DescriptorSampler<'_> {
             sink,
             emptying,
             file_system,
+            span_bytes,
         } = self.open(spec, drain)?;
         let model = CostModel::default_for(target_kind(spec.target));
         let contenders = contenders(techniques);
         self.seed = self.seed.wrapping_add(1);
         let mut cell = WriteCell {
-            name: format!("{} with {}", spec.target, describe(spec)),
+            name: format!("{} with {}", spec.place(), describe(spec)),
             sink,
             payload: Payload::new(spec.workload.sizes(), self.seed),
             movers: contenders
                 .iter()
                 .map(|&contender| Contestant {
                     contender,
-                    mover: (self.make_mover)(contender, &model),
+                    mover: match spec.sync {
+                        SyncMode::Fsync => Box::new(Synced((self.make_mover)(contender, &model))),
+                        _ => (self.make_mover)(contender, &model),
+                    },
                     samples: 0,
                 })
                 .collect(),
             call_bytes,
-            empty_after_first: false,
+            emptying,
+            first: match spec.sync {
+                SyncMode::None => FirstCall::WithTheOthers,
+                // It would take as long as the sample, and warm nothing.
+                _ => FirstCall::None,
+            },
             start_bytes: 0,
             round: 0,
             batches: 0,
             proof_calls: 0,
         };
+        let up_to = |bytes: u64| (bytes / call_bytes).clamp(1, MOST_CALLS.into()) as u32;
         let max_calls = match emptying {
-            Emptying::Itself => (FILE_SPAN_BYTES / call_bytes).clamp(1, MOST_CALLS.into()) as u32,
-            Emptying::Reader => (THREAD_BYTES / call_bytes)
-                .saturating_sub(1)
-                .clamp(1, MOST_CALLS.into()) as u32,
+            // One call less, since the one that is not timed takes its place.
+            Emptying::Itself if spec.target == Target::FileOverwrite => {
+                up_to(span_bytes.unwrap_or(0).saturating_sub(call_bytes))
+            }
+            Emptying::Itself => up_to(FILE_SPAN_BYTES),
+            Emptying::Reader | Emptying::Peer => up_to(THREAD_BYTES.saturating_sub(call_bytes)),
             Emptying::BetweenSamples => match cell.probe()? {
-                0 => return self.begin_write(spec, techniques, DrainChoice::Thread),
+                0 => {
+                    // Its end of a FIFO would be in the way.
+                    drop(cell);
+                    return self.begin_write(spec, techniques, DrainChoice::Thread);
+                }
                 1 => {
-                    cell.empty_after_first = true;
+                    cell.first = FirstCall::Apart;
                     1
                 }
                 // The call that is not timed takes its place too.
@@ -183,8 +202,9 @@ impl DescriptorSampler<'_> {
                 Emptying::Itself => None,
                 Emptying::BetweenSamples => Some(Drain::BetweenSamples),
                 Emptying::Reader => Some(Drain::ReaderThread),
+                Emptying::Peer => Some(Drain::Peer),
             },
-            span_bytes: file_system.is_some().then_some(FILE_SPAN_BYTES),
+            span_bytes,
             file_system,
         })
     }
@@ -209,7 +229,7 @@ impl DescriptorSampler<'_> {
             setup.max_calls -= 1;
         }
         let mut cell = ReadCell {
-            name: format!("{} with {}", spec.target, describe(spec)),
+            name: format!("{} with {}", spec.place(), describe(spec)),
             source,
             pattern: self.pattern,
             landing: Payload::new(spec.workload.sizes(), self.seed),
@@ -222,7 +242,11 @@ impl DescriptorSampler<'_> {
             start_bytes: 0,
             proof_calls: 0,
             not_cold: (
-                self.directory.display().to_string(),
+                spec.path
+                    .as_deref()
+                    .unwrap_or(&self.directory)
+                    .display()
+                    .to_string(),
                 setup.file_system.clone().unwrap_or_default(),
             ),
         };
@@ -239,36 +263,35 @@ impl DescriptorSampler<'_> {
         drain: DrainChoice,
     ) -> Result<(Box<dyn Source>, CellSetup), MeasureError> {
         let call_bytes = spec.workload.total_bytes() as u64;
-        let what = |doing: &str| MeasureError::io(format!("cannot {doing} {}", spec.target));
+        let what = |doing: &str| MeasureError::io(format!("cannot {doing} {}", spec.place()));
         let up_to = |bytes: u64| (bytes / call_bytes).clamp(1, MOST_CALLS.into()) as u32;
-        let make_pair: MakePair = match spec.target {
-            Target::File => {
-                let page_cache = spec.page_cache.unwrap_or_default();
-                let directory = check_directory(&self.directory, call_bytes)?;
-                let file = self.pattern_file(call_bytes).map_err(what("create"))?;
-                let span_bytes = file.span_bytes;
-                let source = FileSource::new(file, page_cache, self.seed).map_err(what("read"))?;
-                let setup = CellSetup {
-                    max_calls: match page_cache {
-                        PageCache::Hot => up_to(span_bytes),
-                        PageCache::Cold => 1,
-                    },
-                    drain: None,
-                    file_system: Some(directory.file_system),
-                    span_bytes: Some(span_bytes),
-                };
-                return Ok((Box::new(source), setup));
-            }
-            Target::Null => {
-                let nothing = io::Error::other("there is nothing to read in it");
-                return Err(what("read")(nothing));
-            }
-            Target::Pipe => pipe,
-            Target::Unix => unix_pair,
+        if spec.target == Target::File {
+            let directory = spec.path.as_deref().unwrap_or(&self.directory).to_owned();
+            let page_cache = spec.page_cache.unwrap_or_default();
+            let described = check_directory(&directory, spec.target, call_bytes)?;
+            let file = self
+                .pattern_file(&directory, call_bytes)
+                .map_err(what("create"))?;
+            let span_bytes = file.span_bytes;
+            let source = FileSource::new(file, page_cache, self.seed).map_err(what("read"))?;
+            let setup = CellSetup {
+                max_calls: match page_cache {
+                    PageCache::Hot => up_to(span_bytes),
+                    PageCache::Cold => 1,
+                },
+                drain: None,
+                file_system: Some(described.file_system),
+                span_bytes: Some(span_bytes),
+            };
+            return Ok((Box::new(source), setup));
+        }
+        let Some(stream) = Stream::of(spec.target, None) else {
+            let nothing = io::Error::other("there is nothing to read in it");
+            return Err(what("read")(nothing));
         };
         if drain == DrainChoice::Probe {
-            let mut source =
-                StreamSource::open(make_pair, self.pattern, call_bytes).map_err(what("open"))?;
+            let mut source = StreamSource::open(stream.clone(), self.pattern, call_bytes)
+                .map_err(what("open"))?;
             let fitting = source.probe(MOST_CALLS + 1).map_err(what("fill"))?;
             if fitting > 0 {
                 let setup = CellSetup {
@@ -279,7 +302,7 @@ impl DescriptorSampler<'_> {
                 return Ok((Box::new(source), setup));
             }
         }
-        let pair = make_pair().map_err(what("open"))?;
+        let pair = stream.open().map_err(what("open"))?;
         let source = FeederSource::start(pair, self.pattern, self.reader_cpu)
             .map_err(what("start a writer thread for"))?;
         let setup = CellSetup {
@@ -290,15 +313,19 @@ impl DescriptorSampler<'_> {
         Ok((Box::new(source), setup))
     }
 
-    /// The file of the run, made anew where it is too short for two calls.
-    fn pattern_file(&mut self, call_bytes: u64) -> io::Result<Rc<PatternFile>> {
+    /// The file of the run in a directory, made anew where it is too short for
+    /// two calls.
+    fn pattern_file(&mut self, directory: &Path, call_bytes: u64) -> io::Result<Rc<PatternFile>> {
+        let span_bytes = PatternFile::span_bytes(call_bytes);
         match &self.pattern_file {
-            Some(file) if file.span_bytes >= PatternFile::span_bytes(call_bytes) => {
+            Some((place, file)) if place == directory && file.span_bytes >= span_bytes => {
                 Ok(Rc::clone(file))
             }
             _ => {
-                let file = PatternFile::create(&self.directory, self.pattern, call_bytes)?;
-                Ok(Rc::clone(self.pattern_file.insert(Rc::new(file))))
+                let file = PatternFile::create(directory, self.pattern, call_bytes)?;
+                let file = Rc::new(file);
+                self.pattern_file = Some((directory.to_owned(), Rc::clone(&file)));
+                Ok(file)
             }
         }
     }
@@ -372,9 +399,9 @@ fn describe(spec: &CellSpec) -> String {
 
 fn target_kind(target: Target) -> TargetKind {
     match target {
-        Target::File => TargetKind::File,
-        Target::Pipe => TargetKind::Pipe,
-        Target::Unix => TargetKind::Socket,
-        Target::Null => TargetKind::Other,
+        Target::File | Target::FileOverwrite => TargetKind::File,
+        Target::Pipe | Target::Fifo => TargetKind::Pipe,
+        Target::Unix | Target::Tcp | Target::Socket => TargetKind::Socket,
+        Target::Device | Target::Null => TargetKind::Other,
     }
 }

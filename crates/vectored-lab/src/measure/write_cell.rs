@@ -6,9 +6,10 @@ use std::io;
 use super::clock::Clock;
 use super::mover::{Mover, Timed};
 use super::payload::Payload;
+use super::read_cell::FirstCall;
 use super::real::MOST_CALLS;
 use super::sampler::{Contender, MeasureError, Timing};
-use super::targets::{Batch, Mismatch, Sink};
+use super::targets::{Batch, Emptying, Mismatch, Sink, peer_is_stuck};
 
 /// What goes through a stream with a reader thread before it is measured.
 const AGE_BYTES: u64 = 32 << 20;
@@ -28,9 +29,10 @@ pub(super) struct WriteCell {
     pub payload: Payload,
     pub movers: Vec<Contestant>,
     pub call_bytes: u64,
-    /// The target holds one call but not two: it is emptied after the untimed
-    /// call as well.
-    pub empty_after_first: bool,
+    pub emptying: Emptying,
+    /// Where the target holds one call but not two, it is emptied after the
+    /// untimed call as well.
+    pub first: FirstCall,
     /// Where the working memory of techniques starts in this round.
     pub start_bytes: usize,
     pub round: u32,
@@ -51,7 +53,14 @@ impl WriteCell {
             let mut fitting = 0;
             while fitting < fewest {
                 match mover.call(self.sink.fd(), &segments) {
-                    Ok(()) => fitting += 1,
+                    Ok(()) => {
+                        let bytes = u64::from(fitting + 1) * self.call_bytes;
+                        let cannot = MeasureError::io(format!("cannot fill {}", self.name));
+                        match self.sink.holds(bytes).map_err(cannot)? {
+                            true => fitting += 1,
+                            false => break,
+                        }
+                    }
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                     Err(error) => return Err(failed(*contender, &self.name)(error)),
                 }
@@ -84,7 +93,7 @@ impl WriteCell {
             for _ in 0..calls {
                 mover
                     .call(self.sink.fd(), &segments)
-                    .map_err(|error| full_or(error, cannot()))?;
+                    .map_err(|error| full_or(error, self.emptying, cannot()))?;
             }
             self.sink
                 .finish(batch, self.payload.image(), false)
@@ -105,10 +114,13 @@ impl WriteCell {
             call_bytes: self.call_bytes,
         };
         let cannot = || failed(contender, &self.name);
-        self.sink.begin(batch).map_err(cannot())?;
+        self.sink
+            .poison(batch)
+            .and_then(|()| self.sink.begin(batch))
+            .map_err(cannot())?;
         mover
             .call(self.sink.fd(), &segments)
-            .map_err(|error| full_or(error, cannot()))?;
+            .map_err(|error| full_or(error, self.emptying, cannot()))?;
         self.sink
             .finish(batch, self.payload.image(), true)
             .map_err(|mismatch| wrong(mismatch, contender, &self.name))?;
@@ -136,25 +148,25 @@ impl WriteCell {
             calls,
             call_bytes: self.call_bytes,
         };
-        if self.empty_after_first {
+        if self.first == FirstCall::Apart {
             let first = batch_of(1);
             self.sink.begin(first).map_err(cannot())?;
             mover
                 .call(self.sink.fd(), &segments)
-                .map_err(|error| full_or(error, cannot()))?;
+                .map_err(|error| full_or(error, self.emptying, cannot()))?;
             self.sink
                 .finish(first, image, true)
                 .map_err(|mismatch| wrong(mismatch, contender, &self.name))?;
         }
         let timed = Timed {
             calls,
-            untimed_first: !self.empty_after_first,
+            untimed_first: self.first == FirstCall::WithTheOthers,
         };
         let batch = batch_of(calls + u32::from(timed.untimed_first));
         self.sink.begin(batch).map_err(cannot())?;
         let timing = mover
             .sample(self.sink.fd(), &segments, timed, clock)
-            .map_err(|error| full_or(error, cannot()))?;
+            .map_err(|error| full_or(error, self.emptying, cannot()))?;
         self.sink
             .finish(batch, image, proof)
             .map_err(|mismatch| wrong(mismatch, contender, &self.name))?;
@@ -199,11 +211,16 @@ fn failed(contender: Contender, cell: &str) -> impl FnOnce(io::Error) -> Measure
 }
 
 /// A non-blocking target that is full is a matter for the engine.
-fn full_or(error: io::Error, otherwise: impl FnOnce(io::Error) -> MeasureError) -> MeasureError {
-    if error.kind() == io::ErrorKind::WouldBlock {
-        MeasureError::DidNotFit
-    } else {
-        otherwise(error)
+fn full_or(
+    error: io::Error,
+    emptying: Emptying,
+    otherwise: impl FnOnce(io::Error) -> MeasureError,
+) -> MeasureError {
+    match (error.kind(), emptying) {
+        // That one waits, but not for ever.
+        (io::ErrorKind::WouldBlock, Emptying::Peer) => otherwise(peer_is_stuck()),
+        (io::ErrorKind::WouldBlock, _) => MeasureError::DidNotFit,
+        _ => otherwise(error),
     }
 }
 

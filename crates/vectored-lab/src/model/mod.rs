@@ -5,13 +5,17 @@
 
 mod experiment;
 mod results;
+mod sync;
+mod target;
 mod technique;
 mod workload;
 
-pub use experiment::{CellSpec, Experiment, Target};
+pub use experiment::{CellSpec, Experiment};
 pub use results::{
     Cell, CpuInfo, DirectoryInfo, Drain, Host, LeftOut, Results, Ruler, SCHEMA, TechniqueResult,
     Verdict,
 };
+pub use sync::SyncMode;
+pub use target::Target;
 pub use technique::{Technique, UnknownTechnique};
 pub use workload::{Cache, IovecSetup, Layout, Operation, PageCache, Workload};

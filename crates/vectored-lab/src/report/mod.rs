@@ -7,6 +7,7 @@
 mod csv;
 mod json;
 mod markdown;
+mod places;
 mod rows;
 mod table;
 mod words;

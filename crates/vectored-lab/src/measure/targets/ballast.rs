@@ -7,7 +7,7 @@ use fastrand::Rng;
 use rustix::io::Errno;
 
 use super::POISON;
-use super::pairs::{non_blocking, pipe};
+use super::streams::Stream;
 
 /// Pages that a round may hold back: as many as a pipe usually has.
 const MOST_BALLAST: usize = 16;
@@ -24,7 +24,7 @@ impl Ballast {
     /// Holds another number of pages.
     pub fn change(&mut self, rng: &mut Rng) -> io::Result<()> {
         self.0 = None;
-        let (writer, reader) = non_blocking(pipe)?;
+        let (writer, reader) = Stream::Pipe.open_non_blocking()?;
         for _ in 0..rng.usize(..MOST_BALLAST) {
             match rustix::io::write(&writer, &[POISON; 4096]) {
                 Ok(_) => {}

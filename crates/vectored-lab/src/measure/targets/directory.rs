@@ -7,10 +7,11 @@ use std::path::Path;
 use rustix::fs::{Mode, OFlags, StatVfsMountFlags};
 use rustix::io::Errno;
 
-use super::FILE_SPAN_BYTES;
+use super::file::appended_bytes;
+use super::overwrite::overwritten_bytes;
 use crate::measure::environment::describe_directory;
 use crate::measure::sampler::MeasureError;
-use crate::model::DirectoryInfo;
+use crate::model::{DirectoryInfo, Target};
 
 /// What is kept free beside the bytes that a run writes.
 const SPARE_BYTES: u64 = 16 << 20;
@@ -20,9 +21,13 @@ const SPARE_BYTES: u64 = 16 << 20;
 /// # Errors
 ///
 /// [`MeasureError::Io`] when no file can be made there, saying why and what to
-/// do; [`MeasureError::NoSpace`] when samples whose calls move up to
-/// `call_bytes` would not fit.
-pub fn check_directory(directory: &Path, call_bytes: u64) -> Result<DirectoryInfo, MeasureError> {
+/// do; [`MeasureError::NoSpace`] when what samples of `target` write, whose
+/// calls move up to `call_bytes`, would not fit.
+pub fn check_directory(
+    directory: &Path,
+    target: Target,
+    call_bytes: u64,
+) -> Result<DirectoryInfo, MeasureError> {
     let shown = directory.display();
     let open = |error: io::Error| {
         let remedy = match error.kind() {
@@ -43,15 +48,17 @@ pub fn check_directory(directory: &Path, call_bytes: u64) -> Result<DirectoryInf
             source: error,
         }
     };
-    let file = unnamed_file(directory).map_err(open)?;
+    let file = unnamed_file(directory, OFlags::empty()).map_err(open)?;
     let mount = rustix::fs::fstatvfs(&file).map_err(|error| open(error.into()))?;
     if mount.f_flag.contains(StatVfsMountFlags::RDONLY) {
         return Err(open(io::ErrorKind::ReadOnlyFilesystem.into()));
     }
     let free_bytes = mount.f_bavail.saturating_mul(mount.f_frsize);
-    // A sample of several calls ends near the span; a single call, with the
-    // untimed one and a proof before it, may pass it.
-    let needed_bytes = FILE_SPAN_BYTES.max(3 * call_bytes) + SPARE_BYTES;
+    let file_bytes = match target {
+        Target::FileOverwrite => overwritten_bytes(call_bytes),
+        _ => appended_bytes(call_bytes),
+    };
+    let needed_bytes = file_bytes + SPARE_BYTES;
     // A file system without blocks (ramfs, tmpfs without a limit) has no size
     // to be exceeded.
     let is_limited = mount.f_blocks > 0;
@@ -71,8 +78,8 @@ pub fn check_directory(directory: &Path, call_bytes: u64) -> Result<DirectoryInf
 
 /// `O_TMPFILE` (Linux 3.11) where the file system has it; elsewhere a file
 /// with a random name that is removed at once.
-pub(in crate::measure) fn unnamed_file(directory: &Path) -> io::Result<OwnedFd> {
-    let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CLOEXEC | OFlags::EXCL;
+pub(in crate::measure) fn unnamed_file(directory: &Path, flags: OFlags) -> io::Result<OwnedFd> {
+    let flags = flags | OFlags::RDWR | OFlags::CLOEXEC | OFlags::EXCL;
     let mode = Mode::RUSR | Mode::WUSR;
     match rustix::fs::open(directory, flags | OFlags::TMPFILE, mode) {
         // EISDIR and EINVAL: a kernel that does not know the flag at all.

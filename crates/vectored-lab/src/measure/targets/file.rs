@@ -6,11 +6,31 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use rustix::fs::OFlags;
+
 use super::directory::unnamed_file;
 use super::{Batch, Comparison, Mismatch, POISON, Sink};
+use crate::model::SyncMode;
 
 /// A file is appended to up to this size, then truncated.
 pub const FILE_SPAN_BYTES: u64 = 32 << 20;
+
+/// With what a file is opened whose writes shall be on the device.
+pub(super) fn sync_flags(sync: SyncMode) -> OFlags {
+    match sync {
+        SyncMode::Dsync => OFlags::DSYNC,
+        SyncMode::Sync => OFlags::SYNC,
+        // An fsync is a call of its own.
+        SyncMode::None | SyncMode::Fsync => OFlags::empty(),
+    }
+}
+
+/// What a file that is appended to may grow to, with calls of so many bytes. A
+/// sample of several calls ends near the span; a single call, with the untimed
+/// one and a proof before it, may pass it.
+pub(super) fn appended_bytes(call_bytes: u64) -> u64 {
+    FILE_SPAN_BYTES.max(3 * call_bytes)
+}
 
 /// A file that is appended to and truncated when it is full.
 pub struct FileSink {
@@ -22,9 +42,10 @@ pub struct FileSink {
 impl FileSink {
     /// An unnamed file in `directory`, readable by its owner only, gone when
     /// the process ends however it ends.
-    pub fn create(directory: &Path) -> io::Result<Self> {
+    pub fn create(directory: &Path, sync: SyncMode) -> io::Result<Self> {
+        let flags = OFlags::APPEND | sync_flags(sync);
         Ok(FileSink {
-            file: unnamed_file(directory)?.into(),
+            file: unnamed_file(directory, flags)?.into(),
             length_bytes: 0,
             read_back: vec![POISON; 1 << 16],
         })
@@ -81,7 +102,7 @@ mod tests {
     fn a_file_is_unnamed_and_private() {
         use std::os::unix::fs::MetadataExt;
         let directory = std::env::temp_dir();
-        let sink = FileSink::create(&directory).unwrap();
+        let sink = FileSink::create(&directory, SyncMode::None).unwrap();
         let metadata = sink.file.metadata().unwrap();
         assert_eq!(metadata.nlink(), 0);
         assert_eq!(metadata.mode() & 0o7777, 0o600);

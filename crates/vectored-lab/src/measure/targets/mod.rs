@@ -10,19 +10,26 @@ use rustix::io::Errno;
 mod ballast;
 mod comparison;
 mod directory;
+mod fifo;
 mod file;
 mod null;
 mod open;
+mod overwrite;
 mod pairs;
+mod peer;
 mod stream;
+mod streams;
 
 pub(super) use ballast::Ballast;
 pub(super) use comparison::Comparison;
 pub use directory::check_directory;
 pub(super) use directory::unnamed_file;
+pub use fifo::check_fifo;
 pub use file::FILE_SPAN_BYTES;
-pub(super) use open::{Emptying, Opened, open_target};
-pub(super) use pairs::{MakePair, non_blocking, pipe, unix_pair};
+pub(super) use open::{Emptying, Opened, Opener};
+pub(super) use pairs::{pipe, tcp_pair, unix_pair};
+pub(super) use peer::peer_is_stuck;
+pub(super) use streams::Stream;
 
 /// Fills every buffer before something is read back into it, so that bytes
 /// that are left from before cannot pass for bytes that arrived.
@@ -60,6 +67,26 @@ pub trait Sink {
     /// What the kernel said.
     fn discard(&mut self) -> io::Result<()>;
 
+    /// Whether `bytes`, written since it was empty, lie where they can be read:
+    /// a batch of so many fits.
+    ///
+    /// # Errors
+    ///
+    /// What the kernel said.
+    fn holds(&mut self, _bytes: u64) -> io::Result<bool> {
+        Ok(true)
+    }
+
+    /// Overwrites the place of the next batch, so that what lies there from
+    /// before cannot pass for what arrives. Before a proof.
+    ///
+    /// # Errors
+    ///
+    /// What the kernel said.
+    fn poison(&mut self, _batch: Batch) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Begins a round on other memory of the kernel, where that is possible.
     ///
     /// # Errors
@@ -69,7 +96,8 @@ pub trait Sink {
         Ok(())
     }
 
-    /// Whether `finish(.., proof)` compares every byte: not for `/dev/null`.
+    /// Whether `finish(.., proof)` compares every byte: not where another program
+    /// reads them, or none at all.
     fn can_prove(&self) -> bool {
         true
     }

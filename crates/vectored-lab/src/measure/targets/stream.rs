@@ -7,12 +7,12 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use fastrand::Rng;
 
 use super::ballast::Ballast;
-use super::pairs::{MakePair, non_blocking};
+use super::streams::Stream;
 use super::{Batch, Comparison, Mismatch, POISON, Sink};
 
 /// Both ends of a stream, non-blocking, emptied by the thread that fills it.
 pub struct StreamSink {
-    make_pair: MakePair,
+    stream: Stream,
     writer: OwnedFd,
     reader: File,
     buffer: Vec<u8>,
@@ -22,10 +22,10 @@ pub struct StreamSink {
 impl StreamSink {
     /// Opens a stream, non-blocking: a sample that does not fit must fail,
     /// since nobody else would empty the stream.
-    pub fn open(make_pair: MakePair) -> io::Result<Self> {
-        let (writer, reader) = non_blocking(make_pair)?;
+    pub(in crate::measure) fn open(stream: Stream) -> io::Result<Self> {
+        let (writer, reader) = stream.open_non_blocking()?;
         Ok(StreamSink {
-            make_pair,
+            stream,
             writer,
             reader: reader.into(),
             buffer: vec![POISON; 1 << 16],
@@ -36,6 +36,21 @@ impl StreamSink {
     fn drain(
         &mut self,
         mut take: impl FnMut(&[u8]) -> Result<(), Mismatch>,
+    ) -> Result<(), Mismatch> {
+        self.take_what_is_there(&mut take)?;
+        while !self.stream.settle(&self.writer, &self.reader)? {
+            self.take_what_is_there(&mut take)?;
+        }
+        // What was on its way until then.
+        match self.stream.has_a_way() {
+            true => self.take_what_is_there(&mut take),
+            false => Ok(()),
+        }
+    }
+
+    fn take_what_is_there(
+        &mut self,
+        take: &mut impl FnMut(&[u8]) -> Result<(), Mismatch>,
     ) -> Result<(), Mismatch> {
         loop {
             match self.reader.read(&mut self.buffer) {
@@ -60,8 +75,9 @@ impl Sink for StreamSink {
 
     fn finish(&mut self, batch: Batch, image: &[u8], _proof: bool) -> Result<(), Mismatch> {
         let mut comparison = Comparison::new(image, batch);
-        self.drain(|piece| comparison.take(piece))?;
-        comparison.end()
+        self.drain(|piece| comparison.take(piece))
+            .and_then(|()| comparison.end())
+            .map_err(|mismatch| self.stream.explain(mismatch))
     }
 
     fn discard(&mut self) -> io::Result<()> {
@@ -71,11 +87,17 @@ impl Sink for StreamSink {
         }
     }
 
+    fn holds(&mut self, bytes: u64) -> io::Result<bool> {
+        self.stream.has_arrived(&self.reader, bytes)
+    }
+
     fn lay_out(&mut self, rng: &mut Rng) -> io::Result<()> {
         self.ballast.change(rng)?;
-        let (writer, reader) = non_blocking(self.make_pair)?;
-        self.writer = writer;
-        self.reader = reader.into();
+        if self.stream.can_be_reopened() {
+            let (writer, reader) = self.stream.open_non_blocking()?;
+            self.writer = writer;
+            self.reader = reader.into();
+        }
         Ok(())
     }
 }
