@@ -5,6 +5,7 @@ mod commands;
 mod failure;
 mod interrupt;
 mod list;
+mod place;
 mod plan;
 mod progress;
 mod save;

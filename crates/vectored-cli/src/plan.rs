@@ -1,12 +1,15 @@
 //! From what was typed to what shall be measured.
 
+use std::path::{Path, PathBuf};
+
 use vectored_lab::model::{
-    CellSpec, Experiment, LeftOut, Operation, PageCache, Target, Technique, Workload,
+    CellSpec, Experiment, LeftOut, Operation, PageCache, SyncMode, Target, Technique, Workload,
 };
 use vectored_lab::report::bytes_in_words;
 
 use crate::args::MeasureArgs;
 use crate::failure::Failure;
+use crate::place::Place;
 
 /// A call that moves more than this is left out of a grid that was not asked
 /// for in full.
@@ -58,20 +61,52 @@ impl Plan {
         })
     }
 
-    /// Whether a file is to be read that is not in the page cache.
-    pub fn reads_cold_file(&self) -> bool {
-        let mut cells = self.experiment.cells.iter();
-        cells.any(|cell| cell.page_cache == Some(PageCache::Cold))
+    /// The files that will be made, by directory and kind, those in `dir` first.
+    pub fn files(&self, dir: &Path) -> Vec<FilePlan> {
+        let mut files: Vec<FilePlan> = Vec::new();
+        let cells = self.experiment.cells.iter();
+        for cell in cells.filter(|cell| cell.target.is_file()) {
+            let directory = cell.path.as_deref().unwrap_or(dir);
+            let call_bytes = cell.workload.total_bytes() as u64;
+            let is_cold = cell.page_cache == Some(PageCache::Cold);
+            let same =
+                |file: &&mut FilePlan| (file.directory == directory) && file.target == cell.target;
+            match files.iter_mut().find(same) {
+                Some(file) => file.call_bytes = file.call_bytes.max(call_bytes),
+                None => files.push(FilePlan {
+                    directory: directory.to_owned(),
+                    target: cell.target,
+                    call_bytes,
+                    is_cold,
+                }),
+            }
+        }
+        files
     }
 
-    /// Bytes of the largest call on a file, if there is one.
-    pub fn largest_file_call(&self) -> Option<u64> {
+    /// The FIFOs that will be opened.
+    pub fn fifos(&self) -> Vec<&Path> {
         let cells = self.experiment.cells.iter();
-        cells
-            .filter(|cell| cell.target == Target::File)
-            .map(|cell| cell.workload.total_bytes() as u64)
-            .max()
+        let mut fifos: Vec<&Path> = cells
+            .filter(|cell| cell.target == Target::Fifo)
+            .filter_map(|cell| cell.path.as_deref())
+            .collect();
+        fifos.dedup();
+        fifos
     }
+}
+
+/// A file that will be made.
+#[derive(Debug)]
+pub struct FilePlan {
+    /// Where.
+    pub directory: PathBuf,
+    /// How it is used.
+    pub target: Target,
+    /// Bytes of its largest call.
+    pub call_bytes: u64,
+    /// Whether it is read from outside the page cache.
+    pub is_cold: bool,
 }
 
 fn named_techniques(args: &MeasureArgs) -> Result<Vec<Technique>, Failure> {
@@ -92,12 +127,44 @@ fn named_techniques(args: &MeasureArgs) -> Result<Vec<Technique>, Failure> {
     args.technique.iter().map(technique).collect()
 }
 
+/// What the targets are, in the order of the tables.
+fn places(args: &MeasureArgs) -> Result<Vec<Place>, Failure> {
+    let places = match args.target.is_empty() {
+        true => Target::USUAL.map(Place::from).to_vec(),
+        false => {
+            let find = |name| Place::find(name, args.force);
+            sorted(args.target.iter().map(find).collect::<Result<_, _>>()?)
+        }
+    };
+    let readable = |place: &Place| Target::READABLE.contains(&place.target);
+    match places.iter().find(|place| !readable(place)) {
+        Some(place) if args.operation == Operation::Read => Err(Failure::usage(format!(
+            "cannot read from {}: choose --target from {}, or name a folder",
+            place.target,
+            Target::READABLE.map(Target::name).join(", ")
+        ))),
+        _ => Ok(places),
+    }
+}
+
+/// Only what is written to a file can be synced.
+fn check_sync(args: &MeasureArgs, targets: &[Target]) -> Result<(), Failure> {
+    let remedy = match args.operation {
+        _ if args.sync == SyncMode::None => return Ok(()),
+        Operation::Write if targets.iter().all(|target| target.is_file()) => return Ok(()),
+        Operation::Write => "measure --target file or file-overwrite",
+        Operation::Read => "measure --operation write",
+    };
+    Err(Failure::usage(format!(
+        "--sync {} is for files that are written: {remedy}, or leave it away",
+        args.sync
+    )))
+}
+
 /// The cells to be measured and those that are left out.
 fn grid(args: &MeasureArgs) -> Result<(Vec<CellSpec>, Vec<LeftOut>), Failure> {
-    let targets = match args.target.is_empty() {
-        true => Target::OFFERED.to_vec(),
-        false => sorted(args.target.clone()),
-    };
+    let places = places(args)?;
+    let targets: Vec<Target> = places.iter().map(|place| place.target).collect();
     if args.page_cache.is_some() {
         let remedy = match args.operation {
             Operation::Read if targets.contains(&Target::File) => None,
@@ -110,6 +177,7 @@ fn grid(args: &MeasureArgs) -> Result<(Vec<CellSpec>, Vec<LeftOut>), Failure> {
             )));
         }
     }
+    check_sync(args, &targets)?;
     let counts = args.segments.as_ref().map_or(&DEFAULT_COUNTS[..], |c| &c.0);
     let sizes = args.sizes.as_ref().map_or(&DEFAULT_SIZES[..], |s| &s.0);
     let asked_in_full = args.segments.is_some() && args.sizes.is_some();
@@ -132,7 +200,8 @@ fn grid(args: &MeasureArgs) -> Result<(Vec<CellSpec>, Vec<LeftOut>), Failure> {
     }
     let mut cells = Vec::new();
     let mut left_out = Vec::new();
-    for target in targets {
+    for place in &places {
+        let target = place.target;
         for &count in counts {
             for &bytes in sizes {
                 let call_bytes = count.saturating_mul(bytes);
@@ -148,15 +217,24 @@ fn grid(args: &MeasureArgs) -> Result<(Vec<CellSpec>, Vec<LeftOut>), Failure> {
                 if call_bytes > limit {
                     left_out.push(LeftOut {
                         target,
+                        path: place
+                            .path
+                            .as_ref()
+                            .map(|p| p.to_string_lossy().into_owned()),
                         segment_sizes: vec![(count, bytes)],
                         reason: format!("over {} a call", bytes_in_words(limit as u64)),
                     });
                 } else {
                     let workload = Workload::uniform(count, bytes);
                     let page_cache = args.page_cache.unwrap_or_default();
-                    cells.push(match args.operation {
+                    let cell = match args.operation {
                         Operation::Write => CellSpec::write(target, workload),
                         Operation::Read => CellSpec::read(target, workload, page_cache),
+                    };
+                    cells.push(CellSpec {
+                        path: place.path.clone(),
+                        sync: args.sync,
+                        ..cell
                     });
                 }
             }

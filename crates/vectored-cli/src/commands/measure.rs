@@ -8,8 +8,8 @@ use std::time::{Instant, SystemTime};
 use anyhow::Context;
 use vectored_lab::measure::{
     Clock, DescriptorSampler, Environment, FakeClock, MeasureError, MonotonicClock, Outcome,
-    Pinning, Sampler, Watch, allowed_cpus, check_directory, check_eviction, measure_ruler,
-    pin_measuring_thread, run as run_engine,
+    Pinning, Sampler, Watch, allowed_cpus, check_directory, check_eviction, check_fifo,
+    measure_ruler, pin_measuring_thread, run as run_engine,
 };
 use vectored_lab::model::{Experiment, Host, Results, Ruler, SCHEMA};
 use vectored_lab::report::{self, left_out_in_words};
@@ -94,13 +94,17 @@ fn measure_here(
 ) -> Result<Measured, Failure> {
     let began = Instant::now();
     let started_at = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
-    let directory = plan
-        .largest_file_call()
-        .map(|call_bytes| check_directory(&args.dir, call_bytes))
-        .transpose()
-        .map_err(Failure::of_directory)?;
-    if plan.reads_cold_file() {
-        check_eviction(&args.dir).map_err(Failure::of_directory)?;
+    let mut directory = None;
+    for file in plan.files(&args.dir) {
+        let described = check_directory(&file.directory, file.target, file.call_bytes)
+            .map_err(Failure::of_directory)?;
+        directory.get_or_insert(described);
+        if file.is_cold {
+            check_eviction(&file.directory).map_err(Failure::of_directory)?;
+        }
+    }
+    for fifo in plan.fifos() {
+        check_fifo(fifo).map_err(Failure::usage)?;
     }
     let allowed = allowed_cpus();
     let pins = pin(args.pin.unwrap_or_default(), &allowed)?;

@@ -11,3 +11,4 @@ mod places;
 mod refusals;
 mod runs;
 mod support;
+mod targets;

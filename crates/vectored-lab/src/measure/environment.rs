@@ -5,12 +5,13 @@
 
 use std::fs;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use rustix::fs::Stat;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 
-use super::target::{pipe, unix_pair};
+use super::targets::{pipe, tcp_pair, unix_pair};
 use crate::model::{CpuInfo, DirectoryInfo, Host};
 
 /// Load per CPU above which a warning is due.
@@ -115,7 +116,8 @@ pub(super) fn describe_host(
     let text = |s: &std::ffi::CStr| s.to_string_lossy().into_owned();
     let load_average =
         read("/proc/loadavg").and_then(|loads| loads.split_whitespace().next()?.parse().ok());
-    let (send, receive) = unix_buffers();
+    let (send, receive) = buffers(unix_pair);
+    let (tcp_send, tcp_receive) = buffers(tcp_pair);
     let mut host = Host {
         name: text(uname.nodename()),
         system: format!("{} {}", text(uname.sysname()), text(uname.machine())),
@@ -130,6 +132,8 @@ pub(super) fn describe_host(
             .map(|bytes| bytes as u64),
         unix_send_buffer_bytes: send,
         unix_receive_buffer_bytes: receive,
+        tcp_send_buffer_bytes: tcp_send,
+        tcp_receive_buffer_bytes: tcp_receive,
         directory,
         clock_source: read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
         pinned_cpu,
@@ -280,8 +284,9 @@ fn virtualization() -> Option<String> {
     }
 }
 
-fn unix_buffers() -> (Option<u64>, Option<u64>) {
-    let Ok((writer, reader)) = unix_pair() else {
+/// Send and receive buffer of a new pair of sockets.
+fn buffers(make_pair: fn() -> io::Result<(OwnedFd, OwnedFd)>) -> (Option<u64>, Option<u64>) {
+    let Ok((writer, reader)) = make_pair() else {
         return (None, None);
     };
     let bytes = |size: usize| size as u64;

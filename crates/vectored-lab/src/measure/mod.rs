@@ -22,8 +22,11 @@ mod real;
 mod ruler;
 mod sampler;
 mod source;
+mod synced;
 mod synthetic;
-mod target;
+mod sys;
+mod targets;
+mod write_cell;
 
 pub use clock::{Clock, FakeClock, MonotonicClock};
 pub use engine::{Outcome, Progress, RunError, SCREENING_ROUNDS, Watch, run};
@@ -36,4 +39,4 @@ pub use ruler::measure_ruler;
 pub use sampler::{CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing};
 pub use source::check_eviction;
 pub use synthetic::{Noise, SyntheticMachine};
-pub use target::{Batch, FILE_SPAN_BYTES, Mismatch, Sink, check_directory};
+pub use targets::{Batch, FILE_SPAN_BYTES, Mismatch, Sink, check_directory, check_fifo};

@@ -16,11 +16,11 @@ use vectored::{AlignedBuffer, DirectAlignment};
 
 use super::environment::{describe_directory, describe_host};
 use super::sampler::MeasureError;
-use super::target::{check_directory, unnamed_file};
+use super::targets::{check_directory, unnamed_file};
 use super::{Clock, allowed_cpus, measure_ruler};
 use crate::model::{
     BufferLimits, DirectOffer, DirectoryInfo, FlagAnswer, HOST_SCHEMA, Host, HostReport, HugePages,
-    IoUringOffer, Known,
+    IoUringOffer, Known, Target,
 };
 
 /// Bytes of one trial: a page, which most storage can also write atomically.
@@ -144,7 +144,7 @@ pub fn probe_host(
     clock: &dyn Clock,
     vectored_version: &str,
 ) -> Result<HostReport, MeasureError> {
-    let info = match check_directory(directory, 0) {
+    let info = match check_directory(directory, Target::File, 0) {
         // There is room for a page.
         Err(MeasureError::NoSpace { .. }) => crowded_directory(directory),
         outcome => outcome.map(Some),
@@ -156,7 +156,7 @@ pub fn probe_host(
         source,
     })?;
     let file = || {
-        unnamed_file(directory).map_err(|source| MeasureError::Io {
+        unnamed_file(directory, OFlags::APPEND).map_err(|source| MeasureError::Io {
             what: format!("cannot make a file in '{}'", directory.display()),
             source,
         })
@@ -181,7 +181,7 @@ pub fn probe_host(
 /// A directory in which a run would have no room.
 fn crowded_directory(directory: &Path) -> Result<Option<DirectoryInfo>, MeasureError> {
     let describe = || -> io::Result<DirectoryInfo> {
-        let file = unnamed_file(directory)?;
+        let file = unnamed_file(directory, OFlags::APPEND)?;
         let mount = rustix::fs::fstatvfs(&file)?;
         let free_bytes = mount.f_bavail.saturating_mul(mount.f_frsize);
         let path = directory.canonicalize()?;
@@ -504,7 +504,7 @@ mod tests {
     };
 
     fn files() -> Files {
-        let file = || unnamed_file(&std::env::temp_dir()).unwrap();
+        let file = || unnamed_file(&std::env::temp_dir(), OFlags::APPEND).unwrap();
         Files::new(file(), file())
     }
 

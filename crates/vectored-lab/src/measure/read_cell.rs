@@ -10,7 +10,7 @@ use super::payload::Payload;
 use super::read_mover::ReadMover;
 use super::sampler::{Contender, MeasureError, Timing};
 use super::source::Source;
-use super::target::{Batch, Mismatch};
+use super::targets::{Batch, Mismatch};
 
 /// How often a sample is repeated whose pages were in memory after all.
 const MOST_TRIES: u32 = 8;
@@ -36,9 +36,11 @@ pub(super) struct ReadCell {
 pub(super) enum FirstCall {
     /// It goes right before the others.
     WithTheOthers,
-    /// The source holds one call but not two, so it is filled in between.
+    /// The stream holds one call but not two, so it is filled or emptied in
+    /// between.
     Apart,
-    /// There is none: the sample is to find everything cold.
+    /// There is none: the sample is to find everything cold, or each call is
+    /// waited for at a device.
     None,
 }
 

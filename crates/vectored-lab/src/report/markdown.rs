@@ -16,12 +16,16 @@ pub fn markdown(results: &Results) -> String {
     line("");
     let sections = sections(results);
     for section in &sections {
-        line(&format!("- **{}**: {}", section.title, section.tally));
+        line(&format!(
+            "- **{}**: {}",
+            escape(&section.title),
+            section.tally
+        ));
     }
     let columns = columns(results);
     for section in &sections {
         line("");
-        line(&format!("### {}", section.title));
+        line(&format!("### {}", escape(&section.title)));
         line("");
         let mut head = "| segments | floor |".to_owned();
         let mut rule = "|---:|---:|".to_owned();

@@ -8,6 +8,7 @@ mod csv;
 pub mod host;
 mod json;
 mod markdown;
+mod places;
 mod plot;
 mod rows;
 mod table;

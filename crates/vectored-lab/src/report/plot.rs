@@ -3,7 +3,7 @@
 //! A plot is one target and segment count. Letters stand at what was measured;
 //! the fine lines between them only lead the eye from one letter to the next.
 
-use super::rows::title;
+use super::places::Kind;
 use super::words;
 use crate::model::{Cell, Drain, Results, Target, Technique, Verdict};
 
@@ -110,7 +110,7 @@ fn groups(results: &Results) -> Vec<Group<'_>> {
         {
             Some(group) => group.cells.push(cell),
             None => groups.push(Group {
-                title: title(cell),
+                title: Kind::of(cell).title(),
                 cells: vec![cell],
             }),
         }
@@ -131,14 +131,13 @@ fn groups(results: &Results) -> Vec<Group<'_>> {
 }
 
 fn belong_together(one: &Cell, other: &Cell) -> bool {
-    let kind = |cell: &Cell| {
+    fn list(cell: &Cell) -> impl PartialEq {
         (
-            (cell.target, cell.operation, cell.page_cache),
             (cell.segment_count, cell.layout, cell.cache),
             (cell.iovec_setup, cell.queue_depth),
         )
-    };
-    kind(one) == kind(other) && one.sync == other.sync
+    }
+    Kind::of(one) == Kind::of(other) && list(one) == list(other)
 }
 
 /// Of the groups with one title, which are neighbours, the one with the most
@@ -416,7 +415,7 @@ impl<'a> Drawing<'a> {
             let tick = match cell.drain {
                 Some(Drain::ReaderThread) => 'r',
                 Some(Drain::WriterThread) => 'w',
-                Some(Drain::BetweenSamples) | None => '┴',
+                Some(Drain::BetweenSamples | Drain::Peer) | None => '┴',
             };
             let column = LABEL + self.horizontal.column(cell);
             canvas.put(TICK_ROW, column, tick, Ink::None);

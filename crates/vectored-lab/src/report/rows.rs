@@ -1,10 +1,11 @@
 //! What the table and the Markdown have in common: the words of each row.
 
+use super::places::{self, Kind, has_tax};
 use super::words;
 use crate::model::{Cell, Drain, Operation, PageCache, Results, Technique, Verdict};
 use crate::stats::{TIE_ZONE, median};
 
-/// The cells of one target, operation and state of the page cache.
+/// The cells of one target, operation, state of the page cache and mode of sync.
 pub(super) struct Section {
     /// `file`, or `file read hot`.
     pub title: String,
@@ -30,6 +31,7 @@ pub(super) struct Row {
 
 /// One technique in one cell.
 pub(super) struct Entry {
+    /// Its gather tax, or its time where a tax would say nothing.
     pub tax: String,
     pub mark: Mark,
 }
@@ -64,20 +66,19 @@ pub(super) fn columns(results: &Results) -> Vec<Technique> {
 
 pub(super) fn sections(results: &Results) -> Vec<Section> {
     let columns = columns(results);
-    let kind = |cell: &Cell| (cell.target, cell.operation, cell.page_cache);
-    let mut kinds: Vec<_> = results.cells.iter().map(kind).collect();
+    let mut kinds: Vec<Kind<'_>> = results.cells.iter().map(Kind::of).collect();
     kinds.sort_unstable();
     kinds.dedup();
     kinds
         .into_iter()
-        .map(|this| {
+        .map(|kind| {
             let cells: Vec<&Cell> = results
                 .cells
                 .iter()
-                .filter(|cell| kind(cell) == this)
+                .filter(|cell| Kind::of(cell) == kind)
                 .collect();
             Section {
-                title: title(cells[0]),
+                title: kind.title(),
                 tally: tally(&cells, &results.rivals),
                 rows: cells
                     .iter()
@@ -86,16 +87,6 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
             }
         })
         .collect()
-}
-
-/// What the cells of a section have in common: `file`, or `file read hot`.
-pub(super) fn title(cell: &Cell) -> String {
-    let target = cell.target;
-    match (cell.operation, cell.page_cache) {
-        (Operation::Write, _) => target.to_string(),
-        (Operation::Read, None) => format!("{target} read"),
-        (Operation::Read, Some(state)) => format!("{target} read {state}"),
-    }
 }
 
 /// `copy-then-write wins 7 cells, writev 5, tie 3, open 2`.
@@ -148,7 +139,7 @@ fn row(cell: &Cell, columns: &[Technique], rivals: &[Technique]) -> Row {
         thread_mark: match cell.drain {
             Some(Drain::ReaderThread) => "r",
             Some(Drain::WriterThread) => "w",
-            Some(Drain::BetweenSamples) | None => "",
+            Some(Drain::BetweenSamples | Drain::Peer) | None => "",
         },
         floor: words::time(cell.floor_ns),
         entries: columns
@@ -180,7 +171,10 @@ fn entry(cell: &Cell, technique: Technique, rivals: &[Technique]) -> Entry {
         _ => Mark::None,
     };
     Entry {
-        tax: words::tax(result.gather_tax),
+        tax: match has_tax(cell) {
+            true => words::tax(result.gather_tax),
+            false => words::time(result.median_ns),
+        },
         mark,
     }
 }
@@ -242,10 +236,14 @@ pub(super) fn notes(results: &Results) -> Vec<String> {
         false => ("write of the same bytes, already in one piece", "writev"),
         true => ("read of the same bytes into one piece", "readv"),
     };
-    let mut notes = vec![format!(
-        "floor: one {floor}. The other figures are the gather tax, time ÷ floor − 1; 12× means \
-         twelve times the floor."
-    )];
+    let figures = match results.cells.iter().any(has_tax) || results.cells.is_empty() {
+        true => {
+            "The other figures are the gather tax, time ÷ floor − 1; 12× means twelve times the \
+             floor."
+        }
+        false => "The other figures are times a call.",
+    };
+    let mut notes = vec![format!("floor: one {floor}. {figures}")];
     if results.rivals.len() > 1 {
         notes.push(format!(
             "* wins: faster than every rival. = ties: within ±2 % of the leader. \
@@ -292,6 +290,7 @@ pub(super) fn notes(results: &Results) -> Vec<String> {
             ));
         }
     }
+    notes.extend(places::notes(results));
     notes.extend(noise(results));
     for warning in &results.host.warnings {
         notes.push(format!("Warning: {}.", words::escape_control(warning)));
@@ -304,9 +303,10 @@ pub(super) fn notes(results: &Results) -> Vec<String> {
 }
 
 fn noise(results: &Results) -> Option<String> {
-    let floors: Vec<f64> = results.cells.iter().filter_map(|c| c.noise_floor).collect();
+    let cells = || results.cells.iter().filter(|cell| has_tax(cell));
+    let floors: Vec<f64> = cells().filter_map(|c| c.noise_floor).collect();
     let typical = words::percent(median(&floors)?);
-    let apart = results.cells.iter().filter(|c| c.aa_separated).count();
+    let apart = cells().filter(|c| c.aa_separated).count();
     let apart = match apart {
         0 => String::new(),
         _ => format!(" (surely in {})", words::count(apart, "cell")),

@@ -105,7 +105,13 @@ impl Page {
 
     fn section(&mut self, section: &Section, columns: &[Technique], rivals: &[Technique]) {
         let frame = Frame::new(section, columns, rivals);
-        self.head(&section.title, &frame);
+        // A path may be longer than all there is below it.
+        let is_long = width(&section.title) > width(&frame.begin("", ""));
+        if is_long {
+            let title = self.styled(BOLD, &section.title);
+            self.line(&title);
+        }
+        self.head(if is_long { "" } else { &section.title }, &frame);
         for row in &section.rows {
             self.row(row, &frame);
         }

@@ -1,6 +1,7 @@
 //! Numbers, sizes and foreign texts in words.
 
-use crate::model::{Host, LeftOut, Results, Target};
+use super::places::place;
+use crate::model::{Host, LeftOut, Results};
 
 /// Cells of one group of left-out ones that are named; the JSON has all.
 const NAMED_CELLS: usize = 6;
@@ -177,20 +178,20 @@ pub fn left_out_in_words(left_out: &[LeftOut]) -> Vec<LeftOutWords> {
     reasons
         .into_iter()
         .map(|reason| {
+            let place_of = |cell: &LeftOut| place(cell.target, cell.path.as_deref());
             // The first cell of each list stands for the list.
-            let mut lists: Vec<(&LeftOut, Vec<Target>)> = Vec::new();
+            let mut lists: Vec<(&LeftOut, Vec<String>)> = Vec::new();
             for cell in left_out.iter().filter(|cell| cell.reason == reason) {
                 let same = |list: &LeftOut| list.segment_sizes == cell.segment_sizes;
                 match lists.iter_mut().find(|(list, _)| same(list)) {
-                    Some((_, targets)) => targets.push(cell.target),
-                    None => lists.push((cell, vec![cell.target])),
+                    Some((_, targets)) => targets.push(place_of(cell)),
+                    None => lists.push((cell, vec![place_of(cell)])),
                 }
             }
             let mut named: Vec<String> = lists
                 .iter()
                 .take(NAMED_CELLS)
                 .map(|(list, targets)| {
-                    let targets: Vec<&str> = targets.iter().map(|target| target.name()).collect();
                     format!(
                         "{} on {}",
                         list_in_words(&list.segment_sizes),

@@ -44,6 +44,7 @@ pub fn cell(
         .map(|technique| technique.name);
     Cell {
         target,
+        path: None,
         operation: Default::default(),
         segment_count: 1000,
         segment_bytes: Some(bytes),
@@ -52,7 +53,7 @@ pub fn cell(
         cache: Default::default(),
         page_cache: None,
         iovec_setup: Default::default(),
-        sync: "none".to_owned(),
+        sync: Default::default(),
         file_system: None,
         span_bytes: None,
         queue_depth: None,
@@ -162,6 +163,7 @@ pub fn results() -> Results {
         left_out: [Target::File, Target::Pipe]
             .map(|target| LeftOut {
                 target,
+                path: None,
                 segment_sizes: vec![(1000, 16384)],
                 reason: "over 4 MiB a call".to_owned(),
             })
