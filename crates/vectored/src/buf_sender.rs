@@ -29,8 +29,8 @@ use crate::{Limits, sys};
 /// body in a chain are one `writev(2)`, and of the body nothing is copied.
 ///
 /// A chunk that others follow is copied if a call of its own would take longer, by the [`CostModel`]:
-/// by default up to 3725 bytes. The last chunk is always referenced, so a buffer of one chunk costs
-/// no memory. The staging buffer grows up to
+/// by default up to 3725 bytes. A longer one ends its call. The last chunk is always referenced, so
+/// a buffer of one chunk costs no memory. The staging buffer grows up to
 /// [`staging_bytes`](CostModel::staging_bytes), and is freed with the `BufSender`.
 ///
 /// # Examples
