@@ -30,17 +30,17 @@ impl Gather {
     ///
     /// # Which slices are believed
     ///
-    /// [`Buf::chunks_vectored`] may skip data: of a [`Chain`](bytes::buf::Chain) whose first half
+    /// [`Buf::chunks_vectored`] may skip data: of a [`Chain`] whose first half
     /// gives only the first of its chunks, the second half follows at once
     /// ([bytes#701](https://github.com/tokio-rs/bytes/issues/701)). So its slices are only a hint
     /// here. Each is proved by walking a clone of `buf`, chunk by chunk, and what is not proved is not
     /// written from there.
     ///
     /// The proof is by address, so it needs a type whose clone refers to the same memory, such as
-    /// a rope of [`Bytes`](bytes::Bytes) or `&[u8]`. Of a type whose clone copies the bytes, such as
+    /// a rope of [`Bytes`] or `&[u8]`. Of a type whose clone copies the bytes, such as
     /// `VecDeque<u8>`, one chunk goes at a time, and each call may cost a copy of all that is left. A
     /// buffer of one chunk is never cloned. For a `Buf` that is dear to clone or cannot be cloned, as
-    /// `Chain` and [`Take`](bytes::buf::Take) cannot, there is [`BufSender`](crate::BufSender).
+    /// `Chain` and [`Take`] cannot, there is [`BufSender`](crate::BufSender).
     ///
     /// # Errors
     ///
@@ -73,6 +73,12 @@ impl Gather {
     /// # Ok(())
     /// # }
     /// ```
+    ///
+    /// [`Buf::chunk`]: https://docs.rs/bytes/1/bytes/trait.Buf.html#tymethod.chunk
+    /// [`Buf::chunks_vectored`]: https://docs.rs/bytes/1/bytes/trait.Buf.html#method.chunks_vectored
+    /// [`Bytes`]: https://docs.rs/bytes/1/bytes/struct.Bytes.html
+    /// [`Chain`]: https://docs.rs/bytes/1/bytes/buf/struct.Chain.html
+    /// [`Take`]: https://docs.rs/bytes/1/bytes/buf/struct.Take.html
     pub fn write_buf<B: Buf + Clone>(
         &mut self,
         fd: impl AsFd,

@@ -19,7 +19,7 @@ use crate::{Limits, sys};
 ///
 /// With feature `bytes`.
 ///
-/// It takes any [`Buf`], also one that cannot be cloned, such as a [`Chain`](bytes::buf::Chain) or a
+/// It takes any [`Buf`], also one that cannot be cloned, such as a [`Chain`] or a
 /// `Box<dyn Buf>`. (For those that can, [`Gather::write_buf`](crate::Gather::write_buf) references
 /// many chunks in one call.) It goes by [`Buf::chunk`] and [`Buf::advance`] alone, which cannot skip
 /// data as [`Buf::chunks_vectored`] can
@@ -29,8 +29,8 @@ use crate::{Limits, sys};
 /// body in a chain are one `writev(2)`, and of the body nothing is copied.
 ///
 /// A chunk that others follow is copied if a call of its own would take longer, by the [`CostModel`]:
-/// by default up to 3725 bytes. The last chunk is always referenced, so a buffer of one chunk costs
-/// no memory. The staging buffer grows up to
+/// by default up to 3725 bytes. A longer one ends its call. The last chunk is always referenced, so
+/// a buffer of one chunk costs no memory. The staging buffer grows up to
 /// [`staging_bytes`](CostModel::staging_bytes), and is freed with the `BufSender`.
 ///
 /// # Examples
@@ -63,6 +63,12 @@ use crate::{Limits, sys};
 /// # Ok(())
 /// # }
 /// ```
+///
+/// [`Buf`]: https://docs.rs/bytes/1/bytes/trait.Buf.html
+/// [`Buf::advance`]: https://docs.rs/bytes/1/bytes/trait.Buf.html#tymethod.advance
+/// [`Buf::chunk`]: https://docs.rs/bytes/1/bytes/trait.Buf.html#tymethod.chunk
+/// [`Buf::chunks_vectored`]: https://docs.rs/bytes/1/bytes/trait.Buf.html#method.chunks_vectored
+/// [`Chain`]: https://docs.rs/bytes/1/bytes/buf/struct.Chain.html
 pub struct BufSender<B> {
     buf: B,
     /// What was copied from `buf`, which has been advanced past it; the first `gone` bytes of it
@@ -110,7 +116,7 @@ impl<B: Buf> BufSender<B> {
     /// # Panics
     ///
     /// If the buffer has bytes remaining and yet an empty chunk, which breaks the contract of
-    /// [`Buf::chunk`].
+    /// [`Buf::chunk`](https://docs.rs/bytes/1/bytes/trait.Buf.html#tymethod.chunk).
     pub fn send(&mut self, fd: impl AsFd) -> Result<u64, TransferError> {
         let fd = fd.as_fd();
         self.send_all(

@@ -11,6 +11,11 @@ use crate::Limits;
 /// which every method is given the same list with. That makes it the whole state of a transfer
 /// that is interrupted: keep it, wait until the descriptor is ready, and go on from it.
 ///
+/// The same list means the same bytes in the same segments. The array of [`IoSlice`]s, which borrows
+/// them, may be made anew for each call, so that a connection keeps its buffers and a cursor.
+/// Segments may be added at the end of the list. Where those that are done are taken from its front,
+/// go on from [`at`](SegmentCursor::at) `(cursor.segment() - taken, cursor.offset())`.
+///
 /// One position can be written in two ways, at the end of a segment and at the start of the next.
 /// [`advance`](SegmentCursor::advance) always leaves the cursor on a byte that is still to be
 /// moved, or at the end of the list.
@@ -149,8 +154,9 @@ impl SegmentCursor {
     ///
     /// Where the next segments can go as they are, the batch is a part of `segments` itself, and
     /// nothing is built. Otherwise (the cursor is inside a segment, or there are empty ones among
-    /// them) it is built in `scratch`, whose content is replaced and whose memory is reused. A
-    /// segment is cut only if it exceeds the bytes of a call all by itself.
+    /// them) it is built in `scratch`, whose content is replaced and whose memory is reused for
+    /// further batches of this list. A segment is cut only if it exceeds the bytes of a call all by
+    /// itself.
     ///
     /// # Panics
     ///

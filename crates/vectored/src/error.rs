@@ -80,9 +80,9 @@ impl TransferError {
     ///
     /// [`WouldBlock`](io::ErrorKind::WouldBlock): the descriptor is non-blocking and takes or has no
     /// more at present; [`WriteZero`](io::ErrorKind::WriteZero): a call took none of the bytes it was
-    /// given, without an error; [`UnexpectedEof`](io::ErrorKind::UnexpectedEof): the file or stream
-    /// ended before the list was full. [`Interrupted`](io::ErrorKind::Interrupted) does not occur: it is
-    /// retried.
+    /// given, without an error, or the one call of [`write_once`](crate::write_once) took only a part;
+    /// [`UnexpectedEof`](io::ErrorKind::UnexpectedEof): the file or stream ended before the list was
+    /// full. [`Interrupted`](io::ErrorKind::Interrupted) does not occur: it is retried.
     #[must_use]
     pub fn kind(&self) -> io::ErrorKind {
         self.error.kind()

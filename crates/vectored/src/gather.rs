@@ -20,7 +20,9 @@ use crate::transfer::{SplitGuard, send_all};
 /// To hand a segment to the kernel costs about 20 ns, however short it is; to copy one costs a few
 /// nanoseconds and its bytes. So `Gather` copies runs of short segments into a staging buffer, where
 /// a run takes one entry of the call, and leaves long ones where they are. Where the border lies is
-/// [`CostModel::copy_below_bytes`], for the number of segments of the list.
+/// [`CostModel::copy_below_bytes`], for the number of segments of the list. `Gather::default()`
+/// decides by the model of [`TargetKind::Other`](crate::TargetKind::Other): it does not ask what a
+/// descriptor leads to.
 ///
 /// It owns the memory that this takes: the staging buffer, of
 /// [`staging_bytes`](CostModel::staging_bytes), and an array of at most [`iov_max`](crate::iov_max)

@@ -1,4 +1,5 @@
-//! Gather writes that are complete and correct: all of many buffers, through one file descriptor.
+//! Gather writes and scatter reads that are complete and correct: all of many buffers, through one
+//! file descriptor.
 //!
 //! `writev(2)` sends several buffers in one system call, but by itself it is half a tool. It may
 //! stop in the middle of a buffer; it refuses more than `IOV_MAX` buffers; it moves no more than
@@ -9,7 +10,8 @@
 //! - [`write_all_vectored`] writes a whole list, referencing every segment where it lies;
 //!   [`write_from`] can stop where a non-blocking descriptor takes no more, and go on.
 //! - [`write_all_vectored_at`] writes at a place in a file, without the file's position.
-//! - [`write_once`] writes a whole list in one system call or not at all: for records and messages.
+//! - [`write_once`] writes a whole list in one system call and makes no second one: for records and
+//!   messages.
 //! - [`Gather`] writes a whole list and chooses: it copies runs of small segments into a buffer of
 //!   its own and references the large ones, in the same system call.
 //! - [`write_all_vectored_with`] passes [`WriteFlags`] (`RWF_DSYNC` and others) to the kernel, or
@@ -22,12 +24,16 @@
 //! - [`Scatter`] does the same and chooses, as [`Gather`] does for writes.
 //! - [`ScatterReader`] reads records from a stream, header and payload into separate buffers, and
 //!   reads ahead.
-//! - [`SegmentCursor`] is the position in a list that both are built on, for callers who make the
-//!   system calls themselves.
+//! - [`SegmentCursor`] is the position in a list from which an interrupted transfer goes on, also for
+//!   callers who make the system calls themselves.
 //!
 //! A *segment* is one contiguous buffer of a list: one [`IoSlice`](std::io::IoSlice), one `iovec`.
 //! The caller's list is never changed. Empty segments are allowed everywhere and never reach the
 //! kernel.
+//!
+//! A descriptor is anything that has one ([`AsFd`](std::os::fd::AsFd)), usually by reference:
+//! `&file`. What owns its descriptor and is handed over by value is closed at the end of the call.
+//! What a [`Stdout`](std::io::Stdout) holds in its buffer is overtaken: flush it first.
 //!
 //! # Examples
 //!
@@ -113,9 +119,10 @@
 //!
 //! # Features
 //!
-//! - `bytes`, not on by default: `Gather::write_buf` and `BufSender` write from any
-//!   [`bytes::Buf`](https://docs.rs/bytes/1/bytes/trait.Buf.html), in spite of a `chunks_vectored`
-//!   that may skip data.
+//! - `bytes`, not on by default: `BufSender` writes from any
+//!   [`bytes::Buf`](https://docs.rs/bytes/1/bytes/trait.Buf.html), a `Chain` included, and
+//!   `Gather::write_buf` from one that can be cloned, in spite of a `chunks_vectored` that may skip
+//!   data. A list of `Bytes` needs neither: an `IoSlice` can be made of each.
 //!
 //! The crate is for Unix. It writes to no descriptor but the one it is handed.
 

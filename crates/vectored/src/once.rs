@@ -26,6 +26,8 @@ use crate::sys;
 /// call goes to the end of the file as it is then, in one piece on local file systems of Linux, but
 /// not over NFS ("BUGS" of open(2)). On a pipe or FIFO a call of up to `PIPE_BUF` bytes (4096 on
 /// Linux) is not mixed with others (pipe(7)). On a stream socket one call promises nothing.
+/// Flags are not passed: for records that are durable when it returns, open the file with
+/// `O_DSYNC`.
 ///
 /// # Errors
 ///

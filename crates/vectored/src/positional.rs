@@ -32,6 +32,11 @@ use crate::write::send_all_referenced;
 ///   or past 2⁶³ − 1, where no file reaches;
 /// - `ESPIPE` ([`NotSeekable`](io::ErrorKind::NotSeekable)) on a pipe or socket, before any byte.
 ///
+/// The rest of the list belongs at `offset` +
+/// [`transferred`](crate::TransferError::transferred);
+/// [`SegmentCursor::batch`](crate::SegmentCursor::batch) gives it, as much at a time as one call
+/// takes.
+///
 /// # Examples
 ///
 /// ```

@@ -40,22 +40,23 @@ const DEFAULT_CAPACITY: usize = 8 * 1024;
 ///
 /// # fn main() -> std::io::Result<()> {
 /// let (reader, mut writer) = std::io::pipe()?;
-/// writer.write_all(b"\x05hello\x03you")?;
+/// writer.write_all(b"\x05\0hello\x03\0you")?;
 /// drop(writer);
 ///
 /// let mut reader = ScatterReader::new(reader);
-/// let mut header = [0; 1];
+/// let mut header = [0; 2];
 /// reader.read_exact_vectored(&mut [IoSliceMut::new(&mut header)])?;
 /// let mut records = Vec::new();
 /// loop {
 ///     // This record's payload together with the header of the next, if there is a next.
-///     let mut payload = vec![0; header[0].into()];
+///     let mut payload = vec![0; u16::from_le_bytes(header).into()];
 ///     let wanted = payload.len() as u64;
 ///     let bytes = reader.read_up_to_eof_vectored(&mut [
 ///         IoSliceMut::new(&mut payload),
 ///         IoSliceMut::new(&mut header),
 ///     ])?;
-///     assert!(bytes >= wanted, "the stream ends within a record");
+///     // In between, a part of a payload or of a header would pass for the whole.
+///     assert!(bytes == wanted || bytes == wanted + 2, "the stream ends within a record");
 ///     records.push(payload);
 ///     if bytes == wanted {
 ///         break;
@@ -207,6 +208,7 @@ impl<R: Read> ScatterReader<R> {
     /// it, from the buffer or the inner reader:
     ///
     /// - [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) if the stream ends before the list is full;
+    ///   with no byte transferred, it ended between two lists;
     /// - [`WouldBlock`](io::ErrorKind::WouldBlock) from a non-blocking reader:
     ///   [`read_into`](ScatterReader::read_into) goes on from there;
     /// - [`InvalidData`](io::ErrorKind::InvalidData) if the inner reader claims to have read more

@@ -27,8 +27,8 @@ use crate::transfer::{SplitGuard, send_all};
 ///
 /// - [`WouldBlock`](io::ErrorKind::WouldBlock) if the descriptor is non-blocking and takes no more:
 ///   use [`write_from`] where that is to be expected. A [`SegmentCursor`] that is
-///   [advanced](SegmentCursor::advance) by [`transferred`](TransferError::transferred) says where
-///   to go on;
+///   [advanced](SegmentCursor::advance) by [`transferred`](TransferError::transferred), as a
+///   `usize`, says where to go on;
 /// - [`InvalidInput`](io::ErrorKind::InvalidInput), before any byte, if the descriptor is a socket
 ///   that keeps messages apart and the list would not be exactly one
 ///   ([details](crate#messages));
