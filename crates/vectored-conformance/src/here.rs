@@ -168,7 +168,7 @@ pub fn under_strace(test: &str, calls: &str, injections: &[&str]) {
 }
 
 /// Why strace(1) cannot be used here, if it cannot.
-fn no_strace() -> Option<String> {
+pub fn no_strace() -> Option<String> {
     run(Command::new("strace").args(["-o", "/dev/null", "-e", "trace=none", "true"])).err()
 }
 
