@@ -6,12 +6,13 @@ use std::os::fd::AsFd;
 
 use bytes::Buf;
 
+use crate::Limits;
 use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
+use crate::fallback::into_stream;
 use crate::gather::{Gather, recycle};
 use crate::messages::refuse_messages;
 use crate::transfer::AskOnce;
-use crate::{Limits, sys};
 
 /// Room for so many slices is offered to a `Buf` first: to clear it costs about as much as a slice
 /// costs in the kernel, and to clear room for `iov_max()` as much as a short system call.
@@ -89,7 +90,7 @@ impl Gather {
             buf,
             Limits::default(),
             || refuse_messages(fd),
-            |slices| sys::call::write_slices(fd, slices),
+            into_stream(fd),
         )
     }
 

@@ -6,14 +6,15 @@ use std::os::fd::AsFd;
 
 use bytes::Buf;
 
+use crate::Limits;
 use crate::buf::next_chunk;
 use crate::cost::CostModel;
 use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
+use crate::fallback::into_stream;
 use crate::messages::refuse_messages;
 use crate::transfer::AskOnce;
 use crate::write::send_all_referenced;
-use crate::{Limits, sys};
 
 /// A `bytes::Buf` on its way out, together with what was taken from it and has not gone yet.
 ///
@@ -119,11 +120,7 @@ impl<B: Buf> BufSender<B> {
     /// [`Buf::chunk`](https://docs.rs/bytes/1/bytes/trait.Buf.html#tymethod.chunk).
     pub fn send(&mut self, fd: impl AsFd) -> Result<u64, TransferError> {
         let fd = fd.as_fd();
-        self.send_all(
-            Limits::default(),
-            || refuse_messages(fd),
-            |slices| sys::call::write_slices(fd, slices),
-        )
+        self.send_all(Limits::default(), || refuse_messages(fd), into_stream(fd))
     }
 
     /// The bytes that have not been sent: those that are staged, and those still in the buffer.

@@ -8,7 +8,7 @@ use std::thread;
 
 use bytes::{Buf, Bytes};
 use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType};
-use vectored::{BufSender, Gather, TransferError};
+use vectored::{BufSender, CostModel, Gather, TransferError};
 
 use crate::support::{mixed_sizes, payload, set_nonblocking};
 
@@ -186,5 +186,33 @@ fn a_buf_is_exactly_one_message_or_none() {
                 assert_eq!(receive(&receiver), None, "{name}");
             }
         }
+    }
+}
+
+/// An event counter takes 8 bytes in one call, and the kernel gives it each segment of a list by
+/// itself: chunks are a list as any other.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_value_in_chunks_reaches_a_file_that_takes_it_whole_or_not_at_all() {
+    use rustix::event::{EventfdFlags, eventfd};
+
+    let rope = Rope::new(&[3, 5]);
+    let expected = payload(&[8]).concat();
+    // Nothing is copied together, so the chunks are a list for the kernel.
+    let referencing = CostModel {
+        staging_bytes: 0,
+        ..CostModel::default()
+    };
+    // Before the refusal is remembered, and after.
+    for _ in 0..2 {
+        let counter = eventfd(0, EventfdFlags::NONBLOCK).unwrap();
+        let mut value = [0; 8];
+        let written = Gather::new(referencing).write_buf(&counter, &mut rope.clone());
+        assert_eq!(written.unwrap(), 8);
+        assert_eq!(rustix::io::read(&counter, &mut value), Ok(8));
+        assert_eq!(value[..], expected);
+        assert_eq!(BufSender::new(rope.clone()).send(&counter).unwrap(), 8);
+        assert_eq!(rustix::io::read(&counter, &mut value), Ok(8));
+        assert_eq!(value[..], expected);
     }
 }
