@@ -24,6 +24,9 @@ const MOST_STAGED_BYTES: usize = 256 * 1024;
 
 static REFUSALS: Refusals = Refusals::new();
 
+type WriteCall<'c> = dyn FnMut(&[IoSlice<'_>]) -> io::Result<usize> + 'c;
+type ReadCall<'c> = dyn FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize> + 'c;
+
 /// The sink of a stream.
 pub(crate) fn into_stream(fd: BorrowedFd<'_>) -> impl FnMut(&[IoSlice<'_>]) -> io::Result<usize> {
     let mut calls = Calls::new(&REFUSALS);
@@ -59,74 +62,96 @@ impl<'r> Calls<'r> {
 
     /// One call that writes of the slices what the kernel takes.
     ///
-    /// `call` makes the plain call of one slice, and the vectored one of several.
+    /// `call` makes the plain call of one slice, and the vectored one of several. It is called at
+    /// one place, so that it is compiled into the caller's loop, and all that follows a refusal, or
+    /// the memory of one, is out of line.
+    #[inline]
     pub(crate) fn write(
         &mut self,
         slices: &[IoSlice<'_>],
         place: impl Fn() -> Option<Place>,
         mut call: impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
     ) -> io::Result<usize> {
-        if slices.len() < 2 {
-            return call(slices);
-        }
-        if self.is_known(WRITES, &place) {
-            return self.write_plainly(slices, call);
+        let is_list = slices.len() > 1;
+        if is_list && self.refusals.has_any(WRITES) && self.is_known(WRITES, &place) {
+            return self.write_plainly(slices, &mut call);
         }
         match call(slices) {
-            Err(error) if is_refusal(&error) => self.instead(error, WRITES, &place, |calls| {
-                calls.write_plainly(slices, call)
-            }),
+            Err(error) if is_list => self.write_instead(error, slices, &place, &mut call),
             result => result,
         }
     }
 
     /// One call that reads into the slices; as [`write`](Calls::write).
+    #[inline]
     pub(crate) fn read(
         &mut self,
         slices: &mut [IoSliceMut<'_>],
         place: impl Fn() -> Option<Place>,
         mut call: impl FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize>,
     ) -> io::Result<usize> {
-        if slices.len() < 2 {
-            return call(slices);
-        }
-        if self.is_known(READS, &place) {
-            return self.read_plainly(slices, call);
+        let is_list = slices.len() > 1;
+        if is_list && self.refusals.has_any(READS) && self.is_known(READS, &place) {
+            return self.read_plainly(slices, &mut call);
         }
         match call(slices) {
-            Err(error) if is_refusal(&error) => self.instead(error, READS, &place, |calls| {
-                calls.read_plainly(slices, call)
-            }),
+            Err(error) if is_list => self.read_instead(error, slices, &place, &mut call),
             result => result,
         }
     }
 
-    fn is_known(&mut self, direction: u32, place: impl FnOnce() -> Option<Place>) -> bool {
-        match self.is_refused {
-            Some(is_refused) => is_refused,
-            None => {
-                let is_refused = self.refusals.known(direction, place) != 0;
-                self.is_refused = Some(is_refused);
-                is_refused
-            }
-        }
+    #[cold]
+    fn is_known(&mut self, direction: u32, place: &dyn Fn() -> Option<Place>) -> bool {
+        let refusals = self.refusals;
+        *self
+            .is_refused
+            .get_or_insert_with(|| refusals.known(direction, place) != 0)
     }
 
-    /// Makes the plain call after a refusal, where it means the same; its answer is the answer.
+    #[cold]
+    fn write_instead(
+        &mut self,
+        error: io::Error,
+        slices: &[IoSlice<'_>],
+        place: &dyn Fn() -> Option<Place>,
+        call: &mut WriteCall<'_>,
+    ) -> io::Result<usize> {
+        self.instead(error, WRITES, place, |calls| {
+            calls.write_plainly(slices, call)
+        })
+    }
+
+    #[cold]
+    fn read_instead(
+        &mut self,
+        error: io::Error,
+        slices: &mut [IoSliceMut<'_>],
+        place: &dyn Fn() -> Option<Place>,
+        call: &mut ReadCall<'_>,
+    ) -> io::Result<usize> {
+        self.instead(error, READS, place, |calls| {
+            calls.read_plainly(slices, call)
+        })
+    }
+
+    /// Makes the plain call after a refusal, where it means the same; its answer is the answer. Any
+    /// other error is passed on.
     ///
     /// On a socket it does not, which may keep messages apart, and to which the kernel takes lists
     /// anyway; nor is the buffer aligned for direct I/O, which answers `EINVAL` to what is not.
-    #[cold]
     fn instead(
         &mut self,
-        refusal: io::Error,
+        error: io::Error,
         direction: u32,
-        place: impl Fn() -> Option<Place>,
+        place: &dyn Fn() -> Option<Place>,
         plain: impl FnOnce(&mut Self) -> io::Result<usize>,
     ) -> io::Result<usize> {
+        if !is_refusal(&error) {
+            return Err(error);
+        }
         match place() {
             Some(place) if place.kind != FileType::Socket && !place.is_direct => {}
-            _ => return Err(refusal),
+            _ => return Err(error),
         }
         let result = plain(self);
         // Proven only by bytes that went: the plain call may fail for the same reason.
@@ -141,7 +166,7 @@ impl<'r> Calls<'r> {
     fn write_plainly(
         &mut self,
         slices: &[IoSlice<'_>],
-        mut call: impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
+        call: &mut WriteCall<'_>,
     ) -> io::Result<usize> {
         if slices[0].len() >= MOST_STAGED_BYTES {
             return call(&slices[..1]);
@@ -159,7 +184,7 @@ impl<'r> Calls<'r> {
     fn read_plainly(
         &mut self,
         slices: &mut [IoSliceMut<'_>],
-        mut call: impl FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize>,
+        call: &mut ReadCall<'_>,
     ) -> io::Result<usize> {
         if slices[0].len() >= MOST_STAGED_BYTES {
             return call(&mut slices[..1]);

@@ -70,11 +70,17 @@ impl Refusals {
 
     /// Those of `bits` that were refused at the place before.
     pub(crate) fn known(&self, bits: u32, place: impl FnOnce() -> Option<Place>) -> u32 {
-        // No other memory depends on it: whoever misses a refusal of just now is refused as well.
-        if self.anywhere.load(Ordering::Relaxed) & bits == 0 {
-            return 0;
+        match self.has_any(bits) {
+            true => self.known_at(bits, place()),
+            false => 0,
         }
-        self.known_at(bits, place())
+    }
+
+    /// Whether any of `bits` was refused anywhere before.
+    #[inline]
+    pub(crate) fn has_any(&self, bits: u32) -> bool {
+        // No other memory depends on it: whoever misses a refusal of just now is refused as well.
+        self.anywhere.load(Ordering::Relaxed) & bits != 0
     }
 
     #[cold]

@@ -23,6 +23,7 @@ impl Batch<'_> {
     /// Gives the batch to `sink`, which makes one system call, until it is not interrupted.
     ///
     /// An interrupted call has moved nothing ("Errors" of write(2)), so it is made again as it was.
+    #[inline(always)]
     pub(crate) fn send(
         self,
         sink: &mut impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
