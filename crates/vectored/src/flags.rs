@@ -293,6 +293,8 @@ impl<'r> FlaggedCalls<'r> {
         for refused in self.flags.without(WriteFlags::APPEND).subsets() {
             match kernel(self.flags.without(refused)) {
                 Err(error) if is_refusal(&error) => last = error,
+                // `EINVAL` has other causes: that it was the flag, only a success proves.
+                Err(error) if is_ambiguous(&last) => return Err(error),
                 result => {
                     self.refusals.learn(refused.0, &place);
                     self.flags = self.flags.without(refused);
@@ -412,13 +414,16 @@ mod tests {
             let refuses = refuses.without(WriteFlags::APPEND);
             let refusals = Refusals::new();
             let mut kernel = Kernel { refuses, code, refusals: 0 };
+            let mut is_proved = code != libc::EINVAL;
             check_against_model(&sizes, &script, limits, |segments, cursor, sink| {
                 let mut calls = FlaggedCalls::new(asked, OnRefusal::Fallback, &refusals);
                 let result = send_all_referenced(segments, cursor, limits, || Ok(()), |slices| {
-                    calls.call(|| place(1), |flags| kernel.call(flags, || {
+                    let result = calls.call(|| place(1), |flags| kernel.call(flags, || {
                         assert_eq!(flags, asked.without(refuses));
                         sink.call(slices)
-                    }))
+                    }));
+                    is_proved |= result.is_ok();
+                    result
                 });
                 let mut synced = None;
                 let transferred = result.as_ref().map_or_else(TransferError::transferred, |n| *n);
@@ -434,7 +439,7 @@ mod tests {
                 result
             });
             // Remembered: another transfer is not refused anything.
-            if sizes.iter().any(|&size| size > 0) {
+            if is_proved && sizes.iter().any(|&size| size > 0) {
                 prop_assert_eq!(refusals.known(ALL.0, || place(1)), asked.common(refuses).0);
                 kernel.refusals = 0;
                 let mut calls = FlaggedCalls::new(asked, OnRefusal::Fallback, &refusals);
@@ -509,6 +514,24 @@ mod tests {
             assert_eq!(result.unwrap_err().raw_os_error(), Some(libc::EINVAL));
         }
         assert_eq!(refusals.known(ALL.0, || place(1)), 0);
+    }
+
+    /// It may as well be the reason why the second call was made at all.
+    #[test]
+    fn an_invalid_argument_is_no_refusal_if_the_call_without_the_flag_fails_as_well() {
+        for code in [libc::EIO, libc::EAGAIN, libc::ENOSPC] {
+            let refusals = Refusals::new();
+            let mut calls = FlaggedCalls::new(WriteFlags::DSYNC, OnRefusal::Fallback, &refusals);
+            let result = calls.call(
+                || place(1),
+                |flags| {
+                    let code = if flags.is_empty() { code } else { libc::EINVAL };
+                    Err(io::Error::from_raw_os_error(code))
+                },
+            );
+            assert_eq!(result.unwrap_err().raw_os_error(), Some(code));
+            assert_eq!(refusals.known(ALL.0, || place(1)), 0);
+        }
     }
 
     #[test]
