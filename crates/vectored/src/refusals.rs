@@ -145,4 +145,31 @@ mod tests {
         let never = || -> Option<Place> { panic!("looked at") };
         assert_eq!(refusals.known(2, never), 0);
     }
+
+    /// Each of what makes a place, on its own.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn real_places_are_told_apart_by_device_special_file_kind_and_o_direct() {
+        use rustix::fs::{MemfdFlags, memfd_create};
+        use rustix::pipe::{PipeFlags, pipe_with};
+        use std::fs::File;
+        use std::os::fd::AsFd;
+
+        let of = |fd: &dyn AsFd| Place::of(fd.as_fd()).unwrap();
+        let open = |path: &str| of(&File::open(path).unwrap());
+        let memory = of(&memfd_create("vectored-test", MemfdFlags::empty()).unwrap());
+        let program = of(&File::open(std::env::current_exe().unwrap()).unwrap());
+        assert_ne!(memory.device, program.device);
+        assert_eq!((memory.kind, memory.is_direct), (program.kind, false));
+        assert_eq!(open("/dev/null"), open("/dev/null"));
+        assert_ne!(open("/dev/null").special, open("/dev/zero").special);
+
+        let (stream, _peer) = std::os::unix::net::UnixStream::pair().unwrap();
+        assert_eq!(of(&stream).kind, FileType::Socket);
+        let (_reader, plain) = pipe_with(PipeFlags::empty()).unwrap();
+        let (_reader, direct) = pipe_with(PipeFlags::DIRECT).unwrap();
+        assert_eq!(of(&plain).kind, FileType::Fifo);
+        assert!(!of(&plain).is_direct && of(&direct).is_direct);
+        assert_ne!(of(&plain), of(&direct));
+    }
 }
