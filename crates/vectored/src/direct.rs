@@ -310,5 +310,9 @@ mod tests {
             "{address}"
         );
         assert!(address.contains("multiple of 8 bytes"), "{address}");
+        // The first counts as well.
+        let first = alignment.check(&[IoSlice::new(&buffer[1..513])], 0);
+        let first = first.unwrap_err().to_string();
+        assert!(first.starts_with("the address of segment 0"), "{first}");
     }
 }

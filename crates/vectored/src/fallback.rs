@@ -309,6 +309,72 @@ mod tests {
     }
 
     #[test]
+    fn a_refused_read_is_met_once_and_says_nothing_of_writes() {
+        let refusals = Refusals::new();
+        for (device, expected) in [(1, &[2, 1][..]), (1, &[1]), (2, &[2, 1]), (2, &[1])] {
+            if device == 2 {
+                // Nor the other way round.
+                refusals.learn(WRITES, || place(device));
+            }
+            let (mut two, mut three) = ([0; 2], [0; 3]);
+            let mut slices = [IoSliceMut::new(&mut two), IoSliceMut::new(&mut three)];
+            let mut calls = Vec::new();
+            let read = Calls::new(&refusals).read(
+                &mut slices,
+                || place(device),
+                |slices| {
+                    calls.push(slices.len());
+                    match slices {
+                        [one] => {
+                            one[..4].copy_from_slice(b"1234");
+                            Ok(4)
+                        }
+                        _ => refuse(libc::EINVAL),
+                    }
+                },
+            );
+            assert_eq!((read.unwrap(), &calls[..]), (4, expected));
+            assert_eq!((&two, &three), (b"12", b"34\0"));
+        }
+        assert_eq!(refusals.known(WRITES, || place(1)), 0);
+    }
+
+    #[test]
+    fn no_more_is_read_than_the_buffer_holds_and_large_segments_are_read_directly() {
+        let refusals = Refusals::new();
+        let most = MOST_STAGED_BYTES;
+        for (sizes, expected) in [
+            ([most - 1, 5], most),
+            ([1, 3 * most], most),
+            ([3, 4], 7),
+            ([most, 5], most),
+            ([most + 1, 5], most + 1),
+        ] {
+            let mut buffers = sizes.map(|size| vec![0; size]);
+            let first = buffers[0].as_ptr();
+            let [one, two] = &mut buffers;
+            let mut slices = [IoSliceMut::new(one), IoSliceMut::new(two)];
+            let mut is_direct = false;
+            let read = Calls::new(&refusals).read(
+                &mut slices,
+                || place(1),
+                |slices| match slices {
+                    [one] => {
+                        is_direct = one.as_ptr() == first;
+                        one.fill(7);
+                        Ok(one.len())
+                    }
+                    _ => refuse(libc::EOPNOTSUPP),
+                },
+            );
+            assert_eq!((read.unwrap(), is_direct), (expected, sizes[0] >= most));
+            let filled = buffers.concat();
+            assert!(filled[..expected].iter().all(|&byte| byte == 7));
+            assert!(filled[expected..].iter().all(|&byte| byte == 0));
+        }
+    }
+
+    #[test]
     fn the_answer_of_the_plain_call_is_the_answer_and_proves_nothing_unless_bytes_went() {
         let refusals = Refusals::new();
         for code in [libc::EINVAL, libc::ENOSPC, libc::EAGAIN, libc::EINTR] {

@@ -139,6 +139,17 @@ mod tests {
     }
 
     #[test]
+    fn what_is_refused_at_a_place_adds_up() {
+        let refusals = Refusals::new();
+        refusals.learn(1, || place(1));
+        refusals.learn(2, || place(1));
+        refusals.learn(4, || place(2));
+        assert_eq!(refusals.known(7, || place(1)), 3);
+        assert_eq!(refusals.known(2, || place(1)), 2);
+        assert_eq!(refusals.known(7, || None), 0);
+    }
+
+    #[test]
     fn no_descriptor_is_looked_at_while_nothing_was_refused() {
         let refusals = Refusals::new();
         refusals.learn(1, || place(1));
