@@ -72,12 +72,18 @@
 //!
 //! Some file systems and drivers know plain calls alone, and answer `EOPNOTSUPP`, `ENOSYS` or
 //! `EINVAL` to a list. The functions for whole lists then copy what they gave that call, up to
-//! 256 KiB, and make the plain call; its answer counts. It is not made for one segment alone, since
-//! `EINVAL` may as well mean the bytes (a value for a file of sysfs, say), and a part of a value is
-//! another value. If bytes went, it is remembered for the file system (`st_dev`, and the device of
-//! a special file) for the life of the process, and a list costs an fstat(2) and a fcntl(2) more
-//! wherever it goes. There is no such call on a socket, nor on a file that is open with `O_DIRECT`,
-//! where the error is the answer.
+//! 256 KiB, and make the plain call; its answer counts. It is not made for one small segment alone,
+//! since `EINVAL` may as well mean the bytes (a value for a file of sysfs, say), and a part of a value
+//! is another value. (One of more than 256 KiB does go in parts.) So an invalid value is offered
+//! twice. If bytes went, it is remembered for the file system (`st_dev`, and the device of a special
+//! file) for the life of the process, and a list costs an fstat(2) and a fcntl(2) more wherever it
+//! goes. There is no such call on a socket, nor on a file that is open with `O_DIRECT`, where the
+//! error is the answer.
+//!
+//! A driver that knows plain calls alone need not refuse a list: Linux hands it each segment by itself,
+//! and nothing tells. Two segments of 8 bytes to an event counter (eventfd(2)) are two values; if the
+//! second is refused, the first has gone. What such a driver must get in one piece belongs in one
+//! segment, for [`write_once`] as well.
 //!
 //! [`write_once`] promises one call and fails, and [`ScatterReader`] passes on what its reader
 //! answers.

@@ -25,7 +25,10 @@ use crate::sys;
 /// What one call means is the descriptor's affair. On a regular file opened with `O_APPEND` each
 /// call goes to the end of the file as it is then, in one piece on local file systems of Linux, but
 /// not over NFS ("BUGS" of open(2)). On a pipe or FIFO a call of up to `PIPE_BUF` bytes (4096 on
-/// Linux) is not mixed with others (pipe(7)). On a stream socket one call promises nothing.
+/// Linux) is not mixed with others (pipe(7)). On a stream socket one call promises nothing. A driver
+/// that knows write(2) alone gets each segment by itself from Linux, as a record of its own, without
+/// an error (eventfd(2), some character devices): copy the record into one segment there.
+///
 /// Flags are not passed: for records that are durable when it returns, open the file with
 /// `O_DSYNC`.
 ///

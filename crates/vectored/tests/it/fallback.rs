@@ -60,3 +60,19 @@ fn a_record_has_one_call_and_no_other() {
         "something was written"
     );
 }
+
+/// What no library can help, and the documentation says: pieces that are valid by themselves.
+#[test]
+fn linux_hands_a_driver_without_lists_each_segment_as_a_record_of_its_own() {
+    let segments = [IoSlice::new(&[1; 8]), IoSlice::new(&[2; 8])];
+    let counter = counter();
+    assert_eq!(write_once(&counter, &segments).unwrap(), 16);
+    assert_eq!(value(&counter), u64::from_ne_bytes([3; 8]));
+    let segments = [IoSlice::new(&[1; 8]), IoSlice::new(&[0xff; 8])];
+    let error = write_once(&counter, &segments).unwrap_err();
+    assert_eq!(
+        (error.kind(), error.transferred()),
+        (ErrorKind::WriteZero, 8)
+    );
+    assert_eq!(value(&counter), u64::from_ne_bytes([1; 8]));
+}
