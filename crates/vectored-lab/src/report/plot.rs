@@ -682,6 +682,7 @@ mod tests {
     fn cell(bytes: usize, techniques: Vec<TechniqueResult>) -> Cell {
         Cell {
             target: Target::Pipe,
+            path: None,
             operation: Default::default(),
             segment_count: 16,
             segment_bytes: Some(bytes),
@@ -690,7 +691,7 @@ mod tests {
             cache: Default::default(),
             page_cache: None,
             iovec_setup: Default::default(),
-            sync: "none".to_owned(),
+            sync: Default::default(),
             file_system: None,
             span_bytes: None,
             queue_depth: None,
