@@ -12,16 +12,18 @@ use super::feeder::FeederSource;
 use super::mover::{Mover, Timed, movers};
 use super::pattern::Pattern;
 use super::payload::{Payload, random_start};
+use super::pool::{ColdPool, PoolMemory, PoolPayload};
 use super::read_cell::{FirstCall, ReadCell};
 use super::read_mover::{ReadMover, read_movers};
 use super::reader::ReaderSink;
 use super::sampler::{CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing};
 use super::source::{FileSource, PatternFile, Source, StreamSource};
+use super::supply::Supply;
 use super::target::{
     Batch, FILE_SPAN_BYTES, FileSink, MakePair, Mismatch, NullSink, Sink, StreamSink,
     check_directory, pipe, unix_pair,
 };
-use crate::model::{CellSpec, Drain, Operation, PageCache, Target, Technique};
+use crate::model::{Cache, CellSpec, Drain, IovecSetup, Operation, PageCache, Target, Technique};
 
 /// Most calls of a sample, and so of the probe.
 const MOST_CALLS: u32 = 1024;
@@ -56,6 +58,9 @@ pub struct DescriptorSampler<'a> {
     make_mover: MakeMover,
     make_read_mover: MakeReadMover,
     open_sink: Option<OpenSink>,
+    cold_pool_bytes: u64,
+    /// What cold cells draw from, once there was one and while none is open.
+    pool_memory: PoolMemory,
     /// What file cells read, once there is one.
     pattern_file: Option<Rc<PatternFile>>,
     cell: Option<OpenCell>,
@@ -71,7 +76,8 @@ enum OpenCell {
 struct WriteCell {
     name: String,
     sink: Box<dyn Sink>,
-    payload: Payload,
+    supply: Supply,
+    iovec_setup: IovecSetup,
     movers: Vec<Contestant>,
     call_bytes: u64,
     /// The target holds one call but not two: it is emptied after the untimed
@@ -97,6 +103,8 @@ impl<'a> DescriptorSampler<'a> {
             make_mover: Box::new(movers),
             make_read_mover: Box::new(read_movers),
             open_sink: None,
+            cold_pool_bytes: ColdPool::of_this_machine().pool_bytes,
+            pool_memory: PoolMemory::default(),
             pattern_file: None,
             cell: None,
         }
@@ -123,6 +131,12 @@ impl<'a> DescriptorSampler<'a> {
         make_mover: impl FnMut(Contender, &CostModel) -> Box<dyn ReadMover> + 'static,
     ) -> Self {
         self.make_read_mover = Box::new(make_mover);
+        self
+    }
+
+    /// Cold cells draw from pools of this size instead of [`ColdPool`]'s.
+    pub fn cold_pool_bytes(mut self, bytes: u64) -> Self {
+        self.cold_pool_bytes = bytes;
         self
     }
 
@@ -218,10 +232,12 @@ impl DescriptorSampler<'_> {
         let model = CostModel::default_for(target_kind(spec.target));
         let contenders = contenders(techniques);
         self.seed = self.seed.wrapping_add(1);
+        let supply = self.supply(spec);
         let mut cell = WriteCell {
             name: format!("{} with {}", spec.target, describe(spec)),
             sink,
-            payload: Payload::new(spec.workload.sizes(), self.seed),
+            supply,
+            iovec_setup: spec.iovec_setup,
             movers: contenders
                 .iter()
                 .map(|&contender| Contestant {
@@ -243,7 +259,10 @@ impl DescriptorSampler<'_> {
                 .saturating_sub(1)
                 .clamp(1, MOST_CALLS.into()) as u32,
             Emptying::BetweenSamples => match cell.probe()? {
-                0 => return self.begin_write(spec, techniques, DrainChoice::Thread),
+                0 => {
+                    self.keep_memory(cell.supply);
+                    return self.begin_write(spec, techniques, DrainChoice::Thread);
+                }
                 1 => {
                     cell.empty_after_first = true;
                     1
@@ -271,12 +290,38 @@ impl DescriptorSampler<'_> {
         })
     }
 
+    /// Where the calls of a cell get their segments.
+    fn supply(&mut self, spec: &CellSpec) -> Supply {
+        match spec.cache {
+            Cache::Hot => Supply::Hot(Payload::new(spec.workload.sizes(), spec.layout, self.seed)),
+            Cache::Cold => Supply::Cold(PoolPayload::new(
+                &spec.workload,
+                spec.layout,
+                self.cold_pool_bytes,
+                std::mem::take(&mut self.pool_memory),
+                self.seed,
+            )),
+        }
+    }
+
+    fn keep_memory(&mut self, supply: Supply) {
+        if let Some(memory) = supply.into_memory() {
+            self.pool_memory = memory;
+        }
+    }
+
     fn begin_read(
         &mut self,
         spec: &CellSpec,
         techniques: &[Technique],
         drain: DrainChoice,
     ) -> Result<CellSetup, MeasureError> {
+        if spec.cache == Cache::Cold {
+            let unsupported = io::Error::from(io::ErrorKind::Unsupported);
+            return Err(MeasureError::io(
+                "cannot read into segments that are in no cache",
+            )(unsupported));
+        }
         let call_bytes = spec.workload.total_bytes() as u64;
         let (source, mut setup) = self.open_source(spec, drain)?;
         let model = CostModel::default_for(target_kind(spec.target));
@@ -294,7 +339,8 @@ impl DescriptorSampler<'_> {
             name: format!("{} with {}", spec.target, describe(spec)),
             source,
             pattern: self.pattern,
-            landing: Payload::new(spec.workload.sizes(), self.seed),
+            landing: Payload::new(spec.workload.sizes(), spec.layout, self.seed),
+            iovec_setup: spec.iovec_setup,
             movers: contenders(techniques)
                 .into_iter()
                 .map(|contender| (contender, (self.make_read_mover)(contender, &model)))
@@ -404,7 +450,7 @@ impl Sampler for DescriptorSampler<'_> {
         let (name, outcome) = match self.cell.as_mut().expect("begin_cell comes first") {
             OpenCell::Write(cell) => {
                 cell.round = round;
-                cell.payload.lay_out();
+                cell.supply.lay_out();
                 cell.start_bytes = start_bytes;
                 (&cell.name, cell.sink.lay_out(&mut self.rng))
             }
@@ -426,7 +472,10 @@ impl Sampler for DescriptorSampler<'_> {
 
     fn end_cell(&mut self) -> Result<u64, MeasureError> {
         Ok(match self.cell.take() {
-            Some(OpenCell::Write(cell)) => cell.proof_calls,
+            Some(OpenCell::Write(cell)) => {
+                self.keep_memory(cell.supply);
+                cell.proof_calls
+            }
             Some(OpenCell::Read(cell)) => cell.proof_calls,
             None => 0,
         })
@@ -449,11 +498,12 @@ impl WriteCell {
             contender, mover, ..
         } in &mut self.movers
         {
-            let segments = source(&self.payload, *contender);
-            mover.prepare(&segments, self.start_bytes);
+            self.supply.draw(*contender, 1, 0);
+            let lists = self.supply.lists(*contender);
+            mover.prepare(lists.first(), self.start_bytes);
             let mut fitting = 0;
             while fitting < fewest {
-                match mover.call(self.sink.fd(), &segments) {
+                match mover.call(self.sink.fd(), lists.first()) {
                     Ok(()) => fitting += 1,
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                     Err(error) => return Err(failed(*contender, &self.name)(error)),
@@ -478,19 +528,21 @@ impl WriteCell {
             calls: calls as u32,
             call_bytes: self.call_bytes,
         };
-        let segments = source(&self.payload, Contender::Floor);
         let mover = &mut find(&mut self.movers, Contender::Floor).mover;
-        mover.prepare(&segments, self.start_bytes);
         let cannot = || failed(Contender::Floor, &self.name);
-        for _ in 0..AGE_BYTES.div_ceil(batch.bytes()) {
+        for part in 0..AGE_BYTES.div_ceil(batch.bytes()) {
+            self.supply.draw(Contender::Floor, batch.calls, part);
+            let lists = self.supply.lists(Contender::Floor);
+            mover.prepare(lists.first(), self.start_bytes);
             self.sink.begin(batch).map_err(cannot())?;
+            let mut turns = lists.in_turn();
             for _ in 0..calls {
                 mover
-                    .call(self.sink.fd(), &segments)
+                    .call(self.sink.fd(), turns.next())
                     .map_err(|error| full_or(error, cannot()))?;
             }
             self.sink
-                .finish(batch, self.payload.image(), false)
+                .finish(batch, &self.supply.sent(), false)
                 .map_err(|mismatch| wrong(mismatch, Contender::Floor, &self.name))?;
         }
         Ok(())
@@ -499,10 +551,11 @@ impl WriteCell {
     /// One call whose every byte is read back and compared.
     fn prove(&mut self, contender: Contender) -> Result<(), MeasureError> {
         self.batches += 1;
-        self.payload.mark(mark(contender, u32::MAX, self.batches));
-        let segments = source(&self.payload, contender);
+        let mark = mark(contender, u32::MAX, self.batches);
+        self.supply.draw(contender, 1, mark);
+        let lists = self.supply.lists(contender);
         let mover = &mut find(&mut self.movers, contender).mover;
-        mover.prepare(&segments, self.start_bytes);
+        mover.prepare(lists.first(), self.start_bytes);
         let batch = Batch {
             calls: 1,
             call_bytes: self.call_bytes,
@@ -510,10 +563,10 @@ impl WriteCell {
         let cannot = || failed(contender, &self.name);
         self.sink.begin(batch).map_err(cannot())?;
         mover
-            .call(self.sink.fd(), &segments)
+            .call(self.sink.fd(), lists.first())
             .map_err(|error| full_or(error, cannot()))?;
         self.sink
-            .finish(batch, self.payload.image(), true)
+            .finish(batch, &self.supply.sent(), true)
             .map_err(|mismatch| wrong(mismatch, contender, &self.name))?;
         self.proof_calls += u64::from(self.sink.can_prove());
         Ok(())
@@ -525,15 +578,10 @@ impl WriteCell {
         calls: u32,
         clock: &dyn Clock,
     ) -> Result<Timing, MeasureError> {
-        self.batches += 1;
-        self.payload.mark(mark(contender, self.round, self.batches));
-        let segments = source(&self.payload, contender);
-        let image = self.payload.image();
         let contestant = find(&mut self.movers, contender);
         let proof = contestant.samples.is_multiple_of(PROOF_EVERY);
         contestant.samples += 1;
         let mover = &mut contestant.mover;
-        mover.prepare(&segments, self.start_bytes);
         let cannot = || failed(contender, &self.name);
         let batch_of = |calls| Batch {
             calls,
@@ -541,25 +589,36 @@ impl WriteCell {
         };
         if self.empty_after_first {
             let first = batch_of(1);
+            self.batches += 1;
+            let mark = mark(contender, self.round, self.batches);
+            self.supply.draw(contender, 1, mark);
+            let lists = self.supply.lists(contender);
+            mover.prepare(lists.first(), self.start_bytes);
             self.sink.begin(first).map_err(cannot())?;
             mover
-                .call(self.sink.fd(), &segments)
+                .call(self.sink.fd(), lists.first())
                 .map_err(|error| full_or(error, cannot()))?;
             self.sink
-                .finish(first, image, true)
+                .finish(first, &self.supply.sent(), true)
                 .map_err(|mismatch| wrong(mismatch, contender, &self.name))?;
         }
         let timed = Timed {
             calls,
             untimed_first: !self.empty_after_first,
+            iovec_setup: self.iovec_setup,
         };
-        let batch = batch_of(calls + u32::from(timed.untimed_first));
+        let batch = batch_of(timed.all_calls());
+        self.batches += 1;
+        let mark = mark(contender, self.round, self.batches);
+        self.supply.draw(contender, batch.calls, mark);
+        let lists = self.supply.lists(contender);
+        mover.prepare(lists.first(), self.start_bytes);
         self.sink.begin(batch).map_err(cannot())?;
         let timing = mover
-            .sample(self.sink.fd(), &segments, timed, clock)
+            .sample(self.sink.fd(), &lists, timed, clock)
             .map_err(|error| full_or(error, cannot()))?;
         self.sink
-            .finish(batch, image, proof)
+            .finish(batch, &self.supply.sent(), proof)
             .map_err(|mismatch| wrong(mismatch, contender, &self.name))?;
         Ok(timing)
     }
@@ -577,14 +636,6 @@ fn find(contestants: &mut [Contestant], contender: Contender) -> &mut Contestant
         .iter_mut()
         .find(|contestant| contestant.contender == contender)
         .expect("the engine samples what it announced")
-}
-
-/// What a contender is given: the floors get the bytes in one piece.
-fn source(payload: &Payload, contender: Contender) -> Vec<&[u8]> {
-    match contender {
-        Contender::Floor | Contender::FloorAgain => vec![payload.image()],
-        Contender::Technique(_) => payload.segments(),
-    }
 }
 
 /// A number that no other technique, round or batch has.

@@ -46,7 +46,8 @@ pub trait Sink {
     fn begin(&mut self, batch: Batch) -> io::Result<()>;
 
     /// Takes the batch out again and compares what can be compared: exactly
-    /// `batch.calls` times `image` must have arrived. With `proof`, or where
+    /// the bytes of the batch must have arrived, which are `image`, repeated
+    /// where it has those of fewer calls. With `proof`, or where
     /// the bytes have to be read anyway, every byte is compared.
     ///
     /// # Errors
@@ -165,11 +166,12 @@ impl<'a> Comparison<'a> {
                 let within = std::iter::zip(head, &self.image[at..])
                     .take_while(|(got, sent)| got == sent)
                     .count();
-                let call = self.arrived_bytes / self.image.len() as u64;
+                let position = self.arrived_bytes + within as u64;
+                let call_bytes = self.batch.call_bytes;
                 return Err(Mismatch::Bytes(format!(
-                    "byte {} of {} differs in call {call}",
-                    at + within,
-                    self.image.len()
+                    "byte {} of {call_bytes} differs in call {}",
+                    position % call_bytes,
+                    position / call_bytes
                 )));
             }
             self.arrived_bytes += length as u64;
@@ -467,7 +469,7 @@ pub fn check_directory(directory: &Path, call_bytes: u64) -> Result<DirectoryInf
 
 /// `O_TMPFILE` (Linux 3.11) where the file system has it; elsewhere a file
 /// with a random name that is removed at once.
-pub(super) fn unnamed_file(directory: &Path) -> io::Result<OwnedFd> {
+pub(crate) fn unnamed_file(directory: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CLOEXEC | OFlags::EXCL;
     let mode = Mode::RUSR | Mode::WUSR;
     match rustix::fs::open(directory, flags | OFlags::TMPFILE, mode) {

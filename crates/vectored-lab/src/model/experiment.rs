@@ -34,6 +34,22 @@ impl Target {
             Target::Null => "null",
         }
     }
+
+    /// Whether it is a file, which has a place for each byte.
+    pub fn is_file(self) -> bool {
+        match self {
+            Target::File => true,
+            Target::Pipe | Target::Unix | Target::Null => false,
+        }
+    }
+
+    /// Whether `send` works on it.
+    pub fn is_socket(self) -> bool {
+        match self {
+            Target::Unix => true,
+            Target::File | Target::Pipe | Target::Null => false,
+        }
+    }
 }
 
 impl fmt::Display for Target {
@@ -104,6 +120,13 @@ pub struct Experiment {
 }
 
 impl Experiment {
+    /// The techniques of one cell: those that work on its target.
+    pub fn techniques_of(&self, cell: &CellSpec) -> Vec<Technique> {
+        let mut techniques = self.techniques();
+        techniques.retain(|technique| technique.works_on(cell.target));
+        techniques
+    }
+
     /// Rivals and beside, without repeats, in the order of the tables.
     pub fn techniques(&self) -> Vec<Technique> {
         let mut all = Technique::ALL.to_vec();

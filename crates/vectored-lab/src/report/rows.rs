@@ -1,12 +1,15 @@
 //! What the table and the Markdown have in common: the words of each row.
 
 use super::words;
-use crate::model::{Cell, Drain, Operation, PageCache, Results, Technique, Verdict};
+use crate::model::{
+    Cache, Cell, Drain, IovecSetup, Layout, Operation, PageCache, Results, Target, Technique,
+    Verdict,
+};
 use crate::stats::{TIE_ZONE, median};
 
-/// The cells of one target, operation and state of the page cache.
+/// The cells of one target, operation and state of caches and lists.
 pub(super) struct Section {
-    /// `file`, or `file read hot`.
+    /// `file`, or `file read hot`, or `pipe, cache cold`.
     pub title: String,
     pub tally: String,
     pub rows: Vec<Row>,
@@ -64,25 +67,20 @@ pub(super) fn columns(results: &Results) -> Vec<Technique> {
 
 pub(super) fn sections(results: &Results) -> Vec<Section> {
     let columns = columns(results);
-    let kind = |cell: &Cell| (cell.target, cell.operation, cell.page_cache);
-    let mut kinds: Vec<_> = results.cells.iter().map(kind).collect();
+    let mut kinds: Vec<Kind> = results.cells.iter().map(Kind::of).collect();
     kinds.sort_unstable();
     kinds.dedup();
+    let varied = Varied::among(&kinds);
     kinds
         .into_iter()
         .map(|this| {
             let cells: Vec<&Cell> = results
                 .cells
                 .iter()
-                .filter(|cell| kind(cell) == this)
+                .filter(|cell| Kind::of(cell) == this)
                 .collect();
-            let (target, operation, page_cache) = this;
             Section {
-                title: match (operation, page_cache) {
-                    (Operation::Write, _) => target.to_string(),
-                    (Operation::Read, None) => format!("{target} read"),
-                    (Operation::Read, Some(state)) => format!("{target} read {state}"),
-                },
+                title: this.title(&varied),
                 tally: tally(&cells, &results.rivals),
                 rows: cells
                     .iter()
@@ -93,9 +91,122 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
         .collect()
 }
 
+/// What the cells of one section have in common.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Kind {
+    target: Target,
+    operation: Operation,
+    page_cache: Option<PageCache>,
+    cache: Cache,
+    layout: Layout,
+    iovec_setup: IovecSetup,
+}
+
+impl Kind {
+    fn of(cell: &Cell) -> Self {
+        Kind {
+            target: cell.target,
+            operation: cell.operation,
+            page_cache: cell.page_cache,
+            cache: cell.cache,
+            layout: cell.layout,
+            iovec_setup: cell.iovec_setup,
+        }
+    }
+
+    /// `file`, `file read hot`, `pipe, cache cold`: a state is named where it is
+    /// not the usual one, or not the only one.
+    fn title(&self, varied: &Varied) -> String {
+        let mut title = self.target.to_string();
+        if self.operation == Operation::Read {
+            title += " read";
+        }
+        if let Some(state) = self.page_cache {
+            title += &format!(" {state}");
+        }
+        for (option, name, is_usual, varies) in [
+            (
+                "cache",
+                self.cache.name(),
+                self.cache == Cache::default(),
+                varied.cache,
+            ),
+            (
+                "layout",
+                self.layout.name(),
+                self.layout == Layout::default(),
+                varied.layout,
+            ),
+            (
+                "iovec-setup",
+                self.iovec_setup.name(),
+                self.iovec_setup == IovecSetup::default(),
+                varied.iovec_setup,
+            ),
+        ] {
+            if varies || !is_usual {
+                title += &format!(", {option} {name}");
+            }
+        }
+        title
+    }
+}
+
+/// The states that differ between the sections of a run.
+struct Varied {
+    cache: bool,
+    layout: bool,
+    iovec_setup: bool,
+}
+
+impl Varied {
+    fn among(kinds: &[Kind]) -> Self {
+        let differs = |same: &dyn Fn(&Kind, &Kind) -> bool| {
+            kinds.windows(2).any(|pair| !same(&pair[0], &pair[1]))
+        };
+        Varied {
+            cache: differs(&|a, b| a.cache == b.cache),
+            layout: differs(&|a, b| a.layout == b.layout),
+            iovec_setup: differs(&|a, b| a.iovec_setup == b.iovec_setup),
+        }
+    }
+}
+
+/// The named techniques that some targets cannot be measured with, a sentence
+/// each: `mmap is for files only: it was not measured on pipe, unix`.
+pub fn unsuited_in_words(results: &Results) -> Vec<String> {
+    let mut sentences = Vec::new();
+    for technique in &results.rivals {
+        let Some(needed) = technique.needs() else {
+            continue;
+        };
+        let mut targets: Vec<Target> = results
+            .cells
+            .iter()
+            .filter(|cell| cell.technique(*technique).is_none())
+            .map(|cell| cell.target)
+            .collect();
+        targets.sort_unstable();
+        targets.dedup();
+        if !targets.is_empty() {
+            let names: Vec<&str> = targets.into_iter().map(Target::name).collect();
+            sentences.push(format!(
+                "{technique} is for {needed} only: it was not measured on {}",
+                names.join(", ")
+            ));
+        }
+    }
+    sentences
+}
+
 /// `copy-then-write wins 7 cells, writev 5, tie 3, open 2`.
 fn tally(cells: &[&Cell], rivals: &[Technique]) -> String {
-    if let [only] = rivals {
+    let here: Vec<Technique> = rivals
+        .iter()
+        .copied()
+        .filter(|rival| cells.iter().any(|cell| cell.technique(*rival).is_some()))
+        .collect();
+    if let [only] = &here[..] {
         return format!(
             "{only} had no rival in {}",
             words::count(cells.len(), "cell")
@@ -265,6 +376,25 @@ pub(super) fn notes(results: &Results) -> Vec<String> {
             notes.push(words.to_owned());
         }
     }
+    let has = |is: &dyn Fn(&Cell) -> bool| results.cells.iter().any(is);
+    if has(&|cell| cell.cache == Cache::Cold) {
+        notes.push(
+            "cache cold: each call's bytes, the floor's as well, come from memory: calls draw them \
+             from a pool that exceeds the CPU's caches."
+                .to_owned(),
+        );
+    }
+    if has(&|cell| cell.layout == Layout::Adjacent) {
+        notes.push(
+            "layout adjacent: the segments lie one directly after another in memory.".to_owned(),
+        );
+    }
+    if has(&|cell| cell.iovec_setup == IovecSetup::Once) {
+        notes.push(
+            "iovec-setup once: the array that a call takes is filled before it is timed."
+                .to_owned(),
+        );
+    }
     let beside: Vec<&str> = columns(results)
         .into_iter()
         .filter(|technique| !results.rivals.contains(technique))
@@ -290,6 +420,9 @@ pub(super) fn notes(results: &Results) -> Vec<String> {
     notes.extend(noise(results));
     for warning in &results.host.warnings {
         notes.push(format!("Warning: {}.", words::escape_control(warning)));
+    }
+    for sentence in unsuited_in_words(results) {
+        notes.push(format!("{sentence}."));
     }
     for group in words::left_out_in_words(&results.left_out) {
         notes.push(format!("Not measured ({}): {}.", group.reason, group.cells));

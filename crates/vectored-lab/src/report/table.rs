@@ -107,6 +107,15 @@ impl Page {
     /// Names of several words stand one above the other.
     fn head(&mut self, title: &str, frame: &Frame) {
         let height = frame.heads.iter().map(Vec::len).max().unwrap_or(1);
+        // One that is longer than these columns has a line of its own.
+        let room = width(&frame.begin("", ""));
+        let title = if width(title) > room {
+            let title = self.styled(BOLD, title);
+            self.line(&title);
+            ""
+        } else {
+            title
+        };
         for level in 0..height {
             let is_first = level == 0;
             let is_last = level + 1 == height;

@@ -24,7 +24,7 @@ pub(super) fn about_bytes(bytes: u64) -> String {
 }
 
 /// `2 × 16 B`, or `9 × 16 B + 1 × 4 KiB` for a mix of at most three runs.
-pub(super) fn list_in_words(runs: &[(usize, usize)]) -> String {
+pub fn list_in_words(runs: &[(usize, usize)]) -> String {
     let shown: Vec<String> = runs
         .iter()
         .take(3)
@@ -182,6 +182,8 @@ pub fn left_out_in_words(left_out: &[LeftOut]) -> Vec<LeftOutWords> {
             for cell in left_out.iter().filter(|cell| cell.reason == reason) {
                 let same = |list: &LeftOut| list.segment_sizes == cell.segment_sizes;
                 match lists.iter_mut().find(|(list, _)| same(list)) {
+                    // The same list in another state of caches is named once.
+                    Some((_, targets)) if targets.contains(&cell.target) => {}
                     Some((_, targets)) => targets.push(cell.target),
                     None => lists.push((cell, vec![cell.target])),
                 }

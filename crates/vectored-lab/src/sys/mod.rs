@@ -1,0 +1,5 @@
+//! What has no safe interface; the only place of this crate where `unsafe` may
+//! be.
+
+pub(crate) mod mapping;
+pub(crate) mod stdio;
