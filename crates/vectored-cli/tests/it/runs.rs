@@ -61,6 +61,27 @@ fn a_real_run_reads_from_every_target_and_leaves_no_file() {
 }
 
 #[test]
+fn a_real_run_measures_a_mix_in_every_state_and_by_every_technique() {
+    let bench = Bench::new();
+    let mut command = bench.vectored();
+    command.args(["measure", "--budget", "2s", "--mix", "9x16,1x4KiB"]);
+    command.args(["--cache", "hot,cold", "--layout", "scattered,adjacent"]);
+    command.args(["--iovec-setup", "timed,once"]);
+    command.args(["--technique", "write-each,copy-then-write,writev"]);
+    command.args(["--technique", "pwritev2,send-more,stdio,mmap"]);
+    command.assert().success();
+    assert!(entries(&bench.work()).is_empty());
+    let results = bench.only_result();
+    let cells = results["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 3 * 8);
+    for cell in cells {
+        assert!(cell["proof_calls"].as_u64().unwrap() > 0);
+        let expected = if cell["target"] == "pipe" { 6 } else { 7 };
+        assert_eq!(cell["techniques"].as_array().unwrap().len(), expected);
+    }
+}
+
+#[test]
 fn files_that_are_in_the_directory_keep_their_content() {
     let bench = Bench::new();
     let kept: Vec<_> = ["data", "vectored", ".vectored-0", "measure.json"]

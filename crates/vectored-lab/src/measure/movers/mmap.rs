@@ -53,3 +53,42 @@ impl Mover for Mmap {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::io::{Seek, Write};
+    use std::os::fd::AsFd;
+    use std::os::unix::fs::FileExt;
+
+    use super::*;
+    use crate::measure::unnamed_file;
+
+    fn content(file: &File) -> String {
+        let mut bytes = vec![0; file.metadata().unwrap().len() as usize];
+        file.read_exact_at(&mut bytes, 0).unwrap();
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn segments_go_where_a_write_would_go() {
+        let mut file: File = unnamed_file(&std::env::temp_dir()).unwrap().into();
+        file.write_all(b"0123456789").unwrap();
+        let mut appending = Mmap::default();
+        file.rewind().unwrap();
+        appending.call(file.as_fd(), &[b"ab", b"c"]).unwrap();
+        appending.call(file.as_fd(), &[b"d"]).unwrap();
+        assert_eq!(content(&file), "0123456789abcd");
+
+        rustix::fs::fcntl_setfl(&file, OFlags::empty()).unwrap();
+        let mut writing = Mmap::default();
+        file.seek(io::SeekFrom::Start(2)).unwrap();
+        writing.call(file.as_fd(), &[b"xy", b"z"]).unwrap();
+        assert_eq!(content(&file), "01xyz56789abcd");
+        assert_eq!(file.stream_position().unwrap(), 5);
+        file.seek(io::SeekFrom::Start(12)).unwrap();
+        writing.call(file.as_fd(), &[b"long", b"er"]).unwrap();
+        assert_eq!(content(&file), "01xyz56789ablonger");
+        assert_eq!(file.stream_position().unwrap(), 18);
+    }
+}
