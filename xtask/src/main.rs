@@ -12,8 +12,8 @@
 //!   plain C loops (`xtask/ruler/plain_loops.c`), run in turn. Takes about
 //!   half a second a round and cell, on an idle machine.
 //! - `soak [--seconds 60] [--seed 1] [--backend plain]` moves random lists in
-//!   every way, to every kind of descriptor, through faults, and compares all
-//!   bytes. The last line says how many were lost.
+//!   every way, to and from every kind of descriptor, through faults, and
+//!   compares all bytes. The last line says how many were lost.
 //! - `fuzz [--seconds 60]` runs each fuzz target of `fuzz/` so long. Installs
 //!   cargo-fuzz if it is missing; needs a nightly toolchain.
 //! - `miri` runs the library's tests that make no system call under Miri.

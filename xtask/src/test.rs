@@ -34,16 +34,19 @@ fn all(steps: &mut Steps, skips: &Path) -> Result<(), Failed> {
     steps.command("format", cargo().args(["fmt", "--all", "--check"]))?;
     let words = "fmt --manifest-path fuzz/Cargo.toml --check";
     steps.command("format of the fuzz targets", cargo().args(words.split(' ')))?;
-    let words = "clippy --workspace --all-targets --locked -- -D warnings";
+    let words = "clippy --workspace --all-targets --all-features --locked -- -D warnings";
     steps.command("clippy", cargo().args(words.split(' ')))?;
-    let words = "doc --workspace --no-deps --document-private-items --locked";
+    // What users get who ask for nothing: without the features that the workspace turns on.
+    let words = "clippy --package vectored --all-targets --locked -- -D warnings";
+    steps.command("clippy without features", cargo().args(words.split(' ')))?;
+    let words = "doc --workspace --no-deps --document-private-items --all-features --locked";
     steps.command(
         "docs",
         cargo()
             .args(words.split(' '))
             .env("RUSTDOCFLAGS", "-D warnings"),
     )?;
-    let words = "test --workspace --locked";
+    let words = "test --workspace --all-features --locked";
     steps.command("tests", cargo().args(words.split(' ')).env(SKIPS, skips))?;
     // Without the fuzzer itself, which is C++ and needs a nightly toolchain.
     let words = "check --quiet --manifest-path fuzz/Cargo.toml --no-default-features --locked";

@@ -6,9 +6,10 @@ use std::time::Duration;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use vectored_lab::measure::Pinning;
-use vectored_lab::model::{Cache, IovecSetup, Layout, Operation, PageCache, Target};
+use vectored_lab::model::{Cache, IovecSetup, Layout, Operation, PageCache, SyncMode};
 
 use crate::list::{Counts, Mix, Sizes};
+use crate::place::TargetName;
 use crate::synthetic::Synthetic;
 
 /// Which technique moves several buffers fastest, on this machine?
@@ -29,16 +30,20 @@ pub struct Cli {
 pub enum Command {
     /// Measure the techniques for a grid of segment counts and sizes
     #[command(long_about = MEASURE_ABOUT, after_long_help = MEASURE_AFTER)]
-    Measure(MeasureArgs),
+    Measure(Box<MeasureArgs>),
+    /// Show what this machine offers: limits, io_uring, flags of pwritev2, O_DIRECT
+    #[command(long_about = HOST_ABOUT, after_long_help = HOST_AFTER)]
+    Host(HostArgs),
 }
 
 const MEASURE_ABOUT: &str = "\
 Measure the techniques for a grid of segment counts and sizes
 
 Every technique is timed in rounds against every other, in balanced random order, on files, pipes \
-and sockets that vectored makes for itself and that are gone afterwards. A technique is only called \
+and sockets that vectored makes for itself and that are gone afterwards, or on what --target names. A technique is only called \
 faster where it surely is; otherwise the cell is a tie, or open. What arrived is read back \
-and compared: on pipes and sockets every byte, on a file every byte of each fifth sample.
+and compared: on pipes and sockets every byte, on a file every byte of each fifth sample; only on /dev/null, \
+another device or another program's socket it cannot be.
 
 The result is printed, and saved as JSON under $XDG_STATE_HOME/vectored (by default \
 ~/.local/state/vectored); its path is the last line on standard error. ^C stops the run and keeps \
@@ -52,6 +57,10 @@ Examples:
           Two small segments into a pipe
   vectored measure --target file --dir /var/lib/mysql --budget 1m
           On the file system that matters, with more certainty
+  vectored measure --target file-overwrite --dir /dev/shm
+          Rewriting a file in memory
+  vectored measure --target file --sync fsync --segments 16 --sizes 64..4KiB --budget 1m
+          What a log pays that has to be on the disk
   vectored measure --operation read --target file --page-cache cold
           Reading a file that is not in memory
   vectored measure --mix 9x16,1x4KiB --cache hot,cold
@@ -71,12 +80,35 @@ pub struct MeasureArgs {
     #[arg(long, value_name = "OPERATION", value_parser = operations(), default_value = "write")]
     pub operation: Operation,
 
-    /// Where the bytes go, or come from; may be repeated [default: all]
+    /// Where the bytes go, or come from; may be repeated [default: file,pipe,unix]
     ///
     /// file: appended to up to 32 MiB, then truncated, or one of 32 MiB that is
-    /// read; pipe; unix: a pair of Unix stream sockets.
-    #[arg(long, value_name = "TARGET", value_delimiter = ',', value_parser = targets())]
-    pub target: Vec<Target>,
+    /// read; file-overwrite: one of 64 MiB that is rewritten in place; pipe;
+    /// unix: a pair of Unix stream sockets; tcp: a TCP connection over the
+    /// loopback device; null: /dev/null, which shows fixed costs.
+    ///
+    /// Or a path: a folder, for a file in it; a FIFO that nobody else has open;
+    /// a Unix socket whose other end reads all that comes; a character device.
+    /// Existing files and block devices are refused: nothing of yours is
+    /// overwritten.
+    #[arg(long, value_name = "TARGET|PATH", value_delimiter = ',')]
+    pub target: Vec<TargetName>,
+
+    /// Write to any character device that --target names
+    ///
+    /// What is written to a terminal, a printer or a disk's control device has
+    /// effects.
+    #[arg(long)]
+    pub force: bool,
+
+    /// What is on the device when a call is over, of files that are written
+    ///
+    /// none: what the kernel likes; dsync: the data, and sync: the metadata too,
+    /// when each write returns (O_DSYNC, O_SYNC); fsync: both, by one fsync(2)
+    /// after each call, which is timed with it. Such a call takes as long as the
+    /// device does: measure few lists.
+    #[arg(long, value_name = "MODE", value_parser = sync_modes(), default_value = "none")]
+    pub sync: SyncMode,
 
     /// The page cache of a file that is read [default: hot]
     ///
@@ -203,13 +235,54 @@ pub enum Format {
     Markdown,
 }
 
-fn targets() -> impl TypedValueParser<Value = Target> {
-    PossibleValuesParser::new(Target::OFFERED.map(Target::name)).map(|name| {
-        let mut offered = Target::OFFERED.into_iter();
-        offered
-            .find(|target| target.name() == name)
-            .expect("one of the possible values")
-    })
+const HOST_ABOUT: &str = "\
+Show what this machine offers: limits, io_uring, flags of pwritev2, O_DIRECT
+
+Each flag of pwritev2(2) and preadv2(2) is tried on unnamed files in the directory, buffered and with \
+O_DIRECT: 'ok', or the name of the error. io_uring is asked for its operations. What cannot be found \
+out is said, with the reason. Nothing is saved, and nothing is left in the directory.";
+
+const HOST_AFTER: &str = "\
+Examples:
+  vectored host
+          This machine, and the file system of the current directory
+  vectored host --dir /dev/shm
+          Another file system
+  vectored host --format json --output host.json
+          For a program, or to compare machines
+
+Exit status: 0 success, 1 failure, 2 wrong usage; 129, 130 and 143 stopped by SIGHUP, SIGINT and \
+SIGTERM.";
+
+/// Options of `vectored host`.
+#[derive(Args, Debug)]
+pub struct HostArgs {
+    /// Directory whose file system is tried; nothing is left there
+    #[arg(long, value_name = "DIRECTORY", default_value = ".")]
+    pub dir: PathBuf,
+
+    /// How the answers are printed
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = HostFormat::Table)]
+    pub format: HostFormat,
+
+    /// Write the answers to this file instead of standard output
+    ///
+    /// A file that is there is replaced once the new one is complete. - is
+    /// standard output.
+    #[arg(long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// How the answers of a machine are printed. They are no table of figures, so
+/// there is no form for spreadsheets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum HostFormat {
+    /// For people, at a terminal
+    Table,
+    /// Everything, for programs
+    Json,
+    /// A table for a document
+    Markdown,
 }
 
 fn operations() -> impl TypedValueParser<Value = Operation> {
@@ -240,6 +313,14 @@ fn iovec_setups() -> impl TypedValueParser<Value = IovecSetup> {
     PossibleValuesParser::new(IovecSetup::ALL.map(IovecSetup::name)).map(|name| {
         let mut all = IovecSetup::ALL.into_iter();
         all.find(|setup| setup.name() == name)
+            .expect("one of the possible values")
+    })
+}
+
+fn sync_modes() -> impl TypedValueParser<Value = SyncMode> {
+    PossibleValuesParser::new(SyncMode::ALL.map(SyncMode::name)).map(|name| {
+        let mut all = SyncMode::ALL.into_iter();
+        all.find(|mode| mode.name() == name)
             .expect("one of the possible values")
     })
 }

@@ -5,10 +5,12 @@ mod commands;
 mod failure;
 mod interrupt;
 mod list;
+mod place;
 mod plan;
 mod progress;
 mod save;
 mod synthetic;
+mod terminal;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -29,6 +31,7 @@ fn main() -> ExitCode {
     };
     let outcome = match &cli.command {
         Command::Measure(args) => commands::measure::run(args),
+        Command::Host(args) => commands::host::run(args),
     };
     outcome.unwrap_or_else(|failure| {
         let message = escape_control(&format!("{:#}", failure.error));

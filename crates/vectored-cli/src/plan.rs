@@ -1,14 +1,18 @@
 //! From what was typed to what shall be measured.
 
+use std::path::{Path, PathBuf};
+
 use vectored_lab::measure::MOST_COLD_CALL_BYTES;
 use vectored_lab::model::{
-    Cache, CellSpec, Experiment, LeftOut, Operation, PageCache, Target, Technique, Workload,
+    Cache, CellSpec, Experiment, LeftOut, Operation, PageCache, SyncMode, Target, Technique,
+    Workload,
 };
 use vectored_lab::report::{bytes_in_words, list_in_words};
 
 use crate::args::MeasureArgs;
 use crate::failure::Failure;
 use crate::list::{Mix, Sizes};
+use crate::place::Place;
 
 /// A call that moves more than this is left out of a grid that was not asked
 /// for in full.
@@ -51,6 +55,7 @@ impl Plan {
         });
         left_out.extend(unsuited.into_iter().map(|cell| LeftOut {
             target: cell.target,
+            path: shown(cell.path.as_deref()),
             segment_sizes: cell.workload.runs(),
             reason: no_technique_for(&rivals),
         }));
@@ -80,20 +85,52 @@ impl Plan {
         cells.any(|cell| cell.cache == Cache::Cold)
     }
 
-    /// Whether a file is to be read that is not in the page cache.
-    pub fn reads_cold_file(&self) -> bool {
-        let mut cells = self.experiment.cells.iter();
-        cells.any(|cell| cell.page_cache == Some(PageCache::Cold))
+    /// The files that will be made, by directory and kind, those in `dir` first.
+    pub fn files(&self, dir: &Path) -> Vec<FilePlan> {
+        let mut files: Vec<FilePlan> = Vec::new();
+        let cells = self.experiment.cells.iter();
+        for cell in cells.filter(|cell| cell.target.is_file()) {
+            let directory = cell.path.as_deref().unwrap_or(dir);
+            let call_bytes = cell.workload.total_bytes() as u64;
+            let is_cold = cell.page_cache == Some(PageCache::Cold);
+            let same =
+                |file: &&mut FilePlan| (file.directory == directory) && file.target == cell.target;
+            match files.iter_mut().find(same) {
+                Some(file) => file.call_bytes = file.call_bytes.max(call_bytes),
+                None => files.push(FilePlan {
+                    directory: directory.to_owned(),
+                    target: cell.target,
+                    call_bytes,
+                    is_cold,
+                }),
+            }
+        }
+        files
     }
 
-    /// Bytes of the largest call on a file, if there is one.
-    pub fn largest_file_call(&self) -> Option<u64> {
+    /// The FIFOs that will be opened.
+    pub fn fifos(&self) -> Vec<&Path> {
         let cells = self.experiment.cells.iter();
-        cells
-            .filter(|cell| cell.target == Target::File)
-            .map(|cell| cell.workload.total_bytes() as u64)
-            .max()
+        let mut fifos: Vec<&Path> = cells
+            .filter(|cell| cell.target == Target::Fifo)
+            .filter_map(|cell| cell.path.as_deref())
+            .collect();
+        fifos.dedup();
+        fifos
     }
+}
+
+/// A file that will be made.
+#[derive(Debug)]
+pub struct FilePlan {
+    /// Where.
+    pub directory: PathBuf,
+    /// How it is used.
+    pub target: Target,
+    /// Bytes of its largest call.
+    pub call_bytes: u64,
+    /// Whether it is read from outside the page cache.
+    pub is_cold: bool,
 }
 
 fn named_techniques(args: &MeasureArgs) -> Result<Vec<Technique>, Failure> {
@@ -189,16 +226,55 @@ fn states<T: Ord + Copy + Default>(named: &[T]) -> Vec<T> {
     }
 }
 
-fn targets(args: &MeasureArgs) -> Vec<Target> {
-    match args.target.is_empty() {
-        true => Target::OFFERED.to_vec(),
-        false => sorted(args.target.clone()),
+/// What the targets are, in the order of the tables.
+fn places(args: &MeasureArgs) -> Result<Vec<Place>, Failure> {
+    let places = match args.target.is_empty() {
+        true => Target::USUAL.map(Place::from).to_vec(),
+        false => {
+            let find = |name| Place::find(name, args.force);
+            sorted(args.target.iter().map(find).collect::<Result<_, _>>()?)
+        }
+    };
+    let readable = |place: &Place| Target::READABLE.contains(&place.target);
+    match places.iter().find(|place| !readable(place)) {
+        Some(place) if args.operation == Operation::Read => Err(Failure::usage(format!(
+            "cannot read from {}: choose --target from {}, or name a folder",
+            place.target,
+            Target::READABLE.map(Target::name).join(", ")
+        ))),
+        _ => Ok(places),
     }
 }
 
+/// Only what is written to a file can be synced, and not by all means.
+fn check_sync(args: &MeasureArgs, targets: &[Target], rivals: &[Technique]) -> Result<(), Failure> {
+    let remedy = match args.operation {
+        _ if args.sync == SyncMode::None => return Ok(()),
+        Operation::Write if targets.iter().all(|target| target.is_file()) => {
+            return match rivals.iter().find(|rival| !rival.heeds(args.sync)) {
+                None => Ok(()),
+                Some(rival) => Err(Failure::usage(format!(
+                    "--sync {} does not reach what {rival} writes: measure --sync fsync, or name \
+                     another --technique",
+                    args.sync
+                ))),
+            };
+        }
+        Operation::Write => "measure --target file or file-overwrite",
+        Operation::Read => "measure --operation write",
+    };
+    Err(Failure::usage(format!(
+        "--sync {} is for files that are written: {remedy}, or leave it away",
+        args.sync
+    )))
+}
+
 /// What was asked for that cannot be measured in that state or way.
-fn check_states(args: &MeasureArgs, rivals: &[Technique]) -> Result<(), Failure> {
-    let targets = targets(args);
+fn check_states(
+    args: &MeasureArgs,
+    targets: &[Target],
+    rivals: &[Technique],
+) -> Result<(), Failure> {
     if args.page_cache.is_some() {
         let remedy = match args.operation {
             Operation::Read if targets.contains(&Target::File) => None,
@@ -211,6 +287,7 @@ fn check_states(args: &MeasureArgs, rivals: &[Technique]) -> Result<(), Failure>
             )));
         }
     }
+    check_sync(args, targets, rivals)?;
     if args.operation == Operation::Read && args.cache.contains(&Cache::Cold) {
         return Err(Failure::usage(
             "--cache cold is for writes only, whose bytes come from memory then: measure \
@@ -220,7 +297,11 @@ fn check_states(args: &MeasureArgs, rivals: &[Technique]) -> Result<(), Failure>
     }
     let works = |target: &Target| rivals.iter().any(|technique| technique.works_on(*target));
     if !targets.iter().any(works) {
-        let offered = Target::OFFERED.into_iter().filter(works);
+        let offered: &[Target] = match args.operation {
+            Operation::Write => &Target::NAMED,
+            Operation::Read => &Target::READABLE,
+        };
+        let offered = offered.iter().copied().filter(works);
         let names: Vec<&str> = offered.map(Target::name).collect();
         return Err(Failure::usage(format!(
             "{}: measure --target {}, or name another --technique",
@@ -236,7 +317,9 @@ fn grid(
     args: &MeasureArgs,
     rivals: &[Technique],
 ) -> Result<(Vec<CellSpec>, Vec<LeftOut>), Failure> {
-    check_states(args, rivals)?;
+    let places = places(args)?;
+    let targets: Vec<Target> = places.iter().map(|place| place.target).collect();
+    check_states(args, &targets, rivals)?;
     let lists = lists(args);
     let caches = states(&args.cache);
     let (most, most_with) = match caches.contains(&Cache::Cold) {
@@ -270,7 +353,8 @@ fn grid(
     }
     let mut cells = Vec::new();
     let mut left_out = Vec::new();
-    for target in targets(args) {
+    for place in &places {
+        let target = place.target;
         for list in &lists {
             if list.call_bytes > limit && asked_in_full {
                 return Err(Failure::usage(format!(
@@ -285,6 +369,7 @@ fn grid(
             if list.call_bytes > limit {
                 left_out.push(LeftOut {
                     target,
+                    path: shown(place.path.as_deref()),
                     segment_sizes: list.runs.clone(),
                     reason: format!("over {} a call", bytes_in_words(limit as u64)),
                 });
@@ -300,6 +385,8 @@ fn grid(
                             Operation::Read => CellSpec::read(target, workload.clone(), page_cache),
                         };
                         cells.push(CellSpec {
+                            path: place.path.clone(),
+                            sync: args.sync,
                             cache,
                             layout,
                             iovec_setup,
@@ -319,6 +406,11 @@ fn grid(
         )));
     }
     Ok((cells, left_out))
+}
+
+/// A path as results have it.
+fn shown(path: Option<&Path>) -> Option<String> {
+    path.map(|path| path.to_string_lossy().into_owned())
 }
 
 fn sorted<T: Ord>(mut items: Vec<T>) -> Vec<T> {

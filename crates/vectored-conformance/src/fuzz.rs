@@ -7,6 +7,8 @@ use std::os::fd::AsFd;
 use vectored::{CostModel, Gather, Limits, SegmentCursor};
 
 use crate::model::{list, payload};
+use crate::read_ways::{Asks, EXACT, ReadWay, buffered, scattered};
+use crate::source::{Feed, Source};
 use crate::target::Target;
 use crate::ways::whole_list;
 
@@ -16,6 +18,16 @@ struct Input<'a>(std::slice::Iter<'a, u8>);
 impl Input<'_> {
     fn byte(&mut self) -> usize {
         usize::from(*self.0.next().unwrap_or(&0))
+    }
+
+    fn cost_model(&mut self) -> CostModel {
+        CostModel {
+            segment_ns: self.byte() as f64,
+            copy_segment_ns: self.byte() as f64 / 8.0,
+            copy_byte_ns: self.byte() as f64 / 64.0,
+            staging_bytes: self.byte() * 64,
+            ..CostModel::default()
+        }
     }
 
     /// Sizes around every border, empties among them.
@@ -37,6 +49,45 @@ impl Input<'_> {
     }
 }
 
+/// The plan of reads, through [`Scatter`](vectored::Scatter), and
+/// [`ScatterReader`](vectored::ScatterReader) with any buffer: any list, from a pipe that holds the next piece, of any size, whenever it is empty; the pipe may end too soon.
+///
+/// # Panics
+///
+/// If a byte is lost, out of order, not counted, or written beside the list.
+pub fn read_plan(data: &[u8]) {
+    let mut input = Input(data.iter());
+    let capacity = input.byte() * 16;
+    let held = input.byte();
+    let pieces: Vec<usize> = (0..1 + input.byte() % 5)
+        .map(|_| 1 + input.byte() * 17)
+        .collect();
+    let sizes = input.sizes();
+    let total: usize = sizes.iter().sum();
+    // From nothing to a half more than what is asked for.
+    let content = payload(&[total * held / 170]).concat();
+    // A single byte at a time is for short lists.
+    let least = content.len() / 500;
+    let pieces: Vec<usize> = pieces.iter().map(|&piece| piece.max(least)).collect();
+    let feed = Feed::new(content, &pieces);
+
+    let ahead = ReadWay {
+        asks: Asks::ListAndMore,
+        ..EXACT
+    };
+    let movers = [
+        (EXACT, scattered(input.cost_model())),
+        (ahead, buffered(capacity)),
+    ];
+    for (way, mut mover) in movers {
+        let source = Source::non_blocking_pipe(feed.clone()).expect("a pipe can be made");
+        let arrival = source.fill(&way, &mut mover, &sizes);
+        let arrival = arrival.expect("a pipe can be fed");
+        assert!(arrival.ended_well(&way), "{:?}", arrival.error);
+        assert_eq!(arrival.lost(&way), 0, "the bytes are not those of the pipe");
+    }
+}
+
 /// The cursor: any list, any limits, any short calls; every byte once, in order.
 ///
 /// # Panics
@@ -51,32 +102,50 @@ pub fn cursor(data: &[u8]) {
     let data = payload(&input.sizes());
     let segments = list(&data);
     let model = data.concat();
-    let mut moved = Vec::new();
+    // Where each segment ends: the byte after so many lies in the first that ends behind it.
+    let mut end = 0;
+    let ends = data.iter().map(|segment| {
+        end += segment.len();
+        end
+    });
+    let ends: Vec<usize> = ends.collect();
+    let place = |bytes: usize| {
+        let segment = ends.partition_point(|&end| end <= bytes);
+        let start = segment.checked_sub(1).map_or(0, |before| ends[before]);
+        SegmentCursor::at(segment, bytes - start)
+    };
+    let mut moved = Vec::with_capacity(model.len());
     let mut cursor = SegmentCursor::new();
     let mut scratch = Vec::new();
-    loop {
-        assert_eq!(
-            cursor.remaining_bytes(&segments),
-            (model.len() - moved.len()) as u64
-        );
+    for step in 0.. {
         assert_eq!(cursor.is_at_end(&segments), moved.len() == model.len());
+        // These walk along the list. At each step of a long one that is all that there is time for.
+        if segments.len() < 128 || step % 64 == 0 || moved.len() == model.len() {
+            let remaining = (model.len() - moved.len()) as u64;
+            assert_eq!(cursor.remaining_bytes(&segments), remaining);
+            let mut at_once = SegmentCursor::new();
+            at_once.advance(&segments, moved.len());
+            assert_eq!(at_once, place(moved.len()));
+        }
         let batch = cursor.batch(&segments, limits, &mut scratch);
         if batch.is_empty() {
             break;
         }
         assert!(batch.iter().all(|slice| !slice.is_empty()));
-        let bytes: Vec<u8> = batch.iter().flat_map(|slice| slice.to_vec()).collect();
-        assert!(batch.len() <= limits.segments && bytes.len() <= limits.bytes);
+        let bytes: usize = batch.iter().map(|slice| slice.len()).sum();
+        assert!(batch.len() <= limits.segments && bytes <= limits.bytes);
         // A zero is a call that took everything.
         let went = match input.byte() {
-            0 => bytes.len(),
-            most => most.min(bytes.len()),
+            0 => bytes,
+            most => most.min(bytes),
         };
-        moved.extend_from_slice(&bytes[..went]);
+        let all_moved = moved.len() + went;
+        for slice in batch {
+            let here = slice.len().min(all_moved - moved.len());
+            moved.extend_from_slice(&slice[..here]);
+        }
         cursor.advance(&segments, went);
-        let mut at_once = SegmentCursor::new();
-        at_once.advance(&segments, moved.len());
-        assert_eq!(cursor, at_once);
+        assert_eq!(cursor, place(all_moved));
     }
     assert!(moved == model, "the bytes are not those of the list");
 }
@@ -89,14 +158,7 @@ pub fn cursor(data: &[u8]) {
 /// If a byte is lost, out of order or not counted.
 pub fn plan(data: &[u8]) {
     let mut input = Input(data.iter());
-    let model = CostModel {
-        segment_ns: input.byte() as f64,
-        copy_segment_ns: input.byte() as f64 / 8.0,
-        copy_byte_ns: input.byte() as f64 / 64.0,
-        staging_bytes: input.byte() * 64,
-        ..CostModel::default()
-    };
-    let mut gather = Gather::new(model);
+    let mut gather = Gather::new(input.cost_model());
     let mut mover = whole_list(move |fd, list| gather.write_all(fd.as_fd(), list).into());
     // Several lists: nothing of one may come through into the next.
     for _ in 0..1 + input.byte() % 3 {

@@ -146,9 +146,29 @@ pub fn in_child(test: &str, role: &str, prefix: &[&str]) {
     );
 }
 
+/// Runs a test again for each of these injections into these system calls, which is its role then:
+/// see `-e inject=` in strace(1).
+///
+/// The kernel does not see the calls that are answered so, and thus does nothing of them.
+///
+/// # Panics
+///
+/// If it fails there.
+pub fn under_strace(test: &str, calls: &str, injections: &[&str]) {
+    if let Some(reason) = no_strace() {
+        let name = test.rsplit("::").next().unwrap_or(test);
+        return skip(name, &reason);
+    }
+    let trace = format!("trace={calls}");
+    let quiet = ["strace", "-f", "-o", "/dev/null", "-e", &trace, "-e"];
+    for injection in injections {
+        let rule = format!("inject={calls}:{injection}");
+        in_child(test, injection, &[&quiet[..], &[rule.as_str()]].concat());
+    }
+}
+
 /// Why strace(1) cannot be used here, if it cannot.
-#[must_use]
-pub fn no_strace() -> Option<String> {
+fn no_strace() -> Option<String> {
     run(Command::new("strace").args(["-o", "/dev/null", "-e", "trace=none", "true"])).err()
 }
 

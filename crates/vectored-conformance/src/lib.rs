@@ -1,9 +1,11 @@
 //! One suite for every way to move bytes: what it is compared with, where it moves them, and what
 //! goes wrong meanwhile.
 //!
-//! - [`ways`] is the table of the ways. A new one is a new entry; everything else here then tries it.
+//! - [`ways`] is the table of the ways to write, [`read_ways`] that of the ways to read. A new one is
+//!   a new entry; everything else here then tries it.
 //! - [`model`] is the obvious right answer: concatenate the segments, and compare.
-//! - [`target`] receives what was moved, through real descriptors; [`script`] without any.
+//! - [`target`] receives what was moved, through real descriptors; [`script`] without any. [`source`]
+//!   gives what is to be read.
 //! - [`here`] is what tests need of the machine: mounts, child processes, reported skips.
 //! - [`soak`] is the suite at random, [`fuzz`] what the fuzz targets run.
 //!
@@ -12,8 +14,10 @@
 pub mod fuzz;
 pub mod here;
 pub mod model;
+pub mod read_ways;
 pub mod script;
 pub mod soak;
+pub mod source;
 mod sys;
 pub mod target;
 pub mod ways;

@@ -1,6 +1,6 @@
 //! The naive model: the bytes of all segments in a row.
 
-use std::io::IoSlice;
+use std::io::{IoSlice, IoSliceMut};
 
 /// Buffers of these sizes. Their bytes run from 1 to 251, so they never agree with a file's zeros,
 /// nor with themselves shifted by less than that.
@@ -40,9 +40,91 @@ pub fn bytes_lost(expected: &[u8], received: &[u8]) -> u64 {
     (wrong.count() + expected.len().abs_diff(received.len())) as u64
 }
 
+/// Memory for a list to be filled: the segments, and guards between them, which must stay.
+#[derive(Debug)]
+pub struct Landing {
+    memory: Vec<u8>,
+    sizes: Vec<usize>,
+}
+
+/// Before, between and behind the segments.
+const GUARD_BYTES: usize = 3;
+
+/// What stands there, and in segments that were not filled: no byte of a payload.
+const BLANK: u8 = 0xff;
+
+impl Landing {
+    /// Room for segments of these sizes.
+    #[must_use]
+    pub fn new(sizes: &[usize]) -> Landing {
+        let guards = GUARD_BYTES * (sizes.len() + 1);
+        Landing {
+            memory: vec![BLANK; sizes.iter().sum::<usize>() + guards],
+            sizes: sizes.to_vec(),
+        }
+    }
+
+    /// The list.
+    #[must_use]
+    pub fn segments(&mut self) -> Vec<IoSliceMut<'_>> {
+        let mut left = &mut self.memory[..];
+        let mut segments = Vec::with_capacity(self.sizes.len());
+        for &size in &self.sizes {
+            let (segment, after) = left[GUARD_BYTES..].split_at_mut(size);
+            segments.push(IoSliceMut::new(segment));
+            left = after;
+        }
+        segments
+    }
+
+    /// The bytes of all segments in a row.
+    #[must_use]
+    pub fn received(&self) -> Vec<u8> {
+        let mut all = Vec::with_capacity(self.sizes.iter().sum());
+        for (_, segment) in self.parts() {
+            all.extend_from_slice(segment);
+        }
+        all
+    }
+
+    /// How many bytes of the guards were changed.
+    #[must_use]
+    pub fn trespasses(&self) -> u64 {
+        let last = &self.memory[self.memory.len() - GUARD_BYTES..];
+        let guards = self.parts().flat_map(|(guard, _)| guard).chain(last);
+        guards.filter(|&&byte| byte != BLANK).count() as u64
+    }
+
+    /// Each segment with the guard before it.
+    fn parts(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        let mut at = 0;
+        self.sizes.iter().map(move |size| {
+            let start = at + GUARD_BYTES;
+            let guard = &self.memory[at..start];
+            at = start + size;
+            (guard, &self.memory[start..at])
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bytes_beside_the_segments_are_trespasses() {
+        let mut landing = Landing::new(&[2, 0, 3]);
+        for (segment, byte) in landing.segments().iter_mut().zip(1..) {
+            segment.fill(byte);
+        }
+        assert_eq!(landing.received(), [1, 1, 3, 3, 3]);
+        assert_eq!(landing.trespasses(), 0);
+        let end = landing.memory.len() - GUARD_BYTES;
+        for place in [0, GUARD_BYTES + 2, end] {
+            landing.memory[place] = 7;
+        }
+        assert_eq!(landing.trespasses(), 3);
+    }
 
     #[test]
     fn a_missing_a_wrong_and_a_surplus_byte_are_lost_bytes() {

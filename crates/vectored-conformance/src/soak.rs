@@ -1,4 +1,4 @@
-//! The suite at random: lists, ways, descriptors and faults, from one seed.
+//! The suite at random: lists, ways to write and to read, descriptors and faults, from one seed.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,8 +9,10 @@ use vectored::SegmentCursor;
 
 use crate::here::limit_file_size;
 use crate::model::{bytes_lost, list, payload};
+use crate::read_ways::{ReadMover, ReadWay};
 use crate::script::{Answer, ScriptedSink};
 use crate::signals::{Rain, ignore_file_size_signal};
+use crate::source::{self, Feed, Source};
 use crate::target::{self, Delivery, Target};
 use crate::ways::{Mover, Takes, Way, drive};
 
@@ -23,8 +25,10 @@ pub struct Options {
     pub seed: u64,
     /// Where files lie.
     pub directory: PathBuf,
-    /// The ways to try; all of the table, but for a test.
+    /// The ways to write that are tried; all of the table, but for a test.
     pub ways: &'static [Way],
+    /// The ways to read that are tried, in turns with those: at least one of both.
+    pub read_ways: &'static [ReadWay],
 }
 
 /// What a soak has seen.
@@ -32,7 +36,7 @@ pub struct Options {
 pub struct Totals {
     /// Lists that were moved.
     pub transfers: u64,
-    /// Bytes that arrived.
+    /// Bytes that arrived, written or read.
     pub bytes: u64,
     /// Short calls, interruptions, refusals and failures that were brought about.
     pub faults: u64,
@@ -104,17 +108,27 @@ pub fn run(options: &Options, mut tell: impl FnMut(&Totals, Option<String>)) -> 
     let mut rng = Rng::with_seed(options.seed);
     let ways = options.ways.iter();
     let mut ways: Vec<(&Way, Mover)> = ways.map(|way| (way, (way.make)())).collect();
+    let read_ways = options.read_ways.iter();
+    let mut read_ways: Vec<(&ReadWay, ReadMover)> =
+        read_ways.map(|way| (way, (way.make)())).collect();
     let mut totals = Totals::default();
     let began = Instant::now();
     while began.elapsed() < options.duration {
         let sizes = any_sizes(&mut rng);
-        let data = payload(&sizes);
-        let (way, mover) = &mut ways[rng.usize(..options.ways.len())];
-        let fault = FAULTS[rng.usize(..FAULTS.len())];
-        let seen = match (fault, way.takes) {
-            (Fault::Script, _) => scripted(&mut rng, &data),
-            (Fault::Signals | Fault::Break, Takes::Files) => continue,
-            _ => transfer(&mut rng, fault, way, mover, &data, &options.directory)?,
+        let number = rng.usize(..ways.len() + read_ways.len());
+        let (name, what, seen) = if let Some((way, mover)) = ways.get_mut(number) {
+            let data = payload(&sizes);
+            let fault = FAULTS[rng.usize(..FAULTS.len())];
+            let seen = match (fault, way.takes) {
+                (Fault::Script, _) => scripted(&mut rng, &data),
+                (Fault::Signals | Fault::Break, Takes::Files) => continue,
+                _ => transfer(&mut rng, fault, way, mover, &data, &options.directory)?,
+            };
+            (way.name, format!("{fault:?}"), seen)
+        } else {
+            let (way, mover) = &mut read_ways[number - ways.len()];
+            let (source, seen) = read(&mut rng, way, mover, &sizes, &options.directory)?;
+            (way.name, format!("from {source}"), seen)
         };
         totals.transfers += 1;
         totals.bytes += seen.arrived;
@@ -122,8 +136,8 @@ pub fn run(options: &Options, mut tell: impl FnMut(&Totals, Option<String>)) -> 
         totals.bytes_lost += seen.lost;
         let loss = (seen.lost > 0).then(|| {
             let number = totals.transfers;
-            let (name, count, lost) = (way.name, sizes.len(), seen.lost);
-            format!("transfer {number}: {name}, {count} segments, {fault:?}: {lost} bytes lost")
+            let (count, lost) = (sizes.len(), seen.lost);
+            format!("transfer {number}: {name}, {count} segments, {what}: {lost} bytes lost")
         });
         tell(&totals, loss);
     }
@@ -183,6 +197,56 @@ fn transfer(
         faults,
         lost: lost(&model, &delivery, fault),
     })
+}
+
+/// A list is filled from a source of as many bytes, of more, or of fewer, now and then in a rain of
+/// signals. Returns the name of the source, too.
+fn read(
+    rng: &mut Rng,
+    way: &ReadWay,
+    mover: &mut ReadMover,
+    sizes: &[usize],
+    directory: &Path,
+) -> io::Result<(&'static str, Seen)> {
+    let total: usize = sizes.iter().sum();
+    let held = match rng.u32(..4) {
+        0 => rng.usize(..=total),
+        1 => total,
+        _ => total + rng.usize(..20_000),
+    };
+    let content = payload(&[held]).concat();
+    let least = 1 + held / 200;
+    let pieces: Vec<usize> = (0..rng.usize(1..6))
+        .map(|_| least + rng.choice([0, 3, 700, 5000, 100_000]).unwrap_or(0))
+        .collect();
+    let mut feed = Feed::new(content, &pieces);
+    let in_rain = way.takes == Takes::All && rng.u32(..6) == 0;
+    if in_rain {
+        feed = feed.waiting(Duration::from_micros(rng.u64(1..50)));
+    }
+    let mut source = source::ALL[rng.usize(..source::ALL.len())](directory, feed.clone())?;
+    if !source.suits(way.takes) {
+        source = Source::file(directory, feed)?;
+    }
+    let name = source.name;
+    let signals_before = Rain::caught();
+    let rain = match in_rain {
+        true => Some(Rain::begin(Duration::from_micros(rng.u64(50..300)))?),
+        false => None,
+    };
+    let arrival = source.fill(way, mover, sizes)?;
+    drop(rain);
+    if arrival.error.is_some() {
+        // What it may have read ahead is of a source that is gone.
+        *mover = (way.make)();
+    }
+    let ends = u64::from(!arrival.ended_well(way));
+    let seen = Seen {
+        arrived: arrival.reported,
+        faults: arrival.resumptions + u64::from(held < total) + (Rain::caught() - signals_before),
+        lost: arrival.lost(way) + ends,
+    };
+    Ok((name, seen))
 }
 
 /// The bytes that a delivery owes its list.

@@ -20,7 +20,7 @@ use crate::ways::{Mover, Takes};
 const BEFORE: &[u8] = b"before\n";
 
 /// Resumptions in a row without a byte: a way that forgets its count would go on for ever.
-const MOST_IDLE: u32 = 100;
+pub(crate) const MOST_IDLE: u32 = 100;
 
 /// A descriptor to write to, and the means to see what arrived.
 #[derive(Debug)]
@@ -284,7 +284,7 @@ impl Receiver {
 }
 
 /// A file that is gone when it is closed, however the process ends.
-fn nameless(directory: &Path, append: bool) -> io::Result<File> {
+pub(crate) fn nameless(directory: &Path, append: bool) -> io::Result<File> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let path = directory.join(format!("vectored-{}-{number}", std::process::id()));

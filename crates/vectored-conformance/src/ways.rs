@@ -5,12 +5,16 @@
 
 use std::fmt;
 use std::io::{self, IoSlice};
+use std::mem;
 use std::os::fd::BorrowedFd;
 
+use bytes::Buf;
+use rustix::fs::FileType;
 use rustix::io::Errno;
 use vectored::{
-    CostModel, Gather, Gathers, Limits, SegmentCursor, TransferError, iov_max, write_all_vectored,
-    write_all_vectored_at, write_from,
+    BufSender, CostModel, Gather, Gathers, Limits, OnRefusal, SegmentCursor, TransferError,
+    WriteFlags, iov_max, write_all_vectored, write_all_vectored_at, write_all_vectored_with,
+    write_from, write_once,
 };
 
 /// How a transfer ended.
@@ -136,6 +140,19 @@ pub const WAYS: &[Way] = &[
         },
     },
     Way {
+        name: "Gather::write_buf",
+        takes: Takes::All,
+        make: || {
+            let mut gather = Gather::default();
+            whole_list(move |fd, segments| gather.write_buf(fd, &mut Chunks::of(segments)).into())
+        },
+    },
+    Way {
+        name: "BufSender",
+        takes: Takes::All,
+        make: || whole_list(|fd, segments| BufSender::new(Chunks::of(segments)).send(fd).into()),
+    },
+    Way {
         name: "write_all_vectored_at",
         takes: Takes::Files,
         make: || {
@@ -148,6 +165,39 @@ pub const WAYS: &[Way] = &[
         make: || {
             let mut gather = Gather::default();
             positional(move |fd, segments, offset| gather.write_all_at(fd, segments, offset).into())
+        },
+    },
+    Way {
+        name: "write_all_vectored_with without a flag",
+        takes: Takes::All,
+        make: || whole_list(|fd, segments| with(fd, segments, None, WriteFlags::empty())),
+    },
+    Way {
+        name: "write_all_vectored_with at an offset, without a flag",
+        takes: Takes::Files,
+        make: || {
+            positional(|fd, segments, offset| with(fd, segments, Some(offset), WriteFlags::empty()))
+        },
+    },
+    Way {
+        name: "write_once, as much as fits at a time",
+        takes: Takes::All,
+        make: || Box::new(record_by_record),
+    },
+];
+
+/// The ways with `RWF_DSYNC`: not in the table of all, since each of their calls waits for the disk.
+pub const DURABLE: &[Way] = &[
+    Way {
+        name: "write_all_vectored_with DSYNC",
+        takes: Takes::Files,
+        make: || whole_list(|fd, segments| with(fd, segments, None, WriteFlags::DSYNC)),
+    },
+    Way {
+        name: "write_all_vectored_with DSYNC at an offset",
+        takes: Takes::Files,
+        make: || {
+            positional(|fd, segments, offset| with(fd, segments, Some(offset), WriteFlags::DSYNC))
         },
     },
 ];
@@ -218,6 +268,37 @@ fn gather(model: CostModel) -> Mover {
     whole_list(move |fd, segments| gather.write_all(fd, segments).into())
 }
 
+fn with(
+    fd: BorrowedFd<'_>,
+    segments: &[IoSlice<'_>],
+    offset: Option<u64>,
+    flags: WriteFlags,
+) -> Outcome {
+    write_all_vectored_with(fd, segments, offset, flags, OnRefusal::Fallback).into()
+}
+
+/// A list as records, each as long as `write_once` takes here. One of which a part went is gone on
+/// with behind that part, which its error counts.
+fn record_by_record(
+    fd: BorrowedFd<'_>,
+    segments: &[IoSlice<'_>],
+    cursor: &mut SegmentCursor,
+) -> Outcome {
+    let is_pipe = rustix::fs::fstat(fd)
+        .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Fifo);
+    let mut limits = Limits::default();
+    if is_pipe {
+        limits.bytes = libc::PIPE_BUF;
+    }
+    drive_within(limits, segments, cursor, |batch, _| {
+        let outcome = Outcome::from(write_once(fd, batch));
+        match (outcome.transferred, outcome.error) {
+            (0, Some(error)) => Err(error),
+            (bytes, _) => Ok(bytes as usize),
+        }
+    })
+}
+
 /// What a caller does who makes the system calls himself.
 fn by_hand(fd: BorrowedFd<'_>, segments: &[IoSlice<'_>], cursor: &mut SegmentCursor) -> Outcome {
     drive(segments, cursor, |batch, _| {
@@ -233,12 +314,21 @@ fn by_hand(fd: BorrowedFd<'_>, segments: &[IoSlice<'_>], cursor: &mut SegmentCur
 pub fn drive(
     segments: &[IoSlice<'_>],
     cursor: &mut SegmentCursor,
+    call: impl FnMut(&[IoSlice<'_>], u64) -> io::Result<usize>,
+) -> Outcome {
+    drive_within(Limits::default(), segments, cursor, call)
+}
+
+fn drive_within(
+    limits: Limits,
+    segments: &[IoSlice<'_>],
+    cursor: &mut SegmentCursor,
     mut call: impl FnMut(&[IoSlice<'_>], u64) -> io::Result<usize>,
 ) -> Outcome {
     let mut scratch = Vec::new();
     let at_first = cursor.remaining_bytes(segments);
     let error = loop {
-        let batch = cursor.batch(segments, Limits::default(), &mut scratch);
+        let batch = cursor.batch(segments, limits, &mut scratch);
         if batch.is_empty() {
             break None;
         }
@@ -258,10 +348,62 @@ pub fn drive(
     }
 }
 
+/// A list as a `Buf`.
+#[derive(Clone)]
+struct Chunks<'a> {
+    segments: &'a [IoSlice<'a>],
+    /// On a byte, or at the end.
+    cursor: SegmentCursor,
+    left: usize,
+}
+
+impl<'a> Chunks<'a> {
+    fn of(segments: &'a [IoSlice<'a>]) -> Chunks<'a> {
+        let mut cursor = SegmentCursor::new();
+        let left = cursor.remaining_bytes(segments) as usize;
+        // Past the empty segments at the start.
+        cursor.advance(segments, 0);
+        Chunks {
+            segments,
+            cursor,
+            left,
+        }
+    }
+
+    /// The segments from here on, the first of them cut.
+    fn rest(&self) -> impl Iterator<Item = &'a [u8]> {
+        let mut offset = self.cursor.offset();
+        let segments = &self.segments[self.cursor.segment()..];
+        segments
+            .iter()
+            .map(move |segment| &segment[mem::take(&mut offset)..])
+    }
+}
+
+impl Buf for Chunks<'_> {
+    fn remaining(&self) -> usize {
+        self.left
+    }
+
+    fn chunk(&self) -> &[u8] {
+        self.rest().next().unwrap_or_default()
+    }
+
+    fn advance(&mut self, bytes: usize) {
+        self.cursor.advance(self.segments, bytes);
+        self.left -= bytes;
+    }
+
+    fn chunks_vectored<'a>(&'a self, to: &mut [IoSlice<'a>]) -> usize {
+        let shown = to.iter_mut().zip(self.rest());
+        shown.map(|(to, chunk)| *to = IoSlice::new(chunk)).count()
+    }
+}
+
 fn rest<'a>(segments: &'a [IoSlice<'_>], from: SegmentCursor) -> Vec<IoSlice<'a>> {
     let mut offset = from.offset();
     let after = segments[from.segment()..].iter();
     after
-        .map(|segment| IoSlice::new(&segment[std::mem::take(&mut offset)..]))
+        .map(|segment| IoSlice::new(&segment[mem::take(&mut offset)..]))
         .collect()
 }

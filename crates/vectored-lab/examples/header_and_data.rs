@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     } else {
         sizes
     };
-    let targets = Target::OFFERED;
+    let targets = Target::USUAL;
     let experiment = Experiment {
         cells: targets
             .map(|target| CellSpec::write(target, Workload::from_sizes(sizes.clone())))

@@ -22,6 +22,9 @@ use std::io;
 /// # }
 /// ```
 ///
+/// Its message stands alone ("after 300 bytes were written: No space left on device"), so its
+/// [`source`](std::error::Error::source) is that of the `io::Error`, and not the `io::Error` itself.
+///
 /// It converts into an [`io::Error`], so `?` works in a function that returns one. That drops the
 /// count and keeps the kind and the operating system's code.
 #[derive(Debug)]
@@ -99,17 +102,21 @@ impl fmt::Display for TransferError {
             Direction::Read => "read",
         };
         match self.transferred {
-            0 => write!(f, "before any of its bytes were {done}: "),
-            1 => write!(f, "after 1 of its bytes was {done}: "),
-            bytes => write!(f, "after {bytes} of its bytes were {done}: "),
+            0 => write!(f, "before any byte was {done}: "),
+            1 => write!(f, "after 1 byte was {done}: "),
+            bytes => write!(f, "after {bytes} bytes were {done}: "),
         }?;
         self.error.fmt(f)
     }
 }
 
 impl std::error::Error for TransferError {
+    /// What is behind the [`io::Error`], if anything is.
+    ///
+    /// Not the `io::Error` itself: the message ends with its words, and a report that prints the
+    /// whole chain of sources would say them twice.
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.error)
+        self.error.source()
     }
 }
 
@@ -134,9 +141,9 @@ mod tests {
             let message = no_space(transferred).to_string();
             assert!(message.starts_with(expected), "{message}");
         };
-        check(300, "after 300 of its bytes were written: No space left");
-        check(1, "after 1 of its bytes was written: No space left");
-        check(0, "before any of its bytes were written: No space left");
+        check(300, "after 300 bytes were written: No space left");
+        check(1, "after 1 byte was written: No space left");
+        check(0, "before any byte was written: No space left");
     }
 
     #[test]
@@ -146,9 +153,9 @@ mod tests {
             let message = error.to_string();
             assert!(message.starts_with(expected), "{message}");
         };
-        check(300, "after 300 of its bytes were read: ");
-        check(1, "after 1 of its bytes was read: ");
-        check(0, "before any of its bytes were read: ");
+        check(300, "after 300 bytes were read: ");
+        check(1, "after 1 byte was read: ");
+        check(0, "before any byte was read: ");
     }
 
     #[test]
@@ -159,9 +166,24 @@ mod tests {
     }
 
     #[test]
-    fn the_source_is_the_io_error() {
-        let error = no_space(300);
-        let source = error.source().unwrap().downcast_ref::<io::Error>();
-        assert_eq!(source.unwrap().raw_os_error(), Some(libc::ENOSPC));
+    fn no_part_of_a_chain_of_sources_says_what_another_has_said() {
+        assert!(no_space(300).source().is_none());
+        #[derive(Debug)]
+        struct Outer(std::fmt::Error);
+        impl fmt::Display for Outer {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the outer one")
+            }
+        }
+        impl Error for Outer {
+            fn source(&self) -> Option<&(dyn Error + 'static)> {
+                Some(&self.0)
+            }
+        }
+        let error = TransferError::new(1, io::Error::other(Outer(fmt::Error)));
+        assert_eq!(error.to_string(), "after 1 byte was written: the outer one");
+        let source = error.source().unwrap();
+        assert!(source.is::<fmt::Error>(), "{source}");
+        assert!(source.source().is_none());
     }
 }

@@ -3,17 +3,15 @@
 use std::fmt;
 use std::io::{self, IoSlice};
 use std::ops::BitOr;
-use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
-
-use rustix::fs::FileType;
+use std::os::fd::AsFd;
 
 use crate::Limits;
 use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
+use crate::fallback::Calls;
 use crate::messages::refuse_messages;
 use crate::positional::check_end;
+use crate::refusals::{Place, Refusals, is_refusal};
 use crate::sys;
 use crate::write::send_all_referenced;
 
@@ -87,6 +85,7 @@ impl WriteFlags {
         WriteFlags(self.0 & !other.0)
     }
 
+    #[cfg(test)]
     const fn common(self, other: WriteFlags) -> WriteFlags {
         WriteFlags(self.0 & other.0)
     }
@@ -209,6 +208,7 @@ pub fn write_all_vectored_with(
         Some(_) => Ok(()),
     };
     let mut calls = FlaggedCalls::new(flags, on_refusal, &REFUSALS);
+    let mut plain_calls = Calls::of_process();
     let mut next = offset;
     let result = send_all_referenced(
         segments,
@@ -218,7 +218,17 @@ pub fn write_all_vectored_with(
         |slices| {
             let written = calls.call(
                 || Place::of(fd),
-                |flags| sys::call::write_slices_with(fd, slices, next, flags.0),
+                |flags| {
+                    let place = || Place::of(fd);
+                    let call = |slices: &[IoSlice<'_>]| {
+                        sys::call::write_slices_with(fd, slices, next, flags.0)
+                    };
+                    // With a flag, it is the flag that may be refused.
+                    match flags.is_empty() {
+                        true => plain_calls.write(slices, place, call),
+                        false => call(slices),
+                    }
+                },
             )?;
             next = next.map(|offset| offset + written as u64);
             Ok(written)
@@ -262,10 +272,11 @@ impl<'r> FlaggedCalls<'r> {
     ) -> io::Result<usize> {
         if !self.has_looked_up {
             self.has_looked_up = true;
-            self.leave_out(self.refusals.known(self.flags, &place))?;
+            let known = self.refusals.known(self.flags.0, &place);
+            self.leave_out(WriteFlags(known))?;
         }
         let mut last = match kernel(self.flags) {
-            Err(error) if !self.flags.is_empty() && may_be_refusal(&error) => error,
+            Err(error) if !self.flags.is_empty() && is_refusal(&error) => error,
             result => return result,
         };
         if self.on_refusal == OnRefusal::Error {
@@ -273,7 +284,7 @@ impl<'r> FlaggedCalls<'r> {
                 return Err(last);
             }
             if self.flags.0.count_ones() == 1 {
-                self.refusals.learn(self.flags, &place);
+                self.refusals.learn(self.flags.0, &place);
             }
             return Err(refused(self.flags));
         }
@@ -281,16 +292,16 @@ impl<'r> FlaggedCalls<'r> {
         // call has moved nothing, so there can be as many as it takes; once for a file system.
         for refused in self.flags.without(WriteFlags::APPEND).subsets() {
             match kernel(self.flags.without(refused)) {
-                Err(error) if may_be_refusal(&error) => last = error,
+                Err(error) if is_refusal(&error) => last = error,
                 result => {
-                    self.refusals.learn(refused, &place);
+                    self.refusals.learn(refused.0, &place);
                     self.flags = self.flags.without(refused);
                     return result;
                 }
             }
         }
         if self.flags.contains(WriteFlags::APPEND) && !is_ambiguous(&last) {
-            self.refusals.learn(WriteFlags::APPEND, &place);
+            self.refusals.learn(WriteFlags::APPEND.0, &place);
             return Err(refused(WriteFlags::APPEND));
         }
         Err(last)
@@ -334,14 +345,6 @@ impl<'r> FlaggedCalls<'r> {
     }
 }
 
-/// Whether the kernel may mean the flags by this.
-fn may_be_refusal(error: &io::Error) -> bool {
-    matches!(
-        error.raw_os_error(),
-        Some(libc::EOPNOTSUPP | libc::ENOSYS | libc::EINVAL)
-    )
-}
-
 /// Whether it may as well mean something else.
 fn is_ambiguous(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::EINVAL)
@@ -362,92 +365,10 @@ fn refused(flags: WriteFlags) -> io::Error {
     )
 }
 
-/// Where a flag is taken or not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Place {
-    /// `st_dev`.
-    device: u64,
-    /// `st_rdev`, which is 0 but for devices.
-    special: u64,
-    kind: FileType,
-    is_direct: bool,
-}
-
-impl Place {
-    // The integers' types differ between systems.
-    #[allow(clippy::unnecessary_cast)]
-    fn of(fd: BorrowedFd<'_>) -> Option<Place> {
-        let stat = rustix::fs::fstat(fd).ok()?;
-        #[cfg(target_os = "linux")]
-        let is_direct = {
-            let flags = rustix::fs::fcntl_getfl(fd).ok()?;
-            flags.contains(rustix::fs::OFlags::DIRECT)
-        };
-        // Nothing but Linux takes a flag.
-        #[cfg(not(target_os = "linux"))]
-        let is_direct = false;
-        Some(Place {
-            device: stat.st_dev as u64,
-            special: stat.st_rdev as u64,
-            kind: FileType::from_raw_mode(stat.st_mode),
-            is_direct,
-        })
-    }
-}
-
-/// Which flags were refused where.
-struct Refusals {
-    /// Refused anywhere: while none of a transfer's flags is, no descriptor need be looked at.
-    anywhere: AtomicU32,
-    places: Mutex<Vec<(Place, WriteFlags)>>,
-}
-
-/// Of so many places refusals are remembered: file systems come and go, with loop mounts for one.
-const MOST_PLACES: usize = 64;
-
-impl Refusals {
-    const fn new() -> Refusals {
-        Refusals {
-            anywhere: AtomicU32::new(0),
-            places: Mutex::new(Vec::new()),
-        }
-    }
-
-    /// Those of `flags` that were refused at the place before.
-    fn known(&self, flags: WriteFlags, place: impl FnOnce() -> Option<Place>) -> WriteFlags {
-        // No other memory depends on it: whoever misses a refusal of just now is refused as well.
-        if self.anywhere.load(Ordering::Relaxed) & flags.0 == 0 {
-            return WriteFlags::empty();
-        }
-        let Some(place) = place() else {
-            return WriteFlags::empty();
-        };
-        let places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-        places
-            .iter()
-            .find(|(known, _)| *known == place)
-            .map_or(WriteFlags::empty(), |(_, refused)| refused.common(flags))
-    }
-
-    fn learn(&self, flags: WriteFlags, place: impl FnOnce() -> Option<Place>) {
-        let Some(place) = place() else { return };
-        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-        match places.iter_mut().find(|(known, _)| *known == place) {
-            Some((_, refused)) => *refused = refused.with(flags),
-            None => {
-                if places.len() == MOST_PLACES {
-                    places.remove(0);
-                }
-                places.push((place, flags));
-            }
-        }
-        self.anywhere.fetch_or(flags.0, Ordering::Relaxed);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::refusals::testing::place;
     use crate::testing::{
         Answer, ScriptedSink, any_limits, any_script, any_sizes, check_against_model, list, payload,
     };
@@ -474,15 +395,6 @@ mod tests {
             self.refusals += 1;
             Err(io::Error::from_raw_os_error(self.code))
         }
-    }
-
-    fn place(device: u64) -> Option<Place> {
-        Some(Place {
-            device,
-            special: 0,
-            kind: FileType::RegularFile,
-            is_direct: false,
-        })
     }
 
     fn any_flags() -> impl Strategy<Value = WriteFlags> {
@@ -523,7 +435,7 @@ mod tests {
             });
             // Remembered: another transfer is not refused anything.
             if sizes.iter().any(|&size| size > 0) {
-                prop_assert_eq!(refusals.known(ALL, || place(1)), asked.common(refuses));
+                prop_assert_eq!(refusals.known(ALL.0, || place(1)), asked.common(refuses).0);
                 kernel.refusals = 0;
                 let mut calls = FlaggedCalls::new(asked, OnRefusal::Fallback, &refusals);
                 let result = calls.call(|| place(1), |flags| kernel.call(flags, || Ok(1)));
@@ -596,13 +508,13 @@ mod tests {
             );
             assert_eq!(result.unwrap_err().raw_os_error(), Some(libc::EINVAL));
         }
-        assert_eq!(refusals.known(ALL, || place(1)), WriteFlags::empty());
+        assert_eq!(refusals.known(ALL.0, || place(1)), 0);
     }
 
     #[test]
     fn a_failed_sync_is_an_error_with_the_bytes_that_were_written() {
         let refusals = Refusals::new();
-        refusals.learn(WriteFlags::DSYNC, || place(1));
+        refusals.learn(WriteFlags::DSYNC.0, || place(1));
         let data = payload(&[3, 4]);
         let mut sink = ScriptedSink::new(vec![Answer::Take(5)], Limits::default());
         let mut calls = FlaggedCalls::new(WriteFlags::DSYNC, OnRefusal::Fallback, &refusals);
@@ -617,16 +529,6 @@ mod tests {
         let error = calls.finish(result, failure).unwrap_err();
         assert_eq!(error.io_error().raw_os_error(), Some(libc::EIO));
         assert_eq!(error.transferred(), 7);
-    }
-
-    #[test]
-    fn few_places_are_remembered_and_the_oldest_is_forgotten() {
-        let refusals = Refusals::new();
-        for device in 0..MOST_PLACES as u64 + 1 {
-            refusals.learn(WriteFlags::NOWAIT, || place(device));
-        }
-        assert!(refusals.known(ALL, || place(0)).is_empty());
-        assert_eq!(refusals.known(ALL, || place(1)), WriteFlags::NOWAIT);
     }
 
     #[test]

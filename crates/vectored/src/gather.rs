@@ -5,14 +5,15 @@ use std::io::{self, IoSlice};
 use std::mem;
 use std::os::fd::AsFd;
 
+use crate::Limits;
 use crate::cost::CostModel;
 use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
+use crate::fallback::into_stream;
 use crate::messages::refuse_messages;
-use crate::plan::{Rules, plan};
+use crate::plan::{Rules, Staging, plan};
 use crate::positional::{check_end, into_file};
 use crate::transfer::{SplitGuard, send_all};
-use crate::{Limits, sys};
 
 /// A gathering writer: copies small segments together, references large ones, in one call.
 ///
@@ -23,7 +24,7 @@ use crate::{Limits, sys};
 ///
 /// It owns the memory that this takes: the staging buffer, of
 /// [`staging_bytes`](CostModel::staging_bytes), and an array of at most [`iov_max`](crate::iov_max)
-/// entries. Both are allocated at the first list that needs them and kept, so keep the `Gather` and
+/// entries. Each is allocated by the first list that needs it and kept, so keep the `Gather` and
 /// use it again: further lists allocate nothing. It holds none of a caller's bytes back: a list is
 /// written when [`write_all`](Gather::write_all) returns, or an error says how much of it.
 ///
@@ -55,6 +56,9 @@ pub struct Gather {
     staging: Vec<u8>,
     /// Always empty between calls: kept for its memory.
     iovecs: Vec<IoSlice<'static>>,
+    /// The same, for the chunks of a `bytes::Buf`.
+    #[cfg(feature = "bytes")]
+    pub(crate) slices: Vec<IoSlice<'static>>,
     /// The border for the number of segments of the last list: the divisions of the model take as
     /// long as copying ten segments, and lists tend to be alike.
     last_border: Border,
@@ -75,6 +79,8 @@ impl Gather {
             model,
             staging: Vec::new(),
             iovecs: Vec::new(),
+            #[cfg(feature = "bytes")]
+            slices: Vec::new(),
             // True of every model: a list without segments has nothing to copy.
             last_border: Border {
                 segment_count: 0,
@@ -161,7 +167,7 @@ impl Gather {
             cursor,
             rules,
             || refuse_messages(fd),
-            |slices| sys::call::write_slices(fd, slices),
+            into_stream(fd),
         )
     }
 
@@ -212,9 +218,14 @@ impl Gather {
 
     /// The rules for a list of this length, within the limits of the system.
     fn rules(&mut self, segment_count: usize) -> Rules {
+        self.rules_within(Limits::default(), segment_count)
+    }
+
+    /// The rules for a list of this length, within any limits.
+    pub(crate) fn rules_within(&mut self, limits: Limits, segment_count: usize) -> Rules {
         Rules {
             copy_below_bytes: self.copy_below_bytes(segment_count),
-            limits: Limits::default(),
+            limits,
         }
     }
 
@@ -229,7 +240,7 @@ impl Gather {
     }
 
     /// `write_from` by any rules, into any sink.
-    fn send_all(
+    pub(crate) fn send_all(
         &mut self,
         segments: &[IoSlice<'_>],
         cursor: &mut SegmentCursor,
@@ -238,16 +249,16 @@ impl Gather {
         mut sink: impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
     ) -> Result<u64, TransferError> {
         let mut guard = SplitGuard::new(segments, *cursor, may_split)?;
-        if rules.copy_below_bytes > 0 && self.staging.is_empty() {
-            // Zeroed memory of this size comes from the system page by page, as it is touched.
-            self.staging = vec![0; self.model.staging_bytes];
-        }
         send_all(segments, cursor, |from| {
             if from.is_at_end(segments) {
                 return None;
             }
             let mut iovecs = recycle(mem::take(&mut self.iovecs));
-            let attempt = plan(segments, from, rules, &mut self.staging, &mut iovecs)
+            let staging = Staging {
+                memory: &mut self.staging,
+                bytes: self.model.staging_bytes,
+            };
+            let attempt = plan(segments, from, rules, staging, &mut iovecs)
                 .map(|batch| guard.send(segments, from, batch, &mut sink));
             self.iovecs = recycle(iovecs);
             attempt
@@ -269,7 +280,7 @@ impl fmt::Debug for Gather {
 /// `collect` reuses the allocation of a `Vec` that it consumes where the item's size is the same.
 /// The standard library does not promise that; if it ever stopped, a test here would tell, and the
 /// result would still be right.
-fn recycle<'a>(mut slices: Vec<IoSlice<'_>>) -> Vec<IoSlice<'a>> {
+pub(crate) fn recycle<'a>(mut slices: Vec<IoSlice<'_>>) -> Vec<IoSlice<'a>> {
     slices.clear();
     slices.into_iter().map(|_| IoSlice::new(&[])).collect()
 }
@@ -455,6 +466,23 @@ mod tests {
             (gather.staging.capacity(), gather.iovecs.capacity()),
             (0, 0)
         );
+    }
+
+    #[test]
+    fn a_list_of_large_segments_allocates_no_staging_buffer() {
+        let mut gather = Gather::default();
+        let sink = std::fs::File::create("/dev/null").unwrap();
+        // Neither whole, nor from within a segment, nor with a lone small one among them.
+        let data = payload(&[5000, 10, 5000, 0, 5000]);
+        for cursor in [(0, 0), (0, 7), (2, 4999)] {
+            let mut cursor = SegmentCursor::at(cursor.0, cursor.1);
+            let result = gather.write_from(&sink, &list(&data), &mut cursor);
+            assert!(result.is_ok(), "{result:?}");
+            assert_eq!(gather.staging.capacity(), 0);
+        }
+        let small = payload(&[10, 10]);
+        gather.write_all(&sink, &list(&small)).unwrap();
+        assert_eq!(gather.staging.len(), gather.model.staging_bytes);
     }
 
     #[test]

@@ -36,6 +36,8 @@ use crate::sys;
 ///   [`transferred`](TransferError::transferred) says how much of the record is there. A full disk,
 ///   a non-blocking stream socket, or a signal that interrupts a long write can cause it. No second
 ///   call is made;
+/// - [`Unsupported`](io::ErrorKind::Unsupported), before any byte, where the file system or driver
+///   refuses vectored calls by `EOPNOTSUPP`: copy the record into one segment;
 /// - what write(2) lists, before any byte; `EINTR` is retried, since an interrupted call has moved
 ///   nothing. `EMSGSIZE` is a message that the socket cannot send in one piece;
 ///   [`WouldBlock`](io::ErrorKind::WouldBlock) that nothing has gone, and the whole record may be
@@ -65,7 +67,23 @@ pub fn write_once(fd: impl AsFd, segments: &[IoSlice<'_>]) -> Result<u64, Transf
         segments,
         Limits::default(),
         || is_fifo(fd),
-        |slices| sys::call::write_slices(fd, slices),
+        |slices| {
+            sys::call::write_slices(fd, slices).map_err(|error| explained(error, slices.len()))
+        },
+    )
+}
+
+/// Other functions copy the list, and call again: here that would be a second call.
+fn explained(error: io::Error, slice_count: usize) -> io::Error {
+    let is_refusal = matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOSYS));
+    if slice_count < 2 || !is_refusal {
+        return error;
+    }
+    io::Error::new(
+        io::ErrorKind::Unsupported,
+        format!(
+            "writev(2) is refused, of which a record has one call: copy it into one segment ({error})"
+        ),
     )
 }
 
@@ -136,6 +154,20 @@ fn invalid(message: String) -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_refused_list_says_what_to_do_and_another_error_is_the_kernels() {
+        let of = |code, count| explained(io::Error::from_raw_os_error(code), count);
+        let error = of(libc::EOPNOTSUPP, 2);
+        assert_eq!(error.kind(), io::ErrorKind::Unsupported);
+        assert!(
+            error.to_string().contains("copy it into one segment"),
+            "{error}"
+        );
+        for (code, count) in [(libc::EOPNOTSUPP, 1), (libc::EINVAL, 2), (libc::EIO, 2)] {
+            assert_eq!(of(code, count).raw_os_error(), Some(code));
+        }
+    }
     use crate::testing::{
         Answer, ScriptedSink, any_limits, any_script, any_sizes, for_all_cuts_of_small_lists, list,
         payload,

@@ -19,6 +19,24 @@ pub(crate) struct Rules {
     pub(crate) limits: Limits,
 }
 
+/// The staging buffer, which costs nothing until something is copied.
+pub(crate) struct Staging<'a> {
+    /// Empty until it is allocated, then of `bytes`.
+    pub(crate) memory: &'a mut Vec<u8>,
+    /// Its size.
+    pub(crate) bytes: usize,
+}
+
+impl<'a> Staging<'a> {
+    fn allocated(self) -> &'a mut [u8] {
+        if self.memory.is_empty() {
+            // Zeroed memory of this size comes from the system page by page, as it is touched.
+            *self.memory = vec![0; self.bytes];
+        }
+        self.memory
+    }
+}
+
 /// Plans the call at `from`; `None` at the end of the list.
 ///
 /// Runs of two or more small segments are copied into `staging` and take one entry each. All else
@@ -26,18 +44,18 @@ pub(crate) struct Rules {
 /// copied, the call is a part of the caller's list itself. When `staging` is full the call is, too:
 /// the next one begins at its start again, while that is still in the cache.
 ///
-/// `staging` and `iovecs` are overwritten.
+/// `staging` and `iovecs` are overwritten. Only a plan that copies allocates `staging`.
 pub(crate) fn plan<'b, 'a: 'b>(
     segments: &'a [IoSlice<'_>],
     from: SegmentCursor,
     rules: Rules,
-    staging: &'a mut [u8],
+    staging: Staging<'a>,
     iovecs: &'b mut Vec<IoSlice<'a>>,
 ) -> Option<Batch<'b>> {
     let limits = rules.limits;
     limits.assert_allow_progress();
     // What is copied must fit in an empty staging buffer, or the plan would never get past it.
-    let small_bytes = rules.copy_below_bytes.min(staging.len());
+    let small_bytes = rules.copy_below_bytes.min(staging.bytes);
     let start = from.skip_empty(segments);
     if start.segment() == segments.len() {
         return None;
@@ -54,7 +72,8 @@ pub(crate) fn plan<'b, 'a: 'b>(
     if stretch.count > 0 {
         end = SegmentCursor::at(start.segment() + stretch.count, 0);
     }
-    let mut staging = staging;
+    let mut unused = Some(staging);
+    let mut free: &mut [u8] = &mut [];
     while iovecs.len() < limits.segments
         && let Some(segment) = segments.get(end.segment())
     {
@@ -69,15 +88,17 @@ pub(crate) fn plan<'b, 'a: 'b>(
         if rest.is_empty() {
             end = SegmentCursor::at(next, 0);
         } else if rest.len() <= small_bytes && next_is_small(&segments[next..], small_bytes) {
-            if rest.len() > staging.len() {
+            if let Some(staging) = unused.take() {
+                free = staging.allocated();
+            }
+            if rest.len() > free.len() {
                 break;
             }
-            let room = staging.len().min(limits.bytes - bytes);
-            let (count, used) =
-                copy_run(rest, &segments[next..], small_bytes, &mut staging[..room]);
-            let (run, free) = staging.split_at_mut(used);
+            let room = free.len().min(limits.bytes - bytes);
+            let (count, used) = copy_run(rest, &segments[next..], small_bytes, &mut free[..room]);
+            let (run, after) = free.split_at_mut(used);
             iovecs.push(IoSlice::new(run));
-            staging = free;
+            free = after;
             bytes += used;
             end = SegmentCursor::at(next + count, 0);
         } else {
@@ -142,9 +163,13 @@ mod tests {
     fn describe(segments: &[IoSlice<'_>], rules: Rules, staging_bytes: usize) -> String {
         let mut staging = vec![0; staging_bytes];
         let staged = staging.as_ptr_range();
+        let staging = Staging {
+            memory: &mut staging,
+            bytes: staging_bytes,
+        };
         let mut iovecs = vec![IoSlice::new(b"of an earlier call")];
         let from = SegmentCursor::new();
-        let Some(batch) = plan(segments, from, rules, &mut staging, &mut iovecs) else {
+        let Some(batch) = plan(segments, from, rules, staging, &mut iovecs) else {
             return "end".to_string();
         };
         let is_list = segments.as_ptr_range().contains(&batch.slices.as_ptr());
@@ -279,15 +304,17 @@ mod tests {
             let mut cursor = SegmentCursor::new();
             cursor.advance(&segments, skip.min(data.concat().len()));
             let rules = Rules { copy_below_bytes: 0, limits };
-            let (mut built, mut planned) = (Vec::new(), Vec::new());
+            let (mut built, mut planned, mut memory) = (Vec::new(), Vec::new(), Vec::new());
+            let staging = Staging { memory: &mut memory, bytes: 64 };
             let batch = cursor.next_batch(&segments, limits, &mut built);
-            let plan = plan(&segments, cursor, rules, &mut [], &mut planned);
+            let plan = plan(&segments, cursor, rules, staging, &mut planned);
             let shape = |batch: Option<Batch<'_>>| batch.map(|batch| {
                 let entries: Vec<_> =
                     batch.slices.iter().map(|slice| (slice.as_ptr(), slice.len())).collect();
                 (entries, batch.bytes, batch.end)
             });
             prop_assert_eq!(shape(batch), shape(plan));
+            prop_assert_eq!(memory.capacity(), 0);
         }
     }
 }

@@ -6,6 +6,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 use crate::Limits;
 use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
+use crate::fallback::Calls;
+use crate::refusals::Place;
 use crate::sys;
 use crate::write::send_all_referenced;
 
@@ -80,8 +82,12 @@ pub(crate) fn into_file(
     fd: BorrowedFd<'_>,
     offset: u64,
 ) -> impl FnMut(&[IoSlice<'_>]) -> io::Result<usize> {
+    let mut calls = Calls::of_process();
     at(offset, move |slices, offset| {
-        sys::call::pwrite_slices(fd, slices, offset)
+        let place = || Place::of(fd);
+        calls.write(slices, place, |slices| {
+            sys::call::pwrite_slices(fd, slices, offset)
+        })
     })
 }
 

@@ -1,13 +1,16 @@
 //! Reading into a whole list, each segment where it lies.
 
 use std::io::{self, IoSliceMut};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use crate::Limits;
 use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
+use crate::fallback::Calls;
+use crate::messages::before_each_read;
 use crate::plan::Rules;
 use crate::receive::{AtEof, Receiver};
+use crate::refusals::Place;
 use crate::sys;
 
 /// Reads into all of `segments` in order until they are full, and returns their bytes.
@@ -21,8 +24,11 @@ use crate::sys;
 /// No more is ever asked for than the list holds: what comes after it stays in the stream. The array
 /// of slices is neither reordered nor shortened, so it can be used again; it is `&mut` because the
 /// bytes behind it are written. Nothing is copied, and nothing is allocated unless a batch must be
-/// built because of empty segments or a short read. Made for byte streams: on a datagram socket each
-/// call takes a message, and what does not fit is lost.
+/// built because of empty segments or a short read.
+///
+/// It is for streams of bytes. To find out that the descriptor is not a socket that keeps messages
+/// apart costs a getsockopt(2) for each list ([how much](crate#messages)): a program that reads many
+/// short records from one stream does better with a [`ScatterReader`](crate::ScatterReader).
 ///
 /// # Errors
 ///
@@ -33,6 +39,8 @@ use crate::sys;
 ///   full; [`read_up_to_eof_vectored`] does not take that for an error;
 /// - [`WouldBlock`](io::ErrorKind::WouldBlock) if the descriptor is non-blocking and has no more;
 ///   [`read_into`] goes on from there;
+/// - [`InvalidInput`](io::ErrorKind::InvalidInput), before any byte, if the descriptor is a socket
+///   that keeps messages apart ([details](crate#messages));
 /// - whatever read(2) lists.
 ///
 /// # Examples
@@ -103,10 +111,8 @@ pub fn read_into(
     segments: &mut [IoSliceMut<'_>],
     cursor: &mut SegmentCursor,
 ) -> Result<u64, TransferError> {
-    let fd = fd.as_fd();
-    receive_directly(segments, cursor, Limits::default(), AtEof::Fail, |slices| {
-        sys::call::read_slices(fd, slices)
-    })
+    let source = from_stream(fd.as_fd());
+    receive_directly(segments, cursor, Limits::default(), AtEof::Fail, source)
 }
 
 /// Reads into `segments` in order until they are full or the file ends; returns the bytes read.
@@ -141,11 +147,9 @@ pub fn read_up_to_eof_vectored(
     fd: impl AsFd,
     segments: &mut [IoSliceMut<'_>],
 ) -> Result<u64, TransferError> {
-    let fd = fd.as_fd();
     let cursor = &mut SegmentCursor::new();
-    receive_directly(segments, cursor, Limits::default(), AtEof::Stop, |slices| {
-        sys::call::read_slices(fd, slices)
-    })
+    let source = from_stream(fd.as_fd());
+    receive_directly(segments, cursor, Limits::default(), AtEof::Stop, source)
 }
 
 /// Reads into all of `segments` from byte `offset` of a file on, until they are full.
@@ -155,7 +159,7 @@ pub fn read_up_to_eof_vectored(
 ///
 /// # Errors
 ///
-/// As [`read_exact_vectored`], and
+/// As [`read_exact_vectored`] (sockets know no offsets), and
 ///
 /// - [`InvalidInput`](io::ErrorKind::InvalidInput) before any byte if the list would end past the
 ///   largest file offset, `i64::MAX`, wherever the file ends;
@@ -209,13 +213,37 @@ fn read_at(
     offset: u64,
     at_eof: AtEof,
 ) -> Result<u64, TransferError> {
-    let fd = fd.as_fd();
     check_offset(segments, offset).map_err(|error| TransferError::reading(0, error))?;
     let cursor = &mut SegmentCursor::new();
-    let source = at_offset(offset, |slices, at| {
-        sys::call::read_slices_at(fd, slices, at)
-    });
+    let source = from_file(fd.as_fd(), offset);
     receive_directly(segments, cursor, Limits::default(), at_eof, source)
+}
+
+/// A source of anything but a socket that keeps messages apart.
+pub(crate) fn from_stream(
+    fd: BorrowedFd<'_>,
+) -> impl FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize> {
+    let mut check = before_each_read(fd);
+    let mut calls = Calls::of_process();
+    move |slices| {
+        check()?;
+        let place = || Place::of(fd);
+        calls.read(slices, place, |slices| sys::call::read_slices(fd, slices))
+    }
+}
+
+/// The source of a file, which reads from `offset` on.
+pub(crate) fn from_file(
+    fd: BorrowedFd<'_>,
+    offset: u64,
+) -> impl FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize> {
+    let mut calls = Calls::of_process();
+    at_offset(offset, move |slices, at| {
+        let place = || Place::of(fd);
+        calls.read(slices, place, |slices| {
+            sys::call::read_slices_at(fd, slices, at)
+        })
+    })
 }
 
 /// `InvalidInput` if a list at `offset` would end past the largest `off_t` of 64 bits.
@@ -231,7 +259,7 @@ pub(crate) fn check_offset(segments: &[IoSliceMut<'_>], offset: u64) -> io::Resu
 }
 
 /// A source that reads at an offset, and goes on behind what it has read.
-pub(crate) fn at_offset(
+fn at_offset(
     offset: u64,
     mut read: impl FnMut(&mut [IoSliceMut<'_>], u64) -> io::Result<usize>,
 ) -> impl FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize> {

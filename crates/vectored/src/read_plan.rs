@@ -291,8 +291,9 @@ mod tests {
             let mut cursor = SegmentCursor::new();
             cursor.advance(&segments, skip.min(data.concat().len()));
             let rules = Rules { copy_below_bytes, limits };
-            let (mut staging, mut iovecs, mut runs) = (vec![0; staging_bytes], Vec::new(), Vec::new());
-            let write = crate::plan::plan(&segments, cursor, rules, &mut staging, &mut iovecs)
+            let (mut memory, mut iovecs, mut runs) = (Vec::new(), Vec::new(), Vec::new());
+            let staging = crate::plan::Staging { memory: &mut memory, bytes: staging_bytes };
+            let write = crate::plan::plan(&segments, cursor, rules, staging, &mut iovecs)
                 .map(|batch| (batch.slices.len(), batch.bytes, batch.end));
             let read = plan_read(&segments, cursor, rules, staging_bytes, &mut runs)
                 .map(|plan| (plan.entries, plan.bytes, plan.end));

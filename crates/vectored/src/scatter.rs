@@ -4,13 +4,13 @@ use std::fmt;
 use std::io::{self, IoSliceMut};
 use std::os::fd::{AsFd, BorrowedFd};
 
+use crate::Limits;
 use crate::cost::CostModel;
 use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
 use crate::plan::Rules;
-use crate::read::{at_offset, check_offset};
+use crate::read::{check_offset, from_file, from_stream};
 use crate::receive::{AtEof, Receiver};
-use crate::{Limits, sys};
 
 /// A scattering reader, [`Gather`](crate::Gather)'s counterpart: it reads runs of small segments
 /// through a buffer of its own, large ones directly, in one call.
@@ -158,9 +158,7 @@ impl Scatter {
         at_eof: AtEof,
     ) -> Result<u64, TransferError> {
         let rules = self.rules(segments.len());
-        self.receive_all(segments, cursor, rules, at_eof, |slices| {
-            sys::call::read_slices(fd, slices)
-        })
+        self.receive_all(segments, cursor, rules, at_eof, from_stream(fd))
     }
 
     fn read_at(
@@ -172,9 +170,7 @@ impl Scatter {
     ) -> Result<u64, TransferError> {
         check_offset(segments, offset).map_err(|error| TransferError::reading(0, error))?;
         let rules = self.rules(segments.len());
-        let source = at_offset(offset, |slices, at| {
-            sys::call::read_slices_at(fd, slices, at)
-        });
+        let source = from_file(fd, offset);
         self.receive_all(segments, &mut SegmentCursor::new(), rules, at_eof, source)
     }
 

@@ -2,10 +2,12 @@
 
 use std::fmt;
 use std::io::{self, BufRead, IoSliceMut, Read};
+use std::os::fd::AsFd;
 
 use crate::Limits;
 use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
+use crate::messages::refuse_reading_messages;
 use crate::plan::Rules;
 use crate::read_plan::{copy_out, plan_read};
 use crate::receive::{AtEof, recycle, retry_interrupted, unexpected_eof};
@@ -27,7 +29,8 @@ const DEFAULT_CAPACITY: usize = 8 * 1024;
 /// nothing is read ahead.
 ///
 /// The inner reader should really scatter, as descriptors and sockets do. One whose `read_vectored`
-/// fills the first buffer alone (the default of the trait) is right as well, in more calls.
+/// fills the first buffer alone (the default of the trait) is right as well, in more calls. It should
+/// be a stream of bytes: [`refusing_messages`](ScatterReader::refusing_messages) asks a descriptor.
 ///
 /// # Examples
 ///
@@ -150,6 +153,44 @@ impl<R> ScatterReader<R> {
         cursor.advance(segments, copied);
         self.start += copied;
         copied
+    }
+}
+
+impl<R: AsFd> ScatterReader<R> {
+    /// The same reader, if what it reads from is not a socket that keeps messages apart.
+    ///
+    /// [`new`](ScatterReader::new) takes any reader, and cannot ask. Of such a socket (in a `File`,
+    /// say) it would lose what does not fit, and join the rest. A program that cannot know what it
+    /// was handed, as its standard input, asks so: once, where the functions that borrow a
+    /// descriptor ask for every list ([why](crate#messages)).
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidInput`](io::ErrorKind::InvalidInput) if it is a socket of any type but
+    /// `SOCK_STREAM`. The reader is dropped then; to keep the inner one, hand over a `&File` or the
+    /// like.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::fs::File;
+    /// use std::os::fd::OwnedFd;
+    /// use std::os::unix::net::UnixDatagram;
+    /// use vectored::ScatterReader;
+    ///
+    /// # fn main() -> std::io::Result<()> {
+    /// let (stream, _writer) = std::io::pipe()?;
+    /// assert!(ScatterReader::new(stream).refusing_messages().is_ok());
+    ///
+    /// let messages = File::from(OwnedFd::from(UnixDatagram::unbound()?));
+    /// let error = ScatterReader::new(messages).refusing_messages().unwrap_err();
+    /// assert!(error.to_string().contains("SOCK_DGRAM"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn refusing_messages(self) -> io::Result<ScatterReader<R>> {
+        refuse_reading_messages(self.inner.as_fd())?;
+        Ok(self)
     }
 }
 

@@ -48,7 +48,7 @@ impl Batch<'_> {
 /// list that goes out whole in its first call is one message at any descriptor.
 pub(crate) struct SplitGuard<F> {
     start: SegmentCursor,
-    may_split: Option<F>,
+    may_split: AskOnce<F>,
 }
 
 impl<F: FnOnce() -> io::Result<()>> SplitGuard<F> {
@@ -61,10 +61,13 @@ impl<F: FnOnce() -> io::Result<()>> SplitGuard<F> {
     ) -> Result<SplitGuard<F>, TransferError> {
         let mut guard = SplitGuard {
             start,
-            may_split: Some(may_split),
+            may_split: AskOnce::new(may_split),
         };
         if start != SegmentCursor::new() || start.is_at_end(segments) {
-            guard.ask().map_err(|error| TransferError::new(0, error))?;
+            guard
+                .may_split
+                .ask()
+                .map_err(|error| TransferError::new(0, error))?;
         }
         Ok(guard)
     }
@@ -78,7 +81,7 @@ impl<F: FnOnce() -> io::Result<()>> SplitGuard<F> {
         sink: &mut impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
     ) -> Attempt {
         let is_whole = from == self.start && batch.end.is_at_end(segments);
-        if !is_whole && let Err(error) = self.ask() {
+        if !is_whole && let Err(error) = self.may_split.ask() {
             return Attempt {
                 given: batch.bytes,
                 end: batch.end,
@@ -87,12 +90,18 @@ impl<F: FnOnce() -> io::Result<()>> SplitGuard<F> {
         }
         batch.send(sink)
     }
+}
 
-    fn ask(&mut self) -> io::Result<()> {
-        match self.may_split.take() {
-            Some(may_split) => may_split(),
-            None => Ok(()),
-        }
+/// A question that is asked at most once: whoever was not refused may go on.
+pub(crate) struct AskOnce<F>(Option<F>);
+
+impl<F: FnOnce() -> io::Result<()>> AskOnce<F> {
+    pub(crate) fn new(question: F) -> AskOnce<F> {
+        AskOnce(Some(question))
+    }
+
+    pub(crate) fn ask(&mut self) -> io::Result<()> {
+        self.0.take().map_or(Ok(()), |question| question())
     }
 }
 

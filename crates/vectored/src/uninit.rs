@@ -5,6 +5,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use crate::error::TransferError;
+use crate::messages::before_each_read;
 use crate::receive::{AtEof, retry_interrupted, unexpected_eof};
 use crate::sys::limits::MAX_CALL_BYTES;
 use crate::sys::uninit::Filling;
@@ -42,8 +43,7 @@ pub fn read_exact_uninit(
     fd: impl AsFd,
     buf: &mut [MaybeUninit<u8>],
 ) -> Result<&mut [u8], TransferError> {
-    let fd = fd.as_fd();
-    fill(buf, MAX_CALL_BYTES, AtEof::Fail, |free| read(fd, free))
+    fill(buf, MAX_CALL_BYTES, AtEof::Fail, from_stream(fd.as_fd()))
 }
 
 /// Reads into `buf`, which need not be initialised, until it is full or the file ends; returns the
@@ -56,14 +56,17 @@ pub fn read_up_to_eof_uninit(
     fd: impl AsFd,
     buf: &mut [MaybeUninit<u8>],
 ) -> Result<&mut [u8], TransferError> {
-    let fd = fd.as_fd();
-    fill(buf, MAX_CALL_BYTES, AtEof::Stop, |free| read(fd, free))
+    fill(buf, MAX_CALL_BYTES, AtEof::Stop, from_stream(fd.as_fd()))
 }
 
-/// `read(2)`, once.
-fn read<'b>(fd: BorrowedFd<'_>, buf: &'b mut [MaybeUninit<u8>]) -> io::Result<&'b mut [u8]> {
-    let (initialised, _) = rustix::io::read(fd, buf)?;
-    Ok(initialised)
+/// A source of `read(2)`, from anything but a socket that keeps messages apart.
+fn from_stream(fd: BorrowedFd<'_>) -> impl FnMut(&mut [MaybeUninit<u8>]) -> io::Result<&mut [u8]> {
+    let mut check = before_each_read(fd);
+    move |free| {
+        check()?;
+        let (initialised, _) = rustix::io::read(fd, free)?;
+        Ok(initialised)
+    }
 }
 
 fn fill(

@@ -6,8 +6,8 @@ use std::os::fd::AsFd;
 use crate::Limits;
 use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
+use crate::fallback::into_stream;
 use crate::messages::refuse_messages;
-use crate::sys;
 use crate::transfer::{SplitGuard, send_all};
 
 /// Writes all of `segments` in order, each from where it lies, and returns their bytes.
@@ -115,7 +115,7 @@ pub fn write_from(
         cursor,
         Limits::default(),
         || refuse_messages(fd),
-        |slices| sys::call::write_slices(fd, slices),
+        into_stream(fd),
     )
 }
 

@@ -1,6 +1,6 @@
 //! `vectored measure`.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Instant, SystemTime};
@@ -8,11 +8,11 @@ use std::time::{Instant, SystemTime};
 use anyhow::Context;
 use vectored_lab::measure::{
     Clock, ColdPool, DescriptorSampler, Environment, FakeClock, MeasureError, MonotonicClock,
-    Outcome, Pinning, Sampler, Watch, allowed_cpus, check_directory, check_eviction, measure_ruler,
-    pin_measuring_thread, run as run_engine,
+    Outcome, Pinning, Sampler, Watch, allowed_cpus, check_directory, check_eviction, check_fifo,
+    measure_ruler, pin_measuring_thread, run as run_engine,
 };
 use vectored_lab::model::{Experiment, Host, Results, Ruler, SCHEMA};
-use vectored_lab::report::{self, TableOptions, left_out_in_words};
+use vectored_lab::report::{self, left_out_in_words};
 use vectored_lab::stats::MIN_ROUNDS;
 
 use crate::args::{Format, MeasureArgs};
@@ -22,6 +22,7 @@ use crate::plan::Plan;
 use crate::progress::Bar;
 use crate::save::{OutputFile, save_result, state_directory};
 use crate::synthetic::{self, Synthetic};
+use crate::terminal::{print, table_options};
 
 /// Runs the command. Everything that can be refused is refused before the
 /// measuring begins.
@@ -96,13 +97,17 @@ fn measure_here(
 ) -> Result<Measured, Failure> {
     let began = Instant::now();
     let started_at = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
-    let directory = plan
-        .largest_file_call()
-        .map(|call_bytes| check_directory(&args.dir, call_bytes))
-        .transpose()
-        .map_err(Failure::of_directory)?;
-    if plan.reads_cold_file() {
-        check_eviction(&args.dir).map_err(Failure::of_directory)?;
+    let mut directory = None;
+    for file in plan.files(&args.dir) {
+        let described = check_directory(&file.directory, file.target, file.call_bytes)
+            .map_err(Failure::of_directory)?;
+        directory.get_or_insert(described);
+        if file.is_cold {
+            check_eviction(&file.directory).map_err(Failure::of_directory)?;
+        }
+    }
+    for fifo in plan.fifos() {
+        check_fifo(fifo).map_err(Failure::usage)?;
     }
     let allowed = allowed_cpus();
     let pins = pin(args.pin.unwrap_or_default(), &allowed)?;
@@ -238,34 +243,6 @@ fn render(results: &Results, format: Format, to_file: bool) -> String {
         Format::Json => report::json(results),
         Format::Csv => report::csv(results),
         Format::Markdown => report::markdown(results),
-    }
-}
-
-fn table_options(to_file: bool) -> TableOptions {
-    let stdout = io::stdout();
-    if to_file || !stdout.is_terminal() {
-        return TableOptions::default();
-    }
-    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let width = rustix::termios::tcgetwinsize(&stdout)
-        .map(|size| usize::from(size.ws_col))
-        .ok()
-        .filter(|&width| width > 0);
-    TableOptions {
-        color: !no_color,
-        width: width.unwrap_or(TableOptions::default().width),
-    }
-}
-
-/// Prints on standard output. A reader that has gone away has seen enough.
-fn print(text: &str) -> anyhow::Result<()> {
-    let mut stdout = io::stdout().lock();
-    match stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.flush())
-    {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        outcome => outcome.context("cannot write to standard output"),
     }
 }
 

@@ -1,3 +1,4 @@
 //! One file a subcommand.
 
+pub mod host;
 pub mod measure;

@@ -6,7 +6,9 @@
 
 mod contract;
 mod golden;
+mod host;
 mod places;
 mod refusals;
 mod runs;
 mod support;
+mod targets;

@@ -3,29 +3,14 @@
 use std::fs;
 use std::time::Duration;
 
-use crate::support::{Bench, Tmpfs, entries, skip};
-
-/// Runs `measure` with these arguments; it must fail before measuring, save
-/// nothing, and say all of `words` on standard error.
-fn refused(bench: &Bench, args: &[&str], code: i32, words: &[&str]) {
-    let mut command = bench.vectored();
-    command.arg("measure").args(args);
-    let output = command.assert().code(code).get_output().clone();
-    let stderr = String::from_utf8(output.stderr).unwrap();
-    assert!(stderr.starts_with("error: "), "{args:?}: {stderr}");
-    for word in words {
-        assert!(stderr.contains(word), "{args:?} lacks {word:?}: {stderr}");
-    }
-    assert!(output.stdout.is_empty(), "{args:?}");
-    assert_eq!(bench.saved(), Vec::<std::path::PathBuf>::new());
-    assert!(!stderr.contains("panicked"), "{stderr}");
-}
+use crate::support::{Bench, Tmpfs, entries, refused, skip};
 
 #[test]
 fn wrong_words_are_usage_errors() {
     let bench = Bench::new();
     let check = |args: &[&str], words: &[&str]| refused(&bench, args, 2, words);
-    check(&["--target", "tape"], &["'tape'", "file, pipe, unix"]);
+    let names = "file, file-overwrite, pipe, unix, tcp, null";
+    check(&["--target", "tape"], &["'tape'", names, "by its path"]);
     check(&["--technique", "magic"], &["'magic'", "copy-then-write"]);
     check(
         &["--technique", "readv"],
@@ -73,15 +58,23 @@ fn wrong_words_are_usage_errors() {
     }
     check(
         &["--technique", "mmap", "--target", "pipe,unix"],
-        &["mmap is for files only", "--target file", "--technique"],
+        &[
+            "mmap is for files only",
+            "--target file or file-overwrite",
+            "--technique",
+        ],
     );
     check(
         &["--technique", "send-more", "--target", "file,pipe"],
-        &["send-more is for sockets only", "--target unix"],
+        &["send-more is for sockets only", "--target unix or tcp"],
     );
     check(
         &["--technique", "send-more,mmap", "--target", "pipe"],
-        &["sockets only", "files only", "--target file or unix"],
+        &[
+            "sockets only",
+            "files only",
+            "--target file or file-overwrite or unix or tcp",
+        ],
     );
     check(
         &["--operation", "read", "--technique", "stdio"],
@@ -202,12 +195,14 @@ fn a_read_only_mount_is_a_usage_error() {
         Err(reason) => return skip(test, &reason),
     };
     let dir = mount.path().to_str().unwrap();
-    refused(
-        &Bench::new(),
-        &["--dir", dir],
-        2,
-        &[dir, "read-only", "--dir"],
-    );
+    for target in ["file", "file-overwrite", dir] {
+        refused(
+            &Bench::new(),
+            &["--dir", dir, "--target", target],
+            2,
+            &[dir, "read-only", "--dir"],
+        );
+    }
 }
 
 #[test]
@@ -224,6 +219,30 @@ fn too_little_free_space_is_a_failure_and_fills_nothing() {
         1,
         &["free space", dir, "--dir"],
     );
+    assert!(entries(mount.path()).is_empty());
+}
+
+#[test]
+fn too_little_free_space_for_the_span_is_a_failure_and_fills_nothing() {
+    let test = "too_little_free_space_for_the_span_is_a_failure_and_fills_nothing";
+    // Enough for a file that is appended to.
+    let mount = match Tmpfs::mount("size=64m") {
+        Ok(mount) => mount,
+        Err(reason) => return skip(test, &reason),
+    };
+    let dir = mount.path().to_str().unwrap();
+    let bench = Bench::new();
+    refused(
+        &bench,
+        &["--target", "file-overwrite", "--dir", dir],
+        1,
+        &["free space", dir, "--dir"],
+    );
+    assert!(entries(mount.path()).is_empty());
+    let mut command = bench.vectored();
+    command.args(["measure", "--target", dir, "--budget", "100ms"]);
+    command.args(["--segments", "2", "--sizes", "64"]);
+    command.assert().success();
     assert!(entries(mount.path()).is_empty());
 }
 

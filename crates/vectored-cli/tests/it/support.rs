@@ -88,6 +88,22 @@ pub fn stdout_of(command: &mut assert_cmd::Command) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// Runs `measure` with these arguments; it must fail before measuring, save
+/// nothing, and say all of `words` on standard error.
+pub fn refused(bench: &Bench, args: &[&str], code: i32, words: &[&str]) {
+    let mut command = bench.vectored();
+    command.arg("measure").args(args);
+    let output = command.assert().code(code).get_output().clone();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(stderr.starts_with("error: "), "{args:?}: {stderr}");
+    for word in words {
+        assert!(stderr.contains(word), "{args:?} lacks {word:?}: {stderr}");
+    }
+    assert!(output.stdout.is_empty(), "{args:?}");
+    assert_eq!(bench.saved(), Vec::<PathBuf>::new());
+    assert!(!stderr.contains("panicked"), "{stderr}");
+}
+
 /// Tells, where somebody collects it, that a test could not run here.
 pub fn skip(test: &str, reason: &str) {
     eprintln!("skipped {test}: {reason}");

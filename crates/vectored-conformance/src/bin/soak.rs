@@ -1,7 +1,7 @@
 //! The suite at random, for as long as wanted: `cargo xtask soak` runs it.
 //!
 //! ```text
-//! soak [--seconds 60] [--seed 1] [--backend plain] [--broken]
+//! soak [--seconds 60] [--seed 1] [--backend plain] [--broken] [--broken-read]
 //! ```
 //!
 //! The last line of its output is `transfers T, bytes B, faults injected F, bytes lost L`. It ends
@@ -11,6 +11,7 @@ use std::fs;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use vectored_conformance::read_ways::{BROKEN_READ, READ_WAYS, ReadWay};
 use vectored_conformance::soak::{Options, run};
 use vectored_conformance::ways::{BROKEN, WAYS, Way};
 
@@ -23,6 +24,7 @@ const WARM: u64 = 500;
 const TOLD: u64 = 10;
 
 const ONLY_BROKEN: &[Way] = &[BROKEN];
+const ONLY_BROKEN_READ: &[ReadWay] = &[BROKEN_READ];
 
 fn main() -> ExitCode {
     let options = match parse(std::env::args().skip(1)) {
@@ -80,6 +82,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
         seed: 1,
         directory: std::env::temp_dir(),
         ways: WAYS,
+        read_ways: READ_WAYS,
     };
     while let Some(word) = words.next() {
         let mut value = || words.next().ok_or_else(|| format!("{word} takes a value"));
@@ -90,8 +93,9 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
                 "plain" => {}
                 other => return Err(format!("unknown back end '{other}': there is plain")),
             },
-            // For the test that a loss is seen.
-            "--broken" => options.ways = ONLY_BROKEN,
+            // For the tests that a loss is seen.
+            "--broken" => (options.ways, options.read_ways) = (ONLY_BROKEN, &[]),
+            "--broken-read" => (options.ways, options.read_ways) = (&[], ONLY_BROKEN_READ),
             other => return Err(format!("unexpected '{other}'")),
         }
     }

@@ -2,15 +2,14 @@
 //!
 //! # Safety
 //!
-//! `unsafe` for `sigaction`, `signal` and `pthread_kill`, for which there is no safe interface. The
-//! handler only adds to an atomic, which is allowed in a handler (signal-safety(7)).
+//! `unsafe` for `sigaction`, `signal` and the timers of timer_create(2), for which there is no safe
+//! interface. The handler only adds to an atomic, which is allowed in a handler (signal-safety(7)).
 #![allow(unsafe_code)]
 
 use std::io;
 use std::marker::PhantomData;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread::{self, JoinHandle};
+use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 static CAUGHT: AtomicU64 = AtomicU64::new(0);
@@ -19,14 +18,13 @@ extern "C" fn count(_signal: libc::c_int) {
     CAUGHT.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Signals that fall on the thread which made this, at an interval, until it is dropped.
+/// An interval timer whose signals fall on the thread that made this, until it is dropped.
 ///
-/// The handler is set without `SA_RESTART`, so system calls are interrupted. A timer of the process
-/// (setitimer(2)) would pick a thread itself, and seldom the one that writes.
+/// The handler is set without `SA_RESTART`, so system calls are interrupted. The timer of the whole
+/// process (setitimer(2)) would pick a thread itself, and seldom the one that moves bytes.
 #[derive(Debug)]
 pub struct Rain {
-    is_over: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
+    timer: libc::timer_t,
     /// The signals are for the thread that made it, so it stays there.
     here: PhantomData<*const ()>,
 }
@@ -36,35 +34,43 @@ impl Rain {
     ///
     /// # Errors
     ///
-    /// If the handler cannot be set.
+    /// If the handler or the timer cannot be set.
     pub fn begin(interval: Duration) -> io::Result<Rain> {
         // SAFETY: a zeroed `sigaction` is valid: no flags (no SA_RESTART among them), an empty mask.
         // The handler is a function that lives as long as the process and is safe in a signal.
         let outcome = unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = count as extern "C" fn(libc::c_int) as libc::sighandler_t;
-            libc::sigaction(libc::SIGALRM, &action, std::ptr::null_mut())
+            libc::sigaction(libc::SIGALRM, &action, ptr::null_mut())
         };
-        if outcome != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: it takes nothing and cannot fail.
-        let target = unsafe { libc::pthread_self() };
-        let is_over = Arc::new(AtomicBool::new(false));
-        let is_over_there = Arc::clone(&is_over);
-        let thread = thread::spawn(move || {
-            while !is_over_there.load(Ordering::Relaxed) {
-                thread::sleep(interval);
-                // SAFETY: the target is alive: it owns the `Rain`, which cannot be sent away, and
-                // joins this thread before the `Rain` is gone.
-                unsafe { libc::pthread_kill(target, libc::SIGALRM) };
-            }
-        });
-        Ok(Rain {
-            is_over,
-            thread: Some(thread),
+        check(outcome)?;
+        let mut timer: libc::timer_t = ptr::null_mut();
+        // SAFETY: a zeroed `sigevent` is valid, and says then that the signal goes to this thread.
+        // Both pointers are to values on this stack, which the call does not keep.
+        let outcome = unsafe {
+            let mut event: libc::sigevent = std::mem::zeroed();
+            event.sigev_notify = libc::SIGEV_THREAD_ID;
+            event.sigev_signo = libc::SIGALRM;
+            event.sigev_notify_thread_id = libc::gettid();
+            libc::timer_create(libc::CLOCK_MONOTONIC, &mut event, &mut timer)
+        };
+        check(outcome)?;
+        // From here on it is deleted, whatever comes.
+        let rain = Rain {
+            timer,
             here: PhantomData,
-        })
+        };
+        let interval = libc::timespec {
+            tv_sec: interval.as_secs() as libc::time_t,
+            tv_nsec: libc::c_long::from(interval.subsec_nanos()),
+        };
+        let setting = libc::itimerspec {
+            it_interval: interval,
+            it_value: interval,
+        };
+        // SAFETY: the timer exists until `rain` is dropped, and the setting is only read.
+        check(unsafe { libc::timer_settime(timer, 0, &setting, ptr::null_mut()) })?;
+        Ok(rain)
     }
 
     /// How many signals were caught in this process so far, in every rain.
@@ -76,10 +82,16 @@ impl Rain {
 
 impl Drop for Rain {
     fn drop(&mut self) {
-        self.is_over.store(true, Ordering::Relaxed);
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
+        // SAFETY: the timer is this value's own, and not used again. A signal that it has sent is
+        // caught by the handler, which stays.
+        unsafe { libc::timer_delete(self.timer) };
+    }
+}
+
+fn check(outcome: libc::c_int) -> io::Result<()> {
+    match outcome {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
     }
 }
 

@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use rustix::io::Errno;
-use vectored_conformance::here::{Mount, in_child, limit_file_size, no_strace, role, skip};
+use vectored_conformance::here::{Mount, in_child, limit_file_size, role, skip, under_strace};
 use vectored_conformance::model::{bytes_lost, list, mixed_sizes, payload};
 use vectored_conformance::signals::{Rain, ignore_file_size_signal};
 use vectored_conformance::target::{Delivery, Target};
@@ -133,28 +133,9 @@ fn a_file_that_may_not_grow_holds_what_was_counted() {
     }
 }
 
-/// Runs the test again for each of these injections; the kernel does not see the calls that are
-/// answered so, and thus nothing of them is in the file.
-fn under_strace(test: &str, injections: &[&str]) {
-    if let Some(reason) = no_strace() {
-        let name = test.rsplit("::").next().unwrap_or(test);
-        return skip(name, &reason);
-    }
-    for injection in injections {
-        // All calls of a list: of several segments, and of the one that may be left.
-        let rule = format!("inject=writev,pwritev:{injection}");
-        let prefix = [
-            "strace",
-            "-f",
-            "-o",
-            "/dev/null",
-            "-e",
-            "trace=writev,pwritev",
-            "-e",
-        ];
-        let prefix = [&prefix[..], &[rule.as_str()]].concat();
-        in_child(test, injection, &prefix);
-    }
+fn under_writing_strace(test: &str, injections: &[&str]) {
+    // All calls of a list: of several segments, and of the one that may be left.
+    under_strace(test, "writev,pwritev", injections);
 }
 
 /// A list of three calls for every way: the third is answered by the rule of the role.
@@ -180,9 +161,8 @@ fn an_error_that_the_kernel_answers_carries_the_exact_count() {
             "error=EIO:when=1",
             "error=EIO:when=3",
             "error=ENOSPC:when=2",
-            "error=EOPNOTSUPP:when=1",
         ];
-        return under_strace(test, &injections);
+        return under_writing_strace(test, &injections);
     };
     // The calls are of 1024 segments, of which the last holds what is left.
     let check: fn(&Way, &[u8], &Delivery) = match role.as_str() {
@@ -194,17 +174,106 @@ fn an_error_that_the_kernel_answers_carries_the_exact_count() {
             expect_partial(way, model, delivery, Errno::IO);
             assert_eq!(delivery.reported, 2 * 1024 * 900);
         },
-        "error=ENOSPC:when=2" => |way, model, delivery| {
+        _ => |way, model, delivery| {
             expect_partial(way, model, delivery, Errno::NOSPC);
             assert_eq!(delivery.reported, 1024 * 900);
         },
-        // A file system without writev: an error before any byte, and no silent fallback.
-        _ => |way, model, delivery| {
-            expect_partial(way, model, delivery, Errno::OPNOTSUPP);
-            assert_eq!(delivery.reported, 0);
-        },
     };
     answered_by_the_kernel(check);
+}
+
+/// Runs the test again with all of these calls refused, and returns how often each was made on a
+/// file with this in its path.
+fn calls_refused(test: &str, role: &str, file: &str, refused: &str) -> Option<[usize; 2]> {
+    if let Some(reason) = no_strace() {
+        let name = test.rsplit("::").next().unwrap_or(test);
+        skip(name, &reason);
+        return None;
+    }
+    let code = role.split(' ').next_back().unwrap_or(role);
+    let log = build_directory().join(format!("refused-{}-{role}", std::process::id()));
+    let rule = format!("inject={refused}:error={code}");
+    let log_path = log.to_str().expect("a path of the build");
+    let plain = refused.replace('v', "").replace("pread", "pread64");
+    let trace = format!("trace={refused},{}", plain.replace("pwrite", "pwrite64"));
+    let options = [
+        "strace", "-f", "-y", "-s", "0", "-o", log_path, "-e", &trace, "-e", &rule,
+    ];
+    in_child(test, role, &options);
+    let text = std::fs::read_to_string(&log).unwrap();
+    std::fs::remove_file(&log).unwrap();
+    let mut counts = [0; 2];
+    for line in text.lines().filter(|line| line.contains(file)) {
+        counts[usize::from(!line.contains("(INJECTED)"))] += 1;
+    }
+    Some(counts)
+}
+
+/// Lists of 3000 segments are 2,700,000 bytes in three batches, through a buffer of 256 KiB.
+const PLAIN_CALLS: usize = 2_700_000_usize.div_ceil(256 * 1024);
+
+#[test]
+fn a_file_system_without_vectored_writes_gets_plain_calls_and_is_asked_once() {
+    let test = "faults::a_file_system_without_vectored_writes_gets_plain_calls_and_is_asked_once";
+    if role().is_some() {
+        for way in vectored_conformance::ways::WAYS {
+            // Its calls are the suite's own, and not the library's.
+            if way.name == "SegmentCursor by hand" {
+                continue;
+            }
+            let target = Target::file(build_directory()).unwrap();
+            expect_whole(way, &mut (way.make)(), target, &vec![900; 3000]);
+        }
+        return;
+    }
+    for role in ["writes EOPNOTSUPP", "writes EINVAL"] {
+        let place = build_directory().to_str().expect("a path of the build");
+        let Some([refused, plain]) = calls_refused(test, role, place, "writev,pwritev") else {
+            return;
+        };
+        assert_eq!(refused, 1, "{role}: for all ways together");
+        assert!(
+            (PLAIN_CALLS * 8..PLAIN_CALLS * 40).contains(&plain),
+            "{role}: {plain}"
+        );
+    }
+}
+
+#[test]
+fn a_file_system_without_vectored_reads_gets_plain_calls_and_is_asked_once() {
+    let test = "faults::a_file_system_without_vectored_reads_gets_plain_calls_and_is_asked_once";
+    if role().is_some() {
+        let model = payload(&vec![900; 3000]);
+        let path = build_directory().join(format!("to-read-{}", std::process::id()));
+        std::fs::write(&path, model.concat()).unwrap();
+        let open = || std::fs::File::open(&path).unwrap();
+        let first = open();
+        let mut scatter = vectored::Scatter::default();
+        for round in 0..4 {
+            let mut buffers = vec![vec![0; 900]; 3000];
+            let mut list: Vec<_> = buffers.iter_mut().map(|b| io::IoSliceMut::new(b)).collect();
+            let read = match round {
+                0 => vectored::read_exact_vectored(&first, &mut list),
+                1 => vectored::read_exact_vectored_at(&first, &mut list, 0),
+                2 => scatter.read_exact(open(), &mut list),
+                _ => scatter.read_up_to_eof_at(&first, &mut list, 0),
+            };
+            assert_eq!(read.unwrap(), 2_700_000);
+            assert!(buffers == model, "round {round}");
+        }
+        std::fs::remove_file(&path).unwrap();
+        return;
+    }
+    for role in ["reads EOPNOTSUPP", "reads EINVAL"] {
+        let Some([refused, plain]) = calls_refused(test, role, "/to-read-", "readv,preadv") else {
+            return;
+        };
+        assert_eq!(refused, 1, "{role}: for all rounds together");
+        assert!(
+            (PLAIN_CALLS * 4..PLAIN_CALLS * 8).contains(&plain),
+            "{role}: {plain}"
+        );
+    }
 }
 
 #[test]
@@ -213,7 +282,7 @@ fn interruptions_that_the_kernel_answers_are_retried() {
     if role().is_none() {
         // Before any byte, and after progress; once and 200 times in a row.
         let injections = ["error=EINTR:when=1", "error=EINTR:when=2..201"];
-        return under_strace(test, &injections);
+        return under_writing_strace(test, &injections);
     }
     answered_by_the_kernel(|way, model, delivery| {
         assert!(delivery.error.is_none(), "{way:?}: {:?}", delivery.error);
@@ -226,7 +295,7 @@ fn interruptions_that_the_kernel_answers_are_retried() {
 fn a_call_that_moves_nothing_is_write_zero_and_not_a_spin() {
     let test = "faults::a_call_that_moves_nothing_is_write_zero_and_not_a_spin";
     if role().is_none() {
-        return under_strace(test, &["retval=0:when=2+"]);
+        return under_writing_strace(test, &["retval=0:when=2+"]);
     }
     answered_by_the_kernel(|way, model, delivery| {
         let kind = delivery.error.as_ref().map(io::Error::kind);

@@ -7,9 +7,9 @@ use std::path::Path;
 
 use vectored::{MAX_CALL_BYTES, SegmentCursor, iov_max};
 use vectored_conformance::here::{Mount, skip};
-use vectored_conformance::model::mixed_sizes;
+use vectored_conformance::model::{list, mixed_sizes, payload};
 use vectored_conformance::target::{self, Target};
-use vectored_conformance::ways::{Takes, drive};
+use vectored_conformance::ways::{DURABLE, Takes, drive};
 
 use crate::support::{build_directory, expect_whole, ways};
 
@@ -139,6 +139,32 @@ fn no_batch_exceeds_the_most_that_a_call_moves() {
     assert_eq!(outcome.transferred, 100 * (64 << 20));
     assert_eq!(place, (100, 0));
     assert!(calls >= 4, "{calls}");
+}
+
+/// Whether the file system takes the flag or refuses it, which `OnRefusal::Fallback` mends.
+#[test]
+fn lists_with_flags_arrive_in_files() {
+    for way in DURABLE {
+        let mut mover = (way.make)();
+        for open in target::ALL {
+            for sizes in [mixed_sizes(300), vec![700; 1025], vec![0; 3], vec![]] {
+                let target = open(build_directory()).unwrap();
+                if target.suits(way.takes) {
+                    expect_whole(way, &mut mover, target, &sizes);
+                }
+            }
+        }
+        let data = payload(&mixed_sizes(1500));
+        let target = Target::memory(Some(500_000)).unwrap();
+        let delivery = target.deliver(&mut mover, &list(&data)).unwrap();
+        assert!(delivery.error.is_some(), "{way:?}");
+        let reported = delivery.reported as usize;
+        let model = data.concat();
+        assert!(
+            delivery.received[..reported] == model[..reported],
+            "{way:?}"
+        );
+    }
 }
 
 fn on_file_system_at(directory: &Path) {

@@ -2,6 +2,8 @@
 
 mod faults;
 mod lists;
+mod read_faults;
+mod read_lists;
 mod seeds;
 mod soak;
 mod support;

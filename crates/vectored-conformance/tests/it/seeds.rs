@@ -29,3 +29,8 @@ fn the_seeds_of_the_cursor_pass() {
 fn the_seeds_of_the_plan_pass() {
     every_seed("plan", fuzz::plan);
 }
+
+#[test]
+fn the_seeds_of_the_read_plan_pass() {
+    every_seed("read_plan", fuzz::read_plan);
+}

@@ -21,10 +21,12 @@ fn a_short_soak_loses_nothing() {
 
 #[test]
 fn a_soak_tells_what_a_broken_cursor_lost() {
-    let (output, last) = soak(&["--seconds", "2", "--broken"]);
-    assert_eq!(output.status.code(), Some(1), "{output:?}");
-    assert!(!last.ends_with("bytes lost 0"), "{last}");
-    assert!(last.contains(", bytes lost "), "{last}");
+    for broken in ["--broken", "--broken-read"] {
+        let (output, last) = soak(&["--seconds", "2", broken]);
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        assert!(!last.ends_with("bytes lost 0"), "{last}");
+        assert!(last.contains(", bytes lost "), "{last}");
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //! the cells whose verdict is still open, the cheapest step first.
 
 use std::fmt;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use fastrand::Rng;
@@ -381,6 +382,7 @@ impl<'a> Engine<'a> {
             .into_iter()
             .map(|cell| LeftOut {
                 target: cell.spec.target,
+                path: shown(cell.spec.path.as_deref()),
                 segment_sizes: cell.spec.workload.runs(),
                 reason: reason.to_owned(),
             })
@@ -454,6 +456,7 @@ impl<'a> CellRun<'a> {
             experiment,
             cell: Cell {
                 target: spec.target,
+                path: shown(spec.path.as_deref()),
                 operation: spec.operation,
                 segment_count: workload.segment_count(),
                 segment_bytes,
@@ -462,7 +465,7 @@ impl<'a> CellRun<'a> {
                 cache: spec.cache,
                 page_cache: spec.page_cache,
                 iovec_setup: spec.iovec_setup,
-                sync: "none".to_owned(),
+                sync: spec.sync,
                 file_system: None,
                 span_bytes: None,
                 queue_depth: None,
@@ -600,6 +603,11 @@ impl<'a> CellRun<'a> {
         }
         self.cell
     }
+}
+
+/// A path as results have it.
+fn shown(path: Option<&Path>) -> Option<String> {
+    path.map(|path| path.to_string_lossy().into_owned())
 }
 
 /// One sample, per call.

@@ -5,12 +5,13 @@
 
 use std::fs;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use rustix::fs::Stat;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 
-use super::target::{pipe, unix_pair};
+use super::targets::{pipe, tcp_pair, unix_pair};
 use crate::model::{CpuInfo, DirectoryInfo, Host};
 
 /// Load per CPU above which a warning is due.
@@ -72,40 +73,11 @@ impl Environment {
     /// files are measured, if they are.
     pub fn capture(
         directory: Option<DirectoryInfo>,
-        (pinned_cpu, reader_cpu): (Option<usize>, Option<usize>),
+        pins: (Option<usize>, Option<usize>),
         allowed: Vec<usize>,
     ) -> Self {
-        let uname = rustix::system::uname();
-        let text = |s: &std::ffi::CStr| s.to_string_lossy().into_owned();
-        let load_average =
-            read("/proc/loadavg").and_then(|loads| loads.split_whitespace().next()?.parse().ok());
-        let (send, receive) = unix_buffers();
-        let mut host = Host {
-            name: text(uname.nodename()),
-            system: format!("{} {}", text(uname.sysname()), text(uname.machine())),
-            kernel: format!("{} {}", text(uname.release()), text(uname.version())),
-            cpu: describe_cpu(allowed),
-            memory_bytes: memory_bytes().unwrap_or(0),
-            virtualization: virtualization(),
-            iov_max: vectored::iov_max(),
-            pipe_bytes: pipe()
-                .ok()
-                .and_then(|(writer, _)| rustix::pipe::fcntl_getpipe_size(&writer).ok())
-                .map(|bytes| bytes as u64),
-            unix_send_buffer_bytes: send,
-            unix_receive_buffer_bytes: receive,
-            directory,
-            clock_source: read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
-            pinned_cpu,
-            reader_cpu,
-            load_average,
-            steal_share: None,
-            involuntary_switches: None,
-            warnings: Vec::new(),
-        };
-        host.warnings = standing_warnings(&host);
         Environment {
-            host,
+            host: describe_host(directory, pins, allowed),
             ticks: CpuTicks::now(),
             involuntary: involuntary_switches(),
         }
@@ -132,6 +104,47 @@ impl Environment {
         }
         self.host
     }
+}
+
+/// The machine as it is now, without what only the end of a run can tell.
+pub(super) fn describe_host(
+    directory: Option<DirectoryInfo>,
+    (pinned_cpu, reader_cpu): (Option<usize>, Option<usize>),
+    allowed: Vec<usize>,
+) -> Host {
+    let uname = rustix::system::uname();
+    let text = |s: &std::ffi::CStr| s.to_string_lossy().into_owned();
+    let load_average =
+        read("/proc/loadavg").and_then(|loads| loads.split_whitespace().next()?.parse().ok());
+    let (send, receive) = buffers(unix_pair);
+    let (tcp_send, tcp_receive) = buffers(tcp_pair);
+    let mut host = Host {
+        name: text(uname.nodename()),
+        system: format!("{} {}", text(uname.sysname()), text(uname.machine())),
+        kernel: format!("{} {}", text(uname.release()), text(uname.version())),
+        cpu: describe_cpu(allowed),
+        memory_bytes: memory_bytes().unwrap_or(0),
+        virtualization: virtualization(),
+        iov_max: vectored::iov_max(),
+        pipe_bytes: pipe()
+            .ok()
+            .and_then(|(writer, _)| rustix::pipe::fcntl_getpipe_size(&writer).ok())
+            .map(|bytes| bytes as u64),
+        unix_send_buffer_bytes: send,
+        unix_receive_buffer_bytes: receive,
+        tcp_send_buffer_bytes: tcp_send,
+        tcp_receive_buffer_bytes: tcp_receive,
+        directory,
+        clock_source: read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        pinned_cpu,
+        reader_cpu,
+        load_average,
+        steal_share: None,
+        involuntary_switches: None,
+        warnings: Vec::new(),
+    };
+    host.warnings = standing_warnings(&host);
+    host
 }
 
 /// The CPUs that this thread may use. Ask before pinning.
@@ -271,8 +284,9 @@ fn virtualization() -> Option<String> {
     }
 }
 
-fn unix_buffers() -> (Option<u64>, Option<u64>) {
-    let Ok((writer, reader)) = unix_pair() else {
+/// Send and receive buffer of a new pair of sockets.
+fn buffers(make_pair: fn() -> io::Result<(OwnedFd, OwnedFd)>) -> (Option<u64>, Option<u64>) {
+    let Ok((writer, reader)) = make_pair() else {
         return (None, None);
     };
     let bytes = |size: usize| size as u64;

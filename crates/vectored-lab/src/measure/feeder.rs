@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::pattern::Pattern;
 use super::reader::stay_on;
 use super::source::{Source, nothing_left};
-use super::target::{Batch, Mismatch};
+use super::targets::{Batch, Mismatch};
 
 /// All calls have returned when the thread is asked whether it has written
 /// everything; if it has not after this long, it never will.

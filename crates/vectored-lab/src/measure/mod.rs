@@ -17,6 +17,7 @@ mod order;
 mod pattern;
 mod payload;
 mod pool;
+mod probe;
 mod read_cell;
 mod read_mover;
 mod reader;
@@ -25,8 +26,10 @@ mod ruler;
 mod sampler;
 mod source;
 mod supply;
+mod synced;
 mod synthetic;
-mod target;
+mod targets;
+mod write_cell;
 
 pub use clock::{Clock, FakeClock, MonotonicClock};
 pub use engine::{Outcome, Progress, RunError, SCREENING_ROUNDS, Watch, run};
@@ -34,6 +37,7 @@ pub use environment::{Environment, Pinning, allowed_cpus, pin_measuring_thread};
 pub use lists::{Lists, Turns};
 pub use mover::{Mover, Timed, movers};
 pub use pool::{ColdPool, MOST_COLD_CALL_BYTES};
+pub use probe::probe_host;
 pub use read_mover::{ReadMover, read_movers};
 pub use real::DescriptorSampler;
 pub use ruler::measure_ruler;
@@ -41,5 +45,5 @@ pub use sampler::{CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timi
 pub use source::check_eviction;
 pub use synthetic::{Noise, SyntheticMachine};
 #[cfg(test)]
-pub(crate) use target::unnamed_file;
-pub use target::{Batch, FILE_SPAN_BYTES, Mismatch, Sink, check_directory};
+pub(crate) use targets::unnamed_file;
+pub use targets::{Batch, FILE_SPAN_BYTES, Mismatch, Sink, check_directory, check_fifo};

@@ -10,6 +10,7 @@ use super::lists::Lists;
 use super::movers::{Adaptive, CopyThenWrite, Mmap, Pwritev2, SendMore, Stdio, WithArray};
 use super::movers::{WriteEach, Writev};
 use super::sampler::{Contender, Timing};
+use super::synced::synced;
 use crate::model::{IovecSetup, Technique};
 
 /// Moves a list of segments through a descriptor: one technique.
@@ -48,13 +49,27 @@ pub trait Mover {
         // A default method, so that each technique has its own copy of the
         // loop and the call inside it costs no dispatch.
         let mut turns = lists.in_turn();
-        time_calls(batch, clock, || self.call(fd, turns.next()))
+        time_calls(fd, batch, clock, || self.call(fd, turns.next()))
+    }
+}
+
+/// Times a sample, however its calls are made.
+#[inline]
+pub(super) fn time_calls(
+    fd: BorrowedFd<'_>,
+    batch: Timed,
+    clock: &dyn Clock,
+    call: impl FnMut() -> io::Result<()>,
+) -> io::Result<Timing> {
+    match batch.fsync {
+        false => time(batch, clock, call),
+        true => time(batch, clock, synced(fd, call)),
     }
 }
 
 /// The loop of every sample.
 #[inline]
-pub(super) fn time_calls(
+fn time(
     batch: Timed,
     clock: &dyn Clock,
     mut call: impl FnMut() -> io::Result<()>,
@@ -87,6 +102,8 @@ pub struct Timed {
     pub untimed_first: bool,
     /// When an array of `iovec` is filled.
     pub iovec_setup: IovecSetup,
+    /// Whether an `fsync(2)` follows each call, as a part of it.
+    pub fsync: bool,
 }
 
 impl Timed {
@@ -167,6 +184,7 @@ mod tests {
                 calls: 2,
                 untimed_first,
                 iovec_setup: IovecSetup::Timed,
+                fsync: false,
             };
             let lists = Lists::one(vec![b"list"]);
             let timing = NotingMover(&clock).sample(null.as_fd(), &lists, timed, &clock);

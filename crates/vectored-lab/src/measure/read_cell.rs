@@ -10,7 +10,7 @@ use super::payload::Payload;
 use super::read_mover::ReadMover;
 use super::sampler::{Contender, MeasureError, Timing};
 use super::source::Source;
-use super::target::{Batch, Mismatch};
+use super::targets::{Batch, Mismatch};
 use crate::model::IovecSetup;
 
 /// How often a sample is repeated whose pages were in memory after all.
@@ -38,9 +38,11 @@ pub(super) struct ReadCell {
 pub(super) enum FirstCall {
     /// It goes right before the others.
     WithTheOthers,
-    /// The source holds one call but not two, so it is filled in between.
+    /// The stream holds one call but not two, so it is filled or emptied in
+    /// between.
     Apart,
-    /// There is none: the sample is to find everything cold.
+    /// There is none: the sample is to find everything cold, or each call is
+    /// waited for at a device.
     None,
 }
 
@@ -68,6 +70,7 @@ impl ReadCell {
             calls,
             untimed_first: self.first == FirstCall::WithTheOthers,
             iovec_setup: self.iovec_setup,
+            fsync: false,
         };
         self.batch(contender, timed, clock)
     }
@@ -158,6 +161,7 @@ const ALONE: Timed = Timed {
     calls: 1,
     untimed_first: false,
     iovec_setup: IovecSetup::Timed,
+    fsync: false,
 };
 
 /// Where a batch failed.

@@ -49,7 +49,7 @@ pub trait ReadMover {
     ) -> io::Result<Timing> {
         // A default method, so that each technique has its own copy of the
         // loop and the call inside it costs no dispatch.
-        time_calls(batch, clock, || self.call(fd, segments))
+        time_calls(fd, batch, clock, || self.call(fd, segments))
     }
 }
 
@@ -161,11 +161,13 @@ impl<S: Scattering> ReadMover for WithArray<S> {
         clock: &dyn Clock,
     ) -> io::Result<Timing> {
         match batch.iovec_setup {
-            IovecSetup::Timed => time_calls(batch, clock, || self.call(fd, segments)),
+            IovecSetup::Timed => time_calls(fd, batch, clock, || self.call(fd, segments)),
             IovecSetup::Once => {
                 let mut iovecs: Vec<IoSliceMut<'_>> =
                     segments.iter_mut().map(|s| IoSliceMut::new(s)).collect();
-                time_calls(batch, clock, || self.scattering.receive(fd, &mut iovecs))
+                time_calls(fd, batch, clock, || {
+                    self.scattering.receive(fd, &mut iovecs)
+                })
             }
         }
     }

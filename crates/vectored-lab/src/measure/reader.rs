@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use rustix::thread::{CpuSet, sched_setaffinity};
 
-use super::target::{Batch, Comparison, Mismatch, POISON, Sink};
+use super::targets::{Batch, Comparison, Mismatch, POISON, Sink, Stream};
 
 /// When nothing at all has arrived for this long, nothing will: all calls have
 /// returned by then, so the bytes are in the stream or nowhere.
@@ -28,6 +28,7 @@ const SUSPICION: Duration = Duration::from_millis(100);
 /// next batch would first have to get its buffer back from the other CPU's
 /// cache, inside the timed region.
 pub struct ReaderSink {
+    stream: Stream,
     writer: Option<OwnedFd>,
     /// A second handle on the reading end, to ask what is left in it.
     residue: OwnedFd,
@@ -53,7 +54,8 @@ struct Report {
 
 impl ReaderSink {
     /// Starts the thread, on `cpu` if one is named.
-    pub fn start((writer, reader): (OwnedFd, OwnedFd), cpu: Option<usize>) -> io::Result<Self> {
+    pub(super) fn start(stream: Stream, cpu: Option<usize>) -> io::Result<Self> {
+        let (writer, reader) = stream.open()?;
         let (orders, incoming) = channel();
         let (outgoing, reports) = channel();
         let arrived_bytes = Arc::new(AtomicU64::new(0));
@@ -66,6 +68,7 @@ impl ReaderSink {
                 serve(&reader.into(), &incoming, &outgoing, &arrived);
             })?;
         Ok(ReaderSink {
+            stream,
             writer: Some(writer),
             residue,
             orders: Some(orders),
@@ -121,7 +124,9 @@ impl Sink for ReaderSink {
         copy.clear();
         copy.extend_from_slice(image);
         self.order(Order::Compare { batch, image: copy })?;
-        self.report(batch)?;
+        self.report(batch)
+            .map_err(|mismatch| self.stream.explain(mismatch))?;
+        self.stream.settle(self.fd(), &self.residue)?;
         let surplus = rustix::io::ioctl_fionread(&self.residue)?;
         if surplus > 0 {
             return Err(Mismatch::wrong_count(batch.bytes() + surplus, batch));

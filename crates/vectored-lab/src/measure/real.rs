@@ -9,38 +9,24 @@ use vectored::{CostModel, TargetKind};
 
 use super::clock::Clock;
 use super::feeder::FeederSource;
-use super::mover::{Mover, Timed, movers};
+use super::mover::{Mover, movers};
 use super::pattern::Pattern;
 use super::payload::{Payload, random_start};
 use super::pool::{ColdPool, PoolMemory, PoolPayload};
 use super::read_cell::{FirstCall, ReadCell};
 use super::read_mover::{ReadMover, read_movers};
-use super::reader::ReaderSink;
 use super::sampler::{CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing};
 use super::source::{FileSource, PatternFile, Source, StreamSource};
 use super::supply::Supply;
-use super::target::{
-    Batch, FILE_SPAN_BYTES, FileSink, MakePair, Mismatch, NullSink, Sink, StreamSink,
-    check_directory, pipe, unix_pair,
-};
-use crate::model::{Cache, CellSpec, Drain, IovecSetup, Operation, PageCache, Target, Technique};
+use super::targets::{Emptying, FILE_SPAN_BYTES, Opened, Opener, Sink, Stream, check_directory};
+use super::write_cell::{Contestant, WriteCell};
+use crate::model::{Cache, CellSpec, Drain, Operation, PageCache, SyncMode, Target, Technique};
 
 /// Most calls of a sample, and so of the probe.
-const MOST_CALLS: u32 = 1024;
+pub(super) const MOST_CALLS: u32 = 1024;
 
 /// What a thread at the other end may have to hold: the bytes of one batch.
 const THREAD_BYTES: u64 = 8 << 20;
-
-/// What goes through a stream with a reader thread before it is measured.
-const AGE_BYTES: u64 = 32 << 20;
-
-/// In batches of about this size.
-const AGE_BATCH_BYTES: u64 = 1 << 20;
-
-/// Of this many samples of a technique one is read back from a file and
-/// compared, the first of each visit among them. Streams are compared every
-/// time, since they have to be read anyway.
-const PROOF_EVERY: u32 = 5;
 
 type MakeMover = Box<dyn FnMut(Contender, &CostModel) -> Box<dyn Mover>>;
 type MakeReadMover = Box<dyn FnMut(Contender, &CostModel) -> Box<dyn ReadMover>>;
@@ -61,8 +47,9 @@ pub struct DescriptorSampler<'a> {
     cold_pool_bytes: u64,
     /// What cold cells draw from, once there was one and while none is open.
     pool_memory: PoolMemory,
+    opener: Opener,
     /// What file cells read, once there is one.
-    pattern_file: Option<Rc<PatternFile>>,
+    pattern_file: Option<(PathBuf, Rc<PatternFile>)>,
     cell: Option<OpenCell>,
 }
 
@@ -70,24 +57,6 @@ pub struct DescriptorSampler<'a> {
 enum OpenCell {
     Write(WriteCell),
     Read(ReadCell),
-}
-
-/// A cell that writes.
-struct WriteCell {
-    name: String,
-    sink: Box<dyn Sink>,
-    supply: Supply,
-    iovec_setup: IovecSetup,
-    movers: Vec<Contestant>,
-    call_bytes: u64,
-    /// The target holds one call but not two: it is emptied after the untimed
-    /// call as well.
-    empty_after_first: bool,
-    /// Where the working memory of techniques starts in this round.
-    start_bytes: usize,
-    round: u32,
-    batches: u64,
-    proof_calls: u64,
 }
 
 impl<'a> DescriptorSampler<'a> {
@@ -105,6 +74,7 @@ impl<'a> DescriptorSampler<'a> {
             open_sink: None,
             cold_pool_bytes: ColdPool::of_this_machine().pool_bytes,
             pool_memory: PoolMemory::default(),
+            opener: Opener::default(),
             pattern_file: None,
             cell: None,
         }
@@ -149,71 +119,20 @@ impl<'a> DescriptorSampler<'a> {
         self
     }
 
-    /// Opens the target; says which way it is emptied and how many calls a
-    /// sample may have.
+    /// Opens the target; says which way it is emptied.
     fn open(&mut self, spec: &CellSpec, drain: DrainChoice) -> Result<Opened, MeasureError> {
-        let call_bytes = spec.workload.total_bytes() as u64;
-        let what = |doing: &str| MeasureError::io(format!("cannot {doing} {}", spec.target));
-        if let Some(open_sink) = &mut self.open_sink {
-            let sink = open_sink(spec).map_err(what("open"))?;
-            return Ok(Opened::new(sink, Emptying::Itself));
-        }
-        let make_pair: MakePair = match spec.target {
-            Target::File => {
-                let directory = check_directory(&self.directory, call_bytes)?;
-                let sink = FileSink::create(&self.directory).map_err(what("create"))?;
-                return Ok(Opened {
-                    file_system: Some(directory.file_system),
-                    ..Opened::new(Box::new(sink), Emptying::Itself)
-                });
+        match &mut self.open_sink {
+            Some(open_sink) => {
+                let what = format!("cannot open {}", spec.place());
+                let sink = open_sink(spec).map_err(MeasureError::io(what))?;
+                Ok(Opened::new(sink, Emptying::Itself))
             }
-            Target::Null => {
-                let sink = NullSink::open().map_err(what("open"))?;
-                return Ok(Opened::new(Box::new(sink), Emptying::Itself));
-            }
-            Target::Pipe => pipe,
-            Target::Unix => unix_pair,
-        };
-        match drain {
-            DrainChoice::Probe => {
-                let sink = StreamSink::open(make_pair).map_err(what("open"))?;
-                Ok(Opened::new(Box::new(sink), Emptying::BetweenSamples))
-            }
-            DrainChoice::Thread => {
-                let pair = make_pair().map_err(what("open"))?;
-                let sink = ReaderSink::start(pair, self.reader_cpu)
-                    .map_err(what("start a reader thread for"))?;
-                Ok(Opened::new(Box::new(sink), Emptying::Reader))
+            None => {
+                let cpu = self.reader_cpu;
+                self.opener.open(spec, &self.directory, cpu, drain)
             }
         }
     }
-}
-
-/// A target that is ready.
-struct Opened {
-    sink: Box<dyn Sink>,
-    emptying: Emptying,
-    /// Of a file.
-    file_system: Option<String>,
-}
-
-impl Opened {
-    fn new(sink: Box<dyn Sink>, emptying: Emptying) -> Self {
-        Opened {
-            sink,
-            emptying,
-            file_system: None,
-        }
-    }
-}
-
-/// How room is made in a target.
-#[derive(Clone, Copy, PartialEq)]
-enum Emptying {
-    /// It is never full, or empties itself.
-    Itself,
-    BetweenSamples,
-    Reader,
 }
 
 impl DescriptorSampler<'_> {
@@ -223,21 +142,28 @@ impl DescriptorSampler<'_> {
         techniques: &[Technique],
         drain: DrainChoice,
     ) -> Result<CellSetup, MeasureError> {
+        if let Some(technique) = techniques.iter().find(|t| !t.heeds(spec.sync)) {
+            let unsupported = io::Error::from(io::ErrorKind::Unsupported);
+            let what = format!("{technique} does not heed --sync {}", spec.sync);
+            return Err(MeasureError::io(what)(unsupported));
+        }
         let call_bytes = spec.workload.total_bytes() as u64;
         let Opened {
             sink,
             emptying,
             file_system,
+            span_bytes,
         } = self.open(spec, drain)?;
         let model = CostModel::default_for(target_kind(spec.target));
         let contenders = contenders(techniques);
         self.seed = self.seed.wrapping_add(1);
         let supply = self.supply(spec);
         let mut cell = WriteCell {
-            name: format!("{} with {}", spec.target, describe(spec)),
+            name: format!("{} with {}", spec.place(), describe(spec)),
             sink,
             supply,
             iovec_setup: spec.iovec_setup,
+            fsync: spec.sync == SyncMode::Fsync,
             movers: contenders
                 .iter()
                 .map(|&contender| Contestant {
@@ -247,24 +173,34 @@ impl DescriptorSampler<'_> {
                 })
                 .collect(),
             call_bytes,
-            empty_after_first: false,
+            emptying,
+            first: match spec.sync {
+                SyncMode::None => FirstCall::WithTheOthers,
+                // It would take as long as the sample, and warm nothing.
+                _ => FirstCall::None,
+            },
             start_bytes: 0,
             round: 0,
             batches: 0,
             proof_calls: 0,
         };
+        let up_to = |bytes: u64| (bytes / call_bytes).clamp(1, MOST_CALLS.into()) as u32;
         let max_calls = match emptying {
-            Emptying::Itself => (FILE_SPAN_BYTES / call_bytes).clamp(1, MOST_CALLS.into()) as u32,
-            Emptying::Reader => (THREAD_BYTES / call_bytes)
-                .saturating_sub(1)
-                .clamp(1, MOST_CALLS.into()) as u32,
+            // One call less, since the one that is not timed takes its place.
+            Emptying::Itself if spec.target == Target::FileOverwrite => {
+                up_to(span_bytes.unwrap_or(0).saturating_sub(call_bytes))
+            }
+            Emptying::Itself => up_to(FILE_SPAN_BYTES),
+            Emptying::Reader | Emptying::Peer => up_to(THREAD_BYTES.saturating_sub(call_bytes)),
             Emptying::BetweenSamples => match cell.probe()? {
                 0 => {
                     self.keep_memory(cell.supply);
+                    // Its end of a FIFO would be in the way.
+                    drop(cell.sink);
                     return self.begin_write(spec, techniques, DrainChoice::Thread);
                 }
                 1 => {
-                    cell.empty_after_first = true;
+                    cell.first = FirstCall::Apart;
                     1
                 }
                 // The call that is not timed takes its place too.
@@ -284,8 +220,9 @@ impl DescriptorSampler<'_> {
                 Emptying::Itself => None,
                 Emptying::BetweenSamples => Some(Drain::BetweenSamples),
                 Emptying::Reader => Some(Drain::ReaderThread),
+                Emptying::Peer => Some(Drain::Peer),
             },
-            span_bytes: file_system.is_some().then_some(FILE_SPAN_BYTES),
+            span_bytes,
             file_system,
         })
     }
@@ -336,7 +273,7 @@ impl DescriptorSampler<'_> {
             setup.max_calls -= 1;
         }
         let mut cell = ReadCell {
-            name: format!("{} with {}", spec.target, describe(spec)),
+            name: format!("{} with {}", spec.place(), describe(spec)),
             source,
             pattern: self.pattern,
             landing: Payload::new(spec.workload.sizes(), spec.layout, self.seed),
@@ -350,7 +287,11 @@ impl DescriptorSampler<'_> {
             start_bytes: 0,
             proof_calls: 0,
             not_cold: (
-                self.directory.display().to_string(),
+                spec.path
+                    .as_deref()
+                    .unwrap_or(&self.directory)
+                    .display()
+                    .to_string(),
                 setup.file_system.clone().unwrap_or_default(),
             ),
         };
@@ -367,36 +308,35 @@ impl DescriptorSampler<'_> {
         drain: DrainChoice,
     ) -> Result<(Box<dyn Source>, CellSetup), MeasureError> {
         let call_bytes = spec.workload.total_bytes() as u64;
-        let what = |doing: &str| MeasureError::io(format!("cannot {doing} {}", spec.target));
+        let what = |doing: &str| MeasureError::io(format!("cannot {doing} {}", spec.place()));
         let up_to = |bytes: u64| (bytes / call_bytes).clamp(1, MOST_CALLS.into()) as u32;
-        let make_pair: MakePair = match spec.target {
-            Target::File => {
-                let page_cache = spec.page_cache.unwrap_or_default();
-                let directory = check_directory(&self.directory, call_bytes)?;
-                let file = self.pattern_file(call_bytes).map_err(what("create"))?;
-                let span_bytes = file.span_bytes;
-                let source = FileSource::new(file, page_cache, self.seed).map_err(what("read"))?;
-                let setup = CellSetup {
-                    max_calls: match page_cache {
-                        PageCache::Hot => up_to(span_bytes),
-                        PageCache::Cold => 1,
-                    },
-                    drain: None,
-                    file_system: Some(directory.file_system),
-                    span_bytes: Some(span_bytes),
-                };
-                return Ok((Box::new(source), setup));
-            }
-            Target::Null => {
-                let nothing = io::Error::other("there is nothing to read in it");
-                return Err(what("read")(nothing));
-            }
-            Target::Pipe => pipe,
-            Target::Unix => unix_pair,
+        if spec.target == Target::File {
+            let directory = spec.path.as_deref().unwrap_or(&self.directory).to_owned();
+            let page_cache = spec.page_cache.unwrap_or_default();
+            let described = check_directory(&directory, spec.target, call_bytes)?;
+            let file = self
+                .pattern_file(&directory, call_bytes)
+                .map_err(what("create"))?;
+            let span_bytes = file.span_bytes;
+            let source = FileSource::new(file, page_cache, self.seed).map_err(what("read"))?;
+            let setup = CellSetup {
+                max_calls: match page_cache {
+                    PageCache::Hot => up_to(span_bytes),
+                    PageCache::Cold => 1,
+                },
+                drain: None,
+                file_system: Some(described.file_system),
+                span_bytes: Some(span_bytes),
+            };
+            return Ok((Box::new(source), setup));
+        }
+        let Some(stream) = Stream::of(spec.target, None) else {
+            let nothing = io::Error::other("there is nothing to read in it");
+            return Err(what("read")(nothing));
         };
         if drain == DrainChoice::Probe {
-            let mut source =
-                StreamSource::open(make_pair, self.pattern, call_bytes).map_err(what("open"))?;
+            let mut source = StreamSource::open(stream.clone(), self.pattern, call_bytes)
+                .map_err(what("open"))?;
             let fitting = source.probe(MOST_CALLS + 1).map_err(what("fill"))?;
             if fitting > 0 {
                 let setup = CellSetup {
@@ -407,7 +347,7 @@ impl DescriptorSampler<'_> {
                 return Ok((Box::new(source), setup));
             }
         }
-        let pair = make_pair().map_err(what("open"))?;
+        let pair = stream.open().map_err(what("open"))?;
         let source = FeederSource::start(pair, self.pattern, self.reader_cpu)
             .map_err(what("start a writer thread for"))?;
         let setup = CellSetup {
@@ -418,15 +358,19 @@ impl DescriptorSampler<'_> {
         Ok((Box::new(source), setup))
     }
 
-    /// The file of the run, made anew where it is too short for two calls.
-    fn pattern_file(&mut self, call_bytes: u64) -> io::Result<Rc<PatternFile>> {
+    /// The file of the run in a directory, made anew where it is too short for
+    /// two calls.
+    fn pattern_file(&mut self, directory: &Path, call_bytes: u64) -> io::Result<Rc<PatternFile>> {
+        let span_bytes = PatternFile::span_bytes(call_bytes);
         match &self.pattern_file {
-            Some(file) if file.span_bytes >= PatternFile::span_bytes(call_bytes) => {
+            Some((place, file)) if place == directory && file.span_bytes >= span_bytes => {
                 Ok(Rc::clone(file))
             }
             _ => {
-                let file = PatternFile::create(&self.directory, self.pattern, call_bytes)?;
-                Ok(Rc::clone(self.pattern_file.insert(Rc::new(file))))
+                let file = PatternFile::create(directory, self.pattern, call_bytes)?;
+                let file = Rc::new(file);
+                self.pattern_file = Some((directory.to_owned(), Rc::clone(&file)));
+                Ok(file)
             }
         }
     }
@@ -490,190 +434,6 @@ fn contenders(techniques: &[Technique]) -> Vec<Contender> {
         .collect()
 }
 
-impl WriteCell {
-    /// How many calls fit into the target, at the least over all contenders.
-    fn probe(&mut self) -> Result<u32, MeasureError> {
-        let mut fewest = MOST_CALLS + 1;
-        for Contestant {
-            contender, mover, ..
-        } in &mut self.movers
-        {
-            self.supply.draw(*contender, 1, 0);
-            let lists = self.supply.lists(*contender);
-            mover.prepare(lists.first(), self.start_bytes);
-            let mut fitting = 0;
-            while fitting < fewest {
-                match mover.call(self.sink.fd(), lists.first()) {
-                    Ok(()) => fitting += 1,
-                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                    Err(error) => return Err(failed(*contender, &self.name)(error)),
-                }
-            }
-            self.sink
-                .discard()
-                .map_err(MeasureError::io(format!("cannot empty {}", self.name)))?;
-            fewest = fitting;
-        }
-        Ok(fewest)
-    }
-
-    /// Sends bytes through a new stream until it is like one in use.
-    ///
-    /// Pages that one CPU fills and another frees spread over the memory with
-    /// time, and are no longer in a cache when they come round again: a pipe
-    /// read by a thread takes a third longer after its first 10 MiB or so.
-    fn age(&mut self) -> Result<(), MeasureError> {
-        let calls = (AGE_BATCH_BYTES / self.call_bytes).clamp(1, MOST_CALLS.into());
-        let batch = Batch {
-            calls: calls as u32,
-            call_bytes: self.call_bytes,
-        };
-        let mover = &mut find(&mut self.movers, Contender::Floor).mover;
-        let cannot = || failed(Contender::Floor, &self.name);
-        for part in 0..AGE_BYTES.div_ceil(batch.bytes()) {
-            self.supply.draw(Contender::Floor, batch.calls, part);
-            let lists = self.supply.lists(Contender::Floor);
-            mover.prepare(lists.first(), self.start_bytes);
-            self.sink.begin(batch).map_err(cannot())?;
-            let mut turns = lists.in_turn();
-            for _ in 0..calls {
-                mover
-                    .call(self.sink.fd(), turns.next())
-                    .map_err(|error| full_or(error, cannot()))?;
-            }
-            self.sink
-                .finish(batch, &self.supply.sent(), false)
-                .map_err(|mismatch| wrong(mismatch, Contender::Floor, &self.name))?;
-        }
-        Ok(())
-    }
-
-    /// One call whose every byte is read back and compared.
-    fn prove(&mut self, contender: Contender) -> Result<(), MeasureError> {
-        self.batches += 1;
-        let mark = mark(contender, u32::MAX, self.batches);
-        self.supply.draw(contender, 1, mark);
-        let lists = self.supply.lists(contender);
-        let mover = &mut find(&mut self.movers, contender).mover;
-        mover.prepare(lists.first(), self.start_bytes);
-        let batch = Batch {
-            calls: 1,
-            call_bytes: self.call_bytes,
-        };
-        let cannot = || failed(contender, &self.name);
-        self.sink.begin(batch).map_err(cannot())?;
-        mover
-            .call(self.sink.fd(), lists.first())
-            .map_err(|error| full_or(error, cannot()))?;
-        self.sink
-            .finish(batch, &self.supply.sent(), true)
-            .map_err(|mismatch| wrong(mismatch, contender, &self.name))?;
-        self.proof_calls += u64::from(self.sink.can_prove());
-        Ok(())
-    }
-
-    fn sample(
-        &mut self,
-        contender: Contender,
-        calls: u32,
-        clock: &dyn Clock,
-    ) -> Result<Timing, MeasureError> {
-        let contestant = find(&mut self.movers, contender);
-        let proof = contestant.samples.is_multiple_of(PROOF_EVERY);
-        contestant.samples += 1;
-        let mover = &mut contestant.mover;
-        let cannot = || failed(contender, &self.name);
-        let batch_of = |calls| Batch {
-            calls,
-            call_bytes: self.call_bytes,
-        };
-        if self.empty_after_first {
-            let first = batch_of(1);
-            self.batches += 1;
-            let mark = mark(contender, self.round, self.batches);
-            self.supply.draw(contender, 1, mark);
-            let lists = self.supply.lists(contender);
-            mover.prepare(lists.first(), self.start_bytes);
-            self.sink.begin(first).map_err(cannot())?;
-            mover
-                .call(self.sink.fd(), lists.first())
-                .map_err(|error| full_or(error, cannot()))?;
-            self.sink
-                .finish(first, &self.supply.sent(), true)
-                .map_err(|mismatch| wrong(mismatch, contender, &self.name))?;
-        }
-        let timed = Timed {
-            calls,
-            untimed_first: !self.empty_after_first,
-            iovec_setup: self.iovec_setup,
-        };
-        let batch = batch_of(timed.all_calls());
-        self.batches += 1;
-        let mark = mark(contender, self.round, self.batches);
-        self.supply.draw(contender, batch.calls, mark);
-        let lists = self.supply.lists(contender);
-        mover.prepare(lists.first(), self.start_bytes);
-        self.sink.begin(batch).map_err(cannot())?;
-        let timing = mover
-            .sample(self.sink.fd(), &lists, timed, clock)
-            .map_err(|error| full_or(error, cannot()))?;
-        self.sink
-            .finish(batch, &self.supply.sent(), proof)
-            .map_err(|mismatch| wrong(mismatch, contender, &self.name))?;
-        Ok(timing)
-    }
-}
-
-/// What takes part in a cell.
-struct Contestant {
-    contender: Contender,
-    mover: Box<dyn Mover>,
-    samples: u32,
-}
-
-fn find(contestants: &mut [Contestant], contender: Contender) -> &mut Contestant {
-    contestants
-        .iter_mut()
-        .find(|contestant| contestant.contender == contender)
-        .expect("the engine samples what it announced")
-}
-
-/// A number that no other technique, round or batch has.
-fn mark(contender: Contender, round: u32, batch: u64) -> u64 {
-    let who = match contender {
-        Contender::Floor => 1,
-        Contender::FloorAgain => 2,
-        Contender::Technique(technique) => 3 + technique as u64,
-    };
-    (who << 56) ^ (u64::from(round) << 24) ^ batch.wrapping_mul(0x9e37_79b9_7f4a_7c15)
-}
-
-fn failed(contender: Contender, cell: &str) -> impl FnOnce(io::Error) -> MeasureError {
-    MeasureError::io(format!("{contender} failed on {cell}"))
-}
-
-/// A non-blocking target that is full is a matter for the engine.
-fn full_or(error: io::Error, otherwise: impl FnOnce(io::Error) -> MeasureError) -> MeasureError {
-    if error.kind() == io::ErrorKind::WouldBlock {
-        MeasureError::DidNotFit
-    } else {
-        otherwise(error)
-    }
-}
-
-fn wrong(mismatch: Mismatch, contender: Contender, cell: &str) -> MeasureError {
-    match mismatch {
-        Mismatch::Io(error) => MeasureError::io(format!("cannot read back from {cell}"))(error),
-        // What is written is in the page cache anyway.
-        Mismatch::NotCold => MeasureError::DidNotFit,
-        Mismatch::Bytes(difference) => MeasureError::WrongBytes {
-            contender: contender.to_string(),
-            cell: cell.to_owned(),
-            difference,
-        },
-    }
-}
-
 fn describe(spec: &CellSpec) -> String {
     let runs = spec.workload.runs();
     let shown: Vec<String> = runs
@@ -687,9 +447,9 @@ fn describe(spec: &CellSpec) -> String {
 
 fn target_kind(target: Target) -> TargetKind {
     match target {
-        Target::File => TargetKind::File,
-        Target::Pipe => TargetKind::Pipe,
-        Target::Unix => TargetKind::Socket,
-        Target::Null => TargetKind::Other,
+        Target::File | Target::FileOverwrite => TargetKind::File,
+        Target::Pipe | Target::Fifo => TargetKind::Pipe,
+        Target::Unix | Target::Tcp | Target::Socket => TargetKind::Socket,
+        Target::Device | Target::Null => TargetKind::Other,
     }
 }

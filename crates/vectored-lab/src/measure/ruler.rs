@@ -38,6 +38,7 @@ pub fn measure_ruler(clock: &dyn Clock) -> io::Result<Ruler> {
             calls: TURNS,
             untimed_first: true,
             iovec_setup: IovecSetup::Timed,
+            fsync: false,
         };
         let timing = Nothing.sample(null.as_fd(), &lists, turns, clock)?;
         loops.push(timing.elapsed_ns as f64 / f64::from(TURNS));

@@ -47,8 +47,8 @@ pub struct CellSetup {
     pub drain: Option<Drain>,
     /// File system of the target, where it is a file.
     pub file_system: Option<String>,
-    /// The span of a file that is written before it is truncated, or the
-    /// length of one that is read.
+    /// The span of a file that is written before it is truncated or written
+    /// again from its begin, or the length of one that is read.
     pub span_bytes: Option<u64>,
 }
 

@@ -9,15 +9,14 @@ use std::path::Path;
 use std::rc::Rc;
 
 use fastrand::Rng;
-use rustix::fs::Advice;
+use rustix::fs::{Advice, OFlags};
 
 use super::pattern::Pattern;
 use super::sampler::MeasureError;
-use super::target::{
-    Ballast, Batch, FILE_SPAN_BYTES, MakePair, Mismatch, check_directory, non_blocking,
-    unnamed_file,
+use super::targets::{
+    Ballast, Batch, FILE_SPAN_BYTES, Mismatch, Stream, check_directory, unnamed_file,
 };
-use crate::model::PageCache;
+use crate::model::{PageCache, Target};
 
 /// Samples of a file begin on a page.
 const PAGE_BYTES: u64 = 4096;
@@ -75,7 +74,7 @@ impl PatternFile {
     }
 
     fn with_span(directory: &Path, pattern: Pattern, span_bytes: u64) -> io::Result<Self> {
-        let mut file = File::from(unnamed_file(directory)?);
+        let mut file = File::from(unnamed_file(directory, OFlags::empty())?);
         let mut buffer = vec![0; 1 << 16];
         for position in (0..span_bytes).step_by(buffer.len()) {
             pattern.fill(position, &mut buffer);
@@ -115,7 +114,7 @@ impl PatternFile {
 ///
 /// [`MeasureError::NotCold`] when they cannot; those of [`check_directory`].
 pub fn check_eviction(directory: &Path) -> Result<(), MeasureError> {
-    let described = check_directory(directory, 0)?;
+    let described = check_directory(directory, Target::File, 0)?;
     let attempt = || -> Result<(), Mismatch> {
         let file = PatternFile::with_span(directory, Pattern::new(1), 8 << 20)?;
         let mut source = FileSource::new(Rc::new(file), PageCache::Cold, 1)?;
@@ -230,7 +229,7 @@ fn fetched_bytes() -> io::Result<u64> {
 
 /// Both ends of a stream, non-blocking, filled by the thread that empties it.
 pub(super) struct StreamSource {
-    make_pair: MakePair,
+    stream: Stream,
     writer: OwnedFd,
     reader: OwnedFd,
     pattern: Pattern,
@@ -240,11 +239,11 @@ pub(super) struct StreamSource {
 }
 
 impl StreamSource {
-    pub fn open(make_pair: MakePair, pattern: Pattern, call_bytes: u64) -> io::Result<Self> {
-        let (writer, reader) = non_blocking(make_pair)?;
+    pub fn open(stream: Stream, pattern: Pattern, call_bytes: u64) -> io::Result<Self> {
+        let (writer, reader) = stream.open_non_blocking()?;
         let call_bytes = usize::try_from(call_bytes).map_err(io::Error::other)?;
         Ok(StreamSource {
-            make_pair,
+            stream,
             writer,
             reader,
             pattern,
@@ -258,7 +257,13 @@ impl StreamSource {
     /// once.
     pub fn probe(&mut self, most: u32) -> io::Result<u32> {
         let mut fitting = 0;
-        while fitting < most && self.put()? {
+        let call_bytes = self.buffer.len() as u64;
+        while fitting < most
+            && self.put()?
+            && self
+                .stream
+                .has_arrived(&self.reader, u64::from(fitting + 1) * call_bytes)?
+        {
             fitting += 1;
         }
         self.reopen()?;
@@ -275,7 +280,7 @@ impl StreamSource {
     }
 
     fn reopen(&mut self) -> io::Result<()> {
-        let (writer, reader) = non_blocking(self.make_pair)?;
+        let (writer, reader) = self.stream.open_non_blocking()?;
         self.writer = writer;
         self.reader = reader;
         Ok(())
@@ -299,7 +304,10 @@ impl Source for StreamSource {
                 return Err(io::ErrorKind::WouldBlock.into());
             }
         }
-        Ok(())
+        match self.stream.has_arrived(&self.reader, batch.bytes())? {
+            true => Ok(()),
+            false => Err(io::ErrorKind::WouldBlock.into()),
+        }
     }
 
     fn finish(&mut self, batch: Batch) -> Result<(), Mismatch> {

@@ -1,68 +1,19 @@
 //! What shall be measured.
 
-use std::fmt;
+use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
-
-use super::{Cache, IovecSetup, Layout, Operation, PageCache, Technique, Workload};
-
-/// Where bytes go, or come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Target {
-    /// A file. Written, it is appended to up to 32 MiB and then truncated,
-    /// outside the timed region: a log, a copy. Read, it has 32 MiB.
-    File,
-    /// A pipe of the default capacity.
-    Pipe,
-    /// A connected pair of Unix stream sockets with the default buffers.
-    Unix,
-    /// `/dev/null`, which moves no bytes: it shows fixed costs only.
-    Null,
-}
-
-impl Target {
-    /// The targets that `vectored measure` offers, in the order of the tables.
-    pub const OFFERED: [Target; 3] = [Target::File, Target::Pipe, Target::Unix];
-
-    /// The name, the same on the command line, in JSON and in tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            Target::File => "file",
-            Target::Pipe => "pipe",
-            Target::Unix => "unix",
-            Target::Null => "null",
-        }
-    }
-
-    /// Whether it is a file, which has a place for each byte.
-    pub fn is_file(self) -> bool {
-        match self {
-            Target::File => true,
-            Target::Pipe | Target::Unix | Target::Null => false,
-        }
-    }
-
-    /// Whether `send` works on it.
-    pub fn is_socket(self) -> bool {
-        match self {
-            Target::Unix => true,
-            Target::File | Target::Pipe | Target::Null => false,
-        }
-    }
-}
-
-impl fmt::Display for Target {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
+use super::{
+    Cache, IovecSetup, Layout, Operation, PageCache, SyncMode, Target, Technique, Workload,
+};
 
 /// One target × one workload × one operation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CellSpec {
     /// Where the bytes go, or come from.
     pub target: Target,
+    /// Which one, where a user named it: the directory of a file, a FIFO, a
+    /// socket or a device. `None` where we choose it.
+    pub path: Option<PathBuf>,
     /// Which way they go.
     pub operation: Operation,
     /// The list of segments.
@@ -75,6 +26,8 @@ pub struct CellSpec {
     pub iovec_setup: IovecSetup,
     /// The state of the page cache, of a file that is read.
     pub page_cache: Option<PageCache>,
+    /// What has to be on the device of a file that is written, and when.
+    pub sync: SyncMode,
 }
 
 impl CellSpec {
@@ -82,12 +35,14 @@ impl CellSpec {
     pub fn write(target: Target, workload: Workload) -> Self {
         CellSpec {
             target,
+            path: None,
             operation: Operation::Write,
             workload,
             layout: Layout::default(),
             cache: Cache::default(),
             iovec_setup: IovecSetup::default(),
             page_cache: None,
+            sync: SyncMode::None,
         }
     }
 
@@ -98,6 +53,17 @@ impl CellSpec {
             operation: Operation::Read,
             page_cache: (target == Target::File).then_some(page_cache),
             ..CellSpec::write(target, workload)
+        }
+    }
+
+    /// The target in words, with its path where it was named by one.
+    pub fn place(&self) -> String {
+        match &self.path {
+            None => self.target.to_string(),
+            Some(path) if self.target.is_file() => {
+                format!("{} in '{}'", self.target, path.display())
+            }
+            Some(path) => format!("{} '{}'", self.target, path.display()),
         }
     }
 }

@@ -4,14 +4,22 @@
 //! `arguments → `[`Experiment`]` → (sampler) → `[`Results`]` → report`
 
 mod experiment;
+mod offer;
 mod results;
+mod sync;
+mod target;
 mod technique;
 mod workload;
 
-pub use experiment::{CellSpec, Experiment, Target};
+pub use experiment::{CellSpec, Experiment};
+pub use offer::{
+    BufferLimits, DirectOffer, FlagAnswer, HOST_SCHEMA, HostReport, HugePages, IoUringOffer, Known,
+};
 pub use results::{
     Cell, CpuInfo, DirectoryInfo, Drain, Host, LeftOut, Results, Ruler, SCHEMA, TechniqueResult,
     Verdict,
 };
+pub use sync::SyncMode;
+pub use target::Target;
 pub use technique::{Technique, UnknownTechnique};
 pub use workload::{Cache, IovecSetup, Layout, Operation, PageCache, Workload};

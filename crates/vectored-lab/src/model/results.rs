@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Cache, IovecSetup, Layout, Operation, PageCache, Target, Technique};
+use super::{Cache, IovecSetup, Layout, Operation, PageCache, SyncMode, Target, Technique};
 
 /// The value of [`Results::schema`].
 pub const SCHEMA: &str = "vectored-results/1";
@@ -67,6 +67,11 @@ pub struct Host {
     pub unix_send_buffer_bytes: Option<u64>,
     /// See [`Host::unix_send_buffer_bytes`].
     pub unix_receive_buffer_bytes: Option<u64>,
+    /// Send and receive buffer of the TCP connection that is measured, as
+    /// `getsockopt` tells them.
+    pub tcp_send_buffer_bytes: Option<u64>,
+    /// See [`Host::tcp_send_buffer_bytes`].
+    pub tcp_receive_buffer_bytes: Option<u64>,
     /// The directory that held the file, where one was measured.
     pub directory: Option<DirectoryInfo>,
     /// The kernel's clock source.
@@ -145,6 +150,8 @@ pub enum Drain {
     ReaderThread,
     /// A thread on another CPU wrote while the sample was timed.
     WriterThread,
+    /// Another program read, when it liked.
+    Peer,
 }
 
 /// What is known of a cell's best technique.
@@ -164,6 +171,9 @@ pub enum Verdict {
 pub struct Cell {
     /// Where the bytes went, or came from.
     pub target: Target,
+    /// Which one, where it was named by its path: the directory of the file,
+    /// the FIFO, the socket or the device.
+    pub path: Option<String>,
     /// Which way they went.
     pub operation: Operation,
     /// Segments in the list.
@@ -181,11 +191,11 @@ pub struct Cell {
     /// When the iovec array was filled.
     pub iovec_setup: IovecSetup,
     /// What was synced, and when.
-    pub sync: String,
+    pub sync: SyncMode,
     /// File system of the target, where it is a file.
     pub file_system: Option<String>,
-    /// The span of the file that was written before it was truncated, or the
-    /// length of the file that was read.
+    /// The span of the file that was written before it was truncated or before
+    /// its begin came again, or the length of the file that was read.
     pub span_bytes: Option<u64>,
     /// Operations in flight, for asynchronous techniques.
     pub queue_depth: Option<u32>,
@@ -253,6 +263,8 @@ pub struct TechniqueResult {
 pub struct LeftOut {
     /// Its target.
     pub target: Target,
+    /// Which one, as in [`Cell::path`].
+    pub path: Option<String>,
     /// Its list of segments as runs of `[count, bytes]`.
     pub segment_sizes: Vec<(usize, usize)>,
     /// Why.

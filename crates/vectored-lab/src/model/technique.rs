@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Operation, Target};
+use super::{Operation, SyncMode, Target};
 
 /// A way to move the bytes of several segments through one descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -95,6 +95,15 @@ impl Technique {
             Technique::Mmap => target.is_file(),
             Technique::SendMore => target.is_socket(),
             _ => true,
+        }
+    }
+
+    /// Whether what it writes is on the device when this mode says so. The
+    /// flags of the descriptor mean nothing to a mapping.
+    pub fn heeds(self, sync: SyncMode) -> bool {
+        match sync {
+            SyncMode::None | SyncMode::Fsync => true,
+            SyncMode::Dsync | SyncMode::Sync => self != Technique::Mmap,
         }
     }
 

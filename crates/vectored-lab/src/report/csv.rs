@@ -5,8 +5,9 @@ use serde::Serialize;
 
 use crate::model::{Cell, Results, TechniqueResult};
 
-const HEAD: [&str; 34] = [
+const HEAD: [&str; 35] = [
     "target",
+    "path",
     "operation",
     "segment_count",
     "segment_bytes",
@@ -62,9 +63,10 @@ pub fn csv(results: &Results) -> String {
     String::from_utf8(bytes).expect("text in, text out")
 }
 
-fn line(cell: &Cell, technique: &TechniqueResult, rival: bool, refined: bool) -> [String; 34] {
+fn line(cell: &Cell, technique: &TechniqueResult, rival: bool, refined: bool) -> [String; 35] {
     [
         word(&cell.target),
+        word(&cell.path),
         word(&cell.operation),
         word(&cell.segment_count),
         word(&cell.segment_bytes),

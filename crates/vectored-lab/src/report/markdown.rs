@@ -16,12 +16,16 @@ pub fn markdown(results: &Results) -> String {
     line("");
     let sections = sections(results);
     for section in &sections {
-        line(&format!("- **{}**: {}", section.title, section.tally));
+        line(&format!(
+            "- **{}**: {}",
+            escape(&section.title),
+            section.tally
+        ));
     }
     let columns = columns(results);
     for section in &sections {
         line("");
-        line(&format!("### {}", section.title));
+        line(&format!("### {}", escape(&section.title)));
         line("");
         let mut head = "| segments | floor |".to_owned();
         let mut rule = "|---:|---:|".to_owned();
@@ -58,7 +62,7 @@ pub fn markdown(results: &Results) -> String {
 }
 
 /// What could end a table's cell, or become a link, markup or HTML.
-fn escape(text: &str) -> String {
+pub(super) fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
         if matches!(c, '\\' | '|' | '`' | '<' | '[' | ']' | '*') {

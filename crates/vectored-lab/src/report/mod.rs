@@ -5,8 +5,11 @@
 //! everything, and [`parse`] reads it back; the others show what is in it.
 
 mod csv;
+pub mod host;
 mod json;
 mod markdown;
+mod places;
+mod plot;
 mod rows;
 mod table;
 mod words;
@@ -14,6 +17,7 @@ mod words;
 pub use csv::csv;
 pub use json::{ParseError, json, parse};
 pub use markdown::markdown;
+pub use plot::{PlotOptions, plot};
 pub use rows::unsuited_in_words;
 pub use table::{TableOptions, table};
 pub use words::{LeftOutWords, bytes_in_words, escape_control, left_out_in_words, list_in_words};

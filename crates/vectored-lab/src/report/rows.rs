@@ -1,5 +1,6 @@
 //! What the table and the Markdown have in common: the words of each row.
 
+use super::places::{self, Kind, Titles, has_tax, place};
 use super::words;
 use crate::model::{
     Cache, Cell, Drain, IovecSetup, Layout, Operation, PageCache, Results, Target, Technique,
@@ -7,7 +8,8 @@ use crate::model::{
 };
 use crate::stats::{TIE_ZONE, median};
 
-/// The cells of one target, operation and state of caches and lists.
+/// The cells of one target, operation, mode of sync, and state of caches and
+/// lists.
 pub(super) struct Section {
     /// `file`, or `file read hot`, or `pipe, cache cold`.
     pub title: String,
@@ -33,6 +35,7 @@ pub(super) struct Row {
 
 /// One technique in one cell.
 pub(super) struct Entry {
+    /// Its gather tax, or its time where a tax would say nothing.
     pub tax: String,
     pub mark: Mark,
 }
@@ -67,20 +70,20 @@ pub(super) fn columns(results: &Results) -> Vec<Technique> {
 
 pub(super) fn sections(results: &Results) -> Vec<Section> {
     let columns = columns(results);
-    let mut kinds: Vec<Kind> = results.cells.iter().map(Kind::of).collect();
+    let titles = Titles::among(&results.cells);
+    let mut kinds: Vec<Kind<'_>> = results.cells.iter().map(Kind::of).collect();
     kinds.sort_unstable();
     kinds.dedup();
-    let varied = Varied::among(&kinds);
     kinds
         .into_iter()
-        .map(|this| {
+        .map(|kind| {
             let cells: Vec<&Cell> = results
                 .cells
                 .iter()
-                .filter(|cell| Kind::of(cell) == this)
+                .filter(|cell| Kind::of(cell) == kind)
                 .collect();
             Section {
-                title: this.title(&varied),
+                title: titles.of(kind),
                 tally: tally(&cells, &results.rivals),
                 rows: cells
                     .iter()
@@ -91,87 +94,6 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
         .collect()
 }
 
-/// What the cells of one section have in common.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Kind {
-    target: Target,
-    operation: Operation,
-    page_cache: Option<PageCache>,
-    cache: Cache,
-    layout: Layout,
-    iovec_setup: IovecSetup,
-}
-
-impl Kind {
-    fn of(cell: &Cell) -> Self {
-        Kind {
-            target: cell.target,
-            operation: cell.operation,
-            page_cache: cell.page_cache,
-            cache: cell.cache,
-            layout: cell.layout,
-            iovec_setup: cell.iovec_setup,
-        }
-    }
-
-    /// `file`, `file read hot`, `pipe, cache cold`: a state is named where it is
-    /// not the usual one, or not the only one.
-    fn title(&self, varied: &Varied) -> String {
-        let mut title = self.target.to_string();
-        if self.operation == Operation::Read {
-            title += " read";
-        }
-        if let Some(state) = self.page_cache {
-            title += &format!(" {state}");
-        }
-        for (option, name, is_usual, varies) in [
-            (
-                "cache",
-                self.cache.name(),
-                self.cache == Cache::default(),
-                varied.cache,
-            ),
-            (
-                "layout",
-                self.layout.name(),
-                self.layout == Layout::default(),
-                varied.layout,
-            ),
-            (
-                "iovec-setup",
-                self.iovec_setup.name(),
-                self.iovec_setup == IovecSetup::default(),
-                varied.iovec_setup,
-            ),
-        ] {
-            if varies || !is_usual {
-                title += &format!(", {option} {name}");
-            }
-        }
-        title
-    }
-}
-
-/// The states that differ between the sections of a run.
-struct Varied {
-    cache: bool,
-    layout: bool,
-    iovec_setup: bool,
-}
-
-impl Varied {
-    fn among(kinds: &[Kind]) -> Self {
-        let differs = |same: &dyn Fn(&Kind, &Kind) -> bool| {
-            kinds.windows(2).any(|pair| !same(&pair[0], &pair[1]))
-        };
-        Varied {
-            cache: differs(&|a, b| a.cache == b.cache),
-            layout: differs(&|a, b| a.layout == b.layout),
-            iovec_setup: differs(&|a, b| a.iovec_setup == b.iovec_setup),
-        }
-    }
-}
-
 /// The named techniques that some targets cannot be measured with, a sentence
 /// each: `mmap is for files only: it was not measured on pipe, unix`.
 pub fn unsuited_in_words(results: &Results) -> Vec<String> {
@@ -180,16 +102,19 @@ pub fn unsuited_in_words(results: &Results) -> Vec<String> {
         let Some(needed) = technique.needs() else {
             continue;
         };
-        let mut targets: Vec<Target> = results
+        let mut places: Vec<(Target, Option<&str>)> = results
             .cells
             .iter()
             .filter(|cell| cell.technique(*technique).is_none())
-            .map(|cell| cell.target)
+            .map(|cell| (cell.target, cell.path.as_deref()))
             .collect();
-        targets.sort_unstable();
-        targets.dedup();
-        if !targets.is_empty() {
-            let names: Vec<&str> = targets.into_iter().map(Target::name).collect();
+        places.sort_unstable();
+        places.dedup();
+        if !places.is_empty() {
+            let names: Vec<String> = places
+                .into_iter()
+                .map(|(target, path)| place(target, path))
+                .collect();
             sentences.push(format!(
                 "{technique} is for {needed} only: it was not measured on {}",
                 names.join(", ")
@@ -254,7 +179,7 @@ fn row(cell: &Cell, columns: &[Technique], rivals: &[Technique]) -> Row {
         thread_mark: match cell.drain {
             Some(Drain::ReaderThread) => "r",
             Some(Drain::WriterThread) => "w",
-            Some(Drain::BetweenSamples) | None => "",
+            Some(Drain::BetweenSamples | Drain::Peer) | None => "",
         },
         floor: words::time(cell.floor_ns),
         entries: columns
@@ -286,7 +211,10 @@ fn entry(cell: &Cell, technique: Technique, rivals: &[Technique]) -> Entry {
         _ => Mark::None,
     };
     Entry {
-        tax: words::tax(result.gather_tax),
+        tax: match has_tax(cell) {
+            true => words::tax(result.gather_tax),
+            false => words::time(result.median_ns),
+        },
         mark,
     }
 }
@@ -348,10 +276,14 @@ pub(super) fn notes(results: &Results) -> Vec<String> {
         false => ("write of the same bytes, already in one piece", "writev"),
         true => ("read of the same bytes into one piece", "readv"),
     };
-    let mut notes = vec![format!(
-        "floor: one {floor}. The other figures are the gather tax, time ÷ floor − 1; 12× means \
-         twelve times the floor."
-    )];
+    let figures = match results.cells.iter().any(has_tax) || results.cells.is_empty() {
+        true => {
+            "The other figures are the gather tax, time ÷ floor − 1; 12× means twelve times the \
+             floor."
+        }
+        false => "The other figures are times a call.",
+    };
+    let mut notes = vec![format!("floor: one {floor}. {figures}")];
     if results.rivals.len() > 1 {
         notes.push(format!(
             "* wins: faster than every rival. = ties: within ±2 % of the leader. \
@@ -417,6 +349,7 @@ pub(super) fn notes(results: &Results) -> Vec<String> {
             ));
         }
     }
+    notes.extend(places::notes(results));
     notes.extend(noise(results));
     for warning in &results.host.warnings {
         notes.push(format!("Warning: {}.", words::escape_control(warning)));
@@ -432,9 +365,10 @@ pub(super) fn notes(results: &Results) -> Vec<String> {
 }
 
 fn noise(results: &Results) -> Option<String> {
-    let floors: Vec<f64> = results.cells.iter().filter_map(|c| c.noise_floor).collect();
+    let cells = || results.cells.iter().filter(|cell| has_tax(cell));
+    let floors: Vec<f64> = cells().filter_map(|c| c.noise_floor).collect();
     let typical = words::percent(median(&floors)?);
-    let apart = results.cells.iter().filter(|c| c.aa_separated).count();
+    let apart = cells().filter(|c| c.aa_separated).count();
     let apart = match apart {
         0 => String::new(),
         _ => format!(" (surely in {})", words::count(apart, "cell")),

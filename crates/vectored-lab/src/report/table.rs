@@ -1,5 +1,6 @@
 //! The table for a terminal.
 
+use super::plot::{PlotOptions, plot};
 use super::rows::{Mark, Row, Section, columns, extent, notes, sections};
 use super::words;
 use crate::model::{Results, Technique, Verdict};
@@ -23,8 +24,8 @@ impl Default for TableOptions {
     }
 }
 
-/// Results for people: the answer first, then one table a target, then what
-/// is needed to read them.
+/// Results for people: the answer first, then one table a target, small plots
+/// of them, then what is needed to read them.
 pub fn table(results: &Results, options: TableOptions) -> String {
     let mut page = Page {
         text: String::new(),
@@ -46,6 +47,12 @@ pub fn table(results: &Results, options: TableOptions) -> String {
     for section in &sections {
         page.line("");
         page.section(section, &columns, &results.rivals);
+    }
+    let TableOptions { color, width } = options;
+    let plots = plot(results, PlotOptions { color, width });
+    if !plots.is_empty() {
+        page.line("");
+        page.text.push_str(&plots);
     }
     page.line("");
     for note in notes(results) {
@@ -98,7 +105,13 @@ impl Page {
 
     fn section(&mut self, section: &Section, columns: &[Technique], rivals: &[Technique]) {
         let frame = Frame::new(section, columns, rivals);
-        self.head(&section.title, &frame);
+        // A path may be longer than all there is below it.
+        let is_long = width(&section.title) > width(&frame.begin("", ""));
+        if is_long {
+            let title = self.styled(BOLD, &section.title);
+            self.line(&title);
+        }
+        self.head(if is_long { "" } else { &section.title }, &frame);
         for row in &section.rows {
             self.row(row, &frame);
         }
@@ -107,15 +120,6 @@ impl Page {
     /// Names of several words stand one above the other.
     fn head(&mut self, title: &str, frame: &Frame) {
         let height = frame.heads.iter().map(Vec::len).max().unwrap_or(1);
-        // One that is longer than these columns has a line of its own.
-        let room = width(&frame.begin("", ""));
-        let title = if width(title) > room {
-            let title = self.styled(BOLD, title);
-            self.line(&title);
-            ""
-        } else {
-            title
-        };
         for level in 0..height {
             let is_first = level == 0;
             let is_last = level + 1 == height;

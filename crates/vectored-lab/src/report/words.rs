@@ -1,6 +1,7 @@
 //! Numbers, sizes and foreign texts in words.
 
-use crate::model::{LeftOut, Results, Target};
+use super::places::place;
+use crate::model::{Host, LeftOut, Results};
 
 /// Cells of one group of left-out ones that are named; the JSON has all.
 const NAMED_CELLS: usize = 6;
@@ -177,22 +178,22 @@ pub fn left_out_in_words(left_out: &[LeftOut]) -> Vec<LeftOutWords> {
     reasons
         .into_iter()
         .map(|reason| {
+            let place_of = |cell: &LeftOut| place(cell.target, cell.path.as_deref());
             // The first cell of each list stands for the list.
-            let mut lists: Vec<(&LeftOut, Vec<Target>)> = Vec::new();
+            let mut lists: Vec<(&LeftOut, Vec<String>)> = Vec::new();
             for cell in left_out.iter().filter(|cell| cell.reason == reason) {
                 let same = |list: &LeftOut| list.segment_sizes == cell.segment_sizes;
                 match lists.iter_mut().find(|(list, _)| same(list)) {
                     // The same list in another state of caches is named once.
-                    Some((_, targets)) if targets.contains(&cell.target) => {}
-                    Some((_, targets)) => targets.push(cell.target),
-                    None => lists.push((cell, vec![cell.target])),
+                    Some((_, targets)) if targets.contains(&place_of(cell)) => {}
+                    Some((_, targets)) => targets.push(place_of(cell)),
+                    None => lists.push((cell, vec![place_of(cell)])),
                 }
             }
             let mut named: Vec<String> = lists
                 .iter()
                 .take(NAMED_CELLS)
                 .map(|(list, targets)| {
-                    let targets: Vec<&str> = targets.iter().map(|target| target.name()).collect();
                     format!(
                         "{} on {}",
                         list_in_words(&list.segment_sizes),
@@ -219,13 +220,7 @@ pub(super) fn machine(results: &Results) -> String {
     parts.push(count(host.cpu.allowed_cpus.len(), "CPU"));
     parts.push(about_bytes(host.memory_bytes));
     parts.extend(host.virtualization.as_deref().map(escape_control));
-    // The version after the release tells when the kernel was built: only in
-    // the JSON.
-    let release = host.kernel.split(' ').next().unwrap_or_default();
-    parts.push(escape_control(&match host.system.split_once(' ') {
-        Some((system, machine)) => format!("{system} {release} {machine}"),
-        None => format!("{} {release}", host.system),
-    }));
+    parts.push(system(host));
     parts.extend(host.directory.as_ref().map(|directory| {
         let (file_system, path) = (&directory.file_system, &directory.path);
         format!(
@@ -235,6 +230,16 @@ pub(super) fn machine(results: &Results) -> String {
         )
     }));
     parts.join(", ")
+}
+
+/// `Linux 6.18.0 x86_64`. The version after the release tells when the kernel
+/// was built: only in the JSON.
+pub(super) fn system(host: &Host) -> String {
+    let release = host.kernel.split(' ').next().unwrap_or_default();
+    escape_control(&match host.system.split_once(' ') {
+        Some((system, machine)) => format!("{system} {release} {machine}"),
+        None => format!("{} {release}", host.system),
+    })
 }
 
 #[cfg(test)]

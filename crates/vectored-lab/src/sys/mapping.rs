@@ -143,6 +143,8 @@ mod tests {
 
     fn tempfile() -> std::fs::File {
         let directory = std::env::temp_dir();
-        crate::measure::unnamed_file(&directory).unwrap().into()
+        crate::measure::unnamed_file(&directory, rustix::fs::OFlags::empty())
+            .unwrap()
+            .into()
     }
 }

@@ -2,4 +2,5 @@
 //! be.
 
 pub(crate) mod mapping;
+pub(crate) mod sockets;
 pub(crate) mod stdio;

@@ -171,6 +171,13 @@ fn every_wrong_read_is_caught_on_a_unix_socket() {
 }
 
 #[test]
+fn every_wrong_read_is_caught_on_a_tcp_connection() {
+    for fault in FAULTS {
+        caught(Target::Tcp, 100, fault);
+    }
+}
+
+#[test]
 fn wrong_reads_are_caught_where_a_thread_writes() {
     // Larger than a pipe. Those that take too much or too little have to be
     // waited for, all at the same time.
@@ -184,7 +191,7 @@ fn wrong_reads_are_caught_where_a_thread_writes() {
 
 #[test]
 fn right_reads_are_measured_on_every_target() {
-    for target in Target::OFFERED {
+    for target in Target::READABLE {
         for sizes in [vec![100, 200], vec![1; 40], vec![3, 5000, 1, 70_000, 9]] {
             let spec = CellSpec::read(target, Workload::from_sizes(sizes), PageCache::Hot);
             let outcome = measure(spec, &tmp(), read_movers).unwrap();
@@ -202,7 +209,7 @@ fn right_reads_are_measured_on_every_target() {
 
 #[test]
 fn reads_of_more_segments_than_iov_max_are_measured() {
-    for target in Target::OFFERED {
+    for target in Target::READABLE {
         let spec = CellSpec::read(target, Workload::uniform(2500, 300), PageCache::Hot);
         let outcome = measure(spec, &tmp(), read_movers).unwrap();
         assert_eq!(outcome.cells[0].segment_count, 2500);
@@ -222,6 +229,8 @@ fn what_fits_is_written_between_samples_and_what_does_not_by_a_thread() {
     check(Target::Pipe, 16, 16_384, Some(Drain::WriterThread));
     check(Target::Unix, 2, 64, Some(Drain::BetweenSamples));
     check(Target::Unix, 16, 65_536, Some(Drain::WriterThread));
+    check(Target::Tcp, 2, 64, Some(Drain::BetweenSamples));
+    check(Target::Tcp, 16, 65_536, Some(Drain::WriterThread));
     check(Target::File, 2, 64, None);
 }
 
@@ -290,7 +299,7 @@ fn in_other_states(target: Target, workload: &Workload) -> CellSpec {
 
 #[test]
 fn wrong_reads_are_caught_into_adjacent_segments() {
-    for target in Target::OFFERED {
+    for target in Target::READABLE {
         for fault in FAULTS {
             let spec = in_other_states(target, &Workload::uniform(5, 100));
             let outcome = measure(spec, &tmp(), move |contender, model| match contender {
@@ -310,7 +319,7 @@ fn wrong_reads_are_caught_into_adjacent_segments() {
 
 #[test]
 fn reads_are_measured_with_adjacent_segments_and_one_array() {
-    for target in Target::OFFERED {
+    for target in Target::READABLE {
         for sizes in [vec![100, 200], vec![3, 5000, 1, 70_000, 9], vec![300; 2500]] {
             let spec = in_other_states(target, &Workload::from_sizes(sizes));
             let outcome = measure(spec, &tmp(), read_movers).unwrap();

@@ -1,22 +1,24 @@
 //! Real descriptors: techniques that drop, double or swap bytes are caught on
 //! every target, and those that do not are not.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
-use std::io;
+use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
+use std::thread::JoinHandle;
 
 use vectored::CostModel;
 use vectored_lab::measure::{
     Clock, Contender, DescriptorSampler, FILE_SPAN_BYTES, Lists, MeasureError, MonotonicClock,
-    Mover, Outcome, RunError, Timed, Timing, Watch, movers, run,
+    Mover, Outcome, RunError, Timed, Timing, Watch, check_fifo, movers, run,
 };
 use vectored_lab::model::{
-    Cache, CellSpec, Drain, Experiment, IovecSetup, Layout, Operation, Target, Technique, Verdict,
-    Workload,
+    Cache, CellSpec, Drain, Experiment, IovecSetup, Layout, Operation, SyncMode, Target, Technique,
+    Verdict, Workload,
 };
 
 /// What a wrong technique does to the bytes it is given.
@@ -93,9 +95,53 @@ impl Mover for Faulty {
     }
 }
 
-fn experiment(target: Target, workload: Workload) -> Experiment {
+/// What a cell is made for: a target, or one with all that a test wants of it.
+trait Place {
+    fn cell(&self, workload: Workload) -> CellSpec;
+}
+
+impl Place for Target {
+    fn cell(&self, workload: Workload) -> CellSpec {
+        CellSpec::write(*self, workload)
+    }
+}
+
+impl<F: Fn(Workload) -> CellSpec> Place for F {
+    fn cell(&self, workload: Workload) -> CellSpec {
+        self(workload)
+    }
+}
+
+/// A FIFO that is gone with this value.
+struct Fifo(PathBuf);
+
+impl Fifo {
+    fn make(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("vectored-{name}-{}", std::process::id()));
+        let kind = rustix::fs::FileType::Fifo;
+        rustix::fs::mknodat(rustix::fs::CWD, &path, kind, 0o600.into(), 0).unwrap();
+        Fifo(path)
+    }
+}
+
+impl Drop for Fifo {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+impl Place for &Fifo {
+    fn cell(&self, workload: Workload) -> CellSpec {
+        CellSpec {
+            path: Some(self.0.clone()),
+            ..CellSpec::write(Target::Fifo, workload)
+        }
+    }
+}
+
+fn experiment(place: impl Place, workload: Workload) -> Experiment {
     Experiment {
-        cells: vec![CellSpec::write(target, workload)],
+        cells: vec![place.cell(workload)],
         rivals: vec![
             Technique::WriteEach,
             Technique::CopyThenWrite,
@@ -109,7 +155,7 @@ fn experiment(target: Target, workload: Workload) -> Experiment {
 }
 
 fn measure(
-    target: Target,
+    target: impl Place,
     workload: Workload,
     make_mover: impl FnMut(Contender, &CostModel) -> Box<dyn Mover> + 'static,
 ) -> Result<Outcome, RunError> {
@@ -118,7 +164,7 @@ fn measure(
 
 fn measure_for(
     budget_ns: u64,
-    target: Target,
+    target: impl Place,
     workload: Workload,
     make_mover: impl FnMut(Contender, &CostModel) -> Box<dyn Mover> + 'static,
 ) -> Result<Outcome, RunError> {
@@ -137,9 +183,10 @@ fn measure_for(
     run(&experiment, &mut sampler, &clock, watch)
 }
 
-fn caught(target: Target, workload: &Workload, fault: Fault) {
+fn caught(target: impl Place, workload: &Workload, fault: Fault) {
     // Enough for each fault to come; its discovery ends the run.
     let budget_ns = 10_000_000_000;
+    let name = target.cell(workload.clone()).place();
     let outcome = measure_for(
         budget_ns,
         target,
@@ -157,7 +204,7 @@ fn caught(target: Target, workload: &Workload, fault: Fault) {
             error: MeasureError::WrongBytes { contender, .. },
             ..
         }) => assert_eq!(contender, "writev"),
-        other => panic!("{fault:?} on {target}: {other:?}"),
+        other => panic!("{fault:?} on {name}: {other:?}"),
     }
 }
 
@@ -179,6 +226,57 @@ fn every_fault_is_caught_on_a_pipe() {
 fn every_fault_is_caught_on_a_unix_socket() {
     for fault in FAULTS {
         caught(Target::Unix, &Workload::uniform(5, 100), fault);
+    }
+}
+
+#[test]
+fn every_fault_is_caught_on_a_file_that_is_rewritten() {
+    for fault in FAULTS {
+        caught(Target::FileOverwrite, &Workload::uniform(5, 100), fault);
+    }
+}
+
+#[test]
+fn every_fault_is_caught_on_a_tcp_connection() {
+    for fault in FAULTS {
+        caught(Target::Tcp, &Workload::uniform(5, 100), fault);
+    }
+}
+
+#[test]
+fn every_fault_is_caught_on_a_fifo() {
+    let fifo = Fifo::make("faults");
+    for fault in FAULTS {
+        caught(&fifo, &Workload::uniform(5, 100), fault);
+    }
+}
+
+#[test]
+fn every_fault_is_caught_where_each_call_is_synced() {
+    for sync in [SyncMode::Dsync, SyncMode::Sync, SyncMode::Fsync] {
+        for target in [Target::File, Target::FileOverwrite] {
+            for fault in FAULTS {
+                // 1500 calls would take seconds.
+                if !matches!(fault, Fault::OnlyMuchLater) {
+                    let spec = |workload| CellSpec {
+                        sync,
+                        ..CellSpec::write(target, workload)
+                    };
+                    caught(spec, &Workload::uniform(5, 100), fault);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn faults_are_caught_by_the_reader_thread_of_a_tcp_connection_too() {
+    let workload = Workload::uniform(5, 400_000);
+    for fault in FAULTS {
+        let takes_long = matches!(fault, Fault::OnlyMuchLater);
+        if !takes_long {
+            caught(Target::Tcp, &workload, fault);
+        }
     }
 }
 
@@ -205,6 +303,7 @@ struct Seen {
     starts: BTreeSet<usize>,
     longest_file: u64,
     samples: usize,
+    visits: usize,
 }
 
 struct Watching {
@@ -231,13 +330,14 @@ impl Mover for Watching {
     }
 }
 
-fn watch(target: Target, workload: Workload) -> (Outcome, Rc<RefCell<Seen>>) {
+fn watch(target: impl Place, workload: Workload) -> (Outcome, Rc<RefCell<Seen>>) {
     let seen = Rc::new(RefCell::new(Seen::default()));
     let shared = Rc::clone(&seen);
     let outcome = measure_for(300_000_000, target, workload, move |contender, model| {
         let inner = movers(contender, model);
         if contender == Contender::Technique(Technique::Writev) {
             let seen = Rc::clone(&shared);
+            seen.borrow_mut().visits += 1;
             Box::new(Watching { inner, seen })
         } else {
             inner
@@ -248,7 +348,12 @@ fn watch(target: Target, workload: Workload) -> (Outcome, Rc<RefCell<Seen>>) {
 
 #[test]
 fn every_round_is_laid_out_anew_and_every_sample_marked() {
-    for target in [Target::File, Target::Pipe] {
+    for target in [
+        Target::File,
+        Target::FileOverwrite,
+        Target::Pipe,
+        Target::Tcp,
+    ] {
         let (outcome, seen) = watch(target, Workload::uniform(4, 64));
         let seen = seen.borrow();
         let rounds = outcome.cells[0].rounds as usize;
@@ -259,8 +364,13 @@ fn every_round_is_laid_out_anew_and_every_sample_marked() {
             seen.addresses.len()
         );
         assert!(seen.starts.len() > rounds / 2, "{}", seen.starts.len());
-        // The probe is not marked.
-        assert!(seen.heads.len() + 4 >= seen.samples, "{}", seen.heads.len());
+        // Probes have one mark, and proofs begin anew with each visit.
+        let repeated = 2 * seen.visits;
+        assert!(
+            seen.heads.len() + repeated >= seen.samples,
+            "{}",
+            seen.heads.len()
+        );
     }
 }
 
@@ -274,8 +384,17 @@ fn a_file_never_grows_past_its_span() {
 }
 
 #[test]
+fn a_file_that_is_rewritten_never_grows() {
+    // The proofs of the six contenders alone go past the end of the span.
+    let (outcome, seen) = watch(Target::FileOverwrite, Workload::uniform(64, 1 << 18));
+    let span_bytes = outcome.cells[0].span_bytes;
+    assert_eq!(span_bytes, Some(64 << 20));
+    assert_eq!(Some(seen.borrow().longest_file), span_bytes);
+}
+
+#[test]
 fn right_techniques_are_measured_on_every_target() {
-    for target in [Target::File, Target::Pipe, Target::Unix, Target::Null] {
+    for target in Target::NAMED {
         for sizes in [vec![100, 200], vec![1; 40], vec![3, 5000, 1, 70_000, 9]] {
             let outcome = measure(target, Workload::from_sizes(sizes), movers).unwrap();
             let cell = &outcome.cells[0];
@@ -283,8 +402,8 @@ fn right_techniques_are_measured_on_every_target() {
             assert!(cell.floor_ns > 0.0);
             let provable = target != Target::Null;
             assert_eq!(cell.proof_calls > 0, provable, "{target}");
-            assert_eq!(cell.span_bytes.is_some(), target == Target::File);
-            assert_eq!(cell.file_system.is_some(), target == Target::File);
+            assert_eq!(cell.span_bytes.is_some(), target.is_file());
+            assert_eq!(cell.file_system.is_some(), target.is_file());
         }
     }
 }
@@ -309,7 +428,146 @@ fn what_fits_is_emptied_between_samples_and_what_does_not_is_read_by_a_thread() 
     // A socket buffer counts a small write at far more than its bytes, so a
     // thousand separate ones do not fit although their bytes would.
     assert_eq!(drain(Target::Unix, 1000, 16), Some(Drain::ReaderThread));
+    assert_eq!(drain(Target::Tcp, 2, 64), Some(Drain::BetweenSamples));
+    assert_eq!(drain(Target::Tcp, 16, 65_536), Some(Drain::ReaderThread));
     assert_eq!(drain(Target::File, 2, 64), None);
+    assert_eq!(drain(Target::FileOverwrite, 2, 64), None);
+}
+
+#[test]
+fn a_fifo_is_measured_and_refused_while_another_has_it_open() {
+    let fifo = Fifo::make("open");
+    for bytes in [64, 100_000] {
+        let outcome = measure(&fifo, Workload::uniform(3, bytes), movers).unwrap();
+        let cell = &outcome.cells[0];
+        assert_eq!(cell.target, Target::Fifo);
+        assert_eq!(cell.path.as_deref(), fifo.0.to_str());
+        assert!(cell.proof_calls > 0);
+    }
+    check_fifo(&fifo.0).unwrap();
+    let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::NONBLOCK;
+    let reader = rustix::fs::open(&fifo.0, flags, rustix::fs::Mode::empty()).unwrap();
+    let error = check_fifo(&fifo.0).unwrap_err().to_string();
+    assert!(error.contains("open for reading"), "{error}");
+    drop(reader);
+    // Both ways: what it has written is not taken from it.
+    let flags = rustix::fs::OFlags::RDWR;
+    let both = rustix::fs::open(&fifo.0, flags, rustix::fs::Mode::empty()).unwrap();
+    check_fifo(&fifo.0).unwrap_err();
+    drop(both);
+    check_fifo(&fifo.0).unwrap();
+}
+
+/// A socket in the file system, and the bytes that its peer got.
+fn listening(name: &str, serve: fn(UnixStream) -> u64) -> (PathBuf, JoinHandle<u64>) {
+    let path = std::env::temp_dir().join(format!("vectored-{name}-{}", std::process::id()));
+    let _ = std::fs::remove_file(&path);
+    let listener = UnixListener::bind(&path).unwrap();
+    let thread = std::thread::spawn(move || serve(listener.accept().unwrap().0));
+    (path, thread)
+}
+
+#[test]
+fn a_socket_that_another_program_reads_is_measured_over_one_connection() {
+    // It answers, and is not to be stopped by that.
+    let (path, peer) = listening("socket", |mut stream| {
+        let mut buffer = vec![0; 1 << 16];
+        let mut read_bytes = 0;
+        loop {
+            match stream.read(&mut buffer).unwrap_or(0) {
+                0 => return read_bytes,
+                count => read_bytes += count as u64,
+            }
+            stream.write_all(b"answer").unwrap();
+        }
+    });
+    let spec = |workload| CellSpec {
+        path: Some(path.clone()),
+        ..CellSpec::write(Target::Socket, workload)
+    };
+    let mut experiment = experiment(spec, Workload::uniform(3, 64));
+    // Several cells, visited more than once.
+    experiment.cells.push(spec(Workload::uniform(16, 4096)));
+    experiment.budget_ns = 100_000_000;
+    let clock = MonotonicClock;
+    let mut sampler = DescriptorSampler::new(&clock, ".".as_ref(), 1);
+    let watch = Watch {
+        progress: &mut |_| (),
+        stop: &AtomicBool::new(false),
+    };
+    let outcome = run(&experiment, &mut sampler, &clock, watch).unwrap();
+    drop(sampler);
+    std::fs::remove_file(&path).unwrap();
+    assert!(peer.join().unwrap() > 0);
+    for cell in &outcome.cells {
+        assert_eq!(cell.drain, Some(Drain::Peer));
+        assert_eq!(cell.proof_calls, 0);
+        assert_eq!(cell.path.as_deref(), path.to_str());
+    }
+}
+
+#[test]
+fn a_peer_that_goes_away_ends_the_run() {
+    let (path, peer) = listening("leaver", |mut stream| {
+        stream.read(&mut [0; 1 << 10]).unwrap() as u64
+    });
+    let spec = |workload| CellSpec {
+        path: Some(path.clone()),
+        ..CellSpec::write(Target::Socket, workload)
+    };
+    let error = measure(spec, Workload::uniform(3, 64), movers).unwrap_err();
+    assert!(error.to_string().contains("socket"), "{error}");
+    peer.join().unwrap();
+    std::fs::remove_file(&path).unwrap();
+}
+
+#[test]
+fn every_call_of_a_synced_cell_is_a_sample() {
+    for sync in [SyncMode::Dsync, SyncMode::Sync, SyncMode::Fsync] {
+        for target in [Target::File, Target::FileOverwrite] {
+            let spec = |workload| CellSpec {
+                sync,
+                ..CellSpec::write(target, workload)
+            };
+            let outcome = measure(spec, Workload::uniform(4, 64), movers).unwrap();
+            let cell = &outcome.cells[0];
+            assert_eq!(cell.sync, sync);
+            assert!(cell.proof_calls > 0);
+        }
+    }
+}
+
+#[test]
+fn a_mode_of_sync_is_in_force_when_techniques_write() {
+    struct Looking(Rc<Cell<bool>>, rustix::fs::OFlags);
+    impl Mover for Looking {
+        fn prepare(&mut self, _segments: &[&[u8]], _start_bytes: usize) {}
+
+        fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
+            let flags = rustix::fs::fcntl_getfl(fd)?;
+            self.0.set(self.0.get() && flags.contains(self.1));
+            rustix::io::write(fd, &segments.concat())?;
+            Ok(())
+        }
+    }
+    for (sync, flag) in [
+        (SyncMode::Dsync, rustix::fs::OFlags::DSYNC),
+        (SyncMode::Sync, rustix::fs::OFlags::SYNC),
+    ] {
+        for target in [Target::File, Target::FileOverwrite] {
+            let is_set = Rc::new(Cell::new(true));
+            let shared = Rc::clone(&is_set);
+            let spec = |workload| CellSpec {
+                sync,
+                ..CellSpec::write(target, workload)
+            };
+            let make = move |_, _: &CostModel| -> Box<dyn Mover> {
+                Box::new(Looking(Rc::clone(&shared), flag))
+            };
+            measure(spec, Workload::uniform(4, 64), make).unwrap();
+            assert!(is_set.get(), "{sync} on {target}");
+        }
+    }
 }
 
 #[test]
@@ -343,6 +601,15 @@ fn a_single_technique_has_no_verdict() {
     assert_eq!(outcome.cells[0].verdict, Verdict::Open);
     assert_eq!(outcome.cells[0].leader, Some(Technique::Writev));
 }
+
+/// Targets with a name on which every byte is compared.
+const PROVED: [Target; 5] = [
+    Target::File,
+    Target::FileOverwrite,
+    Target::Pipe,
+    Target::Unix,
+    Target::Tcp,
+];
 
 /// Every state but the usual one.
 fn states(target: Target, workload: &Workload) -> [CellSpec; 4] {
@@ -432,7 +699,7 @@ fn assert_caught(outcome: Result<Outcome, RunError>, technique: Technique, case:
 
 #[test]
 fn every_fault_is_caught_in_every_state() {
-    for target in [Target::File, Target::Pipe, Target::Unix] {
+    for target in PROVED {
         for spec in states(target, &Workload::from_sizes(vec![100, 300, 100, 40, 7])) {
             for fault in FAULTS {
                 // Segments of other sizes cannot be swapped unnoticed anyway.
@@ -455,7 +722,7 @@ fn faults_in_cold_bytes_are_caught_by_the_reader_thread_too() {
 
 #[test]
 fn every_fault_is_caught_in_the_place_of_each_technique_that_must_be_named() {
-    for target in [Target::File, Target::Pipe, Target::Unix] {
+    for target in PROVED {
         for &technique in Technique::opt_in(Operation::Write) {
             if !technique.works_on(target) {
                 continue;
@@ -491,7 +758,7 @@ impl Mover for SameAgain {
 
 #[test]
 fn cold_calls_that_send_the_segments_of_another_are_caught() {
-    for target in [Target::File, Target::Pipe, Target::Unix] {
+    for target in PROVED {
         let [cold, adjacent, ..] = states(target, &Workload::uniform(5, 100));
         let outcome = replaced(&cold, Technique::Writev, SameAgain::default);
         assert_caught(outcome, Technique::Writev, "cold");
@@ -546,7 +813,7 @@ impl Mover for SetUpOnceForAll {
 
 #[test]
 fn an_array_that_outlives_its_sample_is_caught() {
-    for target in [Target::File, Target::Pipe, Target::Unix] {
+    for target in PROVED {
         let [.., once, all] = states(target, &Workload::uniform(5, 100));
         for spec in [once, all] {
             let outcome = replaced(&spec, Technique::Writev, SetUpOnceForAll::default);
@@ -562,7 +829,7 @@ fn right_techniques_are_measured_in_every_state() {
         Technique::CopyThenWrite,
         Technique::Writev,
     ];
-    for target in [Target::File, Target::Pipe, Target::Unix, Target::Null] {
+    for target in Target::NAMED {
         for sizes in [vec![16; 9], vec![3, 5000, 1, 70_000, 9], vec![8; 2500]] {
             for spec in states(target, &Workload::from_sizes(sizes)) {
                 let outcome = measure_spec(10_000_000, spec.clone(), &pure, movers).unwrap();
@@ -580,7 +847,7 @@ fn right_techniques_are_measured_in_every_state() {
 fn techniques_that_must_be_named_are_measured_where_they_work() {
     let opt_in = Technique::opt_in(Operation::Write);
     let rivals = [&[Technique::Writev], opt_in].concat();
-    for target in [Target::File, Target::Pipe, Target::Unix, Target::Null] {
+    for target in Target::NAMED {
         // The last does not fit a pipe, so a thread reads.
         for sizes in [
             vec![100, 200],
@@ -600,6 +867,49 @@ fn techniques_that_must_be_named_are_measured_where_they_work() {
                     assert_eq!(measured, works, "{technique} on {target}");
                 }
                 assert!(cell.techniques.iter().all(|t| t.median_ns > 0.0));
+            }
+        }
+    }
+}
+
+#[test]
+fn named_techniques_and_states_are_measured_on_a_fifo() {
+    let fifo = Fifo::make("states");
+    let rivals = [Technique::Writev, Technique::Pwritev2, Technique::Stdio];
+    // The larger ones do not fit, so a thread reads.
+    for bytes in [64, 40_000] {
+        for state in states(Target::Fifo, &Workload::uniform(3, bytes)) {
+            let spec = CellSpec {
+                path: Some(fifo.0.clone()),
+                ..state
+            };
+            let outcome = measure_spec(10_000_000, spec, &rivals, movers).unwrap();
+            assert!(outcome.cells[0].proof_calls > 0);
+        }
+    }
+}
+
+#[test]
+fn named_techniques_and_states_are_measured_with_every_mode_of_sync() {
+    for target in [Target::File, Target::FileOverwrite] {
+        for sync in [SyncMode::Dsync, SyncMode::Sync, SyncMode::Fsync] {
+            let [.., state] = states(target, &Workload::uniform(3, 64));
+            let spec = CellSpec { sync, ..state };
+            let mut rivals = vec![Technique::Writev, Technique::Pwritev2, Technique::Stdio];
+            let measure = |rivals: &[Technique]| {
+                measure_spec(10_000_000, spec.clone(), rivals, movers).map(|outcome| {
+                    assert!(outcome.cells[0].proof_calls > 0);
+                })
+            };
+            measure(&rivals).unwrap();
+            rivals.push(Technique::Mmap);
+            match sync {
+                // O_DSYNC means nothing to a mapping.
+                SyncMode::Dsync | SyncMode::Sync => {
+                    let error = measure(&rivals).unwrap_err().to_string();
+                    assert!(error.contains("mmap"), "{error}");
+                }
+                SyncMode::None | SyncMode::Fsync => measure(&rivals).unwrap(),
             }
         }
     }

@@ -3,5 +3,7 @@
 mod engine;
 mod honest_reads;
 mod honesty;
+mod host;
+mod plot;
 mod report;
 mod simulation;

@@ -10,7 +10,7 @@ use Technique::{Adaptive, CopyThenWrite, WriteEach, Writev};
 
 /// A technique with its gather tax, and its ratio to the leader with the
 /// interval of that.
-fn technique(
+pub fn technique(
     name: Technique,
     tax: f64,
     ratio: f64,
@@ -31,7 +31,12 @@ fn technique(
     }
 }
 
-fn cell(target: Target, bytes: usize, verdict: Verdict, techniques: Vec<TechniqueResult>) -> Cell {
+pub fn cell(
+    target: Target,
+    bytes: usize,
+    verdict: Verdict,
+    techniques: Vec<TechniqueResult>,
+) -> Cell {
     let leader = techniques
         .iter()
         .filter(|technique| technique.name != Adaptive)
@@ -39,6 +44,7 @@ fn cell(target: Target, bytes: usize, verdict: Verdict, techniques: Vec<Techniqu
         .map(|technique| technique.name);
     Cell {
         target,
+        path: None,
         operation: Default::default(),
         segment_count: 1000,
         segment_bytes: Some(bytes),
@@ -47,7 +53,7 @@ fn cell(target: Target, bytes: usize, verdict: Verdict, techniques: Vec<Techniqu
         cache: Default::default(),
         page_cache: None,
         iovec_setup: Default::default(),
-        sync: "none".to_owned(),
+        sync: Default::default(),
         file_system: None,
         span_bytes: None,
         queue_depth: None,
@@ -67,7 +73,7 @@ fn cell(target: Target, bytes: usize, verdict: Verdict, techniques: Vec<Techniqu
 }
 
 /// A run in which everything occurs that the renderings tell apart.
-fn results() -> Results {
+pub fn results() -> Results {
     let faster = cell(
         Target::File,
         16,
@@ -157,6 +163,7 @@ fn results() -> Results {
         left_out: [Target::File, Target::Pipe]
             .map(|target| LeftOut {
                 target,
+                path: None,
                 segment_sizes: vec![(1000, 16384)],
                 reason: "over 4 MiB a call".to_owned(),
             })

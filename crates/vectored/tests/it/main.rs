@@ -1,8 +1,12 @@
 //! What the library promises, through its public interface, against real descriptors.
 
+#[cfg(feature = "bytes")]
+mod buf;
 mod cursor;
 mod descriptors;
 mod direct;
+#[cfg(target_os = "linux")]
+mod fallback;
 mod flags;
 mod messages;
 mod once;

@@ -1,11 +1,16 @@
 //! Sockets that keep messages apart.
 
-use std::io::{ErrorKind, IoSlice, Read};
+use std::fs::File;
+use std::io::{ErrorKind, IoSlice, IoSliceMut, Read as _, Write as _};
+use std::mem::MaybeUninit;
 use std::net::UdpSocket;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType};
-use vectored::{SegmentCursor, write_from};
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
+use vectored::{
+    Scatter, ScatterReader, SegmentCursor, TransferError, read_exact_uninit, read_exact_vectored,
+    read_into, read_up_to_eof_uninit, read_up_to_eof_vectored, write_from,
+};
 
 use crate::support::{list, payload, writers};
 
@@ -89,4 +94,110 @@ fn stream_sockets_take_lists_of_any_length() {
         receiver.read_to_end(&mut read).unwrap();
         assert!(read == data.concat(), "{name}");
     }
+}
+
+type Read = Box<dyn FnMut(BorrowedFd<'_>, &mut [IoSliceMut<'_>]) -> Result<u64, TransferError>>;
+
+/// Every function that reads from a stream into a list, by name.
+fn readers() -> Vec<(&'static str, Read)> {
+    vec![
+        (
+            "read_exact_vectored",
+            Box::new(|fd, list| read_exact_vectored(fd, list)),
+        ),
+        (
+            "read_up_to_eof_vectored",
+            Box::new(|fd, list| read_up_to_eof_vectored(fd, list)),
+        ),
+        (
+            "read_into",
+            Box::new(|fd, list| read_into(fd, list, &mut SegmentCursor::at(0, 1))),
+        ),
+        (
+            "Scatter",
+            Box::new(|fd, list| Scatter::default().read_exact(fd, list)),
+        ),
+        (
+            "Scatter::read_into",
+            Box::new(|fd, list| Scatter::default().read_into(fd, list, &mut SegmentCursor::new())),
+        ),
+        (
+            "Scatter::read_up_to_eof",
+            Box::new(|fd, list| Scatter::default().read_up_to_eof(fd, list)),
+        ),
+        (
+            "read_exact_uninit",
+            Box::new(|fd, _| read_exact_uninit(fd, &mut [MaybeUninit::uninit(); 6]).map(|_| 6)),
+        ),
+        (
+            "read_up_to_eof_uninit",
+            Box::new(|fd, _| {
+                let memory = &mut [MaybeUninit::uninit(); 6];
+                read_up_to_eof_uninit(fd, memory).map(|bytes| bytes.len() as u64)
+            }),
+        ),
+    ]
+}
+
+/// Hazard 21: the tail of a message that is longer than the list would be lost, shorter ones would
+/// be joined, and an empty one would be the end of the file.
+#[test]
+fn stream_functions_read_nothing_from_message_sockets() {
+    let messages: [&[u8]; 4] = [b"longer than the list", b"123456", b"ab", b""];
+    for (kind, type_name) in [
+        (SocketType::DGRAM, "SOCK_DGRAM"),
+        (SocketType::SEQPACKET, "SOCK_SEQPACKET"),
+    ] {
+        for (name, mut read) in readers() {
+            for message in messages {
+                let (sender, receiver) = pair(kind);
+                rustix::net::send(&sender, message, SendFlags::empty()).unwrap();
+                let (mut head, mut body) = ([0; 2], [0; 4]);
+                let mut list = [IoSliceMut::new(&mut head), IoSliceMut::new(&mut body)];
+                let error = read(receiver.as_fd(), &mut list).unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::InvalidInput, "{name}: {error}");
+                assert_eq!(error.transferred(), 0, "{name}");
+                for words in [type_name, "recvmsg"] {
+                    assert!(error.to_string().contains(words), "{name}: {error}");
+                }
+                // The message is still there, all of it.
+                assert_eq!(receive(&receiver).as_deref(), Some(message), "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_reader_of_records_can_refuse_message_sockets() {
+    for kind in [SocketType::DGRAM, SocketType::SEQPACKET] {
+        let (_sender, receiver) = pair(kind);
+        let error = ScatterReader::new(File::from(receiver))
+            .refusing_messages()
+            .unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+        assert!(error.to_string().contains("recvmsg"), "{error}");
+    }
+    let (mut sender, receiver) = std::os::unix::net::UnixStream::pair().unwrap();
+    sender.write_all(b"record").unwrap();
+    let mut reader = ScatterReader::new(receiver).refusing_messages().unwrap();
+    let mut record = [0; 6];
+    let mut segments = [IoSliceMut::new(&mut record)];
+    reader.read_exact_vectored(&mut segments).unwrap();
+    assert_eq!(&record, b"record");
+}
+
+/// What holds no bytes takes no message, and asks nothing.
+#[test]
+fn a_list_without_bytes_reads_no_message() {
+    let (sender, receiver) = pair(SocketType::DGRAM);
+    rustix::net::send(&sender, b"message", SendFlags::empty()).unwrap();
+    assert_eq!(read_exact_vectored(&receiver, &mut []).unwrap(), 0);
+    let mut empty = [IoSliceMut::new(&mut [])];
+    assert_eq!(
+        Scatter::default()
+            .read_exact(&receiver, &mut empty)
+            .unwrap(),
+        0
+    );
+    assert_eq!(receive(&receiver).as_deref(), Some(&b"message"[..]));
 }

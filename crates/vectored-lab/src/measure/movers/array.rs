@@ -57,13 +57,13 @@ impl<G: Gathering> Mover for WithArray<G> {
         match batch.iovec_setup {
             IovecSetup::Timed => {
                 let mut turns = lists.in_turn();
-                time_calls(batch, clock, || self.call(fd, turns.next()))
+                time_calls(fd, batch, clock, || self.call(fd, turns.next()))
             }
             IovecSetup::Once => {
                 let iovecs: Vec<IoSlice<'_>> =
                     lists.segments().iter().map(|s| IoSlice::new(s)).collect();
                 let mut turns = lists.turns_of(&iovecs);
-                time_calls(batch, clock, || self.gathering.send(fd, turns.next()))
+                time_calls(fd, batch, clock, || self.gathering.send(fd, turns.next()))
             }
         }
     }

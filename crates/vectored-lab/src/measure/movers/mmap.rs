@@ -72,7 +72,9 @@ mod tests {
 
     #[test]
     fn segments_go_where_a_write_would_go() {
-        let mut file: File = unnamed_file(&std::env::temp_dir()).unwrap().into();
+        let mut file: File = unnamed_file(&std::env::temp_dir(), OFlags::APPEND)
+            .unwrap()
+            .into();
         file.write_all(b"0123456789").unwrap();
         let mut appending = Mmap::default();
         file.rewind().unwrap();

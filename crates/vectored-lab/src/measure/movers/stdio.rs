@@ -32,7 +32,7 @@ impl Mover for Stdio {
     ) -> io::Result<Timing> {
         let mut stream = Stream::open(fd)?;
         let mut turns = lists.in_turn();
-        time_calls(batch, clock, || send(&mut stream, turns.next()))
+        time_calls(fd, batch, clock, || send(&mut stream, turns.next()))
     }
 }
 

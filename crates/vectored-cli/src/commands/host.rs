@@ -1,0 +1,42 @@
+//! `vectored host`.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use vectored_lab::measure::{MonotonicClock, probe_host};
+use vectored_lab::report::host;
+
+use crate::args::{HostArgs, HostFormat};
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::save::OutputFile;
+use crate::terminal::{print, table_options};
+
+/// Runs the command. It takes less than a second, so a signal is obeyed at the
+/// end: no file is left half made.
+pub fn run(args: &HostArgs) -> Result<ExitCode, Failure> {
+    let output = args
+        .output
+        .as_deref()
+        .filter(|name| *name != Path::new("-"))
+        .map(OutputFile::check)
+        .transpose()?;
+    let interrupt = Interrupt::watch()?;
+    let report = probe_host(&args.dir, &MonotonicClock, env!("CARGO_PKG_VERSION"))
+        .map_err(Failure::of_directory)?;
+    if let Some(code) = interrupt.exit_code() {
+        return Ok(code.into());
+    }
+    let text = match args.format {
+        HostFormat::Table => host::table(&report, table_options(output.is_some()).width),
+        HostFormat::Json => host::json(&report),
+        HostFormat::Markdown => host::markdown(&report),
+    };
+    match &output {
+        Some(output) => output.write(&text)?,
+        None => print(&text)?,
+    }
+    Ok(interrupt
+        .exit_code()
+        .map_or(ExitCode::SUCCESS, ExitCode::from))
+}

@@ -1,0 +1,152 @@
+//! What was typed as a target, and what it is.
+
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use vectored_lab::model::Target;
+
+use crate::failure::Failure;
+
+/// The longest path that a socket's address has room for, `unix(7)`.
+const MOST_SOCKET_PATH_BYTES: usize = 107;
+
+/// A target as it was typed: a name, or else a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TargetName {
+    /// One of [`Target::NAMED`].
+    Named(Target),
+    /// Something that exists, or that has a slash in it.
+    Path(PathBuf),
+}
+
+impl FromStr for TargetName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut named = Target::NAMED.into_iter();
+        let path = Path::new(text);
+        match named.find(|target| target.name() == text) {
+            Some(target) => Ok(TargetName::Named(target)),
+            None if text.contains('/') || path.exists() => Ok(TargetName::Path(path.to_owned())),
+            None => Err(format!(
+                "choose from {}, or name a folder, a FIFO, a socket or a character device by its \
+                 path",
+                Target::NAMED.map(Target::name).join(", ")
+            )),
+        }
+    }
+}
+
+/// A target, and which one where a path says so.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// What it is.
+    pub target: Target,
+    /// As in `CellSpec::path`.
+    pub path: Option<PathBuf>,
+}
+
+impl From<Target> for Place {
+    fn from(target: Target) -> Self {
+        Place { target, path: None }
+    }
+}
+
+impl Place {
+    /// What is meant by a name or path. With `force`, any character device.
+    ///
+    /// # Errors
+    ///
+    /// Where writing would overwrite something of the user's, or nothing is
+    /// there.
+    pub fn find(name: &TargetName, force: bool) -> Result<Place, Failure> {
+        let path = match name {
+            TargetName::Named(target) => return Ok(Place::from(*target)),
+            TargetName::Path(path) => path,
+        };
+        let refused = |why: &str| {
+            let path = path.display();
+            Err(Failure::usage(format!(
+                "cannot measure --target '{path}': {why}"
+            )))
+        };
+        let metadata = match fs::metadata(path) {
+            Ok(metadata) => metadata,
+            Err(error) => {
+                return refused(&format!(
+                    "{error}; name an existing folder, FIFO, socket or character device"
+                ));
+            }
+        };
+        let kind = metadata.file_type();
+        let target = if kind.is_dir() {
+            Target::File
+        } else if kind.is_fifo() {
+            Target::Fifo
+        } else if kind.is_socket() {
+            Target::Socket
+        } else if kind.is_char_device() && is_null(&metadata) {
+            return Ok(Place::from(Target::Null));
+        } else if kind.is_char_device() && force {
+            Target::Device
+        } else if kind.is_char_device() {
+            return refused(
+                "it is a character device, and what is written to it may have effects; \
+                 if none of them matters, add --force",
+            );
+        } else if kind.is_block_device() {
+            return refused(
+                "it is a block device, and writing would destroy what is on it; name a folder \
+                 of a file system that is mounted from it",
+            );
+        } else {
+            return refused(
+                "it is a file that exists, and vectored overwrites none; name its folder, where \
+                 a file of our own is made that is gone afterwards",
+            );
+        };
+        Ok(Place {
+            target,
+            path: Some(whole(path)),
+        })
+    }
+}
+
+/// The path from the root, without links: it is to say something in a saved
+/// result, too.
+fn whole(path: &Path) -> PathBuf {
+    match path.canonicalize() {
+        Ok(whole) if whole.as_os_str().as_bytes().len() <= MOST_SOCKET_PATH_BYTES => whole,
+        Ok(whole) if !path.metadata().is_ok_and(|m| m.file_type().is_socket()) => whole,
+        _ => path.to_owned(),
+    }
+}
+
+/// Whether a character device is `/dev/null`, under any name: `null(4)`.
+fn is_null(metadata: &fs::Metadata) -> bool {
+    let device = metadata.rdev();
+    (rustix::fs::major(device), rustix::fs::minor(device)) == (1, 3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_win_over_paths() {
+        let find = |text: &str| text.parse::<TargetName>();
+        assert_eq!(find("pipe"), Ok(TargetName::Named(Target::Pipe)));
+        assert_eq!(find("./pipe"), Ok(TargetName::Path("./pipe".into())));
+        assert_eq!(find(".."), Ok(TargetName::Path("..".into())));
+        assert!(find("fifo").is_err());
+    }
+
+    #[test]
+    fn the_null_device_is_null_under_any_name() {
+        let place = Place::find(&TargetName::Path("/dev/null".into()), false).unwrap();
+        assert_eq!(place, Place::from(Target::Null));
+    }
+}

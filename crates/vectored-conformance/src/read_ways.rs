@@ -1,0 +1,406 @@
+//! The table of the ways to fill a list from a descriptor: [`ways`](crate::ways), for reads.
+//!
+//! To add one, add an entry to [`READ_WAYS`]. [`whole_list`] and [`positional`] make one of a
+//! function that knows no cursor; a function that goes on from a cursor is one with [`counted`].
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, IoSliceMut, Read};
+use std::os::fd::BorrowedFd;
+
+use rustix::io::Errno;
+use vectored::{
+    CostModel, Scatter, ScatterReader, SegmentCursor, TransferError, iov_max, read_exact_vectored,
+    read_exact_vectored_at, read_into, read_up_to_eof_vectored, read_up_to_eof_vectored_at,
+};
+
+use crate::sys::uninit;
+use crate::ways::{Outcome, Takes};
+
+/// Fills the list from the cursor on, and moves the cursor by what came.
+pub type ReadMover =
+    Box<dyn FnMut(BorrowedFd<'_>, &mut [IoSliceMut<'_>], &mut SegmentCursor) -> Outcome>;
+
+/// One way to fill a list.
+pub struct ReadWay {
+    /// What a failing test calls it.
+    pub name: &'static str,
+    /// Which descriptors it takes. Those that take only files leave the file's position alone.
+    pub takes: Takes,
+    /// What an early end of the file is to it.
+    pub at_eof: AtEof,
+    /// What it asks of the descriptor in a call.
+    pub asks: Asks,
+    /// Makes the state that it keeps from list to list.
+    pub make: fn() -> ReadMover,
+}
+
+impl fmt::Debug for ReadWay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// What the end of the file is before the list is full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AtEof {
+    /// `UnexpectedEof`.
+    Fails,
+    /// A success with fewer bytes.
+    Stops,
+}
+
+/// What a call asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asks {
+    /// As much of the list as a call takes, and nothing beyond the list.
+    List,
+    /// As [`List`](Asks::List), and what follows it as well, which it keeps for the next list.
+    ListAndMore,
+    /// One segment.
+    Segment,
+}
+
+/// What most ways are but for their names.
+pub(crate) const EXACT: ReadWay = ReadWay {
+    name: "a way that fills the list",
+    takes: Takes::All,
+    at_eof: AtEof::Fails,
+    asks: Asks::List,
+    make: || whole_list(|fd, segments| read_exact_vectored(fd, segments).into()),
+};
+
+/// Every way there is.
+pub const READ_WAYS: &[ReadWay] = &[
+    ReadWay {
+        name: "read_exact_vectored",
+        ..EXACT
+    },
+    ReadWay {
+        name: "read_into",
+        make: || {
+            Box::new(|fd, segments, cursor| {
+                counted(segments, cursor, |segments, cursor| {
+                    read_into(fd, segments, cursor)
+                })
+            })
+        },
+        ..EXACT
+    },
+    ReadWay {
+        name: "read_up_to_eof_vectored",
+        at_eof: AtEof::Stops,
+        make: || whole_list(|fd, segments| read_up_to_eof_vectored(fd, segments).into()),
+        ..EXACT
+    },
+    ReadWay {
+        name: "read_exact_vectored_at",
+        takes: Takes::Files,
+        make: || {
+            positional(|fd, segments, offset| read_exact_vectored_at(fd, segments, offset).into())
+        },
+        ..EXACT
+    },
+    ReadWay {
+        name: "read_up_to_eof_vectored_at",
+        takes: Takes::Files,
+        at_eof: AtEof::Stops,
+        make: || {
+            positional(|fd, segments, offset| {
+                read_up_to_eof_vectored_at(fd, segments, offset).into()
+            })
+        },
+        ..EXACT
+    },
+    ReadWay {
+        name: "Scatter::read_exact",
+        make: || scatter(CostModel::default()),
+        ..EXACT
+    },
+    ReadWay {
+        name: "Scatter::read_exact with little staging memory",
+        make: || {
+            scatter(CostModel {
+                staging_bytes: 1000,
+                ..CostModel::default()
+            })
+        },
+        ..EXACT
+    },
+    ReadWay {
+        name: "Scatter::read_exact that stages nothing",
+        make: || {
+            scatter(CostModel {
+                staging_bytes: 0,
+                ..CostModel::default()
+            })
+        },
+        ..EXACT
+    },
+    ReadWay {
+        name: "Scatter::read_into",
+        make: || scattered(CostModel::default()),
+        ..EXACT
+    },
+    ReadWay {
+        name: "Scatter::read_up_to_eof",
+        at_eof: AtEof::Stops,
+        make: || {
+            let mut scatter = Scatter::default();
+            whole_list(move |fd, segments| scatter.read_up_to_eof(fd, segments).into())
+        },
+        ..EXACT
+    },
+    ReadWay {
+        name: "Scatter::read_exact_at",
+        takes: Takes::Files,
+        make: || {
+            let mut scatter = Scatter::default();
+            positional(move |fd, segments, offset| {
+                scatter.read_exact_at(fd, segments, offset).into()
+            })
+        },
+        ..EXACT
+    },
+    ReadWay {
+        name: "Scatter::read_up_to_eof_at",
+        takes: Takes::Files,
+        at_eof: AtEof::Stops,
+        make: || {
+            let mut scatter = Scatter::default();
+            positional(move |fd, segments, offset| {
+                scatter.read_up_to_eof_at(fd, segments, offset).into()
+            })
+        },
+        ..EXACT
+    },
+    ReadWay {
+        name: "ScatterReader::read_exact_vectored with a small buffer",
+        asks: Asks::ListAndMore,
+        make: || {
+            let mut reader = Reader::with_capacity(100);
+            whole_list(move |fd, segments| {
+                reader.on(fd, |reader| reader.read_exact_vectored(segments).into())
+            })
+        },
+        ..EXACT
+    },
+    ReadWay {
+        name: "ScatterReader::read_into",
+        asks: Asks::ListAndMore,
+        make: || buffered(8192),
+        ..EXACT
+    },
+    ReadWay {
+        name: "ScatterReader::read_up_to_eof_vectored",
+        at_eof: AtEof::Stops,
+        asks: Asks::ListAndMore,
+        make: || {
+            let mut reader = Reader::with_capacity(8192);
+            whole_list(move |fd, segments| {
+                reader.on(fd, |reader| reader.read_up_to_eof_vectored(segments).into())
+            })
+        },
+        ..EXACT
+    },
+    ReadWay {
+        name: "ScatterReader without a buffer",
+        make: || {
+            let mut reader = Reader::with_capacity(0);
+            whole_list(move |fd, segments| {
+                reader.on(fd, |reader| reader.read_exact_vectored(segments).into())
+            })
+        },
+        ..EXACT
+    },
+    ReadWay {
+        name: "read_exact_uninit, segment by segment",
+        asks: Asks::Segment,
+        make: || segment_by_segment(uninit::read_exact),
+        ..EXACT
+    },
+    ReadWay {
+        name: "read_up_to_eof_uninit, segment by segment",
+        at_eof: AtEof::Stops,
+        asks: Asks::Segment,
+        make: || segment_by_segment(uninit::read_up_to_eof),
+        ..EXACT
+    },
+];
+
+/// Not a way: its cursor goes one byte too far at every third short read.
+///
+/// It proves that the suite would notice.
+pub const BROKEN_READ: ReadWay = ReadWay {
+    name: "a broken read cursor",
+    make: || {
+        let mut short_reads = 0_u64;
+        Box::new(move |fd, segments, cursor| {
+            let at_first = cursor.remaining_bytes(segments);
+            let error = loop {
+                let mut batch = rest(segments, *cursor);
+                batch.retain(|slice| !slice.is_empty());
+                batch.truncate(iov_max());
+                let asked: usize = batch.iter().map(|slice| slice.len()).sum();
+                let came = match rustix::io::readv(fd, &mut batch) {
+                    Ok(0) if asked > 0 => break Some(io::ErrorKind::UnexpectedEof.into()),
+                    Ok(came) => came,
+                    Err(Errno::INTR) => continue,
+                    Err(error) => break Some(error.into()),
+                };
+                short_reads += u64::from(came < asked);
+                let is_too_far = came < asked && short_reads.is_multiple_of(3);
+                cursor.advance(segments, came + usize::from(is_too_far));
+                if cursor.is_at_end(segments) {
+                    break None;
+                }
+            };
+            Outcome {
+                transferred: at_first - cursor.remaining_bytes(segments),
+                error,
+            }
+        })
+    },
+    ..EXACT
+};
+
+/// A mover of a function that fills whole lists: it is handed the rest of the list as a list.
+pub fn whole_list(
+    mut read_all: impl FnMut(BorrowedFd<'_>, &mut [IoSliceMut<'_>]) -> Outcome + 'static,
+) -> ReadMover {
+    Box::new(move |fd, segments, cursor| {
+        let outcome = if *cursor == SegmentCursor::new() {
+            read_all(fd, segments)
+        } else {
+            read_all(fd, &mut rest(segments, *cursor))
+        };
+        cursor.advance(segments, outcome.transferred as usize);
+        outcome
+    })
+}
+
+/// A mover of a function that fills whole lists from an offset, for files that the list begins.
+pub fn positional(
+    mut read_all_at: impl FnMut(BorrowedFd<'_>, &mut [IoSliceMut<'_>], u64) -> Outcome + 'static,
+) -> ReadMover {
+    Box::new(move |fd, segments, cursor| {
+        let all = SegmentCursor::new().remaining_bytes(segments);
+        let offset = all - cursor.remaining_bytes(segments);
+        let outcome = read_all_at(fd, &mut rest(segments, *cursor), offset);
+        cursor.advance(segments, outcome.transferred as usize);
+        outcome
+    })
+}
+
+/// A transfer that moves the cursor itself: it must move it by what it counts.
+///
+/// # Panics
+///
+/// If it does not.
+pub fn counted(
+    segments: &mut [IoSliceMut<'_>],
+    cursor: &mut SegmentCursor,
+    transfer: impl FnOnce(&mut [IoSliceMut<'_>], &mut SegmentCursor) -> Result<u64, TransferError>,
+) -> Outcome {
+    let before = cursor.remaining_bytes(segments);
+    let outcome = Outcome::from(transfer(segments, cursor));
+    let moved = before - cursor.remaining_bytes(segments);
+    assert_eq!(moved, outcome.transferred, "cursor and count differ");
+    outcome
+}
+
+fn scatter(model: CostModel) -> ReadMover {
+    let mut scatter = Scatter::new(model);
+    whole_list(move |fd, segments| scatter.read_exact(fd, segments).into())
+}
+
+/// `Scatter::read_into` by a model.
+pub(crate) fn scattered(model: CostModel) -> ReadMover {
+    let mut scatter = Scatter::new(model);
+    Box::new(move |fd, segments, cursor| {
+        counted(segments, cursor, |segments, cursor| {
+            scatter.read_into(fd, segments, cursor)
+        })
+    })
+}
+
+/// `ScatterReader::read_into` with a buffer of so many bytes.
+pub(crate) fn buffered(capacity: usize) -> ReadMover {
+    let mut reader = Reader::with_capacity(capacity);
+    Box::new(move |fd, segments, cursor| {
+        reader.on(fd, |reader| {
+            counted(segments, cursor, |segments, cursor| {
+                reader.read_into(segments, cursor)
+            })
+        })
+    })
+}
+
+/// A mover of a function for one buffer.
+fn segment_by_segment(
+    read: fn(BorrowedFd<'_>, &mut [u8]) -> Result<u64, TransferError>,
+) -> ReadMover {
+    whole_list(move |fd, segments| {
+        let mut transferred = 0;
+        for segment in segments {
+            let asked = segment.len() as u64;
+            let outcome = Outcome::from(read(fd, segment));
+            transferred += outcome.transferred;
+            if outcome.transferred < asked {
+                let error = outcome.error;
+                return Outcome { transferred, error };
+            }
+        }
+        Ok(transferred).into()
+    })
+}
+
+/// A `ScatterReader` that is lent its descriptor for each transfer, and keeps what it read ahead.
+struct Reader(ScatterReader<Lent>);
+
+impl Reader {
+    fn with_capacity(capacity: usize) -> Reader {
+        Reader(ScatterReader::with_capacity(capacity, Lent(None)))
+    }
+
+    fn on(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        transfer: impl FnOnce(&mut ScatterReader<Lent>) -> Outcome,
+    ) -> Outcome {
+        let fd = fd.try_clone_to_owned();
+        let fd = fd.expect("a descriptor can be had twice");
+        self.0.get_mut().0 = Some(fd.into());
+        let outcome = transfer(&mut self.0);
+        // A descriptor that is held would keep a pipe from breaking.
+        self.0.get_mut().0 = None;
+        outcome
+    }
+}
+
+/// A file for as long as a transfer.
+struct Lent(Option<File>);
+
+impl Lent {
+    fn file(&mut self) -> &mut File {
+        self.0.as_mut().expect("a descriptor is lent")
+    }
+}
+
+impl Read for Lent {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        self.file().read(buf)
+    }
+
+    fn read_vectored(&mut self, bufs: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
+        self.file().read_vectored(bufs)
+    }
+}
+
+fn rest<'s>(segments: &'s mut [IoSliceMut<'_>], from: SegmentCursor) -> Vec<IoSliceMut<'s>> {
+    let mut offset = from.offset();
+    let after = segments[from.segment()..].iter_mut();
+    after
+        .map(|segment| IoSliceMut::new(&mut segment[std::mem::take(&mut offset)..]))
+        .collect()
+}

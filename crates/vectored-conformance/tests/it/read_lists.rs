@@ -1,0 +1,321 @@
+//! Lists of every shape from every descriptor that gives bytes.
+
+use std::fs::File;
+use std::io::{self, IoSliceMut, Write};
+use std::os::fd::AsFd;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use proptest::prelude::*;
+use vectored::{MAX_CALL_BYTES, SegmentCursor, iov_max};
+use vectored_conformance::here::{Mount, skip};
+use vectored_conformance::model::mixed_sizes;
+use vectored_conformance::read_ways::{AtEof, BROKEN_READ, READ_WAYS, ReadWay};
+use vectored_conformance::source::{self, Feed, Source};
+use vectored_conformance::ways::Takes;
+
+use crate::support::{build_directory, content, expect_filled, expect_model, read_ways};
+
+/// What a source holds beyond the list, which must stay there.
+const BEYOND: usize = 9000;
+
+/// Pieces of which calls end within segments, at their ends, and far behind them.
+const PIECES: [usize; 7] = [1, 4095, 7, 60_000, 700, 20_001, 0x10000];
+
+/// From every source, with something behind the list.
+fn from_every_source(sizes: &[usize]) {
+    let feed = Feed::new(content(&[sizes, &[BEYOND]].concat()), &PIECES);
+    for (way, mut mover) in read_ways() {
+        for open in source::ALL {
+            let source = open(build_directory(), feed.clone()).unwrap();
+            if source.suits(way.takes) {
+                expect_filled(way, &mut mover, source, sizes);
+            }
+        }
+    }
+}
+
+#[test]
+fn mixed_lists_are_filled_in_order_from_everywhere() {
+    for count in [1, 2, 17, 300] {
+        from_every_source(&mixed_sizes(count));
+    }
+}
+
+#[test]
+fn counts_around_iov_max_are_filled_from_everywhere() {
+    let max = iov_max();
+    for count in [max - 1, max, max + 1, 2 * max] {
+        // Too large to be staged together: each takes an entry of its own.
+        from_every_source(&vec![700; count]);
+        from_every_source(&vec![3; count]);
+    }
+}
+
+#[test]
+fn empties_leading_trailing_between_and_alone_are_filled_from_everywhere() {
+    let max = iov_max();
+    from_every_source(&[]);
+    from_every_source(&[0]);
+    from_every_source(&vec![0; max + 1]);
+    let mut sizes = vec![0; max];
+    sizes.extend([5, 0, 0, 9000, 0]);
+    sizes.extend(vec![0; max]);
+    from_every_source(&sizes);
+    let alternating: Vec<usize> = (0..2 * max).map(|i| i % 2 * 800).collect();
+    from_every_source(&alternating);
+}
+
+/// The lists of up to three segments of 0 to 3 bytes.
+fn small_lists() -> impl Iterator<Item = Vec<usize>> {
+    (0..=3).flat_map(|count| {
+        let numbers = 0..4_usize.pow(count);
+        numbers.map(move |number| (0..count).map(|i| number / 4_usize.pow(i) % 4).collect())
+    })
+}
+
+#[test]
+fn short_reads_resume_at_every_cut_of_small_lists_everywhere() {
+    for sizes in small_lists() {
+        let bytes: usize = sizes.iter().sum();
+        let whole = content(&[bytes + 2]);
+        for (way, mut mover) in read_ways().filter(|(way, _)| way.takes == Takes::All) {
+            for first in 1..bytes {
+                for second in 1..=bytes - first {
+                    let feed = Feed::new(whole.clone(), &[first, second, 100]);
+                    let source = Source::non_blocking_pipe(feed).unwrap();
+                    expect_filled(way, &mut mover, source, &sizes);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_end_of_the_file_at_every_point_of_small_lists_is_told_with_the_exact_count() {
+    let opens: [fn(Feed) -> io::Result<Source>; 3] = [
+        Source::memory,
+        Source::non_blocking_pipe,
+        Source::non_blocking_unix_stream,
+    ];
+    for sizes in small_lists() {
+        let bytes: usize = sizes.iter().sum();
+        for held in 0..=bytes {
+            for (way, mut mover) in read_ways() {
+                for open in opens {
+                    let source = open(Feed::new(content(&[held]), &[1, 5])).unwrap();
+                    if source.suits(way.takes) {
+                        let arrival = expect_filled(way, &mut mover, source, &sizes);
+                        assert_eq!(arrival.reported, held as u64);
+                        let fails = held < bytes && way.at_eof == AtEof::Fails;
+                        assert_eq!(arrival.error.is_some(), fails, "{way:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_end_of_the_file_within_long_lists_is_told_with_the_exact_count() {
+    let sizes = mixed_sizes(1500);
+    let bytes: usize = sizes.iter().sum();
+    for held in [0, 1, 100_000, bytes - 1, bytes] {
+        let feed = Feed::new(content(&[held]), &[1, 60_000, 333, 0x10000, 0x10000]);
+        for (way, mut mover) in read_ways() {
+            for open in source::ALL {
+                let source = open(build_directory(), feed.clone()).unwrap();
+                if source.suits(way.takes) {
+                    expect_filled(way, &mut mover, source, &sizes);
+                }
+            }
+        }
+    }
+}
+
+/// Each piece is a short read, and they end within segments again and again.
+#[test]
+fn short_reads_resume_mid_segment() {
+    let feed = Feed::new(content(&[300_000 + BEYOND]), &[4096, 1, 3333]);
+    for (way, mut mover) in read_ways().filter(|(way, _)| way.takes == Takes::All) {
+        for size in [100_000, 5000, 999] {
+            let sizes = vec![size; 300_000 / size];
+            let source = Source::non_blocking_pipe(feed.clone()).unwrap();
+            let arrival = expect_filled(way, &mut mover, source, &sizes);
+            assert!(arrival.resumptions > 50, "{way:?}, {size}");
+            expect_filled(way, &mut mover, Source::pipe(feed.clone()).unwrap(), &sizes);
+        }
+    }
+}
+
+#[test]
+fn lists_that_follow_one_another_share_a_source_without_a_gap() {
+    let lists = [
+        vec![4, 0, 100],
+        vec![20_000, 4],
+        vec![],
+        vec![3; 1500],
+        vec![700; 1025],
+        vec![1],
+    ];
+    let whole = content(&[&lists.concat()[..], &[BEYOND]].concat());
+    for (way, mut mover) in read_ways().filter(|(way, _)| way.takes == Takes::All) {
+        for open in source::ALL {
+            let feed = Feed::new(whole.clone(), &PIECES);
+            let mut source = open(build_directory(), feed).unwrap();
+            let mut at = 0;
+            for sizes in lists.iter().chain([&vec![BEYOND]]) {
+                let arrival = source.fill_next(&mut mover, sizes).unwrap();
+                let what = format!("{way:?} from {}, {} segments", source.name, sizes.len());
+                assert!(arrival.error.is_none(), "{what}: {:?}", arrival.error);
+                let end = at + arrival.received.len();
+                assert!(arrival.received == whole[at..end], "{what}");
+                assert_eq!((arrival.trespasses, arrival.miscounts), (0, 0), "{what}");
+                at = end;
+            }
+            assert_eq!(source.finish().unwrap(), b"", "{way:?}");
+        }
+    }
+}
+
+/// The file is short and ends the transfer, so that no page beyond its bytes is ever touched: what
+/// is tested is that the kernel is not asked for more than it takes.
+#[test]
+fn lists_of_more_bytes_than_a_call_moves_are_asked_for_in_part() {
+    for total in [
+        MAX_CALL_BYTES - 1,
+        MAX_CALL_BYTES,
+        MAX_CALL_BYTES + 1,
+        i32::MAX as usize,
+        i32::MAX as usize + 1,
+    ] {
+        // Zeroed memory of this size is given by the system page by page.
+        let mut memory = vec![0; total];
+        for way in READ_WAYS {
+            let source = Source::memory(Feed::new(content(&[10_000]), &[])).unwrap();
+            let file = source.into_reader();
+            let (first, second) = memory.split_at_mut(5000);
+            let mut segments = [IoSliceMut::new(first), IoSliceMut::new(second)];
+            let mut cursor = SegmentCursor::new();
+            let outcome = (way.make)()(file.as_fd(), &mut segments, &mut cursor);
+            let kind = outcome.error.as_ref().map(io::Error::kind);
+            let expected = (way.at_eof == AtEof::Fails).then_some(io::ErrorKind::UnexpectedEof);
+            assert_eq!(kind, expected, "{way:?}");
+            assert_eq!(outcome.transferred, 10_000, "{way:?}");
+            let left = (total - 10_000) as u64;
+            assert_eq!(cursor.remaining_bytes(&segments), left, "{way:?}");
+            assert!(memory[..10_000] == content(&[10_000]), "{way:?}");
+            memory[..10_000].fill(0);
+        }
+    }
+}
+
+#[test]
+fn a_file_that_grows_is_read_on_from_where_it_ended() {
+    for (way, mut mover) in read_ways() {
+        let whole = content(&[3000]);
+        let source = Source::memory(Feed::new(whole[..1234].to_vec(), &[])).unwrap();
+        let mut file = File::from(source.into_reader());
+        let mut landing = vec![0; 3000];
+        let (first, second) = landing.split_at_mut(1000);
+        let mut segments = [IoSliceMut::new(first), IoSliceMut::new(second)];
+        let mut cursor = SegmentCursor::new();
+        let before = mover(file.as_fd(), &mut segments, &mut cursor);
+        assert_eq!(before.transferred, 1234, "{way:?}");
+        // At the position's end, which positional reads have not moved.
+        rustix::fs::seek(&file, rustix::fs::SeekFrom::End(0)).unwrap();
+        file.write_all(&whole[1234..]).unwrap();
+        rustix::fs::seek(&file, rustix::fs::SeekFrom::Start(1234)).unwrap();
+        let after = mover(file.as_fd(), &mut segments, &mut cursor);
+        assert!(after.error.is_none(), "{way:?}: {:?}", after.error);
+        assert_eq!(after.transferred, 3000 - 1234, "{way:?}");
+        assert!(landing == whole, "{way:?}");
+    }
+}
+
+fn from_file_system_at(directory: &Path) {
+    for (way, mut mover) in read_ways() {
+        for sizes in [mixed_sizes(300), vec![700; 2049], vec![3; 1025]] {
+            let whole = content(&[&sizes[..], &[BEYOND]].concat());
+            let source = Source::file(directory, Feed::new(whole, &[])).unwrap();
+            expect_filled(way, &mut mover, source, &sizes);
+            let short: usize = sizes.iter().sum::<usize>() - 1000;
+            let source = Source::file(directory, Feed::new(content(&[short]), &[])).unwrap();
+            expect_filled(way, &mut mover, source, &sizes);
+        }
+    }
+}
+
+#[test]
+fn lists_are_filled_from_files_on_ext4() {
+    match Mount::of_image("ext4", build_directory()) {
+        Ok(mount) => from_file_system_at(mount.path()),
+        Err(reason) => skip("lists_are_filled_from_files_on_ext4", &reason),
+    }
+}
+
+#[test]
+fn lists_are_filled_from_files_on_tmpfs() {
+    let place = Path::new("/dev/shm");
+    if place.is_dir() {
+        from_file_system_at(place);
+    } else {
+        skip(
+            "lists_are_filled_from_files_on_tmpfs",
+            "there is no /dev/shm",
+        );
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(40) })]
+
+    #[test]
+    fn any_list_from_any_feed_is_what_the_model_says(
+        sizes in prop::collection::vec(
+            prop_oneof![2 => Just(0), 4 => 1..8_usize, 3 => 8..1000_usize, 1 => 1000..30_000_usize],
+            0..60,
+        ),
+        pieces in prop::collection::vec(
+            prop_oneof![1..8_usize, 8..1000_usize, 1000..60_000_usize], 1..6
+        ),
+        // More than the list asks for, or less.
+        held in prop_oneof![Just(1.0), 0.0..1.2],
+        open in 0..source::ALL.len(),
+    ) {
+        // Beyond the ends of short lists there is something, too.
+        let total = sizes.iter().sum::<usize>() as f64 * held;
+        let whole = content(&[total as usize + 20 * usize::from(held > 1.0)]);
+        // A feed of single bytes of a long list would take for ever.
+        let least = whole.len() / 300;
+        let pieces: Vec<usize> = pieces.iter().map(|&piece| piece.max(least)).collect();
+        for (way, mut mover) in read_ways() {
+            let feed = Feed::new(whole.clone(), &pieces);
+            let source = source::ALL[open](build_directory(), feed).unwrap();
+            if source.suits(way.takes) {
+                expect_filled(way, &mut mover, source, &sizes);
+            }
+        }
+    }
+}
+
+/// Whether the suite has something to say about a way, at one of its cases.
+fn is_caught(way: &ReadWay, sizes: &[usize]) -> bool {
+    let whole = content(&[sizes, &[BEYOND]].concat());
+    let source = Source::non_blocking_pipe(Feed::new(whole, &PIECES)).unwrap();
+    let arrival = source.fill(way, &mut (way.make)(), sizes).unwrap();
+    let check = AssertUnwindSafe(|| expect_model("", way, arrival));
+    catch_unwind(check).is_err()
+}
+
+#[test]
+fn a_broken_read_cursor_is_caught() {
+    for sizes in [mixed_sizes(300), vec![700; 1025], vec![100_000; 3]] {
+        assert!(is_caught(&BROKEN_READ, &sizes), "{} segments", sizes.len());
+        assert!(
+            !is_caught(&READ_WAYS[0], &sizes),
+            "{} segments",
+            sizes.len()
+        );
+    }
+}

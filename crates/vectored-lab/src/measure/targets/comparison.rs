@@ -1,0 +1,96 @@
+//! Whether exactly the bytes arrived that were sent.
+
+use super::{Batch, Mismatch};
+
+/// Compares a stream of bytes, as it comes in pieces, with an image that is
+/// repeated.
+pub(in crate::measure) struct Comparison<'a> {
+    image: &'a [u8],
+    batch: Batch,
+    arrived_bytes: u64,
+}
+
+impl<'a> Comparison<'a> {
+    pub fn new(image: &'a [u8], batch: Batch) -> Self {
+        Comparison {
+            image,
+            batch,
+            arrived_bytes: 0,
+        }
+    }
+
+    /// Compares the next piece.
+    pub fn take(&mut self, mut piece: &[u8]) -> Result<(), Mismatch> {
+        while !piece.is_empty() {
+            if self.arrived_bytes == self.batch.bytes() {
+                let with_surplus = self.arrived_bytes + piece.len() as u64;
+                return Err(Mismatch::wrong_count(with_surplus, self.batch));
+            }
+            let at = (self.arrived_bytes % self.image.len() as u64) as usize;
+            let length = piece.len().min(self.image.len() - at);
+            let (head, rest) = piece.split_at(length);
+            if head != &self.image[at..at + length] {
+                let within = std::iter::zip(head, &self.image[at..])
+                    .take_while(|(got, sent)| got == sent)
+                    .count();
+                let position = self.arrived_bytes + within as u64;
+                let call_bytes = self.batch.call_bytes;
+                return Err(Mismatch::Bytes(format!(
+                    "byte {} of {call_bytes} differs in call {}",
+                    position % call_bytes,
+                    position / call_bytes
+                )));
+            }
+            self.arrived_bytes += length as u64;
+            piece = rest;
+        }
+        Ok(())
+    }
+
+    /// Ends the comparison: nothing more has arrived.
+    pub fn end(self) -> Result<(), Mismatch> {
+        if self.arrived_bytes == self.batch.bytes() {
+            Ok(())
+        } else {
+            Err(Mismatch::wrong_count(self.arrived_bytes, self.batch))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BATCH: Batch = Batch {
+        calls: 2,
+        call_bytes: 4,
+    };
+
+    fn compare(pieces: &[&[u8]]) -> Result<(), String> {
+        let mut comparison = Comparison::new(b"abcd", BATCH);
+        pieces
+            .iter()
+            .try_for_each(|piece| comparison.take(piece))
+            .and_then(|()| comparison.end())
+            .map_err(|mismatch| match mismatch {
+                Mismatch::Bytes(text) => text,
+                other => format!("{other:?}"),
+            })
+    }
+
+    #[test]
+    fn equal_bytes_in_any_pieces_pass() {
+        assert_eq!(compare(&[b"abcdabcd"]), Ok(()));
+        assert_eq!(compare(&[b"a", b"bcdab", b"", b"cd"]), Ok(()));
+    }
+
+    #[test]
+    fn missing_surplus_and_other_bytes_are_told() {
+        let missing = "7 bytes arrived of 8 that were sent";
+        assert_eq!(compare(&[b"abcdabc"]), Err(missing.to_owned()));
+        let surplus = "9 bytes arrived of 8 that were sent";
+        assert_eq!(compare(&[b"abcdabcd", b"a"]), Err(surplus.to_owned()));
+        let swapped = "byte 1 of 4 differs in call 1";
+        assert_eq!(compare(&[b"abcdacbd"]), Err(swapped.to_owned()));
+    }
+}

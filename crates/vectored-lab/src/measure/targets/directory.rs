@@ -1,0 +1,100 @@
+//! The directory that temporary files are made in.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags, StatVfsMountFlags};
+use rustix::io::Errno;
+
+use super::file::appended_bytes;
+use super::overwrite::overwritten_bytes;
+use crate::measure::environment::describe_directory;
+use crate::measure::sampler::MeasureError;
+use crate::model::{DirectoryInfo, Target};
+
+/// What is kept free beside the bytes that a run writes.
+const SPARE_BYTES: u64 = 16 << 20;
+
+/// Whether temporary files can be made in `directory`, and what it is.
+///
+/// # Errors
+///
+/// [`MeasureError::Io`] when no file can be made there, saying why and what to
+/// do; [`MeasureError::NoSpace`] when what samples of `target` write, whose
+/// calls move up to `call_bytes`, would not fit.
+pub fn check_directory(
+    directory: &Path,
+    target: Target,
+    call_bytes: u64,
+) -> Result<DirectoryInfo, MeasureError> {
+    let shown = directory.display();
+    let open = |error: io::Error| {
+        let remedy = match error.kind() {
+            io::ErrorKind::NotFound if !directory.exists() => {
+                "it does not exist; name an existing directory with --dir"
+            }
+            io::ErrorKind::NotADirectory => "it is not a directory; name a directory with --dir",
+            io::ErrorKind::ReadOnlyFilesystem => {
+                "it is on a read-only mount; name a writable directory with --dir"
+            }
+            io::ErrorKind::PermissionDenied => {
+                "no permission to make files there; name a writable directory with --dir"
+            }
+            _ => "no temporary file can be made there; name another directory with --dir",
+        };
+        MeasureError::Io {
+            what: format!("cannot use the directory '{shown}': {remedy}"),
+            source: error,
+        }
+    };
+    let file = unnamed_file(directory, OFlags::empty()).map_err(open)?;
+    let mount = rustix::fs::fstatvfs(&file).map_err(|error| open(error.into()))?;
+    if mount.f_flag.contains(StatVfsMountFlags::RDONLY) {
+        return Err(open(io::ErrorKind::ReadOnlyFilesystem.into()));
+    }
+    let free_bytes = mount.f_bavail.saturating_mul(mount.f_frsize);
+    let file_bytes = match target {
+        Target::FileOverwrite => overwritten_bytes(call_bytes),
+        _ => appended_bytes(call_bytes),
+    };
+    let needed_bytes = file_bytes + SPARE_BYTES;
+    // A file system without blocks (ramfs, tmpfs without a limit) has no size
+    // to be exceeded.
+    let is_limited = mount.f_blocks > 0;
+    if is_limited && free_bytes < needed_bytes {
+        return Err(MeasureError::NoSpace {
+            directory: shown.to_string(),
+            free_bytes,
+            needed_bytes,
+        });
+    }
+    let stat = rustix::fs::fstat(&file).map_err(|error| open(error.into()))?;
+    let path = directory
+        .canonicalize()
+        .unwrap_or_else(|_| directory.to_owned());
+    Ok(describe_directory(&path, free_bytes, &stat))
+}
+
+/// `O_TMPFILE` (Linux 3.11) where the file system has it; elsewhere a file
+/// with a random name that is removed at once.
+pub(crate) fn unnamed_file(directory: &Path, flags: OFlags) -> io::Result<OwnedFd> {
+    let flags = flags | OFlags::RDWR | OFlags::CLOEXEC | OFlags::EXCL;
+    let mode = Mode::RUSR | Mode::WUSR;
+    match rustix::fs::open(directory, flags | OFlags::TMPFILE, mode) {
+        // EISDIR and EINVAL: a kernel that does not know the flag at all.
+        Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {}
+        outcome => return Ok(outcome?),
+    }
+    loop {
+        let name = directory.join(format!(".vectored-{:016x}", fastrand::u64(..)));
+        match rustix::fs::open(&name, flags | OFlags::CREATE, mode) {
+            Err(Errno::EXIST) => {}
+            outcome => {
+                let file = outcome?;
+                rustix::fs::unlink(&name)?;
+                return Ok(file);
+            }
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! A file that is appended to.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use rustix::fs::OFlags;
+
+use super::directory::unnamed_file;
+use super::{Batch, Comparison, Mismatch, POISON, Sink};
+use crate::model::SyncMode;
+
+/// A file is appended to up to this size, then truncated.
+pub const FILE_SPAN_BYTES: u64 = 32 << 20;
+
+/// With what a file is opened whose writes shall be on the device.
+pub(super) fn sync_flags(sync: SyncMode) -> OFlags {
+    match sync {
+        SyncMode::Dsync => OFlags::DSYNC,
+        SyncMode::Sync => OFlags::SYNC,
+        // An fsync is a call of its own.
+        SyncMode::None | SyncMode::Fsync => OFlags::empty(),
+    }
+}
+
+/// What a file that is appended to may grow to, with calls of so many bytes. A
+/// sample of several calls ends near the span; a single call, with the untimed
+/// one and a proof before it, may pass it.
+pub(super) fn appended_bytes(call_bytes: u64) -> u64 {
+    FILE_SPAN_BYTES.max(3 * call_bytes)
+}
+
+/// A file that is appended to and truncated when it is full.
+pub struct FileSink {
+    file: File,
+    length_bytes: u64,
+    read_back: Vec<u8>,
+}
+
+impl FileSink {
+    /// An unnamed file in `directory`, readable by its owner only, gone when
+    /// the process ends however it ends.
+    pub fn create(directory: &Path, sync: SyncMode) -> io::Result<Self> {
+        let flags = OFlags::APPEND | sync_flags(sync);
+        Ok(FileSink {
+            file: unnamed_file(directory, flags)?.into(),
+            length_bytes: 0,
+            read_back: vec![POISON; 1 << 16],
+        })
+    }
+}
+
+impl Sink for FileSink {
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+
+    fn begin(&mut self, batch: Batch) -> io::Result<()> {
+        if self.length_bytes > 0 && self.length_bytes + batch.bytes() > FILE_SPAN_BYTES {
+            self.discard()?;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, batch: Batch, image: &[u8], proof: bool) -> Result<(), Mismatch> {
+        let began = self.length_bytes;
+        self.length_bytes = self.file.metadata()?.len();
+        if self.length_bytes != began + batch.bytes() {
+            let arrived = self.length_bytes.saturating_sub(began);
+            return Err(Mismatch::wrong_count(arrived, batch));
+        }
+        if !proof {
+            return Ok(());
+        }
+        let mut comparison = Comparison::new(image, batch);
+        let mut at = began;
+        loop {
+            self.read_back.fill(POISON);
+            let count = self.file.read_at(&mut self.read_back, at)?;
+            if count == 0 {
+                return comparison.end();
+            }
+            comparison.take(&self.read_back[..count])?;
+            at += count as u64;
+        }
+    }
+
+    fn discard(&mut self) -> io::Result<()> {
+        self.file.set_len(0)?;
+        self.length_bytes = 0;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_unnamed_and_private() {
+        use std::os::unix::fs::MetadataExt;
+        let directory = std::env::temp_dir();
+        let sink = FileSink::create(&directory, SyncMode::None).unwrap();
+        let metadata = sink.file.metadata().unwrap();
+        assert_eq!(metadata.nlink(), 0);
+        assert_eq!(metadata.mode() & 0o7777, 0o600);
+    }
+}

@@ -1,0 +1,159 @@
+//! Opens the target of a cell.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use super::Sink;
+use super::directory::check_directory;
+use super::file::{FILE_SPAN_BYTES, FileSink};
+use super::null::DeviceSink;
+use super::overwrite::{OverwriteSink, SpanFile};
+use super::peer::PeerSink;
+use super::stream::StreamSink;
+use super::streams::Stream;
+use crate::measure::reader::ReaderSink;
+use crate::measure::sampler::{DrainChoice, MeasureError};
+use crate::model::{CellSpec, Target};
+
+/// Opens targets, and keeps what serves several cells.
+#[derive(Default)]
+pub(in crate::measure) struct Opener {
+    span_files: Vec<Rc<SpanFile>>,
+    peers: Vec<(PathBuf, Rc<OwnedFd>)>,
+}
+
+impl Opener {
+    /// Opens the target of a cell; says which way it is emptied. Files are made
+    /// in `directory`, unless the cell names another one.
+    pub fn open(
+        &mut self,
+        spec: &CellSpec,
+        directory: &Path,
+        reader_cpu: Option<usize>,
+        drain: DrainChoice,
+    ) -> Result<Opened, MeasureError> {
+        let call_bytes = spec.workload.total_bytes() as u64;
+        let what = |doing: &str| MeasureError::io(format!("cannot {doing} {}", spec.place()));
+        let path = spec.path.as_deref();
+        if let Some(stream) = Stream::of(spec.target, spec.path.clone()) {
+            return match drain {
+                DrainChoice::Probe => {
+                    let sink = StreamSink::open(stream).map_err(what("open"))?;
+                    Ok(Opened::new(Box::new(sink), Emptying::BetweenSamples))
+                }
+                DrainChoice::Thread => {
+                    let sink = ReaderSink::start(stream, reader_cpu)
+                        .map_err(what("start a reader thread for"))?;
+                    Ok(Opened::new(Box::new(sink), Emptying::Reader))
+                }
+            };
+        }
+        match spec.target {
+            Target::File => {
+                let directory = path.unwrap_or(directory);
+                let described = check_directory(directory, spec.target, call_bytes)?;
+                let sink = FileSink::create(directory, spec.sync).map_err(what("create"))?;
+                Ok(Opened {
+                    file_system: Some(described.file_system),
+                    span_bytes: Some(FILE_SPAN_BYTES),
+                    ..Opened::new(Box::new(sink), Emptying::Itself)
+                })
+            }
+            Target::FileOverwrite => {
+                let directory = path.unwrap_or(directory);
+                let file = self.span_file(directory, spec)?;
+                let sink = OverwriteSink::new(Rc::clone(&file)).map_err(what("open"))?;
+                Ok(Opened {
+                    file_system: Some(file.file_system.clone()),
+                    span_bytes: Some(file.span_bytes),
+                    ..Opened::new(Box::new(sink), Emptying::Itself)
+                })
+            }
+            Target::Null => {
+                let sink = DeviceSink::null().map_err(what("open"))?;
+                Ok(Opened::new(Box::new(sink), Emptying::Itself))
+            }
+            Target::Device => {
+                let sink = path.ok_or_else(nameless).and_then(DeviceSink::open);
+                Ok(Opened::new(
+                    Box::new(sink.map_err(what("open"))?),
+                    Emptying::Itself,
+                ))
+            }
+            _ => {
+                let socket = path.ok_or_else(nameless).and_then(|path| self.peer(path));
+                let sink = PeerSink::new(socket.map_err(what("connect to"))?);
+                Ok(Opened::new(Box::new(sink), Emptying::Peer))
+            }
+        }
+    }
+
+    /// The file that cells like this one rewrite, made anew where it is too
+    /// short.
+    fn span_file(
+        &mut self,
+        directory: &Path,
+        spec: &CellSpec,
+    ) -> Result<Rc<SpanFile>, MeasureError> {
+        let call_bytes = spec.workload.total_bytes() as u64;
+        let is_this = |file: &Rc<SpanFile>| file.directory == directory && file.sync == spec.sync;
+        let mut files = self.span_files.iter();
+        if let Some(file) = files.find(|file| is_this(file) && file.suffices(call_bytes)) {
+            return Ok(Rc::clone(file));
+        }
+        self.span_files.retain(|file| !is_this(file));
+        let described = check_directory(directory, spec.target, call_bytes)?;
+        let file = SpanFile::create(directory, described.file_system, spec.sync, call_bytes)
+            .map_err(MeasureError::io(format!("cannot create {}", spec.place())))?;
+        self.span_files.push(Rc::new(file));
+        Ok(Rc::clone(&self.span_files[self.span_files.len() - 1]))
+    }
+
+    fn peer(&mut self, path: &Path) -> io::Result<Rc<OwnedFd>> {
+        if let Some((_, socket)) = self.peers.iter().find(|(this, _)| this == path) {
+            return Ok(Rc::clone(socket));
+        }
+        let socket = PeerSink::connect(path)?;
+        self.peers.push((path.to_owned(), Rc::clone(&socket)));
+        Ok(socket)
+    }
+}
+
+/// A target that has to be named by its path.
+fn nameless() -> io::Error {
+    io::Error::other("it has no path")
+}
+
+/// A target that is ready.
+pub(in crate::measure) struct Opened {
+    pub sink: Box<dyn Sink>,
+    pub emptying: Emptying,
+    /// Of a file.
+    pub file_system: Option<String>,
+    /// Of a file.
+    pub span_bytes: Option<u64>,
+}
+
+impl Opened {
+    pub fn new(sink: Box<dyn Sink>, emptying: Emptying) -> Self {
+        Opened {
+            sink,
+            emptying,
+            file_system: None,
+            span_bytes: None,
+        }
+    }
+}
+
+/// How room is made in a target.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::measure) enum Emptying {
+    /// It is never full, or empties itself.
+    Itself,
+    BetweenSamples,
+    Reader,
+    /// By another program.
+    Peer,
+}

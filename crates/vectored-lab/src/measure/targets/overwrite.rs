@@ -1,0 +1,192 @@
+//! A file that is rewritten in place.
+
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use super::directory::unnamed_file;
+use super::file::sync_flags;
+use super::{Batch, Comparison, Mismatch, POISON, Sink};
+use crate::model::SyncMode;
+
+/// What is rewritten, from its begin to its end and again, unless two calls
+/// need more.
+const OVERWRITE_SPAN_BYTES: u64 = 64 << 20;
+
+/// Written at once when the file is made.
+const PIECE_BYTES: usize = 1 << 20;
+
+/// The length of the file that calls of so many bytes rewrite.
+pub(super) fn overwritten_bytes(call_bytes: u64) -> u64 {
+    let for_two = (2 * call_bytes).next_multiple_of(PIECE_BYTES as u64);
+    OVERWRITE_SPAN_BYTES.max(for_two)
+}
+
+/// An unnamed file, all of which is on its device and in the page cache. It
+/// serves all cells of a run that have the same directory and mode.
+pub struct SpanFile {
+    file: File,
+    pub directory: PathBuf,
+    pub file_system: String,
+    pub sync: SyncMode,
+    /// Its length.
+    pub span_bytes: u64,
+}
+
+impl SpanFile {
+    /// A file in `directory`, readable by its owner only, gone when the
+    /// process ends however it ends.
+    pub fn create(
+        directory: &Path,
+        file_system: String,
+        sync: SyncMode,
+        call_bytes: u64,
+    ) -> io::Result<Self> {
+        let file = File::from(unnamed_file(directory, sync_flags(sync))?);
+        let span_bytes = overwritten_bytes(call_bytes);
+        let piece = vec![POISON; PIECE_BYTES];
+        for position in (0..span_bytes).step_by(PIECE_BYTES) {
+            file.write_all_at(&piece, position)?;
+        }
+        // Blocks are found for it now, and not while samples are timed.
+        rustix::fs::fdatasync(&file)?;
+        Ok(SpanFile {
+            file,
+            directory: directory.to_owned(),
+            file_system,
+            sync,
+            span_bytes,
+        })
+    }
+
+    /// Whether two calls of so many bytes have room in it.
+    pub fn suffices(&self, call_bytes: u64) -> bool {
+        overwritten_bytes(call_bytes) <= self.span_bytes
+    }
+}
+
+/// A file that is rewritten in place, in the order of its bytes.
+pub struct OverwriteSink {
+    file: Rc<SpanFile>,
+    /// Where the batch begins.
+    position: u64,
+    read_back: Vec<u8>,
+}
+
+impl OverwriteSink {
+    /// A sink that goes on where the file's position is.
+    pub fn new(file: Rc<SpanFile>) -> io::Result<Self> {
+        Ok(OverwriteSink {
+            position: (&file.file).stream_position()?,
+            file,
+            read_back: vec![POISON; 1 << 16],
+        })
+    }
+
+    /// Goes back to the begin where a batch would pass the end.
+    fn wrap(&mut self, batch: Batch) {
+        if self.position + batch.bytes() > self.file.span_bytes {
+            self.position = 0;
+        }
+    }
+}
+
+impl Sink for OverwriteSink {
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.file.file.as_fd()
+    }
+
+    fn begin(&mut self, batch: Batch) -> io::Result<()> {
+        self.wrap(batch);
+        (&self.file.file).seek(SeekFrom::Start(self.position))?;
+        Ok(())
+    }
+
+    fn finish(&mut self, batch: Batch, image: &[u8], proof: bool) -> Result<(), Mismatch> {
+        let mut file = &self.file.file;
+        let (began, end) = (self.position, file.stream_position()?);
+        self.position = end;
+        if end != began + batch.bytes() {
+            return Err(Mismatch::wrong_count(end.saturating_sub(began), batch));
+        }
+        if !proof {
+            return Ok(());
+        }
+        let mut comparison = Comparison::new(image, batch);
+        let mut at = began;
+        while at < end {
+            self.read_back.fill(POISON);
+            let wanted = (end - at).min(self.read_back.len() as u64) as usize;
+            let count = file.read_at(&mut self.read_back[..wanted], at)?;
+            if count == 0 {
+                break;
+            }
+            comparison.take(&self.read_back[..count])?;
+            at += count as u64;
+        }
+        comparison.end()
+    }
+
+    fn discard(&mut self) -> io::Result<()> {
+        // Whatever lies there will be overwritten.
+        Ok(())
+    }
+
+    fn poison(&mut self, batch: Batch) -> io::Result<()> {
+        self.wrap(batch);
+        let poison = vec![POISON; batch.bytes() as usize];
+        self.file.file.write_all_at(&poison, self.position)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn span_file(call_bytes: u64) -> Rc<SpanFile> {
+        let directory = std::env::temp_dir();
+        let file = SpanFile::create(&directory, String::new(), SyncMode::None, call_bytes);
+        Rc::new(file.unwrap())
+    }
+
+    #[test]
+    fn the_span_is_rewritten_in_order_and_never_grows() {
+        let file = span_file(24 << 20);
+        let mut sink = OverwriteSink::new(Rc::clone(&file)).unwrap();
+        let image = vec![7; 24 << 20];
+        let batch = Batch {
+            calls: 1,
+            call_bytes: image.len() as u64,
+        };
+        let mut begins = Vec::new();
+        for _ in 0..4 {
+            sink.begin(batch).unwrap();
+            begins.push(sink.position >> 20);
+            rustix::io::write(sink.fd(), &image).unwrap();
+            sink.finish(batch, &image, true).unwrap();
+        }
+        assert_eq!(begins, [0, 24, 0, 24]);
+        assert_eq!(file.file.metadata().unwrap().len(), 64 << 20);
+        assert!(file.suffices(32 << 20) && !file.suffices((32 << 20) + 1));
+    }
+
+    #[test]
+    fn what_lies_there_from_before_does_not_pass_for_what_arrives() {
+        let file = span_file(8);
+        let mut sink = OverwriteSink::new(Rc::clone(&file)).unwrap();
+        let batch = Batch {
+            calls: 1,
+            call_bytes: 8,
+        };
+        file.file.write_all_at(b"12345678", 0).unwrap();
+        sink.poison(batch).unwrap();
+        sink.begin(batch).unwrap();
+        // As if the technique had skipped its bytes.
+        rustix::fs::seek(sink.fd(), rustix::fs::SeekFrom::Current(8)).unwrap();
+        let outcome = sink.finish(batch, b"12345678", true);
+        assert!(matches!(outcome, Err(Mismatch::Bytes(_))), "{outcome:?}");
+    }
+}

@@ -1,0 +1,105 @@
+//! Where bytes go, or come from.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Where bytes go, or come from. What a user names by its path is one of these
+/// too; [`CellSpec::path`](super::CellSpec::path) says which one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Target {
+    /// A file. Written, it is appended to up to 32 MiB and then truncated,
+    /// outside the timed region: a log, a copy. Read, it has 32 MiB.
+    File,
+    /// A file that is rewritten in place within a span of 64 MiB, from its
+    /// begin to its end and again: a page store.
+    FileOverwrite,
+    /// A pipe of the default capacity.
+    Pipe,
+    /// A connected pair of Unix stream sockets with the default buffers.
+    Unix,
+    /// A TCP connection over the loopback device, with fixed buffers and
+    /// without delay (`TCP_NODELAY`).
+    Tcp,
+    /// A FIFO that has a name.
+    Fifo,
+    /// A Unix stream socket that has a name, whose peer is another program.
+    Socket,
+    /// A character device other than `/dev/null`.
+    Device,
+    /// `/dev/null`, which moves no bytes: it shows fixed costs only.
+    Null,
+}
+
+impl Target {
+    /// The targets that `vectored measure` measures if none is named, in the
+    /// order of the tables.
+    pub const USUAL: [Target; 3] = [Target::File, Target::Pipe, Target::Unix];
+
+    /// Those that can be asked for by their names. The others need a path.
+    pub const NAMED: [Target; 6] = [
+        Target::File,
+        Target::FileOverwrite,
+        Target::Pipe,
+        Target::Unix,
+        Target::Tcp,
+        Target::Null,
+    ];
+
+    /// Those that can be read from.
+    pub const READABLE: [Target; 4] = [Target::File, Target::Pipe, Target::Unix, Target::Tcp];
+
+    /// The name, the same on the command line, in JSON and in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Target::File => "file",
+            Target::FileOverwrite => "file-overwrite",
+            Target::Pipe => "pipe",
+            Target::Unix => "unix",
+            Target::Tcp => "tcp",
+            Target::Fifo => "fifo",
+            Target::Socket => "socket",
+            Target::Device => "device",
+            Target::Null => "null",
+        }
+    }
+
+    /// Whether it is a file of our own, which has a place for each byte.
+    pub fn is_file(self) -> bool {
+        match self {
+            Target::File | Target::FileOverwrite => true,
+            Target::Pipe
+            | Target::Unix
+            | Target::Tcp
+            | Target::Fifo
+            | Target::Socket
+            | Target::Device
+            | Target::Null => false,
+        }
+    }
+
+    /// Whether `send` works on it.
+    pub fn is_socket(self) -> bool {
+        match self {
+            Target::Unix | Target::Tcp | Target::Socket => true,
+            Target::File
+            | Target::FileOverwrite
+            | Target::Pipe
+            | Target::Fifo
+            | Target::Device
+            | Target::Null => false,
+        }
+    }
+
+    /// Whether what arrived can be read back and compared.
+    pub fn can_prove(self) -> bool {
+        !matches!(self, Target::Socket | Target::Device | Target::Null)
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}

@@ -1,0 +1,338 @@
+//! What a machine offers, in one screen.
+//!
+//! A line that could not be filled says why; none is left out.
+
+use super::words;
+use crate::model::{FlagAnswer, HostReport, Known};
+
+/// Columns of the names in front of the lines.
+const LABEL: usize = 14;
+
+/// The report for people at a terminal, `width` columns wide.
+pub fn table(report: &HostReport, width: usize) -> String {
+    let mut text = String::new();
+    for section in sections(report) {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        for (label, value) in section {
+            let mut line = format!("{label:<LABEL$}");
+            let mut used = LABEL;
+            for word in value.split(' ') {
+                let length = word.chars().count();
+                if used > LABEL && used + 1 + length > width {
+                    text.push_str(line.trim_end());
+                    text.push('\n');
+                    line = " ".repeat(LABEL);
+                    used = LABEL;
+                }
+                line.push(' ');
+                line.push_str(word);
+                used += 1 + length;
+            }
+            text.push_str(line.trim_end());
+            text.push('\n');
+        }
+    }
+    text.push('\n');
+    text.push_str(NOTE);
+    text.push('\n');
+    text
+}
+
+/// The report for a document.
+pub fn markdown(report: &HostReport) -> String {
+    let mut text = "| | |\n|---|---|\n".to_owned();
+    for (label, value) in sections(report).into_iter().flatten() {
+        text += &format!("| {label} | {} |\n", super::markdown::escape(&value));
+    }
+    text += &format!("\n{NOTE}\n");
+    text
+}
+
+/// The report as one line of JSON, with everything that is known.
+pub fn json(report: &HostReport) -> String {
+    // Serializing fails only for maps with odd keys and failing writers.
+    let mut text = serde_json::to_string(report).expect("a report is plain data");
+    text.push('\n');
+    text
+}
+
+const NOTE: &str = "ok: the flag was taken, which is no proof that it does something.";
+
+type Line = (&'static str, String);
+
+fn sections(report: &HostReport) -> [Vec<Line>; 4] {
+    [
+        machine(report),
+        vec![
+            (
+                "IOV_MAX",
+                format!("{} segments a call", report.host.iov_max),
+            ),
+            ("io_uring", ring(report)),
+            ("operations", operations(report)),
+        ],
+        directory(report),
+        buffers(report),
+    ]
+}
+
+fn machine(report: &HostReport) -> Vec<Line> {
+    let host = &report.host;
+    let cpu = &host.cpu;
+    let virtualization = host.virtualization.as_deref();
+    let cache = |name: &str, bytes: Option<u64>, field| match bytes {
+        Some(bytes) => format!("{name} {}", words::bytes_in_words(bytes)),
+        None => format!("{name} {}", missing(report, field)),
+    };
+    let caches = [
+        cache("L1d", cpu.l1d_bytes, "cpu.l1d_bytes"),
+        cache("L2", cpu.l2_bytes, "cpu.l2_bytes"),
+        cache("L3", cpu.l3_bytes, "cpu.l3_bytes"),
+    ];
+    let mitigations = match cpu.mitigations.as_slice() {
+        [] => match report.unknown.contains_key("cpu.mitigations") {
+            true => missing(report, "cpu.mitigations"),
+            false => "none active".to_owned(),
+        },
+        active => {
+            let names: Vec<&str> = active.iter().map(|(name, _)| name.as_str()).collect();
+            words::escape_control(&names.join(", "))
+        }
+    };
+    let or_missing = |value: &Option<String>, field| match value {
+        Some(value) => words::escape_control(value),
+        None => missing(report, field),
+    };
+    let ruler = &report.ruler;
+    let pages = &report.huge_pages;
+    let mut lines = vec![
+        ("system", words::system(host)),
+        (
+            "machine",
+            format!(
+                "{}, {}, {}, {}",
+                words::escape_control(&cpu.model),
+                words::count(cpu.allowed_cpus.len(), "CPU"),
+                match host.memory_bytes {
+                    0 => unknown("/proc/meminfo does not tell the memory"),
+                    bytes => words::about_bytes(bytes),
+                },
+                words::escape_control(virtualization.unwrap_or("no virtualization noticed")),
+            ),
+        ),
+        ("caches", caches.join(", ")),
+        ("governor", or_missing(&cpu.governor, "cpu.governor")),
+        ("mitigations", mitigations),
+        (
+            "clock",
+            format!(
+                "{}, source {}; a reading takes {}, smallest step {} ns",
+                words::escape_control(&ruler.clock),
+                or_missing(&host.clock_source, "clock_source"),
+                words::time(ruler.reading_ns),
+                ruler.step_ns,
+            ),
+        ),
+        (
+            "huge pages",
+            format!(
+                "transparent: {}; reserved: {} of {}",
+                shown(&pages.transparent, |mode| words::escape_control(mode)),
+                shown(&pages.reserved, u64::to_string),
+                bytes(&pages.page_bytes),
+            ),
+        ),
+    ];
+    for warning in &host.warnings {
+        lines.push(("warning", words::escape_control(warning)));
+    }
+    lines
+}
+
+fn ring(report: &HostReport) -> String {
+    let offer = &report.io_uring;
+    let ring = match &offer.ring {
+        Known::Value(true) => "available".to_owned(),
+        Known::Value(false) => "not available".to_owned(),
+        Known::Unknown(why) => format!("not available: {}", words::escape_control(why)),
+    };
+    let locked = match offer.memlock_bytes {
+        Some(bytes) => format!("{} may be locked", words::bytes_in_words(bytes)),
+        None => "no limit on locked memory".to_owned(),
+    };
+    let sysctl = shown(&offer.disabled_sysctl, u64::to_string);
+    format!("{ring}; kernel.io_uring_disabled {sysctl}; {locked}")
+}
+
+fn operations(report: &HostReport) -> String {
+    let offer = &report.io_uring;
+    if let Some(why) = &offer.operations_unknown {
+        return unknown(why);
+    }
+    if offer.operations.is_empty() {
+        return unknown("there is no ring to ask");
+    }
+    let names = |wanted: bool| {
+        let some = offer
+            .operations
+            .iter()
+            .filter(|(_, there)| *there == wanted);
+        let names: Vec<String> = some.map(|(name, _)| words::escape_control(name)).collect();
+        names.join(", ")
+    };
+    match (names(true), names(false)) {
+        (there, absent) if absent.is_empty() => there,
+        (there, absent) if there.is_empty() => format!("not there: {absent}"),
+        (there, absent) => format!("{there}; not there: {absent}"),
+    }
+}
+
+fn directory(report: &HostReport) -> Vec<Line> {
+    let direct = &report.direct_io;
+    let mut lines = match &report.host.directory {
+        None => vec![("directory", unknown("none was asked about"))],
+        Some(info) => vec![
+            (
+                "directory",
+                format!(
+                    "{}, {}, {} free",
+                    words::escape_control(&info.path),
+                    words::escape_control(&info.file_system),
+                    words::about_bytes(info.free_bytes),
+                ),
+            ),
+            (
+                "mounted",
+                match &info.mount_options {
+                    Some(options) => words::escape_control(options),
+                    None => unknown("/proc/self/mountinfo does not tell"),
+                },
+            ),
+            (
+                "st_blksize",
+                format!(
+                    "{}; read-ahead {}",
+                    words::bytes_in_words(info.st_blksize),
+                    match info.read_ahead_kb {
+                        Some(kib) => words::bytes_in_words(kib.saturating_mul(1024)),
+                        None => unknown("no block device with a queue in /sys/dev/block"),
+                    }
+                ),
+            ),
+        ],
+    };
+    let alignment = match (&direct.memory_bytes, &direct.offset_bytes) {
+        (Known::Unknown(one), Known::Unknown(other)) if one == other => {
+            format!("alignment {}", unknown(one))
+        }
+        (memory, offset) => format!(
+            "memory aligned to {}, offsets and lengths to {}",
+            bytes(memory),
+            bytes(offset)
+        ),
+    };
+    let opened = words::escape_control(&direct.open);
+    lines.push(("O_DIRECT", format!("{opened}; {alignment}")));
+    let buffered = |answer: &FlagAnswer| Some(answer.buffered.clone());
+    let past_cache = |answer: &FlagAnswer| answer.direct.clone();
+    lines.push(("pwritev2", answers(&report.write_flags, buffered)));
+    lines.push(("… O_DIRECT", answers(&report.write_flags, past_cache)));
+    lines.push(("preadv2", answers(&report.read_flags, buffered)));
+    lines.push(("… O_DIRECT", answers(&report.read_flags, past_cache)));
+    lines
+}
+
+/// Flags with the same answer together: `ok: DSYNC, SYNC; EOPNOTSUPP: ATOMIC`.
+fn answers(flags: &[FlagAnswer], of: impl Fn(&FlagAnswer) -> Option<String>) -> String {
+    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
+    for flag in flags {
+        let answer = of(flag).unwrap_or_else(|| unknown("no file could be opened so"));
+        let name = words::escape_control(&flag.flag);
+        match groups.iter_mut().find(|(other, _)| *other == answer) {
+            Some((_, names)) => names.push(name),
+            None => groups.push((answer, vec![name])),
+        }
+    }
+    // What works comes first.
+    groups.sort_by_key(|(answer, _)| answer != "ok");
+    let texts = groups
+        .iter()
+        .map(|(answer, names)| format!("{}: {}", words::escape_control(answer), names.join(", ")));
+    texts.collect::<Vec<_>>().join("; ")
+}
+
+fn buffers(report: &HostReport) -> Vec<Line> {
+    let host = &report.host;
+    let limits = &report.buffers;
+    let made = |size: Option<u64>| match size {
+        Some(size) => words::bytes_in_words(size),
+        None => unknown("none could be made"),
+    };
+    let three = |sizes: &Known<[u64; 3]>| {
+        shown(sizes, |sizes| {
+            let [least, usual, most] = sizes.map(words::bytes_in_words);
+            format!("{usual} ({least} to {most})")
+        })
+    };
+    vec![
+        (
+            "pipe",
+            format!(
+                "{}; without privilege at most {}",
+                made(host.pipe_bytes),
+                bytes(&limits.pipe_max_bytes)
+            ),
+        ),
+        (
+            "unix socket",
+            format!(
+                "sends {}, receives {}",
+                made(host.unix_send_buffer_bytes),
+                made(host.unix_receive_buffer_bytes)
+            ),
+        ),
+        (
+            "tcp socket",
+            format!(
+                "sends {}, receives {}",
+                three(&limits.tcp_wmem_bytes),
+                three(&limits.tcp_rmem_bytes)
+            ),
+        ),
+        (
+            "net.core",
+            format!(
+                "wmem {}, at most {}; rmem {}, at most {}",
+                bytes(&limits.wmem_default_bytes),
+                bytes(&limits.wmem_max_bytes),
+                bytes(&limits.rmem_default_bytes),
+                bytes(&limits.rmem_max_bytes)
+            ),
+        ),
+    ]
+}
+
+fn bytes(size: &Known<u64>) -> String {
+    shown(size, |&size| words::bytes_in_words(size))
+}
+
+fn shown<T>(known: &Known<T>, show: impl Fn(&T) -> String) -> String {
+    match known {
+        Known::Value(value) => show(value),
+        Known::Unknown(why) => unknown(why),
+    }
+}
+
+/// For a field of the host that is null.
+fn missing(report: &HostReport, field: &str) -> String {
+    match report.unknown.get(field) {
+        Some(why) => unknown(why),
+        None => "unknown".to_owned(),
+    }
+}
+
+fn unknown(why: &str) -> String {
+    format!("unknown: {}", words::escape_control(why))
+}

@@ -1,0 +1,364 @@
+//! Files that refuse vectored calls: the same bytes by a plain call, through a buffer.
+//!
+//! Some file systems and drivers know `write` and `read` alone, and answer `EOPNOTSUPP` or `EINVAL`
+//! to a list. What they refuse has moved nothing. So the bytes of the refused call are copied into
+//! one buffer and given to the plain call. It is not made for the first segment alone: `EINVAL`,
+//! and `EOPNOTSUPP` too, may as well be the answer to what the bytes say (a value written to a file
+//! of sysfs or cgroupfs, a packet to a device), and a part of a value is another value. The same
+//! bytes in one call get the same answer, if that was meant.
+
+use std::io::{self, IoSlice, IoSliceMut};
+use std::os::fd::BorrowedFd;
+
+use rustix::fs::FileType;
+
+use crate::refusals::{Place, Refusals, is_refusal};
+use crate::sys;
+
+/// Writing, and reading, in the memory of refusals: a driver may know lists in one direction only.
+const WRITES: u32 = 1;
+const READS: u32 = 2;
+
+/// No value or message of such a file is longer, and a longer list is cheap enough in such pieces.
+const MOST_STAGED_BYTES: usize = 256 * 1024;
+
+static REFUSALS: Refusals = Refusals::new();
+
+/// The sink of a stream.
+pub(crate) fn into_stream(fd: BorrowedFd<'_>) -> impl FnMut(&[IoSlice<'_>]) -> io::Result<usize> {
+    let mut calls = Calls::new(&REFUSALS);
+    move |slices| {
+        let place = || Place::of(fd);
+        calls.write(slices, place, |slices| sys::call::write_slices(fd, slices))
+    }
+}
+
+/// The calls of one transfer.
+pub(crate) struct Calls<'r> {
+    refusals: &'r Refusals,
+    /// Whether lists are known to be refused, once that was looked up.
+    is_refused: Option<bool>,
+    staging: Vec<u8>,
+}
+
+impl Calls<'static> {
+    /// The calls of a transfer of this process.
+    pub(crate) fn of_process() -> Calls<'static> {
+        Calls::new(&REFUSALS)
+    }
+}
+
+impl<'r> Calls<'r> {
+    fn new(refusals: &'r Refusals) -> Calls<'r> {
+        Calls {
+            refusals,
+            is_refused: None,
+            staging: Vec::new(),
+        }
+    }
+
+    /// One call that writes of the slices what the kernel takes.
+    ///
+    /// `call` makes the plain call of one slice, and the vectored one of several.
+    pub(crate) fn write(
+        &mut self,
+        slices: &[IoSlice<'_>],
+        place: impl Fn() -> Option<Place>,
+        mut call: impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
+    ) -> io::Result<usize> {
+        if slices.len() < 2 {
+            return call(slices);
+        }
+        if self.is_known(WRITES, &place) {
+            return self.write_plainly(slices, call);
+        }
+        match call(slices) {
+            Err(error) if is_refusal(&error) => self.instead(error, WRITES, &place, |calls| {
+                calls.write_plainly(slices, call)
+            }),
+            result => result,
+        }
+    }
+
+    /// One call that reads into the slices; as [`write`](Calls::write).
+    pub(crate) fn read(
+        &mut self,
+        slices: &mut [IoSliceMut<'_>],
+        place: impl Fn() -> Option<Place>,
+        mut call: impl FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize>,
+    ) -> io::Result<usize> {
+        if slices.len() < 2 {
+            return call(slices);
+        }
+        if self.is_known(READS, &place) {
+            return self.read_plainly(slices, call);
+        }
+        match call(slices) {
+            Err(error) if is_refusal(&error) => self.instead(error, READS, &place, |calls| {
+                calls.read_plainly(slices, call)
+            }),
+            result => result,
+        }
+    }
+
+    fn is_known(&mut self, direction: u32, place: impl FnOnce() -> Option<Place>) -> bool {
+        match self.is_refused {
+            Some(is_refused) => is_refused,
+            None => {
+                let is_refused = self.refusals.known(direction, place) != 0;
+                self.is_refused = Some(is_refused);
+                is_refused
+            }
+        }
+    }
+
+    /// Makes the plain call after a refusal, where it means the same; its answer is the answer.
+    ///
+    /// On a socket it does not, which may keep messages apart, and to which the kernel takes lists
+    /// anyway; nor is the buffer aligned for direct I/O, which answers `EINVAL` to what is not.
+    #[cold]
+    fn instead(
+        &mut self,
+        refusal: io::Error,
+        direction: u32,
+        place: impl Fn() -> Option<Place>,
+        plain: impl FnOnce(&mut Self) -> io::Result<usize>,
+    ) -> io::Result<usize> {
+        match place() {
+            Some(place) if place.kind != FileType::Socket && !place.is_direct => {}
+            _ => return Err(refusal),
+        }
+        let result = plain(self);
+        // Proven only by bytes that went: the plain call may fail for the same reason.
+        if matches!(result, Ok(1..)) {
+            self.refusals.learn(direction, place);
+            self.is_refused = Some(true);
+        }
+        result
+    }
+
+    #[cold]
+    fn write_plainly(
+        &mut self,
+        slices: &[IoSlice<'_>],
+        mut call: impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
+    ) -> io::Result<usize> {
+        if slices[0].len() >= MOST_STAGED_BYTES {
+            return call(&slices[..1]);
+        }
+        self.staging.clear();
+        for slice in slices {
+            let free = MOST_STAGED_BYTES - self.staging.len();
+            self.staging
+                .extend_from_slice(&slice[..slice.len().min(free)]);
+        }
+        call(&[IoSlice::new(&self.staging)])
+    }
+
+    #[cold]
+    fn read_plainly(
+        &mut self,
+        slices: &mut [IoSliceMut<'_>],
+        mut call: impl FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize>,
+    ) -> io::Result<usize> {
+        if slices[0].len() >= MOST_STAGED_BYTES {
+            return call(&mut slices[..1]);
+        }
+        let bytes = slices.iter().fold(0, |bytes: usize, slice| {
+            bytes.saturating_add(slice.len()).min(MOST_STAGED_BYTES)
+        });
+        self.staging.resize(bytes, 0);
+        let read = call(&mut [IoSliceMut::new(&mut self.staging)])?;
+        let mut rest = &self.staging[..read];
+        for slice in slices {
+            let (here, after) = rest.split_at(rest.len().min(slice.len()));
+            slice[..here.len()].copy_from_slice(here);
+            rest = after;
+        }
+        Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Rules;
+    use crate::receive::{AtEof, Receiver};
+    use crate::refusals::testing::place;
+    use crate::testing::{
+        Answer, any_limits, any_script, any_sizes, check_against_model, list, payload,
+    };
+    use crate::testing_read::check_read_against_model;
+    use crate::write::send_all_referenced;
+    use proptest::prelude::*;
+
+    const CODES: [i32; 3] = [libc::EOPNOTSUPP, libc::EINVAL, libc::ENOSYS];
+
+    fn refuse<T>(code: i32) -> io::Result<T> {
+        Err(io::Error::from_raw_os_error(code))
+    }
+
+    /// A list of two for a kernel that answers `vectored` to it and `plain` to one slice; the calls
+    /// made, by their slices.
+    fn two_slices(
+        refusals: &Refusals,
+        place: Option<Place>,
+        vectored: i32,
+        mut plain: impl FnMut(&[u8]) -> io::Result<usize>,
+    ) -> (io::Result<usize>, Vec<usize>) {
+        let mut calls = Vec::new();
+        let slices = [IoSlice::new(b"12"), IoSlice::new(b"345")];
+        let result = Calls::new(refusals).write(
+            &slices,
+            || place,
+            |slices| {
+                calls.push(slices.len());
+                match slices {
+                    [one] => plain(one),
+                    _ => refuse(vectored),
+                }
+            },
+        );
+        (result, calls)
+    }
+
+    proptest! {
+        #[test]
+        fn any_list_into_a_sink_that_refuses_vectored_calls_arrives_whole(
+            sizes in any_sizes(), script in any_script(), limits in any_limits(), code in 0..3_usize
+        ) {
+            let refusals = Refusals::new();
+            let mut refused = 0;
+            // A plain call may take as much as a vectored one, in one slice.
+            check_against_model(&sizes, &script, limits, |segments, cursor, sink| {
+                let mut calls = Calls::new(&refusals);
+                send_all_referenced(segments, cursor, limits, || Ok(()), |slices| {
+                    calls.write(slices, || place(1), |slices| match slices {
+                        [_] => sink.call(slices),
+                        _ => { refused += 1; refuse(CODES[code]) }
+                    })
+                })
+            });
+            // One more for each that a plain call did not prove to be what was refused.
+            let unproven = script.iter().filter(|answer| !matches!(answer, Answer::Take(1..)));
+            prop_assert!(refused <= 1 + unproven.count());
+        }
+
+        #[test]
+        fn any_list_from_a_source_that_refuses_vectored_calls_is_filled(
+            sizes in any_sizes(), script in any_script(), limits in any_limits(), code in 0..3_usize
+        ) {
+            let refusals = Refusals::new();
+            let rules = Rules { copy_below_bytes: 0, limits };
+            check_read_against_model(&sizes, &script, limits, true, |segments, cursor, source| {
+                let mut calls = Calls::new(&refusals);
+                let at_eof = AtEof::Fail;
+                Receiver::new().receive_all(segments, cursor, rules, at_eof, |slices| {
+                    calls.read(slices, || place(1), |slices| match slices {
+                        [_] => source.call(slices),
+                        _ => refuse(CODES[code]),
+                    })
+                })
+            });
+        }
+    }
+
+    #[test]
+    fn a_refusal_is_met_once_for_a_file_system() {
+        for code in CODES {
+            let refusals = Refusals::new();
+            let take = |bytes: &[u8]| {
+                assert_eq!(bytes, b"12345");
+                Ok(bytes.len())
+            };
+            for (device, expected) in [(1, &[2, 1][..]), (1, &[1]), (2, &[2, 1]), (1, &[1])] {
+                let (result, calls) = two_slices(&refusals, place(device), code, take);
+                assert_eq!((result.unwrap(), &calls[..]), (5, expected));
+            }
+            assert_eq!(
+                refusals.known(READS, || place(1)),
+                0,
+                "writes say nothing of reads"
+            );
+        }
+    }
+
+    #[test]
+    fn the_answer_of_the_plain_call_is_the_answer_and_proves_nothing_unless_bytes_went() {
+        let refusals = Refusals::new();
+        for code in [libc::EINVAL, libc::ENOSPC, libc::EAGAIN, libc::EINTR] {
+            let (result, calls) = two_slices(&refusals, place(1), libc::EINVAL, |_| refuse(code));
+            assert_eq!(result.unwrap_err().raw_os_error(), Some(code));
+            assert_eq!(calls, [2, 1]);
+        }
+        let (result, _) = two_slices(&refusals, place(1), libc::EINVAL, |_| Ok(0));
+        assert_eq!(result.unwrap(), 0);
+        assert_eq!(refusals.known(WRITES, || place(1)), 0);
+    }
+
+    #[test]
+    fn sockets_and_direct_files_get_no_second_call() {
+        let refusals = Refusals::new();
+        let (mut socket, mut direct) = (place(1).unwrap(), place(1).unwrap());
+        socket.kind = FileType::Socket;
+        direct.is_direct = true;
+        for place in [Some(socket), Some(direct), None] {
+            for code in CODES {
+                let (result, calls) = two_slices(&refusals, place, code, |_| Ok(1));
+                assert_eq!(result.unwrap_err().raw_os_error(), Some(code));
+                assert_eq!(calls, [2]);
+            }
+        }
+    }
+
+    #[test]
+    fn another_error_is_no_refusal() {
+        let refusals = Refusals::new();
+        for code in [
+            libc::EIO,
+            libc::EFAULT,
+            libc::EAGAIN,
+            libc::EINTR,
+            libc::ESPIPE,
+        ] {
+            let (result, calls) = two_slices(&refusals, place(1), code, |_| Ok(1));
+            assert_eq!(result.unwrap_err().raw_os_error(), Some(code));
+            assert_eq!(calls, [2]);
+        }
+    }
+
+    #[test]
+    fn no_more_is_copied_than_the_buffer_holds_and_large_segments_are_not() {
+        let refusals = Refusals::new();
+        let most = MOST_STAGED_BYTES;
+        for sizes in [
+            [most - 1, 5, 1],
+            [most, 5, 1],
+            [most + 1, 5, 1],
+            [3, most, 1],
+            [1, 1, 3 * most],
+        ] {
+            let data = payload(&sizes);
+            let mut plain = Vec::new();
+            let mut address = std::ptr::null();
+            let written = Calls::new(&refusals)
+                .write(
+                    &list(&data),
+                    || place(1),
+                    |slices| match slices {
+                        [one] => {
+                            plain = one.to_vec();
+                            address = one.as_ptr();
+                            Ok(one.len())
+                        }
+                        _ => refuse(libc::EOPNOTSUPP),
+                    },
+                )
+                .unwrap();
+            assert!(plain == data.concat()[..written]);
+            let is_large = sizes[0] >= most;
+            assert_eq!(written, if is_large { sizes[0] } else { most });
+            assert_eq!(address == data[0].as_ptr(), is_large);
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Files that refuse vectored calls. An event counter does: of a list, the kernel gives its driver
+//! each segment by itself, and it takes 8 bytes or answers `EINVAL`.
+
+use std::io::{ErrorKind, IoSlice};
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::event::{EventfdFlags, eventfd};
+use vectored::write_once;
+
+use crate::support::writers;
+
+fn counter() -> OwnedFd {
+    eventfd(0, EventfdFlags::NONBLOCK).unwrap()
+}
+
+fn value(counter: &OwnedFd) -> u64 {
+    let mut bytes = [0; 8];
+    assert_eq!(rustix::io::read(counter, &mut bytes), Ok(8));
+    u64::from_ne_bytes(bytes)
+}
+
+#[test]
+fn a_value_in_pieces_reaches_a_file_that_takes_it_whole_or_not_at_all() {
+    let bytes = 0x0102_0304_0506_0708_u64.to_ne_bytes();
+    for (name, mut write_all) in writers() {
+        // Twice: before the refusal is remembered, and after.
+        for _ in 0..2 {
+            let counter = counter();
+            let segments = [&bytes[..3], &[], &bytes[3..4], &bytes[4..]].map(IoSlice::new);
+            let written = write_all(counter.as_fd(), &segments);
+            assert_eq!(written.unwrap(), 8, "{name}");
+            assert_eq!(value(&counter), 0x0102_0304_0506_0708, "{name}");
+        }
+    }
+}
+
+/// `EINVAL` for what the bytes say, by whichever call: the counter never holds this value.
+#[test]
+fn an_invalid_value_stays_an_error_and_no_part_of_it_is_written() {
+    for (name, mut write_all) in writers() {
+        let counter = counter();
+        let segments = [IoSlice::new(&[0xff; 3]), IoSlice::new(&[0xff; 5])];
+        let error = write_all(counter.as_fd(), &segments).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput, "{name}");
+        assert_eq!(error.transferred(), 0, "{name}");
+    }
+}
+
+#[test]
+fn a_record_has_one_call_and_no_other() {
+    let counter = counter();
+    let segments = [IoSlice::new(&[1; 3]), IoSlice::new(&[1; 5])];
+    let error = write_once(&counter, &segments).unwrap_err();
+    assert_eq!(
+        (error.kind(), error.transferred()),
+        (ErrorKind::InvalidInput, 0)
+    );
+    assert!(
+        rustix::io::read(&counter, &mut [0; 8]).is_err(),
+        "something was written"
+    );
+}
