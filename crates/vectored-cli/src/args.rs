@@ -6,9 +6,9 @@ use std::time::Duration;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use vectored_lab::measure::Pinning;
-use vectored_lab::model::{Operation, PageCache, SyncMode};
+use vectored_lab::model::{Cache, IovecSetup, Layout, Operation, PageCache, SyncMode};
 
-use crate::list::{Counts, Sizes};
+use crate::list::{Counts, Mix, Sizes};
 use crate::place::TargetName;
 use crate::synthetic::Synthetic;
 
@@ -63,6 +63,10 @@ Examples:
           What a log pays that has to be on the disk
   vectored measure --operation read --target file --page-cache cold
           Reading a file that is not in memory
+  vectored measure --mix 9x16,1x4KiB --cache hot,cold
+          A list of ten segments, in the cache and not
+  vectored measure --target file --technique writev --technique mmap
+          writev against a mapping of the file
   vectored measure --segments 64 --sizes 16..64KiB --format csv --output sizes.csv
           One count, sizes by steps of four, for a spreadsheet
 
@@ -128,12 +132,46 @@ pub struct MeasureArgs {
     #[arg(long, value_name = "LIST", allow_negative_numbers = true)]
     pub sizes: Option<Sizes>,
 
+    /// A list of mixed sizes, as 9x16,1x4KiB; may be repeated
+    ///
+    /// COUNTxSIZE, in the order of the list; a size alone is one segment. It
+    /// takes the place of --segments and --sizes. Lists of up to 64 MiB are
+    /// measured.
+    #[arg(long, value_name = "LIST", conflicts_with_all = ["segments", "sizes"])]
+    pub mix: Vec<Mix>,
+
+    /// The CPU's caches when a call begins; may be repeated [default: hot]
+    ///
+    /// hot: the same segments are sent again and again; cold: each call's come
+    /// from memory, out of a pool of twice the last-level cache (at most 128
+    /// MiB, and as much for the floor). Writes only; lists of up to 16 MiB.
+    #[arg(long, value_name = "STATE", value_delimiter = ',', value_parser = caches())]
+    pub cache: Vec<Cache>,
+
+    /// How the segments lie in memory; may be repeated [default: scattered]
+    ///
+    /// scattered: apart, in random order; adjacent: one directly after another,
+    /// in one allocation.
+    #[arg(long, value_name = "LAYOUT", value_delimiter = ',', value_parser = layouts())]
+    pub layout: Vec<Layout>,
+
+    /// When the array of writev or readv is filled; may be repeated [default: timed]
+    ///
+    /// timed: in every call; once: before the clock is started, for a program
+    /// that has its array already. adaptive is handed the same array.
+    #[arg(long, value_name = "WHEN", value_delimiter = ',', value_parser = iovec_setups())]
+    pub iovec_setup: Vec<IovecSetup>,
+
     /// A technique that competes; may be repeated [default: all but adaptive]
     ///
     /// Only these compete then. adaptive is always measured, and shown beside
     /// the verdict where it does not compete. For writes: write-each,
     /// copy-then-write, writev, adaptive; for reads: read-each,
     /// read-then-split, readv, adaptive.
+    ///
+    /// Measured only when they are named, for writes: pwritev2 (without flags),
+    /// send-more (send with MSG_MORE; sockets), stdio (fwrite and fflush), mmap
+    /// (a shared mapping made for each call; files); for reads: mmap.
     #[arg(long, value_name = "TECHNIQUE", value_delimiter = ',')]
     pub technique: Vec<String>,
 
@@ -251,6 +289,30 @@ fn operations() -> impl TypedValueParser<Value = Operation> {
     PossibleValuesParser::new(Operation::ALL.map(Operation::name)).map(|name| {
         let mut all = Operation::ALL.into_iter();
         all.find(|operation| operation.name() == name)
+            .expect("one of the possible values")
+    })
+}
+
+fn caches() -> impl TypedValueParser<Value = Cache> {
+    PossibleValuesParser::new(Cache::ALL.map(Cache::name)).map(|name| {
+        let mut all = Cache::ALL.into_iter();
+        all.find(|state| state.name() == name)
+            .expect("one of the possible values")
+    })
+}
+
+fn layouts() -> impl TypedValueParser<Value = Layout> {
+    PossibleValuesParser::new(Layout::ALL.map(Layout::name)).map(|name| {
+        let mut all = Layout::ALL.into_iter();
+        all.find(|layout| layout.name() == name)
+            .expect("one of the possible values")
+    })
+}
+
+fn iovec_setups() -> impl TypedValueParser<Value = IovecSetup> {
+    PossibleValuesParser::new(IovecSetup::ALL.map(IovecSetup::name)).map(|name| {
+        let mut all = IovecSetup::ALL.into_iter();
+        all.find(|setup| setup.name() == name)
             .expect("one of the possible values")
     })
 }

@@ -1,4 +1,4 @@
-//! Lists of numbers as they are typed: `2,16,1000`, `16..16KiB`.
+//! Lists of numbers as they are typed: `2,16,1000`, `16..16KiB`, `9x16,1x4KiB`.
 
 use std::str::FromStr;
 
@@ -12,6 +12,45 @@ pub struct Counts(pub Vec<usize>);
 /// Segment sizes in bytes: commas, ranges and units.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sizes(pub Vec<usize>);
+
+/// The segments of one list, as runs of `(count, bytes)`: `9x16,1x4KiB`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mix(pub Vec<(usize, usize)>);
+
+impl Mix {
+    /// Segments, as many as can be counted.
+    pub fn segment_count(&self) -> usize {
+        let counts = self.0.iter().map(|(count, _)| *count);
+        counts.fold(0, usize::saturating_add)
+    }
+
+    /// Bytes of a call, as many as can be counted.
+    pub fn total_bytes(&self) -> usize {
+        let bytes = self
+            .0
+            .iter()
+            .map(|(count, bytes)| count.saturating_mul(*bytes));
+        bytes.fold(0, usize::saturating_add)
+    }
+}
+
+impl FromStr for Mix {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let run = |item: &str| {
+            if item.contains("..") {
+                return Err(format!(
+                    "'{item}' is a range: name every size of the list, as in 9x16,1x4KiB"
+                ));
+            }
+            let (times, bytes) = item.split_once(['x', '×']).unwrap_or(("1", item));
+            Ok((count(times.trim())?, size(bytes.trim())?))
+        };
+        let runs = text.split(',').map(str::trim).map(run);
+        Ok(Mix(runs.collect::<Result<_, String>>()?))
+    }
+}
 
 impl FromStr for Counts {
     type Err = String;
@@ -114,6 +153,41 @@ mod tests {
         assert_eq!("2,16,1..3".parse::<Counts>().unwrap().0, [1, 2, 3, 16]);
         let all = format!("1..{}", usize::MAX);
         assert_eq!(all.parse::<Counts>().unwrap().0.len(), 33);
+    }
+
+    #[test]
+    fn a_mix_is_a_list_in_its_order() {
+        let check = |text: &str, runs: &[(usize, usize)]| {
+            assert_eq!(text.parse::<Mix>().unwrap().0, runs, "{text}");
+        };
+        check("9x16,1x4096", &[(9, 16), (1, 4096)]);
+        check("1 x 4KiB, 16", &[(1, 4096), (1, 16)]);
+        check("3×1M", &[(3, 1 << 20)]);
+        let mix: Mix = "2x16,1x4,1x16".parse().unwrap();
+        assert_eq!((mix.segment_count(), mix.total_bytes()), (4, 52));
+        let most = usize::MAX;
+        let huge: Mix = format!("{most}x{most},{most}x1").parse().unwrap();
+        assert_eq!((huge.segment_count(), huge.total_bytes()), (most, most));
+    }
+
+    #[test]
+    fn malformed_mixes_are_refused_with_the_culprit() {
+        for (text, culprit) in [
+            ("", "'' is not a whole number"),
+            ("9x", "'' is not a whole number"),
+            ("x16", "'' is not a whole number"),
+            ("9x16,", "'' is not a whole number"),
+            ("0x16", "0 moves nothing"),
+            ("9x0", "0 moves nothing"),
+            ("2x16..64", "'2x16..64' is a range"),
+            ("2x3x4", "unknown unit 'x4'"),
+            ("-1x4", "'-1' is not a whole number"),
+            ("2x4KB", "unknown unit 'KB'"),
+            ("9*16", "unknown unit '*16'"),
+        ] {
+            let message = text.parse::<Mix>().unwrap_err();
+            assert!(message.contains(culprit), "{text}: {message}");
+        }
     }
 
     #[test]

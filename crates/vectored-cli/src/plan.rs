@@ -2,13 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
+use vectored_lab::measure::MOST_COLD_CALL_BYTES;
 use vectored_lab::model::{
-    CellSpec, Experiment, LeftOut, Operation, PageCache, SyncMode, Target, Technique, Workload,
+    Cache, CellSpec, Experiment, LeftOut, Operation, PageCache, SyncMode, Target, Technique,
+    Workload,
 };
-use vectored_lab::report::bytes_in_words;
+use vectored_lab::report::{bytes_in_words, list_in_words};
 
 use crate::args::MeasureArgs;
 use crate::failure::Failure;
+use crate::list::{Mix, Sizes};
 use crate::place::Place;
 
 /// A call that moves more than this is left out of a grid that was not asked
@@ -29,21 +32,35 @@ const DEFAULT_SIZES: [usize; 6] = [16, 64, 256, 1 << 10, 4 << 10, 16 << 10];
 pub struct Plan {
     /// What the engine measures.
     pub experiment: Experiment,
-    /// What it does not, by the rules of the grid.
+    /// What it does not, by the rules of the grid or for want of a technique.
     pub left_out: Vec<LeftOut>,
+    /// Whether some of those would be measured if counts and sizes were named.
+    pub usual_limit: bool,
 }
 
 impl Plan {
     /// The plan that `args` describe.
     pub fn new(args: &MeasureArgs, seed: u64) -> Result<Plan, Failure> {
-        let (cells, left_out) = grid(args)?;
         let mut rivals = Technique::of(args.operation).to_vec();
         if args.technique.is_empty() {
             rivals.retain(|technique| technique.is_pure());
         } else {
-            let named = named_techniques(args)?;
-            rivals.retain(|technique| named.contains(technique));
+            rivals = named_techniques(args)?;
         }
+        let (cells, mut left_out) = grid(args, &rivals)?;
+        let usual_limit = !left_out.is_empty();
+        let (cells, unsuited): (Vec<_>, Vec<_>) = cells.into_iter().partition(|cell| {
+            let mut rivals = rivals.iter();
+            rivals.any(|technique| technique.works_on(cell.target))
+        });
+        left_out.extend(unsuited.into_iter().map(|cell| LeftOut {
+            target: cell.target,
+            path: shown(cell.path.as_deref()),
+            segment_sizes: cell.workload.runs(),
+            reason: no_technique_for(&rivals),
+        }));
+        // The same list in another state is not another list.
+        left_out.dedup();
         let beside = match rivals.contains(&Technique::Adaptive) {
             true => Vec::new(),
             false => vec![Technique::Adaptive],
@@ -58,7 +75,14 @@ impl Plan {
                 seed,
             },
             left_out,
+            usual_limit,
         })
+    }
+
+    /// Whether any cell's segments are not to be in the CPU's caches.
+    pub fn has_cold_cells(&self) -> bool {
+        let mut cells = self.experiment.cells.iter();
+        cells.any(|cell| cell.cache == Cache::Cold)
     }
 
     /// The files that will be made, by directory and kind, those in `dir` first.
@@ -110,21 +134,96 @@ pub struct FilePlan {
 }
 
 fn named_techniques(args: &MeasureArgs) -> Result<Vec<Technique>, Failure> {
-    let offered = Technique::of(args.operation);
-    let technique = |name: &String| {
-        let found = offered
-            .into_iter()
-            .find(|technique| technique.name() == name);
-        found.ok_or_else(|| {
-            let what = match name.parse::<Technique>() {
-                Ok(_) => format!("'{name}' is no technique of --operation {}", args.operation),
-                Err(_) => format!("unknown technique '{name}'"),
-            };
-            let names = offered.map(Technique::name).join(", ");
-            Failure::usage(format!("{what}: choose from {names} with --technique"))
+    let usual = Technique::of(args.operation);
+    let offered: Vec<Technique> = usual
+        .into_iter()
+        .chain(Technique::opt_in(args.operation).iter().copied())
+        .collect();
+    for name in &args.technique {
+        if offered.iter().any(|technique| technique.name() == name) {
+            continue;
+        }
+        let what = match name.parse::<Technique>() {
+            Ok(_) => format!("'{name}' is no technique of --operation {}", args.operation),
+            Err(_) => format!("unknown technique '{name}'"),
+        };
+        let names: Vec<&str> = offered.iter().map(|technique| technique.name()).collect();
+        return Err(Failure::usage(format!(
+            "{what}: choose from {} with --technique",
+            names.join(", ")
+        )));
+    }
+    let mut named = Technique::ALL.to_vec();
+    named.retain(|technique| args.technique.iter().any(|name| technique.name() == name));
+    Ok(named)
+}
+
+/// `mmap is for files only`.
+fn no_technique_for(rivals: &[Technique]) -> String {
+    let limits: Vec<String> = rivals
+        .iter()
+        .filter_map(|technique| Some(format!("{technique} is for {} only", technique.needs()?)))
+        .collect();
+    limits.join(", ")
+}
+
+/// One list of segments, as it was asked for.
+struct List {
+    /// Runs of `(count, bytes)`.
+    runs: Vec<(usize, usize)>,
+    segment_count: usize,
+    call_bytes: usize,
+    /// The options that would make it smaller.
+    options: &'static str,
+}
+
+impl List {
+    fn workload(&self) -> Workload {
+        let runs = self.runs.iter();
+        let sizes = runs.flat_map(|&(count, bytes)| std::iter::repeat_n(bytes, count));
+        Workload::from_sizes(sizes.collect())
+    }
+}
+
+fn lists(args: &MeasureArgs) -> Vec<List> {
+    if !args.mix.is_empty() {
+        let mut mixes = args.mix.clone();
+        // Without repeats, in the order in which they were named.
+        let mut seen = Vec::new();
+        mixes.retain(|mix| {
+            let is_new = !seen.contains(mix);
+            seen.push(mix.clone());
+            is_new
+        });
+        let list = |mix: Mix| List {
+            segment_count: mix.segment_count(),
+            call_bytes: mix.total_bytes(),
+            runs: mix.0,
+            options: "--mix",
+        };
+        return mixes.into_iter().map(list).collect();
+    }
+    let counts = args.segments.as_ref().map_or(&DEFAULT_COUNTS[..], |c| &c.0);
+    let sizes = args.sizes.as_ref().map_or(&DEFAULT_SIZES[..], |s| &s.0);
+    let pairs = counts
+        .iter()
+        .flat_map(|&count| sizes.iter().map(move |&bytes| (count, bytes)));
+    pairs
+        .map(|(count, bytes)| List {
+            runs: vec![(count, bytes)],
+            segment_count: count,
+            call_bytes: count.saturating_mul(bytes),
+            options: "--segments or --sizes",
         })
-    };
-    args.technique.iter().map(technique).collect()
+        .collect()
+}
+
+/// The states of one value or of those that were named, the usual first.
+fn states<T: Ord + Copy + Default>(named: &[T]) -> Vec<T> {
+    match named {
+        [] => vec![T::default()],
+        named => sorted(named.to_vec()),
+    }
 }
 
 /// What the targets are, in the order of the tables.
@@ -147,11 +246,20 @@ fn places(args: &MeasureArgs) -> Result<Vec<Place>, Failure> {
     }
 }
 
-/// Only what is written to a file can be synced.
-fn check_sync(args: &MeasureArgs, targets: &[Target]) -> Result<(), Failure> {
+/// Only what is written to a file can be synced, and not by all means.
+fn check_sync(args: &MeasureArgs, targets: &[Target], rivals: &[Technique]) -> Result<(), Failure> {
     let remedy = match args.operation {
         _ if args.sync == SyncMode::None => return Ok(()),
-        Operation::Write if targets.iter().all(|target| target.is_file()) => return Ok(()),
+        Operation::Write if targets.iter().all(|target| target.is_file()) => {
+            return match rivals.iter().find(|rival| !rival.heeds(args.sync)) {
+                None => Ok(()),
+                Some(rival) => Err(Failure::usage(format!(
+                    "--sync {} does not reach what {rival} writes: measure --sync fsync, or name \
+                     another --technique",
+                    args.sync
+                ))),
+            };
+        }
         Operation::Write => "measure --target file or file-overwrite",
         Operation::Read => "measure --operation write",
     };
@@ -161,10 +269,12 @@ fn check_sync(args: &MeasureArgs, targets: &[Target]) -> Result<(), Failure> {
     )))
 }
 
-/// The cells to be measured and those that are left out.
-fn grid(args: &MeasureArgs) -> Result<(Vec<CellSpec>, Vec<LeftOut>), Failure> {
-    let places = places(args)?;
-    let targets: Vec<Target> = places.iter().map(|place| place.target).collect();
+/// What was asked for that cannot be measured in that state or way.
+fn check_states(
+    args: &MeasureArgs,
+    targets: &[Target],
+    rivals: &[Technique],
+) -> Result<(), Failure> {
     if args.page_cache.is_some() {
         let remedy = match args.operation {
             Operation::Read if targets.contains(&Target::File) => None,
@@ -177,65 +287,112 @@ fn grid(args: &MeasureArgs) -> Result<(Vec<CellSpec>, Vec<LeftOut>), Failure> {
             )));
         }
     }
-    check_sync(args, &targets)?;
-    let counts = args.segments.as_ref().map_or(&DEFAULT_COUNTS[..], |c| &c.0);
-    let sizes = args.sizes.as_ref().map_or(&DEFAULT_SIZES[..], |s| &s.0);
-    let asked_in_full = args.segments.is_some() && args.sizes.is_some();
-    let limit = match asked_in_full {
-        true => MOST_CALL_BYTES,
-        false => USUAL_CALL_BYTES,
-    };
-    if let Some(count) = counts.iter().find(|&&count| count > MOST_SEGMENTS) {
+    check_sync(args, targets, rivals)?;
+    if args.operation == Operation::Read && args.cache.contains(&Cache::Cold) {
+        return Err(Failure::usage(
+            "--cache cold is for writes only, whose bytes come from memory then: measure \
+             --operation write, or leave it away (for a file that is not in memory: --page-cache \
+             cold)",
+        ));
+    }
+    let works = |target: &Target| rivals.iter().any(|technique| technique.works_on(*target));
+    if !targets.iter().any(works) {
+        let offered: &[Target] = match args.operation {
+            Operation::Write => &Target::NAMED,
+            Operation::Read => &Target::READABLE,
+        };
+        let offered = offered.iter().copied().filter(works);
+        let names: Vec<&str> = offered.map(Target::name).collect();
         return Err(Failure::usage(format!(
-            "cannot measure lists of {count} segments: the most is {MOST_SEGMENTS}; \
-             choose fewer with --segments"
+            "{}: measure --target {}, or name another --technique",
+            no_technique_for(rivals),
+            names.join(" or ")
         )));
     }
-    if let Some(bytes) = sizes.iter().find(|&&bytes| bytes > MOST_CALL_BYTES) {
+    Ok(())
+}
+
+/// The cells to be measured and those that are left out for their size.
+fn grid(
+    args: &MeasureArgs,
+    rivals: &[Technique],
+) -> Result<(Vec<CellSpec>, Vec<LeftOut>), Failure> {
+    let places = places(args)?;
+    let targets: Vec<Target> = places.iter().map(|place| place.target).collect();
+    check_states(args, &targets, rivals)?;
+    let lists = lists(args);
+    let caches = states(&args.cache);
+    let (most, most_with) = match caches.contains(&Cache::Cold) {
+        true => (MOST_COLD_CALL_BYTES, " with --cache cold"),
+        false => (MOST_CALL_BYTES, ""),
+    };
+    let asked_in_full = !args.mix.is_empty() || (args.segments.is_some() && args.sizes.is_some());
+    let limit = match asked_in_full {
+        true => most,
+        false => USUAL_CALL_BYTES,
+    };
+    if let Some(list) = lists.iter().find(|list| list.segment_count > MOST_SEGMENTS) {
+        let remedy = match args.mix.is_empty() {
+            true => "--segments",
+            false => "--mix",
+        };
         return Err(Failure::usage(format!(
-            "cannot measure segments of {}: the most is {}; choose less with --sizes",
+            "cannot measure lists of {} segments: the most is {MOST_SEGMENTS}; \
+             choose fewer with {remedy}",
+            list.segment_count
+        )));
+    }
+    if let Some(Sizes(sizes)) = &args.sizes
+        && let Some(bytes) = sizes.iter().find(|&&bytes| bytes > most)
+    {
+        return Err(Failure::usage(format!(
+            "cannot measure segments of {}: the most{most_with} is {}; choose less with --sizes",
             bytes_in_words(*bytes as u64),
-            bytes_in_words(MOST_CALL_BYTES as u64),
+            bytes_in_words(most as u64),
         )));
     }
     let mut cells = Vec::new();
     let mut left_out = Vec::new();
     for place in &places {
         let target = place.target;
-        for &count in counts {
-            for &bytes in sizes {
-                let call_bytes = count.saturating_mul(bytes);
-                if call_bytes > limit && asked_in_full {
-                    return Err(Failure::usage(format!(
-                        "cannot measure {count} × {} on {target}: a call would move {}, \
-                         and the most is {}; choose less with --segments or --sizes",
-                        bytes_in_words(bytes as u64),
-                        bytes_in_words(call_bytes as u64),
-                        bytes_in_words(MOST_CALL_BYTES as u64),
-                    )));
-                }
-                if call_bytes > limit {
-                    left_out.push(LeftOut {
-                        target,
-                        path: place
-                            .path
-                            .as_ref()
-                            .map(|p| p.to_string_lossy().into_owned()),
-                        segment_sizes: vec![(count, bytes)],
-                        reason: format!("over {} a call", bytes_in_words(limit as u64)),
-                    });
-                } else {
-                    let workload = Workload::uniform(count, bytes);
-                    let page_cache = args.page_cache.unwrap_or_default();
-                    let cell = match args.operation {
-                        Operation::Write => CellSpec::write(target, workload),
-                        Operation::Read => CellSpec::read(target, workload, page_cache),
-                    };
-                    cells.push(CellSpec {
-                        path: place.path.clone(),
-                        sync: args.sync,
-                        ..cell
-                    });
+        for list in &lists {
+            if list.call_bytes > limit && asked_in_full {
+                return Err(Failure::usage(format!(
+                    "cannot measure {} on {target}: a call would move {}, and the most{most_with} \
+                     is {}; choose less with {}",
+                    list_in_words(&list.runs),
+                    bytes_in_words(list.call_bytes as u64),
+                    bytes_in_words(most as u64),
+                    list.options,
+                )));
+            }
+            if list.call_bytes > limit {
+                left_out.push(LeftOut {
+                    target,
+                    path: shown(place.path.as_deref()),
+                    segment_sizes: list.runs.clone(),
+                    reason: format!("over {} a call", bytes_in_words(limit as u64)),
+                });
+                continue;
+            }
+            let workload = list.workload();
+            for &cache in &caches {
+                for layout in states(&args.layout) {
+                    for iovec_setup in states(&args.iovec_setup) {
+                        let page_cache = args.page_cache.unwrap_or_default();
+                        let usual = match args.operation {
+                            Operation::Write => CellSpec::write(target, workload.clone()),
+                            Operation::Read => CellSpec::read(target, workload.clone(), page_cache),
+                        };
+                        cells.push(CellSpec {
+                            path: place.path.clone(),
+                            sync: args.sync,
+                            cache,
+                            layout,
+                            iovec_setup,
+                            ..usual
+                        });
+                    }
                 }
             }
         }
@@ -245,10 +402,15 @@ fn grid(args: &MeasureArgs) -> Result<(Vec<CellSpec>, Vec<LeftOut>), Failure> {
             "nothing is left to measure: every list is over {} a call; name both --segments \
              and --sizes to measure up to {}",
             bytes_in_words(limit as u64),
-            bytes_in_words(MOST_CALL_BYTES as u64),
+            bytes_in_words(most as u64),
         )));
     }
     Ok((cells, left_out))
+}
+
+/// A path as results have it.
+fn shown(path: Option<&Path>) -> Option<String> {
+    path.map(|path| path.to_string_lossy().into_owned())
 }
 
 fn sorted<T: Ord>(mut items: Vec<T>) -> Vec<T> {

@@ -36,3 +36,4 @@ pub mod measure;
 pub mod model;
 pub mod report;
 pub mod stats;
+mod sys;

@@ -7,8 +7,8 @@ use std::time::{Instant, SystemTime};
 
 use anyhow::Context;
 use vectored_lab::measure::{
-    Clock, DescriptorSampler, Environment, FakeClock, MeasureError, MonotonicClock, Outcome,
-    Pinning, Sampler, Watch, allowed_cpus, check_directory, check_eviction, check_fifo,
+    Clock, ColdPool, DescriptorSampler, Environment, FakeClock, MeasureError, MonotonicClock,
+    Outcome, Pinning, Sampler, Watch, allowed_cpus, check_directory, check_eviction, check_fifo,
     measure_ruler, pin_measuring_thread, run as run_engine,
 };
 use vectored_lab::model::{Experiment, Host, Results, Ruler, SCHEMA};
@@ -48,12 +48,15 @@ pub fn run(args: &MeasureArgs) -> Result<ExitCode, Failure> {
     for group in left_out_in_words(&plan.left_out) {
         notes.note(&format!("not measured ({}): {}", group.reason, group.cells));
     }
-    if !plan.left_out.is_empty() {
+    if plan.usual_limit {
         notes.note("--segments and --sizes, given both, measure such lists up to 64 MiB");
     }
     let unmeasured = measured.outcome.left_out.len();
     let failure = measured.failure.take();
     let results = assemble(plan, measured);
+    for note in report::unsuited_in_words(&results) {
+        notes.note(&note);
+    }
 
     let text = render(&results, args.format, output.is_some());
     let saved = save_result(&state, &results.started_at, &report::json(&results));
@@ -120,10 +123,14 @@ fn measure_here(
         ..plan.experiment.clone()
     };
     let (outcome, failure) = engine(&experiment, &mut sampler, &clock, args.quiet, interrupt)?;
+    let mut host = environment.finish();
+    if plan.has_cold_cells() {
+        host.warnings.extend(ColdPool::of_this_machine().warning());
+    }
     Ok(Measured {
         outcome,
         failure,
-        host: environment.finish(),
+        host,
         ruler,
         started_at,
         elapsed_s: began.elapsed().as_secs_f64(),
@@ -190,6 +197,7 @@ fn assemble(plan: Plan, measured: Measured) -> Results {
     let Plan {
         experiment,
         mut left_out,
+        ..
     } = plan;
     left_out.extend(measured.outcome.left_out);
     Results {

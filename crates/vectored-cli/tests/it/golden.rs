@@ -96,6 +96,90 @@ fn the_markdown_of_reads() {
 }
 
 #[test]
+fn the_table_of_mixes() {
+    let bench = Bench::new();
+    let mut command = bench.synthetic();
+    command.args(["--mix", "9x16,1x4096", "--mix", "64KiB,1x16,2x100,1x8"]);
+    command.args(["--mix", "3x100", "--target", "pipe"]);
+    insta::assert_snapshot!(stdout_of(&mut command));
+    let cells = &bench.only_result()["cells"];
+    assert_eq!(cells[0]["segment_count"], 10);
+    assert_eq!(cells[0]["segment_bytes"], Value::Null);
+    assert_eq!(
+        cells[0]["segment_sizes"],
+        serde_json::json!([[9, 16], [1, 4096]])
+    );
+    assert_eq!(cells[2]["segment_bytes"], 100);
+    assert_eq!(cells[2]["segment_sizes"], Value::Null);
+}
+
+#[test]
+fn the_table_of_several_states() {
+    let bench = Bench::new();
+    let mut command = bench.synthetic();
+    command.args(["--cache", "cold,hot", "--iovec-setup", "once"]);
+    command.args(["--layout", "adjacent", "--layout", "scattered"]);
+    command.args(["--target", "pipe", "--segments", "16", "--sizes", "64,4KiB"]);
+    insta::assert_snapshot!(stdout_of(&mut command));
+    let results = bench.only_result();
+    let cells = results["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 8);
+    for cell in cells {
+        assert_eq!(cell["iovec_setup"], "once");
+    }
+    for (state, values) in [
+        ("cache", ["hot", "cold"]),
+        ("layout", ["scattered", "adjacent"]),
+    ] {
+        for value in values {
+            let of_it = cells.iter().filter(|cell| cell[state] == value);
+            assert_eq!(of_it.count(), 4, "{value}");
+        }
+    }
+}
+
+#[test]
+fn the_markdown_of_techniques_that_must_be_named() {
+    let bench = Bench::new();
+    let mut command = bench.synthetic();
+    command.args(["--technique", "writev,pwritev2,send-more,stdio,mmap"]);
+    command.args(["--segments", "16", "--sizes", "64", "--cache", "cold"]);
+    command.args(["--format", "markdown"]);
+    insta::assert_snapshot!(stdout_of(&mut command));
+}
+
+#[test]
+fn cells_that_no_named_technique_suits_are_left_out_and_named() {
+    let bench = Bench::new();
+    let mut command = bench.synthetic();
+    command.args([
+        "--technique",
+        "mmap,send-more",
+        "--segments",
+        "16",
+        "--sizes",
+        "64",
+    ]);
+    let output = command.assert().success().get_output().clone();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    let reason = "not measured (send-more is for sockets only, mmap is for files only): \
+                  16 × 64 B on pipe";
+    assert!(stderr.contains(reason), "{stderr}");
+    assert!(!stderr.contains("--sizes, given both"), "{stderr}");
+    let sentence = "note: mmap is for files only: it was not measured on unix\n";
+    assert!(stderr.contains(sentence), "{stderr}");
+    let results = bench.only_result();
+    assert_eq!(results["left_out"][0]["target"], "pipe");
+    let measured = |cell: usize| -> Vec<String> {
+        let techniques = results["cells"][cell]["techniques"].as_array().unwrap();
+        let names = techniques.iter().map(|t| t["name"].as_str().unwrap());
+        names.map(str::to_owned).collect()
+    };
+    assert_eq!(measured(0), ["mmap", "adaptive"]);
+    assert_eq!(measured(1), ["send-more", "adaptive"]);
+}
+
+#[test]
 fn the_help_of_measure() {
     let bench = Bench::new();
     let help = stdout_of(bench.vectored().args(["measure", "--help"]));

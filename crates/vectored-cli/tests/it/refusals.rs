@@ -43,6 +43,43 @@ fn wrong_words_are_usage_errors() {
         ],
         &["--page-cache", "--target file"],
     );
+    check(&["--cache", "warm"], &["'warm'", "hot, cold"]);
+    check(&["--cache", "hot,"], &["hot, cold"]);
+    check(&["--layout", "tidy"], &["'tidy'", "scattered, adjacent"]);
+    check(&["--iovec-setup", "never"], &["'never'", "timed, once"]);
+    check(
+        &["--operation", "read", "--cache", "hot,cold"],
+        &["--cache cold", "--operation write", "--page-cache cold"],
+    );
+    check(&["--mix", "9x16,"], &["--mix", "whole number"]);
+    check(&["--mix", "2x16..64"], &["'2x16..64'", "9x16,1x4KiB"]);
+    for option in ["--segments", "--sizes"] {
+        check(&["--mix", "9x16", option, "2"], &["--mix", option]);
+    }
+    check(
+        &["--technique", "mmap", "--target", "pipe,unix"],
+        &[
+            "mmap is for files only",
+            "--target file or file-overwrite",
+            "--technique",
+        ],
+    );
+    check(
+        &["--technique", "send-more", "--target", "file,pipe"],
+        &["send-more is for sockets only", "--target unix or tcp"],
+    );
+    check(
+        &["--technique", "send-more,mmap", "--target", "pipe"],
+        &[
+            "sockets only",
+            "files only",
+            "--target file or file-overwrite or unix or tcp",
+        ],
+    );
+    check(
+        &["--operation", "read", "--technique", "stdio"],
+        &["'stdio'", "--operation read", "readv"],
+    );
     check(&["--format", "xml"], &["'xml'", "markdown"]);
     check(&["--sizes", "0"], &["--sizes", "0 moves nothing"]);
     check(&["--segments", "0"], &["--segments", "0 moves nothing"]);
@@ -71,7 +108,21 @@ fn lists_past_the_limits_are_usage_errors() {
         &["--target", "pipe", "--segments", "64", "--sizes", "2MiB"],
         &["64 × 2 MiB on pipe", "128 MiB", "64 MiB", "--sizes"],
     );
+    check(
+        &["--target", "pipe", "--mix", "64x2MiB,1x4"],
+        &["64 × 2 MiB + 1 × 4 B on pipe", "64 MiB", "--mix"],
+    );
+    check(&["--mix", "2000000x1"], &["2000000 segments", "--mix"]);
+    check(
+        &["--target", "pipe", "--mix", "3x8MiB", "--cache", "hot,cold"],
+        &["24 MiB", "with --cache cold is 16 MiB", "--mix"],
+    );
+    check(
+        &["--sizes", "32MiB", "--cache", "cold"],
+        &["--cache cold is 16 MiB", "--sizes"],
+    );
     let most = usize::MAX.to_string();
+    check(&["--mix", &format!("{most}x{most}")], &["--mix"]);
     check(&["--sizes", &most], &["64 MiB", "--sizes"]);
     check(&["--segments", &most], &["1048576", "--segments"]);
     // Every list passes the usual 4 MiB.

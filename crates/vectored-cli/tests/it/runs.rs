@@ -61,6 +61,26 @@ fn a_real_run_reads_from_every_target_and_leaves_no_file() {
 }
 
 #[test]
+fn a_real_run_measures_a_mix_in_other_states_by_every_technique_of_its_target() {
+    for (target, count) in [("file", 7), ("pipe", 6), ("unix", 7)] {
+        let bench = Bench::new();
+        let mut command = bench.vectored();
+        command.args(["measure", "--target", target, "--budget", "500ms"]);
+        command.args(["--mix", "9x16,1x4KiB", "--cache", "cold"]);
+        command.args(["--layout", "adjacent", "--iovec-setup", "once"]);
+        command.args(["--technique", "write-each,copy-then-write,writev"]);
+        command.args(["--technique", "pwritev2,send-more,stdio,mmap"]);
+        command.assert().success();
+        assert!(entries(&bench.work()).is_empty());
+        let cell = &bench.only_result()["cells"][0];
+        assert_eq!(cell["segment_count"], 10);
+        assert_eq!(cell["cache"], "cold");
+        assert!(cell["proof_calls"].as_u64().unwrap() > 0);
+        assert_eq!(cell["techniques"].as_array().unwrap().len(), count);
+    }
+}
+
+#[test]
 fn files_that_are_in_the_directory_keep_their_content() {
     let bench = Bench::new();
     let kept: Vec<_> = ["data", "vectored", ".vectored-0", "measure.json"]

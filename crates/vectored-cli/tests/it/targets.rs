@@ -1,5 +1,6 @@
 //! What `--target` and `--sync` measure, and what they refuse.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::FileTypeExt;
@@ -237,6 +238,10 @@ fn files_can_be_synced_and_nothing_else() {
         &["--sync", "dsync", "--target", "file", "--operation", "read"],
         &["--sync dsync", "--operation write"],
     );
+    check(
+        &["--sync", "dsync", "--target", "file", "--technique", "mmap"],
+        &["--sync dsync", "mmap", "--sync fsync", "--technique"],
+    );
     for (target, mode) in [
         ("file", "dsync"),
         ("file-overwrite", "sync"),
@@ -283,6 +288,43 @@ fn an_fsync_is_part_of_each_call() {
     // and printed, and the clock measured, by write alone.
     assert!(calls("fsync") >= calls("writev"), "{log}");
     assert!(calls("writev") > 2, "{log}");
+}
+
+#[test]
+fn an_fsync_follows_what_was_flushed() {
+    let trace = Bench::new();
+    let log = trace.work().join("log");
+    let mut command = Command::new("strace");
+    command.args(["-f", "-e", "trace=fsync,write,writev", "-o"]);
+    command.arg(&log).arg(env!("CARGO_BIN_EXE_vectored"));
+    command.args(["measure", "--target", "file", "--sync", "fsync", "--quiet"]);
+    command.args(["--segments", "2", "--sizes", "64", "--budget", "50ms"]);
+    command.args(["--technique", "stdio,writev", "--iovec-setup", "once"]);
+    command
+        .current_dir(trace.work())
+        .env("XDG_STATE_HOME", trace.state_home());
+    match command.output() {
+        Ok(output) if output.status.success() => {}
+        other => {
+            return skip(
+                "an_fsync_follows_what_was_flushed",
+                &format!("strace: {other:?}"),
+            );
+        }
+    }
+    let log = fs::read_to_string(log).unwrap();
+    let lines: Vec<&str> = log.lines().collect();
+    let mut writers = BTreeSet::new();
+    for pair in lines.windows(2) {
+        if pair[1].contains(" fsync(") {
+            assert!(pair[0].ends_with(" = 128"), "{pair:?}");
+            // `123 writev(5, `: of its own duplicate if it is stdio's.
+            let call = pair[0].split_once(", ").unwrap().0;
+            writers.insert(call.split_once(' ').unwrap().1.trim().to_owned());
+        }
+    }
+    // The floor's write, writev, and the write of the stream.
+    assert!(writers.len() >= 3, "{writers:?}");
 }
 
 #[test]

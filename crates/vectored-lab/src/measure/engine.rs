@@ -120,7 +120,8 @@ impl std::error::Error for RunError {
 ///
 /// # Panics
 ///
-/// When `experiment` has no cells or no rivals: there would be nothing to find.
+/// When `experiment` has no cells, or a cell no rival that works on its target:
+/// there would be nothing to find.
 pub fn run<'a>(
     experiment: &'a Experiment,
     sampler: &'a mut dyn Sampler,
@@ -131,7 +132,6 @@ pub fn run<'a>(
     assert!(!experiment.rivals.is_empty(), "an experiment has rivals");
     let mut engine = Engine {
         experiment,
-        techniques: experiment.techniques(),
         sampler,
         clock,
         watch,
@@ -158,7 +158,6 @@ pub fn run<'a>(
 
 struct Engine<'a> {
     experiment: &'a Experiment,
-    techniques: Vec<Technique>,
     sampler: &'a mut dyn Sampler,
     clock: &'a dyn Clock,
     watch: Watch<'a>,
@@ -254,7 +253,7 @@ impl<'a> Engine<'a> {
             let began_ns = self.clock.now_ns();
             let setup = match self
                 .sampler
-                .begin_cell(cell.spec, &self.techniques, cell.drain)
+                .begin_cell(cell.spec, &cell.techniques, cell.drain)
             {
                 Err(MeasureError::DidNotFit) if cell.drain == DrainChoice::Probe => {
                     cell.restart(DrainChoice::Thread);
@@ -297,7 +296,7 @@ impl<'a> Engine<'a> {
         cell.adopt(setup);
         self.sampler.begin_round(0)?;
         let mut own_calls = Vec::new();
-        for &technique in &self.techniques {
+        for technique in cell.techniques.clone() {
             let mut calls = 1;
             // Twice: a guess from a single call is coarse.
             for _ in 0..2 {
@@ -422,6 +421,8 @@ impl<'a> Engine<'a> {
 struct CellRun<'a> {
     spec: &'a CellSpec,
     experiment: &'a Experiment,
+    /// Those that work on its target.
+    techniques: Vec<Technique>,
     cell: Cell,
     cpu_ns: Vec<Vec<f64>>,
     order: BalancedOrder,
@@ -434,7 +435,7 @@ struct CellRun<'a> {
 
 impl<'a> CellRun<'a> {
     fn new(spec: &'a CellSpec, experiment: &'a Experiment, drain: DrainChoice) -> Self {
-        let techniques = experiment.techniques();
+        let techniques = experiment.techniques_of(spec);
         let technique = |&name| TechniqueResult {
             name,
             contender: true,
@@ -483,6 +484,7 @@ impl<'a> CellRun<'a> {
             },
             cpu_ns: vec![Vec::new(); techniques.len()],
             order: BalancedOrder::new(2 + techniques.len()),
+            techniques,
             drain,
             calls: 1,
             spent_ns: 0,

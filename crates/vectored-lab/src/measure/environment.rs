@@ -344,7 +344,7 @@ fn memory_bytes() -> Option<u64> {
 }
 
 /// `1024K`, `32M`.
-fn parse_cache_size(size: &str) -> Option<u64> {
+pub(super) fn parse_cache_size(size: &str) -> Option<u64> {
     let unit = size.find(|c: char| !c.is_ascii_digit())?;
     let count: u64 = size[..unit].parse().ok()?;
     match &size[unit..] {
@@ -365,7 +365,7 @@ fn parse_cpu_list(list: &str) -> Vec<usize> {
         .collect()
 }
 
-fn read(path: &str) -> Option<String> {
+pub(super) fn read(path: &str) -> Option<String> {
     Some(fs::read_to_string(path).ok()?.trim().to_owned())
 }
 

@@ -1,14 +1,17 @@
-//! The techniques themselves, as a program would write them by hand.
+//! What a technique is, and how a sample of it is timed.
 
-use std::io::{self, IoSlice};
+use std::io;
 use std::os::fd::BorrowedFd;
 
-use rustix::io::{Errno, retry_on_intr, write, writev};
-use vectored::{CostModel, Gather, write_all_vectored};
+use vectored::CostModel;
 
 use super::clock::Clock;
+use super::lists::Lists;
+use super::movers::{Adaptive, CopyThenWrite, Mmap, Pwritev2, SendMore, Stdio, WithArray};
+use super::movers::{WriteEach, Writev};
 use super::sampler::{Contender, Timing};
-use crate::model::Technique;
+use super::synced::synced;
+use crate::model::{IovecSetup, Technique};
 
 /// Moves a list of segments through a descriptor: one technique.
 ///
@@ -30,8 +33,8 @@ pub trait Mover {
     /// What the kernel said; `WouldBlock` when a non-blocking target is full.
     fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()>;
 
-    /// Times `batch.calls` calls, after one that is not timed if it is asked
-    /// for.
+    /// Times `batch.calls` calls, each of the list whose turn it is, after one
+    /// that is not timed if it is asked for.
     ///
     /// # Errors
     ///
@@ -39,19 +42,34 @@ pub trait Mover {
     fn sample(
         &mut self,
         fd: BorrowedFd<'_>,
-        segments: &[&[u8]],
+        lists: &Lists<'_>,
         batch: Timed,
         clock: &dyn Clock,
     ) -> io::Result<Timing> {
         // A default method, so that each technique has its own copy of the
         // loop and the call inside it costs no dispatch.
-        time_calls(batch, clock, || self.call(fd, segments))
+        let mut turns = lists.in_turn();
+        time_calls(fd, batch, clock, || self.call(fd, turns.next()))
+    }
+}
+
+/// Times a sample, however its calls are made.
+#[inline]
+pub(super) fn time_calls(
+    fd: BorrowedFd<'_>,
+    batch: Timed,
+    clock: &dyn Clock,
+    call: impl FnMut() -> io::Result<()>,
+) -> io::Result<Timing> {
+    match batch.fsync {
+        false => time(batch, clock, call),
+        true => time(batch, clock, synced(fd, call)),
     }
 }
 
 /// The loop of every sample.
 #[inline]
-pub(super) fn time_calls(
+fn time(
     batch: Timed,
     clock: &dyn Clock,
     mut call: impl FnMut() -> io::Result<()>,
@@ -82,6 +100,10 @@ pub struct Timed {
     pub calls: u32,
     /// Whether one that is not timed goes before them.
     pub untimed_first: bool,
+    /// When an array of `iovec` is filled.
+    pub iovec_setup: IovecSetup,
+    /// Whether an `fsync(2)` follows each call, as a part of it.
+    pub fsync: bool,
 }
 
 impl Timed {
@@ -98,150 +120,18 @@ pub fn movers(contender: Contender, model: &CostModel) -> Box<dyn Mover> {
         Contender::Floor | Contender::FloorAgain => Box::new(WriteEach),
         Contender::Technique(Technique::WriteEach) => Box::new(WriteEach),
         Contender::Technique(Technique::CopyThenWrite) => Box::new(CopyThenWrite::default()),
-        Contender::Technique(Technique::Writev) => Box::new(Writev::default()),
-        Contender::Technique(Technique::Adaptive) => Box::new(Adaptive::new(*model)),
+        Contender::Technique(Technique::Writev) => Box::new(WithArray::new(Writev::default())),
+        Contender::Technique(Technique::Pwritev2) => Box::new(WithArray::new(Pwritev2::default())),
+        Contender::Technique(Technique::SendMore) => Box::new(SendMore),
+        Contender::Technique(Technique::Stdio) => Box::new(Stdio),
+        Contender::Technique(Technique::Mmap) => Box::new(Mmap::default()),
+        Contender::Technique(Technique::Adaptive) => {
+            Box::new(WithArray::new(Adaptive::new(*model)))
+        }
         Contender::Technique(Technique::ReadEach | Technique::ReadThenSplit | Technique::Readv) => {
             panic!("{contender} does not write")
         }
     }
-}
-
-struct WriteEach;
-
-impl Mover for WriteEach {
-    fn prepare(&mut self, _segments: &[&[u8]], _start_bytes: usize) {}
-
-    fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
-        for segment in segments {
-            write_all(fd, segment)?;
-        }
-        Ok(())
-    }
-}
-
-#[derive(Default)]
-struct CopyThenWrite {
-    staging: Vec<u8>,
-    start_bytes: usize,
-}
-
-impl Mover for CopyThenWrite {
-    fn prepare(&mut self, segments: &[&[u8]], start_bytes: usize) {
-        self.start_bytes = start_bytes;
-        self.staging.resize(start_bytes + total_bytes(segments), 0);
-    }
-
-    fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
-        let staging = &mut self.staging[self.start_bytes..];
-        let mut free = &mut *staging;
-        for segment in segments {
-            let (place, rest) = free.split_at_mut(segment.len());
-            place.copy_from_slice(segment);
-            free = rest;
-        }
-        write_all(fd, staging)
-    }
-}
-
-#[derive(Default)]
-struct Writev {
-    iovecs: Vec<IoSlice<'static>>,
-    iov_max: usize,
-    total_bytes: usize,
-}
-
-impl Mover for Writev {
-    fn prepare(&mut self, segments: &[&[u8]], _start_bytes: usize) {
-        self.iovecs.reserve(segments.len());
-        self.iov_max = vectored::iov_max();
-        self.total_bytes = total_bytes(segments);
-    }
-
-    fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
-        let mut iovecs = recycled(std::mem::take(&mut self.iovecs));
-        iovecs.extend(segments.iter().map(|segment| IoSlice::new(segment)));
-        let outcome = if iovecs.len() <= self.iov_max {
-            writev_all(fd, &iovecs, self.total_bytes)
-        } else {
-            iovecs
-                .chunks(self.iov_max)
-                .try_for_each(|chunk| writev_all(fd, chunk, chunk.iter().map(|s| s.len()).sum()))
-        };
-        self.iovecs = recycled(iovecs);
-        outcome
-    }
-}
-
-struct Adaptive {
-    gather: Gather,
-    iovecs: Vec<IoSlice<'static>>,
-}
-
-impl Adaptive {
-    fn new(model: CostModel) -> Self {
-        Adaptive {
-            gather: Gather::new(model),
-            iovecs: Vec::new(),
-        }
-    }
-}
-
-impl Mover for Adaptive {
-    fn prepare(&mut self, segments: &[&[u8]], _start_bytes: usize) {
-        self.iovecs.reserve(segments.len());
-    }
-
-    fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
-        let mut iovecs = recycled(std::mem::take(&mut self.iovecs));
-        iovecs.extend(segments.iter().map(|segment| IoSlice::new(segment)));
-        let outcome = self.gather.write_all(fd, &iovecs);
-        self.iovecs = recycled(iovecs);
-        outcome?;
-        Ok(())
-    }
-}
-
-fn total_bytes(segments: &[&[u8]]) -> usize {
-    segments.iter().map(|segment| segment.len()).sum()
-}
-
-/// One `write`; the rest of a short one in further calls.
-///
-/// Never inlined, nor is [`writev_all`]: a return after a system call can cost
-/// 60 ns where the kernel's mitigations make returns dear. A program that calls
-/// its C library pays that for every technique; if only some techniques had
-/// their call inlined, they would seem faster for it.
-#[inline(never)]
-fn write_all(fd: BorrowedFd<'_>, mut bytes: &[u8]) -> io::Result<()> {
-    loop {
-        match write(fd, bytes) {
-            Ok(written) if written == bytes.len() => return Ok(()),
-            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-            Ok(written) => bytes = &bytes[written..],
-            Err(Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-}
-
-/// One `writev`; the rest of a short one by the library's loop.
-#[inline(never)]
-fn writev_all(fd: BorrowedFd<'_>, iovecs: &[IoSlice<'_>], total_bytes: usize) -> io::Result<()> {
-    let written = retry_on_intr(|| writev(fd, iovecs))?;
-    if written < total_bytes {
-        let mut rest: Vec<IoSlice<'_>> = iovecs.iter().map(|s| IoSlice::new(s)).collect();
-        let mut rest = rest.as_mut_slice();
-        IoSlice::advance_slices(&mut rest, written);
-        write_all_vectored(fd, rest)?;
-    }
-    Ok(())
-}
-
-/// An empty array with the same allocation, for slices of another lifetime.
-/// Collecting a vector's own iterator reuses its memory.
-fn recycled<'to>(mut iovecs: Vec<IoSlice<'_>>) -> Vec<IoSlice<'to>> {
-    iovecs.clear();
-    iovecs.into_iter().map(|_| IoSlice::new(&[])).collect()
 }
 
 #[cfg(test)]
@@ -293,8 +183,11 @@ mod tests {
             let timed = Timed {
                 calls: 2,
                 untimed_first,
+                iovec_setup: IovecSetup::Timed,
+                fsync: false,
             };
-            let timing = NotingMover(&clock).sample(null.as_fd(), &[], timed, &clock);
+            let lists = Lists::one(vec![b"list"]);
+            let timing = NotingMover(&clock).sample(null.as_fd(), &lists, timed, &clock);
             (clock.notes.into_inner().join(" "), timing.unwrap())
         };
         let (notes, timing) = sample(true);
@@ -305,16 +198,5 @@ mod tests {
         let (notes, timing) = sample(false);
         assert_eq!(notes, "cpu now call call now cpu");
         assert_eq!(timing.cpu_ns, 500);
-    }
-
-    #[test]
-    fn recycled_arrays_keep_their_memory() {
-        let bytes = [1, 2, 3];
-        let iovecs = vec![IoSlice::new(&bytes); 1000];
-        let memory = iovecs.as_ptr().addr();
-        let again: Vec<IoSlice<'static>> = recycled(iovecs);
-        assert!(again.is_empty());
-        assert!(again.capacity() >= 1000);
-        assert_eq!(again.as_ptr().addr(), memory);
     }
 }

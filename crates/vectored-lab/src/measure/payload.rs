@@ -3,10 +3,12 @@
 
 use fastrand::Rng;
 
-/// Segments start on multiples of this, as `malloc` lays them.
-const ALIGNMENT: usize = 16;
+use crate::model::Layout;
 
-/// Gaps between segments, in units of [`ALIGNMENT`]: never adjacent.
+/// Segments start on multiples of this, as `malloc` lays them.
+pub(super) const ALIGNMENT: usize = 16;
+
+/// Gaps between scattered segments, in units of [`ALIGNMENT`]: never adjacent.
 const WIDEST_GAP: usize = 4;
 
 /// The start of everything is moved within this range from round to round.
@@ -19,6 +21,7 @@ const START_RANGE: usize = 256 << 10;
 #[derive(Debug)]
 pub struct Payload {
     sizes: Vec<usize>,
+    layout: Layout,
     arena: Vec<u8>,
     offsets: Vec<usize>,
     image: Vec<u8>,
@@ -29,12 +32,12 @@ pub struct Payload {
 
 impl Payload {
     /// Lays out segments of these sizes.
-    pub fn new(sizes: &[usize], seed: u64) -> Self {
+    pub fn new(sizes: &[usize], layout: Layout, seed: u64) -> Self {
         let total_bytes = sizes.iter().sum();
-        let padded: usize = sizes.iter().map(|&bytes| widest_slot(bytes)).sum();
         let mut payload = Payload {
             sizes: sizes.to_vec(),
-            arena: vec![0; padded + START_RANGE],
+            layout,
+            arena: vec![0; widest_extent(sizes, layout) + START_RANGE],
             offsets: vec![0; sizes.len()],
             image: vec![0; total_bytes + START_RANGE],
             image_start: 0,
@@ -47,14 +50,9 @@ impl Payload {
 
     /// Moves every segment to another place and fills it with other bytes.
     pub fn lay_out(&mut self) {
-        let mut order: Vec<usize> = (0..self.sizes.len()).collect();
-        self.rng.shuffle(&mut order);
-        let mut offset = random_start(&mut self.rng);
-        for index in order {
-            self.offsets[index] = offset;
-            let gap = ALIGNMENT * self.rng.usize(1..=WIDEST_GAP);
-            offset += self.sizes[index].next_multiple_of(ALIGNMENT) + gap;
-        }
+        let start = random_start(&mut self.rng);
+        let Payload { sizes, layout, .. } = self;
+        place(sizes, *layout, start, &mut self.rng, &mut self.offsets);
         self.image_start = random_start(&mut self.rng);
         let image = self.image_start..self.image_start + self.total_bytes;
         self.rng.fill(&mut self.image[image]);
@@ -69,13 +67,9 @@ impl Payload {
     /// technique or round cannot be taken for these.
     pub fn mark(&mut self, mark: u64) {
         let mut at = self.image_start;
-        let mut stamp = mark;
-        for (&bytes, &offset) in std::iter::zip(&self.sizes, &self.offsets) {
-            // A step of a Weyl sequence, then mixed: neighbours differ.
-            stamp = stamp.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mixed = (stamp ^ (stamp >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            let stamp_bytes = (mixed ^ (mixed >> 32)).to_le_bytes();
-            let head = &stamp_bytes[..bytes.min(8)];
+        let segments = std::iter::zip(&self.sizes, &self.offsets);
+        for ((&bytes, &offset), stamp) in segments.zip(stamps(mark)) {
+            let head = &stamp[..bytes.min(stamp.len())];
             self.arena[offset..offset + head.len()].copy_from_slice(head);
             self.image[at..at + head.len()].copy_from_slice(head);
             at += bytes;
@@ -123,8 +117,52 @@ pub fn random_start(rng: &mut Rng) -> usize {
     ALIGNMENT * rng.usize(..START_RANGE / ALIGNMENT)
 }
 
-fn widest_slot(bytes: usize) -> usize {
-    bytes.next_multiple_of(ALIGNMENT) + ALIGNMENT * WIDEST_GAP
+/// The most that segments can take up from their start on.
+pub(super) fn widest_extent(sizes: &[usize], layout: Layout) -> usize {
+    let widest_slot = |&bytes: &usize| match layout {
+        Layout::Scattered => bytes.next_multiple_of(ALIGNMENT) + ALIGNMENT * WIDEST_GAP,
+        Layout::Adjacent => bytes,
+    };
+    sizes.iter().map(widest_slot).sum()
+}
+
+/// Chooses a place for each segment, from `start` on.
+pub(super) fn place(
+    sizes: &[usize],
+    layout: Layout,
+    start: usize,
+    rng: &mut Rng,
+    offsets: &mut [usize],
+) {
+    let mut offset = start;
+    match layout {
+        Layout::Scattered => {
+            let mut order: Vec<usize> = (0..sizes.len()).collect();
+            rng.shuffle(&mut order);
+            for index in order {
+                offsets[index] = offset;
+                let gap = ALIGNMENT * rng.usize(1..=WIDEST_GAP);
+                offset += sizes[index].next_multiple_of(ALIGNMENT) + gap;
+            }
+        }
+        Layout::Adjacent => {
+            for (place, bytes) in std::iter::zip(offsets, sizes) {
+                *place = offset;
+                offset += bytes;
+            }
+        }
+    }
+}
+
+/// What the heads of successive segments are stamped with.
+pub(super) fn stamps(mark: u64) -> impl Iterator<Item = [u8; 8]> {
+    let mut stamp = mark;
+    std::iter::repeat_with(move || {
+        // A step of a Weyl sequence, then mixed: neighbours differ.
+        stamp = stamp.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (stamp ^ (stamp >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        (mixed ^ (mixed >> 32)).to_le_bytes()
+    })
 }
 
 #[cfg(test)]
@@ -133,14 +171,19 @@ mod tests {
 
     use super::*;
 
+    fn layouts() -> impl Strategy<Value = Layout> {
+        prop::sample::select(Layout::ALL.to_vec())
+    }
+
     proptest! {
         #[test]
         fn segments_are_the_image_in_pieces(
             sizes in prop::collection::vec(1_usize..300, 1..40),
+            layout in layouts(),
             seed: u64,
             marks: Vec<u64>,
         ) {
-            let mut payload = Payload::new(&sizes, seed);
+            let mut payload = Payload::new(&sizes, layout, seed);
             prop_assert_eq!(payload.segments().concat(), payload.image());
             for mark in marks {
                 payload.mark(mark);
@@ -153,9 +196,10 @@ mod tests {
         #[test]
         fn segments_to_be_read_into_are_those_that_are_written(
             sizes in prop::collection::vec(1_usize..300, 1..40),
+            layout in layouts(),
             seed: u64,
         ) {
-            let mut payload = Payload::new(&sizes, seed);
+            let mut payload = Payload::new(&sizes, layout, seed);
             let places = |segments: &[&[u8]]| -> Vec<(usize, usize)> {
                 segments.iter().map(|s| (s.as_ptr().addr(), s.len())).collect()
             };
@@ -170,7 +214,7 @@ mod tests {
             sizes in prop::collection::vec(1_usize..300, 2..40),
             seed: u64,
         ) {
-            let payload = Payload::new(&sizes, seed);
+            let payload = Payload::new(&sizes, Layout::Scattered, seed);
             let mut places: Vec<(usize, usize)> = payload
                 .segments()
                 .iter()
@@ -183,9 +227,27 @@ mod tests {
         }
     }
 
+    proptest! {
+        #[test]
+        fn adjacent_segments_touch_in_their_order(
+            sizes in prop::collection::vec(1_usize..300, 2..40),
+            seed: u64,
+            rounds in 0_usize..3,
+        ) {
+            let mut payload = Payload::new(&sizes, Layout::Adjacent, seed);
+            for _ in 0..rounds {
+                payload.lay_out();
+            }
+            for pair in payload.segments().windows(2) {
+                let end = pair[0].as_ptr().addr() + pair[0].len();
+                prop_assert_eq!(end, pair[1].as_ptr().addr());
+            }
+        }
+    }
+
     #[test]
     fn another_mark_changes_every_segment() {
-        let mut payload = Payload::new(&[3, 8, 100, 16], 1);
+        let mut payload = Payload::new(&[3, 8, 100, 16], Layout::Scattered, 1);
         payload.mark(1);
         let first: Vec<Vec<u8>> = payload.segments().iter().map(|s| s.to_vec()).collect();
         payload.mark(2);
@@ -197,7 +259,7 @@ mod tests {
     #[test]
     fn the_seed_decides_places_and_bytes() {
         let laid_out = |seed| {
-            let payload = Payload::new(&[64; 32], seed);
+            let payload = Payload::new(&[64; 32], Layout::Scattered, seed);
             (payload.offsets.clone(), payload.image().to_vec())
         };
         assert_eq!(laid_out(1), laid_out(1));
@@ -206,7 +268,7 @@ mod tests {
 
     #[test]
     fn rounds_move_the_segments() {
-        let mut payload = Payload::new(&[64; 32], 1);
+        let mut payload = Payload::new(&[64; 32], Layout::Scattered, 1);
         let places = |p: &Payload| p.offsets.clone();
         let before = places(&payload);
         payload.lay_out();

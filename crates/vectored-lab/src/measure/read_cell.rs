@@ -11,6 +11,7 @@ use super::read_mover::ReadMover;
 use super::sampler::{Contender, MeasureError, Timing};
 use super::source::Source;
 use super::targets::{Batch, Mismatch};
+use crate::model::IovecSetup;
 
 /// How often a sample is repeated whose pages were in memory after all.
 const MOST_TRIES: u32 = 8;
@@ -21,6 +22,7 @@ pub(super) struct ReadCell {
     pub pattern: Pattern,
     /// Where the bytes arrive: scattered, or for the floor in one piece.
     pub landing: Payload,
+    pub iovec_setup: IovecSetup,
     pub movers: Vec<(Contender, Box<dyn ReadMover>)>,
     pub call_bytes: u64,
     pub first: FirstCall,
@@ -67,6 +69,8 @@ impl ReadCell {
         let timed = Timed {
             calls,
             untimed_first: self.first == FirstCall::WithTheOthers,
+            iovec_setup: self.iovec_setup,
+            fsync: false,
         };
         self.batch(contender, timed, clock)
     }
@@ -156,6 +160,8 @@ impl ReadCell {
 const ALONE: Timed = Timed {
     calls: 1,
     untimed_first: false,
+    iovec_setup: IovecSetup::Timed,
+    fsync: false,
 };
 
 /// Where a batch failed.

@@ -3,13 +3,15 @@
 use std::io::{self, IoSliceMut};
 use std::os::fd::BorrowedFd;
 
-use rustix::io::{Errno, read, readv};
+use rustix::fs::{SeekFrom, fstat, seek};
+use rustix::io::{Errno, read, readv, retry_on_intr};
 use vectored::{CostModel, Scatter};
 
 use super::clock::Clock;
 use super::mover::{Timed, time_calls};
 use super::sampler::{Contender, Timing};
-use crate::model::Technique;
+use crate::model::{IovecSetup, Technique};
+use crate::sys::mapping::Mapping;
 
 /// Reads into a list of segments from a descriptor: one technique.
 ///
@@ -47,7 +49,7 @@ pub trait ReadMover {
     ) -> io::Result<Timing> {
         // A default method, so that each technique has its own copy of the
         // loop and the call inside it costs no dispatch.
-        time_calls(batch, clock, || self.call(fd, segments))
+        time_calls(fd, batch, clock, || self.call(fd, segments))
     }
 }
 
@@ -58,13 +60,18 @@ pub fn read_movers(contender: Contender, model: &CostModel) -> Box<dyn ReadMover
         Contender::Floor | Contender::FloorAgain => Box::new(ReadEach),
         Contender::Technique(Technique::ReadEach) => Box::new(ReadEach),
         Contender::Technique(Technique::ReadThenSplit) => Box::new(ReadThenSplit::default()),
-        Contender::Technique(Technique::Readv) => Box::new(Readv::default()),
-        Contender::Technique(Technique::Adaptive) => Box::new(Adaptive {
+        Contender::Technique(Technique::Readv) => Box::new(WithArray::new(Readv::default())),
+        Contender::Technique(Technique::Mmap) => Box::new(Mmap),
+        Contender::Technique(Technique::Adaptive) => Box::new(WithArray::new(Adaptive {
             scatter: Scatter::new(*model),
-            iovecs: Vec::new(),
-        }),
+        })),
         Contender::Technique(
-            Technique::WriteEach | Technique::CopyThenWrite | Technique::Writev,
+            Technique::WriteEach
+            | Technique::CopyThenWrite
+            | Technique::Writev
+            | Technique::Pwritev2
+            | Technique::SendMore
+            | Technique::Stdio,
         ) => panic!("{contender} does not read"),
     }
 }
@@ -108,45 +115,120 @@ impl ReadMover for ReadThenSplit {
     }
 }
 
-#[derive(Default)]
-struct Readv {
-    iovecs: Vec<IoSliceMut<'static>>,
-    iov_max: usize,
+/// What reads into the segments of an array, and leaves the array as it was.
+trait Scattering {
+    /// See [`ReadMover::prepare`].
+    fn prepare(&mut self, _segments: &[&mut [u8]]) {}
+
+    /// See [`ReadMover::call`].
+    fn receive(&mut self, fd: BorrowedFd<'_>, iovecs: &mut [IoSliceMut<'_>]) -> io::Result<()>;
 }
 
-impl ReadMover for Readv {
+/// Fills the array, in every call or once for all of a sample, and hands it on.
+struct WithArray<S> {
+    scattering: S,
+    iovecs: Vec<IoSliceMut<'static>>,
+}
+
+impl<S> WithArray<S> {
+    fn new(scattering: S) -> Self {
+        WithArray {
+            scattering,
+            iovecs: Vec::new(),
+        }
+    }
+}
+
+impl<S: Scattering> ReadMover for WithArray<S> {
     fn prepare(&mut self, segments: &[&mut [u8]], _start_bytes: usize) {
         self.iovecs.reserve(segments.len());
-        self.iov_max = vectored::iov_max();
+        self.scattering.prepare(segments);
     }
 
     fn call(&mut self, fd: BorrowedFd<'_>, segments: &mut [&mut [u8]]) -> io::Result<()> {
         let mut iovecs = recycled(std::mem::take(&mut self.iovecs));
         iovecs.extend(segments.iter_mut().map(|segment| IoSliceMut::new(segment)));
-        let outcome = iovecs
-            .chunks_mut(self.iov_max)
-            .try_for_each(|chunk| readv_exact(fd, chunk));
+        let outcome = self.scattering.receive(fd, &mut iovecs);
         self.iovecs = recycled(iovecs);
         outcome
+    }
+
+    fn sample(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        segments: &mut [&mut [u8]],
+        batch: Timed,
+        clock: &dyn Clock,
+    ) -> io::Result<Timing> {
+        match batch.iovec_setup {
+            IovecSetup::Timed => time_calls(fd, batch, clock, || self.call(fd, segments)),
+            IovecSetup::Once => {
+                let mut iovecs: Vec<IoSliceMut<'_>> =
+                    segments.iter_mut().map(|s| IoSliceMut::new(s)).collect();
+                time_calls(fd, batch, clock, || {
+                    self.scattering.receive(fd, &mut iovecs)
+                })
+            }
+        }
+    }
+}
+
+#[derive(Default)]
+struct Readv {
+    iov_max: usize,
+    total_bytes: usize,
+}
+
+impl Scattering for Readv {
+    fn prepare(&mut self, segments: &[&mut [u8]]) {
+        self.iov_max = vectored::iov_max();
+        self.total_bytes = segments.iter().map(|segment| segment.len()).sum();
+    }
+
+    fn receive(&mut self, fd: BorrowedFd<'_>, iovecs: &mut [IoSliceMut<'_>]) -> io::Result<()> {
+        if iovecs.len() <= self.iov_max {
+            return readv_exact(fd, iovecs, self.total_bytes);
+        }
+        iovecs.chunks_mut(self.iov_max).try_for_each(|chunk| {
+            let bytes = chunk.iter().map(|s| s.len()).sum();
+            readv_exact(fd, chunk, bytes)
+        })
     }
 }
 
 struct Adaptive {
     scatter: Scatter,
-    iovecs: Vec<IoSliceMut<'static>>,
 }
 
-impl ReadMover for Adaptive {
-    fn prepare(&mut self, segments: &[&mut [u8]], _start_bytes: usize) {
-        self.iovecs.reserve(segments.len());
+impl Scattering for Adaptive {
+    fn receive(&mut self, fd: BorrowedFd<'_>, iovecs: &mut [IoSliceMut<'_>]) -> io::Result<()> {
+        self.scatter.read_exact(fd, iovecs)?;
+        Ok(())
     }
+}
+
+/// Maps the place where `read` would go on, copies to the segments from there,
+/// and unmaps it, in every call. The position moves on as a `read` would move
+/// it.
+struct Mmap;
+
+impl ReadMover for Mmap {
+    fn prepare(&mut self, _segments: &[&mut [u8]], _start_bytes: usize) {}
 
     fn call(&mut self, fd: BorrowedFd<'_>, segments: &mut [&mut [u8]]) -> io::Result<()> {
-        let mut iovecs = recycled(std::mem::take(&mut self.iovecs));
-        iovecs.extend(segments.iter_mut().map(|segment| IoSliceMut::new(segment)));
-        let outcome = self.scatter.read_exact(fd, &mut iovecs);
-        self.iovecs = recycled(iovecs);
-        outcome?;
+        let place = seek(fd, SeekFrom::Current(0))?;
+        let bytes: usize = segments.iter().map(|segment| segment.len()).sum();
+        let end = place + bytes as u64;
+        // Nothing behind the end of a file can be read from a mapping.
+        if end > fstat(fd)?.st_size as u64 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let mut mapping = Mapping::to_read(fd, place, bytes)?;
+        for segment in segments {
+            mapping.get(segment);
+        }
+        drop(mapping);
+        seek(fd, SeekFrom::Start(end))?;
         Ok(())
     }
 }
@@ -167,18 +249,40 @@ pub(super) fn read_exact(fd: BorrowedFd<'_>, mut bytes: &mut [u8]) -> io::Result
     Ok(())
 }
 
-/// One `readv`; the rest of a short one in further calls. The array is used up.
+/// One `readv`; the rest of a short one in further calls. The array stays as it
+/// is.
 #[inline(never)]
-pub(super) fn readv_exact(fd: BorrowedFd<'_>, mut iovecs: &mut [IoSliceMut<'_>]) -> io::Result<()> {
-    while !iovecs.is_empty() {
-        match readv(fd, iovecs) {
-            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(count) => IoSliceMut::advance_slices(&mut iovecs, count),
-            Err(Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
+pub(super) fn readv_exact(
+    fd: BorrowedFd<'_>,
+    iovecs: &mut [IoSliceMut<'_>],
+    total_bytes: usize,
+) -> io::Result<()> {
+    let count = retry_on_intr(|| readv(fd, iovecs))?;
+    if count < total_bytes {
+        receive_rest(fd, iovecs, count)?;
     }
     Ok(())
+}
+
+/// With an array of its own, since reading in parts uses one up.
+#[cold]
+fn receive_rest(
+    fd: BorrowedFd<'_>,
+    iovecs: &mut [IoSliceMut<'_>],
+    mut count: usize,
+) -> io::Result<()> {
+    let mut rest: Vec<IoSliceMut<'_>> = iovecs.iter_mut().map(|s| IoSliceMut::new(s)).collect();
+    let mut rest = rest.as_mut_slice();
+    loop {
+        if count == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        IoSliceMut::advance_slices(&mut rest, count);
+        if rest.is_empty() {
+            return Ok(());
+        }
+        count = retry_on_intr(|| readv(fd, rest))?;
+    }
 }
 
 /// An empty array with the same allocation, for slices of another lifetime.

@@ -12,14 +12,15 @@ use super::feeder::FeederSource;
 use super::mover::{Mover, movers};
 use super::pattern::Pattern;
 use super::payload::{Payload, random_start};
+use super::pool::{ColdPool, PoolMemory, PoolPayload};
 use super::read_cell::{FirstCall, ReadCell};
 use super::read_mover::{ReadMover, read_movers};
 use super::sampler::{CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing};
 use super::source::{FileSource, PatternFile, Source, StreamSource};
-use super::synced::Synced;
+use super::supply::Supply;
 use super::targets::{Emptying, FILE_SPAN_BYTES, Opened, Opener, Sink, Stream, check_directory};
 use super::write_cell::{Contestant, WriteCell};
-use crate::model::{CellSpec, Drain, Operation, PageCache, SyncMode, Target, Technique};
+use crate::model::{Cache, CellSpec, Drain, Operation, PageCache, SyncMode, Target, Technique};
 
 /// Most calls of a sample, and so of the probe.
 pub(super) const MOST_CALLS: u32 = 1024;
@@ -43,6 +44,9 @@ pub struct DescriptorSampler<'a> {
     make_mover: MakeMover,
     make_read_mover: MakeReadMover,
     open_sink: Option<OpenSink>,
+    cold_pool_bytes: u64,
+    /// What cold cells draw from, once there was one and while none is open.
+    pool_memory: PoolMemory,
     opener: Opener,
     /// What file cells read, once there is one.
     pattern_file: Option<(PathBuf, Rc<PatternFile>)>,
@@ -68,6 +72,8 @@ impl<'a> DescriptorSampler<'a> {
             make_mover: Box::new(movers),
             make_read_mover: Box::new(read_movers),
             open_sink: None,
+            cold_pool_bytes: ColdPool::of_this_machine().pool_bytes,
+            pool_memory: PoolMemory::default(),
             opener: Opener::default(),
             pattern_file: None,
             cell: None,
@@ -95,6 +101,12 @@ impl<'a> DescriptorSampler<'a> {
         make_mover: impl FnMut(Contender, &CostModel) -> Box<dyn ReadMover> + 'static,
     ) -> Self {
         self.make_read_mover = Box::new(make_mover);
+        self
+    }
+
+    /// Cold cells draw from pools of this size instead of [`ColdPool`]'s.
+    pub fn cold_pool_bytes(mut self, bytes: u64) -> Self {
+        self.cold_pool_bytes = bytes;
         self
     }
 
@@ -130,6 +142,11 @@ impl DescriptorSampler<'_> {
         techniques: &[Technique],
         drain: DrainChoice,
     ) -> Result<CellSetup, MeasureError> {
+        if let Some(technique) = techniques.iter().find(|t| !t.heeds(spec.sync)) {
+            let unsupported = io::Error::from(io::ErrorKind::Unsupported);
+            let what = format!("{technique} does not heed --sync {}", spec.sync);
+            return Err(MeasureError::io(what)(unsupported));
+        }
         let call_bytes = spec.workload.total_bytes() as u64;
         let Opened {
             sink,
@@ -140,18 +157,18 @@ impl DescriptorSampler<'_> {
         let model = CostModel::default_for(target_kind(spec.target));
         let contenders = contenders(techniques);
         self.seed = self.seed.wrapping_add(1);
+        let supply = self.supply(spec);
         let mut cell = WriteCell {
             name: format!("{} with {}", spec.place(), describe(spec)),
             sink,
-            payload: Payload::new(spec.workload.sizes(), self.seed),
+            supply,
+            iovec_setup: spec.iovec_setup,
+            fsync: spec.sync == SyncMode::Fsync,
             movers: contenders
                 .iter()
                 .map(|&contender| Contestant {
                     contender,
-                    mover: match spec.sync {
-                        SyncMode::Fsync => Box::new(Synced((self.make_mover)(contender, &model))),
-                        _ => (self.make_mover)(contender, &model),
-                    },
+                    mover: (self.make_mover)(contender, &model),
                     samples: 0,
                 })
                 .collect(),
@@ -177,8 +194,9 @@ impl DescriptorSampler<'_> {
             Emptying::Reader | Emptying::Peer => up_to(THREAD_BYTES.saturating_sub(call_bytes)),
             Emptying::BetweenSamples => match cell.probe()? {
                 0 => {
+                    self.keep_memory(cell.supply);
                     // Its end of a FIFO would be in the way.
-                    drop(cell);
+                    drop(cell.sink);
                     return self.begin_write(spec, techniques, DrainChoice::Thread);
                 }
                 1 => {
@@ -209,12 +227,38 @@ impl DescriptorSampler<'_> {
         })
     }
 
+    /// Where the calls of a cell get their segments.
+    fn supply(&mut self, spec: &CellSpec) -> Supply {
+        match spec.cache {
+            Cache::Hot => Supply::Hot(Payload::new(spec.workload.sizes(), spec.layout, self.seed)),
+            Cache::Cold => Supply::Cold(PoolPayload::new(
+                &spec.workload,
+                spec.layout,
+                self.cold_pool_bytes,
+                std::mem::take(&mut self.pool_memory),
+                self.seed,
+            )),
+        }
+    }
+
+    fn keep_memory(&mut self, supply: Supply) {
+        if let Some(memory) = supply.into_memory() {
+            self.pool_memory = memory;
+        }
+    }
+
     fn begin_read(
         &mut self,
         spec: &CellSpec,
         techniques: &[Technique],
         drain: DrainChoice,
     ) -> Result<CellSetup, MeasureError> {
+        if spec.cache == Cache::Cold {
+            let unsupported = io::Error::from(io::ErrorKind::Unsupported);
+            return Err(MeasureError::io(
+                "cannot read into segments that are in no cache",
+            )(unsupported));
+        }
         let call_bytes = spec.workload.total_bytes() as u64;
         let (source, mut setup) = self.open_source(spec, drain)?;
         let model = CostModel::default_for(target_kind(spec.target));
@@ -232,7 +276,8 @@ impl DescriptorSampler<'_> {
             name: format!("{} with {}", spec.place(), describe(spec)),
             source,
             pattern: self.pattern,
-            landing: Payload::new(spec.workload.sizes(), self.seed),
+            landing: Payload::new(spec.workload.sizes(), spec.layout, self.seed),
+            iovec_setup: spec.iovec_setup,
             movers: contenders(techniques)
                 .into_iter()
                 .map(|contender| (contender, (self.make_read_mover)(contender, &model)))
@@ -349,7 +394,7 @@ impl Sampler for DescriptorSampler<'_> {
         let (name, outcome) = match self.cell.as_mut().expect("begin_cell comes first") {
             OpenCell::Write(cell) => {
                 cell.round = round;
-                cell.payload.lay_out();
+                cell.supply.lay_out();
                 cell.start_bytes = start_bytes;
                 (&cell.name, cell.sink.lay_out(&mut self.rng))
             }
@@ -371,7 +416,10 @@ impl Sampler for DescriptorSampler<'_> {
 
     fn end_cell(&mut self) -> Result<u64, MeasureError> {
         Ok(match self.cell.take() {
-            Some(OpenCell::Write(cell)) => cell.proof_calls,
+            Some(OpenCell::Write(cell)) => {
+                self.keep_memory(cell.supply);
+                cell.proof_calls
+            }
             Some(OpenCell::Read(cell)) => cell.proof_calls,
             None => 0,
         })

@@ -4,8 +4,9 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use super::clock::Clock;
+use super::lists::Lists;
 use super::mover::{Mover, Timed};
-use crate::model::Ruler;
+use crate::model::{IovecSetup, Ruler};
 use crate::stats::median;
 
 const TURNS: u32 = 10_000;
@@ -18,6 +19,7 @@ const REPEATS: usize = 11;
 /// When `/dev/null` cannot be opened, which the empty loop is handed.
 pub fn measure_ruler(clock: &dyn Clock) -> io::Result<Ruler> {
     let null = std::fs::File::open("/dev/null")?;
+    let lists = Lists::one(vec![&[0]]);
     let mut steps = Vec::new();
     let mut readings = Vec::new();
     let mut loops = Vec::new();
@@ -35,8 +37,10 @@ pub fn measure_ruler(clock: &dyn Clock) -> io::Result<Ruler> {
         let turns = Timed {
             calls: TURNS,
             untimed_first: true,
+            iovec_setup: IovecSetup::Timed,
+            fsync: false,
         };
-        let timing = Nothing.sample(null.as_fd(), &[], turns, clock)?;
+        let timing = Nothing.sample(null.as_fd(), &lists, turns, clock)?;
         loops.push(timing.elapsed_ns as f64 / f64::from(TURNS));
     }
     let tenths = |ns: Option<f64>| (ns.unwrap_or(0.0) * 10.0).round() / 10.0;

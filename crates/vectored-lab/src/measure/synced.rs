@@ -1,20 +1,15 @@
-//! A technique with an `fsync(2)` after each of its calls.
+//! An `fsync(2)` after each call of a technique.
 
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use super::mover::Mover;
-
-/// Times the sync together with the call that it follows.
-pub(super) struct Synced(pub Box<dyn Mover>);
-
-impl Mover for Synced {
-    fn prepare(&mut self, segments: &[&[u8]], start_bytes: usize) {
-        self.0.prepare(segments, start_bytes);
-    }
-
-    fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
-        self.0.call(fd, segments)?;
+/// A call with the sync that follows it, both of which are timed.
+pub(super) fn synced(
+    fd: BorrowedFd<'_>,
+    mut call: impl FnMut() -> io::Result<()>,
+) -> impl FnMut() -> io::Result<()> {
+    move || {
+        call()?;
         rustix::io::retry_on_intr(|| rustix::fs::fsync(fd))?;
         Ok(())
     }

@@ -89,11 +89,16 @@ impl SyntheticMachine {
             let gather = floor + segments * model.segment_ns;
             match contender {
                 Contender::Floor | Contender::FloorAgain => floor,
-                Contender::Technique(Technique::WriteEach | Technique::ReadEach) => {
-                    segments * model.call_ns + bytes * model.byte_ns
-                }
+                Contender::Technique(
+                    Technique::WriteEach | Technique::ReadEach | Technique::SendMore,
+                ) => segments * model.call_ns + bytes * model.byte_ns,
                 Contender::Technique(Technique::CopyThenWrite | Technique::ReadThenSplit) => copy,
                 Contender::Technique(Technique::Writev | Technique::Readv) => gather,
+                // A little is enough for those to differ from what they are like.
+                Contender::Technique(Technique::Pwritev2) => gather + 0.1 * model.call_ns,
+                Contender::Technique(Technique::Stdio) => copy + 0.2 * model.call_ns,
+                // Asks for the length, sets it, maps and unmaps.
+                Contender::Technique(Technique::Mmap) => copy + 4.0 * model.call_ns,
                 Contender::Technique(Technique::Adaptive) => copy.min(gather),
             }
         })

@@ -5,11 +5,12 @@ use std::io;
 
 use super::clock::Clock;
 use super::mover::{Mover, Timed};
-use super::payload::Payload;
 use super::read_cell::FirstCall;
 use super::real::MOST_CALLS;
 use super::sampler::{Contender, MeasureError, Timing};
+use super::supply::Supply;
 use super::targets::{Batch, Emptying, Mismatch, Sink, peer_is_stuck};
+use crate::model::IovecSetup;
 
 /// What goes through a stream with a reader thread before it is measured.
 const AGE_BYTES: u64 = 32 << 20;
@@ -26,7 +27,10 @@ const PROOF_EVERY: u32 = 5;
 pub(super) struct WriteCell {
     pub name: String,
     pub sink: Box<dyn Sink>,
-    pub payload: Payload,
+    pub supply: Supply,
+    pub iovec_setup: IovecSetup,
+    /// Whether each call ends with an `fsync(2)`.
+    pub fsync: bool,
     pub movers: Vec<Contestant>,
     pub call_bytes: u64,
     pub emptying: Emptying,
@@ -48,11 +52,12 @@ impl WriteCell {
             contender, mover, ..
         } in &mut self.movers
         {
-            let segments = source(&self.payload, *contender);
-            mover.prepare(&segments, self.start_bytes);
+            self.supply.draw(*contender, 1, 0);
+            let lists = self.supply.lists(*contender);
+            mover.prepare(lists.first(), self.start_bytes);
             let mut fitting = 0;
             while fitting < fewest {
-                match mover.call(self.sink.fd(), &segments) {
+                match mover.call(self.sink.fd(), lists.first()) {
                     Ok(()) => {
                         let bytes = u64::from(fitting + 1) * self.call_bytes;
                         let cannot = MeasureError::io(format!("cannot fill {}", self.name));
@@ -84,19 +89,21 @@ impl WriteCell {
             calls: calls as u32,
             call_bytes: self.call_bytes,
         };
-        let segments = source(&self.payload, Contender::Floor);
         let mover = &mut find(&mut self.movers, Contender::Floor).mover;
-        mover.prepare(&segments, self.start_bytes);
         let cannot = || failed(Contender::Floor, &self.name);
-        for _ in 0..AGE_BYTES.div_ceil(batch.bytes()) {
+        for part in 0..AGE_BYTES.div_ceil(batch.bytes()) {
+            self.supply.draw(Contender::Floor, batch.calls, part);
+            let lists = self.supply.lists(Contender::Floor);
+            mover.prepare(lists.first(), self.start_bytes);
             self.sink.begin(batch).map_err(cannot())?;
+            let mut turns = lists.in_turn();
             for _ in 0..calls {
                 mover
-                    .call(self.sink.fd(), &segments)
+                    .call(self.sink.fd(), turns.next())
                     .map_err(|error| full_or(error, self.emptying, cannot()))?;
             }
             self.sink
-                .finish(batch, self.payload.image(), false)
+                .finish(batch, &self.supply.sent(), false)
                 .map_err(|mismatch| wrong(mismatch, Contender::Floor, &self.name))?;
         }
         Ok(())
@@ -105,10 +112,11 @@ impl WriteCell {
     /// One call whose every byte is read back and compared.
     pub fn prove(&mut self, contender: Contender) -> Result<(), MeasureError> {
         self.batches += 1;
-        self.payload.mark(mark(contender, u32::MAX, self.batches));
-        let segments = source(&self.payload, contender);
+        let mark = mark(contender, u32::MAX, self.batches);
+        self.supply.draw(contender, 1, mark);
+        let lists = self.supply.lists(contender);
         let mover = &mut find(&mut self.movers, contender).mover;
-        mover.prepare(&segments, self.start_bytes);
+        mover.prepare(lists.first(), self.start_bytes);
         let batch = Batch {
             calls: 1,
             call_bytes: self.call_bytes,
@@ -119,10 +127,10 @@ impl WriteCell {
             .and_then(|()| self.sink.begin(batch))
             .map_err(cannot())?;
         mover
-            .call(self.sink.fd(), &segments)
+            .call(self.sink.fd(), lists.first())
             .map_err(|error| full_or(error, self.emptying, cannot()))?;
         self.sink
-            .finish(batch, self.payload.image(), true)
+            .finish(batch, &self.supply.sent(), true)
             .map_err(|mismatch| wrong(mismatch, contender, &self.name))?;
         self.proof_calls += u64::from(self.sink.can_prove());
         Ok(())
@@ -134,15 +142,10 @@ impl WriteCell {
         calls: u32,
         clock: &dyn Clock,
     ) -> Result<Timing, MeasureError> {
-        self.batches += 1;
-        self.payload.mark(mark(contender, self.round, self.batches));
-        let segments = source(&self.payload, contender);
-        let image = self.payload.image();
         let contestant = find(&mut self.movers, contender);
         let proof = contestant.samples.is_multiple_of(PROOF_EVERY);
         contestant.samples += 1;
         let mover = &mut contestant.mover;
-        mover.prepare(&segments, self.start_bytes);
         let cannot = || failed(contender, &self.name);
         let batch_of = |calls| Batch {
             calls,
@@ -150,25 +153,37 @@ impl WriteCell {
         };
         if self.first == FirstCall::Apart {
             let first = batch_of(1);
+            self.batches += 1;
+            let mark = mark(contender, self.round, self.batches);
+            self.supply.draw(contender, 1, mark);
+            let lists = self.supply.lists(contender);
+            mover.prepare(lists.first(), self.start_bytes);
             self.sink.begin(first).map_err(cannot())?;
             mover
-                .call(self.sink.fd(), &segments)
+                .call(self.sink.fd(), lists.first())
                 .map_err(|error| full_or(error, self.emptying, cannot()))?;
             self.sink
-                .finish(first, image, true)
+                .finish(first, &self.supply.sent(), true)
                 .map_err(|mismatch| wrong(mismatch, contender, &self.name))?;
         }
         let timed = Timed {
             calls,
             untimed_first: self.first == FirstCall::WithTheOthers,
+            iovec_setup: self.iovec_setup,
+            fsync: self.fsync,
         };
-        let batch = batch_of(calls + u32::from(timed.untimed_first));
+        let batch = batch_of(timed.all_calls());
+        self.batches += 1;
+        let mark = mark(contender, self.round, self.batches);
+        self.supply.draw(contender, batch.calls, mark);
+        let lists = self.supply.lists(contender);
+        mover.prepare(lists.first(), self.start_bytes);
         self.sink.begin(batch).map_err(cannot())?;
         let timing = mover
-            .sample(self.sink.fd(), &segments, timed, clock)
+            .sample(self.sink.fd(), &lists, timed, clock)
             .map_err(|error| full_or(error, self.emptying, cannot()))?;
         self.sink
-            .finish(batch, image, proof)
+            .finish(batch, &self.supply.sent(), proof)
             .map_err(|mismatch| wrong(mismatch, contender, &self.name))?;
         Ok(timing)
     }
@@ -186,14 +201,6 @@ fn find(contestants: &mut [Contestant], contender: Contender) -> &mut Contestant
         .iter_mut()
         .find(|contestant| contestant.contender == contender)
         .expect("the engine samples what it announced")
-}
-
-/// What a contender is given: the floors get the bytes in one piece.
-fn source(payload: &Payload, contender: Contender) -> Vec<&[u8]> {
-    match contender {
-        Contender::Floor | Contender::FloorAgain => vec![payload.image()],
-        Contender::Technique(_) => payload.segments(),
-    }
 }
 
 /// A number that no other technique, round or batch has.

@@ -86,6 +86,13 @@ pub struct Experiment {
 }
 
 impl Experiment {
+    /// The techniques of one cell: those that work on its target.
+    pub fn techniques_of(&self, cell: &CellSpec) -> Vec<Technique> {
+        let mut techniques = self.techniques();
+        techniques.retain(|technique| technique.works_on(cell.target));
+        techniques
+    }
+
     /// Rivals and beside, without repeats, in the order of the tables.
     pub fn techniques(&self) -> Vec<Technique> {
         let mut all = Technique::ALL.to_vec();

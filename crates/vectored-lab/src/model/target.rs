@@ -65,9 +65,31 @@ impl Target {
         }
     }
 
-    /// Whether bytes go into a file of our own.
+    /// Whether it is a file of our own, which has a place for each byte.
     pub fn is_file(self) -> bool {
-        matches!(self, Target::File | Target::FileOverwrite)
+        match self {
+            Target::File | Target::FileOverwrite => true,
+            Target::Pipe
+            | Target::Unix
+            | Target::Tcp
+            | Target::Fifo
+            | Target::Socket
+            | Target::Device
+            | Target::Null => false,
+        }
+    }
+
+    /// Whether `send` works on it.
+    pub fn is_socket(self) -> bool {
+        match self {
+            Target::Unix | Target::Tcp | Target::Socket => true,
+            Target::File
+            | Target::FileOverwrite
+            | Target::Pipe
+            | Target::Fifo
+            | Target::Device
+            | Target::Null => false,
+        }
     }
 
     /// Whether what arrived can be read back and compared.

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::Operation;
+use super::{Operation, SyncMode, Target};
 
 /// A way to move the bytes of several segments through one descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -27,21 +27,37 @@ pub enum Technique {
     ReadThenSplit,
     /// One `readv` over all segments (one per `IOV_MAX`).
     Readv,
+    /// `writev` by the newer call: one `pwritev2` at the descriptor's own
+    /// position (offset −1) without flags.
+    Pwritev2,
+    /// One `send` a segment, with `MSG_MORE` for all but the last.
+    SendMore,
+    /// One `fwrite` a segment into a stream of the C library, then one
+    /// `fflush`.
+    Stdio,
+    /// Copies between the segments and a shared mapping of the file, made for
+    /// the call at the place where `write` or `read` would go on.
+    Mmap,
 }
 
 impl Technique {
     /// Every technique, in the order of the tables.
-    pub const ALL: [Technique; 7] = [
+    pub const ALL: [Technique; 11] = [
         Technique::WriteEach,
         Technique::CopyThenWrite,
         Technique::Writev,
+        Technique::Pwritev2,
+        Technique::SendMore,
+        Technique::Stdio,
         Technique::ReadEach,
         Technique::ReadThenSplit,
         Technique::Readv,
+        Technique::Mmap,
         Technique::Adaptive,
     ];
 
-    /// The techniques of one operation, in the order of the tables.
+    /// The techniques of one operation that are measured unless others are
+    /// asked for, in the order of the tables.
     pub fn of(operation: Operation) -> [Technique; 4] {
         match operation {
             Operation::Write => [
@@ -59,6 +75,48 @@ impl Technique {
         }
     }
 
+    /// The techniques of one operation that are measured only when they are
+    /// asked for.
+    pub fn opt_in(operation: Operation) -> &'static [Technique] {
+        match operation {
+            Operation::Write => &[
+                Technique::Pwritev2,
+                Technique::SendMore,
+                Technique::Stdio,
+                Technique::Mmap,
+            ],
+            Operation::Read => &[Technique::Mmap],
+        }
+    }
+
+    /// Whether the technique can move bytes through this target at all.
+    pub fn works_on(self, target: Target) -> bool {
+        match self {
+            Technique::Mmap => target.is_file(),
+            Technique::SendMore => target.is_socket(),
+            _ => true,
+        }
+    }
+
+    /// Whether what it writes is on the device when this mode says so. The
+    /// flags of the descriptor mean nothing to a mapping.
+    pub fn heeds(self, sync: SyncMode) -> bool {
+        match sync {
+            SyncMode::None | SyncMode::Fsync => true,
+            SyncMode::Dsync | SyncMode::Sync => self != Technique::Mmap,
+        }
+    }
+
+    /// What [`Technique::works_on`] asks of a target, in words; `None` where
+    /// any will do.
+    pub fn needs(self) -> Option<&'static str> {
+        match self {
+            Technique::Mmap => Some("files"),
+            Technique::SendMore => Some("sockets"),
+            _ => None,
+        }
+    }
+
     /// The name, the same on the command line, in JSON and in tables.
     pub fn name(self) -> &'static str {
         match self {
@@ -69,6 +127,10 @@ impl Technique {
             Technique::ReadEach => "read-each",
             Technique::ReadThenSplit => "read-then-split",
             Technique::Readv => "readv",
+            Technique::Pwritev2 => "pwritev2",
+            Technique::SendMore => "send-more",
+            Technique::Stdio => "stdio",
+            Technique::Mmap => "mmap",
         }
     }
 

@@ -141,28 +141,81 @@ impl fmt::Display for PageCache {
 }
 
 /// How the segments lie in memory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Layout {
     /// Apart from each other, in random order, laid out anew each round.
     #[default]
     Scattered,
+    /// One directly after another, in their order, in one allocation.
+    Adjacent,
+}
+
+impl Layout {
+    /// Both, the usual one first.
+    pub const ALL: [Layout; 2] = [Layout::Scattered, Layout::Adjacent];
+
+    /// The name, the same on the command line, in JSON and in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Layout::Scattered => "scattered",
+            Layout::Adjacent => "adjacent",
+        }
+    }
 }
 
 /// The state of the CPU's caches when a call begins.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cache {
     /// The same segments are sent again and again.
     #[default]
     Hot,
+    /// Successive calls draw their segments from a pool of twice the
+    /// last-level cache, so that their bytes come from memory.
+    Cold,
+}
+
+impl Cache {
+    /// Both, the usual one first.
+    pub const ALL: [Cache; 2] = [Cache::Hot, Cache::Cold];
+
+    /// The name, the same on the command line, in JSON and in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Cache::Hot => "hot",
+            Cache::Cold => "cold",
+        }
+    }
 }
 
 /// When the array of `iovec` is filled.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum IovecSetup {
     /// In every call, inside the timed region.
     #[default]
     Timed,
+    /// Before the timed region: the caller has the array already. Techniques
+    /// that use none are the same.
+    Once,
+}
+
+impl IovecSetup {
+    /// Both, the usual one first.
+    pub const ALL: [IovecSetup; 2] = [IovecSetup::Timed, IovecSetup::Once];
+
+    /// The name, the same on the command line, in JSON and in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            IovecSetup::Timed => "timed",
+            IovecSetup::Once => "once",
+        }
+    }
 }

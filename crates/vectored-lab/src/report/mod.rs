@@ -18,5 +18,6 @@ pub use csv::csv;
 pub use json::{ParseError, json, parse};
 pub use markdown::markdown;
 pub use plot::{PlotOptions, plot};
+pub use rows::unsuited_in_words;
 pub use table::{TableOptions, table};
-pub use words::{LeftOutWords, bytes_in_words, escape_control, left_out_in_words};
+pub use words::{LeftOutWords, bytes_in_words, escape_control, left_out_in_words, list_in_words};

@@ -1,7 +1,9 @@
 //! Targets in words: what a section is called, and what its figures mean.
 
 use super::words::{bytes_in_words, escape_control};
-use crate::model::{Cell, Operation, PageCache, Results, SyncMode, Target};
+use crate::model::{
+    Cache, Cell, IovecSetup, Layout, Operation, PageCache, Results, SyncMode, Target,
+};
 
 /// What the cells of one section have in common.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -11,6 +13,9 @@ pub(super) struct Kind<'a> {
     operation: Operation,
     page_cache: Option<PageCache>,
     sync: SyncMode,
+    cache: Cache,
+    layout: Layout,
+    iovec_setup: IovecSetup,
 }
 
 impl<'a> Kind<'a> {
@@ -21,20 +26,70 @@ impl<'a> Kind<'a> {
             operation: cell.operation,
             page_cache: cell.page_cache,
             sync: cell.sync,
+            cache: cell.cache,
+            layout: cell.layout,
+            iovec_setup: cell.iovec_setup,
         }
     }
+}
 
-    /// `file`, `file read hot`, `file-overwrite fsync`, `fifo /tmp/x`.
-    pub fn title(self) -> String {
-        let mut words = vec![place(self.target, self.path)];
-        if self.operation == Operation::Read {
+/// What kinds are called among others: a state of caches or lists is named
+/// where it is not the usual one, or not the only one.
+#[derive(Default)]
+pub(super) struct Titles {
+    cache_varies: bool,
+    layout_varies: bool,
+    iovec_setup_varies: bool,
+}
+
+impl Titles {
+    pub fn among<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Self {
+        let mut titles = Titles::default();
+        let mut cells = cells.into_iter();
+        if let Some(first) = cells.next() {
+            for cell in cells {
+                titles.cache_varies |= cell.cache != first.cache;
+                titles.layout_varies |= cell.layout != first.layout;
+                titles.iovec_setup_varies |= cell.iovec_setup != first.iovec_setup;
+            }
+        }
+        titles
+    }
+
+    /// `file`, `file read hot`, `file-overwrite fsync`, `fifo /tmp/x`,
+    /// `pipe, cache cold, layout adjacent`.
+    pub fn of(&self, kind: Kind<'_>) -> String {
+        let mut words = vec![place(kind.target, kind.path)];
+        if kind.operation == Operation::Read {
             words.push("read".to_owned());
         }
-        words.extend(self.page_cache.map(|state| state.to_string()));
-        if self.sync != SyncMode::None {
-            words.push(self.sync.to_string());
+        words.extend(kind.page_cache.map(|state| state.to_string()));
+        if kind.sync != SyncMode::None {
+            words.push(kind.sync.to_string());
         }
-        words.join(" ")
+        let mut title = words.join(" ");
+        for (option, name, is_named) in [
+            (
+                "cache",
+                kind.cache.name(),
+                self.cache_varies || kind.cache != Cache::default(),
+            ),
+            (
+                "layout",
+                kind.layout.name(),
+                self.layout_varies || kind.layout != Layout::default(),
+            ),
+            (
+                "iovec-setup",
+                kind.iovec_setup.name(),
+                self.iovec_setup_varies || kind.iovec_setup != IovecSetup::default(),
+            ),
+        ] {
+            if is_named {
+                title += &format!(", {option} {name}");
+            }
+        }
+        title
     }
 }
 

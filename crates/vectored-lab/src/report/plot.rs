@@ -3,7 +3,7 @@
 //! A plot is one target and segment count. Letters stand at what was measured;
 //! the fine lines between them only lead the eye from one letter to the next.
 
-use super::places::Kind;
+use super::places::{Kind, Titles};
 use super::words;
 use crate::model::{Cell, Drain, Results, Target, Technique, Verdict};
 
@@ -68,16 +68,8 @@ pub fn plot(results: &Results, options: PlotOptions) -> String {
             .iter()
             .map(|group| Drawing::new(group, width, &signs).canvas)
             .collect();
-        for row in 0..plots[0].height {
-            let mut line = String::new();
-            for (index, plot) in plots.iter().enumerate() {
-                let gap = if index == 0 { 0 } else { GAP };
-                line.push_str(&" ".repeat(gap));
-                plot.print(row, options.color, &mut line);
-            }
-            text.push_str(line.trim_end());
-            text.push('\n');
-        }
+        text += &side_by_side(&longer_headings(band, width), options.color);
+        text += &side_by_side(&plots, options.color);
         text.push('\n');
     }
     let crowded = text.contains(CROWD);
@@ -88,10 +80,57 @@ pub fn plot(results: &Results, options: PlotOptions) -> String {
     text
 }
 
+/// Canvases of one height.
+fn side_by_side(canvases: &[Canvas], color: bool) -> String {
+    let mut text = String::new();
+    for row in 0..canvases[0].height {
+        let mut line = String::new();
+        for (index, canvas) in canvases.iter().enumerate() {
+            let gap = if index == 0 { 0 } else { GAP };
+            line.push_str(&" ".repeat(gap));
+            canvas.print(row, color, &mut line);
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// What stands above plots whose headings are longer than one line.
+fn longer_headings(band: &[Group<'_>], width: usize) -> Vec<Canvas> {
+    let headings: Vec<Vec<String>> = band.iter().map(|group| group.heading(width)).collect();
+    let height = headings.iter().map(Vec::len).max().unwrap_or(1) - 1;
+    headings
+        .iter()
+        .map(|lines| {
+            let mut canvas = Canvas::new(width, height);
+            // The last line is the plot's own.
+            let above = lines.iter().rev().skip(1);
+            for (row, line) in std::iter::zip((0..height).rev(), above) {
+                canvas.write(row, LABEL, line, Ink::Bold);
+            }
+            canvas
+        })
+        .collect()
+}
+
 /// The cells of one plot, by size.
 struct Group<'a> {
     title: String,
     cells: Vec<&'a Cell>,
+}
+
+impl Group<'_> {
+    /// The title and the count, in one line or more.
+    fn heading(&self, width: usize) -> Vec<String> {
+        let count = self.cells[0].segment_count;
+        let heading = format!("{}, {count} segments", self.title);
+        let parts = heading.split_inclusive(", ").map(|part| {
+            let part = part.trim_end();
+            (part.to_owned(), part.chars().count())
+        });
+        wrapped(parts, width.saturating_sub(LABEL))
+    }
 }
 
 /// Cells that differ in nothing but the size of their segments.
@@ -102,15 +141,16 @@ fn groups(results: &Results) -> Vec<Group<'_>> {
             && !points(cell).is_empty()
     };
     let mut groups: Vec<Group<'_>> = Vec::new();
-    let cells = results.cells.iter().chain(&results.refined_cells);
-    for cell in cells.filter(has_place) {
+    let cells = || results.cells.iter().chain(&results.refined_cells);
+    let titles = Titles::among(cells());
+    for cell in cells().filter(has_place) {
         match groups
             .iter_mut()
             .find(|g| belong_together(g.cells[0], cell))
         {
             Some(group) => group.cells.push(cell),
             None => groups.push(Group {
-                title: Kind::of(cell).title(),
+                title: titles.of(Kind::of(cell)),
                 cells: vec![cell],
             }),
         }
@@ -123,19 +163,13 @@ fn groups(results: &Results) -> Vec<Group<'_>> {
         let size = |cell: Option<&&Cell>| cell.and_then(|cell| cell.segment_bytes);
         size(group.cells.first()) != size(group.cells.last())
     });
-    groups.sort_by_key(|group| {
-        let cell = group.cells[0];
-        (cell.target, cell.operation, cell.page_cache)
-    });
+    groups.sort_by_key(|group| Kind::of(group.cells[0]));
     groups
 }
 
 fn belong_together(one: &Cell, other: &Cell) -> bool {
     fn list(cell: &Cell) -> impl PartialEq {
-        (
-            (cell.segment_count, cell.layout, cell.cache),
-            (cell.iovec_setup, cell.queue_depth),
-        )
+        (cell.segment_count, cell.queue_depth)
     }
     Kind::of(one) == Kind::of(other) && list(one) == list(other)
 }
@@ -391,9 +425,10 @@ impl<'a> Drawing<'a> {
 
     fn axes(&mut self) {
         let canvas = &mut self.canvas;
-        let count = self.group.cells[0].segment_count;
-        let heading = format!("{}, {count} segments", self.group.title);
-        canvas.write(TITLE_ROW, LABEL, &heading, Ink::Bold);
+        let heading = self.group.heading(canvas.width);
+        if let Some(line) = heading.last() {
+            canvas.write(TITLE_ROW, LABEL, line, Ink::Bold);
+        }
         for row in ABOVE_ROW..TICK_ROW {
             canvas.put(row, LABEL - 1, '│', Ink::None);
         }
@@ -661,7 +696,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::model::TechniqueResult;
+    use crate::model::{SyncMode, TechniqueResult};
 
     fn technique(name: Technique, gather_tax: f64) -> TechniqueResult {
         TechniqueResult {
@@ -691,7 +726,7 @@ mod tests {
             cache: Default::default(),
             page_cache: None,
             iovec_setup: Default::default(),
-            sync: Default::default(),
+            sync: SyncMode::None,
             file_system: None,
             span_bytes: None,
             queue_depth: None,

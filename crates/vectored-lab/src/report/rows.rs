@@ -1,13 +1,17 @@
 //! What the table and the Markdown have in common: the words of each row.
 
-use super::places::{self, Kind, has_tax};
+use super::places::{self, Kind, Titles, has_tax, place};
 use super::words;
-use crate::model::{Cell, Drain, Operation, PageCache, Results, Technique, Verdict};
+use crate::model::{
+    Cache, Cell, Drain, IovecSetup, Layout, Operation, PageCache, Results, Target, Technique,
+    Verdict,
+};
 use crate::stats::{TIE_ZONE, median};
 
-/// The cells of one target, operation, state of the page cache and mode of sync.
+/// The cells of one target, operation, mode of sync, and state of caches and
+/// lists.
 pub(super) struct Section {
-    /// `file`, or `file read hot`.
+    /// `file`, or `file read hot`, or `pipe, cache cold`.
     pub title: String,
     pub tally: String,
     pub rows: Vec<Row>,
@@ -66,6 +70,7 @@ pub(super) fn columns(results: &Results) -> Vec<Technique> {
 
 pub(super) fn sections(results: &Results) -> Vec<Section> {
     let columns = columns(results);
+    let titles = Titles::among(&results.cells);
     let mut kinds: Vec<Kind<'_>> = results.cells.iter().map(Kind::of).collect();
     kinds.sort_unstable();
     kinds.dedup();
@@ -78,7 +83,7 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
                 .filter(|cell| Kind::of(cell) == kind)
                 .collect();
             Section {
-                title: kind.title(),
+                title: titles.of(kind),
                 tally: tally(&cells, &results.rivals),
                 rows: cells
                     .iter()
@@ -89,9 +94,44 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
         .collect()
 }
 
+/// The named techniques that some targets cannot be measured with, a sentence
+/// each: `mmap is for files only: it was not measured on pipe, unix`.
+pub fn unsuited_in_words(results: &Results) -> Vec<String> {
+    let mut sentences = Vec::new();
+    for technique in &results.rivals {
+        let Some(needed) = technique.needs() else {
+            continue;
+        };
+        let mut places: Vec<(Target, Option<&str>)> = results
+            .cells
+            .iter()
+            .filter(|cell| cell.technique(*technique).is_none())
+            .map(|cell| (cell.target, cell.path.as_deref()))
+            .collect();
+        places.sort_unstable();
+        places.dedup();
+        if !places.is_empty() {
+            let names: Vec<String> = places
+                .into_iter()
+                .map(|(target, path)| place(target, path))
+                .collect();
+            sentences.push(format!(
+                "{technique} is for {needed} only: it was not measured on {}",
+                names.join(", ")
+            ));
+        }
+    }
+    sentences
+}
+
 /// `copy-then-write wins 7 cells, writev 5, tie 3, open 2`.
 fn tally(cells: &[&Cell], rivals: &[Technique]) -> String {
-    if let [only] = rivals {
+    let here: Vec<Technique> = rivals
+        .iter()
+        .copied()
+        .filter(|rival| cells.iter().any(|cell| cell.technique(*rival).is_some()))
+        .collect();
+    if let [only] = &here[..] {
         return format!(
             "{only} had no rival in {}",
             words::count(cells.len(), "cell")
@@ -268,6 +308,25 @@ pub(super) fn notes(results: &Results) -> Vec<String> {
             notes.push(words.to_owned());
         }
     }
+    let has = |is: &dyn Fn(&Cell) -> bool| results.cells.iter().any(is);
+    if has(&|cell| cell.cache == Cache::Cold) {
+        notes.push(
+            "cache cold: each call's bytes, the floor's as well, come from memory: calls draw them \
+             from a pool that exceeds the CPU's caches."
+                .to_owned(),
+        );
+    }
+    if has(&|cell| cell.layout == Layout::Adjacent) {
+        notes.push(
+            "layout adjacent: the segments lie one directly after another in memory.".to_owned(),
+        );
+    }
+    if has(&|cell| cell.iovec_setup == IovecSetup::Once) {
+        notes.push(
+            "iovec-setup once: the array that a call takes is filled before it is timed."
+                .to_owned(),
+        );
+    }
     let beside: Vec<&str> = columns(results)
         .into_iter()
         .filter(|technique| !results.rivals.contains(technique))
@@ -294,6 +353,9 @@ pub(super) fn notes(results: &Results) -> Vec<String> {
     notes.extend(noise(results));
     for warning in &results.host.warnings {
         notes.push(format!("Warning: {}.", words::escape_control(warning)));
+    }
+    for sentence in unsuited_in_words(results) {
+        notes.push(format!("{sentence}."));
     }
     for group in words::left_out_in_words(&results.left_out) {
         notes.push(format!("Not measured ({}): {}.", group.reason, group.cells));

@@ -25,7 +25,7 @@ pub(super) fn about_bytes(bytes: u64) -> String {
 }
 
 /// `2 × 16 B`, or `9 × 16 B + 1 × 4 KiB` for a mix of at most three runs.
-pub(super) fn list_in_words(runs: &[(usize, usize)]) -> String {
+pub fn list_in_words(runs: &[(usize, usize)]) -> String {
     let shown: Vec<String> = runs
         .iter()
         .take(3)
@@ -184,6 +184,8 @@ pub fn left_out_in_words(left_out: &[LeftOut]) -> Vec<LeftOutWords> {
             for cell in left_out.iter().filter(|cell| cell.reason == reason) {
                 let same = |list: &LeftOut| list.segment_sizes == cell.segment_sizes;
                 match lists.iter_mut().find(|(list, _)| same(list)) {
+                    // The same list in another state of caches is named once.
+                    Some((_, targets)) if targets.contains(&place_of(cell)) => {}
                     Some((_, targets)) => targets.push(place_of(cell)),
                     None => lists.push((cell, vec![place_of(cell)])),
                 }

@@ -12,7 +12,9 @@ use vectored_lab::measure::{
     Contender, DescriptorSampler, MeasureError, MonotonicClock, Outcome, ReadMover, RunError,
     Watch, check_eviction, read_movers, run,
 };
-use vectored_lab::model::{CellSpec, Drain, Experiment, PageCache, Target, Technique, Workload};
+use vectored_lab::model::{
+    Cache, CellSpec, Drain, Experiment, IovecSetup, Layout, PageCache, Target, Technique, Workload,
+};
 
 /// What a wrong technique does with the bytes it reads.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -112,6 +114,7 @@ fn measure(
             Technique::ReadEach,
             Technique::ReadThenSplit,
             Technique::Readv,
+            Technique::Mmap,
         ],
         beside: vec![Technique::Adaptive],
         // Enough to begin; a cell that is begun gets its fewest rounds.
@@ -284,4 +287,75 @@ fn skip(test: &str, reason: &str) {
             .unwrap();
         writeln!(list, "{test}: {reason}").unwrap();
     }
+}
+
+fn in_other_states(target: Target, workload: &Workload) -> CellSpec {
+    CellSpec {
+        layout: Layout::Adjacent,
+        iovec_setup: IovecSetup::Once,
+        ..CellSpec::read(target, workload.clone(), PageCache::Hot)
+    }
+}
+
+#[test]
+fn wrong_reads_are_caught_into_adjacent_segments() {
+    for target in Target::READABLE {
+        for fault in FAULTS {
+            let spec = in_other_states(target, &Workload::uniform(5, 100));
+            let outcome = measure(spec, &tmp(), move |contender, model| match contender {
+                Contender::Technique(Technique::Readv) => Box::new(Faulty { fault, calls: 0 }),
+                _ => read_movers(contender, model),
+            });
+            match outcome {
+                Err(RunError {
+                    error: MeasureError::WrongBytes { contender, .. },
+                    ..
+                }) => assert_eq!(contender, "readv"),
+                other => panic!("{fault:?} on {target}: {other:?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn reads_are_measured_with_adjacent_segments_and_one_array() {
+    for target in Target::READABLE {
+        for sizes in [vec![100, 200], vec![3, 5000, 1, 70_000, 9], vec![300; 2500]] {
+            let spec = in_other_states(target, &Workload::from_sizes(sizes));
+            let outcome = measure(spec, &tmp(), read_movers).unwrap();
+            let cell = &outcome.cells[0];
+            assert_eq!(cell.iovec_setup, IovecSetup::Once);
+            let maps = cell.technique(Technique::Mmap).is_some();
+            assert_eq!(maps, target == Target::File);
+        }
+    }
+}
+
+#[test]
+fn wrong_reads_are_caught_in_the_place_of_a_mapping() {
+    for fault in FAULTS {
+        let workload = Workload::uniform(5, 100);
+        let spec = CellSpec::read(Target::File, workload, PageCache::Hot);
+        let outcome = measure(spec, &tmp(), move |contender, model| match contender {
+            Contender::Technique(Technique::Mmap) => Box::new(Faulty { fault, calls: 0 }),
+            _ => read_movers(contender, model),
+        });
+        match outcome {
+            Err(RunError {
+                error: MeasureError::WrongBytes { contender, .. },
+                ..
+            }) => assert_eq!(contender, "mmap"),
+            other => panic!("{fault:?}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn cold_segments_to_read_into_are_refused() {
+    let spec = CellSpec {
+        cache: Cache::Cold,
+        ..CellSpec::read(Target::Pipe, Workload::uniform(2, 8), PageCache::Hot)
+    };
+    let error = measure(spec, &tmp(), read_movers).unwrap_err();
+    assert!(error.to_string().contains("in no cache"), "{error}");
 }

@@ -33,11 +33,12 @@ impl<'a> Comparison<'a> {
                 let within = std::iter::zip(head, &self.image[at..])
                     .take_while(|(got, sent)| got == sent)
                     .count();
-                let call = self.arrived_bytes / self.image.len() as u64;
+                let position = self.arrived_bytes + within as u64;
+                let call_bytes = self.batch.call_bytes;
                 return Err(Mismatch::Bytes(format!(
-                    "byte {} of {} differs in call {call}",
-                    at + within,
-                    self.image.len()
+                    "byte {} of {call_bytes} differs in call {}",
+                    position % call_bytes,
+                    position / call_bytes
                 )));
             }
             self.arrived_bytes += length as u64;

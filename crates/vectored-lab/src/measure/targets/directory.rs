@@ -78,7 +78,7 @@ pub fn check_directory(
 
 /// `O_TMPFILE` (Linux 3.11) where the file system has it; elsewhere a file
 /// with a random name that is removed at once.
-pub(in crate::measure) fn unnamed_file(directory: &Path, flags: OFlags) -> io::Result<OwnedFd> {
+pub(crate) fn unnamed_file(directory: &Path, flags: OFlags) -> io::Result<OwnedFd> {
     let flags = flags | OFlags::RDWR | OFlags::CLOEXEC | OFlags::EXCL;
     let mode = Mode::RUSR | Mode::WUSR;
     match rustix::fs::open(directory, flags | OFlags::TMPFILE, mode) {

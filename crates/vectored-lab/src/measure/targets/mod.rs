@@ -23,7 +23,7 @@ mod streams;
 pub(super) use ballast::Ballast;
 pub(super) use comparison::Comparison;
 pub use directory::check_directory;
-pub(super) use directory::unnamed_file;
+pub(crate) use directory::unnamed_file;
 pub use fifo::check_fifo;
 pub use file::FILE_SPAN_BYTES;
 pub(super) use open::{Emptying, Opened, Opener};
@@ -52,8 +52,9 @@ pub trait Sink {
     fn begin(&mut self, batch: Batch) -> io::Result<()>;
 
     /// Takes the batch out again and compares what can be compared: exactly
-    /// `batch.calls` times `image` must have arrived. With `proof`, or where
-    /// the bytes have to be read anyway, every byte is compared.
+    /// the bytes of the batch must have arrived, which are `image`, repeated
+    /// where it has those of fewer calls. With `proof`, or where the bytes have
+    /// to be read anyway, every byte is compared.
     ///
     /// # Errors
     ///

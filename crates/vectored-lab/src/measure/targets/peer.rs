@@ -13,7 +13,7 @@ use rustix::net::{
 };
 
 use super::{Batch, Mismatch, Sink};
-use crate::measure::sys::unsent_bytes;
+use crate::sys::sockets::unsent_bytes;
 
 /// A peer that takes nothing for this long takes nothing at all.
 const PATIENCE: Duration = Duration::from_secs(5);

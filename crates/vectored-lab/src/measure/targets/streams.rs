@@ -10,8 +10,8 @@ use rustix::net::sockopt::set_tcp_quickack;
 use super::Mismatch;
 use super::fifo::open_fifo;
 use super::pairs::{Pair, pipe, tcp_pair, unix_pair};
-use crate::measure::sys::unsent_bytes;
 use crate::model::Target;
+use crate::sys::sockets::unsent_bytes;
 
 /// What is on its way for longer than this does not arrive.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -1,6 +1,8 @@
-//! System calls that rustix has no safe form of: the only place of this crate
-//! where `unsafe` code may be.
-
+//! What rustix has no safe form of about sockets.
+//!
+//! # Safety
+//!
+//! `unsafe` for one `ioctl`, whose argument the compiler cannot check.
 #![allow(unsafe_code)]
 
 use std::ffi::c_int;
@@ -11,7 +13,7 @@ use rustix::ioctl::{Getter, Opcode, ioctl};
 
 /// Bytes that were sent into a socket and have not reached its peer's buffer
 /// yet: for TCP those that are not acknowledged. `SIOCOUTQ`, see `tcp(7)`.
-pub(super) fn unsent_bytes(socket: impl AsFd) -> io::Result<u64> {
+pub fn unsent_bytes(socket: impl AsFd) -> io::Result<u64> {
     // Linux defines SIOCOUTQ as TIOCOUTQ (include/uapi/linux/sockios.h).
     // SAFETY: the request writes one `int` to where its argument points, and
     // nothing else, whatever the descriptor; the getter provides the room.

@@ -1,0 +1,101 @@
+//! The lists of segments that the calls of a sample move.
+
+/// One list, which every call moves, or several of the same sizes, which the
+/// calls move in turn.
+#[derive(Debug)]
+pub struct Lists<'a> {
+    segments: Vec<&'a [u8]>,
+    per_list: usize,
+}
+
+impl<'a> Lists<'a> {
+    /// One list for all calls.
+    pub fn one(segments: Vec<&'a [u8]>) -> Self {
+        let per_list = segments.len();
+        Lists::several(segments, per_list)
+    }
+
+    /// Lists of `per_list` segments each, one behind the other.
+    ///
+    /// # Panics
+    ///
+    /// Without a whole list.
+    pub fn several(segments: Vec<&'a [u8]>, per_list: usize) -> Self {
+        assert!(
+            per_list > 0 && segments.len() >= per_list && segments.len().is_multiple_of(per_list),
+            "whole lists, and at least one"
+        );
+        Lists { segments, per_list }
+    }
+
+    /// The list of the first call: the others have the same sizes.
+    pub fn first(&self) -> &[&'a [u8]] {
+        &self.segments[..self.per_list]
+    }
+
+    /// The segments of all lists, one list behind the other.
+    pub fn segments(&self) -> &[&'a [u8]] {
+        &self.segments
+    }
+
+    /// The list of each call, from the first one on.
+    pub fn in_turn(&self) -> Turns<'_, &'a [u8]> {
+        Turns::new(&self.segments, self.per_list)
+    }
+
+    /// The same for what was made of [`Lists::segments`].
+    pub fn turns_of<'s, T>(&self, made: &'s [T]) -> Turns<'s, T> {
+        Turns::new(made, self.per_list)
+    }
+}
+
+/// Hands out one list after another, and begins again after the last one.
+///
+/// It is asked within the timed region, by every technique alike: an addition
+/// and a comparison.
+#[derive(Debug)]
+pub struct Turns<'s, T> {
+    all: &'s [T],
+    per_list: usize,
+    next: usize,
+}
+
+impl<'s, T> Turns<'s, T> {
+    fn new(all: &'s [T], per_list: usize) -> Self {
+        Turns {
+            all,
+            per_list,
+            next: 0,
+        }
+    }
+
+    /// The list of the next call.
+    #[inline]
+    #[expect(clippy::should_implement_trait, reason = "it never ends")]
+    pub fn next(&mut self) -> &'s [T] {
+        let from = self.next;
+        let end = from + self.per_list;
+        self.next = if end == self.all.len() { 0 } else { end };
+        &self.all[from..end]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_come_in_turn_and_begin_again() {
+        let segments: [&[u8]; 4] = [b"a", b"bc", b"d", b"ef"];
+        let lists = Lists::several(segments.to_vec(), 2);
+        let mut turns = lists.in_turn();
+        assert_eq!(lists.first(), &segments[..2]);
+        for _ in 0..3 {
+            assert_eq!(turns.next(), &segments[..2]);
+            assert_eq!(turns.next(), &segments[2..]);
+        }
+        let one = Lists::one(segments.to_vec());
+        let mut turns = one.in_turn();
+        assert_eq!(turns.next(), turns.next());
+    }
+}

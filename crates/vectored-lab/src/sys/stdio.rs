@@ -1,0 +1,149 @@
+//! A buffered stream of the C library over a descriptor.
+//!
+//! # Safety
+//!
+//! `unsafe` for the functions of stdio.h, which have no safe interface.
+#![allow(unsafe_code)]
+
+use std::io;
+use std::os::fd::{BorrowedFd, IntoRawFd};
+use std::ptr::NonNull;
+
+use libc::{FILE, c_int};
+
+unsafe extern "C" {
+    /// Throws away what is in the buffer (stdio_ext.h; in glibc and musl).
+    fn __fpurge(stream: *mut FILE);
+}
+
+/// A `FILE`, with a buffer of the size that glibc chooses: `st_blksize`, at most
+/// `BUFSIZ` (8 KiB). It is given one of its own only so that it need not be
+/// allocated in the first call.
+#[derive(Debug)]
+pub struct Stream {
+    file: NonNull<FILE>,
+    /// The stream's: nothing else touches it as long as that is open.
+    _buffer: Vec<u8>,
+}
+
+impl Stream {
+    /// A stream over a duplicate of `fd`.
+    pub fn open(fd: BorrowedFd<'_>) -> io::Result<Self> {
+        let preferred = rustix::fs::fstat(fd)?.st_blksize as usize;
+        let most = libc::BUFSIZ as usize;
+        let size = if preferred == 0 {
+            most
+        } else {
+            preferred.min(most)
+        };
+        let mut buffer = vec![0; size];
+        let duplicate = fd.try_clone_to_owned()?.into_raw_fd();
+        // SAFETY: the mode is a C string, and the descriptor is open. It belongs
+        // to nobody else, so the stream may close it.
+        let file = unsafe { libc::fdopen(duplicate, c"w".as_ptr()) };
+        let Some(file) = NonNull::new(file) else {
+            let error = io::Error::last_os_error();
+            // SAFETY: `fdopen` failed, so the descriptor is still ours alone.
+            unsafe { libc::close(duplicate) };
+            return Err(error);
+        };
+        // SAFETY: nothing has been done with the stream yet. The buffer has
+        // `size` bytes, its memory stays where it is when the vector is moved,
+        // and it is freed after the stream is closed.
+        let refused = unsafe {
+            let memory = buffer.as_mut_ptr().cast();
+            libc::setvbuf(file.as_ptr(), memory, libc::_IOFBF, size)
+        };
+        let stream = Stream {
+            file,
+            _buffer: buffer,
+        };
+        match refused {
+            0 => Ok(stream),
+            _ => Err(io::Error::other("setvbuf refused the buffer")),
+        }
+    }
+
+    /// `fwrite`. Unlike the other techniques it is not repeated after a signal
+    /// (`EINTR`): how much has gone is then unknown.
+    #[inline(never)]
+    pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        // SAFETY: the stream is open, and `bytes` are as many as they are said
+        // to be.
+        let written =
+            unsafe { libc::fwrite(bytes.as_ptr().cast(), 1, bytes.len(), self.file.as_ptr()) };
+        self.check(written == bytes.len())
+    }
+
+    /// `fflush`.
+    #[inline(never)]
+    pub fn flush(&mut self) -> io::Result<()> {
+        // SAFETY: the stream is open.
+        let outcome: c_int = unsafe { libc::fflush(self.file.as_ptr()) };
+        self.check(outcome == 0)
+    }
+
+    #[inline]
+    fn check(&self, good: bool) -> io::Result<()> {
+        match good {
+            true => Ok(()),
+            false => Err(io::Error::last_os_error()),
+        }
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        // What an error has left in the buffer must not go out now: the target
+        // may have been emptied since, and would take it for something new.
+        // SAFETY: the stream is open, and is not used after this.
+        unsafe {
+            __fpurge(self.file.as_ptr());
+            libc::fclose(self.file.as_ptr());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::os::fd::AsFd;
+
+    use super::*;
+
+    #[test]
+    fn bytes_wait_for_the_flush_and_large_ones_do_not() {
+        let (mut reader, writer) = io::pipe().unwrap();
+        let mut stream = Stream::open(writer.as_fd()).unwrap();
+        let waiting = || rustix::io::ioctl_fionread(&reader).unwrap();
+        stream.write(b"abc").unwrap();
+        assert_eq!(waiting(), 0);
+        stream.flush().unwrap();
+        assert_eq!(waiting(), 3);
+        stream.write(&[7; 10_000]).unwrap();
+        assert!(waiting() > 8000);
+        stream.flush().unwrap();
+        drop((stream, writer));
+        let mut all = Vec::new();
+        reader.read_to_end(&mut all).unwrap();
+        assert_eq!(all.len(), 10_003);
+    }
+
+    #[test]
+    fn what_was_not_flushed_does_not_come_later() {
+        let (reader, writer) = io::pipe().unwrap();
+        rustix::io::ioctl_fionbio(&writer, true).unwrap();
+        let mut stream = Stream::open(writer.as_fd()).unwrap();
+        let error = loop {
+            if let Err(error) = stream.write(&[1; 1000]).and_then(|()| stream.flush()) {
+                break error;
+            }
+        };
+        assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+        let mut all = vec![0; 1 << 20];
+        assert!((&reader).read(&mut all).unwrap() > 0);
+        stream.write(b"the rest").unwrap();
+        drop(stream);
+        assert_eq!(rustix::io::ioctl_fionread(&reader).unwrap(), 0);
+    }
+}
