@@ -4,11 +4,15 @@
 ///
 /// All times are in nanoseconds. A list of `n` segments and `b` bytes in all is taken to cost
 ///
-/// - `call_ns + b · byte_ns + n · segment_ns`, and `iovec_step_ns` if `n > 8`, where every segment is
-///   referenced (`writev(2)`);
-/// - `call_ns + b · byte_ns + n · copy_segment_ns + b · copy_byte_ns` where every segment is copied
-///   into one buffer first (`write(2)`), with `copy_byte_uncached_ns` in place of `copy_byte_ns` if
-///   `b > staging_bytes`.
+/// - `call_ns + b · byte_ns` where it lies in one piece (`write(2)`);
+/// - that, and `gather_call_ns + n · segment_ns`, where every segment is referenced (`writev(2)`),
+///   with `large_segment_ns` in place of `segment_ns` if segments have 256 bytes or more, and
+///   `iovec_step_ns` on top if `n > 8`;
+/// - that, and `n · copy_segment_ns + b · copy_byte_ns`, where every segment is copied into one
+///   buffer first, with `copy_byte_uncached_ns` in place of `copy_byte_ns` if `b > staging_bytes`.
+///
+/// [`CostModel::calibrate`] measures these numbers on the machine at hand in some 40 ms;
+/// [`CostModel::fit`] finds them in measurements that exist.
 ///
 /// The [defaults](CostModel::default_for) were measured on one machine, a virtual one with 2 cores
 /// (x86-64) and Linux 6.18, and rounded. They are a start: another processor, kernel or file system
@@ -22,7 +26,7 @@
 ///
 /// // A kernel in which segments are twice as dear: more is copied.
 /// let usual = CostModel::default();
-/// let dear = CostModel { segment_ns: 2.0 * usual.segment_ns, ..usual };
+/// let dear = CostModel { large_segment_ns: 2.0 * usual.large_segment_ns, ..usual };
 /// assert!(dear.copy_below_bytes(16) > usual.copy_below_bytes(16));
 /// let gather = Gather::new(dear);
 /// # let _ = gather;
@@ -31,9 +35,18 @@
 pub struct CostModel {
     /// A system call that moves nothing, in ns a call: 150–400 on a file or pipe.
     pub call_ns: f64,
-    /// What a segment costs in `writev(2)` beyond its bytes, in ns a segment: about 20.
+    /// What `writev(2)` costs more than `write(2)` whatever its list holds, in ns a call: 30–120.
+    pub gather_call_ns: f64,
+    /// What a segment of less than 256 bytes costs in `writev(2)` beyond its bytes, in ns a segment:
+    /// 20–35.
     pub segment_ns: f64,
-    /// What a `writev(2)` of more than 8 segments costs more, in ns a call: 30–110.
+    /// What a segment of 256 bytes or more costs in `writev(2)` beyond its bytes, in ns a segment:
+    /// as much as a smaller one, but on ext4 60–200.
+    ///
+    /// A processor copies a long piece by an instruction that takes a while to start (`rep movsb`),
+    /// and the kernel sets out anew for each segment.
+    pub large_segment_ns: f64,
+    /// What a `writev(2)` of more than 8 segments costs on top, in ns a call: 30–110.
     ///
     /// Linux has room for 8 `iovec`s on its stack (`UIO_FASTIOV`) and allocates for more.
     pub iovec_step_ns: f64,
@@ -70,6 +83,9 @@ pub enum TargetKind {
 /// Linux keeps this many `iovec`s on its stack: `UIO_FASTIOV` in `include/uapi/linux/uio.h`.
 const FAST_IOVECS: usize = 8;
 
+/// From this size on a segment is large.
+pub(crate) const LARGE_SEGMENT_BYTES: usize = 256;
+
 impl CostModel {
     /// The model for a kind of target, from measurements of one machine (2-core x86-64 VM, Linux
     /// 6.18, lists of 1000 segments of 10 to 1000 bytes).
@@ -77,7 +93,9 @@ impl CostModel {
     /// | | `File` (ext4) | `Pipe` | `Socket` (Unix) | `Other` |
     /// |---|---|---|---|---|
     /// | `call_ns` | 400 | 300 | 400 | 300 |
+    /// | `gather_call_ns` | 60 | 60 | 60 | 60 |
     /// | `segment_ns` | 21 | 20 | 22 | 20 |
+    /// | `large_segment_ns` | 60 | 20 | 22 | 20 |
     /// | `iovec_step_ns` | 100 | 40 | 30 | 40 |
     /// | `byte_ns` | 0.2 | 0.1 | 0.25 | 0.1 |
     /// | `copy_segment_ns` | 3.5 | 2 | 4 | 2 |
@@ -88,7 +106,9 @@ impl CostModel {
     pub const fn default_for(target: TargetKind) -> CostModel {
         let other = CostModel {
             call_ns: 300.0,
+            gather_call_ns: 60.0,
             segment_ns: 20.0,
+            large_segment_ns: 20.0,
             iovec_step_ns: 40.0,
             byte_ns: 0.1,
             copy_segment_ns: 2.0,
@@ -101,6 +121,7 @@ impl CostModel {
             TargetKind::File => CostModel {
                 call_ns: 400.0,
                 segment_ns: 21.0,
+                large_segment_ns: 60.0,
                 iovec_step_ns: 100.0,
                 byte_ns: 0.2,
                 copy_segment_ns: 3.5,
@@ -111,6 +132,7 @@ impl CostModel {
             TargetKind::Socket => CostModel {
                 call_ns: 400.0,
                 segment_ns: 22.0,
+                large_segment_ns: 22.0,
                 iovec_step_ns: 30.0,
                 byte_ns: 0.25,
                 copy_segment_ns: 4.0,
@@ -124,15 +146,20 @@ impl CostModel {
     /// The longest segment that is worth copying in a list of `segment_count` segments, in bytes.
     ///
     /// It is the size at which a list of so many equal segments costs the same both ways. A segment
-    /// that is copied saves its `segment_ns` and its share of what the call pays once:
+    /// that is copied saves what it would cost as an `iovec`, and its share of what the call pays
+    /// once:
     ///
     /// ```text
-    /// saved    = segment_ns − copy_segment_ns + (iovec_step_ns if n > 8) / n
+    /// saved    = large_segment_ns − copy_segment_ns
+    ///            + (gather_call_ns + (iovec_step_ns if n > 8)) / n
     /// cached   = saved / copy_byte_ns
     /// uncached = saved / (copy_byte_uncached_ns + call_ns / staging_bytes)
     ///
     /// copy_below_bytes = max(min(cached, staging_bytes / n), uncached)
     /// ```
+    ///
+    /// Where that is less than 256 bytes, `segment_ns` takes the place of `large_segment_ns`, and the
+    /// border is 256 bytes at most.
     ///
     /// So segments are copied at the price of the cache as long as all of them fit the staging
     /// buffer. A list that does not fit it goes out in several calls, and pays for the larger memory
@@ -150,30 +177,88 @@ impl CostModel {
     ///
     /// let model = CostModel::default();
     /// assert_eq!(model.copy_below_bytes(1), 0);
-    /// assert_eq!(model.copy_below_bytes(2), 600); // (20 − 2) / 0.03
-    /// assert_eq!(model.copy_below_bytes(16), 683); // (20 − 2 + 40 / 16) / 0.03
+    /// assert_eq!(model.copy_below_bytes(2), 1600); // (20 − 2 + 60 / 2) / 0.03
+    /// assert_eq!(model.copy_below_bytes(16), 808); // (20 − 2 + (60 + 40) / 16) / 0.03
     /// assert_eq!(model.copy_below_bytes(1000), 262); // 262,144 / 1000: all that fits is copied
-    /// assert_eq!(model.copy_below_bytes(3000), 221); // (20 − 2 + …) / (0.08 + 300 / 262,144)
+    /// assert_eq!(model.copy_below_bytes(3000), 222); // (20 − 2 + …) / (0.08 + 300 / 262,144)
     /// ```
     #[must_use]
     pub fn copy_below_bytes(&self, segment_count: usize) -> usize {
         if segment_count < 2 {
             return 0;
         }
-        let n = segment_count as f64;
-        let staging = self.staging_bytes as f64;
-        let step = if segment_count > FAST_IOVECS {
-            self.iovec_step_ns / n
+        let large = self.border(segment_count, self.large_segment_ns);
+        let border = if large >= LARGE_SEGMENT_BYTES as f64 {
+            large
         } else {
-            0.0
+            let small = self.border(segment_count, self.segment_ns);
+            small.min(LARGE_SEGMENT_BYTES as f64)
         };
-        let saved = self.segment_ns - self.copy_segment_ns + step;
-        let cached = saved / self.copy_byte_ns;
-        let uncached = saved / (self.copy_byte_uncached_ns + self.call_ns / staging);
-        let border = cached.min(staging / n).max(uncached);
         // `as` rounds down, and turns what is negative or not a number into 0.
         (border as usize).min(self.staging_bytes)
     }
+
+    /// The border if each segment costs this much in `writev(2)`.
+    fn border(&self, segment_count: usize, segment_ns: f64) -> f64 {
+        let n = segment_count as f64;
+        let staging = self.staging_bytes as f64;
+        let once = self.gather_call_ns + self.step_ns(segment_count);
+        let saved = segment_ns - self.copy_segment_ns + once / n;
+        let cached = saved / self.copy_byte_ns;
+        let uncached = saved / (self.copy_byte_uncached_ns + self.call_ns / staging);
+        cached.min(staging / n).max(uncached)
+    }
+
+    /// What a list that lies in one piece of so many bytes is taken to cost, in ns.
+    #[must_use]
+    pub fn write_ns(&self, bytes: u64) -> f64 {
+        self.call_ns + bytes as f64 * self.byte_ns
+    }
+
+    /// What a list of so many equal segments and bytes in all is taken to cost by `writev(2)`, in ns.
+    ///
+    /// ```
+    /// use vectored::CostModel;
+    ///
+    /// let model = CostModel::default();
+    /// let (gathered, copied) = (model.writev_ns(16, 64 << 10), model.copy_then_write_ns(16, 64 << 10));
+    /// assert!(gathered < copied); // 16 segments of 4 KiB
+    /// ```
+    #[must_use]
+    pub fn writev_ns(&self, segment_count: usize, bytes: u64) -> f64 {
+        let is_large = bytes >= (segment_count as u64).saturating_mul(LARGE_SEGMENT_BYTES as u64);
+        let segment_ns = match is_large {
+            true => self.large_segment_ns,
+            false => self.segment_ns,
+        };
+        let once = self.gather_call_ns + self.step_ns(segment_count);
+        self.write_ns(bytes) + once + segment_count as f64 * segment_ns
+    }
+
+    /// What a list of so many segments and bytes in all is taken to cost where all are copied into one
+    /// buffer, in ns.
+    #[must_use]
+    pub fn copy_then_write_ns(&self, segment_count: usize, bytes: u64) -> f64 {
+        let byte_ns = match bytes > self.staging_bytes as u64 {
+            true => self.copy_byte_uncached_ns,
+            false => self.copy_byte_ns,
+        };
+        let copied = segment_count as f64 * self.copy_segment_ns + bytes as f64 * byte_ns;
+        self.write_ns(bytes) + copied
+    }
+
+    fn step_ns(&self, segment_count: usize) -> f64 {
+        if has_iovec_step(segment_count) {
+            self.iovec_step_ns
+        } else {
+            0.0
+        }
+    }
+}
+
+/// Whether a list of so many segments pays `iovec_step_ns`.
+pub(crate) fn has_iovec_step(segment_count: usize) -> bool {
+    segment_count > FAST_IOVECS
 }
 
 impl Default for CostModel {
@@ -213,7 +298,9 @@ mod tests {
             assert_eq!(row(name), coded, "{name}");
         };
         check("call_ns", |model| model.call_ns);
+        check("gather_call_ns", |model| model.gather_call_ns);
         check("segment_ns", |model| model.segment_ns);
+        check("large_segment_ns", |model| model.large_segment_ns);
         check("iovec_step_ns", |model| model.iovec_step_ns);
         check("byte_ns", |model| model.byte_ns);
         check("copy_segment_ns", |model| model.copy_segment_ns);
@@ -244,16 +331,13 @@ mod tests {
     fn what_is_copied_at_the_price_of_the_cache_fits_the_staging_buffer() {
         for kind in KINDS {
             let model = CostModel::default_for(kind);
-            let uncached = model.copy_below_bytes(usize::MAX);
             for count in 2..10_000 {
                 let border = model.copy_below_bytes(count);
-                // The share of the step of the 9th segment is what the few have beyond it.
-                let is_cheap = border <= uncached + 150;
-                assert!(
-                    is_cheap || border * count <= model.staging_bytes,
-                    "{count}: {border}"
-                );
+                let fits = border * count <= model.staging_bytes;
+                let uncached = model.border(count, model.large_segment_ns);
+                assert!(fits || border as f64 <= uncached, "{count}: {border}");
             }
+            assert!(model.copy_below_bytes(100_000) * 100_000 > model.staging_bytes);
         }
     }
 
@@ -261,17 +345,32 @@ mod tests {
     fn at_the_border_both_ways_cost_the_same() {
         let model = CostModel::default();
         for count in [2, 8, 9, 64, 256] {
-            let n = count as f64;
-            let bytes = n * model.copy_below_bytes(count) as f64;
-            let step = if count > 8 { model.iovec_step_ns } else { 0.0 };
-            let referenced = n * model.segment_ns + step;
-            let copied = n * model.copy_segment_ns + bytes * model.copy_byte_ns;
+            let bytes = (count * model.copy_below_bytes(count)) as u64;
+            let saved = model.writev_ns(count, bytes) - model.copy_then_write_ns(count, bytes);
             // Within the byte that the border is rounded down by.
-            assert!(
-                (0.0..=n * model.copy_byte_ns).contains(&(referenced - copied)),
-                "{count}"
-            );
+            let byte = count as f64 * model.copy_byte_ns;
+            assert!((-0.001..=byte).contains(&saved), "{count}: {saved}");
         }
+    }
+
+    #[test]
+    fn a_border_among_the_small_segments_is_theirs() {
+        let model = CostModel {
+            copy_byte_ns: 0.1,
+            copy_byte_uncached_ns: 0.2,
+            gather_call_ns: 0.0,
+            large_segment_ns: 20.0,
+            segment_ns: 12.0,
+            iovec_step_ns: 0.0,
+            ..CostModel::default()
+        };
+        // 180 bytes by the price of a large segment, which that is not.
+        assert_eq!(model.copy_below_bytes(4), 100);
+        let step = CostModel {
+            segment_ns: 100.0,
+            ..model
+        };
+        assert_eq!(step.copy_below_bytes(4), 256);
     }
 
     #[test]
@@ -293,6 +392,11 @@ mod tests {
                 },
                 CostModel {
                     segment_ns: number,
+                    ..usual
+                },
+                CostModel {
+                    gather_call_ns: number,
+                    large_segment_ns: number,
                     ..usual
                 },
                 CostModel {

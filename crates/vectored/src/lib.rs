@@ -136,12 +136,14 @@
 mod buf;
 #[cfg(feature = "bytes")]
 mod buf_sender;
+mod calibrate;
 mod copy;
 mod cost;
 mod cursor;
 mod direct;
 mod error;
 mod fallback;
+mod fit;
 mod flags;
 mod gather;
 mod gathers;
@@ -168,10 +170,12 @@ mod write;
 
 #[cfg(feature = "bytes")]
 pub use buf_sender::BufSender;
+pub use calibrate::CalibrationTarget;
 pub use cost::{CostModel, TargetKind};
 pub use cursor::SegmentCursor;
 pub use direct::{AlignedBuffer, DirectAlignment, write_all_direct_at};
 pub use error::TransferError;
+pub use fit::Observation;
 pub use flags::{OnRefusal, WriteFlags, write_all_vectored_with};
 pub use gather::Gather;
 pub use gathers::Gathers;
