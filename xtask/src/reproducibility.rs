@@ -1,6 +1,7 @@
 //! `cargo xtask reproducibility`: do repeated runs of `vectored measure` say
 //! the same?
 
+mod crossovers;
 mod evaluation;
 
 use std::fs::{self, File};
@@ -14,6 +15,7 @@ use vectored_lab::model::Results;
 
 use crate::packages::{cargo, metadata};
 use crate::root;
+use crossovers::agreement;
 use evaluation::evaluate;
 
 /// How often a running process is asked how much memory it has used.
@@ -62,7 +64,9 @@ pub fn run(runs: usize) -> Result<bool> {
     }
     let evaluation = evaluate(&results);
     println!("\n{evaluation}");
-    Ok(evaluation.passes())
+    let agreement = agreement(&results);
+    println!("\n{agreement}");
+    Ok(evaluation.passes() && agreement.passes())
 }
 
 fn measure(program: &Path, folder: &Path, index: usize) -> Result<Run> {

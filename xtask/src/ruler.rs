@@ -174,6 +174,7 @@ impl Bench<'_> {
             cells: vec![cell.clone()],
             rivals: PURE.to_vec(),
             beside: Vec::new(),
+            refine: false,
             budget_ns: ENGINE_MS * 1_000_000,
             seed,
         };

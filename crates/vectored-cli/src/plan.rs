@@ -70,6 +70,7 @@ impl Plan {
                 cells,
                 rivals,
                 beside,
+                refine: true,
                 // 584 years are enough for everybody.
                 budget_ns: u64::try_from(args.budget.as_nanos()).unwrap_or(u64::MAX),
                 seed,

@@ -32,6 +32,7 @@ fn main() {
         cells,
         rivals: vec![Technique::CopyThenWrite, Technique::Writev],
         beside: vec![Technique::Adaptive],
+        refine: false,
         budget_ns,
         seed: 20_010_101,
     };

@@ -30,6 +30,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             Technique::Writev,
         ],
         beside: vec![Technique::Adaptive],
+        refine: false,
         budget_ns: 1_000_000_000 * targets.len() as u64,
         seed: 1,
     };

@@ -19,6 +19,7 @@
 //!     cells: vec![CellSpec::write(Target::Pipe, header_and_data)],
 //!     rivals: vec![Technique::WriteEach, Technique::CopyThenWrite, Technique::Writev],
 //!     beside: vec![Technique::Adaptive],
+//!     refine: false,
 //!     budget_ns: 200_000_000,
 //!     seed: 1,
 //! };
@@ -32,6 +33,7 @@
 //! # Ok::<(), vectored_lab::measure::RunError>(())
 //! ```
 
+mod findings;
 pub mod measure;
 pub mod model;
 pub mod report;

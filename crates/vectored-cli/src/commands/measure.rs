@@ -8,10 +8,12 @@ use std::time::{Instant, SystemTime};
 use anyhow::Context;
 use vectored_lab::measure::{
     Clock, ColdPool, DescriptorSampler, Environment, FakeClock, MeasureError, MonotonicClock,
-    Outcome, Pinning, Sampler, Watch, allowed_cpus, check_directory, check_eviction, check_fifo,
-    measure_ruler, pin_measuring_thread, run as run_engine,
+    Outcome, Pinning, Sampler, Watch, allowed_cpus, calibrate, check_directory, check_eviction,
+    check_fifo, measure_ruler, pin_measuring_thread, run as run_engine,
 };
-use vectored_lab::model::{Experiment, Host, Results, Ruler, SCHEMA};
+use vectored_lab::model::{
+    Experiment, FittedModel, Host, Operation, Results, Ruler, SCHEMA, SyncMode, Target,
+};
 use vectored_lab::report::{self, left_out_in_words};
 use vectored_lab::stats::MIN_ROUNDS;
 
@@ -88,6 +90,8 @@ struct Measured {
     ruler: Ruler,
     started_at: String,
     elapsed_s: f64,
+    /// The cost models that `adaptive` worked with.
+    models: Vec<FittedModel>,
 }
 
 fn measure_here(
@@ -114,8 +118,13 @@ fn measure_here(
     let environment = Environment::capture(directory, pins, allowed);
     let clock = MonotonicClock;
     let ruler = measure_ruler(&clock).context("cannot measure the clock with /dev/null")?;
-    let mut sampler =
-        DescriptorSampler::new(&clock, &args.dir, plan.experiment.seed).reader_cpu(pins.1);
+    let models = calibrate_for(plan, args, &Notes { quiet: args.quiet });
+    let numbers = models
+        .iter()
+        .map(|model| (model.conditions.target, model.model()));
+    let mut sampler = DescriptorSampler::new(&clock, &args.dir, plan.experiment.seed)
+        .reader_cpu(pins.1)
+        .with_models(numbers.collect());
     // The budget is for the whole run, and some of it is spent already.
     let spent_ns = began.elapsed().as_nanos() as u64;
     let experiment = Experiment {
@@ -134,7 +143,33 @@ fn measure_here(
         ruler,
         started_at,
         elapsed_s: began.elapsed().as_secs_f64(),
+        models,
     })
+}
+
+/// A cost model for each target that is written to. Where one cannot be had,
+/// `adaptive` works with the default, and that is told.
+fn calibrate_for(plan: &Plan, args: &MeasureArgs, notes: &Notes) -> Vec<FittedModel> {
+    let mut targets: Vec<Target> = plan
+        .experiment
+        .cells
+        .iter()
+        // A call that waits for the disk takes so long that all else is lost in it.
+        .filter(|cell| cell.operation == Operation::Write && cell.sync == SyncMode::None)
+        .map(|cell| cell.target)
+        .collect();
+    targets.sort_unstable();
+    targets.dedup();
+    let mut models = Vec::new();
+    for target in targets {
+        match calibrate(target, &args.dir) {
+            Ok(model) => models.extend(model),
+            Err(error) => notes.note(&format!(
+                "cannot calibrate on {target}, adaptive works with defaults: {error}"
+            )),
+        }
+    }
+    models
 }
 
 fn measure_synthetic(
@@ -153,6 +188,7 @@ fn measure_synthetic(
         host: synthetic::host(),
         ruler: synthetic::ruler(),
         started_at: synthetic::STARTED_AT.to_owned(),
+        models: Vec::new(),
     })
 }
 
@@ -200,7 +236,7 @@ fn assemble(plan: Plan, measured: Measured) -> Results {
         ..
     } = plan;
     left_out.extend(measured.outcome.left_out);
-    Results {
+    let mut results = Results {
         schema: SCHEMA.to_owned(),
         complete: measured.outcome.complete,
         vectored_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -212,9 +248,14 @@ fn assemble(plan: Plan, measured: Measured) -> Results {
         host: measured.host,
         ruler: measured.ruler,
         cells: measured.outcome.cells,
-        refined_cells: Vec::new(),
+        refined_cells: measured.outcome.refined_cells,
+        crossovers: Vec::new(),
+        cost_models: Vec::new(),
+        advice: Vec::new(),
         left_out,
-    }
+    };
+    results.find(measured.models);
+    results
 }
 
 /// Why a run is incomplete, and what helps. `unmeasured` cells have no figures

@@ -1,8 +1,10 @@
 //! Spends a budget of time on the cells of an experiment.
 //!
 //! First every cell gets its fewest rounds and, while its share lasts, as many
-//! as its intervals need, in sweeps over all cells. What time is left goes to
-//! the cells whose verdict is still open, the cheapest step first.
+//! as its intervals need, in sweeps over all cells. Then, where that is wanted,
+//! sizes between these are measured to find where the better of two techniques
+//! changes. What time is left goes to the cells whose verdict is still open,
+//! the cheapest step first.
 
 use std::fmt;
 use std::path::Path;
@@ -15,8 +17,9 @@ use super::order::BalancedOrder;
 use super::sampler::{CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing};
 use crate::model::{
     Cell, CellSpec, Drain, Experiment, LeftOut, Target, Technique, TechniqueResult, Verdict,
+    Workload,
 };
-use crate::stats::{Evidence, FAMILY_ERROR, LOOKS, judge, median, weigh_cell};
+use crate::stats::{Evidence, FAMILY_ERROR, LOOKS, Wish, judge, median, weigh_cell, wishes};
 
 /// Rounds after which a technique that is far behind stops being a contender.
 pub const SCREENING_ROUNDS: u32 = 5;
@@ -50,6 +53,19 @@ const SAMPLE_NS: u64 = 75_000;
 /// the rest.
 const EVEN_SHARE: f64 = 0.5;
 
+/// The share of the budget up to which crossovers are looked for.
+const REFINED_SHARE: f64 = 0.8;
+
+/// The rounds that a size between others gets at once.
+const REFINED_ROUNDS: u32 = LOOKS[1] as u32;
+
+/// Linux keeps this many `iovec`s on its stack, and allocates for more
+/// (`UIO_FASTIOV` in `include/uapi/linux/uio.h`).
+const FAST_IOVECS: usize = 8;
+
+/// Segments of this size are measured to find what that costs.
+const STEP_BYTES: usize = 64;
+
 /// How far a run has come.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
@@ -81,6 +97,8 @@ pub struct Watch<'a> {
 pub struct Outcome {
     /// The cells that have at least one round, judged.
     pub cells: Vec<Cell>,
+    /// Those that were measured between them, in order of size.
+    pub refined_cells: Vec<Cell>,
     /// The cells that the budget or a stop left no time for.
     pub left_out: Vec<LeftOut>,
     /// Whether every cell has its fewest rounds.
@@ -141,10 +159,11 @@ pub fn run<'a>(
     let mut cells: Vec<CellRun<'_>> = experiment
         .cells
         .iter()
-        .map(|spec| CellRun::new(spec, experiment, DrainChoice::Probe))
+        .map(|spec| CellRun::new(spec.clone(), experiment, DrainChoice::Probe))
         .collect();
     let passed = engine
         .even_sweeps(&mut cells)
+        .and_then(|()| engine.refine(&mut cells))
         .and_then(|()| engine.open_pass(&mut cells));
     let outcome = engine.conclude(cells, passed.is_err());
     match passed {
@@ -219,6 +238,97 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
+    /// Measures sizes between those that were asked for, and measures the sizes
+    /// around a crossover longer, until every crossover is known well enough
+    /// or this part of the budget is spent.
+    fn refine(&mut self, cells: &mut Vec<CellRun<'a>>) -> Result<(), MeasureError> {
+        let share_ns = (self.experiment.budget_ns as f64 * REFINED_SHARE) as u64;
+        if self.experiment.refine {
+            self.find_step(cells, share_ns)?;
+        }
+        let mut has_moved = self.experiment.refine;
+        while has_moved && !self.stopped() {
+            has_moved = false;
+            let sampled: Vec<usize> = (0..cells.len())
+                .filter(|&index| cells[index].cell.rounds >= FEWEST_ROUNDS)
+                .collect();
+            let measured: Vec<&Cell> = sampled.iter().map(|&index| &cells[index].cell).collect();
+            for wish in wishes(&measured, &self.experiment.rivals) {
+                let (index, rounds) = match wish {
+                    Wish::Size {
+                        like,
+                        segment_bytes,
+                    } => {
+                        let like = &cells[sampled[like]];
+                        let between = like.between(like.cell.segment_count, segment_bytes);
+                        // It turned out to be filled or emptied another way
+                        // than its neighbours, so it says nothing of them.
+                        if cells.iter().any(|cell| cell.spec == between.spec) {
+                            continue;
+                        }
+                        let cost_ns = like.cost_ns_of(REFINED_ROUNDS);
+                        if self.elapsed_ns() + cost_ns > share_ns {
+                            continue;
+                        }
+                        cells.push(between);
+                        (cells.len() - 1, REFINED_ROUNDS)
+                    }
+                    Wish::Rounds { cell } => {
+                        let index = sampled[cell];
+                        let Some(look) = cells[index].next_look() else {
+                            continue;
+                        };
+                        if self.elapsed_ns() + cells[index].cost_ns(look) > share_ns {
+                            continue;
+                        }
+                        (index, look)
+                    }
+                };
+                if self.stopped() {
+                    return Ok(());
+                }
+                self.report(cells, index, None);
+                self.visit(&mut cells[index], rounds)?;
+                has_moved = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// Measures lists on both sides of [`FAST_IOVECS`], where there are shorter
+    /// and longer ones: cost models want to know that step.
+    fn find_step(
+        &mut self,
+        cells: &mut Vec<CellRun<'a>>,
+        share_ns: u64,
+    ) -> Result<(), MeasureError> {
+        for index in 0..cells.len() {
+            for count in [FAST_IOVECS, FAST_IOVECS + 1] {
+                let like = &cells[index];
+                let is_uniform = like.cell.segment_bytes.is_some();
+                let between = like.between(count, STEP_BYTES);
+                let is_like =
+                    |cell: &CellRun<'_>| cell.between(count, STEP_BYTES).spec == between.spec;
+                let counts = || {
+                    let alike = cells.iter().filter(|cell| is_like(cell));
+                    alike.map(|cell| cell.cell.segment_count)
+                };
+                let is_between = counts().any(|other| other < FAST_IOVECS)
+                    && counts().any(|other| other > FAST_IOVECS + 1);
+                let is_new = cells.iter().all(|cell| cell.spec != between.spec);
+                let cost_ns = like.cost_ns_of(REFINED_ROUNDS);
+                let fits = self.elapsed_ns() + cost_ns <= share_ns;
+                if is_uniform && is_between && is_new && fits && !self.stopped() {
+                    cells.push(between);
+                    let index = cells.len() - 1;
+                    self.report(cells, index, None);
+                    self.visit(&mut cells[index], REFINED_ROUNDS)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Spends what is left on the open cells, always on the one whose next
     /// look is the cheapest, until none is open or no look fits.
     fn open_pass(&mut self, cells: &mut [CellRun<'a>]) -> Result<(), MeasureError> {
@@ -227,7 +337,7 @@ impl<'a> Engine<'a> {
         let threshold = FAMILY_ERROR / cells.len() as f64;
         while !self.stopped() {
             let left_ns = self.experiment.budget_ns.saturating_sub(self.elapsed_ns());
-            let open = |cell: &CellRun<'_>| cell.is_open(threshold);
+            let open = |cell: &CellRun<'_>| !cell.is_between && cell.is_open(threshold);
             let next = cells
                 .iter()
                 .enumerate()
@@ -253,7 +363,7 @@ impl<'a> Engine<'a> {
             let began_ns = self.clock.now_ns();
             let setup = match self
                 .sampler
-                .begin_cell(cell.spec, &cell.techniques, cell.drain)
+                .begin_cell(&cell.spec, &cell.techniques, cell.drain)
             {
                 Err(MeasureError::DidNotFit) if cell.drain == DrainChoice::Probe => {
                     cell.restart(DrainChoice::Thread);
@@ -373,13 +483,19 @@ impl<'a> Engine<'a> {
         } else {
             "the budget ended before its first round"
         };
-        let complete = !failed && cells.iter().all(|cell| cell.cell.rounds >= FEWEST_ROUNDS);
+        let has_fewest = |cell: &CellRun<'_>| cell.is_between || cell.cell.rounds >= FEWEST_ROUNDS;
+        let complete = !failed && cells.iter().all(has_fewest);
         let (measured, unmeasured): (Vec<_>, Vec<_>) =
             cells.into_iter().partition(|cell| cell.cell.rounds > 0);
+        let asked = measured.iter().filter(|cell| !cell.is_between).count();
         let mut measured: Vec<Cell> = measured.into_iter().map(CellRun::finish).collect();
+        // One family: what was measured between was chosen by the figures.
         judge(&mut measured, &self.experiment.rivals);
+        let mut refined_cells = measured.split_off(asked);
+        refined_cells.sort_by_key(|cell| (cell.target, cell.segment_count, cell.segment_bytes));
         let left_out = unmeasured
             .into_iter()
+            .filter(|cell| !cell.is_between)
             .map(|cell| LeftOut {
                 target: cell.spec.target,
                 path: shown(cell.spec.path.as_deref()),
@@ -389,6 +505,7 @@ impl<'a> Engine<'a> {
             .collect();
         Outcome {
             cells: measured,
+            refined_cells,
             left_out,
             complete,
             elapsed_ns: self.elapsed_ns(),
@@ -419,7 +536,9 @@ impl<'a> Engine<'a> {
 
 /// A cell while it is measured.
 struct CellRun<'a> {
-    spec: &'a CellSpec,
+    spec: CellSpec,
+    /// Nobody asked for it: it lies between two that were.
+    is_between: bool,
     experiment: &'a Experiment,
     /// Those that work on its target.
     techniques: Vec<Technique>,
@@ -434,8 +553,8 @@ struct CellRun<'a> {
 }
 
 impl<'a> CellRun<'a> {
-    fn new(spec: &'a CellSpec, experiment: &'a Experiment, drain: DrainChoice) -> Self {
-        let techniques = experiment.techniques_of(spec);
+    fn new(spec: CellSpec, experiment: &'a Experiment, drain: DrainChoice) -> Self {
+        let techniques = experiment.techniques_of(&spec);
         let technique = |&name| TechniqueResult {
             name,
             contender: true,
@@ -452,7 +571,7 @@ impl<'a> CellRun<'a> {
         let workload = &spec.workload;
         let segment_bytes = workload.uniform_bytes();
         CellRun {
-            spec,
+            is_between: false,
             experiment,
             cell: Cell {
                 target: spec.target,
@@ -489,12 +608,28 @@ impl<'a> CellRun<'a> {
             calls: 1,
             spent_ns: 0,
             evidence: None,
+            spec,
+        }
+    }
+
+    /// A cell like this one, with another list.
+    fn between(&self, segment_count: usize, segment_bytes: usize) -> Self {
+        let spec = CellSpec {
+            workload: Workload::uniform(segment_count, segment_bytes),
+            ..self.spec.clone()
+        };
+        CellRun {
+            is_between: true,
+            ..CellRun::new(spec, self.experiment, self.drain)
         }
     }
 
     /// Forgets every sample.
     fn restart(&mut self, drain: DrainChoice) {
-        *self = CellRun::new(self.spec, self.experiment, drain);
+        *self = CellRun {
+            is_between: self.is_between,
+            ..CellRun::new(self.spec.clone(), self.experiment, drain)
+        };
     }
 
     fn adopt(&mut self, setup: &CellSetup) {
@@ -585,6 +720,11 @@ impl<'a> CellRun<'a> {
     fn cost_ns(&self, rounds: u32) -> u64 {
         let more = u64::from(rounds.saturating_sub(self.cell.rounds));
         self.spent_ns / u64::from(self.cell.rounds.max(1)) * more
+    }
+
+    /// What so many rounds will probably take in a cell like this one.
+    fn cost_ns_of(&self, rounds: u32) -> u64 {
+        self.spent_ns / u64::from(self.cell.rounds.max(1)) * u64::from(rounds)
     }
 
     fn wants_rounds(&self) -> bool {

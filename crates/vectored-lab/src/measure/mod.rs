@@ -6,6 +6,7 @@
 //! have fakes ([`SyntheticMachine`], [`FakeClock`]), with which the whole tool
 //! runs in tests without timing noise.
 
+mod calibration;
 mod clock;
 mod engine;
 mod environment;
@@ -31,6 +32,7 @@ mod synthetic;
 mod targets;
 mod write_cell;
 
+pub use calibration::calibrate;
 pub use clock::{Clock, FakeClock, MonotonicClock};
 pub use engine::{Outcome, Progress, RunError, SCREENING_ROUNDS, Watch, run};
 pub use environment::{Environment, Pinning, allowed_cpus, pin_measuring_thread};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use fastrand::Rng;
-use vectored::{CostModel, TargetKind};
+use vectored::CostModel;
 
 use super::clock::Clock;
 use super::feeder::FeederSource;
@@ -21,6 +21,7 @@ use super::supply::Supply;
 use super::targets::{Emptying, FILE_SPAN_BYTES, Opened, Opener, Sink, Stream, check_directory};
 use super::write_cell::{Contestant, WriteCell};
 use crate::model::{Cache, CellSpec, Drain, Operation, PageCache, SyncMode, Target, Technique};
+use crate::stats::target_kind;
 
 /// Most calls of a sample, and so of the probe.
 pub(super) const MOST_CALLS: u32 = 1024;
@@ -41,6 +42,8 @@ pub struct DescriptorSampler<'a> {
     /// What is to be read.
     pattern: Pattern,
     rng: Rng,
+    /// What `adaptive` works with, where it is not the default.
+    models: Vec<(Target, CostModel)>,
     make_mover: MakeMover,
     make_read_mover: MakeReadMover,
     open_sink: Option<OpenSink>,
@@ -69,6 +72,7 @@ impl<'a> DescriptorSampler<'a> {
             seed,
             pattern: Pattern::new(seed),
             rng: Rng::with_seed(seed),
+            models: Vec::new(),
             make_mover: Box::new(movers),
             make_read_mover: Box::new(read_movers),
             open_sink: None,
@@ -83,6 +87,13 @@ impl<'a> DescriptorSampler<'a> {
     /// Reader and writer threads, where a cell needs one, run on this CPU.
     pub fn reader_cpu(mut self, cpu: Option<usize>) -> Self {
         self.reader_cpu = cpu;
+        self
+    }
+
+    /// `adaptive` works with these models when it writes to these targets; else
+    /// with the default for its kind.
+    pub fn with_models(mut self, models: Vec<(Target, CostModel)>) -> Self {
+        self.models = models;
         self
     }
 
@@ -154,7 +165,12 @@ impl DescriptorSampler<'_> {
             file_system,
             span_bytes,
         } = self.open(spec, drain)?;
-        let model = CostModel::default_for(target_kind(spec.target));
+        let mut models = self.models.iter();
+        let calibrated = models.find(|(target, _)| *target == spec.target);
+        let model = match calibrated {
+            Some((_, model)) => *model,
+            None => CostModel::default_for(target_kind(spec.target)),
+        };
         let contenders = contenders(techniques);
         self.seed = self.seed.wrapping_add(1);
         let supply = self.supply(spec);
@@ -443,13 +459,4 @@ fn describe(spec: &CellSpec) -> String {
         .collect();
     let more = if runs.len() > 4 { ", …" } else { "" };
     format!("{}{more}", shown.join(", "))
-}
-
-fn target_kind(target: Target) -> TargetKind {
-    match target {
-        Target::File | Target::FileOverwrite => TargetKind::File,
-        Target::Pipe | Target::Fifo => TargetKind::Pipe,
-        Target::Unix | Target::Tcp | Target::Socket => TargetKind::Socket,
-        Target::Device | Target::Null => TargetKind::Other,
-    }
 }

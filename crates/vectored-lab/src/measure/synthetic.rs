@@ -82,24 +82,23 @@ impl SyntheticMachine {
         model: vectored::CostModel,
     ) -> Self {
         Self::new(clock, noise, seed, move |cell, contender| {
-            let segments = cell.workload.segment_count() as f64;
-            let bytes = cell.workload.total_bytes() as f64;
-            let floor = model.call_ns + bytes * model.byte_ns;
-            let copy = floor + segments * model.copy_segment_ns + bytes * model.copy_byte_ns;
-            let gather = floor + segments * model.segment_ns;
+            let segments = cell.workload.segment_count();
+            let bytes = cell.workload.total_bytes() as u64;
+            let copied = model.copy_then_write_ns(segments, bytes);
+            let referenced = model.writev_ns(segments, bytes);
             match contender {
-                Contender::Floor | Contender::FloorAgain => floor,
+                Contender::Floor | Contender::FloorAgain => model.write_ns(bytes),
                 Contender::Technique(
                     Technique::WriteEach | Technique::ReadEach | Technique::SendMore,
-                ) => segments * model.call_ns + bytes * model.byte_ns,
-                Contender::Technique(Technique::CopyThenWrite | Technique::ReadThenSplit) => copy,
-                Contender::Technique(Technique::Writev | Technique::Readv) => gather,
+                ) => segments as f64 * model.call_ns + bytes as f64 * model.byte_ns,
+                Contender::Technique(Technique::CopyThenWrite | Technique::ReadThenSplit) => copied,
+                Contender::Technique(Technique::Writev | Technique::Readv) => referenced,
                 // A little is enough for those to differ from what they are like.
-                Contender::Technique(Technique::Pwritev2) => gather + 0.1 * model.call_ns,
-                Contender::Technique(Technique::Stdio) => copy + 0.2 * model.call_ns,
+                Contender::Technique(Technique::Pwritev2) => referenced + 0.1 * model.call_ns,
+                Contender::Technique(Technique::Stdio) => copied + 0.2 * model.call_ns,
                 // Asks for the length, sets it, maps and unmaps.
-                Contender::Technique(Technique::Mmap) => copy + 4.0 * model.call_ns,
-                Contender::Technique(Technique::Adaptive) => copy.min(gather),
+                Contender::Technique(Technique::Mmap) => copied + 4.0 * model.call_ns,
+                Contender::Technique(Technique::Adaptive) => copied.min(referenced),
             }
         })
     }

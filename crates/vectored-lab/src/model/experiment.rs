@@ -77,6 +77,9 @@ pub struct Experiment {
     pub rivals: Vec<Technique>,
     /// Techniques shown beside the verdict, with their ratio to the leader.
     pub beside: Vec<Technique>,
+    /// Whether sizes between those of `cells` are measured, to find where the
+    /// better of two techniques changes.
+    pub refine: bool,
     /// Wall time for the whole run, in ns. Each cell gets its fewest rounds
     /// first; what is left goes to the cells that are still open.
     pub budget_ns: u64,

@@ -3,6 +3,10 @@
 //!
 //! `arguments → `[`Experiment`]` → (sampler) → `[`Results`]` → report`
 
+mod advice;
+mod conditions;
+mod cost_model;
+mod crossover;
 mod experiment;
 mod offer;
 mod results;
@@ -11,6 +15,10 @@ mod target;
 mod technique;
 mod workload;
 
+pub use advice::Advice;
+pub use conditions::Conditions;
+pub use cost_model::{FittedModel, ModelSource};
+pub use crossover::Crossover;
 pub use experiment::{CellSpec, Experiment};
 pub use offer::{
     BufferLimits, DirectOffer, FlagAnswer, HOST_SCHEMA, HostReport, HugePages, IoUringOffer, Known,

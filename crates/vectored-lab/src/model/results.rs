@@ -6,7 +6,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Cache, IovecSetup, Layout, Operation, PageCache, SyncMode, Target, Technique};
+use super::{
+    Advice, Cache, Crossover, FittedModel, IovecSetup, Layout, Operation, PageCache, SyncMode,
+    Target, Technique,
+};
 
 /// The value of [`Results::schema`].
 pub const SCHEMA: &str = "vectored-results/1";
@@ -39,6 +42,16 @@ pub struct Results {
     pub cells: Vec<Cell>,
     /// Cells that were measured between the cells asked for.
     pub refined_cells: Vec<Cell>,
+    /// Where the better of two techniques changes: no entry where that is
+    /// nowhere in the range that was measured, several where it is so.
+    #[serde(default)]
+    pub crossovers: Vec<Crossover>,
+    /// What calls, segments and bytes cost, by kind of target.
+    #[serde(default)]
+    pub cost_models: Vec<FittedModel>,
+    /// What to do, in words.
+    #[serde(default)]
+    pub advice: Vec<Advice>,
     /// Cells of the grid that were not measured, with the reason.
     pub left_out: Vec<LeftOut>,
 }

@@ -21,6 +21,9 @@ pub fn markdown(results: &Results) -> String {
             escape(&section.title),
             section.tally
         ));
+        for (lists, text) in &section.advice {
+            line(&format!("  - {lists}: {}", escape(text)));
+        }
     }
     let columns = columns(results);
     for section in &sections {

@@ -4,6 +4,7 @@
 //! [`csv()`] for spreadsheets and [`json()`] for programs. Only [`json()`] has
 //! everything, and [`parse`] reads it back; the others show what is in it.
 
+mod advice;
 mod csv;
 pub mod host;
 mod json;
@@ -14,6 +15,7 @@ mod rows;
 mod table;
 mod words;
 
+pub use advice::advice;
 pub use csv::csv;
 pub use json::{ParseError, json, parse};
 pub use markdown::markdown;

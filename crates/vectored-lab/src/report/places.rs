@@ -2,7 +2,7 @@
 
 use super::words::{bytes_in_words, escape_control};
 use crate::model::{
-    Cache, Cell, IovecSetup, Layout, Operation, PageCache, Results, SyncMode, Target,
+    Cache, Cell, Conditions, IovecSetup, Layout, Operation, PageCache, Results, SyncMode, Target,
 };
 
 /// What the cells of one section have in common.
@@ -29,6 +29,20 @@ impl<'a> Kind<'a> {
             cache: cell.cache,
             layout: cell.layout,
             iovec_setup: cell.iovec_setup,
+        }
+    }
+
+    /// Of cells under these conditions, however they were drained.
+    pub fn of_conditions(conditions: &'a Conditions) -> Self {
+        Kind {
+            target: conditions.target,
+            path: conditions.path.as_deref(),
+            operation: conditions.operation,
+            page_cache: conditions.page_cache,
+            sync: conditions.sync,
+            cache: conditions.cache,
+            layout: conditions.layout,
+            iovec_setup: conditions.iovec_setup,
         }
     }
 }

@@ -759,6 +759,9 @@ mod tests {
             ruler: Default::default(),
             cells,
             refined_cells: Vec::new(),
+            crossovers: Vec::new(),
+            cost_models: Vec::new(),
+            advice: Vec::new(),
             left_out: Vec::new(),
         }
     }

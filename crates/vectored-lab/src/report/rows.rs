@@ -3,17 +3,19 @@
 use super::places::{self, Kind, Titles, has_tax, place};
 use super::words;
 use crate::model::{
-    Cache, Cell, Drain, IovecSetup, Layout, Operation, PageCache, Results, Target, Technique,
-    Verdict,
+    Advice, Cache, Cell, Drain, IovecSetup, Layout, Operation, PageCache, Results, Target,
+    Technique, Verdict,
 };
 use crate::stats::{TIE_ZONE, median};
 
 /// The cells of one target, operation, mode of sync, and state of caches and
 /// lists.
-pub(super) struct Section {
+pub(super) struct Section<'a> {
     /// `file`, or `file read hot`, or `pipe, cache cold`.
     pub title: String,
     pub tally: String,
+    /// Which lists, and what to do with them.
+    pub advice: Vec<(String, &'a str)>,
     pub rows: Vec<Row>,
 }
 
@@ -68,7 +70,7 @@ pub(super) fn columns(results: &Results) -> Vec<Technique> {
     columns
 }
 
-pub(super) fn sections(results: &Results) -> Vec<Section> {
+pub(super) fn sections(results: &Results) -> Vec<Section<'_>> {
     let columns = columns(results);
     let titles = Titles::among(&results.cells);
     let mut kinds: Vec<Kind<'_>> = results.cells.iter().map(Kind::of).collect();
@@ -85,6 +87,12 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
             Section {
                 title: titles.of(kind),
                 tally: tally(&cells, &results.rivals),
+                advice: results
+                    .advice
+                    .iter()
+                    .filter(|advice| Kind::of_conditions(&advice.conditions) == kind)
+                    .map(|advice| (lists_in_words(advice), advice.text.as_str()))
+                    .collect(),
                 rows: cells
                     .iter()
                     .map(|cell| row(cell, &columns, &results.rivals))
@@ -92,6 +100,16 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
             }
         })
         .collect()
+}
+
+/// `16 segments`, and what else tells these lists from others of the section.
+fn lists_in_words(advice: &Advice) -> String {
+    let lists = words::count(advice.segment_count, "segment");
+    match advice.conditions.drain {
+        Some(Drain::ReaderThread) => format!("{lists}, more than fits"),
+        Some(Drain::WriterThread) => format!("{lists}, more than is there"),
+        Some(Drain::BetweenSamples | Drain::Peer) | None => lists,
+    }
 }
 
 /// The named techniques that some targets cannot be measured with, a sentence

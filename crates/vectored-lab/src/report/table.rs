@@ -42,6 +42,9 @@ pub fn table(results: &Results, options: TableOptions) -> String {
     for section in &sections {
         let target = page.styled(BOLD, &format!("{:<title_width$} ", section.title));
         page.line(&format!("{target}{}", section.tally));
+        for (lists, text) in &section.advice {
+            page.hanging("  ", "      ", &format!("{lists}: {text}"));
+        }
     }
     let columns = columns(results);
     for section in &sections {
@@ -79,14 +82,20 @@ impl Page {
 
     /// Breaks lines between words; all but the first begin with `indent`.
     fn paragraph(&mut self, indent: &str, text: &str) {
-        let mut line = String::new();
+        self.hanging("", indent, text);
+    }
+
+    /// As [`paragraph`](Page::paragraph), and the first line begins with
+    /// `first`.
+    fn hanging(&mut self, first: &str, indent: &str, text: &str) {
+        let mut line = first.to_owned();
         for word in text.split(' ') {
             let length = line.chars().count() + 1 + word.chars().count();
             if length > self.options.width && !line.trim().is_empty() {
                 self.line(&line);
                 line = format!("{indent}{word}");
             } else {
-                if !line.is_empty() {
+                if !line.trim().is_empty() {
                     line.push(' ');
                 }
                 line.push_str(word);

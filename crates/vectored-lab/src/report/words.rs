@@ -47,7 +47,7 @@ pub(super) fn time(ns: f64) -> String {
     format!("{} {unit}", three_digits(ns / scale))
 }
 
-fn three_digits(value: f64) -> String {
+pub(super) fn three_digits(value: f64) -> String {
     match value {
         _ if value < 9.995 => format!("{value:.2}"),
         _ if value < 99.95 => format!("{value:.1}"),

@@ -23,6 +23,7 @@ fn experiment(cells: usize, budget_ns: u64) -> Experiment {
             Technique::Writev,
         ],
         beside: vec![Technique::Adaptive],
+        refine: false,
         budget_ns,
         seed: 5,
     }

@@ -118,6 +118,7 @@ fn measure(
         ],
         beside: vec![Technique::Adaptive],
         // Enough to begin; a cell that is begun gets its fewest rounds.
+        refine: false,
         budget_ns: 10_000_000,
         seed: 11,
     };

@@ -149,6 +149,7 @@ fn experiment(place: impl Place, workload: Workload) -> Experiment {
         ],
         beside: vec![Technique::Adaptive],
         // Enough to begin; a cell that is begun gets its fewest rounds.
+        refine: false,
         budget_ns: 10_000_000,
         seed: 11,
     }
@@ -169,6 +170,7 @@ fn measure_for(
     make_mover: impl FnMut(Contender, &CostModel) -> Box<dyn Mover> + 'static,
 ) -> Result<Outcome, RunError> {
     let experiment = Experiment {
+        refine: false,
         budget_ns,
         ..experiment(target, workload)
     };
@@ -649,6 +651,7 @@ fn measure_spec(
         cells: vec![spec],
         rivals: rivals.to_vec(),
         beside: vec![Technique::Adaptive],
+        refine: false,
         budget_ns,
         seed: 12,
     };

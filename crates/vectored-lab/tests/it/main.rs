@@ -1,6 +1,8 @@
 //! Tests of the measuring engine, in one binary.
 
+mod crossovers;
 mod engine;
+mod findings;
 mod honest_reads;
 mod honesty;
 mod host;

@@ -160,6 +160,9 @@ pub fn results() -> Results {
         ruler: Ruler::default(),
         cells: vec![faster, tie, open, mixed],
         refined_cells: Vec::new(),
+        crossovers: Vec::new(),
+        cost_models: Vec::new(),
+        advice: Vec::new(),
         left_out: [Target::File, Target::Pipe]
             .map(|target| LeftOut {
                 target,

@@ -183,6 +183,7 @@ fn simulate(scenario: &Scenario, noise: Noise, seed: u64) -> Vec<Cell> {
             Technique::Writev,
         ],
         beside: vec![Technique::Adaptive],
+        refine: false,
         budget_ns: 400_000_000,
         seed,
     };

@@ -1,0 +1,49 @@
+//! The library's calibration, before a run: what `adaptive` then works with.
+
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use vectored::{CalibrationTarget, CostModel};
+
+use crate::model::{
+    Cache, Conditions, Drain, FittedModel, IovecSetup, Layout, ModelSource, Operation, SyncMode,
+    Target,
+};
+
+/// What a calibration may take.
+const BUDGET: Duration = Duration::from_millis(40);
+
+/// Calibrates writing to a target of this kind; files are made in `directory`.
+/// `None` for what the library has no calibration for.
+///
+/// # Errors
+///
+/// Those of [`CostModel::calibrate`].
+pub fn calibrate(target: Target, directory: &Path) -> io::Result<Option<FittedModel>> {
+    let (on, drain) = match target {
+        Target::File | Target::FileOverwrite => (CalibrationTarget::File(directory), None),
+        Target::Pipe => (CalibrationTarget::Pipe, Some(Drain::BetweenSamples)),
+        Target::Unix => (CalibrationTarget::UnixSocket, Some(Drain::BetweenSamples)),
+        Target::Tcp => (CalibrationTarget::TcpSocket, Some(Drain::BetweenSamples)),
+        // A calibration writes to nothing that it did not make.
+        Target::Fifo | Target::Socket | Target::Device | Target::Null => return Ok(None),
+    };
+    let model = CostModel::calibrate(on, BUDGET)?;
+    let conditions = Conditions {
+        target,
+        path: None,
+        operation: Operation::Write,
+        layout: Layout::default(),
+        cache: Cache::default(),
+        page_cache: None,
+        iovec_setup: IovecSetup::default(),
+        sync: SyncMode::None,
+        drain,
+    };
+    Ok(Some(FittedModel::new(
+        conditions,
+        ModelSource::Calibration,
+        &model,
+    )))
+}

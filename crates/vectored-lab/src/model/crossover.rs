@@ -1,0 +1,31 @@
+//! Where the better of two techniques changes.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Conditions, Technique};
+
+/// The segment size at which the faster of two techniques changes, among
+/// lists of equal segments that differ in nothing else.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Crossover {
+    /// What the lists were written to, or read from, and how.
+    #[serde(flatten)]
+    pub conditions: Conditions,
+    /// Segments in the lists.
+    pub segment_count: usize,
+    /// The technique that is faster below.
+    pub below: Technique,
+    /// The technique that is faster above.
+    pub above: Technique,
+    /// The size at which both take the same time.
+    pub at_bytes: f64,
+    /// Lower end of the interval of `at_bytes`.
+    pub low_bytes: f64,
+    /// Upper end.
+    pub high_bytes: f64,
+    /// From here on, up to `tie_high_bytes`, the two differ by no more than the
+    /// tie zone.
+    pub tie_low_bytes: f64,
+    /// See `tie_low_bytes`.
+    pub tie_high_bytes: f64,
+}

@@ -1,0 +1,136 @@
+//! Cost models from cells, and what it costs to choose by one.
+
+use vectored::{CostModel, Observation, TargetKind};
+
+use crate::model::{Cell, Conditions, FittedModel, ModelSource, Operation, Target, Technique};
+
+/// Fewer cells fit no model.
+const FEWEST_CELLS: usize = 6;
+
+/// A cost model for each of the conditions under which enough of `cells` were
+/// measured, judged by cross-validation: each cell by a fit to the others.
+pub fn fitted_models(cells: &[&Cell]) -> Vec<FittedModel> {
+    let mut conditions: Vec<Conditions> = Vec::new();
+    for cell in cells {
+        let this = cell.conditions();
+        if !conditions.contains(&this) {
+            conditions.push(this);
+        }
+    }
+    conditions
+        .into_iter()
+        .filter_map(|conditions| fitted_model(conditions, cells))
+        .collect()
+}
+
+fn fitted_model(conditions: Conditions, cells: &[&Cell]) -> Option<FittedModel> {
+    let observed: Vec<(&Cell, Observation)> = cells
+        .iter()
+        .filter(|cell| cell.conditions() == conditions)
+        .filter_map(|&cell| Some((cell, observation(cell)?)))
+        .collect();
+    if observed.len() < FEWEST_CELLS {
+        return None;
+    }
+    let prior = CostModel::default_for(target_kind(conditions.target));
+    let fit = |without: Option<usize>| {
+        let others: Vec<Observation> = observed
+            .iter()
+            .enumerate()
+            .filter(|(index, _)| Some(*index) != without)
+            .map(|(_, (_, observation))| *observation)
+            .collect();
+        CostModel::fit(prior, &others)
+    };
+    let regrets = observed
+        .iter()
+        .enumerate()
+        .filter_map(|(index, (cell, _))| regret(cell, &fit(Some(index))))
+        .collect();
+    let mut fitted = FittedModel::new(conditions, ModelSource::Cells, &fit(None));
+    judge_by(&mut fitted, regrets);
+    Some(fitted)
+}
+
+/// Fills in what it costs to choose by `model` in those of `cells` that were
+/// measured under its conditions. They must not be what it was fitted to.
+pub fn judge_model(model: &mut FittedModel, cells: &[&Cell]) {
+    let numbers = model.model();
+    let regrets = cells
+        .iter()
+        .filter(|cell| cell.conditions() == model.conditions)
+        .filter_map(|cell| regret(cell, &numbers))
+        .collect();
+    judge_by(model, regrets);
+}
+
+fn judge_by(model: &mut FittedModel, mut regrets: Vec<f64>) {
+    regrets.sort_unstable_by(f64::total_cmp);
+    let at = |share: f64| {
+        // The smallest value that at least this share does not exceed.
+        let rank = (share * regrets.len() as f64).ceil() as usize;
+        let regret = regrets.get(rank.max(1) - 1)?;
+        Some((regret * 1e4).round() / 1e4)
+    };
+    model.judged_cells = regrets.len();
+    model.regret_median = at(0.5);
+    model.regret_p95 = at(0.95);
+}
+
+/// What choosing between copying and referencing by `model` costs in `cell`:
+/// the median time of what it chooses ÷ that of the best − 1.
+fn regret(cell: &Cell, model: &CostModel) -> Option<f64> {
+    let [each, copied, referenced] = techniques(cell.operation).map(|name| {
+        let median_ns = cell.technique(name)?.median_ns;
+        (median_ns > 0.0).then_some(median_ns)
+    });
+    let (copied, referenced) = (copied?, referenced?);
+    let bytes = total_bytes(cell)?;
+    let copies = model.copy_then_write_ns(cell.segment_count, bytes)
+        <= model.writev_ns(cell.segment_count, bytes);
+    let chosen = if copies { copied } else { referenced };
+    let best = each.unwrap_or(f64::INFINITY).min(copied).min(referenced);
+    Some(chosen / best - 1.0)
+}
+
+/// One call a segment, all copied, all referenced.
+fn techniques(operation: Operation) -> [Technique; 3] {
+    match operation {
+        Operation::Write => [
+            Technique::WriteEach,
+            Technique::CopyThenWrite,
+            Technique::Writev,
+        ],
+        Operation::Read => [
+            Technique::ReadEach,
+            Technique::ReadThenSplit,
+            Technique::Readv,
+        ],
+    }
+}
+
+fn observation(cell: &Cell) -> Option<Observation> {
+    let [_, copied, referenced] = techniques(cell.operation);
+    Some(Observation {
+        segment_count: cell.segment_count,
+        bytes: total_bytes(cell)?,
+        write_ns: cell.floor_ns,
+        writev_ns: cell.technique(referenced)?.median_ns,
+        copy_then_write_ns: cell.technique(copied)?.median_ns,
+    })
+}
+
+/// Of lists of equal segments.
+fn total_bytes(cell: &Cell) -> Option<u64> {
+    Some(cell.segment_count as u64 * cell.segment_bytes? as u64)
+}
+
+/// The kind of target, as far as the library tells them apart.
+pub fn target_kind(target: Target) -> TargetKind {
+    match target {
+        Target::File | Target::FileOverwrite => TargetKind::File,
+        Target::Pipe | Target::Fifo => TargetKind::Pipe,
+        Target::Unix | Target::Tcp | Target::Socket => TargetKind::Socket,
+        Target::Device | Target::Null => TargetKind::Other,
+    }
+}

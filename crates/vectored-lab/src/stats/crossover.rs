@@ -1,0 +1,413 @@
+//! Crossovers: the sizes at which the faster of two techniques changes.
+//!
+//! Between two sizes at which different techniques are clearly the fastest,
+//! the log ratio of the two is followed from size to size: its medians, made
+//! monotonic, joined by straight lines over the logarithm of the size. Where
+//! that line is zero is the crossover.
+//!
+//! Its interval takes nothing for granted that was not measured. Where all
+//! sizes lie surely on one side or the other, it is all that is between the two
+//! nearest, since the line may in truth be a step, as where copies begin to
+//! miss a cache. Where the interval of a size's ratio admits 1, it is how far
+//! the crossover can be from that size, at the smaller of the slopes on its two
+//! sides.
+
+use super::series::{Series, pair, series};
+use super::sign::paired;
+use super::summary::median;
+use super::verdict::TIE_ZONE;
+use crate::model::{Cell, Crossover, Technique};
+
+/// No further size is measured between two that are as near as this.
+pub const NEAR: f64 = 1.25;
+
+/// More rounds go to the sizes around a crossover until its interval is
+/// narrower than this, high ÷ low.
+pub const NARROW: f64 = 1.2;
+
+/// The crossovers of `cells`, in their order and then by size. Cells of mixed
+/// sizes have none.
+pub fn crossovers(cells: &[&Cell], rivals: &[Technique]) -> Vec<Crossover> {
+    series(cells)
+        .iter()
+        .flat_map(|series| {
+            let points = points(&series.cells, rivals);
+            brackets(&points)
+                .into_iter()
+                .map(|bracket| bracket.crossover(series))
+                .collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+/// What would make a crossover more certain.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Wish {
+    /// Another size, in lists that else are as those of this cell.
+    Size {
+        /// Index of the cell.
+        like: usize,
+        /// The size of each segment.
+        segment_bytes: usize,
+    },
+    /// More rounds for this cell.
+    Rounds {
+        /// Its index.
+        cell: usize,
+    },
+}
+
+/// What would make the crossovers of `cells` more certain, the most wanted
+/// first. Nothing for a crossover whose place is known well enough.
+pub fn wishes(cells: &[&Cell], rivals: &[Technique]) -> Vec<Wish> {
+    let mut sizes = Vec::new();
+    let mut rounds: Vec<(f64, usize)> = Vec::new();
+    for series in series(cells) {
+        let index_of = |cell: &Cell| {
+            let found = cells.iter().position(|other| std::ptr::eq(*other, cell));
+            found.expect("a series is made of the cells")
+        };
+        let points = points(&series.cells, rivals);
+        for bracket in brackets(&points) {
+            match bracket.size_wanted() {
+                Some(segment_bytes) => sizes.push(Wish::Size {
+                    like: index_of(series.cells[0]),
+                    segment_bytes,
+                }),
+                None => {
+                    let width = bracket.width();
+                    if let Some(index) = bracket.nearest_doubtful()
+                        && width > NARROW
+                    {
+                        rounds.push((width, index_of(bracket.steps[index].point.cell)));
+                    }
+                }
+            }
+        }
+    }
+    rounds.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let rounds = rounds.into_iter().map(|(_, cell)| Wish::Rounds { cell });
+    sizes.into_iter().chain(rounds).collect()
+}
+
+/// What one size says.
+struct Point<'a> {
+    cell: &'a Cell,
+    bytes: f64,
+    /// The rival that is faster than every other by more than the tie zone and
+    /// the noise of its cell, surely.
+    fastest: Option<Technique>,
+    noise: f64,
+}
+
+fn points<'a>(cells: &[&'a Cell], rivals: &[Technique]) -> Vec<Point<'a>> {
+    cells
+        .iter()
+        .filter_map(|&cell| {
+            Some(Point {
+                cell,
+                bytes: cell.segment_bytes? as f64,
+                fastest: fastest(cell, rivals),
+                noise: noise(cell),
+            })
+        })
+        .collect()
+}
+
+/// How much two names for the same thing differ in this cell: what the
+/// interval of the A/A pair admits at most.
+fn noise(cell: &Cell) -> f64 {
+    let logs: Vec<f64> = std::iter::zip(&cell.aa_samples_ns, &cell.floor_samples_ns)
+        .map(|(again, first)| (again / first).ln())
+        .collect();
+    let pair = paired(&logs).and_then(|pair| pair.interval);
+    pair.map_or(f64::INFINITY, |(low, high)| high.ln().max(-low.ln()))
+}
+
+fn fastest(cell: &Cell, rivals: &[Technique]) -> Option<Technique> {
+    let typical = |name: Technique| {
+        let technique = cell.technique(name)?;
+        let sampled: Vec<f64> = technique.samples_ns.iter().copied().flatten().collect();
+        median(&sampled)
+    };
+    let measured = rivals
+        .iter()
+        .filter_map(|&name| Some((name, typical(name)?)));
+    let (leader, _) = measured.min_by(|(_, a), (_, b)| a.total_cmp(b))?;
+    let clearance = (1.0 + TIE_ZONE).ln().max(noise(cell));
+    let is_beaten = |&name: &Technique| {
+        name == leader
+            || cell.technique(name).is_none()
+            || pair(cell, name, leader)
+                .is_some_and(|pair| pair.ratio.ln() > clearance && pair.separated())
+    };
+    rivals.iter().all(is_beaten).then_some(leader)
+}
+
+/// From one size at which a technique is clearly the fastest to the next at
+/// which another is.
+struct Bracket<'a> {
+    below: Technique,
+    above: Technique,
+    /// From the one to the other, with what lies between.
+    steps: Vec<Step<'a>>,
+}
+
+/// One size on the way of the log ratio, time of `below` ÷ time of `above`.
+struct Step<'a> {
+    point: &'a Point<'a>,
+    ln_bytes: f64,
+    /// Made monotonic: it rises with the size.
+    middle: f64,
+    low: f64,
+    high: f64,
+}
+
+impl Step<'_> {
+    fn is_surely_below(&self) -> bool {
+        self.high < 0.0
+    }
+
+    fn is_surely_above(&self) -> bool {
+        self.low > 0.0
+    }
+}
+
+fn brackets<'a>(points: &'a [Point<'a>]) -> Vec<Bracket<'a>> {
+    let mut found = Vec::new();
+    let clear: Vec<(usize, Technique)> = points
+        .iter()
+        .enumerate()
+        .filter_map(|(index, point)| Some((index, point.fastest?)))
+        .collect();
+    for pair in clear.windows(2) {
+        let [(from, below), (to, above)] = [pair[0], pair[1]];
+        if below != above {
+            found.extend(Bracket::new(&points[from..=to], below, above));
+        }
+    }
+    found
+}
+
+impl<'a> Bracket<'a> {
+    fn new(points: &'a [Point<'a>], below: Technique, above: Technique) -> Option<Self> {
+        let mut steps = Vec::new();
+        for point in points {
+            let Some(stats) = pair(point.cell, below, above) else {
+                continue;
+            };
+            let Some((low, high)) = stats.interval else {
+                continue;
+            };
+            steps.push(Step {
+                point,
+                ln_bytes: point.bytes.ln(),
+                middle: stats.ratio.ln(),
+                low: low.ln() - point.noise,
+                high: high.ln() + point.noise,
+            });
+        }
+        // Rarely, what is clear over all rounds is not over those in common.
+        let (first, last) = (steps.first()?, steps.last()?);
+        if steps.len() < 2 || first.middle >= 0.0 || last.middle <= 0.0 {
+            return None;
+        }
+        let of = |value: fn(&Step<'_>) -> f64| -> Vec<f64> { steps.iter().map(value).collect() };
+        let middle = rising(&of(|step| step.middle));
+        let low = rising(&of(|step| step.low));
+        let high = rising(&of(|step| step.high));
+        for (index, step) in steps.iter_mut().enumerate() {
+            (step.middle, step.low, step.high) = (middle[index], low[index], high[index]);
+        }
+        Some(Bracket {
+            below,
+            above,
+            steps,
+        })
+    }
+
+    /// The size, as a logarithm, at which a line through the steps has this
+    /// value; the end of the bracket where it never has.
+    fn at(&self, value: fn(&Step<'_>) -> f64, wanted: f64) -> f64 {
+        let (first, last) = (&self.steps[0], &self.steps[self.steps.len() - 1]);
+        if value(first) >= wanted {
+            return first.ln_bytes;
+        }
+        for pair in self.steps.windows(2) {
+            let (from, to) = (value(&pair[0]), value(&pair[1]));
+            if from < wanted && wanted <= to {
+                let share = (wanted - from) / (to - from);
+                return pair[0].ln_bytes + share * (pair[1].ln_bytes - pair[0].ln_bytes);
+            }
+        }
+        last.ln_bytes
+    }
+
+    fn ln_at(&self) -> f64 {
+        // Where the line lies at zero for a while, the middle of that.
+        let from = self.at(|step| step.middle, 0.0);
+        let to = self.at(|step| step.middle, f64::MIN_POSITIVE);
+        (from + to) / 2.0
+    }
+
+    /// High ÷ low of the interval.
+    fn width(&self) -> f64 {
+        let (low, high) = self.interval();
+        (high - low).exp()
+    }
+
+    fn interval(&self) -> (f64, f64) {
+        let at = self.ln_at();
+        let (low, high) = match self.nearest_doubtful() {
+            None => {
+                let [before, after] = self.around();
+                (before.ln_bytes, after.ln_bytes)
+            }
+            Some(index) => self.interval_from(index),
+        };
+        (low.min(at), high.max(at))
+    }
+
+    /// How far from a step that is on neither side surely the crossover can be.
+    fn interval_from(&self, index: usize) -> (f64, f64) {
+        let step = &self.steps[index];
+        // The ends of a bracket are certain, so there is one on each side.
+        let before = self.steps[..index]
+            .iter()
+            .rev()
+            .find(|step| step.is_surely_below());
+        let after = self.steps[index..]
+            .iter()
+            .find(|step| step.is_surely_above());
+        let (Some(before), Some(after)) = (before, after) else {
+            return (
+                self.steps[0].ln_bytes,
+                self.steps[self.steps.len() - 1].ln_bytes,
+            );
+        };
+        let slope = |from: &Step<'_>, to: &Step<'_>| {
+            (to.middle - from.middle) / (to.ln_bytes - from.ln_bytes)
+        };
+        let slope = slope(before, step).min(slope(step, after));
+        let low = step.ln_bytes - step.high / slope;
+        let high = step.ln_bytes - step.low / slope;
+        // A flat line leaves all between the two that are certain.
+        (
+            if low.is_nan() {
+                before.ln_bytes
+            } else {
+                low.max(before.ln_bytes)
+            },
+            if high.is_nan() {
+                after.ln_bytes
+            } else {
+                high.min(after.ln_bytes)
+            },
+        )
+    }
+
+    /// Of the steps that are on neither side surely, the one that is nearest to
+    /// the crossover.
+    fn nearest_doubtful(&self) -> Option<usize> {
+        let doubtful = |step: &Step<'_>| !step.is_surely_below() && !step.is_surely_above();
+        let indices = (0..self.steps.len()).filter(|&index| doubtful(&self.steps[index]));
+        let distance = |index: usize| self.steps[index].middle.abs();
+        indices.min_by(|&a, &b| distance(a).total_cmp(&distance(b)))
+    }
+
+    /// The two sizes around the crossover.
+    fn around(&self) -> [&Step<'a>; 2] {
+        let at = self.ln_at();
+        let past = self.steps.partition_point(|step| step.ln_bytes < at);
+        let past = past.clamp(1, self.steps.len() - 1);
+        [&self.steps[past - 1], &self.steps[past]]
+    }
+
+    /// A size between the two around the crossover, as long as all are surely
+    /// on their sides and these are far apart. One that is not lies in the tie
+    /// zone, and then another size would say no more than more rounds.
+    fn size_wanted(&self) -> Option<usize> {
+        let [before, after] = self.around();
+        let gap = after.ln_bytes - before.ln_bytes;
+        if gap <= NEAR.ln() || self.nearest_doubtful().is_some() {
+            return None;
+        }
+        // Where the line says, but never so near to one side that a step on the
+        // other would take long to be found.
+        let share = ((self.ln_at() - before.ln_bytes) / gap).clamp(0.3, 0.7);
+        let size = (before.ln_bytes + share * gap).exp().round() as usize;
+        let is_new = |step: &Step<'_>| step.point.cell.segment_bytes != Some(size);
+        self.steps.iter().all(is_new).then_some(size)
+    }
+
+    fn crossover(&self, series: &Series<'_>) -> Crossover {
+        let tenths = |ln: f64| (ln.exp() * 10.0).round() / 10.0;
+        let (low, high) = self.interval();
+        let zone = (1.0 + TIE_ZONE).ln();
+        let at = self.ln_at();
+        Crossover {
+            conditions: series.conditions.clone(),
+            segment_count: series.segment_count,
+            below: self.below,
+            above: self.above,
+            at_bytes: tenths(at),
+            low_bytes: tenths(low),
+            high_bytes: tenths(high),
+            tie_low_bytes: tenths(self.at(|step| step.middle, -zone).min(at)),
+            tie_high_bytes: tenths(self.at(|step| step.middle, zone).max(at)),
+        }
+    }
+}
+
+/// The nearest series that never falls, in the least squares sense: pool
+/// adjacent violators (R. E. Barlow and others, *Statistical Inference under
+/// Order Restrictions*, 1972).
+fn rising(values: &[f64]) -> Vec<f64> {
+    let mut blocks: Vec<(f64, usize)> = Vec::new();
+    for &value in values {
+        blocks.push((value, 1));
+        while let [.., (before, many), (after, more)] = blocks[..]
+            && before > after
+        {
+            let count = many + more;
+            let mean = (before * many as f64 + after * more as f64) / count as f64;
+            blocks.truncate(blocks.len() - 2);
+            blocks.push((mean, count));
+        }
+    }
+    blocks
+        .into_iter()
+        .flat_map(|(value, count)| std::iter::repeat_n(value, count))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn values_that_fall_share_their_mean() {
+        assert_eq!(rising(&[1.0, 2.0, 3.0]), [1.0, 2.0, 3.0]);
+        assert_eq!(rising(&[1.0, 3.0, 2.0, 4.0]), [1.0, 2.5, 2.5, 4.0]);
+        assert_eq!(rising(&[3.0, 2.0, 1.0]), [2.0, 2.0, 2.0]);
+        assert_eq!(rising(&[]), [] as [f64; 0]);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_made_rising_rises_and_keeps_its_mean(
+            values in prop::collection::vec(-1.0..1.0_f64, 1..20),
+        ) {
+            let made = rising(&values);
+            prop_assert!(made.windows(2).all(|pair| pair[0] <= pair[1]));
+            let sum = |values: &[f64]| values.iter().sum::<f64>();
+            prop_assert!((sum(&made) - sum(&values)).abs() < 1e-9);
+            // As it is, where it rises already.
+            let mut sorted = values;
+            sorted.sort_unstable_by(f64::total_cmp);
+            prop_assert_eq!(rising(&sorted), sorted);
+        }
+    }
+}

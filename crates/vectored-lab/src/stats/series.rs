@@ -1,0 +1,50 @@
+//! Cells that differ in the size of their segments only.
+
+use crate::model::{Cell, Conditions, Technique};
+use crate::stats::{PairStats, paired};
+
+/// Lists of so many equal segments, under the same conditions.
+pub struct Series<'a> {
+    /// What they share.
+    pub conditions: Conditions,
+    /// Segments in each.
+    pub segment_count: usize,
+    /// In order of size; none is mixed.
+    pub cells: Vec<&'a Cell>,
+}
+
+/// The series that `cells` make, in their order.
+pub fn series<'a>(cells: &[&'a Cell]) -> Vec<Series<'a>> {
+    let mut all: Vec<Series<'_>> = Vec::new();
+    for &cell in cells {
+        if cell.segment_bytes.is_none() {
+            continue;
+        }
+        let conditions = cell.conditions();
+        let this = all.iter_mut().find(|series| {
+            series.segment_count == cell.segment_count && series.conditions == conditions
+        });
+        match this {
+            Some(series) => series.cells.push(cell),
+            None => all.push(Series {
+                conditions,
+                segment_count: cell.segment_count,
+                cells: vec![cell],
+            }),
+        }
+    }
+    for series in &mut all {
+        series.cells.sort_by_key(|cell| cell.segment_bytes);
+    }
+    all
+}
+
+/// One technique against another in one cell, by round.
+pub fn pair(cell: &Cell, of: Technique, to: Technique) -> Option<PairStats> {
+    let of = &cell.technique(of)?.samples_ns;
+    let to = &cell.technique(to)?.samples_ns;
+    let logs: Vec<f64> = std::iter::zip(of, to)
+        .filter_map(|(&of, &to)| Some((of? / to?).ln()))
+        .collect();
+    paired(&logs)
+}

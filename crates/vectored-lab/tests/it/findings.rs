@@ -1,0 +1,130 @@
+//! What a run says after its figures: advice, from invented machines without
+//! noise, so that every word of it is known.
+
+use vectored::CostModel;
+use vectored_lab::measure::Noise;
+use vectored_lab::model::{ModelSource, Results, Target, Verdict};
+
+use crate::crossovers::{COUNTS, any_machine, measure};
+use crate::report::results;
+
+/// A run of the usual grid on this machine.
+fn run_on(machine: CostModel) -> Results {
+    let mut results = Results {
+        cells: measure(machine, Noise::None, 7, &COUNTS, true),
+        ..results()
+    };
+    results.find(Vec::new());
+    results
+}
+
+fn machine() -> CostModel {
+    CostModel {
+        gather_call_ns: 60.0,
+        segment_ns: 20.0,
+        large_segment_ns: 40.0,
+        copy_segment_ns: 2.0,
+        copy_byte_ns: 0.03,
+        copy_byte_uncached_ns: 0.08,
+        byte_ns: 0.1,
+        call_ns: 300.0,
+        iovec_step_ns: 40.0,
+        staging_bytes: 256 << 10,
+    }
+}
+
+fn said(results: &Results) -> String {
+    let lines = results.advice.iter().map(|advice| {
+        let target = advice.conditions.target;
+        format!(
+            "{target}, {} segments: {}\n",
+            advice.segment_count, advice.text
+        )
+    });
+    lines.collect()
+}
+
+#[test]
+fn advice_names_the_border_and_what_it_costs_to_be_wrong() {
+    insta::assert_snapshot!(said(&run_on(machine())));
+}
+
+#[test]
+fn where_one_technique_wins_everywhere_that_is_the_advice() {
+    let machine = CostModel {
+        large_segment_ns: 0.0,
+        segment_ns: 0.0,
+        gather_call_ns: 0.0,
+        iovec_step_ns: 0.0,
+        copy_segment_ns: 20.0,
+        ..machine()
+    };
+    insta::assert_snapshot!(said(&run_on(machine)));
+}
+
+#[test]
+fn where_nothing_is_sure_there_is_no_advice() {
+    // Copying costs nothing, and neither does gathering.
+    let machine = CostModel {
+        large_segment_ns: 0.0,
+        segment_ns: 0.0,
+        gather_call_ns: 0.0,
+        iovec_step_ns: 0.0,
+        copy_segment_ns: 0.0,
+        copy_byte_ns: 0.0,
+        copy_byte_uncached_ns: 0.0,
+        ..machine()
+    };
+    let results = run_on(machine);
+    assert!(
+        results
+            .cells
+            .iter()
+            .all(|cell| cell.verdict == Verdict::Tie)
+    );
+    assert_eq!(said(&results), "");
+    assert_eq!(results.crossovers, []);
+}
+
+#[test]
+fn dev_null_gives_no_advice() {
+    let mut results = run_on(machine());
+    assert!(!results.advice.is_empty() && !results.cost_models.is_empty());
+    for cell in &mut results.cells {
+        cell.target = Target::Null;
+    }
+    results.find(Vec::new());
+    assert_eq!(
+        (results.advice, results.crossovers),
+        (Vec::new(), Vec::new())
+    );
+    assert_eq!(results.cost_models, []);
+}
+
+#[test]
+fn the_same_cells_give_the_same_findings() {
+    let mut results = run_on(any_machine(&mut fastrand::Rng::with_seed(3)));
+    let before = results.clone();
+    results.find(Vec::new());
+    assert_eq!(before, results);
+}
+
+#[test]
+fn a_calibrated_model_is_judged_by_the_cells_and_shown_beside_the_fitted_one() {
+    let mut results = run_on(machine());
+    let [fitted] = &results.cost_models[..] else {
+        panic!("{:?}", results.cost_models);
+    };
+    assert_eq!(fitted.source, ModelSource::Cells);
+    assert_eq!(fitted.judged_cells, results.cells.len());
+    // One that never copies is wrong wherever segments are small.
+    let mut bad = fitted.clone();
+    bad.source = ModelSource::Calibration;
+    bad.copy_segment_ns = 1e6;
+    results.find(vec![bad]);
+    let [fitted, bad] = &results.cost_models[..] else {
+        panic!("{:?}", results.cost_models);
+    };
+    assert!(fitted.regret_p95.unwrap() < 0.01, "{fitted:?}");
+    assert!(bad.regret_p95.unwrap() > 0.5, "{bad:?}");
+}
