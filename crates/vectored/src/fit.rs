@@ -261,37 +261,38 @@ fn solve<const N: usize>(
 ) -> [f64; N] {
     // In units of the prior, so that nanoseconds a byte and a call are of one size.
     let unit = prior.map(|value| if value > 0.0 { value } else { 1.0 });
+    let trust = 1.0 / (PRIOR_SPREAD * PRIOR_SPREAD);
     let mut matrix = [[0.0; N]; N];
     let mut right = [0.0; N];
     for i in 0..N {
-        let trust = 1.0 / (PRIOR_SPREAD * PRIOR_SPREAD);
         matrix[i][i] = trust;
         right[i] = trust * prior[i] / unit[i];
     }
     for (row, weight) in std::iter::zip(rows, weights) {
         let scale = row.scale * USUAL_RESIDUAL;
-        let factor = |i: usize| row.factors[i] * unit[i] / scale;
-        for i in 0..N {
-            for j in 0..N {
-                matrix[i][j] += weight * factor(i) * factor(j);
+        let factors: [f64; N] = std::array::from_fn(|i| row.factors[i] * unit[i] / scale);
+        for (i, equation) in matrix.iter_mut().enumerate() {
+            for (entry, factor) in std::iter::zip(equation, factors) {
+                *entry += weight * factors[i] * factor;
             }
-            right[i] += weight * factor(i) * row.value / scale;
+            right[i] += weight * factors[i] * row.value / scale;
         }
     }
     for fixed in (0..N).filter(|&i| !is_free[i]) {
-        for other in 0..N {
-            matrix[fixed][other] = 0.0;
-            matrix[other][fixed] = 0.0;
+        matrix[fixed] = [0.0; N];
+        for equation in &mut matrix {
+            equation[fixed] = 0.0;
         }
         matrix[fixed][fixed] = 1.0;
         right[fixed] = 0.0;
     }
     // The matrix is positive definite, by the prior: no pivot is 0.
     for pivot in 0..N {
+        let above = matrix[pivot];
         for below in pivot + 1..N {
-            let share = matrix[below][pivot] / matrix[pivot][pivot];
-            for column in pivot..N {
-                matrix[below][column] -= share * matrix[pivot][column];
+            let share = matrix[below][pivot] / above[pivot];
+            for (entry, factor) in std::iter::zip(&mut matrix[below], above) {
+                *entry -= share * factor;
             }
             right[below] -= share * right[pivot];
         }

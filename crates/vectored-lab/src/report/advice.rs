@@ -3,7 +3,7 @@
 
 use super::words;
 use crate::model::{Advice, Cell, Crossover, Technique, Verdict};
-use crate::stats::{pair, series};
+use crate::stats::{PairStats, pair, series};
 
 /// One entry for each kind of list of which enough is known: `cells` of equal
 /// segments that differ in size only, of which one technique is surely the
@@ -138,7 +138,7 @@ fn ratios(cells: &[&Cell], of: Technique, to: Technique) -> Vec<f64> {
     cells
         .iter()
         .filter_map(|cell| pair(cell, of, to))
-        .filter(|pair| pair.separated())
+        .filter(PairStats::separated)
         .map(|pair| pair.ratio)
         .collect()
 }
