@@ -52,7 +52,7 @@ what was measured.";
 const MEASURE_AFTER: &str = "\
 Examples:
   vectored measure
-          The usual grid on files, pipes and Unix sockets, in 16 seconds
+          The usual grid on files, pipes and Unix sockets, in 18 seconds
   vectored measure --target pipe --segments 2 --sizes 100,200
           Two small segments into a pipe
   vectored measure --target file --dir /var/lib/mysql --budget 1m
@@ -175,14 +175,14 @@ pub struct MeasureArgs {
     #[arg(long, value_name = "TECHNIQUE", value_delimiter = ',')]
     pub technique: Vec<String>,
 
-    /// Time for the whole run, as 500ms, 16s or 2m
+    /// Time for the whole run, as 500ms, 18s or 2m
     ///
     /// A round that has begun is finished, and so is the proof that every
     /// technique moves the right bytes: with very long lists, that takes longer.
     #[arg(
         long,
         value_name = "TIME",
-        default_value = "16s",
+        default_value = "18s",
         value_parser = budget,
         allow_hyphen_values = true
     )]
@@ -335,9 +335,9 @@ fn page_caches() -> impl TypedValueParser<Value = PageCache> {
 
 fn budget(text: &str) -> Result<Duration, String> {
     match humantime::parse_duration(text) {
-        Ok(Duration::ZERO) => Err("no time at all: give it some, as in 16s".to_owned()),
+        Ok(Duration::ZERO) => Err("no time at all: give it some, as in 18s".to_owned()),
         Ok(budget) => Ok(budget),
-        Err(error) => Err(format!("{error}: write it as 500ms, 16s or 2m")),
+        Err(error) => Err(format!("{error}: write it as 500ms, 18s or 2m")),
     }
 }
 

@@ -89,14 +89,14 @@ fn wrong_words_are_usage_errors() {
     check(&["--sizes", "4KB"], &["'KB'", "KiB"]);
     check(&["--segments", "4KiB"], &["whole number"]);
     check(&["--sizes", "99999999999999999999"], &["too large"]);
-    check(&["--budget", "soon"], &["16s"]);
+    check(&["--budget", "soon"], &["18s"]);
     check(&["--budget", "0s"], &["no time at all"]);
     check(&["--pin", "first"], &["'none'"]);
     check(&["--pin", "100000"], &["CPU 100000", "--pin"]);
     check(&["--seed=-1"], &["--seed", "whole number"]);
     check(&["--seed", "abc"], &["--seed", "whole number"]);
     check(&["--sizes", "-5"], &["--sizes", "whole number"]);
-    check(&["--budget", "-1s"], &["--budget", "16s"]);
+    check(&["--budget", "-1s"], &["--budget", "18s"]);
     check(&["--nonsense"], &["--nonsense"]);
 }
 

@@ -54,7 +54,11 @@ const SAMPLE_NS: u64 = 75_000;
 const EVEN_SHARE: f64 = 0.5;
 
 /// The share of the budget up to which crossovers are looked for.
-const REFINED_SHARE: f64 = 0.8;
+const REFINED_SHARE: f64 = 0.9;
+
+/// No step towards one crossover takes more than one part in this many of the
+/// budget: where the two techniques hardly differ, its place is not worth more.
+const DEAREST_STEP: u64 = 40;
 
 /// The rounds that a size between others gets at once.
 const REFINED_ROUNDS: u32 = LOOKS[1] as u32;
@@ -210,7 +214,7 @@ impl<'a> Engine<'a> {
                         cell.cell.rounds == STOPS[sweep - 1]
                             && cell.wants_rounds()
                             && cell.spent_ns + cost_ns <= share_ns
-                            && self.elapsed_ns() + cost_ns <= self.experiment.budget_ns
+                            && self.elapsed_ns() + cost_ns <= even_ns
                     }
                 };
                 if wanted {
@@ -246,53 +250,72 @@ impl<'a> Engine<'a> {
         if self.experiment.refine {
             self.find_step(cells, share_ns)?;
         }
-        let mut has_moved = self.experiment.refine;
-        while has_moved && !self.stopped() {
-            has_moved = false;
-            let sampled: Vec<usize> = (0..cells.len())
-                .filter(|&index| cells[index].cell.rounds >= FEWEST_ROUNDS)
-                .collect();
-            let measured: Vec<&Cell> = sampled.iter().map(|&index| &cells[index].cell).collect();
-            for wish in wishes(&measured, &self.experiment.rivals) {
-                let (index, rounds) = match wish {
-                    Wish::Size {
-                        like,
-                        segment_bytes,
-                    } => {
-                        let like = &cells[sampled[like]];
-                        let between = like.between(like.cell.segment_count, segment_bytes);
-                        // It turned out to be filled or emptied another way
-                        // than its neighbours, so it says nothing of them.
-                        if cells.iter().any(|cell| cell.spec == between.spec) {
-                            continue;
-                        }
-                        let cost_ns = like.cost_ns_of(REFINED_ROUNDS);
-                        if self.elapsed_ns() + cost_ns > share_ns {
-                            continue;
-                        }
-                        cells.push(between);
-                        (cells.len() - 1, REFINED_ROUNDS)
-                    }
-                    Wish::Rounds { cell } => {
-                        let index = sampled[cell];
-                        let Some(look) = cells[index].next_look() else {
-                            continue;
-                        };
-                        if self.elapsed_ns() + cells[index].cost_ns(look) > share_ns {
-                            continue;
-                        }
-                        (index, look)
+        while self.experiment.refine && !self.stopped() {
+            let mut steps = self.steps_to_crossovers(cells);
+            let most_ns = self.experiment.budget_ns / DEAREST_STEP;
+            steps.retain(|step| {
+                step.cost_ns <= most_ns && self.elapsed_ns() + step.cost_ns <= share_ns
+            });
+            let Some(cheapest_ns) = steps.iter().map(|step| step.cost_ns).min() else {
+                break;
+            };
+            // What costs about the same before it is asked again what is wanted.
+            steps.retain(|step| step.cost_ns <= 2 * cheapest_ns);
+            for step in steps {
+                let index = match step.cell {
+                    StepCell::Measured(index) => index,
+                    StepCell::New(between) => {
+                        cells.push(*between);
+                        cells.len() - 1
                     }
                 };
                 if self.stopped() {
-                    return Ok(());
+                    break;
                 }
                 self.report(cells, index, None);
-                self.visit(&mut cells[index], rounds)?;
-                has_moved = true;
+                self.visit(&mut cells[index], step.rounds)?;
             }
         }
         Ok(())
+    }
+
+    /// What would tell more of the crossovers.
+    fn steps_to_crossovers(&self, cells: &[CellRun<'a>]) -> Vec<Step<'a>> {
+        let sampled: Vec<&CellRun<'_>> = cells
+            .iter()
+            .filter(|cell| cell.cell.rounds >= FEWEST_ROUNDS)
+            .collect();
+        let measured: Vec<&Cell> = sampled.iter().map(|cell| &cell.cell).collect();
+        let index_of = |run: &CellRun<'_>| cells.iter().position(|cell| std::ptr::eq(cell, run));
+        wishes(&measured, &self.experiment.rivals)
+            .into_iter()
+            .filter_map(|wish| match wish {
+                Wish::Size {
+                    like,
+                    segment_bytes,
+                } => {
+                    let like = &sampled[like];
+                    let between = like.between(like.cell.segment_count, segment_bytes);
+                    // One that is there already turned out to be filled or
+                    // emptied in another way, so it says nothing of the others.
+                    let is_new = cells.iter().all(|cell| cell.spec != between.spec);
+                    is_new.then(|| Step {
+                        cost_ns: like.cost_ns_of(REFINED_ROUNDS),
+                        cell: StepCell::New(Box::new(between)),
+                        rounds: REFINED_ROUNDS,
+                    })
+                }
+                Wish::Rounds { cell } => {
+                    let run = sampled[cell];
+                    let rounds = run.next_look()?;
+                    Some(Step {
+                        cost_ns: run.cost_ns(rounds),
+                        cell: StepCell::Measured(index_of(run)?),
+                        rounds,
+                    })
+                }
+            })
+            .collect()
     }
 
     /// Measures lists on both sides of [`FAST_IOVECS`], where there are shorter
@@ -532,6 +555,21 @@ impl<'a> Engine<'a> {
     fn elapsed_ns(&self) -> u64 {
         self.clock.now_ns() - self.began_ns
     }
+}
+
+/// Some rounds of a cell, to know a crossover better.
+struct Step<'a> {
+    cost_ns: u64,
+    cell: StepCell<'a>,
+    /// How many it has then.
+    rounds: u32,
+}
+
+enum StepCell<'a> {
+    /// Its index.
+    Measured(usize),
+    /// A size that was not measured before.
+    New(Box<CellRun<'a>>),
 }
 
 /// A cell while it is measured.

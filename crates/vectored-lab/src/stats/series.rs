@@ -1,6 +1,6 @@
 //! Cells that differ in the size of their segments only.
 
-use crate::model::{Cell, Conditions, Technique};
+use crate::model::{Cell, Conditions, Drain, Technique};
 use crate::stats::{PairStats, paired};
 
 /// Lists of so many equal segments, under the same conditions.
@@ -13,11 +13,13 @@ pub struct Series<'a> {
     pub cells: Vec<&'a Cell>,
 }
 
-/// The series that `cells` make, in their order.
+/// The series that `cells` make, in their order. Cells in which a thread at the
+/// other end took part make none: there the times are of two threads, of which
+/// each waits for the other, and what is the fastest hangs on how they meet.
 pub fn series<'a>(cells: &[&'a Cell]) -> Vec<Series<'a>> {
     let mut all: Vec<Series<'_>> = Vec::new();
     for &cell in cells {
-        if cell.segment_bytes.is_none() {
+        if cell.segment_bytes.is_none() || has_helper(cell) {
             continue;
         }
         let conditions = cell.conditions();
@@ -37,6 +39,13 @@ pub fn series<'a>(cells: &[&'a Cell]) -> Vec<Series<'a>> {
         series.cells.sort_by_key(|cell| cell.segment_bytes);
     }
     all
+}
+
+fn has_helper(cell: &Cell) -> bool {
+    matches!(
+        cell.drain,
+        Some(Drain::ReaderThread | Drain::WriterThread | Drain::Peer)
+    )
 }
 
 /// One technique against another in one cell, by round.
