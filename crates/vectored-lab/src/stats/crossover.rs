@@ -21,6 +21,13 @@ use crate::model::{Cell, Crossover, Technique};
 /// No further size is measured between two that are as near as this.
 pub const NEAR: f64 = 1.25;
 
+/// How much the ratio of two techniques differs from run to run beyond what
+/// the rounds of one run show: each process has its own physical memory, and a
+/// virtual machine its own neighbours. Ten runs on one machine spread the
+/// crossovers of pipes and sockets so; without this a sixth of the pairs of
+/// their intervals had nothing in common.
+const BETWEEN_RUNS: f64 = 0.01;
+
 /// More rounds go to the sizes around a crossover until its interval is
 /// narrower than this, high ÷ low.
 pub const NARROW: f64 = 1.2;
@@ -114,14 +121,14 @@ fn points<'a>(cells: &[&'a Cell], rivals: &[Technique]) -> Vec<Point<'a>> {
         .collect()
 }
 
-/// How much two names for the same thing differ in this cell: what the
-/// interval of the A/A pair admits at most.
+/// How much two names for the same thing can differ in this cell: what the
+/// interval of the A/A pair admits at most, and what the next run may add.
 fn noise(cell: &Cell) -> f64 {
     let logs: Vec<f64> = std::iter::zip(&cell.aa_samples_ns, &cell.floor_samples_ns)
         .map(|(again, first)| (again / first).ln())
         .collect();
     let pair = paired(&logs).and_then(|pair| pair.interval);
-    pair.map_or(f64::INFINITY, |(low, high)| high.ln().max(-low.ln()))
+    pair.map_or(f64::INFINITY, |(low, high)| high.ln().max(-low.ln())) + BETWEEN_RUNS
 }
 
 fn fastest(cell: &Cell, rivals: &[Technique]) -> Option<Technique> {
