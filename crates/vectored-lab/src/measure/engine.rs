@@ -54,11 +54,12 @@ const SAMPLE_NS: u64 = 75_000;
 const EVEN_SHARE: f64 = 0.5;
 
 /// The share of the budget up to which crossovers are looked for.
-const REFINED_SHARE: f64 = 0.9;
+const REFINED_SHARE: f64 = 0.88;
 
 /// No step towards one crossover takes more than one part in this many of the
-/// budget: where the two techniques hardly differ, its place is not worth more.
-const DEAREST_STEP: u64 = 40;
+/// time that is left for all of them: where the two techniques hardly differ,
+/// its place is not worth more.
+const DEAREST_STEP: u64 = 3;
 
 /// The rounds that a size between others gets at once.
 const REFINED_ROUNDS: u32 = LOOKS[1] as u32;
@@ -252,10 +253,8 @@ impl<'a> Engine<'a> {
         }
         while self.experiment.refine && !self.stopped() {
             let mut steps = self.steps_to_crossovers(cells);
-            let most_ns = self.experiment.budget_ns / DEAREST_STEP;
-            steps.retain(|step| {
-                step.cost_ns <= most_ns && self.elapsed_ns() + step.cost_ns <= share_ns
-            });
+            let left_ns = share_ns.saturating_sub(self.elapsed_ns());
+            steps.retain(|step| step.cost_ns <= left_ns / DEAREST_STEP);
             let Some(cheapest_ns) = steps.iter().map(|step| step.cost_ns).min() else {
                 break;
             };

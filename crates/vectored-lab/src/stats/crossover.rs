@@ -121,14 +121,14 @@ fn points<'a>(cells: &[&'a Cell], rivals: &[Technique]) -> Vec<Point<'a>> {
         .collect()
 }
 
-/// How much two names for the same thing can differ in this cell: what the
-/// interval of the A/A pair admits at most, and what the next run may add.
+/// How much two names for the same thing differ in this cell: what the
+/// interval of the A/A pair admits at most.
 fn noise(cell: &Cell) -> f64 {
     let logs: Vec<f64> = std::iter::zip(&cell.aa_samples_ns, &cell.floor_samples_ns)
         .map(|(again, first)| (again / first).ln())
         .collect();
     let pair = paired(&logs).and_then(|pair| pair.interval);
-    pair.map_or(f64::INFINITY, |(low, high)| high.ln().max(-low.ln())) + BETWEEN_RUNS
+    pair.map_or(f64::INFINITY, |(low, high)| high.ln().max(-low.ln()))
 }
 
 fn fastest(cell: &Cell, rivals: &[Technique]) -> Option<Technique> {
@@ -275,6 +275,22 @@ impl<'a> Bracket<'a> {
         (low.min(at), high.max(at))
     }
 
+    /// An interval of one run, as wide as several runs would have it. Not part
+    /// of [`width`](Bracket::width): no rounds of this run make it narrower.
+    fn between_runs(&self, (low, high): (f64, f64)) -> (f64, f64) {
+        let [before, after] = self.around();
+        let slope = (after.middle - before.middle) / (after.ln_bytes - before.ln_bytes);
+        let (first, last) = (&self.steps[0], &self.steps[self.steps.len() - 1]);
+        if slope <= 0.0 {
+            return (first.ln_bytes, last.ln_bytes);
+        }
+        let more = BETWEEN_RUNS / slope;
+        (
+            (low - more).max(first.ln_bytes),
+            (high + more).min(last.ln_bytes),
+        )
+    }
+
     /// How far from a step that is on neither side surely the crossover can be.
     fn interval_from(&self, index: usize) -> (f64, f64) {
         let step = &self.steps[index];
@@ -349,7 +365,7 @@ impl<'a> Bracket<'a> {
 
     fn crossover(&self, series: &Series<'_>) -> Crossover {
         let tenths = |ln: f64| (ln.exp() * 10.0).round() / 10.0;
-        let (low, high) = self.interval();
+        let (low, high) = self.between_runs(self.interval());
         let zone = (1.0 + TIE_ZONE).ln();
         let at = self.ln_at();
         Crossover {
