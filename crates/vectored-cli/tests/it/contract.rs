@@ -29,9 +29,19 @@ fn the_json_has_what_was_promised() {
     assert_eq!(results["complete"], true);
     keys(
         &results,
-        &["host", "ruler", "cells", "refined_cells", "seed", "rivals"],
+        &[
+            "host",
+            "ruler",
+            "cells",
+            "refined_cells",
+            "seed",
+            "rivals",
+            "crossovers",
+            "cost_models",
+            "advice",
+        ],
     );
-    assert_eq!(results["budget_s"], 16.0);
+    assert_eq!(results["budget_s"], 18.0);
     assert_eq!(list(&results["cells"]).len(), 51);
     assert_eq!(list(&results["left_out"]).len(), 3);
     for cell in list(&results["cells"]) {
