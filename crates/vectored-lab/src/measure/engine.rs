@@ -325,22 +325,22 @@ impl<'a> Engine<'a> {
         share_ns: u64,
     ) -> Result<(), MeasureError> {
         for index in 0..cells.len() {
+            let like = &cells[index];
+            let counts = || {
+                let alike = cells.iter().filter(|cell| cell.is_like(like));
+                alike.map(|cell| cell.cell.segment_count)
+            };
+            let is_between = counts().any(|count| count < FAST_IOVECS)
+                && counts().any(|count| count > FAST_IOVECS + 1);
+            if like.cell.segment_bytes.is_none() || !is_between {
+                continue;
+            }
             for count in [FAST_IOVECS, FAST_IOVECS + 1] {
-                let like = &cells[index];
-                let is_uniform = like.cell.segment_bytes.is_some();
-                let between = like.between(count, STEP_BYTES);
-                let is_like =
-                    |cell: &CellRun<'_>| cell.between(count, STEP_BYTES).spec == between.spec;
-                let counts = || {
-                    let alike = cells.iter().filter(|cell| is_like(cell));
-                    alike.map(|cell| cell.cell.segment_count)
-                };
-                let is_between = counts().any(|other| other < FAST_IOVECS)
-                    && counts().any(|other| other > FAST_IOVECS + 1);
+                let between = cells[index].between(count, STEP_BYTES);
                 let is_new = cells.iter().all(|cell| cell.spec != between.spec);
-                let cost_ns = like.cost_ns_of(REFINED_ROUNDS);
+                let cost_ns = cells[index].cost_ns_of(REFINED_ROUNDS);
                 let fits = self.elapsed_ns() + cost_ns <= share_ns;
-                if is_uniform && is_between && is_new && fits && !self.stopped() {
+                if is_new && fits && !self.stopped() {
                     cells.push(between);
                     let index = cells.len() - 1;
                     self.report(cells, index, None);
@@ -649,6 +649,17 @@ impl<'a> CellRun<'a> {
         }
     }
 
+    /// Whether the two differ in their lists only.
+    fn is_like(&self, other: &CellRun<'_>) -> bool {
+        let state = |spec: &CellSpec| {
+            (
+                (spec.target, spec.operation, spec.layout, spec.cache),
+                (spec.iovec_setup, spec.page_cache, spec.sync),
+            )
+        };
+        state(&self.spec) == state(&other.spec) && self.spec.path == other.spec.path
+    }
+
     /// A cell like this one, with another list.
     fn between(&self, segment_count: usize, segment_bytes: usize) -> Self {
         let spec = CellSpec {
@@ -755,8 +766,7 @@ impl<'a> CellRun<'a> {
 
     /// What the rounds up to these will probably take.
     fn cost_ns(&self, rounds: u32) -> u64 {
-        let more = u64::from(rounds.saturating_sub(self.cell.rounds));
-        self.spent_ns / u64::from(self.cell.rounds.max(1)) * more
+        self.cost_ns_of(rounds.saturating_sub(self.cell.rounds))
     }
 
     /// What so many rounds will probably take in a cell like this one.

@@ -3,8 +3,8 @@
 use super::places::{self, Kind, Titles, has_tax, place};
 use super::words;
 use crate::model::{
-    Advice, Cache, Cell, Drain, IovecSetup, Layout, Operation, PageCache, Results, Target,
-    Technique, Verdict,
+    Cache, Cell, Drain, IovecSetup, Layout, Operation, PageCache, Results, Target, Technique,
+    Verdict,
 };
 use crate::stats::{TIE_ZONE, median};
 
@@ -91,7 +91,10 @@ pub(super) fn sections(results: &Results) -> Vec<Section<'_>> {
                     .advice
                     .iter()
                     .filter(|advice| Kind::of_conditions(&advice.conditions) == kind)
-                    .map(|advice| (lists_in_words(advice), advice.text.as_str()))
+                    .map(|advice| {
+                        let lists = words::count(advice.segment_count, "segment");
+                        (lists, advice.text.as_str())
+                    })
                     .collect(),
                 rows: cells
                     .iter()
@@ -100,16 +103,6 @@ pub(super) fn sections(results: &Results) -> Vec<Section<'_>> {
             }
         })
         .collect()
-}
-
-/// `16 segments`, and what else tells these lists from others of the section.
-fn lists_in_words(advice: &Advice) -> String {
-    let lists = words::count(advice.segment_count, "segment");
-    match advice.conditions.drain {
-        Some(Drain::ReaderThread) => format!("{lists}, more than fits"),
-        Some(Drain::WriterThread) => format!("{lists}, more than is there"),
-        Some(Drain::BetweenSamples | Drain::Peer) | None => lists,
-    }
 }
 
 /// The named techniques that some targets cannot be measured with, a sentence

@@ -19,7 +19,7 @@ use super::verdict::TIE_ZONE;
 use crate::model::{Cell, Crossover, Technique};
 
 /// No further size is measured between two that are as near as this.
-pub const NEAR: f64 = 1.25;
+const NEAR: f64 = 1.25;
 
 /// How much the ratio of two techniques differs from run to run beyond what
 /// the rounds of one run show: each process has its own physical memory, and a
@@ -30,7 +30,7 @@ const BETWEEN_RUNS: f64 = 0.01;
 
 /// More rounds go to the sizes around a crossover until its interval is
 /// narrower than this, high ÷ low.
-pub const NARROW: f64 = 1.2;
+const NARROW: f64 = 1.2;
 
 /// The crossovers of `cells`, in their order and then by size. Cells of mixed
 /// sizes have none.
@@ -111,11 +111,12 @@ fn points<'a>(cells: &[&'a Cell], rivals: &[Technique]) -> Vec<Point<'a>> {
     cells
         .iter()
         .filter_map(|&cell| {
+            let noise = noise(cell);
             Some(Point {
                 cell,
                 bytes: cell.segment_bytes? as f64,
-                fastest: fastest(cell, rivals),
-                noise: noise(cell),
+                fastest: fastest(cell, rivals, noise),
+                noise,
             })
         })
         .collect()
@@ -131,7 +132,7 @@ fn noise(cell: &Cell) -> f64 {
     pair.map_or(f64::INFINITY, |(low, high)| high.ln().max(-low.ln()))
 }
 
-fn fastest(cell: &Cell, rivals: &[Technique]) -> Option<Technique> {
+fn fastest(cell: &Cell, rivals: &[Technique], noise: f64) -> Option<Technique> {
     let typical = |name: Technique| {
         let technique = cell.technique(name)?;
         let sampled: Vec<f64> = technique.samples_ns.iter().copied().flatten().collect();
@@ -141,7 +142,7 @@ fn fastest(cell: &Cell, rivals: &[Technique]) -> Option<Technique> {
         .iter()
         .filter_map(|&name| Some((name, typical(name)?)));
     let (leader, _) = measured.min_by(|(_, a), (_, b)| a.total_cmp(b))?;
-    let clearance = (1.0 + TIE_ZONE).ln().max(noise(cell));
+    let clearance = (1.0 + TIE_ZONE).ln().max(noise);
     let is_beaten = |&name: &Technique| {
         name == leader
             || cell.technique(name).is_none()

@@ -13,7 +13,7 @@ mod summary;
 mod verdict;
 
 pub use cost::{fitted_models, judge_model, target_kind};
-pub use crossover::{NARROW, NEAR, Wish, crossovers, wishes};
+pub use crossover::{Wish, crossovers, wishes};
 pub use holm::holm_rejects;
 pub use judge::{judge, weigh_cell};
 pub use series::{Series as SizeSeries, pair, series};
