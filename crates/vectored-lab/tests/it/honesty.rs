@@ -78,7 +78,9 @@ impl Mover for Faulty {
                 }
             }
             Fault::OnlyMuchLater => {
-                if self.calls > 1500 {
+                // Each visit of the engine begins anew, and on a slow machine a
+                // sample has few calls.
+                if self.calls > 100 {
                     list.swap(0, 2);
                 }
             }
@@ -258,7 +260,7 @@ fn every_fault_is_caught_where_each_call_is_synced() {
     for sync in [SyncMode::Dsync, SyncMode::Sync, SyncMode::Fsync] {
         for target in [Target::File, Target::FileOverwrite] {
             for fault in FAULTS {
-                // 1500 calls would take seconds.
+                // So many calls would take seconds.
                 if !matches!(fault, Fault::OnlyMuchLater) {
                     let spec = |workload| CellSpec {
                         sync,
@@ -301,25 +303,29 @@ fn faults_are_caught_by_the_reader_thread_too() {
 #[derive(Default)]
 struct Seen {
     addresses: BTreeSet<usize>,
-    heads: BTreeSet<Vec<u8>>,
     starts: BTreeSet<usize>,
     longest_file: u64,
-    samples: usize,
-    visits: usize,
+    /// Samples of one visit that had the mark of another of it, at most.
+    repeated: usize,
 }
 
+/// One visit of the engine. A cell that has to be begun again from nothing has
+/// the same marks again.
 struct Watching {
     inner: Box<dyn Mover>,
     seen: Rc<RefCell<Seen>>,
+    heads: BTreeSet<Vec<u8>>,
+    samples: usize,
 }
 
 impl Mover for Watching {
     fn prepare(&mut self, segments: &[&[u8]], start_bytes: usize) {
         let mut seen = self.seen.borrow_mut();
         seen.addresses.insert(segments[0].as_ptr().addr());
-        seen.heads.insert(segments[0][..8].to_vec());
         seen.starts.insert(start_bytes);
-        seen.samples += 1;
+        self.heads.insert(segments[0][..8].to_vec());
+        self.samples += 1;
+        seen.repeated = seen.repeated.max(self.samples - self.heads.len());
         self.inner.prepare(segments, start_bytes);
     }
 
@@ -339,8 +345,12 @@ fn watch(target: impl Place, workload: Workload) -> (Outcome, Rc<RefCell<Seen>>)
         let inner = movers(contender, model);
         if contender == Contender::Technique(Technique::Writev) {
             let seen = Rc::clone(&shared);
-            seen.borrow_mut().visits += 1;
-            Box::new(Watching { inner, seen })
+            Box::new(Watching {
+                inner,
+                seen,
+                heads: BTreeSet::new(),
+                samples: 0,
+            })
         } else {
             inner
         }
@@ -366,13 +376,8 @@ fn every_round_is_laid_out_anew_and_every_sample_marked() {
             seen.addresses.len()
         );
         assert!(seen.starts.len() > rounds / 2, "{}", seen.starts.len());
-        // Probes have one mark, and proofs begin anew with each visit.
-        let repeated = 2 * seen.visits;
-        assert!(
-            seen.heads.len() + repeated >= seen.samples,
-            "{}",
-            seen.heads.len()
-        );
+        // Calls that probe what fits have one mark.
+        assert!(seen.repeated <= 2, "{} of one visit", seen.repeated);
     }
 }
 
