@@ -61,7 +61,8 @@ const REFINED_SHARE: f64 = 0.88;
 /// its place is not worth more.
 const DEAREST_STEP: u64 = 3;
 
-/// The rounds that a size between others gets at once.
+/// The rounds that a size between others gets at once. More come later, when
+/// the machine may be in another state.
 const REFINED_ROUNDS: u32 = LOOKS[1] as u32;
 
 /// Linux keeps this many `iovec`s on its stack, and allocates for more
@@ -70,6 +71,9 @@ const FAST_IOVECS: usize = 8;
 
 /// Segments of this size are measured to find what that costs.
 const STEP_BYTES: usize = 64;
+
+/// In so many rounds.
+const STEP_ROUNDS: u32 = LOOKS[1] as u32;
 
 /// How far a run has come.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -338,13 +342,13 @@ impl<'a> Engine<'a> {
             for count in [FAST_IOVECS, FAST_IOVECS + 1] {
                 let between = cells[index].between(count, STEP_BYTES);
                 let is_new = cells.iter().all(|cell| cell.spec != between.spec);
-                let cost_ns = cells[index].cost_ns_of(REFINED_ROUNDS);
+                let cost_ns = cells[index].cost_ns_of(STEP_ROUNDS);
                 let fits = self.elapsed_ns() + cost_ns <= share_ns;
                 if is_new && fits && !self.stopped() {
                     cells.push(between);
                     let index = cells.len() - 1;
                     self.report(cells, index, None);
-                    self.visit(&mut cells[index], REFINED_ROUNDS)?;
+                    self.visit(&mut cells[index], STEP_ROUNDS)?;
                 }
             }
         }

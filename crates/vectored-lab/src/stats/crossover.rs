@@ -23,14 +23,20 @@ const NEAR: f64 = 1.25;
 
 /// How much the ratio of two techniques differs from run to run beyond what
 /// the rounds of one run show: each process has its own physical memory, and a
-/// virtual machine its own neighbours. Ten runs on one machine spread the
-/// crossovers of pipes and sockets so; without this a sixth of the pairs of
-/// their intervals had nothing in common.
-const BETWEEN_RUNS: f64 = 0.01;
+/// virtual machine its own neighbours. Ten runs on a shared machine spread the
+/// crossovers of short lists on pipes and sockets so; without this a seventh of
+/// the pairs of their intervals had nothing in common, and with it a twentieth.
+const BETWEEN_RUNS: f64 = 0.015;
 
 /// More rounds go to the sizes around a crossover until its interval is
 /// narrower than this, high ÷ low.
 const NARROW: f64 = 1.2;
+
+/// The sizes next to a crossover get at least so many rounds, however certain
+/// they are: they come in several visits, seconds apart. A shared machine is in
+/// another state then, in which the ratio can be another by some percent, and
+/// the rounds of one visit know nothing of that.
+const SPREAD_ROUNDS: u32 = 160;
 
 /// The crossovers of `cells`, in their order and then by size. Cells of mixed
 /// sizes have none.
@@ -68,7 +74,7 @@ pub enum Wish {
 /// first. Nothing for a crossover whose place is known well enough.
 pub fn wishes(cells: &[&Cell], rivals: &[Technique]) -> Vec<Wish> {
     let mut sizes = Vec::new();
-    let mut rounds: Vec<(f64, usize)> = Vec::new();
+    let mut rounds: Vec<(u32, f64, usize)> = Vec::new();
     for series in series(cells) {
         let index_of = |cell: &Cell| {
             let found = cells.iter().position(|other| std::ptr::eq(*other, cell));
@@ -76,24 +82,25 @@ pub fn wishes(cells: &[&Cell], rivals: &[Technique]) -> Vec<Wish> {
         };
         let points = points(&series.cells, rivals);
         for bracket in brackets(&points) {
-            match bracket.size_wanted() {
-                Some(segment_bytes) => sizes.push(Wish::Size {
+            if let Some(segment_bytes) = bracket.size_wanted() {
+                sizes.push(Wish::Size {
                     like: index_of(series.cells[0]),
                     segment_bytes,
-                }),
-                None => {
-                    let width = bracket.width();
-                    if let Some(index) = bracket.nearest_doubtful()
-                        && width > NARROW
-                    {
-                        rounds.push((width, index_of(bracket.steps[index].point.cell)));
-                    }
+                });
+                continue;
+            }
+            let width = bracket.width();
+            for step in bracket.nearest() {
+                let cell = step.point.cell;
+                if width > NARROW || cell.rounds < SPREAD_ROUNDS {
+                    rounds.push((cell.rounds, width, index_of(cell)));
                 }
             }
         }
     }
-    rounds.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let rounds = rounds.into_iter().map(|(_, cell)| Wish::Rounds { cell });
+    // Turn and turn about, so that the rounds of each are far apart in time.
+    rounds.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
+    let rounds = rounds.into_iter().map(|(.., cell)| Wish::Rounds { cell });
     sizes.into_iter().chain(rounds).collect()
 }
 
@@ -345,6 +352,20 @@ impl<'a> Bracket<'a> {
         let past = self.steps.partition_point(|step| step.ln_bytes < at);
         let past = past.clamp(1, self.steps.len() - 1);
         [&self.steps[past - 1], &self.steps[past]]
+    }
+
+    /// The sizes that say where the crossover is: those around it, and the
+    /// nearest that is on neither side surely.
+    fn nearest(&self) -> Vec<&Step<'a>> {
+        let mut nearest = Vec::from(self.around());
+        if let Some(index) = self.nearest_doubtful()
+            && !nearest
+                .iter()
+                .any(|step| std::ptr::eq(*step, &self.steps[index]))
+        {
+            nearest.push(&self.steps[index]);
+        }
+        nearest
     }
 
     /// A size between the two around the crossover, as long as all are surely
