@@ -79,3 +79,32 @@ impl<'a> Room<'a> {
         unsafe { &mut *(filled as *mut [u8]) }
     }
 }
+
+/// Copies `segment` behind what `to` holds. Its memory stays where it is.
+///
+/// # Panics
+///
+/// If it does not fit the spare capacity.
+#[inline]
+pub(crate) fn append(to: &mut Vec<u8>, segment: &[u8]) {
+    let mut room = Room::new(to.spare_capacity_mut());
+    room.push(segment);
+    let len = to.len() + segment.len();
+    // SAFETY: `push` has initialised so many bytes at the start of the spare capacity, and did not
+    // panic, so they lie within it.
+    unsafe { to.set_len(len) };
+}
+
+/// Copies as many of `segments` as fit the spare capacity of `to`, one behind the other, and returns
+/// how many.
+#[inline]
+pub(crate) fn append_run(to: &mut Vec<u8>, segments: &[IoSlice<'_>]) -> usize {
+    let mut room = Room::new(to.spare_capacity_mut());
+    let count = room.push_run(segments, usize::MAX, usize::MAX);
+    let filled = room.filled;
+    let len = to.len() + filled;
+    // SAFETY: by the invariant of `Room` so many bytes at the start of the spare capacity are
+    // initialised.
+    unsafe { to.set_len(len) };
+    count
+}
