@@ -18,6 +18,7 @@
 //!   cargo-fuzz if it is missing; needs a nightly toolchain.
 //! - `miri` runs the library's tests that make no system call under Miri.
 //!   Where Miri cannot be had it says so, and that is no failure.
+//! - `instructions` counts under callgrind what it takes to copy a short segment.
 //!
 //! Every command ends with status 0 when all is well, 1 when something is
 //! not, and 2 when it was called wrongly.
@@ -25,6 +26,7 @@
 mod args;
 mod fuzz;
 mod hazards;
+mod instructions;
 mod miri;
 mod packages;
 mod reproducibility;
@@ -54,6 +56,7 @@ Commands:
                    faults; does every byte arrive?
   fuzz             [--seconds 60]: each fuzz target, so long
   miri             the library without its system calls, under Miri
+  instructions     what it takes to copy a short segment, counted by callgrind
   help             this text
 ";
 
@@ -85,6 +88,7 @@ enum Command {
     Soak(soak::Options),
     Fuzz { seconds: usize },
     Miri,
+    Instructions,
 }
 
 impl Command {
@@ -109,6 +113,7 @@ impl Command {
                 seconds: args.count("--seconds", 60)?,
             },
             Some("miri") => Command::Miri,
+            Some("instructions") => Command::Instructions,
             None | Some("help" | "--help" | "-h") => Command::Help,
             Some(other) => return Err(format!("unknown command '{other}': see cargo xtask help")),
         };
@@ -130,6 +135,7 @@ impl Command {
             Command::Soak(options) => soak::run(&options),
             Command::Fuzz { seconds } => fuzz::run(seconds),
             Command::Miri => miri::run(),
+            Command::Instructions => instructions::run(),
         }
     }
 }

@@ -17,12 +17,14 @@ const NOT_UNDER_MIRI: [&str; 6] = [
 ];
 
 /// These try thousands of lists or flags, or gigabytes: Miri takes minutes for each.
-const TOO_LONG: [&str; 5] = [
+const TOO_LONG: [&str; 7] = [
     "at_every_cut_of_small_lists",
     "gather::tests::an_error_at_any_point",
     "scatter::tests::an_error_or_an_end_at_any_point",
     "no_read_asks_for_more_bytes",
     "with_exactly_the_flags_that_are_taken",
+    "gather_writer::tests::after_a_panic",
+    "gather_writer::tests::what_was_accepted",
 ];
 
 /// Runs them; false if Miri found something. Where it cannot be had, that is told and all is well.

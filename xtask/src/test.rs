@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use crate::packages::{Extra, cargo, extras, metadata};
 use crate::ruler::PlainLoops;
 use crate::steps::{Failed, Steps};
-use crate::{tidy, tools};
+use crate::{instructions, tidy, tools};
 
 /// Names the file that a test which cannot run appends its reason to.
 const SKIPS: &str = "VECTORED_SKIPS";
@@ -61,10 +61,25 @@ fn all(steps: &mut Steps, skips: &Path) -> Result<(), Failed> {
         let mut command = extra("bench", "--bench", &bench);
         steps.command(&name, command.args(["--", "--test"]).env(SKIPS, skips))?;
     }
+    steps.step("instructions", |_| count_instructions(skips))?;
     steps.step("plain C loops", |_| {
         let tried = PlainLoops::compile().and_then(|loops| loops.try_out());
         tried.map_err(|error| tell(&format!("{error:#}")))
     })
+}
+
+/// The figures are for whoever reads the output; see [`instructions`].
+fn count_instructions(skips: &Path) -> Result<(), Failed> {
+    if let Some(reason) = instructions::missing() {
+        let list = std::fs::read_to_string(skips).map_err(|error| tell(&error.to_string()))?;
+        let list = format!("{list}instructions: {reason}\n");
+        return std::fs::write(skips, list).map_err(|error| tell(&error.to_string()));
+    }
+    match instructions::run() {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(Failed),
+        Err(error) => Err(tell(&format!("{error:#}"))),
+    }
 }
 
 /// `cargo run --example …` or `cargo bench --bench …`.

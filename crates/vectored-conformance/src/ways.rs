@@ -4,7 +4,7 @@
 //! that knows no cursor; a function that goes on from a cursor is one as it stands.
 
 use std::fmt;
-use std::io::{self, IoSlice};
+use std::io::{self, IoSlice, Write};
 use std::mem;
 use std::os::fd::BorrowedFd;
 
@@ -12,9 +12,9 @@ use bytes::Buf;
 use rustix::fs::FileType;
 use rustix::io::Errno;
 use vectored::{
-    BufSender, CostModel, Gather, Gathers, Limits, OnRefusal, SegmentCursor, TransferError,
-    WriteFlags, iov_max, write_all_vectored, write_all_vectored_at, write_all_vectored_with,
-    write_from, write_once,
+    BufSender, CostModel, Gather, GatherWriter, Gathers, Limits, OnRefusal, SegmentCursor,
+    TransferError, WriteFlags, iov_max, write_all_vectored, write_all_vectored_at,
+    write_all_vectored_with, write_from, write_once,
 };
 
 /// How a transfer ended.
@@ -153,6 +153,56 @@ pub const WAYS: &[Way] = &[
         make: || whole_list(|fd, segments| BufSender::new(Chunks::of(segments)).send(fd).into()),
     },
     Way {
+        name: "GatherWriter::new",
+        takes: Takes::All,
+        make: || whole_list(|fd, segments| slice_by_slice(GatherWriter::new(Plain(fd)), segments)),
+    },
+    Way {
+        name: "GatherWriter::gathering",
+        takes: Takes::All,
+        make: || whole_list(|fd, segments| slice_by_slice(GatherWriter::gathering(fd), segments)),
+    },
+    Way {
+        name: "GatherWriter::gathering that splits no slice",
+        takes: Takes::All,
+        make: || {
+            whole_list(|fd, segments| {
+                let model = CostModel {
+                    staging_bytes: 0,
+                    ..CostModel::default()
+                };
+                slice_by_slice(
+                    GatherWriter::gathering_with_model(8192, model, fd),
+                    segments,
+                )
+            })
+        },
+    },
+    Way {
+        name: "GatherWriter::write_vectored",
+        takes: Takes::All,
+        make: || {
+            Box::new(|fd, segments, cursor| {
+                let mut writer = GatherWriter::gathering(fd);
+                let mut accepted = *cursor;
+                let error = loop {
+                    if accepted.is_at_end(segments) {
+                        break writer.flush().err();
+                    }
+                    match writer.write_vectored(&rest(segments, accepted)) {
+                        Ok(bytes) => accepted.advance(segments, bytes),
+                        Err(error) => break Some(error),
+                    }
+                };
+                let left = accepted.remaining_bytes(segments);
+                let accepted = cursor.remaining_bytes(segments) - left;
+                let outcome = written(writer, accepted, error);
+                cursor.advance(segments, outcome.transferred as usize);
+                outcome
+            })
+        },
+    },
+    Way {
         name: "write_all_vectored_at",
         takes: Takes::Files,
         make: || {
@@ -275,6 +325,53 @@ fn with(
     flags: WriteFlags,
 ) -> Outcome {
     write_all_vectored_with(fd, segments, offset, flags, OnRefusal::Fallback).into()
+}
+
+/// A descriptor that is written to by plain calls alone.
+struct Plain<'fd>(BorrowedFd<'fd>);
+
+impl Write for Plain<'_> {
+    fn write(&mut self, slice: &[u8]) -> io::Result<usize> {
+        Ok(rustix::io::write(self.0, slice)?)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn slice_by_slice<W>(mut writer: GatherWriter<W>, segments: &[IoSlice<'_>]) -> Outcome {
+    let mut accepted = 0;
+    for segment in segments {
+        let mut slice = &segment[..];
+        while !slice.is_empty() {
+            let error = match writer.write(slice) {
+                Ok(0) => Some(io::ErrorKind::WriteZero.into()),
+                Ok(bytes) => {
+                    accepted += bytes as u64;
+                    slice = &slice[bytes..];
+                    None
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => None,
+                Err(error) => Some(error),
+            };
+            if error.is_some() {
+                return written(writer, accepted, error);
+            }
+        }
+    }
+    let error = writer.flush().err();
+    written(writer, accepted, error)
+}
+
+/// What went of the bytes that were accepted: all but those that are still staged, which are given up.
+fn written<W>(writer: GatherWriter<W>, accepted: u64, error: Option<io::Error>) -> Outcome {
+    let (_, staged) = writer.into_parts();
+    let staged = staged.expect("nothing panics here");
+    Outcome {
+        transferred: accepted - staged.len() as u64,
+        error,
+    }
 }
 
 /// A list as records, each as long as `write_once` takes here. One of which a part went is gone on

@@ -54,7 +54,8 @@ use crate::transfer::{SplitGuard, send_all};
 #[derive(Default)]
 pub struct Gather {
     model: CostModel,
-    /// Empty until first used, then of the model's `staging_bytes` for good.
+    /// Without memory until first used, then with that of the model's `staging_bytes` for good. Never
+    /// with content: what is staged is of one call.
     staging: Vec<u8>,
     /// Always empty between calls: kept for its memory.
     iovecs: Vec<IoSlice<'static>>,
@@ -484,7 +485,7 @@ mod tests {
         }
         let small = payload(&[10, 10]);
         gather.write_all(&sink, &list(&small)).unwrap();
-        assert_eq!(gather.staging.len(), gather.model.staging_bytes);
+        assert_eq!(gather.staging.capacity(), gather.model.staging_bytes);
     }
 
     #[test]

@@ -14,6 +14,7 @@
 //!   messages.
 //! - [`Gather`] writes a whole list and chooses: it copies runs of small segments into a buffer of
 //!   its own and references the large ones, in the same system call.
+//! - [`GatherWriter`] is a buffered writer that sends what it holds and a large slice in one call.
 //! - [`write_all_vectored_with`] passes [`WriteFlags`] (`RWF_DSYNC` and others) to the kernel, or
 //!   does without those that it refuses.
 //! - [`write_all_direct_at`] checks what `O_DIRECT` asks for ([`DirectAlignment`],
@@ -146,7 +147,9 @@ mod fallback;
 mod fit;
 mod flags;
 mod gather;
+mod gather_writer;
 mod gathers;
+mod into_inner_error;
 mod messages;
 mod once;
 mod plan;
@@ -178,7 +181,9 @@ pub use error::TransferError;
 pub use fit::Observation;
 pub use flags::{OnRefusal, WriteFlags, write_all_vectored_with};
 pub use gather::Gather;
+pub use gather_writer::GatherWriter;
 pub use gathers::Gathers;
+pub use into_inner_error::{IntoInnerError, WriterPanicked};
 pub use once::write_once;
 pub use positional::write_all_vectored_at;
 pub use read::{

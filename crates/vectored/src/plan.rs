@@ -4,11 +4,10 @@
 //! which a test can look at as well as the kernel.
 
 use std::io::IoSlice;
-use std::mem;
 
 use crate::Limits;
-use crate::copy::copy_short;
 use crate::cursor::{Batch, SegmentCursor, next_is_small};
+use crate::sys::room::Room;
 
 /// What a plan goes by.
 #[derive(Clone, Copy, Debug)]
@@ -21,19 +20,19 @@ pub(crate) struct Rules {
 
 /// The staging buffer, which costs nothing until something is copied.
 pub(crate) struct Staging<'a> {
-    /// Empty until it is allocated, then of `bytes`.
+    /// Without memory until it is allocated, then of `bytes`. Never with content.
     pub(crate) memory: &'a mut Vec<u8>,
     /// Its size.
     pub(crate) bytes: usize,
 }
 
 impl<'a> Staging<'a> {
-    fn allocated(self) -> &'a mut [u8] {
-        if self.memory.is_empty() {
-            // Zeroed memory of this size comes from the system page by page, as it is touched.
-            *self.memory = vec![0; self.bytes];
+    fn allocated(self) -> Room<'a> {
+        if self.memory.capacity() < self.bytes {
+            *self.memory = Vec::with_capacity(self.bytes);
         }
-        self.memory
+        // What was asked for, should the allocator have given more.
+        Room::new(&mut self.memory.spare_capacity_mut()[..self.bytes])
     }
 }
 
@@ -73,7 +72,7 @@ pub(crate) fn plan<'b, 'a: 'b>(
         end = SegmentCursor::at(start.segment() + stretch.count, 0);
     }
     let mut unused = Some(staging);
-    let mut free: &mut [u8] = &mut [];
+    let mut room = Room::new(&mut []);
     while iovecs.len() < limits.segments
         && let Some(segment) = segments.get(end.segment())
     {
@@ -89,17 +88,17 @@ pub(crate) fn plan<'b, 'a: 'b>(
             end = SegmentCursor::at(next, 0);
         } else if rest.len() <= small_bytes && next_is_small(&segments[next..], small_bytes) {
             if let Some(staging) = unused.take() {
-                free = staging.allocated();
+                room = staging.allocated();
             }
-            if rest.len() > free.len() {
+            if rest.len() > room.free_bytes() {
                 break;
             }
-            let room = free.len().min(limits.bytes - bytes);
-            let (count, used) = copy_run(rest, &segments[next..], small_bytes, &mut free[..room]);
-            let (run, after) = free.split_at_mut(used);
+            room.push(rest);
+            let left = limits.bytes - bytes - rest.len();
+            let count = room.push_run(&segments[next..], small_bytes, left);
+            let run = room.take();
+            bytes += run.len();
             iovecs.push(IoSlice::new(run));
-            free = after;
-            bytes += used;
             end = SegmentCursor::at(next + count, 0);
         } else {
             iovecs.push(IoSlice::new(rest));
@@ -112,33 +111,6 @@ pub(crate) fn plan<'b, 'a: 'b>(
         bytes,
         end,
     })
-}
-
-/// Copies `first`, and as many small `segments` after it as there are and fit, to the start of `to`.
-///
-/// Returns how many of `segments` were copied, and the bytes of all.
-fn copy_run(
-    first: &[u8],
-    segments: &[IoSlice<'_>],
-    small_bytes: usize,
-    to: &mut [u8],
-) -> (usize, usize) {
-    let whole = to.len();
-    let (start, mut free) = to.split_at_mut(first.len());
-    copy_short(start, first);
-    let mut count = 0;
-    for segment in segments {
-        let len = segment.len();
-        if len > small_bytes || len > free.len() {
-            break;
-        }
-        let (here, after) = mem::take(&mut free).split_at_mut(len);
-        copy_short(here, segment);
-        free = after;
-        count += 1;
-    }
-    let used = whole - free.len();
-    (count, used)
 }
 
 #[cfg(test)]
@@ -161,8 +133,9 @@ mod tests {
     }
 
     fn describe(segments: &[IoSlice<'_>], rules: Rules, staging_bytes: usize) -> String {
-        let mut staging = vec![0; staging_bytes];
-        let staged = staging.as_ptr_range();
+        let mut staging = Vec::with_capacity(staging_bytes);
+        let staged = staging.spare_capacity_mut().as_ptr_range();
+        let staged = staged.start.cast::<u8>()..staged.end.cast::<u8>();
         let staging = Staging {
             memory: &mut staging,
             bytes: staging_bytes,

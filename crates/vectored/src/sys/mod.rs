@@ -3,5 +3,9 @@
 //! The only part of the crate in which `unsafe` code is allowed.
 
 pub(crate) mod call;
+pub(crate) mod copy;
+#[cfg(test)]
+mod copy_tests;
 pub(crate) mod limits;
+pub(crate) mod room;
 pub(crate) mod uninit;

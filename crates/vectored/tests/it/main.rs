@@ -8,6 +8,7 @@ mod direct;
 #[cfg(target_os = "linux")]
 mod fallback;
 mod flags;
+mod gather_writer;
 mod messages;
 mod once;
 mod positional;

@@ -1,0 +1,370 @@
+//! Copying runs of short segments together, by the widest registers that the processor has.
+//!
+//! Which instructions copy is chosen once a list and not once a segment: the loop over the segments
+//! is compiled for each choice. Up to 128 or 256 bytes a segment is covered by moves of fixed size
+//! that overlap in its middle, which takes no loop and no call; `memcpy` does the rest. No move
+//! reaches beyond a segment's ends.
+//!
+//! # Safety
+//!
+//! `unsafe` for moves between raw pointers, which [`copy_run`] keeps within a segment and within the
+//! memory that it was handed, and for instructions that not every processor of its kind has: a
+//! [`Copier`] with such can be had only where they were found.
+#![allow(unsafe_code)]
+
+use std::io::IoSlice;
+use std::mem::MaybeUninit;
+use std::ptr;
+
+/// Segments up to this are copied without a call to `memcpy`: eight registers of 16 bytes, or of 32.
+pub(super) const MOST_BY_16: usize = 128;
+#[cfg(target_arch = "x86_64")]
+const MOST_BY_32: usize = 256;
+
+/// Which instructions copy: proof that this processor has them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Copier(Instructions);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Instructions {
+    /// What every processor of the architecture has: SSE2 on x86-64, NEON on 64-bit ARM.
+    Baseline,
+    /// Registers of 32 bytes.
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    /// The same, and masks: any length up to 32 bytes is one move, and up to 64 two.
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    Avx512,
+}
+
+impl Copier {
+    /// The fastest one that this processor has. To ask again costs a load and a branch.
+    #[inline]
+    pub(crate) fn best() -> Copier {
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        if has_avx512() {
+            return Copier(Instructions::Avx512);
+        }
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") {
+            return Copier(Instructions::Avx2);
+        }
+        Copier(Instructions::Baseline)
+    }
+
+    /// Every one that this processor has, for tests and measurements.
+    #[cfg_attr(not(test), allow(dead_code))]
+    pub(crate) fn all() -> Vec<Copier> {
+        #[allow(unused_mut)]
+        let mut all = vec![Copier(Instructions::Baseline)];
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") {
+            all.push(Copier(Instructions::Avx2));
+        }
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        if has_avx512() {
+            all.push(Copier(Instructions::Avx512));
+        }
+        all
+    }
+
+    /// What it is called in measurements.
+    #[cfg_attr(not(test), allow(dead_code))]
+    pub(crate) fn name(self) -> &'static str {
+        match self.0 {
+            Instructions::Baseline if cfg!(target_arch = "x86_64") => "sse2",
+            Instructions::Baseline => "baseline",
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx2 => "avx2",
+            #[cfg(all(target_arch = "x86_64", not(miri)))]
+            Instructions::Avx512 => "avx512vl",
+        }
+    }
+}
+
+/// Byte masks on registers of 32 bytes (`VL`, `BW`), and `bzhi` (`BMI2`) to make one.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+fn has_avx512() -> bool {
+    is_x86_feature_detected!("avx512vl")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("bmi2")
+        && is_x86_feature_detected!("avx2")
+}
+
+/// Copies `segments`, one behind the other, to the start of `to`: up to the first that is longer
+/// than `most_bytes` or than what is left of `to`.
+///
+/// Returns how many were copied, and their bytes: so many at the start of `to` are initialised. What
+/// lies behind them in `to` may have been overwritten as well.
+#[inline]
+pub(crate) fn copy_run(
+    copier: Copier,
+    segments: &[IoSlice<'_>],
+    most_bytes: usize,
+    to: &mut [MaybeUninit<u8>],
+) -> (usize, usize) {
+    match copier.0 {
+        Instructions::Baseline => copy_run_baseline(segments, most_bytes, to),
+        // SAFETY: `Copier::best` and `Copier::all`, which alone make such a `Copier`, have found the
+        // instructions on this processor.
+        #[cfg(target_arch = "x86_64")]
+        Instructions::Avx2 => unsafe { copy_run_avx2(segments, most_bytes, to) },
+        // SAFETY: as above.
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        Instructions::Avx512 => unsafe { copy_run_avx512(segments, most_bytes, to) },
+    }
+}
+
+fn copy_run_baseline(
+    segments: &[IoSlice<'_>],
+    most_bytes: usize,
+    to: &mut [MaybeUninit<u8>],
+) -> (usize, usize) {
+    // SAFETY: `copy_one` copies as `run` demands.
+    unsafe {
+        run(
+            segments,
+            most_bytes,
+            to,
+            |_, _| false,
+            |from, to, len| copy_one::<MOST_BY_16>(from, to, len),
+        )
+    }
+}
+
+/// The same moves, for which the compiler takes wider registers here.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn copy_run_avx2(
+    segments: &[IoSlice<'_>],
+    most_bytes: usize,
+    to: &mut [MaybeUninit<u8>],
+) -> (usize, usize) {
+    // SAFETY: `copy_one` copies as `run` demands.
+    unsafe {
+        run(
+            segments,
+            most_bytes,
+            to,
+            |_, _| false,
+            |from, to, len| copy_one::<MOST_BY_32>(from, to, len),
+        )
+    }
+}
+
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[target_feature(enable = "avx2")]
+fn copy_run_avx512(
+    segments: &[IoSlice<'_>],
+    most_bytes: usize,
+    to: &mut [MaybeUninit<u8>],
+) -> (usize, usize) {
+    let (mut count, mut bytes) = (0, 0);
+    loop {
+        let free = &mut to[bytes..];
+        // SAFETY: this function is called only for `Instructions::Avx512`.
+        let tiny = unsafe { copy_tiny_run(&segments[count..], most_bytes, free) };
+        let free = &mut free[tiny.1..];
+        let after = &segments[count + tiny.0..];
+        // SAFETY: `copy_one` copies as `run` demands.
+        let others = unsafe {
+            run(after, most_bytes, free, is_tiny, |from, to, len| {
+                copy_one::<MOST_BY_32>(from, to, len);
+            })
+        };
+        count += tiny.0 + others.0;
+        bytes += tiny.1 + others.1;
+        // Go on only where it was a tiny one that ended the stretch of the others.
+        match segments.get(count) {
+            Some(next) if next.len() <= most_bytes && is_tiny(next.len(), to.len() - bytes) => {}
+            _ => return (count, bytes),
+        }
+    }
+}
+
+/// Whether [`copy_tiny_run`] takes a segment of `len` bytes where `free` are.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+fn is_tiny(len: usize, free: usize) -> bool {
+    len <= TINY_BYTES && free >= ROOM_FOR_TINY
+}
+
+/// The loop over a list, up to a segment that `is_for_another` loop, by its length and the free bytes.
+///
+/// # Safety
+///
+/// `copy(from, to, len)` copies `len` bytes, if it is handed so many that can be read at `from` and
+/// written at `to`.
+#[inline(always)]
+unsafe fn run(
+    segments: &[IoSlice<'_>],
+    most_bytes: usize,
+    to: &mut [MaybeUninit<u8>],
+    is_for_another: impl Fn(usize, usize) -> bool,
+    copy: impl Fn(*const u8, *mut u8, usize),
+) -> (usize, usize) {
+    let whole = to.len();
+    let mut place = to.as_mut_ptr().cast::<u8>();
+    let mut free = whole;
+    let mut count = 0;
+    for segment in segments {
+        let len = segment.len();
+        if len > most_bytes || len > free || is_for_another(len, free) {
+            break;
+        }
+        // `place` is `whole - free` bytes behind the start of `to`, so `free` bytes of `to`, which
+        // is borrowed exclusively, lie there, and the segment can be no part of them.
+        copy(segment.as_ptr(), place, len);
+        place = place.wrapping_add(len);
+        free -= len;
+        count += 1;
+    }
+    (count, whole - free)
+}
+
+/// Copies `len` bytes by moves of fixed size, or by `memcpy` if they are more than `MOST_BYTES`.
+///
+/// # Safety
+///
+/// `len` bytes can be read at `from` and written at `to`, and they do not overlap.
+#[inline(always)]
+pub(super) unsafe fn copy_one<const MOST_BYTES: usize>(from: *const u8, to: *mut u8, len: usize) {
+    // SAFETY: what the caller promises. Each arm holds lengths that its moves cover exactly: both
+    // ends of `N` bytes lie within `len >= N`, and nothing lies between them as `len <= 2 * N`.
+    unsafe {
+        if len >= 16 {
+            if len <= 32 {
+                copy_ends::<16>(from, to, len);
+            } else if len <= 64 {
+                copy_ends::<32>(from, to, len);
+            } else if len <= 128 {
+                copy_ends::<64>(from, to, len);
+            } else if len <= 256 && len <= MOST_BYTES {
+                copy_ends::<128>(from, to, len);
+            } else {
+                ptr::copy_nonoverlapping(from, to, len);
+            }
+        } else if len >= 8 {
+            copy_ends::<8>(from, to, len);
+        } else if len >= 4 {
+            copy_ends::<4>(from, to, len);
+        } else if len > 0 {
+            // First, middle, last: all of one, two or three bytes.
+            let (middle, last) = (len / 2, len - 1);
+            let bytes = [*from, *from.add(middle), *from.add(last)];
+            *to = bytes[0];
+            *to.add(middle) = bytes[1];
+            *to.add(last) = bytes[2];
+        }
+    }
+}
+
+/// Copies the first and the last `N` bytes.
+///
+/// # Safety
+///
+/// As [`copy_one`], and `len >= N`.
+#[inline(always)]
+unsafe fn copy_ends<const N: usize>(from: *const u8, to: *mut u8, len: usize) {
+    // SAFETY: what the caller promises. Of a size that the compiler knows, these are moves.
+    unsafe {
+        ptr::copy_nonoverlapping(from, to, N);
+        ptr::copy_nonoverlapping(from.add(len - N), to.add(len - N), N);
+    }
+}
+
+/// Segments up to this are tiny: one or two masked moves.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+const TINY_BYTES: usize = 64;
+
+/// What must be free for a tiny segment: a store is of whole registers.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+const ROOM_FOR_TINY: usize = 64;
+
+/// Copies the tiny segments at the start of the list, as long as 64 bytes are free.
+///
+/// Returns how many, and their bytes. A masked load touches no byte that its mask leaves out and
+/// raises no fault for one (Intel's manual, volume 1, 15.6.4), so a length needs no branch.
+///
+/// By hand: the intrinsics came with Rust 1.89, and no compiler keeps the jumps off the ends of
+/// blocks of 32 bytes unless asked, where Intel's processors up to Cascade Lake decode them anew each
+/// time (erratum SKX102, "jump conditional code"). `ymm16` and above need no `vzeroupper`.
+///
+/// # Safety
+///
+/// The processor has `AVX512VL`, `AVX512BW` and `BMI2`.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[inline(always)]
+unsafe fn copy_tiny_run(
+    segments: &[IoSlice<'_>],
+    most_bytes: usize,
+    to: &mut [MaybeUninit<u8>],
+) -> (usize, usize) {
+    if segments.is_empty() || to.len() < ROOM_FOR_TINY {
+        return (0, 0);
+    }
+    let first = segments.as_ptr();
+    let start = to.as_mut_ptr().cast::<u8>();
+    let (mut next, mut place) = (first, start);
+    // SAFETY: the processor has the instructions, as the caller promises. An `IoSlice` has the layout
+    // of an `iovec`, as its documentation says: an address, and the length behind it. `next` is read
+    // from only below `end`, the end of the list. No load reaches beyond the `len` bytes of a segment:
+    // one is masked to them, or to those from 32 on if there are more, where the first 32 are there.
+    // Stores are of 64 bytes at most, from a `place` that is no higher than `last`, behind which 64
+    // bytes of `to` lie. `to` is borrowed exclusively, so it overlaps no segment. The stack is not used.
+    unsafe {
+        std::arch::asm!(
+            ".p2align 5",
+            "2:",
+            "mov {len}, qword ptr [{next} + 8]",
+            "cmp {len}, {limit}",
+            "ja 4f",
+            "mov {from}, qword ptr [{next}]",
+            "add {next}, 16",
+            "cmp {len:e}, 32",
+            "ja 3f",
+            "bzhi {mask:e}, {ones:e}, {len:e}",
+            "kmovd k1, {mask:e}",
+            "vmovdqu8 ymm16{{k1}}{{z}}, ymmword ptr [{from}]",
+            "vmovdqu64 ymmword ptr [{place}], ymm16",
+            "add {place}, {len}",
+            "cmp {place}, {last}",
+            "ja 4f",
+            "cmp {next}, {end}",
+            "jb 2b",
+            "jmp 4f",
+            ".p2align 5",
+            "3:",
+            "lea {mask:e}, [{len} - 32]",
+            "bzhi {mask:e}, {ones:e}, {mask:e}",
+            "kmovd k1, {mask:e}",
+            "vmovdqu64 ymm17, ymmword ptr [{from}]",
+            "vmovdqu8 ymm16{{k1}}{{z}}, ymmword ptr [{from} + 32]",
+            "vmovdqu64 ymmword ptr [{place}], ymm17",
+            "vmovdqu64 ymmword ptr [{place} + 32], ymm16",
+            "add {place}, {len}",
+            "cmp {place}, {last}",
+            "ja 4f",
+            "cmp {next}, {end}",
+            "jb 2b",
+            "4:",
+            next = inout(reg) next,
+            place = inout(reg) place,
+            end = in(reg) segments.as_ptr_range().end,
+            last = in(reg) start.wrapping_add(to.len() - ROOM_FOR_TINY),
+            limit = in(reg) most_bytes.min(TINY_BYTES),
+            ones = in(reg) u32::MAX,
+            len = out(reg) _,
+            from = out(reg) _,
+            mask = out(reg) _,
+            out("k1") _,
+            out("xmm16") _,
+            out("xmm17") _,
+            options(nostack),
+        );
+    }
+    let entry = size_of::<IoSlice<'_>>();
+    (
+        (next.addr() - first.addr()) / entry,
+        place.addr() - start.addr(),
+    )
+}

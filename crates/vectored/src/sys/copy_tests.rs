@@ -1,0 +1,136 @@
+//! The tests of `copy.rs`, which the bench compiles as well, and without these.
+//!
+//! # Safety
+//!
+//! `unsafe` for reading back memory that was initialised, and for a page that cannot be read.
+#![allow(unsafe_code)]
+
+use std::io::IoSlice;
+use std::mem::MaybeUninit;
+#[cfg(not(miri))]
+use std::ptr;
+
+use proptest::prelude::*;
+
+use super::copy::{Copier, copy_run};
+use crate::testing::any_sizes;
+
+const GUARD: u8 = 0xee;
+
+/// Copies by one copier into a part of memory full of guard bytes, and compares with the model:
+/// `extend_from_slice` until a segment is too long or does not fit.
+fn check(copier: Copier, segments: &[&[u8]], most_bytes: usize, at: usize, room: usize) {
+    let mut model = Vec::new();
+    let mut count = 0;
+    for segment in segments {
+        if segment.len() > most_bytes || segment.len() > room - model.len() {
+            break;
+        }
+        model.extend_from_slice(segment);
+        count += 1;
+    }
+    let list: Vec<_> = segments
+        .iter()
+        .map(|segment| IoSlice::new(segment))
+        .collect();
+    let mut memory = vec![MaybeUninit::new(GUARD); at + room + 70];
+    let copied = copy_run(copier, &list, most_bytes, &mut memory[at..at + room]);
+    let place = || {
+        let lengths: Vec<usize> = segments.iter().map(|segment| segment.len()).collect();
+        format!(
+            "{} {lengths:?} at {at} of {room}, most {most_bytes}",
+            copier.name()
+        )
+    };
+    assert_eq!(copied, (count, model.len()), "{}", place());
+    // SAFETY: every byte was initialised before `copy_run`, which leaves none without content.
+    let memory: Vec<u8> = memory
+        .iter()
+        .map(|byte| unsafe { byte.assume_init() })
+        .collect();
+    assert!(memory[at..][..model.len()] == model, "{}", place());
+    let is_guard = |byte: &u8| *byte == GUARD;
+    assert!(memory[..at].iter().all(is_guard), "before: {}", place());
+    assert!(
+        memory[at + room..].iter().all(is_guard),
+        "behind: {}",
+        place()
+    );
+}
+
+/// Miri takes its time for each byte: there, the lengths around the borders.
+fn lengths() -> Vec<usize> {
+    if !cfg!(miri) {
+        return (0..=600).collect();
+    }
+    let borders = [4, 8, 16, 32, 64, 128, 256];
+    let around = borders
+        .iter()
+        .flat_map(|border| [border - 1, *border, border + 1]);
+    [0, 1, 2].into_iter().chain(around).collect()
+}
+
+fn bytes(len: usize) -> Vec<u8> {
+    (0..len).map(|i| (i % 229 + 1) as u8).collect()
+}
+
+#[test]
+fn every_length_at_every_alignment_is_copied_whole_and_nothing_beside_it() {
+    let source = bytes(700);
+    for copier in Copier::all() {
+        for len in lengths() {
+            for align in (0..64).step_by(if cfg!(miri) { 21 } else { 1 }) {
+                let segment = &source[align..align + len];
+                // Alone in exactly its room, and with others in more.
+                check(copier, &[segment], usize::MAX, 63 - align, len);
+                let three = [&source[5..8], segment, &source[9..29]];
+                check(copier, &three, usize::MAX, align, len + 150);
+            }
+        }
+    }
+}
+
+/// What is behind the segment cannot be read: a load there is a fault, and the end of the test.
+#[cfg(not(miri))]
+#[test]
+fn no_byte_behind_a_segment_is_read() {
+    let page = 4096;
+    // SAFETY: a new mapping of two pages that nothing else knows of. The second is then closed to
+    // every access; the first stays, and is readable and writable, until the end of the process.
+    let first = unsafe {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        let start = libc::mmap(ptr::null_mut(), 2 * page, access, flags, -1, 0);
+        assert_ne!(start, libc::MAP_FAILED);
+        assert_eq!(
+            libc::mprotect(start.byte_add(page), page, libc::PROT_NONE),
+            0
+        );
+        std::slice::from_raw_parts_mut(start.cast::<u8>(), page)
+    };
+    first.copy_from_slice(&bytes(page));
+    for copier in Copier::all() {
+        for len in lengths() {
+            check(copier, &[&first[page - len..]], usize::MAX, 0, len + 100);
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_list_is_copied_up_to_the_first_segment_that_is_too_long(
+        sizes in any_sizes(), most_bytes in 0..300_usize, at in 0..64_usize, room in 0..2000_usize
+    ) {
+        let source = bytes(400);
+        let segment = |(i, size): (usize, &usize)| &source[i..i + size];
+        let segments: Vec<_> = sizes.iter().enumerate().map(segment).collect();
+        for copier in Copier::all() {
+            check(copier, &segments, most_bytes, at, room);
+        }
+    }
+}
+
+#[test]
+fn the_best_copier_is_the_last_of_all() {
+    assert_eq!(Copier::all().last(), Some(&Copier::best()));
+}

@@ -1,0 +1,110 @@
+//! Memory without content that is filled from its start and handed out in pieces.
+//!
+//! # Safety
+//!
+//! `unsafe` for handing out as bytes what is known to be initialised.
+#![allow(unsafe_code)]
+
+use std::io::IoSlice;
+use std::mem::{self, MaybeUninit};
+use std::ptr;
+
+use super::copy::{Copier, MOST_BY_16, copy_one, copy_run};
+
+/// Staging memory: what is pushed lies in one piece until it is [taken](Room::take).
+///
+/// Invariant: the first `filled` bytes of `memory` are initialised.
+pub(crate) struct Room<'a> {
+    memory: &'a mut [MaybeUninit<u8>],
+    filled: usize,
+}
+
+impl<'a> Room<'a> {
+    pub(crate) fn new(memory: &'a mut [MaybeUninit<u8>]) -> Room<'a> {
+        Room { memory, filled: 0 }
+    }
+
+    /// How much more it holds.
+    pub(crate) fn free_bytes(&self) -> usize {
+        self.memory.len() - self.filled
+    }
+
+    /// Copies one segment behind what is there.
+    ///
+    /// # Panics
+    ///
+    /// If it does not fit.
+    #[inline]
+    pub(crate) fn push(&mut self, segment: &[u8]) {
+        let len = segment.len();
+        let to = &mut self.memory[self.filled..][..len];
+        // SAFETY: both are slices of `len` bytes, and `to` is borrowed exclusively, so they do not
+        // overlap.
+        unsafe { copy_one::<MOST_BY_16>(segment.as_ptr(), to.as_mut_ptr().cast(), len) };
+        self.filled += len;
+    }
+
+    /// Copies segments behind what is there, up to the first that is longer than
+    /// `most_segment_bytes` or with which more than `most_bytes` more would be there. Returns how
+    /// many it copied.
+    #[inline]
+    pub(crate) fn push_run(
+        &mut self,
+        segments: &[IoSlice<'_>],
+        most_segment_bytes: usize,
+        most_bytes: usize,
+    ) -> usize {
+        let free = &mut self.memory[self.filled..];
+        let room = free.len().min(most_bytes);
+        let (count, bytes) = copy_run(
+            Copier::best(),
+            segments,
+            most_segment_bytes,
+            &mut free[..room],
+        );
+        self.filled += bytes;
+        count
+    }
+
+    /// What was pushed since the last time. The room goes on behind it.
+    #[inline]
+    pub(crate) fn take(&mut self) -> &'a mut [u8] {
+        let memory = mem::take(&mut self.memory);
+        let (filled, free) = memory.split_at_mut(mem::take(&mut self.filled));
+        self.memory = free;
+        let filled: *mut [MaybeUninit<u8>] = ptr::from_mut(filled);
+        // SAFETY: the pointer is made from a `&'a mut` slice that nothing else refers to: `self` has
+        // kept only what lies behind it. `MaybeUninit<u8>` has the layout of `u8`, and by the
+        // invariant all of these bytes are initialised.
+        unsafe { &mut *(filled as *mut [u8]) }
+    }
+}
+
+/// Copies `segment` behind what `to` holds. Its memory stays where it is.
+///
+/// # Panics
+///
+/// If it does not fit the spare capacity.
+#[inline]
+pub(crate) fn append(to: &mut Vec<u8>, segment: &[u8]) {
+    let mut room = Room::new(to.spare_capacity_mut());
+    room.push(segment);
+    let len = to.len() + segment.len();
+    // SAFETY: `push` has initialised so many bytes at the start of the spare capacity, and did not
+    // panic, so they lie within it.
+    unsafe { to.set_len(len) };
+}
+
+/// Copies as many of `segments` as fit the spare capacity of `to`, one behind the other, and returns
+/// how many.
+#[inline]
+pub(crate) fn append_run(to: &mut Vec<u8>, segments: &[IoSlice<'_>]) -> usize {
+    let mut room = Room::new(to.spare_capacity_mut());
+    let count = room.push_run(segments, usize::MAX, usize::MAX);
+    let filled = room.filled;
+    let len = to.len() + filled;
+    // SAFETY: by the invariant of `Room` so many bytes at the start of the spare capacity are
+    // initialised.
+    unsafe { to.set_len(len) };
+    count
+}

@@ -1,0 +1,144 @@
+//! `cargo xtask instructions`: how many instructions it takes to copy a short segment.
+//!
+//! Callgrind counts them, so the figures depend on no clock and on no other program: on the same
+//! compiler and C library they are the same every time. It knows no AVX-512, so of that there is none.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use crate::packages::{answer, cargo};
+use crate::root;
+
+const SEGMENTS: usize = 64;
+const SIZES: [usize; 4] = [8, 24, 50, 200];
+/// As `crates/vectored/benches/copy.rs` calls them. The first is what the others are to beat.
+const TECHNIQUES: [&str; 4] = ["memcpy", "sse2", "avx2", "Gather"];
+/// Up to here, to copy by moves of our own must take no more instructions than `memcpy`.
+const MOST_BYTES: usize = 50;
+/// What the bench ends with where the processor lacks the instructions of a technique.
+const NOT_HERE: i32 = 3;
+
+/// Prints them; false if a copy takes more than `memcpy` does.
+pub fn run() -> Result<bool> {
+    if let Some(reason) = missing() {
+        println!("skipped instructions: {reason}");
+        return Ok(true);
+    }
+    let bench = build()?;
+    println!("   instructions a segment, in lists of {SEGMENTS}, in the program itself");
+    print!("   {:>6}", "bytes");
+    for technique in TECHNIQUES {
+        print!(" {technique:>8}");
+    }
+    println!();
+    let mut is_well = true;
+    for bytes in SIZES {
+        print!("   {bytes:>6}");
+        let mut memcpy = None;
+        for technique in TECHNIQUES {
+            let figure = a_segment(&bench, technique, bytes)?;
+            match figure {
+                Some(figure) => print!(" {figure:>8.1}"),
+                None => print!(" {:>8}", "–"),
+            }
+            let memcpy = *memcpy.get_or_insert(figure);
+            let is_copier = technique != "Gather";
+            is_well &= !is_copier || bytes > MOST_BYTES || figure <= memcpy;
+        }
+        println!();
+    }
+    if !is_well {
+        println!("   up to {MOST_BYTES} bytes a copy takes more instructions than memcpy");
+    }
+    Ok(is_well)
+}
+
+/// Why they cannot be counted here.
+pub fn missing() -> Option<String> {
+    if !cfg!(target_arch = "x86_64") {
+        return Some("the techniques are those of x86-64".to_owned());
+    }
+    let version = Command::new("valgrind").arg("--version").output();
+    let works = version.is_ok_and(|output| output.status.success());
+    (!works).then(|| "valgrind is missing; on Debian: apt-get install valgrind".to_owned())
+}
+
+fn build() -> Result<PathBuf> {
+    let words =
+        "bench --package vectored --bench copy --no-run --locked --quiet --message-format json";
+    let messages = answer(cargo().args(words.split(' ')))?;
+    executable(&messages).context("cargo built no bench 'copy'")
+}
+
+/// The program of the bench in what cargo says.
+fn executable(messages: &str) -> Option<PathBuf> {
+    let values = messages
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    values
+        .filter(|value| value["target"]["name"] == "copy")
+        .find_map(|value| value["executable"].as_str().map(PathBuf::from))
+}
+
+/// What more calls take more, a segment: the start of the program does not count.
+fn a_segment(bench: &PathBuf, technique: &str, bytes: usize) -> Result<Option<f64>> {
+    let (few, many) = (100, 300);
+    let Some(at_few) = count(bench, technique, bytes, few)? else {
+        return Ok(None);
+    };
+    let Some(at_many) = count(bench, technique, bytes, many)? else {
+        return Ok(None);
+    };
+    let segments = (many - few) * SEGMENTS;
+    Ok(Some((at_many as f64 - at_few as f64) / segments as f64))
+}
+
+fn count(bench: &PathBuf, technique: &str, bytes: usize, calls: usize) -> Result<Option<u64>> {
+    let mut command = Command::new("valgrind");
+    command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
+    command.arg(bench).args(["--instructions", technique]);
+    command.args([bytes, SEGMENTS, calls].map(|number| number.to_string()));
+    let output = command
+        .current_dir(root())
+        .output()
+        .context("cannot run valgrind")?;
+    let text = String::from_utf8_lossy(&output.stderr);
+    if output.status.code() == Some(NOT_HERE) {
+        return Ok(None);
+    }
+    if !output.status.success() {
+        bail!("valgrind failed: {}", text.trim_end());
+    }
+    let found = collected(&text).with_context(|| format!("valgrind told no count: {text}"))?;
+    Ok(Some(found))
+}
+
+/// The number of instructions in what callgrind says at its end.
+fn collected(text: &str) -> Option<u64> {
+    let line = text.lines().find(|line| line.contains("Collected :"))?;
+    line.split(':').nth(1)?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_count_is_found_in_what_callgrind_says() {
+        let text =
+            "==7== Events    : Ir\n==7== Collected : 190521\n==7== \n==7== I   refs:      190,521";
+        assert_eq!(collected(text), Some(190_521));
+        assert_eq!(collected("==7== nothing"), None);
+    }
+
+    #[test]
+    fn the_program_is_found_in_what_cargo_says() {
+        let messages = "{\"target\":{\"name\":\"vectored\"},\"executable\":null}\nnot JSON\n\
+             {\"target\":{\"name\":\"copy\"},\"executable\":\"/t/copy-1\"}";
+        assert_eq!(executable(messages), Some(PathBuf::from("/t/copy-1")));
+        assert_eq!(executable(""), None);
+    }
+}
