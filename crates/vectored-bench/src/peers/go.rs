@@ -42,7 +42,12 @@ impl GoProgram {
             let child = Command::new(&program)
                 .stdin(Stdio::from(OwnedFd::from(its)))
                 .stdout(Stdio::null())
-                .spawn()?;
+                .spawn();
+            // It runs without its file.
+            if let Some(folder) = program.parent() {
+                std::fs::remove_dir_all(folder)?;
+            }
+            let child = child?;
             Ok(GoProgram {
                 socket: ours,
                 child: RefCell::new(child),

@@ -808,7 +808,7 @@ impl<'a> CellRun<'a> {
     }
 
     /// For each technique, whether its median is near the lowest of the
-    /// rivals. One that is shown beside them always counts as near.
+    /// rivals. What chooses among them always counts as near.
     fn nearby(&self) -> Vec<bool> {
         let typical = |technique: &TechniqueResult| {
             let sampled: Vec<f64> = technique.samples_ns.iter().copied().flatten().collect();
@@ -824,7 +824,10 @@ impl<'a> CellRun<'a> {
             .fold(f64::INFINITY, f64::min);
         techniques
             .iter()
-            .map(|technique| !is_rival(technique) || typical(technique) <= FAR_BEHIND * fastest)
+            .map(|technique| {
+                let is_fixed = is_rival(technique) || technique.name.is_pure();
+                !is_fixed || typical(technique) <= FAR_BEHIND * fastest
+            })
             .collect()
     }
 
