@@ -87,7 +87,7 @@ fn peer_bars(cells: &[Cell]) -> String {
                 .filter_map(|cell| ratio(cell, rival, Technique::Adaptive, Rounds::All))
                 .map(|pair| pair.ratio);
             if let Some(mean) = geometric_mean(ratios) {
-                let _ = writeln!(text, "  {rival:<17} {mean:>6.2}  {}", bar(mean));
+                let _ = writeln!(text, "  {rival:<18} {mean:>6.2}  {}", bar(mean));
             }
         }
     }
