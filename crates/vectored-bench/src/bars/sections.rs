@@ -91,10 +91,13 @@ struct Nearness {
     worst: (f64, String),
 }
 
+/// A ratio, its interval, and in which cell it was found.
+type Found = (f64, Option<(f64, f64)>, String);
+
 impl Nearness {
     /// `None` without cells.
-    fn of(pairs: Vec<(f64, Option<(f64, f64)>, String)>) -> Option<Self> {
-        let share = |is: &dyn Fn(&(f64, Option<(f64, f64)>, String)) -> bool| {
+    fn of(pairs: Vec<Found>) -> Option<Self> {
+        let share = |is: &dyn Fn(&Found) -> bool| {
             pairs.iter().filter(|pair| is(pair)).count() as f64 / pairs.len() as f64
         };
         let worst = pairs
@@ -235,7 +238,7 @@ fn by_place(
 }
 
 fn place_columns(last: &str) -> Vec<String> {
-    let places = Place::ALL.iter().map(|place| place.to_string());
+    let places = Place::ALL.iter().map(Place::to_string);
     places.chain([last.to_owned()]).collect()
 }
 

@@ -234,18 +234,8 @@ impl Writer {
         }));
         let mut from = 0;
         while from < self.bufs.len() {
-            let mut written = self.write_some(from)?;
-            while from < self.bufs.len() && written >= self.bufs[from].len {
-                written -= self.bufs[from].len;
-                from += 1;
-            }
-            if written > 0 {
-                let buf = &mut self.bufs[from];
-                *buf = Buf {
-                    base: buf.base.wrapping_add(written),
-                    len: buf.len - written,
-                };
-            }
+            let written = self.write_some(from)?;
+            from = advance(&mut self.bufs, from, written);
         }
         Ok(())
     }
@@ -299,6 +289,21 @@ impl Drop for Writer {
     }
 }
 
+/// Takes so many bytes off `bufs`, from one of them on; returns the first that
+/// has some left.
+fn advance(bufs: &mut [Buf], mut from: usize, mut written: usize) -> usize {
+    while from < bufs.len() && written >= bufs[from].len {
+        written -= bufs[from].len;
+        from += 1;
+    }
+    if written > 0 {
+        let buf = &mut bufs[from];
+        buf.base = buf.base.wrapping_add(written);
+        buf.len -= written;
+    }
+    from
+}
+
 fn kind(fd: BorrowedFd<'_>) -> io::Result<Kind> {
     match FileType::from_raw_mode(rustix::fs::fstat(fd)?.st_mode) {
         FileType::Fifo => Ok(Kind::Pipe),
@@ -313,4 +318,29 @@ fn kind(fd: BorrowedFd<'_>) -> io::Result<Kind> {
 /// libuv's errors are the negated numbers of the kernel.
 fn check(outcome: c_int) -> io::Result<usize> {
     usize::try_from(outcome).map_err(|_| io::Error::from_raw_os_error(-outcome))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_after_a_short_write_goes_on_where_it_ended() {
+        let segments: [&[u8]; 4] = [b"abc", b"", b"defg", b"h"];
+        let total: usize = segments.iter().map(|segment| segment.len()).sum();
+        for written in 0..=total {
+            let mut bufs = segments.map(|segment| Buf {
+                base: segment.as_ptr(),
+                len: segment.len(),
+            });
+            let from = advance(&mut bufs, 0, written);
+            let left: usize = bufs[from..].iter().map(|buf| buf.len).sum();
+            assert_eq!(left, total - written);
+            if let Some(buf) = bufs.get(from) {
+                let whole = segments[from];
+                let skipped = whole.len() - buf.len;
+                assert_eq!(buf.base, whole[skipped..].as_ptr(), "{written}");
+            }
+        }
+    }
 }
