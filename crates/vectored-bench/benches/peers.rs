@@ -67,11 +67,10 @@ fn run(options: &Options) -> Result<(), String> {
     };
     let results = measure(options, &mut teller)?;
     print!("{}", table(&results));
-    match teller.failed {
-        Some(error) => Err(error),
-        None if results.complete => Ok(()),
-        None => Err("not all was measured: see above".to_owned()),
+    if !results.complete {
+        eprintln!("not all cells were measured: see above");
     }
+    teller.failed.map_or(Ok(()), Err)
 }
 
 /// Tells on standard error, and saves.
@@ -85,9 +84,15 @@ impl Listener for Teller {
         eprintln!("{line}");
     }
 
+    fn error(&mut self, line: &str) {
+        eprintln!("error: {line}");
+        self.failed = Some("some cells could not be measured: see above".to_owned());
+    }
+
     fn results(&mut self, results: &Results) {
         if let Some(path) = &self.output {
-            self.failed = save(path, &report::json(results)).err();
+            let saved = save(path, &report::json(results));
+            self.failed = self.failed.take().or(saved.err());
         }
     }
 }

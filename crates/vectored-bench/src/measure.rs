@@ -31,6 +31,9 @@ pub trait Listener {
     /// A line for whoever waits.
     fn note(&mut self, line: &str);
 
+    /// What went wrong; the run goes on with other cells.
+    fn error(&mut self, line: &str);
+
     /// All that there is by now, to be saved.
     fn results(&mut self, results: &Results);
 }
@@ -41,7 +44,7 @@ pub trait Listener {
 /// # Errors
 ///
 /// What makes measuring impossible at all, and what to do about it. A part of
-/// the cells that fails is noted instead, and the others are measured.
+/// the cells that fails is told instead, and the others are measured.
 pub fn measure(options: &Options, listener: &mut dyn Listener) -> Result<Results, String> {
     let began = Instant::now();
     let started_at = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
@@ -204,7 +207,7 @@ impl Run<'_> {
                 outcome
             }
             Err(failed) => {
-                self.listener.note(&format!("error: {}", failed.error));
+                self.listener.error(&failed.error.to_string());
                 match failed.error {
                     // Where a technique moved wrong bytes its figures mean nothing.
                     MeasureError::WrongBytes { .. } => Outcome {
