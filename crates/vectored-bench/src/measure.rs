@@ -55,9 +55,11 @@ pub fn measure(options: &Options, listener: &mut dyn Listener) -> Result<Results
     let here = Path::new(".");
     let directory = check_directory(here, Place::FileOverwrite.target(), 0)
         .map_err(|error| error.to_string())?;
+    // Before this thread is left with one of them.
+    let allowed = allowed_cpus();
     let pins = pin_measuring_thread(Pinning::Current)
         .map_err(|error| format!("cannot stay on one CPU: {error}"))?;
-    let environment = Environment::capture(Some(directory), pins, allowed_cpus());
+    let environment = Environment::capture(Some(directory), pins, allowed);
     let clock = MonotonicClock;
     let ruler =
         measure_ruler(&clock).map_err(|error| format!("cannot measure the clock: {error}"))?;
