@@ -60,6 +60,11 @@ impl Args {
         Ok(value.unwrap_or_else(|| default.to_owned()).into())
     }
 
+    /// All words that are left, for another program.
+    pub fn rest(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.words)
+    }
+
     /// Nothing may be left.
     pub fn finish(self) -> Result<(), String> {
         match self.words.first() {
@@ -98,6 +103,9 @@ mod tests {
         assert_eq!(args.one_of("--backend", &["plain"]), Ok("plain"));
         assert!(args.flag("--inner"));
         assert!(!args.flag("--inner"));
+        assert_eq!(args.finish(), Ok(()));
+        let mut args = self::args("--quick pipe");
+        assert_eq!(args.rest(), ["--quick", "pipe"]);
         assert_eq!(args.finish(), Ok(()));
     }
 

@@ -16,6 +16,9 @@
 //!   compares all bytes. The last line says how many were lost.
 //! - `fuzz [--seconds 60]` runs each fuzz target of `fuzz/` so long. Installs
 //!   cargo-fuzz if it is missing; needs a nightly toolchain.
+//! - `bench-peers [OPTIONS]` installs what `cargo bench -p vectored-bench` can
+//!   measure on Debian, as root, and runs it with these options: see its
+//!   `--help`. About a quarter of an hour, on an idle machine.
 //! - `miri` runs the library's tests that make no system call under Miri.
 //!   Where Miri cannot be had it says so, and that is no failure.
 //! - `instructions` counts under callgrind what it takes to copy a short segment.
@@ -24,6 +27,7 @@
 //! not, and 2 when it was called wrongly.
 
 mod args;
+mod bench_peers;
 mod fuzz;
 mod hazards;
 mod instructions;
@@ -55,6 +59,7 @@ Commands:
   soak             [--seconds 60] [--seed 1] [--backend plain]: random lists through random
                    faults; does every byte arrive?
   fuzz             [--seconds 60]: each fuzz target, so long
+  bench-peers      [OPTIONS]: `Gather` against other projects; its own --help tells more
   miri             the library without its system calls, under Miri
   instructions     what it takes to copy a short segment, counted by callgrind
   help             this text
@@ -87,6 +92,7 @@ enum Command {
     Ruler(ruler::Options),
     Soak(soak::Options),
     Fuzz { seconds: usize },
+    BenchPeers { words: Vec<String> },
     Miri,
     Instructions,
 }
@@ -112,6 +118,7 @@ impl Command {
             Some("fuzz") => Command::Fuzz {
                 seconds: args.count("--seconds", 60)?,
             },
+            Some("bench-peers") => Command::BenchPeers { words: args.rest() },
             Some("miri") => Command::Miri,
             Some("instructions") => Command::Instructions,
             None | Some("help" | "--help" | "-h") => Command::Help,
@@ -134,6 +141,7 @@ impl Command {
             Command::Ruler(options) => ruler::run(&options),
             Command::Soak(options) => soak::run(&options),
             Command::Fuzz { seconds } => fuzz::run(seconds),
+            Command::BenchPeers { words } => bench_peers::run(&words),
             Command::Miri => miri::run(),
             Command::Instructions => instructions::run(),
         }

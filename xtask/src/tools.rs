@@ -18,6 +18,15 @@ const OF_SINGLE_TESTS: [(&str, &str); 5] = [
     ("valgrind", "valgrind"),
 ];
 
+/// What `cargo bench -p vectored-bench` loads while it runs, each with its Debian package.
+const LIBRARIES_OF_PEERS: [(&str, &str); 2] = [
+    ("libuv.so.1", "libuv1-dev"),
+    ("libevent_core-2.1.so.7", "libevent-dev"),
+];
+
+/// The compiler of the peer that runs in a process of its own, and its package.
+const GO: (&str, &str) = ("go", "golang-go");
+
 /// Parts of the Rust toolchain, and the cargo command that shows each.
 const COMPONENTS: [(&str, &str); 2] = [("rustfmt", "fmt"), ("clippy", "clippy")];
 
@@ -57,6 +66,36 @@ pub fn provide() -> Result<(), String> {
     let mut words = vec!["component", "add"];
     words.extend(&missing);
     run_or_tell("rustup", &words)
+}
+
+/// Makes sure that the libraries and the compiler of the peers of the benchmark are there; installs
+/// what it may. What cannot be had is told: the benchmark names it and measures the others.
+pub fn provide_peers() {
+    // It lists what the dynamic linker finds, and does not ask for a file's place.
+    let listed = Command::new("/sbin/ldconfig").arg("-p").output();
+    let listed = listed.map_or_else(
+        |_| String::new(),
+        |output| String::from_utf8_lossy(&output.stdout).into_owned(),
+    );
+    let mut packages = missing_libraries(&listed);
+    if !is_on_path(GO.0) {
+        packages.push(GO.1);
+    }
+    if !packages.is_empty()
+        && let Err(line) = install_packages(&packages)
+    {
+        println!("   {line}");
+    }
+}
+
+/// The packages of libraries that `ldconfig -p` does not list.
+fn missing_libraries(listed: &str) -> Vec<&'static str> {
+    let is_listed = |name: &str| listed.lines().any(|line| line.trim().starts_with(name));
+    LIBRARIES_OF_PEERS
+        .iter()
+        .filter(|(library, _)| !is_listed(library))
+        .map(|(_, package)| *package)
+        .collect()
 }
 
 fn install_packages(packages: &[&str]) -> Result<(), String> {
@@ -119,6 +158,13 @@ mod tests {
         let status = "Name:\tx\nUid:\t1000\t0\t0\t0\nGid:\t1\t2\t3\t4\n";
         assert_eq!(effective_user(status), Some(0));
         assert_eq!(effective_user("Name:\tx\n"), None);
+    }
+
+    #[test]
+    fn libraries_that_the_linker_does_not_find_are_to_be_installed() {
+        let listed = "2 libs found\n\tlibuv.so.1 (libc6,x86-64) => /lib/libuv.so.1\n";
+        assert_eq!(missing_libraries(listed), ["libevent-dev"]);
+        assert_eq!(missing_libraries("").len(), 2);
     }
 
     #[test]

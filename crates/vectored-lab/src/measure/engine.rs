@@ -39,6 +39,9 @@ const STOPS: [u32; 1 + LOOKS.len()] = {
     stops
 };
 
+/// In how many parts [`run_rounds`] samples a cell.
+pub const SWEEPS: u32 = 4;
+
 /// A technique this many times slower than the leader is far behind.
 const FAR_BEHIND: f64 = 4.0;
 
@@ -155,33 +158,43 @@ pub fn run<'a>(
     clock: &'a dyn Clock,
     watch: Watch<'a>,
 ) -> Result<Outcome, RunError> {
-    assert!(!experiment.cells.is_empty(), "an experiment has cells");
-    assert!(!experiment.rivals.is_empty(), "an experiment has rivals");
-    let mut engine = Engine {
-        experiment,
-        sampler,
-        clock,
-        watch,
-        rng: Rng::with_seed(experiment.seed),
-        began_ns: clock.now_ns(),
-    };
-    let mut cells: Vec<CellRun<'_>> = experiment
-        .cells
-        .iter()
-        .map(|spec| CellRun::new(spec.clone(), experiment, DrainChoice::Probe))
-        .collect();
+    let (mut engine, mut cells) = Engine::start(experiment, sampler, clock, watch);
     let passed = engine
         .even_sweeps(&mut cells)
         .and_then(|()| engine.refine(&mut cells))
         .and_then(|()| engine.open_pass(&mut cells));
-    let outcome = engine.conclude(cells, passed.is_err());
-    match passed {
-        Ok(()) => Ok(outcome),
-        Err(error) => Err(RunError {
-            error,
-            outcome: Box::new(outcome),
-        }),
-    }
+    engine.end(cells, passed)
+}
+
+/// Measures every cell of `experiment` for so many rounds, in [`SWEEPS`] sweeps
+/// over all cells: neither its budget nor a narrow interval ends it early.
+///
+/// # Errors
+///
+/// Those of [`run`].
+///
+/// # Panics
+///
+/// When [`run`] does.
+pub fn run_rounds(
+    experiment: &Experiment,
+    rounds: u32,
+    sampler: &mut dyn Sampler,
+    clock: &dyn Clock,
+    watch: Watch<'_>,
+) -> Result<Outcome, RunError> {
+    let experiment = Experiment {
+        budget_ns: u64::MAX,
+        ..experiment.clone()
+    };
+    // Borrowed for as long as that experiment.
+    let watch = Watch {
+        progress: &mut *watch.progress,
+        stop: watch.stop,
+    };
+    let (mut engine, mut cells) = Engine::start(&experiment, sampler, clock, watch);
+    let passed = engine.fixed_sweeps(&mut cells, rounds);
+    engine.end(cells, passed)
 }
 
 struct Engine<'a> {
@@ -194,6 +207,62 @@ struct Engine<'a> {
 }
 
 impl<'a> Engine<'a> {
+    fn start(
+        experiment: &'a Experiment,
+        sampler: &'a mut dyn Sampler,
+        clock: &'a dyn Clock,
+        watch: Watch<'a>,
+    ) -> (Self, Vec<CellRun<'a>>) {
+        assert!(!experiment.cells.is_empty(), "an experiment has cells");
+        assert!(!experiment.rivals.is_empty(), "an experiment has rivals");
+        let engine = Engine {
+            experiment,
+            sampler,
+            clock,
+            watch,
+            rng: Rng::with_seed(experiment.seed),
+            began_ns: clock.now_ns(),
+        };
+        let cells = experiment
+            .cells
+            .iter()
+            .map(|spec| CellRun::new(spec.clone(), experiment, DrainChoice::Probe))
+            .collect();
+        (engine, cells)
+    }
+
+    fn end(
+        self,
+        cells: Vec<CellRun<'a>>,
+        passed: Result<(), MeasureError>,
+    ) -> Result<Outcome, RunError> {
+        let outcome = self.conclude(cells, passed.is_err());
+        match passed {
+            Ok(()) => Ok(outcome),
+            Err(error) => Err(RunError {
+                error,
+                outcome: Box::new(outcome),
+            }),
+        }
+    }
+
+    /// Gives every cell so many rounds, spread over the run.
+    fn fixed_sweeps(&mut self, cells: &mut [CellRun<'a>], rounds: u32) -> Result<(), MeasureError> {
+        for sweep in 1..=SWEEPS {
+            for index in 0..cells.len() {
+                if self.stopped() {
+                    return Ok(());
+                }
+                let rounds = rounds * sweep / SWEEPS;
+                if cells[index].cell.rounds < rounds {
+                    self.report(cells, index, None);
+                    self.visit(&mut cells[index], rounds)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Gives every cell its fewest rounds and then, while its intervals are
     /// wide, its share of the even half of the budget.
     ///
@@ -743,7 +812,7 @@ impl<'a> CellRun<'a> {
     }
 
     /// For each technique, whether its median is near the lowest of the
-    /// rivals. One that is shown beside them always counts as near.
+    /// rivals. What chooses among them always counts as near.
     fn nearby(&self) -> Vec<bool> {
         let typical = |technique: &TechniqueResult| {
             let sampled: Vec<f64> = technique.samples_ns.iter().copied().flatten().collect();
@@ -759,7 +828,10 @@ impl<'a> CellRun<'a> {
             .fold(f64::INFINITY, f64::min);
         techniques
             .iter()
-            .map(|technique| !is_rival(technique) || typical(technique) <= FAR_BEHIND * fastest)
+            .map(|technique| {
+                let is_fixed = is_rival(technique) || technique.name.is_pure();
+                !is_fixed || typical(technique) <= FAR_BEHIND * fastest
+            })
             .collect()
     }
 

@@ -34,10 +34,10 @@ mod write_cell;
 
 pub use calibration::calibrate;
 pub use clock::{Clock, FakeClock, MonotonicClock};
-pub use engine::{Outcome, Progress, RunError, SCREENING_ROUNDS, Watch, run};
+pub use engine::{Outcome, Progress, RunError, SCREENING_ROUNDS, SWEEPS, Watch, run, run_rounds};
 pub use environment::{Environment, Pinning, allowed_cpus, pin_measuring_thread};
 pub use lists::{Lists, Turns};
-pub use mover::{Mover, Timed, movers};
+pub use mover::{Mover, Timed, movers, time_calls};
 pub use pool::{ColdPool, MOST_COLD_CALL_BYTES};
 pub use probe::probe_host;
 pub use read_mover::{ReadMover, read_movers};

@@ -53,9 +53,14 @@ pub trait Mover {
     }
 }
 
-/// Times a sample, however its calls are made.
+/// Times a sample, however its calls are made: what a [`Mover`] calls that has
+/// a `sample` of its own, since it opens something that lasts for many calls.
+///
+/// # Errors
+///
+/// Those of `call`.
 #[inline]
-pub(super) fn time_calls(
+pub fn time_calls(
     fd: BorrowedFd<'_>,
     batch: Timed,
     clock: &dyn Clock,
@@ -113,8 +118,15 @@ impl Timed {
     }
 }
 
+/// The buffer of [`Technique::StdioLarge`].
+const LARGE_BYTES: usize = 1 << 20;
+
 /// The mover of a contender on a target with this cost model. The floors are
 /// given one segment that holds all bytes.
+///
+/// # Panics
+///
+/// For what does not write, and for most of [`Technique::GUESTS`].
 pub fn movers(contender: Contender, model: &CostModel) -> Box<dyn Mover> {
     match contender {
         Contender::Floor | Contender::FloorAgain => Box::new(WriteEach),
@@ -123,7 +135,8 @@ pub fn movers(contender: Contender, model: &CostModel) -> Box<dyn Mover> {
         Contender::Technique(Technique::Writev) => Box::new(WithArray::new(Writev::default())),
         Contender::Technique(Technique::Pwritev2) => Box::new(WithArray::new(Pwritev2::default())),
         Contender::Technique(Technique::SendMore) => Box::new(SendMore),
-        Contender::Technique(Technique::Stdio) => Box::new(Stdio),
+        Contender::Technique(Technique::Stdio) => Box::new(Stdio::default()),
+        Contender::Technique(Technique::StdioLarge) => Box::new(Stdio::with_buffer(LARGE_BYTES)),
         Contender::Technique(Technique::Mmap) => Box::new(Mmap::default()),
         Contender::Technique(Technique::Adaptive) => {
             Box::new(WithArray::new(Adaptive::new(*model)))
@@ -131,6 +144,7 @@ pub fn movers(contender: Contender, model: &CostModel) -> Box<dyn Mover> {
         Contender::Technique(Technique::ReadEach | Technique::ReadThenSplit | Technique::Readv) => {
             panic!("{contender} does not write")
         }
+        Contender::Technique(_) => panic!("{contender} is brought by whoever measures it"),
     }
 }
 

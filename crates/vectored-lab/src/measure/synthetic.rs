@@ -99,6 +99,7 @@ impl SyntheticMachine {
                 // Asks for the length, sets it, maps and unmaps.
                 Contender::Technique(Technique::Mmap) => copied + 4.0 * model.call_ns,
                 Contender::Technique(Technique::Adaptive) => copied.min(referenced),
+                Contender::Technique(_) => panic!("nothing is known of what {contender} costs"),
             }
         })
     }

@@ -98,7 +98,7 @@ impl Experiment {
 
     /// Rivals and beside, without repeats, in the order of the tables.
     pub fn techniques(&self) -> Vec<Technique> {
-        let mut all = Technique::ALL.to_vec();
+        let mut all = [&Technique::ALL[..], &Technique::GUESTS].concat();
         all.retain(|technique| self.rivals.contains(technique) || self.beside.contains(technique));
         all
     }

@@ -38,10 +38,34 @@ pub enum Technique {
     /// Copies between the segments and a shared mapping of the file, made for
     /// the call at the place where `write` or `read` would go on.
     Mmap,
+    /// std's `BufWriter` of 8 KiB, its default: `write_all` a segment, `flush`.
+    BufWriter,
+    /// The same with a buffer of 64 KiB.
+    BufWriterLarge,
+    /// std's `write_vectored` and `IoSlice::advance_slices`, in a loop.
+    StdVectored,
+    /// `write_all_vectored` of the crate tokio-util.
+    TokioUtil,
+    /// [`Technique::Stdio`] with a buffer of 1 MiB (`setvbuf`).
+    StdioLarge,
+    /// `uv_try_write` of libuv, and `uv_fs_write` for files.
+    Libuv,
+    /// `evbuffer_add` and `evbuffer_write` of libevent.
+    LibeventCopy,
+    /// `evbuffer_add_reference` and `evbuffer_write` of libevent.
+    LibeventReference,
+    /// `net.Buffers` of Go, in a process of its own.
+    GoNetBuffers,
+    /// [`Technique::Adaptive`] with a second calibration of its own.
+    #[serde(rename = "adaptive-2")]
+    Adaptive2,
+    /// The same with a third one.
+    #[serde(rename = "adaptive-3")]
+    Adaptive3,
 }
 
 impl Technique {
-    /// Every technique, in the order of the tables.
+    /// Every technique of the lab's own, in the order of the tables.
     pub const ALL: [Technique; 11] = [
         Technique::WriteEach,
         Technique::CopyThenWrite,
@@ -54,6 +78,24 @@ impl Technique {
         Technique::Readv,
         Technique::Mmap,
         Technique::Adaptive,
+    ];
+
+    /// What a crate above this one measures beside the lab's own techniques: it
+    /// brings their movers, see
+    /// [`DescriptorSampler::with_movers`](crate::measure::DescriptorSampler::with_movers).
+    /// They have their names here, so that results can hold them.
+    pub const GUESTS: [Technique; 11] = [
+        Technique::BufWriter,
+        Technique::BufWriterLarge,
+        Technique::StdVectored,
+        Technique::TokioUtil,
+        Technique::StdioLarge,
+        Technique::Libuv,
+        Technique::LibeventCopy,
+        Technique::LibeventReference,
+        Technique::GoNetBuffers,
+        Technique::Adaptive2,
+        Technique::Adaptive3,
     ];
 
     /// The techniques of one operation that are measured unless others are
@@ -131,13 +173,27 @@ impl Technique {
             Technique::SendMore => "send-more",
             Technique::Stdio => "stdio",
             Technique::Mmap => "mmap",
+            Technique::BufWriter => "buf-writer",
+            Technique::BufWriterLarge => "buf-writer-large",
+            Technique::StdVectored => "std-vectored",
+            Technique::TokioUtil => "tokio-util",
+            Technique::StdioLarge => "stdio-large",
+            Technique::Libuv => "libuv",
+            Technique::LibeventCopy => "libevent-copy",
+            Technique::LibeventReference => "libevent-reference",
+            Technique::GoNetBuffers => "go-net-buffers",
+            Technique::Adaptive2 => "adaptive-2",
+            Technique::Adaptive3 => "adaptive-3",
         }
     }
 
     /// Whether this is one fixed technique. `adaptive` is not: it mostly equals
     /// one of the others, so a contest between it and them has no answer.
     pub fn is_pure(self) -> bool {
-        self != Technique::Adaptive
+        !matches!(
+            self,
+            Technique::Adaptive | Technique::Adaptive2 | Technique::Adaptive3
+        )
     }
 }
 
@@ -168,5 +224,21 @@ impl FromStr for Technique {
             .into_iter()
             .find(|technique| technique.name() == name)
             .ok_or_else(|| UnknownTechnique(name.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_technique_has_one_name_in_json_and_in_tables() {
+        let all = || Technique::ALL.into_iter().chain(Technique::GUESTS);
+        for technique in all() {
+            let json = serde_json::to_string(&technique).unwrap();
+            assert_eq!(json, format!("\"{technique}\""));
+            let others = all().filter(|other| other.name() == technique.name());
+            assert_eq!(others.count(), 1, "{technique}");
+        }
     }
 }

@@ -16,8 +16,8 @@ unsafe extern "C" {
     fn __fpurge(stream: *mut FILE);
 }
 
-/// A `FILE`, with a buffer of the size that glibc chooses: `st_blksize`, at most
-/// `BUFSIZ` (8 KiB). It is given one of its own only so that it need not be
+/// A `FILE`, with a buffer of the size that is asked for, or that glibc chooses:
+/// `st_blksize`, at most `BUFSIZ` (8 KiB). It is given one of its own only so that it need not be
 /// allocated in the first call.
 #[derive(Debug)]
 pub struct Stream {
@@ -28,13 +28,13 @@ pub struct Stream {
 
 impl Stream {
     /// A stream over a duplicate of `fd`.
-    pub fn open(fd: BorrowedFd<'_>) -> io::Result<Self> {
+    pub fn open(fd: BorrowedFd<'_>, buffer_bytes: Option<usize>) -> io::Result<Self> {
         let preferred = rustix::fs::fstat(fd)?.st_blksize as usize;
         let most = libc::BUFSIZ as usize;
-        let size = if preferred == 0 {
-            most
-        } else {
-            preferred.min(most)
+        let size = match (buffer_bytes, preferred) {
+            (Some(bytes), _) => bytes,
+            (None, 0) => most,
+            (None, preferred) => preferred.min(most),
         };
         let mut buffer = vec![0; size];
         let duplicate = fd.try_clone_to_owned()?.into_raw_fd();
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn bytes_wait_for_the_flush_and_large_ones_do_not() {
         let (mut reader, writer) = io::pipe().unwrap();
-        let mut stream = Stream::open(writer.as_fd()).unwrap();
+        let mut stream = Stream::open(writer.as_fd(), None).unwrap();
         let waiting = || rustix::io::ioctl_fionread(&reader).unwrap();
         stream.write(b"abc").unwrap();
         assert_eq!(waiting(), 0);
@@ -133,7 +133,7 @@ mod tests {
     fn what_was_not_flushed_does_not_come_later() {
         let (reader, writer) = io::pipe().unwrap();
         rustix::io::ioctl_fionbio(&writer, true).unwrap();
-        let mut stream = Stream::open(writer.as_fd()).unwrap();
+        let mut stream = Stream::open(writer.as_fd(), None).unwrap();
         let error = loop {
             if let Err(error) = stream.write(&[1; 1000]).and_then(|()| stream.flush()) {
                 break error;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use vectored_lab::measure::{
     CellSetup, Clock, Contender, DrainChoice, FakeClock, MeasureError, Noise, Outcome, Progress,
-    RunError, Sampler, SyntheticMachine, Timing, Watch, run,
+    RunError, Sampler, SyntheticMachine, Timing, Watch, run, run_rounds,
 };
 use vectored_lab::model::{CellSpec, Drain, Experiment, Target, Technique, Verdict, Workload};
 use vectored_lab::stats::judge;
@@ -525,4 +525,48 @@ fn a_failure_names_the_cells_it_left_out() {
     assert_eq!(failed.outcome.cells.len(), 2);
     assert_eq!(failed.outcome.left_out.len(), 3);
     assert!(failed.outcome.left_out[0].reason.contains("failed"));
+}
+
+#[test]
+fn so_many_rounds_are_sampled_whatever_they_say() {
+    let clock = FakeClock::default();
+    // Equal techniques without noise are decided at once, and there is no budget.
+    let mut sampler = machine(&clock, Noise::None, [1000.0; 5]);
+    let watch = Watch {
+        progress: &mut |_| (),
+        stop: &AtomicBool::new(false),
+    };
+    let outcome = run_rounds(&experiment(3, 0), 161, &mut sampler, &clock, watch).unwrap();
+    let rounds: Vec<u32> = outcome.cells.iter().map(|cell| cell.rounds).collect();
+    assert_eq!(rounds, [161; 3]);
+    assert!(outcome.complete);
+    let cell = &outcome.cells[0];
+    assert_eq!(cell.verdict, Verdict::Tie);
+    assert_eq!(cell.techniques[0].samples_ns.len(), 161);
+}
+
+#[test]
+fn a_guest_that_is_far_behind_is_sampled_rarely_and_a_choice_among_others_never_so() {
+    let clock = FakeClock::default();
+    let cost = |_: &CellSpec, contender| match contender {
+        Contender::Technique(Technique::Libuv | Technique::Adaptive) => 90_000.0,
+        _ => 1000.0,
+    };
+    let mut sampler = SyntheticMachine::new(clock.clone(), Noise::None, 1, cost);
+    let guests = Experiment {
+        beside: vec![Technique::Adaptive, Technique::Libuv],
+        ..experiment(1, 0)
+    };
+    let watch = Watch {
+        progress: &mut |_| (),
+        stop: &AtomicBool::new(false),
+    };
+    let outcome = run_rounds(&guests, 40, &mut sampler, &clock, watch).unwrap();
+    let sampled = |technique| {
+        let result = outcome.cells[0].technique(technique).unwrap();
+        result.samples_ns.iter().flatten().count()
+    };
+    assert_eq!(sampled(Technique::Adaptive), 40);
+    // The first five, and every tenth from there on.
+    assert_eq!(sampled(Technique::Libuv), 5 + 3);
 }

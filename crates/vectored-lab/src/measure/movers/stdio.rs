@@ -14,13 +14,25 @@ use crate::sys::stdio::Stream;
 /// A program opens a stream once and uses it for long, so that is not timed:
 /// each sample has a stream of its own, since targets are reopened between
 /// rounds.
-pub struct Stdio;
+#[derive(Default)]
+pub struct Stdio {
+    buffer_bytes: Option<usize>,
+}
+
+impl Stdio {
+    /// With a buffer of another size than glibc chooses.
+    pub fn with_buffer(bytes: usize) -> Self {
+        Stdio {
+            buffer_bytes: Some(bytes),
+        }
+    }
+}
 
 impl Mover for Stdio {
     fn prepare(&mut self, _segments: &[&[u8]], _start_bytes: usize) {}
 
     fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
-        send(&mut Stream::open(fd)?, segments)
+        send(&mut Stream::open(fd, self.buffer_bytes)?, segments)
     }
 
     fn sample(
@@ -30,7 +42,7 @@ impl Mover for Stdio {
         batch: Timed,
         clock: &dyn Clock,
     ) -> io::Result<Timing> {
-        let mut stream = Stream::open(fd)?;
+        let mut stream = Stream::open(fd, self.buffer_bytes)?;
         let mut turns = lists.in_turn();
         time_calls(fd, batch, clock, || send(&mut stream, turns.next()))
     }

@@ -1,0 +1,3 @@
+module vectored-bench/netbuffers
+
+go 1.19

@@ -1,0 +1,246 @@
+//! The words of the command line.
+
+use std::fmt::Display;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use vectored_lab::model::{Cache, Technique};
+
+use crate::grid::Wanted;
+use crate::mix::Mix;
+use crate::peers::PEERS;
+use crate::place::Place;
+
+/// What `--help` prints.
+pub const HELP: &str = "\
+The adaptive gather against its peers
+
+Usage: cargo bench -p vectored-bench -- [OPTIONS] [FILTER]...
+       cargo bench -p vectored-bench -- --bars FILE...
+       cargo bench -p vectored-bench -- --page FILE...
+
+FILTER is a part of a cell's name, as in 'pipe 64x100 hot'.
+
+Options:
+  --rounds N          rounds a cell [161]
+  --targets LIST      file,file-overwrite,tmpfs,pipe,unix,tcp,null [all]
+  --counts LIST       segments in a list [2,5,8,24,64,130,800,1000]
+  --sizes LIST        bytes of a segment [3 to 16384]
+  --mixes LIST        http-2k,http-64k,log-lines,replies,wal-100,wal-1k,wal-4k,wal-32k,pages
+  --caches LIST       hot,cold [both]
+  --peers LIST        buf-writer,buf-writer-large,std-vectored,tokio-util,stdio-large,libuv,
+                      libevent-copy,libevent-reference,go-net-buffers, or none [all]
+  --calibrations N    fresh calibrations in a row, each measured, up to 3 [3]
+  --seed N            of everything random [1]
+  --quick             21 rounds of few cells, to see that all works
+  --list              names the cells and the time they may take, and ends
+  --output FILE       saves the results there [none]
+  --bars FILE...      prints what saved results say of the library's promises
+  --page FILE...      prints saved results as the page docs/peers.md
+";
+
+/// What is to be done.
+#[derive(Debug)]
+pub enum Task {
+    /// Print [`HELP`].
+    Help,
+    /// Measure.
+    Measure(Box<Options>),
+    /// Judge saved results.
+    Bars(Vec<PathBuf>),
+    /// Render saved results as a page.
+    Page(Vec<PathBuf>),
+}
+
+/// How to measure.
+#[derive(Debug)]
+pub struct Options {
+    /// Which cells.
+    pub wanted: Wanted,
+    /// Rounds a cell.
+    pub rounds: u32,
+    /// Which peers.
+    pub peers: Vec<Technique>,
+    /// Calibrations in a row, one to three.
+    pub calibrations: usize,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// Whether only to say what would be measured.
+    pub list: bool,
+    /// Where results are saved.
+    pub output: Option<PathBuf>,
+}
+
+/// Rounds of a full run: with so many, half of the cells are known to 0.7 %.
+const ROUNDS: u32 = 161;
+
+/// What `--quick` measures, unless told otherwise.
+const QUICK_ROUNDS: u32 = 21;
+
+/// What `cargo xtask test` measures, which knows no other word.
+const TEST_ROUNDS: u32 = 2;
+
+/// Reads the words after the program's name.
+///
+/// # Errors
+///
+/// What is wrong with them, and what would be right.
+pub fn parse(words: impl IntoIterator<Item = String>) -> Result<Task, String> {
+    let mut words = words.into_iter();
+    let mut options = Options {
+        wanted: Wanted::default(),
+        rounds: ROUNDS,
+        peers: PEERS.to_vec(),
+        calibrations: 3,
+        seed: 1,
+        list: false,
+        output: None,
+    };
+    let (mut quick, mut rounds) = (None, None);
+    while let Some(word) = words.next() {
+        let mut value = || words.next().ok_or_else(|| format!("{word} takes a value"));
+        let wanted = &mut options.wanted;
+        match word.as_str() {
+            "--help" | "-h" => return Ok(Task::Help),
+            // Cargo's own word.
+            "--bench" => {}
+            "--bars" => return files(&word, words).map(Task::Bars),
+            "--page" => return files(&word, words).map(Task::Page),
+            "--rounds" => rounds = Some(number(&word, &value()?)?),
+            "--targets" => {
+                wanted.places = Some(names(&word, &value()?, &Place::ALL)?);
+            }
+            "--counts" => wanted.counts = Some(numbers(&word, &value()?)?),
+            "--sizes" => wanted.sizes = Some(numbers(&word, &value()?)?),
+            "--mixes" => wanted.mixes = Some(names(&word, &value()?, &Mix::ALL)?),
+            "--caches" => wanted.caches = Some(caches(&word, &value()?)?),
+            "--peers" => {
+                let list = value()?;
+                options.peers = match list.as_str() {
+                    "none" => Vec::new(),
+                    list => names(&word, list, &PEERS)?,
+                };
+            }
+            "--calibrations" => match number(&word, &value()?)? {
+                count @ 1..=3 => options.calibrations = count as usize,
+                count => return Err(format!("--calibrations takes 1 to 3, not {count}")),
+            },
+            "--seed" => options.seed = value()?.parse().map_err(|_| "--seed takes a number")?,
+            "--quick" => quick = Some(QUICK_ROUNDS),
+            "--test" => {
+                quick = Some(TEST_ROUNDS);
+                wanted.caches = Some(vec![Cache::Hot]);
+                wanted.counts = Some(vec![64]);
+                wanted.sizes = Some(vec![10]);
+                wanted.mixes = Some(vec![Mix::Http(2 << 10)]);
+            }
+            "--list" => options.list = true,
+            "--output" => options.output = Some(value()?.into()),
+            word if word.starts_with('-') => {
+                return Err(format!("unknown option '{word}': see --help"));
+            }
+            _ => wanted.filters.push(word),
+        }
+    }
+    if let Some(few) = quick {
+        options.rounds = few;
+        make_quick(&mut options.wanted);
+    }
+    options.rounds = rounds.unwrap_or(options.rounds);
+    Ok(Task::Measure(Box::new(options)))
+}
+
+/// Few cells of every kind, where nothing else is asked for.
+fn make_quick(wanted: &mut Wanted) {
+    if wanted.counts.is_none() && wanted.sizes.is_none() && wanted.mixes.is_none() {
+        wanted.counts = Some(vec![2, 24, 64]);
+        wanted.sizes = Some(vec![10, 550, 1000]);
+        wanted.mixes = Some(vec![Mix::Http(64 << 10), Mix::LogLines]);
+    }
+}
+
+fn files(word: &str, words: impl Iterator<Item = String>) -> Result<Vec<PathBuf>, String> {
+    let files: Vec<PathBuf> = words
+        .filter(|word| word != "--bench")
+        .map(PathBuf::from)
+        .collect();
+    match files.is_empty() {
+        true => Err(format!("{word} takes files that --output has saved")),
+        false => Ok(files),
+    }
+}
+
+fn number(option: &str, word: &str) -> Result<u32, String> {
+    let number: Option<u32> = word.parse().ok().filter(|&number| number > 0);
+    number.ok_or_else(|| format!("{option} takes a number from 1, not '{word}'"))
+}
+
+fn numbers(option: &str, list: &str) -> Result<Vec<usize>, String> {
+    let numbers = list
+        .split(',')
+        .map(|word| usize::from_str(word).ok().filter(|&number| number > 0));
+    let numbers: Option<Vec<usize>> = numbers.collect();
+    numbers.ok_or_else(|| format!("{option} takes numbers from 1, as in 2,64, not '{list}'"))
+}
+
+/// Each of the words of `list` is the name of one of `all`.
+fn names<T: Copy + Display>(option: &str, list: &str, all: &[T]) -> Result<Vec<T>, String> {
+    let named = |word: &str| {
+        let found = all.iter().find(|one| one.to_string() == word);
+        found.copied().ok_or_else(|| {
+            let all: Vec<String> = all.iter().map(T::to_string).collect();
+            format!("{option} takes {}, not '{word}'", all.join(", "))
+        })
+    };
+    list.split(',').map(named).collect()
+}
+
+fn caches(option: &str, list: &str) -> Result<Vec<Cache>, String> {
+    let named = |word: &str| {
+        let found = Cache::ALL.into_iter().find(|cache| cache.name() == word);
+        found.ok_or_else(|| format!("{option} takes hot and cold, not '{word}'"))
+    };
+    list.split(',').map(named).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn task(line: &str) -> Result<Task, String> {
+        parse(line.split_whitespace().map(str::to_owned))
+    }
+
+    #[test]
+    fn words_are_understood() {
+        let line = "--rounds 5 --targets pipe,tmpfs --mixes wal-1k --peers libuv --bench 64x";
+        let Ok(Task::Measure(options)) = task(line) else {
+            panic!("{line}");
+        };
+        assert_eq!(options.rounds, 5);
+        assert_eq!(options.wanted.places, Some(vec![Place::Pipe, Place::Tmpfs]));
+        assert_eq!(options.wanted.mixes, Some(vec![Mix::Wal(1024)]));
+        assert_eq!(options.peers, [Technique::Libuv]);
+        assert_eq!(options.wanted.filters, ["64x"]);
+        assert!(matches!(task("--bars a b --bench"), Ok(Task::Bars(files)) if files.len() == 2));
+    }
+
+    #[test]
+    fn wrong_words_are_told_with_the_right_ones() {
+        for (line, told) in [
+            ("--rounds 0", "from 1"),
+            ("--rounds", "takes a value"),
+            ("--targets disk", "file-overwrite"),
+            ("--counts 2,x", "2,x"),
+            ("--mixes http", "http-2k"),
+            ("--peers curl", "go-net-buffers"),
+            ("--caches warm", "hot and cold"),
+            ("--calibrations 4", "1 to 3"),
+            ("--bars", "--output"),
+            ("--wings", "--help"),
+        ] {
+            let error = task(line).unwrap_err();
+            assert!(error.contains(told), "{line}: {error}");
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! One technique against another, in one cell.
+
+use vectored_lab::model::{Cell, Technique};
+use vectored_lab::stats::{PairStats, median, paired};
+
+/// Which rounds of a cell count, the first being an odd one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rounds {
+    /// All.
+    All,
+    /// The first, the third and so on.
+    Odd,
+    /// The second, the fourth and so on.
+    Even,
+}
+
+impl Rounds {
+    /// `values` has one entry a round.
+    fn of<T>(self, values: impl Iterator<Item = T>) -> impl Iterator<Item = T> {
+        let (from, step) = match self {
+            Rounds::All => (0, 1),
+            Rounds::Odd => (0, 2),
+            Rounds::Even => (1, 2),
+        };
+        values.skip(from).step_by(step)
+    }
+}
+
+/// `this` ÷ `other`, over the rounds that sampled both.
+pub fn ratio(cell: &Cell, this: Technique, other: Technique, rounds: Rounds) -> Option<PairStats> {
+    let (this, other) = (cell.technique(this)?, cell.technique(other)?);
+    let pairs = std::iter::zip(&this.samples_ns, &other.samples_ns);
+    let logs: Vec<f64> = rounds
+        .of(pairs)
+        .filter_map(|(this, other)| Some(((*this)? / (*other)?).ln()))
+        .collect();
+    paired(&logs)
+}
+
+/// `this` ÷ the floor, and the floor ÷ itself under another name where `this`
+/// is none.
+pub fn over_floor(cell: &Cell, this: Option<Technique>) -> Option<PairStats> {
+    let floor = cell.floor_samples_ns.iter();
+    let logs: Vec<f64> = match this {
+        Some(this) => std::iter::zip(&cell.technique(this)?.samples_ns, floor)
+            .filter_map(|(this, floor)| Some(((*this)? / floor).ln()))
+            .collect(),
+        None => Rounds::Even
+            .of(std::iter::zip(&cell.aa_samples_ns, floor))
+            .map(|(again, floor)| (again / floor).ln())
+            .collect(),
+    };
+    paired(&logs)
+}
+
+/// A technique against the best of several.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Against {
+    /// Which one was the best on the odd rounds.
+    pub best: Technique,
+    /// The ratio on the even ones.
+    pub pair: PairStats,
+}
+
+/// `this` against the best of `others`; `None` where something has no samples.
+pub fn against_best(cell: &Cell, this: Technique, others: &[Technique]) -> Option<Against> {
+    let typical = |technique: Technique| {
+        let samples = cell.technique(technique)?.samples_ns.iter();
+        let samples: Vec<f64> = Rounds::Odd.of(samples).copied().flatten().collect();
+        Some((median(&samples)?, technique))
+    };
+    let (_, best) = others
+        .iter()
+        .filter_map(|&other| typical(other))
+        .min_by(|(one, _), (other, _)| one.total_cmp(other))?;
+    let pair = ratio(cell, this, best, Rounds::Even)?;
+    Some(Against { best, pair })
+}
+
+/// The geometric mean, or `None` of nothing. Ratios are to be averaged so: half
+/// and double make one.
+///
+/// # Examples
+///
+/// ```
+/// use vectored_bench::bars::geometric_mean;
+///
+/// assert_eq!(geometric_mean([0.5, 2.0]), Some(1.0));
+/// assert_eq!(geometric_mean([]), None);
+/// ```
+pub fn geometric_mean(ratios: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let (sum, count) = ratios.into_iter().fold((0.0, 0), |(sum, count), ratio| {
+        (sum + ratio.ln(), count + 1)
+    });
+    (count > 0).then(|| (sum / f64::from(count)).exp())
+}

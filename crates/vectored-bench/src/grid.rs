@@ -1,0 +1,280 @@
+//! Which cells are measured, and what they are called.
+
+use vectored_lab::model::{Cache, Cell, CellSpec, LeftOut, Workload};
+
+use crate::mix::Mix;
+use crate::place::Place;
+
+/// Segment counts that a calibration measures too.
+pub const COUNTS: [usize; 4] = [2, 8, 64, 1000];
+
+/// Segment counts that no calibration measures.
+pub const HELD_OUT_COUNTS: [usize; 4] = [5, 24, 130, 800];
+
+/// Segment sizes of the plain grid, in bytes.
+pub const SIZES: [usize; 8] = [3, 10, 50, 100, 300, 1000, 4096, 16384];
+
+/// Sizes that lie between those, in bytes.
+pub const HELD_OUT_SIZES: [usize; 6] = [7, 30, 180, 550, 2000, 7000];
+
+/// Sizes of cold cells, in bytes: fewer, since they take longer.
+const COLD_SIZES: [usize; 5] = [10, 100, 300, 1000, 4096];
+
+/// A call of more bytes than this is left out.
+pub const MOST_CALL_BYTES: usize = 4 << 20;
+
+/// What a list is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum List {
+    /// Segments of one size.
+    Uniform {
+        /// How many.
+        count: usize,
+        /// Of how many bytes.
+        bytes: usize,
+    },
+    /// Segments as a program has them.
+    Mixed(Mix),
+}
+
+impl List {
+    /// The list that was measured in a cell; `None` for what this crate does
+    /// not measure.
+    pub fn of(cell: &Cell) -> Option<List> {
+        match (&cell.segment_sizes, cell.segment_bytes) {
+            (Some(runs), _) => List::of_runs(runs),
+            (None, bytes) => List::of_runs(&[(cell.segment_count, bytes?)]),
+        }
+    }
+
+    /// The list with these runs of `(count, bytes)`.
+    pub fn of_runs(runs: &[(usize, usize)]) -> Option<List> {
+        match (Mix::of_runs(runs), runs) {
+            (Some(mix), _) => Some(List::Mixed(mix)),
+            (None, &[(count, bytes)]) => Some(List::Uniform { count, bytes }),
+            (None, _) => None,
+        }
+    }
+
+    /// Its segments.
+    pub fn workload(self) -> Workload {
+        match self {
+            List::Uniform { count, bytes } => Workload::uniform(count, bytes),
+            List::Mixed(mix) => mix.workload(),
+        }
+    }
+
+    /// As in `64x100` and `log-lines`.
+    pub fn name(self) -> String {
+        match self {
+            List::Uniform { count, bytes } => format!("{count}x{bytes}"),
+            List::Mixed(mix) => mix.to_string(),
+        }
+    }
+
+    /// Whether neither its count nor its size is one of the plain grid.
+    pub fn is_held_out(self) -> bool {
+        match self {
+            List::Uniform { count, bytes } => !COUNTS.contains(&count) && !SIZES.contains(&bytes),
+            List::Mixed(_) => false,
+        }
+    }
+
+    /// Whether it is one of the plain grid, or a mix.
+    pub fn is_plain(self) -> bool {
+        match self {
+            List::Uniform { count, bytes } => COUNTS.contains(&count) && SIZES.contains(&bytes),
+            List::Mixed(_) => true,
+        }
+    }
+}
+
+/// What is asked for; `None` where that is the usual.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// Places.
+    pub places: Option<Vec<Place>>,
+    /// Segment counts.
+    pub counts: Option<Vec<usize>>,
+    /// Segment sizes, in bytes.
+    pub sizes: Option<Vec<usize>>,
+    /// Mixes.
+    pub mixes: Option<Vec<Mix>>,
+    /// Caches.
+    pub caches: Option<Vec<Cache>>,
+    /// Parts of names, of which a cell's has at least one. Empty for all.
+    pub filters: Vec<String>,
+}
+
+/// The cells of one place and one state of the caches.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part {
+    /// Where they write to.
+    pub place: Place,
+    /// State of the caches.
+    pub cache: Cache,
+    /// Cells in which the peers take part.
+    pub with_peers: Vec<CellSpec>,
+    /// Cells for the library and what is written by hand.
+    pub without_peers: Vec<CellSpec>,
+    /// Cells of too many bytes.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// The cells that are wanted, by place and cache; parts without cells are not
+/// there.
+pub fn parts(wanted: &Wanted) -> Vec<Part> {
+    let places = wanted.places.as_deref().unwrap_or(&Place::ALL);
+    let caches = wanted.caches.as_deref().unwrap_or(&Cache::ALL);
+    let pairs = places
+        .iter()
+        .flat_map(|&place| caches.iter().map(move |&cache| (place, cache)));
+    pairs
+        .map(|(place, cache)| part(wanted, place, cache))
+        .filter(|part| !(part.with_peers.is_empty() && part.without_peers.is_empty()))
+        .collect()
+}
+
+fn part(wanted: &Wanted, place: Place, cache: Cache) -> Part {
+    let mut part = Part {
+        place,
+        cache,
+        with_peers: Vec::new(),
+        without_peers: Vec::new(),
+        left_out: Vec::new(),
+    };
+    for list in lists(wanted, cache) {
+        let spec = CellSpec {
+            path: place.path(),
+            cache,
+            ..CellSpec::write(place.target(), list.workload())
+        };
+        let name = name(place, list, cache);
+        let filters = &wanted.filters;
+        if !filters.is_empty() && !filters.iter().any(|filter| name.contains(filter.as_str())) {
+            continue;
+        }
+        if spec.workload.total_bytes() > MOST_CALL_BYTES {
+            part.left_out.push(LeftOut {
+                target: spec.target,
+                path: place.path().map(|path| path.display().to_string()),
+                segment_sizes: spec.workload.runs(),
+                reason: format!("a call has more than {} MiB", MOST_CALL_BYTES >> 20),
+            });
+        } else if list.is_plain() && cache == Cache::Hot {
+            part.with_peers.push(spec);
+        } else {
+            part.without_peers.push(spec);
+        }
+    }
+    part
+}
+
+fn lists(wanted: &Wanted, cache: Cache) -> Vec<List> {
+    let (usual_counts, usual_sizes) = match cache {
+        Cache::Hot => (
+            merged(&COUNTS, &HELD_OUT_COUNTS),
+            merged(&SIZES, &HELD_OUT_SIZES),
+        ),
+        Cache::Cold => (COUNTS.to_vec(), COLD_SIZES.to_vec()),
+    };
+    // Who names counts or sizes does not want mixes, and the other way round.
+    let names_uniform = wanted.counts.is_some() || wanted.sizes.is_some();
+    let counts = wanted.counts.clone().unwrap_or(usual_counts);
+    let sizes = wanted.sizes.clone().unwrap_or(usual_sizes);
+    let uniform = counts.iter().flat_map(|&count| {
+        let sizes = sizes.iter();
+        sizes.map(move |&bytes| List::Uniform { count, bytes })
+    });
+    let mixes = match &wanted.mixes {
+        Some(mixes) => mixes.clone(),
+        None if names_uniform => Vec::new(),
+        None => Mix::ALL.to_vec(),
+    };
+    let mut lists = Vec::new();
+    if names_uniform || wanted.mixes.is_none() {
+        lists.extend(uniform);
+    }
+    lists.extend(mixes.into_iter().map(List::Mixed));
+    lists
+}
+
+fn merged(one: &[usize], other: &[usize]) -> Vec<usize> {
+    let mut all = [one, other].concat();
+    all.sort_unstable();
+    all
+}
+
+/// As in `pipe 64x100 hot`: what filters look at.
+pub fn name(place: Place, list: List, cache: Cache) -> String {
+    format!("{place} {} {}", list.name(), cache.name())
+}
+
+/// The name of a measured cell.
+pub fn name_of(cell: &Cell) -> String {
+    match (Place::of(cell), List::of(cell)) {
+        (Some(place), Some(list)) => name(place, list, cell.cache),
+        _ => format!("{} of {} segments", cell.target, cell.segment_count),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_usual_cells_are_those_of_the_plan() {
+        let all = parts(&Wanted::default());
+        assert_eq!(all.len(), 2 * Place::ALL.len());
+        let hot = &all[0];
+        // 8 counts × 14 sizes and 9 mixes, less what is too large.
+        assert_eq!(hot.with_peers.len(), 31 + 9);
+        assert_eq!(hot.without_peers.len(), 31 + 23 + 23);
+        let large: Vec<_> = hot.left_out.iter().map(|l| l.segment_sizes[0]).collect();
+        let expected = [(800, 7000), (800, 16384), (1000, 7000), (1000, 16384)];
+        assert_eq!(large, expected);
+        let cold = &all[1];
+        assert_eq!(cold.with_peers.len(), 0);
+        assert_eq!(cold.without_peers.len(), 4 * 5 + 9);
+    }
+
+    #[test]
+    fn held_out_lists_have_neither_a_count_nor_a_size_of_the_grid() {
+        let held_out = |count, bytes| List::Uniform { count, bytes }.is_held_out();
+        assert!(held_out(5, 7) && !held_out(5, 10) && !held_out(8, 7));
+        let part = &parts(&Wanted::default())[0];
+        let lists = part.without_peers.iter().map(|cell| &cell.workload);
+        let lists = lists.filter(|list| {
+            list.uniform_bytes()
+                .is_some_and(|bytes| held_out(list.segment_count(), bytes))
+        });
+        assert_eq!(lists.count(), 23);
+    }
+
+    #[test]
+    fn words_narrow_the_grid() {
+        let wanted = Wanted {
+            places: Some(vec![Place::Pipe, Place::Null]),
+            counts: Some(vec![2, 64]),
+            filters: vec!["pipe".to_owned(), "64x10 ".to_owned()],
+            caches: Some(vec![Cache::Hot]),
+            ..Wanted::default()
+        };
+        let parts = parts(&wanted);
+        let counts: Vec<usize> = parts
+            .iter()
+            .map(|part| part.with_peers.len() + part.without_peers.len())
+            .collect();
+        assert_eq!(counts, [2 * 14, 1]);
+        let mixes = Wanted {
+            mixes: Some(vec![Mix::Pages]),
+            ..Wanted::default()
+        };
+        assert!(
+            super::parts(&mixes)
+                .iter()
+                .all(|part| part.left_out.is_empty()
+                    && part.with_peers.len() + part.without_peers.len() == 1)
+        );
+    }
+}

@@ -1,0 +1,133 @@
+//! Results as a page that is kept: figures, plots, and the machine.
+
+use std::fmt::Write as _;
+
+use vectored_lab::model::{Cache, Cell, Host, Results, Technique};
+use vectored_lab::report::{PlotOptions, plot};
+
+use crate::bars::{Rounds, bars, geometric_mean, ratio};
+use crate::grid::{COUNTS, List};
+use crate::measure::BY_HAND;
+use crate::peers::PEERS;
+use crate::place::Place;
+
+/// Columns of the longest bar.
+const BAR: usize = 40;
+
+/// Time ÷ adaptive at the end of the longest bar.
+const BAR_FACTOR: f64 = 4.0;
+
+/// The page, in Markdown.
+pub fn page(results: &Results) -> String {
+    let mut text = "# The adaptive gather and its peers\n\n\
+        What `cargo bench -p vectored-bench -- --output FILE` measured and \
+        `cargo bench -p vectored-bench -- --page FILE` printed. All techniques took turns in \
+        random order within one run; each peer is used as its documentation says.\n\n"
+        .to_owned();
+    text += &machine(&results.host);
+    let _ = writeln!(
+        text,
+        "\nBegun {}, {:.0} s, seed {}.\n\n## Time ÷ adaptive\n\n\
+         Geometric mean over hot cells; `|` is adaptive itself, what ends before it is faster.\n",
+        results.started_at, results.elapsed_s, results.seed
+    );
+    text += "```text\n";
+    text += &peer_bars(&results.cells);
+    text += "```\n\n## What is promised\n\n```text\n";
+    text += &bars(results);
+    text += "```\n\n## Gather tax over segment size\n\n```text\n";
+    let options = PlotOptions {
+        color: false,
+        width: 100,
+    };
+    text += plot(&plotted(results), options).trim_end();
+    text += "\n```\n";
+    text
+}
+
+fn machine(host: &Host) -> String {
+    let cpu = &host.cpu;
+    let mut text = format!(
+        "Machine: {}, {} CPUs, {}; {}{}.\n",
+        cpu.model,
+        cpu.allowed_cpus.len(),
+        host.system,
+        host.kernel,
+        match &host.virtualization {
+            Some(kind) => format!("; {kind}"),
+            None => String::new(),
+        }
+    );
+    if let Some(directory) = &host.directory {
+        let _ = writeln!(text, "Files on {}.", directory.file_system);
+    }
+    for warning in &host.warnings {
+        let _ = writeln!(text, "Warning: {warning}.");
+    }
+    text
+}
+
+/// For each place, a bar a rival.
+fn peer_bars(cells: &[Cell]) -> String {
+    let rivals = [&BY_HAND[..], &PEERS].concat();
+    let mut text = String::new();
+    for place in Place::ALL {
+        let here: Vec<&Cell> = cells
+            .iter()
+            .filter(|cell| Place::of(cell) == Some(place) && cell.cache == Cache::Hot)
+            .filter(|cell| List::of(cell).is_some_and(List::is_plain))
+            .collect();
+        if here.is_empty() {
+            continue;
+        }
+        let _ = writeln!(text, "{place}");
+        for &rival in &rivals {
+            let ratios = here
+                .iter()
+                .filter_map(|cell| ratio(cell, rival, Technique::Adaptive, Rounds::All))
+                .map(|pair| pair.ratio);
+            if let Some(mean) = geometric_mean(ratios) {
+                let _ = writeln!(text, "  {rival:<18} {mean:>6.2}  {}", bar(mean));
+            }
+        }
+    }
+    text
+}
+
+/// A bar on a logarithmic scale from ½ on, with `|` where 1 is.
+fn bar(factor: f64) -> String {
+    let column = |factor: f64| {
+        let share = (factor * 2.0).max(1.0).ln() / (BAR_FACTOR * 2.0).ln();
+        ((share * BAR as f64).round() as usize).min(BAR)
+    };
+    let (end, one) = (column(factor), column(1.0));
+    let mut bar: Vec<char> = vec!['█'; end];
+    bar.resize(end.max(one + 1), ' ');
+    bar[one] = '|';
+    if factor > BAR_FACTOR {
+        bar.push('▶');
+    }
+    bar.into_iter().collect()
+}
+
+/// The plain grid with the techniques by hand and adaptive: more letters would
+/// have no room.
+fn plotted(results: &Results) -> Results {
+    let shown = [&BY_HAND[..], &[Technique::Adaptive]].concat();
+    let is_shown = |cell: &&Cell| {
+        cell.cache == Cache::Hot
+            && COUNTS.contains(&cell.segment_count)
+            && List::of(cell).is_some_and(List::is_plain)
+    };
+    let cells = results.cells.iter().filter(is_shown).cloned();
+    Results {
+        cells: cells
+            .map(|mut cell| {
+                cell.techniques
+                    .retain(|technique| shown.contains(&technique.name));
+                cell
+            })
+            .collect(),
+        ..results.clone()
+    }
+}

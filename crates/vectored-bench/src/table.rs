@@ -1,0 +1,52 @@
+//! The cells of a run, a line each.
+
+use vectored_lab::model::{Cell, Drain, Results, Technique};
+use vectored_lab::report::left_out_in_words;
+
+use crate::bars::{Row, Section};
+use crate::grid::name_of;
+use crate::measure::BY_HAND;
+use crate::peers::{ADAPTIVES, PEERS};
+
+/// Every cell with its floor and the gather tax of each technique, and what
+/// was left out.
+pub fn table(results: &Results) -> String {
+    let all = [&BY_HAND[..], &ADAPTIVES, &PEERS].concat();
+    let is_measured = |&technique: &Technique| {
+        let mut cells = results.cells.iter();
+        cells.any(|cell| cell.technique(technique).is_some())
+    };
+    let columns: Vec<Technique> = all.into_iter().filter(is_measured).collect();
+    let names = columns.iter().map(Technique::to_string);
+    let section = Section {
+        title: "Floor, one write of the same bytes, and time ÷ floor. r: a thread read meanwhile"
+            .to_owned(),
+        columns: ["floor".to_owned()].into_iter().chain(names).collect(),
+        rows: results
+            .cells
+            .iter()
+            .map(|cell| row(cell, &columns))
+            .collect(),
+        notes: left_out_in_words(&results.left_out)
+            .into_iter()
+            .map(|group| format!("Not measured ({}): {}", group.reason, group.cells))
+            .collect(),
+    };
+    section.text()
+}
+
+fn row(cell: &Cell, columns: &[Technique]) -> Row {
+    let mark = match cell.drain {
+        Some(Drain::ReaderThread) => " r",
+        _ => "",
+    };
+    let floor = format!("{:.0} ns{mark}", cell.floor_ns);
+    let factors = columns.iter().map(|&technique| {
+        let result = cell.technique(technique);
+        result.map_or_else(
+            || "–".to_owned(),
+            |result| format!("{:.2}", 1.0 + result.gather_tax),
+        )
+    });
+    Row::plain(name_of(cell), [floor].into_iter().chain(factors).collect())
+}

@@ -1,0 +1,182 @@
+//! What is said of fixed samples.
+
+use std::sync::atomic::AtomicBool;
+
+use vectored_bench::bars::{Rounds, against_best, bars, ratio};
+use vectored_bench::grid::{Wanted, parts};
+use vectored_bench::measure::BY_HAND;
+use vectored_bench::mix::Mix;
+use vectored_bench::page::page;
+use vectored_bench::peers::{ADAPTIVES, PEERS};
+use vectored_bench::place::Place;
+use vectored_bench::table::table;
+use vectored_lab::measure::{Contender, FakeClock, Noise, SyntheticMachine, Watch, run_rounds};
+use vectored_lab::model::{
+    Cache, Cell, CellSpec, Drain, Experiment, Host, Results, Ruler, SCHEMA, Target, Technique,
+};
+
+/// What a technique costs on an invented machine, in ns: `adaptive` is near the
+/// best of the others but for one cell, its second calibration but for all.
+fn cost_ns(spec: &CellSpec, contender: Contender) -> f64 {
+    let bytes = spec.workload.total_bytes() as f64;
+    let count = spec.workload.segment_count() as f64;
+    let floor = 300.0 + 0.1 * bytes;
+    let each = 300.0 * count + 0.1 * bytes;
+    let copy = floor + 2.0 * count + 0.05 * bytes;
+    let writev = floor + 40.0 + 20.0 * count;
+    let best = copy.min(writev);
+    let list = (
+        spec.target,
+        spec.workload.segment_count(),
+        spec.workload.uniform_bytes(),
+    );
+    let Contender::Technique(technique) = contender else {
+        return floor;
+    };
+    match technique {
+        Technique::WriteEach => each,
+        Technique::CopyThenWrite => copy,
+        Technique::Writev => writev,
+        Technique::Adaptive if list == (Target::Pipe, 130, Some(550)) => 1.2 * best,
+        Technique::Adaptive if spec.workload.uniform_bytes().is_none() => 0.8 * best,
+        Technique::Adaptive | Technique::Adaptive3 => 1.01 * best,
+        Technique::Adaptive2 => 1.04 * best,
+        Technique::Libuv if list == (Target::Unix, 2, Some(1000)) => 0.9 * best,
+        Technique::BufWriter => 0.99 * best,
+        Technique::GoNetBuffers => 6.0 * each,
+        _ => 1.2 * writev,
+    }
+}
+
+fn samples() -> Results {
+    let wanted = Wanted {
+        counts: Some(vec![2, 24, 64, 130]),
+        sizes: Some(vec![10, 550, 1000]),
+        mixes: Some(vec![Mix::LogLines, Mix::Wal(100), Mix::Http(64 << 10)]),
+        ..Wanted::default()
+    };
+    let mut cells = Vec::new();
+    for part in parts(&wanted) {
+        for (specs, peers) in [
+            (&part.with_peers, &PEERS[..]),
+            (&part.without_peers, &[][..]),
+        ] {
+            if !specs.is_empty() {
+                cells.extend(measured(specs, peers));
+            }
+        }
+    }
+    for cell in &mut cells {
+        // As a pipe of 64 KiB needs one.
+        let bytes = cell.segment_count * cell.segment_bytes.unwrap_or(0);
+        let is_large = bytes > 65_536 || cell.segment_count == 13;
+        cell.drain = (cell.target == Target::Pipe && is_large).then_some(Drain::ReaderThread);
+    }
+    Results {
+        schema: SCHEMA.to_owned(),
+        complete: true,
+        vectored_version: "0.0.0".to_owned(),
+        started_at: "2001-01-01T00:00:00Z".to_owned(),
+        elapsed_s: 12.0,
+        budget_s: 12.0,
+        seed: 1,
+        rivals: BY_HAND.to_vec(),
+        host: Host::default(),
+        ruler: Ruler::default(),
+        cells,
+        refined_cells: Vec::new(),
+        crossovers: Vec::new(),
+        cost_models: Vec::new(),
+        advice: Vec::new(),
+        left_out: Vec::new(),
+    }
+}
+
+fn measured(specs: &[CellSpec], peers: &[Technique]) -> Vec<Cell> {
+    let clock = FakeClock::default();
+    let noise = Noise::LogNormal { sigma: 0.01 };
+    let mut machine = SyntheticMachine::new(clock.clone(), noise, 7, cost_ns);
+    let experiment = Experiment {
+        cells: specs.to_vec(),
+        rivals: BY_HAND.to_vec(),
+        beside: [&ADAPTIVES[..], peers].concat(),
+        refine: false,
+        budget_ns: 0,
+        seed: 3,
+    };
+    let stop = AtomicBool::new(false);
+    let watch = Watch {
+        progress: &mut |_| (),
+        stop: &stop,
+    };
+    let outcome = run_rounds(&experiment, 41, &mut machine, &clock, watch);
+    outcome.unwrap().cells
+}
+
+#[test]
+fn fixed_samples_always_say_the_same() {
+    insta::assert_snapshot!("bars", bars(&samples()));
+}
+
+#[test]
+fn a_table_has_a_line_for_each_cell() {
+    let mut results = samples();
+    results
+        .cells
+        .retain(|cell| cell.target == Target::Unix && cell.cache == Cache::Hot);
+    insta::assert_snapshot!("table", table(&results));
+}
+
+#[test]
+fn a_page_has_plots_and_the_machine() {
+    let mut results = samples();
+    results
+        .cells
+        .retain(|cell| Place::of(cell) == Some(Place::Tmpfs));
+    insta::assert_snapshot!("page", page(&results));
+}
+
+/// A cell with these times by round, the same for all techniques not named.
+fn cell(times: &[(Technique, &[f64])]) -> Cell {
+    let spec = parts(&Wanted::default())[0].with_peers[0].clone();
+    let mut cell = measured(&[spec], &[]).remove(0);
+    cell.techniques
+        .retain(|result| times.iter().any(|(name, _)| *name == result.name));
+    for result in &mut cell.techniques {
+        let (_, samples) = times.iter().find(|(name, _)| *name == result.name).unwrap();
+        result.samples_ns = samples.iter().copied().map(Some).collect();
+    }
+    cell
+}
+
+#[test]
+fn the_best_is_chosen_on_odd_rounds_and_compared_on_even_ones() {
+    // Copying seems the better on odd rounds, and is not on even ones.
+    let cell = cell(&[
+        (Technique::CopyThenWrite, &[90.0, 200.0, 90.0, 200.0]),
+        (Technique::Writev, &[100.0, 100.0, 100.0, 100.0]),
+        (Technique::Adaptive, &[500.0, 100.0, 500.0, 100.0]),
+    ]);
+    let found = against_best(&cell, Technique::Adaptive, &BY_HAND).unwrap();
+    assert_eq!(found.best, Technique::CopyThenWrite);
+    assert!(
+        (found.pair.ratio - 0.5).abs() < 1e-12,
+        "{}",
+        found.pair.ratio
+    );
+    assert_eq!(found.pair.rounds, 2);
+}
+
+#[test]
+fn rounds_without_one_of_the_two_do_not_count() {
+    let mut cell = cell(&[
+        (Technique::Writev, &[100.0, 100.0, 100.0]),
+        (Technique::Adaptive, &[300.0, 200.0, 200.0]),
+    ]);
+    cell.techniques[0].samples_ns[0] = None;
+    let pair = ratio(&cell, Technique::Adaptive, Technique::Writev, Rounds::All).unwrap();
+    assert_eq!(pair.rounds, 2);
+    assert!((pair.ratio - 2.0).abs() < 1e-12);
+    let nothing = ratio(&cell, Technique::Adaptive, Technique::Libuv, Rounds::All);
+    assert!(nothing.is_none());
+}

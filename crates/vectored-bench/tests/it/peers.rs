@@ -1,0 +1,91 @@
+//! Every peer moves every byte, to every place.
+
+use std::io::Write;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::atomic::AtomicBool;
+
+use vectored::CostModel;
+use vectored_bench::peers::{PEERS, Peers};
+use vectored_bench::place::Place;
+use vectored_lab::measure::{DescriptorSampler, MonotonicClock, Watch, run_rounds};
+use vectored_lab::model::{CellSpec, Experiment, Technique, Workload};
+use vectored_lab::stats::target_kind;
+
+/// Says that something could not be tested, and why.
+fn skip(test: &str, reason: &str) {
+    eprintln!("skipped: {test}: {reason}");
+    if let Some(list) = std::env::var_os("VECTORED_SKIPS") {
+        let mut file = std::fs::OpenOptions::new().append(true).open(list).unwrap();
+        writeln!(file, "{test}: {reason}").unwrap();
+    }
+}
+
+/// Measuring compares every byte that it can read back, so two rounds say
+/// whether they arrive.
+#[test]
+fn every_byte_of_every_peer_arrives() {
+    let peers = Rc::new(Peers::find(&PEERS).unwrap());
+    let here: Vec<Technique> = PEERS
+        .into_iter()
+        .filter(|&peer| match peers.missing(peer) {
+            None => true,
+            Some(reason) => {
+                skip("peers::every_byte_of_every_peer_arrives", &reason);
+                false
+            }
+        })
+        .collect();
+    // Small ones, one that is larger than a pipe, and more than one array holds.
+    let lists = [
+        Workload::from_sizes(vec![1, 10_000, 7]),
+        Workload::from_sizes(vec![5, 200_000, 3]),
+        Workload::uniform(1500, 9),
+    ];
+    let clock = MonotonicClock;
+    for place in Place::ALL {
+        if place.path().is_some_and(|path| !path.exists()) {
+            skip(
+                "peers::every_byte_of_every_peer_arrives",
+                &format!("{place} is not here"),
+            );
+            continue;
+        }
+        let cells = lists.iter().map(|list| CellSpec {
+            path: place.path(),
+            ..CellSpec::write(place.target(), list.clone())
+        });
+        let experiment = Experiment {
+            cells: cells.collect(),
+            rivals: vec![Technique::Writev],
+            beside: here.clone(),
+            refine: false,
+            budget_ns: 0,
+            seed: 1,
+        };
+        let models = vec![CostModel::default_for(target_kind(place.target()))];
+        let all = Rc::clone(&peers);
+        let mut sampler = DescriptorSampler::new(&clock, Path::new("."), 1)
+            .with_movers(move |contender, _| all.mover(contender, &models));
+        let watch = Watch {
+            progress: &mut |_| (),
+            stop: &AtomicBool::new(false),
+        };
+        let outcome = run_rounds(&experiment, 2, &mut sampler, &clock, watch)
+            .unwrap_or_else(|error| panic!("{place}: {error}"));
+        for cell in &outcome.cells {
+            assert_eq!(cell.rounds, 2, "{place}");
+            assert_eq!(cell.proof_calls > 0, place != Place::Null, "{place}");
+            assert_eq!(cell.techniques.len(), 1 + here.len());
+        }
+    }
+}
+
+#[test]
+fn what_is_missing_is_named_with_what_helps() {
+    let peers = Peers::find(&[]).unwrap();
+    let reason = peers.missing(Technique::Libuv).unwrap();
+    assert!(reason.starts_with("libuv: "), "{reason}");
+    assert!(reason.contains("cargo xtask bench-peers"), "{reason}");
+    assert_eq!(peers.missing(Technique::StdVectored), None);
+}

@@ -1,0 +1,23 @@
+//! `cargo xtask bench-peers`: the benchmark against other projects, with all of them.
+
+use anyhow::{Context, Result};
+
+use crate::packages::cargo;
+use crate::{root, tools};
+
+/// Installs what is missing and runs the benchmark; false when it failed.
+pub fn run(words: &[String]) -> Result<bool> {
+    tools::provide_peers();
+    let mut command = cargo();
+    command.args([
+        "bench",
+        "--locked",
+        "--package",
+        "vectored-bench",
+        "--bench",
+        "peers",
+        "--",
+    ]);
+    let status = command.args(words).current_dir(root()).status();
+    Ok(status.context("cannot run cargo bench")?.success())
+}
