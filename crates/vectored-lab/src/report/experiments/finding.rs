@@ -249,15 +249,9 @@ fn passes(experiment: &Reproduction) -> Option<String> {
             Some(published) => format!("; the notes: {:.2}", published.ratio),
             None => String::new(),
         };
-        let undecided = match side(ratio) {
-            Side::Open => ", not decided",
-            Side::More | Side::Less => "",
-        };
         let times = times_in_words(ratio);
-        parts.push(
-            format!("{times} for {list}{setup} ({}{notes})", verdict(ratio)).replace("()", "")
-                + undecided,
-        );
+        let verdict = verdict(ratio);
+        parts.push(format!("{times} for {list}{setup} ({verdict}{notes})"));
     }
     (!parts.is_empty()).then(|| {
         format!(
@@ -271,7 +265,7 @@ fn verdict(ratio: &Ratio) -> &'static str {
     match side(ratio) {
         Side::More => "a gain",
         Side::Less => "a loss",
-        Side::Open => "open",
+        Side::Open => "not decided",
     }
 }
 

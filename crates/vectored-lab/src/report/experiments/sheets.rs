@@ -10,7 +10,8 @@ use crate::report::words::{self, bytes_in_words, list_in_words, margin};
 pub struct Sheet {
     /// Over each column: the group that begins with it, and its name.
     pub heads: Vec<(String, String)>,
-    /// How many columns from the left are names rather than figures.
+    /// How many columns from the left are names, rather than figures, which are
+    /// set to the right.
     pub names: usize,
     pub rows: Vec<Vec<String>>,
 }
@@ -104,7 +105,7 @@ fn copies(experiment: &Reproduction) -> Sheet {
     if is_cold {
         heads.extend([("cold:", "left"), ("", "fetched")]);
     }
-    let mut sheet = Sheet::new(1, &heads);
+    let mut sheet = Sheet::new(0, &heads);
     for row in &experiment.rows {
         let published = published_of(row, &experiment.published);
         let name = match row.buffer_bytes {
@@ -221,7 +222,7 @@ fn elements(experiment: &Reproduction) -> Sheet {
         ("", "copying"),
         ("", "ratio"),
     ];
-    let mut sheet = Sheet::new(1, &heads);
+    let mut sheet = Sheet::new(0, &heads);
     // Rows come in pairs, writev and then copying.
     for (index, pair) in experiment.rows.chunks_exact(2).enumerate() {
         let ratio = |measure| ratio_of(experiment, 2 * index, measure);

@@ -115,9 +115,7 @@ fn line(cells: &[String], names: usize, widths: &[usize], gap: usize) -> String 
         if index > 0 {
             line += &" ".repeat(gap);
         }
-        // A buffer's size is a name, but a number.
-        let is_number = cell.starts_with(|c: char| c.is_ascii_digit()) || names == 1 && index > 0;
-        line += &match index < names && !is_number {
+        line += &match index < names {
             true => format!("{cell:<width$}"),
             false => format!("{cell:>width$}"),
         };
