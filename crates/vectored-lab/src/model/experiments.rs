@@ -295,9 +295,8 @@ pub struct Border {
     pub above: String,
     /// Where the medians change, between two sizes that were measured.
     pub at_bytes: f64,
-    /// The largest size below at which the interval admits no change yet;
-    /// `null` where there is none.
-    pub low_bytes: Option<f64>,
-    /// The smallest size above at which it has surely changed.
-    pub high_bytes: Option<f64>,
+    /// The nearest size at which the one is surely faster.
+    pub low_bytes: f64,
+    /// The nearest size at which the other is.
+    pub high_bytes: f64,
 }

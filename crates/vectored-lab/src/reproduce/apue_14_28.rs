@@ -10,16 +10,15 @@ use vectored::CostModel;
 use super::content::check_repeated;
 use super::ledger::Ledger;
 use super::ratios::ratio;
-use super::repeats::{REPEATS, Sample, interleaved, note, prepare, summarize};
-use super::{Bench, published};
+use super::repeats::{REPEATS, Sample, interleaved, note, prepare};
+use super::{Bench, conclude, published};
 use crate::measure::{
     Contender, Lists, MeasureError, Mover, Timed, calibrate, check_room, movers, unnamed_file,
 };
 use crate::model::{
-    ExperimentName, ExperimentRow, IovecSetup, Measure, Operation, PageCache, Reproduction,
+    ExperimentName, ExperimentRow, IovecSetup, Measure, Operation, PageCache, Ratio, Reproduction,
     Setting, Target, Technique,
 };
-use crate::report::experiments::finding;
 use crate::sys::usage::thread_usage;
 
 const NAME: ExperimentName = ExperimentName::Apue1428;
@@ -85,31 +84,10 @@ pub(super) fn run(
     }
     let mut notes = Vec::new();
     let failure = measure(plan, bench, &mut rows, &mut notes).err();
-    for row in &mut rows {
-        summarize(row);
-        row.bytes_per_s = row
-            .clock_s
-            .map(|clock_s| plan.file_bytes() as f64 / clock_s);
-    }
-    let published = published(NAME);
-    let place = |technique: Technique| {
-        let is_it = |other: &Technique| *other == technique;
-        Technique::of(Operation::Write)
-            .iter()
-            .position(is_it)
-            .unwrap_or(0)
-    };
-    let copy = place(Technique::CopyThenWrite);
-    let pairs = [Technique::WriteEach, Technique::Writev, Technique::Adaptive];
-    let ratios = [Measure::Cpu, Measure::Clock]
-        .into_iter()
-        .flat_map(|measure| pairs.map(|technique| (place(technique), measure)))
-        .filter_map(|(of, measure)| ratio(&rows, (of, copy), measure, &published))
-        .collect();
     let mut reproduction = Reproduction {
         name: NAME,
         reduced: plan.reduced,
-        complete: failure.is_none() && rows.iter().all(|row| row.repeats == REPEATS),
+        complete: false,
         cache: PageCache::Hot,
         setting: Setting {
             repeats: REPEATS,
@@ -117,15 +95,35 @@ pub(super) fn run(
             ..Setting::default()
         },
         rows,
-        published,
-        ratios,
+        published: published(NAME),
+        ratios: Vec::new(),
         borders: Vec::new(),
         missing: Vec::new(),
         notes,
         finding: String::new(),
     };
-    reproduction.finding = finding(&reproduction);
+    conclude(&mut reproduction);
+    let mut rows = reproduction.rows.iter();
+    reproduction.complete = failure.is_none() && rows.all(|row| row.repeats == REPEATS);
     (reproduction, failure)
+}
+
+/// Every technique over copying, which the book's point is about.
+pub(super) fn ratios(reproduction: &Reproduction) -> Vec<Ratio> {
+    let Reproduction {
+        rows, published, ..
+    } = reproduction;
+    let is_copying = |row: &ExperimentRow| row.technique == Technique::CopyThenWrite.name();
+    let Some(copying) = rows.iter().position(is_copying) else {
+        return Vec::new();
+    };
+    let others = (0..rows.len()).filter(|&row| row != copying);
+    let pairs = [Measure::Cpu, Measure::Clock]
+        .into_iter()
+        .flat_map(|measure| others.clone().map(move |row| (row, measure)));
+    pairs
+        .filter_map(|(row, measure)| ratio(rows, (row, copying), measure, published))
+        .collect()
 }
 
 fn measure(

@@ -11,16 +11,15 @@ use super::child::{ChildCopy, CopyTechnique, Order, Output, copy, reopened};
 use super::content::{PatternCheck, wrong};
 use super::ledger::Ledger;
 use super::ratios::ratio;
-use super::repeats::{REPEATS, Sample, interleaved, middle_of, note, prepare, summarize};
-use super::{Bench, published};
+use super::repeats::{REPEATS, Sample, interleaved, note, prepare};
+use super::{Bench, conclude, published};
 use crate::measure::{
     MeasureError, Pattern, PatternFile, check_eviction, check_room, sync_flags, unnamed_file,
 };
 use crate::model::{
-    DirectoryInfo, ExperimentName, ExperimentRow, Measure, PageCache, Reproduction, Setting,
+    DirectoryInfo, ExperimentName, ExperimentRow, Measure, PageCache, Ratio, Reproduction, Setting,
     SyncMode,
 };
-use crate::report::experiments::finding;
 
 const NAME: ExperimentName = ExperimentName::Apue35;
 
@@ -205,19 +204,12 @@ pub(super) fn run(plan: &CopyPlan, bench: &mut Bench<'_>) -> (Reproduction, Opti
         row.fetched_bytes_samples.resize(REPEATS, None);
     }
     let failure = measure(plan, bench, &mut reproduction).err();
-    let Reproduction { rows, setting, .. } = &mut reproduction;
-    for row in &mut *rows {
-        summarize(row);
-        row.bytes_per_s = row.clock_s.map(|clock_s| plan.file_bytes as f64 / clock_s);
-    }
-    setting.start_s = middle_of(&setting.start_s_samples);
-    let finished = std::iter::zip(&*rows, &counts);
+    conclude(&mut reproduction);
+    let finished = std::iter::zip(&reproduction.rows, &counts);
     reproduction.complete = failure.is_none()
         && finished
             .into_iter()
             .all(|(row, count)| row.repeats == *count);
-    compare(&mut reproduction);
-    reproduction.finding = finding(&reproduction);
     (reproduction, failure)
 }
 
@@ -431,15 +423,15 @@ fn cannot_make(directory: &Path) -> impl FnOnce(io::Error) -> MeasureError + use
 
 /// What the claims of the book are about: the CPU time at `st_blksize` against
 /// that of every larger buffer, and, of a cold file, the wall time past 128 KiB
-/// against that at 128 KiB. And the C library against a buffer of its own size.
-fn compare(reproduction: &mut Reproduction) {
+/// against that at 128 KiB. And the C library against a buffer of one block.
+pub(super) fn ratios(reproduction: &Reproduction) -> Vec<Ratio> {
     let Reproduction {
         rows,
         published,
         setting,
         cache,
         ..
-    } = &*reproduction;
+    } = reproduction;
     let index_of = |bytes: u64| rows.iter().position(|row| row.buffer_bytes == Some(bytes));
     let larger_than = |bytes: u64| {
         let sized = rows.iter().enumerate();
@@ -460,12 +452,11 @@ fn compare(reproduction: &mut Reproduction) {
     {
         pairs.extend(larger_than(READ_AHEAD_BYTES).map(|row| ((row, at), Measure::Clock)));
     }
-    let ratios = pairs
+    pairs
         .into_iter()
         .filter_map(|(pair, measure)| ratio(rows, pair, measure, published))
-        .collect();
-    reproduction.ratios = ratios;
+        .collect()
 }
 
 /// Past this size of the buffer the book sees no effect of read-ahead.
-pub(crate) const READ_AHEAD_BYTES: u64 = 128 << 10;
+const READ_AHEAD_BYTES: u64 = 128 << 10;

@@ -29,8 +29,8 @@ pub fn borders(rows: &[ExperimentRow], ratios: &[Ratio], measure: Measure) -> Ve
                 below,
                 above,
                 at_bytes: crossing(between),
-                low_bytes: Some(first.bytes),
-                high_bytes: Some(last.bytes),
+                low_bytes: first.bytes,
+                high_bytes: last.bytes,
             })
         })
         .collect()
@@ -117,10 +117,7 @@ mod tests {
             (&*found[0].below, &*found[0].above),
             ("copy-then-write", "writev")
         );
-        assert_eq!(
-            (found[0].low_bytes, found[0].high_bytes),
-            (Some(10.0), Some(1000.0))
-        );
+        assert_eq!((found[0].low_bytes, found[0].high_bytes), (10.0, 1000.0));
         // As far above 1 at 100 B as below it at 400 B: their geometric mean.
         assert!((found[0].at_bytes - 200.0).abs() < 1e-9);
         assert_eq!(borders(&rows, &ratios, Measure::Clock), []);

@@ -93,10 +93,15 @@ pub fn copy(bench: &mut Bench<'_>, order: Order) -> Result<Option<ChildCopy>, Me
         let cpu = bench.reader_cpu;
         std::thread::spawn(move || drain(reader, pattern, cpu))
     });
-    let is_stopped = watch(&child, bench, input_bytes).map_err(cannot_run)?;
+    let watched = watch(&child, bench, input_bytes);
+    if watched.is_err() {
+        // Nobody would look after it. It may have ended by itself, which is as good.
+        let _ = child.kill();
+    }
     let ended_ns = bench.clock.now_ns();
     let (status, usage) = wait_for(child.id()).map_err(cannot_run)?;
     let drained = thread.map(|thread| thread.join().expect("it does not panic"));
+    let is_stopped = watched.map_err(cannot_run)?;
     if is_stopped || bench.is_stopped() {
         return Ok(None);
     }

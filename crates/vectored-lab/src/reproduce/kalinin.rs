@@ -8,17 +8,15 @@ use fastrand::Rng;
 use rustix::fs::OFlags;
 use vectored::CostModel;
 
-use super::border::borders;
 use super::content::check_repeated;
 use super::ledger::Ledger;
 use super::ratios::ratio;
-use super::repeats::{REPEATS, Sample, interleaved, note, prepare, summarize};
-use super::{Bench, published};
+use super::repeats::{REPEATS, Sample, interleaved, note, prepare};
+use super::{Bench, conclude, published};
 use crate::measure::{Clock, Contender, MeasureError, Mover, check_room, movers, unnamed_file};
 use crate::model::{
-    ExperimentName, ExperimentRow, Measure, PageCache, Reproduction, Setting, Technique,
+    ExperimentName, ExperimentRow, Measure, PageCache, Ratio, Reproduction, Setting, Technique,
 };
-use crate::report::experiments::finding;
 
 const NAME: ExperimentName = ExperimentName::Kalinin;
 
@@ -87,42 +85,41 @@ pub(super) fn run(
         prepare(row, REPEATS);
     }
     let failure = measure(plan, bench, &mut rows).err();
-    for row in &mut rows {
-        summarize(row);
-        let call_bytes = row.segment_bytes.map(|bytes| (bytes * ELEMENTS) as f64);
-        let rate = call_bytes.zip(row.clock_s);
-        row.bytes_per_s = rate.map(|(bytes, clock_s)| bytes / clock_s);
-    }
-    let published = published(NAME);
-    let sizes = 0..plan.element_bytes.len();
-    let ratios: Vec<_> = [Measure::Cpu, Measure::Clock]
-        .into_iter()
-        .flat_map(|measure| sizes.clone().map(move |size| (size, measure)))
-        .filter_map(|(size, measure)| ratio(&rows, (2 * size, 2 * size + 1), measure, &published))
-        .collect();
-    let borders = [Measure::Cpu, Measure::Clock]
-        .into_iter()
-        .flat_map(|measure| borders(&rows, &ratios, measure))
-        .collect();
     let mut reproduction = Reproduction {
         name: NAME,
         reduced: plan.reduced,
-        complete: failure.is_none() && rows.iter().all(|row| row.repeats == REPEATS),
+        complete: false,
         cache: PageCache::Hot,
         setting: Setting {
             repeats: REPEATS,
             ..Setting::default()
         },
         rows,
-        published,
-        ratios,
-        borders,
+        published: published(NAME),
+        ratios: Vec::new(),
+        borders: Vec::new(),
         missing: Vec::new(),
         notes: Vec::new(),
         finding: String::new(),
     };
-    reproduction.finding = finding(&reproduction);
+    conclude(&mut reproduction);
+    let mut rows = reproduction.rows.iter();
+    reproduction.complete = failure.is_none() && rows.all(|row| row.repeats == REPEATS);
     (reproduction, failure)
+}
+
+/// `writev` over copying, for every size. Rows come in such pairs.
+pub(super) fn ratios(reproduction: &Reproduction) -> Vec<Ratio> {
+    let Reproduction {
+        rows, published, ..
+    } = reproduction;
+    let firsts = (0..rows.len()).step_by(TECHNIQUES.len());
+    let pairs = [Measure::Cpu, Measure::Clock]
+        .into_iter()
+        .flat_map(|measure| firsts.clone().map(move |first| (first, measure)));
+    pairs
+        .filter_map(|(first, measure)| ratio(rows, (first, first + 1), measure, published))
+        .collect()
 }
 
 fn measure(

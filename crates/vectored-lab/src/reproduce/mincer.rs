@@ -10,17 +10,16 @@ use vectored::CostModel;
 use super::content::{check_repeated, wrong};
 use super::ledger::Ledger;
 use super::ratios::ratio;
-use super::repeats::{REPEATS, Sample, interleaved, note, prepare, summarize};
-use super::{Bench, published};
+use super::repeats::{REPEATS, Sample, interleaved, note, prepare};
+use super::{Bench, conclude, published};
 use crate::measure::{
     Contender, Lists, MeasureError, Mismatch, Mover, ReadMover, Timed, check_room, movers,
     read_movers, unnamed_file,
 };
 use crate::model::{
-    ExperimentName, ExperimentRow, IovecSetup, Measure, Operation, PageCache, Reproduction,
+    ExperimentName, ExperimentRow, IovecSetup, Measure, Operation, PageCache, Ratio, Reproduction,
     Setting, Technique,
 };
-use crate::report::experiments::finding;
 
 const NAME: ExperimentName = ExperimentName::Mincer;
 
@@ -149,37 +148,40 @@ pub(super) fn run(plan: &PassPlan, bench: &mut Bench<'_>) -> (Reproduction, Opti
         row.pass_s_samples.resize(REPEATS, Vec::new());
     }
     let failure = measure(plan, bench, &mut rows).err();
-    for row in &mut rows {
-        summarize(row);
-        let bytes = row.segment_bytes.unwrap_or(0) * row.segment_count.unwrap_or(0);
-        row.bytes_per_s = row.clock_s.map(|clock_s| bytes as f64 / clock_s);
-    }
-    let published = published(NAME);
-    // Rows come in fours: one by one and vectored, each written and read.
-    let starts = (0..rows.len()).step_by(4);
-    let ratios = starts
-        .flat_map(|first| [(first, first + 2), (first + 1, first + 3)])
-        .filter_map(|pair| ratio(&rows, pair, Measure::Clock, &published))
-        .collect();
     let mut reproduction = Reproduction {
         name: NAME,
         reduced: plan.reduced,
-        complete: failure.is_none() && rows.iter().all(|row| row.repeats == REPEATS),
+        complete: false,
         cache: PageCache::Hot,
         setting: Setting {
             repeats: REPEATS,
             ..Setting::default()
         },
         rows,
-        published,
-        ratios,
+        published: published(NAME),
+        ratios: Vec::new(),
         borders: Vec::new(),
         missing: vec!["linux-aio".to_owned(), "io-uring".to_owned()],
         notes: Vec::new(),
         finding: String::new(),
     };
-    reproduction.finding = finding(&reproduction);
+    conclude(&mut reproduction);
+    let mut rows = reproduction.rows.iter();
+    reproduction.complete = failure.is_none() && rows.all(|row| row.repeats == REPEATS);
     (reproduction, failure)
+}
+
+/// One by one over vectored. Rows come in fours: each of the two, written and
+/// read.
+pub(super) fn ratios(reproduction: &Reproduction) -> Vec<Ratio> {
+    let Reproduction {
+        rows, published, ..
+    } = reproduction;
+    (0..rows.len())
+        .step_by(4)
+        .flat_map(|first| [(first, first + 2), (first + 1, first + 3)])
+        .filter_map(|pair| ratio(rows, pair, Measure::Clock, published))
+        .collect()
 }
 
 fn measure(

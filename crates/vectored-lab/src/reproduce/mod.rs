@@ -13,6 +13,7 @@ mod apue_14_28;
 mod apue_3_5;
 mod border;
 mod child;
+mod conclude;
 mod content;
 mod kalinin;
 mod ledger;
@@ -26,6 +27,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use apue_3_5::{CopyPlan, CopyTarget, PUBLISHED_FILE_BYTES};
 pub use apue_14_28::RecordPlan;
+pub use conclude::conclude;
 pub use kalinin::ElementPlan;
 pub use ledger::{Ledger, Progress};
 pub use mincer::{BufferList, PassPlan};

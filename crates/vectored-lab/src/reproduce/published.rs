@@ -166,7 +166,7 @@ mod tests {
         let loops: u64 = rows.iter().filter_map(|row| row.loops).sum();
         assert_eq!(loops, 206_632_501);
         // As printed: whole buffers, but for the last row, where the rest counts.
-        let file_bytes = 103_316_352;
+        let file_bytes = 103_316_352_u64;
         for row in &rows {
             let buffer = row.buffer_bytes.unwrap();
             let expected = match buffer {

@@ -104,6 +104,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::zombie_processes, reason = "it is waited for by its number")]
     fn the_status_of_a_child_is_told_once() {
         let child = Command::new("sh")
             .args(["-c", "exit 3"])

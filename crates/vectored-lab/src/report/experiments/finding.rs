@@ -174,8 +174,8 @@ fn elements(experiment: &Reproduction) -> Option<String> {
             capital(word_of(&border.below)),
             border.at_bytes,
             word_of(&border.above),
-            border.low_bytes.unwrap_or(0.0),
-            border.high_bytes.unwrap_or(f64::INFINITY),
+            border.low_bytes,
+            border.high_bytes,
         ),
         several => {
             let places = several.iter().map(|border| {
@@ -183,8 +183,8 @@ fn elements(experiment: &Reproduction) -> Option<String> {
                     "to {} at {:.0} B [{:.0}, {:.0}]",
                     word_of(&border.above),
                     border.at_bytes,
-                    border.low_bytes.unwrap_or(0.0),
-                    border.high_bytes.unwrap_or(f64::INFINITY),
+                    border.low_bytes,
+                    border.high_bytes,
                 )
             });
             format!(
