@@ -227,8 +227,9 @@ mod tests {
             .lines()
             .map(|line| line.matches('█').count())
             .collect();
-        // 60 columns less the words: 49 are left, and 50 the most there may be.
-        assert_eq!(lengths, [12, 24, 49], "{drawn}");
+        // The longest is as long as a bar may be; of the shortest a half is left.
+        assert_eq!(lengths, [12, 25, 50], "{drawn}");
+        assert!(drawn.starts_with("one   ████████████▌ 1\n"), "{drawn}");
         assert!(drawn.lines().all(|line| line.chars().count() <= 60));
         assert_eq!(bars(&[], OPTIONS), "");
     }
