@@ -47,8 +47,9 @@ pub fn run(args: &CopyArgs) -> Result<ExitCode, Failure> {
         Err((false, error)) => return Err(error.into()),
     };
     if args.fsync {
-        rustix::fs::fsync(output)
-            .context("cannot fsync standard output: without --fsync it may be a pipe or device")?;
+        rustix::fs::fsync(output).context(
+            "cannot fsync standard output: only files and disks can be; leave out --fsync",
+        )?;
     }
     if args.report {
         writeln!(io::stderr(), "{}", in_words(copied)).context("cannot report the copy")?;

@@ -232,31 +232,28 @@ fn every_table_says_that_it_is_reduced() {
         table(&experiments, TableOptions::default()),
         markdown(&experiments),
     ] {
-        assert_eq!(
-            text.matches("REDUCED: not what was published").count(),
-            4,
-            "{text}"
-        );
-        assert_eq!(
-            text.matches("Reduced, so only a hint: ").count(),
-            4,
-            "{text}"
-        );
+        // Lines are broken between words.
+        let text = text.replace('\n', " ");
+        let marks = text.matches("REDUCED: not what was published").count();
+        assert_eq!(marks, 4, "{text}");
+        let hints = text.matches("Reduced, so only a hint: ").count();
+        assert_eq!(hints, 4, "{text}");
     }
 }
 
 #[test]
 fn findings_say_only_what_their_intervals_carry() {
     let of = |experiment: &Reproduction| experiment.finding.clone();
+    // By hand: the ratios of the noise go from 0.942 to 1.041, their median is 1.020.
     let still = of(&records(1.09));
     assert!(
-        still.starts_with("Copying still beats writev by 9 % ["),
+        still.starts_with("Copying still beats writev by 11 % [3, 13] "),
         "{still}"
     );
     assert!(still.contains("14 % in 2005, 8 % in 2013"), "{still}");
-    let no_more = of(&records(0.80));
+    let no_more = of(&records(0.75));
     assert!(
-        no_more.starts_with("writev beats copying by 25 % ["),
+        no_more.starts_with("writev beats copying by 31 % [28, 42] "),
         "{no_more}"
     );
     let open = of(&records(1.00));
