@@ -365,7 +365,7 @@ pub struct ReproduceArgs {
     /// null is /dev/null; file is one without a name in --dir, or in the folder
     /// that is named; pipe is read by a thread. Existing files are refused:
     /// nothing of yours is overwritten.
-    #[arg(long, value_name = "FILE|pipe")]
+    #[arg(long, value_name = "null|file|pipe|FOLDER")]
     pub to: Option<CopyTo>,
 
     /// apue-3.5: what is on the device when a write is over, with --to file [default: none]

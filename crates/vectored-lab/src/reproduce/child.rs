@@ -3,8 +3,9 @@
 use std::fs::File;
 use std::io::{self, PipeReader, Read};
 use std::os::fd::AsFd;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -102,7 +103,7 @@ pub fn copy(bench: &mut Bench<'_>, order: Order) -> Result<Option<ChildCopy>, Me
     let (status, usage) = wait_for(child.id()).map_err(cannot_run)?;
     let drained = thread.map(|thread| thread.join().expect("it does not panic"));
     let is_stopped = watched.map_err(cannot_run)?;
-    if is_stopped || bench.is_stopped() {
+    if is_stopped || bench.is_stopped() || was_told_to_end(status) {
         return Ok(None);
     }
     let mut said = String::new();
@@ -139,6 +140,14 @@ pub fn copy(bench: &mut Bench<'_>, order: Order) -> Result<Option<ChildCopy>, Me
         usage,
         reads,
     }))
+}
+
+/// Whether a signal that ends programs has ended it: ^C goes to the child as well
+/// as to this process, which may not have noticed it yet.
+fn was_told_to_end(status: ExitStatus) -> bool {
+    let signals = [Signal::HUP, Signal::INT, Signal::TERM];
+    let of = |number| signals.iter().any(|signal| signal.as_raw() == number);
+    status.signal().is_some_and(of)
 }
 
 fn command(program: &Path, technique: CopyTechnique, fsync: bool) -> Command {
@@ -265,6 +274,15 @@ mod tests {
         ] {
             assert_eq!(parse_report(bad), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn a_copy_that_was_told_to_end_is_no_failure_and_a_crash_is() {
+        for (signal, expected) in [(1, true), (2, true), (15, true), (9, false), (11, false)] {
+            let ended = ExitStatus::from_raw(signal);
+            assert_eq!(was_told_to_end(ended), expected, "{signal}");
+        }
+        assert!(!was_told_to_end(ExitStatus::from_raw(1 << 8)));
     }
 
     #[test]
