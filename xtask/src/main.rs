@@ -10,7 +10,9 @@
 //!   less than 70 % of its cells. Takes about 20 s a run, on an idle machine.
 //! - `ruler [--rounds 30] [--directory .]` holds the engine's medians against
 //!   plain C loops (`xtask/ruler/plain_loops.c`), run in turn. Takes about
-//!   half a second a round and cell, on an idle machine.
+//!   half a second a round and cell, on an idle machine. With `--experiments`
+//!   it holds the ratios of `vectored reproduce` against plain C programs
+//!   (`xtask/ruler/published_experiments.c`), with `--records 65536` a file.
 //! - `soak [--seconds 60] [--seed 1] [--backend plain]` moves random lists in
 //!   every way, to and from every kind of descriptor, through faults, and
 //!   compares all bytes. The last line says how many were lost.
@@ -56,6 +58,7 @@ Commands:
   tidy             the rules of this repository that no other tool checks
   reproducibility  [--runs 10]: do repeated runs of `vectored measure` agree?
   ruler            [--rounds 30] [--directory .]: does the engine agree with plain C loops?
+                   --experiments [--records 65536]: do the published experiments?
   soak             [--seconds 60] [--seed 1] [--backend plain]: random lists through random
                    faults; does every byte arrive?
   fuzz             [--seconds 60]: each fuzz target, so long
@@ -108,6 +111,8 @@ impl Command {
             Some("ruler") => Command::Ruler(ruler::Options {
                 rounds: args.count("--rounds", 30)?,
                 directory: args.path("--directory", ".")?,
+                experiments: args.flag("--experiments"),
+                records: args.count("--records", 1 << 16)?,
                 inner: args.flag("--inner"),
             }),
             Some("soak") => Command::Soak(soak::Options {

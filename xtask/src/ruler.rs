@@ -5,6 +5,7 @@
 //! not show in its medians.
 
 mod agreement;
+mod experiments;
 mod plain;
 
 use std::collections::BTreeMap;
@@ -20,6 +21,7 @@ use vectored_lab::model::{CellSpec, Experiment, Target, Technique, Workload};
 use crate::packages::cargo;
 use crate::root;
 use agreement::{Agreement, Alternation};
+pub use experiments::PlainExperiments;
 pub use plain::PlainLoops;
 
 /// What one run of the C loops may take.
@@ -43,6 +45,10 @@ pub struct Options {
     pub rounds: usize,
     /// Where the file is.
     pub directory: PathBuf,
+    /// Ratios of the published experiments instead of cells.
+    pub experiments: bool,
+    /// Records of `apue-14.28`.
+    pub records: usize,
     /// This is the optimised build already.
     pub inner: bool,
 }
@@ -58,6 +64,9 @@ pub fn run(options: &Options) -> Result<bool> {
     let (cpu, reader_cpu) =
         pin_measuring_thread(Pinning::Current).context("cannot pin this thread")?;
     let cpu = cpu.context("no CPU to stay on")?;
+    if options.experiments {
+        return experiments::run(options, cpu);
+    }
     let bench = Bench {
         plain: PlainLoops::compile()?,
         cpu,
@@ -106,8 +115,11 @@ fn run_optimised(options: &Options) -> Result<bool> {
     let status = cargo()
         .args(words.split(' '))
         .arg(options.rounds.to_string())
+        .arg("--records")
+        .arg(options.records.to_string())
         .arg("--directory")
         .arg(directory)
+        .args(options.experiments.then_some("--experiments"))
         .current_dir(root())
         .status()
         .context("cannot run cargo")?;
@@ -153,19 +165,13 @@ impl Bench<'_> {
             })
         };
         if round.is_multiple_of(2) {
-            let plain_ns = plain()?;
-            let engine_ns = self.engine(cell, round)?;
-            Ok(Alternation {
-                plain_ns,
-                engine_ns,
-            })
+            let plain = plain()?;
+            let engine = self.engine(cell, round)?;
+            Ok(Alternation { plain, engine })
         } else {
-            let engine_ns = self.engine(cell, round)?;
-            let plain_ns = plain()?;
-            Ok(Alternation {
-                plain_ns,
-                engine_ns,
-            })
+            let engine = self.engine(cell, round)?;
+            let plain = plain()?;
+            Ok(Alternation { plain, engine })
         }
     }
 

@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use crate::packages::{Extra, cargo, extras, metadata};
-use crate::ruler::PlainLoops;
+use crate::ruler::{PlainExperiments, PlainLoops};
 use crate::steps::{Failed, Steps};
 use crate::{instructions, tidy, tools};
 
@@ -64,6 +64,10 @@ fn all(steps: &mut Steps, skips: &Path) -> Result<(), Failed> {
     steps.step("instructions", |_| count_instructions(skips))?;
     steps.step("plain C loops", |_| {
         let tried = PlainLoops::compile().and_then(|loops| loops.try_out());
+        tried.map_err(|error| tell(&format!("{error:#}")))
+    })?;
+    steps.step("plain C experiments", |_| {
+        let tried = PlainExperiments::compile().and_then(|plain| plain.try_out());
         tried.map_err(|error| tell(&format!("{error:#}")))
     })
 }

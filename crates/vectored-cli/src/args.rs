@@ -1,12 +1,15 @@
 //! What was typed. What it means is [`crate::plan`]'s.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use vectored_lab::measure::Pinning;
-use vectored_lab::model::{Cache, IovecSetup, Layout, Operation, PageCache, SyncMode};
+use vectored_lab::model::{
+    Cache, ExperimentName, IovecSetup, Layout, Operation, PageCache, SyncMode,
+};
 
 use crate::list::{Counts, Mix, Sizes};
 use crate::place::TargetName;
@@ -34,6 +37,12 @@ pub enum Command {
     /// Show what this machine offers: limits, io_uring, flags of pwritev2, O_DIRECT
     #[command(long_about = HOST_ABOUT, after_long_help = HOST_AFTER)]
     Host(HostArgs),
+    /// Run the published experiments, beside their figures
+    #[command(long_about = REPRODUCE_ABOUT, after_long_help = REPRODUCE_AFTER)]
+    Reproduce(Box<ReproduceArgs>),
+    /// Copy standard input to standard output
+    #[command(long_about = COPY_ABOUT, after_long_help = COPY_AFTER)]
+    Copy(CopyArgs),
 }
 
 const MEASURE_ABOUT: &str = "\
@@ -283,6 +292,269 @@ pub enum HostFormat {
     Json,
     /// A table for a document
     Markdown,
+}
+
+const REPRODUCE_ABOUT: &str = "\
+Run the published experiments, beside their figures
+
+apue-3.5: copying 103,316,352 bytes with buffers of 1 to 524,288 bytes (Advanced Programming in the \
+UNIX Environment, Figure 3.5). apue-14.28: a header of 100 bytes and data of 200, 1,048,576 times, by \
+two writes, by copying, by writev, and by adaptive (Figure 14.28). kalinin: 1000 elements of ten sizes, \
+gathered or copied (A. L. Kalinin, 2001). mincer: buffers one by one or vectored, written and read \
+back (J. Mincer-Daszkiewicz). all: all of them.
+
+Each is run at its published size, in seven repeats whose rows alternate (three for the rows of \
+apue-3.5 below 64 bytes), and ends in a table, a plot and a sentence. Files have no names, and are \
+gone afterwards.
+
+The result is printed, and saved as JSON under $XDG_STATE_HOME/vectored (by default \
+~/.local/state/vectored); its path is the last line on standard error. ^C stops the run and keeps \
+what was measured.";
+
+const REPRODUCE_AFTER: &str = "\
+Examples:
+  vectored reproduce apue-14.28
+          Does copying still beat writev at 300 bytes?
+  vectored reproduce apue-3.5 --min 64
+          Without the rows that take minutes
+  vectored reproduce apue-3.5 --min 64 --page-cache cold --dir /var/tmp
+          From the device instead of memory
+  vectored reproduce apue-3.5 --min 4096 --max 4096 --to file --sync dsync
+          What synchronous writes cost
+  vectored reproduce mincer --size 4KiB --count 100 --repeats 10
+          Other buffers
+  vectored reproduce all --quick
+          Everything, smaller
+
+Exit status: 0 success, 1 failure, 2 wrong usage; 129, 130 and 143 stopped by SIGHUP, SIGINT and \
+SIGTERM.";
+
+/// Options of `vectored reproduce`.
+#[derive(Args, Debug)]
+pub struct ReproduceArgs {
+    /// Which experiment
+    #[arg(value_name = "EXPERIMENT", value_parser = experiments())]
+    pub experiment: Experiments,
+
+    /// Smaller files and fewer calls, which every table then says
+    #[arg(long)]
+    pub quick: bool,
+
+    /// apue-3.5: leave out buffers that are smaller [default: 1]
+    ///
+    /// With --sync dsync or sync the default is 4096, as in the book: every
+    /// write then waits for the device.
+    #[arg(long, value_name = "BYTES", value_parser = one_size, allow_negative_numbers = true)]
+    pub min: Option<u64>,
+
+    /// apue-3.5: leave out buffers that are larger, or go on past the book [default: 512KiB]
+    ///
+    /// Buffers double from 1 byte on, up to 1 GiB.
+    #[arg(long, value_name = "BYTES", value_parser = one_size, allow_negative_numbers = true)]
+    pub max: Option<u64>,
+
+    /// apue-3.5: the page cache of the file [default: hot]
+    ///
+    /// hot: the file was read before; cold: every row has a file of its own,
+    /// which is evicted before each copy, and seen to be.
+    #[arg(long, value_name = "STATE", value_parser = page_caches())]
+    pub page_cache: Option<PageCache>,
+
+    /// apue-3.5: where copies go: null, file, pipe, or a folder [default: null]
+    ///
+    /// null is /dev/null; file is one without a name in --dir, or in the folder
+    /// that is named; pipe is read by a thread. Existing files are refused:
+    /// nothing of yours is overwritten.
+    #[arg(long, value_name = "null|file|pipe|FOLDER")]
+    pub to: Option<CopyTo>,
+
+    /// apue-3.5: what is on the device when a write is over, with --to file [default: none]
+    ///
+    /// none: what the kernel likes; dsync: the data, and sync: the metadata too,
+    /// when each write returns (O_DSYNC, O_SYNC); fsync: all, by one fsync(2)
+    /// at the end of the copy.
+    #[arg(long, value_name = "MODE", value_parser = sync_modes())]
+    pub sync: Option<SyncMode>,
+
+    /// mincer: bytes of each buffer [default: 1024, and 102400]
+    #[arg(long, value_name = "BYTES", value_parser = one_size, allow_negative_numbers = true)]
+    pub size: Option<u64>,
+
+    /// mincer: buffers [default: 1000, and 10]
+    #[arg(long, value_name = "NUMBER", value_parser = one_count, allow_negative_numbers = true)]
+    pub count: Option<u64>,
+
+    /// mincer: how often they are written and read in each of the seven repeats [default: 10]
+    #[arg(long, value_name = "NUMBER", value_parser = one_count, allow_negative_numbers = true)]
+    pub repeats: Option<u64>,
+
+    /// mincer: when the array of writev or readv is filled; may be repeated [default: both]
+    #[arg(long, value_name = "WHEN", value_delimiter = ',', value_parser = iovec_setups())]
+    pub iovec_setup: Vec<IovecSetup>,
+
+    /// Directory for the files; nothing is left there
+    #[arg(long, value_name = "DIRECTORY", default_value = ".")]
+    pub dir: PathBuf,
+
+    /// Seed of the order of rows and of the bytes [default: random]
+    #[arg(long, value_name = "NUMBER", value_parser = seed, allow_negative_numbers = true)]
+    pub seed: Option<u64>,
+
+    /// CPU to stay on, or none to let the scheduler choose [default: the current one]
+    #[arg(long, value_name = "CPU|none", value_parser = pinning, allow_negative_numbers = true)]
+    pub pin: Option<Pinning>,
+
+    /// How the result is printed
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+
+    /// Write the result to this file instead of standard output
+    ///
+    /// A file that is there is replaced once the new one is complete. - is
+    /// standard output.
+    #[arg(long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+
+    /// Print nothing on standard error but errors
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// One experiment, or all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Experiments {
+    /// This one.
+    One(ExperimentName),
+    /// Every one.
+    All,
+}
+
+impl Experiments {
+    /// Whether this one is meant.
+    pub fn has(self, experiment: ExperimentName) -> bool {
+        match self {
+            Experiments::One(one) => one == experiment,
+            Experiments::All => true,
+        }
+    }
+}
+
+/// Where the copies of `apue-3.5` go, as it was typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CopyTo {
+    /// `/dev/null`.
+    Null,
+    /// An unnamed file beside the one that is copied.
+    File,
+    /// A pipe.
+    Pipe,
+    /// An unnamed file in this folder.
+    Folder(PathBuf),
+}
+
+impl FromStr for CopyTo {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "null" | "/dev/null" => return Ok(CopyTo::Null),
+            "file" => return Ok(CopyTo::File),
+            "pipe" => return Ok(CopyTo::Pipe),
+            _ => {}
+        }
+        let path = PathBuf::from(text);
+        if path.is_dir() {
+            Ok(CopyTo::Folder(path))
+        } else if path.exists() {
+            Err(
+                "it exists, and vectored overwrites nothing; name its folder, where a file \
+                 without a name is made"
+                    .to_owned(),
+            )
+        } else {
+            Err(
+                "choose null, file or pipe, or name an existing folder, where a file without a \
+                 name is made"
+                    .to_owned(),
+            )
+        }
+    }
+}
+
+const COPY_ABOUT: &str = "\
+Copy standard input to standard output
+
+With read(2) and write(2) and one buffer, until the end of the input: the program of Figure 3.4 in \
+Advanced Programming in the UNIX Environment, whose times with other sizes of the buffer `vectored \
+reproduce apue-3.5` measures. No file is opened or closed.";
+
+const COPY_AFTER: &str = "\
+Examples:
+  vectored copy < from > to
+          With a buffer of 128 KiB
+  vectored copy --technique read-write --buffer-size 4096 --report < from > /dev/null
+          As the book does, and how many reads there were
+
+Exit status: 0 success, also when nobody reads the output any more; 1 failure, 2 wrong usage.";
+
+/// Options of `vectored copy`.
+#[derive(Args, Debug)]
+pub struct CopyArgs {
+    /// How bytes are moved
+    #[arg(long, value_name = "TECHNIQUE", value_enum, default_value_t = CopyWith::ReadWrite)]
+    pub technique: CopyWith,
+
+    /// Bytes of the buffer, as 4096 or 128KiB; up to 1 GiB
+    #[arg(
+        long,
+        value_name = "BYTES",
+        value_parser = one_size,
+        default_value = "128KiB",
+        allow_negative_numbers = true
+    )]
+    pub buffer_size: u64,
+
+    /// Wait at the end until what was written is on the device, by fsync(2)
+    #[arg(long)]
+    pub fsync: bool,
+
+    /// Say on standard error how many bytes and successful reads there were
+    #[arg(long)]
+    pub report: bool,
+}
+
+/// The techniques of a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CopyWith {
+    /// One read and one write a buffer
+    ReadWrite,
+    /// By the C library's streams, a byte at a time: a row of `reproduce`
+    #[value(hide = true)]
+    Stdio,
+}
+
+fn experiments() -> impl TypedValueParser<Value = Experiments> {
+    let names = ExperimentName::ALL.map(ExperimentName::name);
+    PossibleValuesParser::new(names.into_iter().chain(["all"])).map(|name| {
+        let one = ExperimentName::ALL.into_iter();
+        let mut one = one.filter(|experiment| experiment.name() == name);
+        one.next().map_or(Experiments::All, Experiments::One)
+    })
+}
+
+/// One size; a list is none.
+fn one_size(text: &str) -> Result<u64, String> {
+    match text.parse::<Sizes>()?.0.as_slice() {
+        [bytes] => Ok(*bytes as u64),
+        _ => Err("one size, as 4096 or 64KiB".to_owned()),
+    }
+}
+
+fn one_count(text: &str) -> Result<u64, String> {
+    match text.parse::<Counts>()?.0.as_slice() {
+        [count] => Ok(*count as u64),
+        _ => Err("one whole number".to_owned()),
+    }
 }
 
 fn operations() -> impl TypedValueParser<Value = Operation> {

@@ -5,9 +5,11 @@ mod commands;
 mod failure;
 mod interrupt;
 mod list;
+mod notes;
 mod place;
 mod plan;
 mod progress;
+mod reproduction;
 mod save;
 mod synthetic;
 mod terminal;
@@ -32,6 +34,8 @@ fn main() -> ExitCode {
     let outcome = match &cli.command {
         Command::Measure(args) => commands::measure::run(args),
         Command::Host(args) => commands::host::run(args),
+        Command::Reproduce(args) => commands::reproduce::run(args),
+        Command::Copy(args) => commands::copy::run(args),
     };
     outcome.unwrap_or_else(|failure| {
         let message = escape_control(&format!("{:#}", failure.error));

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use vectored_lab::measure::Progress;
+use vectored_lab::reproduce::Progress as Reproducing;
 
 const TEMPLATE: &str = "{wide_bar} {msg}";
 
@@ -36,6 +37,17 @@ impl Bar {
     }
 }
 
+impl Bar {
+    /// Shows how far published experiments have come, and how long is left.
+    pub fn show_reproducing(&self, progress: &Reproducing) {
+        let milliseconds = |s: f64| (s * 1e3) as u64;
+        let all = milliseconds(progress.done_s + progress.left_s);
+        self.0.set_length(all);
+        self.0.set_position(milliseconds(progress.done_s).min(all));
+        self.0.set_message(reproducing(progress));
+    }
+}
+
 impl Drop for Bar {
     fn drop(&mut self) {
         self.0.finish_and_clear();
@@ -56,10 +68,41 @@ fn message(progress: Progress) -> String {
     format!("{doing}  {elapsed_s:.0}/{budget_s:.0} s")
 }
 
+fn reproducing(progress: &Reproducing) -> String {
+    let Reproducing {
+        experiment,
+        row,
+        left_s,
+        ..
+    } = progress;
+    // Whole seconds, and never none as long as something is left.
+    let left_s = left_s.ceil().max(1.0) as u64;
+    let left = match (left_s / 60, left_s % 60) {
+        (0, seconds) => format!("{seconds} s"),
+        (minutes, seconds) => format!("{minutes} min {seconds} s"),
+    };
+    format!("{experiment}, {row}  {left} left")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use vectored_lab::model::Target;
+    use vectored_lab::model::{ExperimentName, Target};
+
+    #[test]
+    fn the_bar_knows_how_long_is_left() {
+        let at = |left_s| Reproducing {
+            experiment: ExperimentName::Apue35,
+            row: "buffer of 1 B".to_owned(),
+            done_s: 3.0,
+            left_s,
+        };
+        assert_eq!(
+            reproducing(&at(75.2)),
+            "apue-3.5, buffer of 1 B  1 min 16 s left"
+        );
+        assert_eq!(reproducing(&at(0.2)), "apue-3.5, buffer of 1 B  1 s left");
+    }
 
     #[test]
     fn the_bar_says_what_is_going_on() {

@@ -51,15 +51,21 @@ fn state_home() -> Result<PathBuf, Failure> {
     }
 }
 
-/// Saves a result under a new name that tells its time; returns its path.
-pub fn save_result(directory: &Path, started_at: &str, json: &str) -> anyhow::Result<PathBuf> {
+/// Saves a result of a command under a new name that tells its time; returns its
+/// path.
+pub fn save_result(
+    directory: &Path,
+    command: &str,
+    started_at: &str,
+    json: &str,
+) -> anyhow::Result<PathBuf> {
     let timestamp: String = started_at
         .chars()
         .filter(char::is_ascii_alphanumeric)
         .collect();
     let mut attempts = 0;
     loop {
-        let name = format!("measure-{timestamp}-{:04x}.json", fastrand::u16(..));
+        let name = format!("{command}-{timestamp}-{:04x}.json", fastrand::u16(..));
         let path = directory.join(name);
         let saved = write_beside(&path, json, 0o666)
             // Never over another result.

@@ -33,9 +33,11 @@
 //! # Ok::<(), vectored_lab::measure::RunError>(())
 //! ```
 
+pub mod copy;
 mod findings;
 pub mod measure;
 pub mod model;
 pub mod report;
+pub mod reproduce;
 pub mod stats;
 mod sys;

@@ -12,22 +12,22 @@ const LIMIT: f64 = 0.05;
 /// However much the C loops differ from themselves, no more is forgiven.
 const MOST_FORGIVEN: f64 = 0.10;
 
-/// One turn of each instrument.
+/// One turn of each instrument: times in ns, or ratios of times.
 #[derive(Clone, Debug)]
 pub struct Alternation {
     /// Of the C loops.
-    pub plain_ns: Medians,
+    pub plain: Medians,
     /// Of the engine.
-    pub engine_ns: Medians,
+    pub engine: Medians,
 }
 
 /// One technique in one cell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Agreement {
     name: String,
-    plain_ns: f64,
-    engine_ns: f64,
-    /// Median over the alternations of the engine's time ÷ C's.
+    plain: f64,
+    engine: f64,
+    /// Median over the alternations of the engine's figure ÷ C's.
     ratio: f64,
     /// Its 95 % interval; none with fewer than six alternations.
     interval: Option<(f64, f64)>,
@@ -40,6 +40,18 @@ impl Agreement {
     pub const HEADING: &str =
         "  technique           C [ns]  engine [ns]   ratio   95 % interval   C's spread   limit";
 
+    /// The same where figures are ratios of techniques.
+    pub const HEADING_OF_RATIOS: &str = "  techniques                        C   engine   ratio   95 % interval   C's spread   limit";
+
+    /// A line under [`Agreement::HEADING_OF_RATIOS`].
+    pub fn of_ratios(&self) -> String {
+        let figures = format!(
+            "{:<28} {:>6.3}   {:>6.3}",
+            self.name, self.plain, self.engine
+        );
+        self.with_verdict(&figures)
+    }
+
     /// Whether the two instruments agree.
     pub fn agrees(&self) -> bool {
         (self.ratio - 1.0).abs() <= self.limit()
@@ -50,24 +62,33 @@ impl Agreement {
     }
 }
 
-impl fmt::Display for Agreement {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Agreement {
+    fn with_verdict(&self, figures: &str) -> String {
         let interval = self
             .interval
             .map_or("-".to_owned(), |(low, high)| format!("{low:.3}–{high:.3}"));
         let spread = self
             .spread
             .map_or("-".to_owned(), |spread| format!("{:.1} %", 100.0 * spread));
-        write!(
-            f,
-            "  {:<16} {:>9.0}  {:>11.0}   {:.3}   {interval:^13}   {spread:>10}   {:>3.0} %  {}",
-            self.name,
-            self.plain_ns,
-            self.engine_ns,
+        format!(
+            "  {figures}   {:.3}   {interval:^13}   {spread:>10}   {:>3.0} %  {}",
             self.ratio,
             100.0 * self.limit(),
             if self.agrees() { "agrees" } else { "DIFFERS" },
         )
+    }
+}
+
+impl fmt::Display for Agreement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Agreement {
+            name,
+            plain,
+            engine,
+            ..
+        } = self;
+        let figures = format!("{name:<16} {plain:>9.0}  {engine:>11.0}");
+        f.write_str(&self.with_verdict(&figures))
     }
 }
 
@@ -76,35 +97,35 @@ pub fn compare(alternations: &[Alternation]) -> Vec<Agreement> {
     let Some(first) = alternations.first() else {
         return Vec::new();
     };
-    let names = first.plain_ns.keys();
-    let both = names.filter(|name| first.engine_ns.contains_key(*name));
+    let names = first.plain.keys();
+    let both = names.filter(|name| first.engine.contains_key(*name));
     both.filter_map(|name| {
-        let plain_ns: Vec<f64> = alternations.iter().map(|a| a.plain_ns[name]).collect();
-        let engine_ns: Vec<f64> = alternations.iter().map(|a| a.engine_ns[name]).collect();
-        line(name, &plain_ns, &engine_ns)
+        let plain: Vec<f64> = alternations.iter().map(|a| a.plain[name]).collect();
+        let engine: Vec<f64> = alternations.iter().map(|a| a.engine[name]).collect();
+        line(name, &plain, &engine)
     })
     .collect()
 }
 
-fn line(name: &str, plain_ns: &[f64], engine_ns: &[f64]) -> Option<Agreement> {
-    let logs: Vec<f64> = std::iter::zip(engine_ns, plain_ns)
+fn line(name: &str, plain: &[f64], engine: &[f64]) -> Option<Agreement> {
+    let logs: Vec<f64> = std::iter::zip(engine, plain)
         .map(|(engine, plain)| (engine / plain).ln())
         .collect();
     let pair = paired(&logs)?;
     Some(Agreement {
         name: name.to_owned(),
-        plain_ns: median(plain_ns)?,
-        engine_ns: median(engine_ns)?,
+        plain: median(plain)?,
+        engine: median(engine)?,
         ratio: pair.ratio,
         interval: pair.interval,
-        spread: spread(plain_ns),
+        spread: spread(plain),
     })
 }
 
 /// How far C is from itself: half the width of the 95 % interval of its odd
 /// rounds against their even neighbours.
-fn spread(plain_ns: &[f64]) -> Option<f64> {
-    let neighbours: Vec<f64> = plain_ns
+fn spread(plain: &[f64]) -> Option<f64> {
+    let neighbours: Vec<f64> = plain
         .chunks_exact(2)
         .map(|pair| (pair[1] / pair[0]).ln())
         .collect();
@@ -126,8 +147,8 @@ mod tests {
             .map(|sign| {
                 let plain_ns = 1000.0 * (1.0 + spread * sign);
                 Alternation {
-                    plain_ns: medians(plain_ns),
-                    engine_ns: medians(ratio * plain_ns),
+                    plain: medians(plain_ns),
+                    engine: medians(ratio * plain_ns),
                 }
             })
             .collect()
@@ -172,7 +193,7 @@ mod tests {
     fn what_only_one_measured_is_left_out() {
         let mut rounds = rounds(1.0, 0.0);
         for round in &mut rounds {
-            round.engine_ns.insert("adaptive".to_owned(), 900.0);
+            round.engine.insert("adaptive".to_owned(), 900.0);
         }
         assert_eq!(compare(&rounds).len(), 1);
     }

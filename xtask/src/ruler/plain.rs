@@ -31,24 +31,7 @@ pub struct Request<'a> {
 impl PlainLoops {
     /// Compiles `xtask/ruler/plain_loops.c` into the target folder.
     pub fn compile() -> Result<Self> {
-        let metadata = metadata()?;
-        let target = metadata["target_directory"].as_str();
-        let folder = Path::new(target.context("cargo metadata names no target folder")?);
-        std::fs::create_dir_all(folder).context("cannot make the target folder")?;
-        let program = folder.join("plain_loops");
-        let mut compile = Command::new("cc");
-        compile
-            .args(["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-pthread"])
-            .arg("-o")
-            .arg(&program)
-            .arg("xtask/ruler/plain_loops.c");
-        let status = compile
-            .current_dir(root())
-            .status()
-            .context("cannot run the C compiler cc")?;
-        let line = shell_line(&compile);
-        ensure!(status.success(), "the C loops do not compile: {line}");
-        Ok(PlainLoops { program })
+        compile("plain_loops").map(|program| PlainLoops { program })
     }
 
     /// Medians of one run.
@@ -93,6 +76,28 @@ impl PlainLoops {
             .arg(request.seed.to_string());
         command
     }
+}
+
+/// Compiles a program of `xtask/ruler` into the target folder.
+pub fn compile(name: &str) -> Result<PathBuf> {
+    let metadata = metadata()?;
+    let target = metadata["target_directory"].as_str();
+    let folder = Path::new(target.context("cargo metadata names no target folder")?);
+    std::fs::create_dir_all(folder).context("cannot make the target folder")?;
+    let program = folder.join(name);
+    let mut compile = Command::new("cc");
+    compile
+        .args(["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-pthread"])
+        .arg("-o")
+        .arg(&program)
+        .arg(format!("xtask/ruler/{name}.c"));
+    let status = compile
+        .current_dir(root())
+        .status()
+        .context("cannot run the C compiler cc")?;
+    let line = shell_line(&compile);
+    ensure!(status.success(), "{name} does not compile: {line}");
+    Ok(program)
 }
 
 /// Lines of name, median in ns, and number of samples.

@@ -1,6 +1,5 @@
 //! `vectored measure`.
 
-use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Instant, SystemTime};
@@ -20,6 +19,7 @@ use vectored_lab::stats::MIN_ROUNDS;
 use crate::args::{Format, MeasureArgs};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::notes::Notes;
 use crate::plan::Plan;
 use crate::progress::Bar;
 use crate::save::{OutputFile, save_result, state_directory};
@@ -61,7 +61,8 @@ pub fn run(args: &MeasureArgs) -> Result<ExitCode, Failure> {
     }
 
     let text = render(&results, args.format, output.is_some());
-    let saved = save_result(&state, &results.started_at, &report::json(&results));
+    let json = report::json(&results);
+    let saved = save_result(&state, "measure", &results.started_at, &json);
     // Whatever became of the saving, show what was measured; and whatever
     // becomes of the showing, tell where it is saved.
     let shown = match &output {
@@ -217,7 +218,7 @@ fn engine(
     }
 }
 
-fn pin(pinning: Pinning, allowed: &[usize]) -> Result<(Option<usize>, Option<usize>), Failure> {
+pub fn pin(pinning: Pinning, allowed: &[usize]) -> Result<(Option<usize>, Option<usize>), Failure> {
     pin_measuring_thread(pinning).map_err(|error| match pinning {
         Pinning::Cpu(cpu) if !allowed.contains(&cpu) => Failure::usage(format!(
             "cannot stay on CPU {cpu}: this process may use {allowed:?}; choose one of them \
@@ -284,28 +285,5 @@ fn render(results: &Results, format: Format, to_file: bool) -> String {
         Format::Json => report::json(results),
         Format::Csv => report::csv(results),
         Format::Markdown => report::markdown(results),
-    }
-}
-
-/// Notes on standard error, for those who want them.
-struct Notes {
-    quiet: bool,
-}
-
-impl Notes {
-    fn note(&self, text: &str) {
-        self.line(format_args!("note: {text}"));
-    }
-
-    /// A path alone on its line is easy to use in a script.
-    fn path(&self, path: &Path) {
-        self.line(format_args!("{}", path.display()));
-    }
-
-    fn line(&self, line: std::fmt::Arguments<'_>) {
-        if !self.quiet {
-            // Nobody may be listening.
-            let _ = writeln!(io::stderr(), "{line}");
-        }
     }
 }

@@ -5,10 +5,12 @@
 //! promises.
 
 mod contract;
+mod copy;
 mod golden;
 mod host;
 mod places;
 mod refusals;
+mod reproduce;
 mod runs;
 mod support;
 mod targets;

@@ -38,14 +38,19 @@ pub use engine::{Outcome, Progress, RunError, SCREENING_ROUNDS, SWEEPS, Watch, r
 pub use environment::{Environment, Pinning, allowed_cpus, pin_measuring_thread};
 pub use lists::{Lists, Turns};
 pub use mover::{Mover, Timed, movers, time_calls};
+pub(crate) use movers::write_all;
+pub(crate) use order::BalancedOrder;
+pub(crate) use pattern::Pattern;
 pub use pool::{ColdPool, MOST_COLD_CALL_BYTES};
 pub use probe::probe_host;
 pub use read_mover::{ReadMover, read_movers};
 pub use real::DescriptorSampler;
 pub use ruler::measure_ruler;
 pub use sampler::{CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing};
+pub(crate) use source::PatternFile;
 pub use source::check_eviction;
 pub use synthetic::{Noise, SyntheticMachine};
-#[cfg(test)]
-pub(crate) use targets::unnamed_file;
-pub use targets::{Batch, FILE_SPAN_BYTES, Mismatch, Sink, check_directory, check_fifo};
+pub use targets::{
+    Batch, FILE_SPAN_BYTES, Mismatch, Sink, check_directory, check_fifo, check_room,
+};
+pub(crate) use targets::{Comparison, sync_flags, unnamed_file};

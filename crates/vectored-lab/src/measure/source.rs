@@ -17,6 +17,7 @@ use super::targets::{
     Ballast, Batch, FILE_SPAN_BYTES, Mismatch, Stream, check_directory, unnamed_file,
 };
 use crate::model::{PageCache, Target};
+use crate::sys::residency::resident_bytes;
 
 /// Samples of a file begin on a page.
 const PAGE_BYTES: u64 = 4096;
@@ -53,7 +54,7 @@ pub(super) trait Source {
 
 /// An unnamed file that is full of a pattern. It serves all cells of a run.
 #[derive(Debug)]
-pub(super) struct PatternFile {
+pub(crate) struct PatternFile {
     file: File,
     pub span_bytes: u64,
     /// Whether all of it has been read since pages were evicted.
@@ -73,12 +74,14 @@ impl PatternFile {
         FILE_SPAN_BYTES.max(for_two)
     }
 
-    fn with_span(directory: &Path, pattern: Pattern, span_bytes: u64) -> io::Result<Self> {
+    /// A file of exactly so many bytes.
+    pub fn with_span(directory: &Path, pattern: Pattern, span_bytes: u64) -> io::Result<Self> {
         let mut file = File::from(unnamed_file(directory, OFlags::empty())?);
         let mut buffer = vec![0; 1 << 16];
         for position in (0..span_bytes).step_by(buffer.len()) {
             pattern.fill(position, &mut buffer);
-            file.write_all(&buffer)?;
+            let length = (span_bytes - position).min(buffer.len() as u64) as usize;
+            file.write_all(&buffer[..length])?;
         }
         // Only clean pages can be evicted; and nothing is to be written back
         // while samples are timed.
@@ -90,8 +93,18 @@ impl PatternFile {
         })
     }
 
-    /// Reads all of it once.
-    fn warm(&self) -> io::Result<()> {
+    /// The file itself.
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+
+    /// How much of it is in the page cache.
+    pub fn resident_bytes(&self) -> io::Result<u64> {
+        resident_bytes(self.fd(), self.span_bytes)
+    }
+
+    /// Reads all of it once, unless that was done since pages were evicted.
+    pub fn warm(&self) -> io::Result<()> {
         if self.is_warm.replace(true) {
             return Ok(());
         }
@@ -100,7 +113,8 @@ impl PatternFile {
         io::copy(&mut file, &mut io::sink()).map(drop)
     }
 
-    fn evict(&self) -> io::Result<()> {
+    /// Evicts its pages, as far as the kernel likes to.
+    pub fn evict(&self) -> io::Result<()> {
         self.is_warm.set(false);
         rustix::fs::fadvise(&self.file, 0, None, Advice::DontNeed)?;
         Ok(())

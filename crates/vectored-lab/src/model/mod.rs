@@ -8,6 +8,7 @@ mod conditions;
 mod cost_model;
 mod crossover;
 mod experiment;
+mod experiments;
 mod offer;
 mod results;
 mod sync;
@@ -20,6 +21,10 @@ pub use conditions::Conditions;
 pub use cost_model::{FittedModel, ModelSource};
 pub use crossover::Crossover;
 pub use experiment::{CellSpec, Experiment};
+pub use experiments::{
+    Border, EXPERIMENTS_SCHEMA, ExperimentName, ExperimentRow, Experiments, Measure,
+    PublishedRatio, PublishedRow, Ratio, Reproduction, Setting,
+};
 pub use offer::{
     BufferLimits, DirectOffer, FlagAnswer, HOST_SCHEMA, HostReport, HugePages, IoUringOffer, Known,
 };

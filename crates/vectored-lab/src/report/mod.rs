@@ -5,7 +5,9 @@
 //! everything, and [`parse`] reads it back; the others show what is in it.
 
 mod advice;
+mod chart;
 mod csv;
+pub mod experiments;
 pub mod host;
 mod json;
 mod markdown;

@@ -81,7 +81,7 @@ pub fn plot(results: &Results, options: PlotOptions) -> String {
 }
 
 /// Canvases of one height.
-fn side_by_side(canvases: &[Canvas], color: bool) -> String {
+pub(super) fn side_by_side(canvases: &[Canvas], color: bool) -> String {
     let mut text = String::new();
     for row in 0..canvases[0].height {
         let mut line = String::new();
@@ -282,7 +282,10 @@ impl Signs {
 }
 
 /// Parts in lines, each broken by force if it is wider than a line.
-fn wrapped(parts: impl IntoIterator<Item = (String, usize)>, width: usize) -> Vec<String> {
+pub(super) fn wrapped(
+    parts: impl IntoIterator<Item = (String, usize)>,
+    width: usize,
+) -> Vec<String> {
     let mut lines = Vec::new();
     let (mut line, mut used) = (String::new(), 0);
     for (part, length) in parts {
@@ -305,7 +308,7 @@ fn wrapped(parts: impl IntoIterator<Item = (String, usize)>, width: usize) -> Ve
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Ink {
+pub(super) enum Ink {
     None,
     Bold,
     Faint,
@@ -314,12 +317,12 @@ enum Ink {
 }
 
 impl Ink {
-    fn of(technique: usize) -> Ink {
+    pub fn of(technique: usize) -> Ink {
         const COLORS: [u8; 6] = [31, 32, 36, 35, 33, 34];
         Ink::Color(COLORS[technique % COLORS.len()])
     }
 
-    fn paint(self, c: char, color: bool) -> String {
+    pub fn paint(self, c: char, color: bool) -> String {
         match self {
             _ if !color => c.to_string(),
             Ink::None => c.to_string(),
@@ -331,14 +334,14 @@ impl Ink {
 }
 
 /// Characters and their inks.
-struct Canvas {
+pub(super) struct Canvas {
     width: usize,
     height: usize,
     places: Vec<(char, Ink)>,
 }
 
 impl Canvas {
-    fn new(width: usize, height: usize) -> Self {
+    pub fn new(width: usize, height: usize) -> Self {
         Canvas {
             width,
             height,
@@ -347,20 +350,20 @@ impl Canvas {
     }
 
     /// What lies outside is cut.
-    fn put(&mut self, row: usize, column: usize, c: char, ink: Ink) {
+    pub fn put(&mut self, row: usize, column: usize, c: char, ink: Ink) {
         if row < self.height && column < self.width {
             self.places[row * self.width + column] = (c, ink);
         }
     }
 
-    fn write(&mut self, row: usize, column: usize, text: &str, ink: Ink) {
+    pub fn write(&mut self, row: usize, column: usize, text: &str, ink: Ink) {
         for (index, c) in text.chars().enumerate() {
             self.put(row, column + index, c, ink);
         }
     }
 
     /// Sets one of the 2 × 4 dots of a place, unless a letter is there.
-    fn dot(&mut self, (row, column): (usize, usize), (down, right): (usize, usize), ink: Ink) {
+    pub fn dot(&mut self, (row, column): (usize, usize), (down, right): (usize, usize), ink: Ink) {
         // The order of the dots in U+2800 and the 255 after it.
         const BITS: [[u32; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]];
         if row >= self.height || column >= self.width {

@@ -117,7 +117,7 @@ fn unsigned_zero(value: f64, decimals: usize) -> String {
 }
 
 /// `12,345`; four digits stay together.
-fn grouped(number: u64) -> String {
+pub(super) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     if digits.len() <= 4 {
         return digits;
@@ -215,7 +215,11 @@ pub fn left_out_in_words(left_out: &[LeftOut]) -> Vec<LeftOutWords> {
 
 /// The machine in one sentence.
 pub(super) fn machine(results: &Results) -> String {
-    let host = &results.host;
+    machine_of(&results.host)
+}
+
+/// See [`machine`].
+pub(super) fn machine_of(host: &Host) -> String {
     let mut parts = vec![escape_control(&host.cpu.model)];
     parts.push(count(host.cpu.allowed_cpus.len(), "CPU"));
     parts.push(about_bytes(host.memory_bytes));

@@ -2,5 +2,7 @@
 //! be.
 
 pub(crate) mod mapping;
+pub(crate) mod residency;
 pub(crate) mod sockets;
 pub(crate) mod stdio;
+pub(crate) mod usage;

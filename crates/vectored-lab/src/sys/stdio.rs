@@ -104,6 +104,59 @@ impl Drop for Stream {
     }
 }
 
+/// Copies by `fgetc` and `fputc`, a byte at a time, as APUE does in section 5.8,
+/// through two streams whose buffers are those that the C library chooses.
+/// Returns how many bytes there were.
+pub fn copy_characters(from: BorrowedFd<'_>, to: BorrowedFd<'_>) -> io::Result<u64> {
+    let input = Input::open(from)?;
+    let mut output = Stream::open(to, None)?;
+    let mut bytes = 0;
+    loop {
+        // SAFETY: both streams are open as long as their values live.
+        let character = unsafe { libc::fgetc(input.0.as_ptr()) };
+        if character == libc::EOF {
+            break;
+        }
+        // SAFETY: as above.
+        if unsafe { libc::fputc(character, output.file.as_ptr()) } == libc::EOF {
+            return Err(io::Error::last_os_error());
+        }
+        bytes += 1;
+    }
+    // SAFETY: the stream is open.
+    if unsafe { libc::ferror(input.0.as_ptr()) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    output.flush()?;
+    Ok(bytes)
+}
+
+/// A stream that is read.
+struct Input(NonNull<FILE>);
+
+impl Input {
+    /// A stream over a duplicate of `fd`.
+    fn open(fd: BorrowedFd<'_>) -> io::Result<Self> {
+        let duplicate = fd.try_clone_to_owned()?.into_raw_fd();
+        // SAFETY: the mode is a C string, and the descriptor is open. It belongs
+        // to nobody else, so the stream may close it.
+        let file = unsafe { libc::fdopen(duplicate, c"r".as_ptr()) };
+        NonNull::new(file).map(Input).ok_or_else(|| {
+            let error = io::Error::last_os_error();
+            // SAFETY: `fdopen` failed, so the descriptor is still ours alone.
+            unsafe { libc::close(duplicate) };
+            error
+        })
+    }
+}
+
+impl Drop for Input {
+    fn drop(&mut self) {
+        // SAFETY: the stream is open, and is not used after this.
+        unsafe { libc::fclose(self.0.as_ptr()) };
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::io::Read;
@@ -127,6 +180,21 @@ mod tests {
         let mut all = Vec::new();
         reader.read_to_end(&mut all).unwrap();
         assert_eq!(all.len(), 10_003);
+    }
+
+    #[test]
+    fn characters_are_copied_as_they_are() {
+        let all: Vec<u8> = (0..20_000_u32).map(|n| (n * 7 % 256) as u8).collect();
+        let (from, mut writer) = io::pipe().unwrap();
+        let (mut reader, to) = io::pipe().unwrap();
+        std::io::Write::write_all(&mut writer, &all).unwrap();
+        drop(writer);
+        let bytes = copy_characters(from.as_fd(), to.as_fd()).unwrap();
+        assert_eq!(bytes, 20_000);
+        drop(to);
+        let mut copied = Vec::new();
+        reader.read_to_end(&mut copied).unwrap();
+        assert_eq!(copied, all);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod crossovers;
 mod engine;
+mod experiments;
 mod findings;
 mod honest_reads;
 mod honesty;

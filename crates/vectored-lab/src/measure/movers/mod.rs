@@ -12,6 +12,7 @@ mod writev;
 pub(super) use adaptive::Adaptive;
 pub(super) use array::WithArray;
 pub(super) use copy::CopyThenWrite;
+pub(crate) use each::write_all;
 pub(super) use each::{SendMore, WriteEach};
 pub(super) use mmap::Mmap;
 pub(super) use stdio::Stdio;

@@ -4,7 +4,7 @@ use super::{Batch, Mismatch};
 
 /// Compares a stream of bytes, as it comes in pieces, with an image that is
 /// repeated.
-pub(in crate::measure) struct Comparison<'a> {
+pub(crate) struct Comparison<'a> {
     image: &'a [u8],
     batch: Batch,
     arrived_bytes: u64,

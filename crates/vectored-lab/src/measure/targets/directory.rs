@@ -28,6 +28,20 @@ pub fn check_directory(
     target: Target,
     call_bytes: u64,
 ) -> Result<DirectoryInfo, MeasureError> {
+    let file_bytes = match target {
+        Target::FileOverwrite => overwritten_bytes(call_bytes),
+        _ => appended_bytes(call_bytes),
+    };
+    check_room(directory, file_bytes)
+}
+
+/// Whether temporary files of so many bytes, all together, can be made in
+/// `directory`, and what it is.
+///
+/// # Errors
+///
+/// Those of [`check_directory`].
+pub fn check_room(directory: &Path, file_bytes: u64) -> Result<DirectoryInfo, MeasureError> {
     let shown = directory.display();
     let open = |error: io::Error| {
         let remedy = match error.kind() {
@@ -54,11 +68,7 @@ pub fn check_directory(
         return Err(open(io::ErrorKind::ReadOnlyFilesystem.into()));
     }
     let free_bytes = mount.f_bavail.saturating_mul(mount.f_frsize);
-    let file_bytes = match target {
-        Target::FileOverwrite => overwritten_bytes(call_bytes),
-        _ => appended_bytes(call_bytes),
-    };
-    let needed_bytes = file_bytes + SPARE_BYTES;
+    let needed_bytes = file_bytes.saturating_add(SPARE_BYTES);
     // A file system without blocks (ramfs, tmpfs without a limit) has no size
     // to be exceeded.
     let is_limited = mount.f_blocks > 0;

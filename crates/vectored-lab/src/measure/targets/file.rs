@@ -16,7 +16,7 @@ use crate::model::SyncMode;
 pub const FILE_SPAN_BYTES: u64 = 32 << 20;
 
 /// With what a file is opened whose writes shall be on the device.
-pub(super) fn sync_flags(sync: SyncMode) -> OFlags {
+pub(crate) fn sync_flags(sync: SyncMode) -> OFlags {
     match sync {
         SyncMode::Dsync => OFlags::DSYNC,
         SyncMode::Sync => OFlags::SYNC,

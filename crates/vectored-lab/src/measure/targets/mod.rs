@@ -21,11 +21,12 @@ mod stream;
 mod streams;
 
 pub(super) use ballast::Ballast;
-pub(super) use comparison::Comparison;
-pub use directory::check_directory;
+pub(crate) use comparison::Comparison;
 pub(crate) use directory::unnamed_file;
+pub use directory::{check_directory, check_room};
 pub use fifo::check_fifo;
 pub use file::FILE_SPAN_BYTES;
+pub(crate) use file::sync_flags;
 pub(super) use open::{Emptying, Opened, Opener};
 pub(super) use pairs::{pipe, tcp_pair, unix_pair};
 pub(super) use peer::peer_is_stuck;

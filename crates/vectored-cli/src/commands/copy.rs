@@ -1,0 +1,104 @@
+//! `vectored copy`.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use rustix::fs::OFlags;
+use vectored_lab::copy::{self, Copied, Side};
+
+use crate::args::{CopyArgs, CopyWith};
+use crate::failure::Failure;
+
+/// The largest buffer: larger ones only touch more memory.
+pub const MOST_BUFFER_BYTES: u64 = 1 << 30;
+
+/// Runs the command. Signals end it as they end any filter: nothing is kept.
+pub fn run(args: &CopyArgs) -> Result<ExitCode, Failure> {
+    if args.buffer_size > MOST_BUFFER_BYTES {
+        let bytes = args.buffer_size;
+        return Err(Failure::usage(format!(
+            "a buffer of {bytes} bytes is too large: give --buffer-size at most 1 GiB"
+        )));
+    }
+    let (input, output) = (io::stdin(), io::stdout());
+    let (input, output) = (input.as_fd(), output.as_fd());
+    refuse_endless(input, output)?;
+    let copied = match args.technique {
+        CopyWith::ReadWrite => {
+            let mut buffer = vec![0; args.buffer_size as usize];
+            copy::read_write(input, output, &mut buffer).map_err(|error| {
+                let is_gone = error.side == Side::Output && gone(&error.source);
+                (is_gone, anyhow::anyhow!("{error}{}", remedy(&error.source)))
+            })
+        }
+        CopyWith::Stdio => copy::stdio(input, output).map_err(|error| {
+            let words = format!("cannot copy standard input to standard output: {error}");
+            (gone(&error), anyhow::anyhow!(words))
+        }),
+    };
+    let copied = match copied {
+        Ok(copied) => copied,
+        // A reader that has gone away has seen enough.
+        Err((true, _)) => return Ok(ExitCode::SUCCESS),
+        Err((false, error)) => return Err(error.into()),
+    };
+    if args.fsync {
+        rustix::fs::fsync(output).context(
+            "cannot fsync standard output: only files and disks can be; leave out --fsync",
+        )?;
+    }
+    if args.report {
+        writeln!(io::stderr(), "{}", in_words(copied)).context("cannot report the copy")?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn gone(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::BrokenPipe
+}
+
+fn remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::StorageFull => "; free some space, or copy to another place",
+        io::ErrorKind::IsADirectory => "; only files, pipes, sockets and devices can be copied",
+        io::ErrorKind::WouldBlock => {
+            "; it is non-blocking: copy through a pipe (cat | vectored copy | cat)"
+        }
+        _ => "",
+    }
+}
+
+/// A file that is appended to itself has no end.
+fn refuse_endless(input: impl AsFd, output: impl AsFd) -> Result<(), Failure> {
+    let (Ok(from), Ok(to)) = (as_file(&input), as_file(&output)) else {
+        // What is closed is told by the first call.
+        return Ok(());
+    };
+    let is_same = (from.dev(), from.ino()) == (to.dev(), to.ino());
+    let appends = rustix::fs::fcntl_getfl(&output)
+        .map(|flags| flags.contains(OFlags::APPEND))
+        .unwrap_or(false);
+    if from.is_file() && to.is_file() && is_same && appends {
+        return Err(Failure::usage(
+            "standard input is the file that standard output appends to, so the copy would never \
+             end; copy to another file",
+        ));
+    }
+    Ok(())
+}
+
+fn as_file(fd: &impl AsFd) -> io::Result<std::fs::Metadata> {
+    File::from(fd.as_fd().try_clone_to_owned()?).metadata()
+}
+
+/// `103316352 bytes, 25224 reads`, which `vectored reproduce` reads.
+fn in_words(copied: Copied) -> String {
+    match copied.reads {
+        Some(reads) => format!("{} bytes, {reads} reads", copied.bytes),
+        None => format!("{} bytes", copied.bytes),
+    }
+}

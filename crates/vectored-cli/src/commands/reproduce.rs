@@ -1,0 +1,126 @@
+//! `vectored reproduce`.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::{Instant, SystemTime};
+
+use anyhow::Context;
+use vectored_lab::measure::{
+    Environment, MeasureError, MonotonicClock, allowed_cpus, measure_ruler,
+};
+use vectored_lab::model::{EXPERIMENTS_SCHEMA, Experiments, Reproduction};
+use vectored_lab::report::experiments::{csv, json, markdown, table};
+use vectored_lab::reproduce::{Bench, Ledger, run as run_plans};
+
+use super::measure::pin;
+use crate::args::{Format, ReproduceArgs};
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::notes::Notes;
+use crate::progress::Bar;
+use crate::reproduction::plans;
+use crate::save::{OutputFile, save_result, state_directory};
+use crate::terminal::{print, table_options};
+
+/// Runs the command. Everything that can be refused is refused before the
+/// measuring begins.
+pub fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
+    let plans = plans(args)?;
+    let seed = args.seed.unwrap_or_else(|| fastrand::u32(..).into());
+    let output = args
+        .output
+        .as_deref()
+        .filter(|name| *name != Path::new("-"))
+        .map(OutputFile::check)
+        .transpose()?;
+    let state = state_directory()?;
+    let notes = Notes { quiet: args.quiet };
+    let program = std::env::current_exe().context("cannot find this program to run copies")?;
+
+    let interrupt = Interrupt::watch()?;
+    let began = Instant::now();
+    let started_at = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+    let mut directory = None;
+    for plan in &plans {
+        let described = plan.check(&args.dir).map_err(Failure::of_directory)?;
+        directory.get_or_insert(described);
+    }
+    let allowed = allowed_cpus();
+    let pins = pin(args.pin.unwrap_or_default(), &allowed)?;
+    let environment = Environment::capture(directory, pins, allowed);
+    let clock = MonotonicClock;
+    let ruler = measure_ruler(&clock).context("cannot measure the clock with /dev/null")?;
+    let (experiments, failure) = {
+        let bar = Bar::new(args.quiet);
+        let mut tell = |progress: &_| bar.show_reproducing(progress);
+        let mut bench = Bench {
+            clock: &clock,
+            directory: &args.dir,
+            program: &program,
+            reader_cpu: pins.1,
+            seed,
+            ledger: Ledger::new(&mut tell),
+            stop: interrupt.flag(),
+        };
+        run_plans(&plans, &mut bench)
+    };
+    if let Some(error) = worthless(&experiments, failure.as_ref()) {
+        return Err(Failure::from(anyhow::anyhow!("{error}")));
+    }
+    let results = Experiments {
+        schema: EXPERIMENTS_SCHEMA.to_owned(),
+        complete: experiments.len() == plans.len() && experiments.iter().all(|one| one.complete),
+        vectored_version: env!("CARGO_PKG_VERSION").to_owned(),
+        started_at,
+        elapsed_s: (began.elapsed().as_secs_f64() * 1e3).round() / 1e3,
+        seed,
+        host: environment.finish(),
+        ruler,
+        experiments,
+    };
+    let saved_form = json(&results);
+    let text = match args.format {
+        Format::Table => table(&results, table_options(output.is_some())),
+        Format::Json => saved_form.clone(),
+        Format::Csv => csv(&results),
+        Format::Markdown => markdown(&results),
+    };
+    let saved = save_result(&state, "reproduce", &results.started_at, &saved_form);
+    // Whatever became of the saving, show what was measured; and whatever
+    // becomes of the showing, tell where it is saved.
+    let shown = match &output {
+        Some(output) => output.write(&text),
+        None => print(&text),
+    };
+    if !results.complete && failure.is_none() {
+        notes.note(&stopped(&results, plans.len()));
+    }
+    notes.path(&saved?);
+    shown?;
+    if let Some(error) = failure {
+        return Err(error.into());
+    }
+    Ok(interrupt
+        .exit_code()
+        .map_or(ExitCode::SUCCESS, ExitCode::from))
+}
+
+/// What leaves nothing to show: an error before anything was measured, or wrong
+/// bytes, which make all figures of a technique meaningless.
+fn worthless<'a>(
+    experiments: &[Reproduction],
+    failure: Option<&'a MeasureError>,
+) -> Option<&'a MeasureError> {
+    let rows = experiments.iter().flat_map(|experiment| &experiment.rows);
+    let is_empty = rows.into_iter().all(|row| row.repeats == 0);
+    failure.filter(|error| is_empty || matches!(error, MeasureError::WrongBytes { .. }))
+}
+
+fn stopped(results: &Experiments, asked_for: usize) -> String {
+    let finished = results
+        .experiments
+        .iter()
+        .filter(|one| one.complete)
+        .count();
+    format!("stopped: {finished} of {asked_for} experiments are complete")
+}

@@ -1,0 +1,193 @@
+//! From what was typed to what shall be reproduced.
+
+use vectored_lab::model::{ExperimentName, PageCache, SyncMode};
+use vectored_lab::reproduce::{
+    BufferList, CopyPlan, CopyTarget, ElementPlan, PUBLISHED_FILE_BYTES, PassPlan, Plan, RecordPlan,
+};
+
+use crate::args::{CopyTo, ReproduceArgs};
+use crate::commands::copy::MOST_BUFFER_BYTES;
+use crate::failure::Failure;
+
+/// `--quick` divides the file that is copied by this. The smallest buffers then
+/// take a second instead of a minute.
+const QUICK_COPY: u64 = 32;
+
+/// And the records by this.
+const QUICK_RECORDS: u32 = 16;
+
+/// Calls of each technique for elements, and passes over buffers.
+const QUICK_CALLS: u32 = 10;
+const QUICK_PASSES: u32 = 2;
+
+/// Memory for the buffers of `mincer`, which are there twice.
+const MOST_BUFFERS_BYTES: u64 = 1 << 30;
+
+/// The smallest buffer where every write waits for the device.
+const SYNCED_MIN_BYTES: u64 = 4096;
+
+/// What is to be run, in the order of `all`.
+pub fn plans(args: &ReproduceArgs) -> Result<Vec<Plan>, Failure> {
+    refuse_foreign_options(args)?;
+    let wanted = ExperimentName::ALL
+        .into_iter()
+        .filter(|experiment| args.experiment.has(*experiment));
+    wanted
+        .map(|experiment| {
+            Ok(match experiment {
+                ExperimentName::Apue35 => Plan::Copies(copies(args)?),
+                ExperimentName::Apue1428 => Plan::Records(records(args)),
+                ExperimentName::Kalinin => Plan::Elements(elements(args)),
+                ExperimentName::Mincer => Plan::Passes(passes(args)?),
+            })
+        })
+        .collect()
+}
+
+/// An option that the experiment does not have would silently do nothing.
+fn refuse_foreign_options(args: &ReproduceArgs) -> Result<(), Failure> {
+    let copies = [
+        ("--min", args.min.is_some()),
+        ("--max", args.max.is_some()),
+        ("--page-cache", args.page_cache.is_some()),
+        ("--to", args.to.is_some()),
+        ("--sync", args.sync.is_some()),
+    ];
+    let passes = [
+        ("--size", args.size.is_some()),
+        ("--count", args.count.is_some()),
+        ("--repeats", args.repeats.is_some()),
+        ("--iovec-setup", !args.iovec_setup.is_empty()),
+    ];
+    let of = |name, options: &[(&str, bool)]| {
+        let foreign = options.iter().find(|(_, is_given)| *is_given);
+        match foreign.filter(|_| !args.experiment.has(name)) {
+            Some((option, _)) => Err(Failure::usage(format!(
+                "{option} is an option of {name}: leave it out, or reproduce {name}"
+            ))),
+            None => Ok(()),
+        }
+    };
+    of(ExperimentName::Apue35, &copies)?;
+    of(ExperimentName::Mincer, &passes)
+}
+
+fn copies(args: &ReproduceArgs) -> Result<CopyPlan, Failure> {
+    let to = match &args.to {
+        None | Some(CopyTo::Null) => CopyTarget::Null,
+        Some(CopyTo::File) => CopyTarget::File(None),
+        Some(CopyTo::Folder(folder)) => CopyTarget::File(Some(folder.clone())),
+        Some(CopyTo::Pipe) => CopyTarget::Pipe,
+    };
+    let sync = args.sync.unwrap_or(SyncMode::None);
+    if sync != SyncMode::None && !matches!(to, CopyTarget::File(_)) {
+        return Err(Failure::usage(
+            "only files reach a device: --sync needs --to file or --to FOLDER",
+        ));
+    }
+    let smallest = match sync {
+        SyncMode::Dsync | SyncMode::Sync => SYNCED_MIN_BYTES,
+        SyncMode::None | SyncMode::Fsync => 1,
+    };
+    let min = args.min.unwrap_or(smallest);
+    let published = CopyPlan::published_buffers();
+    let last = published.last().copied().unwrap_or(1);
+    let max = args.max.unwrap_or(last);
+    if max > MOST_BUFFER_BYTES {
+        return Err(Failure::usage(
+            "a buffer is too large: give --max at most 1024MiB",
+        ));
+    }
+    let buffer_bytes: Vec<u64> = (0..=30)
+        .map(|power| 1 << power)
+        .filter(|bytes| (min..=max).contains(bytes))
+        .collect();
+    if buffer_bytes.is_empty() {
+        return Err(Failure::usage(format!(
+            "no buffer lies between --min {min} and --max {max}: sizes are powers of two from 1"
+        )));
+    }
+    let file_bytes = match args.quick {
+        true => PUBLISHED_FILE_BYTES / QUICK_COPY,
+        false => PUBLISHED_FILE_BYTES,
+    };
+    Ok(CopyPlan {
+        file_bytes,
+        buffer_bytes,
+        page_cache: args.page_cache.unwrap_or(PageCache::Hot),
+        to,
+        sync,
+        // A byte at a time would be a write at a time, were it not for its buffer:
+        // there is nothing to wait for that another row does not show.
+        stdio: true,
+        reduced: args.quick,
+    })
+}
+
+fn records(args: &ReproduceArgs) -> RecordPlan {
+    let published = RecordPlan::published();
+    match args.quick {
+        true => RecordPlan {
+            records: published.records / QUICK_RECORDS,
+            reduced: true,
+        },
+        false => published,
+    }
+}
+
+fn elements(args: &ReproduceArgs) -> ElementPlan {
+    let published = ElementPlan::published();
+    match args.quick {
+        true => ElementPlan {
+            calls: published.calls / QUICK_CALLS,
+            reduced: true,
+            ..published
+        },
+        false => published,
+    }
+}
+
+fn passes(args: &ReproduceArgs) -> Result<PassPlan, Failure> {
+    let published = PassPlan::published();
+    let lists = match (args.size, args.count) {
+        (None, None) => published.lists,
+        (Some(size), Some(count)) => {
+            let bytes = size.checked_mul(count);
+            if bytes.is_none_or(|bytes| bytes > MOST_BUFFERS_BYTES) {
+                return Err(Failure::usage(
+                    "these buffers take more than 1 GiB: give a smaller --size or --count",
+                ));
+            }
+            vec![BufferList {
+                size_bytes: size as usize,
+                count: count as usize,
+            }]
+        }
+        _ => {
+            return Err(Failure::usage(
+                "--size and --count belong together: give both, or neither for the published pairs",
+            ));
+        }
+    };
+    let passes = match args.repeats {
+        Some(passes) => u32::try_from(passes)
+            .map_err(|_| Failure::usage("--repeats is too large: 10 were published"))?,
+        None if args.quick => QUICK_PASSES,
+        None => published.passes,
+    };
+    let setups = match args.iovec_setup.as_slice() {
+        [] => published.setups,
+        some => {
+            let mut setups = some.to_vec();
+            setups.dedup();
+            setups
+        }
+    };
+    let is_less = args.quick || args.size.is_some() || passes < published.passes;
+    Ok(PassPlan {
+        lists,
+        passes,
+        setups,
+        reduced: is_less,
+    })
+}

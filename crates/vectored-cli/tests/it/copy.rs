@@ -1,0 +1,113 @@
+//! `vectored copy`: a filter.
+
+use std::fs::{self, File};
+use std::process::Stdio;
+
+use crate::support::{Bench, stdout_of};
+
+fn content() -> Vec<u8> {
+    (0..100_000_u32).map(|n| (n * 31 % 251) as u8).collect()
+}
+
+#[test]
+fn every_byte_is_copied_with_buffers_of_any_size() {
+    for (args, reads) in [
+        (&[][..], Some(1)),
+        (&["--buffer-size", "1"], Some(100_000)),
+        (
+            &["--buffer-size", "4096", "--technique", "read-write"],
+            Some(25),
+        ),
+        (&["--buffer-size", "64KiB"], Some(2)),
+        (&["--technique", "stdio"], None),
+    ] {
+        let bench = Bench::new();
+        let (from, to) = (bench.work().join("from"), bench.work().join("to"));
+        fs::write(&from, content()).unwrap();
+        let mut command = bench.std_vectored();
+        command.args(["copy", "--report", "--fsync"]).args(args);
+        command.stdin(File::open(&from).unwrap());
+        command.stdout(File::create(&to).unwrap());
+        let output = command.stderr(Stdio::piped()).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{args:?}: {said}");
+        assert_eq!(fs::read(&to).unwrap(), content(), "{args:?}");
+        let expected = match reads {
+            Some(reads) => format!("100000 bytes, {reads} reads\n"),
+            None => "100000 bytes\n".to_owned(),
+        };
+        assert_eq!(said, expected, "{args:?}");
+    }
+}
+
+#[test]
+fn a_quiet_copy_says_nothing_and_a_gone_reader_is_no_failure() {
+    let bench = Bench::new();
+    let mut command = bench.vectored();
+    let output = command
+        .arg("copy")
+        .write_stdin(content())
+        .assert()
+        .success();
+    assert_eq!(output.get_output().stdout, content());
+    assert!(output.get_output().stderr.is_empty());
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = bench.std_vectored();
+    command
+        .arg("copy")
+        .stdin(File::open("/proc/self/maps").unwrap());
+    let output = command
+        .stdout(writer)
+        .stderr(Stdio::piped())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert!(output.stderr.is_empty());
+    assert!(bench.saved().is_empty());
+}
+
+#[test]
+fn copies_that_cannot_be_are_refused() {
+    let bench = Bench::new();
+    let check = |args: &[&str], words: &[&str]| {
+        let mut command = bench.vectored();
+        let output = command.arg("copy").args(args).assert().code(2);
+        let stderr = String::from_utf8(output.get_output().stderr.clone()).unwrap();
+        for word in words {
+            assert!(stderr.contains(word), "{args:?} lacks {word:?}: {stderr}");
+        }
+    };
+    check(
+        &["--buffer-size", "0"],
+        &["--buffer-size", "0 moves nothing"],
+    );
+    check(&["--buffer-size", "-1"], &["--buffer-size", "whole number"]);
+    check(&["--buffer-size", "2048MiB"], &["too large", "1 GiB"]);
+    check(&["--technique", "magic"], &["'magic'", "read-write"]);
+    let file = bench.work().join("file");
+    fs::write(&file, "once").unwrap();
+    let mut command = bench.std_vectored();
+    command.arg("copy").stdin(File::open(&file).unwrap());
+    command.stdout(File::options().append(true).open(&file).unwrap());
+    let output = command.stderr(Stdio::piped()).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(stderr.contains("never end"), "{stderr}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "once");
+    let mut command = bench.std_vectored();
+    command.arg("copy").stdin(File::open("/").unwrap());
+    let output = command.stderr(Stdio::piped()).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(stderr.contains("cannot read standard input"), "{stderr}");
+}
+
+#[test]
+fn the_help_of_copy() {
+    let bench = Bench::new();
+    let help = stdout_of(bench.vectored().args(["copy", "--help"]));
+    // Trailing blanks are clap's.
+    let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
+    insta::assert_snapshot!(lines.join("\n"));
+}

@@ -1,0 +1,341 @@
+//! What the figures of an experiment say, in a sentence: only what their
+//! intervals carry.
+
+use super::sheets::{more, ratio_of};
+use crate::model::{
+    Border, ExperimentName, ExperimentRow, Measure, Operation, PageCache, Ratio, Reproduction,
+};
+use crate::report::words::{bytes_in_words, list_in_words};
+
+/// Times that differ by less count as flat: the published figures of Figure 3.5
+/// beyond the block size lie within that of each other, but for a few.
+const FLAT: f64 = 1.10;
+
+/// The finding of an experiment, from its rows and ratios. Empty where nothing
+/// was measured that could say something.
+pub fn finding(experiment: &Reproduction) -> String {
+    let sentence = match experiment.name {
+        ExperimentName::Apue35 => copies(experiment),
+        ExperimentName::Apue1428 => records(experiment),
+        ExperimentName::Kalinin => elements(experiment),
+        ExperimentName::Mincer => passes(experiment),
+    };
+    match sentence {
+        Some(sentence) if experiment.reduced => format!("Reduced, so only a hint: {sentence}."),
+        Some(sentence) => format!("{sentence}."),
+        None => String::new(),
+    }
+}
+
+/// What the interval of a ratio says about 1.
+enum Side {
+    More,
+    Less,
+    Open,
+}
+
+fn side(ratio: &Ratio) -> Side {
+    match (ratio.ratio_low, ratio.ratio_high) {
+        (Some(low), _) if low > 1.0 => Side::More,
+        (_, Some(high)) if high < 1.0 => Side::Less,
+        _ => Side::Open,
+    }
+}
+
+/// The same ratio with its rows exchanged.
+fn inverse(ratio: &Ratio) -> Ratio {
+    Ratio {
+        of: ratio.over,
+        over: ratio.of,
+        ratio: 1.0 / ratio.ratio,
+        ratio_low: ratio.ratio_high.map(|high| 1.0 / high),
+        ratio_high: ratio.ratio_low.map(|low| 1.0 / low),
+        ..ratio.clone()
+    }
+}
+
+fn records(experiment: &Reproduction) -> Option<String> {
+    let of = |technique: &str| {
+        let mut rows = experiment.rows.iter();
+        rows.position(|row| row.technique == technique)
+    };
+    let writev = ratio_of(experiment, of("writev")?, Measure::Cpu)?;
+    let on_linux: Vec<(&str, f64)> = writev
+        .published
+        .iter()
+        .filter(|published| published.source.contains("Linux"))
+        .map(|published| (year(&published.source), published.ratio))
+        .collect();
+    let percents = on_linux.iter().map(|(year, ratio)| {
+        let by = 100.0 * (ratio - 1.0);
+        format!("{by:.0} % in {year}")
+    });
+    let book = format!(
+        "the book, on Linux: {}",
+        percents.collect::<Vec<_>>().join(", ")
+    );
+    let first = match side(writev) {
+        Side::More => {
+            let by = more(writev);
+            format!("Copying still beats writev by {by} of CPU time at 300 B ({book})")
+        }
+        Side::Less => {
+            let by = more(&inverse(writev));
+            format!(
+                "writev beats copying by {by} of CPU time at 300 B, unlike in the book ({book})"
+            )
+        }
+        Side::Open => {
+            let by = more(writev);
+            format!(
+                "Whether copying beats writev at 300 B is not decided: writev takes {by} more CPU \
+                 time ({book})"
+            )
+        }
+    };
+    let Some(each) = ratio_of(experiment, of("write-each")?, Measure::Cpu) else {
+        return Some(first);
+    };
+    let times = each
+        .published
+        .iter()
+        .filter(|published| published.source.contains("Linux"))
+        .map(|published| format!("{:.1}", published.ratio));
+    let times = times.collect::<Vec<_>>().join(" and ");
+    Some(match side(each) {
+        Side::Open => first,
+        _ => format!(
+            "{first}; two writes take {} as much as one after copying (the book: {times})",
+            times_in_words(each)
+        ),
+    })
+}
+
+/// `1.8 [1.7, 1.9] times`.
+fn times_in_words(ratio: &Ratio) -> String {
+    let middle = format!("{:.2}", ratio.ratio);
+    match ratio.ratio_low.zip(ratio.ratio_high) {
+        Some((low, high)) => format!("{middle} [{low:.2}, {high:.2}] times"),
+        None => format!("{middle} times"),
+    }
+}
+
+fn year(source: &str) -> &str {
+    source.split(',').next().unwrap_or(source)
+}
+
+fn elements(experiment: &Reproduction) -> Option<String> {
+    let mut ratios: Vec<&Ratio> = experiment
+        .ratios
+        .iter()
+        .filter(|ratio| ratio.measure == Measure::Cpu)
+        .collect();
+    let bytes = |ratio: &Ratio| experiment.rows[ratio.of].segment_bytes.unwrap_or(0);
+    ratios.sort_by_key(|ratio| bytes(ratio));
+    let (first, last) = (ratios.first()?, ratios.last()?);
+    let range = format!(
+        "from {} to {} an element",
+        bytes_in_words(bytes(first) as u64),
+        bytes_in_words(bytes(last) as u64)
+    );
+    let then = published_border(experiment)
+        .map(|(low, high)| format!("; in 2001 the border lay between {low} and {high} B"))
+        .unwrap_or_default();
+    let here: Vec<&Border> = experiment
+        .borders
+        .iter()
+        .filter(|border| border.measure == Measure::Cpu)
+        .collect();
+    let sure = |is: fn(&Ratio) -> bool| ratios.iter().filter(|ratio| is(ratio)).count();
+    let copying = sure(|ratio| matches!(side(ratio), Side::More));
+    let gathering = sure(|ratio| matches!(side(ratio), Side::Less));
+    let at_last = match side(last) {
+        Side::More => format!(", at the largest by {}", more(last)),
+        Side::Less => format!(", at the largest by {}", more(&inverse(last))),
+        Side::Open => String::new(),
+    };
+    let sentence = match here.as_slice() {
+        [] if copying == ratios.len() => {
+            format!("Copying takes less CPU time than writev at every size {range}{at_last}")
+        }
+        [] if gathering == ratios.len() => {
+            format!("writev takes less CPU time than copying at every size {range}{at_last}")
+        }
+        [] => {
+            let of = ratios.len();
+            format!(
+                "No border is sure {range}: copying surely takes less CPU time at {copying} of \
+                 {of} sizes, writev at {gathering}"
+            )
+        }
+        [border] => format!(
+            "{} takes less CPU time below {:.0} B an element, {} above: the border lies between \
+             {:.0} and {:.0} B",
+            capital(word_of(&border.below)),
+            border.at_bytes,
+            word_of(&border.above),
+            border.low_bytes,
+            border.high_bytes,
+        ),
+        several => {
+            let places = several.iter().map(|border| {
+                format!(
+                    "to {} at {:.0} B [{:.0}, {:.0}]",
+                    word_of(&border.above),
+                    border.at_bytes,
+                    border.low_bytes,
+                    border.high_bytes,
+                )
+            });
+            format!(
+                "What takes less CPU time changes {} times {range}: {}",
+                several.len(),
+                places.collect::<Vec<_>>().join(", ")
+            )
+        }
+    };
+    Some(sentence + &then)
+}
+
+fn word_of(technique: &str) -> &str {
+    match technique {
+        "copy-then-write" => "copying",
+        other => other,
+    }
+}
+
+fn capital(word: &str) -> String {
+    match word {
+        "copying" => "Copying".to_owned(),
+        other => other.to_owned(),
+    }
+}
+
+/// The last size at which copying was published to take no more time, and the
+/// first at which writev was.
+fn published_border(experiment: &Reproduction) -> Option<(usize, usize)> {
+    let rows = &experiment.published;
+    let time = |technique: &str, bytes| {
+        let is_it = |row: &&crate::model::PublishedRow| {
+            row.technique == technique && row.segment_bytes == bytes
+        };
+        rows.iter().find(is_it)?.cpu_s
+    };
+    let mut sizes: Vec<usize> = rows.iter().filter_map(|row| row.segment_bytes).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let writev_wins = |&bytes: &usize| {
+        let pair = time("writev", Some(bytes)).zip(time("copy-then-write", Some(bytes)));
+        pair.is_some_and(|(writev, copying)| writev < copying)
+    };
+    let high = sizes.iter().position(writev_wins)?;
+    let low = high.checked_sub(1)?;
+    Some((sizes[low], sizes[high]))
+}
+
+fn passes(experiment: &Reproduction) -> Option<String> {
+    let mut parts = Vec::new();
+    for ratio in &experiment.ratios {
+        let row = &experiment.rows[ratio.of];
+        if row.operation != Some(Operation::Write) {
+            continue;
+        }
+        let list = list_in_words(&[(row.segment_count?, row.segment_bytes?)]);
+        let setup = match row.iovec_setup {
+            Some(crate::model::IovecSetup::Once) => ", array set up once",
+            _ => "",
+        };
+        let notes = match ratio.published.first() {
+            Some(published) => format!("; the notes: {:.2}", published.ratio),
+            None => String::new(),
+        };
+        let times = times_in_words(ratio);
+        let verdict = verdict(ratio);
+        parts.push(format!("{times} for {list}{setup} ({verdict}{notes})"));
+    }
+    (!parts.is_empty()).then(|| {
+        format!(
+            "Written one by one, buffers take as long as by writev {}",
+            parts.join(", ")
+        )
+    })
+}
+
+fn verdict(ratio: &Ratio) -> &'static str {
+    match side(ratio) {
+        Side::More => "a gain",
+        Side::Less => "a loss",
+        Side::Open => "not decided",
+    }
+}
+
+fn copies(experiment: &Reproduction) -> Option<String> {
+    let claims = [flattening(experiment), read_ahead(experiment)];
+    let claims: Vec<String> = claims.into_iter().flatten().collect();
+    (!claims.is_empty()).then(|| claims.join("; "))
+}
+
+/// Whether system time is flat from `st_blksize` on. CPU time is looked at, since
+/// the kernel's split of so short a time is coarse; a copy with such buffers
+/// spends next to none in user mode. The buffer of sixteen blocks stands for all
+/// larger ones, whatever the figures are.
+fn flattening(experiment: &Reproduction) -> Option<String> {
+    let block = experiment.setting.st_blksize?;
+    let bytes = |ratio: &Ratio| experiment.rows[ratio.over].buffer_bytes;
+    let is_at_block = |row: &ExperimentRow| row.buffer_bytes == Some(block);
+    let mut ratios = experiment.ratios.iter();
+    let ratio = ratios.find(|ratio| {
+        ratio.measure == Measure::Cpu
+            && is_at_block(&experiment.rows[ratio.of])
+            && bytes(ratio) == Some(16 * block)
+    })?;
+    let (at, against) = (bytes_in_words(block), bytes_in_words(16 * block));
+    let by = more(ratio);
+    let book = match ratio.published.first() {
+        Some(published) => format!(" (the book: {:.0} %)", 100.0 * (published.ratio - 1.0)),
+        None => String::new(),
+    };
+    let figures = format!("it takes {by} more CPU time than {against}{book}");
+    Some(match (ratio.ratio_low, ratio.ratio_high) {
+        (_, Some(high)) if high < FLAT => {
+            format!("System time flattens at st_blksize ({at}) as the book says: {figures}")
+        }
+        (Some(low), _) if low > FLAT => {
+            format!("System time does not flatten at st_blksize ({at}): {figures}")
+        }
+        _ => format!("Whether system time flattens at st_blksize ({at}) is not decided: {figures}"),
+    })
+}
+
+/// Whether reading takes no longer and no less past 128 KiB: only of a file that
+/// comes from its device.
+fn read_ahead(experiment: &Reproduction) -> Option<String> {
+    if experiment.cache != PageCache::Cold {
+        return None;
+    }
+    let mut ratios: Vec<&Ratio> = experiment
+        .ratios
+        .iter()
+        .filter(|ratio| ratio.measure == Measure::Clock)
+        .collect();
+    let bytes = |ratio: &Ratio| experiment.rows[ratio.of].buffer_bytes.unwrap_or(0);
+    ratios.sort_by_key(|ratio| bytes(ratio));
+    let ratio = ratios.last()?;
+    let largest = bytes_in_words(bytes(ratio));
+    let by = more(ratio);
+    let book = match ratio.published.first() {
+        Some(published) => format!("; the book: {:.0} %", 100.0 * (published.ratio - 1.0)),
+        None => String::new(),
+    };
+    let figures = format!("{largest} takes {by} more wall time than 128 KiB{book}");
+    Some(match (ratio.ratio_low, ratio.ratio_high) {
+        (Some(low), Some(high)) if low > 1.0 / FLAT && high < FLAT => {
+            format!("past 128 KiB read-ahead has no further effect ({figures})")
+        }
+        (Some(low), _) if low > 1.0 => format!("past 128 KiB reading slows down ({figures})"),
+        (_, Some(high)) if high < 1.0 => {
+            format!("past 128 KiB reading still gets faster ({figures})")
+        }
+        _ => format!("whether read-ahead matters past 128 KiB is not decided ({figures})"),
+    })
+}

@@ -1,0 +1,69 @@
+//! The tables for a document.
+
+use super::pictures::picture;
+use super::sheets::{Sheet, notes, sheets, title};
+use crate::model::{Experiments, Reproduction};
+use crate::report::markdown::escape;
+use crate::report::plot::PlotOptions;
+use crate::report::words;
+
+/// Columns of the plots, which stand in a block of code.
+const PLOT_WIDTH: usize = 78;
+
+/// Experiments as Markdown: of each the finding, its tables, a plot and notes.
+pub fn markdown(experiments: &Experiments) -> String {
+    let mut text = format!("{}.\n", escape(&words::machine_of(&experiments.host)));
+    for experiment in &experiments.experiments {
+        text += &of_one(experiment);
+    }
+    text.push('\n');
+    for warning in &experiments.host.warnings {
+        let warning = words::escape_control(warning);
+        text += &format!("- Warning: {}.\n", escape(&warning));
+    }
+    text += &format!("- Seed {}.\n", experiments.seed);
+    text
+}
+
+fn of_one(experiment: &Reproduction) -> String {
+    let mut text = format!("\n### {}\n\n", escape(&title(experiment)));
+    if !experiment.finding.is_empty() {
+        text += &format!("**{}**\n", escape(&experiment.finding));
+    }
+    for sheet in sheets(experiment) {
+        text.push('\n');
+        text += &set(&sheet);
+    }
+    let options = PlotOptions {
+        color: false,
+        width: PLOT_WIDTH,
+    };
+    let picture = picture(experiment, options);
+    if !picture.is_empty() {
+        text += &format!("\n```text\n{picture}```\n");
+    }
+    text.push('\n');
+    for note in notes(experiment) {
+        text += &format!("- {}\n", escape(&note));
+    }
+    text
+}
+
+fn set(sheet: &Sheet) -> String {
+    let mut head = "|".to_owned();
+    let mut rule = "|".to_owned();
+    for (index, (group, name)) in sheet.heads.iter().enumerate() {
+        let both = format!("{group} {name}");
+        head += &format!(" {} |", escape(both.trim()));
+        rule += if index < sheet.names { "---|" } else { "---:|" };
+    }
+    let mut text = format!("{head}\n{rule}\n");
+    for row in &sheet.rows {
+        text.push('|');
+        for cell in row {
+            text += &format!(" {} |", escape(cell));
+        }
+        text.push('\n');
+    }
+    text
+}

@@ -1,0 +1,450 @@
+//! What tables show, before it is set for a terminal or a document.
+
+use crate::model::{
+    ExperimentName, ExperimentRow, IovecSetup, Measure, Operation, PageCache, PublishedRow, Ratio,
+    Reproduction, SyncMode,
+};
+use crate::report::words::{self, bytes_in_words, list_in_words, margin};
+
+/// A table: two lines of heads, and rows of as many words.
+pub struct Sheet {
+    /// Over each column: the group that begins with it, and its name.
+    pub heads: Vec<(String, String)>,
+    /// How many columns from the left are names, rather than figures, which are
+    /// set to the right.
+    pub names: usize,
+    pub rows: Vec<Vec<String>>,
+}
+
+impl Sheet {
+    fn new(names: usize, heads: &[(&str, &str)]) -> Self {
+        let owned = |&(group, name): &(&str, &str)| (group.to_owned(), name.to_owned());
+        Sheet {
+            heads: heads.iter().map(owned).collect(),
+            names,
+            rows: Vec::new(),
+        }
+    }
+}
+
+/// What an experiment is, in one line, and how much of it was run.
+pub fn title(experiment: &Reproduction) -> String {
+    let what = match experiment.name {
+        ExperimentName::Apue35 => {
+            let setting = &experiment.setting;
+            let bytes = bytes_in_words(setting.file_bytes.unwrap_or(0));
+            let to = match setting.to.as_deref() {
+                Some("null") | None => "/dev/null",
+                Some("file") => "a file",
+                Some(_) => "a pipe",
+            };
+            let sync = match setting.sync {
+                Some(SyncMode::None) | None => "",
+                Some(SyncMode::Dsync) => ", every write on the device (O_DSYNC)",
+                Some(SyncMode::Sync) => ", every write on the device (O_SYNC)",
+                Some(SyncMode::Fsync) => ", on the device at the end (fsync)",
+            };
+            let cache = match experiment.cache {
+                PageCache::Hot => "hot page cache",
+                PageCache::Cold => "cold page cache",
+            };
+            format!("copying a file of {bytes} to {to}{sync}, {cache}")
+        }
+        ExperimentName::Apue1428 => {
+            let calls = experiment.rows.first().and_then(|row| row.calls);
+            let calls = words::grouped(calls.unwrap_or(0));
+            format!("a header of 100 B and data of 200 B, {calls} times into one file")
+        }
+        ExperimentName::Kalinin => {
+            let calls = experiment.rows.first().and_then(|row| row.calls);
+            let calls = calls.unwrap_or(0);
+            format!(
+                "1000 elements of each size, {calls} calls of each technique in turn into one file"
+            )
+        }
+        ExperimentName::Mincer => {
+            let passes = experiment.rows.first().and_then(|row| row.calls);
+            let passes = words::count(passes.unwrap_or(0) as usize, "time");
+            format!("buffers one by one, or vectored: written, synced and read back {passes}")
+        }
+    };
+    let reduced = match experiment.reduced {
+        true => "; REDUCED: not what was published",
+        false => "",
+    };
+    let stopped = match experiment.complete {
+        true => "",
+        false => "; stopped before its end",
+    };
+    format!("{}: {what}{reduced}{stopped}", experiment.name)
+}
+
+/// The tables of an experiment.
+pub fn sheets(experiment: &Reproduction) -> Vec<Sheet> {
+    match experiment.name {
+        ExperimentName::Apue35 => vec![copies(experiment)],
+        ExperimentName::Apue1428 => vec![records(experiment), published_records(experiment)],
+        ExperimentName::Kalinin => vec![elements(experiment)],
+        ExperimentName::Mincer => vec![passes(experiment)],
+    }
+}
+
+fn copies(experiment: &Reproduction) -> Sheet {
+    let is_cold = experiment.cache == PageCache::Cold;
+    let mut heads = vec![
+        ("", "buffer"),
+        ("here:", "user"),
+        ("", "system"),
+        ("", "clock"),
+        ("", "loops"),
+        ("2005:", "user"),
+        ("", "system"),
+        ("", "clock"),
+        ("", "loops"),
+    ];
+    if is_cold {
+        heads.extend([("cold:", "left"), ("", "fetched")]);
+    }
+    let mut sheet = Sheet::new(0, &heads);
+    for row in &experiment.rows {
+        let published = published_of(row, &experiment.published);
+        let name = match row.buffer_bytes {
+            Some(bytes) => words::grouped(bytes),
+            None => row.technique.clone(),
+        };
+        let mut cells = vec![
+            name,
+            fine_seconds(row.user_s),
+            fine_seconds(row.system_s),
+            fine_seconds(row.clock_s),
+            row.loops.map_or_else(none, words::grouped),
+        ];
+        cells.extend([
+            seconds(published.and_then(|row| row.user_s)),
+            seconds(published.and_then(|row| row.system_s)),
+            seconds(published.and_then(|row| row.clock_s)),
+            published
+                .and_then(|row| row.loops)
+                .map_or_else(none, words::grouped),
+        ]);
+        if is_cold {
+            // The worst of the repeats: the proof is for all of them.
+            let left = row.resident_bytes_samples.iter().flatten().max();
+            let fetched = row.fetched_bytes_samples.iter().flatten().min();
+            cells.push(left.map_or_else(none, |&bytes| bytes_in_words(bytes)));
+            cells.push(fetched.map_or_else(none, |&bytes| bytes_in_words(bytes)));
+        }
+        sheet.rows.push(cells);
+    }
+    sheet
+}
+
+fn records(experiment: &Reproduction) -> Sheet {
+    let mut heads = vec![
+        ("".to_owned(), "technique".to_owned()),
+        ("here:".to_owned(), "user".to_owned()),
+        (String::new(), "system".to_owned()),
+        (String::new(), "clock".to_owned()),
+        (String::new(), "CPU ÷ copying".to_owned()),
+    ];
+    let sources = sources(&experiment.published);
+    for source in &sources {
+        let (year, system) = source.split_once(", ").unwrap_or((source, ""));
+        let system = system.split(" (").next().unwrap_or_default();
+        heads.push((format!("{year}:"), system.to_owned()));
+    }
+    let mut sheet = Sheet {
+        heads,
+        names: 1,
+        rows: Vec::new(),
+    };
+    for (index, row) in experiment.rows.iter().enumerate() {
+        let ratio = ratio_of(experiment, index, Measure::Cpu);
+        let mut cells = vec![
+            row.technique.clone(),
+            fine_seconds(row.user_s),
+            fine_seconds(row.system_s),
+            fine_seconds(row.clock_s),
+            match (ratio, row.technique.as_str()) {
+                (Some(ratio), _) => with_interval(ratio),
+                (None, "copy-then-write") => "1".to_owned(),
+                (None, _) => none(),
+            },
+        ];
+        for source in &sources {
+            let published = ratio.and_then(|ratio| {
+                let of_source = ratio.published.iter().find(|other| other.source == *source);
+                of_source.map(|published| published.ratio)
+            });
+            let is_base = row.technique == "copy-then-write";
+            cells.push(match published {
+                Some(ratio) => format!("{ratio:.2}"),
+                None if is_base => "1".to_owned(),
+                None => none(),
+            });
+        }
+        sheet.rows.push(cells);
+    }
+    sheet
+}
+
+fn published_records(experiment: &Reproduction) -> Sheet {
+    let heads = [
+        ("", "published"),
+        ("", "technique"),
+        ("", "user"),
+        ("", "system"),
+        ("", "clock"),
+    ];
+    let mut sheet = Sheet::new(2, &heads);
+    for row in &experiment.published {
+        sheet.rows.push(vec![
+            row.source.clone(),
+            row.technique.clone(),
+            seconds(row.user_s),
+            seconds(row.system_s),
+            seconds(row.clock_s),
+        ]);
+    }
+    sheet
+}
+
+fn elements(experiment: &Reproduction) -> Sheet {
+    let heads = [
+        ("", "element"),
+        ("CPU time:", "writev"),
+        ("", "copying"),
+        ("", "ratio"),
+        ("wall time:", "writev"),
+        ("", "copying"),
+        ("", "ratio"),
+        ("2001, CPU:", "writev"),
+        ("", "copying"),
+        ("", "ratio"),
+    ];
+    let mut sheet = Sheet::new(0, &heads);
+    // Rows come in pairs, writev and then copying.
+    for (index, pair) in experiment.rows.chunks_exact(2).enumerate() {
+        let ratio = |measure| ratio_of(experiment, 2 * index, measure);
+        let published = |row| published_of(row, &experiment.published).and_then(|row| row.cpu_s);
+        let [writev, copying] = [published(&pair[0]), published(&pair[1])];
+        let milliseconds = |s: Option<f64>| s.map_or_else(none, |s| format!("{:.2} ms", s * 1e3));
+        let shown = |measure| ratio(measure).map_or_else(none, with_interval);
+        sheet.rows.push(vec![
+            bytes_in_words(pair[0].segment_bytes.unwrap_or(0) as u64),
+            time(pair[0].cpu_s),
+            time(pair[1].cpu_s),
+            shown(Measure::Cpu),
+            time(pair[0].clock_s),
+            time(pair[1].clock_s),
+            shown(Measure::Clock),
+            milliseconds(writev),
+            milliseconds(copying),
+            (writev.zip(copying))
+                .map_or_else(none, |(writev, copying)| format!("{:.2}", writev / copying)),
+        ]);
+    }
+    sheet
+}
+
+fn passes(experiment: &Reproduction) -> Sheet {
+    let heads = [
+        ("", "buffers"),
+        ("", ""),
+        ("", "array"),
+        ("", "technique"),
+        ("here:", "mean"),
+        ("", "median"),
+        ("", "MB/s"),
+        ("", "÷ vectored"),
+        ("notes:", "mean"),
+        ("", "÷ vectored"),
+    ];
+    let mut sheet = Sheet::new(4, &heads);
+    for ratio in &experiment.ratios {
+        for index in [ratio.of, ratio.over] {
+            let row = &experiment.rows[index];
+            let is_each = index == ratio.of;
+            let count = row.segment_count.unwrap_or(0);
+            let of_published = ratio.published.first().map(|published| published.ratio);
+            let published = published_of(row, &experiment.published).and_then(|row| row.clock_s);
+            let rate = row.bytes_per_s.map(|rate| format!("{:.0}", rate / 1e6));
+            let published_ratio = match (is_each, of_published) {
+                (true, Some(ratio)) => format!("{ratio:.2}"),
+                (false, Some(_)) => "1".to_owned(),
+                (_, None) => none(),
+            };
+            sheet.rows.push(vec![
+                list_in_words(&[(count, row.segment_bytes.unwrap_or(0))]),
+                row.operation.map_or("", Operation::name).to_owned(),
+                row.iovec_setup.map_or("", IovecSetup::name).to_owned(),
+                row.technique.clone(),
+                time(row.clock_s),
+                time(row.pass_median_s),
+                rate.unwrap_or_else(none),
+                match is_each {
+                    true => with_interval(ratio),
+                    false => "1".to_owned(),
+                },
+                time(published),
+                published_ratio,
+            ]);
+        }
+    }
+    sheet
+}
+
+/// What a reader needs to know to read the tables.
+pub fn notes(experiment: &Reproduction) -> Vec<String> {
+    let mut notes = Vec::new();
+    let mut note = |text: &str| notes.push(text.to_owned());
+    let repeats = experiment.setting.repeats;
+    match experiment.name {
+        ExperimentName::Apue35 => {
+            note(&format!(
+                "Seconds a copy: medians of {repeats} repeats in changing order, of 3 below 64 B. \
+                 Loops are successful reads; the book's are as printed."
+            ));
+            note(
+                "User and system time are split by clock ticks, which is coarse in rows under a \
+                 second; their sum is exact.",
+            );
+            if let Some(start_s) = experiment.setting.start_s {
+                let start = words::time(start_s * 1e9);
+                note(&format!(
+                    "{start} of each row go to starting and ending a process, as a copy of \
+                     nothing shows."
+                ));
+            }
+            match experiment.cache {
+                PageCache::Hot => note(
+                    "The file was in memory before each copy. The book's was not: its clock shows \
+                     a disk of 2005. --page-cache cold evicts it.",
+                ),
+                PageCache::Cold => note(
+                    "Every row has a file of its own, evicted before each copy. left: the most \
+                     that was still in memory when a copy began; fetched: the least that a copy \
+                     brought from the device.",
+                ),
+            }
+            let setting = &experiment.setting;
+            if let Some(block) = setting.st_blksize {
+                let ahead = match setting.read_ahead_kb {
+                    Some(kb) => format!("{kb} KiB"),
+                    None => "not told by the kernel".to_owned(),
+                };
+                let block = bytes_in_words(block);
+                note(&format!("st_blksize {block}; read-ahead {ahead}."));
+            }
+        }
+        ExperimentName::Apue1428 => {
+            note(&format!(
+                "Seconds a file: medians of {repeats} repeats in changing order, each into a new \
+                 file whose length and bytes are compared. CPU: user and system time together."
+            ));
+            note(
+                "[low, high]: interval of the median ratio, the smallest and the largest of \
+                 seven repeats (98.4 %). Machines differ in all: compare ratios.",
+            );
+        }
+        ExperimentName::Kalinin => {
+            note(&format!(
+                "Time a call, which fills the array of iovec, or copies every element: medians of \
+                 {repeats} repeats in changing order of the mean over all calls. ratio: writev ÷ \
+                 copying, with the interval of its median, the smallest and the largest of \
+                 seven (98.4 %)."
+            ));
+        }
+        ExperimentName::Mincer => {
+            note(&format!(
+                "Wall time a pass: the mean of a repeat's passes, its median over {repeats} \
+                 repeats in changing order, and the median of all passes. ÷ vectored: with the \
+                 interval of its median, the smallest and the largest of seven (98.4 %)."
+            ));
+            note(
+                "array: filled within the timed call, or once before it. The rates of the notes \
+                 are in other units than their times: compare times.",
+            );
+        }
+    }
+    if !experiment.missing.is_empty() {
+        note(&format!(
+            "Not measured, since this version has no such technique yet: {}.",
+            experiment.missing.join(", ")
+        ));
+    }
+    notes.extend(
+        experiment
+            .notes
+            .iter()
+            .map(|text| words::escape_control(text)),
+    );
+    notes
+}
+
+/// The publications, each once, in their order.
+pub fn sources(published: &[PublishedRow]) -> Vec<String> {
+    let mut sources: Vec<String> = Vec::new();
+    for row in published {
+        if !sources.contains(&row.source) {
+            sources.push(row.source.clone());
+        }
+    }
+    sources
+}
+
+/// The first published row of the same kind.
+pub fn published_of<'a>(
+    row: &ExperimentRow,
+    published: &'a [PublishedRow],
+) -> Option<&'a PublishedRow> {
+    published.iter().find(|other| {
+        other.technique == row.technique
+            && other.operation == row.operation
+            && other.iovec_setup == row.iovec_setup
+            && other.segment_count == row.segment_count
+            && other.segment_bytes == row.segment_bytes
+            && other.buffer_bytes == row.buffer_bytes
+    })
+}
+
+/// The ratio of this row over another.
+pub fn ratio_of(experiment: &Reproduction, of: usize, measure: Measure) -> Option<&Ratio> {
+    let mut ratios = experiment.ratios.iter();
+    ratios.find(|ratio| ratio.of == of && ratio.measure == measure)
+}
+
+/// `1.09 [1.07, 1.11]`.
+fn with_interval(ratio: &Ratio) -> String {
+    let middle = format!("{:.2}", ratio.ratio);
+    match ratio.ratio_low.zip(ratio.ratio_high) {
+        Some((low, high)) => format!("{middle} [{low:.2}, {high:.2}]"),
+        None => middle,
+    }
+}
+
+/// `9 % [7, 11]`: how much more the row above the line takes.
+pub fn more(ratio: &Ratio) -> String {
+    let (by, interval) = margin(ratio.ratio, ratio.ratio_low.zip(ratio.ratio_high));
+    match interval {
+        Some(interval) => format!("{by} {interval}"),
+        None => by,
+    }
+}
+
+fn time(s: Option<f64>) -> String {
+    s.map_or_else(none, |s| words::time(s * 1e9))
+}
+
+/// As books print them.
+fn seconds(s: Option<f64>) -> String {
+    s.map_or_else(none, |s| format!("{s:.2}"))
+}
+
+fn fine_seconds(s: Option<f64>) -> String {
+    s.map_or_else(none, |s| format!("{s:.3}"))
+}
+
+fn none() -> String {
+    "–".to_owned()
+}

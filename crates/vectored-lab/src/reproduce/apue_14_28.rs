@@ -1,0 +1,218 @@
+//! `apue-14.28`: a header and its data, a million times.
+
+use std::fs::File;
+use std::os::fd::AsFd;
+
+use fastrand::Rng;
+use rustix::fs::OFlags;
+use vectored::CostModel;
+
+use super::content::check_repeated;
+use super::ledger::Ledger;
+use super::ratios::ratio;
+use super::repeats::{REPEATS, Sample, interleaved, note, prepare};
+use super::{Bench, conclude, published};
+use crate::measure::{
+    Contender, Lists, MeasureError, Mover, Timed, calibrate, check_room, movers, unnamed_file,
+};
+use crate::model::{
+    ExperimentName, ExperimentRow, IovecSetup, Measure, Operation, PageCache, Ratio, Reproduction,
+    Setting, Target, Technique,
+};
+use crate::sys::usage::thread_usage;
+
+const NAME: ExperimentName = ExperimentName::Apue1428;
+
+const HEADER_BYTES: usize = 100;
+const DATA_BYTES: usize = 200;
+
+/// After so many records somebody looks whether the run shall stop.
+const RECORDS_A_LOOK: u32 = 1 << 16;
+
+/// How many records are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordPlan {
+    /// Records in a file.
+    pub records: u32,
+    /// Whether these are fewer than were published.
+    pub reduced: bool,
+}
+
+impl RecordPlan {
+    /// 1,048,576 records: 314,572,800 bytes.
+    pub fn published() -> Self {
+        RecordPlan {
+            records: 1 << 20,
+            reduced: false,
+        }
+    }
+
+    /// What a file takes up; there is one at a time.
+    pub fn file_bytes(&self) -> u64 {
+        u64::from(self.records) * (HEADER_BYTES + DATA_BYTES) as u64
+    }
+
+    pub(super) fn enter(&self, ledger: &mut Ledger<'_>) {
+        for (row, technique) in Technique::of(Operation::Write).into_iter().enumerate() {
+            let guess_s = f64::from(self.records) * 2.5e-6;
+            ledger.enter(NAME, row, technique.to_string(), (REPEATS, guess_s));
+        }
+    }
+
+    fn rows(&self) -> Vec<ExperimentRow> {
+        let row = |technique: Technique| ExperimentRow {
+            technique: technique.to_string(),
+            segment_count: Some(2),
+            segment_sizes: Some(vec![(1, HEADER_BYTES), (1, DATA_BYTES)]),
+            calls: Some(u64::from(self.records)),
+            ..ExperimentRow::default()
+        };
+        Technique::of(Operation::Write)
+            .into_iter()
+            .map(row)
+            .collect()
+    }
+}
+
+pub(super) fn run(
+    plan: &RecordPlan,
+    bench: &mut Bench<'_>,
+) -> (Reproduction, Option<MeasureError>) {
+    let mut rows = plan.rows();
+    for row in &mut rows {
+        prepare(row, REPEATS);
+    }
+    let mut notes = Vec::new();
+    let failure = measure(plan, bench, &mut rows, &mut notes).err();
+    let mut reproduction = Reproduction {
+        name: NAME,
+        reduced: plan.reduced,
+        complete: false,
+        cache: PageCache::Hot,
+        setting: Setting {
+            repeats: REPEATS,
+            file_bytes: Some(plan.file_bytes()),
+            ..Setting::default()
+        },
+        rows,
+        published: published(NAME),
+        ratios: Vec::new(),
+        borders: Vec::new(),
+        missing: Vec::new(),
+        notes,
+        finding: String::new(),
+    };
+    conclude(&mut reproduction);
+    let mut rows = reproduction.rows.iter();
+    reproduction.complete = failure.is_none() && rows.all(|row| row.repeats == REPEATS);
+    (reproduction, failure)
+}
+
+/// Every technique over copying, which the book's point is about.
+pub(super) fn ratios(reproduction: &Reproduction) -> Vec<Ratio> {
+    let Reproduction {
+        rows, published, ..
+    } = reproduction;
+    let is_copying = |row: &ExperimentRow| row.technique == Technique::CopyThenWrite.name();
+    let Some(copying) = rows.iter().position(is_copying) else {
+        return Vec::new();
+    };
+    let others = (0..rows.len()).filter(|&row| row != copying);
+    let pairs = [Measure::Cpu, Measure::Clock]
+        .into_iter()
+        .flat_map(|measure| others.clone().map(move |row| (row, measure)));
+    pairs
+        .filter_map(|(row, measure)| ratio(rows, (row, copying), measure, published))
+        .collect()
+}
+
+fn measure(
+    plan: &RecordPlan,
+    bench: &mut Bench<'_>,
+    rows: &mut [ExperimentRow],
+    notes: &mut Vec<String>,
+) -> Result<(), MeasureError> {
+    check_room(bench.directory, plan.file_bytes())?;
+    let model = match calibrate(Target::File, bench.directory) {
+        Ok(Some(fitted)) => fitted.model(),
+        Ok(None) => CostModel::default(),
+        Err(error) => {
+            notes.push(format!(
+                "adaptive worked with defaults: it could not be calibrated ({error})"
+            ));
+            CostModel::default()
+        }
+    };
+    let mut rng = Rng::with_seed(bench.seed);
+    let steps = interleaved(&[REPEATS; 4], &mut rng);
+    for (repeat, row) in steps {
+        if bench.is_stopped() {
+            return Ok(());
+        }
+        let began_ns = bench.clock.now_ns();
+        bench.ledger.begin(NAME, row);
+        let technique = Technique::of(Operation::Write)[row];
+        let mut mover = movers(Contender::Technique(technique), &model);
+        match write_file(plan, bench, mover.as_mut(), (technique, &mut rng))? {
+            Some(sample) => note(&mut rows[row], repeat, sample),
+            None => return Ok(()),
+        }
+        let took_ns = bench.clock.now_ns() - began_ns;
+        bench.ledger.end(took_ns as f64 / 1e9);
+    }
+    Ok(())
+}
+
+/// One file, written by one technique and compared; `None` when the run was
+/// stopped.
+fn write_file(
+    plan: &RecordPlan,
+    bench: &mut Bench<'_>,
+    mover: &mut dyn Mover,
+    (technique, rng): (Technique, &mut Rng),
+) -> Result<Option<Sample>, MeasureError> {
+    let failed = |error| {
+        let directory = bench.directory.display();
+        MeasureError::io(format!(
+            "cannot write {technique} to a file in '{directory}'"
+        ))(error)
+    };
+    // Other bytes in every file: none can pass for one that was there before.
+    let mut header = vec![0; HEADER_BYTES];
+    let mut data = vec![0; DATA_BYTES];
+    rng.fill(&mut header);
+    rng.fill(&mut data);
+    let lists = Lists::one(vec![&header, &data]);
+    mover.prepare(lists.first(), 0);
+    let file = File::from(unnamed_file(bench.directory, OFlags::empty()).map_err(failed)?);
+    let mut left = plan.records;
+    let before = thread_usage().map_err(failed)?;
+    let began_ns = bench.clock.now_ns();
+    while left > 0 {
+        let calls = left.min(RECORDS_A_LOOK);
+        let batch = Timed {
+            calls,
+            untimed_first: false,
+            iovec_setup: IovecSetup::Timed,
+            fsync: false,
+        };
+        mover
+            .sample(file.as_fd(), &lists, batch, bench.clock)
+            .map_err(failed)?;
+        left -= calls;
+        if bench.is_stopped() {
+            return Ok(None);
+        }
+    }
+    let ended_ns = bench.clock.now_ns();
+    let used = thread_usage().map_err(failed)?.since(before);
+    let record = [header.as_slice(), &data].concat();
+    let name = technique.name();
+    check_repeated(file.as_fd(), &record, plan.records, name, NAME.name())?;
+    Ok(Some(Sample {
+        user_s: Some(used.user_s),
+        system_s: Some(used.system_s),
+        cpu_s: Some(used.user_s + used.system_s),
+        clock_s: (ended_ns - began_ns) as f64 / 1e9,
+    }))
+}

@@ -1,0 +1,462 @@
+//! `apue-3.5`: the copy program, with buffers of many sizes.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+
+use fastrand::Rng;
+
+use super::child::{ChildCopy, CopyTechnique, Order, Output, copy, reopened};
+use super::content::{PatternCheck, wrong};
+use super::ledger::Ledger;
+use super::ratios::ratio;
+use super::repeats::{REPEATS, Sample, interleaved, note, prepare};
+use super::{Bench, conclude, published};
+use crate::measure::{
+    MeasureError, Pattern, PatternFile, check_eviction, check_room, sync_flags, unnamed_file,
+};
+use crate::model::{
+    DirectoryInfo, ExperimentName, ExperimentRow, Measure, PageCache, Ratio, Reproduction, Setting,
+    SyncMode,
+};
+
+const NAME: ExperimentName = ExperimentName::Apue35;
+
+/// Bytes of the file that the book copies.
+pub const PUBLISHED_FILE_BYTES: u64 = 103_316_352;
+
+/// Rows of smaller buffers have three repeats instead of seven: they take as long
+/// as all the others together, and vary little.
+const FEW_REPEATS_BELOW_BYTES: u64 = 64;
+const FEW_REPEATS: usize = 3;
+
+/// Bytes of the copy that proves, for every row, that all bytes come through: some
+/// more than any buffer but the largest ones, and no multiple of a page.
+const PROOF_BYTES: u64 = (1 << 20) + 1234;
+
+/// Of evicted pages so many may be left: the kernel keeps what is in use just
+/// now.
+const MOST_LEFT_SHARE: f64 = 0.01;
+
+/// Where copies go.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum CopyTarget {
+    /// `/dev/null`, as in the book.
+    #[default]
+    Null,
+    /// An unnamed file in this folder, or, without one, where the others are.
+    File(Option<PathBuf>),
+    /// A pipe that a thread reads.
+    Pipe,
+}
+
+impl CopyTarget {
+    /// The name in JSON and tables.
+    pub fn name(&self) -> &'static str {
+        match self {
+            CopyTarget::Null => "null",
+            CopyTarget::File(_) => "file",
+            CopyTarget::Pipe => "pipe",
+        }
+    }
+}
+
+/// What is copied, how and where to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CopyPlan {
+    /// Bytes of the file.
+    pub file_bytes: u64,
+    /// The sizes of the buffer, one a row; none is 0.
+    pub buffer_bytes: Vec<u64>,
+    /// Whether the file was read before, or its pages are evicted before each
+    /// copy.
+    pub page_cache: PageCache,
+    /// Where to.
+    pub to: CopyTarget,
+    /// What is on the device when a write, or the copy, is over.
+    pub sync: SyncMode,
+    /// Whether a row of the C library's streams is added.
+    pub stdio: bool,
+    /// Whether this is less than what was published.
+    pub reduced: bool,
+}
+
+impl CopyPlan {
+    /// The twenty sizes of the book: 1 to 524,288.
+    pub fn published_buffers() -> Vec<u64> {
+        (0..20).map(|power| 1 << power).collect()
+    }
+
+    /// Whether its files fit, and can be evicted if they have to be.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`check_room`] and [`check_eviction`].
+    pub fn check(&self, directory: &Path) -> Result<DirectoryInfo, MeasureError> {
+        let files = match self.page_cache {
+            PageCache::Hot => 1,
+            // Each row has its own.
+            PageCache::Cold => self.techniques().len() as u64,
+        };
+        let inputs = self.file_bytes.saturating_mul(files);
+        let described = match &self.to {
+            CopyTarget::File(None) => check_room(directory, inputs + self.file_bytes)?,
+            CopyTarget::File(Some(other)) => {
+                check_room(other, self.file_bytes)?;
+                check_room(directory, inputs)?
+            }
+            CopyTarget::Null | CopyTarget::Pipe => check_room(directory, inputs)?,
+        };
+        if self.page_cache == PageCache::Cold {
+            check_eviction(directory)?;
+        }
+        Ok(described)
+    }
+
+    fn techniques(&self) -> Vec<CopyTechnique> {
+        let sizes = self.buffer_bytes.iter();
+        let mut techniques: Vec<CopyTechnique> = sizes
+            .map(|&buffer_bytes| CopyTechnique::ReadWrite { buffer_bytes })
+            .collect();
+        if self.stdio {
+            techniques.push(CopyTechnique::Stdio);
+        }
+        techniques
+    }
+
+    /// A row for each technique.
+    fn rows(&self) -> Vec<ExperimentRow> {
+        let row = |technique: CopyTechnique| match technique {
+            CopyTechnique::ReadWrite { buffer_bytes } => ExperimentRow {
+                technique: "read-write".to_owned(),
+                buffer_bytes: Some(buffer_bytes),
+                ..ExperimentRow::default()
+            },
+            CopyTechnique::Stdio => ExperimentRow {
+                technique: "stdio".to_owned(),
+                ..ExperimentRow::default()
+            },
+        };
+        self.techniques().into_iter().map(row).collect()
+    }
+
+    /// How often each row is measured, and, as the last one, the start of a
+    /// process.
+    fn counts(&self) -> Vec<usize> {
+        let count = |technique: CopyTechnique| match technique {
+            CopyTechnique::ReadWrite { buffer_bytes } if buffer_bytes < FEW_REPEATS_BELOW_BYTES => {
+                FEW_REPEATS
+            }
+            _ => REPEATS,
+        };
+        let counts = self.techniques().into_iter().map(count);
+        counts.chain([REPEATS]).collect()
+    }
+
+    pub(super) fn enter(&self, ledger: &mut Ledger<'_>) {
+        let counts = self.counts();
+        for (row, technique) in self.techniques().into_iter().enumerate() {
+            let (name, guess_s) = match technique {
+                CopyTechnique::ReadWrite { buffer_bytes } => {
+                    let loops = self.file_bytes as f64 / buffer_bytes as f64;
+                    // A read and a write of a byte each, on a machine of these years.
+                    let calls_s = loops * 350e-9;
+                    let bytes_s = self.file_bytes as f64 / 5e9;
+                    let name = format!("buffer of {buffer_bytes} B");
+                    (name, calls_s + bytes_s + 2e-3)
+                }
+                CopyTechnique::Stdio => ("stdio".to_owned(), self.file_bytes as f64 * 5e-9),
+            };
+            ledger.enter(NAME, row, name, (counts[row], guess_s));
+        }
+        let start = self.techniques().len();
+        ledger.enter(NAME, start, "start".to_owned(), (REPEATS, 2e-3));
+    }
+}
+
+pub(super) fn run(plan: &CopyPlan, bench: &mut Bench<'_>) -> (Reproduction, Option<MeasureError>) {
+    let counts = plan.counts();
+    let mut reproduction = Reproduction {
+        name: NAME,
+        reduced: plan.reduced,
+        complete: false,
+        cache: plan.page_cache,
+        setting: Setting {
+            repeats: REPEATS,
+            file_bytes: Some(plan.file_bytes),
+            to: Some(plan.to.name().to_owned()),
+            sync: Some(plan.sync),
+            start_s_samples: vec![None; REPEATS],
+            ..Setting::default()
+        },
+        rows: plan.rows(),
+        published: published(NAME),
+        ratios: Vec::new(),
+        borders: Vec::new(),
+        missing: Vec::new(),
+        notes: Vec::new(),
+        finding: String::new(),
+    };
+    for row in &mut reproduction.rows {
+        prepare(row, REPEATS);
+        row.resident_bytes_samples.resize(REPEATS, None);
+        row.fetched_bytes_samples.resize(REPEATS, None);
+    }
+    let failure = measure(plan, bench, &mut reproduction).err();
+    conclude(&mut reproduction);
+    let finished = std::iter::zip(&reproduction.rows, &counts);
+    reproduction.complete = failure.is_none()
+        && finished
+            .into_iter()
+            .all(|(row, count)| row.repeats == *count);
+    (reproduction, failure)
+}
+
+/// The files that are copied, and what is proved about them.
+struct Inputs {
+    files: Vec<PatternFile>,
+    pattern: Pattern,
+}
+
+impl Inputs {
+    fn of_row(&self, row: usize) -> &PatternFile {
+        &self.files[row.min(self.files.len() - 1)]
+    }
+}
+
+fn measure(
+    plan: &CopyPlan,
+    bench: &mut Bench<'_>,
+    reproduction: &mut Reproduction,
+) -> Result<(), MeasureError> {
+    // Again, since other experiments may have used the space.
+    let described = plan.check(bench.directory)?;
+    reproduction.setting.st_blksize = Some(described.st_blksize);
+    reproduction.setting.read_ahead_kb = described.read_ahead_kb;
+    let techniques = plan.techniques();
+    let pattern = Pattern::new(bench.seed);
+    if !prove(plan, bench, pattern)? {
+        return Ok(());
+    }
+    let mut inputs = Inputs {
+        files: Vec::new(),
+        pattern,
+    };
+    let files = match plan.page_cache {
+        PageCache::Hot => 1,
+        PageCache::Cold => techniques.len(),
+    };
+    for _ in 0..files {
+        if bench.is_stopped() {
+            return Ok(());
+        }
+        let file = PatternFile::with_span(bench.directory, pattern, plan.file_bytes);
+        inputs
+            .files
+            .push(file.map_err(cannot_make(bench.directory))?);
+    }
+    let mut rng = Rng::with_seed(bench.seed);
+    for (repeat, row) in interleaved(&plan.counts(), &mut rng) {
+        if bench.is_stopped() {
+            return Ok(());
+        }
+        let began_ns = bench.clock.now_ns();
+        bench.ledger.begin(NAME, row);
+        if row == techniques.len() {
+            reproduction.setting.start_s_samples[repeat] = start(bench)?;
+        } else {
+            let measured = measure_row(plan, bench, &inputs, (row, techniques[row]))?;
+            let Some(measured) = measured else {
+                return Ok(());
+            };
+            note_row(&mut reproduction.rows[row], repeat, &measured);
+        }
+        let took_ns = bench.clock.now_ns() - began_ns;
+        bench.ledger.end(took_ns as f64 / 1e9);
+    }
+    Ok(())
+}
+
+struct MeasuredCopy {
+    copy: ChildCopy,
+    resident_bytes: u64,
+}
+
+fn note_row(row: &mut ExperimentRow, repeat: usize, measured: &MeasuredCopy) {
+    let ChildCopy {
+        clock_s,
+        usage,
+        reads,
+    } = measured.copy;
+    let sample = Sample {
+        user_s: Some(usage.user_s),
+        system_s: Some(usage.system_s),
+        cpu_s: Some(usage.user_s + usage.system_s),
+        clock_s,
+    };
+    note(row, repeat, sample);
+    row.loops = reads;
+    row.resident_bytes_samples[repeat] = Some(measured.resident_bytes);
+    row.fetched_bytes_samples[repeat] = Some(usage.fetched_bytes);
+}
+
+/// One copy of the whole file; `None` when the run was stopped.
+fn measure_row(
+    plan: &CopyPlan,
+    bench: &mut Bench<'_>,
+    inputs: &Inputs,
+    (row, technique): (usize, CopyTechnique),
+) -> Result<Option<MeasuredCopy>, MeasureError> {
+    let file = inputs.of_row(row);
+    let cannot = |error| {
+        let directory = bench.directory.display();
+        MeasureError::io(format!("cannot use a file in '{directory}'"))(error)
+    };
+    let resident_bytes = match plan.page_cache {
+        PageCache::Hot => file.warm(),
+        PageCache::Cold => file.evict(),
+    }
+    .and_then(|()| file.resident_bytes())
+    .map_err(cannot)?;
+    let is_cold = resident_bytes as f64 <= MOST_LEFT_SHARE * plan.file_bytes as f64;
+    if plan.page_cache == PageCache::Cold && !is_cold {
+        let described = check_room(bench.directory, 0)?;
+        return Err(MeasureError::NotCold {
+            directory: described.path,
+            file_system: described.file_system,
+        });
+    }
+    let (output, kept) = match &plan.to {
+        CopyTarget::Null => (Output::Null, None),
+        CopyTarget::Pipe => (Output::Pipe(None), None),
+        CopyTarget::File(other) => {
+            let directory = other.as_deref().unwrap_or(bench.directory);
+            let file = unnamed_file(directory, sync_flags(plan.sync)).map(File::from);
+            let file = file.map_err(cannot_make(directory))?;
+            let kept = file.try_clone().map_err(cannot_make(directory))?;
+            (Output::File(file), Some(kept))
+        }
+    };
+    let order = Order {
+        technique,
+        input: reopened(&file.fd()).map_err(cannot)?,
+        input_bytes: plan.file_bytes,
+        output,
+        fsync: plan.sync == SyncMode::Fsync,
+    };
+    let Some(copy) = copy(bench, order)? else {
+        return Ok(None);
+    };
+    if let Some(written) = kept {
+        check_written(&written, inputs.pattern, plan.file_bytes)?;
+    }
+    Ok(Some(MeasuredCopy {
+        copy,
+        resident_bytes,
+    }))
+}
+
+/// A copy of nothing.
+fn start(bench: &mut Bench<'_>) -> Result<Option<f64>, MeasureError> {
+    let input = File::open("/dev/null").map_err(MeasureError::io("cannot open /dev/null"))?;
+    let order = Order {
+        technique: CopyTechnique::ReadWrite { buffer_bytes: 4096 },
+        input,
+        input_bytes: 0,
+        output: Output::Null,
+        fsync: false,
+    };
+    Ok(copy(bench, order)?.map(|copy| copy.clock_s))
+}
+
+/// Copies a small file by every technique into a pipe, where each byte is
+/// compared: nobody can read what went to `/dev/null`. False when the run was
+/// stopped.
+fn prove(plan: &CopyPlan, bench: &mut Bench<'_>, pattern: Pattern) -> Result<bool, MeasureError> {
+    let bytes = PROOF_BYTES.min(plan.file_bytes);
+    let file = PatternFile::with_span(bench.directory, pattern, bytes);
+    let file = file.map_err(cannot_make(bench.directory))?;
+    for technique in plan.techniques() {
+        let order = Order {
+            technique,
+            input: reopened(&file.fd()).map_err(cannot_make(bench.directory))?,
+            input_bytes: bytes,
+            output: Output::Pipe(Some(pattern)),
+            fsync: false,
+        };
+        if bench.is_stopped() || copy(bench, order)?.is_none() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn check_written(file: &File, pattern: Pattern, bytes: u64) -> Result<(), MeasureError> {
+    let mut check = PatternCheck::new(pattern);
+    let mut piece = vec![0; 1 << 16];
+    let mut at = 0;
+    let cannot = MeasureError::io("cannot read back what was copied");
+    let read = || -> io::Result<()> {
+        loop {
+            let count = rustix::io::pread(file.as_fd(), &mut piece, at)?;
+            if count == 0 {
+                return Ok(());
+            }
+            check.take(&piece[..count]);
+            at += count as u64;
+        }
+    };
+    let mut read = read;
+    read().map_err(cannot)?;
+    check
+        .end(bytes)
+        .map_err(|mismatch| wrong(mismatch, "the copy", "apue-3.5"))
+}
+
+fn cannot_make(directory: &Path) -> impl FnOnce(io::Error) -> MeasureError + use<> {
+    MeasureError::io(format!(
+        "cannot make a file in '{}': name another directory with --dir",
+        directory.display()
+    ))
+}
+
+/// What the claims of the book are about: the CPU time at `st_blksize` against
+/// that of every larger buffer, and, of a cold file, the wall time past 128 KiB
+/// against that at 128 KiB. And the C library against a buffer of one block.
+pub(super) fn ratios(reproduction: &Reproduction) -> Vec<Ratio> {
+    let Reproduction {
+        rows,
+        published,
+        setting,
+        cache,
+        ..
+    } = reproduction;
+    let index_of = |bytes: u64| rows.iter().position(|row| row.buffer_bytes == Some(bytes));
+    let larger_than = |bytes: u64| {
+        let sized = rows.iter().enumerate();
+        sized
+            .filter(move |(_, row)| row.buffer_bytes.is_some_and(|other| other > bytes))
+            .map(|(index, _)| index)
+    };
+    let mut pairs = Vec::new();
+    if let Some(block) = setting.st_blksize
+        && let Some(at_block) = index_of(block)
+    {
+        pairs.extend(larger_than(block).map(|row| ((at_block, row), Measure::Cpu)));
+        let stdio = rows.iter().position(|row| row.technique == "stdio");
+        pairs.extend(stdio.map(|row| ((row, at_block), Measure::Cpu)));
+    }
+    if *cache == PageCache::Cold
+        && let Some(at) = index_of(READ_AHEAD_BYTES)
+    {
+        pairs.extend(larger_than(READ_AHEAD_BYTES).map(|row| ((row, at), Measure::Clock)));
+    }
+    pairs
+        .into_iter()
+        .filter_map(|(pair, measure)| ratio(rows, pair, measure, published))
+        .collect()
+}
+
+/// Past this size of the buffer the book sees no effect of read-ahead.
+const READ_AHEAD_BYTES: u64 = 128 << 10;

@@ -1,0 +1,137 @@
+//! The size at which the better of two techniques changes.
+
+use crate::model::{Border, ExperimentRow, Measure, Ratio};
+
+/// The borders that `ratios` show, which are all of one technique over another
+/// for several sizes.
+///
+/// A border lies between a size at which the one is surely faster (the interval
+/// of its ratio excludes 1) and the next at which the other is: these two sizes
+/// are its interval, since what lies between may be a step. Its place is where a
+/// line through the medians, over the logarithm of the size, passes 1.
+pub fn borders(rows: &[ExperimentRow], ratios: &[Ratio], measure: Measure) -> Vec<Border> {
+    let mut points: Vec<Point> = ratios
+        .iter()
+        .filter(|ratio| ratio.measure == measure)
+        .filter_map(|ratio| Point::new(rows, ratio))
+        .collect();
+    points.sort_by(|a, b| a.bytes.total_cmp(&b.bytes));
+    let sure: Vec<usize> = (0..points.len())
+        .filter(|&index| points[index].faster.is_some())
+        .collect();
+    let pairs = sure.windows(2).map(|pair| &points[pair[0]..=pair[1]]);
+    pairs
+        .filter_map(|between| {
+            let (first, last) = (between.first()?, between.last()?);
+            let (below, above) = (first.faster.clone()?, last.faster.clone()?);
+            (below != above).then(|| Border {
+                measure,
+                below,
+                above,
+                at_bytes: crossing(between),
+                low_bytes: first.bytes,
+                high_bytes: last.bytes,
+            })
+        })
+        .collect()
+}
+
+struct Point {
+    bytes: f64,
+    log_ratio: f64,
+    /// The technique that is surely faster.
+    faster: Option<String>,
+}
+
+impl Point {
+    fn new(rows: &[ExperimentRow], ratio: &Ratio) -> Option<Self> {
+        let (of, over) = (&rows[ratio.of], &rows[ratio.over]);
+        let faster = match (ratio.ratio_low, ratio.ratio_high) {
+            (Some(low), _) if low > 1.0 => Some(over.technique.clone()),
+            (_, Some(high)) if high < 1.0 => Some(of.technique.clone()),
+            _ => None,
+        };
+        Some(Point {
+            bytes: of.segment_bytes? as f64,
+            log_ratio: ratio.ratio.ln(),
+            faster,
+        })
+    }
+}
+
+/// Where the medians change their sign; of several such places, the middle
+/// between the first and the last.
+fn crossing(points: &[Point]) -> f64 {
+    let crossings: Vec<f64> = points
+        .windows(2)
+        .filter(|pair| (pair[0].log_ratio > 0.0) != (pair[1].log_ratio > 0.0))
+        .map(|pair| {
+            let share = pair[0].log_ratio / (pair[0].log_ratio - pair[1].log_ratio);
+            let (from, to) = (pair[0].bytes.ln(), pair[1].bytes.ln());
+            from + share * (to - from)
+        })
+        .collect();
+    // The ends differ in sign, so there is one.
+    let ends = crossings.first().zip(crossings.last());
+    let (first, last) = ends.unwrap_or((&0.0, &0.0));
+    ((first + last) / 2.0).exp()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows in pairs, writev and copy, and the ratio of each.
+    fn made(points: &[(usize, f64, f64, f64)]) -> (Vec<ExperimentRow>, Vec<Ratio>) {
+        let rows = points.iter().flat_map(|&(bytes, ..)| {
+            ["writev", "copy-then-write"].map(|technique| ExperimentRow {
+                technique: technique.to_owned(),
+                segment_bytes: Some(bytes),
+                ..ExperimentRow::default()
+            })
+        });
+        let ratios = points.iter().enumerate().map(|(index, point)| Ratio {
+            of: 2 * index,
+            over: 2 * index + 1,
+            measure: Measure::Cpu,
+            repeats: 7,
+            ratio: point.1,
+            ratio_low: Some(point.2),
+            ratio_high: Some(point.3),
+            published: Vec::new(),
+        });
+        (rows.collect(), ratios.collect())
+    }
+
+    #[test]
+    fn a_border_lies_between_sizes_that_are_sure() {
+        let (rows, ratios) = made(&[
+            (10, 2.0, 1.9, 2.1),
+            (100, 1.1, 0.9, 1.2),
+            (400, 1.0 / 1.1, 0.8, 1.05),
+            (1000, 0.7, 0.6, 0.8),
+        ]);
+        let found = borders(&rows, &ratios, Measure::Cpu);
+        assert_eq!(found.len(), 1);
+        assert_eq!(
+            (&*found[0].below, &*found[0].above),
+            ("copy-then-write", "writev")
+        );
+        assert_eq!((found[0].low_bytes, found[0].high_bytes), (10.0, 1000.0));
+        // As far above 1 at 100 B as below it at 400 B: their geometric mean.
+        assert!((found[0].at_bytes - 200.0).abs() < 1e-9);
+        assert_eq!(borders(&rows, &ratios, Measure::Clock), []);
+    }
+
+    #[test]
+    fn there_may_be_no_border_or_two() {
+        let (rows, ratios) = made(&[(10, 2.0, 1.9, 2.1), (100, 1.1, 1.05, 1.2)]);
+        assert_eq!(borders(&rows, &ratios, Measure::Cpu), []);
+        let (rows, ratios) = made(&[
+            (10, 2.0, 1.9, 2.1),
+            (100, 0.5, 0.4, 0.6),
+            (1000, 1.5, 1.4, 1.6),
+        ]);
+        assert_eq!(borders(&rows, &ratios, Measure::Cpu).len(), 2);
+    }
+}

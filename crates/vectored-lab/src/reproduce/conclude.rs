@@ -1,0 +1,37 @@
+//! From the samples of an experiment to what they say: pure.
+
+use super::border::borders;
+use super::repeats::{middle_of, summarize};
+use super::{apue_3_5, apue_14_28, kalinin, mincer};
+use crate::model::{ExperimentName, Measure, Reproduction};
+use crate::report::experiments::finding;
+
+/// Fills in all that follows from the samples of the rows: medians, rates,
+/// ratios, borders and the finding. The same samples always give the same.
+pub fn conclude(experiment: &mut Reproduction) {
+    let file_bytes = experiment.setting.file_bytes;
+    for row in &mut experiment.rows {
+        summarize(row);
+        let call_bytes = row.segment_bytes.zip(row.segment_count);
+        let call_bytes = call_bytes.map(|(bytes, count)| (bytes * count) as u64);
+        row.bytes_per_s = file_bytes
+            .or(call_bytes)
+            .zip(row.clock_s)
+            .map(|(bytes, clock_s)| bytes as f64 / clock_s);
+    }
+    experiment.setting.start_s = middle_of(&experiment.setting.start_s_samples);
+    experiment.ratios = match experiment.name {
+        ExperimentName::Apue35 => apue_3_5::ratios(experiment),
+        ExperimentName::Apue1428 => apue_14_28::ratios(experiment),
+        ExperimentName::Kalinin => kalinin::ratios(experiment),
+        ExperimentName::Mincer => mincer::ratios(experiment),
+    };
+    // Only there sizes of one kind follow each other.
+    if experiment.name == ExperimentName::Kalinin {
+        experiment.borders = [Measure::Cpu, Measure::Clock]
+            .into_iter()
+            .flat_map(|measure| borders(&experiment.rows, &experiment.ratios, measure))
+            .collect();
+    }
+    experiment.finding = finding(experiment);
+}

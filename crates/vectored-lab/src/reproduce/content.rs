@@ -1,0 +1,157 @@
+//! Whether a file holds what was written to it.
+
+use std::os::fd::BorrowedFd;
+
+use rustix::io::pread;
+
+use crate::measure::{Batch, Comparison, MeasureError, Mismatch, Pattern};
+
+const PIECE_BYTES: usize = 1 << 16;
+
+/// Compares a file with `image`, repeated `calls` times: all of it, and nothing
+/// more.
+pub fn check_repeated(
+    fd: BorrowedFd<'_>,
+    image: &[u8],
+    calls: u32,
+    technique: &str,
+    experiment: &str,
+) -> Result<(), MeasureError> {
+    let batch = Batch {
+        calls,
+        call_bytes: image.len() as u64,
+    };
+    let mut comparison = Comparison::new(image, batch);
+    let mut piece = vec![0; PIECE_BYTES];
+    let mut at = 0;
+    let mut outcome = || -> Result<(), Mismatch> {
+        loop {
+            // What is not overwritten cannot pass for what arrived.
+            piece.fill(0xa5);
+            let count = pread(fd, &mut piece, at)?;
+            if count == 0 {
+                return Ok(());
+            }
+            comparison.take(&piece[..count])?;
+            at += count as u64;
+        }
+    };
+    let outcome = outcome().and_then(|()| comparison.end());
+    outcome.map_err(|mismatch| wrong(mismatch, technique, experiment))
+}
+
+/// What makes an error of a mismatch.
+pub fn wrong(mismatch: Mismatch, technique: &str, experiment: &str) -> MeasureError {
+    match mismatch {
+        Mismatch::Io(error) => {
+            MeasureError::io(format!("cannot read back what {technique} wrote"))(error)
+        }
+        Mismatch::Bytes(difference) => MeasureError::WrongBytes {
+            contender: technique.to_owned(),
+            cell: experiment.to_owned(),
+            difference,
+        },
+        Mismatch::NotCold => MeasureError::WrongBytes {
+            contender: technique.to_owned(),
+            cell: experiment.to_owned(),
+            difference: "it was in the page cache".to_owned(),
+        },
+    }
+}
+
+/// Compares what comes, in pieces of any length, with a pattern.
+pub struct PatternCheck {
+    pattern: Pattern,
+    expected: Vec<u8>,
+    position: u64,
+    difference: Option<u64>,
+}
+
+impl PatternCheck {
+    /// From the pattern's begin on.
+    pub fn new(pattern: Pattern) -> Self {
+        PatternCheck {
+            pattern,
+            expected: Vec::new(),
+            position: 0,
+            difference: None,
+        }
+    }
+
+    /// Compares the next piece.
+    pub fn take(&mut self, piece: &[u8]) {
+        self.expected.resize(piece.len(), 0);
+        self.pattern.fill(self.position, &mut self.expected);
+        if self.difference.is_none() && self.expected != piece {
+            let equal = std::iter::zip(&self.expected, piece).take_while(|(a, b)| a == b);
+            self.difference = Some(self.position + equal.count() as u64);
+        }
+        self.position += piece.len() as u64;
+    }
+
+    /// Whether exactly `bytes` bytes have come, the right ones.
+    pub fn end(&self, bytes: u64) -> Result<(), Mismatch> {
+        match self.difference {
+            Some(at) => Err(Mismatch::Bytes(format!("byte {at} differs"))),
+            None if self.position != bytes => Err(Mismatch::Bytes(format!(
+                "{} bytes arrived of {bytes} that were sent",
+                self.position
+            ))),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::os::fd::AsFd;
+
+    use super::*;
+
+    fn check(content: &[u8]) -> Result<(), String> {
+        let directory = std::env::temp_dir();
+        let file = crate::measure::unnamed_file(&directory, rustix::fs::OFlags::empty());
+        let mut file = std::fs::File::from(file.unwrap());
+        file.write_all(content).unwrap();
+        let outcome = check_repeated(file.as_fd(), b"abc", 2, "writev", "test");
+        outcome.map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_file_is_compared_to_its_last_byte() {
+        assert_eq!(check(b"abcabc"), Ok(()));
+        assert!(
+            check(b"abcabd")
+                .unwrap_err()
+                .contains("byte 2 of 3 differs in call 1")
+        );
+        assert!(
+            check(b"abcab")
+                .unwrap_err()
+                .contains("5 bytes arrived of 6")
+        );
+        assert!(
+            check(b"abcabca")
+                .unwrap_err()
+                .contains("7 bytes arrived of 6")
+        );
+    }
+
+    #[test]
+    fn a_pattern_is_compared_in_any_pieces() {
+        let pattern = Pattern::new(3);
+        let mut all = vec![0; 100];
+        pattern.fill(0, &mut all);
+        let taken = |bytes: &[u8], cut: usize| {
+            let mut check = PatternCheck::new(pattern);
+            check.take(&bytes[..cut]);
+            check.take(&bytes[cut..]);
+            check.end(100).is_ok()
+        };
+        assert!(taken(&all, 33));
+        assert!(!taken(&all[..99], 33));
+        all[70] ^= 1;
+        assert!(!taken(&all, 33));
+    }
+}

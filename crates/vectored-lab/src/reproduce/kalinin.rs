@@ -1,0 +1,224 @@
+//! `kalinin`: a thousand elements of ten sizes, gathered or copied.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+
+use fastrand::Rng;
+use rustix::fs::OFlags;
+use vectored::CostModel;
+
+use super::content::check_repeated;
+use super::ledger::Ledger;
+use super::ratios::ratio;
+use super::repeats::{REPEATS, Sample, interleaved, note, prepare};
+use super::{Bench, conclude, published};
+use crate::measure::{Clock, Contender, MeasureError, Mover, check_room, movers, unnamed_file};
+use crate::model::{
+    ExperimentName, ExperimentRow, Measure, PageCache, Ratio, Reproduction, Setting, Technique,
+};
+
+const NAME: ExperimentName = ExperimentName::Kalinin;
+
+const ELEMENTS: usize = 1000;
+
+/// In the order in which they take their turn.
+const TECHNIQUES: [Technique; 2] = [Technique::Writev, Technique::CopyThenWrite];
+
+/// Elements of which sizes, and how many calls.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ElementPlan {
+    /// The sizes, from small to large.
+    pub element_bytes: Vec<usize>,
+    /// Calls of each technique, in turn.
+    pub calls: u32,
+    /// Whether this is less than was published.
+    pub reduced: bool,
+}
+
+impl ElementPlan {
+    /// The ten sizes, and 100 calls.
+    pub fn published() -> Self {
+        ElementPlan {
+            element_bytes: vec![1, 3, 5, 10, 50, 100, 200, 300, 500, 1000],
+            calls: 100,
+            reduced: false,
+        }
+    }
+
+    /// What the largest file takes up; there is one at a time.
+    pub fn file_bytes(&self) -> u64 {
+        let largest = self.element_bytes.iter().max().copied().unwrap_or(0);
+        (largest * ELEMENTS * TECHNIQUES.len()) as u64 * u64::from(self.calls)
+    }
+
+    pub(super) fn enter(&self, ledger: &mut Ledger<'_>) {
+        for (size, bytes) in self.element_bytes.iter().enumerate() {
+            let call_s = 30e-6 + (bytes * ELEMENTS) as f64 * 1e-9;
+            let guess_s = f64::from(self.calls) * 2.0 * call_s;
+            let name = format!("elements of {bytes} B");
+            ledger.enter(NAME, size, name, (REPEATS, guess_s));
+        }
+    }
+
+    /// Two rows a size.
+    fn rows(&self) -> Vec<ExperimentRow> {
+        let rows = |&bytes: &usize| {
+            TECHNIQUES.map(|technique| ExperimentRow {
+                technique: technique.to_string(),
+                segment_count: Some(ELEMENTS),
+                segment_bytes: Some(bytes),
+                calls: Some(u64::from(self.calls)),
+                ..ExperimentRow::default()
+            })
+        };
+        self.element_bytes.iter().flat_map(rows).collect()
+    }
+}
+
+pub(super) fn run(
+    plan: &ElementPlan,
+    bench: &mut Bench<'_>,
+) -> (Reproduction, Option<MeasureError>) {
+    let mut rows = plan.rows();
+    for row in &mut rows {
+        prepare(row, REPEATS);
+    }
+    let failure = measure(plan, bench, &mut rows).err();
+    let mut reproduction = Reproduction {
+        name: NAME,
+        reduced: plan.reduced,
+        complete: false,
+        cache: PageCache::Hot,
+        setting: Setting {
+            repeats: REPEATS,
+            ..Setting::default()
+        },
+        rows,
+        published: published(NAME),
+        ratios: Vec::new(),
+        borders: Vec::new(),
+        missing: Vec::new(),
+        notes: Vec::new(),
+        finding: String::new(),
+    };
+    conclude(&mut reproduction);
+    let mut rows = reproduction.rows.iter();
+    reproduction.complete = failure.is_none() && rows.all(|row| row.repeats == REPEATS);
+    (reproduction, failure)
+}
+
+/// `writev` over copying, for every size. Rows come in such pairs.
+pub(super) fn ratios(reproduction: &Reproduction) -> Vec<Ratio> {
+    let Reproduction {
+        rows, published, ..
+    } = reproduction;
+    let firsts = (0..rows.len()).step_by(TECHNIQUES.len());
+    let pairs = [Measure::Cpu, Measure::Clock]
+        .into_iter()
+        .flat_map(|measure| firsts.clone().map(move |first| (first, measure)));
+    pairs
+        .filter_map(|(first, measure)| ratio(rows, (first, first + 1), measure, published))
+        .collect()
+}
+
+fn measure(
+    plan: &ElementPlan,
+    bench: &mut Bench<'_>,
+    rows: &mut [ExperimentRow],
+) -> Result<(), MeasureError> {
+    check_room(bench.directory, plan.file_bytes())?;
+    let mut rng = Rng::with_seed(bench.seed);
+    let sizes = vec![REPEATS; plan.element_bytes.len()];
+    for (repeat, size) in interleaved(&sizes, &mut rng) {
+        if bench.is_stopped() {
+            return Ok(());
+        }
+        let began_ns = bench.clock.now_ns();
+        bench.ledger.begin(NAME, size);
+        let samples = write_file(plan, bench, plan.element_bytes[size], &mut rng)?;
+        for (technique, sample) in samples.into_iter().enumerate() {
+            note(&mut rows[2 * size + technique], repeat, sample);
+        }
+        let took_ns = bench.clock.now_ns() - began_ns;
+        bench.ledger.end(took_ns as f64 / 1e9);
+    }
+    Ok(())
+}
+
+/// One file, to which both techniques append in turn: mean times of their calls.
+fn write_file(
+    plan: &ElementPlan,
+    bench: &Bench<'_>,
+    element_bytes: usize,
+    rng: &mut Rng,
+) -> Result<[Sample; 2], MeasureError> {
+    let failed = |error| {
+        let directory = bench.directory.display();
+        MeasureError::io(format!("cannot write to a file in '{directory}'"))(error)
+    };
+    // Each in an allocation of its own, as his were.
+    let elements: Vec<Vec<u8>> = (0..ELEMENTS)
+        .map(|_| {
+            std::iter::repeat_with(|| rng.u8(..))
+                .take(element_bytes)
+                .collect()
+        })
+        .collect();
+    let segments: Vec<&[u8]> = elements.iter().map(Vec::as_slice).collect();
+    // Neither technique looks at the model.
+    let model = CostModel::default();
+    let mut movers = TECHNIQUES.map(|technique| movers(Contender::Technique(technique), &model));
+    for mover in &mut movers {
+        mover.prepare(&segments, 0);
+    }
+    let file = File::from(unnamed_file(bench.directory, OFlags::APPEND).map_err(failed)?);
+    let mut times = [Times::default(); 2];
+    for _ in 0..plan.calls {
+        for (mover, times) in std::iter::zip(&mut movers, &mut times) {
+            times
+                .add(bench.clock, &file, mover.as_mut(), &segments)
+                .map_err(failed)?;
+        }
+    }
+    let image = segments.concat();
+    let calls = plan.calls * TECHNIQUES.len() as u32;
+    let both = "writev and copy-then-write in turn";
+    check_repeated(file.as_fd(), &image, calls, both, NAME.name())?;
+    Ok(times.map(|times| times.mean(plan.calls)))
+}
+
+/// What the calls of a technique have taken together.
+#[derive(Clone, Copy, Default)]
+struct Times {
+    cpu_ns: u64,
+    clock_ns: u64,
+}
+
+impl Times {
+    /// One call. The clock of the CPU is read outside of the other: it costs a
+    /// system call.
+    fn add(
+        &mut self,
+        clock: &dyn Clock,
+        file: &File,
+        mover: &mut dyn Mover,
+        segments: &[&[u8]],
+    ) -> io::Result<()> {
+        let cpu_ns = clock.thread_cpu_ns();
+        let began_ns = clock.now_ns();
+        mover.call(file.as_fd(), segments)?;
+        self.clock_ns += clock.now_ns() - began_ns;
+        self.cpu_ns += clock.thread_cpu_ns() - cpu_ns;
+        Ok(())
+    }
+
+    fn mean(self, calls: u32) -> Sample {
+        let mean_s = |ns: u64| ns as f64 / f64::from(calls) / 1e9;
+        Sample {
+            cpu_s: Some(mean_s(self.cpu_ns)),
+            clock_s: mean_s(self.clock_ns),
+            ..Sample::default()
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! How long is left: what every row takes, guessed at first, then known.
+
+use std::fmt;
+
+use crate::model::ExperimentName;
+
+/// What is going on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Progress {
+    /// The experiment.
+    pub experiment: ExperimentName,
+    /// The row that is being measured, in words.
+    pub row: String,
+    /// Seconds of work that are done, and that are left, as far as is known.
+    pub done_s: f64,
+    /// See [`Progress::done_s`].
+    pub left_s: f64,
+}
+
+/// The rows of a run and what their repeats take.
+pub struct Ledger<'a> {
+    entries: Vec<Entry>,
+    current: usize,
+    done_s: f64,
+    tell: &'a mut dyn FnMut(&Progress),
+}
+
+struct Entry {
+    experiment: ExperimentName,
+    row: usize,
+    name: String,
+    repeats_left: usize,
+    repeat_s: f64,
+}
+
+impl fmt::Debug for Ledger<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a ledger of {} rows", self.entries.len())
+    }
+}
+
+impl<'a> Ledger<'a> {
+    /// An empty one, which tells of every change.
+    pub fn new(tell: &'a mut dyn FnMut(&Progress)) -> Self {
+        Ledger {
+            entries: Vec::new(),
+            current: 0,
+            done_s: 0.0,
+            tell,
+        }
+    }
+
+    /// A row, how often it will be measured, and a guess at how long that takes
+    /// each time.
+    pub(super) fn enter(
+        &mut self,
+        experiment: ExperimentName,
+        row: usize,
+        name: String,
+        (repeats, guess_s): (usize, f64),
+    ) {
+        self.entries.push(Entry {
+            experiment,
+            row,
+            name,
+            repeats_left: repeats,
+            repeat_s: guess_s,
+        });
+    }
+
+    /// A repeat of a row begins.
+    pub(super) fn begin(&mut self, experiment: ExperimentName, row: usize) {
+        let is_it = |entry: &Entry| (entry.experiment, entry.row) == (experiment, row);
+        self.current = self.entries.iter().position(is_it).unwrap_or(self.current);
+        self.within(0.0);
+    }
+
+    /// The current repeat has come so far: a share from 0 to 1.
+    pub(super) fn within(&mut self, share: f64) {
+        let Some(current) = self.entries.get(self.current) else {
+            return;
+        };
+        let left_s: f64 = (self.entries.iter())
+            .map(|entry| entry.repeats_left as f64 * entry.repeat_s)
+            .sum();
+        let within_s = current.repeat_s * share.clamp(0.0, 1.0);
+        let progress = Progress {
+            experiment: current.experiment,
+            row: current.name.clone(),
+            done_s: self.done_s + within_s,
+            left_s: (left_s - within_s).max(0.0),
+        };
+        (self.tell)(&progress);
+    }
+
+    /// The current repeat is over, and took so long.
+    pub(super) fn end(&mut self, took_s: f64) {
+        if let Some(current) = self.entries.get_mut(self.current) {
+            current.repeats_left = current.repeats_left.saturating_sub(1);
+            current.repeat_s = took_s;
+        }
+        self.done_s += took_s;
+        self.within(0.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_follows_from_what_rows_took() {
+        let mut told = Vec::new();
+        let mut tell = |progress: &Progress| told.push((progress.done_s, progress.left_s));
+        let mut ledger = Ledger::new(&mut tell);
+        let name = ExperimentName::Kalinin;
+        ledger.enter(name, 0, "one".to_owned(), (2, 10.0));
+        ledger.enter(name, 1, "other".to_owned(), (1, 1.0));
+        ledger.begin(name, 0);
+        ledger.within(0.5);
+        ledger.end(4.0);
+        ledger.begin(name, 1);
+        ledger.end(3.0);
+        let expected = [
+            (0.0, 21.0),
+            (5.0, 16.0),
+            // The second repeat will take as long as the first.
+            (4.0, 5.0),
+            (4.0, 5.0),
+            (7.0, 4.0),
+        ];
+        assert_eq!(told, expected);
+    }
+}

@@ -1,0 +1,141 @@
+//! The published experiments, run as they were published.
+//!
+//! A [`Plan`] says what one experiment does here; [`run`] does it, row by row in
+//! interleaved repeats, and hands back [`Reproduction`]s. What the figures say
+//! is computed from these alone: [`crate::report::experiments`].
+//!
+//! What each experiment is, and how to read it, is told in
+//! `docs/experiments.md`.
+//!
+//! [`Reproduction`]: crate::model::Reproduction
+
+mod apue_14_28;
+mod apue_3_5;
+mod border;
+mod child;
+mod conclude;
+mod content;
+mod kalinin;
+mod ledger;
+mod mincer;
+mod published;
+mod ratios;
+mod repeats;
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+pub use apue_3_5::{CopyPlan, CopyTarget, PUBLISHED_FILE_BYTES};
+pub use apue_14_28::RecordPlan;
+pub use conclude::conclude;
+pub use kalinin::ElementPlan;
+pub use ledger::{Ledger, Progress};
+pub use mincer::{BufferList, PassPlan};
+pub use published::published;
+pub use repeats::REPEATS;
+
+use crate::measure::{Clock, MeasureError};
+use crate::model::{DirectoryInfo, ExperimentName, Reproduction};
+
+/// What one experiment shall do here.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Plan {
+    /// `apue-3.5`.
+    Copies(CopyPlan),
+    /// `apue-14.28`.
+    Records(RecordPlan),
+    /// `kalinin`.
+    Elements(ElementPlan),
+    /// `mincer`.
+    Passes(PassPlan),
+}
+
+impl Plan {
+    /// Which experiment this is.
+    pub fn name(&self) -> ExperimentName {
+        match self {
+            Plan::Copies(_) => ExperimentName::Apue35,
+            Plan::Records(_) => ExperimentName::Apue1428,
+            Plan::Elements(_) => ExperimentName::Kalinin,
+            Plan::Passes(_) => ExperimentName::Mincer,
+        }
+    }
+
+    /// Whether there is a place for its files in `directory`, and what that is.
+    ///
+    /// # Errors
+    ///
+    /// When files cannot be made there, when they would not fit, or when their
+    /// pages cannot be evicted and have to be.
+    pub fn check(&self, directory: &Path) -> Result<DirectoryInfo, MeasureError> {
+        match self {
+            Plan::Copies(plan) => plan.check(directory),
+            Plan::Records(plan) => crate::measure::check_room(directory, plan.file_bytes()),
+            Plan::Elements(plan) => crate::measure::check_room(directory, plan.file_bytes()),
+            Plan::Passes(plan) => crate::measure::check_room(directory, plan.file_bytes()),
+        }
+    }
+
+    /// Its rows, with a guess at how long each takes.
+    fn enter(&self, ledger: &mut Ledger<'_>) {
+        match self {
+            Plan::Copies(plan) => plan.enter(ledger),
+            Plan::Records(plan) => plan.enter(ledger),
+            Plan::Elements(plan) => plan.enter(ledger),
+            Plan::Passes(plan) => plan.enter(ledger),
+        }
+    }
+
+    fn run(&self, bench: &mut Bench<'_>) -> (Reproduction, Option<MeasureError>) {
+        match self {
+            Plan::Copies(plan) => apue_3_5::run(plan, bench),
+            Plan::Records(plan) => apue_14_28::run(plan, bench),
+            Plan::Elements(plan) => kalinin::run(plan, bench),
+            Plan::Passes(plan) => mincer::run(plan, bench),
+        }
+    }
+}
+
+/// Where experiments are run, and who is told of them.
+pub struct Bench<'a> {
+    /// What tells the time.
+    pub clock: &'a dyn Clock,
+    /// Where files are made; they have no names.
+    pub directory: &'a Path,
+    /// The program `vectored`, whose `copy` is run as a child.
+    pub program: &'a Path,
+    /// The CPU for a thread at the other end of a pipe.
+    pub reader_cpu: Option<usize>,
+    /// Of the order of rows, and of the bytes.
+    pub seed: u64,
+    /// What is still to be done.
+    pub ledger: Ledger<'a>,
+    /// Becomes true when the run shall end; what was measured is kept.
+    pub stop: &'a AtomicBool,
+}
+
+impl Bench<'_> {
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// Runs these experiments one after the other. Something that fails ends the
+/// run; what was measured before is in the result.
+pub fn run(plans: &[Plan], bench: &mut Bench<'_>) -> (Vec<Reproduction>, Option<MeasureError>) {
+    for plan in plans {
+        plan.enter(&mut bench.ledger);
+    }
+    let mut done = Vec::new();
+    for plan in plans {
+        if bench.is_stopped() {
+            break;
+        }
+        let (reproduction, failure) = plan.run(bench);
+        done.push(reproduction);
+        if failure.is_some() {
+            return (done, failure);
+        }
+    }
+    (done, None)
+}

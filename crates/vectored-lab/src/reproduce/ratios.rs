@@ -1,0 +1,111 @@
+//! Pairs of rows, repeat by repeat, and the same pairs of what was published.
+
+use crate::model::{ExperimentRow, Measure, PublishedRatio, PublishedRow, Ratio};
+use crate::stats::paired;
+
+/// `rows[of]` ÷ `rows[over]`; `None` when no repeat has both.
+pub fn ratio(
+    rows: &[ExperimentRow],
+    (of, over): (usize, usize),
+    measure: Measure,
+    published: &[PublishedRow],
+) -> Option<Ratio> {
+    let samples = |row: &ExperimentRow| match measure {
+        Measure::Cpu => row.cpu_s_samples.clone(),
+        Measure::Clock => row.clock_s_samples.clone(),
+    };
+    let logs: Vec<f64> = std::iter::zip(samples(&rows[of]), samples(&rows[over]))
+        .filter_map(|(above, below)| Some((above? / below?).ln()))
+        // A time of nothing, which a coarse clock may tell, has no ratio.
+        .filter(|log| log.is_finite())
+        .collect();
+    let pair = paired(&logs)?;
+    Some(Ratio {
+        of,
+        over,
+        measure,
+        repeats: pair.rounds,
+        ratio: pair.ratio,
+        ratio_low: pair.interval.map(|(low, _)| low),
+        ratio_high: pair.interval.map(|(_, high)| high),
+        published: published_ratios(&rows[of], &rows[over], measure, published),
+    })
+}
+
+fn published_ratios(
+    of: &ExperimentRow,
+    over: &ExperimentRow,
+    measure: Measure,
+    published: &[PublishedRow],
+) -> Vec<PublishedRatio> {
+    let is_of = |row: &ExperimentRow, other: &PublishedRow| {
+        row.technique == other.technique
+            && row.operation == other.operation
+            && row.iovec_setup == other.iovec_setup
+            && row.segment_count == other.segment_count
+            && row.segment_bytes == other.segment_bytes
+            && row.buffer_bytes == other.buffer_bytes
+    };
+    let time = |row: &PublishedRow| match measure {
+        Measure::Cpu => row.cpu_s,
+        Measure::Clock => row.clock_s,
+    };
+    let above = published.iter().filter(|row| is_of(of, row));
+    above
+        .filter_map(|above| {
+            let below = published
+                .iter()
+                .find(|row| is_of(over, row) && row.source == above.source)?;
+            let ratio = time(above)? / time(below)?;
+            ratio.is_finite().then(|| PublishedRatio {
+                source: above.source.clone(),
+                ratio,
+            })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(technique: &str, cpu_s: &[f64]) -> ExperimentRow {
+        ExperimentRow {
+            technique: technique.to_owned(),
+            cpu_s_samples: cpu_s.iter().copied().map(Some).collect(),
+            ..ExperimentRow::default()
+        }
+    }
+
+    #[test]
+    fn seven_repeats_have_the_smallest_and_the_largest_as_interval() {
+        // In an order without a trend.
+        let above = [1.1, 1.4, 1.0, 1.3, 1.6, 1.2, 1.5];
+        let rows = [row("writev", &above), row("copy-then-write", &[1.0; 7])];
+        let published =
+            [("writev", 3.0), ("copy-then-write", 2.0)].map(|(name, cpu_s)| PublishedRow {
+                source: "book".to_owned(),
+                technique: name.to_owned(),
+                cpu_s: Some(cpu_s),
+                ..PublishedRow::default()
+            });
+        let ratio = ratio(&rows, (0, 1), Measure::Cpu, &published).unwrap();
+        assert!((ratio.ratio - 1.3).abs() < 1e-12);
+        assert!((ratio.ratio_low.unwrap() - 1.0).abs() < 1e-12);
+        assert!((ratio.ratio_high.unwrap() - 1.6).abs() < 1e-12);
+        assert_eq!(ratio.published.len(), 1);
+        assert_eq!(ratio.published[0].ratio, 1.5);
+        assert_eq!(super::ratio(&rows, (0, 1), Measure::Clock, &[]), None);
+    }
+
+    #[test]
+    fn few_repeats_have_no_interval_and_only_common_ones_count() {
+        let mut rows = [row("a", &[2.0; 7]), row("b", &[1.0; 7])];
+        for repeat in [1, 2, 4, 5] {
+            rows[0].cpu_s_samples[repeat] = None;
+        }
+        let ratio = ratio(&rows, (0, 1), Measure::Cpu, &[]).unwrap();
+        assert_eq!((ratio.repeats, ratio.ratio), (3, 2.0));
+        assert_eq!(ratio.ratio_low, None);
+    }
+}

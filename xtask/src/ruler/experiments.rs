@@ -1,0 +1,243 @@
+//! `cargo xtask ruler --experiments`: do the published experiments find the
+//! ratios between techniques that plain C programs find?
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context, Result, bail, ensure};
+use vectored_lab::measure::{MonotonicClock, allowed_cpus};
+use vectored_lab::model::{Measure, Reproduction};
+use vectored_lab::reproduce::{
+    Bench, ElementPlan, Ledger, Plan, REPEATS, RecordPlan, run as reproduce,
+};
+use vectored_lab::stats::median;
+
+use super::agreement::{self, Agreement, Alternation};
+use super::{Medians, Options, plain};
+use crate::packages::answer;
+use crate::root;
+
+/// Element sizes at which ratios are compared: below, at and above the border
+/// that was published.
+const ELEMENT_BYTES: [usize; 3] = [100, 200, 1000];
+const CALLS: u32 = 100;
+
+/// Compares all ratios; false when one disagrees.
+pub fn run(options: &Options, cpu: usize) -> Result<bool> {
+    let plain = PlainExperiments::compile()?;
+    let records = u32::try_from(options.records).context("too many --records")?;
+    println!(
+        "vectored reproduce and plain C in turn, {} times, on CPU {cpu}: CPU time ÷ that of copying",
+        options.rounds
+    );
+    let mut all_agree = true;
+    for experiment in experiments(records) {
+        let alternations = (0..options.rounds)
+            .map(|round| alternate(&plain, &experiment, (cpu, round), &options.directory))
+            .collect::<Result<Vec<_>>>()?;
+        println!("\n{}", experiment.name());
+        println!("{}", Agreement::HEADING_OF_RATIOS);
+        for line in agreement::compare(&alternations) {
+            println!("{}", line.of_ratios());
+            all_agree &= line.agrees();
+        }
+    }
+    let words = if all_agree {
+        "all agree"
+    } else {
+        "some DIFFER"
+    };
+    println!("\n{words}");
+    Ok(all_agree)
+}
+
+/// What is compared: both instruments do the same.
+enum Experiment {
+    Records(u32),
+    Elements(usize),
+}
+
+fn experiments(records: u32) -> Vec<Experiment> {
+    let elements = ELEMENT_BYTES.map(Experiment::Elements);
+    [Experiment::Records(records)]
+        .into_iter()
+        .chain(elements)
+        .collect()
+}
+
+impl Experiment {
+    fn name(&self) -> String {
+        match self {
+            Experiment::Records(records) => format!("apue-14.28, {records} records a file"),
+            Experiment::Elements(bytes) => format!("kalinin, elements of {bytes} B"),
+        }
+    }
+
+    fn plan(&self) -> Plan {
+        match *self {
+            Experiment::Records(records) => Plan::Records(RecordPlan {
+                records,
+                reduced: false,
+            }),
+            Experiment::Elements(bytes) => Plan::Elements(ElementPlan {
+                element_bytes: vec![bytes],
+                calls: CALLS,
+                reduced: false,
+            }),
+        }
+    }
+
+    fn words(&self, repeats: usize) -> Vec<String> {
+        match self {
+            Experiment::Records(records) => {
+                vec![
+                    "records".to_owned(),
+                    records.to_string(),
+                    repeats.to_string(),
+                ]
+            }
+            Experiment::Elements(bytes) => vec![
+                "elements".to_owned(),
+                bytes.to_string(),
+                CALLS.to_string(),
+                repeats.to_string(),
+            ],
+        }
+    }
+}
+
+/// Each once; who goes first changes from round to round.
+fn alternate(
+    plain: &PlainExperiments,
+    experiment: &Experiment,
+    (cpu, round): (usize, usize),
+    directory: &Path,
+) -> Result<Alternation> {
+    let of_plain = || plain.measure(experiment, REPEATS, cpu, directory);
+    let of_engine = || engine(experiment, round as u64, directory);
+    let (plain, engine) = if round.is_multiple_of(2) {
+        let plain = of_plain()?;
+        (plain, of_engine()?)
+    } else {
+        let engine = of_engine()?;
+        (of_plain()?, engine)
+    };
+    Ok(Alternation { plain, engine })
+}
+
+/// Ratios as `vectored reproduce` has them.
+fn engine(experiment: &Experiment, seed: u64, directory: &Path) -> Result<Medians> {
+    let mut nobody = |_: &_| ();
+    let mut bench = Bench {
+        clock: &MonotonicClock,
+        directory,
+        // Only copies are run as children.
+        program: Path::new("vectored"),
+        reader_cpu: None,
+        seed,
+        ledger: Ledger::new(&mut nobody),
+        stop: &AtomicBool::new(false),
+    };
+    let (done, failure) = reproduce(&[experiment.plan()], &mut bench);
+    if let Some(error) = failure {
+        bail!("{error}");
+    }
+    let [reproduction] = done.as_slice() else {
+        bail!("one experiment was run, and {} came back", done.len());
+    };
+    Ok(ratios_of(reproduction))
+}
+
+fn ratios_of(reproduction: &Reproduction) -> Medians {
+    let ratios = reproduction.ratios.iter();
+    ratios
+        .filter(|ratio| ratio.measure == Measure::Cpu)
+        .map(|ratio| (name_of(&reproduction.rows[ratio.of].technique), ratio.ratio))
+        .collect()
+}
+
+fn name_of(technique: &str) -> String {
+    format!("{technique} ÷ copying")
+}
+
+/// The compiled program.
+pub struct PlainExperiments {
+    program: PathBuf,
+}
+
+impl PlainExperiments {
+    /// Compiles `xtask/ruler/published_experiments.c` into the target folder.
+    pub fn compile() -> Result<Self> {
+        let program = plain::compile("published_experiments")?;
+        Ok(PlainExperiments { program })
+    }
+
+    /// Everything once, as short as it goes.
+    pub fn try_out(&self) -> Result<()> {
+        let cpu = allowed_cpus().first().copied().unwrap_or(0);
+        for experiment in experiments(10) {
+            self.measure(&experiment, 1, cpu, root())?;
+        }
+        Ok(())
+    }
+
+    fn measure(
+        &self,
+        experiment: &Experiment,
+        repeats: usize,
+        cpu: usize,
+        directory: &Path,
+    ) -> Result<Medians> {
+        let mut command = Command::new(&self.program);
+        command
+            .args(experiment.words(repeats))
+            .arg(cpu.to_string())
+            .arg(directory);
+        let printed = answer(&mut command)?;
+        let ratios = parse(&printed).with_context(|| format!("C printed '{printed}'"))?;
+        ensure!(!ratios.is_empty(), "C printed no ratio: '{printed}'");
+        Ok(ratios)
+    }
+}
+
+/// Lines of technique, CPU time and wall time, in the order of the repeats: the
+/// medians of the repeats' ratios over copying.
+fn parse(printed: &str) -> Option<Medians> {
+    let mut samples: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for line in printed.lines() {
+        let mut words = line.split(' ');
+        let (technique, cpu_ns, wall_ns) = (words.next()?, words.next()?, words.next()?);
+        let _: u64 = wall_ns.parse().ok()?;
+        samples
+            .entry(technique)
+            .or_default()
+            .push(cpu_ns.parse().ok()?);
+    }
+    let copying = samples.remove("copy-then-write")?;
+    let ratio = |(technique, times): (&str, Vec<f64>)| {
+        let ratios: Vec<f64> = std::iter::zip(&times, &copying)
+            .map(|(time, copying)| time / copying)
+            .collect();
+        Some((name_of(technique), median(&ratios)?))
+    };
+    samples.into_iter().map(ratio).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ratios_are_medians_of_the_repeats() {
+        let printed = "writev 30 1\ncopy-then-write 20 1\n\
+                       writev 50 1\ncopy-then-write 20 1\n\
+                       copy-then-write 10 1\nwritev 20 1\n";
+        let ratios = parse(printed).unwrap();
+        assert_eq!(ratios["writev ÷ copying"], 2.0);
+        assert_eq!(ratios.len(), 1);
+        assert_eq!(parse("writev 30 1\n"), None);
+        assert_eq!(parse("writev fast 1\n"), None);
+    }
+}
