@@ -11,9 +11,10 @@ use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
 use crate::fallback::into_stream;
 use crate::messages::refuse_messages;
-use crate::plan::{Rules, Staging, plan};
+use crate::plan::{Rules, Staging, plan, plan_behind_run};
 use crate::positional::{check_end, into_file};
-use crate::transfer::{SplitGuard, send_all};
+use crate::sys::room::Room;
+use crate::transfer::{Attempt, SplitGuard, send_all};
 
 /// A gathering writer: copies small segments together, references large ones, in one call.
 ///
@@ -243,6 +244,10 @@ impl Gather {
     }
 
     /// `write_from` by any rules, into any sink.
+    ///
+    /// Most lists begin at their start and go out whole in one call, which then is all that is done
+    /// here. What comes of it otherwise, and all other lists, is for the general loop.
+    #[inline]
     pub(crate) fn send_all(
         &mut self,
         segments: &[IoSlice<'_>],
@@ -251,8 +256,82 @@ impl Gather {
         may_split: impl FnOnce() -> io::Result<()>,
         mut sink: impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
     ) -> Result<u64, TransferError> {
+        let mut begun = Begun::Nothing;
+        if *cursor == SegmentCursor::new() {
+            let staging_bytes = self.model.staging_bytes.min(rules.limits.bytes);
+            let small_bytes = rules.copy_below_bytes.min(staging_bytes);
+            let is_run = matches!(segments, [first, second, ..]
+                if first.len() <= small_bytes && second.len() <= small_bytes);
+            let staged;
+            let mut whole: Option<(&[IoSlice<'_>], usize)> = None;
+            if is_run {
+                let mut room = Staging {
+                    memory: &mut self.staging,
+                    bytes: staging_bytes,
+                }
+                .allocated();
+                // Copied while it is being looked at: what is copied here is copied anyway.
+                let count = room.push_run(segments, small_bytes, staging_bytes);
+                if count < segments.len() {
+                    begun = Begun::Run { count, room };
+                } else {
+                    staged = [IoSlice::new(room.take())];
+                    whole = (!staged[0].is_empty()).then_some((&staged, staged[0].len()));
+                }
+            } else {
+                let stretch = cursor.stretch(segments, rules.limits, small_bytes);
+                if stretch.is_whole_call && stretch.count == segments.len() {
+                    whole = Some((segments, stretch.bytes));
+                }
+            }
+            if let Some((slices, bytes)) = whole {
+                let end = SegmentCursor::at(segments.len(), 0);
+                match sink(slices) {
+                    Ok(written) if written == bytes => {
+                        *cursor = end;
+                        return Ok(bytes as u64);
+                    }
+                    // It has moved nothing, and is made again.
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    result => begun = Begun::Call(Attempt::new(bytes, end, result)),
+                }
+            }
+        }
+        let begun = begun;
+        let iovecs = &mut self.iovecs;
+        match begun {
+            Begun::Nothing => self.go_on(segments, cursor, rules, may_split, sink, None),
+            Begun::Call(attempt) => {
+                self.go_on(segments, cursor, rules, may_split, sink, Some(attempt))
+            }
+            Begun::Run { count, room } => {
+                let mut guard = SplitGuard::new(segments, *cursor, may_split)?;
+                let mut slices = recycle(mem::take(iovecs));
+                let batch = plan_behind_run(segments, count, rules, room, &mut slices);
+                let attempt = guard.send(segments, *cursor, batch, &mut sink);
+                *iovecs = recycle(slices);
+                let may_split = || guard.may_split();
+                self.go_on(segments, cursor, rules, may_split, sink, Some(attempt))
+            }
+        }
+    }
+
+    /// All calls of a transfer, but for a first one that was made already.
+    #[inline(never)]
+    fn go_on(
+        &mut self,
+        segments: &[IoSlice<'_>],
+        cursor: &mut SegmentCursor,
+        rules: Rules,
+        may_split: impl FnOnce() -> io::Result<()>,
+        mut sink: impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
+        mut first: Option<Attempt>,
+    ) -> Result<u64, TransferError> {
         let mut guard = SplitGuard::new(segments, *cursor, may_split)?;
         send_all(segments, cursor, |from| {
+            if let Some(attempt) = first.take() {
+                return Some(attempt);
+            }
             if from.is_at_end(segments) {
                 return None;
             }
@@ -267,6 +346,18 @@ impl Gather {
             attempt
         })
     }
+}
+
+/// What was done of a transfer before its general loop.
+enum Begun<'a> {
+    Nothing,
+    /// The first `count` segments are copied.
+    Run {
+        count: usize,
+        room: Room<'a>,
+    },
+    /// A call, which did not move all.
+    Call(Attempt),
 }
 
 impl fmt::Debug for Gather {

@@ -27,7 +27,8 @@ pub(crate) struct Staging<'a> {
 }
 
 impl<'a> Staging<'a> {
-    fn allocated(self) -> Room<'a> {
+    /// The buffer, empty.
+    pub(crate) fn allocated(self) -> Room<'a> {
         if self.memory.capacity() < self.bytes {
             *self.memory = Vec::with_capacity(self.bytes);
         }
@@ -66,12 +67,70 @@ pub(crate) fn plan<'b, 'a: 'b>(
 
     iovecs.clear();
     iovecs.extend_from_slice(&segments[start.segment()..start.segment() + stretch.count]);
-    let mut bytes = stretch.bytes;
     let mut end = start;
     if stretch.count > 0 {
         end = SegmentCursor::at(start.segment() + stretch.count, 0);
     }
-    let mut unused = Some(staging);
+    let memory = Memory::Unused(staging);
+    Some(fill(
+        segments,
+        end,
+        stretch.bytes,
+        (small_bytes, limits),
+        memory,
+        iovecs,
+    ))
+}
+
+/// Plans the call at the start of the list, of which the first `count` segments have been copied into
+/// `room` already: they take its first entry.
+pub(crate) fn plan_behind_run<'b, 'a: 'b>(
+    segments: &'a [IoSlice<'_>],
+    count: usize,
+    rules: Rules,
+    mut room: Room<'a>,
+    iovecs: &'b mut Vec<IoSlice<'a>>,
+) -> Batch<'b> {
+    let run = room.take();
+    iovecs.clear();
+    let bytes = run.len();
+    if bytes > 0 {
+        iovecs.push(IoSlice::new(run));
+    }
+    // The room is what is left of a staging buffer: no segment that it would not have held when it
+    // was empty may be waited for.
+    let small_bytes = rules.copy_below_bytes.min(bytes + room.free_bytes());
+    let end = SegmentCursor::at(count, 0);
+    let rules = (small_bytes, rules.limits);
+    fill(segments, end, bytes, rules, Memory::Begun(room), iovecs)
+}
+
+/// Where a plan copies to.
+enum Memory<'a> {
+    /// Costs nothing until something is copied.
+    Unused(Staging<'a>),
+    Begun(Room<'a>),
+}
+
+impl<'a> Memory<'a> {
+    fn begun(self) -> Room<'a> {
+        match self {
+            Memory::Unused(staging) => staging.allocated(),
+            Memory::Begun(room) => room,
+        }
+    }
+}
+
+/// Goes on with a call that ends before `end` so far and holds so many `bytes`, in `iovecs`.
+fn fill<'b, 'a: 'b>(
+    segments: &'a [IoSlice<'_>],
+    mut end: SegmentCursor,
+    mut bytes: usize,
+    (small_bytes, limits): (usize, Limits),
+    memory: Memory<'a>,
+    iovecs: &'b mut Vec<IoSlice<'a>>,
+) -> Batch<'b> {
+    let mut memory = Some(memory);
     let mut room = Room::new(&mut []);
     while iovecs.len() < limits.segments
         && let Some(segment) = segments.get(end.segment())
@@ -79,7 +138,7 @@ pub(crate) fn plan<'b, 'a: 'b>(
         let rest = &segment[end.offset()..];
         if rest.len() > limits.bytes - bytes {
             if iovecs.is_empty() {
-                return Some(end.cut(rest, limits.bytes, iovecs));
+                return end.cut(rest, limits.bytes, iovecs);
             }
             break;
         }
@@ -87,8 +146,8 @@ pub(crate) fn plan<'b, 'a: 'b>(
         if rest.is_empty() {
             end = SegmentCursor::at(next, 0);
         } else if rest.len() <= small_bytes && next_is_small(&segments[next..], small_bytes) {
-            if let Some(staging) = unused.take() {
-                room = staging.allocated();
+            if let Some(memory) = memory.take() {
+                room = memory.begun();
             }
             if rest.len() > room.free_bytes() {
                 break;
@@ -106,11 +165,11 @@ pub(crate) fn plan<'b, 'a: 'b>(
             end = SegmentCursor::at(next, 0);
         }
     }
-    Some(Batch {
+    Batch {
         slices: iovecs,
         bytes,
         end,
-    })
+    }
 }
 
 #[cfg(test)]

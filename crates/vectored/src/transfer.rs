@@ -13,6 +13,11 @@ pub(crate) struct Attempt {
 }
 
 impl Attempt {
+    /// A call of so many bytes that ends there.
+    pub(crate) fn new(given: usize, end: SegmentCursor, result: io::Result<usize>) -> Attempt {
+        Attempt { given, end, result }
+    }
+
     /// What the call answered.
     pub(crate) fn into_result(self) -> io::Result<usize> {
         self.result
@@ -71,6 +76,11 @@ impl<F: FnOnce() -> io::Result<()>> SplitGuard<F> {
                 .map_err(|error| TransferError::new(0, error))?;
         }
         Ok(guard)
+    }
+
+    /// Asks, if it was not asked before.
+    pub(crate) fn may_split(&mut self) -> io::Result<()> {
+        self.may_split.ask()
     }
 
     /// Sends the batch that begins at `from`, or fails if it may not be one of several.
