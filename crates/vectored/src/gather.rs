@@ -13,6 +13,7 @@ use crate::fallback::into_stream;
 use crate::messages::refuse_messages;
 use crate::plan::{Rules, Staging, plan, plan_behind_run};
 use crate::positional::{check_end, into_file};
+use crate::sys::copy::Copier;
 use crate::sys::room::Room;
 use crate::transfer::{Attempt, SplitGuard, send_all};
 
@@ -67,6 +68,9 @@ pub struct Gather {
     /// long as copying ten segments, and lists tend to be alike.
     last_border: Border,
 }
+
+/// So few are copied without asking what the processor has.
+const FEW_SEGMENTS: usize = 4;
 
 /// The longest segment that is copied in lists of `segment_count` segments.
 #[derive(Clone, Copy, Default)]
@@ -271,7 +275,11 @@ impl Gather {
                 }
                 .allocated();
                 // Copied while it is being looked at: what is copied here is copied anyway.
-                let count = room.push_run(segments, small_bytes, staging_bytes);
+                let count = if segments.len() <= FEW_SEGMENTS {
+                    room.push_run_by(Copier::BASELINE, segments, small_bytes, staging_bytes)
+                } else {
+                    room.push_run(segments, small_bytes, staging_bytes)
+                };
                 if count < segments.len() {
                     begun = Begun::Run { count, room };
                 } else {

@@ -28,13 +28,19 @@ pub(crate) struct Staging<'a> {
 
 impl<'a> Staging<'a> {
     /// The buffer, empty.
+    #[inline]
     pub(crate) fn allocated(self) -> Room<'a> {
         if self.memory.capacity() < self.bytes {
-            *self.memory = Vec::with_capacity(self.bytes);
+            allocate(self.memory, self.bytes);
         }
         // What was asked for, should the allocator have given more.
         Room::new(&mut self.memory.spare_capacity_mut()[..self.bytes])
     }
+}
+
+#[cold]
+fn allocate(memory: &mut Vec<u8>, bytes: usize) {
+    *memory = Vec::with_capacity(bytes);
 }
 
 /// Plans the call at `from`; `None` at the end of the list.

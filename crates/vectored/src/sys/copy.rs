@@ -38,6 +38,10 @@ enum Instructions {
 }
 
 impl Copier {
+    /// The one that every processor has: for a few segments, where to enter the loop of another
+    /// takes longer than it saves.
+    pub(crate) const BASELINE: Copier = Copier(Instructions::Baseline);
+
     /// The fastest one that this processor has. To ask again costs a load and a branch.
     #[inline]
     pub(crate) fn best() -> Copier {
@@ -96,7 +100,7 @@ fn has_avx512() -> bool {
 ///
 /// Returns how many were copied, and their bytes: so many at the start of `to` are initialised. What
 /// lies behind them in `to` may have been overwritten as well.
-#[inline]
+#[inline(always)]
 pub(crate) fn copy_run(
     copier: Copier,
     segments: &[IoSlice<'_>],
@@ -115,6 +119,7 @@ pub(crate) fn copy_run(
     }
 }
 
+#[inline]
 fn copy_run_baseline(
     segments: &[IoSlice<'_>],
     most_bytes: usize,

@@ -54,14 +54,21 @@ impl<'a> Room<'a> {
         most_segment_bytes: usize,
         most_bytes: usize,
     ) -> usize {
+        self.push_run_by(Copier::best(), segments, most_segment_bytes, most_bytes)
+    }
+
+    /// The same, by a copier of the caller's choice.
+    #[inline(always)]
+    pub(crate) fn push_run_by(
+        &mut self,
+        copier: Copier,
+        segments: &[IoSlice<'_>],
+        most_segment_bytes: usize,
+        most_bytes: usize,
+    ) -> usize {
         let free = &mut self.memory[self.filled..];
         let room = free.len().min(most_bytes);
-        let (count, bytes) = copy_run(
-            Copier::best(),
-            segments,
-            most_segment_bytes,
-            &mut free[..room],
-        );
+        let (count, bytes) = copy_run(copier, segments, most_segment_bytes, &mut free[..room]);
         self.filled += bytes;
         count
     }
