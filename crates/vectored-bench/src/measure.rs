@@ -157,7 +157,7 @@ impl Run<'_> {
         let default = CostModel::default_for(target_kind(place.target()));
         let mut models = Vec::new();
         for _ in 0..self.options.calibrations {
-            models.push(match calibrate(place.target(), &directory) {
+            models.push(match calibrate(place.target(), None, &directory) {
                 Ok(Some(mut model)) => {
                     model.conditions.path = place.path().map(|path| path.display().to_string());
                     fitted.push(model.clone());

@@ -125,7 +125,8 @@ impl CostModel {
 }
 
 fn is_large(observation: &Observation) -> bool {
-    observation.bytes >= observation.segment_count as u64 * LARGE_SEGMENT_BYTES as u64
+    let large_bytes = (observation.segment_count as u64).saturating_mul(LARGE_SEGMENT_BYTES as u64);
+    observation.bytes >= large_bytes
 }
 
 /// What copying costs.
@@ -158,7 +159,10 @@ impl Copying {
             // All the lists lie on one side: nothing is known of the other.
             let staging_bytes = largest.max(prior.staging_bytes as u64);
             let (copying, loss) = Copying::fit_with(prior, told, staging_bytes);
-            let dearer = prior.copy_byte_uncached_ns / prior.copy_byte_ns;
+            let dearer = match prior.copy_byte_ns > 0.0 {
+                true => prior.copy_byte_uncached_ns / prior.copy_byte_ns,
+                false => 1.0,
+            };
             let byte_uncached_ns = copying.byte_ns * dearer.clamp(1.0, 10.0);
             let staging_bytes = prior.staging_bytes as u64;
             (
@@ -222,6 +226,10 @@ fn least_squares<const N: usize>(
     // Each pass weighs the rows by the residuals of the last; ten are plenty.
     for _ in 0..10 {
         found = solve_positive(prior, &rows, &weights);
+        if !found.iter().all(|number| number.is_finite()) {
+            // Lists of more bytes than there are leave nothing of the prior's digits.
+            return (prior, f64::INFINITY);
+        }
         loss = 0.0;
         for (row, weight) in std::iter::zip(&rows, &mut weights) {
             let predicted: f64 = (0..N).map(|i| row.factors[i] * found[i]).sum();
@@ -286,7 +294,8 @@ fn solve<const N: usize>(
         matrix[fixed][fixed] = 1.0;
         right[fixed] = 0.0;
     }
-    // The matrix is positive definite, by the prior: no pivot is 0.
+    // The matrix is positive definite, by the prior: no pivot is 0, unless factors differ from it
+    // by more digits than a number has.
     for pivot in 0..N {
         let above = matrix[pivot];
         for below in pivot + 1..N {
@@ -392,6 +401,35 @@ mod tests {
             let fitted = CostModel::fit(CostModel::default(), &observations);
             for number in numbers(&fitted) {
                 prop_assert!(number >= 0.0 && number.is_finite(), "{fitted:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn lists_that_no_machine_has_give_numbers_all_the_same() {
+        let odd = |segment_count, bytes, ns| Observation {
+            segment_count,
+            bytes,
+            write_ns: ns,
+            writev_ns: ns,
+            copy_then_write_ns: 2.0 * ns,
+        };
+        let free_copies = CostModel {
+            copy_byte_ns: 0.0,
+            copy_byte_uncached_ns: 0.0,
+            ..CostModel::default()
+        };
+        for prior in [CostModel::default(), free_copies] {
+            for observations in [
+                vec![],
+                vec![odd(usize::MAX, u64::MAX, 1.0)],
+                vec![odd(2, u64::MAX, 1e-6), odd(3, u64::MAX / 3, 1e-6)],
+                vec![odd(usize::MAX, 1, 1e300), odd(1, u64::MAX, 1e-300)],
+            ] {
+                let fitted = CostModel::fit(prior, &observations);
+                for number in numbers(&fitted) {
+                    assert!(number >= 0.0 && number.is_finite(), "{fitted:?}");
+                }
             }
         }
     }

@@ -120,12 +120,9 @@ fn measure_here(
     let clock = MonotonicClock;
     let ruler = measure_ruler(&clock).context("cannot measure the clock with /dev/null")?;
     let models = calibrate_for(plan, args, &Notes { quiet: args.quiet });
-    let numbers = models
-        .iter()
-        .map(|model| (model.conditions.target, model.model()));
     let mut sampler = DescriptorSampler::new(&clock, &args.dir, plan.experiment.seed)
         .reader_cpu(pins.1)
-        .with_models(numbers.collect());
+        .with_models(models.clone());
     // The budget is for the whole run, and some of it is spent already.
     let spent_ns = began.elapsed().as_nanos() as u64;
     let experiment = Experiment {
@@ -148,22 +145,22 @@ fn measure_here(
     })
 }
 
-/// A cost model for each target that is written to. Where one cannot be had,
+/// A cost model for each target and folder that is written to. Where one cannot be had,
 /// `adaptive` works with the default, and that is told.
 fn calibrate_for(plan: &Plan, args: &MeasureArgs, notes: &Notes) -> Vec<FittedModel> {
-    let mut targets: Vec<Target> = plan
+    let mut targets: Vec<(Target, Option<&Path>)> = plan
         .experiment
         .cells
         .iter()
         // A call that waits for the disk takes so long that all else is lost in it.
         .filter(|cell| cell.operation == Operation::Write && cell.sync == SyncMode::None)
-        .map(|cell| cell.target)
+        .map(|cell| (cell.target, cell.path.as_deref()))
         .collect();
     targets.sort_unstable();
     targets.dedup();
     let mut models = Vec::new();
-    for target in targets {
-        match calibrate(target, &args.dir) {
+    for (target, path) in targets {
+        match calibrate(target, path, &args.dir) {
             Ok(model) => models.extend(model),
             Err(error) => notes.note(&format!(
                 "cannot calibrate on {target}, adaptive works with defaults: {error}"

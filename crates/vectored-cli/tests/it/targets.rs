@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::FileTypeExt;
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixDatagram, UnixListener};
 use std::path::Path;
 use std::process::Command;
 
@@ -72,6 +72,55 @@ fn a_folder_is_measured_by_a_file_in_it() {
     assert_eq!(entries(&folder), [folder.join("kept")]);
     let directory = bench.only_result()["host"]["directory"]["path"].clone();
     assert_eq!(directory, whole.to_str().unwrap());
+}
+
+#[test]
+fn the_folder_that_is_measured_is_the_one_that_is_calibrated_on() {
+    let bench = Bench::new();
+    let folder = bench.work().join("here");
+    fs::create_dir(&folder).unwrap();
+    let output = bench
+        .vectored()
+        .args([
+            "measure",
+            "--budget",
+            "1ms",
+            "--segments",
+            "2",
+            "--sizes",
+            "16,64",
+        ])
+        // No file can be made there, and none is.
+        .args(["--dir", "nowhere", "--target"])
+        .arg(&folder)
+        .assert()
+        .success()
+        .get_output()
+        .clone();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(!stderr.contains("cannot calibrate"), "{stderr}");
+    let results = bench.only_result();
+    let models = results["cost_models"].as_array().unwrap();
+    let [model] = &models[..] else {
+        panic!("{models:?}");
+    };
+    assert_eq!(model["source"], "calibration");
+    assert_eq!(model["path"], results["cells"][0]["path"]);
+    assert_ne!(model["judged_cells"], 0);
+}
+
+#[test]
+fn a_socket_that_is_not_listened_on_is_refused_with_the_remedy() {
+    let bench = Bench::new();
+    let path = bench.work().join("deaf");
+    drop(UnixListener::bind(&path).unwrap());
+    let nobody = ["nobody listens on it", "start the program"];
+    let target = path.to_str().unwrap();
+    refused(&bench, &["--target", target], 1, &nobody);
+    fs::remove_file(&path).unwrap();
+    let _datagrams = UnixDatagram::bind(&path).unwrap();
+    let other = ["no stream socket"];
+    refused(&bench, &["--target", target], 1, &other);
 }
 
 #[test]

@@ -14,13 +14,19 @@ use crate::model::{
 /// What a calibration may take.
 const BUDGET: Duration = Duration::from_millis(40);
 
-/// Calibrates writing to a target of this kind; files are made in `directory`.
-/// `None` for what the library has no calibration for.
+/// Calibrates writing to a target of this kind; files are made in the folder at
+/// `path`, if the target has one, else in `directory`. `None` for what the
+/// library has no calibration for.
 ///
 /// # Errors
 ///
 /// Those of [`CostModel::calibrate`].
-pub fn calibrate(target: Target, directory: &Path) -> io::Result<Option<FittedModel>> {
+pub fn calibrate(
+    target: Target,
+    path: Option<&Path>,
+    directory: &Path,
+) -> io::Result<Option<FittedModel>> {
+    let directory = path.unwrap_or(directory);
     let (on, drain) = match target {
         Target::File | Target::FileOverwrite => (CalibrationTarget::File(directory), None),
         Target::Pipe => (CalibrationTarget::Pipe, Some(Drain::BetweenSamples)),
@@ -32,7 +38,7 @@ pub fn calibrate(target: Target, directory: &Path) -> io::Result<Option<FittedMo
     let model = CostModel::calibrate(on, BUDGET)?;
     let conditions = Conditions {
         target,
-        path: None,
+        path: path.map(|path| path.to_string_lossy().into_owned()),
         operation: Operation::Write,
         layout: Layout::default(),
         cache: Cache::default(),

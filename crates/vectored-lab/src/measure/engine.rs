@@ -45,7 +45,9 @@ pub const SWEEPS: u32 = 4;
 /// A technique this many times slower than the leader is far behind.
 const FAR_BEHIND: f64 = 4.0;
 
-/// What is far behind is sampled in one of this many rounds.
+/// What is far behind is sampled in one of this many rounds, once it has those
+/// that it takes to say so surely: with fewer, a cell that is clear would stay
+/// open for the technique that nobody asks about.
 const RARE: u32 = 10;
 
 /// What a sample should last. Samples of 50–600 µs are equally good per round,
@@ -553,7 +555,8 @@ impl<'a> Engine<'a> {
                 1 => (Contender::FloorAgain, cell.calls),
                 _ => {
                     let technique = &cell.cell.techniques[place - 2];
-                    if !technique.contender && !round.is_multiple_of(RARE) {
+                    let is_rare = !technique.contender && round >= FEWEST_ROUNDS;
+                    if is_rare && !round.is_multiple_of(RARE) {
                         continue;
                     }
                     let contender = Contender::Technique(technique.name);

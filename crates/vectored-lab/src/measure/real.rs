@@ -20,7 +20,9 @@ use super::source::{FileSource, PatternFile, Source, StreamSource};
 use super::supply::Supply;
 use super::targets::{Emptying, FILE_SPAN_BYTES, Opened, Opener, Sink, Stream, check_directory};
 use super::write_cell::{Contestant, WriteCell};
-use crate::model::{Cache, CellSpec, Drain, Operation, PageCache, SyncMode, Target, Technique};
+use crate::model::{
+    Cache, CellSpec, Drain, FittedModel, Operation, PageCache, SyncMode, Target, Technique,
+};
 use crate::stats::target_kind;
 
 /// Most calls of a sample, and so of the probe.
@@ -43,7 +45,7 @@ pub struct DescriptorSampler<'a> {
     pattern: Pattern,
     rng: Rng,
     /// What `adaptive` works with, where it is not the default.
-    models: Vec<(Target, CostModel)>,
+    models: Vec<FittedModel>,
     make_mover: MakeMover,
     make_read_mover: MakeReadMover,
     open_sink: Option<OpenSink>,
@@ -90,9 +92,9 @@ impl<'a> DescriptorSampler<'a> {
         self
     }
 
-    /// `adaptive` works with these models when it writes to these targets; else
-    /// with the default for its kind.
-    pub fn with_models(mut self, models: Vec<(Target, CostModel)>) -> Self {
+    /// `adaptive` works with these models when it writes to the targets that
+    /// they were calibrated on; else with the default for its kind.
+    pub fn with_models(mut self, models: Vec<FittedModel>) -> Self {
         self.models = models;
         self
     }
@@ -166,9 +168,13 @@ impl DescriptorSampler<'_> {
             span_bytes,
         } = self.open(spec, drain)?;
         let mut models = self.models.iter();
-        let calibrated = models.find(|(target, _)| *target == spec.target);
+        let path = spec.path.as_deref().map(Path::to_string_lossy);
+        let calibrated = models.find(|model| {
+            let on = &model.conditions;
+            on.target == spec.target && on.path.as_deref() == path.as_deref()
+        });
         let model = match calibrated {
-            Some((_, model)) => *model,
+            Some(fitted) => fitted.model(),
             None => CostModel::default_for(target_kind(spec.target)),
         };
         let contenders = contenders(techniques);

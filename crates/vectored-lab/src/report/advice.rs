@@ -21,6 +21,7 @@ pub fn advice(cells: &[&Cell], crossovers: &[Crossover], rivals: &[Technique]) -
                 .collect();
             let text = match borders[..] {
                 [] => one_winner(&series.cells, rivals)?,
+                _ if contradicts(&series.cells, &borders) => return None,
                 _ => several_winners(&series.cells, &borders),
             };
             let each = one_by_one(&series.cells, rivals);
@@ -37,7 +38,30 @@ pub fn advice(cells: &[&Cell], crossovers: &[Crossover], rivals: &[Technique]) -
         .collect()
 }
 
-/// `Copy at every size from 16 B to 16 KiB: to gather takes 5.6 to 47 % longer.`
+/// Whether a size has another winner than what is said of the sizes between
+/// these borders: rarely, one of two borders cannot be placed.
+fn contradicts(cells: &[&Cell], borders: &[&Crossover]) -> bool {
+    let breaks = |pair: &[&Crossover]| pair[0].above != pair[1].below;
+    let is_other = |cell: &&Cell| {
+        let (Some(winner), Some(bytes)) = (cell.winner, cell.segment_bytes) else {
+            return false;
+        };
+        let bytes = bytes as f64;
+        // Nothing is said of sizes within an interval.
+        let is_within =
+            |border: &&Crossover| border.low_bytes <= bytes && bytes <= border.high_bytes;
+        let past = borders.partition_point(|border| border.at_bytes < bytes);
+        let said = match past.checked_sub(1) {
+            Some(index) => borders[index].above,
+            None => borders[0].below,
+        };
+        winner != said && !borders.iter().copied().any(|border| is_within(&border))
+    };
+    borders.windows(2).any(breaks) || cells.iter().any(is_other)
+}
+
+/// `Copy at every size from 16 B to 16 KiB; gathering takes 5.6 to 47 % longer.`
+/// Where some of these sizes have no winner: `Copy at 4 of 6 sizes …`.
 fn one_winner(cells: &[&Cell], rivals: &[Technique]) -> Option<String> {
     let won: Vec<(&Cell, Technique)> = cells
         .iter()
@@ -53,14 +77,10 @@ fn one_winner(cells: &[&Cell], rivals: &[Technique]) -> Option<String> {
     let range = format!("from {} to {}", size(first), size(last));
     let is_in_range =
         |cell: &&&Cell| (first.segment_bytes..=last.segment_bytes).contains(&cell.segment_bytes);
-    let is_tied = cells
-        .iter()
-        .filter(is_in_range)
-        .any(|cell| cell.winner.is_none());
-    let almost = if is_tied {
-        "at almost every size"
-    } else {
-        "at every size"
+    let sizes = cells.iter().filter(is_in_range).count();
+    let where_it_wins = match won.len() == sizes {
+        true => "at every size".to_owned(),
+        false => format!("at {} of {sizes} sizes", won.len()),
     };
     let runner_up = rivals
         .iter()
@@ -73,14 +93,15 @@ fn one_winner(cells: &[&Cell], rivals: &[Technique]) -> Option<String> {
                 rival,
                 winner,
             );
-            Some(format!("{} takes {} longer", gerund(rival), span(&ratios)?))
+            Some(format!("{} takes {}", gerund(rival), span(&ratios)?))
         })
         .collect();
     let costs = match others.is_empty() {
         true => ".".to_owned(),
         false => format!("; {}.", others.join(", ")),
     };
-    Some(format!("{} {almost} {range}{costs}", capital(verb(winner))))
+    let verb = capital(verb(winner));
+    Some(format!("{verb} {where_it_wins} {range}{costs}"))
 }
 
 /// `Copy below 1.40 KiB [1.31, 1.52], gather above. …`
@@ -106,11 +127,8 @@ fn several_winners(cells: &[&Cell], borders: &[&Crossover]) -> String {
         .into_iter()
         .filter_map(|(technique, dearest)| {
             let (bytes, ratio) = dearest?;
-            Some(format!(
-                "{} {bytes} takes {} longer",
-                gerund(technique),
-                longer(ratio)
-            ))
+            let longer = longer(ratio);
+            Some(format!("{} {bytes} takes {longer}", gerund(technique)))
         })
         .collect();
     if !wrong.is_empty() {
@@ -129,7 +147,11 @@ fn one_by_one(cells: &[&Cell], rivals: &[Technique]) -> Option<String> {
             leader => all.extend(ratios(&[cell], each, leader)),
         }
     }
-    Some(format!("One by one takes {} longer.", span(&all)?))
+    // Between medians a technique may lead that trails in pairs.
+    if all.iter().any(|ratio| *ratio < 1.0) {
+        return None;
+    }
+    Some(format!("One by one takes {}.", span(&all)?))
 }
 
 /// How much longer one technique takes than another, by cell, where that is
@@ -179,21 +201,33 @@ fn size(cell: &Cell) -> String {
     words::bytes_in_words(cell.segment_bytes.unwrap_or(0) as u64)
 }
 
-/// `5.6 to 47 %`, `31 % to 15 times`.
+/// `5.6 to 47 % longer`, `31 % longer to 15 times as long`.
 fn span(ratios: &[f64]) -> Option<String> {
     let least = ratios.iter().copied().reduce(f64::min)?;
     let most = ratios.iter().copied().reduce(f64::max)?;
     let (low, high) = (longer(least), longer(most));
-    Some(match (low.strip_suffix(" %"), high.ends_with(" %")) {
-        _ if low == high => low,
-        (Some(number), true) => format!("{number} to {high}"),
-        _ => format!("{low} to {high}"),
-    })
+    if low == high {
+        return Some(low);
+    }
+    let unit = match high.ends_with(LONGER) {
+        true => LONGER,
+        false => TIMES,
+    };
+    // The unit once, where both have the same.
+    let low = low.strip_suffix(unit).unwrap_or(&low);
+    Some(format!("{low} to {high}"))
 }
 
-/// `47 %`; from ten times as long on `12×`.
+const LONGER: &str = " % longer";
+const TIMES: &str = " times as long";
+
+/// `47 % longer`; from ten times on `12 times as long`.
 fn longer(ratio: f64) -> String {
-    words::tax(ratio - 1.0).trim_start_matches('+').to_owned()
+    let tax = words::tax(ratio - 1.0);
+    match tax.strip_suffix('×') {
+        Some(times) => format!("{times}{TIMES}"),
+        None => format!("{} longer", tax.trim_start_matches('+')),
+    }
 }
 
 fn is_each(technique: Technique) -> bool {

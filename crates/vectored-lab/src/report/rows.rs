@@ -303,6 +303,13 @@ pub(super) fn notes(results: &Results) -> Vec<String> {
              budget."
         ));
     }
+    if !results.crossovers.is_empty() {
+        notes.push(
+            "\"below 1.40 KiB [1.31, 1.52]\": where each segment is smaller than that; in \
+             brackets, the interval in which the border lies."
+                .to_owned(),
+        );
+    }
     for (state, words) in [
         (PageCache::Hot, "hot: the file was in the page cache."),
         (

@@ -18,10 +18,17 @@ pub fn bytes_in_words(bytes: u64) -> String {
     }
 }
 
-/// Memory: `7.8 GiB`.
+/// Memory: `7.8 GiB`, `700 MiB`.
 pub(super) fn about_bytes(bytes: u64) -> String {
-    let gib = format!("{:.1}", bytes as f64 / (1u64 << 30) as f64);
-    format!("{} GiB", gib.trim_end_matches(".0"))
+    const MIB: u64 = 1 << 20;
+    const GIB: u64 = 1 << 30;
+    let (scale, unit) = match bytes {
+        GIB.. => (GIB, "GiB"),
+        MIB.. => (MIB, "MiB"),
+        _ => return bytes_in_words(bytes),
+    };
+    let number = format!("{:.1}", bytes as f64 / scale as f64);
+    format!("{} {unit}", number.trim_end_matches(".0"))
 }
 
 /// `2 × 16 B`, or `9 × 16 B + 1 × 4 KiB` for a mix of at most three runs.
@@ -286,6 +293,21 @@ mod tests {
             (64 << 20, "64 MiB"),
         ] {
             assert_eq!(bytes_in_words(bytes), expected);
+        }
+    }
+
+    #[test]
+    fn memory_is_never_rounded_away() {
+        for (bytes, expected) in [
+            (25_232_932_864, "23.5 GiB"),
+            (1 << 30, "1 GiB"),
+            ((1 << 30) - 1, "1024 MiB"),
+            (700 << 20, "700 MiB"),
+            (1 << 20, "1 MiB"),
+            (4096, "4 KiB"),
+            (0, "0 B"),
+        ] {
+            assert_eq!(about_bytes(bytes), expected);
         }
     }
 

@@ -133,7 +133,7 @@ fn measure(
     notes: &mut Vec<String>,
 ) -> Result<(), MeasureError> {
     check_room(bench.directory, plan.file_bytes())?;
-    let model = match calibrate(Target::File, bench.directory) {
+    let model = match calibrate(Target::File, None, bench.directory) {
         Ok(Some(fitted)) => fitted.model(),
         Ok(None) => CostModel::default(),
         Err(error) => {

@@ -26,6 +26,7 @@ pub struct Mapping {
     length: usize,
     /// Where the next byte is.
     at: usize,
+    is_writable: bool,
 }
 
 impl Mapping {
@@ -61,18 +62,24 @@ impl Mapping {
             )?
         };
         let base = NonNull::new(base).ok_or_else(|| io::Error::other("mapped at address 0"))?;
-        Ok(Mapping { base, length, at })
+        Ok(Mapping {
+            base,
+            length,
+            at,
+            is_writable: protection.contains(ProtFlags::WRITE),
+        })
     }
 
     /// Copies `bytes` to where the last ones ended.
     ///
     /// # Panics
     ///
-    /// When there is no room left.
+    /// When there is no room left, or the bytes were mapped to be read.
     pub fn put(&mut self, bytes: &[u8]) {
+        assert!(self.is_writable, "mapped to be read");
         let place = self.take(bytes.len());
         // SAFETY: `take` has seen that so many bytes from `place` on belong to
-        // the mapping, which is writable when it is put into and lives as long
+        // the mapping, which is writable, as was just asserted, and lives as long
         // as `self`. A slice of Rust's never lies in it, so they do not overlap.
         unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), place, bytes.len()) };
     }
@@ -139,6 +146,14 @@ mod tests {
         file.write_all(&[b'-'; 10]).unwrap();
         let mut mapping = Mapping::to_write(file.as_fd(), 2, 4).unwrap();
         mapping.put(b"abcde");
+    }
+
+    #[test]
+    #[should_panic(expected = "mapped to be read")]
+    fn nothing_is_put_where_is_only_read() {
+        let mut file = tempfile();
+        file.write_all(&[b'-'; 10]).unwrap();
+        Mapping::to_read(file.as_fd(), 0, 4).unwrap().put(b"ab");
     }
 
     fn tempfile() -> std::fs::File {

@@ -3,7 +3,7 @@
 
 use vectored::CostModel;
 use vectored_lab::measure::Noise;
-use vectored_lab::model::{ModelSource, Results, Target, Verdict};
+use vectored_lab::model::{Cell, ModelSource, Results, Target, Technique, Verdict};
 
 use crate::crossovers::{COUNTS, any_machine, measure};
 use crate::report::results;
@@ -84,6 +84,68 @@ fn where_nothing_is_sure_there_is_no_advice() {
     );
     assert_eq!(said(&results), "");
     assert_eq!(results.crossovers, []);
+}
+
+/// The advice for lists of so many segments.
+fn said_of(results: &Results, segment_count: usize) -> Option<&str> {
+    let mut advice = results.advice.iter();
+    let found = advice.find(|advice| advice.segment_count == segment_count)?;
+    Some(&found.text)
+}
+
+#[test]
+fn sizes_without_a_winner_are_counted_among_those_with_one() {
+    let mut results = run_on(CostModel {
+        // Neither many calls nor a list ever pays.
+        call_ns: 1e5,
+        gather_call_ns: 1e5,
+        ..machine()
+    });
+    results.refined_cells.clear();
+    let before = said_of(&results, 2).unwrap();
+    assert!(
+        before.starts_with("Copy at every size from 16 B to 16 KiB"),
+        "{before}"
+    );
+    let undecided = |cell: &&mut Cell| {
+        cell.segment_count == 2 && (64..=4096).contains(&cell.segment_bytes.unwrap())
+    };
+    for cell in results.cells.iter_mut().filter(undecided) {
+        (cell.verdict, cell.winner) = (Verdict::Open, None);
+    }
+    results.find(Vec::new());
+    let after = said_of(&results, 2).unwrap();
+    assert!(
+        after.starts_with("Copy at 2 of 6 sizes from 16 B to 16 KiB"),
+        "{after}"
+    );
+}
+
+#[test]
+fn a_winner_that_the_border_contradicts_silences_the_advice() {
+    let mut results = run_on(machine());
+    assert!(said_of(&results, 2).unwrap().starts_with("Copy below"));
+    let smallest = |cell: &&mut Cell| (cell.segment_count, cell.segment_bytes) == (2, Some(16));
+    let cell = results.cells.iter_mut().find(smallest).unwrap();
+    assert_eq!(cell.winner, Some(Technique::CopyThenWrite));
+    cell.winner = Some(Technique::Writev);
+    results.find(Vec::new());
+    assert_eq!(said_of(&results, 2), None);
+    assert!(said_of(&results, 16).is_some());
+}
+
+#[test]
+fn nothing_is_said_of_one_by_one_where_that_is_faster_somewhere() {
+    let mut results = run_on(machine());
+    assert!(said_of(&results, 2).unwrap().contains("One by one"));
+    let largest =
+        |cell: &&mut Cell| (cell.segment_count, cell.segment_bytes) == (2, Some(16 << 10));
+    let cell = results.cells.iter_mut().find(largest).unwrap();
+    // Its median may be the lowest though it is slower round by round.
+    cell.leader = Some(Technique::CopyThenWrite);
+    results.find(Vec::new());
+    let after = said_of(&results, 2).unwrap();
+    assert!(!after.contains("One by one"), "{after}");
 }
 
 #[test]

@@ -33,7 +33,7 @@ impl PeerSink {
             SocketFlags::CLOEXEC,
             None,
         )?;
-        connect(&socket, &SocketAddrUnix::new(path)?)?;
+        connect(&socket, &SocketAddrUnix::new(path)?).map_err(refused)?;
         set_socket_timeout(&socket, Timeout::Send, Some(PATIENCE))?;
         Ok(Rc::new(socket))
     }
@@ -94,6 +94,19 @@ pub(in crate::measure) fn peer_is_stuck() -> io::Error {
         "its peer has taken nothing for {} s; name a socket whose peer reads all that comes",
         PATIENCE.as_secs()
     ))
+}
+
+/// Why there is no connection, and what helps.
+fn refused(errno: Errno) -> io::Error {
+    match errno {
+        Errno::CONNREFUSED => {
+            io::Error::other("nobody listens on it; start the program that does, then measure")
+        }
+        Errno::PROTOTYPE => {
+            io::Error::other("it is no stream socket; name one whose program reads a stream")
+        }
+        other => other.into(),
+    }
 }
 
 fn gone() -> io::Error {
