@@ -1,5 +1,6 @@
 //! Tables for a document.
 
+use super::costs::{COSTS, costs};
 use super::rows::{columns, extent, notes, sections};
 use super::words;
 use crate::model::Results;
@@ -58,6 +59,15 @@ pub fn markdown(results: &Results) -> String {
         }
     }
     line("");
+    let costs = costs(results);
+    if !costs.is_empty() {
+        line(COSTS);
+        line("");
+        for cost in costs {
+            line(&format!("- {}", escape(&cost)));
+        }
+        line("");
+    }
     for note in notes(results) {
         line(&format!("- {}", escape(&note)));
     }

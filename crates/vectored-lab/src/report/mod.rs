@@ -6,6 +6,7 @@
 
 mod advice;
 mod chart;
+mod costs;
 mod csv;
 pub mod experiments;
 pub mod host;

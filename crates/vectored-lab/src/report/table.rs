@@ -1,5 +1,6 @@
 //! The table for a terminal.
 
+use super::costs::{COSTS, costs};
 use super::plot::{PlotOptions, plot};
 use super::rows::{Mark, Row, Section, columns, extent, notes, sections};
 use super::words;
@@ -58,6 +59,14 @@ pub fn table(results: &Results, options: TableOptions) -> String {
         page.text.push_str(&plots);
     }
     page.line("");
+    let costs = costs(results);
+    if !costs.is_empty() {
+        page.paragraph("  ", COSTS);
+        for cost in costs {
+            page.hanging("  ", "      ", &cost);
+        }
+        page.line("");
+    }
     for note in notes(results) {
         page.paragraph("  ", &note);
     }
