@@ -117,8 +117,7 @@ fn copies(args: &ReproduceArgs) -> Result<CopyPlan, Failure> {
         page_cache: args.page_cache.unwrap_or(PageCache::Hot),
         to,
         sync,
-        // A byte at a time would be a write at a time, were it not for its buffer:
-        // there is nothing to wait for that another row does not show.
+        // Whatever the range of sizes is: its buffer is the C library's.
         stdio: true,
         reduced: args.quick,
     })
@@ -130,6 +129,7 @@ fn records(args: &ReproduceArgs) -> RecordPlan {
         true => RecordPlan {
             records: published.records / QUICK_RECORDS,
             reduced: true,
+            ..published
         },
         false => published,
     }

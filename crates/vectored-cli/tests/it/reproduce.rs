@@ -390,6 +390,34 @@ fn stopped_by(signal: Signal, code: i32) {
     }
 }
 
+/// A copy that somebody ends alone is no end of the run in good order.
+#[test]
+fn a_copy_that_is_ended_alone_fails_the_run() {
+    let bench = Bench::new();
+    let mut command = bench.std_vectored();
+    command.args(["reproduce", "apue-3.5", "--quick", "--max", "8"]);
+    let child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let mut child = child.unwrap();
+    let children = format!("/proc/{0}/task/{0}/children", child.id());
+    while child.try_wait().unwrap().is_none() {
+        let list = fs::read_to_string(&children).unwrap_or_default();
+        for copy in list.split_whitespace() {
+            let copy = Pid::from_raw(copy.parse().unwrap()).unwrap();
+            // Until one is hit that was still at work.
+            let _ = kill_process(copy, Signal::TERM);
+        }
+        sleep(Duration::from_millis(1));
+    }
+    let output = child.wait_with_output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("SIGTERM"), "{stderr}");
+    assert!(entries(&bench.work()).is_empty());
+}
+
 #[test]
 fn sigint_and_sigterm_end_the_run_and_keep_what_was_measured() {
     stopped_by(Signal::INT, 130);

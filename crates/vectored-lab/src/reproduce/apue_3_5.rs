@@ -334,7 +334,9 @@ fn measure_row(
             let directory = other.as_deref().unwrap_or(bench.directory);
             let file = unnamed_file(directory, sync_flags(plan.sync)).map(File::from);
             let file = file.map_err(cannot_make(directory))?;
-            let kept = file.try_clone().map_err(cannot_make(directory))?;
+            // Of its own description: a duplicate would cost the child a lock in
+            // every write.
+            let kept = reopened(&file).map_err(cannot_make(directory))?;
             (Output::File(file), Some(kept))
         }
     };

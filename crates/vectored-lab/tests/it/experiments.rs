@@ -208,10 +208,29 @@ fn no_line_is_wider_than_the_terminal() {
     let mut reduced = copies(PageCache::Cold);
     reduced.reduced = true;
     let experiments = shown(vec![reduced, records(1.09), elements(0.1), passes()]);
-    let text = table(&experiments, TableOptions::default());
-    for line in text.lines() {
-        assert!(line.chars().count() <= 100, "{line}");
+    for width in [60, 72, 80, 97, 100, 160] {
+        let color = false;
+        let text = table(&experiments, TableOptions { color, width });
+        for line in text.lines() {
+            assert!(line.chars().count() <= width, "{width}: {line}");
+        }
     }
+}
+
+#[test]
+fn what_is_too_wide_is_broken_between_groups_and_keeps_its_names() {
+    let width = 80;
+    let color = false;
+    let text = table(&shown(vec![elements(0.1)]), TableOptions { color, width });
+    let lines: Vec<&str> = text.lines().collect();
+    let heads: Vec<usize> = (0..lines.len())
+        .filter(|&line| lines[line].starts_with("element "))
+        .collect();
+    assert_eq!(heads.len(), 2, "{text}");
+    assert!(lines[heads[0] - 1].contains("CPU time:"), "{text}");
+    assert!(lines[heads[0] - 1].contains("wall time:"), "{text}");
+    assert!(lines[heads[1] - 1].contains("2001, CPU:"), "{text}");
+    assert!(lines[heads[1] + 1].contains("1 B"), "{text}");
 }
 
 #[test]

@@ -38,9 +38,8 @@ fn of_one(experiment: &Reproduction) -> String {
         color: false,
         width: PLOT_WIDTH,
     };
-    let picture = picture(experiment, options);
-    if !picture.is_empty() {
-        text += &format!("\n```text\n{picture}```\n");
+    if let Some((caption, drawn)) = picture(experiment, options) {
+        text += &format!("\n```text\n{caption}\n{drawn}```\n");
     }
     text.push('\n');
     for note in notes(experiment) {
