@@ -261,6 +261,16 @@ fn every_table_says_that_it_is_reduced() {
 }
 
 #[test]
+fn a_table_says_which_rows_were_left_out() {
+    let mut few = copies(PageCache::Hot);
+    few.rows.retain(|row| row.buffer_bytes > Some(2));
+    conclude(&mut few);
+    let text = table(&shown(vec![few, records(1.09)]), TableOptions::default());
+    assert!(text.contains("Left out: buffers of 1 B, 2 B.\n"), "{text}");
+    assert!(!table(&all(), TableOptions::default()).contains("Left out"));
+}
+
+#[test]
 fn findings_say_only_what_their_intervals_carry() {
     let of = |experiment: &Reproduction| experiment.finding.clone();
     // By hand: the ratios of the noise go from 0.942 to 1.041, their median is 1.020.
@@ -293,7 +303,7 @@ fn findings_say_only_what_their_intervals_carry() {
     );
     let hot = of(&copies(PageCache::Hot));
     assert!(
-        hot.contains("does not flatten at st_blksize (4 KiB)"),
+        hot.contains("does not flatten at st_blksize: 4 KiB takes"),
         "{hot}"
     );
     assert!(!hot.contains("128 KiB"), "{hot}");
@@ -302,6 +312,10 @@ fn findings_say_only_what_their_intervals_carry() {
         cold.contains("past 128 KiB read-ahead has no further effect"),
         "{cold}"
     );
+    let mut few = copies(PageCache::Hot);
+    few.rows.retain(|row| row.buffer_bytes > Some(1 << 16));
+    conclude(&mut few);
+    assert!(few.finding.contains("are not tested"), "{}", few.finding);
     let none = of(&experiment(
         ExperimentName::Apue35,
         Setting::default(),

@@ -308,8 +308,13 @@ pub fn notes(experiment: &Reproduction) -> Vec<String> {
     let repeats = experiment.setting.repeats;
     match experiment.name {
         ExperimentName::Apue35 => {
+            let is_small = |row: &ExperimentRow| row.buffer_bytes.is_some_and(|bytes| bytes < 64);
+            let few = match experiment.rows.iter().any(is_small) {
+                true => ", of 3 below 64 B",
+                false => "",
+            };
             note(&format!(
-                "Seconds a copy: medians of {repeats} repeats in changing order, of 3 below 64 B. \
+                "Seconds a copy: medians of {repeats} repeats in changing order{few}. \
                  Loops are successful reads; the book's are as printed."
             ));
             note(
