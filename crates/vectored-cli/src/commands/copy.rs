@@ -36,8 +36,9 @@ pub fn run(args: &CopyArgs) -> Result<ExitCode, Failure> {
             })
         }
         CopyWith::Stdio => copy::stdio(input, output).map_err(|error| {
-            let words = format!("cannot copy standard input to standard output: {error}");
-            (gone(&error), anyhow::anyhow!(words))
+            let words = "cannot copy standard input to standard output";
+            let remedy = remedy(&error);
+            (gone(&error), anyhow::anyhow!("{words}: {error}{remedy}"))
         }),
     };
     let copied = match copied {

@@ -119,6 +119,23 @@ fn copies_that_cannot_be_are_refused() {
 }
 
 #[test]
+fn a_full_device_is_told_with_what_to_do() {
+    let bench = Bench::new();
+    let file = bench.work().join("file");
+    fs::write(&file, content()).unwrap();
+    for technique in ["read-write", "stdio"] {
+        let mut command = bench.std_vectored();
+        command.args(["copy", "--technique", technique]);
+        command.stdin(File::open(&file).unwrap());
+        command.stdout(File::options().write(true).open("/dev/full").unwrap());
+        let output = command.stderr(Stdio::piped()).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{technique}");
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(stderr.contains("free some space"), "{technique}: {stderr}");
+    }
+}
+
+#[test]
 fn the_help_of_copy() {
     let bench = Bench::new();
     let help = stdout_of(bench.vectored().args(["copy", "--help"]));

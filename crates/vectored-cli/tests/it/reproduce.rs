@@ -298,6 +298,11 @@ fn what_cannot_be_is_refused_before_the_work_starts() {
         &["mincer", "--size", "1MiB", "--count", "2000"],
         &["1 GiB", "--size"],
     );
+    // Little in them, but very many.
+    check(
+        &["mincer", "--size", "1", "--count", "99999999"],
+        &["1 GiB", "64 bytes beside each", "--count"],
+    );
     check(
         &["mincer", "--repeats", "0"],
         &["--repeats", "0 moves nothing"],
@@ -339,6 +344,13 @@ fn a_file_system_without_room_or_without_a_device_is_refused() {
     for experiment in ["apue-3.5", "apue-14.28", "kalinin", "all"] {
         check(&[experiment], 1, "not enough free space");
     }
+    // The folder of --to is named as such.
+    let mut command = bench.vectored();
+    let args = ["reproduce", "apue-3.5", "--min", "64KiB", "--to"];
+    let output = command.args(args).arg(small.path()).assert().code(1);
+    let stderr = String::from_utf8(output.get_output().stderr.clone()).unwrap();
+    assert!(stderr.contains("not enough free space"), "{stderr}");
+    assert!(stderr.contains("with --to"), "{stderr}");
     let cold = [
         "apue-3.5",
         "--quick",

@@ -155,10 +155,16 @@ fn records(experiment: &Reproduction) -> Sheet {
         ("CPU ÷ copying:".to_owned(), "here".to_owned()),
     ];
     let sources = sources(&experiment.published);
+    let mut edition = "";
     for source in &sources {
         let (year, system) = source.split_once(", ").unwrap_or((source, ""));
         let system = system.split(" (").next().unwrap_or_default();
-        heads.push((format!("{year}:"), system.to_owned()));
+        let group = match year == edition {
+            true => String::new(),
+            false => format!("{year}:"),
+        };
+        edition = year;
+        heads.push((group, system.to_owned()));
     }
     let mut sheet = Sheet {
         heads,
