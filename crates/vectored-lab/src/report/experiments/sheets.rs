@@ -103,11 +103,11 @@ fn copies(experiment: &Reproduction) -> Sheet {
         ("here, seconds:", "user"),
         ("", "system"),
         ("", "clock"),
-        ("", "loops"),
+        ("loops:", "here"),
         ("2005, seconds:", "user"),
         ("", "system"),
         ("", "clock"),
-        ("", "loops"),
+        ("loops:", "2005"),
     ];
     if is_cold {
         heads.extend([("cold:", "left"), ("", "fetched")]);
