@@ -3,25 +3,26 @@
  * engine's abstractions, so that `cargo xtask ruler --experiments` can hold the
  * ratios of `vectored reproduce` against them.
  *
- *     published_experiments records RECORDS REPEATS CPU DIRECTORY
+ *     published_experiments records RECORDS REPEATS TURN CPU DIRECTORY
  *     published_experiments elements BYTES CALLS REPEATS CPU DIRECTORY
  *
  * records: a header of 100 bytes and data of 200, RECORDS times into a new
  * file, by two writes, by one write after copying, and by writev (APUE 2nd ed.,
- * Figure 14.28). CPU time is what getrusage tells of this thread.
+ * Figure 14.28), in another order in each repeat and TURN.
  *
  * elements: 1000 elements of BYTES bytes, each in an allocation of its own,
  * CALLS calls of writev and of write after copying, in turn, appended to one
- * file (Kalinin 2001). CPU time is that of the thread's own clock around each
- * call; the array of iovec is filled, and the elements are copied, within it.
+ * file (Kalinin 2001), and timed around each call; the array of iovec is
+ * filled, and the elements are copied, within it.
  *
+ * CPU time is that of the thread's own clock: getrusage is up to a tick late.
  * Files have no name. The thread stays on CPU. Prints a line for each technique
  * and repeat: the technique, its CPU time and its wall time in ns. Anything
  * unexpected (an error, a short write, other bytes in the file) ends it with a
  * message and status 1.
  */
 
-#define _GNU_SOURCE /* O_TMPFILE, mkostemp, sched_setaffinity, RUSAGE_THREAD */
+#define _GNU_SOURCE /* O_TMPFILE, mkostemp, sched_setaffinity */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +31,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -82,16 +82,6 @@ static uint64_t clock_ns(clockid_t clock)
     if (clock_gettime(clock, &time) != 0)
         fail("clock_gettime");
     return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-}
-
-static uint64_t cpu_used_ns(void)
-{
-    struct rusage usage;
-    if (getrusage(RUSAGE_THREAD, &usage) != 0)
-        fail("getrusage");
-    uint64_t seconds = (uint64_t)usage.ru_utime.tv_sec + (uint64_t)usage.ru_stime.tv_sec;
-    uint64_t micros = (uint64_t)usage.ru_utime.tv_usec + (uint64_t)usage.ru_stime.tv_usec;
-    return seconds * 1000000000 + micros * 1000;
 }
 
 /* As the engine's: O_TMPFILE where the file system has it, otherwise a file
@@ -176,7 +166,8 @@ static const struct {
     {"writev", one_writev},
 };
 
-static void records(unsigned long count, unsigned long repeats, const char *directory)
+static void records(unsigned long count, unsigned long repeats, unsigned long turn,
+                    const char *directory)
 {
     for (size_t i = 0; i < RECORD; i++)
         record[i] = (unsigned char)(i * 31 + 7);
@@ -184,15 +175,18 @@ static void records(unsigned long count, unsigned long repeats, const char *dire
     memcpy(data, record + HEADER, DATA);
     for (unsigned long repeat = 0; repeat < repeats; repeat++) {
         for (int place = 0; place < 3; place++) {
-            /* Another one begins in each repeat. */
-            int way = (int)((repeat + (unsigned long)place) % 3);
+            /* Six of them are all orders there are: three rotations, both ways. */
+            unsigned long order = (turn + repeat) % 6;
+            int way = (int)((order + (unsigned long)place) % 3);
+            if (order >= 3)
+                way = 2 - way;
             int fd = open_unnamed(directory, 0);
-            uint64_t cpu_ns = cpu_used_ns();
+            uint64_t cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
             uint64_t began_ns = clock_ns(CLOCK_MONOTONIC);
             for (unsigned long i = 0; i < count; i++)
                 ways[way].call(fd);
             uint64_t ended_ns = clock_ns(CLOCK_MONOTONIC);
-            cpu_ns = cpu_used_ns() - cpu_ns;
+            cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
             check(fd, record, RECORD, count);
             close(fd);
             printf("%s %lu %lu\n", ways[way].name, (unsigned long)cpu_ns,
@@ -261,9 +255,9 @@ static void take_turns(size_t bytes, unsigned long calls, unsigned long repeats,
 
 int main(int argc, char **argv)
 {
-    if (argc == 6 && strcmp(argv[1], "records") == 0) {
-        pin(number(argv[4]));
-        records(number(argv[2]), number(argv[3]), argv[5]);
+    if (argc == 7 && strcmp(argv[1], "records") == 0) {
+        pin(number(argv[5]));
+        records(number(argv[2]), number(argv[3]), number(argv[4]), argv[6]);
     } else if (argc == 7 && strcmp(argv[1], "elements") == 0) {
         pin(number(argv[5]));
         take_turns(number(argv[2]), number(argv[3]), number(argv[4]), argv[6]);

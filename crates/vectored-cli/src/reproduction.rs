@@ -23,6 +23,9 @@ const QUICK_PASSES: u32 = 2;
 /// Memory for the buffers of `mincer`, which are there twice.
 const MOST_BUFFERS_BYTES: u64 = 1 << 30;
 
+/// And what each takes up besides: its allocation, and its places in the lists.
+const BESIDE_A_BUFFER_BYTES: u64 = 64;
+
 /// The smallest buffer where every write waits for the device.
 const SYNCED_MIN_BYTES: u64 = 4096;
 
@@ -117,8 +120,7 @@ fn copies(args: &ReproduceArgs) -> Result<CopyPlan, Failure> {
         page_cache: args.page_cache.unwrap_or(PageCache::Hot),
         to,
         sync,
-        // A byte at a time would be a write at a time, were it not for its buffer:
-        // there is nothing to wait for that another row does not show.
+        // Whatever the range of sizes is: its buffer is the C library's.
         stdio: true,
         reduced: args.quick,
     })
@@ -130,6 +132,7 @@ fn records(args: &ReproduceArgs) -> RecordPlan {
         true => RecordPlan {
             records: published.records / QUICK_RECORDS,
             reduced: true,
+            ..published
         },
         false => published,
     }
@@ -152,10 +155,12 @@ fn passes(args: &ReproduceArgs) -> Result<PassPlan, Failure> {
     let lists = match (args.size, args.count) {
         (None, None) => published.lists,
         (Some(size), Some(count)) => {
-            let bytes = size.checked_mul(count);
+            let bytes = size
+                .saturating_add(BESIDE_A_BUFFER_BYTES)
+                .checked_mul(count);
             if bytes.is_none_or(|bytes| bytes > MOST_BUFFERS_BYTES) {
                 return Err(Failure::usage(
-                    "these buffers take more than 1 GiB: give a smaller --size or --count",
+                    "these buffers take more than 1 GiB, with 64 bytes beside each: give a smaller --size or --count",
                 ));
             }
             vec![BufferList {

@@ -75,27 +75,43 @@ impl Experiment {
         }
     }
 
-    fn plan(&self) -> Plan {
+    /// Repeats a turn, of which the median counts: as many as `vectored reproduce`
+    /// has, but no more than a second's worth, so that C and the engine take turns
+    /// faster than a shared machine changes.
+    fn repeats(&self) -> usize {
+        const TURN_RECORDS: usize = 1 << 20;
+        match *self {
+            Experiment::Records(records) => {
+                (TURN_RECORDS / records.max(1) as usize).clamp(1, REPEATS)
+            }
+            Experiment::Elements(_) => REPEATS,
+        }
+    }
+
+    fn plan(&self, repeats: usize) -> Plan {
         match *self {
             Experiment::Records(records) => Plan::Records(RecordPlan {
                 records,
+                repeats,
                 reduced: false,
             }),
             Experiment::Elements(bytes) => Plan::Elements(ElementPlan {
                 element_bytes: vec![bytes],
                 calls: CALLS,
+                repeats,
                 reduced: false,
             }),
         }
     }
 
-    fn words(&self, repeats: usize) -> Vec<String> {
+    fn words(&self, repeats: usize, turn: usize) -> Vec<String> {
         match self {
             Experiment::Records(records) => {
                 vec![
                     "records".to_owned(),
                     records.to_string(),
                     repeats.to_string(),
+                    turn.to_string(),
                 ]
             }
             Experiment::Elements(bytes) => vec![
@@ -115,8 +131,9 @@ fn alternate(
     (cpu, round): (usize, usize),
     directory: &Path,
 ) -> Result<Alternation> {
-    let of_plain = || plain.measure(experiment, REPEATS, cpu, directory);
-    let of_engine = || engine(experiment, round as u64, directory);
+    let repeats = experiment.repeats();
+    let of_plain = || plain.measure(experiment, (repeats, round), cpu, directory);
+    let of_engine = || engine(&experiment.plan(repeats), round as u64, directory);
     let (plain, engine) = if round.is_multiple_of(2) {
         let plain = of_plain()?;
         (plain, of_engine()?)
@@ -128,7 +145,7 @@ fn alternate(
 }
 
 /// Ratios as `vectored reproduce` has them.
-fn engine(experiment: &Experiment, seed: u64, directory: &Path) -> Result<Medians> {
+fn engine(plan: &Plan, seed: u64, directory: &Path) -> Result<Medians> {
     let mut nobody = |_: &_| ();
     let mut bench = Bench {
         clock: &MonotonicClock,
@@ -140,7 +157,7 @@ fn engine(experiment: &Experiment, seed: u64, directory: &Path) -> Result<Median
         ledger: Ledger::new(&mut nobody),
         stop: &AtomicBool::new(false),
     };
-    let (done, failure) = reproduce(&[experiment.plan()], &mut bench);
+    let (done, failure) = reproduce(std::slice::from_ref(plan), &mut bench);
     if let Some(error) = failure {
         bail!("{error}");
     }
@@ -178,7 +195,7 @@ impl PlainExperiments {
     pub fn try_out(&self) -> Result<()> {
         let cpu = allowed_cpus().first().copied().unwrap_or(0);
         for experiment in experiments(10) {
-            self.measure(&experiment, 1, cpu, root())?;
+            self.measure(&experiment, (1, 0), cpu, root())?;
         }
         Ok(())
     }
@@ -186,13 +203,13 @@ impl PlainExperiments {
     fn measure(
         &self,
         experiment: &Experiment,
-        repeats: usize,
+        (repeats, turn): (usize, usize),
         cpu: usize,
         directory: &Path,
     ) -> Result<Medians> {
         let mut command = Command::new(&self.program);
         command
-            .args(experiment.words(repeats))
+            .args(experiment.words(repeats, turn))
             .arg(cpu.to_string())
             .arg(directory);
         let printed = answer(&mut command)?;

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
 use std::process::ExitCode;
 
@@ -36,8 +36,9 @@ pub fn run(args: &CopyArgs) -> Result<ExitCode, Failure> {
             })
         }
         CopyWith::Stdio => copy::stdio(input, output).map_err(|error| {
-            let words = format!("cannot copy standard input to standard output: {error}");
-            (gone(&error), anyhow::anyhow!(words))
+            let words = "cannot copy standard input to standard output";
+            let remedy = remedy(&error);
+            (gone(&error), anyhow::anyhow!("{words}: {error}{remedy}"))
         }),
     };
     let copied = match copied {
@@ -72,19 +73,23 @@ fn remedy(error: &io::Error) -> &'static str {
     }
 }
 
-/// A file that is appended to itself has no end.
+/// A file that is copied to its own end, or to a place ahead, has no end.
 fn refuse_endless(input: impl AsFd, output: impl AsFd) -> Result<(), Failure> {
     let (Ok(from), Ok(to)) = (as_file(&input), as_file(&output)) else {
         // What is closed is told by the first call.
         return Ok(());
     };
     let is_same = (from.dev(), from.ino()) == (to.dev(), to.ino());
+    if !(from.is_file() && is_same) {
+        return Ok(());
+    }
     let appends = rustix::fs::fcntl_getfl(&output)
         .map(|flags| flags.contains(OFlags::APPEND))
         .unwrap_or(false);
-    if from.is_file() && to.is_file() && is_same && appends {
+    let position = |fd: BorrowedFd<'_>| rustix::fs::tell(fd).unwrap_or(0);
+    if appends || position(output.as_fd()) > position(input.as_fd()) {
         return Err(Failure::usage(
-            "standard input is the file that standard output appends to, so the copy would never \
+            "standard input is the file that standard output adds to, so the copy would never \
              end; copy to another file",
         ));
     }

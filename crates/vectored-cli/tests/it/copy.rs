@@ -1,6 +1,7 @@
 //! `vectored copy`: a filter.
 
 use std::fs::{self, File};
+use std::io::{Seek, SeekFrom};
 use std::process::Stdio;
 
 use crate::support::{Bench, stdout_of};
@@ -95,12 +96,43 @@ fn copies_that_cannot_be_are_refused() {
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(stderr.contains("never end"), "{stderr}");
     assert_eq!(fs::read_to_string(&file).unwrap(), "once");
+    // Not appending, but ahead.
+    let mut command = bench.std_vectored();
+    command.arg("copy").stdin(File::open(&file).unwrap());
+    let mut ahead = File::options().write(true).open(&file).unwrap();
+    ahead.seek(SeekFrom::End(0)).unwrap();
+    let output = command.stdout(ahead).stderr(Stdio::piped()).output();
+    assert_eq!(output.unwrap().status.code(), Some(2));
+    assert_eq!(fs::read_to_string(&file).unwrap(), "once");
+    // The same place is its end in the end.
+    let mut command = bench.std_vectored();
+    command.arg("copy").stdin(File::open(&file).unwrap());
+    command.stdout(File::options().write(true).open(&file).unwrap());
+    assert!(command.status().unwrap().success());
+    assert_eq!(fs::read_to_string(&file).unwrap(), "once");
     let mut command = bench.std_vectored();
     command.arg("copy").stdin(File::open("/").unwrap());
     let output = command.stderr(Stdio::piped()).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(stderr.contains("cannot read standard input"), "{stderr}");
+}
+
+#[test]
+fn a_full_device_is_told_with_what_to_do() {
+    let bench = Bench::new();
+    let file = bench.work().join("file");
+    fs::write(&file, content()).unwrap();
+    for technique in ["read-write", "stdio"] {
+        let mut command = bench.std_vectored();
+        command.args(["copy", "--technique", technique]);
+        command.stdin(File::open(&file).unwrap());
+        command.stdout(File::options().write(true).open("/dev/full").unwrap());
+        let output = command.stderr(Stdio::piped()).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{technique}");
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(stderr.contains("free some space"), "{technique}: {stderr}");
+    }
 }
 
 #[test]

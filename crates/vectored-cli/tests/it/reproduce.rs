@@ -298,6 +298,11 @@ fn what_cannot_be_is_refused_before_the_work_starts() {
         &["mincer", "--size", "1MiB", "--count", "2000"],
         &["1 GiB", "--size"],
     );
+    // Little in them, but very many.
+    check(
+        &["mincer", "--size", "1", "--count", "99999999"],
+        &["1 GiB", "64 bytes beside each", "--count"],
+    );
     check(
         &["mincer", "--repeats", "0"],
         &["--repeats", "0 moves nothing"],
@@ -339,6 +344,13 @@ fn a_file_system_without_room_or_without_a_device_is_refused() {
     for experiment in ["apue-3.5", "apue-14.28", "kalinin", "all"] {
         check(&[experiment], 1, "not enough free space");
     }
+    // The folder of --to is named as such.
+    let mut command = bench.vectored();
+    let args = ["reproduce", "apue-3.5", "--min", "64KiB", "--to"];
+    let output = command.args(args).arg(small.path()).assert().code(1);
+    let stderr = String::from_utf8(output.get_output().stderr.clone()).unwrap();
+    assert!(stderr.contains("not enough free space"), "{stderr}");
+    assert!(stderr.contains("with --to"), "{stderr}");
     let cold = [
         "apue-3.5",
         "--quick",
@@ -388,6 +400,34 @@ fn stopped_by(signal: Signal, code: i32) {
         let status = fs::read_to_string(format!("/proc/{copy}/stat")).unwrap_or_default();
         assert!(!status.contains("(vectored) R"), "{status}");
     }
+}
+
+/// A copy that somebody ends alone is no end of the run in good order.
+#[test]
+fn a_copy_that_is_ended_alone_fails_the_run() {
+    let bench = Bench::new();
+    let mut command = bench.std_vectored();
+    command.args(["reproduce", "apue-3.5", "--quick", "--max", "8"]);
+    let child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let mut child = child.unwrap();
+    let children = format!("/proc/{0}/task/{0}/children", child.id());
+    while child.try_wait().unwrap().is_none() {
+        let list = fs::read_to_string(&children).unwrap_or_default();
+        for copy in list.split_whitespace() {
+            let copy = Pid::from_raw(copy.parse().unwrap()).unwrap();
+            // Until one is hit that was still at work.
+            let _ = kill_process(copy, Signal::TERM);
+        }
+        sleep(Duration::from_millis(1));
+    }
+    let output = child.wait_with_output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("SIGTERM"), "{stderr}");
+    assert!(entries(&bench.work()).is_empty());
 }
 
 #[test]

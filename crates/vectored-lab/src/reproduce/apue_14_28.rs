@@ -34,6 +34,8 @@ const RECORDS_A_LOOK: u32 = 1 << 16;
 pub struct RecordPlan {
     /// Records in a file.
     pub records: u32,
+    /// How often every technique writes a file.
+    pub repeats: usize,
     /// Whether these are fewer than were published.
     pub reduced: bool,
 }
@@ -43,6 +45,7 @@ impl RecordPlan {
     pub fn published() -> Self {
         RecordPlan {
             records: 1 << 20,
+            repeats: REPEATS,
             reduced: false,
         }
     }
@@ -55,7 +58,7 @@ impl RecordPlan {
     pub(super) fn enter(&self, ledger: &mut Ledger<'_>) {
         for (row, technique) in Technique::of(Operation::Write).into_iter().enumerate() {
             let guess_s = f64::from(self.records) * 2.5e-6;
-            ledger.enter(NAME, row, technique.to_string(), (REPEATS, guess_s));
+            ledger.enter(NAME, row, technique.to_string(), (self.repeats, guess_s));
         }
     }
 
@@ -80,7 +83,7 @@ pub(super) fn run(
 ) -> (Reproduction, Option<MeasureError>) {
     let mut rows = plan.rows();
     for row in &mut rows {
-        prepare(row, REPEATS);
+        prepare(row, plan.repeats);
     }
     let mut notes = Vec::new();
     let failure = measure(plan, bench, &mut rows, &mut notes).err();
@@ -90,7 +93,7 @@ pub(super) fn run(
         complete: false,
         cache: PageCache::Hot,
         setting: Setting {
-            repeats: REPEATS,
+            repeats: plan.repeats,
             file_bytes: Some(plan.file_bytes()),
             ..Setting::default()
         },
@@ -104,7 +107,7 @@ pub(super) fn run(
     };
     conclude(&mut reproduction);
     let mut rows = reproduction.rows.iter();
-    reproduction.complete = failure.is_none() && rows.all(|row| row.repeats == REPEATS);
+    reproduction.complete = failure.is_none() && rows.all(|row| row.repeats == plan.repeats);
     (reproduction, failure)
 }
 
@@ -144,7 +147,7 @@ fn measure(
         }
     };
     let mut rng = Rng::with_seed(bench.seed);
-    let steps = interleaved(&[REPEATS; 4], &mut rng);
+    let steps = interleaved(&[plan.repeats; 4], &mut rng);
     for (repeat, row) in steps {
         if bench.is_stopped() {
             return Ok(());

@@ -103,7 +103,7 @@ impl CopyPlan {
         let described = match &self.to {
             CopyTarget::File(None) => check_room(directory, inputs + self.file_bytes)?,
             CopyTarget::File(Some(other)) => {
-                check_room(other, self.file_bytes)?;
+                check_room(other, self.file_bytes).map_err(of_other_folder)?;
                 check_room(directory, inputs)?
             }
             CopyTarget::Null | CopyTarget::Pipe => check_room(directory, inputs)?,
@@ -334,7 +334,9 @@ fn measure_row(
             let directory = other.as_deref().unwrap_or(bench.directory);
             let file = unnamed_file(directory, sync_flags(plan.sync)).map(File::from);
             let file = file.map_err(cannot_make(directory))?;
-            let kept = file.try_clone().map_err(cannot_make(directory))?;
+            // Of its own description: a duplicate would cost the child a lock in
+            // every write.
+            let kept = reopened(&file).map_err(cannot_make(directory))?;
             (Output::File(file), Some(kept))
         }
     };
@@ -412,6 +414,25 @@ fn check_written(file: &File, pattern: Pattern, bytes: u64) -> Result<(), Measur
     check
         .end(bytes)
         .map_err(|mismatch| wrong(mismatch, "the copy", "apue-3.5"))
+}
+
+/// What is wrong with the folder that `--to` names.
+fn of_other_folder(error: MeasureError) -> MeasureError {
+    match error {
+        MeasureError::Io { what, source } => MeasureError::Io {
+            what: what.replace("--dir", "--to"),
+            source,
+        },
+        MeasureError::NoSpace {
+            directory,
+            free_bytes,
+            needed_bytes,
+        } => MeasureError::io(format!(
+            "not enough free space in '{directory}': {free_bytes} bytes are free and \
+             {needed_bytes} are needed; free some, or name another directory with --to"
+        ))(io::ErrorKind::StorageFull.into()),
+        other => other,
+    }
 }
 
 fn cannot_make(directory: &Path) -> impl FnOnce(io::Error) -> MeasureError + use<> {

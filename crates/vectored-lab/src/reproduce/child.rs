@@ -46,6 +46,8 @@ pub struct Order {
 /// Its standard output.
 pub enum Output {
     Null,
+    /// As with the input, this process keeps no other descriptor of the same
+    /// description.
     File(File),
     /// Read by a thread of this process, which compares it with a pattern if
     /// there is one.
@@ -103,7 +105,7 @@ pub fn copy(bench: &mut Bench<'_>, order: Order) -> Result<Option<ChildCopy>, Me
     let (status, usage) = wait_for(child.id()).map_err(cannot_run)?;
     let drained = thread.map(|thread| thread.join().expect("it does not panic"));
     let is_stopped = watched.map_err(cannot_run)?;
-    if is_stopped || bench.is_stopped() || was_told_to_end(status) {
+    if is_stopped || bench.is_stopped() || (was_told_to_end(status) && stops_soon(bench)) {
         return Ok(None);
     }
     let mut said = String::new();
@@ -113,7 +115,10 @@ pub fn copy(bench: &mut Bench<'_>, order: Order) -> Result<Option<ChildCopy>, Me
     let name = name_of(order.technique);
     let said = said.trim();
     if !status.success() {
-        let said = said.strip_prefix("error: ").unwrap_or(said);
+        let said = match said.strip_prefix("error: ").unwrap_or(said) {
+            "" => "it said nothing",
+            said => said,
+        };
         return Err(MeasureError::io(format!(
             "the copy with {name} failed ({status})"
         ))(io::Error::other(said.to_owned())));
@@ -148,6 +153,16 @@ fn was_told_to_end(status: ExitStatus) -> bool {
     let signals = [Signal::HUP, Signal::INT, Signal::TERM];
     let of = |number| signals.iter().any(|signal| signal.as_raw() == number);
     status.signal().is_some_and(of)
+}
+
+/// Whether this process is told to end as well, if it was not yet. Somebody may
+/// have ended the copy alone: a run that lacks rows for that is a failed one.
+fn stops_soon(bench: &Bench<'_>) -> bool {
+    const LOOKS: u32 = 50;
+    (0..LOOKS).any(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        bench.is_stopped()
+    })
 }
 
 fn command(program: &Path, technique: CopyTechnique, fsync: bool) -> Command {

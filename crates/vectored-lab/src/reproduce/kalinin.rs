@@ -32,6 +32,8 @@ pub struct ElementPlan {
     pub element_bytes: Vec<usize>,
     /// Calls of each technique, in turn.
     pub calls: u32,
+    /// How often there is such a file of each size.
+    pub repeats: usize,
     /// Whether this is less than was published.
     pub reduced: bool,
 }
@@ -42,6 +44,7 @@ impl ElementPlan {
         ElementPlan {
             element_bytes: vec![1, 3, 5, 10, 50, 100, 200, 300, 500, 1000],
             calls: 100,
+            repeats: REPEATS,
             reduced: false,
         }
     }
@@ -57,7 +60,7 @@ impl ElementPlan {
             let call_s = 30e-6 + (bytes * ELEMENTS) as f64 * 1e-9;
             let guess_s = f64::from(self.calls) * 2.0 * call_s;
             let name = format!("elements of {bytes} B");
-            ledger.enter(NAME, size, name, (REPEATS, guess_s));
+            ledger.enter(NAME, size, name, (self.repeats, guess_s));
         }
     }
 
@@ -82,7 +85,7 @@ pub(super) fn run(
 ) -> (Reproduction, Option<MeasureError>) {
     let mut rows = plan.rows();
     for row in &mut rows {
-        prepare(row, REPEATS);
+        prepare(row, plan.repeats);
     }
     let failure = measure(plan, bench, &mut rows).err();
     let mut reproduction = Reproduction {
@@ -91,7 +94,7 @@ pub(super) fn run(
         complete: false,
         cache: PageCache::Hot,
         setting: Setting {
-            repeats: REPEATS,
+            repeats: plan.repeats,
             ..Setting::default()
         },
         rows,
@@ -104,7 +107,7 @@ pub(super) fn run(
     };
     conclude(&mut reproduction);
     let mut rows = reproduction.rows.iter();
-    reproduction.complete = failure.is_none() && rows.all(|row| row.repeats == REPEATS);
+    reproduction.complete = failure.is_none() && rows.all(|row| row.repeats == plan.repeats);
     (reproduction, failure)
 }
 
@@ -129,7 +132,7 @@ fn measure(
 ) -> Result<(), MeasureError> {
     check_room(bench.directory, plan.file_bytes())?;
     let mut rng = Rng::with_seed(bench.seed);
-    let sizes = vec![REPEATS; plan.element_bytes.len()];
+    let sizes = vec![plan.repeats; plan.element_bytes.len()];
     for (repeat, size) in interleaved(&sizes, &mut rng) {
         if bench.is_stopped() {
             return Ok(());

@@ -10,6 +10,8 @@ use std::mem::MaybeUninit;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
+use rustix::time::{ClockId, clock_gettime};
+
 /// A block of `ru_inblock`, whatever the device's are: `getrusage(2)`.
 const BLOCK_BYTES: u64 = 512;
 
@@ -46,8 +48,12 @@ impl Usage {
     }
 }
 
-/// What the calling thread has used so far.
+/// What the calling thread has used so far, in the sum exact to a microsecond.
 pub fn thread_usage() -> io::Result<Usage> {
+    // `getrusage(2)` alone tells of a running thread what was known at the last
+    // tick of the scheduler, up to 10 ms ago. The thread's clock has to be exact,
+    // and reading it brings up to date what both are made from.
+    let _ = clock_gettime(ClockId::ThreadCPUTime);
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the pointer is to a `rusage` of ours, which the call fills.
     if unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) } != 0 {
@@ -101,6 +107,26 @@ mod tests {
         };
         assert!(used.user_s >= 0.0 && used.system_s >= 0.0);
         assert_eq!(before.since(thread_usage().unwrap()).user_s, 0.0);
+    }
+
+    #[test]
+    fn what_a_thread_has_used_is_what_its_clock_tells() {
+        let clock_s = || {
+            let time = clock_gettime(ClockId::ThreadCPUTime);
+            time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+        };
+        // Work of many lengths, so that most of it ends far from a tick.
+        let behind_s = |rounds: u64| {
+            for n in 0..rounds * 500_000 {
+                std::hint::black_box(n);
+            }
+            let usage = thread_usage().unwrap();
+            // The clock stands still when the thread does.
+            clock_s() - usage.user_s - usage.system_s
+        };
+        // A machine that stops this one just here may spoil a few.
+        let exact = (1..=20).map(behind_s).filter(|s| *s < 1e-4);
+        assert!(exact.count() >= 15);
     }
 
     #[test]

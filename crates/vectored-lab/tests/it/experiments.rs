@@ -208,10 +208,29 @@ fn no_line_is_wider_than_the_terminal() {
     let mut reduced = copies(PageCache::Cold);
     reduced.reduced = true;
     let experiments = shown(vec![reduced, records(1.09), elements(0.1), passes()]);
-    let text = table(&experiments, TableOptions::default());
-    for line in text.lines() {
-        assert!(line.chars().count() <= 100, "{line}");
+    for width in [60, 72, 80, 97, 100, 160] {
+        let color = false;
+        let text = table(&experiments, TableOptions { color, width });
+        for line in text.lines() {
+            assert!(line.chars().count() <= width, "{width}: {line}");
+        }
     }
+}
+
+#[test]
+fn what_is_too_wide_is_broken_between_groups_and_keeps_its_names() {
+    let width = 80;
+    let color = false;
+    let text = table(&shown(vec![elements(0.1)]), TableOptions { color, width });
+    let lines: Vec<&str> = text.lines().collect();
+    let heads: Vec<usize> = (0..lines.len())
+        .filter(|&line| lines[line].starts_with("element "))
+        .collect();
+    assert_eq!(heads.len(), 2, "{text}");
+    assert!(lines[heads[0] - 1].contains("CPU time:"), "{text}");
+    assert!(lines[heads[0] - 1].contains("wall time:"), "{text}");
+    assert!(lines[heads[1] - 1].contains("2001, CPU:"), "{text}");
+    assert!(lines[heads[1] + 1].contains("1 B"), "{text}");
 }
 
 #[test]
@@ -239,6 +258,16 @@ fn every_table_says_that_it_is_reduced() {
         let hints = text.matches("Reduced, so only a hint: ").count();
         assert_eq!(hints, 4, "{text}");
     }
+}
+
+#[test]
+fn a_table_says_which_rows_were_left_out() {
+    let mut few = copies(PageCache::Hot);
+    few.rows.retain(|row| row.buffer_bytes > Some(2));
+    conclude(&mut few);
+    let text = table(&shown(vec![few, records(1.09)]), TableOptions::default());
+    assert!(text.contains("Left out: buffers of 1 B, 2 B.\n"), "{text}");
+    assert!(!table(&all(), TableOptions::default()).contains("Left out"));
 }
 
 #[test]
@@ -274,7 +303,7 @@ fn findings_say_only_what_their_intervals_carry() {
     );
     let hot = of(&copies(PageCache::Hot));
     assert!(
-        hot.contains("does not flatten at st_blksize (4 KiB)"),
+        hot.contains("does not flatten at st_blksize: 4 KiB takes"),
         "{hot}"
     );
     assert!(!hot.contains("128 KiB"), "{hot}");
@@ -283,6 +312,10 @@ fn findings_say_only_what_their_intervals_carry() {
         cold.contains("past 128 KiB read-ahead has no further effect"),
         "{cold}"
     );
+    let mut few = copies(PageCache::Hot);
+    few.rows.retain(|row| row.buffer_bytes > Some(1 << 16));
+    conclude(&mut few);
+    assert!(few.finding.contains("are not tested"), "{}", few.finding);
     let none = of(&experiment(
         ExperimentName::Apue35,
         Setting::default(),

@@ -38,9 +38,8 @@ fn of_one(experiment: &Reproduction) -> String {
         color: false,
         width: PLOT_WIDTH,
     };
-    let picture = picture(experiment, options);
-    if !picture.is_empty() {
-        text += &format!("\n```text\n{picture}```\n");
+    if let Some((caption, drawn)) = picture(experiment, options) {
+        text += &format!("\n```text\n{caption}\n{drawn}```\n");
     }
     text.push('\n');
     for note in notes(experiment) {
@@ -52,8 +51,13 @@ fn of_one(experiment: &Reproduction) -> String {
 fn set(sheet: &Sheet) -> String {
     let mut head = "|".to_owned();
     let mut rule = "|".to_owned();
+    let mut last_group = "";
     for (index, (group, name)) in sheet.heads.iter().enumerate() {
-        let both = format!("{group} {name}");
+        // Nothing stands over several columns here: each has its group.
+        if !group.is_empty() {
+            last_group = group;
+        }
+        let both = format!("{last_group} {name}");
         head += &format!(" {} |", escape(both.trim()));
         rule += if index < sheet.names { "---|" } else { "---:|" };
     }

@@ -6,9 +6,9 @@ use crate::report::chart::{Curve, Line, bars, curves};
 use crate::report::plot::PlotOptions;
 use crate::report::words::{self, bytes_in_words, list_in_words};
 
-/// A plot with a line that says what it shows; empty where there is nothing to
-/// show, or no room.
-pub fn picture(experiment: &Reproduction, options: PlotOptions) -> String {
+/// What a plot shows, and the plot; none where there is nothing to show, or no
+/// room.
+pub fn picture(experiment: &Reproduction, options: PlotOptions) -> Option<(&'static str, String)> {
     let (caption, drawn) = match experiment.name {
         ExperimentName::Apue35 => (
             "Seconds a copy, by the size of the buffer",
@@ -24,10 +24,7 @@ pub fn picture(experiment: &Reproduction, options: PlotOptions) -> String {
             passes(experiment, options),
         ),
     };
-    match drawn.is_empty() {
-        true => drawn,
-        false => format!("{caption}\n{drawn}"),
-    }
+    (!drawn.is_empty()).then_some((caption, drawn))
 }
 
 fn copies(experiment: &Reproduction, options: PlotOptions) -> String {

@@ -17,6 +17,13 @@ pub struct Sheet {
 }
 
 impl Sheet {
+    /// How many columns from the left say which row it is.
+    pub fn keys(&self) -> usize {
+        self.names.max(1)
+    }
+}
+
+impl Sheet {
     fn new(names: usize, heads: &[(&str, &str)]) -> Self {
         let owned = |&(group, name): &(&str, &str)| (group.to_owned(), name.to_owned());
         Sheet {
@@ -92,15 +99,15 @@ pub fn sheets(experiment: &Reproduction) -> Vec<Sheet> {
 fn copies(experiment: &Reproduction) -> Sheet {
     let is_cold = experiment.cache == PageCache::Cold;
     let mut heads = vec![
-        ("", "buffer"),
-        ("here:", "user"),
+        ("buffer", "bytes"),
+        ("here, seconds:", "user"),
         ("", "system"),
         ("", "clock"),
-        ("", "loops"),
-        ("2005:", "user"),
+        ("loops:", "here"),
+        ("2005, seconds:", "user"),
         ("", "system"),
         ("", "clock"),
-        ("", "loops"),
+        ("loops:", "2005"),
     ];
     if is_cold {
         heads.extend([("cold:", "left"), ("", "fetched")]);
@@ -142,16 +149,22 @@ fn copies(experiment: &Reproduction) -> Sheet {
 fn records(experiment: &Reproduction) -> Sheet {
     let mut heads = vec![
         ("".to_owned(), "technique".to_owned()),
-        ("here:".to_owned(), "user".to_owned()),
+        ("seconds:".to_owned(), "user".to_owned()),
         (String::new(), "system".to_owned()),
         (String::new(), "clock".to_owned()),
-        (String::new(), "CPU ÷ copying".to_owned()),
+        ("CPU ÷ copying:".to_owned(), "here".to_owned()),
     ];
     let sources = sources(&experiment.published);
+    let mut edition = "";
     for source in &sources {
         let (year, system) = source.split_once(", ").unwrap_or((source, ""));
         let system = system.split(" (").next().unwrap_or_default();
-        heads.push((format!("{year}:"), system.to_owned()));
+        let group = match year == edition {
+            true => String::new(),
+            false => format!("{year}:"),
+        };
+        edition = year;
+        heads.push((group, system.to_owned()));
     }
     let mut sheet = Sheet {
         heads,
@@ -192,7 +205,7 @@ fn published_records(experiment: &Reproduction) -> Sheet {
     let heads = [
         ("", "published"),
         ("", "technique"),
-        ("", "user"),
+        ("seconds:", "user"),
         ("", "system"),
         ("", "clock"),
     ];
@@ -301,14 +314,22 @@ pub fn notes(experiment: &Reproduction) -> Vec<String> {
     let repeats = experiment.setting.repeats;
     match experiment.name {
         ExperimentName::Apue35 => {
+            let is_small = |row: &ExperimentRow| row.buffer_bytes.is_some_and(|bytes| bytes < 64);
+            let few = match experiment.rows.iter().any(is_small) {
+                true => ", of 3 below 64 B",
+                false => "",
+            };
             note(&format!(
-                "Seconds a copy: medians of {repeats} repeats in changing order, of 3 below 64 B. \
+                "Seconds a copy: medians of {repeats} repeats in changing order{few}. \
                  Loops are successful reads; the book's are as printed."
             ));
             note(
                 "User and system time are split by clock ticks, which is coarse in rows under a \
                  second; their sum is exact.",
             );
+            if let Some(left_out) = left_out(experiment) {
+                note(&left_out);
+            }
             if let Some(start_s) = experiment.setting.start_s {
                 let start = words::time(start_s * 1e9);
                 note(&format!(
@@ -380,6 +401,24 @@ pub fn notes(experiment: &Reproduction) -> Vec<String> {
             .map(|text| words::escape_control(text)),
     );
     notes
+}
+
+/// Which of the published buffers were not asked for.
+fn left_out(experiment: &Reproduction) -> Option<String> {
+    let is_here = |bytes: &u64| {
+        let mut rows = experiment.rows.iter();
+        rows.any(|row| row.buffer_bytes == Some(*bytes))
+    };
+    let published = experiment.published.iter();
+    let missing: Vec<String> = published
+        .filter_map(|row| row.buffer_bytes)
+        .filter(|bytes| !is_here(bytes))
+        .map(bytes_in_words)
+        .collect();
+    match missing.as_slice() {
+        [] => None,
+        missing => Some(format!("Left out: buffers of {}.", missing.join(", "))),
+    }
 }
 
 /// The publications, each once, in their order.

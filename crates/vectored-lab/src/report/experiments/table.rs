@@ -39,10 +39,10 @@ fn of_one(experiment: &Reproduction, options: TableOptions) -> String {
         text += &set(&sheet, options);
     }
     let TableOptions { color, width } = options;
-    let picture = picture(experiment, PlotOptions { color, width });
-    if !picture.is_empty() {
+    if let Some((caption, drawn)) = picture(experiment, PlotOptions { color, width }) {
         text.push('\n');
-        text += &picture;
+        text += &paragraph(caption, options.width);
+        text += &drawn;
     }
     text.push('\n');
     for note in notes(experiment) {
@@ -51,7 +51,8 @@ fn of_one(experiment: &Reproduction, options: TableOptions) -> String {
     text
 }
 
-/// Names to the left, figures to the right, groups over their first column.
+/// Names to the left, figures to the right, groups over their first column. What
+/// is too wide is broken between groups: each part has the names again.
 fn set(sheet: &Sheet, options: TableOptions) -> String {
     let widths: Vec<usize> = (0..sheet.heads.len())
         .map(|column| {
@@ -62,39 +63,89 @@ fn set(sheet: &Sheet, options: TableOptions) -> String {
                 .unwrap_or(0)
         })
         .collect();
-    // Columns stand apart where there is room.
-    let all = widths.iter().sum::<usize>() + 2 * (widths.len() - 1);
-    let gap = if all <= options.width { 2 } else { 1 };
-    let mut text = String::new();
-    let groups = sheet
-        .heads
-        .iter()
-        .map(|(group, _)| group.clone())
-        .collect::<Vec<_>>();
-    if groups.iter().any(|group| !group.is_empty()) {
-        let mut line = String::new();
-        let mut begin = 0;
-        for (group, width) in std::iter::zip(&groups, &widths) {
-            if !group.is_empty() {
-                // Never over another group.
-                let blanks = begin_of(begin, &line);
-                line += &" ".repeat(blanks);
-                line += group;
-            }
-            begin += width + gap;
+    let parts = parts(sheet, &widths, options.width).into_iter();
+    let set = parts.map(|columns| set_columns(sheet, &columns, &widths, options));
+    set.collect::<Vec<_>>().join("\n")
+}
+
+/// The columns of each part of a table that has to fit into `width`.
+fn parts(sheet: &Sheet, widths: &[usize], width: usize) -> Vec<Vec<usize>> {
+    let keys: Vec<usize> = (0..sheet.keys()).collect();
+    let is_wide = |columns: &[usize]| wide(columns, widths, 1) > width;
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for column in sheet.keys()..sheet.heads.len() {
+        match groups.last_mut() {
+            Some(group) if sheet.heads[column].0.is_empty() => group.push(column),
+            _ => groups.push(vec![column]),
         }
-        text += &styled("1", line.trim_end(), options.color);
+    }
+    // A group that is too wide for itself is broken between its columns.
+    let groups =
+        groups
+            .into_iter()
+            .flat_map(|group| match is_wide(&[keys.as_slice(), &group].concat()) {
+                false => vec![group],
+                true => group.into_iter().map(|column| vec![column]).collect(),
+            });
+    let mut parts = vec![keys.clone()];
+    for group in groups {
+        let last = parts.last_mut().expect("there is one from the beginning");
+        let joined = [last.as_slice(), &group].concat();
+        if last.len() == keys.len() || !is_wide(&joined) {
+            *last = joined;
+        } else {
+            parts.push([keys.as_slice(), &group].concat());
+        }
+    }
+    parts
+}
+
+fn wide(columns: &[usize], widths: &[usize], gap: usize) -> usize {
+    let all: usize = columns.iter().map(|&column| widths[column]).sum();
+    all + gap * columns.len().saturating_sub(1)
+}
+
+fn set_columns(
+    sheet: &Sheet,
+    columns: &[usize],
+    widths: &[usize],
+    options: TableOptions,
+) -> String {
+    // Columns stand apart where there is room.
+    let is_roomy = wide(columns, widths, 2) <= options.width;
+    let gap = if is_roomy { 2 } else { 1 };
+    let mut text = String::new();
+    let mut groups = String::new();
+    let mut begin = 0;
+    for &column in columns {
+        let group = &sheet.heads[column].0;
+        if !group.is_empty() {
+            // Never over another group.
+            groups += &" ".repeat(begin_of(begin, &groups));
+            groups += group;
+        }
+        begin += widths[column] + gap;
+    }
+    if !groups.is_empty() {
+        text += &styled("1", &groups, options.color);
         text.push('\n');
     }
-    let names = sheet
-        .heads
-        .iter()
-        .map(|(_, name)| name.clone())
-        .collect::<Vec<_>>();
-    text += &styled("1", &line(&names, sheet.names, &widths, gap), options.color);
+    let line = |cells: &[String]| {
+        let set = columns.iter().map(|&column| {
+            let (cell, width) = (&cells[column], widths[column]);
+            match column < sheet.names {
+                true => format!("{cell:<width$}"),
+                false => format!("{cell:>width$}"),
+            }
+        });
+        let line = set.collect::<Vec<_>>().join(&" ".repeat(gap));
+        line.trim_end().to_owned()
+    };
+    let names: Vec<String> = sheet.heads.iter().map(|(_, name)| name.clone()).collect();
+    text += &styled("1", &line(&names), options.color);
     text.push('\n');
     for row in &sheet.rows {
-        text += &line(row, sheet.names, &widths, gap);
+        text += &line(row);
         text.push('\n');
     }
     text
@@ -107,20 +158,6 @@ fn begin_of(column: usize, line: &str) -> usize {
         0 => column,
         _ => column.saturating_sub(length).max(1),
     }
-}
-
-fn line(cells: &[String], names: usize, widths: &[usize], gap: usize) -> String {
-    let mut line = String::new();
-    for (index, (cell, width)) in std::iter::zip(cells, widths).enumerate() {
-        if index > 0 {
-            line += &" ".repeat(gap);
-        }
-        line += &match index < names {
-            true => format!("{cell:<width$}"),
-            false => format!("{cell:>width$}"),
-        };
-    }
-    line.trim_end().to_owned()
 }
 
 fn paragraph(text: &str, width: usize) -> String {
