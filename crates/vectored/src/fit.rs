@@ -1,5 +1,6 @@
 //! From measurements to the numbers of a [`CostModel`]: pure arithmetic.
 
+use crate::borders::Borders;
 use crate::cost::{CostModel, LARGE_SEGMENT_BYTES, has_iovec_step};
 
 /// What one list of equal segments took, by technique.
@@ -120,6 +121,7 @@ impl CostModel {
             copy_byte_ns: copying.byte_ns,
             copy_byte_uncached_ns: copying.byte_uncached_ns,
             staging_bytes: copying.staging_bytes as usize,
+            borders: Borders::NONE,
         }
     }
 }
@@ -365,6 +367,7 @@ mod tests {
                 copy_segment_ns, copy_byte_ns,
                 copy_byte_uncached_ns: copy_byte_ns * dearer,
                 staging_bytes: STAGING_BYTES[staging - 1] as usize,
+                borders: Borders::NONE,
             };
             let fitted = CostModel::fit(CostModel::default(), &observe(&machine, |_| 1.0));
             for (found, true_one) in std::iter::zip(numbers(&fitted), numbers(&machine)) {
