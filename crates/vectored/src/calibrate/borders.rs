@@ -48,7 +48,7 @@ pub(super) fn measure(
     };
     let mut model = *fitted;
     for (index, count) in Borders::COUNTS.into_iter().enumerate() {
-        let start = model.copy_below_bytes(count);
+        let start = fitted.copy_below_bytes(count);
         let most = (most_bytes / count).min(MOST_SEGMENT_BYTES);
         // Even if copying won at the longest that can be tried, that would say nothing new.
         if start / 2 >= most && most < MOST_SEGMENT_BYTES {
@@ -62,7 +62,7 @@ pub(super) fn measure(
         model.borders.bytes[index] = match found {
             Found::Border(bytes) => Some(bytes as u32),
             // The numbers may well be right that it is higher, but not that it is lower.
-            Found::AtLeast(bytes) if bytes >= start => Some(bytes as u32),
+            Found::AtLeast(bytes) if bytes >= model.copy_below_bytes(count) => Some(bytes as u32),
             Found::AtLeast(_) | Found::Nothing => None,
         };
     }
