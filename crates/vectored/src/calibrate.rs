@@ -2,17 +2,21 @@
 
 use std::io::{self, IoSlice, Read};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{Mode, OFlags, SeekFrom};
 use rustix::io::Errno;
 
-use crate::copy::copy_short;
+use crate::error::TransferError;
 use crate::fit::Observation;
+use crate::sys::room::append_run;
 use crate::{CostModel, TargetKind, write_all_vectored};
+
+mod borders;
+mod search;
 
 /// What [`CostModel::calibrate`] writes to: something of its own, that is gone afterwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,8 +62,14 @@ const LISTS: [(usize, usize); 10] = [
 /// Longer ones, which only a file takes at once.
 const LONG_LISTS: [(usize, usize); 3] = [(1000, 64), (256, 1024), (512, 2048)];
 
+/// No list is longer.
+const MOST_BYTES: usize = 1 << 20;
+
 /// A file is truncated when it has grown to this.
 const FILE_BYTES: u64 = 7 << 20;
+
+/// What of a file is written again and again.
+const OVERWRITTEN_BYTES: u64 = 4 << 20;
 
 /// What a timed batch should last: the clock, some 50 ns, must not matter.
 const BATCH: Duration = Duration::from_micros(6);
@@ -82,9 +92,16 @@ impl CostModel {
     /// [`CostModel::default_for`] the kind of target: on a stream, which takes no large list at once,
     /// that is copying beyond the caches.
     ///
-    /// 30 to 60 ms are a good budget. With less, the figures are those of a few rounds; five are made
-    /// in any case. One calibration at the start of a program is enough: the machine does not change,
-    /// and around the border both ways cost about the same.
+    /// Half the budget goes to that, the other half to the [borders](CostModel::borders): at each of
+    /// [`Borders::COUNTS`](crate::Borders::COUNTS) a [`Gather`](crate::Gather) that copies all and one
+    /// that copies nothing write the same lists in turn, a file over what it holds already, and the
+    /// size at which they take equally long is narrowed down. On a stream only lists up to 64 KiB are
+    /// tried; where the border cannot be seen in those, it stays unmeasured.
+    ///
+    /// 30 to 45 ms are a good budget, 60 for a file. With less, the figures are those of a few rounds.
+    /// Five of the first half and three of each list of the second are made in any case, which takes 5
+    /// to 20 ms. One calibration at the start of a program is enough: the machine does not change, and
+    /// around the border both ways cost about the same.
     ///
     /// # Errors
     ///
@@ -111,12 +128,15 @@ impl CostModel {
         if matches!(target, CalibrationTarget::File(_)) {
             lists.extend(LONG_LISTS.iter().map(|&list| List::new(list)));
         }
-        let mut staging = vec![0; 1 << 20];
+        let mut staging = Pieces {
+            whole: vec![0; MOST_BYTES],
+            copied: Vec::with_capacity(MOST_BYTES),
+        };
         for list in &mut lists {
             list.choose_calls(&mut channel, &mut staging)?;
         }
         for round in 0.. {
-            if round >= FEWEST_ROUNDS && began.elapsed() >= budget {
+            if round >= FEWEST_ROUNDS && began.elapsed() >= budget / 2 {
                 break;
             }
             for list in &mut lists {
@@ -126,8 +146,18 @@ impl CostModel {
         let observations: Vec<Observation> =
             lists.iter_mut().filter_map(List::observation).collect();
         let prior = CostModel::default_for(target.kind());
-        Ok(CostModel::fit(prior, &observations))
+        let fitted = CostModel::fit(prior, &observations);
+        let borders = borders::measure(&mut channel, &fitted, began + budget)?;
+        Ok(CostModel { borders, ..fitted })
     }
+}
+
+/// The bytes of a list, in one piece.
+struct Pieces {
+    /// There from the start.
+    whole: Vec<u8>,
+    /// Copied anew for each call.
+    copied: Vec<u8>,
 }
 
 /// The three ways to write a list.
@@ -167,7 +197,7 @@ impl List {
     }
 
     /// As many calls as last long enough and fit.
-    fn choose_calls(&mut self, channel: &mut Channel, staging: &mut [u8]) -> io::Result<()> {
+    fn choose_calls(&mut self, channel: &mut Channel, staging: &mut Pieces) -> io::Result<()> {
         // The first call finds its memory for the first time, the second counts.
         self.batch(channel, staging, Way::Writev)?;
         let Some(call) = self.batch(channel, staging, Way::Writev)? else {
@@ -184,7 +214,7 @@ impl List {
     fn sample(
         &mut self,
         channel: &mut Channel,
-        staging: &mut [u8],
+        staging: &mut Pieces,
         round: usize,
     ) -> io::Result<()> {
         for turn in 0..WAYS.len() {
@@ -208,55 +238,26 @@ impl List {
     fn batch(
         &self,
         channel: &mut Channel,
-        staging: &mut [u8],
+        staging: &mut Pieces,
         way: Way,
     ) -> io::Result<Option<Duration>> {
         let bytes = self.bytes() as usize;
-        let segments: Vec<&[u8]> = self
+        let segments: Vec<IoSlice<'_>> = self
             .memory
             .chunks(self.segment_bytes + GAP)
-            .map(|slot| &slot[..self.segment_bytes])
+            .map(|slot| IoSlice::new(&slot[..self.segment_bytes]))
             .collect();
-        let mut iovecs: Vec<IoSlice<'_>> = Vec::with_capacity(segments.len());
-        channel.make_room(u64::from(self.calls) * bytes as u64)?;
-        let fd = channel.writer.as_fd();
-        let mut went = 0;
-        let mut failed = None;
-        let began = Instant::now();
-        for _ in 0..self.calls {
-            let outcome = match way {
-                Way::Write => write_all_vectored(fd, &[IoSlice::new(&staging[..bytes])]),
-                Way::Writev => {
-                    iovecs.clear();
-                    iovecs.extend(segments.iter().map(|segment| IoSlice::new(segment)));
-                    write_all_vectored(fd, &iovecs)
-                }
-                Way::CopyThenWrite => {
-                    let mut free = &mut staging[..bytes];
-                    for segment in &segments {
-                        let (place, rest) = free.split_at_mut(segment.len());
-                        copy_short(place, segment);
-                        free = rest;
-                    }
-                    write_all_vectored(fd, &[IoSlice::new(&staging[..bytes])])
-                }
-            };
-            match outcome {
-                Ok(written) => went += written,
-                Err(error) => {
-                    went += error.transferred();
-                    failed = Some(error);
-                    break;
-                }
+        let piece = [IoSlice::new(&staging.whole[..bytes])];
+        let copied = &mut staging.copied;
+        channel.time(self.calls, self.bytes(), |fd| match way {
+            Way::Write => write_all_vectored(fd, &piece),
+            Way::Writev => write_all_vectored(fd, &segments),
+            Way::CopyThenWrite => {
+                copied.clear();
+                append_run(copied, &segments);
+                write_all_vectored(fd, &[IoSlice::new(copied)])
             }
-        }
-        let elapsed = began.elapsed();
-        channel.take(went)?;
-        match failed {
-            None => Ok(Some(elapsed)),
-            Some(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
-            Some(error) => Err(error.into()),
-        }
+        })
     }
 
     /// The medians, of a list that was measured each way.
@@ -288,7 +289,10 @@ struct Channel {
     writer: OwnedFd,
     /// The other end, of a stream.
     reader: Option<std::fs::File>,
-    length: u64,
+    /// Of a file: where the next call writes to, and what it may not exceed.
+    position: u64,
+    end: u64,
+    overwrites: bool,
     buffer: Vec<u8>,
 }
 
@@ -316,15 +320,69 @@ impl Channel {
         Ok(Channel {
             writer,
             reader: reader.map(std::fs::File::from),
-            length: 0,
+            position: 0,
+            end: FILE_BYTES,
+            overwrites: false,
             buffer: vec![0; STREAM_BYTES as usize],
         })
     }
 
+    /// What so many calls took that write so many bytes each; nothing if the target could not take
+    /// them.
+    fn time(
+        &mut self,
+        calls: u32,
+        bytes: u64,
+        mut call: impl FnMut(BorrowedFd<'_>) -> Result<u64, TransferError>,
+    ) -> io::Result<Option<Duration>> {
+        self.make_room(u64::from(calls) * bytes)?;
+        let fd = self.writer.as_fd();
+        let mut went = 0;
+        let mut failed = None;
+        let began = Instant::now();
+        for _ in 0..calls {
+            match call(fd) {
+                Ok(written) => went += written,
+                Err(error) => {
+                    went += error.transferred();
+                    failed = Some(error);
+                    break;
+                }
+            }
+        }
+        let elapsed = began.elapsed();
+        self.take(went)?;
+        match failed {
+            None => Ok(Some(elapsed)),
+            Some(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            Some(error) => Err(error.into()),
+        }
+    }
+
     fn make_room(&mut self, bytes: u64) -> io::Result<()> {
-        if self.reader.is_none() && self.length + bytes > FILE_BYTES {
+        if self.reader.is_none() && self.position + bytes > self.end {
+            if !self.overwrites {
+                rustix::fs::ftruncate(&self.writer, 0)?;
+            }
+            rustix::fs::seek(&self.writer, SeekFrom::Start(0))?;
+            self.position = 0;
+        }
+        Ok(())
+    }
+
+    /// From now on a file is written over what it holds, again and again.
+    ///
+    /// To allocate what it grows by takes longer than what is to be told apart.
+    fn overwrite(&mut self) -> io::Result<()> {
+        if self.reader.is_none() {
             rustix::fs::ftruncate(&self.writer, 0)?;
-            self.length = 0;
+            rustix::fs::seek(&self.writer, SeekFrom::Start(0))?;
+            let piece = vec![0x5a; MOST_BYTES];
+            for _ in 0..OVERWRITTEN_BYTES / MOST_BYTES as u64 {
+                write_all_vectored(&self.writer, &[IoSlice::new(&piece)])?;
+            }
+            (self.position, self.end) = (OVERWRITTEN_BYTES, OVERWRITTEN_BYTES);
+            self.overwrites = true;
         }
         Ok(())
     }
@@ -332,7 +390,7 @@ impl Channel {
     /// Takes out again what was written.
     fn take(&mut self, bytes: u64) -> io::Result<()> {
         let Some(reader) = &mut self.reader else {
-            self.length += bytes;
+            self.position += bytes;
             return Ok(());
         };
         let mut left = bytes;
@@ -363,7 +421,7 @@ fn tcp_pair() -> io::Result<(TcpStream, TcpStream)> {
 /// `O_TMPFILE` (Linux 3.11) where the file system has it; elsewhere a file with a random name that is
 /// removed at once.
 fn unnamed_file(directory: &Path) -> io::Result<OwnedFd> {
-    let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CLOEXEC | OFlags::EXCL;
+    let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::EXCL;
     let mode = Mode::RUSR | Mode::WUSR;
     #[cfg(target_os = "linux")]
     match rustix::fs::open(directory, flags | OFlags::TMPFILE, mode) {
@@ -411,6 +469,9 @@ mod tests {
             for count in [2, 16, 1000] {
                 assert!(model.copy_below_bytes(count) <= model.staging_bytes);
             }
+            // Lists of two and of eight fit everything, whatever comes of them.
+            assert!(model.borders.get(2).is_some(), "{target:?}: {model:?}");
+            assert!(model.borders.get(8).is_some(), "{target:?}: {model:?}");
         }
     }
 

@@ -1,5 +1,7 @@
 //! What a transfer costs, and what follows for the choice between copying and referencing.
 
+use crate::borders::{Borders, Measured, between};
+
 /// What a call, a segment and a byte cost on a kind of target: plain numbers, to be read and set.
 ///
 /// All times are in nanoseconds. A list of `n` segments and `b` bytes in all is taken to cost
@@ -11,8 +13,13 @@
 /// - that, and `n · copy_segment_ns + b · copy_byte_ns`, where every segment is copied into one
 ///   buffer first, with `copy_byte_uncached_ns` in place of `copy_byte_ns` if `b > staging_bytes`.
 ///
-/// [`CostModel::calibrate`] measures these numbers on the machine at hand in some 40 ms;
-/// [`CostModel::fit`] finds them in measurements that exist.
+/// [`CostModel::calibrate`] measures these numbers on the machine at hand in some 40 ms, and the
+/// [`borders`](CostModel::borders) between copying and referencing besides; [`CostModel::fit`] finds
+/// the numbers in measurements that exist.
+///
+/// With the feature `serde` a model can be saved and loaded: its fields by their names, a file
+/// without `borders` as one in which none were measured. Numbers that are not finite are not for
+/// every format: JSON has none.
 ///
 /// The [defaults](CostModel::default_for) were measured on one machine, a virtual one with 2 cores
 /// (x86-64) and Linux 6.18, and rounded. They are a start: another processor, kernel or file system
@@ -32,6 +39,7 @@
 /// # let _ = gather;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct CostModel {
     /// A system call that moves nothing, in ns a call: 150–400 on a file or pipe.
     pub call_ns: f64,
@@ -64,10 +72,20 @@ pub struct CostModel {
     /// It should fit the second-level cache together with what is copied into it. No call stages
     /// more than this. 0 turns copying off.
     pub staging_bytes: usize,
+    /// Borders between copying and referencing that were measured, in bytes by number of segments.
+    ///
+    /// None by default: the border then follows from the numbers above.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub borders: Borders,
 }
 
 /// What a descriptor leads to, as far as costs differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "kebab-case")
+)]
 pub enum TargetKind {
     /// A regular file on a disk's file system, through the page cache.
     File,
@@ -115,6 +133,7 @@ impl CostModel {
             copy_byte_ns: 0.03,
             copy_byte_uncached_ns: 0.08,
             staging_bytes: 256 * 1024,
+            borders: Borders::NONE,
         };
         match target {
             TargetKind::Pipe | TargetKind::Other => other,
@@ -166,6 +185,14 @@ impl CostModel {
     /// and the further calls: there the border is the lower one, `uncached`, and segments between the
     /// two are referenced.
     ///
+    /// [Borders](CostModel::borders) that were measured take the place of this:
+    ///
+    /// - at a count at which one was, it is that one;
+    /// - between two such counts it is interpolated, `log(bytes)` by `log(count)`;
+    /// - beyond the last of them it is the last one, as long as all that is copied fits the staging
+    ///   buffer; then `staging_bytes / n`, but not less than `uncached` unless the last one is. (A last
+    ///   one that was measured in a list too long for the staging buffer holds for all longer ones.)
+    ///
     /// It is 0 for fewer than two segments, where there is nothing to merge, and never above
     /// `staging_bytes`. With numbers that make no sense (negative, not a number) it is some value in
     /// that range.
@@ -187,6 +214,31 @@ impl CostModel {
         if segment_count < 2 {
             return 0;
         }
+        let border = match self.borders.around(segment_count) {
+            (Some(below), Some(above)) => between(below, above, segment_count),
+            (Some(last), None) => self.border_beyond(last, segment_count),
+            (None, _) => self.border_by_numbers(segment_count),
+        };
+        border.min(self.staging_bytes)
+    }
+
+    /// The border at a count that is not below the last one at which it was measured.
+    fn border_beyond(&self, last: Measured, segment_count: usize) -> usize {
+        let fits = |bytes: usize, count: usize| bytes.saturating_mul(count) <= self.staging_bytes;
+        if segment_count == last.count
+            || fits(last.bytes, segment_count)
+            || !fits(last.bytes, last.count)
+        {
+            return last.bytes;
+        }
+        let fitting = self.staging_bytes / segment_count;
+        // The numbers know what copying is worth that does not fit, and say so of endless lists.
+        last.bytes
+            .min(fitting.max(self.border_by_numbers(usize::MAX)))
+    }
+
+    /// The border that follows from the numbers.
+    fn border_by_numbers(&self, segment_count: usize) -> usize {
         let large = self.border(segment_count, self.large_segment_ns);
         let border = if large >= LARGE_SEGMENT_BYTES as f64 {
             large
@@ -195,7 +247,7 @@ impl CostModel {
             small.min(LARGE_SEGMENT_BYTES as f64)
         };
         // `as` rounds down, and turns what is negative or not a number into 0.
-        (border as usize).min(self.staging_bytes)
+        border as usize
     }
 
     /// The border if each segment costs this much in `writev(2)`.

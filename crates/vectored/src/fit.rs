@@ -1,5 +1,6 @@
 //! From measurements to the numbers of a [`CostModel`]: pure arithmetic.
 
+use crate::borders::Borders;
 use crate::cost::{CostModel, LARGE_SEGMENT_BYTES, has_iovec_step};
 
 /// What one list of equal segments took, by technique.
@@ -29,17 +30,10 @@ const USUAL_RESIDUAL: f64 = 0.01;
 /// where the measurements do not.
 const PRIOR_SPREAD: f64 = 3.0;
 
-/// Staging buffers that are considered, in bytes.
-const STAGING_BYTES: [u64; 8] = [
-    16 << 10,
-    32 << 10,
-    64 << 10,
-    128 << 10,
-    256 << 10,
-    512 << 10,
-    1 << 20,
-    2 << 20,
-];
+/// Staging buffers that are considered, in bytes: second-level caches, and half of a small one. What
+/// tells smaller ones apart is noise, or the first-level cache, and calls of 16 KiB cost more than
+/// either.
+const STAGING_BYTES: [u64; 5] = [128 << 10, 256 << 10, 512 << 10, 1 << 20, 2 << 20];
 
 impl CostModel {
     /// The model that comes nearest to `observations`.
@@ -120,6 +114,7 @@ impl CostModel {
             copy_byte_ns: copying.byte_ns,
             copy_byte_uncached_ns: copying.byte_uncached_ns,
             staging_bytes: copying.staging_bytes as usize,
+            borders: Borders::NONE,
         }
     }
 }
@@ -367,13 +362,14 @@ mod tests {
             copy_segment_ns in 1.0..8.0,
             copy_byte_ns in 0.02..0.06,
             dearer in 1.5..4.0,
-            staging in 5_usize..8,
+            staging in 2_usize..5,
         ) {
             let machine = CostModel {
                 call_ns, gather_call_ns, segment_ns, large_segment_ns, iovec_step_ns, byte_ns,
                 copy_segment_ns, copy_byte_ns,
                 copy_byte_uncached_ns: copy_byte_ns * dearer,
                 staging_bytes: STAGING_BYTES[staging - 1] as usize,
+                borders: Borders::NONE,
             };
             let fitted = CostModel::fit(CostModel::default(), &observe(&machine, |_| 1.0));
             for (found, true_one) in std::iter::zip(numbers(&fitted), numbers(&machine)) {

@@ -130,9 +130,11 @@
 //!   [`bytes::Buf`](https://docs.rs/bytes/1/bytes/trait.Buf.html), a `Chain` included, and
 //!   `Gather::write_buf` from one that can be cloned, in spite of a `chunks_vectored` that may skip
 //!   data. A list of `Bytes` needs neither: an `IoSlice` can be made of each.
+//! - `serde`, not on by default: a [`CostModel`] can be saved and loaded.
 //!
 //! The crate is for Unix. It writes to no descriptor but the one it is handed.
 
+mod borders;
 #[cfg(feature = "bytes")]
 mod buf;
 #[cfg(feature = "bytes")]
@@ -171,6 +173,7 @@ mod transfer;
 mod uninit;
 mod write;
 
+pub use borders::{Borders, NoSuchBorder};
 #[cfg(feature = "bytes")]
 pub use buf_sender::BufSender;
 pub use calibrate::CalibrationTarget;

@@ -14,6 +14,9 @@ use crate::model::{
 /// What a calibration may take.
 const BUDGET: Duration = Duration::from_millis(40);
 
+/// A file takes longer lists, and longer for each.
+const FILE_BUDGET: Duration = Duration::from_millis(60);
+
 /// Calibrates writing to a target of this kind; files are made in the folder at
 /// `path`, if the target has one, else in `directory`. `None` for what the
 /// library has no calibration for.
@@ -35,7 +38,11 @@ pub fn calibrate(
         // A calibration writes to nothing that it did not make.
         Target::Fifo | Target::Socket | Target::Device | Target::Null => return Ok(None),
     };
-    let model = CostModel::calibrate(on, BUDGET)?;
+    let budget = match on {
+        CalibrationTarget::File(_) => FILE_BUDGET,
+        _ => BUDGET,
+    };
+    let model = CostModel::calibrate(on, budget)?;
     let conditions = Conditions {
         target,
         path: path.map(|path| path.to_string_lossy().into_owned()),

@@ -1,7 +1,7 @@
 //! What a call, a segment and a byte cost, as a run found it.
 
 use serde::{Deserialize, Serialize};
-use vectored::CostModel;
+use vectored::{Borders, CostModel};
 
 use super::Conditions;
 
@@ -39,6 +39,10 @@ pub struct FittedModel {
     /// By the model: `[segment count, bytes]`, the longest segment that is worth
     /// copying in a list of so many.
     pub copy_below_bytes: Vec<(usize, usize)>,
+    /// Those borders that a calibration measured, in the same form. Without
+    /// any, all follow from the numbers above.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub borders: Borders,
     /// Cells that its choice was judged in.
     pub judged_cells: usize,
     /// What choosing by the model costs against the best technique of a cell:
@@ -55,7 +59,7 @@ pub struct FittedModel {
 pub enum ModelSource {
     /// The cells of the run.
     Cells,
-    /// A calibration of some 40 ms before the run: what `adaptive` worked with.
+    /// A calibration of some 40 ms before the run, on a file 60: what `adaptive` worked with.
     Calibration,
 }
 
@@ -83,6 +87,7 @@ impl FittedModel {
                 .iter()
                 .map(|&count| (count, model.copy_below_bytes(count)))
                 .collect(),
+            borders: model.borders,
             judged_cells: 0,
             regret_median: None,
             regret_p95: None,
@@ -102,6 +107,63 @@ impl FittedModel {
             copy_byte_ns: self.copy_byte_ns,
             copy_byte_uncached_ns: self.copy_byte_uncached_ns,
             staging_bytes: self.staging_bytes,
+            borders: self.borders,
         }
+    }
+}
+
+fn is_default(borders: &Borders) -> bool {
+    *borders == Borders::default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Drain, Operation, Target};
+
+    fn conditions() -> Conditions {
+        Conditions {
+            target: Target::Pipe,
+            path: None,
+            operation: Operation::Write,
+            layout: Default::default(),
+            cache: Default::default(),
+            page_cache: None,
+            iovec_setup: Default::default(),
+            sync: crate::model::SyncMode::None,
+            drain: Some(Drain::BetweenSamples),
+        }
+    }
+
+    fn calibrated() -> CostModel {
+        let mut borders = Borders::default();
+        borders.set(2, Some(1234)).unwrap();
+        borders.set(64, Some(0)).unwrap();
+        CostModel {
+            borders,
+            ..CostModel::default()
+        }
+    }
+
+    #[test]
+    fn the_borders_of_a_calibration_come_back_from_its_results() {
+        let model = calibrated();
+        let fitted = FittedModel::new(conditions(), ModelSource::Calibration, &model);
+        let text = serde_json::to_string(&fitted).unwrap();
+        assert!(text.contains(r#""borders":[[2,1234],[64,0]]"#), "{text}");
+        assert!(text.contains(r#""copy_below_bytes":[[2,1234],"#), "{text}");
+        let read: FittedModel = serde_json::from_str(&text).unwrap();
+        assert_eq!(read, fitted);
+        assert_eq!(read.model(), model);
+    }
+
+    #[test]
+    fn results_without_borders_are_read_and_written_as_before() {
+        let model = CostModel::default();
+        let fitted = FittedModel::new(conditions(), ModelSource::Cells, &model);
+        let text = serde_json::to_string(&fitted).unwrap();
+        assert!(!text.contains("borders"), "{text}");
+        let read: FittedModel = serde_json::from_str(&text).unwrap();
+        assert_eq!(read.model(), model);
     }
 }

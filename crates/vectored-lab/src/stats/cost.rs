@@ -85,9 +85,8 @@ fn regret(cell: &Cell, model: &CostModel) -> Option<f64> {
         (median_ns > 0.0).then_some(median_ns)
     });
     let (copied, referenced) = (copied?, referenced?);
-    let bytes = total_bytes(cell)?;
-    let copies = model.copy_then_write_ns(cell.segment_count, bytes)
-        <= model.writev_ns(cell.segment_count, bytes);
+    // As `vectored::Gather` chooses for a list of equal segments.
+    let copies = cell.segment_bytes? <= model.copy_below_bytes(cell.segment_count);
     let chosen = if copies { copied } else { referenced };
     let best = each.unwrap_or(f64::INFINITY).min(copied).min(referenced);
     Some(chosen / best - 1.0)

@@ -6,7 +6,7 @@
 use std::sync::atomic::AtomicBool;
 
 use fastrand::Rng;
-use vectored::CostModel;
+use vectored::{Borders, CostModel};
 use vectored_lab::measure::{FakeClock, Noise, SyntheticMachine, Watch, run};
 use vectored_lab::model::{Cell, CellSpec, Experiment, Target, Technique, Workload};
 use vectored_lab::stats::{crossovers, fitted_models};
@@ -179,6 +179,7 @@ pub fn any_machine(rng: &mut Rng) -> CostModel {
         copy_byte_ns,
         copy_byte_uncached_ns: copy_byte_ns * within(1.5, 3.0),
         staging_bytes: 256 << 10,
+        borders: Borders::default(),
     }
 }
 

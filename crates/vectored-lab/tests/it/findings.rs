@@ -1,7 +1,7 @@
 //! What a run says after its figures: advice, from invented machines without
 //! noise, so that every word of it is known.
 
-use vectored::CostModel;
+use vectored::{Borders, CostModel};
 use vectored_lab::measure::Noise;
 use vectored_lab::model::{Cell, ModelSource, Results, Target, Technique, Verdict};
 
@@ -30,6 +30,7 @@ fn machine() -> CostModel {
         call_ns: 300.0,
         iovec_step_ns: 40.0,
         staging_bytes: 256 << 10,
+        borders: Borders::default(),
     }
 }
 

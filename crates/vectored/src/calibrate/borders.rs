@@ -1,0 +1,147 @@
+//! The borders between copying and referencing, by trying both.
+
+use std::io::{self, IoSlice};
+use std::os::fd::BorrowedFd;
+use std::time::{Duration, Instant};
+
+use super::search::{Found, MOST_STEPS, search};
+use super::{BATCH, Channel, GAP, MOST_BYTES, MOST_CALLS, STREAM_BYTES};
+use crate::borders::Borders;
+use crate::{CostModel, Gather};
+
+/// The sizes that are tried, in bytes a segment.
+const LEAST_SEGMENT_BYTES: usize = 32;
+const MOST_SEGMENT_BYTES: usize = 16 << 10;
+
+/// The longest list that is tried on a stream: what a pipe holds.
+const MOST_STREAM_BYTES: usize = 64 << 10;
+
+/// Pairs of batches of each size, whatever the budget.
+const FEWEST_PAIRS: usize = 3;
+
+/// More tell no more.
+const MOST_PAIRS: usize = 40;
+
+/// Tries both ways at every count until about `deadline`, from where the numbers of `fitted` say that
+/// the border is.
+pub(super) fn measure(
+    channel: &mut Channel,
+    fitted: &CostModel,
+    deadline: Instant,
+) -> io::Result<Borders> {
+    channel.overwrite()?;
+    let most_bytes = match channel.reader {
+        Some(_) => MOST_STREAM_BYTES,
+        None => MOST_BYTES,
+    };
+    let mut pair = Pair {
+        copying: Gather::new(CostModel {
+            borders: Borders::everywhere(u32::MAX),
+            ..*fitted
+        }),
+        gathering: Gather::new(CostModel {
+            borders: Borders::everywhere(0),
+            ..*fitted
+        }),
+        memory: vec![0x5a; MOST_BYTES + Borders::COUNTS[Borders::COUNTS.len() - 1] * GAP],
+        logs: Vec::new(),
+    };
+    let mut model = *fitted;
+    for (index, count) in Borders::COUNTS.into_iter().enumerate() {
+        let start = fitted.copy_below_bytes(count);
+        let most = (most_bytes / count).min(MOST_SEGMENT_BYTES);
+        // Even if copying won at the longest that can be tried, that would say nothing new.
+        if start / 2 >= most && most < MOST_SEGMENT_BYTES {
+            continue;
+        }
+        let left = deadline.saturating_duration_since(Instant::now());
+        let share = left / (Borders::COUNTS.len() - index) as u32;
+        let found = search(start, LEAST_SEGMENT_BYTES, most, |segment_bytes| {
+            pair.ratio(channel, (count, segment_bytes), share / MOST_STEPS)
+        })?;
+        model.borders.bytes[index] = match found {
+            Found::Border(bytes) => Some(bytes as u32),
+            // The numbers may well be right that it is higher, but not that it is lower.
+            Found::AtLeast(bytes) if bytes >= model.copy_below_bytes(count) => Some(bytes as u32),
+            Found::AtLeast(_) | Found::Nothing => None,
+        };
+    }
+    Ok(model.borders)
+}
+
+/// Both ways, each as `Gather` goes.
+struct Pair {
+    copying: Gather,
+    gathering: Gather,
+    /// Of the longest list.
+    memory: Vec<u8>,
+    /// Of the ratios of the pairs so far.
+    logs: Vec<f64>,
+}
+
+impl Pair {
+    /// The time of copying ÷ that of gathering for lists of equal segments: the median of pairs that
+    /// follow one another at once, for about `time`. `None` if the target does not take such a list.
+    fn ratio(
+        &mut self,
+        channel: &mut Channel,
+        (segment_count, segment_bytes): (usize, usize),
+        time: Duration,
+    ) -> io::Result<Option<f64>> {
+        let segments: Vec<IoSlice<'_>> = self
+            .memory
+            .chunks(segment_bytes + GAP)
+            .take(segment_count)
+            .map(|slot| IoSlice::new(&slot[..segment_bytes]))
+            .collect();
+        let bytes = (segment_count * segment_bytes) as u64;
+        let began = Instant::now();
+        let mut calls = 1;
+        // The first call each way finds its memory for the first time, the second counts.
+        for _ in 0..2 {
+            let gathering = |fd: BorrowedFd<'_>| self.gathering.write_all(fd, &segments);
+            let Some(call) = channel.time(1, bytes, gathering)? else {
+                return Ok(None);
+            };
+            let copying = |fd: BorrowedFd<'_>| self.copying.write_all(fd, &segments);
+            if channel.time(1, bytes, copying)?.is_none() {
+                return Ok(None);
+            }
+            let fitting = (STREAM_BYTES / bytes).clamp(1, MOST_CALLS.into());
+            let wanted = BATCH.as_nanos() / call.as_nanos().max(1);
+            calls = wanted.clamp(1, fitting.into()) as u32;
+        }
+        self.logs.clear();
+        while self.logs.len() < FEWEST_PAIRS
+            || (self.logs.len() < MOST_PAIRS && began.elapsed() < time)
+        {
+            // What goes first finds the caches as the reader left them: they take turns.
+            let copying_first = self.logs.len().is_multiple_of(2);
+            let mut times = [None; 2];
+            for copies in [copying_first, !copying_first] {
+                let gather = match copies {
+                    true => &mut self.copying,
+                    false => &mut self.gathering,
+                };
+                let took = channel.time(calls, bytes, |fd| gather.write_all(fd, &segments))?;
+                let Some(took) = took else {
+                    break;
+                };
+                times[usize::from(copies)] = Some(took.as_nanos().max(1) as f64);
+            }
+            match times {
+                [Some(gathered), Some(copied)] => self.logs.push((copied / gathered).ln()),
+                // A small pipe or buffer.
+                _ if calls > 1 => calls /= 2,
+                _ => return Ok(None),
+            }
+        }
+        self.logs.sort_unstable_by(f64::total_cmp);
+        let middle = self.logs.len() / 2;
+        let median = match self.logs.len() % 2 {
+            0 => (self.logs[middle - 1] + self.logs[middle]) / 2.0,
+            _ => self.logs[middle],
+        };
+        Ok(Some(median.exp()))
+    }
+}

@@ -1,0 +1,174 @@
+//! Where two ways of writing a list take equally long: a search over sizes, by any measurement.
+
+use std::io;
+use std::ops::RangeInclusive;
+
+/// Sizes that are measured for a border, at most.
+pub(super) const MOST_STEPS: u32 = 6;
+
+/// Nearer than this both ways are as good: there the search ends.
+const NEAR: f64 = 0.02;
+
+/// A bracket of this width holds no size worth measuring.
+const NARROW: f64 = 1.06;
+
+/// A size that was measured, and the logarithm of copying's time ÷ gathering's.
+#[derive(Clone, Copy)]
+struct Step {
+    bytes: usize,
+    log: f64,
+}
+
+/// What a search comes to, in bytes a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// Up to this copying is not slower.
+    Border(usize),
+    /// Copying was faster even here, the largest that was tried.
+    AtLeast(usize),
+    /// No size could be tried.
+    Nothing,
+}
+
+/// Looks for the size from `least` to `most` at which `ratio` (of copying's time to gathering's)
+/// crosses 1, beginning at `start`.
+///
+/// Doubles or halves the size, and goes further each time, until it has crossed; then narrows the
+/// bracket down. Both on a logarithmic axis. `ratio` may answer `None` for a size that the target does not take.
+pub(super) fn search(
+    start: usize,
+    least: usize,
+    mut most: usize,
+    mut ratio: impl FnMut(usize) -> io::Result<Option<f64>>,
+) -> io::Result<Found> {
+    if most < least {
+        return Ok(Found::Nothing);
+    }
+    let (mut copied, mut gathered): (Option<Step>, Option<Step>) = (None, None);
+    let mut bytes = start.clamp(least, most);
+    let mut leap = 1;
+    for _ in 0..MOST_STEPS {
+        let Some(ratio) = ratio(bytes)? else {
+            most = bytes * 2 / 3;
+            if most < least || copied.is_some_and(|step| most <= step.bytes) {
+                break;
+            }
+            bytes = most;
+            continue;
+        };
+        let log = ratio.ln();
+        if log.abs() < NEAR {
+            return Ok(Found::Border(bytes));
+        }
+        let step = Some(Step { bytes, log });
+        if log < 0.0 {
+            copied = step;
+        } else {
+            gathered = step;
+        }
+        leap *= 2;
+        bytes = match (copied, gathered) {
+            (Some(low), Some(high)) if high.bytes as f64 <= NARROW * low.bytes as f64 => break,
+            (Some(low), Some(high)) => crossing(low, high, 0.2..=0.8),
+            (Some(low), None) if low.bytes >= most => break,
+            (Some(low), None) => (leap * low.bytes).min(most),
+            (None, Some(high)) if high.bytes <= least => break,
+            (None, _) => (bytes / leap).max(least),
+        };
+    }
+    Ok(match (copied, gathered) {
+        (Some(low), Some(high)) => Found::Border(crossing(low, high, 0.0..=1.0)),
+        (Some(low), None) => Found::AtLeast(low.bytes),
+        (None, Some(high)) => Found::Border(high.bytes - 1),
+        (None, None) => Found::Nothing,
+    })
+}
+
+/// Where a line through both crosses 0, on logarithmic axes, but only so far from `low` on the way to
+/// `high`.
+fn crossing(low: Step, high: Step, way: RangeInclusive<f64>) -> usize {
+    let crosses = low.log / (low.log - high.log);
+    let way = crosses.clamp(*way.start(), *way.end());
+    let bytes = low.bytes as f64 * (high.bytes as f64 / low.bytes as f64).powf(way);
+    (bytes.round() as usize).clamp(low.bytes, high.bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A machine with one border: the ratio rises with the size, and is 1 there.
+    fn ratio(border: f64, steepness: f64) -> impl Fn(usize) -> f64 {
+        move |bytes| (bytes as f64 / border).powf(steepness)
+    }
+
+    proptest! {
+        #[test]
+        fn choosing_by_what_is_found_costs_little(
+            border in 40.0..15_000.0_f64, steepness in 0.05..1.0_f64, start in 1..40_000_usize,
+        ) {
+            let ratio = ratio(border, steepness);
+            let found = search(start, 32, 16_384, |bytes| Ok(Some(ratio(bytes)))).unwrap();
+            let chosen = match found {
+                Found::Border(bytes) | Found::AtLeast(bytes) => bytes,
+                Found::Nothing => panic!("every size can be tried"),
+            };
+            // Between the border and what was found the wrong way is taken: at worst by this factor.
+            prop_assert!(ratio(chosen).ln().abs() < 0.02, "{:?} for {}", found, border);
+        }
+
+        #[test]
+        fn only_sizes_within_bounds_are_measured_and_found_whatever_they_say(
+            ratios in prop::collection::vec(prop::option::weighted(0.8, 0.01..100.0_f64), 6),
+            start in 0..40_000_usize, least in 1..100_usize, most in 1..20_000_usize,
+        ) {
+            let mut answers = ratios.into_iter();
+            let found = search(start, least, most, |bytes| {
+                assert!((least..=most).contains(&bytes), "{bytes}");
+                Ok(answers.next().expect("six steps at most"))
+            });
+            match found.unwrap() {
+                Found::Border(bytes) => prop_assert!((least - 1..=most).contains(&bytes)),
+                Found::AtLeast(bytes) => prop_assert!((least..=most).contains(&bytes)),
+                Found::Nothing => {}
+            }
+        }
+    }
+
+    #[test]
+    fn a_start_near_the_border_takes_one_measurement() {
+        let mut measured = Vec::new();
+        let found = search(800, 32, 16_384, |bytes| {
+            measured.push(bytes);
+            Ok(Some(ratio(790.0, 0.3)(bytes)))
+        });
+        assert_eq!(
+            (found.unwrap(), &measured[..]),
+            (Found::Border(800), &[800][..])
+        );
+    }
+
+    #[test]
+    fn where_one_way_always_wins_the_end_is_found() {
+        let always = |ratio: f64| search(500, 32, 1024, |_| Ok(Some(ratio))).unwrap();
+        assert_eq!(always(0.5), Found::AtLeast(1024));
+        assert_eq!(always(2.0), Found::Border(31));
+    }
+
+    #[test]
+    fn sizes_that_the_target_does_not_take_bound_the_search() {
+        let taken =
+            |most: usize| move |bytes| Ok((bytes <= most).then_some(ratio(5000.0, 0.5)(bytes)));
+        let found = search(500, 32, 16_384, taken(900)).unwrap();
+        assert!(matches!(found, Found::AtLeast(500..=900)), "{found:?}");
+        assert_eq!(search(500, 400, 16_384, taken(0)).unwrap(), Found::Nothing);
+        assert_eq!(search(500, 64, 63, taken(0)).unwrap(), Found::Nothing);
+    }
+
+    #[test]
+    fn an_error_ends_the_search() {
+        let failed = search(500, 32, 1024, |_| Err(io::ErrorKind::StorageFull.into()));
+        assert_eq!(failed.unwrap_err().kind(), io::ErrorKind::StorageFull);
+    }
+}
