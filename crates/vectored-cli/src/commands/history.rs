@@ -51,8 +51,8 @@ impl Entry {
     /// The time in the file's name.
     fn begun(&self) -> &str {
         let name = self.path.file_name().and_then(|name| name.to_str());
-        let rest = name.and_then(|name| name.split_once('-'));
-        rest.map_or("", |(_, rest)| rest)
+        // What follows it is random.
+        name.and_then(|name| name.split('-').nth(1)).unwrap_or("")
     }
 }
 

@@ -1,8 +1,10 @@
 //! How machines differ: crossovers and cost models by host.
 
+use super::advice::place;
 use super::grid::{self, Grid};
 use super::places::{Kind, Titles};
-use super::words::{self, bytes_in_words, three_digits};
+use super::words::{self, three_digits};
+use crate::model::Technique::{CopyThenWrite, ReadThenSplit, Readv, Writev};
 use crate::model::{Cell, ModelSource, Results};
 
 /// Machines beside each other, for a terminal.
@@ -21,21 +23,21 @@ pub fn machines_markdown(runs: &[&Results]) -> String {
     grid::markdowns(&sheets(runs))
 }
 
-/// One table of crossovers, a row a machine and a column a kind of list, and
-/// one of cost models, for each target that any of the runs measured.
+/// For each target that any of the runs measured a table of crossovers, a row a
+/// machine and a column a segment count; then one each of cost models.
 pub(super) fn sheets(runs: &[&Results]) -> Vec<Grid> {
     let cells: Vec<&Cell> = runs.iter().flat_map(|run| &run.cells).collect();
     let titles = Titles::among(cells.iter().copied());
     let mut kinds: Vec<Kind<'_>> = cells.iter().map(|cell| Kind::of(cell)).collect();
     kinds.sort_unstable();
     kinds.dedup();
-    let mut sheets = Vec::new();
-    for kind in kinds {
-        let title = titles.of(kind);
-        sheets.extend(crossovers(runs, kind, &title));
-        sheets.extend(models(runs, kind, &title));
-    }
-    sheets
+    let borders = kinds
+        .iter()
+        .filter_map(|&kind| crossovers(runs, kind, &titles.of(kind)));
+    let costs = kinds
+        .iter()
+        .filter_map(|&kind| models(runs, kind, &titles.of(kind)));
+    borders.chain(costs).collect()
 }
 
 fn crossovers(runs: &[&Results], kind: Kind<'_>, title: &str) -> Option<Grid> {
@@ -58,14 +60,14 @@ fn crossovers(runs: &[&Results], kind: Kind<'_>, title: &str) -> Option<Grid> {
         machine_names(run).into_iter().chain(of_count).collect()
     });
     Some(Grid {
-        title: format!("{title}: copy below, gather above"),
+        title: format!("{title}: crossovers, copying below and gathering above"),
         heads,
         names,
         rows: rows.collect(),
     })
 }
 
-/// `1.40 KiB [1.31, 1.52]`; who wins everywhere where nothing changes.
+/// `1.40 KiB [1.31, 1.52]`, with names where it is not from copying to gathering; who wins everywhere where nothing changes.
 fn border(run: &Results, kind: Kind<'_>, count: usize) -> String {
     let borders: Vec<String> = run
         .crossovers
@@ -74,13 +76,11 @@ fn border(run: &Results, kind: Kind<'_>, count: usize) -> String {
             crossover.segment_count == count && Kind::of_conditions(&crossover.conditions) == kind
         })
         .map(|crossover| {
-            let [at, low, high] = [
-                crossover.at_bytes,
-                crossover.low_bytes,
-                crossover.high_bytes,
-            ]
-            .map(|bytes| bytes_in_words(bytes.round() as u64));
-            format!("{at} [{low}, {high}]")
+            let place = place(crossover);
+            match (crossover.below, crossover.above) {
+                (CopyThenWrite, Writev) | (ReadThenSplit, Readv) => place,
+                (below, above) => format!("{below} to {place}, then {above}"),
+            }
         })
         .collect();
     if !borders.is_empty() {

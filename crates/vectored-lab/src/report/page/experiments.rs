@@ -57,8 +57,9 @@ pub fn table(
          <caption{class}>{0}</caption>\n<thead><tr>",
         escape(caption)
     );
-    for head in heads {
-        text += &format!("<th scope=\"col\">{}</th>", escape(head));
+    for (index, head) in heads.iter().enumerate() {
+        let class = if index < names { " class=\"name\"" } else { "" };
+        text += &format!("<th scope=\"col\"{class}>{}</th>", escape(head));
     }
     text += "</tr></thead>\n<tbody>\n";
     for row in rows {
