@@ -3,11 +3,14 @@
 use super::drawing::{Anchor, Drawing};
 use super::ink::{Ink, dashes};
 
-/// A curve: its points by place along, each with its interval if it has one.
+/// A place along, a value, and its interval if it has one.
+pub type Point = (f64, f64, Option<(f64, f64)>);
+
+/// A curve.
 pub struct Curve {
     pub name: String,
     pub ink: Ink,
-    pub points: Vec<(f64, f64, Option<(f64, f64)>)>,
+    pub points: Vec<Point>,
 }
 
 /// A place along that is marked from top to bottom.
