@@ -90,8 +90,13 @@
       series.push({ stroke: "transparent", width: 0, points: { show: false } }, { stroke: "transparent", width: 0, points: { show: false } });
       bands.push({ series: [at + 1, at + 2], fill: faded(line, 0.22) });
     }
-    // What is far behind would leave no room for the rest: the axis ends above the second best.
+    // Every curve is seen whole, the floor as well.
     const seen = columns.slice(1).flat().filter((v) => v > 0);
+    if (seen.length === 0) {
+      readout.textContent = "No rounds were measured.";
+      place.remove();
+      return;
+    }
     const low = Math.min(...seen, chart.ratios ? 1 : Infinity);
     const high = Math.max(...seen);
     const first = curve.bytes[0], last = curve.bytes[curve.bytes.length - 1];

@@ -139,6 +139,19 @@ fn files_of_earlier_versions_get_what_follows_from_their_samples() {
 }
 
 #[test]
+fn cells_without_rounds_have_no_curve() {
+    let mut all = with_curves();
+    for technique in all.cells.iter_mut().flat_map(|cell| &mut cell.techniques) {
+        technique.floor_ratio = None;
+        technique.floor_ratio_low = None;
+        technique.floor_ratio_high = None;
+    }
+    let all = saved(all);
+    assert!(svg(&[&all]).contains("by 9 %"), "the map stays");
+    assert!(html(&[&all]).contains("\"ratio\":[null,null"));
+}
+
+#[test]
 fn what_no_run_can_have_found_is_refused() {
     let check = |pointer: &str, value: Value, word: &str| {
         let mut damaged: Value = serde_json::from_str(&json(&with_curves())).unwrap();

@@ -155,7 +155,8 @@ impl Scale {
             from,
             to,
         };
-        (scale.low > 0.0 && scale.high.is_finite()).then_some(scale)
+        let is_sound = 0.0 < scale.low && scale.low < scale.high && scale.high.is_finite();
+        is_sound.then_some(scale)
     }
 
     fn place(&self, value: f64) -> f64 {
