@@ -10,11 +10,12 @@ const PROGRAMS: [(&str, &[&str]); 1] = [("cc", &["gcc", "libc6-dev"])];
 
 /// Programs of which single tests make use, each with its Debian package. Without them those tests
 /// are skipped, and say so.
-const OF_SINGLE_TESTS: [(&str, &str); 5] = [
+const OF_SINGLE_TESTS: [(&str, &str); 6] = [
     ("mkfs.ext4", "e2fsprogs"),
     ("mkfs.xfs", "xfsprogs"),
     ("mkfs.btrfs", "btrfs-progs"),
     ("strace", "strace"),
+    ("chromium", "chromium"),
     ("valgrind", "valgrind"),
 ];
 

@@ -13,6 +13,7 @@ use vectored_lab::model::{
 
 use crate::list::{Counts, Mix, Sizes};
 use crate::place::TargetName;
+use crate::saved::ResultName;
 use crate::synthetic::Synthetic;
 
 /// Which technique moves several buffers fastest, on this machine?
@@ -43,6 +44,15 @@ pub enum Command {
     /// Copy standard input to standard output
     #[command(long_about = COPY_ABOUT, after_long_help = COPY_AFTER)]
     Copy(CopyArgs),
+    /// Show saved results again: as a page, charts or tables
+    #[command(long_about = REPORT_ABOUT, after_long_help = REPORT_AFTER)]
+    Report(ReportArgs),
+    /// Compare results: did anything become slower, do machines differ
+    #[command(long_about = COMPARE_ABOUT, after_long_help = COMPARE_AFTER)]
+    Compare(CompareArgs),
+    /// List the results that were saved here
+    #[command(long_about = HISTORY_ABOUT, after_long_help = HISTORY_AFTER)]
+    History(HistoryArgs),
 }
 
 const MEASURE_ABOUT: &str = "\
@@ -533,6 +543,144 @@ pub enum CopyWith {
     Stdio,
 }
 
+const REPORT_ABOUT: &str = "\
+Show saved results again: as a page, charts or tables
+
+A result is a file that `vectored measure` or `vectored reproduce` saved, or a name of one: latest is \
+the newest run of measure that was saved here, latest~1 the one before; experiments and experiments~1 \
+are those of reproduce. `vectored history` lists them.
+
+Without an option the table is printed. The page is one file that needs no network: the answer, a map \
+of what wins by segment count and size, curves, every figure, the environment, the samples of each \
+cell on demand, and experiments beside.";
+
+const REPORT_AFTER: &str = "\
+Examples:
+  vectored report
+          The newest result, as a table
+  vectored report latest experiments --html report.html
+          The newest run with the published experiments, for colleagues
+  vectored report host-a.json host-b.json --html both.html
+          Two machines in one page
+  vectored report --svg charts.svg --markdown tables.md
+          For a README or a paper
+
+Exit status: 0 success, 1 failure, 2 wrong usage.";
+
+/// Options of `vectored report`.
+#[derive(Args, Debug)]
+pub struct ReportArgs {
+    /// A saved result: a file, latest, latest~1, experiments, …
+    #[arg(value_name = "RESULT", default_value = "latest")]
+    pub result: Vec<ResultName>,
+
+    /// Write a page that stands alone; - is standard output
+    ///
+    /// A file that is there is replaced once the new one is complete, as with
+    /// the other options.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+
+    /// Write the maps and charts as SVG
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+
+    /// Write the tables for a document
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<PathBuf>,
+
+    /// Write one line a cell and technique, for spreadsheets
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
+}
+
+const COMPARE_ABOUT: &str = "\
+Compare results: did anything become slower, do machines differ
+
+Runs of a base are compared with new runs of the same cells. What is compared is a technique's time ÷ \
+the floor's of the same round, so that a machine which is busier altogether makes no difference. A \
+change is called where it is surely more than what runs of one side differ by. With fewer than three \
+runs a side that is hardly known, and nothing under 5 % is called: measure both several times, in \
+turn. What differs in the environment comes first.
+
+With --machines results are set beside each other instead: crossovers and cost models, a row a run. \
+Results are named as in `vectored report`.";
+
+const COMPARE_AFTER: &str = "\
+Examples:
+  vectored compare latest~1 --against latest
+          The last run with the one before
+  vectored compare old-*.json --against new-*.json --fail-if-slower 5%
+          For continuous integration: three runs of each or more
+  vectored compare --machines host-*.json --html machines.html
+          How machine types, kernels or file systems differ
+
+Exit status: 0 success, 1 failure, 2 wrong usage; 3 with --fail-if-slower, when something became \
+slower by as much.";
+
+/// Options of `vectored compare`.
+#[derive(Args, Debug)]
+pub struct CompareArgs {
+    /// Results of the base, or of the machines: files, latest, latest~1, …
+    #[arg(value_name = "RESULT", required = true)]
+    pub result: Vec<ResultName>,
+
+    /// The new results
+    #[arg(long, value_name = "RESULT", num_args = 1.., required_unless_present = "machines", conflicts_with = "machines")]
+    pub against: Vec<ResultName>,
+
+    /// Set crossovers and cost models of these results beside each other
+    #[arg(long)]
+    pub machines: bool,
+
+    /// Exit with 3 if something surely became slower by as much, as 5% or 0.05
+    #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with = "machines")]
+    pub fail_if_slower: Option<f64>,
+
+    /// With --machines: write a page of all of them
+    #[arg(long, value_name = "FILE", requires = "machines")]
+    pub html: Option<PathBuf>,
+
+    /// How the result is printed
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+
+    /// Write the result to this file instead of standard output
+    ///
+    /// A file that is there is replaced once the new one is complete. - is
+    /// standard output.
+    #[arg(long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+const HISTORY_ABOUT: &str = "\
+List the results that were saved here
+
+What `vectored measure` and `vectored reproduce` saved under $XDG_STATE_HOME/vectored (by default \
+~/.local/state/vectored), newest first, with the names that `vectored report` and `vectored compare` \
+take: latest, latest~1 and so on, and experiments, experiments~1 for those of reproduce. Nothing is \
+ever deleted there.";
+
+const HISTORY_AFTER: &str = "\
+Exit status: 0 success, 1 failure, 2 wrong usage. A file that cannot be read is listed with the reason.";
+
+/// Options of `vectored history`.
+#[derive(Args, Debug)]
+pub struct HistoryArgs {
+    /// How the list is printed
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = HistoryFormat::Table)]
+    pub format: HistoryFormat,
+}
+
+/// How a list of results is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum HistoryFormat {
+    /// For people
+    Table,
+    /// For programs
+    Json,
+}
+
 fn experiments() -> impl TypedValueParser<Value = Experiments> {
     let names = ExperimentName::ALL.map(ExperimentName::name);
     PossibleValuesParser::new(names.into_iter().chain(["all"])).map(|name| {
@@ -616,6 +764,18 @@ fn budget(text: &str) -> Result<Duration, String> {
 fn seed(text: &str) -> Result<u64, String> {
     text.parse()
         .map_err(|_| format!("no whole number from 0 to {}", u64::MAX))
+}
+
+/// `5%` or `0.05`.
+fn share(text: &str) -> Result<f64, String> {
+    let (number, scale) = match text.strip_suffix('%') {
+        Some(number) => (number.trim_end(), 100.0),
+        None => (text, 1.0),
+    };
+    let share = number.parse().ok().map(|value: f64| value / scale);
+    share
+        .filter(|share| (0.0..10.0).contains(share))
+        .ok_or_else(|| "no share: write it as 5% or 0.05".to_owned())
 }
 
 fn pinning(text: &str) -> Result<Pinning, String> {

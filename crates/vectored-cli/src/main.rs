@@ -11,6 +11,7 @@ mod plan;
 mod progress;
 mod reproduction;
 mod save;
+mod saved;
 mod synthetic;
 mod terminal;
 
@@ -36,6 +37,9 @@ fn main() -> ExitCode {
         Command::Host(args) => commands::host::run(args),
         Command::Reproduce(args) => commands::reproduce::run(args),
         Command::Copy(args) => commands::copy::run(args),
+        Command::Report(args) => commands::report::run(args),
+        Command::Compare(args) => commands::compare::run(args),
+        Command::History(args) => commands::history::run(args),
     };
     outcome.unwrap_or_else(|failure| {
         let message = escape_control(&format!("{:#}", failure.error));

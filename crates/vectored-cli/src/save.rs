@@ -37,7 +37,7 @@ pub fn state_directory() -> Result<PathBuf, Failure> {
 
 /// `$XDG_STATE_HOME`, or `~/.local/state`. A relative path there is invalid
 /// and ignored, as the XDG base directory specification has it.
-fn state_home() -> Result<PathBuf, Failure> {
+pub fn state_home() -> Result<PathBuf, Failure> {
     let path_in = |name| env::var_os(name).map(PathBuf::from);
     if let Some(home) = path_in("XDG_STATE_HOME").filter(|path| path.is_absolute()) {
         return Ok(home);

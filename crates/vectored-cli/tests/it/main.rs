@@ -4,10 +4,13 @@
 //! invented machine, and real runs are only asked whether they keep their
 //! promises.
 
+mod browser;
 mod contract;
 mod copy;
 mod golden;
 mod host;
+mod kept;
+mod page;
 mod places;
 mod refusals;
 mod reproduce;

@@ -679,6 +679,9 @@ impl<'a> CellRun<'a> {
             ratio_to_leader: 1.0,
             ratio_low: None,
             ratio_high: None,
+            floor_ratio: None,
+            floor_ratio_low: None,
+            floor_ratio_high: None,
             samples_ns: Vec::new(),
         };
         let workload = &spec.workload;

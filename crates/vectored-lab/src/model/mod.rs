@@ -4,6 +4,7 @@
 //! `arguments → `[`Experiment`]` → (sampler) → `[`Results`]` → report`
 
 mod advice;
+mod comparison;
 mod conditions;
 mod cost_model;
 mod crossover;
@@ -11,12 +12,16 @@ mod experiment;
 mod experiments;
 mod offer;
 mod results;
+mod saved;
 mod sync;
 mod target;
 mod technique;
 mod workload;
 
 pub use advice::Advice;
+pub use comparison::{
+    COMPARISON_SCHEMA, Change, Compared, Comparison, EnvironmentDifference, FloorChange,
+};
 pub use conditions::Conditions;
 pub use cost_model::{FittedModel, ModelSource};
 pub use crossover::Crossover;
@@ -32,6 +37,7 @@ pub use results::{
     Cell, CpuInfo, DirectoryInfo, Drain, Host, LeftOut, Results, Ruler, SCHEMA, TechniqueResult,
     Verdict,
 };
+pub use saved::Saved;
 pub use sync::SyncMode;
 pub use target::Target;
 pub use technique::{Technique, UnknownTechnique};

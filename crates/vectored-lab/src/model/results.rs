@@ -267,6 +267,18 @@ pub struct TechniqueResult {
     pub ratio_low: Option<f64>,
     /// Upper end.
     pub ratio_high: Option<f64>,
+    /// Median over the rounds of its time ÷ the floor's of the same round.
+    /// [`gather_tax`](TechniqueResult::gather_tax) is of the medians instead:
+    /// where the machine changes its speed, the two differ, and this one does
+    /// not mind. `None` without rounds, and in files of earlier versions.
+    #[serde(default)]
+    pub floor_ratio: Option<f64>,
+    /// Lower end of the unadjusted 95 % interval of `floor_ratio`.
+    #[serde(default)]
+    pub floor_ratio_low: Option<f64>,
+    /// Upper end.
+    #[serde(default)]
+    pub floor_ratio_high: Option<f64>,
     /// Every sample, by round; null where this technique was not sampled.
     pub samples_ns: Vec<Option<f64>>,
 }

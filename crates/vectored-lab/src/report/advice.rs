@@ -183,7 +183,8 @@ fn dearest(
         .map(|(size, pair)| (size, pair.ratio))
 }
 
-fn place(border: &Crossover) -> String {
+/// Where a crossover is, with its interval: `1.40 KiB [1.31, 1.52]`.
+pub(super) fn place(border: &Crossover) -> String {
     let (scale, unit) = match border.at_bytes {
         at if at < 999.5 => (1.0, "B"),
         at if at < 1023.5 * 1024.0 => (1024.0, "KiB"),

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::model::{Cell, Results, TechniqueResult};
 
-const HEAD: [&str; 35] = [
+const HEAD: [&str; 38] = [
     "target",
     "path",
     "operation",
@@ -40,30 +40,57 @@ const HEAD: [&str; 35] = [
     "ratio_to_leader",
     "ratio_low",
     "ratio_high",
+    "floor_ratio",
+    "floor_ratio_low",
+    "floor_ratio_high",
     "refined",
 ];
 
 /// Everything but the samples, one line for each technique of each cell.
 /// Columns are named as in the JSON.
 pub fn csv(results: &Results) -> String {
+    lines(&[results], false)
+}
+
+/// The same of several runs, with `host`, `kernel` and `started_at` in front.
+pub fn csv_of_runs(runs: &[&Results]) -> String {
+    lines(runs, true)
+}
+
+fn lines(runs: &[&Results], names_runs: bool) -> String {
     let mut writer = WriterBuilder::new().from_writer(Vec::new());
     // Writing to memory, with as many fields in each line, cannot fail.
     const SOUND: &str = "a line as long as the head, into memory";
-    writer.write_record(HEAD).expect(SOUND);
-    let cells = results.cells.iter().map(|cell| (cell, false));
-    let refined = results.refined_cells.iter().map(|cell| (cell, true));
-    for (cell, is_refined) in cells.chain(refined) {
-        for technique in &cell.techniques {
-            let rival = results.rivals.contains(&technique.name);
-            let record = line(cell, technique, rival, is_refined);
-            writer.write_record(record).expect(SOUND);
+    let run_head: &[&str] = match names_runs {
+        true => &["host", "kernel", "started_at"],
+        false => &[],
+    };
+    let head = run_head.iter().chain(&HEAD);
+    writer.write_record(head).expect(SOUND);
+    for results in runs {
+        let run: &[String] = match names_runs {
+            true => &[
+                results.host.name.clone(),
+                results.host.kernel.clone(),
+                results.started_at.clone(),
+            ],
+            false => &[],
+        };
+        let cells = results.cells.iter().map(|cell| (cell, false));
+        let refined = results.refined_cells.iter().map(|cell| (cell, true));
+        for (cell, is_refined) in cells.chain(refined) {
+            for technique in &cell.techniques {
+                let rival = results.rivals.contains(&technique.name);
+                let record = line(cell, technique, rival, is_refined);
+                writer.write_record(run.iter().chain(&record)).expect(SOUND);
+            }
         }
     }
     let bytes = writer.into_inner().expect(SOUND);
     String::from_utf8(bytes).expect("text in, text out")
 }
 
-fn line(cell: &Cell, technique: &TechniqueResult, rival: bool, refined: bool) -> [String; 35] {
+fn line(cell: &Cell, technique: &TechniqueResult, rival: bool, refined: bool) -> [String; 38] {
     [
         word(&cell.target),
         word(&cell.path),
@@ -99,6 +126,9 @@ fn line(cell: &Cell, technique: &TechniqueResult, rival: bool, refined: bool) ->
         word(&technique.ratio_to_leader),
         word(&technique.ratio_low),
         word(&technique.ratio_high),
+        word(&technique.floor_ratio),
+        word(&technique.floor_ratio_low),
+        word(&technique.floor_ratio_high),
         word(&refined),
     ]
 }

@@ -4,7 +4,9 @@ use std::fmt;
 
 use serde::Deserialize;
 
-use crate::model::{Results, SCHEMA};
+use super::sound;
+use crate::model::{EXPERIMENTS_SCHEMA, Experiments, Results, SCHEMA, Saved};
+use crate::stats::fill_floor_ratios;
 
 /// Results as one line of JSON, with everything that is known.
 pub fn json(results: &Results) -> String {
@@ -20,8 +22,57 @@ pub fn json(results: &Results) -> String {
 ///
 /// # Errors
 ///
-/// When the text is not JSON, not results, or results of another schema.
+/// When the text is not JSON, not results, results of another schema, or
+/// results that no run can have had.
 pub fn parse(text: &str) -> Result<Results, ParseError> {
+    match schema_of(text)?.as_str() {
+        SCHEMA => results(text),
+        other => Err(ParseError(Problem::UnknownSchema(other.to_owned()))),
+    }
+}
+
+/// Reads whatever a command of `vectored` saved. What files of earlier versions
+/// lack and follows from their samples is filled in.
+///
+/// # Errors
+///
+/// As [`parse`].
+///
+/// # Examples
+///
+/// ```
+/// use vectored_lab::report::parse_saved;
+///
+/// let refused = parse_saved(r#"{"schema": "vectored-results/9"}"#).unwrap_err();
+/// assert!(refused.to_string().contains("unknown schema"));
+/// ```
+pub fn parse_saved(text: &str) -> Result<Saved, ParseError> {
+    match schema_of(text)?.as_str() {
+        SCHEMA => Ok(Saved::Results(Box::new(results(text)?))),
+        EXPERIMENTS_SCHEMA => {
+            let experiments: Experiments = read(text)?;
+            sound::experiments(&experiments).map_err(|why| ParseError(Problem::Unsound(why)))?;
+            Ok(Saved::Experiments(Box::new(experiments)))
+        }
+        other => Err(ParseError(Problem::UnknownSchema(other.to_owned()))),
+    }
+}
+
+fn results(text: &str) -> Result<Results, ParseError> {
+    let mut results: Results = read(text)?;
+    sound::results(&results).map_err(|why| ParseError(Problem::Unsound(why)))?;
+    let cells = results.cells.iter_mut().chain(&mut results.refined_cells);
+    for cell in cells.filter(|cell| cell.techniques.iter().any(|t| t.floor_ratio.is_none())) {
+        fill_floor_ratios(cell);
+    }
+    Ok(results)
+}
+
+fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, ParseError> {
+    serde_json::from_str(text).map_err(|error| ParseError(Problem::BadField(error)))
+}
+
+fn schema_of(text: &str) -> Result<String, ParseError> {
     #[derive(Deserialize)]
     struct Header {
         schema: Option<String>,
@@ -33,13 +84,7 @@ pub fn parse(text: &str) -> Result<Results, ParseError> {
             ParseError(Problem::NotJson(error))
         }
     })?;
-    match header.schema.as_deref() {
-        None => Err(ParseError(Problem::NoSchema)),
-        Some(SCHEMA) => {
-            serde_json::from_str(text).map_err(|error| ParseError(Problem::BadField(error)))
-        }
-        Some(other) => Err(ParseError(Problem::UnknownSchema(other.to_owned()))),
-    }
+    header.schema.ok_or(ParseError(Problem::NoSchema))
 }
 
 /// Why a text is not results that this version can read.
@@ -52,6 +97,7 @@ enum Problem {
     NoSchema,
     UnknownSchema(String),
     BadField(serde_json::Error),
+    Unsound(String),
 }
 
 impl fmt::Display for ParseError {
@@ -60,18 +106,19 @@ impl fmt::Display for ParseError {
             Problem::NotJson(error) => write!(f, "not JSON: {error}"),
             Problem::NoSchema => write!(
                 f,
-                "no field \"schema\": expected a file that `vectored measure` saved"
+                "no field \"schema\": expected a file that `vectored measure` or `vectored reproduce` saved"
             ),
             Problem::UnknownSchema(schema) => {
                 // However long the text is, its beginning tells what it is.
                 let shown: String = schema.chars().take(60).collect();
                 write!(
                     f,
-                    "unknown schema {shown:?}: this version reads {SCHEMA:?}, \
-                     a newer one may read more"
+                    "unknown schema {shown:?}: this version reads {SCHEMA:?} and \
+                     {EXPERIMENTS_SCHEMA:?}, a newer one may read more"
                 )
             }
             Problem::BadField(error) => write!(f, "damaged results: {error}"),
+            Problem::Unsound(why) => write!(f, "damaged results: {why}"),
         }
     }
 }

@@ -713,6 +713,9 @@ mod tests {
             ratio_to_leader: 1.0,
             ratio_low: None,
             ratio_high: None,
+            floor_ratio: None,
+            floor_ratio_low: None,
+            floor_ratio_high: None,
             samples_ns: Vec::new(),
         }
     }

@@ -1,5 +1,6 @@
 //! Fills in what follows from the samples of measured cells.
 
+use super::sign::paired;
 use super::summary::{median, minimum};
 use super::verdict::{Decision, Evidence, Series, decide, weigh};
 use crate::model::{Cell, Technique, Verdict};
@@ -47,6 +48,24 @@ fn summarise(cell: &mut Cell) {
         } else {
             0.0
         };
+    }
+    fill_floor_ratios(cell);
+}
+
+/// Fills in each technique's ratio to the floor, which files of earlier versions
+/// lack, from the samples. Rounds whose times are no positive numbers say
+/// nothing.
+pub fn fill_floor_ratios(cell: &mut Cell) {
+    for technique in &mut cell.techniques {
+        let logs: Vec<f64> = std::iter::zip(&technique.samples_ns, &cell.floor_samples_ns)
+            .filter_map(|(time, floor)| Some(((*time)? / floor).ln()))
+            .filter(|log| log.is_finite())
+            .collect();
+        let pair = paired(&logs);
+        let interval = pair.and_then(|pair| pair.interval);
+        technique.floor_ratio = pair.map(|pair| pair.ratio);
+        technique.floor_ratio_low = interval.map(|(low, _)| low);
+        technique.floor_ratio_high = interval.map(|(_, high)| high);
     }
 }
 

@@ -3,19 +3,22 @@
 //!
 //! The method, and why each part is as it is, is told in `docs/method.md`.
 
+mod compare;
 mod cost;
 mod crossover;
 mod holm;
 mod judge;
 mod series;
 mod sign;
+mod student;
 mod summary;
 mod verdict;
 
+pub use compare::{CALLED_FROM_WITH_FEW_RUNS, FEWEST_RUNS, compare};
 pub use cost::{fitted_models, judge_model, target_kind};
 pub use crossover::{Wish, crossovers, wishes};
 pub use holm::holm_rejects;
-pub use judge::{judge, weigh_cell};
+pub use judge::{fill_floor_ratios, judge, weigh_cell};
 pub use series::{Series as SizeSeries, pair, series};
 pub use sign::{
     INTERVAL_LEVEL, PairStats, interval_rank, lower_tail, paired, serial_inflation, sign_test_p,

@@ -41,7 +41,8 @@ pub fn series<'a>(cells: &[&'a Cell]) -> Vec<Series<'a>> {
     all
 }
 
-fn has_helper(cell: &Cell) -> bool {
+/// Whether a thread or program at the other end took part.
+pub(super) fn has_helper(cell: &Cell) -> bool {
     matches!(
         cell.drain,
         Some(Drain::ReaderThread | Drain::WriterThread | Drain::Peer)

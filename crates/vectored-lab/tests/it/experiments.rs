@@ -179,7 +179,7 @@ fn passes() -> Reproduction {
     made
 }
 
-fn all() -> Experiments {
+pub fn all() -> Experiments {
     shown(vec![
         copies(PageCache::Hot),
         records(1.09),

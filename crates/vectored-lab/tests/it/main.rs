@@ -1,5 +1,6 @@
 //! Tests of the measuring engine, in one binary.
 
+mod compare;
 mod crossovers;
 mod engine;
 mod experiments;
@@ -7,6 +8,7 @@ mod findings;
 mod honest_reads;
 mod honesty;
 mod host;
+mod pages;
 mod plot;
 mod report;
 mod simulation;

@@ -27,6 +27,9 @@ pub fn technique(
         ratio_to_leader: ratio,
         ratio_low: interval.map(|(low, _)| low),
         ratio_high: interval.map(|(_, high)| high),
+        floor_ratio: Some(1.0 + tax),
+        floor_ratio_low: interval.map(|_| 0.98 * (1.0 + tax)),
+        floor_ratio_high: interval.map(|_| 1.02 * (1.0 + tax)),
         samples_ns: vec![Some(1000.0), None],
     }
 }

@@ -15,3 +15,7 @@ pub use finding::finding;
 pub use json::json;
 pub use markdown::markdown;
 pub use table::table;
+
+pub(super) use super::chart::Curve as CurveOf;
+pub(super) use pictures::curves_of;
+pub(super) use sheets::{notes, sheets, title};

@@ -2,7 +2,7 @@
 
 use super::sheets::{published_of, sources};
 use crate::model::{ExperimentName, Measure, Operation, PublishedRow, Reproduction};
-use crate::report::chart::{Curve, Line, bars, curves};
+use crate::report::chart::{Curve as CurveOf, Line, bars, curves};
 use crate::report::plot::PlotOptions;
 use crate::report::words::{self, bytes_in_words, list_in_words};
 
@@ -10,15 +10,9 @@ use crate::report::words::{self, bytes_in_words, list_in_words};
 /// room.
 pub fn picture(experiment: &Reproduction, options: PlotOptions) -> Option<(&'static str, String)> {
     let (caption, drawn) = match experiment.name {
-        ExperimentName::Apue35 => (
-            "Seconds a copy, by the size of the buffer",
-            copies(experiment, options),
-        ),
+        ExperimentName::Apue35 => (COPIES, copies(experiment, options)),
         ExperimentName::Apue1428 => ("CPU time ÷ that of copying", records(experiment, options)),
-        ExperimentName::Kalinin => (
-            "Time of writev ÷ time of copying, by the size of an element: below 1× writev wins",
-            elements(experiment, options),
-        ),
+        ExperimentName::Kalinin => (ELEMENTS, elements(experiment, options)),
         ExperimentName::Mincer => (
             "Time of one by one ÷ time of vectored",
             passes(experiment, options),
@@ -27,7 +21,27 @@ pub fn picture(experiment: &Reproduction, options: PlotOptions) -> Option<(&'sta
     (!drawn.is_empty()).then_some((caption, drawn))
 }
 
+/// The curves of an experiment that has some: what they show, whether values are
+/// seconds rather than ratios, and each of them.
+pub fn curves_of(experiment: &Reproduction) -> Option<(&'static str, bool, Vec<CurveOf>)> {
+    match experiment.name {
+        ExperimentName::Apue35 => Some((COPIES, true, copies_by_size(experiment).into())),
+        ExperimentName::Kalinin => Some((ELEMENTS, false, elements_by_size(experiment).into())),
+        ExperimentName::Apue1428 | ExperimentName::Mincer => None,
+    }
+}
+
+const COPIES: &str = "Seconds a copy, by the size of the buffer";
+const ELEMENTS: &str =
+    "Time of writev ÷ time of copying, by the size of an element: below 1× writev wins";
+
 fn copies(experiment: &Reproduction, options: PlotOptions) -> String {
+    let along = |bytes: f64| bytes_in_words(bytes as u64);
+    let all = copies_by_size(experiment);
+    curves(&all, along, |s| words::time(s * 1e9), options)
+}
+
+fn copies_by_size(experiment: &Reproduction) -> [CurveOf; 4] {
     let here = |time: fn(&crate::model::ExperimentRow) -> Option<f64>| {
         let rows = experiment.rows.iter();
         rows.filter_map(|row| Some((row.buffer_bytes? as f64, time(row)?)))
@@ -46,16 +60,19 @@ fn copies(experiment: &Reproduction, options: PlotOptions) -> String {
         ('C', "CPU 2005", then(|row| row.cpu_s)),
         ('W', "wall 2005", then(|row| row.clock_s)),
     ];
-    let all = all.map(|(letter, name, points)| Curve {
+    all.map(|(letter, name, points)| CurveOf {
         letter,
         name: name.to_owned(),
         points,
-    });
-    let along = |bytes: f64| bytes_in_words(bytes as u64);
-    curves(&all, along, |s| words::time(s * 1e9), options)
+    })
 }
 
 fn elements(experiment: &Reproduction, options: PlotOptions) -> String {
+    let along = |bytes: f64| bytes_in_words(bytes as u64);
+    curves(&elements_by_size(experiment), along, times, options)
+}
+
+fn elements_by_size(experiment: &Reproduction) -> [CurveOf; 3] {
     let here = |measure: Measure| -> Vec<(f64, f64)> {
         let ratios = experiment.ratios.iter().filter(|r| r.measure == measure);
         let mut points: Vec<(f64, f64)> = ratios
@@ -82,13 +99,11 @@ fn elements(experiment: &Reproduction, options: PlotOptions) -> String {
         ('w', "wall here", here(Measure::Clock)),
         ('C', "CPU 2001", then),
     ];
-    let all = all.map(|(letter, name, points)| Curve {
+    all.map(|(letter, name, points)| CurveOf {
         letter,
         name: name.to_owned(),
         points,
-    });
-    let along = |bytes: f64| bytes_in_words(bytes as u64);
-    curves(&all, along, times, options)
+    })
 }
 
 fn records(experiment: &Reproduction, options: PlotOptions) -> String {

@@ -1,0 +1,109 @@
+//! `vectored compare`.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use vectored_lab::model::{Change, Compared, Comparison, Results, Saved};
+use vectored_lab::report;
+use vectored_lab::stats::compare;
+
+use crate::args::{CompareArgs, Format};
+use crate::failure::Failure;
+use crate::save::OutputFile;
+use crate::saved::ResultName;
+use crate::terminal::print;
+
+/// The comparison found a regression.
+const REGRESSION: u8 = 3;
+
+/// Runs the command. Every file is checked before anything is written.
+pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
+    let check = |name: &Path| OutputFile::check(name);
+    let output = args
+        .output
+        .as_deref()
+        .filter(|name| *name != Path::new("-"))
+        .map(check)
+        .transpose()?;
+    let page = args.html.as_deref().map(check).transpose()?;
+    let base = load(&args.result)?;
+    let (text, slower) = match args.machines {
+        true => (machines(&base, args.format)?, Vec::new()),
+        false => {
+            let new = load(&args.against)?;
+            let comparison = compare(&by_reference(&base), &by_reference(&new))
+                .expect("clap asks for a result on each side");
+            let text = rendered(&comparison, args.format);
+            let slower = args.fail_if_slower.map(|limit| slower(&comparison, limit));
+            (text, slower.unwrap_or_default())
+        }
+    };
+    match &output {
+        Some(output) => output.write(&text)?,
+        None => print(&text)?,
+    }
+    if let Some(page) = page {
+        let saved = base.into_iter().map(|run| Saved::Results(Box::new(run)));
+        let saved: Vec<Saved> = saved.collect();
+        page.write(&report::html(&saved.iter().collect::<Vec<_>>()))?;
+    }
+    if slower.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    Err(Failure {
+        error: anyhow::anyhow!("{}", slower.join("; ")),
+        code: REGRESSION,
+    })
+}
+
+fn load(names: &[ResultName]) -> Result<Vec<Results>, Failure> {
+    names.iter().map(ResultName::load_results).collect()
+}
+
+fn by_reference(runs: &[Results]) -> Vec<&Results> {
+    runs.iter().collect()
+}
+
+fn machines(runs: &[Results], format: Format) -> Result<String, Failure> {
+    let runs = by_reference(runs);
+    match format {
+        Format::Table => Ok(report::machines_table(&runs)),
+        Format::Markdown => Ok(report::machines_markdown(&runs)),
+        Format::Csv => Ok(report::csv_of_runs(&runs)),
+        Format::Json => Err(Failure::usage(
+            "the saved results are the JSON of a comparison of machines: choose table, csv or \
+             markdown with --format",
+        )),
+    }
+}
+
+fn rendered(comparison: &Comparison, format: Format) -> String {
+    match format {
+        Format::Table => report::comparison_table(comparison),
+        Format::Markdown => report::comparison_markdown(comparison),
+        Format::Csv => report::comparison_csv(comparison),
+        Format::Json => report::comparison_json(comparison),
+    }
+}
+
+/// What surely takes longer, by at least `limit`.
+fn slower(comparison: &Comparison, limit: f64) -> Vec<String> {
+    let is_slower =
+        |compared: &&Compared| compared.change == Change::Slower && compared.ratio >= 1.0 + limit;
+    let found = comparison.targets.iter().chain(&comparison.cells);
+    found
+        .filter(is_slower)
+        .map(|compared| {
+            let list = match &compared.segment_sizes {
+                Some(runs) => report::list_in_words(runs),
+                None => format!("all {} cells", compared.cell_count),
+            };
+            format!(
+                "{} takes {:.1} % longer on {}, {list}",
+                compared.technique,
+                (compared.ratio - 1.0) * 100.0,
+                compared.conditions.target
+            )
+        })
+        .collect()
+}

@@ -1,0 +1,105 @@
+//! `vectored report`.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use vectored_lab::model::{Experiments, Results, Saved};
+use vectored_lab::report::{self, experiments};
+
+use crate::args::ReportArgs;
+use crate::failure::Failure;
+use crate::save::OutputFile;
+use crate::terminal::{print, table_options};
+
+/// Runs the command. Every file is checked before anything is written.
+pub fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
+    type Render = fn(&[&Saved]) -> Result<String, Failure>;
+    let wanted: [(&Option<PathBuf>, Render); 4] = [
+        (&args.html, |saved| Ok(report::html(saved))),
+        (&args.svg, |saved| Ok(report::svg(saved))),
+        (&args.markdown, |saved| Ok(markdown(saved))),
+        (&args.csv, csv),
+    ];
+    let mut outputs = Vec::new();
+    for (path, render) in wanted {
+        if let Some(path) = path {
+            outputs.push((Output::check(path)?, render));
+        }
+    }
+    let saved: Vec<Saved> = args
+        .result
+        .iter()
+        .map(crate::saved::ResultName::load)
+        .collect::<Result<_, _>>()?;
+    let saved: Vec<&Saved> = saved.iter().collect();
+    if outputs.is_empty() {
+        print(&tables(&saved))?;
+    }
+    for (output, render) in outputs {
+        output.write(&render(&saved)?)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A file, or standard output.
+enum Output {
+    Stdout,
+    File(OutputFile),
+}
+
+impl Output {
+    fn check(path: &Path) -> Result<Self, Failure> {
+        match path == Path::new("-") {
+            true => Ok(Output::Stdout),
+            false => Ok(Output::File(OutputFile::check(path)?)),
+        }
+    }
+
+    fn write(&self, text: &str) -> anyhow::Result<()> {
+        match self {
+            Output::Stdout => print(text),
+            Output::File(file) => file.write(text),
+        }
+    }
+}
+
+fn tables(saved: &[&Saved]) -> String {
+    let options = table_options(false);
+    each(saved, |one| match one {
+        Saved::Results(results) => report::table(results, options),
+        Saved::Experiments(found) => experiments::table(found, options),
+    })
+}
+
+fn markdown(saved: &[&Saved]) -> String {
+    each(saved, |one| match one {
+        Saved::Results(results) => report::markdown(results),
+        Saved::Experiments(found) => experiments::markdown(found),
+    })
+}
+
+fn each(saved: &[&Saved], render: impl Fn(&Saved) -> String) -> String {
+    let texts: Vec<String> = saved.iter().map(|one| render(one)).collect();
+    texts.join("\n")
+}
+
+/// One kind of lines: columns differ between the two.
+fn csv(saved: &[&Saved]) -> Result<String, Failure> {
+    let mut runs: Vec<&Results> = Vec::new();
+    let mut reproductions: Vec<&Experiments> = Vec::new();
+    for one in saved {
+        match one {
+            Saved::Results(results) => runs.push(results),
+            Saved::Experiments(found) => reproductions.push(found),
+        }
+    }
+    match (&runs[..], &reproductions[..]) {
+        ([one], []) => Ok(report::csv(one)),
+        ([], [one]) => Ok(experiments::csv(one)),
+        (_, []) => Ok(report::csv_of_runs(&runs)),
+        _ => Err(Failure::usage(
+            "lines of experiments have columns of their own: name one result of `vectored \
+             reproduce`, or only results of `vectored measure`, with --csv",
+        )),
+    }
+}

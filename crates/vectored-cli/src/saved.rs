@@ -1,0 +1,240 @@
+//! Saved results: their names, and what is in them.
+
+use std::cmp::Reverse;
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::SystemTime;
+
+use anyhow::Context;
+use vectored_lab::model::{Results, Saved};
+use vectored_lab::report::parse_saved;
+
+use crate::failure::Failure;
+use crate::save::state_home;
+
+/// Larger files are no results: the largest that are known have some MB.
+const MOST_BYTES: u64 = 1 << 29;
+
+/// What saves results, and what its results are called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `vectored measure`.
+    Measure,
+    /// `vectored reproduce`.
+    Reproduce,
+}
+
+impl Kind {
+    pub const ALL: [Kind; 2] = [Kind::Measure, Kind::Reproduce];
+
+    /// What the newest is called.
+    pub fn newest(self) -> &'static str {
+        match self {
+            Kind::Measure => "latest",
+            Kind::Reproduce => "experiments",
+        }
+    }
+
+    /// What names of files begin with.
+    pub fn prefix(self) -> &'static str {
+        match self {
+            Kind::Measure => "measure-",
+            Kind::Reproduce => "reproduce-",
+        }
+    }
+}
+
+/// A result as it was named: a file, or one of those that were saved here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ResultName {
+    /// A file.
+    File(PathBuf),
+    /// The newest of its kind, or one so many before it.
+    Kept(Kind, usize),
+}
+
+impl FromStr for ResultName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        for kind in Kind::ALL {
+            let Some(rest) = text.strip_prefix(kind.newest()) else {
+                continue;
+            };
+            if rest.is_empty() {
+                return Ok(ResultName::Kept(kind, 0));
+            }
+            if let Some(age) = rest.strip_prefix('~') {
+                let age = age.parse().map_err(|_| {
+                    format!(
+                        "'{text}': write {0}~1 for the one before {0}, and ./{text} for a file",
+                        kind.newest()
+                    )
+                })?;
+                return Ok(ResultName::Kept(kind, age));
+            }
+        }
+        match text {
+            "" => Err("no name at all".to_owned()),
+            _ => Ok(ResultName::File(PathBuf::from(text))),
+        }
+    }
+}
+
+/// The files of one kind in a directory of saved results, newest first; none if
+/// the directory is not there.
+pub fn kept(directory: &Path, kind: Kind) -> Result<Vec<PathBuf>, Failure> {
+    let cannot = || format!("cannot list '{}'", directory.display());
+    let entries = match fs::read_dir(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        outcome => outcome.with_context(cannot)?,
+    };
+    let mut files: Vec<(Reverse<String>, Reverse<SystemTime>, PathBuf)> = Vec::new();
+    for entry in entries {
+        let entry = entry.with_context(cannot)?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let Some(rest) = name.strip_prefix(kind.prefix()) else {
+            continue;
+        };
+        if rest.ends_with(".json") {
+            // As `save_result` names them: the time, then something random.
+            let begun = rest.split('-').next().unwrap_or_default().to_owned();
+            let changed = entry.metadata().and_then(|metadata| metadata.modified());
+            let changed = changed.unwrap_or(SystemTime::UNIX_EPOCH);
+            files.push((Reverse(begun), Reverse(changed), entry.path()));
+        }
+    }
+    files.sort();
+    Ok(files.into_iter().map(|(_, _, path)| path).collect())
+}
+
+impl ResultName {
+    /// The file that is meant.
+    pub fn path(&self) -> Result<PathBuf, Failure> {
+        match self {
+            ResultName::File(path) => Ok(path.clone()),
+            ResultName::Kept(kind, age) => {
+                let directory = state_home()?.join("vectored");
+                let files = kept(&directory, *kind)?;
+                let count = files.len();
+                files.into_iter().nth(*age).ok_or_else(|| {
+                    let command = match kind {
+                        Kind::Measure => "measure",
+                        Kind::Reproduce => "reproduce",
+                    };
+                    Failure::usage(format!(
+                        "there is no '{}': {count} results of `vectored {command}` are in '{}'; \
+                         `vectored history` lists them",
+                        self.in_words(),
+                        directory.display()
+                    ))
+                })
+            }
+        }
+    }
+
+    fn in_words(&self) -> String {
+        match self {
+            ResultName::File(path) => path.display().to_string(),
+            ResultName::Kept(kind, 0) => kind.newest().to_owned(),
+            ResultName::Kept(kind, age) => format!("{}~{age}", kind.newest()),
+        }
+    }
+
+    /// What is in it.
+    pub fn load(&self) -> Result<Saved, Failure> {
+        let path = self.path()?;
+        let text = read(&path).map_err(|error| {
+            let message = format!(
+                "cannot read '{}': {error}; name a file that vectored saved, or latest",
+                path.display()
+            );
+            match error.kind() {
+                io::ErrorKind::NotFound | io::ErrorKind::IsADirectory => Failure::usage(message),
+                _ => Failure::from(anyhow::anyhow!("{message}")),
+            }
+        })?;
+        parse_saved(&text).map_err(|error| {
+            Failure::from(anyhow::anyhow!("cannot use '{}': {error}", path.display()))
+        })
+    }
+
+    /// What is in it, where only a run of `vectored measure` will do.
+    pub fn load_results(&self) -> Result<Results, Failure> {
+        match self.load()? {
+            Saved::Results(results) => Ok(*results),
+            Saved::Experiments(_) => Err(Failure::usage(format!(
+                "'{}' is of `vectored reproduce`: name results of `vectored measure`",
+                self.in_words()
+            ))),
+        }
+    }
+}
+
+/// A file as text.
+pub fn read(path: &Path) -> io::Result<String> {
+    let file = fs::File::open(path)?;
+    let mut text = String::new();
+    file.take(MOST_BYTES + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > MOST_BYTES {
+        return Err(io::Error::new(
+            io::ErrorKind::FileTooLarge,
+            "it is longer than any result",
+        ));
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_ages_or_files() {
+        let parse = |text: &str| text.parse::<ResultName>();
+        assert_eq!(parse("latest"), Ok(ResultName::Kept(Kind::Measure, 0)));
+        assert_eq!(parse("latest~12"), Ok(ResultName::Kept(Kind::Measure, 12)));
+        let experiments = Ok(ResultName::Kept(Kind::Reproduce, 1));
+        assert_eq!(parse("experiments~1"), experiments);
+        for file in ["./latest", "latest.json", "a/b.json"] {
+            assert_eq!(parse(file), Ok(ResultName::File(file.into())));
+        }
+        assert!(parse("latest~").is_err());
+        assert!(parse("latest~-1").is_err());
+        assert!(parse("").is_err());
+    }
+
+    #[test]
+    fn the_newest_comes_first() {
+        let place = tempfile::tempdir().unwrap();
+        for name in [
+            "measure-20260101T000000Z-ffff.json",
+            "measure-20261231T235959Z-0000.json",
+            "reproduce-20270101T000000Z-0000.json",
+            "measure-20260601T000000Z-8888.json",
+            ".vectored-x.tmp",
+        ] {
+            fs::write(place.path().join(name), "").unwrap();
+        }
+        let files = kept(place.path(), Kind::Measure).unwrap();
+        let names: Vec<_> = files
+            .iter()
+            .map(|path| path.file_name().unwrap().to_str().unwrap())
+            .collect();
+        assert_eq!(
+            names,
+            [
+                "measure-20261231T235959Z-0000.json",
+                "measure-20260601T000000Z-8888.json",
+                "measure-20260101T000000Z-ffff.json"
+            ]
+        );
+        let nowhere = place.path().join("nowhere");
+        assert_eq!(
+            kept(&nowhere, Kind::Measure).unwrap(),
+            Vec::<PathBuf>::new()
+        );
+    }
+}

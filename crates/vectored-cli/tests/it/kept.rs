@@ -1,0 +1,224 @@
+//! Saved results, found again: `report`, `history`, `compare`.
+
+use std::fs;
+
+use crate::support::{Bench, json, stdout_of};
+
+/// A run on the invented machine with this seed.
+fn measured(bench: &Bench, seed: &str) {
+    let mut command = bench.vectored();
+    command.args([
+        "measure",
+        "--synthetic",
+        crate::support::MACHINE,
+        "--seed",
+        seed,
+    ]);
+    command.args(["--target", "pipe", "--segments", "2,16", "--quiet"]);
+    command.assert().success();
+}
+
+/// What standard error says of a command that ends with this code.
+fn stderr_of(bench: &Bench, args: &[&str], code: i32) -> String {
+    let mut command = bench.vectored();
+    let output = command.args(args).assert().code(code).get_output().clone();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(!stderr.contains("panicked"), "{stderr}");
+    stderr
+}
+
+#[test]
+fn a_report_is_what_the_run_printed() {
+    let bench = Bench::new();
+    let printed = stdout_of(&mut bench.synthetic());
+    assert_eq!(stdout_of(bench.vectored().arg("report")), printed);
+    assert_eq!(
+        stdout_of(bench.vectored().args(["report", "latest"])),
+        printed
+    );
+    let path = bench.saved().remove(0);
+    assert_eq!(stdout_of(bench.vectored().arg("report").arg(path)), printed);
+}
+
+#[test]
+fn exports_go_where_they_are_wanted() {
+    let bench = Bench::new();
+    measured(&bench, "1");
+    let mut command = bench.vectored();
+    command.args([
+        "report",
+        "--html",
+        "a.html",
+        "--svg",
+        "a.svg",
+        "--markdown",
+        "a.md",
+    ]);
+    let printed = stdout_of(command.args(["--csv", "-"]));
+    assert!(printed.starts_with("target,path,"), "{printed}");
+    let begin = |name: &str| fs::read_to_string(bench.work().join(name)).unwrap();
+    assert!(begin("a.html").starts_with("<!doctype html>"));
+    assert!(begin("a.svg").starts_with("<svg "));
+    assert!(begin("a.md").contains("| segments |"));
+    let two = stdout_of(
+        bench
+            .vectored()
+            .args(["report", "latest", "latest", "--csv", "-"]),
+    );
+    assert!(two.starts_with("host,kernel,started_at,target,"), "{two}");
+    assert_eq!(two.lines().count(), 2 * printed.lines().count() - 1);
+}
+
+#[test]
+fn history_names_what_was_saved() {
+    let bench = Bench::new();
+    let nothing = stdout_of(bench.vectored().arg("history"));
+    assert!(nothing.starts_with("no results in "), "{nothing}");
+    measured(&bench, "1");
+    measured(&bench, "2");
+    // As old as it is, it is listed; and so is what nobody can read.
+    let state = bench.state_home().join("vectored");
+    fs::write(
+        state.join("measure-19990101T000000Z-0000.json"),
+        "{\"schema\"",
+    )
+    .unwrap();
+    let list = stdout_of(bench.vectored().arg("history"));
+    let lines: Vec<&str> = list.lines().collect();
+    assert!(lines[2].starts_with("latest "), "{list}");
+    assert!(lines[2].contains("12 cells on pipe"), "{list}");
+    assert!(lines[4].starts_with("latest~1 "), "{list}");
+    assert!(lines[6].starts_with("latest~2 "), "{list}");
+    assert!(lines[6].contains("cannot be read"), "{list}");
+    let list = json(&stdout_of(
+        bench.vectored().args(["history", "--format", "json"]),
+    ));
+    assert_eq!(list[0]["name"], "latest");
+    assert_eq!(list[0]["found"]["host"]["name"], "synthetic");
+    assert!(list[2]["error"].is_string());
+    // The files have the same second in their names: the newer is the latest.
+    let newest = list[0]["path"].as_str().unwrap();
+    assert_eq!(json(&fs::read_to_string(newest).unwrap())["seed"], 2);
+}
+
+#[test]
+fn what_cannot_be_used_is_refused_with_a_clear_word() {
+    let bench = Bench::new();
+    let none = stderr_of(&bench, &["report"], 2);
+    assert!(
+        none.contains("there is no 'latest'") && none.contains("vectored history"),
+        "{none}"
+    );
+    let missing = stderr_of(&bench, &["report", "nowhere.json"], 2);
+    assert!(missing.contains("cannot read 'nowhere.json'"), "{missing}");
+    let folder = stderr_of(&bench, &["report", "."], 2);
+    assert!(folder.contains("cannot read '.'"), "{folder}");
+    for (text, word) in [
+        ("", "not JSON"),
+        (
+            "{\"schema\": \"vectored-results/1\", \"cells\": [",
+            "not JSON",
+        ),
+        (
+            "{\"schema\": \"vectored-results/99\"}",
+            "unknown schema \"vectored-results/99\"",
+        ),
+        ("{\"schema\": \"vectored-results/1\"}", "damaged results"),
+        ("{}", "no field \"schema\""),
+        ("[]", "no field \"schema\""),
+    ] {
+        fs::write(bench.work().join("x.json"), text).unwrap();
+        let refused = stderr_of(&bench, &["report", "x.json"], 1);
+        assert!(refused.contains("cannot use 'x.json'"), "{refused}");
+        assert!(refused.contains(word), "{text}: {refused}");
+    }
+    let badly = stderr_of(&bench, &["report", "latest~x"], 2);
+    assert!(badly.contains("latest~1"), "{badly}");
+}
+
+/// Three runs, and three whose `writev` takes longer.
+fn two_builds(bench: &Bench, factor: f64) -> Vec<String> {
+    for seed in ["1", "2", "3", "4", "5", "6"] {
+        measured(bench, seed);
+    }
+    let list = json(&stdout_of(
+        bench.vectored().args(["history", "--format", "json"]),
+    ));
+    for entry in &list.as_array().unwrap()[..3] {
+        let path = entry["path"].as_str().unwrap();
+        let mut result = json(&fs::read_to_string(path).unwrap());
+        for cell in result["cells"].as_array_mut().unwrap() {
+            for technique in cell["techniques"].as_array_mut().unwrap() {
+                if technique["name"] == "writev" {
+                    for field in ["floor_ratio", "floor_ratio_low", "floor_ratio_high"] {
+                        technique[field] = (technique[field].as_f64().unwrap() * factor).into();
+                    }
+                }
+            }
+        }
+        fs::write(path, result.to_string()).unwrap();
+    }
+    [
+        "compare",
+        "latest~3",
+        "latest~4",
+        "latest~5",
+        "--against",
+        "latest",
+        "latest~1",
+        "latest~2",
+    ]
+    .map(str::to_owned)
+    .to_vec()
+}
+
+#[test]
+fn a_regression_of_ten_percent_ends_with_its_own_code() {
+    let bench = Bench::new();
+    let command = two_builds(&bench, 1.1);
+    let mut words: Vec<&str> = command.iter().map(String::as_str).collect();
+    stdout_of(bench.vectored().args(&words));
+    words.extend(["--fail-if-slower", "5%"]);
+    let told = stderr_of(&bench, &words, 3);
+    assert!(
+        told.contains("writev takes 1") && told.contains("longer on pipe"),
+        "{told}"
+    );
+    assert!(!told.contains("copy-then-write"), "{told}");
+    *words.last_mut().unwrap() = "0.2";
+    stdout_of(bench.vectored().args(&words));
+}
+
+#[test]
+fn runs_of_one_build_are_no_regression() {
+    let bench = Bench::new();
+    let command = two_builds(&bench, 1.0);
+    let mut words: Vec<&str> = command.iter().map(String::as_str).collect();
+    words.extend(["--fail-if-slower", "0%"]);
+    let table = stdout_of(bench.vectored().args(&words));
+    assert!(
+        table.starts_with("The environment is the same.\n"),
+        "{table}"
+    );
+    assert!(table.contains("0 are slower, 0 faster"), "{table}");
+}
+
+#[test]
+fn machines_are_compared_and_experiments_are_not() {
+    let bench = Bench::new();
+    measured(&bench, "1");
+    let words = [
+        "compare",
+        "--machines",
+        "latest",
+        "latest",
+        "--html",
+        "m.html",
+    ];
+    let table = stdout_of(bench.vectored().args(words));
+    assert!(table.starts_with("pipe: crossovers, "), "{table}");
+    let page = fs::read_to_string(bench.work().join("m.html")).unwrap();
+    assert!(page.contains(">By machine<"));
+    let lonely = stderr_of(&bench, &["compare", "latest"], 2);
+    assert!(lonely.contains("--against"), "{lonely}");
+}

@@ -1,0 +1,100 @@
+//! What two sets of runs say of each other.
+
+use serde::Serialize;
+
+use super::{Conditions, Technique};
+
+/// The value of [`Comparison::schema`].
+pub const COMPARISON_SCHEMA: &str = "vectored-comparison/1";
+
+/// Runs of a base against new runs of the same cells.
+///
+/// What is compared is a technique's time ÷ the floor's
+/// ([`floor_ratio`](super::TechniqueResult::floor_ratio)): a machine that is
+/// slower altogether makes no difference.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// Always [`COMPARISON_SCHEMA`].
+    pub schema: String,
+    /// When each run of the base began.
+    pub base: Vec<String>,
+    /// When each new run began.
+    pub new: Vec<String>,
+    /// What differs in the environment.
+    pub environment: Vec<EnvironmentDifference>,
+    /// No smaller difference is called: 0.02 is 2 %.
+    pub called_from: f64,
+    /// Standard deviation of the logarithm of a technique's mean over cells,
+    /// from run to run, where the runs tell little of their own.
+    pub between_runs_sd: f64,
+    /// The mean over the cells of a target, by technique.
+    pub targets: Vec<Compared>,
+    /// Each cell, by technique.
+    pub cells: Vec<Compared>,
+    /// The floor itself, which is never called.
+    pub floors: Vec<FloorChange>,
+    /// Cells that only some of the runs have.
+    pub unmatched_cells: usize,
+}
+
+/// A property of the machine, the system or the program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct EnvironmentDifference {
+    /// Its name.
+    pub what: String,
+    /// Its values in the base, each once.
+    pub base: Vec<String>,
+    /// Its values in the new runs, each once.
+    pub new: Vec<String>,
+}
+
+/// One technique in one cell, or in all cells of a target.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Compared {
+    /// Where and how the bytes went. `drain` is null for all cells together.
+    #[serde(flatten)]
+    pub conditions: Conditions,
+    /// The list, as runs of `[count, bytes]`; null for all cells together.
+    pub segment_sizes: Option<Vec<(usize, usize)>>,
+    /// How many cells.
+    pub cell_count: usize,
+    /// Which technique.
+    pub technique: Technique,
+    /// Time ÷ floor of the base: the mean of the runs' logarithms.
+    pub base_floor_ratio: f64,
+    /// The same of the new runs.
+    pub new_floor_ratio: f64,
+    /// New ÷ base.
+    pub ratio: f64,
+    /// Lower end of its 95 % interval, which is not adjusted for how many there
+    /// are.
+    pub ratio_low: f64,
+    /// Upper end.
+    pub ratio_high: f64,
+    /// Two-sided p-value of "nothing changed", not adjusted.
+    pub p: f64,
+    /// What is called, after adjustment.
+    pub change: Change,
+}
+
+/// What is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Change {
+    /// The new runs surely take longer.
+    Slower,
+    /// They surely take less time.
+    Faster,
+    /// The two were not told apart.
+    None,
+}
+
+/// The floor of a target: new time ÷ base time, mean over its cells.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FloorChange {
+    /// Where and how the bytes went.
+    #[serde(flatten)]
+    pub conditions: Conditions,
+    /// New ÷ base.
+    pub ratio: f64,
+}

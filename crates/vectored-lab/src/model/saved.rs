@@ -1,0 +1,30 @@
+//! A saved result of any command.
+
+use super::{Experiments, Host, Results};
+
+/// What `vectored` saves, told apart by its schema.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Saved {
+    /// A run of `vectored measure`.
+    Results(Box<Results>),
+    /// A run of `vectored reproduce`.
+    Experiments(Box<Experiments>),
+}
+
+impl Saved {
+    /// The machine that it was made on.
+    pub fn host(&self) -> &Host {
+        match self {
+            Saved::Results(results) => &results.host,
+            Saved::Experiments(experiments) => &experiments.host,
+        }
+    }
+
+    /// When it began, RFC 3339, UTC.
+    pub fn started_at(&self) -> &str {
+        match self {
+            Saved::Results(results) => &results.started_at,
+            Saved::Experiments(experiments) => &experiments.started_at,
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! What two sets of runs say of each other, in words: what differs around them
+//! first, then what is called, then everything.
+
+use super::grid::{self, Grid};
+use super::places::place;
+use super::words::{self, escape_control, list_in_words, three_digits};
+use crate::model::{Change, Compared, Comparison, Conditions};
+use crate::stats::FEWEST_RUNS;
+
+/// For a terminal.
+pub fn comparison_table(comparison: &Comparison) -> String {
+    let mut text = String::new();
+    for paragraph in before(comparison) {
+        text += &format!("{paragraph}\n");
+    }
+    text.push('\n');
+    text += &grid::texts(&grids(comparison));
+    text.push('\n');
+    for note in notes(comparison) {
+        text += &format!("{note}\n");
+    }
+    text
+}
+
+/// For a document.
+pub fn comparison_markdown(comparison: &Comparison) -> String {
+    let mut text = String::new();
+    for paragraph in before(comparison) {
+        text += &format!("{}\n\n", super::markdown::escape(&paragraph));
+    }
+    text += &grid::markdowns(&grids(comparison));
+    text.push('\n');
+    for note in notes(comparison) {
+        text += &format!("- {}\n", super::markdown::escape(&note));
+    }
+    text
+}
+
+/// For programs.
+pub fn comparison_json(comparison: &Comparison) -> String {
+    let mut text = serde_json::to_string(comparison).expect("plain data");
+    text.push('\n');
+    text
+}
+
+/// One line a cell and technique; lines without `segment_sizes` are of all cells
+/// of a target.
+pub fn comparison_csv(comparison: &Comparison) -> String {
+    // Writing to memory, with as many fields in each line, cannot fail.
+    const SOUND: &str = "a line as long as the head, into memory";
+    let mut writer = ::csv::Writer::from_writer(Vec::new());
+    let head = [
+        "target",
+        "path",
+        "operation",
+        "layout",
+        "cache",
+        "page_cache",
+        "iovec_setup",
+        "sync",
+        "drain",
+        "segment_sizes",
+        "cell_count",
+        "technique",
+        "base_floor_ratio",
+        "new_floor_ratio",
+        "ratio",
+        "ratio_low",
+        "ratio_high",
+        "p",
+        "change",
+    ];
+    writer.write_record(head).expect(SOUND);
+    for compared in comparison.targets.iter().chain(&comparison.cells) {
+        let value = serde_json::to_value(compared).expect("plain data");
+        let line = head.map(|name| match &value[name] {
+            serde_json::Value::Null => String::new(),
+            serde_json::Value::String(text) => text.clone(),
+            other => other.to_string(),
+        });
+        writer.write_record(line).expect(SOUND);
+    }
+    let bytes = writer.into_inner().expect(SOUND);
+    String::from_utf8(bytes).expect("text in, text out")
+}
+
+fn before(comparison: &Comparison) -> Vec<String> {
+    let mut text = Vec::new();
+    for difference in &comparison.environment {
+        let side = |values: &[String]| {
+            let values: Vec<String> = values.iter().map(|value| escape_control(value)).collect();
+            values.join(" | ")
+        };
+        text.push(format!(
+            "Different {}: {}, then {}.",
+            difference.what,
+            side(&difference.base),
+            side(&difference.new)
+        ));
+    }
+    if text.is_empty() {
+        text.push("The environment is the same.".to_owned());
+    }
+    let called = |change: Change| {
+        let all = comparison.targets.iter().chain(&comparison.cells);
+        all.filter(|compared| compared.change == change).count()
+    };
+    let (slower, faster) = (called(Change::Slower), called(Change::Faster));
+    text.push(format!(
+        "{} against {}: of {} and {}, {slower} are slower, {faster} faster; the others were not \
+         told apart.",
+        words::count(comparison.base.len(), "base run"),
+        words::count(comparison.new.len(), "new run"),
+        words::count(comparison.targets.len(), "mean over a target"),
+        words::count(comparison.cells.len(), "technique in a cell"),
+    )
+    .replace("technique in a cells", "techniques in cells")
+    .replace("mean over a targets", "means over a target"));
+    text
+}
+
+fn grids(comparison: &Comparison) -> Vec<Grid> {
+    let mut grids = vec![grid_of(
+        "Time ÷ floor, new ÷ base, mean over the cells of a target",
+        &comparison.targets.iter().collect::<Vec<_>>(),
+    )];
+    let called: Vec<&Compared> = comparison
+        .cells
+        .iter()
+        .filter(|compared| compared.change != Change::None)
+        .collect();
+    if !called.is_empty() {
+        grids.push(grid_of("Cells that were told apart", &called));
+    }
+    grids
+}
+
+fn grid_of(title: &str, all: &[&Compared]) -> Grid {
+    let heads = [
+        "target",
+        "list",
+        "technique",
+        "base",
+        "new",
+        "new ÷ base",
+        "95 %",
+        "",
+    ];
+    Grid {
+        title: title.to_owned(),
+        heads: heads.map(str::to_owned).to_vec(),
+        names: 3,
+        rows: all.iter().map(|compared| row(compared)).collect(),
+    }
+}
+
+fn row(compared: &Compared) -> Vec<String> {
+    let list = match &compared.segment_sizes {
+        Some(runs) => list_in_words(runs),
+        None => words::count(compared.cell_count, "cell"),
+    };
+    let (change, interval) = words::margin(
+        compared.ratio,
+        Some((compared.ratio_low, compared.ratio_high)),
+    );
+    vec![
+        conditions_in_words(&compared.conditions),
+        list,
+        compared.technique.to_string(),
+        format!("{}×", three_digits(compared.base_floor_ratio)),
+        format!("{}×", three_digits(compared.new_floor_ratio)),
+        match change.starts_with(['-', '–']) {
+            true => change,
+            false => format!("+{change}"),
+        },
+        interval.unwrap_or_default(),
+        change_in_words(compared.change).to_owned(),
+    ]
+}
+
+fn change_in_words(change: Change) -> &'static str {
+    match change {
+        Change::Slower => "SLOWER",
+        Change::Faster => "faster",
+        Change::None => "",
+    }
+}
+
+/// `pipe`, `file read hot`, with what is not usual.
+fn conditions_in_words(conditions: &Conditions) -> String {
+    let mut words = place(conditions.target, conditions.path.as_deref());
+    if conditions.operation != Default::default() {
+        words += &format!(" {}", conditions.operation);
+    }
+    if let Some(page_cache) = conditions.page_cache {
+        words += &format!(" {page_cache}");
+    }
+    if conditions.sync != Default::default() {
+        words += &format!(" {}", conditions.sync);
+    }
+    if conditions.cache != Default::default() {
+        words += &format!(", cache {}", conditions.cache.name());
+    }
+    if conditions.layout != Default::default() {
+        words += &format!(", layout {}", conditions.layout.name());
+    }
+    if conditions.iovec_setup != Default::default() {
+        words += &format!(", iovec-setup {}", conditions.iovec_setup.name());
+    }
+    words
+}
+
+/// What is needed to read it, a paragraph each.
+fn notes(comparison: &Comparison) -> Vec<String> {
+    let percent = |share: f64| format!("{:.0} %", share * 100.0);
+    let mut notes = vec![format!(
+        "A technique's figure is its time ÷ the floor's, round by round, so that a machine which is \
+         slower altogether makes no difference. Intervals contain the variance between runs \
+         (standard deviation of a mean {}). Called is what is sure at 5 % over everything, and at \
+         least {}.",
+        words::percent(comparison.between_runs_sd),
+        percent(comparison.called_from)
+    )];
+    if comparison.base.len().min(comparison.new.len()) < FEWEST_RUNS {
+        notes.push(format!(
+            "With fewer than {FEWEST_RUNS} runs a side the variance between runs is hardly known: \
+             nothing under {} is called. Measure {FEWEST_RUNS} or more of each, in turn.",
+            percent(comparison.called_from)
+        ));
+    }
+    for floor in &comparison.floors {
+        let (change, _) = words::margin(floor.ratio, None);
+        let sign = if change.starts_with('-') { "" } else { "+" };
+        notes.push(format!(
+            "The floor of {} itself: {sign}{change} (not called: other load makes as much).",
+            conditions_in_words(&floor.conditions)
+        ));
+    }
+    if comparison.unmatched_cells > 0 {
+        notes.push(format!(
+            "Not compared: {}, which not every run has under the same conditions.",
+            words::count(comparison.unmatched_cells, "cell")
+        ));
+    }
+    notes
+}

@@ -1,0 +1,202 @@
+//! What the charts of the page are drawn from.
+
+use serde::Serialize;
+
+use crate::model::{Cell, Results, Technique};
+use crate::report::panels::{Curves, panels};
+use crate::report::words::{bytes_in_words, list_in_words};
+
+/// Samples that a page holds; more make it slow to open. Then every second,
+/// third, … round of each cell is left away, and the page says so.
+const MOST_SAMPLES: usize = 260_000;
+
+#[derive(Serialize)]
+pub struct Data {
+    runs: Vec<Run>,
+    /// Every how many rounds one is here.
+    every: usize,
+}
+
+#[derive(Serialize)]
+struct Run {
+    panels: Vec<Chart>,
+    /// As in the results.
+    cells: Vec<Samples>,
+}
+
+/// The charts of one target.
+#[derive(Serialize)]
+struct Chart {
+    title: String,
+    /// Values are times ÷ floor; otherwise ns.
+    ratios: bool,
+    curves: Vec<CurvesData>,
+}
+
+/// One chart: what was measured at each size.
+#[derive(Serialize)]
+struct CurvesData {
+    count: usize,
+    bytes: Vec<usize>,
+    floor_ns: Vec<f64>,
+    /// `floor_ratio` and its interval, the gather tax, the median time.
+    techniques: Vec<TechniqueData>,
+    crossovers: Vec<Crossing>,
+}
+
+#[derive(Serialize)]
+struct TechniqueData {
+    name: &'static str,
+    ratio: Vec<Option<f64>>,
+    low: Vec<Option<f64>>,
+    high: Vec<Option<f64>>,
+    tax: Vec<Option<f64>>,
+    ns: Vec<Option<f64>>,
+}
+
+#[derive(Serialize)]
+struct Crossing {
+    below: &'static str,
+    above: &'static str,
+    at: f64,
+    low: f64,
+    high: f64,
+}
+
+/// The samples of one cell, in ns.
+#[derive(Serialize)]
+struct Samples {
+    name: String,
+    rounds: u32,
+    floor: Vec<f64>,
+    techniques: Vec<(&'static str, Vec<Option<f64>>)>,
+}
+
+pub fn of(runs: &[&Results]) -> Data {
+    let samples: usize = runs
+        .iter()
+        .flat_map(|run| &run.cells)
+        .map(|cell| (1 + cell.techniques.len()) * cell.floor_samples_ns.len())
+        .sum();
+    let every = samples.div_ceil(MOST_SAMPLES).max(1);
+    Data {
+        runs: runs.iter().map(|results| run(results, every)).collect(),
+        every,
+    }
+}
+
+fn run(results: &Results, every: usize) -> Run {
+    Run {
+        panels: panels(results)
+            .iter()
+            .map(|panel| Chart {
+                title: panel.title.clone(),
+                ratios: panel.has_tax,
+                curves: panel.curves.iter().map(curves).collect(),
+            })
+            .collect(),
+        cells: results
+            .cells
+            .iter()
+            .map(|cell| thinned(cell, every))
+            .collect(),
+    }
+}
+
+fn curves(curves: &Curves<'_>) -> CurvesData {
+    let cells = &curves.cells;
+    CurvesData {
+        count: curves.segment_count,
+        bytes: cells.iter().filter_map(|cell| cell.segment_bytes).collect(),
+        floor_ns: cells.iter().map(|cell| five(cell.floor_ns)).collect(),
+        techniques: curves
+            .techniques
+            .iter()
+            .map(|&name| technique(cells, name))
+            .collect(),
+        crossovers: curves
+            .crossovers
+            .iter()
+            .map(|crossover| Crossing {
+                below: crossover.below.name(),
+                above: crossover.above.name(),
+                at: five(crossover.at_bytes),
+                low: five(crossover.low_bytes),
+                high: five(crossover.high_bytes),
+            })
+            .collect(),
+    }
+}
+
+fn technique(cells: &[&Cell], name: Technique) -> TechniqueData {
+    let each = |of: &dyn Fn(&crate::model::TechniqueResult) -> Option<f64>| {
+        let values = cells.iter().map(|cell| cell.technique(name).and_then(of));
+        values.map(|value| value.map(five)).collect()
+    };
+    TechniqueData {
+        name: name.name(),
+        ratio: each(&|t| t.floor_ratio),
+        low: each(&|t| t.floor_ratio_low),
+        high: each(&|t| t.floor_ratio_high),
+        tax: each(&|t| Some(t.gather_tax)),
+        ns: each(&|t| Some(t.median_ns)),
+    }
+}
+
+fn thinned(cell: &Cell, every: usize) -> Samples {
+    let list = match (cell.segment_bytes, &cell.segment_sizes) {
+        (Some(bytes), _) => format!("{} × {}", cell.segment_count, bytes_in_words(bytes as u64)),
+        (None, Some(runs)) => list_in_words(runs),
+        (None, None) => "mixed".to_owned(),
+    };
+    Samples {
+        name: format!("{list}, {}", cell.target),
+        rounds: cell.rounds,
+        floor: cell
+            .floor_samples_ns
+            .iter()
+            .step_by(every)
+            .map(|&ns| five(ns))
+            .collect(),
+        techniques: cell
+            .techniques
+            .iter()
+            .map(|technique| {
+                let here = kept(&technique.samples_ns, every);
+                (technique.name.name(), here)
+            })
+            .collect(),
+    }
+}
+
+/// One of `every` rounds; a technique that was sampled rarely keeps what it has.
+fn kept(samples: &[Option<f64>], every: usize) -> Vec<Option<f64>> {
+    let block = |block: &[Option<f64>]| block.iter().flatten().next().map(|&ns| five(ns));
+    samples.chunks(every).map(block).collect()
+}
+
+/// Five digits are more than a chart can show, and half as long as all.
+fn five(value: f64) -> f64 {
+    format!("{value:.4e}")
+        .parse()
+        .expect("a number that was just written")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn five_digits_are_kept() {
+        assert_eq!(five(123_456.0), 123_460.0);
+        assert_eq!(five(0.012_345_6), 0.012_346);
+        assert_eq!(five(-1.0), -1.0);
+    }
+
+    #[test]
+    fn rare_samples_survive_thinning() {
+        let rare = [Some(1.0), None, None, None, None, Some(2.0)];
+        assert_eq!(kept(&rare, 3), [Some(1.0), Some(2.0)]);
+        assert_eq!(kept(&rare, 1), rare);
+    }
+}

@@ -1,0 +1,129 @@
+//! One page that stands alone: everything in one file, nothing from the network.
+//!
+//! Answers, maps and tables are plain HTML, so that they are there without
+//! scripts, in print and for a screen reader. The script draws the charts from
+//! the data at the end of the page (`data.rs`), with uPlot: small, maintained,
+//! and it has bands, logarithmic axes and a cursor. What a page may do is fenced
+//! in by a policy at its beginning: it can load nothing.
+
+mod data;
+mod environment;
+mod escape;
+mod experiments;
+mod run;
+
+use super::machines;
+use super::words;
+use crate::model::Saved;
+use escape::{escape, in_script};
+
+const STYLE: &str = include_str!("../../../assets/page.css");
+const SCRIPT: &str = include_str!("../../../assets/page.js");
+const CHARTS: &str = include_str!("../../../assets/uplot-1.6.32.min.js");
+const CHARTS_STYLE: &str = include_str!("../../../assets/uplot-1.6.32.min.css");
+const CHARTS_LICENCE: &str = include_str!("../../../assets/uplot-LICENSE");
+
+/// Nothing is loaded, sent, framed or submitted, whatever is in the data.
+const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
+                      base-uri 'none'; form-action 'none'";
+
+/// Saved results as one HTML page: runs of `vectored measure`, one chosen at a
+/// time, and the experiments of `vectored reproduce` after them.
+///
+/// Whatever is in the results, it is only text there.
+///
+/// # Examples
+///
+/// ```
+/// let page = vectored_lab::report::html(&[]);
+/// assert!(page.starts_with("<!doctype html>"));
+/// ```
+pub fn html(saved: &[&Saved]) -> String {
+    let mut runs = Vec::new();
+    let mut reproductions = Vec::new();
+    for one in saved {
+        match one {
+            Saved::Results(results) => runs.push(&**results),
+            Saved::Experiments(experiments) => reproductions.push(&**experiments),
+        }
+    }
+    let mut page = head(&title(saved));
+    page += "<body>\n<a class=\"skip\" href=\"#main\">To the results</a>\n<header>\n";
+    page += "<h1>Copy or gather?</h1>\n";
+    page += "<button id=\"theme\" type=\"button\" hidden>Light or dark</button>\n</header>\n";
+    page += "<main id=\"main\">\n";
+    page += INTRODUCTION;
+    if runs.len() > 1 {
+        page += &choice(&runs);
+        page += "<section aria-labelledby=\"machines\">\n<h2 id=\"machines\">By machine</h2>\n";
+        for sheet in machines::sheets(&runs) {
+            page += &experiments::table(&sheet.title, &sheet.heads, sheet.names, &sheet.rows, true);
+        }
+        page += "</section>\n";
+    }
+    for (index, results) in runs.iter().enumerate() {
+        page += &run::section(index, results);
+    }
+    for experiments in reproductions {
+        page += &experiments::section(experiments);
+    }
+    page += "</main>\n<footer>\n";
+    page += &format!(
+        "<p>Made by vectored {}. Every figure is in the saved JSON. Charts: uPlot.</p>\n</footer>\n",
+        env!("CARGO_PKG_VERSION")
+    );
+    let json = serde_json::to_string(&data::of(&runs)).expect("plain data");
+    page += &format!(
+        "<script type=\"application/json\" id=\"data\">{}</script>\n",
+        in_script(&json)
+    );
+    // The licence wants to be in every copy.
+    page += &format!("<script>\n/*\n{CHARTS_LICENCE}*/\n{CHARTS}\n</script>\n");
+    page += &format!("<script>\n{SCRIPT}</script>\n</body>\n</html>\n");
+    page
+}
+
+const INTRODUCTION: &str = "\
+<p class=\"lead\">A program that has its bytes in several buffers can send each with a call of its \
+own (<b>write-each</b>), copy them together first (<b>copy-then-write</b>), or hand them all to the \
+kernel in one call (<b>writev</b>). Which takes the least time depends on the machine, the target, \
+the number of pieces and their size. Here it was measured.</p>
+";
+
+fn head(title: &str) -> String {
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <title>{}</title>\n<style>\n{CHARTS_STYLE}\n{STYLE}</style>\n\
+         <noscript><style>[hidden]{{display:block!important}}.needs-script{{display:none!important}}\
+         </style></noscript>\n</head>\n",
+        escape(title)
+    )
+}
+
+fn title(saved: &[&Saved]) -> String {
+    let names: Vec<String> = saved
+        .iter()
+        .take(3)
+        .map(|one| words::escape_control(&one.host().name))
+        .collect();
+    match names.is_empty() {
+        true => "vectored".to_owned(),
+        false => format!("Copy or gather? {}", names.join(", ")),
+    }
+}
+
+fn choice(runs: &[&crate::model::Results]) -> String {
+    let mut text =
+        "<p class=\"choice needs-script\"><label for=\"run\">Result</label> <select id=\"run\">\n"
+            .to_owned();
+    for (index, results) in runs.iter().enumerate() {
+        text += &format!(
+            "<option value=\"{index}\">{}</option>\n",
+            escape(&run::name(results))
+        );
+    }
+    text + "</select></p>\n"
+}

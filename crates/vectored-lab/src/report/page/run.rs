@@ -1,0 +1,218 @@
+//! One run: the answer, then of each target the map, the curves and the figures.
+
+use super::environment;
+use super::escape::escape;
+use crate::model::{Results, Technique, Verdict};
+use crate::report::panels::{Panel, Square, panels};
+use crate::report::rows::{Section, columns, extent, notes, sections};
+use crate::report::words::{self, bytes_in_words};
+
+/// `host, 2026-01-01T00:00:00Z, Linux 6.18`.
+pub fn name(results: &Results) -> String {
+    format!(
+        "{}, {}, {}",
+        words::escape_control(&results.host.name),
+        words::escape_control(&results.started_at),
+        words::system(&results.host)
+    )
+}
+
+/// All of one run; those after the first are hidden until they are chosen.
+pub fn section(index: usize, results: &Results) -> String {
+    let hidden = if index == 0 { "" } else { " hidden" };
+    let mut text = format!(
+        "<section class=\"run\" id=\"run-{index}\" data-run=\"{index}\"{hidden}>\n\
+         <h2>The answer</h2>\n<p class=\"machine\">{}.<br>{}.</p>\n",
+        escape(&words::machine(results)),
+        escape(&extent(results))
+    );
+    let sections = sections(results);
+    let panels = panels(results);
+    text += &answer(&sections);
+    text += &tabs(index, &panels);
+    // Both are in the order of the kinds.
+    for (place, (panel, section)) in std::iter::zip(&panels, &sections).enumerate() {
+        text += &panel_of(index, place, panel, section, results);
+    }
+    text += &environment::section(results);
+    text += "<h3>How to read this</h3>\n<ul class=\"notes\">\n";
+    for note in notes(results) {
+        text += &format!("<li>{}</li>\n", escape(&note));
+    }
+    text + "</ul>\n</section>\n"
+}
+
+fn answer(sections: &[Section<'_>]) -> String {
+    let mut text = "<dl class=\"answer\">\n".to_owned();
+    for section in sections {
+        text += &format!("<dt>{}</dt>\n<dd>", escape(&section.title));
+        if section.advice.is_empty() {
+            text += "No rule was found: see the map.";
+        }
+        text += "<ul>\n";
+        for (lists, advice) in &section.advice {
+            text += &format!("<li><b>{}</b>: {}</li>\n", escape(lists), escape(advice));
+        }
+        text += &format!(
+            "</ul><p class=\"tally\">{}</p></dd>\n",
+            escape(&section.tally)
+        );
+    }
+    text + "</dl>\n"
+}
+
+fn tabs(run: usize, panels: &[Panel<'_>]) -> String {
+    let mut text =
+        "<div class=\"tabs needs-script\" role=\"tablist\" aria-label=\"Target\">\n".to_owned();
+    for (place, panel) in panels.iter().enumerate() {
+        let is_first = place == 0;
+        text += &format!(
+            "<button type=\"button\" role=\"tab\" id=\"tab-{run}-{place}\" \
+             aria-controls=\"panel-{run}-{place}\" aria-selected=\"{is_first}\" tabindex=\"{}\">{}\
+             </button>\n",
+            if is_first { 0 } else { -1 },
+            escape(&panel.title)
+        );
+    }
+    text + "</div>\n"
+}
+
+fn panel_of(
+    run: usize,
+    place: usize,
+    panel: &Panel<'_>,
+    section: &Section<'_>,
+    results: &Results,
+) -> String {
+    let hidden = if place == 0 { "" } else { " hidden" };
+    let mut text = format!(
+        "<section class=\"panel\" id=\"panel-{run}-{place}\" role=\"tabpanel\" \
+         aria-labelledby=\"tab-{run}-{place}\" data-panel=\"{place}\"{hidden}>\n<h3>{}</h3>\n",
+        escape(&panel.title)
+    );
+    text += &map(panel);
+    text += "<div class=\"distribution\" hidden></div>\n";
+    if !panel.curves.is_empty() {
+        let what = match panel.has_tax {
+            true => "Time ÷ floor, by segment size",
+            false => "Time a call, by segment size",
+        };
+        text += &format!(
+            "<h4>{what}</h4>\n<p class=\"hint needs-script\">Bands are 95 % intervals. A vertical \
+             line is a crossover, its shade the interval. Point at a chart, or focus it and use the \
+             arrow keys, for the values.</p>\n<div class=\"charts needs-script\">\n"
+        );
+        for (chart, curves) in panel.curves.iter().enumerate() {
+            text += &format!(
+                "<figure class=\"chart\" data-chart=\"{chart}\"><figcaption>{}</figcaption></figure>\n",
+                escape(&words::count(curves.segment_count, "segment"))
+            );
+        }
+        text += "</div>\n";
+    }
+    text += &figures(section, panel, results);
+    text + "</section>\n"
+}
+
+fn map(panel: &Panel<'_>) -> String {
+    let map = &panel.map;
+    if map.counts.is_empty() {
+        return String::new();
+    }
+    let mut text = format!(
+        "<div class=\"wide\"><table class=\"map\"><caption>What wins on {}, and how much longer the \
+         next one takes. The stronger the colour, the more it matters; = is a tie within 2 %, ? is \
+         not decided.</caption>\n<thead><tr><th scope=\"col\">segments</th>",
+        escape(&panel.title)
+    );
+    for &bytes in &map.sizes {
+        text += &format!(
+            "<th scope=\"col\">{}</th>",
+            escape(&bytes_in_words(bytes as u64))
+        );
+    }
+    text += "</tr></thead>\n<tbody>\n";
+    for (count, squares) in std::iter::zip(&map.counts, &map.squares) {
+        text += &format!("<tr><th scope=\"row\">{count}</th>");
+        for square in squares {
+            text += &match square {
+                None => {
+                    "<td class=\"none\"><span class=\"aside\">not measured</span></td>".to_owned()
+                }
+                Some(square) => square_of(square),
+            };
+        }
+        text += "</tr>\n";
+    }
+    text + "</tbody></table></div>\n"
+}
+
+fn square_of(square: &Square<'_>) -> String {
+    let name = square.technique.map_or("none", Technique::name);
+    let (class, sign, words) = match square.cell.verdict {
+        Verdict::Faster => ("faster", "", square.margin.as_str()),
+        Verdict::Tie => ("tie", "= ", "tie"),
+        Verdict::Open => ("open", "? ", square.margin.as_str()),
+    };
+    format!(
+        "<td class=\"{class} t-{name}\" style=\"--strength:{:.2}\"><button type=\"button\" \
+         data-cell=\"{}\" title=\"{}\"><span class=\"who\">{}</span> <span class=\"much\">{sign}{}</span>\
+         </button></td>",
+        square.strength(),
+        square.index,
+        escape(&format!("{}: {}", square.list(), square.in_words())),
+        escape(if class == "tie" { "" } else { short(name) }),
+        escape(words)
+    )
+}
+
+/// What fits a square.
+fn short(technique: &str) -> &str {
+    match technique {
+        "copy-then-write" => "copy",
+        "read-then-split" => "split",
+        "write-each" | "read-each" => "each",
+        other => other,
+    }
+}
+
+fn figures(section: &Section<'_>, panel: &Panel<'_>, results: &Results) -> String {
+    let columns = columns(results);
+    let mut text = format!(
+        "<details open><summary>All figures of {}</summary>\n<div class=\"wide\" tabindex=\"0\" \
+         role=\"region\" aria-label=\"All figures of {0}\"><table class=\"figures\">\n<thead><tr>\
+         <th scope=\"col\">segments</th><th scope=\"col\">floor</th>",
+        escape(&section.title)
+    );
+    for technique in &columns {
+        let beside = match results.rivals.contains(technique) {
+            true => "",
+            false => "beside: ",
+        };
+        text += &format!("<th scope=\"col\">{beside}{technique}</th>");
+    }
+    text += "<th scope=\"col\" class=\"name\">verdict</th></tr></thead>\n<tbody>\n";
+    for (row, (index, _)) in std::iter::zip(&section.rows, &panel.cells) {
+        let list = match row.count.as_str() {
+            "" => row.size.clone(),
+            count => format!("{count} × {}", row.size),
+        };
+        text += &format!(
+            "<tr><th scope=\"row\"><button type=\"button\" class=\"link\" data-cell=\"{index}\">{}</button> \
+             {}</th><td>{}</td>",
+            escape(&list),
+            row.thread_mark,
+            escape(&row.floor)
+        );
+        for entry in &row.entries {
+            text += &format!("<td>{}{}</td>", escape(&entry.tax), entry.mark.sign());
+        }
+        let interval = row.interval.as_deref().unwrap_or_default();
+        let words = format!("{} {interval}", row.words);
+        text += &format!(
+            "<td class=\"name\">{}</td></tr>\n",
+            escape(words.trim_end())
+        );
+    }
+    text + "</tbody></table></div></details>\n"
+}

@@ -1,0 +1,205 @@
+//! The cells of each target, as maps and charts show them.
+
+use super::places::{Kind, Titles, has_tax};
+use super::words::{bytes_in_words, margin};
+use crate::model::{Cell, Crossover, Results, Technique, Verdict};
+
+/// The cells of one target, operation, mode of sync, and state of caches and
+/// lists: one decision map, and a chart a segment count.
+pub(super) struct Panel<'a> {
+    /// As in the table.
+    pub title: String,
+    /// Figures are taxes; otherwise they are times.
+    pub has_tax: bool,
+    /// What was asked for, with its index in [`Results::cells`].
+    pub cells: Vec<(usize, &'a Cell)>,
+    pub map: Map<'a>,
+    pub curves: Vec<Curves<'a>>,
+}
+
+/// Who wins, by segment count and size.
+pub(super) struct Map<'a> {
+    pub counts: Vec<usize>,
+    pub sizes: Vec<usize>,
+    /// By count, then by size; `None` where nothing was measured.
+    pub squares: Vec<Vec<Option<Square<'a>>>>,
+}
+
+/// One cell on the map.
+pub(super) struct Square<'a> {
+    pub index: usize,
+    pub cell: &'a Cell,
+    /// The winner; where there is none, who leads.
+    pub technique: Option<Technique>,
+    /// The nearest rival's time ÷ the winner's, and its interval.
+    pub ratio: Option<f64>,
+    pub margin: String,
+    pub interval: Option<String>,
+}
+
+impl Square<'_> {
+    /// How strongly it is coloured, 0 to 1: nothing at the tie zone, all from
+    /// twice the time on.
+    pub fn strength(&self) -> f64 {
+        match (self.cell.verdict, self.ratio) {
+            (Verdict::Faster, Some(ratio)) if ratio.is_finite() && ratio > 1.0 => {
+                (ratio.log2()).clamp(0.0, 1.0).sqrt()
+            }
+            _ => 0.0,
+        }
+    }
+}
+
+/// The cells of one segment count, by size: those that were asked for and those
+/// that were measured in between.
+pub(super) struct Curves<'a> {
+    pub segment_count: usize,
+    pub cells: Vec<&'a Cell>,
+    pub techniques: Vec<Technique>,
+    pub crossovers: Vec<&'a Crossover>,
+}
+
+/// In the order of the tables.
+pub(super) fn panels(results: &Results) -> Vec<Panel<'_>> {
+    let titles = Titles::among(&results.cells);
+    let mut kinds: Vec<Kind<'_>> = results.cells.iter().map(Kind::of).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    kinds
+        .into_iter()
+        .map(|kind| {
+            let cells: Vec<(usize, &Cell)> = results
+                .cells
+                .iter()
+                .enumerate()
+                .filter(|(_, cell)| Kind::of(cell) == kind)
+                .collect();
+            let map = map(&cells, &results.rivals);
+            Panel {
+                title: titles.of(kind),
+                has_tax: cells.iter().all(|(_, cell)| has_tax(cell)),
+                curves: curves(results, kind, &map.counts),
+                map,
+                cells,
+            }
+        })
+        .collect()
+}
+
+fn map<'a>(cells: &[(usize, &'a Cell)], rivals: &[Technique]) -> Map<'a> {
+    let uniform = || {
+        cells
+            .iter()
+            .filter(|(_, cell)| cell.segment_bytes.is_some())
+    };
+    let mut counts: Vec<usize> = uniform().map(|(_, cell)| cell.segment_count).collect();
+    counts.sort_unstable();
+    counts.dedup();
+    let mut sizes: Vec<usize> = uniform()
+        .filter_map(|(_, cell)| cell.segment_bytes)
+        .collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let squares = counts
+        .iter()
+        .map(|&count| {
+            let at = |&bytes: &usize| {
+                let is_here =
+                    |cell: &Cell| cell.segment_count == count && cell.segment_bytes == Some(bytes);
+                let found = cells.iter().find(|(_, cell)| is_here(cell));
+                found.map(|&(index, cell)| square(index, cell, rivals))
+            };
+            sizes.iter().map(at).collect()
+        })
+        .collect();
+    Map {
+        counts,
+        sizes,
+        squares,
+    }
+}
+
+fn square<'a>(index: usize, cell: &'a Cell, rivals: &[Technique]) -> Square<'a> {
+    let technique = cell.winner.or(cell.leader);
+    let nearest = cell
+        .techniques
+        .iter()
+        .filter(|other| rivals.contains(&other.name) && Some(other.name) != technique)
+        .min_by(|a, b| a.ratio_to_leader.total_cmp(&b.ratio_to_leader));
+    let (margin, interval) = match nearest {
+        Some(rival) => margin(rival.ratio_to_leader, rival.ratio_low.zip(rival.ratio_high)),
+        None => ("no rival".to_owned(), None),
+    };
+    Square {
+        index,
+        cell,
+        technique,
+        ratio: nearest.map(|rival| rival.ratio_to_leader),
+        margin,
+        interval,
+    }
+}
+
+fn curves<'a>(results: &'a Results, kind: Kind<'_>, counts: &[usize]) -> Vec<Curves<'a>> {
+    counts
+        .iter()
+        .filter_map(|&segment_count| {
+            let mut cells: Vec<&Cell> = results
+                .cells
+                .iter()
+                .chain(&results.refined_cells)
+                .filter(|cell| {
+                    Kind::of(cell) == kind
+                        && cell.segment_count == segment_count
+                        && cell.segment_bytes.is_some()
+                })
+                .collect();
+            cells.sort_by_key(|cell| cell.segment_bytes);
+            // A hostile file may have a size twice.
+            cells.dedup_by_key(|cell| cell.segment_bytes);
+            if cells.len() < 2 {
+                return None;
+            }
+            let all = Technique::ALL.into_iter().chain(Technique::GUESTS);
+            let is_measured =
+                |technique: &Technique| cells.iter().any(|c| c.technique(*technique).is_some());
+            Some(Curves {
+                segment_count,
+                techniques: all.filter(is_measured).collect(),
+                crossovers: results
+                    .crossovers
+                    .iter()
+                    .filter(|crossover| {
+                        crossover.segment_count == segment_count
+                            && Kind::of_conditions(&crossover.conditions) == kind
+                    })
+                    .collect(),
+                cells,
+            })
+        })
+        .collect()
+}
+
+impl Square<'_> {
+    /// `16 segments of 4 KiB`.
+    pub fn list(&self) -> String {
+        let bytes = self.cell.segment_bytes.unwrap_or(0) as u64;
+        format!(
+            "{} segments of {}",
+            self.cell.segment_count,
+            bytes_in_words(bytes)
+        )
+    }
+
+    /// `writev by 9 % [7, 11]`, `tie`, `open: writev leads by …`.
+    pub fn in_words(&self) -> String {
+        let name = self.technique.map_or("nothing", Technique::name);
+        let interval = self.interval.as_deref().unwrap_or_default();
+        let words = match self.cell.verdict {
+            Verdict::Faster => format!("{name} by {} {interval}", self.margin),
+            Verdict::Tie => format!("tie: within 2 %, {interval}"),
+            Verdict::Open => format!("open: {name} leads, {} {interval}", self.margin),
+        };
+        words.trim_end_matches([' ', ',']).to_owned()
+    }
+}

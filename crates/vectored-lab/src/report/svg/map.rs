@@ -1,0 +1,84 @@
+//! The decision map: a square a cell.
+
+use super::drawing::{Anchor, Drawing};
+use super::ink::Ink;
+use crate::model::Verdict;
+use crate::report::panels::{Map, Square};
+use crate::report::words::bytes_in_words;
+
+const ACROSS: f64 = 104.0;
+const DOWN: f64 = 40.0;
+const LEFT: f64 = 58.0;
+const TOP: f64 = 24.0;
+
+/// `None` where there is no cell of equal segments.
+pub fn draw(map: &Map<'_>) -> Option<Drawing> {
+    if map.counts.is_empty() {
+        return None;
+    }
+    let width = LEFT + ACROSS * map.sizes.len() as f64;
+    let height = TOP + DOWN * map.counts.len() as f64 + 8.0;
+    let mut drawing = Drawing::new(width, height);
+    for (column, &bytes) in map.sizes.iter().enumerate() {
+        let x = LEFT + ACROSS * (column as f64 + 0.5);
+        let words = bytes_in_words(bytes as u64);
+        drawing.text(x, TOP - 8.0, Anchor::Middle, 12.0, Ink::Faint, &words);
+    }
+    for (row, (count, squares)) in std::iter::zip(&map.counts, &map.squares).enumerate() {
+        let y = TOP + DOWN * row as f64;
+        let words = format!("{count} ×");
+        drawing.text(
+            LEFT - 8.0,
+            y + DOWN * 0.6,
+            Anchor::End,
+            12.0,
+            Ink::Faint,
+            &words,
+        );
+        for (column, square) in squares.iter().enumerate() {
+            if let Some(square) = square {
+                let x = LEFT + ACROSS * column as f64;
+                draw_square(&mut drawing, (x, y), square);
+            }
+        }
+    }
+    Some(drawing)
+}
+
+fn draw_square(drawing: &mut Drawing, (x, y): (f64, f64), square: &Square<'_>) {
+    let (left, right, top, bottom) = (x + 2.0, x + ACROSS - 2.0, y + 2.0, y + DOWN - 2.0);
+    let corners = [(left, top), (right, top), (right, bottom), (left, bottom)];
+    let ink = square.technique.map_or(Ink::Other, Ink::of);
+    let name = square
+        .technique
+        .map_or("none", |technique| technique.name());
+    let middle = x + ACROSS / 2.0;
+    match square.cell.verdict {
+        Verdict::Faster => {
+            drawing.area(&corners, ink, 0.14 + 0.66 * square.strength());
+            drawing.text(middle, y + 17.0, Anchor::Middle, 11.5, Ink::Text, name);
+            let words = format!("by {}", square.margin);
+            drawing.text(middle, y + 31.0, Anchor::Middle, 11.0, Ink::Text, &words);
+        }
+        Verdict::Tie => {
+            drawing.area(&corners, Ink::Line, 0.6);
+            drawing.text(middle, y + 24.0, Anchor::Middle, 11.5, Ink::Text, "= tie");
+        }
+        Verdict::Open => {
+            let closed: Vec<(f64, f64)> = corners.iter().copied().chain([corners[0]]).collect();
+            for side in closed.windows(2) {
+                drawing.line(side[0], side[1], Ink::Faint, "4 3");
+            }
+            let words = format!("? {name}");
+            drawing.text(middle, y + 17.0, Anchor::Middle, 11.5, Ink::Faint, &words);
+            drawing.text(
+                middle,
+                y + 31.0,
+                Anchor::Middle,
+                11.0,
+                Ink::Faint,
+                &square.margin,
+            );
+        }
+    }
+}

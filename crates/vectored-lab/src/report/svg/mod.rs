@@ -1,0 +1,190 @@
+//! Decision maps and charts as one SVG, for a README or a paper: no script, no
+//! font of its own, and by night in a browser it is dark.
+
+mod chart;
+mod drawing;
+mod ink;
+mod map;
+
+use super::experiments::{CurveOf, curves_of, title};
+use super::panels::{Curves, Panel, panels};
+use super::rows::sections;
+use super::words::{self, bytes_in_words, three_digits};
+use crate::model::{Reproduction, Results, Saved, Technique};
+use chart::{Chart, Curve, Mark};
+use drawing::{Anchor, Drawing, escape};
+use ink::Ink;
+
+/// Charts beside each other.
+const ACROSS: usize = 3;
+const GAP: f64 = 18.0;
+
+/// All maps and charts of these results, one below the other.
+pub fn svg(saved: &[&Saved]) -> String {
+    let mut sheet = Sheet::default();
+    for one in saved {
+        match one {
+            Saved::Results(results) => sheet.run(results),
+            Saved::Experiments(experiments) => {
+                sheet.line(14.0, &words::machine_of(&experiments.host));
+                for experiment in &experiments.experiments {
+                    sheet.line(16.0, &title(experiment));
+                    sheet.beside(chart_of(experiment).into_iter().collect());
+                }
+            }
+        }
+    }
+    document(&sheet.drawing, &ink::style())
+}
+
+/// The chart of one experiment, to be put into a page that has the colours.
+pub(super) fn experiment(experiment: &Reproduction) -> Option<String> {
+    chart_of(experiment).map(|drawing| document(&drawing, ""))
+}
+
+fn document(drawing: &Drawing, style: &str) -> String {
+    let (width, height) = (
+        drawing.width.ceil() + 2.0 * GAP,
+        drawing.height.ceil() + 2.0 * GAP,
+    );
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
+         height=\"{height}\" role=\"img\" font-family=\"system-ui, Helvetica, Arial, sans-serif\">\n\
+         <title>{}</title>\n{style}\n<rect width=\"{width}\" height=\"{height}\" {}/>\n\
+         <g transform=\"translate({GAP} {GAP})\">\n{}</g>\n</svg>\n",
+        escape("Which technique moves several buffers fastest"),
+        Ink::Page.fill(),
+        drawing.shapes
+    )
+}
+
+#[derive(Default)]
+struct Sheet {
+    drawing: Drawing,
+}
+
+impl Sheet {
+    fn run(&mut self, results: &Results) {
+        self.line(13.0, &words::machine(results));
+        for (panel, section) in std::iter::zip(panels(results), sections(results)) {
+            self.line(18.0, &panel.title);
+            for (lists, advice) in &section.advice {
+                self.line(12.0, &format!("{lists}: {advice}"));
+            }
+            self.beside(map::draw(&panel.map).into_iter().collect());
+            let charts = panel.curves.iter();
+            self.beside(
+                charts
+                    .filter_map(|curves| curves_drawn(&panel, curves))
+                    .collect(),
+            );
+        }
+    }
+
+    fn line(&mut self, size: f64, text: &str) {
+        self.drawing.height += size * 1.5;
+        let y = self.drawing.height - size * 0.35;
+        self.drawing
+            .text(0.0, y, Anchor::Start, size, Ink::Text, text);
+        // Letters are about half as wide as high.
+        let width = size * 0.55 * text.chars().count() as f64;
+        self.drawing.width = self.drawing.width.max(width);
+    }
+
+    fn beside(&mut self, drawings: Vec<Drawing>) {
+        for row in drawings.chunks(ACROSS) {
+            let top = self.drawing.height + GAP / 2.0;
+            let mut left = 0.0;
+            for drawing in row {
+                self.drawing.place(left, top, drawing);
+                left += drawing.width + GAP;
+            }
+        }
+        self.drawing.height += GAP / 2.0;
+    }
+}
+
+fn curves_drawn(panel: &Panel<'_>, curves: &Curves<'_>) -> Option<Drawing> {
+    let points = |technique: Technique| {
+        let each = curves.cells.iter().filter_map(|cell| {
+            let result = cell.technique(technique)?;
+            let bytes = cell.segment_bytes? as f64;
+            Some(match panel.has_tax {
+                true => {
+                    let interval = result.floor_ratio_low.zip(result.floor_ratio_high);
+                    (bytes, result.floor_ratio?, interval)
+                }
+                false => (bytes, result.median_ns, None),
+            })
+        });
+        each.collect()
+    };
+    let what = match panel.has_tax {
+        true => "time ÷ floor",
+        false => "time a call",
+    };
+    let segments = words::count(curves.segment_count, "segment");
+    chart::draw(&Chart {
+        title: format!("{segments}: {what}, by segment size"),
+        curves: curves
+            .techniques
+            .iter()
+            .map(|&technique| Curve {
+                name: technique.name().to_owned(),
+                ink: Ink::of(technique),
+                points: points(technique),
+            })
+            .collect(),
+        marks: curves
+            .crossovers
+            .iter()
+            .map(|crossover| Mark {
+                at: crossover.at_bytes,
+                low: crossover.low_bytes,
+                high: crossover.high_bytes,
+                label: about(crossover.at_bytes),
+            })
+            .collect(),
+        // Sizes that were measured between those asked for would crowd the axis.
+        along: &|bytes| match panel.map.sizes.contains(&(bytes as usize)) {
+            true => bytes_in_words(bytes as u64),
+            false => String::new(),
+        },
+        up: &|value| match panel.has_tax {
+            true => format!("{}×", three_digits(value)),
+            false => words::time(value),
+        },
+    })
+}
+
+fn chart_of(experiment: &Reproduction) -> Option<Drawing> {
+    let (caption, is_time, curves) = curves_of(experiment)?;
+    let inks = [Ink::Copy, Ink::Gather, Ink::Other, Ink::Each];
+    let drawn = |(index, curve): (usize, CurveOf)| Curve {
+        name: curve.name.to_owned(),
+        ink: inks[index % inks.len()],
+        points: curve
+            .points
+            .into_iter()
+            .map(|(x, y)| (x, y, None))
+            .collect(),
+    };
+    chart::draw(&Chart {
+        title: caption.to_owned(),
+        curves: curves.into_iter().enumerate().map(drawn).collect(),
+        marks: Vec::new(),
+        along: &|bytes| bytes_in_words(bytes as u64),
+        up: &|value| match is_time {
+            true => words::time(value * 1e9),
+            false => format!("{}×", three_digits(value)),
+        },
+    })
+}
+
+/// `4.38 KiB`, `699 B`.
+fn about(bytes: f64) -> String {
+    match bytes < 1024.0 {
+        true => format!("{bytes:.0} B"),
+        false => format!("{} KiB", three_digits(bytes / 1024.0)),
+    }
+}

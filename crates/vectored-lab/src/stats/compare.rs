@@ -1,0 +1,471 @@
+//! Runs of one build against runs of another: which techniques became slower or
+//! faster than the floor?
+//!
+//! A run's own interval says how well a cell is known *within* it. Another run
+//! of the same build differs by more: pages lie elsewhere, neighbours do other
+//! things. So what is held against a difference is the variance between runs of
+//! one side. Few runs tell little of it, but many cells do together: the
+//! variance of each is drawn towards what is usual among them, as if that had
+//! been seen in [`PRIOR_DEGREES`] more runs (G. K. Smyth, "Linear Models and
+//! Empirical Bayes Methods for Assessing Differential Expression", Statistical
+//! Applications in Genetics and Molecular Biology 3, 2004).
+
+use super::holm::holm_rejects;
+use super::series::has_helper;
+use super::student::{two_sided_p, two_sided_quantile};
+use super::summary::median;
+use super::verdict::{FAMILY_ERROR, TIE_ZONE};
+use crate::model::{
+    COMPARISON_SCHEMA, Cell, Change, Compared, Comparison, Conditions, EnvironmentDifference,
+    FloorChange, Host, Results, Technique,
+};
+
+/// With fewer runs a side the variance between runs is hardly known.
+pub const FEWEST_RUNS: usize = 3;
+
+/// Then nothing smaller is called.
+pub const CALLED_FROM_WITH_FEW_RUNS: f64 = 0.05;
+
+/// And this is the least standard deviation between runs that is believed:
+/// ten runs of one build on a shared virtual machine differed by 0.3 to 4.7 % in
+/// the mean over a target's cells, and by 0.5 to 5 % in nine cells of ten.
+const FEW_RUNS_SD: f64 = 0.05;
+
+/// The same of cells with a thread at the other end, where ten runs differed by
+/// 3 to 30 %.
+const FEW_RUNS_SD_WITH_HELPER: f64 = 0.15;
+
+/// With enough runs, the least that is believed.
+const LEAST_SD: f64 = 0.004;
+
+/// As how many degrees of freedom the usual variance counts.
+const PRIOR_DEGREES: f64 = 4.0;
+
+/// Compares runs; those of one side are held to be of one build on one machine.
+/// `None` when a side is empty.
+pub fn compare(base: &[&Results], new: &[&Results]) -> Option<Comparison> {
+    if base.is_empty() || new.is_empty() {
+        return None;
+    }
+    let is_few = base.len().min(new.len()) < FEWEST_RUNS;
+    let lists = lists(base, new);
+    let everywhere: Vec<&List<'_>> = lists.iter().filter(|list| list.is_everywhere()).collect();
+    let mut alone: Vec<Item> = Vec::new();
+    let mut with_helper: Vec<Item> = Vec::new();
+    for list in &everywhere {
+        let family = match has_helper(list.first()) {
+            true => &mut with_helper,
+            false => &mut alone,
+        };
+        family.extend(techniques(list).filter_map(|technique| of_cell(list, technique)));
+    }
+    let mut together = of_targets(&everywhere);
+    let least = |sd: f64| if is_few { sd } else { LEAST_SD };
+    let between_runs_sd = weigh(&mut together, least(FEW_RUNS_SD));
+    weigh(&mut alone, least(FEW_RUNS_SD));
+    weigh(&mut with_helper, least(FEW_RUNS_SD_WITH_HELPER));
+    let called_from = match is_few {
+        true => CALLED_FROM_WITH_FEW_RUNS,
+        false => TIE_ZONE,
+    };
+    let mut cells: Vec<Item> = alone.into_iter().chain(with_helper).collect();
+    // Two questions are asked, so each has half of the error.
+    call(&mut together, called_from, FAMILY_ERROR / 2.0);
+    call(&mut cells, called_from, FAMILY_ERROR / 2.0);
+    let began = |runs: &[&Results]| runs.iter().map(|run| run.started_at.clone()).collect();
+    let done = |items: Vec<Item>| items.into_iter().map(|item| item.compared).collect();
+    Some(Comparison {
+        schema: COMPARISON_SCHEMA.to_owned(),
+        base: began(base),
+        new: began(new),
+        environment: environment(base, new),
+        called_from,
+        between_runs_sd,
+        targets: done(together),
+        cells: done(cells),
+        floors: floors(&everywhere),
+        unmatched_cells: lists.len() - everywhere.len(),
+    })
+}
+
+/// The cells of one list under the same conditions, by run.
+struct List<'a> {
+    base: Vec<Option<&'a Cell>>,
+    new: Vec<Option<&'a Cell>>,
+}
+
+impl<'a> List<'a> {
+    fn all(&self) -> impl Iterator<Item = Option<&'a Cell>> {
+        self.base.iter().chain(&self.new).copied()
+    }
+
+    fn is_everywhere(&self) -> bool {
+        self.all().all(|cell| cell.is_some())
+    }
+
+    fn first(&self) -> &'a Cell {
+        self.all().flatten().next().expect("a list of some cell")
+    }
+}
+
+fn lists<'a>(base: &[&'a Results], new: &[&'a Results]) -> Vec<List<'a>> {
+    let mut firsts: Vec<&Cell> = Vec::new();
+    for cell in base.iter().chain(new).flat_map(|run| &run.cells) {
+        if !firsts.iter().any(|first| is_same(first, cell)) {
+            firsts.push(cell);
+        }
+    }
+    let find = |runs: &[&'a Results], first: &Cell| {
+        let of_run = |run: &&'a Results| run.cells.iter().find(|cell| is_same(first, cell));
+        runs.iter().map(of_run).collect()
+    };
+    firsts
+        .into_iter()
+        .map(|first| List {
+            base: find(base, first),
+            new: find(new, first),
+        })
+        .collect()
+}
+
+/// Whether two cells are of the same list under the same conditions.
+fn is_same(a: &Cell, b: &Cell) -> bool {
+    a.segment_count == b.segment_count
+        && a.segment_bytes == b.segment_bytes
+        && a.segment_sizes == b.segment_sizes
+        && a.conditions() == b.conditions()
+}
+
+fn techniques(list: &List<'_>) -> impl Iterator<Item = Technique> {
+    list.first()
+        .techniques
+        .iter()
+        .map(|technique| technique.name)
+}
+
+/// Something to be compared: logarithms of time ÷ floor, by run.
+struct Item {
+    compared: Compared,
+    base: Vec<f64>,
+    new: Vec<f64>,
+    /// Variance of one such logarithm, as its own run tells it.
+    within: f64,
+}
+
+impl Item {
+    fn new(
+        conditions: Conditions,
+        technique: Technique,
+        base: Vec<f64>,
+        new: Vec<f64>,
+        within: f64,
+    ) -> Self {
+        let (before, after) = (mean(&base), mean(&new));
+        Item {
+            compared: Compared {
+                conditions,
+                segment_sizes: None,
+                cell_count: 1,
+                technique,
+                base_floor_ratio: before.exp(),
+                new_floor_ratio: after.exp(),
+                ratio: (after - before).exp(),
+                ratio_low: 0.0,
+                ratio_high: f64::INFINITY,
+                p: 1.0,
+                change: Change::None,
+            },
+            base,
+            new,
+            within,
+        }
+    }
+
+    fn difference(&self) -> f64 {
+        mean(&self.new) - mean(&self.base)
+    }
+
+    fn degrees(&self) -> f64 {
+        (self.base.len() + self.new.len() - 2) as f64
+    }
+
+    /// Variance between the runs of a side, pooled; `None` where there is one
+    /// run a side.
+    fn variance(&self) -> Option<f64> {
+        let squares = |values: &[f64]| {
+            let centre = mean(values);
+            values
+                .iter()
+                .map(|value| (value - centre).powi(2))
+                .sum::<f64>()
+        };
+        let degrees = self.degrees();
+        (degrees > 0.0).then(|| (squares(&self.base) + squares(&self.new)) / degrees)
+    }
+}
+
+/// A run's logarithm of time ÷ floor, and the variance that its interval tells.
+fn of_run(cell: &Cell, technique: Technique) -> Option<(f64, f64)> {
+    let result = cell.technique(technique)?;
+    let log = result.floor_ratio?.ln();
+    let interval = result.floor_ratio_low.zip(result.floor_ratio_high);
+    let (low, high) = interval?;
+    // An interval of 95 % is 2 × 1.96 standard deviations wide.
+    let sd = (high / low).ln() / 3.92;
+    (log.is_finite() && sd.is_finite()).then_some((log, sd * sd))
+}
+
+fn of_cell(list: &List<'_>, technique: Technique) -> Option<Item> {
+    let logs = |cells: &[Option<&Cell>]| -> Option<Vec<(f64, f64)>> {
+        cells
+            .iter()
+            .map(|cell| of_run((*cell)?, technique))
+            .collect()
+    };
+    let (base, new) = (logs(&list.base)?, logs(&list.new)?);
+    let within: Vec<f64> = base
+        .iter()
+        .chain(&new)
+        .map(|(_, variance)| *variance)
+        .collect();
+    let first = list.first();
+    let only_logs = |both: Vec<(f64, f64)>| both.into_iter().map(|(log, _)| log).collect();
+    let mut item = Item::new(
+        first.conditions(),
+        technique,
+        only_logs(base),
+        only_logs(new),
+        mean(&within),
+    );
+    item.compared.segment_sizes = Some(match (first.segment_bytes, &first.segment_sizes) {
+        (None, Some(runs)) => runs.clone(),
+        (bytes, _) => vec![(first.segment_count, bytes.unwrap_or(0))],
+    });
+    Some(item)
+}
+
+/// Each technique's mean over the cells of a target. Cells with a thread at the
+/// other end are left out: they vary so much that nothing of the rest would be
+/// seen.
+fn of_targets(lists: &[&List<'_>]) -> Vec<Item> {
+    let mut items: Vec<Item> = Vec::new();
+    for (conditions, group) in by_target(lists) {
+        let mut names: Vec<Technique> = group.iter().flat_map(|list| techniques(list)).collect();
+        names.sort_unstable();
+        names.dedup();
+        for technique in names {
+            let cells: Vec<Item> = group
+                .iter()
+                .filter_map(|list| of_cell(list, technique))
+                .collect();
+            if cells.is_empty() {
+                continue;
+            }
+            let over_cells = |of: fn(&Item) -> &Vec<f64>| -> Vec<f64> {
+                (0..of(&cells[0]).len())
+                    .map(|run| mean(&cells.iter().map(|cell| of(cell)[run]).collect::<Vec<_>>()))
+                    .collect()
+            };
+            let within: Vec<f64> = cells.iter().map(|cell| cell.within).collect();
+            let mut item = Item::new(
+                conditions.clone(),
+                technique,
+                over_cells(|item| &item.base),
+                over_cells(|item| &item.new),
+                mean(&within) / cells.len() as f64,
+            );
+            item.compared.cell_count = cells.len();
+            items.push(item);
+        }
+    }
+    items
+}
+
+/// Lists under the same conditions, whether their target is emptied between
+/// samples or need not be.
+fn by_target<'a>(lists: &[&'a List<'a>]) -> Vec<(Conditions, Vec<&'a List<'a>>)> {
+    let mut groups: Vec<(Conditions, Vec<&List<'_>>)> = Vec::new();
+    for list in lists.iter().filter(|list| !has_helper(list.first())) {
+        let conditions = Conditions {
+            drain: None,
+            ..list.first().conditions()
+        };
+        match groups.iter_mut().find(|(other, _)| *other == conditions) {
+            Some((_, group)) => group.push(list),
+            None => groups.push((conditions, vec![list])),
+        }
+    }
+    groups
+}
+
+/// Fills in intervals and p-values; returns the usual standard deviation between
+/// runs.
+fn weigh(items: &mut [Item], least_sd: f64) -> f64 {
+    let usual = usual_variance(items).max(least_sd * least_sd);
+    for item in items {
+        let degrees = item.degrees();
+        let own = item.variance().unwrap_or(0.0);
+        let drawn = (PRIOR_DEGREES * usual + degrees * own) / (PRIOR_DEGREES + degrees);
+        let variance = drawn.max(item.within);
+        let sides = 1.0 / item.base.len() as f64 + 1.0 / item.new.len() as f64;
+        let error = (variance * sides).sqrt();
+        let degrees = PRIOR_DEGREES + degrees;
+        let (difference, reach) = (item.difference(), error * two_sided_quantile(0.05, degrees));
+        item.compared.p = two_sided_p(difference / error, degrees);
+        item.compared.ratio_low = (difference - reach).exp();
+        item.compared.ratio_high = (difference + reach).exp();
+    }
+    usual.sqrt()
+}
+
+/// The median variance between runs. Where there is one run a side, what the
+/// median difference tells: most things are the same.
+fn usual_variance(items: &[Item]) -> f64 {
+    let own: Vec<f64> = items.iter().filter_map(Item::variance).collect();
+    if let (Some(typical), Some(first)) = (median(&own), items.first()) {
+        // The median of a χ² ÷ its degrees (Wilson and Hilferty, 1931).
+        let degrees = first.degrees();
+        return typical / (1.0 - 2.0 / (9.0 * degrees)).powi(3);
+    }
+    let apart: Vec<f64> = items.iter().map(|item| item.difference().abs()).collect();
+    // The median of a normal variate without its sign is 0.6745 σ; a difference
+    // has the variance of two runs.
+    median(&apart).map_or(0.0, |apart| (apart / 0.6745).powi(2) / 2.0)
+}
+
+/// Calls what is surely different, and by enough.
+fn call(items: &mut [Item], called_from: f64, error: f64) {
+    let p_values: Vec<f64> = items.iter().map(|item| item.compared.p).collect();
+    for (item, is_sure) in std::iter::zip(&mut *items, holm_rejects(&p_values, error)) {
+        let ratio = item.compared.ratio;
+        item.compared.change = match is_sure {
+            true if ratio >= 1.0 + called_from => Change::Slower,
+            true if ratio <= 1.0 / (1.0 + called_from) => Change::Faster,
+            _ => Change::None,
+        };
+    }
+}
+
+fn floors(lists: &[&List<'_>]) -> Vec<FloorChange> {
+    let log = |cells: &[Option<&Cell>]| {
+        let logs: Vec<f64> = cells
+            .iter()
+            .flatten()
+            .map(|cell| cell.floor_ns.ln())
+            .collect();
+        mean(&logs)
+    };
+    by_target(lists)
+        .into_iter()
+        .map(|(conditions, group)| {
+            let changes: Vec<f64> = group
+                .iter()
+                .map(|list| log(&list.new) - log(&list.base))
+                .filter(|change| change.is_finite())
+                .collect();
+            FloorChange {
+                conditions,
+                ratio: mean(&changes).exp(),
+            }
+        })
+        .filter(|change| change.ratio.is_finite())
+        .collect()
+}
+
+/// What of the machine, the system and the program is not the same on both
+/// sides.
+fn environment(base: &[&Results], new: &[&Results]) -> Vec<EnvironmentDifference> {
+    let of = |runs: &[&Results]| -> Vec<Vec<(&'static str, String)>> {
+        runs.iter().map(|run| properties(run)).collect()
+    };
+    let (base, new) = (of(base), of(new));
+    let values = |runs: &[Vec<(&'static str, String)>], index: usize| {
+        let mut values: Vec<String> = runs.iter().map(|run| run[index].1.clone()).collect();
+        values.sort_unstable();
+        values.dedup();
+        values
+    };
+    (0..base[0].len())
+        .map(|index| EnvironmentDifference {
+            what: base[0][index].0.to_owned(),
+            base: values(&base, index),
+            new: values(&new, index),
+        })
+        .filter(|property| property.base != property.new)
+        .collect()
+}
+
+/// What may make a difference, always in the same order.
+fn properties(run: &Results) -> Vec<(&'static str, String)> {
+    let Host {
+        name,
+        system,
+        kernel,
+        cpu,
+        memory_bytes,
+        virtualization,
+        directory,
+        ..
+    } = &run.host;
+    let known = |value: Option<String>| value.unwrap_or_else(|| "unknown".to_owned());
+    let number = |value: Option<u64>| known(value.map(|value| value.to_string()));
+    let host = &run.host;
+    let directory = directory.as_ref();
+    let mitigations: Vec<String> = cpu
+        .mitigations
+        .iter()
+        .map(|(name, what)| format!("{name}: {what}"))
+        .collect();
+    vec![
+        ("host", name.clone()),
+        ("system", system.clone()),
+        ("kernel", kernel.clone()),
+        ("processor", cpu.model.clone()),
+        ("CPUs", cpu.allowed_cpus.len().to_string()),
+        ("governor", known(cpu.governor.clone())),
+        ("mitigations", mitigations.join("; ")),
+        ("memory, bytes", memory_bytes.to_string()),
+        ("virtualization", known(virtualization.clone())),
+        (
+            "file system",
+            known(directory.map(|directory| directory.file_system.clone())),
+        ),
+        (
+            "mount options",
+            known(directory.and_then(|directory| directory.mount_options.clone())),
+        ),
+        (
+            "directory",
+            known(directory.map(|directory| directory.path.clone())),
+        ),
+        ("pipe, bytes", number(host.pipe_bytes)),
+        (
+            "unix send buffer, bytes",
+            number(host.unix_send_buffer_bytes),
+        ),
+        (
+            "unix receive buffer, bytes",
+            number(host.unix_receive_buffer_bytes),
+        ),
+        ("tcp send buffer, bytes", number(host.tcp_send_buffer_bytes)),
+        (
+            "tcp receive buffer, bytes",
+            number(host.tcp_receive_buffer_bytes),
+        ),
+        ("clock source", known(host.clock_source.clone())),
+        ("vectored", run.vectored_version.clone()),
+        (
+            "techniques that compete",
+            run.rivals
+                .iter()
+                .map(|rival| rival.name())
+                .collect::<Vec<_>>()
+                .join(", "),
+        ),
+    ]
+}
+
+/// Of something.
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}

@@ -1,0 +1,282 @@
+//! Pages and drawings of fixed results, and of hostile ones.
+
+use proptest::prelude::*;
+use serde_json::Value;
+use vectored_lab::model::{Crossover, Results, Saved, Target, Technique, Verdict};
+use vectored_lab::report::{
+    TableOptions, csv, experiments, html, json, machines_table, markdown, parse, parse_saved, svg,
+    table,
+};
+
+use crate::report::{cell, results, technique};
+
+use Technique::{Adaptive, CopyThenWrite, WriteEach, Writev};
+
+/// The results of the tables, and a series of sizes with a crossover.
+fn with_curves() -> Results {
+    let mut all = results();
+    for (bytes, copying, gathering) in [(64, 0.05, 0.4), (1024, 0.1, 0.2), (4096, 0.5, 0.1)] {
+        let ratio =
+            f64::max(copying + 1.0, gathering + 1.0) / f64::min(copying + 1.0, gathering + 1.0);
+        let (copy, gather) = match copying < gathering {
+            true => (
+                (1.0, Some((1.0, 1.0))),
+                (ratio, Some((ratio - 0.01, ratio + 0.01))),
+            ),
+            false => (
+                (ratio, Some((ratio - 0.01, ratio + 0.01))),
+                (1.0, Some((1.0, 1.0))),
+            ),
+        };
+        let mut cell = cell(
+            Target::Unix,
+            bytes,
+            Verdict::Faster,
+            vec![
+                technique(WriteEach, 5.0, 5.5, Some((5.4, 5.6))),
+                technique(CopyThenWrite, copying, copy.0, copy.1),
+                technique(Writev, gathering, gather.0, gather.1),
+                technique(Adaptive, 0.1, 1.0, Some((1.0, 1.0))),
+            ],
+        );
+        cell.segment_count = 16;
+        all.cells.push(cell);
+    }
+    let conditions = all.cells[all.cells.len() - 1].conditions();
+    all.crossovers.push(Crossover {
+        conditions,
+        segment_count: 16,
+        below: CopyThenWrite,
+        above: Writev,
+        at_bytes: 1400.0,
+        low_bytes: 1300.0,
+        high_bytes: 1600.0,
+        tie_low_bytes: 1380.0,
+        tie_high_bytes: 1420.0,
+    });
+    all
+}
+
+fn saved(results: Results) -> Saved {
+    Saved::Results(Box::new(results))
+}
+
+/// The page without what others wrote.
+fn own_part(page: &str) -> &str {
+    let begin = page.find("<body>").unwrap();
+    let end = page.find("<script>\n/*").unwrap();
+    &page[begin..end]
+}
+
+#[test]
+fn the_page_of_fixed_results() {
+    let page = html(&[&saved(with_curves())]);
+    insta::assert_snapshot!(own_part(&page));
+}
+
+#[test]
+fn the_drawings_of_fixed_results() {
+    insta::assert_snapshot!(svg(&[&saved(with_curves())]));
+}
+
+#[test]
+fn machines_stand_beside_each_other() {
+    let mut other = with_curves();
+    other.host.name = "other".to_owned();
+    other.crossovers.clear();
+    insta::assert_snapshot!(machines_table(&[&with_curves(), &other]));
+}
+
+#[test]
+fn foreign_texts_are_only_text() {
+    let hostile = "</script><script>alert(1)</script><!-- <b>\"'&\u{1b}[2J|`[x](y)";
+    let mut all = with_curves();
+    all.host.name = hostile.to_owned();
+    all.host.kernel = hostile.to_owned();
+    all.host.cpu.model = hostile.to_owned();
+    all.host.warnings = vec![hostile.to_owned()];
+    all.host.directory.as_mut().unwrap().path = hostile.to_owned();
+    all.started_at = hostile.to_owned();
+    for cell in &mut all.cells {
+        cell.path = Some(hostile.to_owned());
+    }
+    let both = [&saved(all.clone()), &saved(all)];
+    let page = html(&both);
+    let scripts = |text: &str| text.matches("<script").count();
+    assert_eq!(scripts(&page), 3, "data, charts, page");
+    assert_eq!(page.matches("</script").count(), 3);
+    assert!(!page.contains("<b>\""));
+    assert!(!page.contains('\u{1b}'));
+    let drawing = svg(&both);
+    assert_eq!(scripts(&drawing), 0);
+    assert!(!drawing.contains('\u{1b}'));
+    assert!(drawing.contains("&lt;/script&gt;"));
+}
+
+#[test]
+fn a_page_loads_nothing() {
+    let page = html(&[&saved(with_curves())]);
+    assert!(page.contains("default-src 'none'"));
+    for loading in ["src=", "@import", "url(", "<link", "<iframe"] {
+        assert!(!page.contains(loading), "{loading}");
+    }
+}
+
+#[test]
+fn files_of_earlier_versions_get_what_follows_from_their_samples() {
+    let mut old: Value = serde_json::from_str(&json(&with_curves())).unwrap();
+    let technique = &mut old["cells"][0]["techniques"][0];
+    for field in ["floor_ratio", "floor_ratio_low", "floor_ratio_high"] {
+        technique.as_object_mut().unwrap().remove(field);
+    }
+    let results = parse(&old.to_string()).unwrap();
+    // One round was sampled: 1000 ns against a floor of 1000 ns.
+    let filled = &results.cells[0].techniques[0];
+    assert_eq!(
+        (filled.floor_ratio, filled.floor_ratio_low),
+        (Some(1.0), None)
+    );
+}
+
+#[test]
+fn cells_without_rounds_have_no_curve() {
+    let mut all = with_curves();
+    for technique in all.cells.iter_mut().flat_map(|cell| &mut cell.techniques) {
+        technique.floor_ratio = None;
+        technique.floor_ratio_low = None;
+        technique.floor_ratio_high = None;
+    }
+    let all = saved(all);
+    assert!(svg(&[&all]).contains("by 9 %"), "the map stays");
+    assert!(html(&[&all]).contains("\"ratio\":[null,null"));
+}
+
+#[test]
+fn what_no_run_can_have_found_is_refused() {
+    let check = |pointer: &str, value: Value, word: &str| {
+        let mut damaged: Value = serde_json::from_str(&json(&with_curves())).unwrap();
+        *damaged.pointer_mut(pointer).unwrap() = value;
+        let refused = parse_saved(&damaged.to_string()).unwrap_err().to_string();
+        assert!(refused.contains("damaged"), "{refused}");
+        assert!(refused.contains(word), "{refused}");
+    };
+    check("/cells/0/floor_samples_ns/0", (-1.0).into(), "time");
+    check("/cells/0/segment_bytes", 0.into(), "segments of 0 bytes");
+    check("/cells/0/techniques/1/name", "writev".into(), "twice");
+    check("/crossovers/0/at_bytes", 0.into(), "crossover");
+    check("/cells", 3.into(), "invalid type");
+}
+
+/// Everything that takes saved results, so that a panic in any of it is seen.
+fn render_all(text: &str) {
+    let Ok(found) = parse_saved(text) else {
+        return;
+    };
+    html(&[&found, &found]);
+    svg(&[&found]);
+    match &found {
+        Saved::Results(results) => {
+            table(results, TableOptions::default());
+            markdown(results);
+            csv(results);
+            machines_table(&[results]);
+            vectored_lab::stats::compare(&[results], &[results, results]);
+        }
+        Saved::Experiments(found) => {
+            experiments::table(found, TableOptions::default());
+            experiments::markdown(found);
+            experiments::csv(found);
+        }
+    }
+}
+
+/// One of the fixed results, and one of the fixed experiments.
+fn fixed() -> [String; 2] {
+    [
+        json(&with_curves()),
+        experiments::json(&crate::experiments::all()),
+    ]
+}
+
+#[test]
+fn experiments_are_on_the_page_beside_runs() {
+    let found = Saved::Experiments(Box::new(crate::experiments::all()));
+    let page = html(&[&saved(with_curves()), &found]);
+    assert!(page.contains("<h2>Published experiments, run here</h2>"));
+    // Two experiments have curves.
+    assert_eq!(page.matches("<figure class=\"drawn\">").count(), 2);
+    assert!(svg(&[&found]).contains("Seconds a copy, by the size of the buffer"));
+}
+
+proptest! {
+    #[test]
+    fn a_truncated_file_is_an_error_and_no_panic(share in 0.0..1.0f64) {
+        for text in fixed() {
+            let mut end = (share * text.len() as f64) as usize;
+            while !text.is_char_boundary(end) {
+                end -= 1;
+            }
+            let cut = text[..end].trim_end();
+            prop_assume!(cut.len() < text.trim_end().len());
+            prop_assert!(parse_saved(cut).is_err());
+        }
+    }
+
+    #[test]
+    fn a_hostile_file_is_an_error_or_shown_and_no_panic(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), hostile()), 1..6)
+    ) {
+        for text in fixed() {
+            let mut value: Value = serde_json::from_str(&text).unwrap();
+            for (place, change) in &changes {
+                let mut leaves = 0;
+                count(&value, &mut leaves);
+                let mut target = place.index(leaves);
+                replace(&mut value, &mut target, change);
+            }
+            render_all(&value.to_string());
+        }
+    }
+}
+
+fn hostile() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        Just(Value::Null),
+        Just(0.into()),
+        Just((-1).into()),
+        Just(u64::MAX.into()),
+        Just(1e308.into()),
+        Just(1e-308.into()),
+        Just("</script>".into()),
+        Just("\u{202e}\u{0}".into()),
+        Just(Value::Array(Vec::new())),
+        Just("writev".into()),
+        Just("reader-thread".into()),
+        Just("tie".into()),
+        Just(true.into()),
+    ]
+}
+
+fn count(value: &Value, leaves: &mut usize) {
+    match value {
+        Value::Array(list) => list.iter().for_each(|item| count(item, leaves)),
+        Value::Object(map) => map.values().for_each(|item| count(item, leaves)),
+        _ => *leaves += 1,
+    }
+}
+
+/// Replaces the leaf with this number.
+fn replace(value: &mut Value, number: &mut usize, change: &Value) -> bool {
+    match value {
+        Value::Array(list) => list.iter_mut().any(|item| replace(item, number, change)),
+        Value::Object(map) => map.values_mut().any(|item| replace(item, number, change)),
+        _ if *number == 0 => {
+            *value = change.clone();
+            true
+        }
+        _ => {
+            *number -= 1;
+            false
+        }
+    }
+}
