@@ -33,8 +33,9 @@ fn crossovers_lie_in_their_intervals_under_shared_load() {
         sigma: 0.1,
         shared: true,
     };
-    // Twice the noise, in the same time.
-    check_coverage("AR(1) 0.6 over time, sigma 0.1", noise, 1.8);
+    // Twice the noise, in the same time. What another run would differ is part
+    // of each width, and alone makes one of 1.1 to 1.3 of it.
+    check_coverage("AR(1) 0.6 over time, sigma 0.1", noise, 1.9);
 }
 
 fn check_coverage(name: &str, noise: Noise, median_width: f64) {
