@@ -7,7 +7,7 @@ use std::os::fd::AsFd;
 
 use crate::Limits;
 use crate::cost::CostModel;
-use crate::cursor::SegmentCursor;
+use crate::cursor::{Batch, SegmentCursor};
 use crate::error::TransferError;
 use crate::fallback::into_stream;
 use crate::messages::refuse_messages;
@@ -294,19 +294,14 @@ impl Gather {
             }
             if let Some((slices, bytes)) = whole {
                 let end = SegmentCursor::at(segments.len(), 0);
-                match sink(slices) {
-                    Ok(written) if written == bytes => {
-                        *cursor = end;
-                        return Ok(bytes as u64);
-                    }
-                    // It has moved nothing, and is made again.
-                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                    result => begun = Begun::Call(Attempt::new(bytes, end, result)),
+                let attempt = Batch { slices, bytes, end }.send(&mut sink);
+                if attempt.moved_all() {
+                    *cursor = end;
+                    return Ok(bytes as u64);
                 }
+                begun = Begun::Call(attempt);
             }
         }
-        let begun = begun;
-        let iovecs = &mut self.iovecs;
         match begun {
             Begun::Nothing => self.go_on(segments, cursor, rules, may_split, sink, None),
             Begun::Call(attempt) => {
@@ -314,10 +309,10 @@ impl Gather {
             }
             Begun::Run { count, room } => {
                 let mut guard = SplitGuard::new(segments, *cursor, may_split)?;
-                let mut slices = recycle(mem::take(iovecs));
+                let mut slices = recycle(mem::take(&mut self.iovecs));
                 let batch = plan_behind_run(segments, count, rules, room, &mut slices);
                 let attempt = guard.send(segments, *cursor, batch, &mut sink);
-                *iovecs = recycle(slices);
+                self.iovecs = recycle(slices);
                 let may_split = || guard.may_split();
                 self.go_on(segments, cursor, rules, may_split, sink, Some(attempt))
             }

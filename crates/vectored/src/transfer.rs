@@ -13,9 +13,10 @@ pub(crate) struct Attempt {
 }
 
 impl Attempt {
-    /// A call of so many bytes that ends there.
-    pub(crate) fn new(given: usize, end: SegmentCursor, result: io::Result<usize>) -> Attempt {
-        Attempt { given, end, result }
+    /// Whether the call moved all that it was given.
+    #[inline]
+    pub(crate) fn moved_all(&self) -> bool {
+        matches!(self.result, Ok(moved) if moved == self.given)
     }
 
     /// What the call answered.
