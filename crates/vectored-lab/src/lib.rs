@@ -33,6 +33,7 @@
 //! # Ok::<(), vectored_lab::measure::RunError>(())
 //! ```
 
+pub mod advisor;
 pub mod copy;
 mod findings;
 pub mod measure;

@@ -4,6 +4,7 @@
 //! `arguments → `[`Experiment`]` → (sampler) → `[`Results`]` → report`
 
 mod advice;
+mod advisory;
 mod comparison;
 mod conditions;
 mod cost_model;
@@ -19,6 +20,10 @@ mod technique;
 mod workload;
 
 pub use advice::Advice;
+pub use advisory::{
+    ADVISORY_SCHEMA, Advisory, Finding, FindingKey, FindingKind, Grade, Leads, Price, Skipped,
+    Step, Tally, Uncounted, WallSource,
+};
 pub use comparison::{
     COMPARISON_SCHEMA, Change, Compared, Comparison, EnvironmentDifference, FloorChange,
 };

@@ -1,0 +1,233 @@
+//! One system call, as far as it matters for moving bytes.
+//!
+//! An event borrows from the reader of the log and is lent to whoever follows; names and paths are
+//! bytes, since a log may hold anything.
+
+/// A system call that returned (or never did), or the end of a thread.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event<'a> {
+    /// The thread that made it. 0 where the log names none: it then is of one thread.
+    pub thread: u32,
+    /// When it began, in ns since a moment that all events of a log share. `None` without `-t`,
+    /// `-tt`, `-ttt` or `-r`.
+    pub began_ns: Option<u64>,
+    /// How exact `began_ns` is, in ns: 1,000,000,000 with `-t`, 1000 with `-tt`, `-ttt` and `-r`.
+    pub clock_ns: u64,
+    /// How long it took, with `-T`, in ns. strace's own work is in it.
+    pub took_ns: Option<u64>,
+    /// The call's name, `write`.
+    pub name: &'a [u8],
+    /// What it did.
+    pub action: Action<'a>,
+    /// Who called, with `-k`: the innermost frame outside the C library, as the log has it.
+    pub site: Option<&'a [u8]>,
+}
+
+/// A number of a descriptor, and what the log says that it leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Descriptor<'a> {
+    /// The number.
+    pub number: i32,
+    /// What `-y` or `-yy` shows between `<` and `>`: `/tmp/x`, `pipe:[123]`,
+    /// `TCP:[127.0.0.1:4->127.0.0.1:5]`, `/dev/null<char 1:3>`.
+    pub leads_to: Option<&'a [u8]>,
+}
+
+/// What a call did.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action<'a> {
+    /// It moved bytes, or tried to.
+    Transfer(Transfer<'a>),
+    /// `open`, `openat`, `openat2`, `creat`, successful.
+    Open {
+        /// The new one.
+        descriptor: Descriptor<'a>,
+        /// As the program named it, escapes of strace and all.
+        path: &'a [u8],
+        /// What was asked for.
+        flags: OpenFlags,
+    },
+    /// `pipe`, `pipe2`, successful.
+    Pipe {
+        /// The end that is read.
+        read: Descriptor<'a>,
+        /// The end that is written.
+        write: Descriptor<'a>,
+        /// `O_DIRECT`: each write is a packet.
+        packets: bool,
+        /// `O_CLOEXEC`.
+        close_on_exec: bool,
+    },
+    /// `socket`, `accept`, `accept4`, successful.
+    Socket {
+        /// The new one.
+        descriptor: Descriptor<'a>,
+        /// What kind it is; `None` after `accept`, which has it from `from`.
+        kind: Option<SocketKind>,
+        /// The listening socket of `accept`.
+        from: Option<Descriptor<'a>>,
+        /// `SOCK_CLOEXEC`.
+        close_on_exec: bool,
+    },
+    /// `socketpair`, successful.
+    SocketPair {
+        /// Both ends.
+        descriptors: [Descriptor<'a>; 2],
+        /// What kind they are.
+        kind: SocketKind,
+        /// `SOCK_CLOEXEC`.
+        close_on_exec: bool,
+    },
+    /// `dup`, `dup2`, `dup3`, `fcntl(F_DUPFD…)`, successful.
+    Duplicate {
+        /// The old one.
+        from: Descriptor<'a>,
+        /// The new one; what it was before is closed.
+        to: Descriptor<'a>,
+        /// Whether the new one goes at `execve`.
+        close_on_exec: bool,
+    },
+    /// `close`, whatever it returned; `close_range` as a range.
+    Close {
+        /// The first that is closed.
+        first: i32,
+        /// The last that is closed.
+        last: i32,
+        /// What the log says the first led to.
+        leads_to: Option<&'a [u8]>,
+    },
+    /// `fcntl(F_SETFL)`, successful: the flags that are up from now on.
+    SetFlags {
+        /// Whose.
+        descriptor: Descriptor<'a>,
+        /// Those up now.
+        flags: OpenFlags,
+    },
+    /// `fcntl(F_SETFD)`, `ioctl(FIOCLEX)`, successful.
+    SetCloseOnExec {
+        /// Whose.
+        descriptor: Descriptor<'a>,
+        /// Up or down.
+        close_on_exec: bool,
+    },
+    /// `fork`, `vfork`, `clone`, `clone3`, successful, in the parent.
+    Fork {
+        /// The thread that it made.
+        child: u32,
+        /// `CLONE_THREAD`: it belongs to the same process.
+        same_process: bool,
+        /// `CLONE_FILES`: it shares the table of descriptors.
+        shares_descriptors: bool,
+    },
+    /// `execve`, `execveat`, successful.
+    Execute {
+        /// The program, as it was named.
+        program: &'a [u8],
+    },
+    /// `lseek`, successful.
+    Seek {
+        /// Whose offset.
+        descriptor: Descriptor<'a>,
+        /// Where it is now, in bytes from the start.
+        position: u64,
+        /// Whether it only asked (`lseek(fd, 0, SEEK_CUR)`).
+        only_asked: bool,
+    },
+    /// `fsync`, `fdatasync`, `sync_file_range`, `syncfs`, `msync`; `None` for `sync`.
+    Sync(Option<Descriptor<'a>>),
+    /// Any other call: the name says whether it matters.
+    Other {
+        /// Its first argument, where that is a descriptor with a `-y` text or a plain number that
+        /// may be one.
+        descriptor: Option<Descriptor<'a>>,
+    },
+    /// A signal was delivered.
+    Signal,
+    /// The thread has ended.
+    Exit {
+        /// With its process (`exit_group`, killed).
+        process_ended: bool,
+    },
+}
+
+/// A call of the families of `read` and `write`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Transfer<'a> {
+    /// Which way.
+    pub direction: Direction,
+    /// Through what.
+    pub descriptor: Descriptor<'a>,
+    /// How it names its bytes.
+    pub form: Form,
+    /// The lengths of its segments, in bytes, in order; one for a plain call. `None` if strace cut
+    /// the list (`-s` limits its entries).
+    pub segment_bytes: Option<&'a [u64]>,
+    /// How many segments it was given (1,024 at most succeed).
+    pub segment_count: u64,
+    /// What it was asked to move, in bytes; `None` if the list was cut.
+    pub asked_bytes: Option<u64>,
+    /// What it moved, in bytes, or why it did not.
+    pub result: Result<u64, &'a [u8]>,
+    /// Where, for the positional calls, in bytes from the start.
+    pub offset: Option<u64>,
+    /// A flag that gives the single call a meaning of its own was set: `MSG_PEEK`, `MSG_OOB`,
+    /// `MSG_EOR`, `RWF_SYNC`, `RWF_ATOMIC` …; not `MSG_NOSIGNAL`, `MSG_DONTWAIT`, `MSG_MORE`.
+    pub special: bool,
+    /// `MSG_MORE`, which gathers in the kernel already.
+    pub more: bool,
+    /// `RWF_DSYNC` or `RWF_SYNC`.
+    pub sync: bool,
+    /// It named an address (`sendto`, `sendmsg`) or carried control data.
+    pub addressed: bool,
+}
+
+/// Which way bytes go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Direction {
+    /// To the program.
+    Read,
+    /// From it.
+    Write,
+}
+
+/// How a transfer names its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Form {
+    /// One buffer: `write`, `read`, `pwrite64`, `send`, `recvfrom` …
+    Plain,
+    /// A list: `writev`, `readv`, `pwritev2`, `sendmsg` …
+    List,
+    /// Messages (`sendmmsg`, `recvmmsg`) or no buffer of the program (`sendfile`, `splice`,
+    /// `copy_file_range`): it counts as something that moved the bytes, and nothing is merged.
+    Opaque,
+}
+
+/// What `open`, `fcntl(F_SETFL)` say of a descriptor.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OpenFlags {
+    /// `O_APPEND`.
+    pub append: bool,
+    /// `O_SYNC` or `O_DSYNC`.
+    pub sync: bool,
+    /// `O_DIRECT`.
+    pub direct: bool,
+    /// `O_NONBLOCK`.
+    pub nonblocking: bool,
+    /// `O_CLOEXEC`.
+    pub close_on_exec: bool,
+    /// `O_PATH`.
+    pub path_only: bool,
+    /// `O_DIRECTORY`.
+    pub directory: bool,
+}
+
+/// A kind of socket, by its domain and type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SocketKind {
+    /// `AF_UNIX`, `SOCK_STREAM`.
+    UnixStream,
+    /// `AF_INET` or `AF_INET6`, `SOCK_STREAM`, TCP.
+    Tcp,
+    /// Keeps messages apart, or is not known.
+    Other,
+}

@@ -1,0 +1,1 @@
+//! From the text of strace(1) to events.

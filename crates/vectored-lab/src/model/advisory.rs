@@ -1,0 +1,249 @@
+//! What gathering would save in a program, as its system calls tell.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Host, Operation};
+
+/// The schema of [`Advisory`].
+pub const ADVISORY_SCHEMA: &str = "vectored-advice/1";
+
+/// What `vectored advise` found: the contract with other programs.
+///
+/// All that it says follows from the counts of its findings and from its prices, so that several
+/// can be merged: counts are added, and priced again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Advisory {
+    /// [`ADVISORY_SCHEMA`].
+    pub schema: String,
+    /// Version of the program that wrote this.
+    pub version: String,
+    /// When it was made, RFC 3339, UTC.
+    pub started_at: String,
+    /// The machine whose prices were taken; not the one that the log is from, which may be another.
+    pub host: Host,
+    /// The command that was run, or the logs that were read, as they were named.
+    pub sources: Vec<String>,
+    /// Whether the log was read to its end.
+    pub complete: bool,
+    /// System calls in the log.
+    pub calls: u64,
+    /// Those of them that move bytes.
+    pub transfers: u64,
+    /// Bytes that they moved.
+    pub bytes: u64,
+    /// Processes in the log.
+    pub processes: u64,
+    /// Lines that could not be used, by reason.
+    pub skipped: Vec<Skipped>,
+    /// The program's wall time, in s.
+    pub wall_s: Option<f64>,
+    /// Where it comes from.
+    pub wall_source: Option<WallSource>,
+    /// What calls cost.
+    pub prices: Vec<Price>,
+    /// What could be merged, the largest saving first.
+    pub findings: Vec<Finding>,
+    /// What could be merged but is not counted, the most calls first.
+    pub uncounted: Vec<Uncounted>,
+    /// Savings of all findings, in s. Each call is in one finding at most.
+    pub saving_s: f64,
+    /// Its interval: lower end.
+    pub saving_low_s: f64,
+    /// Its interval: upper end.
+    pub saving_high_s: f64,
+}
+
+/// Lines that could not be used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Skipped {
+    /// Why, and what to do: `lists of segments were cut: trace again with -s1 -v`.
+    pub reason: String,
+    /// How many lines.
+    pub lines: u64,
+    /// The first such line's number, from 1 (the smallest over all logs).
+    pub first_line: u64,
+}
+
+/// Where a wall time comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WallSource {
+    /// The command ran once more without strace.
+    Untraced,
+    /// The log's own times: strace makes a program slower.
+    Traced,
+}
+
+/// What a descriptor leads to, as far as prices and soundness differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Leads {
+    /// A regular file.
+    File,
+    /// A pipe or FIFO.
+    Pipe,
+    /// A local stream socket.
+    Unix,
+    /// A TCP socket.
+    Tcp,
+}
+
+/// What a call costs on this machine.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Price {
+    /// On what.
+    pub target: Leads,
+    /// Which way.
+    pub operation: Operation,
+    /// A call of its own, beyond its bytes, in ns.
+    pub call_ns: f64,
+    /// Its interval: lower end.
+    pub call_low_ns: f64,
+    /// Its interval: upper end.
+    pub call_high_ns: f64,
+    /// What a call with a list costs more than one without, in ns.
+    pub gather_call_ns: f64,
+    /// A segment that is referenced, in ns.
+    pub segment_ns: f64,
+    /// A segment of 256 bytes or more that is referenced, in ns.
+    pub large_segment_ns: f64,
+    /// More than 8 segments in a list, in ns a call.
+    pub iovec_step_ns: f64,
+    /// A segment that is copied, in ns.
+    pub copy_segment_ns: f64,
+    /// A byte that is copied, in ns.
+    pub copy_byte_ns: f64,
+}
+
+/// A pattern of calls that fewer calls would replace.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Finding {
+    /// What is found, and counted. Findings with the same key are one.
+    #[serde(flatten)]
+    pub key: FindingKey,
+    /// Counts.
+    #[serde(flatten)]
+    pub tally: Tally,
+    /// The pattern in one line: `10,233 × write 8 B + write 4096 B`.
+    pub pattern: String,
+    /// What it would save, in s. Never from strace's times, which are inflated.
+    pub saving_s: f64,
+    /// Its interval: lower end; below 0 where it may cost.
+    pub saving_low_s: f64,
+    /// Its interval: upper end.
+    pub saving_high_s: f64,
+    /// `saving_s` ÷ the program's wall time.
+    pub share_of_wall: Option<f64>,
+    /// What to do, in a sentence.
+    pub action: String,
+}
+
+/// What would be a finding, if it did not change the program's behaviour or were known to be sound.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Uncounted {
+    /// What is found, and counted.
+    #[serde(flatten)]
+    pub key: FindingKey,
+    /// Why it is not counted: `poll between them`, `a gap of more than 10 ms`, `no times in the log`.
+    pub reason: String,
+    /// Counts.
+    #[serde(flatten)]
+    pub tally: Tally,
+    /// The pattern in one line.
+    pub pattern: String,
+}
+
+/// What makes two runs of calls the same finding. No process number and no path is in it, so that
+/// a thousand processes and files make a finding, not a thousand.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct FindingKey {
+    /// What could be done.
+    pub kind: FindingKind,
+    /// How sure it is that merging changes nothing else.
+    pub grade: Grade,
+    /// The program: the last part of its path, as `execve` or strace named it; empty if unknown.
+    pub program: String,
+    /// What the descriptor leads to.
+    pub target: Leads,
+    /// Who called, if `-k` told.
+    pub site: Option<String>,
+    /// The period of the run: what is called, in order, with sizes by powers of two.
+    pub steps: Vec<Step>,
+}
+
+/// A call of a pattern.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Step {
+    /// Its name, `write`.
+    pub call: String,
+    /// The number of binary digits of its bytes: 0 for none, 4 for 8 to 15.
+    pub size_class: u8,
+}
+
+/// What could be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum FindingKind {
+    /// Writes to one descriptor that one call would replace.
+    AdjacentWrites,
+    /// Small sequential reads that a larger buffer would merge.
+    SmallReads,
+    /// Positional writes at touching offsets.
+    PositionalWrites,
+    /// Positional reads at touching offsets.
+    PositionalReads,
+    /// `lseek` before each transfer, which a positional call makes needless.
+    SeekThenTransfer,
+    /// Lists of tiny segments that copying into one buffer would beat.
+    TinySegments,
+    /// Transfers of more than 1,024 segments, split in several calls of less than that.
+    ManySegments,
+    /// `fsync` after each record.
+    SyncEach,
+}
+
+/// How sure it is that merging changes nothing else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Grade {
+    /// Nothing lies between the calls.
+    Adjacent,
+    /// What lies between cannot observe the data.
+    HarmlessBetween,
+    /// Something between waits, syncs or reads the answer, or a gap is long: merging would change
+    /// behaviour. Never counted.
+    Crossing,
+    /// The log was filtered, so that such a call would not show, or has no times. Never counted.
+    Unknown,
+}
+
+/// Counts of a pattern: all of them add up over runs, processes and logs, or are the least or the
+/// greatest.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally {
+    /// Runs of calls.
+    pub runs: u64,
+    /// Calls in them.
+    pub calls: u64,
+    /// Bytes that they moved.
+    pub bytes: u64,
+    /// Calls that would be left.
+    pub merged_calls: u64,
+    /// Segments that those calls would move.
+    pub segments: u64,
+    /// `[size_class, segments, bytes]`, ascending, of the segments to be moved.
+    pub sizes: Vec<(u8, u64, u64)>,
+    /// The least and the greatest bytes of each step of the pattern.
+    pub step_bytes: Vec<(u64, u64)>,
+    /// How many processes.
+    pub processes: u64,
+    /// The least of their numbers.
+    pub process: u32,
+    /// How many openings of descriptors.
+    pub openings: u64,
+    /// The number of the descriptor, the least.
+    pub descriptor: i32,
+    /// What it leads to, the first in the order of their bytes: a path, an address.
+    pub path: Option<String>,
+}
