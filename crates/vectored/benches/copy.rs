@@ -17,10 +17,11 @@ use std::time::Instant;
 use copy::{Copier, copy_run};
 use vectored::Gather;
 
-const SIZES: [usize; 24] = [
+const SIZES: [usize; 28] = [
     1, 2, 3, 4, 6, 8, 12, 15, 16, 20, 24, 31, 32, 33, 40, 50, 64, 65, 96, 128, 129, 192, 200, 256,
+    300, 400, 512, 1000,
 ];
-const COUNTS: [usize; 3] = [8, 64, 1000];
+const COUNTS: [usize; 4] = [8, 16, 64, 1000];
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();

@@ -19,7 +19,7 @@ use std::ptr;
 /// Segments up to this are copied without a call to `memcpy`: eight registers of 16 bytes, or of 32.
 pub(super) const MOST_BY_16: usize = 128;
 #[cfg(target_arch = "x86_64")]
-const MOST_BY_32: usize = 256;
+const SHORT_BYTES: usize = 256;
 
 /// Which instructions copy: proof that this processor has them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +92,6 @@ fn has_avx512() -> bool {
     is_x86_feature_detected!("avx512vl")
         && is_x86_feature_detected!("avx512bw")
         && is_x86_feature_detected!("bmi2")
-        && is_x86_feature_detected!("avx2")
 }
 
 /// Copies `segments`, one behind the other, to the start of `to`: up to the first that is longer
@@ -119,6 +118,7 @@ pub(crate) fn copy_run(
     }
 }
 
+/// All by the moves that every processor has.
 #[inline]
 fn copy_run_baseline(
     segments: &[IoSlice<'_>],
@@ -137,10 +137,90 @@ fn copy_run_baseline(
     }
 }
 
-/// The same moves, for which the compiler takes wider registers here.
+/// What is short by the instructions that `copy_short_run` has, stretch by stretch, and the rest by
+/// `memcpy`, out of its loop: where wide registers are in use, each call of another function costs as
+/// much as to copy a segment.
+///
+/// `copy_short_run(segments, most_bytes, to)` copies segments from the first on, as long as they are
+/// [short](is_short) and fit, and returns how many, and their bytes.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn copy_run_by<const ROOM_BYTES: usize>(
+    segments: &[IoSlice<'_>],
+    most_bytes: usize,
+    to: &mut [MaybeUninit<u8>],
+    copy_short_run: impl Fn(&[IoSlice<'_>], usize, &mut [MaybeUninit<u8>]) -> (usize, usize),
+) -> (usize, usize) {
+    let (mut count, mut bytes) = (0, 0);
+    while let Some(next) = segments.get(count) {
+        let free = &mut to[bytes..];
+        let len = next.len();
+        if len > most_bytes || len > free.len() {
+            break;
+        }
+        let (more, their_bytes) = if is_short::<ROOM_BYTES>(len, free.len()) {
+            copy_short_run(&segments[count..], most_bytes, free)
+        } else {
+            copy_long_run::<ROOM_BYTES>(&segments[count..], most_bytes, free)
+        };
+        count += more;
+        bytes += their_bytes;
+    }
+    (count, bytes)
+}
+
+/// Whether a segment of `len` bytes is for the loop of short ones, which wants `ROOM_BYTES` to be free.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn is_short<const ROOM_BYTES: usize>(len: usize, free: usize) -> bool {
+    len <= SHORT_BYTES && free >= ROOM_BYTES
+}
+
+/// The segments up to the next short one.
+#[cfg(target_arch = "x86_64")]
+#[inline(never)]
+fn copy_long_run<const ROOM_BYTES: usize>(
+    segments: &[IoSlice<'_>],
+    most_bytes: usize,
+    to: &mut [MaybeUninit<u8>],
+) -> (usize, usize) {
+    // SAFETY: `copy_one` and `memcpy` copy as `run` demands.
+    unsafe {
+        run(
+            segments,
+            most_bytes,
+            to,
+            is_short::<ROOM_BYTES>,
+            |from, to, len| {
+                if len > SHORT_BYTES {
+                    ptr::copy_nonoverlapping(from, to, len);
+                } else {
+                    copy_one::<MOST_BY_16>(from, to, len);
+                }
+            },
+        )
+    }
+}
+
+/// # Safety
+///
+/// The processor has `AVX2`.
+#[cfg(target_arch = "x86_64")]
+unsafe fn copy_run_avx2(
+    segments: &[IoSlice<'_>],
+    most_bytes: usize,
+    to: &mut [MaybeUninit<u8>],
+) -> (usize, usize) {
+    copy_run_by::<0>(segments, most_bytes, to, |segments, most_bytes, to| {
+        // SAFETY: the processor has the instructions, as the caller promises.
+        unsafe { copy_short_run_avx2(segments, most_bytes, to) }
+    })
+}
+
+/// The moves of the baseline, for which the compiler takes wider registers here.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn copy_run_avx2(
+fn copy_short_run_avx2(
     segments: &[IoSlice<'_>],
     most_bytes: usize,
     to: &mut [MaybeUninit<u8>],
@@ -151,46 +231,25 @@ fn copy_run_avx2(
             segments,
             most_bytes,
             to,
-            |_, _| false,
-            |from, to, len| copy_one::<MOST_BY_32>(from, to, len),
+            |len, _| len > SHORT_BYTES,
+            |from, to, len| copy_one::<SHORT_BYTES>(from, to, len),
         )
     }
 }
 
+/// # Safety
+///
+/// The processor has `AVX512VL`, `AVX512BW` and `BMI2`.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
-#[target_feature(enable = "avx2")]
-fn copy_run_avx512(
+unsafe fn copy_run_avx512(
     segments: &[IoSlice<'_>],
     most_bytes: usize,
     to: &mut [MaybeUninit<u8>],
 ) -> (usize, usize) {
-    let (mut count, mut bytes) = (0, 0);
-    loop {
-        let free = &mut to[bytes..];
-        // SAFETY: this function is called only for `Instructions::Avx512`.
-        let tiny = unsafe { copy_tiny_run(&segments[count..], most_bytes, free) };
-        let free = &mut free[tiny.1..];
-        let after = &segments[count + tiny.0..];
-        // SAFETY: `copy_one` copies as `run` demands.
-        let others = unsafe {
-            run(after, most_bytes, free, is_tiny, |from, to, len| {
-                copy_one::<MOST_BY_32>(from, to, len);
-            })
-        };
-        count += tiny.0 + others.0;
-        bytes += tiny.1 + others.1;
-        // Go on only where it was a tiny one that ended the stretch of the others.
-        match segments.get(count) {
-            Some(next) if next.len() <= most_bytes && is_tiny(next.len(), to.len() - bytes) => {}
-            _ => return (count, bytes),
-        }
-    }
-}
-
-/// Whether [`copy_tiny_run`] takes a segment of `len` bytes where `free` are.
-#[cfg(all(target_arch = "x86_64", not(miri)))]
-fn is_tiny(len: usize, free: usize) -> bool {
-    len <= TINY_BYTES && free >= ROOM_FOR_TINY
+    copy_run_by::<ROOM_FOR_SHORT>(segments, most_bytes, to, |segments, most_bytes, to| {
+        // SAFETY: the processor has the instructions, as the caller promises.
+        unsafe { copy_short_run_avx512(segments, most_bytes, to) }
+    })
 }
 
 /// The loop over a list, up to a segment that `is_for_another` loop, by its length and the free bytes.
@@ -277,18 +336,15 @@ unsafe fn copy_ends<const N: usize>(from: *const u8, to: *mut u8, len: usize) {
     }
 }
 
-/// Segments up to this are tiny: one or two masked moves.
+/// What must be free for a short segment: the stores of one below this are of whole registers.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
-const TINY_BYTES: usize = 64;
+const ROOM_FOR_SHORT: usize = 64;
 
-/// What must be free for a tiny segment: a store is of whole registers.
-#[cfg(all(target_arch = "x86_64", not(miri)))]
-const ROOM_FOR_TINY: usize = 64;
-
-/// Copies the tiny segments at the start of the list, as long as 64 bytes are free.
+/// Copies the short segments at the start of the list, as long as 64 bytes are free.
 ///
-/// Returns how many, and their bytes. A masked load touches no byte that its mask leaves out and
-/// raises no fault for one (Intel's manual, volume 1, 15.6.4), so a length needs no branch.
+/// Returns how many, and their bytes. Up to 64 bytes a segment is one or two masked moves: a masked
+/// load touches no byte that its mask leaves out and raises no fault for one (Intel's manual, volume 1,
+/// 15.6.4), so a length needs no branch. Longer ones are moves that overlap in their middle.
 ///
 /// By hand: the intrinsics came with Rust 1.89, and no compiler keeps the jumps off the ends of
 /// blocks of 32 bytes unless asked, where Intel's processors up to Cascade Lake decode them anew each
@@ -299,12 +355,12 @@ const ROOM_FOR_TINY: usize = 64;
 /// The processor has `AVX512VL`, `AVX512BW` and `BMI2`.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[inline(always)]
-unsafe fn copy_tiny_run(
+unsafe fn copy_short_run_avx512(
     segments: &[IoSlice<'_>],
     most_bytes: usize,
     to: &mut [MaybeUninit<u8>],
 ) -> (usize, usize) {
-    if segments.is_empty() || to.len() < ROOM_FOR_TINY {
+    if segments.is_empty() || to.len() < ROOM_FOR_SHORT {
         return (0, 0);
     }
     let first = segments.as_ptr();
@@ -313,16 +369,19 @@ unsafe fn copy_tiny_run(
     // SAFETY: the processor has the instructions, as the caller promises. An `IoSlice` has the layout
     // of an `iovec`, as its documentation says: an address, and the length behind it. `next` is read
     // from only below `end`, the end of the list. No load reaches beyond the `len` bytes of a segment:
-    // one is masked to them, or to those from 32 on if there are more, where the first 32 are there.
-    // Stores are of 64 bytes at most, from a `place` that is no higher than `last`, behind which 64
-    // bytes of `to` lie. `to` is borrowed exclusively, so it overlaps no segment. The stack is not used.
+    // up to 64 bytes, one is masked to them, or to those from 32 on if there are more, where the first
+    // 32 are there; above, all loads are of the first 64 or 128 bytes and of the last 64 or 128, where
+    // there are as many. `place` is no higher than `last`, behind which 64 bytes of `to` lie, when a
+    // segment is begun: up to 64 bytes the stores reach no further. Longer ones are stored only if the
+    // last 64 of their bytes begin no higher than `last`, and exactly. `to` is borrowed exclusively, so
+    // it overlaps no segment. The stack is not used.
     unsafe {
         std::arch::asm!(
             ".p2align 5",
             "2:",
             "mov {len}, qword ptr [{next} + 8]",
             "cmp {len}, {limit}",
-            "ja 4f",
+            "ja 9f",
             "mov {from}, qword ptr [{next}]",
             "add {next}, 16",
             "cmp {len:e}, 32",
@@ -333,12 +392,14 @@ unsafe fn copy_tiny_run(
             "vmovdqu64 ymmword ptr [{place}], ymm16",
             "add {place}, {len}",
             "cmp {place}, {last}",
-            "ja 4f",
+            "ja 9f",
             "cmp {next}, {end}",
             "jb 2b",
-            "jmp 4f",
+            "jmp 9f",
             ".p2align 5",
             "3:",
+            "cmp {len:e}, 64",
+            "ja 4f",
             "lea {mask:e}, [{len} - 32]",
             "bzhi {mask:e}, {ones:e}, {mask:e}",
             "kmovd k1, {mask:e}",
@@ -348,15 +409,50 @@ unsafe fn copy_tiny_run(
             "vmovdqu64 ymmword ptr [{place} + 32], ymm16",
             "add {place}, {len}",
             "cmp {place}, {last}",
-            "ja 4f",
+            "ja 9f",
             "cmp {next}, {end}",
             "jb 2b",
+            "jmp 9f",
+            ".p2align 5",
             "4:",
+            // Where its last 64 bytes go.
+            "lea {mask}, [{place} + {len} - 64]",
+            "cmp {mask}, {last}",
+            "ja 8f",
+            "vmovdqu64 ymm16, ymmword ptr [{from}]",
+            "vmovdqu64 ymm17, ymmword ptr [{from} + 32]",
+            "vmovdqu64 ymm18, ymmword ptr [{from} + {len} - 64]",
+            "vmovdqu64 ymm19, ymmword ptr [{from} + {len} - 32]",
+            "cmp {len:e}, 128",
+            "jbe 5f",
+            "vmovdqu64 ymm20, ymmword ptr [{from} + 64]",
+            "vmovdqu64 ymm21, ymmword ptr [{from} + 96]",
+            "vmovdqu64 ymm22, ymmword ptr [{from} + {len} - 128]",
+            "vmovdqu64 ymm23, ymmword ptr [{from} + {len} - 96]",
+            "vmovdqu64 ymmword ptr [{place} + 64], ymm20",
+            "vmovdqu64 ymmword ptr [{place} + 96], ymm21",
+            "vmovdqu64 ymmword ptr [{mask} - 64], ymm22",
+            "vmovdqu64 ymmword ptr [{mask} - 32], ymm23",
+            "5:",
+            "vmovdqu64 ymmword ptr [{place}], ymm16",
+            "vmovdqu64 ymmword ptr [{place} + 32], ymm17",
+            "vmovdqu64 ymmword ptr [{mask}], ymm18",
+            "vmovdqu64 ymmword ptr [{mask} + 32], ymm19",
+            "add {place}, {len}",
+            "cmp {place}, {last}",
+            "ja 9f",
+            "cmp {next}, {end}",
+            "jb 2b",
+            "jmp 9f",
+            // It does not fit: back to it.
+            "8:",
+            "sub {next}, 16",
+            "9:",
             next = inout(reg) next,
             place = inout(reg) place,
             end = in(reg) segments.as_ptr_range().end,
-            last = in(reg) start.wrapping_add(to.len() - ROOM_FOR_TINY),
-            limit = in(reg) most_bytes.min(TINY_BYTES),
+            last = in(reg) start.wrapping_add(to.len() - ROOM_FOR_SHORT),
+            limit = in(reg) most_bytes.min(SHORT_BYTES),
             ones = in(reg) u32::MAX,
             len = out(reg) _,
             from = out(reg) _,
@@ -364,6 +460,12 @@ unsafe fn copy_tiny_run(
             out("k1") _,
             out("xmm16") _,
             out("xmm17") _,
+            out("xmm18") _,
+            out("xmm19") _,
+            out("xmm20") _,
+            out("xmm21") _,
+            out("xmm22") _,
+            out("xmm23") _,
             options(nostack),
         );
     }
