@@ -114,7 +114,7 @@ impl Gather {
             let result = match may_go {
                 Err(error) => Err(TransferError::new(0, error)),
                 Ok(()) => {
-                    let rules = self.rules_within(limits, slices.len());
+                    let rules = self.rules_within(limits, &slices);
                     let ask = || may_split.ask();
                     self.send_all(&slices, &mut SegmentCursor::new(), rules, ask, &mut sink)
                 }

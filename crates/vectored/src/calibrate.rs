@@ -22,8 +22,14 @@ mod search;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CalibrationTarget<'a> {
-    /// An unnamed file in this directory, of 8 MiB at most.
+    /// An unnamed file in this directory, of 8 MiB at most, that is appended to, as logs are.
     File(&'a Path),
+    /// The same, written over what it holds already, as page stores are.
+    ///
+    /// To grow a file costs more for each segment than to overwrite it: on ext4 copying two segments
+    /// pays up to some 4 KB where they are appended, and up to some 300 B where they overwrite what is
+    /// in the page cache.
+    FileOverwrite(&'a Path),
     /// A pipe.
     Pipe,
     /// A pair of connected Unix stream sockets.
@@ -37,7 +43,7 @@ impl CalibrationTarget<'_> {
     #[must_use]
     pub fn kind(self) -> TargetKind {
         match self {
-            CalibrationTarget::File(_) => TargetKind::File,
+            CalibrationTarget::File(_) | CalibrationTarget::FileOverwrite(_) => TargetKind::File,
             CalibrationTarget::Pipe => TargetKind::Pipe,
             CalibrationTarget::UnixSocket | CalibrationTarget::TcpSocket => TargetKind::Socket,
         }
@@ -45,18 +51,20 @@ impl CalibrationTarget<'_> {
 }
 
 /// The lists that are measured, as segment count and segment bytes: both sides of the ninth `iovec`,
-/// and of the sizes at which copying and gathering usually cost the same.
-const LISTS: [(usize, usize); 10] = [
+/// and of the sizes at which copying and gathering usually cost the same; segments that end where
+/// pages do, and others.
+const LISTS: [(usize, usize); 11] = [
     (2, 64),
     (8, 64),
     (9, 64),
     (64, 64),
-    (2, 1024),
-    (16, 256),
-    (64, 512),
+    (2, 1000),
+    (16, 300),
+    (64, 500),
+    (16, 1000),
     (16, 1024),
     (16, 2048),
-    (8, 4096),
+    (8, 4500),
 ];
 
 /// Longer ones, which only a file takes at once.
@@ -94,8 +102,8 @@ impl CostModel {
     ///
     /// Half the budget goes to that, the other half to the [borders](CostModel::borders): at each of
     /// [`Borders::COUNTS`](crate::Borders::COUNTS) a [`Gather`](crate::Gather) that copies all and one
-    /// that copies nothing write the same lists in turn, a file over what it holds already, and the
-    /// size at which they take equally long is narrowed down. On a stream only lists up to 64 KiB are
+    /// that copies nothing write the same lists in turn, and the size at which they take equally long is
+    /// narrowed down. On a stream only lists up to 64 KiB are
     /// tried; where the border cannot be seen in those, it stays unmeasured.
     ///
     /// 30 to 45 ms are a good budget, 60 for a file. With less, the figures are those of a few rounds.
@@ -124,8 +132,11 @@ impl CostModel {
     pub fn calibrate(target: CalibrationTarget<'_>, budget: Duration) -> io::Result<CostModel> {
         let began = Instant::now();
         let mut channel = Channel::open(target)?;
+        if matches!(target, CalibrationTarget::FileOverwrite(_)) {
+            channel.overwrite()?;
+        }
         let mut lists: Vec<List> = LISTS.iter().map(|&list| List::new(list)).collect();
-        if matches!(target, CalibrationTarget::File(_)) {
+        if target.kind() == TargetKind::File {
             lists.extend(LONG_LISTS.iter().map(|&list| List::new(list)));
         }
         let mut staging = Pieces {
@@ -299,7 +310,9 @@ struct Channel {
 impl Channel {
     fn open(target: CalibrationTarget<'_>) -> io::Result<Channel> {
         let (writer, reader): (OwnedFd, Option<OwnedFd>) = match target {
-            CalibrationTarget::File(directory) => (unnamed_file(directory)?, None),
+            CalibrationTarget::File(directory) | CalibrationTarget::FileOverwrite(directory) => {
+                (unnamed_file(directory)?, None)
+            }
             CalibrationTarget::Pipe => {
                 let (reader, writer) = io::pipe()?;
                 (writer.into(), Some(reader.into()))
@@ -371,19 +384,13 @@ impl Channel {
     }
 
     /// From now on a file is written over what it holds, again and again.
-    ///
-    /// To allocate what it grows by takes longer than what is to be told apart.
     fn overwrite(&mut self) -> io::Result<()> {
-        if self.reader.is_none() {
-            rustix::fs::ftruncate(&self.writer, 0)?;
-            rustix::fs::seek(&self.writer, SeekFrom::Start(0))?;
-            let piece = vec![0x5a; MOST_BYTES];
-            for _ in 0..OVERWRITTEN_BYTES / MOST_BYTES as u64 {
-                write_all_vectored(&self.writer, &[IoSlice::new(&piece)])?;
-            }
-            (self.position, self.end) = (OVERWRITTEN_BYTES, OVERWRITTEN_BYTES);
-            self.overwrites = true;
+        let piece = vec![0x5a; MOST_BYTES];
+        for _ in 0..OVERWRITTEN_BYTES / MOST_BYTES as u64 {
+            write_all_vectored(&self.writer, &[IoSlice::new(&piece)])?;
         }
+        (self.position, self.end) = (OVERWRITTEN_BYTES, OVERWRITTEN_BYTES);
+        self.overwrites = true;
         Ok(())
     }
 
@@ -448,9 +455,10 @@ fn unnamed_file(directory: &Path) -> io::Result<OwnedFd> {
 mod tests {
     use super::*;
 
-    fn targets(directory: &Path) -> [CalibrationTarget<'_>; 4] {
+    fn targets(directory: &Path) -> [CalibrationTarget<'_>; 5] {
         [
             CalibrationTarget::File(directory),
+            CalibrationTarget::FileOverwrite(directory),
             CalibrationTarget::Pipe,
             CalibrationTarget::UnixSocket,
             CalibrationTarget::TcpSocket,
@@ -481,6 +489,7 @@ mod tests {
         let directory = std::env::temp_dir().join(name);
         std::fs::create_dir(&directory).unwrap();
         CostModel::calibrate(CalibrationTarget::File(&directory), Duration::ZERO).unwrap();
+        CostModel::calibrate(CalibrationTarget::FileOverwrite(&directory), Duration::ZERO).unwrap();
         assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 0);
         std::fs::remove_dir(&directory).unwrap();
     }

@@ -72,6 +72,9 @@ pub struct Gather {
 /// So few are copied without asking what the processor has.
 const FEW_SEGMENTS: usize = 4;
 
+/// Shorter segments are not asked whether they fit pages: so many of them do not differ by that.
+const LEAST_FITTING_BYTES: usize = 512;
+
 /// The longest segment that is copied in lists of `segment_count` segments.
 #[derive(Clone, Copy, Default)]
 struct Border {
@@ -169,7 +172,7 @@ impl Gather {
         cursor: &mut SegmentCursor,
     ) -> Result<u64, TransferError> {
         let fd = fd.as_fd();
-        let rules = self.rules(segments.len());
+        let rules = self.rules(segments);
         self.send_all(
             segments,
             cursor,
@@ -214,7 +217,7 @@ impl Gather {
         offset: u64,
     ) -> Result<u64, TransferError> {
         check_end(segments, offset)?;
-        let rules = self.rules(segments.len());
+        let rules = self.rules(segments);
         self.send_all(
             segments,
             &mut SegmentCursor::new(),
@@ -225,14 +228,22 @@ impl Gather {
     }
 
     /// The rules for a list of this length, within the limits of the system.
-    fn rules(&mut self, segment_count: usize) -> Rules {
-        self.rules_within(Limits::default(), segment_count)
+    fn rules(&mut self, segments: &[IoSlice<'_>]) -> Rules {
+        self.rules_within(Limits::default(), segments)
     }
 
     /// The rules for a list of this length, within any limits.
-    pub(crate) fn rules_within(&mut self, limits: Limits, segment_count: usize) -> Rules {
+    pub(crate) fn rules_within(&mut self, limits: Limits, segments: &[IoSlice<'_>]) -> Rules {
+        let mut copy_below_bytes = self.copy_below_bytes(segments.len());
+        if let [first, second, ..] = segments
+            && (LEAST_FITTING_BYTES..=copy_below_bytes).contains(&first.len())
+            && first.len() == second.len()
+            && !self.model.copies_up_to(copy_below_bytes, first.len())
+        {
+            copy_below_bytes = first.len() - 1;
+        }
         Rules {
-            copy_below_bytes: self.copy_below_bytes(segment_count),
+            copy_below_bytes,
             limits,
         }
     }
@@ -410,8 +421,8 @@ mod tests {
     /// The calls that the default model makes of a list of these sizes.
     fn calls_of(sizes: &[usize]) -> usize {
         let mut gather = Gather::default();
-        let rules = gather.rules(sizes.len());
         let data = payload(sizes);
+        let rules = gather.rules(&list(&data));
         let mut sink = ScriptedSink::new(Vec::new(), rules.limits);
         let mut cursor = SegmentCursor::new();
         let result = gather.send_all(
@@ -498,6 +509,31 @@ mod tests {
         for count in [0, 1, 2, 2, 1000, 3, 0, 3000, 3000, 2] {
             let border = gather.model.copy_below_bytes(count);
             assert_eq!(gather.copy_below_bytes(count), border, "{count}");
+        }
+    }
+
+    #[test]
+    fn lists_that_fit_pages_have_a_border_of_their_own() {
+        let mut gather = Gather::new(CostModel {
+            page_end_ns: 40.0,
+            ..CostModel::default()
+        });
+        let usual = gather.model.copy_below_bytes(4);
+        assert_eq!(usual, 1100);
+        for (sizes, border) in [
+            ([1024, 1024, 1024, 1024], 1023),
+            ([1024, 1024, 10, 5000], 1023),
+            ([1048, 1048, 1048, 1048], usual),
+            ([1024, 1000, 1024, 1024], usual),
+            ([512, 512, 512, 512], usual),
+            ([4096, 4096, 4096, 4096], usual),
+        ] {
+            let data = payload(&sizes);
+            assert_eq!(
+                gather.rules(&list(&data)).copy_below_bytes,
+                border,
+                "{sizes:?}"
+            );
         }
     }
 

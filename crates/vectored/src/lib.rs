@@ -154,6 +154,7 @@ mod gathers;
 mod into_inner_error;
 mod messages;
 mod once;
+mod pages;
 mod plan;
 mod positional;
 mod read;

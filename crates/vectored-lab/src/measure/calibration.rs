@@ -31,7 +31,8 @@ pub fn calibrate(
 ) -> io::Result<Option<FittedModel>> {
     let directory = path.unwrap_or(directory);
     let (on, drain) = match target {
-        Target::File | Target::FileOverwrite => (CalibrationTarget::File(directory), None),
+        Target::File => (CalibrationTarget::File(directory), None),
+        Target::FileOverwrite => (CalibrationTarget::FileOverwrite(directory), None),
         Target::Pipe => (CalibrationTarget::Pipe, Some(Drain::BetweenSamples)),
         Target::Unix => (CalibrationTarget::UnixSocket, Some(Drain::BetweenSamples)),
         Target::Tcp => (CalibrationTarget::TcpSocket, Some(Drain::BetweenSamples)),
@@ -39,7 +40,7 @@ pub fn calibrate(
         Target::Fifo | Target::Socket | Target::Device | Target::Null => return Ok(None),
     };
     let budget = match on {
-        CalibrationTarget::File(_) => FILE_BUDGET,
+        CalibrationTarget::File(_) | CalibrationTarget::FileOverwrite(_) => FILE_BUDGET,
         _ => BUDGET,
     };
     let model = CostModel::calibrate(on, budget)?;

@@ -26,6 +26,9 @@ pub struct FittedModel {
     pub large_segment_ns: f64,
     /// More than 8 segments in a list.
     pub iovec_step_ns: f64,
+    /// What a segment costs less that ends where a page of the target does.
+    #[serde(default)]
+    pub page_end_ns: f64,
     /// A byte moved.
     pub byte_ns: f64,
     /// A segment, copied.
@@ -78,6 +81,7 @@ impl FittedModel {
             segment_ns: thousandths(model.segment_ns),
             large_segment_ns: thousandths(model.large_segment_ns),
             iovec_step_ns: thousandths(model.iovec_step_ns),
+            page_end_ns: thousandths(model.page_end_ns),
             byte_ns: fine(model.byte_ns),
             copy_segment_ns: thousandths(model.copy_segment_ns),
             copy_byte_ns: fine(model.copy_byte_ns),
@@ -102,6 +106,7 @@ impl FittedModel {
             segment_ns: self.segment_ns,
             large_segment_ns: self.large_segment_ns,
             iovec_step_ns: self.iovec_step_ns,
+            page_end_ns: self.page_end_ns,
             byte_ns: self.byte_ns,
             copy_segment_ns: self.copy_segment_ns,
             copy_byte_ns: self.copy_byte_ns,

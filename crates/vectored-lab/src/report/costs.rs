@@ -42,13 +42,14 @@ fn sentence(model: &FittedModel, calibrated: Option<&FittedModel>) -> String {
         Operation::Read => ["referenced", "split off"],
     };
     let mut text = format!(
-        "a call {}, and {} more with a list; a byte {}; a segment {listed} {} ({} from 256 B on, and {} a \
-         call past 8 of them); a segment {split} {} and {} a byte ({} beyond {}).",
+        "a call {}, and {} more with a list; a byte {}; a segment {listed} {} ({} from 256 B on, {} less \
+         where it ends with a page, and {} a call past 8 of them); a segment {split} {} and {} a byte ({} beyond {}).",
         time(model.call_ns),
         time(model.gather_call_ns),
         a_byte(model.byte_ns),
         time(model.segment_ns),
         time(model.large_segment_ns),
+        time(model.page_end_ns),
         time(model.iovec_step_ns),
         time(model.copy_segment_ns),
         a_byte(model.copy_byte_ns),

@@ -86,7 +86,7 @@ fn regret(cell: &Cell, model: &CostModel) -> Option<f64> {
     });
     let (copied, referenced) = (copied?, referenced?);
     // As `vectored::Gather` chooses for a list of equal segments.
-    let copies = cell.segment_bytes? <= model.copy_below_bytes(cell.segment_count);
+    let copies = model.copies(cell.segment_count, cell.segment_bytes?);
     let chosen = if copies { copied } else { referenced };
     let best = each.unwrap_or(f64::INFINITY).min(copied).min(referenced);
     Some(chosen / best - 1.0)

@@ -29,6 +29,7 @@ fn machine() -> CostModel {
         byte_ns: 0.1,
         call_ns: 300.0,
         iovec_step_ns: 40.0,
+        page_end_ns: 0.0,
         staging_bytes: 256 << 10,
         borders: Borders::default(),
     }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use super::search::{Found, MOST_STEPS, search};
 use super::{BATCH, Channel, GAP, MOST_BYTES, MOST_CALLS, STREAM_BYTES};
 use crate::borders::Borders;
+use crate::pages::fits_pages;
 use crate::{CostModel, Gather};
 
 /// The sizes that are tried, in bytes a segment.
@@ -15,6 +16,9 @@ const MOST_SEGMENT_BYTES: usize = 16 << 10;
 
 /// The longest list that is tried on a stream: what a pipe holds.
 const MOST_STREAM_BYTES: usize = 64 << 10;
+
+/// So far from a size that divides a page the next one is tried.
+const BESIDE_BYTES: usize = 8;
 
 /// Pairs of batches of each size, whatever the budget.
 const FEWEST_PAIRS: usize = 3;
@@ -29,7 +33,6 @@ pub(super) fn measure(
     fitted: &CostModel,
     deadline: Instant,
 ) -> io::Result<Borders> {
-    channel.overwrite()?;
     let most_bytes = match channel.reader {
         Some(_) => MOST_STREAM_BYTES,
         None => MOST_BYTES,
@@ -88,6 +91,11 @@ impl Pair {
         (segment_count, segment_bytes): (usize, usize),
         time: Duration,
     ) -> io::Result<Option<f64>> {
+        // Segments that end where pages do have a border of their own: `page_end_ns`.
+        let segment_bytes = match fits_pages(segment_bytes) {
+            true => segment_bytes - BESIDE_BYTES,
+            false => segment_bytes,
+        };
         let segments: Vec<IoSlice<'_>> = self
             .memory
             .chunks(segment_bytes + GAP)
