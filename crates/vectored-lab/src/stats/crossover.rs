@@ -23,10 +23,11 @@ const NEAR: f64 = 1.25;
 
 /// How much the ratio of two techniques differs from run to run beyond what
 /// the rounds of one run show: each process has its own physical memory, and a
-/// virtual machine its own neighbours. Ten runs on a shared machine spread the
-/// crossovers of short lists on pipes and sockets so; without this a seventh of
-/// the pairs of their intervals had nothing in common, and with it a twentieth.
-const BETWEEN_RUNS: f64 = 0.015;
+/// virtual machine its own neighbours. On a shared machine the ratio of copying
+/// to gathering two segments through a pipe moved by ±2.5 % within minutes; with
+/// 1.5 % here a tenth of the pairs of intervals of ten runs had nothing in
+/// common, with this a thirtieth.
+const BETWEEN_RUNS: f64 = 0.025;
 
 /// More rounds go to the sizes around a crossover until its interval is
 /// narrower than this, high ÷ low.

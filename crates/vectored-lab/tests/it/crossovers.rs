@@ -23,7 +23,7 @@ const SIMULATIONS: u64 = 500;
 #[test]
 fn crossovers_lie_in_their_intervals_under_independent_noise() {
     let noise = Noise::LogNormal { sigma: 0.05 };
-    check_coverage("log-normal, sigma 0.05", noise, 1.6);
+    check_coverage("log-normal, sigma 0.05", noise, 1.7);
 }
 
 #[test]
@@ -34,8 +34,8 @@ fn crossovers_lie_in_their_intervals_under_shared_load() {
         shared: true,
     };
     // Twice the noise, in the same time. What another run would differ is part
-    // of each width, and alone makes one of 1.1 to 1.3 of it.
-    check_coverage("AR(1) 0.6 over time, sigma 0.1", noise, 1.9);
+    // of each width, and alone makes one of 1.2 to 1.5 of it.
+    check_coverage("AR(1) 0.6 over time, sigma 0.1", noise, 2.0);
 }
 
 fn check_coverage(name: &str, noise: Noise, median_width: f64) {
@@ -175,6 +175,7 @@ pub fn any_machine(rng: &mut Rng) -> CostModel {
         segment_ns,
         large_segment_ns: segment_ns * within(1.0, 3.0),
         iovec_step_ns: within(30.0, 110.0),
+        page_end_ns: 0.0,
         byte_ns: within(0.05, 0.3),
         copy_segment_ns: within(1.5, 8.0),
         copy_byte_ns,
