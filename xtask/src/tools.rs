@@ -89,6 +89,15 @@ pub fn provide_peers() {
     }
 }
 
+/// Makes sure that strace is there, if it may.
+pub fn provide_strace() {
+    if !is_on_path("strace")
+        && let Err(line) = install_packages(&["strace"])
+    {
+        println!("   {line}");
+    }
+}
+
 /// The packages of libraries that `ldconfig -p` does not list.
 fn missing_libraries(listed: &str) -> Vec<&'static str> {
     let is_listed = |name: &str| listed.lines().any(|line| line.trim().starts_with(name));

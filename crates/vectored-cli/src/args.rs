@@ -1,5 +1,7 @@
 //! What was typed. What it means is [`crate::plan`]'s.
 
+mod advise;
+
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -15,6 +17,8 @@ use crate::list::{Counts, Mix, Sizes};
 use crate::place::TargetName;
 use crate::saved::ResultName;
 use crate::synthetic::Synthetic;
+pub use advise::AdviseArgs;
+use advise::{ADVISE_ABOUT, ADVISE_AFTER};
 
 /// Which technique moves several buffers fastest, on this machine?
 ///
@@ -44,6 +48,9 @@ pub enum Command {
     /// Copy standard input to standard output
     #[command(long_about = COPY_ABOUT, after_long_help = COPY_AFTER)]
     Copy(CopyArgs),
+    /// Find where gathering would help a program, from its system calls
+    #[command(long_about = ADVISE_ABOUT, after_long_help = ADVISE_AFTER)]
+    Advise(Box<AdviseArgs>),
     /// Show saved results again: as a page, charts or tables
     #[command(long_about = REPORT_ABOUT, after_long_help = REPORT_AFTER)]
     Report(ReportArgs),
@@ -546,9 +553,9 @@ pub enum CopyWith {
 const REPORT_ABOUT: &str = "\
 Show saved results again: as a page, charts or tables
 
-A result is a file that `vectored measure` or `vectored reproduce` saved, or a name of one: latest is \
-the newest run of measure that was saved here, latest~1 the one before; experiments and experiments~1 \
-are those of reproduce. `vectored history` lists them.
+A result is a file that `vectored measure`, `vectored reproduce` or `vectored advise` saved, or a name of \
+one: latest is the newest run of measure that was saved here, latest~1 the one before; experiments and \
+experiments~1 are those of reproduce, advice and advice~1 those of advise. `vectored history` lists them.
 
 Without an option the table is printed. The page is one file that needs no network: the answer, a map \
 of what wins by segment count and size, curves, every figure, the environment, the samples of each \
@@ -570,7 +577,7 @@ Exit status: 0 success, 1 failure, 2 wrong usage.";
 /// Options of `vectored report`.
 #[derive(Args, Debug)]
 pub struct ReportArgs {
-    /// A saved result: a file, latest, latest~1, experiments, …
+    /// A saved result: a file, latest, latest~1, experiments, advice, …
     #[arg(value_name = "RESULT", default_value = "latest")]
     pub result: Vec<ResultName>,
 
@@ -656,10 +663,10 @@ pub struct CompareArgs {
 const HISTORY_ABOUT: &str = "\
 List the results that were saved here
 
-What `vectored measure` and `vectored reproduce` saved under $XDG_STATE_HOME/vectored (by default \
+What `vectored measure`, `vectored reproduce` and `vectored advise` saved under $XDG_STATE_HOME/vectored (by default \
 ~/.local/state/vectored), newest first, with the names that `vectored report` and `vectored compare` \
-take: latest, latest~1 and so on, and experiments, experiments~1 for those of reproduce. Nothing is \
-ever deleted there.";
+take: latest, latest~1 and so on, experiments, experiments~1 for those of reproduce, and advice, \
+advice~1 for those of advise. Nothing is ever deleted there.";
 
 const HISTORY_AFTER: &str = "\
 Exit status: 0 success, 1 failure, 2 wrong usage. A file that cannot be read is listed with the reason.";

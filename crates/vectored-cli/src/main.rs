@@ -1,5 +1,7 @@
 //! `vectored`: measures which technique moves several buffers fastest, here.
 
+mod again;
+mod analysis;
 mod args;
 mod commands;
 mod failure;
@@ -12,6 +14,7 @@ mod progress;
 mod reproduction;
 mod save;
 mod saved;
+mod strace;
 mod synthetic;
 mod terminal;
 
@@ -34,6 +37,7 @@ fn main() -> ExitCode {
     };
     let outcome = match &cli.command {
         Command::Measure(args) => commands::measure::run(args),
+        Command::Advise(args) => commands::advise::run(args),
         Command::Host(args) => commands::host::run(args),
         Command::Reproduce(args) => commands::reproduce::run(args),
         Command::Copy(args) => commands::copy::run(args),

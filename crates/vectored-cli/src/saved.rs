@@ -8,7 +8,7 @@ use std::str::FromStr;
 use std::time::SystemTime;
 
 use anyhow::Context;
-use vectored_lab::model::{Results, Saved};
+use vectored_lab::model::{Advisory, Results, Saved};
 use vectored_lab::report::parse_saved;
 
 use crate::failure::Failure;
@@ -24,16 +24,19 @@ pub enum Kind {
     Measure,
     /// `vectored reproduce`.
     Reproduce,
+    /// `vectored advise`.
+    Advise,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 2] = [Kind::Measure, Kind::Reproduce];
+    pub const ALL: [Kind; 3] = [Kind::Measure, Kind::Reproduce, Kind::Advise];
 
     /// What the newest is called.
     pub fn newest(self) -> &'static str {
         match self {
             Kind::Measure => "latest",
             Kind::Reproduce => "experiments",
+            Kind::Advise => "advice",
         }
     }
 
@@ -42,7 +45,13 @@ impl Kind {
         match self {
             Kind::Measure => "measure-",
             Kind::Reproduce => "reproduce-",
+            Kind::Advise => "advise-",
         }
+    }
+
+    /// The subcommand.
+    pub fn command(self) -> &'static str {
+        self.prefix().trim_end_matches('-')
     }
 }
 
@@ -120,10 +129,7 @@ impl ResultName {
                 let files = kept(&directory, *kind)?;
                 let count = files.len();
                 files.into_iter().nth(*age).ok_or_else(|| {
-                    let command = match kind {
-                        Kind::Measure => "measure",
-                        Kind::Reproduce => "reproduce",
-                    };
+                    let command = kind.command();
                     Failure::usage(format!(
                         "there is no '{}': {count} results of `vectored {command}` are in '{}'; \
                          `vectored history` lists them",
@@ -135,7 +141,8 @@ impl ResultName {
         }
     }
 
-    fn in_words(&self) -> String {
+    /// As it was typed.
+    pub fn in_words(&self) -> String {
         match self {
             ResultName::File(path) => path.display().to_string(),
             ResultName::Kept(kind, 0) => kind.newest().to_owned(),
@@ -165,11 +172,30 @@ impl ResultName {
     pub fn load_results(&self) -> Result<Results, Failure> {
         match self.load()? {
             Saved::Results(results) => Ok(*results),
-            Saved::Experiments(_) => Err(Failure::usage(format!(
-                "'{}' is of `vectored reproduce`: name results of `vectored measure`",
-                self.in_words()
-            ))),
+            other => Err(self.of_another_command(&other, Kind::Measure)),
         }
+    }
+
+    /// What is in it, where only a result of `vectored advise` will do.
+    pub fn load_advisory(&self) -> Result<Advisory, Failure> {
+        match self.load()? {
+            Saved::Advisory(advisory) => Ok(*advisory),
+            other => Err(self.of_another_command(&other, Kind::Advise)),
+        }
+    }
+
+    fn of_another_command(&self, found: &Saved, wanted: Kind) -> Failure {
+        let found = match found {
+            Saved::Results(_) => Kind::Measure,
+            Saved::Experiments(_) => Kind::Reproduce,
+            Saved::Advisory(_) => Kind::Advise,
+        };
+        Failure::usage(format!(
+            "'{}' is of `vectored {}`: name results of `vectored {}`",
+            self.in_words(),
+            found.command(),
+            wanted.command()
+        ))
     }
 }
 
@@ -196,6 +222,8 @@ mod tests {
         let parse = |text: &str| text.parse::<ResultName>();
         assert_eq!(parse("latest"), Ok(ResultName::Kept(Kind::Measure, 0)));
         assert_eq!(parse("latest~12"), Ok(ResultName::Kept(Kind::Measure, 12)));
+        let advice = Ok(ResultName::Kept(Kind::Advise, 0));
+        assert_eq!(parse("advice"), advice);
         let experiments = Ok(ResultName::Kept(Kind::Reproduce, 1));
         assert_eq!(parse("experiments~1"), experiments);
         for file in ["./latest", "latest.json", "a/b.json"] {

@@ -1,18 +1,26 @@
 //! Standard output, and the terminal that it may be.
 
 use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
 
 use anyhow::Context;
 use vectored_lab::report::TableOptions;
 
 /// How a table is to be set: for the terminal, if it goes to one.
 pub fn table_options(to_file: bool) -> TableOptions {
-    let stdout = io::stdout();
-    if to_file || !stdout.is_terminal() {
+    match to_file {
+        true => TableOptions::default(),
+        false => table_options_on(&io::stdout()),
+    }
+}
+
+/// How a table is to be set that goes there.
+pub fn table_options_on(to: &(impl IsTerminal + AsFd)) -> TableOptions {
+    if !to.is_terminal() {
         return TableOptions::default();
     }
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let width = rustix::termios::tcgetwinsize(&stdout)
+    let width = rustix::termios::tcgetwinsize(to)
         .map(|size| usize::from(size.ws_col))
         .ok()
         .filter(|&width| width > 0);
@@ -31,5 +39,13 @@ pub fn print(text: &str) -> anyhow::Result<()> {
     {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         outcome => outcome.context("cannot write to standard output"),
+    }
+}
+
+/// Prints on standard error, where standard output is somebody else's.
+pub fn print_aside(text: &str) -> anyhow::Result<()> {
+    match io::stderr().lock().write_all(text.as_bytes()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        outcome => outcome.context("cannot write to standard error"),
     }
 }

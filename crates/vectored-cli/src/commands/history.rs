@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use serde::{Deserialize, Serialize};
+use vectored_lab::report::advisory::seconds_in_words;
 use vectored_lab::report::escape_control;
 
 use crate::args::{HistoryArgs, HistoryFormat};
@@ -11,6 +12,9 @@ use crate::failure::Failure;
 use crate::save::state_home;
 use crate::saved::{Kind, kept, read};
 use crate::terminal::print;
+
+/// Characters of a command that are shown.
+const SHOWN_CHARACTERS: usize = 40;
 
 /// Runs the command.
 pub fn run(args: &HistoryArgs) -> Result<ExitCode, Failure> {
@@ -63,12 +67,17 @@ struct Brief {
     schema: String,
     started_at: String,
     complete: bool,
-    elapsed_s: f64,
+    elapsed_s: Option<f64>,
     host: BriefHost,
     #[serde(default, skip_serializing)]
     cells: Vec<BriefCell>,
     #[serde(default, skip_serializing)]
     experiments: Vec<BriefExperiment>,
+    /// What `vectored advise` read or ran.
+    #[serde(default, skip_serializing)]
+    sources: Vec<String>,
+    #[serde(default, skip_serializing)]
+    saving_s: Option<f64>,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -147,11 +156,20 @@ fn words(found: &Brief) -> String {
     };
     let release = found.host.kernel.split(' ').next().unwrap_or_default();
     let complete = if found.complete { "" } else { ", incomplete" };
+    let advice;
+    if let (Some(saving_s), Some(source)) = (found.saving_s, found.sources.first()) {
+        let source: String = source.chars().take(SHOWN_CHARACTERS).collect();
+        advice = format!("{source} would save {}", seconds_in_words(saving_s));
+        what.push(&advice);
+    }
+    let took = match found.elapsed_s {
+        Some(elapsed_s) => format!(" in {elapsed_s:.1} s"),
+        None => String::new(),
+    };
     format!(
-        "{}, {}, {release}, {count}{} in {:.1} s{complete}",
+        "{}, {}, {release}, {count}{}{took}{complete}",
         found.started_at,
         found.host.name,
         what.join(", "),
-        found.elapsed_s
     )
 }

@@ -1,5 +1,6 @@
 //! One file a subcommand.
 
+pub mod advise;
 pub mod compare;
 pub mod copy;
 pub mod history;

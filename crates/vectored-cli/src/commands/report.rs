@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use vectored_lab::model::{Experiments, Results, Saved};
-use vectored_lab::report::{self, experiments};
+use vectored_lab::model::{Advisory, Experiments, Results, Saved};
+use vectored_lab::report::{self, advisory, experiments};
 
 use crate::args::ReportArgs;
 use crate::failure::Failure;
@@ -68,6 +68,7 @@ fn tables(saved: &[&Saved]) -> String {
     each(saved, |one| match one {
         Saved::Results(results) => report::table(results, options),
         Saved::Experiments(found) => experiments::table(found, options),
+        Saved::Advisory(found) => advisory::table(found, options, advisory::TOP),
     })
 }
 
@@ -75,6 +76,7 @@ fn markdown(saved: &[&Saved]) -> String {
     each(saved, |one| match one {
         Saved::Results(results) => report::markdown(results),
         Saved::Experiments(found) => experiments::markdown(found),
+        Saved::Advisory(found) => advisory::markdown(found, advisory::TOP),
     })
 }
 
@@ -87,19 +89,23 @@ fn each(saved: &[&Saved], render: impl Fn(&Saved) -> String) -> String {
 fn csv(saved: &[&Saved]) -> Result<String, Failure> {
     let mut runs: Vec<&Results> = Vec::new();
     let mut reproductions: Vec<&Experiments> = Vec::new();
+    let mut advisories: Vec<&Advisory> = Vec::new();
     for one in saved {
         match one {
             Saved::Results(results) => runs.push(results),
             Saved::Experiments(found) => reproductions.push(found),
+            Saved::Advisory(found) => advisories.push(found),
         }
     }
-    match (&runs[..], &reproductions[..]) {
-        ([one], []) => Ok(report::csv(one)),
-        ([], [one]) => Ok(experiments::csv(one)),
-        (_, []) => Ok(report::csv_of_runs(&runs)),
+    match (&runs[..], &reproductions[..], &advisories[..]) {
+        ([one], [], []) => Ok(report::csv(one)),
+        ([], [one], []) => Ok(experiments::csv(one)),
+        (_, [], []) => Ok(report::csv_of_runs(&runs)),
+        ([], [], advisories) => Ok(advisory::csv(advisories)),
         _ => Err(Failure::usage(
-            "lines of experiments have columns of their own: name one result of `vectored \
-             reproduce`, or only results of `vectored measure`, with --csv",
+            "lines of experiments and of advice have columns of their own: name one result of \
+             `vectored reproduce`, or only results of `vectored measure` or of `vectored advise`, \
+             with --csv",
         )),
     }
 }

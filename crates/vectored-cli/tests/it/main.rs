@@ -4,6 +4,7 @@
 //! invented machine, and real runs are only asked whether they keep their
 //! promises.
 
+mod advise;
 mod browser;
 mod contract;
 mod copy;

@@ -4,6 +4,10 @@
 //! bytes, since a log may hold anything.
 
 /// A system call that returned (or never did), or the end of a thread.
+///
+/// Events of a log come in the order in which calls returned; of a log in parts (`-ff`), in the order
+/// in which they began. A call whose line could not be read comes as [`Action::Other`] under its name,
+/// `write` for one, so that nothing is taken for silence that was not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event<'a> {
     /// The thread that made it. 0 where the log names none: it then is of one thread.
@@ -11,11 +15,12 @@ pub struct Event<'a> {
     /// When it began, in ns since a moment that all events of a log share. `None` without `-t`,
     /// `-tt`, `-ttt` or `-r`.
     pub began_ns: Option<u64>,
-    /// How exact `began_ns` is, in ns: 1,000,000,000 with `-t`, 1000 with `-tt`, `-ttt` and `-r`.
+    /// How exact `began_ns` is, in ns: 1,000,000,000 with `-t`, 1000 with `-tt`, `-ttt` and `-r`;
+    /// 0 without times.
     pub clock_ns: u64,
     /// How long it took, with `-T`, in ns. strace's own work is in it.
     pub took_ns: Option<u64>,
-    /// The call's name, `write`.
+    /// The call's name, `write`; of a signal its own, `SIGCHLD`; of an end `exited` or `killed`.
     pub name: &'a [u8],
     /// What it did.
     pub action: Action<'a>,
@@ -110,7 +115,8 @@ pub enum Action<'a> {
         /// Up or down.
         close_on_exec: bool,
     },
-    /// `fork`, `vfork`, `clone`, `clone3`, successful, in the parent.
+    /// `fork`, `vfork`, `clone`, `clone3`, successful, in the parent. It comes before the events of
+    /// the child where the log allows to tell; when such a call then returns, it is `Other`.
     Fork {
         /// The thread that it made.
         child: u32,
@@ -143,7 +149,7 @@ pub enum Action<'a> {
     },
     /// A signal was delivered.
     Signal,
-    /// The thread has ended.
+    /// The thread has ended. It may come twice: of the call `exit`, and of the end itself.
     Exit {
         /// With its process (`exit_group`, killed).
         process_ended: bool,

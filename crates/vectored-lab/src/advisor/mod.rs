@@ -5,12 +5,42 @@
 //!
 //! - [`event`]: one system call, as far as it matters.
 //! - [`strace`]: from the text of strace(1) to events.
-//! - `tables`: which descriptor of which process leads where.
-//! - `runs`: which calls one call would replace, and what lies between them.
-//! - `tally`: what was found, counted, in memory bounded by the number of patterns.
-//! - `price`: what it would save, by a cost model.
+//! - [`analysis`]: from events to tallies. `log` what each event changes; `tables` which descriptor of which process leads where
+//!   (`leads`, `opening`, `groups`), `between` what a call between two transfers means, `lane` the
+//!   transfers of one direction, cut into runs, `run` and `steps` a run and its pattern, `tally` what
+//!   was found, counted in memory bounded by the number of patterns.
+//! - [`price`](mod@price): what it would save, by a cost model.
+//! - [`advise`](mod@advise): from tallies to an advisory. [`merge`](mod@merge): from several
+//!   advisories to one.
+//! - [`words`]: patterns, what to do, and how, in words.
 
+pub mod advise;
+pub mod analysis;
+mod between;
 pub mod event;
+mod groups;
+mod hash;
+mod lane;
+mod leads;
+mod log;
+pub mod merge;
+mod opening;
+pub mod price;
+mod reason;
+mod run;
+mod slab;
+mod steps;
 pub mod strace;
+mod tables;
+mod tally;
+pub mod words;
 
+pub use advise::{About, Words, advise};
+pub use analysis::{Analysis, Options};
 pub use event::Event;
+pub use merge::merge;
+pub use price::{Saving, operation_of, price};
+pub use tally::Tallies;
+
+#[cfg(test)]
+mod tests;

@@ -53,6 +53,8 @@ pub struct DescriptorSampler<'a> {
     /// What cold cells draw from, once there was one and while none is open.
     pool_memory: PoolMemory,
     opener: Opener,
+    /// How long the file is that file cells read, unless a call needs more.
+    read_file_bytes: u64,
     /// What file cells read, once there is one.
     pattern_file: Option<(PathBuf, Rc<PatternFile>)>,
     cell: Option<OpenCell>,
@@ -81,6 +83,7 @@ impl<'a> DescriptorSampler<'a> {
             cold_pool_bytes: ColdPool::of_this_machine().pool_bytes,
             pool_memory: PoolMemory::default(),
             opener: Opener::default(),
+            read_file_bytes: FILE_SPAN_BYTES,
             pattern_file: None,
             cell: None,
         }
@@ -120,6 +123,12 @@ impl<'a> DescriptorSampler<'a> {
     /// Cold cells draw from pools of this size instead of [`ColdPool`]'s.
     pub fn cold_pool_bytes(mut self, bytes: u64) -> Self {
         self.cold_pool_bytes = bytes;
+        self
+    }
+
+    /// The file that file cells read has so many bytes, or what two calls need.
+    pub fn read_file_bytes(mut self, bytes: u64) -> Self {
+        self.read_file_bytes = bytes;
         self
     }
 
@@ -383,13 +392,13 @@ impl DescriptorSampler<'_> {
     /// The file of the run in a directory, made anew where it is too short for
     /// two calls.
     fn pattern_file(&mut self, directory: &Path, call_bytes: u64) -> io::Result<Rc<PatternFile>> {
-        let span_bytes = PatternFile::span_bytes(call_bytes);
+        let span_bytes = PatternFile::span_bytes(call_bytes, self.read_file_bytes);
         match &self.pattern_file {
             Some((place, file)) if place == directory && file.span_bytes >= span_bytes => {
                 Ok(Rc::clone(file))
             }
             _ => {
-                let file = PatternFile::create(directory, self.pattern, call_bytes)?;
+                let file = PatternFile::with_span(directory, self.pattern, span_bytes)?;
                 let file = Rc::new(file);
                 self.pattern_file = Some((directory.to_owned(), Rc::clone(&file)));
                 Ok(file)

@@ -13,9 +13,7 @@ use rustix::fs::{Advice, OFlags};
 
 use super::pattern::Pattern;
 use super::sampler::MeasureError;
-use super::targets::{
-    Ballast, Batch, FILE_SPAN_BYTES, Mismatch, Stream, check_directory, unnamed_file,
-};
+use super::targets::{Ballast, Batch, Mismatch, Stream, check_directory, unnamed_file};
 use crate::model::{PageCache, Target};
 use crate::sys::residency::resident_bytes;
 
@@ -62,16 +60,10 @@ pub(crate) struct PatternFile {
 }
 
 impl PatternFile {
-    /// A file in `directory` with at least twice the bytes of a call.
-    pub fn create(directory: &Path, pattern: Pattern, call_bytes: u64) -> io::Result<Self> {
-        let span_bytes = Self::span_bytes(call_bytes);
-        Self::with_span(directory, pattern, span_bytes)
-    }
-
-    /// The length of the file that calls of so many bytes read.
-    pub fn span_bytes(call_bytes: u64) -> u64 {
+    /// The length of the file that calls of so many bytes read, at least `least_bytes`.
+    pub fn span_bytes(call_bytes: u64, least_bytes: u64) -> u64 {
         let for_two = (2 * call_bytes + COLD_GAP_BYTES).next_multiple_of(1 << 20);
-        FILE_SPAN_BYTES.max(for_two)
+        least_bytes.max(for_two)
     }
 
     /// A file of exactly so many bytes.

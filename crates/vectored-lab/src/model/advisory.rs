@@ -86,6 +86,8 @@ pub enum Leads {
     Unix,
     /// A TCP socket.
     Tcp,
+    /// Not known: it is never counted, and has no price.
+    Unknown,
 }
 
 /// What a call costs on this machine.
@@ -101,6 +103,17 @@ pub struct Price {
     pub call_low_ns: f64,
     /// Its interval: upper end.
     pub call_high_ns: f64,
+    /// The same of a further piece of an answer, a few together and then a wait, in ns: the first
+    /// has woken the peer. 0: not known, as `call_ns`.
+    #[serde(default)]
+    pub answer_call_ns: f64,
+    /// What a byte costs more in calls of a page (4 KiB) than in one of 64 KiB, in ns, beyond
+    /// `call_ns`: a file finds memory for a large call in larger pieces. May be below 0.
+    #[serde(default)]
+    pub batch_byte_ns: f64,
+    /// `lseek(2)` before a call, in ns; 0 on what has no position.
+    #[serde(default)]
+    pub seek_ns: f64,
     /// What a call with a list costs more than one without, in ns.
     pub gather_call_ns: f64,
     /// A segment that is referenced, in ns.
@@ -176,8 +189,14 @@ pub struct FindingKey {
 pub struct Step {
     /// Its name, `write`.
     pub call: String,
-    /// The number of binary digits of its bytes: 0 for none, 4 for 8 to 15.
+    /// The number of binary digits of its bytes: 0 for none, 4 for 8 to 15; [`Step::ANY_SIZE`] where
+    /// calls of many sizes take turns.
     pub size_class: u8,
+}
+
+impl Step {
+    /// The class of a step that stands for calls of any size.
+    pub const ANY_SIZE: u8 = 255;
 }
 
 /// What could be done.
@@ -230,10 +249,24 @@ pub struct Tally {
     pub bytes: u64,
     /// Calls that would be left.
     pub merged_calls: u64,
-    /// Segments that those calls would move.
+    /// Segments that those of them would move that are made of several calls; in
+    /// [`FindingKind::TinySegments`] and [`FindingKind::ManySegments`] those that are in lists.
     pub segments: u64,
-    /// `[size_class, segments, bytes]`, ascending, of the segments to be moved.
+    /// `[size_class, segments, bytes]`, ascending, of these segments.
     pub sizes: Vec<(u8, u64, u64)>,
+    /// Calls that would be left and are made of several calls.
+    #[serde(default)]
+    pub gathered_calls: u64,
+    /// Calls that had a list already, of those that `segments` is of: what their lists cost is paid
+    /// today.
+    #[serde(default)]
+    pub list_calls: u64,
+    /// Those of them with more than 8 segments.
+    #[serde(default)]
+    pub long_list_calls: u64,
+    /// As `sizes`, of the segments in these lists.
+    #[serde(default)]
+    pub list_sizes: Vec<(u8, u64, u64)>,
     /// The least and the greatest bytes of each step of the pattern.
     pub step_bytes: Vec<(u64, u64)>,
     /// How many processes.

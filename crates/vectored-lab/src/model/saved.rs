@@ -1,6 +1,6 @@
 //! A saved result of any command.
 
-use super::{Experiments, Host, Results};
+use super::{Advisory, Experiments, Host, Results};
 
 /// What `vectored` saves, told apart by its schema.
 #[derive(Clone, Debug, PartialEq)]
@@ -9,6 +9,8 @@ pub enum Saved {
     Results(Box<Results>),
     /// A run of `vectored reproduce`.
     Experiments(Box<Experiments>),
+    /// What `vectored advise` found.
+    Advisory(Box<Advisory>),
 }
 
 impl Saved {
@@ -17,6 +19,7 @@ impl Saved {
         match self {
             Saved::Results(results) => &results.host,
             Saved::Experiments(experiments) => &experiments.host,
+            Saved::Advisory(advisory) => &advisory.host,
         }
     }
 
@@ -25,6 +28,7 @@ impl Saved {
         match self {
             Saved::Results(results) => &results.started_at,
             Saved::Experiments(experiments) => &experiments.started_at,
+            Saved::Advisory(advisory) => &advisory.started_at,
         }
     }
 }

@@ -5,7 +5,9 @@ use std::fmt;
 use serde::Deserialize;
 
 use super::sound;
-use crate::model::{EXPERIMENTS_SCHEMA, Experiments, Results, SCHEMA, Saved};
+use crate::model::{
+    ADVISORY_SCHEMA, Advisory, EXPERIMENTS_SCHEMA, Experiments, Results, SCHEMA, Saved,
+};
 use crate::stats::fill_floor_ratios;
 
 /// Results as one line of JSON, with everything that is known.
@@ -53,6 +55,11 @@ pub fn parse_saved(text: &str) -> Result<Saved, ParseError> {
             let experiments: Experiments = read(text)?;
             sound::experiments(&experiments).map_err(|why| ParseError(Problem::Unsound(why)))?;
             Ok(Saved::Experiments(Box::new(experiments)))
+        }
+        ADVISORY_SCHEMA => {
+            let advisory: Advisory = read(text)?;
+            sound::advisory(&advisory).map_err(|why| ParseError(Problem::Unsound(why)))?;
+            Ok(Saved::Advisory(Box::new(advisory)))
         }
         other => Err(ParseError(Problem::UnknownSchema(other.to_owned()))),
     }
@@ -106,15 +113,16 @@ impl fmt::Display for ParseError {
             Problem::NotJson(error) => write!(f, "not JSON: {error}"),
             Problem::NoSchema => write!(
                 f,
-                "no field \"schema\": expected a file that `vectored measure` or `vectored reproduce` saved"
+                "no field \"schema\": expected a file that `vectored measure`, `vectored reproduce` or \
+                 `vectored advise` saved"
             ),
             Problem::UnknownSchema(schema) => {
                 // However long the text is, its beginning tells what it is.
                 let shown: String = schema.chars().take(60).collect();
                 write!(
                     f,
-                    "unknown schema {shown:?}: this version reads {SCHEMA:?} and \
-                     {EXPERIMENTS_SCHEMA:?}, a newer one may read more"
+                    "unknown schema {shown:?}: this version reads {SCHEMA:?}, \
+                     {EXPERIMENTS_SCHEMA:?} and {ADVISORY_SCHEMA:?}, a newer one may read more"
                 )
             }
             Problem::BadField(error) => write!(f, "damaged results: {error}"),

@@ -5,6 +5,7 @@
 //! everything, and [`parse`] reads it back; the others show what is in it.
 
 mod advice;
+pub mod advisory;
 mod chart;
 mod compare;
 mod costs;
@@ -36,4 +37,5 @@ pub use plot::{PlotOptions, plot};
 pub use rows::unsuited_in_words;
 pub use svg::svg;
 pub use table::{TableOptions, table};
+pub(crate) use words::grouped;
 pub use words::{LeftOutWords, bytes_in_words, escape_control, left_out_in_words, list_in_words};

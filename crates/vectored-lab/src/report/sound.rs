@@ -1,7 +1,7 @@
 //! Whether results can be what some run found: renderings and statistics rely on
 //! what is checked here, and files come from anywhere.
 
-use crate::model::{Cell, Experiments, Results};
+use crate::model::{Advisory, Cell, Experiments, FindingKey, Grade, Results, Tally};
 
 /// No run has more segments in a list, or bytes in a segment.
 const MOST: usize = 1 << 40;
@@ -63,6 +63,83 @@ pub(super) fn experiments(experiments: &Experiments) -> Result<(), String> {
                 ));
             }
         }
+    }
+    Ok(())
+}
+
+/// # Errors
+///
+/// What is wrong, in words.
+pub(super) fn advisory(advisory: &Advisory) -> Result<(), String> {
+    let is_interval = |low: f64, value: f64, high: f64| {
+        low.is_finite() && high.is_finite() && low <= value && value <= high
+    };
+    if advisory
+        .wall_s
+        .is_some_and(|wall| !wall.is_finite() || wall < 0.0)
+    {
+        return Err("the wall time is none".to_owned());
+    }
+    for price in &advisory.prices {
+        let others = [
+            price.gather_call_ns,
+            price.segment_ns,
+            price.large_segment_ns,
+            price.iovec_step_ns,
+            price.copy_segment_ns,
+            price.copy_byte_ns,
+        ];
+        if !is_interval(price.call_low_ns, price.call_ns, price.call_high_ns)
+            || !others.iter().all(|cost| cost.is_finite())
+        {
+            return Err("a price is none".to_owned());
+        }
+    }
+    let total = (
+        advisory.saving_low_s,
+        advisory.saving_s,
+        advisory.saving_high_s,
+    );
+    if !is_interval(total.0, total.1, total.2) {
+        return Err("the saving lies outside of its interval".to_owned());
+    }
+    for finding in &advisory.findings {
+        let pattern = || format!("the finding {:?}", finding.pattern);
+        if !matches!(finding.key.grade, Grade::Adjacent | Grade::HarmlessBetween) {
+            return Err(format!("{} is of a grade that is never counted", pattern()));
+        }
+        let (low, high) = (finding.saving_low_s, finding.saving_high_s);
+        if !is_interval(low, finding.saving_s, high)
+            || finding
+                .share_of_wall
+                .is_some_and(|share| !share.is_finite())
+        {
+            return Err(format!("{} has a saving that is none", pattern()));
+        }
+        tally(&finding.key, &finding.tally).map_err(|why| format!("{} {why}", pattern()))?;
+    }
+    for left in &advisory.uncounted {
+        tally(&left.key, &left.tally).map_err(|why| format!("{:?} {why}", left.pattern))?;
+    }
+    Ok(())
+}
+
+/// Merging adds these counts, and reads what belongs to a step by its place.
+fn tally(key: &FindingKey, tally: &Tally) -> Result<(), String> {
+    if key.steps.len() != tally.step_bytes.len() {
+        return Err(format!(
+            "has {} steps and the bytes of {}",
+            key.steps.len(),
+            tally.step_bytes.len()
+        ));
+    }
+    if tally.step_bytes.iter().any(|(least, most)| least > most) {
+        return Err("has a step whose least bytes are more than its most".to_owned());
+    }
+    let classes = || tally.sizes.iter().map(|&(class, _, _)| class);
+    let ascends = classes().zip(classes().skip(1)).all(|(a, b)| a < b);
+    if !ascends || classes().any(|class| u32::from(class) > u64::BITS) {
+        return Err("has classes of sizes that are none".to_owned());
     }
     Ok(())
 }

@@ -124,7 +124,7 @@ fn unsigned_zero(value: f64, decimals: usize) -> String {
 }
 
 /// `12,345`; four digits stay together.
-pub(super) fn grouped(number: u64) -> String {
+pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     if digits.len() <= 4 {
         return digits;

@@ -1,5 +1,6 @@
 //! Tests of the measuring engine, in one binary.
 
+mod advice;
 mod compare;
 mod crossovers;
 mod engine;
@@ -12,3 +13,4 @@ mod pages;
 mod plot;
 mod report;
 mod simulation;
+mod strace;

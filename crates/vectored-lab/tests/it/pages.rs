@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use serde_json::Value;
 use vectored_lab::model::{Crossover, Results, Saved, Target, Technique, Verdict};
 use vectored_lab::report::{
-    TableOptions, csv, experiments, html, json, machines_table, markdown, parse, parse_saved, svg,
-    table,
+    TableOptions, advisory, csv, experiments, html, json, machines_table, markdown, parse,
+    parse_saved, svg, table,
 };
 
 use crate::report::{cell, results, technique};
@@ -187,14 +187,20 @@ fn render_all(text: &str) {
             experiments::markdown(found);
             experiments::csv(found);
         }
+        Saved::Advisory(found) => {
+            advisory::table(found, TableOptions::default(), advisory::TOP);
+            advisory::markdown(found, advisory::TOP);
+            advisory::csv(&[found]);
+        }
     }
 }
 
-/// One of the fixed results, and one of the fixed experiments.
-fn fixed() -> [String; 2] {
+/// One of each kind that is saved.
+fn fixed() -> [String; 3] {
     [
         json(&with_curves()),
         experiments::json(&crate::experiments::all()),
+        advisory::json(&crate::advice::fixed()),
     ]
 }
 

@@ -1,1 +1,33 @@
 //! From the text of strace(1) to events.
+//!
+//! - [`Reader`]: one log, an event at a time.
+//! - [`read_logs`]: files of logs, compressed or in parts (`-ff`).
+//!
+//! How it goes within: `lines` finds lines, `line` reads what stands before a call (its thread, its
+//! time, which `threads` and `clock` follow), `unfinished` joins calls that are in two lines,
+//! `stack` reads `-k`, `outcome` the result from the end, `names` and `calls` what the call did,
+//! with `transfers` and `descriptors` for the two large families, and `arguments` and `numbers` below.
+//!
+//! The format is that of strace 4.5 to 6.x; what older versions wrote differently is named where it
+//! is read.
+
+mod arguments;
+mod calls;
+mod clock;
+mod counts;
+mod descriptors;
+mod line;
+mod lines;
+mod logs;
+mod names;
+mod numbers;
+mod outcome;
+mod reader;
+mod stack;
+mod threads;
+mod transfers;
+mod unfinished;
+
+pub use counts::Counts;
+pub use logs::{Item, LogError, read_logs};
+pub use reader::{ReadOptions, Reader};

@@ -6,6 +6,7 @@
 //! and it has bands, logarithmic axes and a cursor. What a page may do is fenced
 //! in by a policy at its beginning: it can load nothing.
 
+mod advisory;
 mod data;
 mod environment;
 mod escape;
@@ -28,7 +29,8 @@ const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 
                       base-uri 'none'; form-action 'none'";
 
 /// Saved results as one HTML page: runs of `vectored measure`, one chosen at a
-/// time, and the experiments of `vectored reproduce` after them.
+/// time, the experiments of `vectored reproduce` after them, and what `vectored
+/// advise` found.
 ///
 /// Whatever is in the results, it is only text there.
 ///
@@ -41,18 +43,29 @@ const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 
 pub fn html(saved: &[&Saved]) -> String {
     let mut runs = Vec::new();
     let mut reproductions = Vec::new();
+    let mut advisories = Vec::new();
     for one in saved {
         match one {
             Saved::Results(results) => runs.push(&**results),
             Saved::Experiments(experiments) => reproductions.push(&**experiments),
+            Saved::Advisory(advisory) => advisories.push(&**advisory),
         }
     }
-    let mut page = head(&title(saved));
+    // What a program could do better needs no comparison of techniques.
+    let only_advice = !advisories.is_empty() && runs.is_empty() && reproductions.is_empty();
+    let heading = match only_advice {
+        true => "Where would gathering help?",
+        false => "Copy or gather?",
+    };
+    let mut page = head(&title(heading, saved), !only_advice);
     page += "<body>\n<a class=\"skip\" href=\"#main\">To the results</a>\n<header>\n";
-    page += "<h1>Copy or gather?</h1>\n";
+    page += &format!("<h1>{heading}</h1>\n");
     page += "<button id=\"theme\" type=\"button\" hidden>Light or dark</button>\n</header>\n";
     page += "<main id=\"main\">\n";
-    page += INTRODUCTION;
+    page += match only_advice {
+        true => ADVICE,
+        false => INTRODUCTION,
+    };
     if runs.len() > 1 {
         page += &choice(&runs);
         page += "<section aria-labelledby=\"machines\">\n<h2 id=\"machines\">By machine</h2>\n";
@@ -67,11 +80,18 @@ pub fn html(saved: &[&Saved]) -> String {
     for experiments in reproductions {
         page += &experiments::section(experiments);
     }
+    for (index, advisory) in advisories.into_iter().enumerate() {
+        page += &advisory::section(index, advisory);
+    }
     page += "</main>\n<footer>\n";
+    let charts = if only_advice { "" } else { " Charts: uPlot." };
     page += &format!(
-        "<p>Made by vectored {}. Every figure is in the saved JSON. Charts: uPlot.</p>\n</footer>\n",
+        "<p>Made by vectored {}. Every figure is in the saved JSON.{charts}</p>\n</footer>\n",
         env!("CARGO_PKG_VERSION")
     );
+    if only_advice {
+        return page + "</body>\n</html>\n";
+    }
     let json = serde_json::to_string(&data::of(&runs)).expect("plain data");
     page += &format!(
         "<script type=\"application/json\" id=\"data\">{}</script>\n",
@@ -90,20 +110,27 @@ kernel in one call (<b>writev</b>). Which takes the least time depends on the ma
 the number of pieces and their size. Here it was measured.</p>
 ";
 
-fn head(title: &str) -> String {
+const ADVICE: &str = "\
+<p class=\"lead\">A program that makes many small system calls pays for each. Where several could be one, \
+by gathering what lies in several buffers or through a larger buffer, without any other change of what it \
+does, is counted here, with what that would save on this machine.</p>
+";
+
+fn head(title: &str, has_charts: bool) -> String {
+    let charts_style = if has_charts { CHARTS_STYLE } else { "" };
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <title>{}</title>\n<style>\n{CHARTS_STYLE}\n{STYLE}</style>\n\
+         <title>{}</title>\n<style>\n{charts_style}\n{STYLE}</style>\n\
          <noscript><style>[hidden]{{display:block!important}}.needs-script{{display:none!important}}\
          </style></noscript>\n</head>\n",
         escape(title)
     )
 }
 
-fn title(saved: &[&Saved]) -> String {
+fn title(heading: &str, saved: &[&Saved]) -> String {
     let names: Vec<String> = saved
         .iter()
         .take(3)
@@ -111,7 +138,7 @@ fn title(saved: &[&Saved]) -> String {
         .collect();
     match names.is_empty() {
         true => "vectored".to_owned(),
-        false => format!("Copy or gather? {}", names.join(", ")),
+        false => format!("{heading} {}", names.join(", ")),
     }
 }
 

@@ -6,6 +6,7 @@ mod drawing;
 mod ink;
 mod map;
 
+use super::advisory;
 use super::experiments::{CurveOf, curves_of, title};
 use super::panels::{Curves, Panel, panels};
 use super::rows::sections;
@@ -25,6 +26,8 @@ pub fn svg(saved: &[&Saved]) -> String {
     for one in saved {
         match one {
             Saved::Results(results) => sheet.run(results),
+            // Its page has bars; here are no techniques to compare.
+            Saved::Advisory(advisory) => sheet.line(14.0, &advisory::answer(advisory)),
             Saved::Experiments(experiments) => {
                 sheet.line(14.0, &words::machine_of(&experiments.host));
                 for experiment in &experiments.experiments {

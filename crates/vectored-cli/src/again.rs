@@ -1,0 +1,235 @@
+//! A command once more, without strace, for its true wall time: nothing that it prints is seen, and it
+//! finds descriptors of the same kind as before, since programs behave by them.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, IsTerminal, Read, Seek, SeekFrom};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+/// strace only makes a program slower: one that takes this much longer without waits for something.
+const LONGER: u32 = 2;
+
+/// Whatever the first run took.
+const AT_LEAST: Duration = Duration::from_secs(2);
+
+/// How long a command has to end when it is asked to.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// Standard input before the first run, so that a second can have the same.
+pub enum Input {
+    /// A file, from this place on.
+    File(File, u64),
+    /// What one run reads, another cannot.
+    Once,
+    /// Nothing to read.
+    Empty,
+}
+
+impl Input {
+    /// What standard input is.
+    pub fn look() -> Self {
+        let stdin = io::stdin();
+        let copy = || stdin.as_fd().try_clone_to_owned().map(File::from);
+        let Ok(mut here) = copy() else {
+            // Closed.
+            return Input::Empty;
+        };
+        let Ok(kind) = here.metadata().map(|metadata| metadata.file_type()) else {
+            return Input::Once;
+        };
+        if kind.is_char_device() && !stdin.is_terminal() {
+            return Input::Empty;
+        }
+        let place = here.stream_position();
+        // A description of its own: the position is not shared.
+        match (kind.is_file(), place, File::open("/proc/self/fd/0")) {
+            (true, Ok(place), Ok(again)) => Input::File(again, place),
+            _ => Input::Once,
+        }
+    }
+
+    /// What strace calls it with `-y`, if what is read from it is gone then.
+    pub fn name(&self) -> Option<Vec<u8>> {
+        match self {
+            Input::Once => {
+                use std::os::unix::ffi::OsStringExt;
+                let name = fs::read_link("/proc/self/fd/0").ok()?;
+                Some(name.into_os_string().into_vec())
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Why there is no wall time of a second run.
+#[derive(Debug, PartialEq, Eq)]
+pub struct NoTime(pub String);
+
+/// Runs the command again; how long it took.
+///
+/// # Errors
+///
+/// If it could not be run, ended in another way than before, or was still running after more than
+/// twice the time that it took under strace.
+pub fn run(
+    words: &[OsString],
+    input: Input,
+    first: ExitStatus,
+    first_took: Duration,
+) -> Result<Duration, NoTime> {
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]);
+    let no = |what: &str, error: io::Error| NoTime(format!("{what}: {error}"));
+    command.stdin(match input {
+        Input::File(mut file, place) => {
+            file.seek(SeekFrom::Start(place))
+                .map_err(|error| no("its input cannot be read again", error))?;
+            Stdio::from(file)
+        }
+        Input::Once | Input::Empty => Stdio::null(),
+    });
+    command.stdout(like(io::stdout().as_fd()));
+    command.stderr(like(io::stderr().as_fd()));
+    let began = Instant::now();
+    let mut child = command
+        .spawn()
+        .map_err(|error| no("it could not be run", error))?;
+    // The ends of pipes and terminals that are the command's.
+    drop(command);
+    let process = Pid::from_child(&child);
+    let (tell, told) = mpsc::channel();
+    thread::spawn(move || {
+        let status = child.wait();
+        // Nobody listens any more if it took too long.
+        let _ = tell.send((status, began.elapsed()));
+    });
+    let limit = (first_took * LONGER).max(AT_LEAST);
+    match told.recv_timeout(limit) {
+        Ok((Ok(status), took)) if status == first => Ok(took),
+        Ok((Ok(status), _)) => Err(NoTime(format!(
+            "it ended otherwise than under strace ({status}, not {first})"
+        ))),
+        Ok((Err(error), _)) => Err(no("it could not be waited for", error)),
+        Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+            // It may end by itself in between.
+            let _ = kill_process(process, Signal::TERM);
+            if told.recv_timeout(GRACE).is_err() {
+                let _ = kill_process(process, Signal::KILL);
+                let _ = told.recv_timeout(GRACE);
+            }
+            Err(NoTime(format!(
+                "it took longer than under strace, and was ended after {:.0} s",
+                limit.as_secs_f64()
+            )))
+        }
+    }
+}
+
+/// Something of the same kind whose bytes nobody sees.
+fn like(descriptor: BorrowedFd<'_>) -> Stdio {
+    let Ok(copy) = descriptor.try_clone_to_owned().map(File::from) else {
+        return Stdio::null();
+    };
+    let Ok(kind) = copy.metadata().map(|metadata| metadata.file_type()) else {
+        return Stdio::null();
+    };
+    let made = if copy.is_terminal() {
+        terminal(descriptor).map(Stdio::from)
+    } else if kind.is_file() {
+        file_beside(descriptor).map(Stdio::from)
+    } else if kind.is_fifo() || kind.is_socket() {
+        io::pipe().map(|(reader, writer)| {
+            drain(reader);
+            Stdio::from(writer)
+        })
+    } else {
+        Ok(Stdio::null())
+    };
+    made.unwrap_or_else(|_| Stdio::null())
+}
+
+/// One without a name, on the same file system if that can be.
+fn file_beside(descriptor: BorrowedFd<'_>) -> io::Result<File> {
+    use std::os::fd::AsRawFd;
+    let name = fs::read_link(format!("/proc/self/fd/{}", descriptor.as_raw_fd()))?;
+    let beside = name.parent().unwrap_or(Path::new("/"));
+    tempfile::tempfile_in(beside).or_else(|_| tempfile::tempfile())
+}
+
+/// A terminal of the same size that nobody looks at.
+fn terminal(like: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
+    grantpt(&ours)?;
+    unlockpt(&ours)?;
+    let name = ptsname(&ours, Vec::new())?;
+    let theirs = rustix::fs::open(
+        name.as_c_str(),
+        rustix::fs::OFlags::RDWR | rustix::fs::OFlags::NOCTTY | rustix::fs::OFlags::CLOEXEC,
+        rustix::fs::Mode::empty(),
+    )?;
+    // Its lines may be broken otherwise, no more.
+    let _ = rustix::termios::tcgetwinsize(like)
+        .and_then(|size| rustix::termios::tcsetwinsize(&theirs, size));
+    drain(File::from(ours));
+    Ok(theirs)
+}
+
+/// Reads all that comes, until nobody writes any more.
+fn drain(mut from: impl Read + Send + 'static) {
+    thread::spawn(move || {
+        let mut buffer = vec![0; 64 << 10];
+        // A terminal ends with an error.
+        while from.read(&mut buffer).is_ok_and(|bytes| bytes > 0) {}
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::process::ExitStatusExt;
+
+    fn again(script: &str, first: i32, took: Duration) -> Result<Duration, NoTime> {
+        let words: Vec<OsString> = ["sh", "-c", script].map(OsString::from).to_vec();
+        run(&words, Input::Empty, ExitStatus::from_raw(first << 8), took)
+    }
+
+    #[test]
+    fn a_second_run_has_to_end_as_the_first_did() {
+        let hour = Duration::from_secs(3600);
+        assert!(again("exit 3", 3, hour).is_ok());
+        let NoTime(why) = again("exit 4", 3, hour).unwrap_err();
+        assert!(why.contains("ended otherwise"), "{why}");
+    }
+
+    #[test]
+    fn a_second_run_that_waits_for_ever_is_ended() {
+        let NoTime(why) = again("exec sleep 3600", 0, Duration::ZERO).unwrap_err();
+        assert!(why.contains("longer than under strace"), "{why}");
+    }
+
+    #[test]
+    fn a_file_is_read_again_from_where_it_was() {
+        let mut file = tempfile::tempfile().unwrap();
+        io::Write::write_all(&mut file, b"seen before\nyes\n").unwrap();
+        let words: Vec<OsString> = ["sh", "-c", "read word; test $word = yes"]
+            .map(OsString::from)
+            .to_vec();
+        let input = Input::File(file, 12);
+        let outcome = run(
+            &words,
+            input,
+            ExitStatus::from_raw(0),
+            Duration::from_secs(60),
+        );
+        assert!(outcome.is_ok(), "{outcome:?}");
+    }
+}

@@ -1,0 +1,194 @@
+//! From a log to an advisory: the engine's advisor, with the files that it reads and the prices of
+//! this machine.
+
+use std::io::Read;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context;
+use vectored_lab::advisor::event::{Action, Direction, Event};
+use vectored_lab::advisor::strace::{Item, Reader, read_logs};
+use vectored_lab::advisor::words::{action, pattern};
+use vectored_lab::advisor::{
+    About, Analysis, Options, Tallies, Words, advise, merge, operation_of,
+};
+use vectored_lab::measure::{
+    Environment, MonotonicClock, allowed_cpus, check_directory, measure_prices,
+};
+use vectored_lab::model::{Advisory, Host, Leads, Operation, Price, Skipped, Target};
+
+use crate::failure::Failure;
+
+const WORDS: Words = Words { pattern, action };
+
+/// Where costs come from.
+pub enum Costs<'a> {
+    /// A saved result, and as it was named.
+    Of(Box<Advisory>, String),
+    /// This machine, with files in this directory.
+    Measured(&'a Path),
+}
+
+/// What logs told.
+pub struct Observed {
+    tallies: Tallies,
+    skipped: Vec<Skipped>,
+    /// Whether they were read to their end.
+    complete: bool,
+    /// Somebody read standard input.
+    pub read_input: bool,
+}
+
+/// Reads logs in files; `-` is standard input.
+pub fn follow_logs(paths: &[PathBuf], options: Options) -> Result<Observed, Failure> {
+    let mut analysis = Analysis::new(options);
+    let counts = read_logs(paths, |item| {
+        match item {
+            Item::Begin => analysis.begin_log(),
+            Item::Event(event) => analysis.follow(&event),
+            Item::End(_) => {}
+        }
+        ControlFlow::Continue(())
+    });
+    let counts = counts.map_err(|error| {
+        let missing = error.error.kind() == std::io::ErrorKind::NotFound;
+        Failure {
+            error: anyhow::anyhow!("{error}; name a file that strace -o wrote"),
+            code: if missing { 2 } else { 1 },
+        }
+    })?;
+    if counts.calls == 0 {
+        let names: Vec<String> = paths
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect();
+        return Err(Failure::usage(format!(
+            "no system call in '{}': name what `strace -f -s1 -v -yy -ttt -T -o FILE COMMAND` wrote",
+            names.join("', '")
+        )));
+    }
+    Ok(Observed {
+        tallies: analysis.finish(),
+        skipped: counts.skipped(),
+        complete: !counts.truncated,
+        read_input: false,
+    })
+}
+
+/// Follows a command while it runs. `input` is what strace calls its standard input, if what is read
+/// from that is gone.
+pub fn follow_command(
+    log: &mut impl Read,
+    options: Options,
+    input: Option<&[u8]>,
+) -> Result<Observed, Failure> {
+    let mut analysis = Analysis::new(options);
+    let mut reader = Reader::new(log);
+    let mut read_input = false;
+    let cannot = "cannot read the log of strace";
+    while let Some(event) = reader.next().context(cannot)? {
+        read_input = read_input || input.is_some_and(|input| reads(&event, input));
+        analysis.follow(&event);
+    }
+    let counts = reader.counts();
+    Ok(Observed {
+        tallies: analysis.finish(),
+        skipped: counts.skipped(),
+        complete: !counts.truncated,
+        read_input,
+    })
+}
+
+/// Whether a call took bytes, or the end, from what has this name.
+fn reads(event: &Event<'_>, name: &[u8]) -> bool {
+    let Action::Transfer(transfer) = &event.action else {
+        return false;
+    };
+    let leads_to = transfer.descriptor.leads_to.unwrap_or_default();
+    transfer.direction == Direction::Read && transfer.result.is_ok() && leads_to.starts_with(name)
+}
+
+/// What is said besides.
+pub struct Told {
+    /// The command that was run, or the logs that were read.
+    pub sources: Vec<String>,
+    /// How long the command took without strace.
+    pub wall: Option<Duration>,
+    /// RFC 3339, UTC.
+    pub started_at: String,
+    /// Whether the end was not waited for.
+    pub was_left: bool,
+}
+
+/// Prices what was found.
+pub fn conclude(observed: Observed, costs: &Costs<'_>, told: Told) -> Result<Advisory, Failure> {
+    let mut wanted: Vec<(Leads, Operation)> = Vec::new();
+    for key in observed.tallies.findings.keys() {
+        let price = (key.target, operation_of(key));
+        if !wanted.contains(&price) {
+            wanted.push(price);
+        }
+    }
+    let (host, prices) = prices(costs, &wanted)?;
+    let about = About {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        started_at: told.started_at,
+        host,
+        sources: told.sources,
+        complete: observed.complete && !told.was_left,
+        skipped: observed.skipped,
+        untraced_wall_s: told.wall.map(|wall| wall.as_secs_f64()),
+    };
+    Ok(advise(observed.tallies, &prices, about, WORDS))
+}
+
+fn prices(costs: &Costs<'_>, wanted: &[(Leads, Operation)]) -> Result<(Host, Vec<Price>), Failure> {
+    match costs {
+        Costs::Of(advisory, name) => {
+            for &(target, operation) in wanted {
+                let is_it = |price: &Price| (price.target, price.operation) == (target, operation);
+                if !advisory.prices.iter().any(is_it) {
+                    return Err(Failure::usage(format!(
+                        "'{name}' does not say what it costs to {} a {}: name another result with \
+                         --costs, or leave it away to measure here",
+                        match operation {
+                            Operation::Read => "read from",
+                            Operation::Write => "write to",
+                        },
+                        match target {
+                            Leads::File => "file",
+                            Leads::Pipe => "pipe",
+                            Leads::Unix => "Unix socket",
+                            _ => "TCP socket",
+                        }
+                    )));
+                }
+            }
+            Ok((advisory.host.clone(), advisory.prices.clone()))
+        }
+        Costs::Measured(directory) => {
+            let files = wanted.iter().any(|(target, _)| *target == Leads::File);
+            let described = files.then(|| check_directory(directory, Target::File, 0));
+            let described = described.transpose().map_err(Failure::of_directory)?;
+            let environment = Environment::capture(described, (None, None), allowed_cpus());
+            let prices = measure_prices(directory, wanted, &MonotonicClock)
+                .map_err(Failure::of_directory)?;
+            Ok((environment.finish(), prices))
+        }
+    }
+}
+
+/// Several results as one, with the prices of the first, or of `costs`.
+pub fn merged(mut loaded: Vec<Advisory>, costs: &Costs<'_>, started_at: String) -> Advisory {
+    if let Costs::Of(advisory, _) = costs {
+        for one in &mut loaded {
+            one.prices.clone_from(&advisory.prices);
+            one.host = advisory.host.clone();
+        }
+    }
+    let mut all = merge(&loaded, WORDS);
+    all.started_at = started_at;
+    env!("CARGO_PKG_VERSION").clone_into(&mut all.version);
+    all
+}

@@ -1,0 +1,174 @@
+//! `vectored advise`.
+
+use std::io;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::{Duration, Instant, SystemTime};
+
+use vectored_lab::advisor::Options;
+use vectored_lab::model::{Advisory, Saved};
+use vectored_lab::report::{self, advisory};
+
+use crate::again::{self, Input, NoTime};
+use crate::analysis::{Costs, Observed, Told, conclude, follow_command, follow_logs, merged};
+use crate::args::{AdviseArgs, Format};
+use crate::failure::Failure;
+use crate::notes::Notes;
+use crate::save::{OutputFile, save_result, state_directory};
+use crate::saved::ResultName;
+use crate::strace;
+use crate::terminal::{print, print_aside, table_options, table_options_on};
+
+/// Runs the command. Everything that can be refused is refused before a command is run or a log is
+/// read.
+pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
+    let outputs = Outputs::check(args)?;
+    let costs = match &args.costs {
+        Some(name) => Costs::Of(Box::new(name.load_advisory()?), name.in_words()),
+        None => Costs::Measured(&args.dir),
+    };
+    let state = state_directory()?;
+    let notes = Notes { quiet: args.quiet };
+    let started_at = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+    let (advisory, code) = if !args.merge.is_empty() {
+        let loaded = args.merge.iter().map(ResultName::load_advisory);
+        let loaded: Vec<Advisory> = loaded.collect::<Result<_, _>>()?;
+        (merged(loaded, &costs, started_at), 0)
+    } else if args.command.is_empty() {
+        let observed = follow_logs(&args.trace, options(args))?;
+        let sources = args.trace.iter().map(|path| path.display().to_string());
+        let told = Told {
+            sources: sources.collect(),
+            wall: None,
+            started_at,
+            was_left: false,
+        };
+        (conclude(observed, &costs, told)?, 0)
+    } else {
+        let ran = run_command(args, &notes)?;
+        let told = Told {
+            sources: vec![in_one_line(args)],
+            wall: ran.wall,
+            started_at,
+            was_left: ran.was_left,
+        };
+        (conclude(ran.observed, &costs, told)?, ran.code)
+    };
+    let json = advisory::json(&advisory);
+    let saved = save_result(&state, "advise", &advisory.started_at, &json);
+    // Whatever became of the saving, show what was found; and whatever becomes of the showing,
+    // tell where it is saved.
+    let shown = outputs.show(args, &advisory, json);
+    notes.path(&saved?);
+    shown?;
+    Ok(ExitCode::from(code))
+}
+
+fn options(args: &AdviseArgs) -> Options {
+    Options {
+        max_delay_ns: u64::try_from(args.max_delay.as_nanos()).unwrap_or(u64::MAX),
+        buffer_bytes: args.buffer,
+        // What strace leaves out here cannot matter.
+        shows_all: !args.command.is_empty(),
+    }
+}
+
+fn in_one_line(args: &AdviseArgs) -> String {
+    let words = args.command.iter().map(|word| word.to_string_lossy());
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// What became of a command.
+struct Ran {
+    observed: Observed,
+    /// How long it took without strace.
+    wall: Option<Duration>,
+    /// Some of its processes were not waited for.
+    was_left: bool,
+    code: u8,
+}
+
+/// Runs the command under strace, and once more without, unless that is not wanted or cannot be.
+fn run_command(args: &AdviseArgs, notes: &Notes) -> Result<Ran, Failure> {
+    strace::find(&args.command[0])?;
+    strace::check()?;
+    let input = Input::look();
+    let began = Instant::now();
+    let mut traced = strace::start(&args.command)?;
+    let name = input.name();
+    let observed = follow_command(&mut traced.log, options(args), name.as_deref())?;
+    let was_left = traced.log.was_left();
+    let status = traced.status()?;
+    let took = began.elapsed();
+    if was_left {
+        notes.note("processes that the command left behind were not waited for");
+    }
+    let again = if args.once {
+        None
+    } else if observed.read_input {
+        Some(Err(NoTime(
+            "it read standard input, which can be read once only (a file could be read again)"
+                .to_owned(),
+        )))
+    } else if was_left {
+        None
+    } else {
+        Some(again::run(&args.command, input, status, took))
+    };
+    let wall = match again {
+        None => None,
+        Some(Ok(took)) => Some(took),
+        Some(Err(NoTime(why))) => {
+            notes.note(&format!("no wall time without strace: {why}"));
+            None
+        }
+    };
+    Ok(Ran {
+        observed,
+        wall,
+        was_left,
+        code: strace::exit_code(status),
+    })
+}
+
+/// Where the report goes, checked beforehand.
+struct Outputs {
+    file: Option<OutputFile>,
+    page: Option<OutputFile>,
+}
+
+impl Outputs {
+    fn check(args: &AdviseArgs) -> Result<Self, Failure> {
+        let named = args.output.as_deref();
+        let file = named.filter(|name| *name != Path::new("-"));
+        Ok(Outputs {
+            file: file.map(OutputFile::check).transpose()?,
+            page: args.html.as_deref().map(OutputFile::check).transpose()?,
+        })
+    }
+
+    fn show(&self, args: &AdviseArgs, advisory: &Advisory, json: String) -> anyhow::Result<()> {
+        if let Some(page) = &self.page {
+            let saved = Saved::Advisory(Box::new(advisory.clone()));
+            page.write(&report::html(&[&saved]))?;
+        }
+        // Standard output is the command's, unless somebody says otherwise.
+        let aside = !args.command.is_empty() && args.output.is_none();
+        let table_options = match aside {
+            true => table_options_on(&io::stderr()),
+            false => table_options(self.file.is_some()),
+        };
+        let text = match args.format {
+            Format::Table => advisory::table(advisory, table_options, args.top),
+            Format::Json => json,
+            Format::Csv => advisory::csv(&[advisory]),
+            Format::Markdown => advisory::markdown(advisory, args.top),
+        };
+        match &self.file {
+            Some(file) => file.write(&text),
+            None if aside && args.quiet => Ok(()),
+            None if aside => print_aside(&text),
+            None => print(&text),
+        }
+    }
+}

@@ -1,0 +1,501 @@
+//! `vectored advise`: logs that are read, and commands that are run under strace.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use serde_json::{Value, json as literal};
+
+use crate::support::{Bench, entries, json, skip, stdout_of};
+
+/// A result of advise that is about nothing, with round prices.
+fn costs() -> String {
+    let targets = ["file", "pipe", "unix", "tcp"];
+    let price = |(target, operation): (&str, &str)| {
+        literal!({
+            "target": target, "operation": operation,
+            "call_ns": 1000.0, "call_low_ns": 900.0, "call_high_ns": 1200.0,
+            "gather_call_ns": 10.0, "segment_ns": 5.0, "large_segment_ns": 10.0, "iovec_step_ns": 10.0,
+            "copy_segment_ns": 1.0, "copy_byte_ns": 0.1
+        })
+    };
+    let all = targets
+        .iter()
+        .flat_map(|target| [(*target, "write"), (*target, "read")]);
+    literal!({
+        "schema": "vectored-advice/1", "version": "0", "started_at": "2026-01-01T00:00:00Z",
+        "host": {
+            "name": "bench", "system": "Linux x86_64", "kernel": "6.18.0",
+            "cpu": {"model": "Some CPU", "allowed_cpus": [0, 1], "l1d_bytes": null, "l2_bytes": null,
+                    "l3_bytes": null, "governor": null, "mitigations": []},
+            "memory_bytes": 8_589_934_592_u64, "virtualization": null, "iov_max": 1024,
+            "pipe_bytes": null, "unix_send_buffer_bytes": null,
+            "unix_receive_buffer_bytes": null, "tcp_send_buffer_bytes": null,
+            "tcp_receive_buffer_bytes": null, "directory": null, "clock_source": null,
+            "pinned_cpu": null, "reader_cpu": null, "load_average": null, "steal_share": null,
+            "involuntary_switches": null, "warnings": []
+        },
+        "sources": [], "complete": true, "calls": 0, "transfers": 0, "bytes": 0, "processes": 0,
+        "skipped": [], "wall_s": null, "wall_source": null,
+        "prices": all.map(price).collect::<Vec<_>>(),
+        "findings": [], "uncounted": [], "saving_s": 0.0, "saving_low_s": 0.0, "saving_high_s": 0.0
+    })
+    .to_string()
+}
+
+/// A place with these prices in `costs.json`.
+fn bench() -> Bench {
+    let bench = Bench::new();
+    fs::write(bench.work().join("costs.json"), costs()).unwrap();
+    bench
+}
+
+/// `vectored advise` with prices that are not measured.
+fn advise(bench: &Bench) -> assert_cmd::Command {
+    assert_cmd::Command::from_std(std_advise(bench))
+}
+
+fn std_advise(bench: &Bench) -> Command {
+    let mut command = bench.std_vectored();
+    command.args(["advise", "--costs", "costs.json"]);
+    command
+}
+
+/// The log of a program that writes a thousand records, a header of 8 bytes and a body of 4 KiB.
+fn records() -> String {
+    let mut log = String::from(
+        "7 1795315726.000000 execve(\"/usr/bin/store\", [\"store\"], 0x7ffd) = 0 <0.000300>\n\
+         7 1795315726.000500 brk(NULL) = 0x5581 <0.000010>\n\
+         7 1795315726.001000 openat(AT_FDCWD</>, \"/tmp/log\", O_WRONLY|O_CREAT|O_TRUNC, 0666) = 3</tmp/log> \
+         <0.000020>\n",
+    );
+    for record in 0..1000 {
+        for (call, bytes) in [8, 4096].into_iter().enumerate() {
+            let micros = 2000 + record * 100 + call * 50;
+            log += &format!(
+                "7 1795315726.{micros:06} write(3</tmp/log>, \"x\"..., {bytes}) = {bytes} <0.000010>\n"
+            );
+        }
+    }
+    log + "7 1795315726.102100 exit_group(0) = ?\n7 1795315726.102200 +++ exited with 0 +++\n"
+}
+
+/// Why no command can be traced here, if so.
+fn strace_is_missing() -> Option<String> {
+    let tried = Command::new("strace")
+        .args(["-o", "/dev/stdout", "-e", "trace=exit_group", "true"])
+        .output();
+    match tried {
+        Err(error) => Some(format!("cannot run strace: {error}")),
+        Ok(output) if String::from_utf8_lossy(&output.stdout).contains("+++ exited with 0") => None,
+        Ok(output) => Some(format!(
+            "strace cannot trace: {}",
+            String::from_utf8_lossy(&output.stderr).trim()
+        )),
+    }
+}
+
+macro_rules! needs_strace {
+    ($test:expr) => {
+        if let Some(reason) = strace_is_missing() {
+            return skip($test, &reason);
+        }
+    };
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+#[test]
+fn a_log_becomes_advice() {
+    let bench = bench();
+    fs::write(bench.work().join("log"), records()).unwrap();
+    let printed = stdout_of(advise(&bench).arg("log"));
+    insta::assert_snapshot!(printed);
+    let saved = bench.only_result();
+    assert_eq!(saved["schema"], "vectored-advice/1");
+    assert_eq!(saved["findings"][0]["kind"], "adjacent-writes");
+    assert_eq!(saved["findings"][0]["path"], "/tmp/log");
+    assert_eq!(saved["transfers"], 2000);
+    assert_eq!(saved["wall_s"], 0.1022, "the log's own times");
+}
+
+#[test]
+fn a_log_may_come_through_a_pipe() {
+    let bench = bench();
+    let mut command = advise(&bench);
+    command
+        .args(["-", "--format", "json"])
+        .write_stdin(records());
+    let found = json(&stdout_of(&mut command));
+    assert_eq!(found["findings"][0]["calls"], 2000);
+    assert_eq!(found["sources"], literal!(["-"]));
+}
+
+#[test]
+fn every_format_goes_where_it_is_wanted() {
+    let bench = bench();
+    fs::write(bench.work().join("log"), records()).unwrap();
+    let mut command = advise(&bench);
+    command.args([
+        "log",
+        "--html",
+        "page.html",
+        "--output",
+        "a.csv",
+        "--format",
+        "csv",
+    ]);
+    assert_eq!(stdout_of(&mut command), "");
+    let read = |name: &str| fs::read_to_string(bench.work().join(name)).unwrap();
+    assert!(read("page.html").starts_with("<!doctype html>"));
+    assert!(read("a.csv").starts_with("counted,reason,"));
+    let markdown = stdout_of(advise(&bench).args(["log", "--format", "markdown"]));
+    assert!(markdown.starts_with("**"), "{markdown}");
+    let output = advise(&bench).args(["log", "--quiet"]).output().unwrap();
+    assert_eq!(text(&output.stderr), "");
+}
+
+#[test]
+fn other_commands_know_what_was_saved() {
+    let bench = bench();
+    fs::write(bench.work().join("log"), records()).unwrap();
+    let mut command = advise(&bench);
+    let output = command.arg("log").assert().success().get_output().clone();
+    let path = text(&output.stderr).lines().last().unwrap().to_owned();
+    assert_eq!(bench.saved(), [std::path::PathBuf::from(&path)]);
+    let report = stdout_of(bench.vectored().args(["report", "advice"]));
+    assert_eq!(report, text(&output.stdout));
+    let page = stdout_of(bench.vectored().args(["report", "advice", "--html", "-"]));
+    assert!(page.contains("Where would gathering help?"));
+    let lines = stdout_of(
+        bench
+            .vectored()
+            .args(["report", "advice", &path, "--csv", "-"]),
+    );
+    assert!(
+        lines.starts_with("host,started_at,sources,counted,"),
+        "{lines}"
+    );
+    let history = stdout_of(bench.vectored().arg("history"));
+    assert!(
+        history.contains("advice") && history.contains("log would save"),
+        "{history}"
+    );
+    let mut compare = bench.vectored();
+    compare.args(["compare", "advice", "--against", "advice"]);
+    let refused = text(&compare.assert().code(2).get_output().stderr.clone());
+    let words = "'advice' is of `vectored advise`: name results of `vectored measure`";
+    assert!(refused.contains(words), "{refused}");
+}
+
+#[test]
+fn merged_results_are_those_of_all_logs() {
+    let bench = bench();
+    fs::write(bench.work().join("one"), records()).unwrap();
+    fs::write(
+        bench.work().join("two"),
+        records().replace("/tmp/log", "/tmp/other"),
+    )
+    .unwrap();
+    let all = |args: &[&str]| {
+        json(&stdout_of(
+            advise(&bench).args(args).args(["--format", "json"]),
+        ))
+    };
+    let both = all(&["one", "two"]);
+    for name in ["one", "two"] {
+        let saved = format!("{name}.json");
+        advise(&bench)
+            .args([name, "--format", "json", "--output", &saved])
+            .assert()
+            .success();
+    }
+    let merged = all(&["--merge", "one.json", "two.json"]);
+    for field in [
+        "findings",
+        "uncounted",
+        "calls",
+        "bytes",
+        "sources",
+        "saving_s",
+    ] {
+        assert_eq!(merged[field], both[field], "{field}");
+    }
+}
+
+#[test]
+fn what_is_no_log_is_refused() {
+    let bench = bench();
+    let refused = |name: &str, word: &str| {
+        let mut command = advise(&bench);
+        let output = command.arg(name).assert().code(2).get_output().clone();
+        let stderr = text(&output.stderr);
+        assert!(stderr.contains(word), "{stderr}");
+        assert!(bench.saved().is_empty());
+    };
+    refused("nowhere", "cannot read 'nowhere'");
+    let noise: Vec<u8> = (0..100_000_u32)
+        .map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8)
+        .collect();
+    fs::write(bench.work().join("noise"), noise).unwrap();
+    refused("noise", "no system call in 'noise'");
+    fs::write(bench.work().join("empty"), "").unwrap();
+    refused("empty", "no system call in 'empty'");
+}
+
+#[test]
+fn prices_that_are_not_there_are_asked_for() {
+    let bench = bench();
+    let mut few: Value = json(&costs());
+    few["prices"].as_array_mut().unwrap().remove(0);
+    fs::write(bench.work().join("costs.json"), few.to_string()).unwrap();
+    fs::write(bench.work().join("log"), records()).unwrap();
+    let output = advise(&bench)
+        .arg("log")
+        .assert()
+        .code(2)
+        .get_output()
+        .clone();
+    let stderr = text(&output.stderr);
+    assert!(
+        stderr.contains("'costs.json' does not say what it costs to write to a file"),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn a_command_keeps_its_output_and_its_exit_code() {
+    needs_strace!("a_command_keeps_its_output_and_its_exit_code");
+    let bench = bench();
+    let mut command = advise(&bench);
+    let script = "read line; echo got $line; echo aside >&2; exit 7";
+    command
+        .args(["--", "sh", "-c", script])
+        .write_stdin("this\n");
+    let output = command.assert().code(7).get_output().clone();
+    assert_eq!(text(&output.stdout), "got this\n");
+    let stderr = text(&output.stderr);
+    assert!(stderr.starts_with("aside\n"), "{stderr}");
+    // A pipe is read once only.
+    assert!(
+        stderr.contains("note: no wall time without strace: it read standard input"),
+        "{stderr}"
+    );
+    assert!(stderr.contains("Nothing to gain"), "{stderr}");
+    let saved = bench.only_result();
+    assert_eq!(
+        stderr.lines().last().unwrap(),
+        bench.saved()[0].to_str().unwrap()
+    );
+    assert_eq!(saved["wall_source"], "traced");
+}
+
+#[test]
+fn a_command_runs_twice_and_prints_once() {
+    needs_strace!("a_command_runs_twice_and_prints_once");
+    let bench = bench();
+    let script = "echo ran >> runs; echo printed; echo aside >&2";
+    let runs = || {
+        fs::read_to_string(bench.work().join("runs"))
+            .unwrap()
+            .lines()
+            .count()
+    };
+    let mut twice = advise(&bench);
+    let output = twice
+        .args(["--", "sh", "-c", script])
+        .assert()
+        .success()
+        .get_output()
+        .clone();
+    assert_eq!(text(&output.stdout), "printed\n");
+    let asides = text(&output.stderr)
+        .lines()
+        .filter(|line| *line == "aside")
+        .count();
+    assert_eq!(asides, 1);
+    assert_eq!(runs(), 2);
+    assert_eq!(bench.only_result()["wall_source"], "untraced");
+    let mut once = advise(&bench);
+    once.args(["--once", "--", "sh", "-c", script])
+        .assert()
+        .success();
+    assert_eq!(runs(), 3);
+}
+
+#[test]
+fn a_file_on_standard_input_is_there_for_both_runs() {
+    needs_strace!("a_file_on_standard_input_is_there_for_both_runs");
+    let bench = bench();
+    fs::write(bench.work().join("input"), "one\n").unwrap();
+    let mut command = std_advise(&bench);
+    let script = "read line && echo $line >> seen";
+    command.args(["--", "sh", "-c", script]);
+    command.stdin(fs::File::open(bench.work().join("input")).unwrap());
+    assert!(command.output().unwrap().status.success());
+    let seen = fs::read_to_string(bench.work().join("seen")).unwrap();
+    assert_eq!(seen, "one\none\n");
+}
+
+#[test]
+fn small_writes_of_a_command_are_found() {
+    needs_strace!("small_writes_of_a_command_are_found");
+    let bench = bench();
+    let script = "exec > out; for i in 1 2 3 4 5 6 7 8 9; do echo $i; done";
+    let mut command = advise(&bench);
+    command.args([
+        "--once", "--output", "-", "--format", "json", "--", "sh", "-c", script,
+    ]);
+    let found = json(&stdout_of(&mut command));
+    assert_eq!(found["findings"][0]["kind"], "adjacent-writes", "{found}");
+    assert_eq!(found["findings"][0]["calls"], 9);
+    assert!(
+        found["findings"][0]["path"]
+            .as_str()
+            .unwrap()
+            .ends_with("/out")
+    );
+}
+
+#[test]
+fn death_by_a_signal_has_the_code_of_a_shell() {
+    needs_strace!("death_by_a_signal_has_the_code_of_a_shell");
+    let bench = bench();
+    for (signal, code) in [("TERM", 143), ("SEGV", 139), ("KILL", 137)] {
+        let script = format!("kill -{signal} $$");
+        let mut command = advise(&bench);
+        command
+            .args(["--once", "--", "sh", "-c", &script])
+            .assert()
+            .code(code);
+    }
+}
+
+/// A command that says when it is ready, and then waits.
+fn waiting(bench: &Bench, script: &str) -> (Child, BufReader<std::process::ChildStdout>) {
+    let mut command = std_advise(bench);
+    command.args(["--once", "--", "sh", "-c", script]);
+    command.process_group(0).stdin(Stdio::null());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    stdout.read_line(&mut line).unwrap();
+    assert_eq!(line, "ready\n");
+    (child, stdout)
+}
+
+#[test]
+fn an_interrupt_of_a_terminal_is_the_commands() {
+    needs_strace!("an_interrupt_of_a_terminal_is_the_commands");
+    let bench = bench();
+    let script = "trap 'echo caught; exit 5' INT; echo ready; while :; do sleep 0.05; done";
+    let (mut child, mut stdout) = waiting(&bench, script);
+    // A terminal sends it to all of the group.
+    kill_process_group(Pid::from_child(&child), Signal::INT).unwrap();
+    let mut rest = String::new();
+    stdout.read_to_string(&mut rest).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(5), "{rest}");
+    assert_eq!(rest, "caught\n");
+    assert_eq!(bench.saved().len(), 1);
+}
+
+#[test]
+fn a_signal_to_end_is_passed_on() {
+    needs_strace!("a_signal_to_end_is_passed_on");
+    let bench = bench();
+    let script = "trap 'exit 6' TERM; echo ready; while :; do sleep 0.05; done";
+    let (mut child, _stdout) = waiting(&bench, script);
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(6));
+    assert_eq!(bench.saved().len(), 1);
+}
+
+#[test]
+fn a_command_inherits_nothing_and_nothing_is_left() {
+    needs_strace!("a_command_inherits_nothing_and_nothing_is_left");
+    let bench = bench();
+    let temporary = bench.work().join("temporary");
+    fs::create_dir(&temporary).unwrap();
+    let mut command = advise(&bench);
+    command
+        .args(["--once", "--", "sh", "-c", "ls /proc/self/fd"])
+        .env("TMPDIR", &temporary);
+    // What the test inherited itself, it passes on.
+    let mut alone = Command::new("sh");
+    let alone = alone.args(["-c", "ls /proc/self/fd"]).stdin(Stdio::null());
+    assert_eq!(
+        stdout_of(&mut command),
+        text(&alone.output().unwrap().stdout)
+    );
+    assert!(entries(&temporary).is_empty());
+    assert_eq!(entries(&bench.work()).len(), 2, "costs.json and the folder");
+}
+
+#[test]
+fn a_missing_strace_or_command_is_told_with_a_remedy() {
+    let bench = bench();
+    let refused = |command: &[&str], path: Option<&str>, code: i32, word: &str| {
+        let mut advise = advise(&bench);
+        if let Some(path) = path {
+            advise.env("PATH", path);
+        }
+        let output = advise
+            .arg("--")
+            .args(command)
+            .assert()
+            .code(code)
+            .get_output()
+            .clone();
+        let stderr = text(&output.stderr);
+        assert!(stderr.contains(word), "{stderr}");
+        assert!(output.stdout.is_empty() && bench.saved().is_empty());
+    };
+    refused(
+        &["/bin/sh", "-c", "echo x"],
+        Some("/nowhere"),
+        1,
+        "apt install strace",
+    );
+    refused(
+        &["no-such-program-anywhere"],
+        None,
+        127,
+        "there is no command",
+    );
+    refused(&["/"], None, 126, "it is a directory");
+    let mut file = fs::File::create(bench.work().join("plain")).unwrap();
+    writeln!(file, "text").unwrap();
+    refused(&["./plain"], None, 126, "make it executable");
+}
+
+#[test]
+fn where_strace_may_not_trace_it_says_why() {
+    let test = "where_strace_may_not_trace_it_says_why";
+    needs_strace!(test);
+    let bench = bench();
+    // A program that is traced already can trace nothing.
+    let inner = std_advise(&bench);
+    let mut outer = Command::new("strace");
+    outer
+        .args(["-f", "-o", "/dev/null"])
+        .arg(inner.get_program())
+        .args(inner.get_args());
+    outer.args(["--", "sh", "-c", "echo ran"]);
+    outer
+        .current_dir(bench.work())
+        .env("XDG_STATE_HOME", bench.state_home());
+    let output = outer.output().unwrap();
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(
+        stderr.contains("error: strace cannot trace here"),
+        "{stderr}"
+    );
+    assert!(stderr.contains("SYS_PTRACE"), "{stderr}");
+    assert!(output.stdout.is_empty());
+}

@@ -1,0 +1,96 @@
+//! From what was counted to an advisory: priced, in words, the largest saving first.
+
+use super::price::price;
+use super::tally::Tallies;
+use crate::model::{
+    ADVISORY_SCHEMA, Advisory, Finding, FindingKey, Host, Price, Skipped, Tally, Uncounted,
+    WallSource,
+};
+
+/// What an advisory says besides what was found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct About {
+    /// See [`Advisory::version`].
+    pub version: String,
+    /// See [`Advisory::started_at`].
+    pub started_at: String,
+    /// See [`Advisory::host`].
+    pub host: Host,
+    /// See [`Advisory::sources`].
+    pub sources: Vec<String>,
+    /// See [`Advisory::complete`].
+    pub complete: bool,
+    /// See [`Advisory::skipped`].
+    pub skipped: Vec<Skipped>,
+    /// The wall time without strace, in s, if the command ran without it.
+    pub untraced_wall_s: Option<f64>,
+}
+
+/// How a finding is put in words.
+#[derive(Clone, Copy, Debug)]
+pub struct Words {
+    /// The pattern in one line.
+    pub pattern: fn(&FindingKey, &Tally) -> String,
+    /// What to do, in a sentence.
+    pub action: fn(&FindingKey, &Tally) -> String,
+}
+
+/// Prices what was counted.
+pub fn advise(tallies: Tallies, prices: &[Price], about: About, words: Words) -> Advisory {
+    let traced_wall_s = tallies.span_ns.map(|ns| ns as f64 / 1e9);
+    let (wall_s, wall_source) = match about.untraced_wall_s {
+        Some(wall_s) => (Some(wall_s), Some(WallSource::Untraced)),
+        None => (traced_wall_s, traced_wall_s.map(|_| WallSource::Traced)),
+    };
+    let finding = |(key, tally): (FindingKey, Tally)| {
+        let saving = price(&key, &tally, prices).unwrap_or_default();
+        let wall_s = wall_s.filter(|&wall_s| wall_s > 0.0);
+        Finding {
+            pattern: (words.pattern)(&key, &tally),
+            action: (words.action)(&key, &tally),
+            saving_s: saving.s,
+            saving_low_s: saving.low_s,
+            saving_high_s: saving.high_s,
+            share_of_wall: wall_s.map(|wall_s| saving.s / wall_s),
+            key,
+            tally,
+        }
+    };
+    let uncounted = |((key, reason), tally): ((FindingKey, String), Tally)| Uncounted {
+        pattern: (words.pattern)(&key, &tally),
+        key,
+        reason,
+        tally,
+    };
+    // Both come sorted by key, and stay so where savings or calls are equal.
+    let mut findings: Vec<Finding> = tallies.findings.into_iter().map(finding).collect();
+    findings.sort_by(|one, other| other.saving_s.total_cmp(&one.saving_s));
+    let mut uncounted: Vec<Uncounted> = tallies.uncounted.into_iter().map(uncounted).collect();
+    uncounted.sort_by_key(|uncounted| std::cmp::Reverse(uncounted.tally.calls));
+    Advisory {
+        schema: ADVISORY_SCHEMA.to_owned(),
+        version: about.version,
+        started_at: about.started_at,
+        host: about.host,
+        sources: about.sources,
+        complete: about.complete,
+        calls: tallies.calls,
+        transfers: tallies.transfers,
+        bytes: tallies.bytes,
+        processes: tallies.processes,
+        skipped: about.skipped,
+        wall_s,
+        wall_source,
+        prices: prices.to_vec(),
+        saving_s: total(&findings, |finding| finding.saving_s),
+        saving_low_s: total(&findings, |finding| finding.saving_low_s),
+        saving_high_s: total(&findings, |finding| finding.saving_high_s),
+        findings,
+        uncounted,
+    }
+}
+
+/// The sum over all findings. An empty one is 0, and not the -0 of `Iterator::sum`.
+fn total(findings: &[Finding], of: impl Fn(&Finding) -> f64) -> f64 {
+    findings.iter().fold(0.0, |sum, finding| sum + of(finding))
+}

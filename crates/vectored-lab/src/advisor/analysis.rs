@@ -1,0 +1,74 @@
+//! From events to tallies: one pass, in memory bounded by what is open and by distinct patterns.
+
+use super::between::Names;
+use super::event::Event;
+use super::log::Log;
+use super::tally::Tallies;
+
+/// What is asked of an analysis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// No byte may wait longer for those after it, in ns.
+    pub max_delay_ns: u64,
+    /// A merged call is complete when it has so many bytes.
+    pub buffer_bytes: u64,
+    /// Whether the log is known to hold every call that matters, filtered or not: it was made so.
+    pub shows_all: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            max_delay_ns: 10_000_000,
+            buffer_bytes: 64 * 1024,
+            shows_all: false,
+        }
+    }
+}
+
+/// Follows logs, call by call, and counts what could be merged.
+///
+/// A log is a unit of its own: each starts with [`Analysis::begin_log`], with no process and no
+/// descriptor known, and what was found in several is the sum of what was found in each.
+///
+/// Calls are merged only where that changes nothing that anybody could rely on: writes that are
+/// merged happen later, reads earlier, so that nothing may lie between writes that lets somebody
+/// else see what was done before, and nothing between reads that waits for somebody else. In doubt
+/// it is not counted, and the reason is told.
+#[derive(Debug)]
+pub struct Analysis {
+    options: Options,
+    names: Names,
+    log: Log,
+    tallies: Tallies,
+}
+
+impl Analysis {
+    /// One that has seen nothing.
+    pub fn new(options: Options) -> Analysis {
+        Analysis {
+            options,
+            names: Names::new(),
+            log: Log::new(options),
+            tallies: Tallies::default(),
+        }
+    }
+
+    /// What follows is another log, which knows nothing of the one before.
+    pub fn begin_log(&mut self) {
+        let log = std::mem::replace(&mut self.log, Log::new(self.options));
+        log.close(&self.options, &mut self.tallies);
+    }
+
+    /// The next event of the log: those of one thread in the order of time, and a call of another
+    /// thread that saw its effect after it.
+    pub fn follow(&mut self, event: &Event<'_>) {
+        self.log.follow(event, &mut self.names);
+    }
+
+    /// What was found.
+    pub fn finish(mut self) -> Tallies {
+        self.begin_log();
+        self.tallies
+    }
+}

@@ -1,0 +1,170 @@
+//! What a call between two transfers means for merging them, by its name.
+//!
+//! Writes that are merged happen later, reads earlier. So nothing may lie between writes that lets
+//! somebody else rely on them, and nothing between reads that waits for somebody else.
+
+use super::reason::Reason;
+
+/// What a call does to runs of transfers that it lies between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Effect {
+    /// It cannot observe the data.
+    Harmless,
+    /// It may see the size of a file, and crosses writes to files.
+    Looks(Reason),
+    /// Others may see it and rely on what was written before: it crosses writes.
+    Releases(Reason),
+    /// It waits, or what it does is not known: it crosses reads and writes.
+    Waits(Reason),
+}
+
+/// What is known of a call by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Between {
+    /// What it does.
+    pub(super) effect: Effect,
+    /// Whether it is of a class that a log of transfers, descriptors and files would not have: if
+    /// such a call shows, others would have shown as well.
+    pub(super) shows: bool,
+}
+
+/// What a call of this name means.
+pub(super) fn between(name: &[u8]) -> Between {
+    let (effect, shows) = effect_of(name);
+    Between { effect, shows }
+}
+
+fn effect_of(name: &[u8]) -> (Effect, bool) {
+    use Effect::{Harmless, Looks, Releases, Waits};
+    match name {
+        // Memory of the process itself. `mmap` of a file is told by its descriptor.
+        b"brk" | b"munmap" | b"mprotect" | b"madvise" | b"mremap" | b"mlock" | b"munlock"
+        | b"mincore" | b"membarrier" | b"pkey_mprotect" => (Harmless, true),
+        b"mmap" | b"mmap2" | b"old_mmap" => (Harmless, false),
+        // Clocks, and who the process is.
+        b"clock_gettime"
+        | b"clock_getres"
+        | b"gettimeofday"
+        | b"time"
+        | b"times"
+        | b"getpid"
+        | b"getppid"
+        | b"gettid"
+        | b"getuid"
+        | b"geteuid"
+        | b"getgid"
+        | b"getegid"
+        | b"getresuid"
+        | b"getresgid"
+        | b"getgroups"
+        | b"getpgid"
+        | b"getpgrp"
+        | b"getsid"
+        | b"getrusage"
+        | b"getrlimit"
+        | b"setrlimit"
+        | b"prlimit64"
+        | b"getpriority"
+        | b"sysinfo"
+        | b"uname"
+        | b"getcpu"
+        | b"getrandom"
+        | b"capget"
+        | b"sched_getaffinity"
+        | b"sched_getparam"
+        | b"sched_getscheduler"
+        | b"sched_setaffinity"
+        | b"getitimer" => (Harmless, true),
+        // Setting up a thread and its signals. A signal that is let in shows as such.
+        b"arch_prctl" | b"prctl" | b"set_tid_address" | b"set_robust_list" | b"get_robust_list"
+        | b"rseq" | b"rt_sigaction" | b"sigaction" | b"rt_sigprocmask" | b"sigprocmask"
+        | b"rt_sigpending" | b"sigaltstack" | b"umask" => (Harmless, true),
+        // Names and openings, which show no data. A failed call of these comes here, too.
+        b"open" | b"openat" | b"openat2" | b"access" | b"faccessat" | b"faccessat2"
+        | b"readlink" | b"readlinkat" | b"getcwd" | b"chdir" | b"fchdir" | b"getdents"
+        | b"getdents64" | b"statfs" | b"fstatfs" | b"fadvise64" | b"posix_fadvise"
+        | b"readahead" | b"getsockname" | b"getpeername" | b"getsockopt" | b"socket"
+        | b"socketpair" | b"pipe" | b"pipe2" | b"dup" | b"dup2" | b"dup3" | b"lseek"
+        | b"_llseek" | b"epoll_create" | b"epoll_create1" | b"eventfd" | b"eventfd2"
+        | b"timerfd_create" | b"signalfd" | b"signalfd4" | b"inotify_init" | b"inotify_init1"
+        | b"memfd_create" | b"getxattr" | b"lgetxattr" | b"fgetxattr" | b"listxattr"
+        | b"llistxattr" | b"flistxattr" | b"execve" | b"execveat" | b"close" | b"close_range" => {
+            (Harmless, false)
+        }
+        // Changes the times of a file only.
+        b"utimensat" | b"utime" | b"utimes" | b"futimesat" => (Looks(Reason::Looked), false),
+        b"stat" | b"stat64" | b"lstat" | b"lstat64" | b"fstat" | b"fstat64" | b"newfstatat"
+        | b"fstatat64" | b"statx" => (Looks(Reason::Looked), false),
+        b"rename" | b"renameat" | b"renameat2" | b"unlink" | b"unlinkat" | b"rmdir" | b"mkdir"
+        | b"mkdirat" | b"link" | b"linkat" | b"symlink" | b"symlinkat" | b"chmod" | b"fchmod"
+        | b"fchmodat" | b"fchmodat2" | b"chown" | b"fchown" | b"lchown" | b"fchownat"
+        | b"mknod" | b"mknodat" => (Releases(Reason::Names), false),
+        b"fsync" | b"fdatasync" | b"sync" | b"syncfs" | b"sync_file_range" | b"msync" => {
+            (Releases(Reason::SyncOther), false)
+        }
+        b"truncate" | b"ftruncate" | b"truncate64" | b"ftruncate64" | b"fallocate" | b"ioctl"
+        | b"setsockopt" | b"shutdown" | b"setxattr" | b"lsetxattr" | b"fsetxattr"
+        | b"epoll_ctl" | b"epoll_ctl_old" | b"inotify_add_watch" | b"inotify_rm_watch"
+        | b"timerfd_settime" | b"timerfd_gettime" => (Waits(Reason::Control), false),
+        b"fcntl" | b"fcntl64" | b"flock" => (Waits(Reason::Lock), false),
+        b"connect" | b"accept" | b"accept4" | b"bind" | b"listen" => {
+            (Waits(Reason::Connect), false)
+        }
+        b"poll" | b"ppoll" | b"select" | b"_newselect" | b"pselect6" | b"epoll_wait"
+        | b"epoll_pwait" | b"epoll_pwait2" | b"io_uring_enter" | b"io_getevents"
+        | b"io_pgetevents" => (Waits(Reason::Poll), true),
+        b"nanosleep" | b"clock_nanosleep" | b"pause" | b"sched_yield" | b"rt_sigsuspend"
+        | b"sigsuspend" | b"rt_sigtimedwait" | b"alarm" | b"setitimer" | b"timer_create"
+        | b"timer_settime" | b"restart_syscall" => (Waits(Reason::Sleep), true),
+        b"futex" | b"futex_wait" | b"futex_wake" | b"futex_waitv" | b"futex_requeue" | b"semop"
+        | b"semtimedop" | b"msgsnd" | b"msgrcv" | b"mq_timedsend" | b"mq_timedreceive" => {
+            (Waits(Reason::Thread), true)
+        }
+        b"wait4" | b"waitid" | b"waitpid" => (Waits(Reason::Child), true),
+        b"fork" | b"vfork" | b"clone" | b"clone3" | b"ptrace" | b"unshare" | b"setns" => {
+            (Waits(Reason::Process), true)
+        }
+        b"kill" | b"tkill" | b"tgkill" | b"rt_sigqueueinfo" | b"rt_tgsigqueueinfo"
+        | b"pidfd_send_signal" | b"rt_sigreturn" | b"sigreturn" => (Waits(Reason::Signal), true),
+        _ => (Waits(Reason::UnknownCall), false),
+    }
+}
+
+/// The answers for names that came before: a log has few, and each of them often.
+#[derive(Debug)]
+pub(super) struct Names {
+    slots: Vec<([u8; NAME_BYTES], Between)>,
+}
+
+/// Longer names are looked up anew.
+const NAME_BYTES: usize = 24;
+
+const SLOTS: usize = 256;
+
+impl Names {
+    pub(super) fn new() -> Names {
+        Names {
+            slots: vec![([0; NAME_BYTES], between(b"")); SLOTS],
+        }
+    }
+
+    /// As [`between`].
+    pub(super) fn between(&mut self, name: &[u8]) -> Between {
+        let (Some(&first), Some(&last)) = (name.first(), name.last()) else {
+            return between(name);
+        };
+        if name.len() >= NAME_BYTES || name.contains(&0) {
+            return between(name);
+        }
+        let middle = name[name.len() / 2];
+        let place = usize::from(first) + 7 * usize::from(last) + 31 * usize::from(middle);
+        let slot = &mut self.slots[(place + 11 * name.len()) % SLOTS];
+        // A name ends where its zeros begin.
+        if slot.0[..name.len()] != *name || slot.0[name.len()] != 0 {
+            slot.0 = [0; NAME_BYTES];
+            slot.0[..name.len()].copy_from_slice(name);
+            slot.1 = between(name);
+        }
+        slot.1
+    }
+}

@@ -1,0 +1,90 @@
+//! Openings of the same file, which see what the others write.
+
+use std::collections::HashMap;
+
+use super::slab::Slab;
+use super::tables::Latest;
+
+/// Files by what the log calls them.
+#[derive(Debug)]
+pub(super) struct Groups {
+    by_name: HashMap<Vec<u8>, u32>,
+    groups: Slab<Group>,
+}
+
+/// Openings of one file.
+#[derive(Debug, Default)]
+struct Group {
+    name: Vec<u8>,
+    members: u32,
+    written: Latest,
+    read: Latest,
+}
+
+impl Groups {
+    pub(super) fn new() -> Groups {
+        let mut groups = Slab::new();
+        // The first place is no group.
+        groups.insert(Group::default());
+        Groups {
+            by_name: HashMap::new(),
+            groups,
+        }
+    }
+
+    /// An opening joins the group of a name: which that is. What the log shows is the whole path;
+    /// of a path that a program gave only the last part is the same in all folders.
+    pub(super) fn join(&mut self, shown: &[u8], path: &[u8]) -> u32 {
+        let name = match shown.is_empty() {
+            false => shown,
+            true => path.rsplit(|&byte| byte == b'/').next().unwrap_or(path),
+        };
+        let place = match self.by_name.get(name) {
+            Some(&place) => place,
+            None => {
+                let place = self.groups.insert(Group {
+                    name: name.to_vec(),
+                    ..Group::default()
+                });
+                self.by_name.insert(name.to_vec(), place);
+                place
+            }
+        };
+        if let Some(group) = self.groups.get_mut(place) {
+            group.members += 1;
+        }
+        place
+    }
+
+    /// An opening leaves its group.
+    pub(super) fn leave(&mut self, place: u32) {
+        let Some(group) = self.groups.get_mut(place).filter(|_| place != 0) else {
+            return;
+        };
+        group.members -= 1;
+        if group.members == 0
+            && let Some(group) = self.groups.remove(place)
+        {
+            self.by_name.remove(&group.name);
+        }
+    }
+
+    /// A member was written (or may have been changed) or read (or looked at).
+    pub(super) fn note(&mut self, place: u32, event: u64, by: u32, is_read: bool) {
+        if let Some(group) = self.groups.get_mut(place).filter(|_| place != 0) {
+            match is_read {
+                true => group.read.note(event, by),
+                false => group.written.note(event, by),
+            }
+        }
+    }
+
+    /// Whether other members were used since an event in a way that matters to a run.
+    pub(super) fn was_used_since(&self, place: u32, event: u64, by: u32, is_read: bool) -> bool {
+        self.groups.get(place).is_some_and(|group| {
+            let written = group.written.by_others(by);
+            let read = if is_read { 0 } else { group.read.by_others(by) };
+            written.max(read) > event
+        })
+    }
+}

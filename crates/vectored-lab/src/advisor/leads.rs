@@ -1,0 +1,119 @@
+//! What a descriptor leads to, from the texts of a log.
+
+use super::event::SocketKind;
+use crate::model::Leads;
+
+/// What a descriptor leads to, as far as runs of calls differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A regular file.
+    File,
+    /// A pipe or FIFO that is not in packet mode.
+    Pipe,
+    /// A local stream socket.
+    Unix,
+    /// A TCP socket.
+    Tcp,
+    /// A socket, but nothing says of which kind.
+    Socket,
+    /// What nobody waits for and nobody observes: `/dev/null`, `/dev/urandom`.
+    Nothing,
+    /// Never counted: a terminal, eventfd, `/proc`, a datagram socket, a folder …
+    Other,
+    /// Nothing is known.
+    Unknown,
+}
+
+impl Kind {
+    /// As findings name it; `None` where none can be.
+    pub(super) fn target(self) -> Option<Leads> {
+        match self {
+            Kind::File => Some(Leads::File),
+            Kind::Pipe => Some(Leads::Pipe),
+            Kind::Unix => Some(Leads::Unix),
+            Kind::Tcp => Some(Leads::Tcp),
+            Kind::Socket | Kind::Unknown => Some(Leads::Unknown),
+            Kind::Nothing | Kind::Other => None,
+        }
+    }
+
+    /// Whether others may be at its other end.
+    pub(super) fn has_peer(self) -> bool {
+        matches!(
+            self,
+            Kind::Pipe | Kind::Unix | Kind::Tcp | Kind::Socket | Kind::Unknown
+        )
+    }
+
+    /// Whether it is a socket, as far as is known.
+    pub(super) fn is_socket(self) -> bool {
+        matches!(self, Kind::Unix | Kind::Tcp | Kind::Socket)
+    }
+}
+
+/// From what `-y` or `-yy` shows.
+pub(super) fn kind_of_text(text: &[u8]) -> Kind {
+    let starts = |with: &[u8]| text.starts_with(with);
+    if text.first() == Some(&b'/') {
+        return match contains(text, b"<char ") || contains(text, b"<block ") {
+            true if is_nothing(text) => Kind::Nothing,
+            true => Kind::Other,
+            false => kind_of_path(text),
+        };
+    }
+    if starts(b"pipe:[") {
+        Kind::Pipe
+    } else if starts(b"TCP:[") || starts(b"TCPv6:[") {
+        Kind::Tcp
+    } else if starts(b"UNIX-STREAM:[") {
+        Kind::Unix
+    } else if starts(b"socket:[") || starts(b"UNIX:[") {
+        Kind::Socket
+    } else if text.is_empty() {
+        Kind::Unknown
+    } else {
+        // UDP, NETLINK, UNIX-DGRAM, UNIX-SEQPACKET, anon_inode:[eventpoll] …
+        Kind::Other
+    }
+}
+
+/// From the path that was opened.
+pub(super) fn kind_of_path(path: &[u8]) -> Kind {
+    let below = |folder: &[u8]| path.starts_with(folder);
+    if below(b"/dev/shm/") {
+        Kind::File
+    } else if is_nothing(path) {
+        Kind::Nothing
+    } else if below(b"/dev/") || below(b"/proc/") || below(b"/sys/") {
+        Kind::Other
+    } else {
+        Kind::File
+    }
+}
+
+/// From `socket` or `socketpair`.
+pub(super) fn kind_of_socket(kind: SocketKind) -> Kind {
+    match kind {
+        SocketKind::UnixStream => Kind::Unix,
+        SocketKind::Tcp => Kind::Tcp,
+        SocketKind::Other => Kind::Other,
+    }
+}
+
+/// The number of a pipe, from `pipe:[123]`.
+pub(super) fn pipe_inode(text: &[u8]) -> Option<u64> {
+    let digits = text.strip_prefix(b"pipe:[")?.strip_suffix(b"]")?;
+    std::str::from_utf8(digits).ok()?.parse().ok()
+}
+
+fn is_nothing(path: &[u8]) -> bool {
+    let device = path.split(|&byte| byte == b'<').next();
+    matches!(
+        device,
+        Some(b"/dev/null" | b"/dev/zero" | b"/dev/urandom" | b"/dev/random")
+    )
+}
+
+fn contains(text: &[u8], part: &[u8]) -> bool {
+    text.windows(part.len()).any(|window| window == part)
+}

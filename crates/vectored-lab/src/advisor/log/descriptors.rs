@@ -1,0 +1,143 @@
+//! What a descriptor leads to, by the tables and by what the log shows.
+
+use super::{By, Log};
+use crate::advisor::event::{Descriptor, OpenFlags};
+use crate::advisor::leads::{Kind, kind_of_path, kind_of_text};
+use crate::advisor::opening::Opening;
+
+impl Log {
+    pub(super) fn open(
+        &mut self,
+        descriptor: Descriptor<'_>,
+        path: &[u8],
+        flags: OpenFlags,
+        by: By,
+    ) {
+        let kind = match (flags.directory || flags.path_only, descriptor.leads_to) {
+            (true, _) => Kind::Other,
+            (false, Some(text)) if kind_of_text(text) != Kind::File => kind_of_text(text),
+            _ => kind_of_path(path),
+        };
+        let mut opening = Opening::new(kind, flags, descriptor.number);
+        opening.position = (!flags.append).then_some(0);
+        match descriptor.leads_to {
+            Some(text) => opening.text.extend_from_slice(text),
+            None => opening.path.extend_from_slice(path),
+        }
+        if kind == Kind::File {
+            opening.group = self.groups.join(&opening.text, &opening.path);
+        }
+        let group = opening.group;
+        let close_on_exec = flags.close_on_exec;
+        let place = self
+            .tables
+            .open(by.process, descriptor.number, opening, close_on_exec);
+        if let Some(place) = place {
+            // It may have been truncated.
+            self.groups.note(group, self.event, place, false);
+        }
+    }
+
+    /// A pipe or socket that is new.
+    pub(super) fn make(
+        &mut self,
+        descriptor: Descriptor<'_>,
+        kind: Kind,
+        close_on_exec: bool,
+        by: By,
+    ) {
+        let mut opening = Opening::new(kind, OpenFlags::default(), descriptor.number);
+        if let Some(text) = descriptor.leads_to {
+            opening.text.extend_from_slice(text);
+            opening.kind = refined(kind, kind_of_text(text));
+        }
+        let number = descriptor.number;
+        self.tables.open(by.process, number, opening, close_on_exec);
+    }
+
+    pub(super) fn kind_of(&mut self, descriptor: Descriptor<'_>, by: By) -> Kind {
+        let opening = self.resolve(descriptor, by);
+        let opening = self.tables.openings.get(opening);
+        opening.map_or(Kind::Unknown, |opening| opening.kind)
+    }
+
+    /// The opening that a descriptor leads to, by the tables and by what the log shows, which is
+    /// right where the two differ.
+    pub(super) fn resolve(&mut self, descriptor: Descriptor<'_>, by: By) -> u32 {
+        let known = self.tables.opening_of(by.process, descriptor.number);
+        if let Some(place) = known {
+            let Some(text) = descriptor.leads_to else {
+                return place;
+            };
+            let Some(opening) = self.tables.openings.get(place) else {
+                return place;
+            };
+            if opening.text == text {
+                return place;
+            }
+            if self.takes_name(place, text) {
+                return place;
+            }
+        }
+        self.inherit(descriptor, by)
+    }
+
+    /// Whether an opening may now be shown so. A socket that is connected is shown otherwise than
+    /// before.
+    pub(super) fn takes_name(&mut self, place: u32, text: &[u8]) -> bool {
+        let kind = kind_of_text(text);
+        let Some(opening) = self.tables.openings.get(place) else {
+            return false;
+        };
+        let is_first = opening.text.is_empty();
+        let both_sockets = opening.kind.is_socket() && kind.is_socket();
+        let is_other = opening.kind == Kind::Other || opening.kind == Kind::Nothing;
+        let fits = match opening.kind {
+            Kind::Unknown => is_first,
+            known => known == kind || is_other && is_first,
+        };
+        if !(both_sockets || is_first && fits || is_other && kind == opening.kind) {
+            return false;
+        }
+        self.end_lanes(place);
+        if let Some(opening) = self.tables.openings.get_mut(place) {
+            opening.text.clear();
+            opening.text.extend_from_slice(text);
+            opening.kind = refined(opening.kind, kind);
+            if opening.kind == Kind::File {
+                self.groups.leave(opening.group);
+                opening.group = self.groups.join(&opening.text, b"");
+            }
+        }
+        true
+    }
+
+    /// A descriptor that was open before the log began, or whose opening did not show.
+    pub(super) fn inherit(&mut self, descriptor: Descriptor<'_>, by: By) -> u32 {
+        let kind = descriptor.leads_to.map_or(Kind::Unknown, kind_of_text);
+        let mut opening = Opening::new(kind, OpenFlags::default(), descriptor.number);
+        opening.is_inherited = true;
+        if let Some(text) = descriptor.leads_to {
+            opening.text.extend_from_slice(text);
+        }
+        if kind == Kind::File {
+            opening.group = self.groups.join(&opening.text, b"");
+        }
+        let number = descriptor.number;
+        let place = self.tables.open(by.process, number, opening, false);
+        self.settle();
+        // The process is there: it was asked for before.
+        place.unwrap_or(u32::MAX)
+    }
+}
+
+/// What is known already, and what the log shows: the more exact of the two.
+fn refined(known: Kind, shown: Kind) -> Kind {
+    match (known, shown) {
+        (Kind::Unknown | Kind::Socket, shown) => shown,
+        (known, Kind::Socket | Kind::Unknown) => known,
+        // A packet pipe is shown as any other.
+        (Kind::Other | Kind::Nothing, _) => known,
+        (_, shown) => shown,
+    }
+}

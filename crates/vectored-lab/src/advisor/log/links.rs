@@ -1,0 +1,123 @@
+//! What lies between a transfer and the one before it.
+
+use super::transfers::asked;
+use super::{By, Log};
+use crate::advisor::event::{Direction, Transfer};
+use crate::advisor::lane::Link;
+use crate::advisor::leads::Kind;
+use crate::advisor::opening::Opening;
+use crate::advisor::reason::Reason;
+use crate::advisor::tables::Thread;
+
+impl Log {
+    /// What lies between a transfer and the one before it in its lane.
+    pub(super) fn link(&self, place: u32, transfer: &Transfer<'_>, sought: u64, by: By) -> Link {
+        let is_read = transfer.direction == Direction::Read;
+        let (Some(opening), Some(thread)) = (
+            self.tables.openings.get(place),
+            self.tables.threads_at(by.thread),
+        ) else {
+            return Link::Broken;
+        };
+        let lane = &opening.lanes[usize::from(is_read)];
+        let is_positional = transfer.offset.is_some();
+        if lane.last == 0 || lane.is_positional != is_positional {
+            return Link::Broken;
+        }
+        if let Some(offset) = transfer.offset
+            && offset != lane.next_offset
+        {
+            return Link::Broken;
+        }
+        let is_shared = opening.tables > 1;
+        if is_read || sought != 0 && !is_positional {
+            let own_offset = !is_positional && opening.kind == Kind::File;
+            if own_offset && (is_shared || opening.is_inherited) {
+                return Link::Crossed(match is_shared {
+                    true => Reason::SharedOffset,
+                    false => Reason::Inherited,
+                });
+            }
+        }
+        if sought != 0 && !is_positional && opening.kind == Kind::File {
+            let has_between = thread.last != sought;
+            return Link::Sought { has_between };
+        }
+        if is_read && (lane.is_large || asked(transfer) >= self.bounds.buffer_bytes) {
+            return Link::Broken;
+        }
+        match self.crossing(place, opening, transfer, thread) {
+            Some(reason) => Link::Crossed(reason),
+            None => Link::Joined {
+                has_between: thread.last != lane.last,
+            },
+        }
+    }
+
+    pub(super) fn crossing(
+        &self,
+        place: u32,
+        opening: &Opening,
+        transfer: &Transfer<'_>,
+        thread: &Thread,
+    ) -> Option<Reason> {
+        let is_read = transfer.direction == Direction::Read;
+        let lane = &opening.lanes[usize::from(is_read)];
+        match opening.kind {
+            Kind::Unknown | Kind::Socket => return Some(Reason::UnknownTarget),
+            Kind::Pipe | Kind::Unix | Kind::Tcp if is_read => return Some(Reason::StreamRead),
+            _ if opening.flags.direct => return Some(Reason::Direct),
+            _ if !is_read && (opening.flags.sync || transfer.sync) => {
+                return Some(Reason::SyncFlag);
+            }
+            _ => {}
+        }
+        if lane.crossed.is_some() {
+            return lane.crossed;
+        }
+        if let Some(reason) = crossing_of_thread(thread, place, opening.kind, is_read, lane.last) {
+            return Some(reason);
+        }
+        let group = opening.group;
+        if group != 0 && self.groups.was_used_since(group, lane.last, place, is_read) {
+            return Some(Reason::SameFile);
+        }
+        if transfer.more || lane.has_more {
+            return Some(Reason::More);
+        }
+        let gap_ns = self.piece.began_ns.saturating_sub(lane.ended_ns);
+        (gap_ns > self.max_delay_ns).then_some(Reason::Gap)
+    }
+}
+
+/// What a thread did since an event that makes it unsound to merge a transfer after that with one
+/// before.
+fn crossing_of_thread(
+    thread: &Thread,
+    place: u32,
+    kind: Kind,
+    is_read: bool,
+    since: u64,
+) -> Option<Reason> {
+    if thread.waited.0 > since {
+        return Some(thread.waited.1);
+    }
+    // What is written to a stream may be answered by it: that counts for its own writes, too.
+    let heard = match is_read {
+        true => thread.streamed_in.by_others(place),
+        false => thread.streamed_in.by_any(),
+    };
+    if heard > since {
+        return Some(Reason::PeerRead);
+    }
+    if is_read {
+        return None;
+    }
+    if thread.released.0 > since {
+        return Some(thread.released.1);
+    }
+    if thread.streamed_out.by_others(place) > since {
+        return Some(Reason::OtherStream);
+    }
+    (kind == Kind::File && thread.looked > since).then_some(Reason::Looked)
+}

@@ -1,0 +1,397 @@
+//! What is known of the log that is followed, and what each event changes of it.
+
+mod descriptors;
+mod lanes;
+mod links;
+mod transfers;
+
+use super::analysis::Options;
+use super::between::{Effect, Names};
+use super::event::{Action, Descriptor, Event};
+use super::groups::Groups;
+use super::hash::FastMap;
+use super::leads::{Kind, kind_of_socket, kind_of_text};
+use super::reason::Reason;
+use super::run::{Bounds, Piece};
+use super::tables::{ProcessId, Tables};
+use super::tally::{Book, Tallies};
+
+/// What is known of the log that is followed.
+#[derive(Debug)]
+pub(super) struct Log {
+    bounds: Bounds,
+    max_delay_ns: u64,
+    /// Events so far, so that the first has the number 1.
+    event: u64,
+    tables: Tables,
+    groups: Groups,
+    /// Pipes that were open before the log began, by their numbers: who wrote first.
+    pipes: FastMap<u64, (ProcessId, u32)>,
+    book: Book,
+    piece: Piece,
+    calls: u64,
+    transfers: u64,
+    bytes: u64,
+    lacks_times: bool,
+    has_coarse_times: bool,
+    shows_waits: bool,
+    began_ns: u64,
+    ended_ns: u64,
+}
+
+impl Log {
+    pub(super) fn new(options: Options) -> Log {
+        Log {
+            bounds: Bounds {
+                buffer_bytes: options.buffer_bytes.max(1),
+                max_delay_ns: Some(options.max_delay_ns),
+            },
+            max_delay_ns: options.max_delay_ns,
+            event: 0,
+            tables: Tables::new(),
+            groups: Groups::new(),
+            pipes: FastMap::default(),
+            book: Book::default(),
+            piece: Piece::default(),
+            calls: 0,
+            transfers: 0,
+            bytes: 0,
+            lacks_times: false,
+            has_coarse_times: false,
+            shows_waits: options.shows_all,
+            began_ns: u64::MAX,
+            ended_ns: 0,
+        }
+    }
+
+    pub(super) fn close(mut self, options: &Options, into: &mut Tallies) {
+        let openings: Vec<u32> = self.tables.openings.in_use().collect();
+        for opening in openings {
+            self.end_lanes(opening);
+        }
+        let lack = if self.lacks_times {
+            Some(Reason::NoTimes)
+        } else if self.has_coarse_times {
+            Some(Reason::CoarseTimes)
+        } else if !self.shows_waits {
+            Some(Reason::Filtered)
+        } else {
+            None
+        };
+        self.book.close(lack, options.max_delay_ns, into);
+        into.calls += self.calls;
+        into.transfers += self.transfers;
+        into.bytes = into.bytes.saturating_add(self.bytes);
+        into.processes += self.tables.process_count;
+        let span_ns = match self.event {
+            0 => Some(0),
+            _ => self.ended_ns.checked_sub(self.began_ns),
+        };
+        into.span_ns = into
+            .span_ns
+            .zip(span_ns)
+            .map(|(known, new)| known.saturating_add(new));
+    }
+
+    pub(super) fn follow(&mut self, event: &Event<'_>, names: &mut Names) {
+        self.event += 1;
+        // That a thread has ended is told again after its call of `exit`.
+        let is_call = match event.action {
+            Action::Exit { .. } => matches!(event.name, b"exit" | b"exit_group"),
+            Action::Signal => false,
+            _ => true,
+        };
+        self.calls += u64::from(is_call);
+        self.note_time(event);
+        if let Action::Exit { process_ended } = event.action {
+            self.tables.end_thread(event.thread, process_ended);
+            return self.settle();
+        }
+        let mut thread = self.tables.thread(event.thread);
+        let Some(mut process) = self.tables.at(thread).map(|thread| thread.process) else {
+            return;
+        };
+        if self.tables.process(process).is_none() {
+            // Its process has ended: a call that was interrupted by that, or a number used again.
+            if !matches!(event.action, Action::Execute { .. }) {
+                return;
+            }
+            self.tables.end_thread(event.thread, true);
+            thread = self.tables.thread(event.thread);
+            match self.tables.at(thread) {
+                Some(known) => process = known.process,
+                None => return,
+            }
+        }
+        let by = By { thread, process };
+        match &event.action {
+            Action::Transfer(transfer) => self.transfer(event, transfer, by),
+            Action::Other { descriptor } => {
+                let between = names.between(event.name);
+                self.shows_waits |= between.shows;
+                self.other(between.effect, event.name, *descriptor, by);
+            }
+            action => self.change(action, by),
+        }
+        if let Some(thread) = self.tables.at(thread) {
+            thread.last = self.event;
+        }
+        if !self.tables.left.is_empty() {
+            self.settle();
+        }
+    }
+
+    fn note_time(&mut self, event: &Event<'_>) {
+        if let Some(began_ns) = event.began_ns {
+            self.began_ns = self.began_ns.min(began_ns);
+            let ended_ns = began_ns.saturating_add(event.took_ns.unwrap_or(0));
+            self.ended_ns = self.ended_ns.max(ended_ns);
+            self.has_coarse_times |= event.clock_ns > self.max_delay_ns;
+        } else if matches!(event.action, Action::Transfer(_)) {
+            self.lacks_times = true;
+        }
+    }
+
+    /// Calls that open, close and duplicate, and those that set an offset or sync.
+    fn change(&mut self, action: &Action<'_>, by: By) {
+        match *action {
+            Action::Open {
+                descriptor,
+                path,
+                flags,
+            } => self.open(descriptor, path, flags, by),
+            Action::Pipe {
+                read,
+                write,
+                packets,
+                close_on_exec,
+            } => {
+                let kind = if packets { Kind::Other } else { Kind::Pipe };
+                self.make(read, kind, close_on_exec, by);
+                self.make(write, kind, close_on_exec, by);
+            }
+            Action::Socket {
+                descriptor,
+                kind,
+                from,
+                close_on_exec,
+            } => {
+                let kind = match (kind, from) {
+                    (Some(kind), _) => kind_of_socket(kind),
+                    (None, Some(from)) => self.kind_of(from, by),
+                    (None, None) => Kind::Socket,
+                };
+                self.make(descriptor, kind, close_on_exec, by);
+                if from.is_some() {
+                    self.wait(by, Reason::Connect);
+                }
+            }
+            Action::SocketPair {
+                descriptors,
+                kind,
+                close_on_exec,
+            } => {
+                for descriptor in descriptors {
+                    self.make(descriptor, kind_of_socket(kind), close_on_exec, by);
+                }
+            }
+            Action::Duplicate {
+                from,
+                to,
+                close_on_exec,
+            } => {
+                self.resolve(from, by);
+                let process = by.process;
+                if self.tables.opening_of(process, to.number).is_some() {
+                    self.release_if_stream(to.number, None, by);
+                }
+                self.tables
+                    .duplicate(process, from.number, to.number, close_on_exec);
+            }
+            Action::Close {
+                first,
+                last,
+                leads_to,
+            } => match first == last {
+                true => {
+                    self.release_if_stream(first, leads_to, by);
+                    self.tables.close(by.process, first);
+                }
+                false => {
+                    self.release(by, Reason::StreamClosed);
+                    self.tables.close_range(by.process, first, last);
+                }
+            },
+            Action::SetFlags { descriptor, flags } => {
+                let opening = self.resolve(descriptor, by);
+                self.end_lanes(opening);
+                if let Some(known) = self.tables.openings.get_mut(opening) {
+                    // F_SETFL cannot change O_SYNC; `flags` has it all the same.
+                    known.flags = flags;
+                    known.position = None;
+                }
+            }
+            Action::SetCloseOnExec {
+                descriptor,
+                close_on_exec,
+            } => {
+                let number = descriptor.number;
+                self.tables
+                    .set_close_on_exec(by.process, number, close_on_exec);
+            }
+            Action::Fork {
+                child,
+                same_process,
+                shares_descriptors,
+            } => {
+                let shares = shares_descriptors;
+                self.shows_waits = true;
+                self.tables.fork(by.process, child, same_process, shares);
+                self.wait(by, Reason::Process);
+            }
+            Action::Execute { program } => {
+                let name = program.rsplit(|&byte| byte == b'/').next();
+                let name = self.book.program(name.unwrap_or(program));
+                for opening in self.tables.openings_of(by.process) {
+                    self.end_lanes_of(opening, by.process);
+                }
+                self.tables.execute(by.process, name);
+                self.wait(by, Reason::Process);
+            }
+            Action::Seek {
+                descriptor,
+                position,
+                only_asked,
+            } => self.seek(descriptor, position, only_asked, by),
+            Action::Sync(descriptor) => self.sync(descriptor, by),
+            Action::Signal => self.wait(by, Reason::Signal),
+            Action::Transfer(_) | Action::Other { .. } | Action::Exit { .. } => {}
+        }
+    }
+
+    /// The end of a stream shows to its peer.
+    fn release_if_stream(&mut self, number: i32, leads_to: Option<&[u8]>, by: By) {
+        let opening = self.tables.opening_of(by.process, number);
+        let kind = match opening.and_then(|opening| self.tables.openings.get(opening)) {
+            Some(opening) => opening.kind,
+            None => leads_to.map_or(Kind::Unknown, kind_of_text),
+        };
+        if kind.has_peer() {
+            self.release(by, Reason::StreamClosed);
+        }
+    }
+
+    fn wait(&mut self, by: By, reason: Reason) {
+        if let Some(thread) = self.tables.at(by.thread) {
+            thread.waited = (self.event, reason);
+        }
+    }
+
+    fn release(&mut self, by: By, reason: Reason) {
+        if let Some(thread) = self.tables.at(by.thread) {
+            thread.released = (self.event, reason);
+        }
+    }
+
+    /// A call of which only the name is known, and maybe a descriptor.
+    fn other(&mut self, effect: Effect, name: &[u8], descriptor: Option<Descriptor<'_>>, by: By) {
+        let known = descriptor
+            .filter(|descriptor| descriptor.number >= 0)
+            .and_then(|descriptor| self.tables.opening_of(by.process, descriptor.number));
+        match effect {
+            Effect::Harmless => {
+                // A mapping of a file sees what is written to it.
+                if let (Some(opening), true) = (known, name.starts_with(b"mmap")) {
+                    self.cross_lanes(opening, Reason::SameFile, true);
+                }
+            }
+            Effect::Looks(reason) => {
+                // `newfstatat` of a folder looks at a name in it.
+                let by_number = matches!(name, b"fstat" | b"fstat64");
+                let used = known.filter(|&opening| by_number || self.was_used(opening));
+                match used {
+                    Some(opening) => self.look_at(opening, reason),
+                    None => {
+                        if let Some(thread) = self.tables.at(by.thread) {
+                            thread.looked = self.event;
+                        }
+                    }
+                }
+            }
+            Effect::Releases(reason) => {
+                if let Some(opening) = known {
+                    self.cross_lanes(opening, reason, false);
+                }
+                self.release(by, reason);
+            }
+            Effect::Waits(reason) => {
+                if let Some(opening) = known {
+                    self.cross_lanes(opening, reason, true);
+                }
+                self.wait(by, reason);
+            }
+        }
+    }
+
+    fn was_used(&self, opening: u32) -> bool {
+        let opening = self.tables.openings.get(opening);
+        opening.is_some_and(|opening| opening.was_used)
+    }
+
+    fn look_at(&mut self, place: u32, reason: Reason) {
+        if let Some(opening) = self.tables.openings.get_mut(place)
+            && opening.kind == Kind::File
+        {
+            opening.lanes[WRITES].crossed.get_or_insert(reason);
+            self.groups.note(opening.group, self.event, place, true);
+        }
+    }
+
+    /// What comes next through an opening must not be merged with what came before.
+    fn cross_lanes(&mut self, place: u32, reason: Reason, reads_too: bool) {
+        if let Some(opening) = self.tables.openings.get_mut(place) {
+            opening.lanes[WRITES].crossed.get_or_insert(reason);
+            if reads_too {
+                opening.lanes[READS].crossed.get_or_insert(reason);
+            }
+            self.groups.note(opening.group, self.event, place, false);
+        }
+    }
+
+    fn sync(&mut self, descriptor: Option<Descriptor<'_>>, by: By) {
+        if let Some(descriptor) = descriptor {
+            let opening = self.resolve(descriptor, by);
+            if let Some(opening) = self.tables.openings.get_mut(opening) {
+                opening.lanes[WRITES].crossed.get_or_insert(Reason::SyncOwn);
+            }
+        }
+        self.release(by, Reason::SyncOther);
+    }
+
+    fn seek(&mut self, descriptor: Descriptor<'_>, position: u64, only_asked: bool, by: By) {
+        let place = self.resolve(descriptor, by);
+        let serial = self.tables.at(by.thread).map_or(0, |thread| thread.serial);
+        let Some(opening) = self.tables.openings.get_mut(place) else {
+            return;
+        };
+        let is_others = opening.thread != serial;
+        let moves = !only_asked && opening.position != Some(position);
+        opening.position = Some(position);
+        if moves {
+            opening.sought = self.event;
+        }
+        if is_others {
+            self.end_lanes(place);
+        }
+    }
+}
+
+const WRITES: usize = 0;
+const READS: usize = 1;
+
+/// Who made a call.
+#[derive(Clone, Copy, Debug)]
+struct By {
+    thread: u32,
+    process: ProcessId,
+}

@@ -1,0 +1,211 @@
+//! A call that moves bytes.
+
+use super::{By, Log};
+use crate::advisor::event::{Direction, Event, Form, Transfer};
+use crate::advisor::leads::{Kind, pipe_inode};
+use crate::advisor::reason::Reason;
+use crate::advisor::run::Piece;
+use crate::advisor::steps::{Move, call_number, size_class};
+
+/// Linux moves no more in one call: `MAX_RW_COUNT`. A log that says so is wrong.
+const TRANSFER_BYTES_MAX: u64 = 0x7fff_f000;
+
+impl Log {
+    pub(super) fn transfer(&mut self, event: &Event<'_>, transfer: &Transfer<'_>, by: By) {
+        self.transfers += 1;
+        if let Ok(bytes) = transfer.result {
+            self.bytes = self.bytes.saturating_add(bytes);
+        }
+        let place = self.resolve(transfer.descriptor, by);
+        let is_read = transfer.direction == Direction::Read;
+        let number = self.event;
+        let Some(thread) = self.tables.threads_at(by.thread) else {
+            return;
+        };
+        let serial = thread.serial;
+        let Some(opening) = self.tables.openings.get_mut(place) else {
+            return;
+        };
+        opening.was_used = true;
+        let is_others = opening.thread != serial;
+        if is_others {
+            self.change_hands(place, by, serial);
+        }
+        if !is_read {
+            self.note_writer(place, by);
+        }
+        self.effect_of_transfer(place, transfer, by);
+        let site = match event.site {
+            Some(_) => self.book.site(event.site),
+            None => 0,
+        };
+        let Some(opening) = self.tables.openings.get_mut(place) else {
+            return;
+        };
+        if opening.kind.target().is_none() {
+            return;
+        }
+        let lane_number = usize::from(is_read);
+        let is_positional = transfer.offset.is_some();
+        let sought = opening.sought;
+        if !is_positional {
+            opening.sought = 0;
+            opening.position = match (opening.position, transfer.result) {
+                (Some(position), Ok(bytes)) if is_read || !opening.flags.append => {
+                    Some(position.saturating_add(bytes))
+                }
+                (Some(position), Err(_)) => Some(position),
+                _ => None,
+            };
+        }
+        // The other direction sees it, or was moved by it.
+        if opening.kind == Kind::File {
+            let other = &mut opening.lanes[1 - lane_number];
+            other.crossed.get_or_insert(Reason::BothWays);
+        }
+        let group = opening.group;
+        let shape = describe(event, transfer, &mut self.piece);
+        if shape == Shape::Unusable {
+            self.end_lane(place, lane_number);
+        } else {
+            let link = self.link(place, transfer, sought, by);
+            self.push(place, lane_number, link, site);
+            let Some(opening) = self.tables.openings.get_mut(place) else {
+                return;
+            };
+            let lane = &mut opening.lanes[lane_number];
+            lane.last = number;
+            lane.ended_ns = self.piece.ended_ns;
+            lane.is_positional = is_positional;
+            lane.has_more = transfer.more;
+            lane.is_large = is_read && asked(transfer) >= self.bounds.buffer_bytes;
+            lane.next_offset = transfer
+                .offset
+                .unwrap_or(0)
+                .saturating_add(self.piece.bytes);
+            lane.crossed = None;
+            if shape == Shape::Short {
+                self.end_lane(place, lane_number);
+            }
+        }
+        self.groups.note(group, number, place, is_read);
+    }
+
+    /// Another thread uses an opening: the order of the two is not the program's own.
+    pub(super) fn change_hands(&mut self, place: u32, by: By, serial: u64) {
+        self.end_lanes(place);
+        let process = self.tables.process(by.process);
+        let Some((number, program)) = process.map(|process| (process.number, process.program))
+        else {
+            return;
+        };
+        if let Some(opening) = self.tables.openings.get_mut(place) {
+            opening.thread = serial;
+            opening.owner = by.process;
+            opening.process = number;
+            opening.program = program;
+        }
+    }
+
+    /// Who writes to a pipe.
+    pub(super) fn note_writer(&mut self, place: u32, by: By) {
+        let Some(opening) = self.tables.openings.get_mut(place) else {
+            return;
+        };
+        if opening.kind != Kind::Pipe || opening.writer == Some(by.process) {
+            return;
+        }
+        if opening.writer.is_some() {
+            opening.has_other_writers = true;
+        }
+        opening.writer = Some(by.process);
+        let Some(inode) = pipe_inode(&opening.text) else {
+            return;
+        };
+        let &mut (writer, other) = self.pipes.entry(inode).or_insert((by.process, place));
+        if writer != by.process {
+            for place in [place, other] {
+                if let Some(opening) = self.tables.openings.get_mut(place) {
+                    opening.has_other_writers |= pipe_inode(&opening.text) == Some(inode);
+                }
+            }
+        }
+    }
+
+    /// What a transfer does to runs through other openings.
+    pub(super) fn effect_of_transfer(&mut self, place: u32, transfer: &Transfer<'_>, by: By) {
+        let Some(opening) = self.tables.openings.get(place) else {
+            return;
+        };
+        let kind = opening.kind;
+        let is_read = transfer.direction == Direction::Read;
+        let number = self.event;
+        let Some(thread) = self.tables.at(by.thread) else {
+            return;
+        };
+        if kind.has_peer() {
+            let streamed = match is_read {
+                true => &mut thread.streamed_in,
+                false => &mut thread.streamed_out,
+            };
+            streamed.note(number, place);
+        }
+        if kind == Kind::Other && !is_read {
+            thread.released = (number, Reason::OtherTransfer);
+        }
+        if kind == Kind::Other && is_read || transfer.form == Form::Opaque {
+            thread.waited = (number, Reason::OtherTransfer);
+        }
+    }
+}
+
+/// Whether a transfer can be part of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shape {
+    /// It moved all that it was asked to.
+    Whole,
+    /// It moved less.
+    Short,
+    /// It moved nothing, failed, or has a meaning of its own.
+    Unusable,
+}
+
+pub(super) fn asked(transfer: &Transfer<'_>) -> u64 {
+    transfer.asked_bytes.unwrap_or(0)
+}
+
+/// Fills in what a run needs to know.
+fn describe(event: &Event<'_>, transfer: &Transfer<'_>, piece: &mut Piece) -> Shape {
+    let (Ok(bytes), Some(segments)) = (transfer.result, transfer.segment_bytes) else {
+        return Shape::Unusable;
+    };
+    let is_odd = transfer.special || transfer.addressed || transfer.form == Form::Opaque;
+    if is_odd || bytes == 0 || bytes > TRANSFER_BYTES_MAX {
+        return Shape::Unusable;
+    }
+    piece.step = Move {
+        call: call_number(event.name),
+        size_class: size_class(bytes),
+    };
+    piece.bytes = bytes;
+    piece.is_list = transfer.form == Form::List;
+    piece.began_ns = event.began_ns.unwrap_or(0);
+    piece.ended_ns = piece.began_ns.saturating_add(event.took_ns.unwrap_or(0));
+    piece.segments = 0;
+    piece.sizes.0.clear();
+    let mut left = bytes;
+    for &segment in segments {
+        let moved = segment.min(left);
+        left -= moved;
+        if moved > 0 {
+            piece.segments += 1;
+            piece.sizes.add_segment(moved);
+        }
+    }
+    match asked(transfer).cmp(&bytes) {
+        std::cmp::Ordering::Greater => Shape::Short,
+        std::cmp::Ordering::Equal if left == 0 => Shape::Whole,
+        // More than was asked for: the log is wrong.
+        _ => Shape::Unusable,
+    }
+}

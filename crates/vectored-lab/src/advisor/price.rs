@@ -1,0 +1,322 @@
+//! What merging would save, from counts and from what calls cost.
+
+use crate::model::{FindingKey, FindingKind, Leads, Operation, Price, Tally};
+
+/// A time that is saved, and its interval; below 0 where it is lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Saving {
+    /// In s.
+    pub s: f64,
+    /// Its interval: lower end.
+    pub low_s: f64,
+    /// Its interval: upper end.
+    pub high_s: f64,
+}
+
+/// What the calls of a finding would save; `None` without a price for them.
+///
+/// A call that is no longer made saves what a call costs. Against that stands what its segments
+/// cost in a merged call: those of a class are copied into one buffer or referenced in a list, as
+/// is cheaper; what goes through a read buffer is copied. Lists that the program has already are
+/// paid for, and their cost is what copying saves there. Larger calls on a file save
+/// [`Price::batch_byte_ns`], as far as they grow from a page towards 64 KiB.
+pub fn price(key: &FindingKey, tally: &Tally, prices: &[Price]) -> Option<Saving> {
+    let operation = operation_of(key);
+    let price = prices
+        .iter()
+        .find(|price| price.target == key.target && price.operation == operation)?;
+    let saved_calls = tally.calls.saturating_sub(tally.merged_calls) as f64;
+    if key.kind == FindingKind::SeekThenTransfer {
+        // Measured together with a call, and as exact as that.
+        let of_call = |call_ns: f64| match price.call_ns > 0.0 {
+            true => saved_calls * price.seek_ns * call_ns / price.call_ns,
+            false => saved_calls * price.seek_ns,
+        };
+        return Some(saving(price, of_call));
+    }
+    let besides_ns = match key.kind {
+        FindingKind::ManySegments => 0.0,
+        _ => {
+            batch_ns(key.target, tally, price) + lists_ns(tally, price)
+                - gathering_ns(operation, key.kind, tally, price)
+        }
+    };
+    let share = answer_share(key.target, tally, price);
+    Some(saving(price, |call_ns| {
+        saved_calls * share * call_ns + besides_ns
+    }))
+}
+
+/// Runs of more calls than this on average are no answers.
+const ANSWER_CALLS: f64 = 16.0;
+
+/// What a call costs, as a share of `call_ns`, where it sends a piece of an answer: few calls
+/// together on a stream, the first of which wakes whoever waits for it.
+fn answer_share(target: Leads, tally: &Tally, price: &Price) -> f64 {
+    let is_stream = matches!(target, Leads::Pipe | Leads::Unix | Leads::Tcp);
+    let is_answer = tally.calls as f64 <= ANSWER_CALLS * tally.runs as f64;
+    match is_stream && is_answer && price.answer_call_ns > 0.0 && price.call_ns > 0.0 {
+        true => price.answer_call_ns / price.call_ns,
+        false => 1.0,
+    }
+}
+
+/// Which way the calls of a finding move bytes.
+pub fn operation_of(key: &FindingKey) -> Operation {
+    let reads = |call: &str| call.contains("read") || call.contains("recv");
+    let is_read = match key.kind {
+        FindingKind::SmallReads | FindingKind::PositionalReads => true,
+        FindingKind::AdjacentWrites | FindingKind::PositionalWrites | FindingKind::SyncEach => {
+            false
+        }
+        FindingKind::SeekThenTransfer | FindingKind::TinySegments | FindingKind::ManySegments => {
+            key.steps.iter().any(|step| reads(&step.call))
+        }
+    };
+    match is_read {
+        true => Operation::Read,
+        false => Operation::Write,
+    }
+}
+
+fn saving(price: &Price, ns: impl Fn(f64) -> f64) -> Saving {
+    let [s, one, other] =
+        [price.call_ns, price.call_low_ns, price.call_high_ns].map(|call_ns| ns(call_ns) / 1e9);
+    Saving {
+        s,
+        low_s: one.min(other),
+        high_s: one.max(other),
+    }
+}
+
+/// The first class of large segments: 256 bytes or more.
+const LARGE_CLASS: u8 = 9;
+
+fn reference_ns(class: u8, segments: u64, price: &Price) -> f64 {
+    let segment_ns = match class >= LARGE_CLASS {
+        true => price.large_segment_ns,
+        false => price.segment_ns,
+    };
+    segments as f64 * segment_ns
+}
+
+fn copy_ns(segments: u64, bytes: u64, price: &Price) -> f64 {
+    segments as f64 * price.copy_segment_ns + bytes as f64 * price.copy_byte_ns
+}
+
+/// What the lists cost that the program has.
+fn lists_ns(tally: &Tally, price: &Price) -> f64 {
+    let referenced = |&(class, segments, _): &(u8, u64, u64)| reference_ns(class, segments, price);
+    let segments_ns: f64 = tally.list_sizes.iter().map(referenced).sum();
+    tally.list_calls as f64 * price.gather_call_ns
+        + tally.long_list_calls as f64 * price.iovec_step_ns
+        + segments_ns
+}
+
+/// Linux has room for so many segments on its stack: `UIO_FASTIOV`.
+const FEW_SEGMENTS: f64 = 8.0;
+
+/// What the segments of the merged calls would cost.
+fn gathering_ns(operation: Operation, kind: FindingKind, tally: &Tally, price: &Price) -> f64 {
+    let copied = |&(_, segments, bytes): &(u8, u64, u64)| copy_ns(segments, bytes, price);
+    let all_copied_ns: f64 = tally.sizes.iter().map(copied).sum();
+    if operation == Operation::Read || kind == FindingKind::TinySegments {
+        return all_copied_ns;
+    }
+    let (mut mixed_ns, mut references, mut copies) = (0.0, 0.0, 0.0);
+    for size in &tally.sizes {
+        let &(class, segments, _) = size;
+        let referenced_ns = reference_ns(class, segments, price);
+        if referenced_ns < copied(size) {
+            mixed_ns += referenced_ns;
+            references += segments as f64;
+        } else {
+            mixed_ns += copied(size);
+            copies += segments as f64;
+        }
+    }
+    if references == 0.0 {
+        return all_copied_ns;
+    }
+    let calls = tally.gathered_calls as f64;
+    // What is copied between two references is one segment.
+    let pieces = copies.min(references + calls);
+    mixed_ns += pieces * price.segment_ns + calls * price.gather_call_ns;
+    if references + pieces > FEW_SEGMENTS * calls {
+        mixed_ns += calls * price.iovec_step_ns;
+    }
+    mixed_ns.min(all_copied_ns)
+}
+
+/// What larger calls save beyond their number.
+fn batch_ns(target: Leads, tally: &Tally, price: &Price) -> f64 {
+    if target != Leads::File || tally.gathered_calls == 0 || tally.calls == 0 {
+        return 0.0;
+    }
+    let bytes: f64 = tally.sizes.iter().map(|size| size.2 as f64).sum();
+    let merged = bytes / tally.gathered_calls as f64;
+    let single = tally.bytes as f64 / tally.calls as f64;
+    bytes * price.batch_byte_ns * (batched(merged) - batched(single)).max(0.0)
+}
+
+/// How far a call of so many bytes is from a page (0) to 64 KiB (1), by powers of two.
+fn batched(bytes: f64) -> f64 {
+    ((bytes / 4096.0).log2() / 4.0).clamp(0.0, 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Grade, Step};
+
+    const PRICE: Price = Price {
+        target: Leads::File,
+        operation: Operation::Write,
+        call_ns: 400.0,
+        call_low_ns: 300.0,
+        call_high_ns: 500.0,
+        answer_call_ns: 0.0,
+        batch_byte_ns: 0.0,
+        seek_ns: 100.0,
+        gather_call_ns: 60.0,
+        segment_ns: 20.0,
+        large_segment_ns: 50.0,
+        iovec_step_ns: 100.0,
+        copy_segment_ns: 4.0,
+        copy_byte_ns: 0.05,
+    };
+
+    fn key(kind: FindingKind) -> FindingKey {
+        FindingKey {
+            kind,
+            grade: Grade::Adjacent,
+            program: String::new(),
+            target: Leads::File,
+            site: None,
+            steps: vec![Step {
+                call: "write".to_owned(),
+                size_class: 4,
+            }],
+        }
+    }
+
+    /// In whole ns.
+    fn saved(kind: FindingKind, tally: &Tally, price: Price) -> [f64; 3] {
+        let saving = super::price(&key(kind), tally, &[price]).unwrap();
+        [saving.s, saving.low_s, saving.high_s].map(|s| (s * 1e9).round())
+    }
+
+    #[test]
+    fn small_segments_are_copied_and_large_ones_referenced() {
+        // 8 B and 10,000 B, in one call instead of two, a hundred times.
+        let tally = Tally {
+            runs: 100,
+            calls: 200,
+            merged_calls: 100,
+            gathered_calls: 100,
+            segments: 200,
+            bytes: 100 * 10_008,
+            sizes: vec![(4, 100, 800), (14, 100, 1_000_000)],
+            ..Tally::default()
+        };
+        // Copied: 100 × 4 + 800 × 0.05; referenced: 100 × 50; what is copied is a segment, too, and
+        // each call has a list.
+        let gathering = 440.0 + 5000.0 + 100.0 * 20.0 + 100.0 * 60.0;
+        let expected = [400.0, 300.0, 500.0].map(|call_ns| 100.0 * call_ns - gathering);
+        assert_eq!(saved(FindingKind::AdjacentWrites, &tally, PRICE), expected);
+        // Where references are dear all is copied.
+        let dear = Price {
+            large_segment_ns: 1e6,
+            ..PRICE
+        };
+        let copying = 200.0 * 4.0 + 1_000_800.0 * 0.05;
+        let [s, ..] = saved(FindingKind::AdjacentWrites, &tally, dear);
+        assert_eq!(s, 100.0 * 400.0 - copying);
+    }
+
+    #[test]
+    fn lists_that_exist_are_paid_for() {
+        // Ten segments of 7 B in a list, a hundred times.
+        let tally = Tally {
+            runs: 100,
+            calls: 100,
+            merged_calls: 100,
+            segments: 1000,
+            bytes: 7000,
+            sizes: vec![(3, 1000, 7000)],
+            list_calls: 100,
+            long_list_calls: 100,
+            list_sizes: vec![(3, 1000, 7000)],
+            ..Tally::default()
+        };
+        let lists = 100.0 * 60.0 + 100.0 * 100.0 + 1000.0 * 20.0;
+        let copying = 1000.0 * 4.0 + 7000.0 * 0.05;
+        let expected = [lists - copying; 3];
+        assert_eq!(saved(FindingKind::TinySegments, &tally, PRICE), expected);
+        assert_eq!(saved(FindingKind::ManySegments, &tally, PRICE), [0.0; 3]);
+    }
+
+    #[test]
+    fn a_seek_saves_what_a_seek_costs() {
+        let tally = Tally {
+            calls: 199,
+            merged_calls: 100,
+            ..Tally::default()
+        };
+        let expected = [9900.0, 7425.0, 12_375.0];
+        assert_eq!(
+            saved(FindingKind::SeekThenTransfer, &tally, PRICE),
+            expected
+        );
+    }
+
+    #[test]
+    fn larger_calls_save_as_far_as_they_grow() {
+        let tally = Tally {
+            calls: 32,
+            merged_calls: 2,
+            gathered_calls: 2,
+            segments: 32,
+            bytes: 131_072,
+            sizes: vec![(13, 32, 131_072)],
+            ..Tally::default()
+        };
+        let batched = Price {
+            batch_byte_ns: 0.1,
+            ..PRICE
+        };
+        let [without, ..] = saved(FindingKind::AdjacentWrites, &tally, PRICE);
+        let [with, ..] = saved(FindingKind::AdjacentWrites, &tally, batched);
+        assert_eq!(with - without, 13_107.0);
+    }
+
+    #[test]
+    fn what_has_no_price_saves_nothing_that_is_known() {
+        let tally = Tally::default();
+        let reads = key(FindingKind::SmallReads);
+        assert_eq!(super::price(&reads, &tally, &[PRICE]), None);
+    }
+
+    #[test]
+    fn a_further_piece_of_an_answer_costs_less_than_one_that_wakes_its_reader() {
+        let price = Price {
+            target: Leads::Unix,
+            call_ns: 1000.0,
+            answer_call_ns: 400.0,
+            ..PRICE
+        };
+        let tally = |runs| Tally {
+            runs,
+            calls: 100,
+            ..Tally::default()
+        };
+        assert_eq!(answer_share(Leads::Unix, &tally(25), &price), 0.4);
+        assert_eq!(answer_share(Leads::Unix, &tally(2), &price), 1.0);
+        assert_eq!(answer_share(Leads::File, &tally(25), &price), 1.0);
+        let unknown = Price {
+            answer_call_ns: 0.0,
+            ..price
+        };
+        assert_eq!(answer_share(Leads::Unix, &tally(25), &unknown), 1.0);
+    }
+}

@@ -1,0 +1,136 @@
+//! Why calls that one call would replace are not counted.
+
+/// What makes it change the program's behaviour to merge two calls, or unknown whether it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Reason {
+    /// `poll`, `select`, `epoll_wait`.
+    Poll,
+    /// `nanosleep`, `pause`, `sched_yield`.
+    Sleep,
+    /// `futex` and other calls that wait for or wake a thread.
+    Thread,
+    /// `wait4`, `waitid`.
+    Child,
+    /// `fork`, `execve`.
+    Process,
+    /// A signal was delivered, or sent.
+    Signal,
+    /// Bytes came from a pipe or socket.
+    PeerRead,
+    /// Bytes went to another pipe or socket.
+    OtherStream,
+    /// A pipe or socket was closed.
+    StreamClosed,
+    /// Bytes went to or came from what is no file, pipe or socket, or in a way not followed.
+    OtherTransfer,
+    /// `fsync` of the same file.
+    SyncOwn,
+    /// A sync of something else.
+    SyncOther,
+    /// The same opening was read and written.
+    BothWays,
+    /// The same file was used through another opening.
+    SameFile,
+    /// A file's size may have been asked for.
+    Looked,
+    /// Names changed: `rename`, `unlink`, `mkdir`.
+    Names,
+    /// Locks, `fcntl`.
+    Lock,
+    /// `ioctl`, `setsockopt`, `ftruncate`: what was asked for is not followed.
+    Control,
+    /// `connect`, `accept`, `listen`.
+    Connect,
+    /// A call that is not in the list of those that are known.
+    UnknownCall,
+    /// Too long.
+    Gap,
+    /// `O_SYNC`, `O_DSYNC` or the like of one call.
+    SyncFlag,
+    /// `O_DIRECT`.
+    Direct,
+    /// `MSG_MORE`.
+    More,
+    /// Several processes write to the same pipe.
+    OtherWriters,
+    /// Another process reads on from the same offset.
+    SharedOffset,
+    /// It was open before the log began, so that another process may do that.
+    Inherited,
+    /// A larger read of a pipe or socket returns only what is there.
+    StreamRead,
+    /// Nothing says what the descriptor leads to.
+    UnknownTarget,
+    /// The log has no times.
+    NoTimes,
+    /// The log's times are too coarse.
+    CoarseTimes,
+    /// The log was filtered.
+    Filtered,
+}
+
+impl Reason {
+    /// Whether it is a lack of the log, not something that the program did.
+    pub(super) fn is_of_the_log(self) -> bool {
+        matches!(
+            self,
+            Reason::UnknownTarget | Reason::NoTimes | Reason::CoarseTimes | Reason::Filtered
+        )
+    }
+
+    /// In words; what to do about it, where the log is to blame.
+    pub(super) fn in_words(self, max_delay_ns: u64) -> String {
+        let words = match self {
+            Reason::Poll => "poll, select or epoll_wait between them",
+            Reason::Sleep => "a sleep between them",
+            Reason::Thread => "futex between them: another thread may go on",
+            Reason::Child => "a wait for a child between them",
+            Reason::Process => "fork or execve between them",
+            Reason::Signal => "a signal between them",
+            Reason::PeerRead => "a read of a pipe or socket between them",
+            Reason::OtherStream => "a write to another pipe or socket between them",
+            Reason::StreamClosed => "a pipe or socket closed between them",
+            Reason::OtherTransfer => {
+                "a transfer between them on what is no file, pipe or stream socket"
+            }
+            Reason::SyncOwn => "fsync between them",
+            Reason::SyncOther => "a sync of something else between them",
+            Reason::BothWays => "reads and writes of the same opening in turn",
+            Reason::SameFile => "the same file used through another opening between them",
+            Reason::Looked => "stat between them, which may see the file's size",
+            Reason::Names => "rename, unlink or the like between them",
+            Reason::Lock => "fcntl or a lock between them",
+            Reason::Control => "ioctl, setsockopt, ftruncate or the like between them",
+            Reason::Connect => "connect, accept or the like between them",
+            Reason::UnknownCall => "a call between them that is not known to be harmless",
+            Reason::Gap => return format!("a gap of more than {}", delay_in_words(max_delay_ns)),
+            Reason::SyncFlag => {
+                "O_SYNC or O_DSYNC: each call lasts until its bytes are on the disk"
+            }
+            Reason::Direct => "O_DIRECT",
+            Reason::More => "MSG_MORE, which gathers in the kernel already",
+            Reason::OtherWriters => {
+                "another process writes to the same pipe, and a longer write than PIPE_BUF may be split"
+            }
+            Reason::SharedOffset => "another process shares the offset, and would read on from it",
+            Reason::Inherited => {
+                "open before the log began: another process may share the offset, and read on from it"
+            }
+            Reason::StreamRead => "a larger read of a pipe or socket returns only what is there",
+            Reason::UnknownTarget => {
+                "the log does not say what the descriptor leads to: trace again with -yy"
+            }
+            Reason::NoTimes => "the log has no times: trace again with -ttt",
+            Reason::CoarseTimes => "the log's times are too coarse: trace again with -ttt",
+            Reason::Filtered => {
+                "the log was filtered, so that waits would not show: trace again without -e"
+            }
+        };
+        words.to_owned()
+    }
+}
+
+/// `10 ms`, `1.5 ms`.
+fn delay_in_words(ns: u64) -> String {
+    format!("{} ms", ns as f64 / 1e6)
+}

@@ -1,0 +1,285 @@
+//! A run of calls that fewer calls would replace, counted as they come: what is kept does not grow
+//! with its length.
+
+use super::steps::{Move, Pattern, Steps, size_class};
+
+/// A call can take so many segments: `IOV_MAX`.
+const SEGMENTS_MAX: u64 = 1024;
+
+/// Linux has room for so many on its stack; more cost more.
+const FEW_SEGMENTS: u64 = 8;
+
+/// Lists whose segments are shorter than this on average are tiny, in bytes.
+const TINY_BELOW_BYTES: u64 = 256;
+
+/// One transfer, as a run sees it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Piece {
+    /// What was called.
+    pub(super) step: Move,
+    /// What it moved.
+    pub(super) bytes: u64,
+    /// Segments that are not empty.
+    pub(super) segments: u64,
+    /// Whether they were in a list.
+    pub(super) is_list: bool,
+    /// When it began, in ns.
+    pub(super) began_ns: u64,
+    /// When it ended, in ns.
+    pub(super) ended_ns: u64,
+    /// The segments by size.
+    pub(super) sizes: Sizes,
+}
+
+/// Segments by size: class, how many, their bytes; ascending.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Sizes(pub(super) Vec<(u8, u64, u64)>);
+
+impl Sizes {
+    /// Adds so many segments of a class.
+    pub(super) fn add(&mut self, class: u8, segments: u64, bytes: u64) {
+        match self.0.iter().position(|size| size.0 >= class) {
+            Some(place) if self.0[place].0 == class => {
+                self.0[place].1 += segments;
+                self.0[place].2 += bytes;
+            }
+            Some(place) => self.0.insert(place, (class, segments, bytes)),
+            None => self.0.push((class, segments, bytes)),
+        }
+    }
+
+    /// Adds one segment.
+    pub(super) fn add_segment(&mut self, bytes: u64) {
+        self.add(size_class(bytes), 1, bytes);
+    }
+
+    /// Adds all of another.
+    pub(super) fn add_all(&mut self, other: &Sizes) {
+        for &(class, segments, bytes) in &other.0 {
+            self.add(class, segments, bytes);
+        }
+    }
+}
+
+/// What merged calls are made of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Moved {
+    /// Segments.
+    pub(super) segments: u64,
+    /// The same by size.
+    pub(super) sizes: Sizes,
+    /// Calls that had a list already.
+    pub(super) list_calls: u64,
+    /// Those of them with more than 8 segments.
+    pub(super) long_list_calls: u64,
+    /// Segments in these lists by size.
+    pub(super) list_sizes: Sizes,
+}
+
+impl Moved {
+    fn add(&mut self, piece: &Piece) {
+        self.segments += piece.segments;
+        self.sizes.add_all(&piece.sizes);
+        if piece.is_list {
+            self.list_calls += 1;
+            self.long_list_calls += u64::from(piece.segments > FEW_SEGMENTS);
+            self.list_sizes.add_all(&piece.sizes);
+        }
+    }
+
+    fn clear(&mut self) {
+        self.segments = 0;
+        self.sizes.0.clear();
+        self.list_calls = 0;
+        self.long_list_calls = 0;
+        self.list_sizes.0.clear();
+    }
+}
+
+/// What bounds a merged call.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bounds {
+    /// It is closed when it has so many bytes.
+    pub(super) buffer_bytes: u64,
+    /// Its first byte waits no longer, in ns; `None` in what is not counted anyway.
+    pub(super) max_delay_ns: Option<u64>,
+}
+
+/// A run, or several calls of a chain that is not counted.
+#[derive(Clone, Debug)]
+pub(super) struct Run {
+    /// Calls in it.
+    pub(super) calls: u64,
+    /// Bytes that they moved.
+    pub(super) bytes: u64,
+    /// Merged calls that are made of several.
+    pub(super) gathered_calls: u64,
+    /// What those are made of.
+    pub(super) gathered: Moved,
+    /// The lists of calls that were merged with none.
+    pub(super) alone: Moved,
+    /// The bytes of the longest merged call that is made of several.
+    pub(super) longest_bytes: u64,
+    /// `lseek` between them.
+    pub(super) seeks: u64,
+    /// Whether anything at all lay between.
+    pub(super) has_between: bool,
+    /// The call site of the first.
+    pub(super) site: u32,
+    /// Whether the first has as many segments as a call can take.
+    is_full: bool,
+    /// Merged calls that are complete.
+    closed_calls: u64,
+    group: Group,
+    steps: Steps,
+}
+
+/// The merged call that is being made.
+#[derive(Clone, Debug, Default)]
+struct Group {
+    calls: u64,
+    segments: u64,
+    bytes: u64,
+    /// When the first of its calls ended, in ns.
+    since_ns: u64,
+    /// The first of its calls, as long as it is alone.
+    first: Piece,
+}
+
+impl Run {
+    pub(super) fn new() -> Run {
+        Run {
+            calls: 0,
+            bytes: 0,
+            gathered_calls: 0,
+            gathered: Moved::default(),
+            alone: Moved::default(),
+            longest_bytes: 0,
+            seeks: 0,
+            has_between: false,
+            site: 0,
+            is_full: false,
+            closed_calls: 0,
+            group: Group::default(),
+            steps: Steps::new(),
+        }
+    }
+
+    /// As new, but for the memory that it holds.
+    pub(super) fn clear(&mut self) {
+        self.calls = 0;
+        self.bytes = 0;
+        self.gathered_calls = 0;
+        self.gathered.clear();
+        self.alone.clear();
+        self.longest_bytes = 0;
+        self.seeks = 0;
+        self.has_between = false;
+        self.closed_calls = 0;
+        self.group.calls = 0;
+        self.steps.clear();
+    }
+
+    /// Adds the next call.
+    pub(super) fn push(&mut self, piece: &Piece, site: u32, bounds: Bounds) {
+        if self.calls == 0 {
+            self.site = site;
+            self.is_full = piece.segments >= SEGMENTS_MAX;
+        }
+        self.calls += 1;
+        self.bytes += piece.bytes;
+        self.steps.push(piece.step, piece.bytes);
+        let delay_ns = piece.began_ns.saturating_sub(self.group.since_ns);
+        if self.group.calls > 0
+            && (self.group.segments + piece.segments > SEGMENTS_MAX
+                || bounds.max_delay_ns.is_some_and(|max| delay_ns > max))
+        {
+            self.close_group();
+        }
+        let group = &mut self.group;
+        match group.calls {
+            0 => {
+                group.first.take_over(piece);
+                group.segments = 0;
+                group.bytes = 0;
+                group.since_ns = piece.ended_ns;
+            }
+            1 => {
+                self.gathered.add(&group.first);
+                self.gathered.add(piece);
+            }
+            _ => self.gathered.add(piece),
+        }
+        group.calls += 1;
+        group.segments += piece.segments;
+        group.bytes += piece.bytes;
+        if group.bytes >= bounds.buffer_bytes {
+            self.close_group();
+        }
+    }
+
+    fn close_group(&mut self) {
+        let group = &mut self.group;
+        match group.calls {
+            0 => return,
+            1 if group.first.is_list => self.alone.add(&group.first),
+            1 => {}
+            _ => {
+                self.gathered_calls += 1;
+                self.longest_bytes = self.longest_bytes.max(group.bytes);
+            }
+        }
+        self.closed_calls += 1;
+        group.calls = 0;
+    }
+
+    /// Completes the last merged call: how many there are.
+    pub(super) fn finish(&mut self) -> u64 {
+        self.close_group();
+        self.closed_calls
+    }
+
+    /// Its pattern.
+    pub(super) fn pattern(&self) -> Pattern {
+        self.steps.pattern()
+    }
+
+    /// The least and the greatest bytes of a step of its pattern.
+    pub(super) fn range(&self, step: Move) -> (u64, u64) {
+        self.steps.range(step)
+    }
+
+    /// Whether all its calls had lists of tiny segments, and none was merged.
+    pub(super) fn is_all_tiny_lists(&self) -> bool {
+        self.is_all_lists() && self.bytes < self.alone.segments * TINY_BELOW_BYTES
+    }
+
+    /// Whether it is a longer list than a call can take, in several calls.
+    pub(super) fn is_split_list(&self) -> bool {
+        self.is_all_lists() && self.calls > 1 && self.is_full
+    }
+
+    fn is_all_lists(&self) -> bool {
+        self.alone.list_calls == self.calls && self.alone.segments > self.calls
+    }
+}
+
+impl Piece {
+    /// Whether copying its segments into one buffer first may be cheaper.
+    pub(super) fn is_tiny_list(&self) -> bool {
+        self.is_list && self.segments > 1 && self.bytes < self.segments * TINY_BELOW_BYTES
+    }
+
+    fn clone_sizes_from(&mut self, other: &Piece) {
+        self.sizes.0.clear();
+        self.sizes.0.extend_from_slice(&other.sizes.0);
+    }
+
+    /// As `clone`, but in the memory that it has.
+    pub(super) fn take_over(&mut self, other: &Piece) {
+        self.clone_sizes_from(other);
+        (self.step, self.bytes, self.segments) = (other.step, other.bytes, other.segments);
+        self.is_list = other.is_list;
+        (self.began_ns, self.ended_ns) = (other.began_ns, other.ended_ns);
+    }
+}

@@ -1,0 +1,282 @@
+//! The pattern of a run: its shortest period, found as the calls come.
+
+/// A call's number in [`CALLS`] and the class of its size.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Move {
+    /// Place in [`CALLS`].
+    pub(super) call: u8,
+    /// The number of binary digits of its bytes, or [`ANY_SIZE`].
+    pub(super) size_class: u8,
+}
+
+/// The class of calls of any size.
+pub(super) const ANY_SIZE: u8 = crate::model::Step::ANY_SIZE;
+
+/// Calls that move bytes. The last stands for all others.
+const CALLS: [&str; 21] = [
+    "lseek", "fsync", "write", "writev", "pwrite64", "pwritev", "pwritev2", "send", "sendto",
+    "sendmsg", "sendmmsg", "read", "readv", "pread64", "preadv", "preadv2", "recv", "recvfrom",
+    "recvmsg", "recvmmsg", "other",
+];
+
+/// `lseek`, in [`CALLS`].
+pub(super) const LSEEK: u8 = 0;
+
+/// `fsync`, in [`CALLS`].
+pub(super) const FSYNC: u8 = 1;
+
+/// The place of a call in [`CALLS`].
+pub(super) fn call_number(name: &[u8]) -> u8 {
+    match name {
+        b"write" => 2,
+        b"read" => 11,
+        _ => {
+            let place = CALLS.iter().position(|call| call.as_bytes() == name);
+            place.unwrap_or(CALLS.len() - 1) as u8
+        }
+    }
+}
+
+/// The call at a place in [`CALLS`].
+pub(super) fn call_name(number: u8) -> &'static str {
+    CALLS[usize::from(number)]
+}
+
+/// The number of binary digits.
+pub(super) fn size_class(bytes: u64) -> u8 {
+    (u64::BITS - bytes.leading_zeros()) as u8
+}
+
+/// As many steps are kept to find a period.
+const WINDOW: usize = 32;
+
+/// The longest period that is found.
+pub(super) const PERIOD_MAX: usize = WINDOW / 2;
+
+/// A run of at most so many calls that has no period is told in their order.
+const ORDERED_MAX: usize = 3;
+
+/// So many distinct steps of a run without a period are told; more are told by calls alone.
+const SET_MAX: usize = 3;
+
+/// The pattern of a run: a period, or a set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Pattern {
+    steps: [Move; PERIOD_MAX],
+    count: u8,
+}
+
+impl Pattern {
+    /// No step: any pattern.
+    pub(super) const ANY: Pattern = Pattern {
+        steps: [Move {
+            call: 0,
+            size_class: 0,
+        }; PERIOD_MAX],
+        count: 0,
+    };
+
+    fn of(steps: impl IntoIterator<Item = Move>) -> Pattern {
+        let mut pattern = Pattern::ANY;
+        for (place, step) in pattern.steps.iter_mut().zip(steps) {
+            *place = step;
+            pattern.count += 1;
+        }
+        pattern
+    }
+
+    /// Its steps.
+    pub(super) fn steps(&self) -> &[Move] {
+        &self.steps[..usize::from(self.count)]
+    }
+
+    /// With a step before or after each of the others; without it where there is no room.
+    pub(super) fn with(self, extra: Move, before: bool) -> Pattern {
+        if self.steps().len() * 2 > PERIOD_MAX {
+            return self;
+        }
+        Pattern::of(self.steps().iter().flat_map(|&step| match before {
+            true => [extra, step],
+            false => [step, extra],
+        }))
+    }
+}
+
+/// What is known of the steps of a run so far, in memory that does not grow.
+#[derive(Clone, Debug)]
+pub(super) struct Steps {
+    first: [Move; WINDOW],
+    count: u64,
+    course: Course,
+    distinct: Distinct,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Course {
+    /// Fewer steps than the window has room for.
+    Open,
+    /// So many steps are repeated; the last step may have been another.
+    Periodic { period: usize, missed: bool },
+    /// They are not.
+    Free,
+}
+
+impl Steps {
+    pub(super) fn new() -> Steps {
+        Steps {
+            first: [Move::default(); WINDOW],
+            count: 0,
+            course: Course::Open,
+            distinct: Distinct::new(),
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.count = 0;
+        self.course = Course::Open;
+        self.distinct.clear();
+    }
+
+    pub(super) fn push(&mut self, step: Move, bytes: u64) {
+        self.distinct.push(step, bytes);
+        match &mut self.course {
+            Course::Free => {}
+            Course::Periodic { missed: true, .. } => self.course = Course::Free,
+            Course::Periodic { period, missed } => {
+                let place = (self.count % *period as u64) as usize;
+                *missed = self.first[place] != step;
+            }
+            Course::Open => {
+                self.first[self.count as usize] = step;
+                if self.count as usize + 1 == WINDOW {
+                    self.course = course(&self.first);
+                }
+            }
+        }
+        self.count += 1;
+    }
+
+    /// The pattern: the shortest period if there is one but for the last step, else the set of what
+    /// was called.
+    pub(super) fn pattern(&self) -> Pattern {
+        let known = &self.first[..(self.count as usize).min(WINDOW)];
+        let course = match self.course {
+            Course::Open => course(known),
+            other => other,
+        };
+        match course {
+            Course::Periodic { period, .. } => Pattern::of(known[..period].iter().copied()),
+            _ if known.len() <= ORDERED_MAX => Pattern::of(known.iter().copied()),
+            _ => self.distinct.pattern(),
+        }
+    }
+
+    /// The least and the greatest bytes of a step.
+    pub(super) fn range(&self, step: Move) -> (u64, u64) {
+        self.distinct.range(step)
+    }
+}
+
+/// The shortest period that occurs at least twice, of all steps or of all but the last.
+fn course(steps: &[Move]) -> Course {
+    let period_of = |steps: &[Move]| {
+        let repeats = |&period: &usize| steps[period..] == steps[..steps.len() - period];
+        (1..=PERIOD_MAX.min(steps.len() / 2)).find(repeats)
+    };
+    let but_last = &steps[..steps.len().saturating_sub(1)];
+    let (whole, missed) = (period_of(steps), false);
+    match whole.map(|period| Course::Periodic { period, missed }) {
+        Some(course) => course,
+        None => period_of(but_last).map_or(Course::Free, |period| Course::Periodic {
+            period,
+            missed: true,
+        }),
+    }
+}
+
+/// So many distinct steps are told apart.
+const DISTINCT_MAX: usize = 16;
+
+/// Distinct steps and the range of their bytes; by calls alone once there are too many.
+#[derive(Clone, Debug)]
+struct Distinct {
+    seen: Vec<(Move, u64, u64)>,
+    by_call: bool,
+}
+
+impl Distinct {
+    fn new() -> Distinct {
+        Distinct {
+            seen: Vec::with_capacity(DISTINCT_MAX),
+            by_call: false,
+        }
+    }
+
+    fn clear(&mut self) {
+        self.seen.clear();
+        self.by_call = false;
+    }
+
+    fn push(&mut self, step: Move, bytes: u64) {
+        let step = match self.by_call {
+            true => any_size(step),
+            false => step,
+        };
+        if insert(&mut self.seen, step, bytes, bytes) || self.by_call {
+            return;
+        }
+        self.by_call = true;
+        self.seen = by_call(&self.seen);
+        insert(&mut self.seen, any_size(step), bytes, bytes);
+    }
+
+    fn pattern(&self) -> Pattern {
+        let mut steps: Vec<Move> = match self.seen.len() <= SET_MAX {
+            true => self.seen.iter().map(|seen| seen.0).collect(),
+            false => by_call(&self.seen).iter().map(|seen| seen.0).collect(),
+        };
+        steps.sort_unstable();
+        Pattern::of(steps)
+    }
+
+    fn range(&self, step: Move) -> (u64, u64) {
+        let same = |seen: &&(Move, u64, u64)| seen.0 == step;
+        let of_call = |seen: &&(Move, u64, u64)| seen.0.call == step.call;
+        if let Some(&(_, least, most)) = self.seen.iter().find(same) {
+            return (least, most);
+        }
+        let ranges = self.seen.iter().filter(of_call);
+        let join =
+            |(low, high): (u64, u64), seen: &(Move, u64, u64)| (low.min(seen.1), high.max(seen.2));
+        ranges.fold((u64::MAX, 0), join)
+    }
+}
+
+fn any_size(step: Move) -> Move {
+    Move {
+        size_class: ANY_SIZE,
+        ..step
+    }
+}
+
+fn by_call(seen: &[(Move, u64, u64)]) -> Vec<(Move, u64, u64)> {
+    let mut calls = Vec::with_capacity(DISTINCT_MAX);
+    for &(step, least, most) in seen {
+        insert(&mut calls, any_size(step), least, most);
+    }
+    calls
+}
+
+/// False if there was no room.
+fn insert(seen: &mut Vec<(Move, u64, u64)>, step: Move, least: u64, most: u64) -> bool {
+    if let Some(found) = seen.iter_mut().find(|found| found.0 == step) {
+        found.1 = found.1.min(least);
+        found.2 = found.2.max(most);
+        return true;
+    }
+    let has_room = seen.len() < DISTINCT_MAX;
+    if has_room {
+        seen.push((step, least, most));
+    }
+    has_room
+}

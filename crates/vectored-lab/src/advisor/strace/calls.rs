@@ -1,0 +1,141 @@
+//! From a call to what it did.
+
+use memchr::memmem;
+
+use super::arguments::Arguments;
+use super::counts::Reason;
+use super::descriptors;
+use super::names::Name;
+use super::numbers::leading_any;
+use super::outcome::{is_success, thread};
+use super::transfers::{Body, Segments, is_cut, transfer};
+use crate::advisor::event::Action;
+
+/// What a call did, and why not all of it is known.
+#[derive(Debug)]
+pub(super) struct Read<'a> {
+    pub(super) action: Action<'a>,
+    pub(super) missing: Option<Reason>,
+}
+
+impl<'a> Read<'a> {
+    fn whole(action: Action<'a>) -> Self {
+        Self {
+            action,
+            missing: None,
+        }
+    }
+}
+
+/// What a call of this name did. What cannot be read becomes [`Action::Other`], with the reason.
+pub(super) fn call<'a>(name: Name, body: Body<'a>, segments: &'a mut Segments) -> Read<'a> {
+    let action = match name {
+        Name::Transfer(shape, direction) => {
+            return match transfer(shape, direction, body, segments) {
+                Ok(transfer) => Read {
+                    missing: is_cut(&transfer, body.text).then_some(Reason::ListCut),
+                    action: Action::Transfer(transfer),
+                },
+                // It never returned, so neither did its arguments.
+                Err(_) if body.result().starts_with(b"?") => Read::whole(other(body)),
+                Err(reason) => Read {
+                    action: other(body),
+                    missing: Some(reason),
+                },
+            };
+        }
+        Name::Other => Ok(None),
+        name => action(name, body),
+    };
+    match action {
+        Ok(Some(action)) => Read::whole(action),
+        Ok(None) => Read::whole(other(body)),
+        Err(reason) => Read {
+            action: other(body),
+            missing: Some(reason),
+        },
+    }
+}
+
+/// The thread that a call made, if it is one that makes threads.
+pub(super) fn child(name: Name, body: Body) -> Option<u32> {
+    (name.makes_threads() && is_success(body.result())).then(|| thread(body.result()).ok())?
+}
+
+/// What a call that moves no bytes did; `None` if it is of no interest, or failed.
+fn action(name: Name, body: Body<'_>) -> Result<Option<Action<'_>>, Reason> {
+    let mut arguments = Arguments::new(body.text);
+    match name {
+        Name::Open => descriptors::open(arguments, false),
+        Name::OpenAt => descriptors::open(arguments, true),
+        Name::Create => descriptors::create(arguments),
+        Name::Pipe => descriptors::pipe(arguments),
+        Name::Socket => descriptors::socket(arguments),
+        Name::SocketPair => descriptors::socket_pair(arguments),
+        Name::Accept => descriptors::accept(arguments),
+        Name::Duplicate => descriptors::duplicate(arguments, false),
+        Name::Duplicate3 => descriptors::duplicate(arguments, true),
+        Name::Control => descriptors::control(arguments),
+        Name::DeviceControl => descriptors::device_control(arguments),
+        Name::Close => descriptors::close(arguments),
+        Name::CloseRange => descriptors::close_range(arguments),
+        Name::Seek => descriptors::seek(arguments),
+        Name::Seek32 => descriptors::seek_32(arguments),
+        Name::Sync => Ok(Some(Action::Sync(Some(arguments.descriptor()?)))),
+        Name::SyncAll => Ok(Some(Action::Sync(None))),
+        Name::Execute => execute(arguments, false, body),
+        Name::ExecuteAt => execute(arguments, true, body),
+        Name::Exit | Name::ExitGroup => Ok(Some(Action::Exit {
+            process_ended: name == Name::ExitGroup,
+        })),
+        Name::Fork | Name::Clone => fork(name, body),
+        Name::Transfer(..) | Name::Other => Ok(None),
+    }
+}
+
+/// `execve("/bin/true", ["true"], …) = 0`.
+fn execute<'a>(
+    mut arguments: Arguments<'a>,
+    from_folder: bool,
+    body: Body,
+) -> Result<Option<Action<'a>>, Reason> {
+    if !is_success(body.result()) {
+        return Ok(None);
+    }
+    if from_folder {
+        arguments.any()?;
+        arguments.comma()?;
+    }
+    let program = arguments.string()?;
+    Ok(Some(Action::Execute { program }))
+}
+
+/// `clone(child_stack=NULL, flags=CLONE_VM|CLONE_VFORK|SIGCHLD) = 12`.
+fn fork<'a>(name: Name, body: Body) -> Result<Option<Action<'a>>, Reason> {
+    if !is_success(body.result()) {
+        return Ok(None);
+    }
+    let child = thread(body.result())?;
+    let arguments = &body.text[..body.equals.min(body.text.len())];
+    let (bits, flags) = match memmem::find(arguments, b"flags=") {
+        Some(at) if name == Name::Clone => {
+            let flags = &arguments[at + 6..];
+            // The same on all machines; named, unless with `-X raw`.
+            (leading_any(flags).map_or(0, |(bits, _)| bits), flags)
+        }
+        _ => (0, &[][..]),
+    };
+    let has = |bit: u64, flag: &[u8]| bits & bit != 0 || memmem::find(flags, flag).is_some();
+    Ok(Some(Action::Fork {
+        child,
+        same_process: has(0x1_0000, b"CLONE_THREAD"),
+        shares_descriptors: has(0x400, b"CLONE_FILES"),
+    }))
+}
+
+/// A call of no interest, but for the descriptor that it may be about.
+fn other(body: Body<'_>) -> Action<'_> {
+    Action::Other {
+        descriptor: Arguments::new(body.text).descriptor().ok(),
+    }
+}

@@ -1,0 +1,298 @@
+//! Calls that make, change and close descriptors. `None` is what failed, or is of no interest.
+
+use super::arguments::Arguments;
+use super::counts::Reason;
+use super::outcome::is_success;
+use crate::advisor::event::{Action, Descriptor, OpenFlags, SocketKind};
+
+type Found<'a> = Result<Option<Action<'a>>, Reason>;
+
+/// `open("x", O_RDONLY) = 3`, `openat(AT_FDCWD, "x", O_RDONLY|O_CREAT, 0666) = 3`,
+/// `openat2(AT_FDCWD, "x", {flags=O_RDONLY, resolve=0}, 24) = 3`.
+pub(super) fn open<'a>(mut arguments: Arguments<'a>, from_folder: bool) -> Found<'a> {
+    if from_folder {
+        arguments.any()?;
+        arguments.comma()?;
+    }
+    if !arguments.rest().starts_with(b"\"") {
+        // An address: the call failed.
+        return Ok(None);
+    }
+    let path = arguments.string()?;
+    arguments.comma()?;
+    let flags = arguments.any()?;
+    let Some(descriptor) = returned(arguments)? else {
+        return Ok(None);
+    };
+    let flags = open_flags(flags)?;
+    Ok(Some(Action::Open {
+        descriptor,
+        path,
+        flags,
+    }))
+}
+
+/// `creat("x", 0666) = 3`.
+pub(super) fn create<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
+    if !arguments.rest().starts_with(b"\"") {
+        return Ok(None);
+    }
+    let path = arguments.string()?;
+    Ok(returned(arguments)?.map(|descriptor| Action::Open {
+        descriptor,
+        path,
+        flags: OpenFlags::default(),
+    }))
+}
+
+/// `pipe2([3, 4], O_CLOEXEC) = 0`.
+pub(super) fn pipe<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
+    if !arguments.rest().starts_with(b"[") {
+        return Ok(None);
+    }
+    let [read, write] = arguments.two_descriptors()?;
+    let flags = rest_of_arguments(&mut arguments)?;
+    Ok(succeeded(arguments)?.then_some(Action::Pipe {
+        read,
+        write,
+        packets: has(flags, b"O_DIRECT"),
+        close_on_exec: has(flags, b"O_CLOEXEC"),
+    }))
+}
+
+/// `socket(AF_INET, SOCK_STREAM|SOCK_CLOEXEC, IPPROTO_TCP) = 3`.
+pub(super) fn socket<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
+    let (kind, close_on_exec) = kind_of_socket(&mut arguments)?;
+    Ok(returned(arguments)?.map(|descriptor| Action::Socket {
+        descriptor,
+        kind: Some(kind),
+        from: None,
+        close_on_exec,
+    }))
+}
+
+/// `socketpair(AF_UNIX, SOCK_STREAM, 0, [3, 4]) = 0`.
+pub(super) fn socket_pair<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
+    let (kind, close_on_exec) = kind_of_socket(&mut arguments)?;
+    arguments.comma()?;
+    if !arguments.rest().starts_with(b"[") {
+        return Ok(None);
+    }
+    let descriptors = arguments.two_descriptors()?;
+    Ok(succeeded(arguments)?.then_some(Action::SocketPair {
+        descriptors,
+        kind,
+        close_on_exec,
+    }))
+}
+
+/// `accept4(3, {sa_family=AF_INET, …}, [16], SOCK_CLOEXEC) = 4`.
+pub(super) fn accept<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
+    let from = arguments.descriptor()?;
+    let rest = rest_of_arguments(&mut arguments)?;
+    Ok(returned(arguments)?.map(|descriptor| Action::Socket {
+        descriptor,
+        kind: None,
+        from: Some(from),
+        close_on_exec: has(rest, b"SOCK_CLOEXEC"),
+    }))
+}
+
+/// `dup(3) = 4`, `dup2(3, 4) = 4`, `dup3(3, 4, O_CLOEXEC) = 4`.
+pub(super) fn duplicate<'a>(mut arguments: Arguments<'a>, has_flags: bool) -> Found<'a> {
+    let from = arguments.descriptor()?;
+    let rest = rest_of_arguments(&mut arguments)?;
+    Ok(returned(arguments)?.map(|to| Action::Duplicate {
+        from,
+        to,
+        close_on_exec: has_flags && has(rest, b"O_CLOEXEC"),
+    }))
+}
+
+/// `fcntl(3, F_SETFL, O_RDONLY|O_NONBLOCK) = 0`.
+pub(super) fn control<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
+    let descriptor = arguments.descriptor()?;
+    arguments.comma()?;
+    let command = arguments.any()?;
+    let value = match arguments.comma() {
+        Ok(()) => arguments.any()?,
+        Err(_) => b"",
+    };
+    match command {
+        b"F_DUPFD" | b"F_DUPFD_CLOEXEC" => Ok(returned(arguments)?.map(|to| Action::Duplicate {
+            from: descriptor,
+            to,
+            close_on_exec: command == b"F_DUPFD_CLOEXEC",
+        })),
+        b"F_SETFL" if succeeded(arguments)? => Ok(Some(Action::SetFlags {
+            descriptor,
+            flags: open_flags(value)?,
+        })),
+        b"F_SETFD" if succeeded(arguments)? => Ok(Some(Action::SetCloseOnExec {
+            descriptor,
+            close_on_exec: has(value, b"FD_CLOEXEC"),
+        })),
+        _ => Ok(None),
+    }
+}
+
+/// `ioctl(3, FIOCLEX) = 0`.
+pub(super) fn device_control<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
+    let descriptor = arguments.descriptor()?;
+    arguments.comma()?;
+    let close_on_exec = match arguments.any()? {
+        b"FIOCLEX" => true,
+        b"FIONCLEX" => false,
+        _ => return Ok(None),
+    };
+    Ok(succeeded(arguments)?.then_some(Action::SetCloseOnExec {
+        descriptor,
+        close_on_exec,
+    }))
+}
+
+/// `close(3) = 0`. The kernel frees the number whatever it returns.
+pub(super) fn close<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
+    let descriptor = arguments.descriptor()?;
+    Ok(Some(Action::Close {
+        first: descriptor.number,
+        last: descriptor.number,
+        leads_to: descriptor.leads_to,
+    }))
+}
+
+/// `close_range(3, 4294967295, 0) = 0`. With `CLOSE_RANGE_CLOEXEC` nothing is closed yet.
+pub(super) fn close_range<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
+    let as_number = |number: u64| i32::try_from(number).unwrap_or(i32::MAX);
+    let first = as_number(arguments.number()?);
+    let leads_to = arguments.annotation()?;
+    arguments.comma()?;
+    let last = as_number(arguments.number()?);
+    arguments.annotation()?;
+    arguments.comma()?;
+    let flags = arguments.any()?;
+    let closes = succeeded(arguments)? && !has(flags, b"CLOSE_RANGE_CLOEXEC");
+    Ok(closes.then_some(Action::Close {
+        first,
+        last,
+        leads_to,
+    }))
+}
+
+/// `lseek(3, 0, SEEK_CUR) = 100`.
+pub(super) fn seek<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
+    let descriptor = arguments.descriptor()?;
+    arguments.comma()?;
+    let by = arguments.any()?;
+    arguments.comma()?;
+    let whence = arguments.any()?;
+    arguments.close()?;
+    if !is_success(arguments.rest()) {
+        return Ok(None);
+    }
+    Ok(Some(Action::Seek {
+        descriptor,
+        position: arguments.number()?,
+        only_asked: by == b"0" && whence == b"SEEK_CUR",
+    }))
+}
+
+/// `_llseek(3, 0, [100], SEEK_CUR) = 0`, of 32-bit programs.
+pub(super) fn seek_32<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
+    let descriptor = arguments.descriptor()?;
+    arguments.comma()?;
+    let by = arguments.any()?;
+    arguments.comma()?;
+    if !arguments.eat(b"[") {
+        return Ok(None);
+    }
+    let position = arguments.number()?;
+    arguments.expect(b"]")?;
+    arguments.comma()?;
+    let whence = arguments.any()?;
+    Ok(succeeded(arguments)?.then_some(Action::Seek {
+        descriptor,
+        position,
+        only_asked: by == b"0" && whence == b"SEEK_CUR",
+    }))
+}
+
+/// `AF_UNIX, SOCK_STREAM|SOCK_CLOEXEC, 0`: what kind, and whether it goes at `execve`.
+fn kind_of_socket(arguments: &mut Arguments) -> Result<(SocketKind, bool), Reason> {
+    let domain = arguments.any()?;
+    arguments.comma()?;
+    let flags = arguments.any()?;
+    arguments.comma()?;
+    let protocol = arguments.any()?;
+    let kind = match domain {
+        _ if !has(flags, b"SOCK_STREAM") => SocketKind::Other,
+        b"AF_UNIX" | b"AF_LOCAL" | b"PF_UNIX" | b"PF_LOCAL" => SocketKind::UnixStream,
+        b"AF_INET" | b"AF_INET6" | b"PF_INET" | b"PF_INET6"
+            if matches!(protocol, b"0" | b"IPPROTO_IP" | b"IPPROTO_TCP") =>
+        {
+            SocketKind::Tcp
+        }
+        _ => SocketKind::Other,
+    };
+    Ok((kind, has(flags, b"SOCK_CLOEXEC")))
+}
+
+/// `O_WRONLY|O_APPEND`, also within `{flags=…}` and `0x401 /* O_WRONLY|O_APPEND */`.
+fn open_flags(text: &[u8]) -> Result<OpenFlags, Reason> {
+    let mut flags = OpenFlags::default();
+    let mut named = text == b"0";
+    let in_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    for word in text.split(|byte| !in_name(byte)) {
+        named |= word.starts_with(b"O_");
+        match word {
+            b"O_APPEND" => flags.append = true,
+            b"O_SYNC" | b"O_DSYNC" | b"__O_SYNC" => flags.sync = true,
+            b"O_DIRECT" => flags.direct = true,
+            b"O_NONBLOCK" | b"O_NDELAY" => flags.nonblocking = true,
+            b"O_CLOEXEC" => flags.close_on_exec = true,
+            b"O_PATH" => flags.path_only = true,
+            b"O_DIRECTORY" => flags.directory = true,
+            _ => (),
+        }
+    }
+    // Bare numbers (`-X raw`) differ between machines.
+    if named {
+        Ok(flags)
+    } else {
+        Err(Reason::Unreadable)
+    }
+}
+
+fn has(flags: &[u8], flag: &[u8]) -> bool {
+    flags
+        .split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_')
+        .any(|word| word == flag)
+}
+
+/// The arguments that are left, as a text.
+fn rest_of_arguments<'a>(arguments: &mut Arguments<'a>) -> Result<&'a [u8], Reason> {
+    let start = arguments.rest();
+    while arguments.comma().is_ok() {
+        arguments.any()?;
+    }
+    Ok(&start[..start.len() - arguments.rest().len()])
+}
+
+/// The descriptor that a call returned, after whatever arguments are left.
+fn returned<'a>(mut arguments: Arguments<'a>) -> Result<Option<Descriptor<'a>>, Reason> {
+    if !succeeded_at(&mut arguments)? {
+        return Ok(None);
+    }
+    arguments.descriptor().map(Some)
+}
+
+fn succeeded(mut arguments: Arguments) -> Result<bool, Reason> {
+    succeeded_at(&mut arguments)
+}
+
+/// Goes to the result.
+fn succeeded_at(arguments: &mut Arguments) -> Result<bool, Reason> {
+    rest_of_arguments(arguments)?;
+    arguments.close()?;
+    Ok(is_success(arguments.rest()))
+}

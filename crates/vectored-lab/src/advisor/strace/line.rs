@@ -1,0 +1,283 @@
+//! What stands before a call: `[pid 12] 02:05:40.639682 (+     0.000595) [  12] [00007fed00539c47] `.
+
+use memchr::memchr;
+
+use super::clock::Stamp;
+use super::counts::Reason;
+use super::numbers::{eight_digits, fraction_ns, leading, six_digits};
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// The kernel's `PID_MAX_LIMIT`: what is greater is no thread. It also bounds what is kept of them.
+pub(super) const LARGEST_THREAD: u32 = 1 << 22;
+
+/// What stands before a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Prefix {
+    /// The thread, if the line names one.
+    pub(super) thread: Option<u32>,
+    /// It is named as `[pid 12]`: strace's own standard error, where a lone thread has no name.
+    pub(super) bracketed: bool,
+    /// The time.
+    pub(super) stamp: Option<Stamp>,
+    /// How exact that is, in ns.
+    pub(super) clock_ns: u64,
+    /// Where the call begins.
+    pub(super) end: usize,
+}
+
+impl Prefix {
+    /// Of a line.
+    #[inline]
+    pub(super) fn of(line: &[u8]) -> Result<Self, Reason> {
+        match Self::usual(line) {
+            Some(prefix) => Ok(prefix),
+            None => Self::any(line),
+        }
+    }
+
+    /// As `-f -ttt` makes it, `9658  1795312736.006254 `, since that is quick; `None` for others.
+    #[inline]
+    fn usual(line: &[u8]) -> Option<Self> {
+        let mut at = 0;
+        let mut thread = 0;
+        while at < 7 {
+            let digit = line.get(at)?.wrapping_sub(b'0');
+            if digit > 9 {
+                break;
+            }
+            thread = thread * 10 + u64::from(digit);
+            at += 1;
+        }
+        if at == 0 || *line.get(at)? != b' ' || thread > u64::from(LARGEST_THREAD) {
+            return None;
+        }
+        while *line.get(at)? == b' ' {
+            at += 1;
+        }
+        let time: &[u8; 18] = line.get(at..at + 18)?.try_into().ok()?;
+        let [high @ .., _, _, _, _, _, _, _, _, _, _] = time;
+        let [.., b0, b1, b'.', f0, f1, f2, f3, f4, f5, b' '] = *time else {
+            return None;
+        };
+        let low = [b0.wrapping_sub(b'0'), b1.wrapping_sub(b'0')];
+        if low[0] > 9
+            || low[1] > 9
+            || line
+                .get(at + 18)
+                .is_some_and(|byte| !byte.is_ascii_lowercase() && *byte != b'<')
+        {
+            return None;
+        }
+        let high = eight_digits(*high)?;
+        let seconds = high * 100 + u64::from(low[0]) * 10 + u64::from(low[1]);
+        let micros = six_digits([f0, f1, f2, f3, f4, f5])?;
+        Some(Self {
+            thread: u32::try_from(thread).ok(),
+            bracketed: false,
+            stamp: Some(Stamp::OfEpoch(seconds * SECOND_NS + micros * 1000)),
+            clock_ns: 1000,
+            end: at + 18,
+        })
+    }
+
+    fn any(line: &[u8]) -> Result<Self, Reason> {
+        let mut prefix = Self::default();
+        if let Some(rest) = line.strip_prefix(b"[pid ") {
+            prefix.end = line.len() - rest.len();
+            prefix.skip_spaces(line);
+            let (thread, digits) = leading(&line[prefix.end..])?;
+            prefix.name_thread(thread)?;
+            prefix.bracketed = true;
+            prefix.end += digits;
+            prefix.skip_program(line)?;
+            prefix.expect(line, b"] ")?;
+        }
+        // A thread, then a time, in whatever form.
+        loop {
+            let digits_follow = |at: usize| line.get(at).is_some_and(u8::is_ascii_digit);
+            let mut at = prefix.end;
+            while line.get(at) == Some(&b' ') {
+                at += 1;
+            }
+            if !digits_follow(at) {
+                break;
+            }
+            prefix.end = at;
+            prefix.read_number(line)?;
+        }
+        // Relative beside absolute times, the number of the call, the instruction pointer.
+        loop {
+            let rest = &line[prefix.end..];
+            let end = match rest.first() {
+                Some(b'(') => memchr(b')', rest),
+                Some(b'[') => memchr(b']', rest),
+                _ => return Ok(prefix),
+            };
+            prefix.end += end.ok_or(Reason::NotALine)? + 1;
+            prefix.skip_spaces(line);
+        }
+    }
+
+    /// A thread or a time, and the blanks after it.
+    fn read_number(&mut self, line: &[u8]) -> Result<(), Reason> {
+        let (number, digits) = leading(&line[self.end..])?;
+        self.end += digits;
+        match line.get(self.end) {
+            Some(b'.') => {
+                let (fraction, fraction_digits) = fraction_ns(&line[self.end + 1..])?;
+                self.end += 1 + fraction_digits;
+                self.set_time(seconds(number, digits, fraction)?, fraction_digits)?;
+            }
+            Some(b':') => self.read_day_time(number, line)?,
+            Some(b' ' | b'<') if self.thread.is_none() && digits < 9 => {
+                self.name_thread(number)?;
+                self.skip_program(line)?;
+            }
+            Some(b' ') => self.set_time(seconds(number, digits, 0)?, 0)?,
+            _ => return Err(Reason::NotALine),
+        }
+        if line.get(self.end) != Some(&b' ') {
+            return Err(Reason::NotALine);
+        }
+        self.skip_spaces(line);
+        Ok(())
+    }
+
+    /// Minutes, seconds and their fraction, after hours.
+    fn read_day_time(&mut self, hours: u64, line: &[u8]) -> Result<(), Reason> {
+        let mut whole = hours;
+        for _ in 0..2 {
+            self.expect(line, b":")?;
+            let (number, digits) = leading(&line[self.end..])?;
+            if number >= 60 || digits != 2 || whole > 24 * 60 {
+                return Err(Reason::NotALine);
+            }
+            whole = whole * 60 + number;
+            self.end += digits;
+        }
+        let mut fraction = (0, 0);
+        if line.get(self.end) == Some(&b'.') {
+            fraction = fraction_ns(&line[self.end + 1..])?;
+            self.end += 1 + fraction.1;
+        }
+        self.set_time(Stamp::OfDay(whole * SECOND_NS + fraction.0), fraction.1)
+    }
+
+    fn set_time(&mut self, stamp: Stamp, fraction_digits: usize) -> Result<(), Reason> {
+        if self.stamp.is_some() {
+            return Err(Reason::NotALine);
+        }
+        self.stamp = Some(stamp);
+        self.clock_ns = (0..fraction_digits).fold(SECOND_NS, |ns, _| ns / 10);
+        Ok(())
+    }
+
+    fn name_thread(&mut self, thread: u64) -> Result<(), Reason> {
+        if thread > u64::from(LARGEST_THREAD) {
+            return Err(Reason::NotALine);
+        }
+        self.thread = u32::try_from(thread).ok();
+        Ok(())
+    }
+
+    /// The program's name beside the thread, `-Y`.
+    fn skip_program(&mut self, line: &[u8]) -> Result<(), Reason> {
+        if line.get(self.end) == Some(&b'<') {
+            let end = memchr(b'>', &line[self.end..]).ok_or(Reason::NotALine)?;
+            self.end += end + 1;
+        }
+        Ok(())
+    }
+
+    fn skip_spaces(&mut self, line: &[u8]) {
+        while line.get(self.end) == Some(&b' ') {
+            self.end += 1;
+        }
+    }
+
+    fn expect(&mut self, line: &[u8], text: &[u8]) -> Result<(), Reason> {
+        if !line[self.end..].starts_with(text) {
+            return Err(Reason::NotALine);
+        }
+        self.end += text.len();
+        Ok(())
+    }
+}
+
+/// Seconds since 1970 or, if they have too few digits for that, since the line before.
+fn seconds(whole: u64, digits: usize, fraction_ns: u64) -> Result<Stamp, Reason> {
+    let ns = whole
+        .checked_mul(SECOND_NS)
+        .and_then(|ns| ns.checked_add(fraction_ns))
+        .ok_or(Reason::Overflow)?;
+    Ok(if digits < 9 {
+        Stamp::SinceLast(ns)
+    } else {
+        Stamp::OfEpoch(ns)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(line: &str, thread: Option<u32>, stamp: Option<Stamp>, clock_ns: u64, rest: &str) {
+        let prefix = Prefix::of(line.as_bytes()).unwrap();
+        assert_eq!(prefix.thread, thread);
+        assert_eq!(prefix.stamp, stamp);
+        assert_eq!(prefix.clock_ns, clock_ns);
+        assert_eq!(&line[prefix.end..], rest);
+    }
+
+    #[test]
+    fn threads_and_times_are_told_apart() {
+        check("close(1) = 0", None, None, 0, "close(1) = 0");
+        check("12    close(", Some(12), None, 0, "close(");
+        check("[pid    12] +++", Some(12), None, 0, "+++");
+        check("[pid 12<a b>] +++", Some(12), None, 0, "+++");
+        let noon = 12 * 3600 * SECOND_NS;
+        check(
+            "12:00:00 f(",
+            None,
+            Some(Stamp::OfDay(noon)),
+            SECOND_NS,
+            "f(",
+        );
+        let stamp = Some(Stamp::OfDay(noon + 34_000));
+        check("7 12:00:00.000034 f(", Some(7), stamp, 1000, "f(");
+        let stamp = Some(Stamp::OfEpoch(1_795_313_141_281_030_751));
+        check("1795313141.281030751 f(", None, stamp, 1, "f(");
+        let stamp = Some(Stamp::OfEpoch(1_795_313_141 * SECOND_NS));
+        check("7 1795313141 f(", Some(7), stamp, SECOND_NS, "f(");
+        let stamp = Some(Stamp::SinceLast(97_000));
+        check("     0.000097 f(", None, stamp, 1000, "f(");
+        check("7      0.000097 f(", Some(7), stamp, 1000, "f(");
+    }
+
+    #[test]
+    fn what_else_may_stand_there_is_passed_over() {
+        let line = "12<a> 12:00:00 (+     0.000595) [  12] [00007fed00539c47] brk(NULL) = 0";
+        let stamp = Some(Stamp::OfDay(12 * 3600 * SECOND_NS));
+        check(line, Some(12), stamp, SECOND_NS, "brk(NULL) = 0");
+        check("[????????????????] +++ x", None, None, 0, "+++ x");
+    }
+
+    #[test]
+    fn numbers_that_mean_nothing_make_no_line() {
+        for line in [
+            "12",
+            "12:00 f(",
+            "5000000 f(",
+            "1.2.3 f(",
+            "1 2.0 3.0 f(",
+            "[1",
+            "12x(",
+        ] {
+            assert_eq!(Prefix::of(line.as_bytes()), Err(Reason::NotALine), "{line}");
+        }
+        let line = b"99999999999.0 f(";
+        assert_eq!(Prefix::of(line), Err(Reason::Overflow));
+    }
+}

@@ -1,0 +1,335 @@
+//! Logs in files: plain or gzip, whole or in parts.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fmt::{self, Display};
+use std::fs::File;
+use std::io::{self, BufReader, Chain, Cursor, ErrorKind, Read};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use flate2::read::MultiGzDecoder;
+
+use super::counts::Counts;
+use super::lines::BUFFER_BYTES;
+use super::reader::{ReadOptions, Reader};
+use crate::advisor::event::Event;
+
+/// All parts of a log together buffer so much.
+const PARTS_BUFFER_BYTES: usize = 32 << 20;
+
+/// What comes out of logs.
+#[derive(Debug)]
+pub enum Item<'a> {
+    /// A log begins: what was said of threads and descriptors before is of other ones.
+    Begin,
+    /// A call of it.
+    Event(Event<'a>),
+    /// It ends.
+    End(&'a Counts),
+}
+
+/// A log that cannot be read.
+#[derive(Debug)]
+pub struct LogError {
+    /// Which; `-` is standard input.
+    pub path: PathBuf,
+    /// Why.
+    pub error: io::Error,
+}
+
+impl Display for LogError {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        let Self { path, error } = self;
+        write!(formatter, "cannot read '{}': {error}", path.display())?;
+        if error.raw_os_error() == Some(rustix::io::Errno::MFILE.raw_os_error()) {
+            write!(
+                formatter,
+                " (all parts of a log are read at once: `ulimit -n` allows more)"
+            )?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for LogError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.error)
+    }
+}
+
+/// Reads each log from its beginning to its end, and tells `follow` what is in it.
+///
+/// `-` is standard input. Files `PREFIX.12`, `PREFIX.34` are one log, as `strace -ff -o PREFIX`
+/// writes it: of the threads 12 and 34, ordered by the beginnings of the calls if they have times,
+/// else file by file. What `gzip` compressed is read as it was.
+///
+/// Returns what was read of all logs together.
+///
+/// # Errors
+///
+/// The first file that cannot be opened or read, or whose compression is broken. A log that only
+/// ends too early is no error.
+pub fn read_logs(
+    paths: &[PathBuf],
+    mut follow: impl FnMut(Item<'_>) -> ControlFlow<()>,
+) -> Result<Counts, LogError> {
+    let mut all = Counts::default();
+    for log in logs(paths) {
+        let (counts, flow) = read_log(&log, &mut follow)?;
+        all.add(&counts);
+        if flow.is_break() {
+            break;
+        }
+    }
+    Ok(all)
+}
+
+/// A file of a log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Part<'a> {
+    path: &'a Path,
+    /// The thread that its name tells.
+    thread: Option<u32>,
+}
+
+/// Which files are of which log, in the order of the first of each.
+fn logs(paths: &[PathBuf]) -> Vec<Vec<Part<'_>>> {
+    let mut logs: Vec<(Option<&[u8]>, Vec<Part>)> = Vec::new();
+    for path in paths {
+        let named = prefix_and_thread(path);
+        let part = Part {
+            path,
+            thread: named.map(|(_, thread)| thread),
+        };
+        let prefix = named.map(|(prefix, _)| prefix);
+        let same = logs
+            .iter_mut()
+            .find(|log| prefix.is_some() && log.0 == prefix);
+        match same {
+            Some((_, parts)) => parts.push(part),
+            None => logs.push((prefix, vec![part])),
+        }
+    }
+    for (_, parts) in &mut logs {
+        // A child's number is mostly greater than its parent's.
+        parts.sort_by_key(|part| part.thread);
+    }
+    logs.into_iter().map(|(_, parts)| parts).collect()
+}
+
+/// `PREFIX` and 12 of `PREFIX.12`, `PREFIX.12.gz`.
+fn prefix_and_thread(path: &Path) -> Option<(&[u8], u32)> {
+    let name = path.as_os_str().as_encoded_bytes();
+    let name = name.strip_suffix(b".gz").unwrap_or(name);
+    let dot = memchr::memrchr(b'.', name)?;
+    let digits = &name[dot + 1..];
+    if !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    let thread = str::from_utf8(digits).ok()?.parse().ok()?;
+    Some((&name[..dot], thread))
+}
+
+/// A part and its reader.
+type Open<'a> = (&'a Part<'a>, Reader<Input>);
+
+/// Reads a log of one or more parts.
+fn read_log(
+    parts: &[Part],
+    follow: &mut impl FnMut(Item<'_>) -> ControlFlow<()>,
+) -> Result<(Counts, ControlFlow<()>), LogError> {
+    let buffer_bytes = (PARTS_BUFFER_BYTES / parts.len()).clamp(4096, BUFFER_BYTES);
+    let mut open = Vec::new();
+    for part in parts {
+        let options = ReadOptions {
+            thread: part.thread.unwrap_or_default(),
+            buffer_bytes,
+        };
+        let input = Input::open(part.path).map_err(|error| failed(part, error))?;
+        open.push((part, Reader::with_options(input, options)));
+    }
+    let mut flow = follow(Item::Begin);
+    if flow.is_continue() {
+        flow = match &mut open[..] {
+            [only] => {
+                advance(only)?;
+                to_the_end(only, follow)?
+            }
+            parts => read_parts(parts, follow)?,
+        };
+    }
+    let mut counts = Counts::default();
+    for (_, reader) in &open {
+        counts.add(&reader.counts());
+        counts.truncated |= reader.input().is_cut();
+    }
+    if flow.is_continue() {
+        flow = follow(Item::End(&counts));
+    }
+    Ok((counts, flow))
+}
+
+/// Reads the parts of a log: merged by time, or one after the other if they have none.
+fn read_parts(
+    parts: &mut [Open],
+    follow: &mut impl FnMut(Item<'_>) -> ControlFlow<()>,
+) -> Result<ControlFlow<()>, LogError> {
+    let mut heads = BinaryHeap::new();
+    let mut have_times = true;
+    for (index, part) in parts.iter_mut().enumerate() {
+        if advance(part)? {
+            let reader = &part.1;
+            have_times &= reader.began_ns().is_some() && !reader.times_are_relative();
+            heads.push(Reverse((reader.began_ns(), index)));
+        }
+    }
+    if !have_times {
+        for part in parts {
+            part.1.forget_times();
+            let flow = to_the_end(part, follow)?;
+            if flow.is_break() {
+                return Ok(flow);
+            }
+        }
+        return Ok(ControlFlow::Continue(()));
+    }
+    while let Some(Reverse((_, index))) = heads.pop() {
+        let until_ns = heads.peek().map(|Reverse((began_ns, _))| *began_ns);
+        let part = &mut parts[index];
+        loop {
+            let flow = tell(part, follow);
+            if flow.is_break() {
+                return Ok(flow);
+            }
+            if !advance(part)? {
+                break;
+            }
+            let began_ns = part.1.began_ns();
+            if until_ns.is_some_and(|until_ns| began_ns > until_ns) {
+                heads.push(Reverse((began_ns, index)));
+                break;
+            }
+        }
+    }
+    Ok(ControlFlow::Continue(()))
+}
+
+/// Reads on in a part that was advanced to its first event.
+fn to_the_end(
+    part: &mut Open,
+    follow: &mut impl FnMut(Item<'_>) -> ControlFlow<()>,
+) -> Result<ControlFlow<()>, LogError> {
+    loop {
+        let flow = tell(part, follow);
+        if flow.is_break() || !advance(part)? {
+            return Ok(flow);
+        }
+    }
+}
+
+fn tell(part: &mut Open, follow: &mut impl FnMut(Item<'_>) -> ControlFlow<()>) -> ControlFlow<()> {
+    match part.1.event() {
+        Some(event) => follow(Item::Event(event)),
+        None => ControlFlow::Continue(()),
+    }
+}
+
+fn advance((part, reader): &mut Open) -> Result<bool, LogError> {
+    reader.advance().map_err(|error| failed(part, error))
+}
+
+fn failed(part: &Part, error: io::Error) -> LogError {
+    LogError {
+        path: part.path.to_owned(),
+        error,
+    }
+}
+
+/// A file, whose first bytes were looked at.
+type Opened = Chain<Cursor<Vec<u8>>, Box<dyn Read>>;
+
+/// What a log is read from.
+enum Input {
+    Plain(Opened),
+    Gzip {
+        input: Box<MultiGzDecoder<BufReader<Opened>>>,
+        cut: bool,
+    },
+}
+
+impl Input {
+    fn open(path: &Path) -> io::Result<Self> {
+        let mut input: Box<dyn Read> = if path == Path::new("-") {
+            Box::new(io::stdin().lock())
+        } else {
+            Box::new(File::open(path)?)
+        };
+        let mut begins = Vec::new();
+        input.by_ref().take(2).read_to_end(&mut begins)?;
+        // RFC 1952.
+        let is_gzip = begins == [0x1f, 0x8b];
+        let input = Cursor::new(begins).chain(input);
+        Ok(if is_gzip {
+            Self::Gzip {
+                input: Box::new(MultiGzDecoder::new(BufReader::new(input))),
+                cut: false,
+            }
+        } else {
+            Self::Plain(input)
+        })
+    }
+
+    /// Whether it ended before it should.
+    fn is_cut(&self) -> bool {
+        matches!(self, Self::Gzip { cut: true, .. })
+    }
+}
+
+impl Read for Input {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(input) => input.read(buffer),
+            Self::Gzip { input, cut } => match input.read(buffer) {
+                Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
+                    *cut = true;
+                    Ok(0)
+                }
+                read => read,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_one_prefix_are_one_log() {
+        let paths =
+            ["a.100", "-", "b.7", "a.99", "a.log", "a.98.gz", "b", "x.1y"].map(PathBuf::from);
+        let found: Vec<Vec<(&str, Option<u32>)>> = logs(&paths)
+            .iter()
+            .map(|log| {
+                log.iter()
+                    .map(|part| (part.path.to_str().unwrap(), part.thread))
+                    .collect()
+            })
+            .collect();
+        let alone = |path| vec![(path, None)];
+        let expected = [
+            vec![
+                ("a.98.gz", Some(98)),
+                ("a.99", Some(99)),
+                ("a.100", Some(100)),
+            ],
+            alone("-"),
+            vec![("b.7", Some(7))],
+            alone("a.log"),
+            alone("b"),
+            alone("x.1y"),
+        ];
+        assert_eq!(found, expected);
+    }
+}

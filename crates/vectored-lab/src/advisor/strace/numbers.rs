@@ -1,0 +1,172 @@
+//! Numbers as strace writes them, at either end of a text.
+
+use super::counts::Reason;
+
+/// No number of so many digits overflows 64 bits.
+const SAFE_DIGITS: usize = 19;
+
+/// The decimal number that `text` begins with, and how many bytes it takes.
+#[inline]
+pub(super) fn leading(text: &[u8]) -> Result<(u64, usize), Reason> {
+    let mut value = 0_u64;
+    let mut digits = 0;
+    for byte in text {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            break;
+        }
+        value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
+        digits += 1;
+    }
+    match digits {
+        0 => Err(Reason::Unreadable),
+        digits if digits <= SAFE_DIGITS => Ok((value, digits)),
+        digits => Ok((checked(&text[..digits])?, digits)),
+    }
+}
+
+/// The decimal number that `text` ends with, and where it begins.
+#[inline]
+pub(super) fn trailing(text: &[u8]) -> Result<(u64, usize), Reason> {
+    let mut value = 0_u64;
+    let mut power = 1_u64;
+    let mut start = text.len();
+    while start > 0 {
+        let digit = text[start - 1].wrapping_sub(b'0');
+        if digit > 9 {
+            break;
+        }
+        value = value.wrapping_add(power.wrapping_mul(u64::from(digit)));
+        power = power.wrapping_mul(10);
+        start -= 1;
+    }
+    match text.len() - start {
+        0 => Err(Reason::Unreadable),
+        digits if digits <= SAFE_DIGITS => Ok((value, start)),
+        _ => Ok((checked(&text[start..])?, start)),
+    }
+}
+
+/// The number that `text` begins with, decimal or `0x…`, and how many bytes it takes.
+pub(super) fn leading_any(text: &[u8]) -> Result<(u64, usize), Reason> {
+    let Some(hexadecimal) = text.strip_prefix(b"0x") else {
+        return leading(text);
+    };
+    let mut value = 0_u64;
+    let mut digits = 0;
+    for byte in hexadecimal {
+        let Some(digit) = (*byte as char).to_digit(16) else {
+            break;
+        };
+        if value >> 60 != 0 {
+            return Err(Reason::Overflow);
+        }
+        value = value << 4 | u64::from(digit);
+        digits += 1;
+    }
+    match digits {
+        0 => Err(Reason::Unreadable),
+        digits => Ok((value, digits + 2)),
+    }
+}
+
+/// Nanoseconds of the fraction whose digits `text` begins with, and how many digits they are: none
+/// to nine.
+pub(super) fn fraction_ns(text: &[u8]) -> Result<(u64, usize), Reason> {
+    let (value, digits) = leading(text)?;
+    let power = u32::try_from(digits)
+        .ok()
+        .and_then(|digits| 9_u32.checked_sub(digits))
+        .ok_or(Reason::Overflow)?;
+    Ok((value * 10_u64.pow(power), digits))
+}
+
+/// The value of eight digits; `None` if one of the bytes is none.
+#[inline]
+pub(super) fn eight_digits(text: [u8; 8]) -> Option<u64> {
+    let word = u64::from_le_bytes(text);
+    // Digits are 0x30 to 0x39: the high half of each byte is 3, also after 6 is added.
+    let high = word & 0xf0f0_f0f0_f0f0_f0f0;
+    let added = word.wrapping_add(0x0606_0606_0606_0606) & 0xf0f0_f0f0_f0f0_f0f0;
+    if high | added >> 4 != 0x3333_3333_3333_3333 {
+        return None;
+    }
+    // Neighbours join: digits to pairs, to fours, to eight; the first byte is the lowest.
+    let digits = word & 0x0f0f_0f0f_0f0f_0f0f;
+    let pairs = digits.wrapping_mul(1 + (10 << 8)) >> 8 & 0x00ff_00ff_00ff_00ff;
+    let fours = pairs.wrapping_mul(1 + (100 << 16)) >> 16 & 0x0000_ffff_0000_ffff;
+    Some(fours.wrapping_mul(1 + (10_000 << 32)) >> 32)
+}
+
+/// The value of six digits.
+#[inline]
+pub(super) fn six_digits(text: [u8; 6]) -> Option<u64> {
+    let [a, b, c, d, e, f] = text;
+    eight_digits([b'0', b'0', a, b, c, d, e, f])
+}
+
+fn checked(digits: &[u8]) -> Result<u64, Reason> {
+    digits
+        .iter()
+        .try_fold(0_u64, |value, byte| {
+            value.checked_mul(10)?.checked_add(u64::from(byte - b'0'))
+        })
+        .ok_or(Reason::Overflow)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn digits_at_once_are_as_digits_one_by_one(text: [u8; 8], digits in "[0-9]{8}") {
+            let slowly = |text: &[u8]| match leading(text) {
+                Ok((number, length)) if length == text.len() => Some(number),
+                _ => None,
+            };
+            let digits: [u8; 8] = digits.into_bytes().try_into().unwrap();
+            prop_assert_eq!(eight_digits(digits), slowly(&digits));
+            prop_assert_eq!(eight_digits(text), slowly(&text));
+            // One digit replaced by any byte.
+            for at in 0..8 {
+                let mut wrong = digits;
+                wrong[at] = text[at];
+                prop_assert_eq!(eight_digits(wrong), slowly(&wrong));
+                let six: [u8; 6] = wrong[..6].try_into().unwrap();
+                prop_assert_eq!(six_digits(six), slowly(&six));
+            }
+        }
+
+        #[test]
+        fn a_number_is_read_from_either_end(number: u64, zeros in 0..3_usize) {
+            let digits = format!("{}{number}", "0".repeat(zeros));
+            let text = format!("{digits}, x");
+            prop_assert_eq!(leading(text.as_bytes()), Ok((number, digits.len())));
+            let text = format!("x, {digits}");
+            prop_assert_eq!(trailing(text.as_bytes()), Ok((number, 3)));
+            let text = format!("{number:#x}<");
+            prop_assert_eq!(leading_any(text.as_bytes()), Ok((number, text.len() - 1)));
+        }
+
+        #[test]
+        fn what_has_more_than_64_bits_is_an_overflow(number in u128::from(u64::MAX) + 1..) {
+            let text = number.to_string();
+            prop_assert_eq!(leading(text.as_bytes()), Err(Reason::Overflow));
+            prop_assert_eq!(trailing(text.as_bytes()), Err(Reason::Overflow));
+            let text = format!("{number:#x}");
+            prop_assert_eq!(leading_any(text.as_bytes()), Err(Reason::Overflow));
+        }
+    }
+
+    #[test]
+    fn a_fraction_has_as_many_digits_as_its_clock() {
+        assert_eq!(fraction_ns(b"000012>"), Ok((12_000, 6)));
+        assert_eq!(fraction_ns(b"5 "), Ok((500_000_000, 1)));
+        assert_eq!(fraction_ns(b"123456789"), Ok((123_456_789, 9)));
+        assert_eq!(fraction_ns(b"1234567890"), Err(Reason::Overflow));
+        assert_eq!(fraction_ns(b" "), Err(Reason::Unreadable));
+    }
+}

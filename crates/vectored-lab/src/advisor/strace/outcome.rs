@@ -1,0 +1,212 @@
+//! How a call ended: what stands at the end of its line.
+
+use memchr::memrchr;
+
+use super::arguments::Arguments;
+use super::counts::Reason;
+use super::numbers::{fraction_ns, leading, leading_any, six_digits};
+
+/// `<0.000012>` has six digits after its point, or nine; seconds may have some before.
+const LONGEST_DURATION: usize = 24;
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// What a call returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome<'a> {
+    /// This number.
+    Value(u64),
+    /// Nothing but an error: its name, or `?` if the call never returned.
+    Error(&'a [u8]),
+}
+
+/// The end of a call's line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Tail {
+    /// Where the last `=` is with blanks around it: before the result, unless that has a path with
+    /// such a one in it.
+    pub(super) equals: usize,
+    /// Where the result ends, and `<0.000012>` or nothing follows.
+    pub(super) end: usize,
+    /// How long the call took, with `-T`, in ns.
+    pub(super) took_ns: Option<u64>,
+}
+
+impl Tail {
+    /// Of a call; `None` if no result is there.
+    #[inline]
+    pub(super) fn of(call: &[u8]) -> Option<Self> {
+        let (end, took_ns) = match short_duration(call).or_else(|| duration(call)) {
+            Some((start, took_ns)) => (start, Some(took_ns)),
+            None => (call.len(), None),
+        };
+        // Mostly a number is all that stands after it.
+        let mut equals = end;
+        while equals > 0 && call[equals - 1].is_ascii_digit() {
+            equals -= 1;
+        }
+        if equals > 5 && equals < end && call[equals - 3..equals] == *b" = " {
+            return Some(Self {
+                equals: equals - 2,
+                end,
+                took_ns,
+            });
+        }
+        let mut before = end;
+        loop {
+            let equals = memrchr(b'=', &call[..before])?;
+            // A name and two brackets stand before.
+            if equals < 3 {
+                return None;
+            }
+            if call[equals - 1] == b' ' && call.get(equals + 1) == Some(&b' ') {
+                return Some(Self {
+                    equals,
+                    end,
+                    took_ns,
+                });
+            }
+            before = equals;
+        }
+    }
+}
+
+/// A result: `5`, `0x8402 (flags O_RDWR)`, `-1 EAGAIN (…)`, `?`, `? ERESTARTSYS (…)`.
+pub(super) fn outcome(result: &[u8]) -> Result<Outcome<'_>, Reason> {
+    match result.first() {
+        Some(b'?') => Ok(Outcome::Error(error_name(&result[1..]))),
+        Some(b'-') => {
+            let (_, digits) = leading(&result[1..])?;
+            Ok(Outcome::Error(error_name(&result[1 + digits..])))
+        }
+        _ => Ok(Outcome::Value(leading_any(result)?.0)),
+    }
+}
+
+/// A result that is a descriptor or a thread, with what strace says of it.
+pub(super) fn is_success(result: &[u8]) -> bool {
+    result.first().is_some_and(u8::is_ascii_digit)
+}
+
+/// The thread that a call returned, as strace itself would name it.
+pub(super) fn thread(result: &[u8]) -> Result<u32, Reason> {
+    let mut returned = Arguments::new(result);
+    let mut thread = returned.number()?;
+    returned.annotation()?;
+    // `2 /* 12345 in strace's PID NS */`: the number in the caller's own namespace comes first.
+    if returned.eat(b" /* ") {
+        thread = returned.number()?;
+    }
+    u32::try_from(thread).map_err(|_| Reason::Overflow)
+}
+
+/// `ERESTARTSYS` of ` ERESTARTSYS (To be restarted)`.
+fn error_name(text: &[u8]) -> &[u8] {
+    let name = text.trim_ascii_start();
+    let length = name.iter().take_while(|byte| byte.is_ascii_alphanumeric());
+    match length.count() {
+        0 => b"?",
+        length => &name[..length],
+    }
+}
+
+/// [`duration`] of less than ten seconds, to the microsecond, since that is quick.
+#[inline]
+fn short_duration(call: &[u8]) -> Option<(usize, u64)> {
+    let (_, last) = call.split_last_chunk::<11>()?;
+    let [b' ', b'<', second, b'.', a, b, c, d, e, f, b'>'] = *last else {
+        return None;
+    };
+    let second = second.wrapping_sub(b'0');
+    if second > 9 {
+        return None;
+    }
+    let micros = six_digits([a, b, c, d, e, f])?;
+    Some((
+        call.len() - last.len(),
+        u64::from(second) * SECOND_NS + micros * 1000,
+    ))
+}
+
+/// The duration at the end of a call, and where the blank before it is.
+fn duration(call: &[u8]) -> Option<(usize, u64)> {
+    let inner = call.strip_suffix(b">")?;
+    let from = inner.len().saturating_sub(LONGEST_DURATION);
+    let start = from + memrchr(b'<', &inner[from..])?;
+    // A path after a result has no blank before its bracket.
+    if start == 0 || call[start - 1] != b' ' {
+        return None;
+    }
+    let text = &inner[start + 1..];
+    let (seconds, digits) = leading(text).ok()?;
+    let fraction = match text[digits..].strip_prefix(b".") {
+        Some(fraction) => {
+            let (ns, fraction_digits) = fraction_ns(fraction).ok()?;
+            (fraction_digits == fraction.len()).then_some(ns)?
+        }
+        None if digits == text.len() => 0,
+        None => return None,
+    };
+    let took_ns = seconds.checked_mul(SECOND_NS)?.checked_add(fraction)?;
+    Some((start - 1, took_ns))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(call: &str, result: &str, took_ns: Option<u64>) {
+        let tail = Tail::of(call.as_bytes()).unwrap();
+        assert_eq!(&call[tail.equals + 2..tail.end], result);
+        assert_eq!(tail.took_ns, took_ns);
+    }
+
+    #[test]
+    fn the_result_is_found_from_the_end() {
+        check("write(1, \"a = b\", 5) = 5", "5", None);
+        check(
+            "close(9)      = -1 EBADF (Bad) <0.000007>",
+            "-1 EBADF (Bad)",
+            Some(7000),
+        );
+        check("open(\"x\") = 3</tmp/1.2>", "3</tmp/1.2>", None);
+        check(
+            "open(\"x\") = 3</tmp/1.2> <12.000000001>",
+            "3</tmp/1.2>",
+            Some(12_000_000_001),
+        );
+        check("pause() = ? <3>", "?", Some(3_000_000_000));
+    }
+
+    #[test]
+    fn a_call_without_a_result_has_no_tail() {
+        for call in ["", "=", "f() =", "close(9)", "f(a=b)", "f() = 5>"] {
+            let expected = call.ends_with("5>");
+            assert_eq!(Tail::of(call.as_bytes()).is_some(), expected, "{call}");
+        }
+    }
+
+    #[test]
+    fn results_are_numbers_or_errors() {
+        assert_eq!(
+            outcome(b"0x8402 (flags O_RDWR)"),
+            Ok(Outcome::Value(0x8402))
+        );
+        assert_eq!(outcome(b"5 (INJECTED)"), Ok(Outcome::Value(5)));
+        assert_eq!(outcome(b"-1 EAGAIN (x)"), Ok(Outcome::Error(b"EAGAIN")));
+        assert_eq!(outcome(b"?"), Ok(Outcome::Error(b"?")));
+        let never = b"? ERESTARTSYS (To be restarted if SA_RESTART is set)";
+        assert_eq!(outcome(never), Ok(Outcome::Error(b"ERESTARTSYS")));
+        assert_eq!(outcome(b"x"), Err(Reason::Unreadable));
+        assert_eq!(outcome(b"18446744073709551616"), Err(Reason::Overflow));
+    }
+
+    #[test]
+    fn a_thread_is_named_as_strace_names_it() {
+        assert_eq!(thread(b"12"), Ok(12));
+        assert_eq!(thread(b"12<sh>"), Ok(12));
+        assert_eq!(thread(b"2 /* 12345 in strace's PID NS */"), Ok(12345));
+        assert_eq!(thread(b"99999999999"), Err(Reason::Overflow));
+    }
+}

@@ -1,0 +1,44 @@
+//! The lines of `-k`, which follow a call: who made it.
+
+/// The frame of a line, ` > /usr/bin/cat(main+0x10) [0x2345]`.
+pub(super) fn frame(line: &[u8]) -> Option<&[u8]> {
+    let frame = line.strip_prefix(b" >")?.trim_ascii();
+    (!frame.is_empty()).then_some(frame)
+}
+
+/// Whether a frame is of the C library, the loader or the kernel: these make calls for others.
+pub(super) fn is_of_c_library(frame: &[u8]) -> bool {
+    let object = frame.split(|byte| *byte == b'(').next().unwrap_or_default();
+    let name = object
+        .rsplit(|byte| *byte == b'/')
+        .next()
+        .unwrap_or_default();
+    let begins = |start: &&[u8]| name.starts_with(start);
+    [
+        b"libc.so".as_slice(),
+        b"libc-2",
+        b"libc.musl",
+        b"libpthread",
+        b"ld-",
+        b"[vdso]",
+    ]
+    .iter()
+    .any(begins)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_c_library_calls_for_others() {
+        let of = |line: &str| frame(line.as_bytes()).map(is_of_c_library);
+        let libc = " > /usr/lib/x86_64-linux-gnu/libc.so.6(write+0x14) [0xf7aa4]";
+        assert_eq!(of(libc), Some(true));
+        assert_eq!(of(" > /lib/ld-linux-x86-64.so.2() [0x1ab70]"), Some(true));
+        assert_eq!(of(" > /usr/bin/cat(main+0x10) [0x2345]"), Some(false));
+        assert_eq!(of(" > /usr/lib/libcurl.so.4() [0x2345]"), Some(false));
+        assert_eq!(of(" > unexpected_backtracing_error [0x1]"), Some(false));
+        assert_eq!(of(" >"), None);
+    }
+}

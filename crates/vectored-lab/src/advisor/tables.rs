@@ -1,0 +1,660 @@
+//! Which thread is of which process, and which descriptor leads to which opening.
+
+use std::collections::BTreeMap;
+
+use super::hash::FastMap;
+use super::opening::{Bits, Opening};
+use super::reason::Reason;
+use super::slab::Slab;
+
+/// A process: its place, and how many were there before it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct ProcessId {
+    place: u32,
+    generation: u32,
+}
+
+/// A process.
+#[derive(Debug)]
+pub(super) struct Process {
+    generation: u32,
+    /// Its number: its first thread's.
+    pub(super) number: u32,
+    /// The program that it runs, by the number of its name.
+    pub(super) program: u32,
+    /// Patterns that it was counted for.
+    pub(super) counted: Bits,
+    table: u32,
+    threads: u32,
+    /// Nobody was seen making it: its fork may come later in the log.
+    is_found: bool,
+    /// It ran a program since.
+    has_executed: bool,
+}
+
+/// A thread: what it did since any of its transfers.
+#[derive(Debug)]
+pub(super) struct Thread {
+    /// Its process.
+    pub(super) process: ProcessId,
+    number: u32,
+    /// Of all threads of the log, the how manieth it is, from 1.
+    pub(super) serial: u64,
+    /// Its last event.
+    pub(super) last: u64,
+    /// The last that waited.
+    pub(super) waited: (u64, Reason),
+    /// The last that let others see what was done before.
+    pub(super) released: (u64, Reason),
+    /// The last that may have seen the size of a file.
+    pub(super) looked: u64,
+    /// The last writes to what has a peer, by opening.
+    pub(super) streamed_out: Latest,
+    /// The last reads from what has a peer, by opening.
+    pub(super) streamed_in: Latest,
+}
+
+impl Thread {
+    fn new(number: u32, process: ProcessId, serial: u64) -> Thread {
+        Thread {
+            process,
+            number,
+            serial,
+            last: 0,
+            waited: (0, Reason::UnknownCall),
+            released: (0, Reason::UnknownCall),
+            looked: 0,
+            streamed_out: Latest::default(),
+            streamed_in: Latest::default(),
+        }
+    }
+}
+
+/// The last event of somebody, and the last one of somebody else.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Latest {
+    first: (u64, u32),
+    second: (u64, u32),
+}
+
+impl Latest {
+    pub(super) fn note(&mut self, event: u64, by: u32) {
+        if self.first.1 != by {
+            self.second = self.first;
+        }
+        self.first = (event, by);
+    }
+
+    /// The last by anybody.
+    pub(super) fn by_any(&self) -> u64 {
+        self.first.0
+    }
+
+    /// The last by anybody else.
+    pub(super) fn by_others(&self, than: u32) -> u64 {
+        match self.first.1 == than {
+            true => self.second.0,
+            false => self.first.0,
+        }
+    }
+}
+
+/// Where a descriptor of a table leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Slot {
+    /// It was never seen.
+    Unseen,
+    /// It was closed.
+    Closed,
+    /// To an opening.
+    Open { opening: u32, close_on_exec: bool },
+}
+
+/// Descriptors below this are in an array.
+const NEAR: usize = 1024;
+
+/// A table of descriptors.
+#[derive(Clone, Debug, Default)]
+struct Table {
+    processes: u32,
+    near: Vec<Slot>,
+    far: BTreeMap<i32, Slot>,
+}
+
+impl Table {
+    fn get(&self, number: i32) -> Slot {
+        let near = usize::try_from(number).ok().filter(|&number| number < NEAR);
+        match near {
+            Some(number) => self.near.get(number).copied().unwrap_or(Slot::Unseen),
+            None => self.far.get(&number).copied().unwrap_or(Slot::Unseen),
+        }
+    }
+
+    fn set(&mut self, number: i32, slot: Slot) {
+        match usize::try_from(number) {
+            Ok(number) if number < NEAR => {
+                if self.near.len() <= number {
+                    self.near.resize(number + 1, Slot::Unseen);
+                }
+                self.near[number] = slot;
+            }
+            _ if slot == Slot::Closed => drop(self.far.remove(&number)),
+            _ => drop(self.far.insert(number, slot)),
+        }
+    }
+
+    fn slots(&self) -> impl Iterator<Item = (i32, Slot)> + '_ {
+        let near = self.near.iter().enumerate();
+        let near = near.map(|(number, &slot)| (number as i32, slot));
+        near.chain(self.far.iter().map(|(&number, &slot)| (number, slot)))
+    }
+
+    fn open(&self) -> impl Iterator<Item = (i32, u32, bool)> + '_ {
+        self.slots().filter_map(|(number, slot)| match slot {
+            Slot::Open {
+                opening,
+                close_on_exec,
+            } => Some((number, opening, close_on_exec)),
+            Slot::Unseen | Slot::Closed => None,
+        })
+    }
+
+    fn leads_to(&self, opening: u32) -> bool {
+        self.open().any(|open| open.1 == opening)
+    }
+}
+
+/// An opening that a process has no descriptor of any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Left {
+    /// Its place.
+    pub(super) opening: u32,
+    /// The process that had it.
+    pub(super) process: ProcessId,
+    /// Whether nobody has one.
+    pub(super) is_closed: bool,
+}
+
+/// All threads, processes, tables and openings of a log.
+#[derive(Debug)]
+pub(super) struct Tables {
+    threads: Slab<Thread>,
+    by_number: FastMap<u32, u32>,
+    last_thread: Option<(u32, u32)>,
+    /// All processes.
+    pub(super) processes: Slab<Process>,
+    tables: Slab<Table>,
+    /// All openings.
+    pub(super) openings: Slab<Opening>,
+    /// Those that a process left, to be dealt with.
+    pub(super) left: Vec<Left>,
+    /// How many processes there were.
+    pub(super) process_count: u64,
+    generation: u32,
+    thread_count: u64,
+    ended_threads: usize,
+}
+
+/// Threads of processes that ended are kept, since their own ends may follow, but not more.
+const ENDED_THREADS_MAX: usize = 1024;
+
+impl Tables {
+    pub(super) fn new() -> Tables {
+        Tables {
+            threads: Slab::new(),
+            by_number: FastMap::default(),
+            last_thread: None,
+            processes: Slab::new(),
+            tables: Slab::new(),
+            openings: Slab::new(),
+            left: Vec::new(),
+            process_count: 0,
+            generation: 0,
+            thread_count: 0,
+            ended_threads: 0,
+        }
+    }
+
+    /// The place of a thread, that is made if it is new.
+    pub(super) fn thread(&mut self, number: u32) -> u32 {
+        if let Some((known, place)) = self.last_thread
+            && known == number
+        {
+            return place;
+        }
+        let place = match self.by_number.get(&number) {
+            Some(&place) => place,
+            None => self.found(number),
+        };
+        self.last_thread = Some((number, place));
+        place
+    }
+
+    /// A thread that nobody was seen making.
+    fn found(&mut self, number: u32) -> u32 {
+        let table = self.tables.insert(Table {
+            processes: 1,
+            ..Table::default()
+        });
+        let process = self.new_process(number, table, 0, true);
+        self.new_thread(number, process)
+    }
+
+    fn new_process(&mut self, number: u32, table: u32, program: u32, is_found: bool) -> ProcessId {
+        self.generation = self.generation.wrapping_add(1);
+        self.process_count += 1;
+        let generation = self.generation;
+        let place = self.processes.insert(Process {
+            generation,
+            number,
+            program,
+            counted: Bits::default(),
+            table,
+            threads: 0,
+            is_found,
+            has_executed: false,
+        });
+        ProcessId { place, generation }
+    }
+
+    fn new_thread(&mut self, number: u32, process: ProcessId) -> u32 {
+        self.thread_count += 1;
+        let thread = Thread::new(number, process, self.thread_count);
+        let place = self.threads.insert(thread);
+        self.by_number.insert(number, place);
+        if let Some(process) = self.process_mut(process) {
+            process.threads += 1;
+        }
+        place
+    }
+
+    /// A thread by its place.
+    pub(super) fn at(&mut self, thread: u32) -> Option<&mut Thread> {
+        self.threads.get_mut(thread)
+    }
+
+    /// As [`Tables::at`], to look at.
+    pub(super) fn threads_at(&self, thread: u32) -> Option<&Thread> {
+        self.threads.get(thread)
+    }
+
+    /// A process that has not ended.
+    pub(super) fn process(&self, id: ProcessId) -> Option<&Process> {
+        let process = self.processes.get(id.place)?;
+        (process.generation == id.generation).then_some(process)
+    }
+
+    /// As [`Tables::process`].
+    pub(super) fn process_mut(&mut self, id: ProcessId) -> Option<&mut Process> {
+        process_at(&mut self.processes, id)
+    }
+
+    /// The opening that a descriptor leads to.
+    pub(super) fn opening_of(&self, process: ProcessId, number: i32) -> Option<u32> {
+        let table = self.process(process)?.table;
+        match self.tables.get(table)?.get(number) {
+            Slot::Open { opening, .. } => Some(opening),
+            Slot::Unseen | Slot::Closed => None,
+        }
+    }
+
+    /// A descriptor that leads to a new opening; what it led to before is closed.
+    pub(super) fn open(
+        &mut self,
+        process: ProcessId,
+        number: i32,
+        opening: Opening,
+        close_on_exec: bool,
+    ) -> Option<u32> {
+        self.close(process, number);
+        let table = self.process(process)?.table;
+        let opening = self.openings.insert(Opening {
+            descriptors: 1,
+            tables: 1,
+            ..opening
+        });
+        let slot = Slot::Open {
+            opening,
+            close_on_exec,
+        };
+        self.tables.get_mut(table)?.set(number, slot);
+        Some(opening)
+    }
+
+    /// `dup2`: the old one has to lead somewhere.
+    pub(super) fn duplicate(
+        &mut self,
+        process: ProcessId,
+        from: i32,
+        to: i32,
+        close_on_exec: bool,
+    ) -> Option<()> {
+        let opening = self.opening_of(process, from)?;
+        if from == to {
+            return Some(());
+        }
+        self.openings.get_mut(opening)?.descriptors += 1;
+        self.close(process, to);
+        let table = self.process(process)?.table;
+        let slot = Slot::Open {
+            opening,
+            close_on_exec,
+        };
+        self.tables.get_mut(table)?.set(to, slot);
+        Some(())
+    }
+
+    /// `FD_CLOEXEC`.
+    pub(super) fn set_close_on_exec(&mut self, process: ProcessId, number: i32, up: bool) {
+        let Some(opening) = self.opening_of(process, number) else {
+            return;
+        };
+        let table = self.process(process).map(|process| process.table);
+        if let Some(table) = table.and_then(|table| self.tables.get_mut(table)) {
+            let slot = Slot::Open {
+                opening,
+                close_on_exec: up,
+            };
+            table.set(number, slot);
+        }
+    }
+
+    /// `close`.
+    pub(super) fn close(&mut self, process: ProcessId, number: i32) {
+        let Some(table_place) = self.process(process).map(|process| process.table) else {
+            return;
+        };
+        let Some(table) = self.tables.get_mut(table_place) else {
+            return;
+        };
+        if let Slot::Open { opening, .. } = table.get(number) {
+            table.set(number, Slot::Closed);
+            self.leave(opening, Some(table_place), process);
+        } else {
+            table.set(number, Slot::Closed);
+        }
+    }
+
+    /// `close_range`: which openings it closes is in `left`.
+    pub(super) fn close_range(&mut self, process: ProcessId, first: i32, last: i32) {
+        let table = self.process(process).map(|process| process.table);
+        let Some(table) = table.and_then(|table| self.tables.get(table)) else {
+            return;
+        };
+        let open = table.open().map(|open| open.0);
+        let closed: Vec<i32> = open.filter(|open| (first..=last).contains(open)).collect();
+        for number in closed {
+            self.close(process, number);
+        }
+    }
+
+    /// A descriptor of a table leads to an opening no more. Without a table: that table is gone.
+    fn leave(&mut self, opening: u32, table: Option<u32>, process: ProcessId) {
+        let others = |table| {
+            self.tables
+                .get(table)
+                .is_some_and(|table| table.leads_to(opening))
+        };
+        let leads_there = match self.openings.get(opening) {
+            Some(known) if known.descriptors > 1 => table.is_some_and(others),
+            _ => false,
+        };
+        let Some(known) = self.openings.get_mut(opening) else {
+            return;
+        };
+        known.descriptors = known.descriptors.saturating_sub(1);
+        if !leads_there {
+            known.tables = known.tables.saturating_sub(1);
+            self.left.push(Left {
+                opening,
+                process,
+                is_closed: known.descriptors == 0,
+            });
+        }
+    }
+
+    /// `fork`, in the parent.
+    pub(super) fn fork(&mut self, parent: ProcessId, child: u32, same_process: bool, shares: bool) {
+        let known = self.by_number.get(&child).copied();
+        let found = known.filter(|&place| self.is_found(place));
+        match (found, same_process) {
+            (Some(thread), true) => self.adopt_thread(parent, thread),
+            (Some(thread), false) => self.adopt_process(parent, thread, shares),
+            (None, _) => {
+                if known.is_some() {
+                    // Its number is used again, and its end did not show.
+                    self.end_thread(child, false);
+                }
+                let process = match same_process {
+                    true => Some(parent),
+                    false => self.forked(parent, child, shares),
+                };
+                if let Some(process) = process {
+                    self.new_thread(child, process);
+                }
+            }
+        }
+        self.last_thread = None;
+    }
+
+    fn is_found(&self, thread: u32) -> bool {
+        let thread = self.threads.get(thread);
+        let process = thread.and_then(|thread| self.process(thread.process));
+        process.is_some_and(|process| process.is_found && process.threads == 1)
+    }
+
+    fn forked(&mut self, parent: ProcessId, child: u32, shares: bool) -> Option<ProcessId> {
+        let Process { program, table, .. } = *self.process(parent)?;
+        let place = match shares {
+            true => {
+                self.tables.get_mut(table)?.processes += 1;
+                table
+            }
+            false => self.copied(table, false)?,
+        };
+        Some(self.new_process(child, place, program, false))
+    }
+
+    /// A copy of a table, for one process.
+    fn copied(&mut self, table: u32, executed: bool) -> Option<u32> {
+        let mut copy = Table {
+            processes: 1,
+            ..self.tables.get(table)?.clone()
+        };
+        let gone: Vec<i32> = copy
+            .open()
+            .filter(|open| executed && open.2)
+            .map(|open| open.0)
+            .collect();
+        for number in gone {
+            copy.set(number, Slot::Closed);
+        }
+        self.count_copy(&copy);
+        Some(self.tables.insert(copy))
+    }
+
+    fn count_copy(&mut self, copy: &Table) {
+        let mut openings: Vec<u32> = copy.open().map(|open| open.1).collect();
+        openings.sort_unstable();
+        for (index, &opening) in openings.iter().enumerate() {
+            if let Some(known) = self.openings.get_mut(opening) {
+                known.descriptors += 1;
+                known.tables += u32::from(index == 0 || openings[index - 1] != opening);
+            }
+        }
+    }
+
+    /// A thread that was taken for a process turns out to be another's.
+    fn adopt_thread(&mut self, parent: ProcessId, thread: u32) {
+        let Some(found) = self.threads.get(thread).map(|thread| thread.process) else {
+            return;
+        };
+        if found == parent {
+            return;
+        }
+        self.end_process(found);
+        self.process_count -= 1;
+        if let Some(thread) = self.threads.get_mut(thread) {
+            thread.process = parent;
+            // It was not ended with its process after all.
+            self.ended_threads = self.ended_threads.saturating_sub(1);
+        }
+        if let Some(process) = self.process_mut(parent) {
+            process.threads += 1;
+        }
+    }
+
+    /// A process that ran before its fork returned in the parent has the parent's descriptors, but
+    /// for those that it opened or closed.
+    fn adopt_process(&mut self, parent: ProcessId, thread: u32, shares: bool) {
+        let child = self.threads.get(thread).map(|thread| thread.process);
+        let parts = child.and_then(|child| {
+            let executed = self.process(child)?.has_executed;
+            Some((child, self.process(child)?.table, executed))
+        });
+        let Some((child, own, executed)) = parts else {
+            return;
+        };
+        let Some(Process { program, table, .. }) = self.process(parent) else {
+            return;
+        };
+        let (program, table) = (*program, *table);
+        if let Some(child) = self.process_mut(child) {
+            child.is_found = false;
+            if !child.has_executed {
+                child.program = program;
+            }
+        }
+        if table == own || shares {
+            return;
+        }
+        let Some(from) = self.tables.get(table).cloned() else {
+            return;
+        };
+        let Some(into) = self.tables.get_mut(own) else {
+            return;
+        };
+        let mut taken = Table::default();
+        for (number, opening, close_on_exec) in from.open() {
+            if into.get(number) == Slot::Unseen && !(executed && close_on_exec) {
+                let slot = Slot::Open {
+                    opening,
+                    close_on_exec,
+                };
+                into.set(number, slot);
+                taken.set(number, slot);
+            }
+        }
+        self.count_copy(&taken);
+    }
+
+    /// `execve`.
+    pub(super) fn execute(&mut self, process: ProcessId, program: u32) -> Option<()> {
+        let known = self.process_mut(process)?;
+        known.program = program;
+        known.has_executed = true;
+        let table = known.table;
+        if self.tables.get(table)?.processes > 1 {
+            let own = self.copied(table, true)?;
+            self.tables.get_mut(table)?.processes -= 1;
+            self.process_mut(process)?.table = own;
+            return Some(());
+        }
+        let open = self.tables.get(table)?.open();
+        let gone: Vec<i32> = open.filter(|open| open.2).map(|open| open.0).collect();
+        for number in gone {
+            self.close(process, number);
+        }
+        Some(())
+    }
+
+    /// The openings that a process has, with repeats.
+    pub(super) fn openings_of(&self, process: ProcessId) -> Vec<u32> {
+        let table = self.process(process).map(|process| process.table);
+        let table = table.and_then(|table| self.tables.get(table));
+        table.map_or(Vec::new(), |table| {
+            table.open().map(|open| open.1).collect()
+        })
+    }
+
+    /// The end of a thread, and maybe of its process.
+    pub(super) fn end_thread(&mut self, number: u32, process_ended: bool) {
+        self.last_thread = None;
+        let Some(&place) = self.by_number.get(&number) else {
+            return;
+        };
+        let Some(id) = self.threads.get(place).map(|thread| thread.process) else {
+            return;
+        };
+        let Some(process) = self.process_mut(id) else {
+            // Its process has ended before.
+            self.ended_threads = self.ended_threads.saturating_sub(1);
+            self.threads.remove(place);
+            self.by_number.remove(&number);
+            return;
+        };
+        if process_ended {
+            self.end_process(id);
+        } else {
+            process.threads = process.threads.saturating_sub(1);
+            let is_last = process.threads == 0;
+            self.threads.remove(place);
+            self.by_number.remove(&number);
+            if is_last {
+                self.end_process(id);
+            }
+        }
+        if self.ended_threads > ENDED_THREADS_MAX {
+            self.forget_ended_threads();
+        }
+    }
+
+    fn end_process(&mut self, id: ProcessId) {
+        let openings = self.openings_of(id);
+        let Some(process) = self.process(id) else {
+            return;
+        };
+        let table = process.table;
+        self.ended_threads += process.threads as usize;
+        self.processes.remove(id.place);
+        let is_over = self.tables.get_mut(table).is_some_and(|table| {
+            table.processes = table.processes.saturating_sub(1);
+            table.processes == 0
+        });
+        if is_over {
+            self.tables.remove(table);
+            let mut openings = openings;
+            openings.sort_unstable();
+            for (index, &opening) in openings.iter().enumerate() {
+                let more = openings.get(index + 1) == Some(&opening);
+                match self.openings.get_mut(opening) {
+                    Some(known) if more => known.descriptors = known.descriptors.saturating_sub(1),
+                    _ => self.leave(opening, None, id),
+                }
+            }
+        }
+    }
+
+    fn forget_ended_threads(&mut self) {
+        let ended = |thread: &Thread| self.process(thread.process).is_none();
+        let gone: Vec<(u32, u32)> = self
+            .threads
+            .in_use()
+            .filter_map(|place| {
+                let thread = self.threads.get(place)?;
+                ended(thread).then_some((place, thread.number))
+            })
+            .collect();
+        for (place, number) in gone {
+            self.threads.remove(place);
+            self.by_number.remove(&number);
+        }
+        self.ended_threads = 0;
+    }
+}
+
+/// The process of an id, if it has not ended.
+pub(super) fn process_at(processes: &mut Slab<Process>, id: ProcessId) -> Option<&mut Process> {
+    let process = processes.get_mut(id.place)?;
+    (process.generation == id.generation).then_some(process)
+}

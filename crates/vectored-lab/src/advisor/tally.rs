@@ -1,0 +1,414 @@
+//! What was found, counted by pattern: first for a log, then for all of them.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::hash::FastMap;
+use super::lane::Outcome;
+use super::reason::Reason;
+use super::run::{Moved, Run};
+use super::steps::{FSYNC, LSEEK, Move, Pattern, call_name};
+use crate::model::{FindingKey, FindingKind, Grade, Leads, Step, Tally};
+
+/// So many patterns of a log are told apart; those that come later are one.
+const PATTERNS_MAX: usize = 4096;
+
+/// So many names of programs and call sites of a log are told apart.
+const NAMES_MAX: usize = 4096;
+
+/// What was found in all logs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tallies {
+    /// What could be merged.
+    pub findings: BTreeMap<FindingKey, Tally>,
+    /// What could be merged but is not counted, and why.
+    pub uncounted: BTreeMap<(FindingKey, String), Tally>,
+    /// System calls.
+    pub calls: u64,
+    /// Those of them that move bytes.
+    pub transfers: u64,
+    /// Bytes that they moved.
+    pub bytes: u64,
+    /// Processes.
+    pub processes: u64,
+    /// From the first call's begin to the last one's end, in ns, summed over the logs; `None` if one
+    /// of them has no times.
+    pub span_ns: Option<u64>,
+}
+
+impl Default for Tallies {
+    /// Of no log.
+    fn default() -> Tallies {
+        Tallies {
+            findings: BTreeMap::new(),
+            uncounted: BTreeMap::new(),
+            calls: 0,
+            transfers: 0,
+            bytes: 0,
+            processes: 0,
+            span_ns: Some(0),
+        }
+    }
+}
+
+/// Which direction a run went, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Way {
+    /// Reads, not writes.
+    pub(super) is_read: bool,
+    /// At offsets that the calls gave.
+    pub(super) is_positional: bool,
+}
+
+/// Whose a run is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Whose<'a> {
+    /// The program, by the number of its name.
+    pub(super) program: u32,
+    /// The process's number.
+    pub(super) process: u32,
+    /// What the descriptor leads to.
+    pub(super) target: Leads,
+    /// The descriptor's number.
+    pub(super) descriptor: i32,
+    /// Its path, or what the log shows.
+    pub(super) path: &'a [u8],
+    /// Whether others write to the same pipe.
+    pub(super) has_other_writers: bool,
+}
+
+/// A pattern of a log, with names by number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    kind: FindingKind,
+    grade: Grade,
+    reason: Option<Reason>,
+    program: u32,
+    target: Leads,
+    site: u32,
+    pattern: Pattern,
+}
+
+/// Patterns of one log.
+#[derive(Debug, Default)]
+pub(super) struct Book {
+    places: FastMap<Key, u32>,
+    entries: Vec<(Key, Tally, Vec<u8>)>,
+    programs: Names,
+    sites: Names,
+}
+
+/// Linux writes no more at once into a pipe without mixing it with what others write.
+const PIPE_BUF_BYTES: u64 = 4096;
+
+impl Book {
+    /// The number of a program's name.
+    pub(super) fn program(&mut self, name: &[u8]) -> u32 {
+        self.programs.number(name)
+    }
+
+    /// The number of a call site.
+    pub(super) fn site(&mut self, site: Option<&[u8]>) -> u32 {
+        site.map_or(0, |site| self.sites.number(site))
+    }
+
+    /// Counts a run that is over: the place of its pattern, if it is one.
+    pub(super) fn add(
+        &mut self,
+        run: &mut Run,
+        outcome: Outcome,
+        way: Way,
+        whose: &Whose<'_>,
+    ) -> Option<u32> {
+        let merged_calls = run.finish();
+        let run = &*run;
+        let found = judge(run, merged_calls, outcome, way, whose)?;
+        let key = Key {
+            kind: found.kind,
+            grade: found.grade,
+            reason: found.reason,
+            program: whose.program,
+            target: whose.target,
+            site: run.site,
+            pattern: found.pattern,
+        };
+        let place = self.place(key);
+        let (key, tally, path) = &mut self.entries[place as usize];
+        let first = tally.runs == 0;
+        tally.runs += 1;
+        tally.calls += found.calls;
+        tally.bytes += run.bytes;
+        tally.merged_calls += found.merged_calls;
+        if let Some(moved) = found.moved {
+            tally.gathered_calls += run.gathered_calls;
+            tally.segments += moved.segments;
+            tally.list_calls += moved.list_calls;
+            tally.long_list_calls += moved.long_list_calls;
+            add_sizes(&mut tally.sizes, &moved.sizes.0);
+            add_sizes(&mut tally.list_sizes, &moved.list_sizes.0);
+        }
+        let ranges = key.pattern.steps().iter().map(|&step| range(run, step));
+        join_ranges(&mut tally.step_bytes, ranges);
+        let least = |known: &mut u32, new: u32| *known = if first { new } else { new.min(*known) };
+        least(&mut tally.process, whose.process);
+        if first || whose.descriptor < tally.descriptor {
+            tally.descriptor = whose.descriptor;
+        }
+        if !whose.path.is_empty() && (path.is_empty() || whose.path < path.as_slice()) {
+            path.clear();
+            path.extend_from_slice(whose.path);
+        }
+        Some(place)
+    }
+
+    /// Counts a process, an opening or both, where they are new to a pattern.
+    pub(super) fn count_new(&mut self, place: u32, process: bool, opening: bool) {
+        let tally = &mut self.entries[place as usize].1;
+        tally.processes += u64::from(process);
+        tally.openings += u64::from(opening);
+    }
+
+    fn place(&mut self, key: Key) -> u32 {
+        if let Some(&place) = self.places.get(&key) {
+            return place;
+        }
+        let key = match self.entries.len() < PATTERNS_MAX {
+            true => key,
+            false => Key {
+                pattern: Pattern::ANY,
+                program: 0,
+                site: 0,
+                ..key
+            },
+        };
+        let next = self.entries.len() as u32;
+        let place = *self.places.entry(key).or_insert(next);
+        if place == next {
+            self.entries.push((key, Tally::default(), Vec::new()));
+        }
+        place
+    }
+
+    /// Hands over what was found. What rests on the order and the times of all calls is not counted
+    /// if the log lacks them.
+    pub(super) fn close(self, lack: Option<Reason>, max_delay_ns: u64, into: &mut Tallies) {
+        for (mut key, mut tally, path) in self.entries {
+            if !path.is_empty() {
+                tally.path = Some(String::from_utf8_lossy(&path).into_owned());
+            }
+            if lack.is_some() && key.reason.is_none() && rests_on_order(key.kind) {
+                key.reason = lack;
+            }
+            if key.reason.is_some_and(Reason::is_of_the_log) {
+                key.grade = Grade::Unknown;
+            }
+            let named = FindingKey {
+                kind: key.kind,
+                grade: key.grade,
+                program: self.programs.name(key.program).unwrap_or_default(),
+                target: key.target,
+                site: self.sites.name(key.site),
+                steps: key.pattern.steps().iter().map(step_in_words).collect(),
+            };
+            let known = match key.reason {
+                None => into.findings.entry(named).or_default(),
+                Some(reason) => into
+                    .uncounted
+                    .entry((named, reason.in_words(max_delay_ns)))
+                    .or_default(),
+            };
+            join(known, &tally);
+        }
+    }
+}
+
+fn rests_on_order(kind: FindingKind) -> bool {
+    !matches!(
+        kind,
+        FindingKind::SeekThenTransfer | FindingKind::TinySegments | FindingKind::ManySegments
+    )
+}
+
+fn step_in_words(step: &Move) -> Step {
+    Step {
+        call: call_name(step.call).to_owned(),
+        size_class: step.size_class,
+    }
+}
+
+fn range(run: &Run, step: Move) -> (u64, u64) {
+    match step.call {
+        LSEEK | FSYNC => (0, 0),
+        _ => run.range(step),
+    }
+}
+
+/// What a run is found to be.
+struct Found<'a> {
+    kind: FindingKind,
+    grade: Grade,
+    reason: Option<Reason>,
+    pattern: Pattern,
+    calls: u64,
+    merged_calls: u64,
+    moved: Option<&'a Moved>,
+}
+
+fn judge<'a>(
+    run: &'a Run,
+    merged_calls: u64,
+    outcome: Outcome,
+    way: Way,
+    whose: &Whose<'_>,
+) -> Option<Found<'a>> {
+    let grade = match run.has_between {
+        true => Grade::HarmlessBetween,
+        false => Grade::Adjacent,
+    };
+    let found = Found {
+        kind: kind_of(way),
+        grade,
+        reason: None,
+        pattern: run.pattern(),
+        calls: run.calls,
+        merged_calls,
+        moved: Some(&run.gathered),
+    };
+    let is_merged = merged_calls < run.calls;
+    match outcome {
+        Outcome::Sought => Some(Found {
+            kind: FindingKind::SeekThenTransfer,
+            pattern: found.pattern.with(SEEK, true),
+            calls: run.calls + run.seeks,
+            merged_calls: run.calls,
+            moved: None,
+            ..found
+        }),
+        Outcome::Crossed(reason) if is_merged => Some(Found {
+            grade: Grade::Crossing,
+            reason: Some(reason),
+            ..match reason {
+                Reason::SyncOwn if !way.is_read => Found {
+                    kind: FindingKind::SyncEach,
+                    pattern: found.pattern.with(SYNC, false),
+                    ..found
+                },
+                _ => found,
+            }
+        }),
+        Outcome::Joined if is_merged => {
+            let mixes = whose.has_other_writers && run.longest_bytes > PIPE_BUF_BYTES;
+            Some(match mixes {
+                false => found,
+                true => Found {
+                    grade: Grade::Crossing,
+                    reason: Some(Reason::OtherWriters),
+                    ..found
+                },
+            })
+        }
+        Outcome::Joined if run.is_all_tiny_lists() => Some(Found {
+            kind: FindingKind::TinySegments,
+            moved: Some(&run.alone),
+            ..found
+        }),
+        Outcome::Joined if run.is_split_list() => Some(Found {
+            kind: FindingKind::ManySegments,
+            moved: Some(&run.alone),
+            ..found
+        }),
+        Outcome::Joined | Outcome::Crossed(_) => None,
+    }
+}
+
+const SEEK: Move = Move {
+    call: LSEEK,
+    size_class: 0,
+};
+
+const SYNC: Move = Move {
+    call: FSYNC,
+    size_class: 0,
+};
+
+fn kind_of(way: Way) -> FindingKind {
+    match (way.is_read, way.is_positional) {
+        (false, false) => FindingKind::AdjacentWrites,
+        (false, true) => FindingKind::PositionalWrites,
+        (true, false) => FindingKind::SmallReads,
+        (true, true) => FindingKind::PositionalReads,
+    }
+}
+
+/// Adds the counts of one tally to those of another with the same key.
+pub(super) fn join(known: &mut Tally, new: &Tally) {
+    if known.runs == 0 {
+        *known = new.clone();
+        return;
+    }
+    known.runs = known.runs.saturating_add(new.runs);
+    known.calls = known.calls.saturating_add(new.calls);
+    known.bytes = known.bytes.saturating_add(new.bytes);
+    known.merged_calls = known.merged_calls.saturating_add(new.merged_calls);
+    known.segments = known.segments.saturating_add(new.segments);
+    known.gathered_calls = known.gathered_calls.saturating_add(new.gathered_calls);
+    known.list_calls = known.list_calls.saturating_add(new.list_calls);
+    known.long_list_calls = known.long_list_calls.saturating_add(new.long_list_calls);
+    add_sizes(&mut known.sizes, &new.sizes);
+    add_sizes(&mut known.list_sizes, &new.list_sizes);
+    join_ranges(&mut known.step_bytes, new.step_bytes.iter().copied());
+    known.processes = known.processes.saturating_add(new.processes);
+    known.process = known.process.min(new.process);
+    known.openings = known.openings.saturating_add(new.openings);
+    known.descriptor = known.descriptor.min(new.descriptor);
+    known.path = match (known.path.take(), &new.path) {
+        (Some(one), Some(other)) if *other < one => Some(other.clone()),
+        (one, other) => one.or_else(|| other.clone()),
+    };
+}
+
+fn add_sizes(known: &mut Vec<(u8, u64, u64)>, new: &[(u8, u64, u64)]) {
+    for &(class, segments, bytes) in new {
+        match known.binary_search_by_key(&class, |size| size.0) {
+            Ok(place) => {
+                known[place].1 = known[place].1.saturating_add(segments);
+                known[place].2 = known[place].2.saturating_add(bytes);
+            }
+            Err(place) => known.insert(place, (class, segments, bytes)),
+        }
+    }
+}
+
+fn join_ranges(known: &mut Vec<(u64, u64)>, new: impl Iterator<Item = (u64, u64)>) {
+    for (place, (least, most)) in new.enumerate() {
+        match known.get_mut(place) {
+            Some(range) => *range = (range.0.min(least), range.1.max(most)),
+            None => known.push((least, most)),
+        }
+    }
+}
+
+/// Names by number; 0 is none, and any beyond those that are told apart.
+#[derive(Debug, Default)]
+struct Names {
+    numbers: HashMap<Vec<u8>, u32>,
+    names: Vec<String>,
+}
+
+impl Names {
+    fn number(&mut self, name: &[u8]) -> u32 {
+        if let Some(&number) = self.numbers.get(name) {
+            return number;
+        }
+        if name.is_empty() || self.names.len() >= NAMES_MAX {
+            return 0;
+        }
+        self.names.push(String::from_utf8_lossy(name).into_owned());
+        let number = self.names.len() as u32;
+        self.numbers.insert(name.to_vec(), number);
+        number
+    }
+
+    fn name(&self, number: u32) -> Option<String> {
+        self.names.get((number as usize).checked_sub(1)?).cloned()
+    }
+}

@@ -1,0 +1,334 @@
+//! Logs by hand: each function is a line.
+
+use crate::advisor::event::{
+    Action, Descriptor, Direction, Event, Form, OpenFlags, SocketKind, Transfer,
+};
+use crate::advisor::{Analysis, Options, Tallies};
+
+/// A line of a log, with its own memory.
+#[derive(Clone, Debug)]
+pub(super) struct Line {
+    /// 1 unless told otherwise.
+    pub(super) thread: u32,
+    /// How long after the one before it began, in ns: 1 µs unless told otherwise.
+    pub(super) after_ns: u64,
+    /// The call's name.
+    pub(super) name: &'static str,
+    /// What it did.
+    pub(super) action: Action<'static>,
+    /// Its call site.
+    pub(super) site: Option<&'static [u8]>,
+}
+
+impl Line {
+    pub(super) fn by(self, thread: u32) -> Line {
+        Line { thread, ..self }
+    }
+
+    pub(super) fn after(self, after_ns: u64) -> Line {
+        Line { after_ns, ..self }
+    }
+
+    pub(super) fn at_site(self, site: &'static str) -> Line {
+        let site = Some(site.as_bytes());
+        Line { site, ..self }
+    }
+
+    /// Changes a transfer.
+    pub(super) fn but(mut self, change: impl FnOnce(&mut Transfer<'static>)) -> Line {
+        if let Action::Transfer(transfer) = &mut self.action {
+            change(transfer);
+        }
+        self
+    }
+
+    /// With what `-y` shows of a transfer's descriptor.
+    pub(super) fn to(self, text: &'static str) -> Line {
+        self.but(|transfer| transfer.descriptor.leads_to = Some(text.as_bytes()))
+    }
+}
+
+pub(super) fn line(name: &'static str, action: Action<'static>) -> Line {
+    Line {
+        thread: 1,
+        after_ns: 1000,
+        name,
+        action,
+        site: None,
+    }
+}
+
+pub(super) fn fd(number: i32) -> Descriptor<'static> {
+    Descriptor {
+        number,
+        leads_to: None,
+    }
+}
+
+/// `[7; 3]` and the like live as long as the tests do: they are few.
+fn kept(bytes: Vec<u64>) -> &'static [u64] {
+    Vec::leak(bytes)
+}
+
+fn transfer(
+    direction: Direction,
+    number: i32,
+    segments: Vec<u64>,
+    moved: u64,
+) -> Transfer<'static> {
+    Transfer {
+        direction,
+        descriptor: fd(number),
+        form: Form::Plain,
+        segment_count: segments.len() as u64,
+        asked_bytes: Some(segments.iter().sum()),
+        segment_bytes: Some(kept(segments)),
+        result: Ok(moved),
+        offset: None,
+        special: false,
+        more: false,
+        sync: false,
+        addressed: false,
+    }
+}
+
+pub(super) fn write(number: i32, bytes: u64) -> Line {
+    let transfer = transfer(Direction::Write, number, vec![bytes], bytes);
+    line("write", Action::Transfer(transfer))
+}
+
+pub(super) fn read(number: i32, bytes: u64) -> Line {
+    let transfer = transfer(Direction::Read, number, vec![bytes], bytes);
+    line("read", Action::Transfer(transfer))
+}
+
+/// A read of which the file had only a part.
+pub(super) fn read_part(number: i32, asked: u64, moved: u64) -> Line {
+    read(number, asked).but(|transfer| transfer.result = Ok(moved))
+}
+
+pub(super) fn pwrite(number: i32, bytes: u64, offset: u64) -> Line {
+    let mut line = write(number, bytes).but(|transfer| transfer.offset = Some(offset));
+    line.name = "pwrite64";
+    line
+}
+
+pub(super) fn pread(number: i32, bytes: u64, offset: u64) -> Line {
+    let mut line = read(number, bytes).but(|transfer| transfer.offset = Some(offset));
+    line.name = "pread64";
+    line
+}
+
+pub(super) fn writev(number: i32, segments: &[u64]) -> Line {
+    let bytes = segments.iter().sum();
+    let transfer = Transfer {
+        form: Form::List,
+        ..transfer(Direction::Write, number, segments.to_vec(), bytes)
+    };
+    line("writev", Action::Transfer(transfer))
+}
+
+/// Opens a file by a path of its own.
+pub(super) fn open(number: i32) -> Line {
+    const PATHS: [&str; 10] = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"];
+    open_at(number, PATHS[number as usize % 10])
+}
+
+pub(super) fn open_at(number: i32, path: &'static str) -> Line {
+    open_with(number, path, OpenFlags::default())
+}
+
+pub(super) fn open_with(number: i32, path: &'static str, flags: OpenFlags) -> Line {
+    line(
+        "openat",
+        Action::Open {
+            descriptor: fd(number),
+            path: path.as_bytes(),
+            flags,
+        },
+    )
+}
+
+pub(super) fn socket(number: i32, kind: SocketKind) -> Line {
+    line(
+        "socket",
+        Action::Socket {
+            descriptor: fd(number),
+            kind: Some(kind),
+            from: None,
+            close_on_exec: false,
+        },
+    )
+}
+
+pub(super) fn pipe(read: i32, write: i32) -> Line {
+    line(
+        "pipe2",
+        Action::Pipe {
+            read: fd(read),
+            write: fd(write),
+            packets: false,
+            close_on_exec: false,
+        },
+    )
+}
+
+pub(super) fn close(number: i32) -> Line {
+    line(
+        "close",
+        Action::Close {
+            first: number,
+            last: number,
+            leads_to: None,
+        },
+    )
+}
+
+pub(super) fn dup(from: i32, to: i32) -> Line {
+    line(
+        "dup2",
+        Action::Duplicate {
+            from: fd(from),
+            to: fd(to),
+            close_on_exec: false,
+        },
+    )
+}
+
+pub(super) fn fork(child: u32) -> Line {
+    line(
+        "clone",
+        Action::Fork {
+            child,
+            same_process: false,
+            shares_descriptors: false,
+        },
+    )
+}
+
+pub(super) fn thread(child: u32) -> Line {
+    line(
+        "clone3",
+        Action::Fork {
+            child,
+            same_process: true,
+            shares_descriptors: true,
+        },
+    )
+}
+
+pub(super) fn execve(program: &'static str) -> Line {
+    let program = program.as_bytes();
+    line("execve", Action::Execute { program })
+}
+
+pub(super) fn exit() -> Line {
+    let process_ended = true;
+    line("exit_group", Action::Exit { process_ended })
+}
+
+pub(super) fn seek(number: i32, position: u64) -> Line {
+    line(
+        "lseek",
+        Action::Seek {
+            descriptor: fd(number),
+            position,
+            only_asked: false,
+        },
+    )
+}
+
+pub(super) fn fsync(number: i32) -> Line {
+    line("fsync", Action::Sync(Some(fd(number))))
+}
+
+/// A call without a descriptor.
+pub(super) fn call(name: &'static str) -> Line {
+    line(name, Action::Other { descriptor: None })
+}
+
+pub(super) fn call_on(name: &'static str, number: i32) -> Line {
+    let descriptor = Some(fd(number));
+    line(name, Action::Other { descriptor })
+}
+
+/// Any call that shows that the log was not filtered.
+pub(super) fn brk() -> Line {
+    call("brk")
+}
+
+/// Feeds lines, each of which takes 1 µs.
+pub(super) fn feed(analysis: &mut Analysis, lines: &[Line]) {
+    let mut now_ns = 1_000_000_000;
+    for line in lines {
+        now_ns += line.after_ns;
+        analysis.follow(&Event {
+            thread: line.thread,
+            began_ns: Some(now_ns),
+            clock_ns: 1000,
+            took_ns: Some(1000),
+            name: line.name.as_bytes(),
+            action: line.action.clone(),
+            site: line.site,
+        });
+        now_ns += 1000;
+    }
+}
+
+/// What is found in one log, that is whole.
+pub(super) fn analysed(lines: &[Line]) -> Tallies {
+    let options = Options {
+        shows_all: true,
+        ..Options::default()
+    };
+    let mut analysis = Analysis::new(options);
+    analysis.begin_log();
+    feed(&mut analysis, lines);
+    analysis.finish()
+}
+
+/// What was found, a line each: `adjacent-writes adjacent 5→1: write 4`.
+pub(super) fn told(tallies: &Tallies) -> Vec<String> {
+    let word = |value: &dyn erased::Json| value.json().trim_matches('"').to_owned();
+    let finding = |key: &crate::model::FindingKey, tally: &crate::model::Tally| {
+        let steps: Vec<String> = key
+            .steps
+            .iter()
+            .map(|step| match step.size_class {
+                crate::model::Step::ANY_SIZE => step.call.clone(),
+                class => format!("{} {class}", step.call),
+            })
+            .collect();
+        format!(
+            "{} {} {}→{}: {}",
+            word(&key.kind),
+            word(&key.target),
+            tally.calls,
+            tally.merged_calls,
+            steps.join(", ")
+        )
+    };
+    let found = tallies.findings.iter().map(|(key, tally)| {
+        let grade = word(&key.grade);
+        format!("{} [{grade}]", finding(key, tally))
+    });
+    let uncounted = tallies
+        .uncounted
+        .iter()
+        .map(|((key, reason), tally)| format!("{} ({reason})", finding(key, tally)));
+    found.chain(uncounted).collect()
+}
+
+mod erased {
+    //! Names as JSON has them.
+
+    pub(super) trait Json {
+        fn json(&self) -> String;
+    }
+
+    impl<T: serde::Serialize> Json for T {
+        fn json(&self) -> String {
+            serde_json::to_string(self).unwrap()
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Logs at once, and one by one.
+
+use proptest::prelude::*;
+
+use super::events::*;
+use super::naive::any_lines;
+use crate::advisor::event::SocketKind;
+use crate::advisor::{About, Analysis, Options, Words, advise, merge};
+use crate::model::{Advisory, FindingKey, Leads, Operation, Price, Skipped, Tally};
+
+const WORDS: Words = Words {
+    pattern: |key, tally| format!("{} × {:?}", tally.calls, key.steps),
+    action: |key: &FindingKey, _: &Tally| format!("{:?}", key.kind),
+};
+
+pub(super) fn prices() -> Vec<Price> {
+    let targets = [Leads::File, Leads::Pipe, Leads::Unix, Leads::Tcp];
+    let both = |target| [Operation::Write, Operation::Read].map(|operation| (target, operation));
+    let price = |(target, operation)| Price {
+        target,
+        operation,
+        call_ns: 301.7,
+        call_low_ns: 290.3,
+        call_high_ns: 333.1,
+        answer_call_ns: 0.0,
+        batch_byte_ns: 0.01,
+        seek_ns: 101.3,
+        gather_call_ns: 60.1,
+        segment_ns: 20.9,
+        large_segment_ns: 61.3,
+        iovec_step_ns: 100.7,
+        copy_segment_ns: 3.7,
+        copy_byte_ns: 0.041,
+    };
+    targets.into_iter().flat_map(both).map(price).collect()
+}
+
+fn preamble(program: &'static str) -> Vec<Line> {
+    vec![
+        execve(program),
+        open(3),
+        open(4),
+        pipe(7, 5),
+        socket(6, SocketKind::Tcp),
+        fork(2),
+    ]
+}
+
+fn advised(logs: &[Vec<Line>]) -> Advisory {
+    let mut analysis = Analysis::new(Options::default());
+    for log in logs {
+        analysis.begin_log();
+        feed(&mut analysis, log);
+    }
+    let about = About {
+        complete: true,
+        skipped: vec![Skipped {
+            reason: "no reason".to_owned(),
+            lines: logs.len() as u64,
+            first_line: 7,
+        }],
+        ..About::default()
+    };
+    advise(analysis.finish(), &prices(), about, WORDS)
+}
+
+fn saved_and_loaded(advisory: &Advisory) -> Advisory {
+    let json = serde_json::to_string(advisory).unwrap();
+    serde_json::from_str(&json).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
+
+    #[test]
+    fn merging_gives_what_all_logs_at_once_give(
+        logs in prop::collection::vec((any_lines(), any::<bool>()), 1..5),
+        split in 0_usize..5,
+    ) {
+        let log = |(lines, first): (Vec<Line>, bool)| {
+            [preamble(if first { "/bin/first" } else { "/bin/second" }), lines].concat()
+        };
+        let logs: Vec<Vec<Line>> = logs.into_iter().map(log).collect();
+        let at_once = advised(&logs);
+        let one_by_one: Vec<Advisory> = logs
+            .iter()
+            .map(|log| saved_and_loaded(&advised(std::slice::from_ref(log))))
+            .collect();
+        prop_assert_eq!(&saved_and_loaded(&merge(&one_by_one, WORDS)), &at_once);
+        // In two steps, too.
+        let (some, others) = one_by_one.split_at(split.min(one_by_one.len()));
+        let steps = [merge(some, WORDS), merge(others, WORDS)];
+        let steps: Vec<Advisory> = steps.iter().map(saved_and_loaded).collect();
+        let merged = merge(&steps, WORDS);
+        prop_assert_eq!(merged.findings, at_once.findings);
+        prop_assert_eq!(merged.uncounted, at_once.uncounted);
+        prop_assert_eq!(merged.saving_s, at_once.saving_s);
+        prop_assert_eq!(merged.wall_s, at_once.wall_s);
+    }
+}

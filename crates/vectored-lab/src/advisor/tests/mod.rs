@@ -1,0 +1,6 @@
+//! The analysis against its rules, on events made by hand.
+
+mod events;
+mod merging;
+mod naive;
+mod rules;

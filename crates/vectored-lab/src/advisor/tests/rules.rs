@@ -1,0 +1,664 @@
+//! A rule a test.
+
+use super::events::*;
+use crate::advisor::event::{OpenFlags, SocketKind};
+
+#[track_caller]
+fn check(lines: &[Line], expected: &[&str]) {
+    assert_eq!(told(&analysed(lines)), expected);
+}
+
+const POLL: &str = "(poll, select or epoll_wait between them)";
+
+#[test]
+fn writes_with_nothing_between_are_one_call() {
+    check(
+        &[open(3), write(3, 8), write(3, 9), write(3, 10)],
+        &["adjacent-writes file 3→1: write 4 [adjacent]"],
+    );
+}
+
+#[test]
+fn a_header_and_a_payload_are_one_call() {
+    check(
+        &[
+            open(3),
+            write(3, 8),
+            write(3, 100_000),
+            write(3, 8),
+            write(3, 100_000),
+        ],
+        &["adjacent-writes file 4→2: write 4, write 17 [adjacent]"],
+    );
+}
+
+#[test]
+fn calls_that_cannot_observe_lie_between_harmlessly() {
+    for between in [
+        brk(),
+        call("getpid"),
+        write(4, 100),
+        read(4, 10),
+        open(5),
+        close(4),
+        call_on("fstat", 4),
+        seek(4, 100),
+    ] {
+        let lines = [
+            open(3),
+            open(4),
+            write(4, 10),
+            write(3, 8),
+            between,
+            write(3, 8),
+        ];
+        let told = told(&analysed(&lines));
+        let expected = "adjacent-writes file 2→1: write 4 [harmless-between]".to_owned();
+        assert!(told.contains(&expected), "{told:?}: {:?}", lines[4]);
+    }
+}
+
+#[test]
+fn a_wait_parts_what_is_counted() {
+    check(
+        &[
+            open(3),
+            write(3, 8),
+            write(3, 8),
+            call("poll"),
+            write(3, 8),
+            write(3, 8),
+        ],
+        &["adjacent-writes file 4→2: write 4 [adjacent]"],
+    );
+}
+
+#[test]
+fn what_only_waits_keep_apart_is_told_but_not_counted() {
+    let expected = format!("adjacent-writes file 3→1: write 4 {POLL}");
+    check(
+        &[
+            open(3),
+            write(3, 8),
+            call("poll"),
+            write(3, 8),
+            call("poll"),
+            write(3, 8),
+        ],
+        &[&expected],
+    );
+}
+
+#[test]
+fn a_sync_after_each_record_is_a_finding_of_its_own_that_is_not_counted() {
+    check(
+        &[
+            open(3),
+            write(3, 8),
+            fsync(3),
+            write(3, 8),
+            fsync(3),
+            write(3, 8),
+        ],
+        &["sync-each file 3→1: write 4, fsync 0 (fsync between them)"],
+    );
+}
+
+#[test]
+fn sockets_and_pipes_are_counted_and_datagrams_never() {
+    for (kind, expected) in [
+        (
+            SocketKind::Tcp,
+            vec!["adjacent-writes tcp 2→1: write 4 [adjacent]"],
+        ),
+        (
+            SocketKind::UnixStream,
+            vec!["adjacent-writes unix 2→1: write 4 [adjacent]"],
+        ),
+        (SocketKind::Other, vec![]),
+    ] {
+        check(&[socket(3, kind), write(3, 8), write(3, 8)], &expected);
+    }
+    check(
+        &[pipe(3, 4), write(4, 8), write(4, 8)],
+        &["adjacent-writes pipe 2→1: write 4 [adjacent]"],
+    );
+}
+
+#[test]
+fn an_opening_for_synchronous_writes_is_not_counted() {
+    let flags = OpenFlags {
+        sync: true,
+        ..OpenFlags::default()
+    };
+    check(
+        &[open_with(3, "a", flags), write(3, 8), write(3, 8)],
+        &[
+            "adjacent-writes file 2→1: write 4 (O_SYNC or O_DSYNC: each call lasts until its bytes are on the disk)",
+        ],
+    );
+}
+
+#[test]
+fn what_may_let_others_see_the_data_crosses_writes() {
+    let thread_or_process = [fork(9), thread(9), execve("/bin/x"), line_of_signal()];
+    let others = [
+        call("futex"),
+        call("nanosleep"),
+        call("wait4"),
+        call("kill"),
+        call("rename"),
+        call("stat"),
+        call("never_heard_of"),
+        call_on("fcntl", 3),
+        call_on("ioctl", 3),
+        call_on("fstat", 3),
+        call_on("ftruncate", 3),
+        call_on("mmap", 3),
+        fsync(4),
+        write(6, 9),
+        read(5, 9),
+        close(6),
+        pread(3, 5, 0),
+        open_at(7, "d"),
+    ];
+    for between in thread_or_process.into_iter().chain(others) {
+        let lines = [
+            pipe(5, 6),
+            open(3),
+            open(4),
+            write(3, 8),
+            between.clone(),
+            write(3, 8),
+        ];
+        let tallies = analysed(&lines);
+        assert!(
+            tallies.findings.is_empty(),
+            "{between:?}: {:?}",
+            told(&tallies)
+        );
+    }
+}
+
+fn line_of_signal() -> Line {
+    line("SIGCHLD", crate::advisor::event::Action::Signal)
+}
+
+#[test]
+fn reads_may_be_made_earlier_than_writes_but_not_than_waits() {
+    let around = |between: Line| {
+        let lines = [
+            pipe(5, 6),
+            open(3),
+            open(4),
+            read(3, 8),
+            between,
+            read(3, 8),
+        ];
+        told(&analysed(&lines))
+    };
+    for between in [
+        write(6, 1),
+        call_on("fsync", 4),
+        call("rename"),
+        call_on("fstat", 3),
+    ] {
+        let expected = ["small-reads file 2→1: read 4 [harmless-between]"];
+        assert_eq!(around(between.clone()), expected, "{between:?}");
+    }
+    for between in [
+        read(5, 1),
+        call("poll"),
+        call("futex"),
+        pwrite(3, 1, 0),
+        fork(9),
+    ] {
+        let told = around(between.clone());
+        assert!(
+            !told.iter().any(|line| line.contains("[")),
+            "{between:?}: {told:?}"
+        );
+    }
+}
+
+#[test]
+fn a_gap_is_told_and_so_is_how_long_it_may_be() {
+    check(
+        &[open(3), write(3, 8), write(3, 8).after(10_000_001)],
+        &["adjacent-writes file 2→1: write 4 (a gap of more than 10 ms)"],
+    );
+    check(
+        &[open(3), write(3, 8), write(3, 8).after(10_000_000)],
+        &["adjacent-writes file 2→1: write 4 [adjacent]"],
+    );
+}
+
+#[test]
+fn no_byte_waits_longer_than_the_gap_may_be() {
+    let mut lines = vec![open(3)];
+    lines.extend((0..100).map(|_| write(3, 8).after(2_000_000)));
+    // Each merged call takes those of 10 ms: the first, and four more.
+    check(&lines, &["adjacent-writes file 100→20: write 4 [adjacent]"]);
+}
+
+#[test]
+fn never_counted_kinds_are_never_told() {
+    let texts = [
+        "/dev/pts/3<char 136:3>",
+        "/dev/null<char 1:3>",
+        "/proc/self/status",
+        "/sys/kernel/x",
+        "anon_inode:[eventfd]",
+        "anon_inode:[signalfd]",
+        "anon_inode:inotify",
+        "UDP:[127.0.0.1:1->127.0.0.1:2]",
+        "NETLINK:[ROUTE:1]",
+        "UNIX-DGRAM:[1]",
+        "UNIX-SEQPACKET:[1->2]",
+        "/dev/sda<block 8:0>",
+    ];
+    for text in texts {
+        check(&[write(3, 8).to(text), write(3, 8).to(text)], &[]);
+        check(&[read(3, 8).to(text), read(3, 8).to(text)], &[]);
+    }
+    let flags = OpenFlags {
+        directory: true,
+        ..OpenFlags::default()
+    };
+    check(&[open_with(3, "a", flags), write(3, 8), write(3, 8)], &[]);
+    check(&[open_at(3, "/dev/tty"), write(3, 8), write(3, 8)], &[]);
+}
+
+#[test]
+fn what_the_log_shows_is_taken_for_descriptors_that_were_open_before() {
+    for (text, target) in [
+        ("/tmp/x", "file"),
+        ("/dev/shm/x", "file"),
+        ("pipe:[12]", "pipe"),
+        ("TCP:[127.0.0.1:1->127.0.0.1:2]", "tcp"),
+        ("TCPv6:[[::1]:1->[::1]:2]", "tcp"),
+        ("UNIX-STREAM:[12->13]", "unix"),
+    ] {
+        let expected = format!("adjacent-writes {target} 2→1: write 4 [adjacent]");
+        check(&[write(1, 8).to(text), write(1, 8).to(text)], &[&expected]);
+    }
+}
+
+#[test]
+fn what_is_not_known_is_told_but_not_counted() {
+    let expected = "adjacent-writes unknown 2→1: write 4 (the log does not say what the descriptor leads to: trace again with -yy)";
+    check(&[write(1, 8), write(1, 8)], &[expected]);
+    check(
+        &[write(1, 8).to("socket:[5]"), write(1, 8).to("socket:[5]")],
+        &[expected],
+    );
+}
+
+#[test]
+fn what_the_log_shows_wins_over_what_the_tables_say() {
+    check(
+        &[
+            open(3),
+            write(3, 8),
+            write(3, 8).to("pipe:[1]"),
+            write(3, 8).to("pipe:[1]"),
+        ],
+        &["adjacent-writes pipe 2→1: write 4 [adjacent]"],
+    );
+    check(
+        &[
+            open_at(3, "link"),
+            write(3, 8).to("/dev/tty<char 5:0>"),
+            write(3, 8),
+        ],
+        &[],
+    );
+}
+
+#[test]
+fn a_duplicate_is_the_same_opening_and_a_closed_descriptor_is_none() {
+    check(
+        &[open(3), dup(3, 8), write(3, 8), write(8, 8)],
+        &["adjacent-writes file 2→1: write 4 [adjacent]"],
+    );
+    check(&[open(3), write(3, 8), close(3), open(3), write(3, 8)], &[]);
+    check(
+        &[pipe(7, 5), open(3), dup(3, 5), write(3, 8), write(5, 8)],
+        &["adjacent-writes file 2→1: write 4 [adjacent]"],
+    );
+}
+
+#[test]
+fn a_call_of_another_thread_or_process_ends_a_run() {
+    check(
+        &[
+            open(3),
+            thread(2),
+            write(3, 8),
+            write(3, 8).by(2),
+            write(3, 8),
+        ],
+        &[],
+    );
+    check(
+        &[
+            open(3),
+            fork(2),
+            write(3, 8),
+            write(3, 8).by(2),
+            write(3, 8),
+        ],
+        &[],
+    );
+    // Through openings of their own they do not disturb each other.
+    check(
+        &[
+            open(3),
+            open(4),
+            thread(2),
+            write(3, 8),
+            write(4, 8).by(2),
+            write(3, 8),
+            write(4, 8).by(2),
+        ],
+        &["adjacent-writes file 4→2: write 4 [adjacent]"],
+    );
+}
+
+#[test]
+fn a_child_that_speaks_before_its_fork_returns_has_its_parents_descriptors() {
+    check(
+        &[
+            open(3),
+            brk().by(2),
+            fork(2),
+            write(3, 8).by(2),
+            write(3, 8).by(2),
+        ],
+        &["adjacent-writes file 2→1: write 4 [adjacent]"],
+    );
+    check(
+        &[
+            open(3),
+            brk().by(2),
+            thread(2),
+            write(3, 8).by(2),
+            write(3, 8).by(2),
+        ],
+        &["adjacent-writes file 2→1: write 4 [adjacent]"],
+    );
+}
+
+#[test]
+fn exec_closes_what_is_to_be_closed() {
+    let flags = OpenFlags {
+        close_on_exec: true,
+        ..OpenFlags::default()
+    };
+    let unknown = "adjacent-writes unknown 2→1: write 4 (the log does not say what the descriptor leads to: trace again with -yy)";
+    check(
+        &[
+            open_with(3, "a", flags),
+            execve("/bin/x"),
+            write(3, 8),
+            write(3, 8),
+        ],
+        &[unknown],
+    );
+    check(
+        &[open(3), execve("/bin/x"), write(3, 8), write(3, 8)],
+        &["adjacent-writes file 2→1: write 4 [adjacent]"],
+    );
+}
+
+#[test]
+fn a_shared_offset_is_not_read_ahead() {
+    let shared = "small-reads file 2→1: read 4 (another process shares the offset, and would read on from it)";
+    check(&[open(3), fork(2), read(3, 8), read(3, 8)], &[shared]);
+    // Once the child has closed it, nobody shares it.
+    check(
+        &[open(3), fork(2), close(3).by(2), read(3, 8), read(3, 8)],
+        &["small-reads file 2→1: read 4 [adjacent]"],
+    );
+    check(
+        &[open(3), fork(2), exit().by(2), read(3, 8), read(3, 8)],
+        &["small-reads file 2→1: read 4 [adjacent]"],
+    );
+    check(
+        &[read(0, 8).to("/tmp/x"), read(0, 8).to("/tmp/x")],
+        &[
+            "small-reads file 2→1: read 4 (open before the log began: another process may share the offset, and read on from it)",
+        ],
+    );
+}
+
+#[test]
+fn small_reads_are_counted_and_large_ones_are_not() {
+    check(
+        &[
+            open(3),
+            read(3, 4096),
+            read(3, 4096),
+            read_part(3, 4096, 100),
+            read_part(3, 4096, 0),
+        ],
+        &["small-reads file 3→1: read 13 [adjacent]"],
+    );
+    check(&[open(3), read(3, 65536), read(3, 65536), read(3, 8)], &[]);
+}
+
+#[test]
+fn seeks_before_transfers_could_be_left_out() {
+    let pair = |position| [seek(3, position), write(3, 8)];
+    let lines: Vec<Line> = [500, 9000, 70].into_iter().flat_map(pair).collect();
+    check(
+        &[vec![open(3)], lines].concat(),
+        &["seek-then-transfer file 5→3: lseek 0, write 4 [adjacent]"],
+    );
+    // A seek to where the file is already parts nothing.
+    check(
+        &[open(3), write(3, 8), seek(3, 8), write(3, 8)],
+        &["adjacent-writes file 2→1: write 4 [harmless-between]"],
+    );
+}
+
+#[test]
+fn positional_calls_that_touch_are_one() {
+    check(
+        &[
+            open(3),
+            pwrite(3, 8, 100),
+            pwrite(3, 8, 108),
+            pwrite(3, 8, 300),
+        ],
+        &["positional-writes file 2→1: pwrite64 4 [adjacent]"],
+    );
+    check(
+        &[
+            open(3),
+            pread(3, 8, 100),
+            pread(3, 8, 108),
+            pread(3, 8, 116),
+        ],
+        &["positional-reads file 3→1: pread64 4 [adjacent]"],
+    );
+}
+
+#[test]
+fn lists_of_tiny_segments_are_a_finding_whatever_lies_around_them() {
+    check(
+        &[
+            open(3),
+            writev(3, &[7; 100]),
+            call("poll"),
+            writev(3, &[7; 100]),
+        ],
+        &["tiny-segments file 2→2: writev 10 [adjacent]"],
+    );
+    check(&[open(3), writev(3, &[1000; 100])], &[]);
+}
+
+#[test]
+fn lists_that_were_split_are_told() {
+    check(
+        &[
+            open(3),
+            writev(3, &[900; 1024]),
+            writev(3, &[900; 1024]),
+            writev(3, &[900; 10]),
+        ],
+        &["many-segments file 3→3: writev 20 [adjacent]"],
+    );
+}
+
+#[test]
+fn more_than_the_largest_list_is_several_calls() {
+    let lines = [vec![open(3)], vec![write(3, 1); 3000]].concat();
+    check(&lines, &["adjacent-writes file 3000→3: write 1 [adjacent]"]);
+}
+
+#[test]
+fn short_and_failed_calls_end_a_run() {
+    let short = write(3, 8).but(|of| of.result = Ok(4));
+    let failed = write(3, 8).but(|of| of.result = Err(b"ENOSPC"));
+    check(
+        &[open(3), write(3, 8), short, write(3, 8)],
+        &["adjacent-writes file 2→1: write 4, write 3 [adjacent]"],
+    );
+    check(&[open(3), write(3, 8), failed, write(3, 8)], &[]);
+}
+
+#[test]
+fn calls_with_a_meaning_of_their_own_are_in_no_run() {
+    let special = write(3, 8).but(|of| of.special = true);
+    let addressed = write(3, 8).but(|of| of.addressed = true);
+    let cut = write(3, 8).but(|of| of.segment_bytes = None);
+    let opaque = write(3, 8).but(|of| of.form = crate::advisor::event::Form::Opaque);
+    for odd in [special, addressed, cut, opaque, write(3, 0)] {
+        check(&[open(3), odd.clone(), odd.clone()], &[]);
+        check(&[open(3), write(3, 8), odd, write(3, 8)], &[]);
+    }
+    let more = write(3, 8).but(|of| of.more = true);
+    check(
+        &[socket(3, SocketKind::Tcp), more, write(3, 8)],
+        &["adjacent-writes tcp 2→1: write 4 (MSG_MORE, which gathers in the kernel already)"],
+    );
+}
+
+#[test]
+fn a_pipe_that_several_processes_write_to_keeps_its_short_writes() {
+    let long = [write(4, 3000), write(4, 3000)];
+    let lines = [vec![pipe(3, 4), fork(2), write(4, 1).by(2)], long.to_vec()].concat();
+    check(
+        &lines,
+        &[
+            "adjacent-writes pipe 2→1: write 12 (another process writes to the same pipe, and a longer write than PIPE_BUF may be split)",
+        ],
+    );
+    let lines = [
+        vec![pipe(3, 4), fork(2), write(4, 1).by(2)],
+        vec![write(4, 8); 2],
+    ]
+    .concat();
+    check(&lines, &["adjacent-writes pipe 2→1: write 4 [adjacent]"]);
+}
+
+#[test]
+fn packets_are_not_merged() {
+    let mut lines = vec![pipe(3, 4), write(4, 8), write(4, 8)];
+    if let crate::advisor::event::Action::Pipe { packets, .. } = &mut lines[0].action {
+        *packets = true;
+    }
+    check(&lines, &[]);
+}
+
+#[test]
+fn patterns_are_periods_or_sets() {
+    let of = |sizes: &[u64]| {
+        let writes = sizes.iter().map(|&bytes| write(3, bytes));
+        let lines: Vec<Line> = std::iter::once(open(3)).chain(writes).collect();
+        let told = told(&analysed(&lines));
+        told[0]
+            .split(": ")
+            .nth(1)
+            .unwrap()
+            .replace(" [adjacent]", "")
+    };
+    assert_eq!(of(&[8, 4096].repeat(5)), "write 4, write 13");
+    assert_eq!(of(&[8, 4096, 8, 4096, 8]), "write 4, write 13");
+    assert_eq!(of(&[8, 8, 8, 1]), "write 4");
+    assert_eq!(of(&[1, 1, 8, 1, 1, 8]), "write 1, write 1, write 4");
+    assert_eq!(of(&[8, 1, 1, 8, 8, 1]), "write 1, write 4");
+    assert_eq!(of(&[1, 2, 4, 8, 1, 1, 2]), "write");
+    let long: Vec<u64> = (0..500)
+        .map(|n| if n % 40 == 0 { 100 } else { 8 })
+        .collect();
+    assert_eq!(of(&long), "write 4, write 7");
+    let missed = [vec![8; 100], vec![9, 700]].concat();
+    assert_eq!(of(&missed), "write 4");
+}
+
+#[test]
+fn a_log_without_waits_is_not_believed() {
+    let of = |lines: &[Line]| {
+        let mut analysis = crate::advisor::Analysis::new(crate::advisor::Options::default());
+        analysis.begin_log();
+        feed(&mut analysis, lines);
+        told(&analysis.finish())
+    };
+    let writes = [open(3), write(3, 8), write(3, 8)];
+    assert_eq!(
+        of(&writes),
+        [
+            "adjacent-writes file 2→1: write 4 (the log was filtered, so that waits would not show: trace again without -e)"
+        ]
+    );
+    assert_eq!(
+        of(&[writes.to_vec(), vec![brk()]].concat()),
+        ["adjacent-writes file 2→1: write 4 [adjacent]"]
+    );
+}
+
+#[test]
+fn call_sites_and_programs_tell_findings_apart() {
+    let at = |site| {
+        [
+            write(3, 8).at_site(site),
+            write(3, 8).at_site(site),
+            call("poll"),
+        ]
+    };
+    let lines = [
+        vec![execve("/usr/bin/prog"), open(3)],
+        at("one").to_vec(),
+        at("two").to_vec(),
+    ];
+    let tallies = analysed(&lines.concat());
+    let sites: Vec<_> = tallies
+        .findings
+        .keys()
+        .map(|key| key.site.as_deref())
+        .collect();
+    assert_eq!(sites, [Some("one"), Some("two")]);
+    assert!(tallies.findings.keys().all(|key| key.program == "prog"));
+}
+
+#[test]
+fn processes_openings_and_paths_are_counted() {
+    let of = |thread: u32, path| {
+        [open_at(3, path), write(3, 8), write(3, 8), close(3)]
+            .map(|line| line.by(thread))
+            .to_vec()
+    };
+    let lines = [vec![fork(2)], of(1, "b"), of(2, "a"), of(2, "c")].concat();
+    let tallies = analysed(&lines);
+    let tally = tallies.findings.values().next().unwrap();
+    assert_eq!((tally.runs, tally.processes, tally.openings), (3, 2, 3));
+    assert_eq!((tally.process, tally.descriptor), (1, 3));
+    assert_eq!(tally.path.as_deref(), Some("a"));
+    assert_eq!(tally.step_bytes, [(8, 8)]);
+    assert_eq!(
+        (tallies.processes, tallies.transfers, tallies.bytes),
+        (2, 6, 48)
+    );
+}

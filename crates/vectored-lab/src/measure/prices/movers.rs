@@ -1,0 +1,66 @@
+//! Calls as programs make them: with work in between, or with `lseek(2)` before each.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{SeekFrom, seek};
+use vectored::CostModel;
+
+use super::probes::Manner;
+use crate::measure::mover::{Mover, movers};
+use crate::measure::sampler::Contender;
+use crate::measure::write_all;
+
+/// What a program does before it writes a piece: about as long as formatting a line of numbers.
+const WORK: Duration = Duration::from_micros(1);
+
+/// Works for [`WORK`].
+pub(super) fn work() {
+    let began = Instant::now();
+    while began.elapsed() < WORK {}
+}
+
+/// The mover of a contender, in this manner.
+pub(super) fn mover(manner: Manner, contender: Contender, model: &CostModel) -> Box<dyn Mover> {
+    let is_floor = contender == Contender::Floor || contender == Contender::FloorAgain;
+    match (manner, is_floor) {
+        (Manner::Seeking { pieces }, true) => Box::new(WritePieces { pieces }),
+        (Manner::Seeking { .. }, false) => Box::new(SeekThenWrite),
+        _ => movers(contender, model),
+    }
+}
+
+/// Writes the one segment of a floor in pieces.
+struct WritePieces {
+    pieces: usize,
+}
+
+impl Mover for WritePieces {
+    fn prepare(&mut self, _segments: &[&[u8]], _start_bytes: usize) {}
+
+    fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
+        for segment in segments {
+            for piece in segment.chunks(segment.len().div_ceil(self.pieces)) {
+                write_all(fd, piece)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Names a position before each. The file is opened for appending, so that it does not matter
+/// which.
+struct SeekThenWrite;
+
+impl Mover for SeekThenWrite {
+    fn prepare(&mut self, _segments: &[&[u8]], _start_bytes: usize) {}
+
+    fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
+        for (index, segment) in segments.iter().enumerate() {
+            seek(fd, SeekFrom::Start(index as u64))?;
+            write_all(fd, segment)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,196 @@
+//! A stream with somebody at its other end who takes what comes, as another program does.
+//!
+//! The engine's reader thread takes a batch and compares it, while nothing else is sent: it is
+//! made for fair comparisons, and finds out nothing about a reader that sleeps between two pieces
+//! and is woken by each.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use super::movers::work;
+use super::probes::Manner;
+use crate::measure::clock::Clock;
+use crate::measure::sampler::{CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing};
+use crate::measure::targets::{pipe, tcp_pair, unix_pair};
+use crate::measure::write_all;
+use crate::model::{CellSpec, Target, Technique};
+
+/// What every byte is.
+const FILL: u8 = b'v';
+
+/// Most calls of a sample.
+const MOST_CALLS: u32 = 64;
+
+/// What has not arrived after this does not arrive.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Times writing to streams whose reader is another thread.
+pub(super) struct PeerSampler<'a> {
+    clock: &'a dyn Clock,
+    manner: Manner,
+    cell: Option<Cell>,
+}
+
+struct Cell {
+    writer: Option<OwnedFd>,
+    /// Bytes that arrived, all of them right.
+    arrived_bytes: Arc<AtomicU64>,
+    sent_bytes: u64,
+    reader: Option<JoinHandle<io::Result<()>>>,
+    pieces: usize,
+    bytes: Vec<u8>,
+}
+
+impl<'a> PeerSampler<'a> {
+    pub fn new(clock: &'a dyn Clock, manner: Manner) -> Self {
+        PeerSampler {
+            clock,
+            manner,
+            cell: None,
+        }
+    }
+}
+
+impl Sampler for PeerSampler<'_> {
+    fn begin_cell(
+        &mut self,
+        spec: &CellSpec,
+        _techniques: &[Technique],
+        _drain: DrainChoice,
+    ) -> Result<CellSetup, MeasureError> {
+        let cell = Cell::open(spec).map_err(MeasureError::io(format!(
+            "cannot open {} with a reader",
+            spec.place()
+        )))?;
+        self.cell = Some(cell);
+        Ok(CellSetup {
+            max_calls: MOST_CALLS,
+            ..CellSetup::default()
+        })
+    }
+
+    fn begin_round(&mut self, _round: u32) -> Result<(), MeasureError> {
+        Ok(())
+    }
+
+    fn sample(&mut self, contender: Contender, calls: u32) -> Result<Timing, MeasureError> {
+        let cell = self.cell.as_mut().expect("begin_cell comes first");
+        let merged = contender == Contender::Floor || contender == Contender::FloorAgain;
+        let began = (self.clock.now_ns(), self.clock.thread_cpu_ns());
+        let works = self.manner == Manner::WorkingToAReader;
+        let outcome = (0..calls).try_for_each(|_| {
+            cell.send(merged, works)?;
+            match self.manner {
+                Manner::Answering => cell.wait(),
+                _ => Ok(()),
+            }
+        });
+        let elapsed_ns = self.clock.now_ns() - began.0;
+        let cpu_ns = self.clock.thread_cpu_ns() - began.1;
+        outcome
+            .and_then(|()| cell.wait())
+            .map_err(MeasureError::io("cannot write to a reader"))?;
+        Ok(Timing { elapsed_ns, cpu_ns })
+    }
+
+    fn end_cell(&mut self) -> Result<u64, MeasureError> {
+        match self.cell.take() {
+            Some(mut cell) => cell.close().map_err(MeasureError::io("cannot read back")),
+            None => Ok(()),
+        }
+        .map(|()| 0)
+    }
+}
+
+impl Cell {
+    fn open(spec: &CellSpec) -> io::Result<Self> {
+        let (writer, reader) = match spec.target {
+            Target::Pipe => pipe()?,
+            Target::Unix => unix_pair()?,
+            Target::Tcp => tcp_pair()?,
+            _ => return Err(io::ErrorKind::Unsupported.into()),
+        };
+        let arrived_bytes = Arc::new(AtomicU64::new(0));
+        let arrived = Arc::clone(&arrived_bytes);
+        let thread = std::thread::Builder::new()
+            .name("peer".to_owned())
+            .spawn(move || take_all(reader, &arrived))?;
+        Ok(Cell {
+            writer: Some(writer),
+            arrived_bytes,
+            sent_bytes: 0,
+            reader: Some(thread),
+            pieces: spec.workload.segment_count(),
+            bytes: vec![FILL; spec.workload.total_bytes()],
+        })
+    }
+
+    fn send(&mut self, merged: bool, works: bool) -> io::Result<()> {
+        let fd = self.writer.as_ref().expect("open until closed").as_fd();
+        self.sent_bytes += self.bytes.len() as u64;
+        for piece in self.bytes.chunks(self.bytes.len() / self.pieces) {
+            if works {
+                work();
+            }
+            if !merged {
+                write_all(fd, piece)?;
+            }
+        }
+        if merged {
+            write_all(fd, &self.bytes)?;
+        }
+        Ok(())
+    }
+
+    /// Until all has arrived and the reader is about to sleep.
+    fn wait(&self) -> io::Result<()> {
+        let began = Instant::now();
+        while self.arrived_bytes.load(Ordering::Acquire) < self.sent_bytes {
+            if began.elapsed() > PATIENCE {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            std::thread::yield_now();
+        }
+        Ok(())
+    }
+
+    fn close(&mut self) -> io::Result<()> {
+        self.writer = None;
+        match self.reader.take().map(JoinHandle::join) {
+            Some(Err(_)) => Err(io::Error::other("the reader thread has panicked")),
+            Some(Ok(outcome)) => outcome,
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for Cell {
+    fn drop(&mut self) {
+        // Who closed it properly has heard of errors; otherwise there was one already.
+        let _ = self.close();
+    }
+}
+
+/// The thread: reads until the end, as far as all is right.
+fn take_all(reader: OwnedFd, arrived_bytes: &AtomicU64) -> io::Result<()> {
+    let mut stream = File::from(reader);
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match stream.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(count) if buffer[..count].iter().all(|&byte| byte == FILL) => {
+                arrived_bytes.fetch_add(count as u64, Ordering::Release);
+            }
+            Ok(_) => return Err(io::Error::other("other bytes arrived than were sent")),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            // A TCP connection here ends without farewell, and what was sent has been counted.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return Ok(()),
+            Err(error) => return Err(error),
+        }
+    }
+}

@@ -1,0 +1,406 @@
+//! What all forms of a report say: sentences and figures in words.
+//!
+//! Texts from outside (programs, paths, reasons of a loaded file) are escaped here for a terminal;
+//! Markdown and HTML escape what means something to them.
+
+use super::figures::{seconds, share, shortened, span};
+use crate::advisor::operation_of;
+use crate::advisor::words::{idioms, language_of};
+use crate::model::{
+    Advisory, Finding, FindingKey, FindingKind, Grade, Leads, Operation, Price, Tally, WallSource,
+};
+use crate::report::words::{about_bytes, count, escape_control, grouped, machine_of};
+
+/// Names of sources that are told; the JSON has all.
+const NAMED_SOURCES: usize = 4;
+
+/// Characters of a source, a path or a call site that are shown.
+const SHOWN_CHARACTERS: usize = 60;
+
+/// Characters of a pattern: ours are shorter, those of a loaded file may not be.
+const SHOWN_PATTERN: usize = 160;
+
+/// Characters of a sentence, likewise.
+const SHOWN_SENTENCE: usize = 300;
+
+/// A saving of less is called little, as a share of the wall time.
+const LITTLE_SHARE: f64 = 0.01;
+
+/// A finding of a smaller part of all savings is not shown by itself.
+const LEAST_PART: f64 = 0.005;
+
+/// A report before it is set.
+pub struct Facts {
+    /// What it would save altogether, in a sentence or two.
+    pub answer: String,
+    /// What was read.
+    pub extent: String,
+    /// The findings that are shown, the largest saving first.
+    pub items: Vec<Item>,
+    /// Those that are not.
+    pub more: Option<String>,
+    /// What is not counted.
+    pub left: Vec<Left>,
+    /// Those of them that are not shown.
+    pub more_left: Option<String>,
+    /// How to do it, by what is to be done: a title, and a text for each language.
+    pub how: Vec<(&'static str, &'static [(&'static str, &'static str)])>,
+    /// What is needed to judge the figures.
+    pub notes: Vec<String>,
+}
+
+/// A finding in words.
+pub struct Item {
+    /// `812 ms`.
+    pub saving: String,
+    /// `[700, 910]`.
+    pub interval: String,
+    /// `19 %`, of the wall time.
+    pub share: Option<String>,
+    /// `10,233 × write 8 B`.
+    pub pattern: String,
+    /// Program, process, descriptor, path.
+    pub who: String,
+    /// The call site.
+    pub site: Option<String>,
+    /// What lies between the calls.
+    pub grade: &'static str,
+    /// What to do.
+    pub action: String,
+    /// How, where the language is known.
+    pub idiom: Option<(&'static str, &'static str)>,
+    /// Its part of all savings, from 0 to 1.
+    pub part: f64,
+}
+
+/// What is not counted, in words.
+pub struct Left {
+    /// The pattern.
+    pub pattern: String,
+    /// Program, process, descriptor, path.
+    pub who: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// Everything that a report says; the first `top` findings, and of what is not counted as many.
+pub fn facts(advisory: &Advisory, top: usize) -> Facts {
+    // Those that hardly matter are summed up, unless nothing matters more.
+    let least_s = advisory.saving_s * LEAST_PART;
+    let matters = |one: &Finding| one.saving_s > 0.0 && one.saving_s >= least_s;
+    let mattering = advisory.findings.iter().filter(|one| matters(one)).count();
+    let shown = &advisory.findings[..mattering.max(1).min(top).min(advisory.findings.len())];
+    let rest = &advisory.findings[shown.len()..];
+    let left = &advisory.uncounted[..advisory.uncounted.len().min(top)];
+    Facts {
+        answer: answer(advisory),
+        extent: extent(advisory),
+        items: shown.iter().map(|one| item(advisory, one)).collect(),
+        more: (!rest.is_empty()).then(|| {
+            let saving: f64 = rest.iter().map(|one| one.saving_s).sum();
+            format!(
+                "{} more would save {} together.",
+                count(rest.len(), "finding"),
+                seconds(saving)
+            )
+        }),
+        left: left
+            .iter()
+            .map(|one| Left {
+                pattern: shortened(&one.pattern, SHOWN_PATTERN),
+                who: who(&one.key, &one.tally),
+                reason: shortened(&one.reason, SHOWN_SENTENCE),
+            })
+            .collect(),
+        more_left: match advisory.uncounted.len() - left.len() {
+            0 => None,
+            more => Some(format!("{more} more are in the JSON.")),
+        },
+        how: how(shown),
+        notes: notes(advisory),
+    }
+}
+
+/// What merging would save altogether, in a sentence or two. Where there is nothing, it says so.
+pub fn answer(advisory: &Advisory) -> String {
+    let transfers = advisory.transfers;
+    if advisory.findings.is_empty() {
+        return match (transfers, advisory.uncounted.is_empty()) {
+            (0, _) => "Nothing to gain: the log has no call that moves bytes.".to_owned(),
+            (1, true) => "Nothing to gain: there is one call that moves bytes.".to_owned(),
+            (_, true) => format!(
+                "Nothing to gain: none of {} calls that move bytes could be merged with others.",
+                grouped(transfers)
+            ),
+            (_, false) => format!(
+                "Nothing to gain for sure: of {} calls that move bytes, some could be merged, but \
+                 the program might then do something else.",
+                grouped(transfers)
+            ),
+        };
+    }
+    let (saving, interval) = span(
+        advisory.saving_s,
+        advisory.saving_low_s,
+        advisory.saving_high_s,
+    );
+    let wall = advisory.wall_s.filter(|wall| *wall > 0.0);
+    let of = match (wall, advisory.wall_source) {
+        (None, _) => String::new(),
+        (Some(wall), Some(WallSource::Traced)) => format!(
+            " of {} under strace ({} or more)",
+            seconds(wall),
+            share(advisory.saving_s / wall)
+        ),
+        (Some(wall), _) => format!(
+            " of {} ({})",
+            seconds(wall),
+            share(advisory.saving_s / wall)
+        ),
+    };
+    let is_little = wall.is_some_and(|wall| advisory.saving_s / wall < LITTLE_SHARE);
+    let what = what_saves(&advisory.findings);
+    let begin = if advisory.saving_low_s <= 0.0 {
+        format!("Nothing surely to gain: {} would save", lower(what))
+    } else if is_little {
+        format!("Little to gain: {} would save", lower(what))
+    } else {
+        format!("{what} would save")
+    };
+    let total = |of: &dyn Fn(&Tally) -> u64| {
+        let all = advisory.findings.iter().map(|one| of(&one.tally));
+        grouped(all.fold(0, u64::saturating_add))
+    };
+    let (left, calls) = (
+        total(&|tally| tally.merged_calls),
+        total(&|tally| tally.calls),
+    );
+    let of_calls = if left == "1" { "call" } else { "calls" };
+    format!("{begin} {saving} {interval}{of}: {left} {of_calls} would do instead of {calls}.")
+}
+
+fn what_saves(findings: &[Finding]) -> &'static str {
+    let reads = |kind| matches!(kind, FindingKind::SmallReads | FindingKind::PositionalReads);
+    match findings.iter().filter(|one| reads(one.key.kind)).count() {
+        0 => "Gathering",
+        all if all == findings.len() => "Reading more at once",
+        _ => "Merging calls",
+    }
+}
+
+fn lower(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_lowercase());
+    first.into_iter().chain(letters).collect()
+}
+
+fn extent(advisory: &Advisory) -> String {
+    let named = advisory.sources.iter().take(NAMED_SOURCES);
+    let mut sources: Vec<String> = named
+        .map(|name| shortened(name, SHOWN_CHARACTERS))
+        .collect();
+    let rest = advisory.sources.len().saturating_sub(NAMED_SOURCES);
+    if rest > 0 {
+        sources.push(format!("{rest} more"));
+    }
+    let begin = match sources.is_empty() {
+        true => String::new(),
+        false => format!("{}: ", sources.join(", ")),
+    };
+    let end = if advisory.complete {
+        ""
+    } else {
+        " The log was not read to its end."
+    };
+    let calls = |number, one| {
+        let ending = if number == 1 { "" } else { "s" };
+        format!("{} {one}{ending}", grouped(number))
+    };
+    format!(
+        "{begin}{}, {} in the log, {} that move {}.{end}",
+        match advisory.processes {
+            1 => "1 process".to_owned(),
+            processes => format!("{} processes", grouped(processes)),
+        },
+        calls(advisory.calls, "system call"),
+        grouped(advisory.transfers),
+        about_bytes(advisory.bytes)
+    )
+}
+
+fn item(advisory: &Advisory, finding: &Finding) -> Item {
+    let (saving, interval) = span(
+        finding.saving_s,
+        finding.saving_low_s,
+        finding.saving_high_s,
+    );
+    let FindingKey { kind, target, .. } = finding.key;
+    let language = language_of(&finding.key.program);
+    let part = match advisory.saving_s > 0.0 {
+        true => (finding.saving_s / advisory.saving_s).clamp(0.0, 1.0),
+        false => 0.0,
+    };
+    Item {
+        saving,
+        interval,
+        share: finding.share_of_wall.map(share),
+        pattern: shortened(&finding.pattern, SHOWN_PATTERN),
+        who: who(&finding.key, &finding.tally),
+        site: finding
+            .key
+            .site
+            .as_deref()
+            .map(|site| shortened(site, SHOWN_CHARACTERS)),
+        grade: match finding.key.grade {
+            Grade::Adjacent => "nothing between the calls",
+            Grade::HarmlessBetween => "nothing that could notice between the calls",
+            Grade::Crossing => "something between the calls could notice",
+            Grade::Unknown => "what lies between the calls is not known",
+        },
+        action: shortened(&finding.action, SHOWN_SENTENCE),
+        idiom: idioms(kind, target)
+            .iter()
+            .copied()
+            .find(|(known, _)| language == Some(*known)),
+        part,
+    }
+}
+
+/// `python3 (process 1234), descriptor 3, file /tmp/log`.
+fn who(key: &FindingKey, tally: &Tally) -> String {
+    let program = match key.program.as_str() {
+        "" => "a program".to_owned(),
+        name => shortened(name, SHOWN_CHARACTERS),
+    };
+    let processes = match tally.processes {
+        0 | 1 if tally.process == 0 => String::new(),
+        0 | 1 => format!(" (process {})", tally.process),
+        many => format!(" ({} processes)", grouped(many)),
+    };
+    let leads = match key.target {
+        Leads::File => "file",
+        Leads::Pipe => "pipe",
+        Leads::Unix => "Unix socket",
+        Leads::Tcp => "TCP",
+        Leads::Unknown => "something",
+    };
+    let path = match &tally.path {
+        // strace's names of what has none begin so: `pipe:[4711]`, `TCP:[…]`, `UNIX-STREAM:[…]`.
+        Some(path) if path.contains(":[") => shortened(path, SHOWN_CHARACTERS),
+        Some(path) => format!("{leads} {}", shortened(path, SHOWN_CHARACTERS)),
+        None => match key.target {
+            Leads::Tcp => "a TCP socket".to_owned(),
+            Leads::Unknown => leads.to_owned(),
+            _ => format!("a {leads}"),
+        },
+    };
+    let others = match tally.openings {
+        0 | 1 => String::new(),
+        many => format!(" and others, {} in all", grouped(many)),
+    };
+    format!(
+        "{program}{processes}, descriptor {}, {path}{others}",
+        tally.descriptor
+    )
+}
+
+/// Each table of idioms once, in the order of the findings. Where the program tells its language,
+/// the finding has its idiom.
+fn how(findings: &[Finding]) -> Vec<(&'static str, &'static [(&'static str, &'static str)])> {
+    let mut how: Vec<(&'static str, &'static [(&'static str, &'static str)])> = Vec::new();
+    for finding in findings {
+        let FindingKey { kind, target, .. } = finding.key;
+        let idioms = idioms(kind, target);
+        let is_told = language_of(&finding.key.program).is_some();
+        if !is_told && !how.iter().any(|(_, known)| *known == idioms) {
+            how.push((title_of(kind, target), idioms));
+        }
+    }
+    how
+}
+
+fn title_of(kind: FindingKind, target: Leads) -> &'static str {
+    let is_socket = matches!(target, Leads::Unix | Leads::Tcp);
+    match kind {
+        FindingKind::AdjacentWrites if is_socket => "How to send more at once",
+        FindingKind::AdjacentWrites => "How to write more at once",
+        FindingKind::SmallReads if is_socket => "How to receive more at once",
+        FindingKind::SmallReads => "How to read more at once",
+        FindingKind::PositionalWrites => "How to write several pieces at an offset",
+        FindingKind::PositionalReads => "How to read several pieces at an offset",
+        FindingKind::SeekThenTransfer => "How to do without lseek",
+        FindingKind::TinySegments => "How to copy tiny segments",
+        FindingKind::ManySegments => "How to write long lists",
+        FindingKind::SyncEach => "How to sync several records",
+    }
+}
+
+fn notes(advisory: &Advisory) -> Vec<String> {
+    let mut notes = Vec::new();
+    for skipped in &advisory.skipped {
+        let lines = match skipped.lines {
+            1 => format!("line {}", grouped(skipped.first_line)),
+            lines => format!(
+                "{} lines, the first is {}",
+                grouped(lines),
+                grouped(skipped.first_line)
+            ),
+        };
+        notes.push(format!(
+            "Not used: {lines}: {}.",
+            shortened(&skipped.reason, SHOWN_SENTENCE)
+        ));
+    }
+    let used = |price: &&Price| {
+        let of_price = |one: &Finding| {
+            one.key.target == price.target && operation_of(&one.key) == price.operation
+        };
+        advisory.findings.iter().any(of_price)
+    };
+    let costs: Vec<String> = advisory.prices.iter().filter(used).map(cost).collect();
+    if !costs.is_empty() {
+        notes.push(format!(
+            "Costs come from this machine ({}), not from strace's times, which are inflated. A \
+             call beyond its bytes: {}.",
+            machine_of(&advisory.host),
+            costs.join("; ")
+        ));
+    }
+    if !advisory.findings.is_empty() {
+        notes.push(match advisory.wall_source {
+            Some(WallSource::Untraced) => {
+                "The wall time is that of the command run once more, without strace.".to_owned()
+            }
+            Some(WallSource::Traced) => {
+                "The wall time is that of the log: strace makes a program slower, so shares are \
+                 larger in truth."
+                    .to_owned()
+            }
+            None => "The log has no times, so there is no share of a wall time.".to_owned(),
+        });
+    }
+    let warnings = advisory.host.warnings.iter();
+    notes.extend(warnings.map(|warning| format!("Warning: {}.", escape_control(warning))));
+    notes
+}
+
+/// `312 ns [300, 330] to write to a file`.
+fn cost(price: &Price) -> String {
+    let (call, interval) = span(
+        price.call_ns / 1e9,
+        price.call_low_ns / 1e9,
+        price.call_high_ns / 1e9,
+    );
+    let what = match (price.operation, price.target) {
+        (Operation::Write, Leads::File) => "to write to a file",
+        (Operation::Write, Leads::Pipe) => "to write to a pipe",
+        (Operation::Write, Leads::Unix) => "to send to a Unix socket",
+        (Operation::Write, Leads::Tcp) => "to send over TCP",
+        (_, Leads::Unknown) => "to what is not known",
+        (Operation::Read, Leads::File) => "to read from a file",
+        (Operation::Read, Leads::Pipe) => "to read from a pipe",
+        (Operation::Read, Leads::Unix) => "to receive from a Unix socket",
+        (Operation::Read, Leads::Tcp) => "to receive over TCP",
+    };
+    format!("{call} {interval} {what}")
+}

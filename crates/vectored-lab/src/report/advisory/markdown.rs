@@ -1,0 +1,72 @@
+//! The report for a document.
+
+use super::facts::facts;
+use crate::model::Advisory;
+use crate::report::markdown::escape;
+
+/// An advisory as Markdown: the answer, a table of the findings, what is not counted, how it is
+/// done, notes. At most `top` findings are shown.
+pub fn markdown(advisory: &Advisory, top: usize) -> String {
+    let facts = facts(advisory, top);
+    let mut text = format!(
+        "**{}**\n\n{}\n",
+        escape(&facts.answer),
+        escape(&facts.extent)
+    );
+    if !facts.items.is_empty() {
+        text += "\n| saving | interval | of the wall time | pattern | where | what to do |\n";
+        text += "|---:|---|---:|---|---|---|\n";
+    }
+    for item in &facts.items {
+        let site = match &item.site {
+            Some(site) => format!(", called from {site}"),
+            None => String::new(),
+        };
+        let idiom = match item.idiom {
+            Some((language, text)) => format!(" {language}: {text}"),
+            None => String::new(),
+        };
+        text += &row(&[
+            &item.saving,
+            &item.interval,
+            item.share.as_deref().unwrap_or("–"),
+            &format!("{} ({})", item.pattern, item.grade),
+            &format!("{}{site}", item.who),
+            &format!("{}{idiom}", item.action),
+        ]);
+    }
+    if let Some(more) = &facts.more {
+        text += &format!("\n{}\n", escape(more));
+    }
+    if !facts.left.is_empty() {
+        text += "\nNot counted: merging these could change what the program does.\n\n";
+        text += "| pattern | why | where |\n|---|---|---|\n";
+        for left in &facts.left {
+            text += &row(&[&left.pattern, &left.reason, &left.who]);
+        }
+    }
+    if let Some(more) = &facts.more_left {
+        text += &format!("\n{}\n", escape(more));
+    }
+    for (title, idioms) in &facts.how {
+        text += &format!("\n{title}:\n\n");
+        for (language, idiom) in *idioms {
+            text += &format!("- {language}: {}\n", escape(idiom));
+        }
+    }
+    if !facts.notes.is_empty() {
+        text.push('\n');
+    }
+    for note in &facts.notes {
+        text += &format!("- {}\n", escape(note));
+    }
+    text
+}
+
+fn row(cells: &[&str]) -> String {
+    let mut text = "|".to_owned();
+    for cell in cells {
+        text += &format!(" {} |", escape(cell));
+    }
+    text + "\n"
+}

@@ -1,0 +1,94 @@
+//! Where gathering would help in a program: the answer, a card for each finding, what is not counted.
+
+use super::escape::escape;
+use super::experiments::table;
+use crate::model::Advisory;
+use crate::report::advisory::{Facts, Item, Left, facts};
+
+/// Findings of one advisory that the page has; more is in the JSON.
+const MOST: usize = 100;
+
+/// One advisory. `index` tells it from the others of the page.
+pub fn section(index: usize, advisory: &Advisory) -> String {
+    let facts = facts(advisory, MOST);
+    let mut text = format!(
+        "<section class=\"advisory\" aria-labelledby=\"advisory-{index}\">\n\
+         <h2 id=\"advisory-{index}\">Where gathering would help: {}</h2>\n\
+         <p class=\"finding\">{}</p>\n<p class=\"machine\">{} Looked at {}.</p>\n",
+        escape(&advisory.sources.join(", ")),
+        escape(&facts.answer),
+        escape(&facts.extent),
+        escape(&advisory.started_at)
+    );
+    if !facts.items.is_empty() {
+        text += "<ol class=\"findings\">\n";
+        for item in &facts.items {
+            text += &card(item);
+        }
+        text += "</ol>\n";
+    }
+    if let Some(more) = &facts.more {
+        text += &format!("<p>{}</p>\n", escape(more));
+    }
+    text += &left(&facts);
+    for (title, idioms) in &facts.how {
+        text += &format!("<h3>{}</h3>\n<dl class=\"idioms\">\n", escape(title));
+        for (language, idiom) in *idioms {
+            text += &format!("<dt>{}</dt><dd>{}</dd>\n", escape(language), escape(idiom));
+        }
+        text += "</dl>\n";
+    }
+    text += "<ul class=\"notes\">\n";
+    for note in &facts.notes {
+        text += &format!("<li>{}</li>\n", escape(note));
+    }
+    text + "</ul>\n</section>\n"
+}
+
+fn card(item: &Item) -> String {
+    let share = match &item.share {
+        Some(share) => format!(", {} of the wall time", escape(share)),
+        None => String::new(),
+    };
+    let mut text = format!(
+        "<li>\n<h3>{}</h3>\n<p class=\"saves\"><span class=\"bar\" aria-hidden=\"true\">\
+         <span style=\"width:{:.1}%\"></span></span> saves <b>{}</b> {}{share}</p>\n\
+         <p>{}</p>\n<p class=\"tally\">{}; {}</p>\n",
+        escape(&item.pattern),
+        item.part * 100.0,
+        escape(&item.saving),
+        escape(&item.interval),
+        escape(&item.action),
+        escape(&item.who),
+        escape(item.grade)
+    );
+    if let Some(site) = &item.site {
+        text += &format!("<p class=\"tally\">called from {}</p>\n", escape(site));
+    }
+    if let Some((language, idiom)) = item.idiom {
+        text += &format!(
+            "<dl class=\"idioms\"><dt>{}</dt><dd>{}</dd></dl>\n",
+            escape(language),
+            escape(idiom)
+        );
+    }
+    text + "</li>\n"
+}
+
+fn left(facts: &Facts) -> String {
+    if facts.left.is_empty() {
+        return String::new();
+    }
+    let heads = ["pattern", "why", "where"].map(str::to_owned);
+    let row = |left: &Left| vec![left.pattern.clone(), left.reason.clone(), left.who.clone()];
+    let rows: Vec<Vec<String>> = facts.left.iter().map(row).collect();
+    let mut text = "<h3>Not counted</h3>\n<p>Merging these could change what the program does, or \
+                    it is not known what lies between them.</p>\n<div class=\"texts\">\n"
+        .to_owned();
+    text += &table("Not counted", &heads, heads.len(), &rows, false);
+    text += "</div>\n";
+    if let Some(more) = &facts.more_left {
+        text += &format!("<p>{}</p>\n", escape(more));
+    }
+    text
+}

@@ -1,0 +1,433 @@
+//! Reports of fixed advisories, and of hostile ones.
+
+use serde_json::{Value, json as literal};
+use vectored_lab::advisor::words::{action, pattern};
+use vectored_lab::model::{
+    ADVISORY_SCHEMA, Advisory, Finding, FindingKey, FindingKind, Grade, Host, Leads, Operation,
+    Price, Saved, Skipped, Step, Tally, Uncounted, WallSource,
+};
+use vectored_lab::report::advisory::{TOP, answer, csv, json, markdown, table};
+use vectored_lab::report::{TableOptions, html, parse_saved, svg};
+
+const HOSTILE: &str = "</script><script>alert(1)</script>|`x`[a](b)\n\u{1b}[2J\u{202e}\"'&*_";
+
+fn host() -> Host {
+    let mut host = Host {
+        name: "bench".to_owned(),
+        system: "Linux x86_64".to_owned(),
+        kernel: "6.18.0 #1 SMP".to_owned(),
+        memory_bytes: 8 << 30,
+        warnings: vec!["the machine is busy".to_owned()],
+        ..Host::default()
+    };
+    host.cpu.model = "Some CPU".to_owned();
+    host.cpu.allowed_cpus = vec![0, 1];
+    host
+}
+
+fn price(target: Leads, operation: Operation, call_ns: f64) -> Price {
+    Price {
+        target,
+        operation,
+        call_ns,
+        call_low_ns: call_ns * 0.9,
+        call_high_ns: call_ns * 1.1,
+        answer_call_ns: 0.0,
+        batch_byte_ns: 0.0,
+        seek_ns: 90.0,
+        gather_call_ns: 20.0,
+        segment_ns: 10.0,
+        large_segment_ns: 30.0,
+        iovec_step_ns: 40.0,
+        copy_segment_ns: 3.0,
+        copy_byte_ns: 0.05,
+    }
+}
+
+fn key(kind: FindingKind, program: &str, target: Leads, calls: &[&str]) -> FindingKey {
+    FindingKey {
+        kind,
+        grade: Grade::Adjacent,
+        program: program.to_owned(),
+        target,
+        site: None,
+        steps: calls
+            .iter()
+            .map(|call| Step {
+                call: (*call).to_owned(),
+                size_class: 4,
+            })
+            .collect(),
+    }
+}
+
+fn tally(calls: u64, merged_calls: u64, step_bytes: &[(u64, u64)], path: &str) -> Tally {
+    Tally {
+        runs: merged_calls,
+        calls,
+        bytes: calls * 100,
+        merged_calls,
+        segments: calls,
+        sizes: vec![(4, calls, calls * 100)],
+        step_bytes: step_bytes.to_vec(),
+        processes: 1,
+        process: 4711,
+        openings: 1,
+        descriptor: 3,
+        path: Some(path.to_owned()),
+        ..Tally::default()
+    }
+}
+
+fn finding(key: FindingKey, tally: Tally, saving_s: f64, wall_s: f64) -> Finding {
+    Finding {
+        pattern: pattern(&key, &tally),
+        action: action(&key, &tally),
+        key,
+        tally,
+        saving_s,
+        saving_low_s: saving_s * 0.8,
+        saving_high_s: saving_s * 1.25,
+        share_of_wall: Some(saving_s / wall_s),
+    }
+}
+
+/// A store that writes records in pieces, a script that logs lines, a parser that reads a little at
+/// a time.
+pub fn fixed() -> Advisory {
+    let mut records = key(
+        FindingKind::AdjacentWrites,
+        "store",
+        Leads::File,
+        &["write", "write"],
+    );
+    records.site = Some("/usr/bin/store(append+0x1c) [0x40123c]".to_owned());
+    let mut lines = key(
+        FindingKind::AdjacentWrites,
+        "python3.11",
+        Leads::Pipe,
+        &["write"],
+    );
+    lines.grade = Grade::HarmlessBetween;
+    let mut many = tally(1_234_567, 900, &[(5, 90)], "pipe:[4711]");
+    many.processes = 12;
+    many.openings = 340;
+    let reads = key(FindingKind::SmallReads, "", Leads::File, &["read"]);
+    let mut answers = key(
+        FindingKind::AdjacentWrites,
+        "server",
+        Leads::Tcp,
+        &["send", "send"],
+    );
+    answers.grade = Grade::Crossing;
+    let answers_tally = tally(
+        5000,
+        2500,
+        &[(20, 30), (400, 900)],
+        "127.0.0.1:80->127.0.0.1:5",
+    );
+    let findings = vec![
+        finding(
+            records,
+            tally(
+                20_466,
+                10_233,
+                &[(8, 8), (4096, 4096)],
+                "/var/lib/store/log",
+            ),
+            0.812,
+            4.3,
+        ),
+        finding(lines, many, 0.388, 4.3),
+        finding(
+            reads,
+            tally(
+                300,
+                1,
+                &[(16, 16)],
+                "/home/somebody/with/a/long/path/of/many/folders/to/the/end.csv",
+            ),
+            0.09,
+            4.3,
+        ),
+    ];
+    Advisory {
+        schema: ADVISORY_SCHEMA.to_owned(),
+        version: "0.1.0".to_owned(),
+        started_at: "2026-01-01T00:00:00Z".to_owned(),
+        host: host(),
+        sources: vec!["store --all".to_owned()],
+        complete: true,
+        calls: 1_300_000,
+        transfers: 1_260_333,
+        bytes: 133 << 20,
+        processes: 14,
+        skipped: vec![Skipped {
+            reason: "lists of segments were cut: trace again with -s1 -v".to_owned(),
+            lines: 12,
+            first_line: 1007,
+        }],
+        wall_s: Some(4.3),
+        wall_source: Some(WallSource::Untraced),
+        prices: vec![
+            price(Leads::File, Operation::Write, 312.0),
+            price(Leads::File, Operation::Read, 280.0),
+            price(Leads::Pipe, Operation::Write, 410.0),
+            price(Leads::Tcp, Operation::Write, 5100.0),
+        ],
+        saving_s: findings.iter().map(|one| one.saving_s).sum(),
+        saving_low_s: findings.iter().map(|one| one.saving_low_s).sum(),
+        saving_high_s: findings.iter().map(|one| one.saving_high_s).sum(),
+        findings,
+        uncounted: vec![Uncounted {
+            pattern: pattern(&answers, &answers_tally),
+            key: answers,
+            reason: "poll between them".to_owned(),
+            tally: answers_tally,
+        }],
+    }
+}
+
+fn nothing() -> Advisory {
+    Advisory {
+        findings: Vec::new(),
+        uncounted: Vec::new(),
+        skipped: Vec::new(),
+        saving_s: 0.0,
+        saving_low_s: 0.0,
+        saving_high_s: 0.0,
+        ..fixed()
+    }
+}
+
+fn narrow() -> TableOptions {
+    TableOptions {
+        color: false,
+        width: 80,
+    }
+}
+
+/// Everything that can come from a log, as bad as it can be.
+fn hostile() -> Advisory {
+    let mut all = fixed();
+    all.sources = vec![HOSTILE.to_owned()];
+    all.started_at = HOSTILE.to_owned();
+    all.host.cpu.model = HOSTILE.to_owned();
+    all.host.name = HOSTILE.to_owned();
+    all.host.warnings = vec![HOSTILE.to_owned()];
+    all.skipped[0].reason = HOSTILE.to_owned();
+    for one in &mut all.findings {
+        one.key.program = HOSTILE.to_owned();
+        one.key.site = Some(HOSTILE.to_owned());
+        one.key.steps[0].call = HOSTILE.to_owned();
+        one.tally.path = Some(HOSTILE.to_owned());
+        // As a file may have it, not as it is made.
+        one.pattern = HOSTILE.to_owned();
+        one.action = HOSTILE.to_owned();
+    }
+    for one in &mut all.uncounted {
+        one.key.program = HOSTILE.to_owned();
+        one.tally.path = Some(HOSTILE.to_owned());
+        one.pattern = HOSTILE.to_owned();
+        one.reason = HOSTILE.to_owned();
+    }
+    all
+}
+
+#[test]
+fn the_table_of_a_fixed_advisory() {
+    let text = table(&fixed(), narrow(), TOP);
+    insta::assert_snapshot!(text);
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 80),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_markdown_of_a_fixed_advisory() {
+    insta::assert_snapshot!(markdown(&fixed(), TOP));
+}
+
+#[test]
+fn the_lines_of_a_fixed_advisory() {
+    insta::assert_snapshot!(csv(&[&fixed()]));
+}
+
+#[test]
+fn the_page_of_a_fixed_advisory() {
+    let page = html(&[&Saved::Advisory(Box::new(fixed()))]);
+    assert!(!page.contains("<script"), "no charts, no script");
+    insta::assert_snapshot!(&page[page.find("<body>").unwrap()..]);
+}
+
+#[test]
+fn the_table_of_hostile_names() {
+    let text = table(&hostile(), narrow(), TOP);
+    insta::assert_snapshot!(text);
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 80),
+        "{text}"
+    );
+    let is_tame = |c: char| c == '\n' || (!c.is_control() && c != '\u{202e}');
+    assert!(text.chars().all(is_tame));
+}
+
+#[test]
+fn the_markdown_of_hostile_names() {
+    let text = markdown(&hostile(), TOP);
+    insta::assert_snapshot!(text);
+    assert!(!text.contains('\u{1b}'));
+    assert!(!text.replace("\\<", "").contains('<'));
+    // Each row of the table keeps its cells.
+    let bars = |line: &str| line.replace("\\|", "").matches('|').count();
+    let rows = text.lines().filter(|line| line.starts_with("| "));
+    for row in rows {
+        assert!(matches!(bars(row), 4 | 7), "{row}");
+    }
+}
+
+#[test]
+fn a_page_of_hostile_names_is_only_text() {
+    let page = html(&[&Saved::Advisory(Box::new(hostile()))]);
+    assert!(!page.contains("<script"));
+    assert!(!page.contains('\u{1b}'));
+    assert!(!page.contains('\u{202e}'));
+    assert!(page.contains("&lt;/script&gt;&lt;script&gt;alert(1)"));
+    for loading in ["src=", "@import", "url(", "<link", "<iframe"] {
+        assert!(!page.contains(loading), "{loading}");
+    }
+    assert!(!svg(&[&Saved::Advisory(Box::new(hostile()))]).contains("<script"));
+}
+
+#[test]
+fn advice_stands_beside_experiments_in_a_page() {
+    let experiments = Saved::Experiments(Box::new(crate::experiments::all()));
+    let page = html(&[&Saved::Advisory(Box::new(fixed())), &experiments]);
+    assert!(page.contains("Published experiments"));
+    assert!(page.contains("Where gathering would help"));
+    assert!(page.contains("<h1>Copy or gather?</h1>"));
+}
+
+#[test]
+fn where_there_is_nothing_to_gain_it_says_so() {
+    let begins = |advisory: &Advisory, begin: &str| {
+        let answer = answer(advisory);
+        assert!(answer.starts_with(begin), "{answer}");
+    };
+    let mut none = nothing();
+    begins(&none, "Nothing to gain: none of 1,260,333 calls");
+    insta::assert_snapshot!(table(&none, narrow(), TOP));
+    none.uncounted = fixed().uncounted;
+    begins(&none, "Nothing to gain for sure: ");
+    none.transfers = 0;
+    begins(&none, "Nothing to gain: the log has no call");
+    let mut doubtful = fixed();
+    doubtful.saving_low_s = -0.1;
+    begins(
+        &doubtful,
+        "Nothing surely to gain: merging calls would save 1.29 s [-0.10, ",
+    );
+    let mut little = fixed();
+    little.wall_s = Some(600.0);
+    begins(&little, "Little to gain: merging calls would save 1.29 s [");
+    begins(
+        &fixed(),
+        "Merging calls would save 1.29 s [1.03, 1.61] of 4.30 s (30 %): ",
+    );
+    let mut writes = fixed();
+    writes.findings.truncate(1);
+    begins(&writes, "Gathering would save ");
+    let mut reads = fixed();
+    reads.findings.drain(..2);
+    begins(&reads, "Reading more at once would save ");
+}
+
+#[test]
+fn where_the_wall_time_comes_from_is_told() {
+    let mut traced = fixed();
+    traced.wall_source = Some(WallSource::Traced);
+    assert!(answer(&traced).contains("of 4.30 s under strace (30 % or more)"));
+    traced.wall_s = None;
+    traced.wall_source = None;
+    assert!(
+        answer(&traced).contains("[1.03, 1.61]: "),
+        "{}",
+        answer(&traced)
+    );
+    assert!(table(&traced, narrow(), TOP).contains("The log has no times"));
+}
+
+#[test]
+fn what_is_not_shown_is_summed_up() {
+    let text = table(&fixed(), narrow(), 1);
+    assert!(
+        text.contains("2 findings more would save 478 ms together."),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_hardly_matters_is_summed_up() {
+    let mut some = fixed();
+    some.findings[2].saving_s = 0.000_09;
+    let text = table(&some, narrow(), TOP);
+    assert!(
+        text.contains("\n1 finding more would save 90.0 µs together."),
+        "{text}"
+    );
+    some.findings.drain(..2);
+    assert!(table(&some, narrow(), TOP).contains("saves 90.0 µs"));
+}
+
+#[test]
+fn an_advisory_comes_back_as_it_was_saved() {
+    for advisory in [fixed(), nothing(), hostile()] {
+        let back = parse_saved(&json(&advisory)).unwrap();
+        assert_eq!(back, Saved::Advisory(Box::new(advisory)));
+    }
+}
+
+#[test]
+fn an_advisory_that_no_log_can_have_is_refused() {
+    let refused = |change: &dyn Fn(&mut Value), word: &str| {
+        let mut value: Value = serde_json::from_str(&json(&fixed())).unwrap();
+        change(&mut value);
+        let error = parse_saved(&value.to_string()).unwrap_err().to_string();
+        assert!(error.contains(word), "{error}");
+    };
+    refused(
+        &|v| v["findings"][0]["grade"] = literal!("crossing"),
+        "never counted",
+    );
+    refused(
+        &|v| v["findings"][0]["saving_low_s"] = literal!(9.0),
+        "a saving that is none",
+    );
+    refused(
+        &|v| v["findings"][0]["step_bytes"] = literal!([[1, 2]]),
+        "has 2 steps",
+    );
+    refused(
+        &|v| v["uncounted"][0]["step_bytes"] = literal!([[3, 2], [1, 1]]),
+        "least bytes",
+    );
+    refused(
+        &|v| v["findings"][0]["sizes"] = literal!([[65, 1, 1]]),
+        "classes of sizes",
+    );
+    refused(
+        &|v| v["findings"][0]["sizes"] = literal!([[5, 1, 1], [4, 1, 1]]),
+        "classes of sizes",
+    );
+    refused(
+        &|v| v["saving_high_s"] = literal!(0.0),
+        "outside of its interval",
+    );
+    refused(
+        &|v| v["prices"][0]["call_low_ns"] = literal!(1e9),
+        "a price",
+    );
+    refused(&|v| v["wall_s"] = literal!(-1.0), "wall time");
+    refused(&|v| v["saving_s"] = Value::Null, "damaged results");
+}

@@ -1,0 +1,49 @@
+#![no_main]
+
+use std::io::{self, Read};
+
+use libfuzzer_sys::fuzz_target;
+use vectored_lab::advisor::strace::{Counts, ReadOptions, Reader};
+
+// A log is read without a panic, and gives the same events in one piece and in many.
+fuzz_target!(|data: &[u8]| {
+    let Some((sizes, log)) = data.split_at_checked(4) else {
+        return;
+    };
+    let whole = events(Reader::new(log));
+    let options = ReadOptions {
+        buffer_bytes: 1,
+        ..ReadOptions::default()
+    };
+    let pieces = Pieces {
+        rest: log,
+        sizes: sizes.iter().cycle(),
+    };
+    assert_eq!(whole, events(Reader::with_options(pieces, options)));
+    assert_eq!(whole.1.bytes, log.len() as u64);
+});
+
+fn events<R: Read>(mut reader: Reader<R>) -> (Vec<String>, Counts) {
+    let mut events = Vec::new();
+    while let Some(event) = reader.next().expect("a slice has no errors") {
+        events.push(format!("{event:?}"));
+    }
+    (events, reader.counts())
+}
+
+/// An input that returns as many bytes at a time as it is told.
+struct Pieces<'a, S> {
+    rest: &'a [u8],
+    sizes: S,
+}
+
+impl<'s, S: Iterator<Item = &'s u8>> Read for Pieces<'_, S> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let size = self.sizes.next().map_or(1, |size| usize::from(*size) + 1);
+        let bytes = size.min(buffer.len()).min(self.rest.len());
+        let (piece, rest) = self.rest.split_at(bytes);
+        buffer[..bytes].copy_from_slice(piece);
+        self.rest = rest;
+        Ok(bytes)
+    }
+}
