@@ -21,6 +21,9 @@
 //! - `bench-peers [OPTIONS]` installs what `cargo bench -p vectored-bench` can
 //!   measure on Debian, as root, and runs it with these options: see its
 //!   `--help`. About a quarter of an hour, on an idle machine.
+//! - `pairs [OPTIONS]` holds what `vectored advise` predicts for programs of ours against what their
+//!   change saves: `cargo bench -p vectored-pairs` with these options, and strace installed. Two
+//!   minutes, on an idle machine.
 //! - `miri` runs the library's tests that make no system call under Miri.
 //!   Where Miri cannot be had it says so, and that is no failure.
 //! - `instructions` counts under callgrind what it takes to copy a short segment.
@@ -35,6 +38,7 @@ mod hazards;
 mod instructions;
 mod miri;
 mod packages;
+mod pairs;
 mod reproducibility;
 mod ruler;
 mod soak;
@@ -63,6 +67,7 @@ Commands:
                    faults; does every byte arrive?
   fuzz             [--seconds 60]: each fuzz target, so long
   bench-peers      [OPTIONS]: `Gather` against other projects; its own --help tells more
+  pairs            [--rounds 11] [--only NAME]: are the savings that are predicted the real ones?
   miri             the library without its system calls, under Miri
   instructions     what it takes to copy a short segment, counted by callgrind
   help             this text
@@ -96,6 +101,7 @@ enum Command {
     Soak(soak::Options),
     Fuzz { seconds: usize },
     BenchPeers { words: Vec<String> },
+    Pairs { words: Vec<String> },
     Miri,
     Instructions,
 }
@@ -124,6 +130,7 @@ impl Command {
                 seconds: args.count("--seconds", 60)?,
             },
             Some("bench-peers") => Command::BenchPeers { words: args.rest() },
+            Some("pairs") => Command::Pairs { words: args.rest() },
             Some("miri") => Command::Miri,
             Some("instructions") => Command::Instructions,
             None | Some("help" | "--help" | "-h") => Command::Help,
@@ -147,6 +154,7 @@ impl Command {
             Command::Soak(options) => soak::run(&options),
             Command::Fuzz { seconds } => fuzz::run(seconds),
             Command::BenchPeers { words } => bench_peers::run(&words),
+            Command::Pairs { words } => pairs::run(&words),
             Command::Miri => miri::run(),
             Command::Instructions => instructions::run(),
         }

@@ -1,0 +1,53 @@
+//! Updates pages of a store, each of eight blocks of 512 bytes, in no order.
+
+use std::fs::File;
+use std::io::{self, IoSlice};
+use std::os::unix::fs::FileExt;
+
+use vectored::write_all_vectored_at;
+use vectored_pairs::{Call, Version};
+
+const BLOCK_BYTES: usize = 512;
+const BLOCKS: usize = 8;
+const PAGE_BYTES: u64 = (BLOCK_BYTES * BLOCKS) as u64;
+
+/// Pages of the store: 16 MiB.
+const PAGES: u64 = 4096;
+
+fn main() -> io::Result<()> {
+    let call = Call::typed()?;
+    let file = call.store()?;
+    let mut blocks = [[0; BLOCK_BYTES]; BLOCKS];
+    for number in 0..call.count {
+        // All of them, before one comes again.
+        let page = number * 1_234_577 % PAGES;
+        for (index, block) in blocks.iter_mut().enumerate() {
+            fill(block, number + index as u64);
+        }
+        let offset = page * PAGE_BYTES;
+        match call.version {
+            Version::Before => write_each(&file, &blocks, offset)?,
+            Version::After => {
+                let segments = blocks.each_ref().map(|block| IoSlice::new(block));
+                write_all_vectored_at(&file, &segments, offset)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn write_each(file: &File, blocks: &[[u8; BLOCK_BYTES]], mut offset: u64) -> io::Result<()> {
+    for block in blocks {
+        file.write_all_at(block, offset)?;
+        offset += BLOCK_BYTES as u64;
+    }
+    Ok(())
+}
+
+/// What a block holds: its number, then entries.
+fn fill(block: &mut [u8; BLOCK_BYTES], number: u64) {
+    for (index, entry) in block.chunks_exact_mut(8).enumerate() {
+        let value = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ index as u64;
+        entry.copy_from_slice(&value.to_le_bytes());
+    }
+}

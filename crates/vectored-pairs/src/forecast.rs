@@ -1,0 +1,63 @@
+//! What the advisor says to a log.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use vectored_lab::advisor::strace::{Item, read_logs};
+use vectored_lab::advisor::{Analysis, Options, Saving, Tallies, price};
+use vectored_lab::model::{FindingKind, Leads, Operation, Price};
+use vectored_lab::stats::median;
+
+/// Counts what could be merged.
+///
+/// # Errors
+///
+/// When the log cannot be read.
+pub fn count(log: &Path) -> Result<Tallies> {
+    let mut analysis = Analysis::new(Options::default());
+    let follow = |item: Item<'_>| {
+        match item {
+            Item::Begin => analysis.begin_log(),
+            Item::Event(event) => analysis.follow(&event),
+            Item::End(_) => {}
+        }
+        ControlFlow::Continue(())
+    };
+    read_logs(&[log.to_owned()], follow).context("cannot read the log")?;
+    Ok(analysis.finish())
+}
+
+/// What all of it would save at these prices.
+pub fn total(tallies: &Tallies, prices: &[Price]) -> Saving {
+    let mut total = Saving::default();
+    for (key, tally) in &tallies.findings {
+        let saving = price::price(key, tally, prices).unwrap_or_default();
+        total.s += saving.s;
+        total.low_s += saving.low_s;
+        total.high_s += saving.high_s;
+    }
+    total
+}
+
+/// The median of each number; `None` of nothing.
+pub fn median_saving(savings: &[Saving]) -> Option<Saving> {
+    let of = |number: fn(&Saving) -> f64| median(&savings.iter().map(number).collect::<Vec<_>>());
+    Some(Saving {
+        s: of(|saving| saving.s)?,
+        low_s: of(|saving| saving.low_s)?,
+        high_s: of(|saving| saving.high_s)?,
+    })
+}
+
+/// The prices that findings like these need.
+pub fn wanted(finds: &[(FindingKind, Leads)]) -> Vec<(Leads, Operation)> {
+    let operation = |kind| match kind {
+        FindingKind::SmallReads | FindingKind::PositionalReads => Operation::Read,
+        _ => Operation::Write,
+    };
+    finds
+        .iter()
+        .map(|&(kind, target)| (target, operation(kind)))
+        .collect()
+}

@@ -1,0 +1,115 @@
+//! The predicted against the measured, as text.
+
+use std::fmt::Write;
+
+use vectored_lab::advisor::Saving;
+
+use crate::Measured;
+
+/// A prediction is good that differs by no more than this share.
+const GOOD: f64 = 0.25;
+
+/// What came out for a pair.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// Its name.
+    pub name: &'static str,
+    /// What the change saved.
+    pub measured: Measured,
+    /// What the advisor had said.
+    pub predicted: Saving,
+}
+
+impl Row {
+    /// Predicted ÷ measured.
+    pub fn ratio(&self) -> f64 {
+        self.predicted.s / self.measured.saving_s
+    }
+
+    /// Whether the prediction was good.
+    pub fn is_good(&self) -> bool {
+        (self.ratio() - 1.0).abs() <= GOOD
+    }
+}
+
+/// A Markdown table, and how many predictions were good. Times in ms.
+pub fn table(rows: &[Row]) -> String {
+    let mut text = String::from(
+        "| program | before | after | predicted saving | measured saving | predicted ÷ measured |\n\
+         |---|--:|--:|--:|--:|--:|\n",
+    );
+    for row in rows {
+        let Row {
+            name,
+            measured,
+            predicted,
+        } = row;
+        let _ = writeln!(
+            text,
+            "| {name} | {} | {} | {} [{}, {}] | {} [{}, {}] | {:.2}{} |",
+            ms(measured.before_s),
+            ms(measured.after_s),
+            ms(predicted.s),
+            ms(predicted.low_s),
+            ms(predicted.high_s),
+            ms(measured.saving_s),
+            ms(measured.saving_low_s),
+            ms(measured.saving_high_s),
+            row.ratio(),
+            if row.is_good() { "" } else { " ✗" },
+        );
+    }
+    let good = rows.iter().filter(|row| row.is_good()).count();
+    let _ = writeln!(
+        text,
+        "\nmilliseconds; {good} of {} predictions within {:.0} %",
+        rows.len(),
+        GOOD * 100.0
+    );
+    text
+}
+
+fn ms(seconds: f64) -> String {
+    format!("{:.0}", seconds * 1e3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(predicted_s: f64) -> Row {
+        Row {
+            name: "log_writer",
+            measured: Measured {
+                before_s: 0.3,
+                after_s: 0.1,
+                saving_s: 0.2,
+                saving_low_s: 0.19,
+                saving_high_s: 0.21,
+            },
+            predicted: Saving {
+                s: predicted_s,
+                low_s: 0.1,
+                high_s: 0.3,
+            },
+        }
+    }
+
+    #[test]
+    fn a_quarter_more_or_less_is_good() {
+        let good = [0.149, 0.151, 0.249, 0.251].map(|predicted_s| row(predicted_s).is_good());
+        assert_eq!(good, [false, true, true, false]);
+    }
+
+    #[test]
+    fn every_row_says_what_was_predicted_and_what_came() {
+        let text = table(&[row(0.2), row(0.4)]);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(
+            lines[2],
+            "| log_writer | 300 | 100 | 200 [100, 300] | 200 [190, 210] | 1.00 |"
+        );
+        assert!(lines[3].ends_with("| 2.00 ✗ |"));
+        assert_eq!(lines[5], "milliseconds; 1 of 2 predictions within 25 %");
+    }
+}

@@ -1,0 +1,16 @@
+//! `cargo xtask pairs`: what is predicted for programs of ours, and what comes.
+
+use anyhow::{Context, Result};
+
+use crate::packages::cargo;
+use crate::{root, tools};
+
+/// Installs strace if it is missing and runs the pairs; false when that failed.
+pub fn run(words: &[String]) -> Result<bool> {
+    tools::provide_strace();
+    let mut command = cargo();
+    let bench = "bench --locked --package vectored-pairs --bench pairs --";
+    command.args(bench.split(' '));
+    let status = command.args(words).current_dir(root()).status();
+    Ok(status.context("cannot run cargo bench")?.success())
+}
