@@ -90,7 +90,9 @@ pub fn advise(tallies: Tallies, prices: &[Price], about: About, words: Words) ->
     }
 }
 
-/// The sum over all findings. An empty one is 0, and not the -0 of `Iterator::sum`.
+/// The sum over all findings that save anything: nobody is advised to follow the others. An empty sum
+/// is 0, and not the -0 of `Iterator::sum`.
 fn total(findings: &[Finding], of: impl Fn(&Finding) -> f64) -> f64 {
-    findings.iter().fold(0.0, |sum, finding| sum + of(finding))
+    let saving = findings.iter().filter(|finding| finding.saving_s > 0.0);
+    saving.fold(0.0, |sum, finding| sum + of(finding))
 }

@@ -45,7 +45,7 @@ pub struct Advisory {
     pub findings: Vec<Finding>,
     /// What could be merged but is not counted, the most calls first.
     pub uncounted: Vec<Uncounted>,
-    /// Savings of all findings, in s. Each call is in one finding at most.
+    /// Savings of all findings that save anything, in s. Each call is in one finding at most.
     pub saving_s: f64,
     /// Its interval: lower end.
     pub saving_low_s: f64,

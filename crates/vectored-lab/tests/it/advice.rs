@@ -381,6 +381,26 @@ fn what_hardly_matters_is_summed_up() {
 }
 
 #[test]
+fn what_would_cost_is_no_part_of_the_answer() {
+    let mut advisory = fixed();
+    advisory.findings[2].saving_s = -0.09;
+    advisory.findings[2].saving_low_s = -0.1;
+    let text = table(&advisory, narrow(), TOP);
+    // All calls of the others, and none of its 300.
+    assert!(text.contains("instead of 1,255,033."), "{text}");
+    assert!(text.contains("1 finding more would save nothing"), "{text}");
+    for finding in &mut advisory.findings {
+        finding.saving_s = -1.0;
+    }
+    advisory.uncounted.clear();
+    let text = table(&advisory, narrow(), TOP);
+    assert!(
+        text.starts_with("Nothing to gain: of 1,260,333 calls"),
+        "{text}"
+    );
+}
+
+#[test]
 fn an_advisory_comes_back_as_it_was_saved() {
     for advisory in [fixed(), nothing(), hostile()] {
         let back = parse_saved(&json(&advisory)).unwrap();

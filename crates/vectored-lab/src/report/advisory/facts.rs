@@ -27,7 +27,7 @@ const SHOWN_SENTENCE: usize = 300;
 const LITTLE_SHARE: f64 = 0.01;
 
 /// A finding of a smaller part of all savings is not shown by itself.
-const LEAST_PART: f64 = 0.005;
+const LEAST_PART: f64 = 0.01;
 
 /// A report before it is set.
 pub struct Facts {
@@ -97,11 +97,16 @@ pub fn facts(advisory: &Advisory, top: usize) -> Facts {
         extent: extent(advisory),
         items: shown.iter().map(|one| item(advisory, one)).collect(),
         more: (!rest.is_empty()).then(|| {
-            let saving: f64 = rest.iter().map(|one| one.saving_s).sum();
+            let saving = rest
+                .iter()
+                .fold(0.0, |sum, one| sum + one.saving_s.max(0.0));
             format!(
                 "{} more would save {} together.",
                 count(rest.len(), "finding"),
-                seconds(saving)
+                match saving > 0.0 {
+                    true => seconds(saving),
+                    false => "nothing".to_owned(),
+                }
             )
         }),
         left: left
@@ -124,12 +129,17 @@ pub fn facts(advisory: &Advisory, top: usize) -> Facts {
 /// What merging would save altogether, in a sentence or two. Where there is nothing, it says so.
 pub fn answer(advisory: &Advisory) -> String {
     let transfers = advisory.transfers;
-    if advisory.findings.is_empty() {
+    if advisory.findings.iter().all(|one| one.saving_s <= 0.0) {
         return match (transfers, advisory.uncounted.is_empty()) {
             (0, _) => "Nothing to gain: the log has no call that moves bytes.".to_owned(),
             (1, true) => "Nothing to gain: there is one call that moves bytes.".to_owned(),
-            (_, true) => format!(
+            (_, true) if advisory.findings.is_empty() => format!(
                 "Nothing to gain: none of {} calls that move bytes could be merged with others.",
+                grouped(transfers)
+            ),
+            (_, true) => format!(
+                "Nothing to gain: of {} calls that move bytes, merging those that could be saves \
+                 nothing.",
                 grouped(transfers)
             ),
             (_, false) => format!(
@@ -159,7 +169,12 @@ pub fn answer(advisory: &Advisory) -> String {
         ),
     };
     let is_little = wall.is_some_and(|wall| advisory.saving_s / wall < LITTLE_SHARE);
-    let what = what_saves(&advisory.findings);
+    let saving_ones: Vec<&Finding> = advisory
+        .findings
+        .iter()
+        .filter(|one| one.saving_s > 0.0)
+        .collect();
+    let what = what_saves(&saving_ones);
     let begin = if advisory.saving_low_s <= 0.0 {
         format!("Nothing surely to gain: {} would save", lower(what))
     } else if is_little {
@@ -168,7 +183,7 @@ pub fn answer(advisory: &Advisory) -> String {
         format!("{what} would save")
     };
     let total = |of: &dyn Fn(&Tally) -> u64| {
-        let all = advisory.findings.iter().map(|one| of(&one.tally));
+        let all = saving_ones.iter().map(|one| of(&one.tally));
         grouped(all.fold(0, u64::saturating_add))
     };
     let (left, calls) = (
@@ -179,7 +194,7 @@ pub fn answer(advisory: &Advisory) -> String {
     format!("{begin} {saving} {interval}{of}: {left} {of_calls} would do instead of {calls}.")
 }
 
-fn what_saves(findings: &[Finding]) -> &'static str {
+fn what_saves(findings: &[&Finding]) -> &'static str {
     let reads = |kind| matches!(kind, FindingKind::SmallReads | FindingKind::PositionalReads);
     match findings.iter().filter(|one| reads(one.key.kind)).count() {
         0 => "Gathering",
