@@ -109,6 +109,26 @@ impl Lane {
         }
     }
 
+    /// As [`Lane::push`], where the run goes on and nothing ends with that; false if it is not so.
+    #[inline]
+    pub(super) fn goes_on_with(
+        &mut self,
+        link: Link,
+        piece: &Piece,
+        site: u32,
+        bounds: Bounds,
+    ) -> bool {
+        let (Link::Joined { has_between }, Some(run), 2..) = (link, &mut self.run, self.calls)
+        else {
+            return false;
+        };
+        run.has_between |= has_between;
+        run.push(piece, site, bounds);
+        self.calls += 1;
+        self.before = None;
+        true
+    }
+
     /// No further transfer will be linked to those so far.
     pub(super) fn end(&mut self, bounds: Bounds, take: Take<'_>) {
         self.last = 0;

@@ -11,11 +11,27 @@ use crate::advisor::event::Descriptor;
 pub(super) struct Arguments<'a> {
     text: &'a [u8],
     at: usize,
+    /// The descriptor that comes first, and how many bytes it takes, if that is known.
+    first: Option<(Descriptor<'a>, usize)>,
 }
 
 impl<'a> Arguments<'a> {
     pub(super) fn new(text: &'a [u8]) -> Self {
-        Self { text, at: 0 }
+        Self {
+            text,
+            at: 0,
+            first: None,
+        }
+    }
+
+    /// Those that begin with a descriptor, of so many bytes.
+    #[inline]
+    pub(super) fn with_first(text: &'a [u8], first: Descriptor<'a>, bytes: usize) -> Self {
+        Self {
+            text,
+            at: 0,
+            first: Some((first, bytes)),
+        }
     }
 
     /// What was not yet read.
@@ -24,7 +40,18 @@ impl<'a> Arguments<'a> {
     }
 
     /// `3`, `3</tmp/x>`, `3</tmp/x>(deleted)`, `-1`.
+    #[inline]
     pub(super) fn descriptor(&mut self) -> Result<Descriptor<'a>, Reason> {
+        match self.first {
+            Some((first, bytes)) if self.at == 0 => {
+                self.at = bytes;
+                Ok(first)
+            }
+            _ => self.read_descriptor(),
+        }
+    }
+
+    fn read_descriptor(&mut self) -> Result<Descriptor<'a>, Reason> {
         let negative = self.eat(b"-");
         let (number, digits) = leading(self.rest())?;
         let number = i32::try_from(number).map_err(|_| Reason::Overflow)?;

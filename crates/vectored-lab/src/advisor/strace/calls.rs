@@ -3,6 +3,7 @@
 use memchr::memmem;
 
 use super::arguments::Arguments;
+use super::beginnings::First;
 use super::counts::Reason;
 use super::descriptors;
 use super::names::Name;
@@ -27,9 +28,9 @@ impl<'a> Read<'a> {
     }
 }
 
-/// What a call of this name did. What cannot be read becomes [`Action::Other`], with the reason.
-pub(super) fn call<'a>(name: Name, body: Body<'a>, segments: &'a mut Segments) -> Read<'a> {
-    let action = match name {
+/// What a call did. What cannot be read becomes [`Action::Other`], with the reason.
+pub(super) fn call<'a>(body: Body<'a>, segments: &'a mut Segments) -> Read<'a> {
+    let action = match body.beginning.name {
         Name::Transfer(shape, direction) => {
             return match transfer(shape, direction, body, segments) {
                 Ok(transfer) => Read {
@@ -58,13 +59,14 @@ pub(super) fn call<'a>(name: Name, body: Body<'a>, segments: &'a mut Segments) -
 }
 
 /// The thread that a call made, if it is one that makes threads.
-pub(super) fn child(name: Name, body: Body) -> Option<u32> {
-    (name.makes_threads() && is_success(body.result())).then(|| thread(body.result()).ok())?
+pub(super) fn child(body: Body) -> Option<u32> {
+    (body.beginning.name.makes_threads() && is_success(body.result()))
+        .then(|| thread(body.result()).ok())?
 }
 
 /// What a call that moves no bytes did; `None` if it is of no interest, or failed.
 fn action(name: Name, body: Body<'_>) -> Result<Option<Action<'_>>, Reason> {
-    let mut arguments = Arguments::new(body.text);
+    let mut arguments = body.arguments();
     match name {
         Name::Open => descriptors::open(arguments, false),
         Name::OpenAt => descriptors::open(arguments, true),
@@ -136,6 +138,9 @@ fn fork<'a>(name: Name, body: Body) -> Result<Option<Action<'a>>, Reason> {
 /// A call of no interest, but for the descriptor that it may be about.
 fn other(body: Body<'_>) -> Action<'_> {
     Action::Other {
-        descriptor: Arguments::new(body.text).descriptor().ok(),
+        descriptor: match body.beginning.first {
+            First::Other => None,
+            First::Unread | First::Descriptor { .. } => body.arguments().descriptor().ok(),
+        },
     }
 }

@@ -7,9 +7,11 @@ use std::fs::File;
 use std::io::{self, BufReader, Chain, Cursor, ErrorKind, Read};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use flate2::read::MultiGzDecoder;
 
+use super::ahead::{Ahead, ahead};
 use super::counts::Counts;
 use super::lines::BUFFER_BYTES;
 use super::reader::{ReadOptions, Reader};
@@ -64,6 +66,9 @@ impl std::error::Error for LogError {
 /// writes it: of the threads 12 and 34, ordered by the beginnings of the calls if they have times,
 /// else file by file. What `gzip` compressed is read as it was.
 ///
+/// The logs are read in a thread of their own, a little ahead of `follow`, which is called in this
+/// one.
+///
 /// Returns what was read of all logs together.
 ///
 /// # Errors
@@ -72,17 +77,37 @@ impl std::error::Error for LogError {
 /// ends too early is no error.
 pub fn read_logs(
     paths: &[PathBuf],
-    mut follow: impl FnMut(Item<'_>) -> ControlFlow<()>,
+    follow: impl FnMut(Item<'_>) -> ControlFlow<()>,
 ) -> Result<Counts, LogError> {
-    let mut all = Counts::default();
+    let Some(first) = paths.first() else {
+        return Ok(Counts::default());
+    };
+    let (mut ahead, behind) = ahead();
+    thread::scope(|scope| {
+        let reading = thread::Builder::new()
+            .spawn_scoped(scope, move || read_all(paths, &mut ahead))
+            .map_err(|error| LogError {
+                path: first.clone(),
+                error,
+            })?;
+        let mut counts = behind.follow(follow);
+        match reading.join() {
+            Ok(unfollowed) => counts.add(&unfollowed?),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+        Ok(counts)
+    })
+}
+
+/// Reads each log: what was read of one that was not followed to its end.
+fn read_all(paths: &[PathBuf], ahead: &mut Ahead) -> Result<Counts, LogError> {
     for log in logs(paths) {
-        let (counts, flow) = read_log(&log, &mut follow)?;
-        all.add(&counts);
-        if flow.is_break() {
-            break;
+        let (counts, flow) = read_log(&log, ahead)?;
+        if flow.is_break() || ahead.end(counts.clone()).is_break() {
+            return Ok(counts);
         }
     }
-    Ok(all)
+    Ok(Counts::default())
 }
 
 /// A file of a log.
@@ -135,10 +160,7 @@ fn prefix_and_thread(path: &Path) -> Option<(&[u8], u32)> {
 type Open<'a> = (&'a Part<'a>, Reader<Input>);
 
 /// Reads a log of one or more parts.
-fn read_log(
-    parts: &[Part],
-    follow: &mut impl FnMut(Item<'_>) -> ControlFlow<()>,
-) -> Result<(Counts, ControlFlow<()>), LogError> {
+fn read_log(parts: &[Part], ahead: &mut Ahead) -> Result<(Counts, ControlFlow<()>), LogError> {
     let buffer_bytes = (PARTS_BUFFER_BYTES / parts.len()).clamp(4096, BUFFER_BYTES);
     let mut open = Vec::new();
     for part in parts {
@@ -149,32 +171,32 @@ fn read_log(
         let input = Input::open(part.path).map_err(|error| failed(part, error))?;
         open.push((part, Reader::with_options(input, options)));
     }
-    let mut flow = follow(Item::Begin);
+    let mut flow = ahead.begin();
     if flow.is_continue() {
-        flow = match &mut open[..] {
-            [only] => {
-                advance(only)?;
-                to_the_end(only, follow)?
-            }
-            parts => read_parts(parts, follow)?,
+        let read = match &mut open[..] {
+            [only] => match advance(only) {
+                Ok(true) => to_the_end(only, ahead),
+                Ok(false) => Ok(flow),
+                Err(error) => Err(error),
+            },
+            parts => read_parts(parts, ahead),
         };
+        // What came before an error is told all the same.
+        if read.is_err() {
+            let _ = ahead.hand_over();
+        }
+        flow = read?;
     }
     let mut counts = Counts::default();
     for (_, reader) in &open {
         counts.add(&reader.counts());
         counts.truncated |= reader.input().is_cut();
     }
-    if flow.is_continue() {
-        flow = follow(Item::End(&counts));
-    }
     Ok((counts, flow))
 }
 
 /// Reads the parts of a log: merged by time, or one after the other if they have none.
-fn read_parts(
-    parts: &mut [Open],
-    follow: &mut impl FnMut(Item<'_>) -> ControlFlow<()>,
-) -> Result<ControlFlow<()>, LogError> {
+fn read_parts(parts: &mut [Open], ahead: &mut Ahead) -> Result<ControlFlow<()>, LogError> {
     let mut heads = BinaryHeap::new();
     let mut have_times = true;
     for (index, part) in parts.iter_mut().enumerate() {
@@ -187,7 +209,7 @@ fn read_parts(
     if !have_times {
         for part in parts {
             part.1.forget_times();
-            let flow = to_the_end(part, follow)?;
+            let flow = to_the_end(part, ahead)?;
             if flow.is_break() {
                 return Ok(flow);
             }
@@ -198,7 +220,7 @@ fn read_parts(
         let until_ns = heads.peek().map(|Reverse((began_ns, _))| *began_ns);
         let part = &mut parts[index];
         loop {
-            let flow = tell(part, follow);
+            let flow = ahead.event(&part.1);
             if flow.is_break() {
                 return Ok(flow);
             }
@@ -216,22 +238,12 @@ fn read_parts(
 }
 
 /// Reads on in a part that was advanced to its first event.
-fn to_the_end(
-    part: &mut Open,
-    follow: &mut impl FnMut(Item<'_>) -> ControlFlow<()>,
-) -> Result<ControlFlow<()>, LogError> {
+fn to_the_end(part: &mut Open, ahead: &mut Ahead) -> Result<ControlFlow<()>, LogError> {
     loop {
-        let flow = tell(part, follow);
+        let flow = ahead.event(&part.1);
         if flow.is_break() || !advance(part)? {
             return Ok(flow);
         }
-    }
-}
-
-fn tell(part: &mut Open, follow: &mut impl FnMut(Item<'_>) -> ControlFlow<()>) -> ControlFlow<()> {
-    match part.1.event() {
-        Some(event) => follow(Item::Event(event)),
-        None => ControlFlow::Continue(()),
     }
 }
 
@@ -304,6 +316,46 @@ impl Read for Input {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whoever_follows_may_stop_at_any_event() {
+        let path = std::env::temp_dir().join(format!("vectored-stop-{}", std::process::id()));
+        // More than wait to be followed.
+        std::fs::write(&path, "sync() = 0\n".repeat(20_000)).unwrap();
+        for wanted in [1, 1024, 1025, 20_000] {
+            let mut seen = 0;
+            let read = read_logs(std::slice::from_ref(&path), |item| {
+                seen += usize::from(matches!(item, Item::Event(_)));
+                match seen == wanted {
+                    true => ControlFlow::Break(()),
+                    false => ControlFlow::Continue(()),
+                }
+            });
+            assert_eq!(seen, wanted);
+            assert!(read.unwrap().lines >= wanted as u64);
+        }
+        std::fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn what_came_before_an_error_is_followed() {
+        let folder = std::env::temp_dir().join(format!("vectored-error-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("log");
+        std::fs::write(&path, "sync() = 0\n").unwrap();
+        let mut told = Vec::new();
+        let error = read_logs(&[path, folder.join("missing")], |item| {
+            told.push(match item {
+                Item::Begin => "begin",
+                Item::Event(_) => "event",
+                Item::End(_) => "end",
+            });
+            ControlFlow::Continue(())
+        });
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(told, ["begin", "event", "end"]);
+        assert_eq!(error.unwrap_err().path, folder.join("missing"));
+    }
 
     #[test]
     fn files_of_one_prefix_are_one_log() {

@@ -5,17 +5,22 @@
 //!
 //! How it goes within: `lines` finds lines, `line` reads what stands before a call (its thread, its
 //! time, which `threads` and `clock` follow), `unfinished` joins calls that are in two lines,
-//! `stack` reads `-k`, `outcome` the result from the end, `names` and `calls` what the call did,
-//! with `transfers` and `descriptors` for the two large families, and `arguments` and `numbers` below.
+//! `stack` reads `-k`, `beginnings` the name and the first argument, `outcome` the result from the
+//! end. That makes a `head`, which `ahead` hands to the thread that follows; there `calls` reads what
+//! the call did, with `names`, `transfers` and `descriptors` for the two large families, and
+//! `arguments` and `numbers` below.
 //!
 //! The format is that of strace 4.5 to 6.x; what older versions wrote differently is named where it
 //! is read.
 
+mod ahead;
 mod arguments;
+mod beginnings;
 mod calls;
 mod clock;
 mod counts;
 mod descriptors;
+mod head;
 mod line;
 mod lines;
 mod logs;

@@ -28,6 +28,9 @@ pub(super) fn leading(text: &[u8]) -> Result<(u64, usize), Reason> {
 /// The decimal number that `text` ends with, and where it begins.
 #[inline]
 pub(super) fn trailing(text: &[u8]) -> Result<(u64, usize), Reason> {
+    if let Some((value, digits)) = few_digits(text) {
+        return Ok((value, text.len() - digits));
+    }
     let mut value = 0_u64;
     let mut power = 1_u64;
     let mut start = text.len();
@@ -46,6 +49,27 @@ pub(super) fn trailing(text: &[u8]) -> Result<(u64, usize), Reason> {
         _ => Ok((checked(&text[start..])?, start)),
     }
 }
+
+/// The decimal number that `text` ends with, and its digits, if they are one to seven; else it may
+/// still end with one.
+#[inline]
+pub(super) fn few_digits(text: &[u8]) -> Option<(u64, usize)> {
+    let word = u64::from_le_bytes(*text.last_chunk()?);
+    // Each byte that was a digit is 0 to 9 now; the last one is the highest.
+    let bytes = word ^ (EACH * 0x30);
+    // The high bit of each byte that was none: 10 to 127 carry into it, others have it.
+    let carried = (bytes & (EACH * 0x7f)) + EACH * (0x80 - 10);
+    let others = (carried | bytes) & (EACH * 0x80);
+    let bits = others.leading_zeros() & !7;
+    if bits == 0 || bits == u64::BITS {
+        return None;
+    }
+    let digits = bytes & (u64::MAX << (u64::BITS - bits));
+    Some((join_eight(digits), bits as usize / 8))
+}
+
+/// 1 in each byte.
+const EACH: u64 = 0x0101_0101_0101_0101;
 
 /// The number that `text` begins with, decimal or `0x…`, and how many bytes it takes.
 pub(super) fn leading_any(text: &[u8]) -> Result<(u64, usize), Reason> {
@@ -91,11 +115,16 @@ pub(super) fn eight_digits(text: [u8; 8]) -> Option<u64> {
     if high | added >> 4 != 0x3333_3333_3333_3333 {
         return None;
     }
-    // Neighbours join: digits to pairs, to fours, to eight; the first byte is the lowest.
-    let digits = word & 0x0f0f_0f0f_0f0f_0f0f;
+    Some(join_eight(word & 0x0f0f_0f0f_0f0f_0f0f))
+}
+
+/// The value of eight bytes of 0 to 9, the lowest of which comes first.
+#[inline]
+fn join_eight(digits: u64) -> u64 {
+    // Neighbours join: digits to pairs, to fours, to eight.
     let pairs = digits.wrapping_mul(1 + (10 << 8)) >> 8 & 0x00ff_00ff_00ff_00ff;
     let fours = pairs.wrapping_mul(1 + (100 << 16)) >> 16 & 0x0000_ffff_0000_ffff;
-    Some(fours.wrapping_mul(1 + (10_000 << 32)) >> 32)
+    fours.wrapping_mul(1 + (10_000 << 32)) >> 32
 }
 
 /// The value of six digits.
@@ -137,6 +166,16 @@ mod tests {
                 prop_assert_eq!(eight_digits(wrong), slowly(&wrong));
                 let six: [u8; 6] = wrong[..6].try_into().unwrap();
                 prop_assert_eq!(six_digits(six), slowly(&six));
+            }
+        }
+
+        #[test]
+        fn few_digits_at_once_are_as_one_by_one(text in "(.{0,9})[0-9]{0,9}", bytes: [u8; 8]) {
+            for text in [text.as_bytes(), &bytes] {
+                let digits = text.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+                let expected = leading(&text[text.len() - digits..]).ok();
+                let expected = expected.filter(|_| text.len() >= 8 && digits < 8);
+                prop_assert_eq!(few_digits(text), expected);
             }
         }
 

@@ -4,7 +4,7 @@ use memchr::memrchr;
 
 use super::arguments::Arguments;
 use super::counts::Reason;
-use super::numbers::{fraction_ns, leading, leading_any, six_digits};
+use super::numbers::{few_digits, fraction_ns, leading, leading_any, six_digits};
 
 /// `<0.000012>` has six digits after its point, or nine; seconds may have some before.
 const LONGEST_DURATION: usize = 24;
@@ -30,6 +30,8 @@ pub(super) struct Tail {
     pub(super) end: usize,
     /// How long the call took, with `-T`, in ns.
     pub(super) took_ns: Option<u64>,
+    /// The result, where it is a number of few digits and nothing else.
+    pub(super) value: Option<u64>,
 }
 
 impl Tail {
@@ -41,15 +43,14 @@ impl Tail {
             None => (call.len(), None),
         };
         // Mostly a number is all that stands after it.
-        let mut equals = end;
-        while equals > 0 && call[equals - 1].is_ascii_digit() {
-            equals -= 1;
-        }
-        if equals > 5 && equals < end && call[equals - 3..equals] == *b" = " {
+        if let Some((value, digits)) = few_digits(&call[..end])
+            && let [_, _, _, .., b' ', b'=', b' '] = call[..end - digits]
+        {
             return Some(Self {
-                equals: equals - 2,
+                equals: end - digits - 2,
                 end,
                 took_ns,
+                value: Some(value),
             });
         }
         let mut before = end;
@@ -64,6 +65,7 @@ impl Tail {
                     equals,
                     end,
                     took_ns,
+                    value: None,
                 });
             }
             before = equals;

@@ -4,19 +4,21 @@ use std::io::{self, Read};
 
 use memchr::memmem;
 
+use super::beginnings::{Beginning, Beginnings};
 use super::calls;
 use super::clock::Clock;
 use super::counts::{Counts, Reason};
+use super::head::{Head, Kind, Plain, body, read_event};
 use super::line::Prefix;
 use super::lines::{BUFFER_BYTES, Lines, Next};
-use super::names::{Name, name, name_bytes};
+use super::names::{Name, name_bytes};
 use super::numbers::leading;
 use super::outcome::Tail;
 use super::stack;
 use super::threads::{Hints, Threads};
-use super::transfers::{Body, Segments};
+use super::transfers::Segments;
 use super::unfinished::{AllUnfinished, Begun, Unfinished};
-use crate::advisor::event::{Action, Event};
+use crate::advisor::event::Event;
 
 const UNFINISHED: &[u8] = b"<unfinished ...>";
 
@@ -39,12 +41,16 @@ pub struct Reader<R> {
     joined: Vec<u8>,
     site: Vec<u8>,
     segments: Segments,
+    beginnings: Beginnings,
     /// A line that waits until the call is told that made its thread.
     deferred: Option<Line>,
     /// The line that is looked at, and whose event is next. It is filled in place: moves of so much
     /// would take longer than reading it.
     line: Line,
     head: Head,
+    /// The text of the head is in `joined`, not in the buffer.
+    in_joined: bool,
+    has_site: bool,
 }
 
 /// How a log is read.
@@ -76,30 +82,6 @@ struct Line {
     clock_ns: u64,
 }
 
-/// What the next event is about, before its arguments are read.
-#[derive(Debug)]
-struct Head {
-    number: u64,
-    /// The text is in `Reader::joined`, not in the buffer.
-    joined: bool,
-    has_site: bool,
-    name_bytes: usize,
-    kind: Kind,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Kind {
-    /// There is none.
-    Nothing,
-    Call(Name, Tail),
-    /// A call that made a thread, which was told when the thread was seen.
-    Told(Tail),
-    Signal,
-    Exit {
-        process_ended: bool,
-    },
-}
-
 impl<R: Read> Reader<R> {
     /// Of a log that is one thread's, or names its threads.
     pub fn new(input: R) -> Self {
@@ -120,15 +102,12 @@ impl<R: Read> Reader<R> {
             joined: Vec::new(),
             site: Vec::new(),
             segments: Segments::new(),
+            beginnings: Beginnings::new(),
             deferred: None,
             line: Line::default(),
-            head: Head {
-                number: 0,
-                joined: false,
-                has_site: false,
-                name_bytes: 0,
-                kind: Kind::Nothing,
-            },
+            head: Head::default(),
+            in_joined: false,
+            has_site: false,
         }
     }
 
@@ -185,47 +164,28 @@ impl<R: Read> Reader<R> {
     /// The event that [`advance`](Self::advance) went to; `None` before it was called and after the
     /// end.
     pub fn event(&mut self) -> Option<Event<'_>> {
-        let head = &self.head;
-        let text = if head.joined {
+        let text = if self.in_joined {
             &self.joined
         } else {
             self.lines.text(self.line.start, self.line.end)
         };
-        let name = &text[..head.name_bytes];
-        let mut took_ns = None;
-        let action = match head.kind {
-            Kind::Nothing => return None,
-            Kind::Call(kind, tail) => {
-                took_ns = tail.took_ns;
-                let body = body(text, head.name_bytes, tail);
-                let read = calls::call(kind, body, &mut self.segments);
-                if let Some(reason) = read.missing {
-                    self.counts.skip(reason, head.number);
-                }
-                self.counts.paths |= has_path(&read.action);
-                read.action
-            }
-            Kind::Told(tail) => {
-                took_ns = tail.took_ns;
-                Action::Other { descriptor: None }
-            }
-            Kind::Signal => Action::Signal,
-            Kind::Exit { process_ended } => Action::Exit { process_ended },
+        let site = self.has_site.then_some(&*self.site);
+        read_event(&self.head, text, site, &mut self.segments, &mut self.counts)
+    }
+
+    /// What [`advance`](Self::advance) went to, its text, and its call site.
+    pub(super) fn head(&self) -> (&Head, &[u8], Option<&[u8]>) {
+        let text = if self.in_joined {
+            &self.joined
+        } else {
+            self.lines.text(self.line.start, self.line.end)
         };
-        Some(Event {
-            thread: self.line.thread,
-            began_ns: self.line.began_ns,
-            clock_ns: self.line.clock_ns,
-            took_ns,
-            name,
-            action,
-            site: head.has_site.then_some(&self.site),
-        })
+        (&self.head, text, self.has_site.then_some(&*self.site))
     }
 
     /// When the event began that [`advance`](Self::advance) went to, in ns.
     pub fn began_ns(&self) -> Option<u64> {
-        self.line.began_ns
+        self.head.began_ns
     }
 
     /// Whether times are relative to the line before (`-r`). strace takes the line before from
@@ -238,8 +198,8 @@ impl<R: Read> Reader<R> {
     pub fn forget_times(&mut self) {
         self.times_are_void = true;
         self.counts.times = false;
-        self.line.began_ns = None;
-        self.line.clock_ns = 0;
+        self.head.began_ns = None;
+        self.head.clock_ns = 0;
     }
 
     /// What was read so far, and what could not be used.
@@ -346,16 +306,15 @@ impl<R: Read> Reader<R> {
         let Some(tail) = Tail::of(&self.joined) else {
             return false;
         };
-        self.line.thread = parent;
-        self.line.began_ns = call.began_ns;
-        self.line.clock_ns = call.clock_ns;
         self.head = Head {
             number: call.line,
-            joined: true,
-            has_site: false,
-            name_bytes: call.name_bytes,
-            kind: Kind::Call(call.name, tail),
+            thread: parent,
+            began_ns: call.began_ns,
+            clock_ns: call.clock_ns,
+            kind: Kind::Call(Beginning::of_name(call.name, call.name_bytes), tail),
         };
+        self.in_joined = true;
+        self.has_site = false;
         true
     }
 
@@ -378,7 +337,10 @@ impl<R: Read> Reader<R> {
     #[inline]
     fn call(&mut self) -> Result<bool, Reason> {
         let text = self.lines.text(self.line.start, self.line.end);
-        let (name, name_bytes) = name(text).ok_or(Reason::NotALine)?;
+        let beginning = self.beginnings.read(text).ok_or(Reason::NotALine)?;
+        let Beginning {
+            name, name_bytes, ..
+        } = beginning;
         if let Some(head) = text.strip_suffix(UNFINISHED) {
             let bytes = head.strip_suffix(b" ").unwrap_or(head).len();
             return self.begin(name, name_bytes, bytes);
@@ -387,11 +349,15 @@ impl<R: Read> Reader<R> {
             return self.break_off(name, name_bytes);
         };
         if name.makes_threads()
-            && let Some(child) = calls::child(name, body(text, name_bytes, tail))
+            && let Some(child) = calls::child(body(text, beginning, tail))
         {
             self.threads.made(child);
         }
-        self.set_head(name_bytes, Kind::Call(name, tail));
+        self.set_head(match Plain::of(text, beginning, tail) {
+            Some(plain) => Kind::Plain(plain),
+            None => Kind::Call(beginning, tail),
+        });
+        self.counts.durations |= tail.took_ns.is_some();
         Ok(true)
     }
 
@@ -478,16 +444,17 @@ impl<R: Read> Reader<R> {
         let (name, announced) = (call.name, call.announced);
         self.unfinished.reuse(call);
         let tail = tail(&self.joined, name_bytes).ok_or(Reason::NotALine)?;
-        if let Some(child) = calls::child(name, body(&self.joined, name_bytes, tail)) {
+        let beginning = Beginning::of_name(name, name_bytes);
+        if let Some(child) = calls::child(body(&self.joined, beginning, tail)) {
             self.threads.made(child);
         }
-        let kind = if announced {
-            Kind::Told(tail)
+        self.counts.durations |= tail.took_ns.is_some();
+        self.set_head(if announced {
+            Kind::Told(beginning, tail)
         } else {
-            Kind::Call(name, tail)
-        };
-        self.set_head(name_bytes, kind);
-        self.head.joined = true;
+            Kind::Call(beginning, tail)
+        });
+        self.in_joined = true;
         Ok(true)
     }
 
@@ -499,7 +466,7 @@ impl<R: Read> Reader<R> {
         }
         let name_bytes = first_word(&text[4..]);
         self.line.start += 4;
-        self.set_head(name_bytes, Kind::Signal);
+        self.set_head(Kind::Signal(name_bytes));
         Ok(true)
     }
 
@@ -526,31 +493,36 @@ impl<R: Read> Reader<R> {
         }
         self.line.start += 4;
         self.threads.ended(self.line.thread);
-        self.set_head(name_bytes, Kind::Exit { process_ended });
+        self.set_head(Kind::Exit {
+            name_bytes,
+            process_ended,
+        });
         Ok(true)
     }
 
     #[inline]
-    fn set_head(&mut self, name_bytes: usize, kind: Kind) {
-        if let Kind::Call(_, tail) | Kind::Told(tail) = kind {
-            self.counts.calls += 1;
-            self.counts.durations |= tail.took_ns.is_some();
-        }
-        self.head.number = self.lines.count;
-        self.head.joined = false;
-        self.head.has_site = false;
-        self.head.name_bytes = name_bytes;
-        self.head.kind = kind;
+    fn set_head(&mut self, kind: Kind) {
+        let is_call = !matches!(kind, Kind::Signal(_) | Kind::Exit { .. });
+        self.counts.calls += u64::from(is_call);
+        self.head = Head {
+            number: self.lines.count,
+            thread: self.line.thread,
+            began_ns: self.line.began_ns,
+            clock_ns: self.line.clock_ns,
+            kind,
+        };
+        self.in_joined = false;
+        self.has_site = false;
     }
 
     /// Reads the stack that follows a call, and keeps its innermost frame outside the C library.
     #[cold]
     fn read_stack(&mut self) -> io::Result<()> {
-        if !self.head.joined {
+        if !self.in_joined {
             self.joined.clear();
             let text = self.lines.text(self.line.start, self.line.end);
             self.joined.extend_from_slice(text);
-            self.head.joined = true;
+            self.in_joined = true;
         }
         while self.lines.stack_follows() {
             let Next::Line(start, end) = self.lines.next()? else {
@@ -560,34 +532,15 @@ impl<R: Read> Reader<R> {
             let frame = stack::frame(self.lines.text(start, end));
             let frame = frame.filter(|frame| !stack::is_of_c_library(frame));
             if let Some(frame) = frame
-                && !self.head.has_site
+                && !self.has_site
             {
-                self.head.has_site = true;
+                self.has_site = true;
                 self.counts.sites = true;
                 self.site.clear();
                 self.site.extend_from_slice(frame);
             }
         }
         Ok(())
-    }
-}
-
-/// Whether a call told what its descriptor leads to.
-fn has_path(action: &Action) -> bool {
-    match action {
-        Action::Transfer(transfer) => transfer.descriptor.leads_to.is_some(),
-        Action::Open { descriptor, .. } => descriptor.leads_to.is_some(),
-        Action::Close { leads_to, .. } => leads_to.is_some(),
-        _ => false,
-    }
-}
-
-/// What stands between a call's opening bracket and its duration.
-fn body(call: &[u8], name_bytes: usize, tail: Tail) -> Body<'_> {
-    let start = name_bytes + 1;
-    Body {
-        text: &call[start..tail.end],
-        equals: tail.equals - start,
     }
 }
 

@@ -1,6 +1,7 @@
 //! The families of `read` and `write`: from their arguments to a [`Transfer`].
 
 use super::arguments::Arguments;
+use super::beginnings::Beginning;
 use super::counts::Reason;
 use super::numbers::{leading, trailing};
 use super::outcome::{Outcome, outcome};
@@ -35,10 +36,14 @@ pub(super) enum Shape {
 /// A call as it stands in the log, from after its opening bracket.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Body<'a> {
+    /// How the call begins.
+    pub(super) beginning: Beginning,
     /// To the end of the result.
     pub(super) text: &'a [u8],
     /// Where the last ` = ` is in it.
     pub(super) equals: usize,
+    /// The result, where it is a number and nothing else.
+    pub(super) value: Option<u64>,
 }
 
 impl<'a> Body<'a> {
@@ -47,9 +52,22 @@ impl<'a> Body<'a> {
         self.text.get(self.equals + 2..).unwrap_or_default()
     }
 
+    /// All from after the opening bracket, one after the other.
+    #[inline]
+    pub(super) fn arguments(&self) -> Arguments<'a> {
+        self.beginning.arguments(self.text)
+    }
+
     /// The arguments, found from the end likewise.
-    fn arguments(&self) -> Result<&'a [u8], Reason> {
+    #[inline]
+    fn arguments_alone(&self) -> Result<&'a [u8], Reason> {
         let before = self.text.get(..self.equals).ok_or(Reason::Unreadable)?;
+        // Mostly there is one blank before the result, and none within the bracket.
+        if let [arguments @ .., last, b')', b' '] = before
+            && !last.is_ascii_whitespace()
+        {
+            return Ok(&before[..arguments.len() + 1]);
+        }
         let arguments = before.trim_ascii_end().strip_suffix(b")");
         Ok(arguments.ok_or(Reason::Unreadable)?.trim_ascii_end())
     }
@@ -63,11 +81,14 @@ pub(super) fn transfer<'a>(
     segments: &'a mut Segments,
 ) -> Result<Transfer<'a>, Reason> {
     segments.clear();
-    let result = match outcome(body.result())? {
-        Outcome::Value(value) => Ok(value),
-        Outcome::Error(name) => Err(name),
+    let result = match body.value {
+        Some(value) => Ok(value),
+        None => match outcome(body.result())? {
+            Outcome::Value(value) => Ok(value),
+            Outcome::Error(name) => Err(name),
+        },
     };
-    let mut arguments = Arguments::new(body.text);
+    let mut arguments = body.arguments();
     let descriptor = arguments.descriptor()?;
     arguments.comma()?;
     let mut transfer = Transfer {
@@ -101,31 +122,43 @@ pub(super) fn transfer<'a>(
     Ok(transfer)
 }
 
-/// `read(3, "abc"..., 100)`: the numbers are read from the end, since a string may be long.
+/// `read(3, "abc"..., 100)`.
 fn plain(
     transfer: &mut Transfer,
     positional: bool,
     body: Body,
     segments: &mut Segments,
 ) -> Result<(), Reason> {
-    let mut rest = body.arguments()?;
+    let asked;
+    (asked, transfer.offset) = asked_and_offset(body, positional)?;
+    one_segment(transfer, asked, segments);
+    Ok(())
+}
+
+/// What a plain call asked for, and where: the numbers are read from the end, since a string may be
+/// long.
+#[inline]
+pub(super) fn asked_and_offset(body: Body, positional: bool) -> Result<(u64, Option<u64>), Reason> {
+    let mut rest = body.arguments_alone()?;
+    let mut offset = None;
     if positional {
-        let (offset, start) = trailing(rest)?;
+        let (number, start) = trailing(rest)?;
         let before = &rest[..start];
         // A negative offset is refused by the kernel.
-        let (offset, before) = match before.strip_suffix(b"-") {
-            Some(before) => (None, before),
-            None => (Some(offset), before),
+        let before = match before.strip_suffix(b"-") {
+            Some(before) => before,
+            None => {
+                offset = Some(number);
+                before
+            }
         };
-        transfer.offset = offset;
         rest = before.strip_suffix(b", ").ok_or(Reason::Unreadable)?;
     }
     let (asked, start) = trailing(rest)?;
     if !rest[..start].ends_with(b", ") {
         return Err(Reason::Unreadable);
     }
-    one_segment(transfer, asked, segments);
-    Ok(())
+    Ok((asked, offset))
 }
 
 /// `sendto(3, "abc"..., 100, MSG_NOSIGNAL, NULL, 0)`; `send` ends before the address.

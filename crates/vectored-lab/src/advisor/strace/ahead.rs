@@ -1,0 +1,168 @@
+//! Logs are read in a thread of their own, ahead of who follows what is in them: their heads and
+//! texts go from one to the other, many at a time and in order, so that the result is the same.
+
+use std::io::Read;
+use std::ops::ControlFlow;
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+
+use super::counts::Counts;
+use super::head::{Head, read_event};
+use super::logs::Item;
+use super::reader::Reader;
+use super::transfers::Segments;
+
+/// So many batches may wait.
+const BATCHES: usize = 3;
+
+/// So many events are handed over at once, and about so many bytes of text at most: with its heads,
+/// a batch fits the second level cache of either side.
+const BATCH_EVENTS: usize = 1024;
+const BATCH_BYTES: usize = 192 << 10;
+
+/// What the one who reads tells the one who follows.
+enum Told {
+    Begin,
+    Events(Batch),
+    End(Counts),
+}
+
+/// Heads, and their texts one after the other.
+#[derive(Default)]
+struct Batch {
+    heads: Vec<Packed>,
+    texts: Vec<u8>,
+}
+
+struct Packed {
+    head: Head,
+    text_bytes: usize,
+    /// The call site comes after the text.
+    site_bytes: Option<usize>,
+}
+
+/// Both ends of the way from who reads to who follows.
+pub(super) fn ahead() -> (Ahead, Behind) {
+    let (told, heard) = sync_channel(BATCHES);
+    let (used, unused) = channel();
+    let ahead = Ahead {
+        told,
+        unused,
+        batch: Batch::default(),
+    };
+    let behind = Behind {
+        heard,
+        used,
+        segments: Segments::new(),
+        counts: Counts::default(),
+    };
+    (ahead, behind)
+}
+
+/// The end of who reads. Each of its answers is a break once nobody follows any more.
+pub(super) struct Ahead {
+    told: SyncSender<Told>,
+    unused: Receiver<Batch>,
+    batch: Batch,
+}
+
+impl Ahead {
+    /// A log begins.
+    pub(super) fn begin(&mut self) -> ControlFlow<()> {
+        self.tell(Told::Begin)
+    }
+
+    /// The event that a reader went to, if it did.
+    #[inline]
+    pub(super) fn event<R: Read>(&mut self, reader: &Reader<R>) -> ControlFlow<()> {
+        let (head, text, site) = reader.head();
+        let batch = &mut self.batch;
+        batch.heads.push(Packed {
+            head: *head,
+            text_bytes: text.len(),
+            site_bytes: site.map(<[u8]>::len),
+        });
+        batch.texts.extend_from_slice(text);
+        batch.texts.extend_from_slice(site.unwrap_or_default());
+        if batch.heads.len() < BATCH_EVENTS && batch.texts.len() < BATCH_BYTES {
+            return ControlFlow::Continue(());
+        }
+        self.hand_over()
+    }
+
+    /// A log ends, of which so much was read.
+    pub(super) fn end(&mut self, counts: Counts) -> ControlFlow<()> {
+        self.hand_over()?;
+        self.tell(Told::End(counts))
+    }
+
+    /// Hands over what was not yet.
+    #[cold]
+    pub(super) fn hand_over(&mut self) -> ControlFlow<()> {
+        let unused = self.unused.try_recv().unwrap_or_default();
+        let batch = std::mem::replace(&mut self.batch, unused);
+        self.tell(Told::Events(batch))
+    }
+
+    fn tell(&mut self, told: Told) -> ControlFlow<()> {
+        match self.told.send(told) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        }
+    }
+}
+
+/// The end of who follows.
+pub(super) struct Behind {
+    heard: Receiver<Told>,
+    used: Sender<Batch>,
+    segments: Segments,
+    /// What showed only when the arguments of calls were read.
+    counts: Counts,
+}
+
+impl Behind {
+    /// Follows to the end, or as long as that is wanted: what was read of logs that ended, and what
+    /// showed in one that did not.
+    pub(super) fn follow(mut self, mut follow: impl FnMut(Item<'_>) -> ControlFlow<()>) -> Counts {
+        let mut all = Counts::default();
+        while let Ok(told) = self.heard.recv() {
+            let flow = match told {
+                Told::Begin => follow(Item::Begin),
+                Told::Events(batch) => self.follow_events(batch, &mut follow),
+                Told::End(mut counts) => {
+                    counts.add(&std::mem::take(&mut self.counts));
+                    all.add(&counts);
+                    follow(Item::End(&counts))
+                }
+            };
+            if flow.is_break() {
+                break;
+            }
+        }
+        all.add(&self.counts);
+        all
+    }
+
+    fn follow_events(
+        &mut self,
+        mut batch: Batch,
+        follow: &mut impl FnMut(Item<'_>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let mut texts = batch.texts.as_slice();
+        for packed in &batch.heads {
+            let (text, rest) = texts.split_at(packed.text_bytes);
+            let (site, rest) = rest.split_at(packed.site_bytes.unwrap_or(0));
+            texts = rest;
+            let site = packed.site_bytes.map(|_| site);
+            let (segments, counts) = (&mut self.segments, &mut self.counts);
+            if let Some(event) = read_event(&packed.head, text, site, segments, counts) {
+                follow(Item::Event(event))?;
+            }
+        }
+        batch.heads.clear();
+        batch.texts.clear();
+        // Nobody takes it back any more once all is read.
+        let _ = self.used.send(batch);
+        ControlFlow::Continue(())
+    }
+}

@@ -1,0 +1,230 @@
+//! How calls begin: with a name and, mostly, a descriptor. A log has few of these beginnings and each
+//! of them often, so that they are read once and compared from then on.
+
+use super::arguments::Arguments;
+use super::names::{Name, name};
+use crate::advisor::event::Descriptor;
+
+/// How a call begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Beginning {
+    /// What its name says.
+    pub(super) name: Name,
+    /// How long its name is.
+    pub(super) name_bytes: usize,
+    /// Whether its first argument is a descriptor.
+    pub(super) first: First,
+}
+
+/// The first argument of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum First {
+    /// It was not looked at.
+    Unread,
+    /// It is no descriptor.
+    Other,
+    /// It is a descriptor, whose text has so many bytes, and what `-y` shows is from there to there
+    /// in it; nothing if both are 0.
+    Descriptor {
+        number: i32,
+        bytes: u16,
+        leads_to: (u16, u16),
+    },
+}
+
+impl Beginning {
+    /// Of a call whose arguments were not looked at.
+    pub(super) fn of_name(name: Name, name_bytes: usize) -> Self {
+        Self {
+            name,
+            name_bytes,
+            first: First::Unread,
+        }
+    }
+
+    /// The arguments of a call that begins so, from after the opening bracket.
+    #[inline]
+    pub(super) fn arguments<'a>(&self, arguments: &'a [u8]) -> Arguments<'a> {
+        match self.first {
+            First::Descriptor {
+                number,
+                bytes,
+                leads_to: (start, end),
+            } if usize::from(bytes) <= arguments.len() => {
+                let leads_to = match end {
+                    0 => None,
+                    _ => arguments.get(usize::from(start)..usize::from(end)),
+                };
+                Arguments::with_first(arguments, Descriptor { number, leads_to }, bytes.into())
+            }
+            _ => Arguments::new(arguments),
+        }
+    }
+}
+
+/// Beginnings that came before.
+#[derive(Debug)]
+pub(super) struct Beginnings {
+    slots: Vec<Slot>,
+}
+
+/// So many beginnings are kept: those of the same slot push each other out.
+const SLOTS: usize = 1 << SLOT_BITS;
+
+const SLOT_BITS: u32 = 9;
+
+/// Longer beginnings are read each time.
+const TEXT_BYTES: usize = 112;
+
+/// The slot is found by so many bytes, which hold the number of most descriptors.
+const KEY_BYTES: usize = 16;
+
+#[derive(Clone, Debug)]
+struct Slot {
+    text: [u8; TEXT_BYTES],
+    text_bytes: usize,
+    beginning: Beginning,
+}
+
+impl Beginnings {
+    pub(super) fn new() -> Self {
+        let none = Slot {
+            text: [0; TEXT_BYTES],
+            // No call is so long.
+            text_bytes: usize::MAX,
+            beginning: Beginning::of_name(Name::Other, 0),
+        };
+        Self {
+            slots: vec![none; SLOTS],
+        }
+    }
+
+    /// How a call begins; `None` if `text` does not begin with a name and its bracket.
+    #[inline]
+    pub(super) fn read(&mut self, text: &[u8]) -> Option<Beginning> {
+        let Some(key) = text.first_chunk::<KEY_BYTES>() else {
+            return read(text).map(|read| read.0);
+        };
+        let slot = &mut self.slots[place(*key)];
+        if text.len() >= slot.text_bytes && text[..slot.text_bytes] == slot.text[..slot.text_bytes]
+        {
+            return Some(slot.beginning);
+        }
+        slot.fill(text)
+    }
+}
+
+impl Slot {
+    #[cold]
+    fn fill(&mut self, text: &[u8]) -> Option<Beginning> {
+        let (beginning, text_bytes) = read(text)?;
+        if let Some(text_bytes) = text_bytes.filter(|&bytes| bytes <= TEXT_BYTES)
+            && let Some(decisive) = text.get(..text_bytes)
+        {
+            self.text[..text_bytes].copy_from_slice(decisive);
+            self.text_bytes = text_bytes;
+            self.beginning = beginning;
+        }
+        Some(beginning)
+    }
+}
+
+#[inline]
+fn place(key: [u8; KEY_BYTES]) -> usize {
+    let key = u128::from_le_bytes(key);
+    let (low, high) = (key as u64, (key >> 64) as u64);
+    // 2^64 ÷ π and ÷ φ, odd.
+    let mixed = low.wrapping_mul(0x517c_c1b7_2722_0a95) ^ high.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    ((mixed ^ (mixed >> 29)).wrapping_mul(0x517c_c1b7_2722_0a95) >> (64 - SLOT_BITS)) as usize
+}
+
+/// How a call begins, and how many of its bytes decide that: each call with the same ones begins so.
+/// Without them it cannot be told.
+fn read(text: &[u8]) -> Option<(Beginning, Option<usize>)> {
+    let (name, name_bytes) = name(text)?;
+    let mut beginning = Beginning::of_name(name, name_bytes);
+    let arguments = text.get(name_bytes + 1..)?;
+    let mut after = Arguments::new(arguments);
+    let decisive = match after.descriptor() {
+        Ok(descriptor) => {
+            let bytes = arguments.len() - after.rest().len();
+            beginning.first = first(descriptor, arguments, bytes);
+            bytes + 1
+        }
+        Err(_) => {
+            let digits_at = usize::from(arguments.first() == Some(&b'-'));
+            let digits = arguments[digits_at..].iter();
+            let digits = digits.take_while(|byte| byte.is_ascii_digit()).count();
+            let is_address = arguments.get(digits_at + digits) == Some(&b'x');
+            // Anything else may begin as a descriptor does, and end otherwise.
+            if digits > 0 && !(is_address && digits < 10) {
+                return Some((beginning, None));
+            }
+            beginning.first = First::Other;
+            digits_at + digits + 1
+        }
+    };
+    let known = beginning.first != First::Unread;
+    Some((beginning, known.then_some(name_bytes + 1 + decisive)))
+}
+
+fn first(descriptor: Descriptor, arguments: &[u8], bytes: usize) -> First {
+    let Ok(bytes) = u16::try_from(bytes) else {
+        return First::Unread;
+    };
+    let leads_to = match descriptor.leads_to {
+        None => (0, 0),
+        Some(text) => {
+            // Only digits stand before its bracket.
+            let bracket = arguments.iter().position(|byte| *byte == b'<').unwrap_or(0);
+            let start = bracket + 1;
+            // Both are less than `bytes`.
+            (start as u16, (start + text.len()) as u16)
+        }
+    };
+    First::Descriptor {
+        number: descriptor.number,
+        bytes,
+        leads_to,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Calls that begin alike, or nearly so.
+    const CALLS: &str = r"(write|copy_file_range|f|)\((-|)[0-9]{0,2}(|x|<[ab>, ]{0,3}>)(|\(deleted\)|\(d)(, |\)| |)[a>,]{0,9}.{0,9}";
+
+    proptest! {
+        #[test]
+        fn a_beginning_that_came_before_is_read_as_if_it_were_new(
+            calls in proptest::collection::vec(CALLS, 1..60),
+        ) {
+            let mut beginnings = Beginnings::new();
+            for call in calls.iter().chain(&calls) {
+                let anew = read(call.as_bytes()).map(|read| read.0);
+                prop_assert_eq!(beginnings.read(call.as_bytes()), anew, "{}", call);
+            }
+        }
+
+        #[test]
+        fn the_first_descriptor_is_the_same_wherever_the_arguments_are_cut(call in CALLS) {
+            if let Some((beginning, decisive)) = read(call.as_bytes()) {
+                let arguments = &call.as_bytes()[beginning.name_bytes + 1..];
+                for end in 0..=arguments.len() {
+                    let cut = &arguments[..end];
+                    let known = beginning.arguments(cut).descriptor();
+                    let is_decided =
+                        decisive.is_some_and(|bytes| beginning.name_bytes + 1 + end >= bytes);
+                    if is_decided && beginning.first == First::Other {
+                        prop_assert!(known.is_err());
+                    }
+                    prop_assert_eq!(known, Arguments::new(cut).descriptor());
+                }
+            }
+        }
+    }
+}
