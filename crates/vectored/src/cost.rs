@@ -251,7 +251,7 @@ impl CostModel {
     /// ```
     ///
     /// [`Gather`](crate::Gather) takes a list for one of these if its first two segments are equally
-    /// long.
+    /// long, and of 512 bytes or more: for shorter ones it goes by `copy_below_bytes` alone.
     ///
     /// # Examples
     ///
