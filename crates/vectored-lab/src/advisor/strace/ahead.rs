@@ -121,17 +121,17 @@ pub(super) struct Behind {
 }
 
 impl Behind {
-    /// Follows to the end, or as long as that is wanted: what was read of logs that ended, and what
-    /// showed in one that did not.
+    /// Follows to the end, or as long as that is wanted: what showed only here, when the arguments
+    /// of calls were read.
     pub(super) fn follow(mut self, mut follow: impl FnMut(Item<'_>) -> ControlFlow<()>) -> Counts {
-        let mut all = Counts::default();
+        let mut showed = Counts::default();
         while let Ok(told) = self.heard.recv() {
             let flow = match told {
                 Told::Begin => follow(Item::Begin),
                 Told::Events(batch) => self.follow_events(batch, &mut follow),
                 Told::End(mut counts) => {
-                    counts.add(&std::mem::take(&mut self.counts));
-                    all.add(&counts);
+                    counts.add(&self.counts);
+                    showed.add(&std::mem::take(&mut self.counts));
                     follow(Item::End(&counts))
                 }
             };
@@ -139,8 +139,8 @@ impl Behind {
                 break;
             }
         }
-        all.add(&self.counts);
-        all
+        showed.add(&self.counts);
+        showed
     }
 
     fn follow_events(

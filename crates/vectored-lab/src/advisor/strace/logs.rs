@@ -90,24 +90,28 @@ pub fn read_logs(
                 path: first.clone(),
                 error,
             })?;
-        let mut counts = behind.follow(follow);
-        match reading.join() {
-            Ok(unfollowed) => counts.add(&unfollowed?),
+        let showed = behind.follow(follow);
+        let mut counts = match reading.join() {
+            Ok(counts) => counts?,
             Err(panic) => std::panic::resume_unwind(panic),
-        }
+        };
+        counts.add(&showed);
         Ok(counts)
     })
 }
 
-/// Reads each log: what was read of one that was not followed to its end.
+/// Reads each log, as long as somebody follows: what was read of all, also of one that was not
+/// followed to its end.
 fn read_all(paths: &[PathBuf], ahead: &mut Ahead) -> Result<Counts, LogError> {
+    let mut all = Counts::default();
     for log in logs(paths) {
         let (counts, flow) = read_log(&log, ahead)?;
-        if flow.is_break() || ahead.end(counts.clone()).is_break() {
-            return Ok(counts);
+        all.add(&counts);
+        if flow.is_break() || ahead.end(counts).is_break() {
+            break;
         }
     }
-    Ok(Counts::default())
+    Ok(all)
 }
 
 /// A file of a log.
