@@ -19,6 +19,20 @@ pub fn list(data: &[Vec<u8>]) -> Vec<IoSlice<'_>> {
     data.iter().map(|bytes| IoSlice::new(bytes)).collect()
 }
 
+/// The list of segments of these sizes that lie in `bytes` one behind the other, as far as they go.
+#[must_use]
+pub fn pieces<'d>(bytes: &'d [u8], sizes: &[usize]) -> Vec<IoSlice<'d>> {
+    let mut left = bytes;
+    sizes
+        .iter()
+        .map(|&size| {
+            let (piece, after) = left.split_at(size.min(left.len()));
+            left = after;
+            IoSlice::new(piece)
+        })
+        .collect()
+}
+
 /// Sizes on both sides of every border of the default cost model, with empties among them.
 #[must_use]
 pub fn mixed_sizes(count: usize) -> Vec<usize> {

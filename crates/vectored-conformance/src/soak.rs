@@ -8,7 +8,7 @@ use fastrand::Rng;
 use vectored::SegmentCursor;
 
 use crate::here::limit_file_size;
-use crate::model::{bytes_lost, list, payload};
+use crate::model::{bytes_lost, list, payload, pieces};
 use crate::read_ways::{ReadMover, ReadWay};
 use crate::script::{Answer, ScriptedSink};
 use crate::signals::{Rain, ignore_file_size_signal};
@@ -152,8 +152,12 @@ fn transfer(
     data: &[Vec<u8>],
     directory: &Path,
 ) -> io::Result<Seen> {
-    let segments = list(data);
     let model = data.concat();
+    // Now and then they touch.
+    let segments = match rng.u32(..4) {
+        0 => pieces(&model, &data.iter().map(Vec::len).collect::<Vec<_>>()),
+        _ => list(data),
+    };
     let somewhere = rng.u64(..=model.len() as u64);
     let mut mended = 0;
     let signals_before = Rain::caught();

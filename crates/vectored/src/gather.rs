@@ -14,6 +14,7 @@ use crate::messages::refuse_messages;
 use crate::plan::{Rules, Staging, plan, plan_behind_run};
 use crate::positional::{check_end, into_file};
 use crate::sys::copy::Copier;
+use crate::sys::merged::touch;
 use crate::sys::room::Room;
 use crate::transfer::{Attempt, SplitGuard, send_all};
 
@@ -25,6 +26,9 @@ use crate::transfer::{Attempt, SplitGuard, send_all};
 /// [`CostModel::copy_below_bytes`], for the number of segments of the list. `Gather::default()`
 /// decides by the model of [`TargetKind::Other`](crate::TargetKind::Other): it does not ask what a
 /// descriptor leads to.
+///
+/// Segments that touch in memory, pieces of one buffer, are one entry of a call without being copied,
+/// and a list that is one piece altogether is never copied.
 ///
 /// It owns the memory that this takes: the staging buffer, of
 /// [`staging_bytes`](CostModel::staging_bytes), and an array of at most [`iov_max`](crate::iov_max)
@@ -278,8 +282,10 @@ impl Gather {
             let is_run = matches!(segments, [first, second, ..]
                 if first.len() <= small_bytes && second.len() <= small_bytes);
             let staged;
-            let mut whole: Option<(&[IoSlice<'_>], usize)> = None;
-            if is_run {
+            let mut whole = one_piece(segments, rules.limits).map(|bytes| (segments, bytes));
+            if whole.is_some() {
+                // It is one already, and need not be made one.
+            } else if is_run {
                 let mut room = Staging {
                     memory: &mut self.staging,
                     bytes: staging_bytes,
@@ -383,6 +389,34 @@ impl fmt::Debug for Gather {
     }
 }
 
+/// The bytes of a list whose segments lie in memory one behind the other, if one call takes them: to
+/// the kernel they are one segment, however short each is.
+#[inline]
+fn one_piece(segments: &[IoSlice<'_>], limits: Limits) -> Option<usize> {
+    let [first, second, rest @ ..] = segments else {
+        return None;
+    };
+    if !touch(first, second) {
+        return None;
+    }
+    touching_bytes(first, second, rest)
+        .filter(|&bytes| bytes <= limits.bytes && segments.len() <= limits.segments)
+}
+
+#[cold]
+fn touching_bytes(first: &[u8], second: &[u8], rest: &[IoSlice<'_>]) -> Option<usize> {
+    let mut last = second;
+    let mut bytes = first.len() + second.len();
+    for segment in rest {
+        if !touch(last, segment) {
+            return None;
+        }
+        bytes += segment.len();
+        last = segment;
+    }
+    Some(bytes)
+}
+
 /// The memory of an array of slices, empty and free for slices of another lifetime.
 ///
 /// `collect` reuses the allocation of a `Vec` that it consumes where the item's size is the same.
@@ -452,6 +486,45 @@ mod tests {
                 check(&mut gather, &sizes, &script, rules);
             }
         }
+    }
+
+    #[test]
+    fn a_list_that_is_one_piece_is_passed_as_it_is() {
+        let data = payload(&[60]).concat();
+        let cut = |at: &[usize]| -> Vec<IoSlice<'_>> {
+            at.windows(2)
+                .map(|ends| IoSlice::new(&data[ends[0]..ends[1]]))
+                .collect()
+        };
+        let limits = Limits {
+            segments: 4,
+            bytes: 50,
+        };
+        let touching = cut(&[0, 10, 20, 25, 50]);
+        assert_eq!(one_piece(&touching, limits), Some(50));
+        assert_eq!(one_piece(&touching[..1], limits), None);
+        assert_eq!(one_piece(&cut(&[0, 10, 51]), limits), None);
+        assert_eq!(one_piece(&cut(&[0, 1, 2, 3, 4, 5]), limits), None);
+        assert_eq!(one_piece(&cut(&[0, 10, 10, 20]), limits), None);
+        let [one, two] = [cut(&[0, 10]), cut(&[11, 20])];
+        assert_eq!(one_piece(&[one[0], two[0]], limits), None);
+
+        let mut gather = Gather::default();
+        let rules = gather.rules_within(limits, &touching);
+        let mut calls = Vec::new();
+        let cursor = &mut SegmentCursor::new();
+        let sent = gather.send_all(
+            &touching,
+            cursor,
+            rules,
+            || Ok(()),
+            |slices| {
+                calls.push(slices.iter().map(|slice| slice.len()).collect::<Vec<_>>());
+                Ok(slices.iter().map(|slice| slice.len()).sum())
+            },
+        );
+        assert_eq!((sent.unwrap(), calls), (50, vec![vec![10, 10, 5, 25]]));
+        assert_eq!(gather.staging.capacity(), 0, "nothing is copied");
     }
 
     #[test]

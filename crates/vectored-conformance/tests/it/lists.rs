@@ -7,11 +7,11 @@ use std::path::Path;
 
 use vectored::{MAX_CALL_BYTES, SegmentCursor, iov_max};
 use vectored_conformance::here::{Mount, skip};
-use vectored_conformance::model::{list, mixed_sizes, payload};
+use vectored_conformance::model::{list, mixed_sizes, payload, pieces};
 use vectored_conformance::target::{self, Target};
 use vectored_conformance::ways::{DURABLE, Takes, drive};
 
-use crate::support::{build_directory, expect_whole, ways};
+use crate::support::{build_directory, content, expect_all_of, expect_whole, ways};
 
 fn into_every_target(sizes: &[usize]) {
     for (way, mut mover) in ways() {
@@ -53,6 +53,42 @@ fn empties_leading_trailing_between_and_alone_arrive_everywhere() {
     into_every_target(&sizes);
     let alternating: Vec<usize> = (0..2 * max).map(|i| i % 2 * 800).collect();
     into_every_target(&alternating);
+}
+
+/// Segments that touch in memory are one to the kernel, and short writes end within that one.
+#[test]
+fn pieces_of_one_buffer_arrive_everywhere() {
+    let max = iov_max();
+    let lists = [
+        vec![10, 20],
+        vec![3; max],
+        vec![3; max + 1],
+        vec![999; 300],
+        mixed_sizes(300),
+    ];
+    for (way, mut mover) in ways() {
+        for open in target::ALL {
+            for sizes in &lists {
+                let target = open(build_directory()).unwrap();
+                if !target.suits(way.takes) {
+                    continue;
+                }
+                let what = format!("{way:?} to {}, {} pieces", target.name, sizes.len());
+                let content = content(sizes);
+                let mut touching = pieces(&content, sizes);
+                let delivery = target.deliver(&mut mover, &touching).expect(&what);
+                expect_all_of(&what, &content, delivery);
+                // In two halves, the other way round: the last of one does not touch the first of
+                // the other.
+                touching.rotate_left(sizes.len() / 2);
+                let model = touching.iter().flat_map(|piece| piece.iter().copied());
+                let model: Vec<u8> = model.collect();
+                let target = open(build_directory()).unwrap();
+                let delivery = target.deliver(&mut mover, &touching).expect(&what);
+                expect_all_of(&what, &model, delivery);
+            }
+        }
+    }
 }
 
 /// The reader takes 7777 bytes at a time and the pipe holds a page, so that writes end within

@@ -1,13 +1,33 @@
 //! The system calls, each made once: no retry, no loop.
+//!
+//! # Safety
+//!
+//! `unsafe` for lists whose touching segments are merged: they go from [`merged`] to the kernel.
+#![allow(unsafe_code)]
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::BorrowedFd;
 
+use super::merged::merged;
+
 /// `writev(2)`, or `write(2)` where there is one slice: the kernel need not fetch an array then.
+///
+/// Neighbours that touch in memory are one entry to the kernel.
 ///
 /// `slices` must be within [`Limits`](crate::Limits): rustix would drop what is past `IOV_MAX`,
 /// which counts as a short write, and the kernel would cut what is past the byte cap or refuse it.
 pub(crate) fn write_slices(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+    let written = match slices {
+        [one] => rustix::io::write(fd, one)?,
+        // SAFETY: `writev` hands the address of the list to the kernel, and reads nothing of it.
+        many => unsafe { merged(many, |many| rustix::io::writev(fd, many)) }?,
+    };
+    Ok(written)
+}
+
+/// The same for a record: every segment is an entry. A driver without lists takes each for a record of
+/// its own, and which they are must not depend on where they lie in memory.
+pub(crate) fn write_record(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Result<usize> {
     let written = match slices {
         [one] => rustix::io::write(fd, one)?,
         many => rustix::io::writev(fd, many)?,
@@ -25,7 +45,8 @@ pub(crate) fn pwrite_slices(
 ) -> io::Result<usize> {
     let written = match slices {
         [one] => rustix::io::pwrite(fd, one, offset)?,
-        many => rustix::io::pwritev(fd, many, offset)?,
+        // SAFETY: `pwritev` does as `writev` above.
+        many => unsafe { merged(many, |many| rustix::io::pwritev(fd, many, offset)) }?,
     };
     Ok(written)
 }

@@ -7,5 +7,6 @@ pub(crate) mod copy;
 #[cfg(test)]
 mod copy_tests;
 pub(crate) mod limits;
+pub(crate) mod merged;
 pub(crate) mod room;
 pub(crate) mod uninit;
