@@ -138,6 +138,29 @@ impl OutputFile {
         Ok(output)
     }
 
+    /// Refuses to write one file twice, and to write over what is read: a saved
+    /// result that is gone cannot be measured again.
+    pub fn are_apart(outputs: &[&OutputFile], inputs: &[PathBuf]) -> Result<(), Failure> {
+        let is_file = |output: &&&OutputFile| !output.is_special;
+        let mut places: Vec<PathBuf> = Vec::new();
+        for output in outputs.iter().filter(is_file) {
+            let place = final_place(&output.place);
+            let named = output.named.display();
+            if inputs.iter().any(|input| final_place(input) == place) {
+                return Err(Failure::usage(format!(
+                    "'{named}' is read here and would be replaced: name another file for the output"
+                )));
+            }
+            if places.contains(&place) {
+                return Err(Failure::usage(format!(
+                    "'{named}' is named for two outputs: name another file for one of them"
+                )));
+            }
+            places.push(place);
+        }
+        Ok(())
+    }
+
     /// Replaces the file by one with these contents, at once.
     pub fn write(&self, contents: &str) -> anyhow::Result<()> {
         let written = if self.is_special {
@@ -165,6 +188,18 @@ fn write_beside(path: &Path, contents: &str, mode: u32) -> io::Result<NamedTempF
         .tempfile_in(parent(path))?;
     file.write_all(contents.as_bytes())?;
     Ok(file)
+}
+
+/// The same for every name of one file; of a file that is not there yet by its
+/// directory.
+fn final_place(path: &Path) -> PathBuf {
+    if let Ok(place) = path.canonicalize() {
+        return place;
+    }
+    match (parent(path).canonicalize(), path.file_name()) {
+        (Ok(directory), Some(name)) => directory.join(name),
+        _ => path.to_owned(),
+    }
 }
 
 fn parent(path: &Path) -> &Path {

@@ -108,6 +108,10 @@ pub fn kept(directory: &Path, kind: Kind) -> Result<Vec<PathBuf>, Failure> {
             continue;
         };
         if rest.ends_with(".json") {
+            // Nobody would write to a FIFO of that name, and reading would wait.
+            if fs::metadata(entry.path()).is_ok_and(|metadata| !metadata.is_file()) {
+                continue;
+            }
             // As `save_result` names them: the time, then something random.
             let begun = rest.split('-').next().unwrap_or_default().to_owned();
             let changed = entry.metadata().and_then(|metadata| metadata.modified());
@@ -197,6 +201,11 @@ impl ResultName {
             wanted.command()
         ))
     }
+}
+
+/// The files that are meant.
+pub fn paths(names: &[ResultName]) -> Result<Vec<PathBuf>, Failure> {
+    names.iter().map(ResultName::path).collect()
 }
 
 /// A file as text.

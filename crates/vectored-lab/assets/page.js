@@ -54,6 +54,13 @@
       }
     return list.length > 1 ? list : [min, max];
   };
+  // As many sizes as have room for their words, the first among them.
+  const labelled = (sizes, width) => {
+    const [first, last] = [sizes[0], sizes[sizes.length - 1]].map(Math.log2);
+    const room = 56 * (last - first) / Math.max(width - 80, 200);
+    let next = -Infinity;
+    return sizes.filter((n) => Math.log2(n) >= next && ((next = Math.log2(n) + room), true));
+  };
   const axis = (extra) => ({
     stroke: color("--text"), grid: { stroke: color("--line"), width: 1 }, ticks: { stroke: color("--line") },
     font: "12px system-ui, sans-serif", filter: (_, splits) => splits, ...extra,
@@ -170,7 +177,7 @@
         y: { distr: 3, log: 10, range: () => [low / 1.06, high * 1.06] },
       },
       axes: [
-        axis({ splits: () => curve.bytes.filter((n, i) => i === 0 || Math.log2(n) % 2 === 0), values: (_, list) => list.map(bytes), space: 10, rotate: 0, size: 34 }),
+        axis({ splits: () => labelled(curve.bytes.filter((n) => chart.sizes.includes(n)), figure.clientWidth), values: (_, list) => list.map(bytes), space: 10, rotate: 0, size: 34 }),
         axis({ splits: (u) => steps(u.scales.y.min, u.scales.y.max), values: (_, list) => list.map((v) => (chart.ratios ? `${Number(v.toPrecision(3))}×` : time(v))), size: chart.ratios ? 52 : 64 }),
       ],
       series, bands,

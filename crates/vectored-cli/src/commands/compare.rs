@@ -10,7 +10,7 @@ use vectored_lab::stats::compare;
 use crate::args::{CompareArgs, Format};
 use crate::failure::Failure;
 use crate::save::OutputFile;
-use crate::saved::ResultName;
+use crate::saved::{ResultName, paths};
 use crate::terminal::print;
 
 /// The comparison found a regression.
@@ -25,14 +25,34 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
         .filter(|name| *name != Path::new("-"))
         .map(check)
         .transpose()?;
+    // clap passes over `requires` where what is required conflicts with --against.
+    if args.html.is_some() && !args.machines {
+        return Err(Failure::usage(
+            "--html is a page of machines: add --machines, or use `vectored report --html` with \
+             several results",
+        ));
+    }
+    let is_stdout = args.html.as_deref() == Some(Path::new("-"));
+    if is_stdout {
+        return Err(Failure::usage(
+            "the table goes to standard output: name a file for the page with --html",
+        ));
+    }
     let page = args.html.as_deref().map(check).transpose()?;
+    let outputs: Vec<&OutputFile> = output.iter().chain(&page).collect();
+    let inputs = [paths(&args.result)?, paths(&args.against)?].concat();
+    OutputFile::are_apart(&outputs, &inputs)?;
     let base = load(&args.result)?;
+    let mut compared = true;
     let (text, slower) = match args.machines {
         true => (machines(&base, args.format)?, Vec::new()),
         false => {
             let new = load(&args.against)?;
+            each_once(&args.result, &base)?;
+            each_once(&args.against, &new)?;
             let comparison = compare(&by_reference(&base), &by_reference(&new))
                 .expect("clap asks for a result on each side");
+            compared = !comparison.cells.is_empty();
             let text = rendered(&comparison, args.format);
             let slower = args.fail_if_slower.map(|limit| slower(&comparison, limit));
             (text, slower.unwrap_or_default())
@@ -47,6 +67,12 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
         let saved: Vec<Saved> = saved.collect();
         page.write(&report::html(&saved.iter().collect::<Vec<_>>()))?;
     }
+    if args.fail_if_slower.is_some() && !compared {
+        return Err(Failure::from(anyhow::anyhow!(
+            "nothing was compared, so nothing is known to be no slower: measure the same lists on \
+             the same targets for every run"
+        )));
+    }
     if slower.is_empty() {
         return Ok(ExitCode::SUCCESS);
     }
@@ -58,6 +84,21 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
 
 fn load(names: &[ResultName]) -> Result<Vec<Results>, Failure> {
     names.iter().map(ResultName::load_results).collect()
+}
+
+/// A run that is named twice would count as two, which vary by nothing.
+fn each_once(names: &[ResultName], runs: &[Results]) -> Result<(), Failure> {
+    for (index, run) in runs.iter().enumerate() {
+        if let Some(first) = runs[..index].iter().position(|other| other == run) {
+            return Err(Failure::usage(format!(
+                "'{}' and '{}' are the same run, which counts once on a side: name another run, or \
+                 measure again",
+                names[first].in_words(),
+                names[index].in_words()
+            )));
+        }
+    }
+    Ok(())
 }
 
 fn by_reference(runs: &[Results]) -> Vec<&Results> {
@@ -96,13 +137,13 @@ fn slower(comparison: &Comparison, limit: f64) -> Vec<String> {
         .map(|compared| {
             let list = match &compared.segment_sizes {
                 Some(runs) => report::list_in_words(runs),
-                None => format!("all {} cells", compared.cell_count),
+                None => format!("mean of cells: {}", compared.cell_count),
             };
             format!(
                 "{} takes {:.1} % longer on {}, {list}",
                 compared.technique,
                 (compared.ratio - 1.0) * 100.0,
-                compared.conditions.target
+                report::conditions_in_words(&compared.conditions)
             )
         })
         .collect()

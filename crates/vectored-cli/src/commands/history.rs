@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use serde::{Deserialize, Serialize};
+use vectored_lab::model::{ADVISORY_SCHEMA, EXPERIMENTS_SCHEMA, SCHEMA};
 use vectored_lab::report::advisory::seconds_in_words;
 use vectored_lab::report::escape_control;
 
@@ -99,7 +100,8 @@ struct BriefExperiment {
 fn entry(kind: Kind, age: usize, path: PathBuf) -> Entry {
     let found = read(&path)
         .map_err(|error| error.to_string())
-        .and_then(|text| serde_json::from_str(&text).map_err(|error| error.to_string()));
+        .and_then(|text| serde_json::from_str(&text).map_err(|error| error.to_string()))
+        .and_then(of_known_schema);
     let (found, error) = match found {
         Ok(found) => (Some(found), None),
         Err(error) => (None, Some(error)),
@@ -112,6 +114,20 @@ fn entry(kind: Kind, age: usize, path: PathBuf) -> Entry {
         path,
         found,
         error,
+    }
+}
+
+/// Others would be refused wherever they are named.
+fn of_known_schema(found: Brief) -> Result<Brief, String> {
+    let known = [SCHEMA, EXPERIMENTS_SCHEMA, ADVISORY_SCHEMA];
+    match known.contains(&found.schema.as_str()) {
+        true => Ok(found),
+        false => {
+            let shown: String = found.schema.chars().take(SHOWN_CHARACTERS).collect();
+            Err(format!(
+                "unknown schema {shown:?}: a newer version may read it"
+            ))
+        }
     }
 }
 

@@ -26,6 +26,13 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
             outputs.push((Output::check(path)?, render));
         }
     }
+    let files: Vec<&OutputFile> = outputs.iter().filter_map(|(o, _)| o.file()).collect();
+    OutputFile::are_apart(&files, &crate::saved::paths(&args.result)?)?;
+    if outputs.len() - files.len() > 1 {
+        return Err(Failure::usage(
+            "only one of the outputs can be standard output: name a file for the others",
+        ));
+    }
     let saved: Vec<Saved> = args
         .result
         .iter()
@@ -52,6 +59,13 @@ impl Output {
         match path == Path::new("-") {
             true => Ok(Output::Stdout),
             false => Ok(Output::File(OutputFile::check(path)?)),
+        }
+    }
+
+    fn file(&self) -> Option<&OutputFile> {
+        match self {
+            Output::Stdout => None,
+            Output::File(file) => Some(file),
         }
     }
 

@@ -222,3 +222,124 @@ fn machines_are_compared_and_experiments_are_not() {
     let lonely = stderr_of(&bench, &["compare", "latest"], 2);
     assert!(lonely.contains("--against"), "{lonely}");
 }
+
+#[test]
+fn a_run_counts_once_on_a_side() {
+    let bench = Bench::new();
+    measured(&bench, "1");
+    measured(&bench, "2");
+    let path = bench.saved().remove(0);
+    fs::copy(path, bench.work().join("copy.json")).unwrap();
+    let words = [
+        "compare",
+        "latest",
+        "latest~1",
+        "copy.json",
+        "--against",
+        "latest",
+    ];
+    let refused = stderr_of(&bench, &words, 2);
+    assert!(refused.contains("are the same run"), "{refused}");
+    // On both sides it is only no difference.
+    stdout_of(
+        bench
+            .vectored()
+            .args(["compare", "latest", "--against", "latest"]),
+    );
+}
+
+#[test]
+fn nothing_compared_is_no_success_of_a_check() {
+    let bench = Bench::new();
+    measured(&bench, "1");
+    let mut other = bench.vectored();
+    other.args(["measure", "--synthetic", crate::support::MACHINE, "--quiet"]);
+    other.args(["--target", "unix", "--segments", "2"]);
+    other.assert().success();
+    let words = ["compare", "latest~1", "--against", "latest"];
+    let table = stdout_of(bench.vectored().args(words));
+    assert!(table.contains("Nothing was compared"), "{table}");
+    let checked = [&words[..], &["--fail-if-slower", "5%"]].concat();
+    let told = stderr_of(&bench, &checked, 1);
+    assert!(told.contains("nothing was compared"), "{told}");
+}
+
+#[test]
+fn what_is_read_is_never_written_over() {
+    let bench = Bench::new();
+    measured(&bench, "1");
+    let kept = bench.saved().remove(0);
+    let before = fs::read(&kept).unwrap();
+    std::os::unix::fs::symlink(&kept, bench.work().join("link.json")).unwrap();
+    let kept_name = kept.to_str().unwrap();
+    for words in [
+        vec!["report", "--html", kept_name],
+        vec!["report", "link.json", "--csv", kept_name],
+        vec!["report", "latest", "--svg", "link.json"],
+        vec![
+            "compare",
+            "latest",
+            "--against",
+            "latest",
+            "--output",
+            kept_name,
+        ],
+        vec!["compare", "--machines", "latest", "--html", "link.json"],
+    ] {
+        let refused = stderr_of(&bench, &words, 2);
+        assert!(refused.contains("would be replaced"), "{refused}");
+    }
+    assert_eq!(fs::read(&kept).unwrap(), before);
+    let words = ["report", "--html", "one", "--svg", "./one"];
+    let twice = stderr_of(&bench, &words, 2);
+    assert!(twice.contains("named for two outputs"), "{twice}");
+    assert!(!bench.work().join("one").exists());
+    let both = stderr_of(&bench, &["report", "--csv", "-", "--svg", "-"], 2);
+    assert!(both.contains("only one of the outputs"), "{both}");
+}
+
+#[test]
+fn a_page_of_a_comparison_needs_machines_and_a_name() {
+    let bench = Bench::new();
+    measured(&bench, "1");
+    let words = [
+        "compare",
+        "latest",
+        "--against",
+        "latest",
+        "--html",
+        "x.html",
+    ];
+    let refused = stderr_of(&bench, &words, 2);
+    assert!(refused.contains("add --machines"), "{refused}");
+    let words = ["compare", "--machines", "latest", "--html", "-"];
+    let refused = stderr_of(&bench, &words, 2);
+    assert!(refused.contains("name a file for the page"), "{refused}");
+    assert!(!bench.work().join("-").exists());
+}
+
+#[test]
+fn history_tells_what_cannot_be_used_and_waits_for_nobody() {
+    let bench = Bench::new();
+    measured(&bench, "1");
+    let state = bench.state_home().join("vectored");
+    let later = |rest: &str| state.join(format!("measure-2999010{rest}.json"));
+    let newer = fs::read_to_string(bench.saved().remove(0)).unwrap();
+    let newer = newer.replace("vectored-results/1", "vectored-results/9");
+    fs::write(later("1T000000Z-0000"), newer).unwrap();
+    fs::create_dir(later("2T000000Z-0000")).unwrap();
+    let fifo = later("3T000000Z-0000");
+    let made = std::process::Command::new("mkfifo").arg(fifo).status();
+    assert!(made.unwrap().success());
+    let list = json(&stdout_of(
+        bench.vectored().args(["history", "--format", "json"]),
+    ));
+    assert_eq!(list.as_array().unwrap().len(), 2, "{list}");
+    assert_eq!(list[0]["name"], "latest");
+    assert_eq!(list[0]["found"], serde_json::Value::Null);
+    let why = list[0]["error"].as_str().unwrap();
+    assert!(
+        why.contains("unknown schema \"vectored-results/9\""),
+        "{why}"
+    );
+}

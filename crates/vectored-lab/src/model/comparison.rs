@@ -35,6 +35,9 @@ pub struct Comparison {
     pub floors: Vec<FloorChange>,
     /// Cells that only some of the runs have.
     pub unmatched_cells: usize,
+    /// Techniques of cells that all runs have, which not every run measured, or
+    /// of which not every run has an interval.
+    pub unmatched_techniques: usize,
 }
 
 /// A property of the machine, the system or the program.

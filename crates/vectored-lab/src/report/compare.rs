@@ -73,11 +73,7 @@ pub fn comparison_csv(comparison: &Comparison) -> String {
     writer.write_record(head).expect(SOUND);
     for compared in comparison.targets.iter().chain(&comparison.cells) {
         let value = serde_json::to_value(compared).expect("plain data");
-        let line = head.map(|name| match &value[name] {
-            serde_json::Value::Null => String::new(),
-            serde_json::Value::String(text) => text.clone(),
-            other => other.to_string(),
-        });
+        let line = head.map(|name| words::csv_word(&value[name]));
         writer.write_record(line).expect(SOUND);
     }
     let bytes = writer.into_inner().expect(SOUND);
@@ -101,6 +97,13 @@ fn before(comparison: &Comparison) -> Vec<String> {
     if text.is_empty() {
         text.push("The environment is the same.".to_owned());
     }
+    if comparison.cells.is_empty() {
+        text.push(
+            "Nothing was compared: no list was measured under the same conditions in every run."
+                .to_owned(),
+        );
+        return text;
+    }
     let called = |change: Change| {
         let all = comparison.targets.iter().chain(&comparison.cells);
         all.filter(|compared| compared.change == change).count()
@@ -120,10 +123,13 @@ fn before(comparison: &Comparison) -> Vec<String> {
 }
 
 fn grids(comparison: &Comparison) -> Vec<Grid> {
-    let mut grids = vec![grid_of(
-        "Time ÷ floor, new ÷ base, mean over the cells of a target",
-        &comparison.targets.iter().collect::<Vec<_>>(),
-    )];
+    let mut grids = Vec::new();
+    if !comparison.targets.is_empty() {
+        grids.push(grid_of(
+            "Time ÷ floor, new ÷ base, mean over the cells of a target",
+            &comparison.targets.iter().collect::<Vec<_>>(),
+        ));
+    }
     let called: Vec<&Compared> = comparison
         .cells
         .iter()
@@ -169,7 +175,8 @@ fn row(compared: &Compared) -> Vec<String> {
         compared.technique.to_string(),
         format!("{}×", three_digits(compared.base_floor_ratio)),
         format!("{}×", three_digits(compared.new_floor_ratio)),
-        match change.starts_with(['-', '–']) {
+        // `12×` is no addition.
+        match change.starts_with(['-', '–']) || change.ends_with('×') {
             true => change,
             false => format!("+{change}"),
         },
@@ -187,7 +194,7 @@ fn change_in_words(change: Change) -> &'static str {
 }
 
 /// `pipe`, `file read hot`, with what is not usual.
-fn conditions_in_words(conditions: &Conditions) -> String {
+pub fn conditions_in_words(conditions: &Conditions) -> String {
     let mut words = place(conditions.target, conditions.path.as_deref());
     if conditions.operation != Default::default() {
         words += &format!(" {}", conditions.operation);
@@ -234,6 +241,13 @@ fn notes(comparison: &Comparison) -> Vec<String> {
         notes.push(format!(
             "The floor of {} itself: {sign}{change} (not called: other load makes as much).",
             conditions_in_words(&floor.conditions)
+        ));
+    }
+    if comparison.unmatched_techniques > 0 {
+        notes.push(format!(
+            "Not compared: a technique in a cell, {} times, as it was not measured long enough in \
+             every run.",
+            comparison.unmatched_techniques
         ));
     }
     if comparison.unmatched_cells > 0 {

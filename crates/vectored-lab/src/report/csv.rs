@@ -1,8 +1,8 @@
 //! One line a cell and technique, for spreadsheets.
 
 use ::csv::WriterBuilder;
-use serde::Serialize;
 
+use super::words::csv_word as word;
 use crate::model::{Cell, Results, TechniqueResult};
 
 const HEAD: [&str; 38] = [
@@ -70,9 +70,9 @@ fn lines(runs: &[&Results], names_runs: bool) -> String {
     for results in runs {
         let run: &[String] = match names_runs {
             true => &[
-                results.host.name.clone(),
-                results.host.kernel.clone(),
-                results.started_at.clone(),
+                word(&results.host.name),
+                word(&results.host.kernel),
+                word(&results.started_at),
             ],
             false => &[],
         };
@@ -131,13 +131,4 @@ fn line(cell: &Cell, technique: &TechniqueResult, rival: bool, refined: bool) ->
         word(&technique.floor_ratio_high),
         word(&refined),
     ]
-}
-
-/// A value as the JSON has it, without quotes; nothing for null.
-fn word(value: &impl Serialize) -> String {
-    match serde_json::to_value(value) {
-        Ok(serde_json::Value::Null) | Err(_) => String::new(),
-        Ok(serde_json::Value::String(text)) => text,
-        Ok(other) => other.to_string(),
-    }
 }

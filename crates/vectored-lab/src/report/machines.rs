@@ -3,9 +3,10 @@
 use super::advice::place;
 use super::grid::{self, Grid};
 use super::places::{Kind, Titles};
+use super::svg::{Border, Group};
 use super::words::{self, three_digits};
 use crate::model::Technique::{CopyThenWrite, ReadThenSplit, Readv, Writev};
-use crate::model::{Cell, ModelSource, Results};
+use crate::model::{Cell, Crossover, ModelSource, Results};
 
 /// Machines beside each other, for a terminal.
 ///
@@ -26,11 +27,7 @@ pub fn machines_markdown(runs: &[&Results]) -> String {
 /// For each target that any of the runs measured a table of crossovers, a row a
 /// machine and a column a segment count; then one each of cost models.
 pub(super) fn sheets(runs: &[&Results]) -> Vec<Grid> {
-    let cells: Vec<&Cell> = runs.iter().flat_map(|run| &run.cells).collect();
-    let titles = Titles::among(cells.iter().copied());
-    let mut kinds: Vec<Kind<'_>> = cells.iter().map(|cell| Kind::of(cell)).collect();
-    kinds.sort_unstable();
-    kinds.dedup();
+    let (kinds, titles) = kinds(runs);
     let borders = kinds
         .iter()
         .filter_map(|&kind| crossovers(runs, kind, &titles.of(kind)));
@@ -40,7 +37,73 @@ pub(super) fn sheets(runs: &[&Results]) -> Vec<Grid> {
     borders.chain(costs).collect()
 }
 
-fn crossovers(runs: &[&Results], kind: Kind<'_>, title: &str) -> Option<Grid> {
+/// Of each target with such crossovers its title and where each machine has them, by
+/// segment count.
+pub(super) fn charts(runs: &[&Results]) -> Vec<(String, Vec<Group>)> {
+    let (kinds, titles) = kinds(runs);
+    kinds
+        .into_iter()
+        .map(|kind| {
+            let groups = counts(runs, kind).into_iter().map(|count| Group {
+                title: words::count(count, "segment"),
+                borders: runs
+                    .iter()
+                    .filter(|run| is_measured(run, kind, count))
+                    .map(|run| one_border(run, kind, count))
+                    .collect(),
+            });
+            let is_found = |group: &Group| group.borders.iter().any(|border| border.at.is_some());
+            (titles.of(kind), groups.filter(is_found).collect())
+        })
+        .filter(|(_, groups): &(String, Vec<Group>)| !groups.is_empty())
+        .collect()
+}
+
+fn one_border(run: &Results, kind: Kind<'_>, count: usize) -> Border {
+    let [host, _, release, _] = &machine_names(run)[..] else {
+        unreachable!("four heads, four names");
+    };
+    // Where there are several, the chart has the last, as what lies above is gathered.
+    let last = run
+        .crossovers
+        .iter()
+        .filter(|crossover| is_of(crossover, kind, count) && is_copy_to_gather(crossover))
+        .max_by(|a, b| a.at_bytes.total_cmp(&b.at_bytes));
+    Border {
+        machine: format!("{host}, {release}"),
+        at: last.map(|found| (found.at_bytes, found.low_bytes, found.high_bytes)),
+    }
+}
+
+fn is_of(crossover: &Crossover, kind: Kind<'_>, count: usize) -> bool {
+    crossover.segment_count == count && Kind::of_conditions(&crossover.conditions) == kind
+}
+
+fn is_copy_to_gather(crossover: &Crossover) -> bool {
+    matches!(
+        (crossover.below, crossover.above),
+        (CopyThenWrite, Writev) | (ReadThenSplit, Readv)
+    )
+}
+
+fn is_measured(run: &Results, kind: Kind<'_>, count: usize) -> bool {
+    let is_here = |cell: &Cell| Kind::of(cell) == kind && cell.segment_count == count;
+    run.cells
+        .iter()
+        .any(|cell| is_here(cell) && cell.segment_bytes.is_some())
+}
+
+fn kinds<'a>(runs: &[&'a Results]) -> (Vec<Kind<'a>>, Titles) {
+    let cells: Vec<&Cell> = runs.iter().flat_map(|run| &run.cells).collect();
+    let titles = Titles::among(cells.iter().copied());
+    let mut kinds: Vec<Kind<'_>> = cells.iter().map(|cell| Kind::of(cell)).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    (kinds, titles)
+}
+
+/// The segment counts that any of the runs measured.
+fn counts(runs: &[&Results], kind: Kind<'_>) -> Vec<usize> {
     let mut counts: Vec<usize> = runs
         .iter()
         .flat_map(|run| &run.cells)
@@ -49,6 +112,11 @@ fn crossovers(runs: &[&Results], kind: Kind<'_>, title: &str) -> Option<Grid> {
         .collect();
     counts.sort_unstable();
     counts.dedup();
+    counts
+}
+
+fn crossovers(runs: &[&Results], kind: Kind<'_>, title: &str) -> Option<Grid> {
+    let counts = counts(runs, kind);
     if counts.is_empty() {
         return None;
     }
@@ -72,14 +140,12 @@ fn border(run: &Results, kind: Kind<'_>, count: usize) -> String {
     let borders: Vec<String> = run
         .crossovers
         .iter()
-        .filter(|crossover| {
-            crossover.segment_count == count && Kind::of_conditions(&crossover.conditions) == kind
-        })
+        .filter(|crossover| is_of(crossover, kind, count))
         .map(|crossover| {
-            let place = place(crossover);
-            match (crossover.below, crossover.above) {
-                (CopyThenWrite, Writev) | (ReadThenSplit, Readv) => place,
-                (below, above) => format!("{below} to {place}, then {above}"),
+            let (below, above) = (crossover.below, crossover.above);
+            match is_copy_to_gather(crossover) {
+                true => place(crossover),
+                false => format!("{below} to {}, then {above}", place(crossover)),
             }
         })
         .collect();
@@ -107,7 +173,7 @@ fn models(runs: &[&Results], kind: Kind<'_>, title: &str) -> Option<Grid> {
     let mut heads = machine_heads();
     let names = heads.len();
     let figures = [
-        "call, ns",
+        "call",
         "gather call",
         "segment",
         "byte",
@@ -137,7 +203,9 @@ fn models(runs: &[&Results], kind: Kind<'_>, title: &str) -> Option<Grid> {
         })
         .collect();
     (!rows.is_empty()).then(|| Grid {
-        title: format!("{title}: cost model"),
+        title: format!(
+            "{title}: cost model, in ns each; regret: what choosing by it costs, in the median cell"
+        ),
         heads,
         names,
         rows,

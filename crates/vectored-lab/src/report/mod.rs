@@ -27,7 +27,9 @@ mod table;
 mod words;
 
 pub use advice::advice;
-pub use compare::{comparison_csv, comparison_json, comparison_markdown, comparison_table};
+pub use compare::{
+    comparison_csv, comparison_json, comparison_markdown, comparison_table, conditions_in_words,
+};
 pub use csv::{csv, csv_of_runs};
 pub use json::{ParseError, json, parse, parse_saved};
 pub use machines::{machines_markdown, machines_table};

@@ -10,12 +10,12 @@ use crate::stats::{TIE_ZONE, median};
 
 /// The cells of one target, operation, mode of sync, and state of caches and
 /// lists.
-pub(super) struct Section<'a> {
+pub(super) struct Section {
     /// `file`, or `file read hot`, or `pipe, cache cold`.
     pub title: String,
     pub tally: String,
     /// Which lists, and what to do with them.
-    pub advice: Vec<(String, &'a str)>,
+    pub advice: Vec<(String, String)>,
     pub rows: Vec<Row>,
 }
 
@@ -70,7 +70,7 @@ pub(super) fn columns(results: &Results) -> Vec<Technique> {
     columns
 }
 
-pub(super) fn sections(results: &Results) -> Vec<Section<'_>> {
+pub(super) fn sections(results: &Results) -> Vec<Section> {
     let columns = columns(results);
     let titles = Titles::among(&results.cells);
     let mut kinds: Vec<Kind<'_>> = results.cells.iter().map(Kind::of).collect();
@@ -93,7 +93,8 @@ pub(super) fn sections(results: &Results) -> Vec<Section<'_>> {
                     .filter(|advice| Kind::of_conditions(&advice.conditions) == kind)
                     .map(|advice| {
                         let lists = words::count(advice.segment_count, "segment");
-                        (lists, advice.text.as_str())
+                        // A saved text may come from anywhere.
+                        (lists, words::escape_control(&advice.text))
                     })
                     .collect(),
                 rows: cells

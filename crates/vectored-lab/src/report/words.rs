@@ -1,5 +1,8 @@
 //! Numbers, sizes and foreign texts in words.
 
+use serde::Serialize;
+use serde_json::Value;
+
 use super::places::place;
 use crate::model::{Host, LeftOut, Results};
 
@@ -152,7 +155,10 @@ pub fn escape_control(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
         let hides = matches!(c,
-            '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}');
+        // U+FFFE and U+FFFF may not be in XML, and so in no SVG.
+        let hides = hides || matches!(c, '\u{fffe}' | '\u{ffff}');
         if c.is_control() {
             safe.extend(c.escape_default());
         } else if hides {
@@ -162,6 +168,23 @@ pub fn escape_control(text: &str) -> String {
         }
     }
     safe
+}
+
+/// A value for a spreadsheet: as the JSON has it, without quotes; nothing for null.
+/// A text can do nothing there: a program would take one that begins like a formula
+/// for a formula, so an apostrophe stands before it.
+pub(super) fn csv_word(value: &impl Serialize) -> String {
+    match serde_json::to_value(value).expect("plain data") {
+        Value::Null => String::new(),
+        Value::String(text) => {
+            let safe = escape_control(&text);
+            match safe.starts_with(['=', '+', '-', '@']) {
+                true => format!("'{safe}"),
+                false => safe,
+            }
+        }
+        other => other.to_string(),
+    }
 }
 
 /// Cells that were left out for one reason.

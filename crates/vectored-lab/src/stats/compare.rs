@@ -57,8 +57,11 @@ pub fn compare(base: &[&Results], new: &[&Results]) -> Option<Comparison> {
             true => &mut with_helper,
             false => &mut alone,
         };
-        family.extend(techniques(list).filter_map(|technique| of_cell(list, technique)));
+        let all = techniques(list).into_iter();
+        family.extend(all.filter_map(|technique| of_cell(list, technique)));
     }
+    let all = everywhere.iter().map(|list| techniques(list).len());
+    let unmatched_techniques = all.sum::<usize>() - alone.len() - with_helper.len();
     let mut together = of_targets(&everywhere);
     let least = |sd: f64| if is_few { sd } else { LEAST_SD };
     let between_runs_sd = weigh(&mut together, least(FEW_RUNS_SD));
@@ -85,6 +88,7 @@ pub fn compare(base: &[&Results], new: &[&Results]) -> Option<Comparison> {
         cells: done(cells),
         floors: floors(&everywhere),
         unmatched_cells: lists.len() - everywhere.len(),
+        unmatched_techniques,
     })
 }
 
@@ -136,11 +140,16 @@ fn is_same(a: &Cell, b: &Cell) -> bool {
         && a.conditions() == b.conditions()
 }
 
-fn techniques(list: &List<'_>) -> impl Iterator<Item = Technique> {
-    list.first()
-        .techniques
-        .iter()
-        .map(|technique| technique.name)
+/// Those that any of the runs measured.
+fn techniques(list: &List<'_>) -> Vec<Technique> {
+    let all = list.all().flatten().flat_map(|cell| &cell.techniques);
+    let mut names: Vec<Technique> = Vec::new();
+    for technique in all {
+        if !names.contains(&technique.name) {
+            names.push(technique.name);
+        }
+    }
+    names
 }
 
 /// Something to be compared: logarithms of time ÷ floor, by run.

@@ -172,6 +172,35 @@ fn cells_that_not_every_run_has_are_counted_and_not_compared() {
 }
 
 #[test]
+fn techniques_that_not_every_run_has_are_counted() {
+    let mut rng = Rng::with_seed(7);
+    let base = run(&mut rng, same);
+    let mut new = run(&mut rng, same);
+    // Whichever side has it: one is gone, one has no interval.
+    let mut short = base.clone();
+    short.cells[0].techniques.remove(0);
+    new.cells[1].techniques[0].floor_ratio_low = None;
+    let comparison = compared(&[short], &[new]);
+    assert_eq!(comparison.unmatched_techniques, 2);
+    let text = comparison_table(&comparison);
+    assert!(text.contains("a technique in a cell, 2 times"), "{text}");
+}
+
+#[test]
+fn where_nothing_can_be_compared_that_is_said_first() {
+    let mut rng = Rng::with_seed(8);
+    let base = run(&mut rng, same);
+    let mut new = run(&mut rng, same);
+    for cell in &mut new.cells {
+        cell.segment_count += 1;
+    }
+    let text = comparison_table(&compared(&[base], &[new]));
+    let second = text.lines().nth(1).unwrap();
+    assert!(second.starts_with("Nothing was compared: "), "{text}");
+    assert!(!text.contains("not told apart"), "{text}");
+}
+
+#[test]
 fn the_table_and_the_lines_of_a_comparison() {
     let slower = |target, technique| match (target, technique) {
         (Target::Unix, Technique::WriteEach) => 1.6,

@@ -2,10 +2,10 @@
 
 use proptest::prelude::*;
 use serde_json::Value;
-use vectored_lab::model::{Crossover, Results, Saved, Target, Technique, Verdict};
+use vectored_lab::model::{Advice, Crossover, Results, Saved, Target, Technique, Verdict};
 use vectored_lab::report::{
-    TableOptions, advisory, csv, experiments, html, json, machines_table, markdown, parse,
-    parse_saved, svg, table,
+    TableOptions, advisory, csv, csv_of_runs, experiments, html, json, machines_table, markdown,
+    parse, parse_saved, svg, table,
 };
 
 use crate::report::{cell, results, technique};
@@ -111,6 +111,48 @@ fn foreign_texts_are_only_text() {
     assert_eq!(scripts(&drawing), 0);
     assert!(!drawing.contains('\u{1b}'));
     assert!(drawing.contains("&lt;/script&gt;"));
+}
+
+#[test]
+fn a_saved_text_can_do_nothing_to_terminals_documents_and_spreadsheets() {
+    let mut all = with_curves();
+    let conditions = all.cells[0].conditions();
+    all.advice = vec![Advice {
+        conditions,
+        segment_count: 16,
+        text: "\u{1b}[2J\n# heading \u{61c}\u{e0041}\u{ffff}".to_owned(),
+    }];
+    all.host.name = "=HYPERLINK(\"x\")\u{1b}[2J".to_owned();
+    all.cells[0].path = Some("@SUM(1)\u{1b}".to_owned());
+    let lines = csv_of_runs(&[&all]);
+    assert!(lines.contains("'=HYPERLINK"), "{lines}");
+    assert!(lines.contains(",'@SUM(1)"), "{lines}");
+    for text in [
+        table(&all, TableOptions::default()),
+        markdown(&all),
+        svg(&[&saved(all.clone())]),
+        lines,
+    ] {
+        assert!(!text.contains(['\u{1b}', '\u{61c}', '\u{e0041}', '\u{ffff}']));
+        assert!(!text.lines().any(|line| line.starts_with("# heading")));
+    }
+}
+
+#[test]
+fn a_page_of_machines_draws_their_crossovers() {
+    let mut other = with_curves();
+    other.host.name = "<other>".to_owned();
+    let borders = &mut other.crossovers[0];
+    (borders.at_bytes, borders.low_bytes, borders.high_bytes) = (2800.0, 2600.0, 3200.0);
+    let mut none = with_curves();
+    none.crossovers.clear();
+    let runs = [with_curves(), other, none].map(saved);
+    let page = html(&runs.iter().collect::<Vec<_>>());
+    let begin = page.find("<figure class=\"drawn borders\">").unwrap();
+    let chart = &page[begin..begin + page[begin..].find("</figure>").unwrap()];
+    insta::assert_snapshot!(chart);
+    let lonely = html(&[&saved(with_curves())]);
+    assert!(!lonely.contains("drawn borders"));
 }
 
 #[test]

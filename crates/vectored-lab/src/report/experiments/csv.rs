@@ -1,9 +1,9 @@
 //! One line a row of ours or of a publication, for spreadsheets.
 
 use ::csv::WriterBuilder;
-use serde::Serialize;
 
 use crate::model::{ExperimentRow, Experiments, PublishedRow, Reproduction};
+use crate::report::words::csv_word as word;
 
 const HEAD: [&str; 20] = [
     "experiment",
@@ -98,13 +98,4 @@ fn published(experiment: &Reproduction, row: &PublishedRow) -> [String; 20] {
         String::new(),
         String::new(),
     ]
-}
-
-/// A value as the JSON has it, without quotes; nothing for null.
-fn word(value: &impl Serialize) -> String {
-    match serde_json::to_value(value) {
-        Ok(serde_json::Value::Null) | Err(_) => String::new(),
-        Ok(serde_json::Value::String(text)) => text,
-        Ok(other) => other.to_string(),
-    }
 }

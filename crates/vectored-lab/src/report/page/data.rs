@@ -30,6 +30,8 @@ struct Chart {
     title: String,
     /// Values are times ÷ floor; otherwise ns.
     ratios: bool,
+    /// What was asked for: sizes in between crowd the axis.
+    sizes: Vec<usize>,
     curves: Vec<CurvesData>,
 }
 
@@ -92,6 +94,7 @@ fn run(results: &Results, every: usize) -> Run {
             .map(|panel| Chart {
                 title: panel.title.clone(),
                 ratios: panel.has_tax,
+                sizes: panel.map.sizes.clone(),
                 curves: panel.curves.iter().map(curves).collect(),
             })
             .collect(),

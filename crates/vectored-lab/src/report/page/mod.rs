@@ -14,6 +14,7 @@ mod experiments;
 mod run;
 
 use super::machines;
+use super::svg;
 use super::words;
 use crate::model::Saved;
 use escape::{escape, in_script};
@@ -60,7 +61,7 @@ pub fn html(saved: &[&Saved]) -> String {
     let mut page = head(&title(heading, saved), !only_advice);
     page += "<body>\n<a class=\"skip\" href=\"#main\">To the results</a>\n<header>\n";
     page += &format!("<h1>{heading}</h1>\n");
-    page += "<button id=\"theme\" type=\"button\" hidden>Light or dark</button>\n</header>\n";
+    page += "<button id=\"theme\" type=\"button\" class=\"needs-script\" hidden>Light or dark</button>\n</header>\n";
     page += "<main id=\"main\">\n";
     page += match only_advice {
         true => ADVICE,
@@ -69,6 +70,7 @@ pub fn html(saved: &[&Saved]) -> String {
     if runs.len() > 1 {
         page += &choice(&runs);
         page += "<section aria-labelledby=\"machines\">\n<h2 id=\"machines\">By machine</h2>\n";
+        page += &borders(&runs);
         for sheet in machines::sheets(&runs) {
             page += &experiments::table(&sheet.title, &sheet.heads, sheet.names, &sheet.rows, true);
         }
@@ -140,6 +142,21 @@ fn title(heading: &str, saved: &[&Saved]) -> String {
         true => "vectored".to_owned(),
         false => format!("{heading} {}", names.join(", ")),
     }
+}
+
+/// Charts of crossovers by machine.
+fn borders(runs: &[&crate::model::Results]) -> String {
+    let mut text = String::new();
+    for (title, groups) in machines::charts(runs) {
+        if let Some(chart) = svg::crossovers(&groups) {
+            text += &format!(
+                "<figure class=\"drawn borders\"><figcaption>{}: copy below the mark, gather above; \
+                 segment size, with its 95 % interval</figcaption>{chart}</figure>\n",
+                escape(&title)
+            );
+        }
+    }
+    text
 }
 
 fn choice(runs: &[&crate::model::Results]) -> String {

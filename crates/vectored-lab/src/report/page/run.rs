@@ -42,7 +42,7 @@ pub fn section(index: usize, results: &Results) -> String {
     text + "</ul>\n</section>\n"
 }
 
-fn answer(sections: &[Section<'_>]) -> String {
+fn answer(sections: &[Section]) -> String {
     let mut text = "<dl class=\"answer\">\n".to_owned();
     for section in sections {
         text += &format!("<dt>{}</dt>\n<dd>", escape(&section.title));
@@ -81,7 +81,7 @@ fn panel_of(
     run: usize,
     place: usize,
     panel: &Panel<'_>,
-    section: &Section<'_>,
+    section: &Section,
     results: &Results,
 ) -> String {
     let hidden = if place == 0 { "" } else { " hidden" };
@@ -176,7 +176,7 @@ fn short(technique: &str) -> &str {
     }
 }
 
-fn figures(section: &Section<'_>, panel: &Panel<'_>, results: &Results) -> String {
+fn figures(section: &Section, panel: &Panel<'_>, results: &Results) -> String {
     let columns = columns(results);
     let mut text = format!(
         "<details open><summary>All figures of {}</summary>\n<div class=\"wide\" tabindex=\"0\" \

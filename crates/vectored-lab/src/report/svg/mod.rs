@@ -1,6 +1,7 @@
 //! Decision maps and charts as one SVG, for a README or a paper: no script, no
 //! font of its own, and by night in a browser it is dark.
 
+mod borders;
 mod chart;
 mod drawing;
 mod ink;
@@ -12,6 +13,7 @@ use super::panels::{Curves, Panel, panels};
 use super::rows::sections;
 use super::words::{self, bytes_in_words, three_digits};
 use crate::model::{Reproduction, Results, Saved, Technique};
+pub(super) use borders::{Border, Group};
 use chart::{Chart, Curve, Mark};
 use drawing::{Anchor, Drawing, escape};
 use ink::Ink;
@@ -43,6 +45,12 @@ pub fn svg(saved: &[&Saved]) -> String {
 /// The chart of one experiment, to be put into a page that has the colours.
 pub(super) fn experiment(experiment: &Reproduction) -> Option<String> {
     chart_of(experiment).map(|drawing| document(&drawing, ""))
+}
+
+/// Where machines change from copying to gathering, to be put into a page that has
+/// the colours.
+pub(super) fn crossovers(groups: &[Group]) -> Option<String> {
+    borders::draw(groups).map(|drawing| document(&drawing, ""))
 }
 
 fn document(drawing: &Drawing, style: &str) -> String {
