@@ -1,8 +1,12 @@
 //! From a log to an advisory: the engine's advisor, with the files that it reads and the prices of
 //! this machine.
 
+use std::ffi::OsStr;
+use std::fs;
 use std::io::Read;
 use std::ops::ControlFlow;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -86,9 +90,25 @@ pub fn follow_command(
     let mut analysis = Analysis::new(options);
     let mut reader = Reader::new(log);
     let mut read_input = false;
+    for descriptor in ["/proc/self/fd/0", "/proc/self/fd/1", "/proc/self/fd/2"] {
+        if is_fifo(Path::new(descriptor))
+            && let Ok(name) = fs::read_link(descriptor)
+        {
+            analysis.name_fifo(name.as_os_str().as_bytes());
+        }
+    }
     let cannot = "cannot read the log of strace";
     while let Some(event) = reader.next().context(cannot)? {
         read_input = read_input || input.is_some_and(|input| reads(&event, input));
+        if let Action::Open {
+            descriptor, path, ..
+        } = &event.action
+        {
+            let name = descriptor.leads_to.unwrap_or(path);
+            if name.starts_with(b"/") && is_fifo(Path::new(OsStr::from_bytes(name))) {
+                analysis.name_fifo(name);
+            }
+        }
         analysis.follow(&event);
     }
     let counts = reader.counts();
@@ -100,13 +120,22 @@ pub fn follow_command(
     })
 }
 
+/// strace shows a FIFO as it does a file.
+fn is_fifo(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_fifo())
+}
+
 /// Whether a call took bytes, or the end, from what has this name.
 fn reads(event: &Event<'_>, name: &[u8]) -> bool {
     let Action::Transfer(transfer) = &event.action else {
         return false;
     };
-    let leads_to = transfer.descriptor.leads_to.unwrap_or_default();
-    transfer.direction == Direction::Read && transfer.result.is_ok() && leads_to.starts_with(name)
+    let read = match transfer.direction {
+        Direction::Read => Some(transfer.descriptor),
+        Direction::Write => transfer.from,
+    };
+    let leads_to = read.and_then(|read| read.leads_to).unwrap_or_default();
+    transfer.result.is_ok() && leads_to.starts_with(name)
 }
 
 /// What is said besides.

@@ -131,7 +131,15 @@ pub fn find(name: &OsStr) -> Result<PathBuf, Failure> {
     }
     Err(match (files.first(), is_path && Path::new(name).is_dir()) {
         (None, false) => Failure {
-            error: anyhow::anyhow!("there is no command '{shown}'"),
+            error: match is_path {
+                true => {
+                    anyhow::anyhow!("there is no command '{shown}': name a program that is there")
+                }
+                false => anyhow::anyhow!(
+                    "there is no command '{shown}' in PATH: check its name, or give its path \
+                     (./{shown})"
+                ),
+            },
             code: 127,
         },
         (Some(_), _) => Failure {

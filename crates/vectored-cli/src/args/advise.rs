@@ -113,7 +113,7 @@ pub struct AdviseArgs {
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 
-    /// Print nothing on standard error but errors
+    /// Print nothing on standard error but errors and, with -- COMMAND, the report
     #[arg(long, short)]
     pub quiet: bool,
 }

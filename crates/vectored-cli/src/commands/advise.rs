@@ -166,7 +166,6 @@ impl Outputs {
         };
         match &self.file {
             Some(file) => file.write(&text),
-            None if aside && args.quiet => Ok(()),
             None if aside => print_aside(&text),
             None => print(&text),
         }

@@ -362,6 +362,60 @@ fn small_writes_of_a_command_are_found() {
 }
 
 #[test]
+fn a_quiet_report_is_still_a_report() {
+    let test = "a_quiet_report_is_still_a_report";
+    needs_strace!(test);
+    let bench = bench();
+    let mut command = advise(&bench);
+    command.args(["--quiet", "--once", "--", "sh", "-c", "echo hi"]);
+    let output = command.output().unwrap();
+    assert_eq!(text(&output.stdout), "hi\n");
+    let stderr = text(&output.stderr);
+    assert!(stderr.starts_with("Nothing to gain"), "{stderr}");
+    assert!(!stderr.contains(".json"), "{stderr}");
+}
+
+#[test]
+fn a_fifo_of_a_command_is_a_pipe() {
+    let test = "a_fifo_of_a_command_is_a_pipe";
+    needs_strace!(test);
+    let bench = bench();
+    let fifo = bench.work().join("fifo");
+    let made = Command::new("mkfifo").arg(&fifo).status().unwrap();
+    assert!(made.success());
+    // Both ends are ours, so that no end of the command waits.
+    let mut both = fs::File::options();
+    let _both = both.read(true).write(true).open(&fifo).unwrap();
+    let script = "exec 3>fifo; for i in 1 2 3 4 5; do printf x >&3; done";
+    let mut command = advise(&bench);
+    command.args(["--once", "--format", "json", "--", "sh", "-c", script]);
+    let output = command.output().unwrap();
+    let found = json(
+        &text(&output.stderr)
+            .lines()
+            .rev()
+            .skip(1)
+            .collect::<Vec<_>>()
+            .into_iter()
+            .rev()
+            .collect::<Vec<_>>()
+            .join("\n"),
+    );
+    let all = [&found["findings"], &found["uncounted"]];
+    let of_fifo: Vec<_> = all
+        .iter()
+        .flat_map(|list| list.as_array().unwrap())
+        .filter(|finding| {
+            finding["path"]
+                .as_str()
+                .is_some_and(|path| path.ends_with("/fifo"))
+        })
+        .collect();
+    assert_eq!(of_fifo.len(), 1, "{found}");
+    assert_eq!(of_fifo[0]["target"], "pipe");
+}
+
+#[test]
 fn death_by_a_signal_has_the_code_of_a_shell() {
     needs_strace!("death_by_a_signal_has_the_code_of_a_shell");
     let bench = bench();
@@ -465,7 +519,13 @@ fn a_missing_strace_or_command_is_told_with_a_remedy() {
         &["no-such-program-anywhere"],
         None,
         127,
-        "there is no command",
+        "in PATH: check its name, or give its path (./no-such-program-anywhere)",
+    );
+    refused(
+        &["./gone"],
+        None,
+        127,
+        "'./gone': name a program that is there",
     );
     refused(&["/"], None, 126, "it is a directory");
     let mut file = fs::File::create(bench.work().join("plain")).unwrap();

@@ -66,6 +66,12 @@ impl Analysis {
         self.log.follow(event, &mut self.names);
     }
 
+    /// A path that is known to lead to a FIFO, which a log may not tell from a file. It holds for what
+    /// follows of this log.
+    pub fn name_fifo(&mut self, path: &[u8]) {
+        self.log.name_fifo(path);
+    }
+
     /// What was found.
     pub fn finish(mut self) -> Tallies {
         self.begin_log();

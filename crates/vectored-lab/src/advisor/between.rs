@@ -23,9 +23,42 @@ pub(super) enum Effect {
 pub(super) struct Between {
     /// What it does.
     pub(super) effect: Effect,
-    /// Whether it is of a class that a log of transfers, descriptors and files would not have: if
-    /// such a call shows, others would have shown as well.
-    pub(super) shows: bool,
+    /// What it tells of a filter.
+    pub(super) shows: Shown,
+}
+
+/// Which calls show in a log, of those that tell whether it was filtered. strace filters by names and by
+/// its classes (`-e trace=%process`): who asked for one class does not see the waits of another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Shown(u8);
+
+impl Shown {
+    /// Those that a filter for transfers, descriptors and files leaves.
+    pub(super) const NONE: Shown = Shown(0);
+    /// `%memory`, but for `mmap`, which is of `%desc`, too.
+    const MEMORY: Shown = Shown(1);
+    /// `%process`.
+    pub(super) const PROCESSES: Shown = Shown(2);
+    /// `%signal`.
+    const SIGNALS: Shown = Shown(4);
+    /// `%clock`, `%creds`, `%pure`: no waits.
+    const ASKS: Shown = Shown(8);
+    /// `poll` and its like, which are of `%desc`.
+    const POLLS: Shown = Shown(16);
+    /// Those of no class, such as `futex` and `nanosleep`.
+    pub(super) const ALL: Shown = Shown(255);
+
+    /// Whether all calls would have shown. Calls of no class do so only where nothing was filtered, and
+    /// hardly anybody asks for three of the classes.
+    pub(super) fn is_enough(self) -> bool {
+        self == Self::ALL || self.0.count_ones() >= 3
+    }
+}
+
+impl std::ops::BitOrAssign for Shown {
+    fn bitor_assign(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
 }
 
 /// What a call of this name means.
@@ -34,33 +67,21 @@ pub(super) fn between(name: &[u8]) -> Between {
     Between { effect, shows }
 }
 
-fn effect_of(name: &[u8]) -> (Effect, bool) {
+fn effect_of(name: &[u8]) -> (Effect, Shown) {
     use Effect::{Harmless, Looks, Releases, Waits};
+    const NONE: Shown = Shown::NONE;
+    const ALL: Shown = Shown::ALL;
     match name {
-        // Memory of the process itself. `mmap` of a file is told by its descriptor.
+        // Memory of the process itself. `mmap` of a file comes as such.
         b"brk" | b"munmap" | b"mprotect" | b"madvise" | b"mremap" | b"mlock" | b"munlock"
-        | b"mincore" | b"membarrier" | b"pkey_mprotect" => (Harmless, true),
-        b"mmap" | b"mmap2" | b"old_mmap" => (Harmless, false),
+        | b"mincore" | b"membarrier" | b"pkey_mprotect" => (Harmless, Shown::MEMORY),
+        b"mmap" | b"mmap2" => (Harmless, NONE),
         // Clocks, and who the process is.
-        b"clock_gettime"
-        | b"clock_getres"
-        | b"gettimeofday"
-        | b"time"
-        | b"times"
-        | b"getpid"
-        | b"getppid"
-        | b"gettid"
-        | b"getuid"
-        | b"geteuid"
-        | b"getgid"
-        | b"getegid"
-        | b"getresuid"
-        | b"getresgid"
-        | b"getgroups"
-        | b"getpgid"
-        | b"getpgrp"
-        | b"getsid"
-        | b"getrusage"
+        b"clock_gettime" | b"clock_getres" | b"gettimeofday" | b"time" | b"times" | b"getpid"
+        | b"getppid" | b"gettid" | b"getuid" | b"geteuid" | b"getgid" | b"getegid"
+        | b"getresuid" | b"getresgid" | b"getgroups" | b"getpgid" | b"getpgrp" | b"getsid"
+        | b"capget" => (Harmless, Shown::ASKS),
+        b"getrusage"
         | b"getrlimit"
         | b"setrlimit"
         | b"prlimit64"
@@ -69,16 +90,16 @@ fn effect_of(name: &[u8]) -> (Effect, bool) {
         | b"uname"
         | b"getcpu"
         | b"getrandom"
-        | b"capget"
         | b"sched_getaffinity"
         | b"sched_getparam"
         | b"sched_getscheduler"
         | b"sched_setaffinity"
-        | b"getitimer" => (Harmless, true),
+        | b"getitimer" => (Harmless, ALL),
         // Setting up a thread and its signals. A signal that is let in shows as such.
         b"arch_prctl" | b"prctl" | b"set_tid_address" | b"set_robust_list" | b"get_robust_list"
-        | b"rseq" | b"rt_sigaction" | b"sigaction" | b"rt_sigprocmask" | b"sigprocmask"
-        | b"rt_sigpending" | b"sigaltstack" | b"umask" => (Harmless, true),
+        | b"rseq" | b"umask" => (Harmless, ALL),
+        b"rt_sigaction" | b"sigaction" | b"rt_sigprocmask" | b"sigprocmask" | b"rt_sigpending"
+        | b"sigaltstack" => (Harmless, Shown::SIGNALS),
         // Names and openings, which show no data. A failed call of these comes here, too.
         b"open" | b"openat" | b"openat2" | b"access" | b"faccessat" | b"faccessat2"
         | b"readlink" | b"readlinkat" | b"getcwd" | b"chdir" | b"fchdir" | b"getdents"
@@ -89,44 +110,48 @@ fn effect_of(name: &[u8]) -> (Effect, bool) {
         | b"timerfd_create" | b"signalfd" | b"signalfd4" | b"inotify_init" | b"inotify_init1"
         | b"memfd_create" | b"getxattr" | b"lgetxattr" | b"fgetxattr" | b"listxattr"
         | b"llistxattr" | b"flistxattr" | b"execve" | b"execveat" | b"close" | b"close_range" => {
-            (Harmless, false)
+            (Harmless, NONE)
         }
         // Changes the times of a file only.
-        b"utimensat" | b"utime" | b"utimes" | b"futimesat" => (Looks(Reason::Looked), false),
+        b"utimensat" | b"utime" | b"utimes" | b"futimesat" => (Looks(Reason::Looked), NONE),
         b"stat" | b"stat64" | b"lstat" | b"lstat64" | b"fstat" | b"fstat64" | b"newfstatat"
-        | b"fstatat64" | b"statx" => (Looks(Reason::Looked), false),
+        | b"fstatat64" | b"statx" => (Looks(Reason::Looked), NONE),
         b"rename" | b"renameat" | b"renameat2" | b"unlink" | b"unlinkat" | b"rmdir" | b"mkdir"
         | b"mkdirat" | b"link" | b"linkat" | b"symlink" | b"symlinkat" | b"chmod" | b"fchmod"
         | b"fchmodat" | b"fchmodat2" | b"chown" | b"fchown" | b"lchown" | b"fchownat"
-        | b"mknod" | b"mknodat" => (Releases(Reason::Names), false),
+        | b"mknod" | b"mknodat" => (Releases(Reason::Names), NONE),
         b"fsync" | b"fdatasync" | b"sync" | b"syncfs" | b"sync_file_range" | b"msync" => {
-            (Releases(Reason::SyncOther), false)
+            (Releases(Reason::SyncOther), NONE)
         }
         b"truncate" | b"ftruncate" | b"truncate64" | b"ftruncate64" | b"fallocate" | b"ioctl"
         | b"setsockopt" | b"shutdown" | b"setxattr" | b"lsetxattr" | b"fsetxattr"
         | b"epoll_ctl" | b"epoll_ctl_old" | b"inotify_add_watch" | b"inotify_rm_watch"
-        | b"timerfd_settime" | b"timerfd_gettime" => (Waits(Reason::Control), false),
-        b"fcntl" | b"fcntl64" | b"flock" => (Waits(Reason::Lock), false),
-        b"connect" | b"accept" | b"accept4" | b"bind" | b"listen" => {
-            (Waits(Reason::Connect), false)
-        }
+        | b"timerfd_settime" | b"timerfd_gettime" => (Waits(Reason::Control), NONE),
+        b"fcntl" | b"fcntl64" | b"flock" => (Waits(Reason::Lock), NONE),
+        b"connect" | b"accept" | b"accept4" | b"bind" | b"listen" => (Waits(Reason::Connect), NONE),
         b"poll" | b"ppoll" | b"select" | b"_newselect" | b"pselect6" | b"epoll_wait"
         | b"epoll_pwait" | b"epoll_pwait2" | b"io_uring_enter" | b"io_getevents"
-        | b"io_pgetevents" => (Waits(Reason::Poll), true),
-        b"nanosleep" | b"clock_nanosleep" | b"pause" | b"sched_yield" | b"rt_sigsuspend"
-        | b"sigsuspend" | b"rt_sigtimedwait" | b"alarm" | b"setitimer" | b"timer_create"
-        | b"timer_settime" | b"restart_syscall" => (Waits(Reason::Sleep), true),
-        b"futex" | b"futex_wait" | b"futex_wake" | b"futex_waitv" | b"futex_requeue" | b"semop"
-        | b"semtimedop" | b"msgsnd" | b"msgrcv" | b"mq_timedsend" | b"mq_timedreceive" => {
-            (Waits(Reason::Thread), true)
+        | b"io_pgetevents" => (Waits(Reason::Poll), Shown::POLLS),
+        b"nanosleep" | b"clock_nanosleep" | b"sched_yield" | b"alarm" | b"setitimer"
+        | b"timer_create" | b"timer_settime" | b"restart_syscall" => (Waits(Reason::Sleep), ALL),
+        b"pause" | b"rt_sigsuspend" | b"sigsuspend" | b"rt_sigtimedwait" => {
+            (Waits(Reason::Sleep), Shown::SIGNALS)
         }
-        b"wait4" | b"waitid" | b"waitpid" => (Waits(Reason::Child), true),
+        b"futex" | b"futex_wait" | b"futex_wake" | b"futex_waitv" | b"futex_requeue" => {
+            (Waits(Reason::Thread), ALL)
+        }
+        b"semop" | b"semtimedop" | b"msgsnd" | b"msgrcv" | b"mq_timedsend" | b"mq_timedreceive" => {
+            (Waits(Reason::Thread), NONE)
+        }
+        b"wait4" | b"waitid" | b"waitpid" => (Waits(Reason::Child), Shown::PROCESSES),
         b"fork" | b"vfork" | b"clone" | b"clone3" | b"ptrace" | b"unshare" | b"setns" => {
-            (Waits(Reason::Process), true)
+            (Waits(Reason::Process), Shown::PROCESSES)
         }
         b"kill" | b"tkill" | b"tgkill" | b"rt_sigqueueinfo" | b"rt_tgsigqueueinfo"
-        | b"pidfd_send_signal" | b"rt_sigreturn" | b"sigreturn" => (Waits(Reason::Signal), true),
-        _ => (Waits(Reason::UnknownCall), false),
+        | b"pidfd_send_signal" | b"rt_sigreturn" | b"sigreturn" => {
+            (Waits(Reason::Signal), Shown::SIGNALS)
+        }
+        _ => (Waits(Reason::UnknownCall), NONE),
     }
 }
 

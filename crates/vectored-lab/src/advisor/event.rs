@@ -139,6 +139,16 @@ pub enum Action<'a> {
         /// Whether it only asked (`lseek(fd, 0, SEEK_CUR)`).
         only_asked: bool,
     },
+    /// `mmap` of a file, successful. It stays when the descriptor is closed.
+    Map {
+        /// Of what.
+        descriptor: Descriptor<'a>,
+        /// Whether what is written to the memory is written to the file (`MAP_SHARED`, `PROT_WRITE`).
+        writes_through: bool,
+    },
+    /// Any call that tells that something is a FIFO: `mknod`, `fstat`, a refused `lseek`. It is what
+    /// its name says besides.
+    Fifo(Named<'a>),
     /// `fsync`, `fdatasync`, `sync_file_range`, `syncfs`, `msync`; `None` for `sync`.
     Sync(Option<Descriptor<'a>>),
     /// Any other call: the name says whether it matters.
@@ -156,6 +166,15 @@ pub enum Action<'a> {
     },
 }
 
+/// What a call names a file by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Named<'a> {
+    /// A descriptor.
+    Descriptor(Descriptor<'a>),
+    /// A path, as the program named it.
+    Path(&'a [u8]),
+}
+
 /// A call of the families of `read` and `write`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Transfer<'a> {
@@ -163,6 +182,9 @@ pub struct Transfer<'a> {
     pub direction: Direction,
     /// Through what.
     pub descriptor: Descriptor<'a>,
+    /// Where the bytes that it wrote came from, if not from the program: `sendfile`, `splice`, `tee`,
+    /// `copy_file_range`.
+    pub from: Option<Descriptor<'a>>,
     /// How it names its bytes.
     pub form: Form,
     /// The lengths of its segments, in bytes, in order; one for a plain call. `None` if strace cut

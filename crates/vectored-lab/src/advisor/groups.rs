@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::marks::{Marks, last_part};
 use super::slab::Slab;
 use super::tables::Latest;
 
@@ -10,6 +11,9 @@ use super::tables::Latest;
 pub(super) struct Groups {
     by_name: HashMap<Vec<u8>, u32>,
     groups: Slab<Group>,
+    /// Files that were mapped into memory, and those whose mapping can be written.
+    mapped: Marks,
+    mapped_to_write: Marks,
 }
 
 /// Openings of one file.
@@ -17,6 +21,8 @@ pub(super) struct Groups {
 struct Group {
     name: Vec<u8>,
     members: u32,
+    is_mapped: bool,
+    is_mapped_to_write: bool,
     written: Latest,
     read: Latest,
 }
@@ -29,6 +35,8 @@ impl Groups {
         Groups {
             by_name: HashMap::new(),
             groups,
+            mapped: Marks::default(),
+            mapped_to_write: Marks::default(),
         }
     }
 
@@ -37,13 +45,15 @@ impl Groups {
     pub(super) fn join(&mut self, shown: &[u8], path: &[u8]) -> u32 {
         let name = match shown.is_empty() {
             false => shown,
-            true => path.rsplit(|&byte| byte == b'/').next().unwrap_or(path),
+            true => last_part(path),
         };
         let place = match self.by_name.get(name) {
             Some(&place) => place,
             None => {
                 let place = self.groups.insert(Group {
                     name: name.to_vec(),
+                    is_mapped: self.mapped.has(name),
+                    is_mapped_to_write: self.mapped_to_write.has(name),
                     ..Group::default()
                 });
                 self.by_name.insert(name.to_vec(), place);
@@ -77,6 +87,29 @@ impl Groups {
                 false => group.written.note(event, by),
             }
         }
+    }
+
+    /// A member was mapped into memory: for good, since the end of a mapping does not tell of what.
+    pub(super) fn map(&mut self, place: u32, writes_through: bool) {
+        let Some(group) = self.groups.get_mut(place).filter(|_| place != 0) else {
+            return;
+        };
+        if !group.is_mapped {
+            group.is_mapped = true;
+            self.mapped.insert(&group.name);
+        }
+        if writes_through && !group.is_mapped_to_write {
+            group.is_mapped_to_write = true;
+            self.mapped_to_write.insert(&group.name);
+        }
+    }
+
+    /// Whether a mapping may see what is written to the file, or change what is read from it.
+    pub(super) fn is_mapped(&self, place: u32, is_read: bool) -> bool {
+        self.groups.get(place).is_some_and(|group| match is_read {
+            true => group.is_mapped_to_write,
+            false => group.is_mapped,
+        })
     }
 
     /// Whether other members were used since an event in a way that matters to a run.

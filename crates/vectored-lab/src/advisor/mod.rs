@@ -23,6 +23,7 @@ mod hash;
 mod lane;
 mod leads;
 mod log;
+mod marks;
 pub mod merge;
 mod opening;
 pub mod price;

@@ -34,6 +34,8 @@ pub(super) struct Opening {
     pub(super) writer: Option<ProcessId>,
     /// Whether others have.
     pub(super) has_other_writers: bool,
+    /// `flock` or `fcntl` was called on it: that it is closed lets others go on.
+    pub(super) was_locked: bool,
     /// Whether bytes ever went through it: a folder looks like a file until then.
     pub(super) was_used: bool,
     /// The number of its first descriptor.
@@ -66,6 +68,7 @@ impl Opening {
             program: 0,
             writer: None,
             has_other_writers: false,
+            was_locked: false,
             was_used: false,
             number,
             text: Vec::new(),

@@ -31,6 +31,8 @@ pub(super) enum Reason {
     BothWays,
     /// The same file was used through another opening.
     SameFile,
+    /// The file is mapped into memory.
+    Mapped,
     /// A file's size may have been asked for.
     Looked,
     /// Names changed: `rename`, `unlink`, `mkdir`.
@@ -65,7 +67,7 @@ pub(super) enum Reason {
     NoTimes,
     /// The log's times are too coarse.
     CoarseTimes,
-    /// The log was filtered.
+    /// The log may have been filtered.
     Filtered,
 }
 
@@ -97,6 +99,9 @@ impl Reason {
             Reason::SyncOther => "a sync of something else between them",
             Reason::BothWays => "reads and writes of the same opening in turn",
             Reason::SameFile => "the same file used through another opening between them",
+            Reason::Mapped => {
+                "the file is mapped into memory, where its bytes can be seen or changed without a call"
+            }
             Reason::Looked => "stat between them, which may see the file's size",
             Reason::Names => "rename, unlink or the like between them",
             Reason::Lock => "fcntl or a lock between them",
@@ -123,7 +128,8 @@ impl Reason {
             Reason::NoTimes => "the log has no times: trace again with -ttt",
             Reason::CoarseTimes => "the log's times are too coarse: trace again with -ttt",
             Reason::Filtered => {
-                "the log was filtered, so that waits would not show: trace again without -e"
+                "no call shows that the log was not filtered, and waits would not show: trace again \
+                 without -e"
             }
         };
         words.to_owned()

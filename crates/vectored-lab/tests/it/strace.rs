@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use flate2::{Compression, write::GzEncoder};
 use proptest::prelude::*;
 use vectored_lab::advisor::Event;
-use vectored_lab::advisor::event::{Action, Descriptor, OpenFlags, Transfer};
+use vectored_lab::advisor::event::{Action, Descriptor, Named, OpenFlags, Transfer};
 use vectored_lab::advisor::strace::{Counts, Item, ReadOptions, Reader, read_logs};
 
 /// Each file of `testdata/strace` is a log, each folder the parts of one. A new one makes a new
@@ -668,6 +668,12 @@ fn text_of_action(action: &Action) -> String {
             format!("seek {} to {position} {only_asked}", to(descriptor))
         }
         Action::Sync(descriptor) => format!("sync {}", descriptor.as_ref().map_or("-".into(), to)),
+        Action::Map {
+            descriptor,
+            writes_through,
+        } => format!("map {}, writes through {writes_through}", to(descriptor)),
+        Action::Fifo(Named::Descriptor(descriptor)) => format!("fifo {}", to(descriptor)),
+        Action::Fifo(Named::Path(path)) => format!("fifo {}", lossy(path)),
         Action::Other { descriptor } => {
             format!("other {}", descriptor.as_ref().map_or("-".into(), to))
         }
@@ -697,6 +703,9 @@ fn text_of_transfer(transfer: &Transfer) -> String {
     let mut text = format!(
         "{direction:?} {form:?} {descriptor} {segments} of {segment_count}, asked {asked_bytes:?}, {result}, at {offset:?}"
     );
+    if let Some(from) = &transfer.from {
+        text.push_str(&format!(" from {}", to(from)));
+    }
     for (set, word) in [
         (transfer.special, " special"),
         (transfer.more, " more"),

@@ -1,9 +1,11 @@
 //! What a descriptor leads to, by the tables and by what the log shows.
 
 use super::{By, Log};
-use crate::advisor::event::{Descriptor, OpenFlags};
+use crate::advisor::event::{Descriptor, Named, OpenFlags};
 use crate::advisor::leads::{Kind, kind_of_path, kind_of_text};
+use crate::advisor::marks::last_part;
 use crate::advisor::opening::Opening;
+use crate::advisor::reason::Reason;
 
 impl Log {
     pub(super) fn open(
@@ -18,6 +20,8 @@ impl Log {
             (false, Some(text)) if kind_of_text(text) != Kind::File => kind_of_text(text),
             _ => kind_of_path(path),
         };
+        let name = descriptor.leads_to.unwrap_or(path);
+        let is_fifo = kind == Kind::File && self.fifos.has(last_part(name));
         let mut opening = Opening::new(kind, flags, descriptor.number);
         opening.position = (!flags.append).then_some(0);
         match descriptor.leads_to {
@@ -26,6 +30,11 @@ impl Log {
         }
         if kind == Kind::File {
             opening.group = self.groups.join(&opening.text, &opening.path);
+        }
+        if is_fifo {
+            self.turn_to_fifo(&mut opening);
+            // It waits for the other end.
+            self.wait(by, Reason::Connect);
         }
         let group = opening.group;
         let close_on_exec = flags.close_on_exec;
@@ -122,12 +131,56 @@ impl Log {
         }
         if kind == Kind::File {
             opening.group = self.groups.join(&opening.text, b"");
+            if self.fifos.has(last_part(&opening.text)) {
+                self.turn_to_fifo(&mut opening);
+            }
         }
         let number = descriptor.number;
         let place = self.tables.open(by.process, number, opening, false);
         self.settle();
         // The process is there: it was asked for before.
         place.unwrap_or(u32::MAX)
+    }
+}
+
+impl Log {
+    /// What was taken for a file is a FIFO. Who else writes to that does not show.
+    fn turn_to_fifo(&mut self, opening: &mut Opening) {
+        opening.kind = Kind::Pipe;
+        opening.has_other_writers = true;
+        self.groups.leave(opening.group);
+        opening.group = 0;
+    }
+
+    /// As [`Analysis::name_fifo`](crate::advisor::Analysis::name_fifo).
+    pub(in crate::advisor) fn name_fifo(&mut self, path: &[u8]) {
+        self.fifos.insert(last_part(path));
+    }
+
+    /// Something turns out to be a FIFO.
+    pub(super) fn fifo(&mut self, named: Named<'_>, by: By) {
+        let descriptor = match named {
+            Named::Path(path) => return self.name_fifo(path),
+            Named::Descriptor(descriptor) => descriptor,
+        };
+        let place = self.resolve(descriptor, by);
+        let Some(opening) = self.tables.openings.get(place) else {
+            return;
+        };
+        if opening.kind != Kind::File {
+            return;
+        }
+        self.end_lanes(place);
+        if let Some(opening) = self.tables.openings.get_mut(place) {
+            let name = match opening.text.is_empty() {
+                true => &opening.path,
+                false => &opening.text,
+            };
+            self.fifos.insert(last_part(name));
+            opening.kind = Kind::Pipe;
+            opening.has_other_writers = true;
+            self.groups.leave(std::mem::take(&mut opening.group));
+        }
     }
 }
 

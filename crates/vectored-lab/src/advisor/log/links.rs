@@ -79,6 +79,9 @@ impl Log {
             return Some(reason);
         }
         let group = opening.group;
+        if group != 0 && self.groups.is_mapped(group, is_read) {
+            return Some(Reason::Mapped);
+        }
         if group != 0 && self.groups.was_used_since(group, lane.last, place, is_read) {
             return Some(Reason::SameFile);
         }

@@ -6,11 +6,12 @@ mod links;
 mod transfers;
 
 use super::analysis::Options;
-use super::between::{Effect, Names};
-use super::event::{Action, Descriptor, Event};
+use super::between::{Effect, Names, Shown};
+use super::event::{Action, Descriptor, Event, Named};
 use super::groups::Groups;
 use super::hash::FastMap;
 use super::leads::{Kind, kind_of_socket, kind_of_text};
+use super::marks::Marks;
 use super::reason::Reason;
 use super::run::{Bounds, Piece};
 use super::tables::{ProcessId, Tables};
@@ -27,6 +28,8 @@ pub(super) struct Log {
     groups: Groups,
     /// Pipes that were open before the log began, by their numbers: who wrote first.
     pipes: FastMap<u64, (ProcessId, u32)>,
+    /// Paths that lead to FIFOs, by their last parts.
+    fifos: Marks,
     book: Book,
     piece: Piece,
     calls: u64,
@@ -34,7 +37,8 @@ pub(super) struct Log {
     bytes: u64,
     lacks_times: bool,
     has_coarse_times: bool,
-    shows_waits: bool,
+    /// Which calls showed, that a filter may have left.
+    shown: Shown,
     began_ns: u64,
     ended_ns: u64,
 }
@@ -51,6 +55,7 @@ impl Log {
             tables: Tables::new(),
             groups: Groups::new(),
             pipes: FastMap::default(),
+            fifos: Marks::default(),
             book: Book::default(),
             piece: Piece::default(),
             calls: 0,
@@ -58,7 +63,10 @@ impl Log {
             bytes: 0,
             lacks_times: false,
             has_coarse_times: false,
-            shows_waits: options.shows_all,
+            shown: match options.shows_all {
+                true => Shown::ALL,
+                false => Shown::NONE,
+            },
             began_ns: u64::MAX,
             ended_ns: 0,
         }
@@ -73,7 +81,7 @@ impl Log {
             Some(Reason::NoTimes)
         } else if self.has_coarse_times {
             Some(Reason::CoarseTimes)
-        } else if !self.shows_waits {
+        } else if !self.shown.is_enough() {
             Some(Reason::Filtered)
         } else {
             None
@@ -128,8 +136,17 @@ impl Log {
             Action::Transfer(transfer) => self.transfer(event, transfer, by),
             Action::Other { descriptor } => {
                 let between = names.between(event.name);
-                self.shows_waits |= between.shows;
+                self.shown |= between.shows;
                 self.other(between.effect, event.name, *descriptor, by);
+            }
+            Action::Fifo(named) => {
+                let between = names.between(event.name);
+                let descriptor = match named {
+                    Named::Descriptor(descriptor) => Some(*descriptor),
+                    Named::Path(_) => None,
+                };
+                self.other(between.effect, event.name, descriptor, by);
+                self.fifo(*named, by);
             }
             action => self.change(action, by),
         }
@@ -203,7 +220,7 @@ impl Log {
                 self.resolve(from, by);
                 let process = by.process;
                 if self.tables.opening_of(process, to.number).is_some() {
-                    self.release_if_stream(to.number, None, by);
+                    self.release_if_awaited(to.number, None, by);
                 }
                 self.tables
                     .duplicate(process, from.number, to.number, close_on_exec);
@@ -214,7 +231,7 @@ impl Log {
                 leads_to,
             } => match first == last {
                 true => {
-                    self.release_if_stream(first, leads_to, by);
+                    self.release_if_awaited(first, leads_to, by);
                     self.tables.close(by.process, first);
                 }
                 false => {
@@ -245,7 +262,7 @@ impl Log {
                 shares_descriptors,
             } => {
                 let shares = shares_descriptors;
-                self.shows_waits = true;
+                self.shown |= Shown::PROCESSES;
                 self.tables.fork(by.process, child, same_process, shares);
                 self.wait(by, Reason::Process);
             }
@@ -263,21 +280,32 @@ impl Log {
                 position,
                 only_asked,
             } => self.seek(descriptor, position, only_asked, by),
+            Action::Map {
+                descriptor,
+                writes_through,
+            } => {
+                let place = self.resolve(descriptor, by);
+                let group = self.tables.openings.get(place).map(|opening| opening.group);
+                self.groups.map(group.unwrap_or(0), writes_through);
+            }
             Action::Sync(descriptor) => self.sync(descriptor, by),
             Action::Signal => self.wait(by, Reason::Signal),
-            Action::Transfer(_) | Action::Other { .. } | Action::Exit { .. } => {}
+            Action::Transfer(_) | Action::Other { .. } | Action::Fifo(_) | Action::Exit { .. } => {}
         }
     }
 
-    /// The end of a stream shows to its peer.
-    fn release_if_stream(&mut self, number: i32, leads_to: Option<&[u8]>, by: By) {
+    /// The end of a stream shows to its peer, and that of a lock to who waits for it.
+    fn release_if_awaited(&mut self, number: i32, leads_to: Option<&[u8]>, by: By) {
         let opening = self.tables.opening_of(by.process, number);
         let kind = match opening.and_then(|opening| self.tables.openings.get(opening)) {
             Some(opening) => opening.kind,
             None => leads_to.map_or(Kind::Unknown, kind_of_text),
         };
+        let opening = opening.and_then(|opening| self.tables.openings.get(opening));
         if kind.has_peer() {
             self.release(by, Reason::StreamClosed);
+        } else if opening.is_some_and(|opening| opening.was_locked) {
+            self.release(by, Reason::Lock);
         }
     }
 
@@ -299,12 +327,7 @@ impl Log {
             .filter(|descriptor| descriptor.number >= 0)
             .and_then(|descriptor| self.tables.opening_of(by.process, descriptor.number));
         match effect {
-            Effect::Harmless => {
-                // A mapping of a file sees what is written to it.
-                if let (Some(opening), true) = (known, name.starts_with(b"mmap")) {
-                    self.cross_lanes(opening, Reason::SameFile, true);
-                }
-            }
+            Effect::Harmless => {}
             Effect::Looks(reason) => {
                 // `newfstatat` of a folder looks at a name in it.
                 let by_number = matches!(name, b"fstat" | b"fstat64");
@@ -327,6 +350,11 @@ impl Log {
             Effect::Waits(reason) => {
                 if let Some(opening) = known {
                     self.cross_lanes(opening, reason, true);
+                    if reason == Reason::Lock
+                        && let Some(opening) = self.tables.openings.get_mut(opening)
+                    {
+                        opening.was_locked = true;
+                    }
                 }
                 self.wait(by, reason);
             }

@@ -1,7 +1,7 @@
 //! A call that moves bytes.
 
-use super::{By, Log};
-use crate::advisor::event::{Direction, Event, Form, Transfer};
+use super::{By, Log, READS, WRITES};
+use crate::advisor::event::{Descriptor, Direction, Event, Form, Transfer};
 use crate::advisor::leads::{Kind, pipe_inode};
 use crate::advisor::reason::Reason;
 use crate::advisor::run::Piece;
@@ -15,6 +15,9 @@ impl Log {
         self.transfers += 1;
         if let Ok(bytes) = transfer.result {
             self.bytes = self.bytes.saturating_add(bytes);
+        }
+        if let Some(from) = transfer.from {
+            self.copy_from(from, by);
         }
         let place = self.resolve(transfer.descriptor, by);
         let is_read = transfer.direction == Direction::Read;
@@ -51,6 +54,8 @@ impl Log {
         if !is_positional {
             opening.sought = 0;
             opening.position = match (opening.position, transfer.result) {
+                // It may have been given an offset of its own.
+                _ if transfer.form == Form::Opaque => None,
                 (Some(position), Ok(bytes)) if is_read || !opening.flags.append => {
                     Some(position.saturating_add(bytes))
                 }
@@ -89,6 +94,29 @@ impl Log {
             }
         }
         self.groups.note(group, number, place, is_read);
+    }
+
+    /// What a call copied from was read, and maybe its offset moved.
+    fn copy_from(&mut self, from: Descriptor<'_>, by: By) {
+        let place = self.resolve(from, by);
+        let number = self.event;
+        self.end_lane(place, READS);
+        let Some(opening) = self.tables.openings.get_mut(place) else {
+            return;
+        };
+        opening.was_used = true;
+        opening.position = None;
+        if opening.kind == Kind::File {
+            opening.lanes[WRITES]
+                .crossed
+                .get_or_insert(Reason::BothWays);
+        }
+        self.groups.note(opening.group, number, place, true);
+        if opening.kind.has_peer()
+            && let Some(thread) = self.tables.at(by.thread)
+        {
+            thread.streamed_in.note(number, place);
+        }
     }
 
     /// Another thread uses an opening: the order of the two is not the program's own.

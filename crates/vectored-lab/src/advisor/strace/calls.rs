@@ -8,9 +8,9 @@ use super::counts::Reason;
 use super::descriptors;
 use super::names::Name;
 use super::numbers::leading_any;
-use super::outcome::{is_success, thread};
+use super::outcome::{Outcome, is_success, outcome, thread};
 use super::transfers::{Body, Segments, is_cut, transfer};
-use crate::advisor::event::Action;
+use crate::advisor::event::{Action, Named};
 
 /// What a call did, and why not all of it is known.
 #[derive(Debug)]
@@ -81,10 +81,17 @@ fn action(name: Name, body: Body<'_>) -> Result<Option<Action<'_>>, Reason> {
         Name::DeviceControl => descriptors::device_control(arguments),
         Name::Close => descriptors::close(arguments),
         Name::CloseRange => descriptors::close_range(arguments),
+        Name::Seek if is_refused_seek(body) => fifo(Name::Status, arguments),
         Name::Seek => descriptors::seek(arguments),
         Name::Seek32 => descriptors::seek_32(arguments),
         Name::Sync => Ok(Some(Action::Sync(Some(arguments.descriptor()?)))),
         Name::SyncAll => Ok(Some(Action::Sync(None))),
+        Name::Map if is_success(body.result()) => descriptors::map(arguments),
+        Name::Map => Ok(None),
+        Name::Status | Name::StatusAt | Name::StatusOfPath => match tells_of_fifo(body) {
+            true => fifo(name, arguments),
+            false => Ok(None),
+        },
         Name::Execute => execute(arguments, false, body),
         Name::ExecuteAt => execute(arguments, true, body),
         Name::Exit | Name::ExitGroup => Ok(Some(Action::Exit {
@@ -93,6 +100,34 @@ fn action(name: Name, body: Body<'_>) -> Result<Option<Action<'_>>, Reason> {
         Name::Fork | Name::Clone => fork(name, body),
         Name::Transfer(..) | Name::Other => Ok(None),
     }
+}
+
+/// `lseek(3, 0, SEEK_CUR) = -1 ESPIPE (Illegal seek)`.
+fn is_refused_seek(body: Body) -> bool {
+    matches!(outcome(body.result()), Ok(Outcome::Error(b"ESPIPE")))
+}
+
+/// Whether a call, successful, has `st_mode=S_IFIFO|0644` or the like.
+fn tells_of_fifo(body: Body) -> bool {
+    memmem::find(body.text, b"S_IFIFO|").is_some() && is_success(body.result())
+}
+
+/// `fstat(3, …)`, `newfstatat(AT_FDCWD, "x", …)`, `newfstatat(3, "", …)`, `stat("x", …)`.
+fn fifo<'a>(name: Name, mut arguments: Arguments<'a>) -> Result<Option<Action<'a>>, Reason> {
+    if name == Name::StatusOfPath {
+        return Ok(Some(Action::Fifo(Named::Path(arguments.string()?))));
+    }
+    let mut after = arguments;
+    if name == Name::StatusAt {
+        after.any()?;
+        after.comma()?;
+        let path = after.string()?;
+        if !path.is_empty() {
+            return Ok(Some(Action::Fifo(Named::Path(path))));
+        }
+    }
+    let descriptor = arguments.descriptor()?;
+    Ok(Some(Action::Fifo(Named::Descriptor(descriptor))))
 }
 
 /// `execve("/bin/true", ["true"], …) = 0`.

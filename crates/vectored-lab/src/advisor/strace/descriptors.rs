@@ -179,6 +179,27 @@ pub(super) fn close_range<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
     }))
 }
 
+/// `mmap(NULL, 4096, PROT_READ, MAP_SHARED, 3, 0) = 0x7f00`.
+pub(super) fn map<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
+    for _ in 0..2 {
+        arguments.any()?;
+        arguments.comma()?;
+    }
+    let protection = arguments.any()?;
+    arguments.comma()?;
+    let flags = arguments.any()?;
+    arguments.comma()?;
+    if has(flags, b"MAP_ANONYMOUS") {
+        return Ok(None);
+    }
+    let descriptor = arguments.descriptor()?;
+    let is_shared = has(flags, b"MAP_SHARED") || has(flags, b"MAP_SHARED_VALIDATE");
+    Ok((descriptor.number >= 0).then_some(Action::Map {
+        descriptor,
+        writes_through: is_shared && has(protection, b"PROT_WRITE"),
+    }))
+}
+
 /// `lseek(3, 0, SEEK_CUR) = 100`.
 pub(super) fn seek<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
     let descriptor = arguments.descriptor()?;

@@ -107,6 +107,7 @@ impl Plain {
                 number: self.number,
                 leads_to,
             },
+            from: None,
             form: Form::Plain,
             segment_bytes: Some(std::slice::from_ref(&self.asked_bytes)),
             segment_count: 1,

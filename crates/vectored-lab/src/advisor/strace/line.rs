@@ -8,6 +8,12 @@ use super::numbers::{eight_digits, fraction_ns, leading, six_digits};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
+/// strace makes the thread at least so wide, and then a blank.
+const THREAD_DIGITS: usize = 5;
+
+/// It makes the seconds of `-r` at least so wide; those of `-ttt` are not padded.
+const RELATIVE_DIGITS: usize = 6;
+
 /// The kernel's `PID_MAX_LIMIT`: what is greater is no thread. It also bounds what is kept of them.
 pub(super) const LARGEST_THREAD: u32 = 1 << 22;
 
@@ -24,6 +30,8 @@ pub(super) struct Prefix {
     pub(super) clock_ns: u64,
     /// Where the call begins.
     pub(super) end: usize,
+    /// Where a time begins, with the blanks that pad it.
+    time_start: usize,
 }
 
 impl Prefix {
@@ -78,6 +86,7 @@ impl Prefix {
             stamp: Some(Stamp::OfEpoch(seconds * SECOND_NS + micros * 1000)),
             clock_ns: 1000,
             end: at + 18,
+            time_start: 0,
         })
     }
 
@@ -92,6 +101,7 @@ impl Prefix {
             prefix.end += digits;
             prefix.skip_program(line)?;
             prefix.expect(line, b"] ")?;
+            prefix.time_start = prefix.end;
         }
         // A thread, then a time, in whatever form.
         loop {
@@ -122,19 +132,24 @@ impl Prefix {
     /// A thread or a time, and the blanks after it.
     fn read_number(&mut self, line: &[u8]) -> Result<(), Reason> {
         let (number, digits) = leading(&line[self.end..])?;
+        let is_padded =
+            self.end + digits >= self.time_start + RELATIVE_DIGITS && self.end > self.time_start;
         self.end += digits;
         match line.get(self.end) {
             Some(b'.') => {
                 let (fraction, fraction_digits) = fraction_ns(&line[self.end + 1..])?;
                 self.end += 1 + fraction_digits;
-                self.set_time(seconds(number, digits, fraction)?, fraction_digits)?;
+                let stamp = seconds(number, digits, fraction, is_padded)?;
+                self.set_time(stamp, fraction_digits)?;
             }
             Some(b':') => self.read_day_time(number, line)?,
             Some(b' ' | b'<') if self.thread.is_none() && digits < 9 => {
+                let width = digits.max(THREAD_DIGITS);
+                self.time_start = self.end - digits + width + 1;
                 self.name_thread(number)?;
                 self.skip_program(line)?;
             }
-            Some(b' ') => self.set_time(seconds(number, digits, 0)?, 0)?,
+            Some(b' ') => self.set_time(seconds(number, digits, 0, is_padded)?, 0)?,
             _ => return Err(Reason::NotALine),
         }
         if line.get(self.end) != Some(&b' ') {
@@ -205,16 +220,17 @@ impl Prefix {
     }
 }
 
-/// Seconds since 1970 or, if they have too few digits for that, since the line before.
-fn seconds(whole: u64, digits: usize, fraction_ns: u64) -> Result<Stamp, Reason> {
+/// Seconds since 1970 or, if they are padded with blanks, since the line before. Few that are not are
+/// of a clock that was not set, or have lost their blanks.
+fn seconds(whole: u64, digits: usize, fraction_ns: u64, is_padded: bool) -> Result<Stamp, Reason> {
     let ns = whole
         .checked_mul(SECOND_NS)
         .and_then(|ns| ns.checked_add(fraction_ns))
         .ok_or(Reason::Overflow)?;
-    Ok(if digits < 9 {
-        Stamp::SinceLast(ns)
-    } else {
-        Stamp::OfEpoch(ns)
+    Ok(match digits {
+        9.. => Stamp::OfEpoch(ns),
+        _ if is_padded => Stamp::SinceLast(ns),
+        _ => Stamp::Short(ns),
     })
 }
 
@@ -253,7 +269,11 @@ mod tests {
         check("7 1795313141 f(", Some(7), stamp, SECOND_NS, "f(");
         let stamp = Some(Stamp::SinceLast(97_000));
         check("     0.000097 f(", None, stamp, 1000, "f(");
-        check("7      0.000097 f(", Some(7), stamp, 1000, "f(");
+        check("7          0.000097 f(", Some(7), stamp, 1000, "f(");
+        check("[pid 7]      0.000097 f(", Some(7), stamp, 1000, "f(");
+        let stamp = Some(Stamp::Short(97_000));
+        check("0.000097 f(", None, stamp, 1000, "f(");
+        check("7     0.000097 f(", Some(7), stamp, 1000, "f(");
     }
 
     #[test]

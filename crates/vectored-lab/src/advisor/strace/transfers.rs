@@ -94,6 +94,7 @@ pub(super) fn transfer<'a>(
     let mut transfer = Transfer {
         direction,
         descriptor,
+        from: None,
         form: Form::Opaque,
         segment_bytes: None,
         segment_count: 1,
@@ -264,8 +265,7 @@ fn messages(transfer: &mut Transfer, mut arguments: Arguments) -> Result<(), Rea
     Ok(())
 }
 
-/// `sendfile(1, 3, NULL, 100)` and its like: from one descriptor to another, of which the one that
-/// is written is told.
+/// `sendfile(1, 3, NULL, 100)` and its like: from one descriptor to another.
 fn between<'a>(
     transfer: &mut Transfer<'a>,
     shape: Shape,
@@ -277,8 +277,10 @@ fn between<'a>(
         arguments.comma()?;
     }
     let second: Descriptor<'a> = arguments.descriptor()?;
-    if shape != Shape::FromSecond {
-        transfer.descriptor = second;
+    if shape == Shape::FromSecond {
+        transfer.from = Some(second);
+    } else {
+        transfer.from = Some(std::mem::replace(&mut transfer.descriptor, second));
     }
     if shape != Shape::ToSecond {
         arguments.comma()?;

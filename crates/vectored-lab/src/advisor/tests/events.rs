@@ -79,6 +79,7 @@ fn transfer(
     Transfer {
         direction,
         descriptor: fd(number),
+        from: None,
         form: Form::Plain,
         segment_count: segments.len() as u64,
         asked_bytes: Some(segments.iter().sum()),
@@ -238,6 +239,14 @@ pub(super) fn seek(number: i32, position: u64) -> Line {
     )
 }
 
+pub(super) fn map(number: i32) -> Line {
+    let action = Action::Map {
+        descriptor: fd(number),
+        writes_through: false,
+    };
+    line("mmap", action)
+}
+
 pub(super) fn fsync(number: i32) -> Line {
     line("fsync", Action::Sync(Some(fd(number))))
 }
@@ -252,7 +261,7 @@ pub(super) fn call_on(name: &'static str, number: i32) -> Line {
     line(name, Action::Other { descriptor })
 }
 
-/// Any call that shows that the log was not filtered.
+/// A call that cannot matter.
 pub(super) fn brk() -> Line {
     call("brk")
 }

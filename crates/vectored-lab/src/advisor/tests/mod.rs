@@ -4,3 +4,4 @@ mod events;
 mod merging;
 mod naive;
 mod rules;
+mod texts;

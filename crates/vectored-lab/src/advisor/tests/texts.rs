@@ -1,0 +1,209 @@
+//! Logs as strace writes them.
+
+use super::events::told;
+use crate::advisor::strace::Reader;
+use crate::advisor::{Analysis, Options};
+
+/// What is found in a log that holds everything, or in one that has to show that it does.
+fn found_in(log: &str, shows_all: bool) -> Vec<String> {
+    let mut analysis = Analysis::new(Options {
+        shows_all,
+        ..Options::default()
+    });
+    analysis.begin_log();
+    let mut reader = Reader::new(log.as_bytes());
+    while let Some(event) = reader.next().unwrap() {
+        analysis.follow(&event);
+    }
+    assert_eq!(reader.counts().skipped().len(), 0, "{log}");
+    told(&analysis.finish())
+}
+
+/// A log of these calls, 10 µs apart.
+fn log_of(calls: &[&str]) -> String {
+    let line = |(number, call): (usize, &&str)| format!("1 1795312736.000{number:02}0 {call}\n");
+    calls.iter().enumerate().map(line).collect()
+}
+
+const OPEN: &str = r#"openat(AT_FDCWD</>, "/tmp/f", O_RDWR|O_CREAT, 0666) = 3</tmp/f>"#;
+const OPEN_AGAIN: &str = r#"openat(AT_FDCWD</>, "/tmp/f", O_RDONLY) = 4</tmp/f>"#;
+const WRITE: &str = r#"write(3</tmp/f>, "x"..., 20) = 20"#;
+const READ: &str = r#"read(3</tmp/f>, "x"..., 20) = 20"#;
+const WRITES: &str = "adjacent-writes file 2→1: write 5 [adjacent]";
+const READS: &str = "small-reads file 2→1: read 5 [adjacent]";
+const MAPPED: &str =
+    "(the file is mapped into memory, where its bytes can be seen or changed without a call)";
+
+#[track_caller]
+fn check(calls: &[&str], expected: &[&str]) {
+    assert_eq!(found_in(&log_of(calls), true), expected, "{calls:#?}");
+}
+
+#[test]
+fn what_is_written_to_a_mapped_file_may_be_seen_at_any_time() {
+    let map = "mmap(NULL, 4096, PROT_READ, MAP_SHARED, 3</tmp/f>, 0) = 0x7f00";
+    let map_other = "mmap(NULL, 4096, PROT_READ, MAP_SHARED, 4</tmp/f>, 0) = 0x7f00";
+    let crossed = format!("adjacent-writes file 2→1: write 5 {MAPPED}");
+    check(&[OPEN, map, WRITE, WRITE], &[&crossed]);
+    check(&[OPEN, WRITE, map, WRITE], &[&crossed]);
+    check(&[OPEN, OPEN_AGAIN, map_other, WRITE, WRITE], &[&crossed]);
+    // A mapping stays when its descriptor is closed.
+    let close = "close(4</tmp/f>) = 0";
+    check(
+        &[OPEN_AGAIN, map_other, close, OPEN, WRITE, WRITE],
+        &[&crossed],
+    );
+    check(
+        &[
+            OPEN,
+            "mmap(NULL, 8, PROT_READ, MAP_PRIVATE|MAP_ANONYMOUS, -1, 0) = 0x7f00",
+            WRITE,
+            WRITE,
+        ],
+        &[WRITES],
+    );
+    check(
+        &[
+            OPEN,
+            "mmap(NULL, 8, PROT_READ, MAP_SHARED, 3</tmp/f>, 0) = -1 ENODEV (No such device)",
+            WRITE,
+            WRITE,
+        ],
+        &[WRITES],
+    );
+}
+
+#[test]
+fn what_is_read_from_a_mapped_file_changes_only_if_the_mapping_can_be_written() {
+    let map = "mmap(NULL, 4096, PROT_READ, MAP_SHARED, 3</tmp/f>, 0) = 0x7f00";
+    let private = "mmap(NULL, 4096, PROT_READ|PROT_WRITE, MAP_PRIVATE, 3</tmp/f>, 0) = 0x7f00";
+    let writable = "mmap(NULL, 4096, PROT_READ|PROT_WRITE, MAP_SHARED, 3</tmp/f>, 0) = 0x7f00";
+    check(&[OPEN, map, READ, READ], &[READS]);
+    check(&[OPEN, private, READ, READ], &[READS]);
+    let crossed = format!("small-reads file 2→1: read 5 {MAPPED}");
+    check(&[OPEN, writable, READ, READ], &[&crossed]);
+    check(&[OPEN, READ, writable, READ], &[&crossed]);
+}
+
+#[test]
+fn what_a_call_copies_from_is_read() {
+    // By another thread, whose waits do not cross the runs of this one.
+    let thread = "clone(child_stack=0x7f00, flags=CLONE_VM|CLONE_FILES|CLONE_THREAD) = 2";
+    let copies = [
+        "sendfile(5<TCP:[1.1.1.1:2->1.1.1.1:3]>, 4</tmp/f>, [0] => [20], 20) = 20",
+        "splice(4</tmp/f>, [0], 5<pipe:[9]>, NULL, 20, 0) = 20",
+        "copy_file_range(4</tmp/f>, [0], 5</tmp/g>, NULL, 20, 0) = 20",
+    ];
+    for copy in copies {
+        let mut log = log_of(&[OPEN, OPEN_AGAIN, thread, WRITE]);
+        log += &format!("2 1795312736.000045 {copy}\n");
+        log += &format!("1 1795312736.000050 {WRITE}\n");
+        let crossed = "adjacent-writes file 2→1: write 5 (the same file used through another opening between them)";
+        assert_eq!(found_in(&log, true), [crossed], "{copy}");
+    }
+    // The offset moves: what is read next is elsewhere.
+    let copy = "sendfile(5<TCP:[1.1.1.1:2->1.1.1.1:3]>, 3</tmp/f>, NULL, 20) = 20";
+    check(&[OPEN, READ, copy, READ], &[]);
+}
+
+#[test]
+fn a_fifo_is_no_file() {
+    let fifo = r#"openat(AT_FDCWD</>, "/tmp/q", O_RDWR) = 4</tmp/q>"#;
+    let read = r#"read(4</tmp/q>, "x"..., 20) = 20"#;
+    let write = r#"write(4</tmp/q>, "x"..., 20) = 20"#;
+    let answered = "adjacent-writes file 2→1: write 5 (a read of a pipe or socket between them)";
+    let told_so = [
+        r#"mknodat(AT_FDCWD</>, "/tmp/q", S_IFIFO|0666) = 0"#,
+        r#"newfstatat(AT_FDCWD</>, "/tmp/q", {st_mode=S_IFIFO|0644, st_size=0, ...}, 0) = 0"#,
+        r#"statx(AT_FDCWD</>, "/tmp/q", AT_STATX_SYNC_AS_STAT, STATX_ALL, {stx_mask=STATX_ALL, stx_mode=S_IFIFO|0644, stx_size=0, ...}) = 0"#,
+        r#"stat("/tmp/q", {st_mode=S_IFIFO|0644, st_size=0, ...}) = 0"#,
+    ];
+    for say in told_so {
+        check(&[say, OPEN, fifo, WRITE, read, WRITE], &[answered]);
+        check(
+            &[say, fifo, write, write],
+            &["adjacent-writes pipe 2→1: write 5 [adjacent]"],
+        );
+    }
+    let shown = [
+        "fstat(4</tmp/q>, {st_mode=S_IFIFO|0644, st_size=0, ...}) = 0",
+        r#"newfstatat(4</tmp/q>, "", {st_mode=S_IFIFO|0644, st_size=0, ...}, AT_EMPTY_PATH) = 0"#,
+        "lseek(4</tmp/q>, 0, SEEK_CUR) = -1 ESPIPE (Illegal seek)",
+    ];
+    for show in shown {
+        check(&[OPEN, fifo, show, WRITE, read, WRITE], &[answered]);
+        // One that was open before.
+        check(&[OPEN, show, WRITE, read, WRITE], &[answered]);
+    }
+    // Who else writes to it does not show.
+    let long = r#"write(4</tmp/q>, "x"..., 3000) = 3000"#;
+    check(
+        &[told_so[0], fifo, long, long],
+        &[
+            "adjacent-writes pipe 2→1: write 12 (another process writes to the same pipe, and a longer write than PIPE_BUF may be split)",
+        ],
+    );
+}
+
+#[test]
+fn a_log_of_some_classes_of_calls_is_not_believed() {
+    let filtered = "adjacent-writes file 2→1: write 5 (no call shows that the log was not filtered, and waits would not show: trace again without -e)";
+    let writes = [OPEN, WRITE, WRITE];
+    let poll = "poll([{fd=9, events=POLLIN}], 1, 0) = 0 (Timeout)";
+    let wait = "wait4(-1, NULL, 0, NULL) = 7";
+    let fork = "clone(child_stack=NULL, flags=SIGCHLD) = 7";
+    let some: [&[&str]; 5] = [
+        &[],
+        &[poll],
+        &[wait, fork],
+        &[poll, wait],
+        &["brk(NULL) = 0x7"],
+    ];
+    for some in some {
+        let log = log_of(&[&writes[..], some].concat());
+        assert_eq!(found_in(&log, false), [filtered], "{some:?}");
+    }
+    let all: [&[&str]; 3] = [
+        &["set_robust_list(0x7f, 24) = 0"],
+        &["futex(0x7f, FUTEX_WAKE_PRIVATE, 1) = 0"],
+        &[poll, wait, "rt_sigprocmask(SIG_BLOCK, NULL, [], 8) = 0"],
+    ];
+    for all in all {
+        let log = log_of(&[&writes[..], all].concat());
+        assert_eq!(found_in(&log, false), [WRITES], "{all:?}");
+    }
+}
+
+#[test]
+fn closing_what_was_locked_lets_others_go_on() {
+    let lock = r#"openat(AT_FDCWD</>, "/tmp/lock", O_RDWR) = 4</tmp/lock>"#;
+    let flock = "flock(4</tmp/lock>, LOCK_EX) = 0";
+    let close = "close(4</tmp/lock>) = 0";
+    let crossed = "adjacent-writes file 2→1: write 5 (fcntl or a lock between them)";
+    check(&[OPEN, lock, flock, WRITE, close, WRITE], &[crossed]);
+    let harmless = "adjacent-writes file 2→1: write 5 [harmless-between]";
+    check(&[OPEN, lock, WRITE, close, WRITE], &[harmless]);
+}
+
+#[test]
+fn times_since_1970_may_have_few_digits() {
+    for seconds in ["7", "12345", "1234567"] {
+        let log = log_of(&[OPEN, WRITE, WRITE]).replace("1795312736", seconds);
+        assert_eq!(found_in(&log, true), [WRITES], "{log}");
+        let alone: String = log
+            .lines()
+            .map(|line| format!("{}\n", &line[2..]))
+            .collect();
+        assert_eq!(found_in(&alone, true), [WRITES], "{alone}");
+    }
+    // Since the line before, as -r has them; blanks at the start of lines get lost.
+    let gap = "adjacent-writes file 2→1: write 5 (a gap of more than 10 ms)";
+    for blanks in ["1          ", "     ", ""] {
+        let stamps = ["0.000000", "0.000500", "0.020000"];
+        let lines = stamps.iter().zip([OPEN, WRITE, WRITE]);
+        let log: String = lines
+            .map(|(stamp, call)| format!("{blanks}{stamp} {call}\n"))
+            .collect();
+        assert_eq!(found_in(&log, true), [gap], "{log}");
+    }
+}
