@@ -96,11 +96,11 @@ pub struct OutputFile {
 }
 
 impl OutputFile {
-    /// Finds out whether the file can be written, without touching it.
-    pub fn check(named: &Path) -> Result<Self, Failure> {
+    /// Finds out whether the file that was named with this option can be written, without touching it.
+    pub fn check(named: &Path, option: &str) -> Result<Self, Failure> {
         let refused = |why: &str| {
             Failure::usage(format!(
-                "cannot write to '{}': {why}; name another file with --output",
+                "cannot write to '{}': {why}; name another file with {option}",
                 named.display()
             ))
         };

@@ -142,8 +142,14 @@ impl Outputs {
         let named = args.output.as_deref();
         let file = named.filter(|name| *name != Path::new("-"));
         Ok(Outputs {
-            file: file.map(OutputFile::check).transpose()?,
-            page: args.html.as_deref().map(OutputFile::check).transpose()?,
+            file: file
+                .map(|name| OutputFile::check(name, "--output"))
+                .transpose()?,
+            page: args
+                .html
+                .as_deref()
+                .map(|name| OutputFile::check(name, "--html"))
+                .transpose()?,
         })
     }
 

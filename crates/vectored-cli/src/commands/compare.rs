@@ -18,12 +18,11 @@ const REGRESSION: u8 = 3;
 
 /// Runs the command. Every file is checked before anything is written.
 pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
-    let check = |name: &Path| OutputFile::check(name);
     let output = args
         .output
         .as_deref()
         .filter(|name| *name != Path::new("-"))
-        .map(check)
+        .map(|name| OutputFile::check(name, "--output"))
         .transpose()?;
     // clap passes over `requires` where what is required conflicts with --against.
     if args.html.is_some() && !args.machines {
@@ -38,7 +37,11 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
             "the table goes to standard output: name a file for the page with --html",
         ));
     }
-    let page = args.html.as_deref().map(check).transpose()?;
+    let page = args
+        .html
+        .as_deref()
+        .map(|name| OutputFile::check(name, "--html"))
+        .transpose()?;
     let outputs: Vec<&OutputFile> = output.iter().chain(&page).collect();
     let inputs = [paths(&args.result)?, paths(&args.against)?].concat();
     OutputFile::are_apart(&outputs, &inputs)?;

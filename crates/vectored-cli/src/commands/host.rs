@@ -19,7 +19,7 @@ pub fn run(args: &HostArgs) -> Result<ExitCode, Failure> {
         .output
         .as_deref()
         .filter(|name| *name != Path::new("-"))
-        .map(OutputFile::check)
+        .map(|name| OutputFile::check(name, "--output"))
         .transpose()?;
     let interrupt = Interrupt::watch()?;
     let report = probe_host(&args.dir, &MonotonicClock, env!("CARGO_PKG_VERSION"))

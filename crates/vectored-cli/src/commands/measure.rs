@@ -36,7 +36,7 @@ pub fn run(args: &MeasureArgs) -> Result<ExitCode, Failure> {
         .output
         .as_deref()
         .filter(|name| *name != Path::new("-"))
-        .map(OutputFile::check)
+        .map(|name| OutputFile::check(name, "--output"))
         .transpose()?;
     let state = state_directory()?;
     let notes = Notes { quiet: args.quiet };

@@ -14,16 +14,16 @@ use crate::terminal::{print, table_options};
 /// Runs the command. Every file is checked before anything is written.
 pub fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
     type Render = fn(&[&Saved]) -> Result<String, Failure>;
-    let wanted: [(&Option<PathBuf>, Render); 4] = [
-        (&args.html, |saved| Ok(report::html(saved))),
-        (&args.svg, |saved| Ok(report::svg(saved))),
-        (&args.markdown, |saved| Ok(markdown(saved))),
-        (&args.csv, csv),
+    let wanted: [(&str, &Option<PathBuf>, Render); 4] = [
+        ("--html", &args.html, |saved| Ok(report::html(saved))),
+        ("--svg", &args.svg, |saved| Ok(report::svg(saved))),
+        ("--markdown", &args.markdown, |saved| Ok(markdown(saved))),
+        ("--csv", &args.csv, csv),
     ];
     let mut outputs = Vec::new();
-    for (path, render) in wanted {
+    for (option, path, render) in wanted {
         if let Some(path) = path {
-            outputs.push((Output::check(path)?, render));
+            outputs.push((Output::check(path, option)?, render));
         }
     }
     let files: Vec<&OutputFile> = outputs.iter().filter_map(|(o, _)| o.file()).collect();
@@ -55,10 +55,10 @@ enum Output {
 }
 
 impl Output {
-    fn check(path: &Path) -> Result<Self, Failure> {
+    fn check(path: &Path, option: &str) -> Result<Self, Failure> {
         match path == Path::new("-") {
             true => Ok(Output::Stdout),
-            false => Ok(Output::File(OutputFile::check(path)?)),
+            false => Ok(Output::File(OutputFile::check(path, option)?)),
         }
     }
 

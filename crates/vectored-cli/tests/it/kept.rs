@@ -293,6 +293,11 @@ fn what_is_read_is_never_written_over() {
     let words = ["report", "--html", "one", "--svg", "./one"];
     let twice = stderr_of(&bench, &words, 2);
     assert!(twice.contains("named for two outputs"), "{twice}");
+    // The remedy names the option at fault.
+    for option in ["--html", "--svg", "--csv"] {
+        let refused = stderr_of(&bench, &["report", "latest", option, "nowhere/x"], 2);
+        assert!(refused.ends_with(&format!("with {option}\n")), "{refused}");
+    }
     assert!(!bench.work().join("one").exists());
     let both = stderr_of(&bench, &["report", "--csv", "-", "--svg", "-"], 2);
     assert!(both.contains("only one of the outputs"), "{both}");

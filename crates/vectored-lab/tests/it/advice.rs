@@ -373,7 +373,7 @@ fn what_hardly_matters_is_summed_up() {
     some.findings[2].saving_s = 0.000_09;
     let text = table(&some, narrow(), TOP);
     assert!(
-        text.contains("\n1 finding more would save 90.0 µs together."),
+        text.contains("\n1 finding more would save 90.0 µs."),
         "{text}"
     );
     some.findings.drain(..2);

@@ -22,6 +22,8 @@ const PARTS_BUFFER_BYTES: usize = 32 << 20;
 
 /// What comes out of logs.
 #[derive(Debug)]
+// It is told and taken apart, and never kept: a box for each event would cost more than its bytes.
+#[expect(clippy::large_enum_variant)]
 pub enum Item<'a> {
     /// A log begins: what was said of threads and descriptors before is of other ones.
     Begin,

@@ -1,9 +1,8 @@
 //! One line a finding, counted or not, for spreadsheets.
 
-use ::csv::WriterBuilder;
-use serde::Serialize;
-
 use crate::model::{Advisory, Finding, FindingKey, Tally, Uncounted};
+use crate::report::words::csv_word as word;
+use ::csv::WriterBuilder;
 
 const HEAD: [&str; 24] = [
     "counted",
@@ -48,9 +47,9 @@ pub fn csv(advisories: &[&Advisory]) -> String {
     for advisory in advisories {
         let run: &[String] = match names {
             true => &[
-                advisory.host.name.clone(),
-                advisory.started_at.clone(),
-                advisory.sources.join(" "),
+                word(&advisory.host.name),
+                word(&advisory.started_at),
+                word(&advisory.sources.join(" ")),
             ],
             false => &[],
         };
@@ -71,7 +70,7 @@ fn counted(advisory: &Advisory, finding: &Finding) -> [String; 24] {
     line[19] = word(&finding.saving_low_s);
     line[20] = word(&finding.saving_high_s);
     line[21] = word(&finding.share_of_wall);
-    line[23] = finding.action.clone();
+    line[23] = word(&finding.action);
     line
 }
 
@@ -83,7 +82,7 @@ fn left_out(advisory: &Advisory, uncounted: &Uncounted) -> [String; 24] {
         &uncounted.pattern,
     );
     line[0] = word(&false);
-    line[1] = uncounted.reason.clone();
+    line[1] = word(&uncounted.reason);
     line
 }
 
@@ -95,10 +94,10 @@ fn line(advisory: &Advisory, key: &FindingKey, tally: &Tally, pattern: &str) -> 
         none(),
         word(&key.kind),
         word(&key.grade),
-        key.program.clone(),
+        word(&key.program),
         word(&key.target),
         word(&key.site),
-        pattern.to_owned(),
+        word(&pattern),
         word(&tally.runs),
         word(&tally.calls),
         word(&tally.bytes),
@@ -116,13 +115,4 @@ fn line(advisory: &Advisory, key: &FindingKey, tally: &Tally, pattern: &str) -> 
         word(&advisory.wall_s),
         none(),
     ]
-}
-
-/// A value as the JSON has it, without quotes; nothing for null.
-fn word(value: &impl Serialize) -> String {
-    match serde_json::to_value(value) {
-        Ok(serde_json::Value::Null) | Err(_) => String::new(),
-        Ok(serde_json::Value::String(text)) => text,
-        Ok(other) => other.to_string(),
-    }
 }

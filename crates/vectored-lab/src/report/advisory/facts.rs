@@ -3,7 +3,7 @@
 //! Texts from outside (programs, paths, reasons of a loaded file) are escaped here for a terminal;
 //! Markdown and HTML escape what means something to them.
 
-use super::figures::{seconds, share, shortened, span};
+use super::figures::{LEAST_SAID_SHARE, seconds, share, shortened, span};
 use crate::advisor::operation_of;
 use crate::advisor::words::{idioms, language_of};
 use crate::model::{
@@ -101,11 +101,12 @@ pub fn facts(advisory: &Advisory, top: usize) -> Facts {
                 .iter()
                 .fold(0.0, |sum, one| sum + one.saving_s.max(0.0));
             format!(
-                "{} more would save {} together.",
+                "{} more would save {}.",
                 count(rest.len(), "finding"),
-                match saving > 0.0 {
-                    true => seconds(saving),
-                    false => "nothing".to_owned(),
+                match (saving > 0.0, rest.len()) {
+                    (false, _) => "nothing".to_owned(),
+                    (true, 1) => seconds(saving),
+                    (true, _) => format!("{} together", seconds(saving)),
                 }
             )
         }),
@@ -123,6 +124,16 @@ pub fn facts(advisory: &Advisory, top: usize) -> Facts {
         },
         how: how(shown),
         notes: notes(advisory),
+    }
+}
+
+/// Of a time that strace made longer: the share of the program's own is this or more.
+fn at_least(share_of_traced: f64) -> String {
+    let said = share(share_of_traced);
+    match share_of_traced.abs() < LEAST_SAID_SHARE {
+        // Less than a bound from below is no bound.
+        true => said,
+        false => format!("{said} or more"),
     }
 }
 
@@ -158,9 +169,9 @@ pub fn answer(advisory: &Advisory) -> String {
     let of = match (wall, advisory.wall_source) {
         (None, _) => String::new(),
         (Some(wall), Some(WallSource::Traced)) => format!(
-            " of {} under strace ({} or more)",
+            " of {} under strace ({})",
             seconds(wall),
-            share(advisory.saving_s / wall)
+            at_least(advisory.saving_s / wall)
         ),
         (Some(wall), _) => format!(
             " of {} ({})",

@@ -53,11 +53,14 @@ fn rounded(value: f64, decimals: usize) -> String {
     }
 }
 
+/// Shares below this are said to be under 0.1 %.
+pub const LEAST_SAID_SHARE: f64 = 0.000_5;
+
 /// `28 %`, `3.1 %`, `under 0.1 %`.
 pub fn share(share: f64) -> String {
     match share.abs() {
         0.0 => "0 %".to_owned(),
-        size if size < 0.000_5 => "under 0.1 %".to_owned(),
+        size if size < LEAST_SAID_SHARE => "under 0.1 %".to_owned(),
         size if size < 0.099_5 => format!("{} %", rounded(share * 100.0, 1)),
         _ => format!("{} %", rounded(share * 100.0, 0)),
     }

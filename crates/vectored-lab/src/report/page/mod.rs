@@ -68,13 +68,13 @@ pub fn html(saved: &[&Saved]) -> String {
         false => INTRODUCTION,
     };
     if runs.len() > 1 {
-        page += &choice(&runs);
         page += "<section aria-labelledby=\"machines\">\n<h2 id=\"machines\">By machine</h2>\n";
         page += &borders(&runs);
         for sheet in machines::sheets(&runs) {
             page += &experiments::table(&sheet.title, &sheet.heads, sheet.names, &sheet.rows, true);
         }
         page += "</section>\n";
+        page += &choice(&runs);
     }
     for (index, results) in runs.iter().enumerate() {
         page += &run::section(index, results);
