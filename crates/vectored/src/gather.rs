@@ -348,6 +348,8 @@ impl Gather {
         mut first: Option<Attempt>,
     ) -> Result<u64, TransferError> {
         let mut guard = SplitGuard::new(segments, *cursor, may_split)?;
+        // A loaded model may say anything.
+        let staging_bytes = self.model.staging_bytes.min(rules.limits.bytes);
         send_all(segments, cursor, |from| {
             if let Some(attempt) = first.take() {
                 return Some(attempt);
@@ -358,7 +360,7 @@ impl Gather {
             let mut iovecs = recycle(mem::take(&mut self.iovecs));
             let staging = Staging {
                 memory: &mut self.staging,
-                bytes: self.model.staging_bytes,
+                bytes: staging_bytes,
             };
             let attempt = plan(segments, from, rules, staging, &mut iovecs)
                 .map(|batch| guard.send(segments, from, batch, &mut sink));
@@ -486,6 +488,26 @@ mod tests {
                 check(&mut gather, &sizes, &script, rules);
             }
         }
+    }
+
+    #[test]
+    fn a_model_with_more_staging_than_there_is_memory_writes_all_the_same() {
+        let data = payload(&[3, 5, 70_000, 4]);
+        let mut gather = gather_with_staging(usize::MAX);
+        let (mut reader, writer) = std::io::pipe().unwrap();
+        // From the middle, too, where the general loop begins.
+        let mut cursor = SegmentCursor::at(0, 1);
+        let segments = list(&data);
+        let moving = std::thread::spawn(move || {
+            let mut all = Vec::new();
+            std::io::Read::read_to_end(&mut reader, &mut all).map(|_| all)
+        });
+        gather.write_all(&writer, &segments).unwrap();
+        gather.write_from(&writer, &segments, &mut cursor).unwrap();
+        drop(writer);
+        let model = data.concat();
+        let arrived = moving.join().unwrap().unwrap();
+        assert!(arrived == [&model[..], &model[1..]].concat());
     }
 
     #[test]

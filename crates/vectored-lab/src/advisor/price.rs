@@ -41,10 +41,26 @@ pub fn price(key: &FindingKey, tally: &Tally, prices: &[Price]) -> Option<Saving
                 - gathering_ns(operation, key.kind, tally, price)
         }
     };
-    let share = answer_share(key.target, tally, price);
-    Some(saving(price, |call_ns| {
-        saved_calls * share * call_ns + besides_ns
-    }))
+    let calls = saved_calls * answer_share(key.target, tally, price)
+        + medium_calls(tally) * (medium_share(price) - 1.0);
+    Some(saving(price, |call_ns| calls * call_ns + besides_ns))
+}
+
+/// How many of the saved calls move 256 bytes or more, if those of the smallest segments are saved:
+/// what belongs together is led by the largest.
+fn medium_calls(tally: &Tally) -> f64 {
+    let saved = tally.calls.saturating_sub(tally.merged_calls);
+    let small = tally.sizes.iter().filter(|size| size.0 < LARGE_CLASS);
+    let small: u64 = small.map(|size| size.1).sum();
+    saved.saturating_sub(small) as f64
+}
+
+/// What such a call costs, as a share of `call_ns`.
+fn medium_share(price: &Price) -> f64 {
+    match price.medium_call_ns > 0.0 && price.call_ns > 0.0 {
+        true => price.medium_call_ns / price.call_ns,
+        false => 1.0,
+    }
 }
 
 /// Runs of more calls than this on average are no answers.
@@ -175,6 +191,7 @@ mod tests {
         call_ns: 400.0,
         call_low_ns: 300.0,
         call_high_ns: 500.0,
+        medium_call_ns: 0.0,
         answer_call_ns: 0.0,
         batch_byte_ns: 0.0,
         seek_ns: 100.0,
@@ -232,6 +249,36 @@ mod tests {
         let copying = 200.0 * 4.0 + 1_000_800.0 * 0.05;
         let [s, ..] = saved(FindingKind::AdjacentWrites, &tally, dear);
         assert_eq!(s, 100.0 * 400.0 - copying);
+    }
+
+    #[test]
+    fn calls_of_medium_size_have_their_own_price() {
+        let tally = Tally {
+            runs: 10,
+            calls: 80,
+            merged_calls: 10,
+            gathered_calls: 10,
+            segments: 80,
+            bytes: 80 * 512,
+            sizes: vec![(10, 80, 80 * 512)],
+            ..Tally::default()
+        };
+        let medium = Price {
+            medium_call_ns: 600.0,
+            ..PRICE
+        };
+        let both = [PRICE, medium].map(|price| saved(FindingKind::AdjacentWrites, &tally, price));
+        assert_eq!(both[1][0] - both[0][0], 70.0 * 200.0);
+        // In the same proportion at both ends.
+        assert_eq!(both[1][1] - both[0][1], 70.0 * 150.0);
+        // Of a header and a payload the call of the header is saved.
+        let header = Tally {
+            calls: 20,
+            sizes: vec![(4, 10, 80), (14, 10, 100_000)],
+            ..tally
+        };
+        let both = [PRICE, medium].map(|price| saved(FindingKind::AdjacentWrites, &header, price));
+        assert_eq!(both[1], both[0]);
     }
 
     #[test]

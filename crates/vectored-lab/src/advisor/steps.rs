@@ -56,9 +56,6 @@ pub(super) const PERIOD_MAX: usize = WINDOW / 2;
 /// A run of at most so many calls that has no period is told in their order.
 const ORDERED_MAX: usize = 3;
 
-/// So many distinct steps of a run without a period are told; more are told by calls alone.
-const SET_MAX: usize = 3;
-
 /// The pattern of a run: a period, or a set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Pattern {
@@ -156,8 +153,8 @@ impl Steps {
         self.count += 1;
     }
 
-    /// The pattern: the shortest period if there is one but for the last step, else the set of what
-    /// was called.
+    /// The pattern: the shortest period if there is one but for the last step, else what was called, of
+    /// whatever sizes: told one after the other, they would look like a period.
     pub(super) fn pattern(&self) -> Pattern {
         let known = &self.first[..(self.count as usize).min(WINDOW)];
         let course = match self.course {
@@ -231,10 +228,7 @@ impl Distinct {
     }
 
     fn pattern(&self) -> Pattern {
-        let mut steps: Vec<Move> = match self.seen.len() <= SET_MAX {
-            true => self.seen.iter().map(|seen| seen.0).collect(),
-            false => by_call(&self.seen).iter().map(|seen| seen.0).collect(),
-        };
+        let mut steps: Vec<Move> = by_call(&self.seen).iter().map(|seen| seen.0).collect();
         steps.sort_unstable();
         Pattern::of(steps)
     }

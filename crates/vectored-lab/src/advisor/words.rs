@@ -158,9 +158,12 @@ fn has_large_step(tally: &Tally) -> bool {
     tally.step_bytes.iter().any(is_large) && !tally.step_bytes.iter().all(is_large)
 }
 
-/// Few calls, and then something else: no stream that a buffer would collect.
+/// Few calls, and then something else: no stream that a buffer would collect. The pieces come once in
+/// most of the runs.
 fn is_record(key: &FindingKey, tally: &Tally) -> bool {
-    key.steps.len() > 1 && tally.calls <= tally.runs.saturating_mul(RECORD_CALLS)
+    let pieces = key.steps.len() as u64;
+    let most = RECORD_CALLS.min(pieces + pieces / 2);
+    pieces > 1 && tally.calls <= tally.runs.saturating_mul(most)
 }
 
 /// How to do it: a language and what to write in it. What is shown is the call that matters; each may

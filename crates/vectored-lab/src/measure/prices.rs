@@ -173,6 +173,7 @@ fn per_call_ns(timing: Timing, calls: u32) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use super::probes::Tells;
     use super::*;
     use crate::measure::{FakeClock, MonotonicClock, Noise, SyntheticMachine};
 
@@ -238,9 +239,21 @@ mod tests {
     }
 
     #[test]
+    fn a_medium_call_costs_at_least_as_much_as_a_small_one() {
+        let price = measured(Leads::File, Operation::Write, Noise::None);
+        assert!(price.medium_call_ns >= price.call_ns, "{price:?}");
+        within(price.medium_call_ns, 340.0, 0.001);
+    }
+
+    #[test]
     fn seeking_is_priced_on_files_only() {
         within(
             measured(Leads::File, Operation::Write, Noise::None).seek_ns,
+            90.0,
+            0.001,
+        );
+        within(
+            measured(Leads::File, Operation::Read, Noise::None).seek_ns,
             90.0,
             0.001,
         );
@@ -260,6 +273,18 @@ mod tests {
         within(noisy.call_ns, 340.0, 0.1);
         assert!(noisy.call_low_ns < 0.8 * noisy.call_ns, "{noisy:?}");
         assert!(noisy.call_high_ns > 1.2 * noisy.call_ns, "{noisy:?}");
+    }
+
+    #[test]
+    fn a_stall_is_no_end_of_an_interval() {
+        let rounds = Rounds {
+            tells: Tells::Usual,
+            bytes_a_call: 64.0,
+            extra_ns: [[400.0; 7].as_slice(), &[1e6]].concat(),
+        };
+        let model = CostModel::default();
+        let price = price(Leads::File, Operation::Write, &model, &[rounds]);
+        assert_eq!((price.call_ns, price.call_high_ns), (400.0, 1600.0));
     }
 
     #[test]

@@ -103,6 +103,10 @@ pub struct Price {
     pub call_low_ns: f64,
     /// Its interval: upper end.
     pub call_high_ns: f64,
+    /// The same of a call that moves 256 bytes or more, in ns: a file's page is looked up, locked and
+    /// accounted for again and again while it is filled. 0: not known, as `call_ns`.
+    #[serde(default)]
+    pub medium_call_ns: f64,
     /// The same of a further piece of an answer, a few together and then a wait, in ns: the first
     /// has woken the peer. 0: not known, as `call_ns`.
     #[serde(default)]

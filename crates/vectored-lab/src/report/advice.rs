@@ -11,6 +11,8 @@ use crate::stats::{PairStats, pair, series};
 pub fn advice(cells: &[&Cell], crossovers: &[Crossover], rivals: &[Technique]) -> Vec<Advice> {
     series(cells)
         .into_iter()
+        // One segment is no list.
+        .filter(|series| series.segment_count > 1)
         .filter_map(|series| {
             let borders: Vec<&Crossover> = crossovers
                 .iter()
@@ -137,21 +139,33 @@ fn several_winners(cells: &[&Cell], borders: &[&Crossover]) -> String {
     text
 }
 
-/// `One by one takes 31 to 98 % longer.`
+/// `One by one takes 31 to 98 % longer.` Where that is not sure of the largest sizes: `… up to 4 KiB.`
+/// Silent if it is not sure of others, or the other way round for any.
 fn one_by_one(cells: &[&Cell], rivals: &[Technique]) -> Option<String> {
     let each = *rivals.iter().find(|&&rival| is_each(rival))?;
-    let mut all = Vec::new();
-    for cell in cells {
-        match cell.leader? {
-            leader if leader == each => return None,
-            leader => all.extend(ratios(&[cell], each, leader)),
+    let mut sure = Vec::new();
+    for &cell in cells {
+        let leader = cell.leader.filter(|&leader| leader != each)?;
+        let pair = pair(cell, each, leader).filter(PairStats::separated);
+        // Between medians a technique may lead that trails in pairs.
+        if pair.as_ref().is_some_and(|pair| pair.ratio < 1.0) {
+            return None;
         }
+        sure.push(pair.map(|pair| pair.ratio));
     }
-    // Between medians a technique may lead that trails in pairs.
-    if all.iter().any(|ratio| *ratio < 1.0) {
+    let count = sure.iter().take_while(|ratio| ratio.is_some()).count();
+    if sure[count..].iter().any(Option::is_some) {
         return None;
     }
-    Some(format!("One by one takes {}.", span(&all)?))
+    let ratios: Vec<f64> = sure.into_iter().flatten().collect();
+    let longer = span(&ratios)?;
+    Some(match count == cells.len() {
+        true => format!("One by one takes {longer}."),
+        false => format!(
+            "One by one takes {longer} up to {}.",
+            size(cells[count - 1])
+        ),
+    })
 }
 
 /// How much longer one technique takes than another, by cell, where that is

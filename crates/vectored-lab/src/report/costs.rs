@@ -2,7 +2,7 @@
 
 use super::places::{Kind, Titles};
 use super::words::{bytes_in_words, count, percent, time};
-use crate::model::{Conditions, Drain, FittedModel, ModelSource, Operation, Results};
+use crate::model::{Cell, Conditions, Drain, FittedModel, ModelSource, Operation, Results};
 
 /// What stands above them.
 pub(super) const COSTS: &str = "What it costs here, fitted to the cells:";
@@ -21,7 +21,10 @@ pub(super) fn costs(results: &Results) -> Vec<String> {
                 other.source == ModelSource::Calibration && other.conditions == model.conditions
             });
             let title = title(&titles, &model.conditions);
-            format!("{title}: {}", sentence(model, calibrated))
+            let cells = results.cells.iter().chain(&results.refined_cells);
+            let cells = cells.filter(|cell| cell.conditions() == model.conditions);
+            let carried = Carried::by(cells, model);
+            format!("{title}: {}", sentence(model, carried, calibrated))
         })
         .collect()
 }
@@ -36,25 +39,69 @@ fn title(titles: &Titles, conditions: &Conditions) -> String {
     }
 }
 
-fn sentence(model: &FittedModel, calibrated: Option<&FittedModel>) -> String {
+/// Which numbers the cells say anything of. The others are those of the default model, or one of two
+/// that could not be told apart.
+#[derive(Clone, Copy)]
+struct Carried {
+    page_end: bool,
+    iovec_step: bool,
+    uncached: bool,
+}
+
+/// More segments than Linux keeps on its stack: `UIO_FASTIOV`.
+const FAST_IOVECS: usize = 8;
+
+impl Carried {
+    fn by<'a>(cells: impl Iterator<Item = &'a Cell>, model: &FittedModel) -> Self {
+        let (mut few, mut many, mut uncached) = (0, 0, false);
+        for cell in cells {
+            match cell.segment_count {
+                ..=FAST_IOVECS => few += 1,
+                _ => many += 1,
+            }
+            let bytes = cell.segment_bytes.unwrap_or(0) * cell.segment_count;
+            uncached |= bytes > model.staging_bytes;
+        }
+        Carried {
+            page_end: model.page_end_ns > 0.0,
+            iovec_step: few > 0 && many > 0,
+            uncached,
+        }
+    }
+}
+
+fn sentence(model: &FittedModel, carried: Carried, calibrated: Option<&FittedModel>) -> String {
     let [listed, split] = match model.conditions.operation {
         Operation::Write => ["referenced", "copied"],
         Operation::Read => ["referenced", "split off"],
     };
+    let mut segments = vec![format!("{} from 256 B on", time(model.large_segment_ns))];
+    if carried.page_end {
+        let less = time(model.page_end_ns);
+        segments.push(format!("{less} less where it ends with a page"));
+    }
+    if carried.iovec_step {
+        let more = time(model.iovec_step_ns);
+        segments.push(format!("{more} a call past {FAST_IOVECS} of them"));
+    }
+    let uncached = match carried.uncached {
+        true => format!(
+            " ({} beyond {})",
+            a_byte(model.copy_byte_uncached_ns),
+            bytes_in_words(model.staging_bytes as u64)
+        ),
+        false => String::new(),
+    };
     let mut text = format!(
-        "a call {}, and {} more with a list; a byte {}; a segment {listed} {} ({} from 256 B on, {} less \
-         where it ends with a page, and {} a call past 8 of them); a segment {split} {} and {} a byte ({} beyond {}).",
+        "a call {}, and {} more with a list; a byte {}; a segment {listed} {} ({}); a segment {split} {} \
+         and {} a byte{uncached}.",
         time(model.call_ns),
         time(model.gather_call_ns),
         a_byte(model.byte_ns),
         time(model.segment_ns),
-        time(model.large_segment_ns),
-        time(model.page_end_ns),
-        time(model.iovec_step_ns),
+        segments.join(", "),
         time(model.copy_segment_ns),
         a_byte(model.copy_byte_ns),
-        a_byte(model.copy_byte_uncached_ns),
-        bytes_in_words(model.staging_bytes as u64),
     );
     if let (Some(median), Some(p95)) = (model.regret_median, model.regret_p95) {
         text += &format!(

@@ -2,6 +2,7 @@
 
 use vectored::{CostModel, Observation, TargetKind};
 
+use super::series::pair;
 use crate::model::{Cell, Conditions, FittedModel, ModelSource, Operation, Target, Technique};
 
 /// Fewer cells fit no model.
@@ -77,19 +78,19 @@ fn judge_by(model: &mut FittedModel, mut regrets: Vec<f64>) {
     model.regret_p95 = at(0.95);
 }
 
-/// What choosing between copying and referencing by `model` costs in `cell`:
-/// the median time of what it chooses ÷ that of the best − 1.
+/// What choosing between copying and referencing by `model` costs in `cell`: by how much what it
+/// chooses takes longer than any other technique, round by round. Medians of each by itself would
+/// mistake for that what the machine's speed did meanwhile.
 fn regret(cell: &Cell, model: &CostModel) -> Option<f64> {
-    let [each, copied, referenced] = techniques(cell.operation).map(|name| {
-        let median_ns = cell.technique(name)?.median_ns;
-        (median_ns > 0.0).then_some(median_ns)
-    });
-    let (copied, referenced) = (copied?, referenced?);
-    // As `vectored::Gather` chooses for a list of equal segments.
-    let copies = model.copies(cell.segment_count, cell.segment_bytes?);
-    let chosen = if copies { copied } else { referenced };
-    let best = each.unwrap_or(f64::INFINITY).min(copied).min(referenced);
-    Some(chosen / best - 1.0)
+    let [each, copied, referenced] = techniques(cell.operation);
+    // `vectored::Gather` chooses so for a list of equal segments.
+    let [chosen, other] = match model.copies(cell.segment_count, cell.segment_bytes?) {
+        true => [copied, referenced],
+        false => [referenced, copied],
+    };
+    let behind = |rival| Some(pair(cell, chosen, rival)?.ratio - 1.0);
+    let worst = behind(other)?.max(behind(each).unwrap_or(0.0));
+    Some(worst.max(0.0))
 }
 
 /// One call a segment, all copied, all referenced.
@@ -110,12 +111,19 @@ fn techniques(operation: Operation) -> [Technique; 3] {
 
 fn observation(cell: &Cell) -> Option<Observation> {
     let [_, copied, referenced] = techniques(cell.operation);
+    // From pairs of the same round where the file has them: what the machine's speed did meanwhile is
+    // in both.
+    let time_ns = |name| {
+        let technique = cell.technique(name)?;
+        let paired_ns = technique.floor_ratio.map(|ratio| ratio * cell.floor_ns);
+        Some(paired_ns.unwrap_or(technique.median_ns))
+    };
     Some(Observation {
         segment_count: cell.segment_count,
         bytes: total_bytes(cell)?,
         write_ns: cell.floor_ns,
-        writev_ns: cell.technique(referenced)?.median_ns,
-        copy_then_write_ns: cell.technique(copied)?.median_ns,
+        writev_ns: time_ns(referenced)?,
+        copy_then_write_ns: time_ns(copied)?,
     })
 }
 

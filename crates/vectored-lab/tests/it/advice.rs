@@ -32,6 +32,7 @@ fn price(target: Leads, operation: Operation, call_ns: f64) -> Price {
         call_ns,
         call_low_ns: call_ns * 0.9,
         call_high_ns: call_ns * 1.1,
+        medium_call_ns: 0.0,
         answer_call_ns: 0.0,
         batch_byte_ns: 0.0,
         seek_ns: 90.0,

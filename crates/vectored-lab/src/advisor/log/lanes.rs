@@ -75,8 +75,13 @@ impl Log {
         let mut take = |run: &mut Run, outcome: Outcome| {
             if let Some(found) = book.add(run, outcome, way, &whose) {
                 let process = process_at(processes, owner);
-                let is_new = process.is_none_or(|process| process.counted.insert(found));
-                book.count_new(found, is_new, counted.insert(found));
+                let is_opening = counted.insert(found);
+                // A process that is gone has had a finding before if its opening has.
+                let is_process = match process {
+                    Some(process) => process.counted.insert(found),
+                    None => is_opening,
+                };
+                book.count_new(found, is_process, is_opening);
             }
         };
         act(

@@ -22,6 +22,7 @@ pub(super) fn prices() -> Vec<Price> {
         call_ns: 301.7,
         call_low_ns: 290.3,
         call_high_ns: 333.1,
+        medium_call_ns: 0.0,
         answer_call_ns: 0.0,
         batch_byte_ns: 0.01,
         seek_ns: 101.3,

@@ -588,12 +588,13 @@ fn patterns_are_periods_or_sets() {
     assert_eq!(of(&[8, 4096, 8, 4096, 8]), "write 4, write 13");
     assert_eq!(of(&[8, 8, 8, 1]), "write 4");
     assert_eq!(of(&[1, 1, 8, 1, 1, 8]), "write 1, write 1, write 4");
-    assert_eq!(of(&[8, 1, 1, 8, 8, 1]), "write 1, write 4");
+    // No order: the sizes are not told one after the other.
+    assert_eq!(of(&[8, 1, 1, 8, 8, 1]), "write");
     assert_eq!(of(&[1, 2, 4, 8, 1, 1, 2]), "write");
     let long: Vec<u64> = (0..500)
         .map(|n| if n % 40 == 0 { 100 } else { 8 })
         .collect();
-    assert_eq!(of(&long), "write 4, write 7");
+    assert_eq!(of(&long), "write");
     let missed = [vec![8; 100], vec![9, 700]].concat();
     assert_eq!(of(&missed), "write 4");
 }

@@ -13,6 +13,10 @@ const TAIL: f64 = 0.05;
 /// in between drives the kernel's code and data out of the caches, and predictors with them.
 const COLDER: f64 = 0.1;
 
+/// What took so many times the median was no state of the machine but a stall: where rounds are few,
+/// one would be an end of the interval.
+const MOST_TIMES: f64 = 4.0;
+
 /// No price is less, in ns: where the differences drown in noise, calls are still not free.
 const LEAST_NS: f64 = 1.0;
 
@@ -38,13 +42,15 @@ pub(super) fn price(
     let usual_ns: Vec<f64> = of(Tells::Usual).map(Rounds::median_ns).collect();
     let call_ns = mean(&usual_ns).max(LEAST_NS);
     let (mut low_ns, mut high_ns) = (call_ns * (1.0 - COLDER), call_ns * (1.0 + COLDER));
-    for rounds in of(Tells::Usual).chain(of(Tells::Possible)) {
+    for rounds in of(Tells::Usual).chain(of(Tells::Medium)) {
         low_ns = low_ns.min(rounds.quantile_ns(TAIL));
-        high_ns = high_ns.max(rounds.quantile_ns(1.0 - TAIL));
+        let high = rounds.quantile_ns(1.0 - TAIL);
+        high_ns = high_ns.max(high.min(rounds.median_ns() * MOST_TIMES));
     }
     let batch_byte_ns: Vec<f64> = of(Tells::Pages)
         .map(|rounds| (rounds.median_ns() - call_ns) / rounds.bytes_a_call)
         .collect();
+    let medium_ns: Vec<f64> = of(Tells::Medium).map(Rounds::median_ns).collect();
     let answer_ns: Vec<f64> = of(Tells::Answer).map(Rounds::median_ns).collect();
     let seek_ns: Vec<f64> = of(Tells::Seek).map(Rounds::median_ns).collect();
     Price {
@@ -53,6 +59,11 @@ pub(super) fn price(
         call_ns,
         call_low_ns: low_ns.max(LEAST_NS),
         call_high_ns: high_ns,
+        medium_call_ns: match medium_ns.is_empty() {
+            true => call_ns,
+            // Less than a small one it cannot cost: that is noise.
+            false => mean(&medium_ns).max(call_ns),
+        },
         answer_call_ns: match answer_ns.is_empty() {
             true => call_ns,
             false => mean(&answer_ns).clamp(LEAST_NS, call_ns),

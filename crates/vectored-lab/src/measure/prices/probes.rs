@@ -38,8 +38,8 @@ pub(super) enum Manner {
 pub(super) enum Tells {
     /// What a small call costs, in a state that programs are usually in.
     Usual,
-    /// What it costs in another state: it widens the interval.
-    Possible,
+    /// What a call costs that fills a good part of a page.
+    Medium,
     /// What calls of a page each cost more than one that is large: memory is found for more at once.
     Pages,
     /// What a call costs that sends a further piece of an answer.
@@ -92,21 +92,29 @@ pub(super) fn probes(target: Leads, operation: Operation) -> Vec<Probe> {
         share,
     };
     let alone = |list, tells, share| of(list, Manner::Alone, tells, share);
-    let seeking = Manner::Seeking { pieces: SMALL.0 };
+    // Of reads, too, it is what `lseek` adds to writes: the same call.
+    let seek = |share| Probe {
+        spec: spec(place, Operation::Write, Workload::uniform(SMALL.0, SMALL.1)),
+        technique: Technique::WriteEach,
+        manner: Manner::Seeking { pieces: SMALL.0 },
+        tells: Tells::Seek,
+        share,
+    };
     match (target, operation) {
         (Leads::File, Operation::Write) => vec![
             alone(SMALL, Tells::Usual, 0.3),
             alone(PAGES, Tells::Pages, 0.25),
-            alone(MEDIUM, Tells::Possible, 0.15),
-            of(SMALL, seeking, Tells::Seek, 0.1),
+            alone(MEDIUM, Tells::Medium, 0.15),
+            seek(0.1),
             // Once more: the machine may be another by now.
             alone(SMALL, Tells::Usual, 0.2),
         ],
         (Leads::File, Operation::Read) => vec![
             alone(SMALL, Tells::Usual, 0.3),
             alone(PAGES, Tells::Pages, 0.25),
-            alone(MEDIUM, Tells::Possible, 0.2),
-            alone(SMALL, Tells::Usual, 0.25),
+            alone(MEDIUM, Tells::Medium, 0.2),
+            seek(0.1),
+            alone(SMALL, Tells::Usual, 0.15),
         ],
         (_, Operation::Write) => vec![
             // Whether the reader sleeps between two pieces depends on the paces of both programs,
