@@ -78,7 +78,7 @@ const FAST_IOVECS: usize = 8;
 const STEP_BYTES: usize = 64;
 
 /// In so many rounds.
-const STEP_ROUNDS: u32 = LOOKS[4] as u32;
+const STEP_ROUNDS: u32 = LOOKS[1] as u32;
 
 /// How far a run has come.
 #[derive(Clone, Copy, Debug, PartialEq)]
