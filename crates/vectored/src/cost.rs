@@ -1,5 +1,6 @@
 //! What a transfer costs, and what follows for the choice between copying and referencing.
 
+use crate::Limits;
 use crate::borders::{Borders, Measured, between};
 use crate::pages::{PAGE_BYTES, fits_pages, page_ends};
 
@@ -115,6 +116,11 @@ const FAST_IOVECS: usize = 8;
 pub(crate) const LARGE_SEGMENT_BYTES: usize = 256;
 
 impl CostModel {
+    /// The size of a staging buffer for calls within these limits: a loaded model may say anything.
+    pub(crate) fn staging_within(&self, limits: Limits) -> usize {
+        self.staging_bytes.min(limits.bytes)
+    }
+
     /// The model for a kind of target, from measurements of one machine (2-core x86-64 VM, Linux
     /// 6.18, lists of 1000 segments of 10 to 1000 bytes).
     ///

@@ -277,7 +277,7 @@ impl Gather {
     ) -> Result<u64, TransferError> {
         let mut begun = Begun::Nothing;
         if *cursor == SegmentCursor::new() {
-            let staging_bytes = self.model.staging_bytes.min(rules.limits.bytes);
+            let staging_bytes = self.model.staging_within(rules.limits);
             let small_bytes = rules.copy_below_bytes.min(staging_bytes);
             let is_run = matches!(segments, [first, second, ..]
                 if first.len() <= small_bytes && second.len() <= small_bytes);
@@ -348,8 +348,7 @@ impl Gather {
         mut first: Option<Attempt>,
     ) -> Result<u64, TransferError> {
         let mut guard = SplitGuard::new(segments, *cursor, may_split)?;
-        // A loaded model may say anything.
-        let staging_bytes = self.model.staging_bytes.min(rules.limits.bytes);
+        let staging_bytes = self.model.staging_within(rules.limits);
         send_all(segments, cursor, |from| {
             if let Some(attempt) = first.take() {
                 return Some(attempt);

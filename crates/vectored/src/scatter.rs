@@ -4,13 +4,13 @@ use std::fmt;
 use std::io::{self, IoSliceMut};
 use std::os::fd::{AsFd, BorrowedFd};
 
+use crate::Limits;
 use crate::cost::CostModel;
 use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
 use crate::plan::Rules;
 use crate::read::{check_offset, from_file, from_stream};
 use crate::receive::{AtEof, Receiver};
-use crate::{Limits, MAX_CALL_BYTES};
 
 /// A scattering reader, [`Gather`](crate::Gather)'s counterpart: it reads runs of small segments
 /// through a buffer of its own, large ones directly, in one call.
@@ -196,8 +196,7 @@ impl Scatter {
     ) -> Result<u64, TransferError> {
         if rules.copy_below_bytes > 0 && self.receiver.staging.is_empty() {
             // Zeroed memory of this size comes from the system page by page, as it is touched.
-            // A loaded model may say anything.
-            self.receiver.staging = vec![0; self.model.staging_bytes.min(MAX_CALL_BYTES)];
+            self.receiver.staging = vec![0; self.model.staging_within(Limits::default())];
         }
         self.receiver
             .receive_all(segments, cursor, rules, at_eof, source)

@@ -1,6 +1,6 @@
 //! What merging would save, from counts and from what calls cost.
 
-use crate::model::{FindingKey, FindingKind, Leads, Operation, Price, Tally};
+use crate::model::{FAST_IOVECS, FindingKey, FindingKind, Leads, Operation, Price, Tally};
 
 /// A time that is saved, and its interval; below 0 where it is lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -129,9 +129,6 @@ fn lists_ns(tally: &Tally, price: &Price) -> f64 {
         + segments_ns
 }
 
-/// Linux has room for so many segments on its stack: `UIO_FASTIOV`.
-const FEW_SEGMENTS: f64 = 8.0;
-
 /// What the segments of the merged calls would cost.
 fn gathering_ns(operation: Operation, kind: FindingKind, tally: &Tally, price: &Price) -> f64 {
     let copied = |&(_, segments, bytes): &(u8, u64, u64)| copy_ns(segments, bytes, price);
@@ -158,7 +155,7 @@ fn gathering_ns(operation: Operation, kind: FindingKind, tally: &Tally, price: &
     // What is copied between two references is one segment.
     let pieces = copies.min(references + calls);
     mixed_ns += pieces * price.segment_ns + calls * price.gather_call_ns;
-    if references + pieces > FEW_SEGMENTS * calls {
+    if references + pieces > FAST_IOVECS as f64 * calls {
         mixed_ns += calls * price.iovec_step_ns;
     }
     mixed_ns.min(all_copied_ns)

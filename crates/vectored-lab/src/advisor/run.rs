@@ -2,12 +2,10 @@
 //! with its length.
 
 use super::steps::{Move, Pattern, Steps, size_class};
+use crate::model::FAST_IOVECS;
 
 /// A call can take so many segments: `IOV_MAX`.
 const SEGMENTS_MAX: u64 = 1024;
-
-/// Linux has room for so many on its stack; more cost more.
-const FEW_SEGMENTS: u64 = 8;
 
 /// Lists whose segments are shorter than this on average are tiny, in bytes.
 const TINY_BELOW_BYTES: u64 = 256;
@@ -82,7 +80,7 @@ impl Moved {
         self.sizes.add_all(&piece.sizes);
         if piece.is_list {
             self.list_calls += 1;
-            self.long_list_calls += u64::from(piece.segments > FEW_SEGMENTS);
+            self.long_list_calls += u64::from(piece.segments > FAST_IOVECS as u64);
             self.list_sizes.add_all(&piece.sizes);
         }
     }

@@ -15,6 +15,7 @@ use fastrand::Rng;
 use super::clock::Clock;
 use super::order::BalancedOrder;
 use super::sampler::{CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing};
+use crate::model::FAST_IOVECS;
 use crate::model::{
     Cell, CellSpec, Drain, Experiment, LeftOut, Target, Technique, TechniqueResult, Verdict,
     Workload,
@@ -69,10 +70,6 @@ const DEAREST_STEP: u64 = 3;
 /// The rounds that a size between others gets at once. More come later, when
 /// the machine may be in another state.
 const REFINED_ROUNDS: u32 = LOOKS[1] as u32;
-
-/// Linux keeps this many `iovec`s on its stack, and allocates for more
-/// (`UIO_FASTIOV` in `include/uapi/linux/uio.h`).
-const FAST_IOVECS: usize = 8;
 
 /// Segments of this size are measured to find what that costs.
 const STEP_BYTES: usize = 64;

@@ -184,7 +184,8 @@ pub struct FindingKey {
     pub target: Leads,
     /// Who called, if `-k` told.
     pub site: Option<String>,
-    /// The period of the run: what is called, in order, with sizes by powers of two.
+    /// The period of the run: what is called, in order, with sizes by powers of two. Without a period
+    /// each call once, of whatever size.
     pub steps: Vec<Step>,
 }
 

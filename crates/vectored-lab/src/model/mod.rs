@@ -46,4 +46,4 @@ pub use saved::Saved;
 pub use sync::SyncMode;
 pub use target::Target;
 pub use technique::{Technique, UnknownTechnique};
-pub use workload::{Cache, IovecSetup, Layout, Operation, PageCache, Workload};
+pub use workload::{Cache, FAST_IOVECS, IovecSetup, Layout, Operation, PageCache, Workload};

@@ -4,6 +4,10 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+/// Linux keeps this many `iovec`s on its stack, and allocates for more
+/// (`UIO_FASTIOV` in `include/uapi/linux/uio.h`).
+pub const FAST_IOVECS: usize = 8;
+
 /// The sizes of one list of segments, in order, in bytes.
 ///
 /// # Examples

@@ -2,7 +2,9 @@
 
 use super::places::{Kind, Titles};
 use super::words::{bytes_in_words, count, percent, time};
-use crate::model::{Cell, Conditions, Drain, FittedModel, ModelSource, Operation, Results};
+use crate::model::{
+    Cell, Conditions, Drain, FAST_IOVECS, FittedModel, ModelSource, Operation, Results,
+};
 
 /// What stands above them.
 pub(super) const COSTS: &str = "What it costs here, fitted to the cells:";
@@ -47,9 +49,6 @@ struct Carried {
     iovec_step: bool,
     uncached: bool,
 }
-
-/// More segments than Linux keeps on its stack: `UIO_FASTIOV`.
-const FAST_IOVECS: usize = 8;
 
 impl Carried {
     fn by<'a>(cells: impl Iterator<Item = &'a Cell>, model: &FittedModel) -> Self {

@@ -2,6 +2,7 @@
 
 use super::{By, Log};
 use crate::advisor::event::{Descriptor, Named, OpenFlags};
+use crate::advisor::groups::Groups;
 use crate::advisor::leads::{Kind, kind_of_path, kind_of_text};
 use crate::advisor::marks::last_part;
 use crate::advisor::opening::Opening;
@@ -32,7 +33,7 @@ impl Log {
             opening.group = self.groups.join(&opening.text, &opening.path);
         }
         if is_fifo {
-            self.turn_to_fifo(&mut opening);
+            turn_to_fifo(&mut opening, &mut self.groups);
             // It waits for the other end.
             self.wait(by, Reason::Connect);
         }
@@ -132,7 +133,7 @@ impl Log {
         if kind == Kind::File {
             opening.group = self.groups.join(&opening.text, b"");
             if self.fifos.has(last_part(&opening.text)) {
-                self.turn_to_fifo(&mut opening);
+                turn_to_fifo(&mut opening, &mut self.groups);
             }
         }
         let number = descriptor.number;
@@ -144,14 +145,6 @@ impl Log {
 }
 
 impl Log {
-    /// What was taken for a file is a FIFO. Who else writes to that does not show.
-    fn turn_to_fifo(&mut self, opening: &mut Opening) {
-        opening.kind = Kind::Pipe;
-        opening.has_other_writers = true;
-        self.groups.leave(opening.group);
-        opening.group = 0;
-    }
-
     /// As [`Analysis::name_fifo`](crate::advisor::Analysis::name_fifo).
     pub(in crate::advisor) fn name_fifo(&mut self, path: &[u8]) {
         self.fifos.insert(last_part(path));
@@ -177,11 +170,16 @@ impl Log {
                 false => &opening.text,
             };
             self.fifos.insert(last_part(name));
-            opening.kind = Kind::Pipe;
-            opening.has_other_writers = true;
-            self.groups.leave(std::mem::take(&mut opening.group));
+            turn_to_fifo(opening, &mut self.groups);
         }
     }
+}
+
+/// What was taken for a file is a FIFO. Who else writes to that does not show.
+fn turn_to_fifo(opening: &mut Opening, groups: &mut Groups) {
+    opening.kind = Kind::Pipe;
+    opening.has_other_writers = true;
+    groups.leave(std::mem::take(&mut opening.group));
 }
 
 /// What is known already, and what the log shows: the more exact of the two.

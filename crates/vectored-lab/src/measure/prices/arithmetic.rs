@@ -31,7 +31,7 @@ pub(super) struct Rounds {
 }
 
 /// The price that follows. `call_ns` is the median of the usual states, each as weighty as the
-/// other; its interval holds nine of ten rounds of every state.
+/// other; its interval holds nine of ten rounds of every state, but for stalls ([`MOST_TIMES`]).
 pub(super) fn price(
     target: Leads,
     operation: Operation,
