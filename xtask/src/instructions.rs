@@ -15,7 +15,7 @@ use crate::root;
 const SEGMENTS: usize = 64;
 const SIZES: [usize; 4] = [8, 24, 50, 200];
 /// As `crates/vectored/benches/copy.rs` calls them. The first is what the others are to beat.
-const TECHNIQUES: [&str; 4] = ["memcpy", "sse2", "avx2", "Gather"];
+const TECHNIQUES: [&str; 3] = ["memcpy", "sse2", "Gather"];
 /// Up to here, to copy by moves of our own must take no more instructions than `memcpy`.
 const MOST_BYTES: usize = 50;
 /// What the bench ends with where the processor lacks the instructions of a technique.

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use vectored_lab::model::{Cache, Technique};
+use vectored_lab::model::{Cache, IovecSetup, Technique};
 
 use crate::grid::Wanted;
 use crate::mix::Mix;
@@ -28,6 +28,7 @@ Options:
   --sizes LIST        bytes of a segment [3 to 16384]
   --mixes LIST        http-2k,http-64k,log-lines,replies,wal-100,wal-1k,wal-4k,wal-32k,pages
   --caches LIST       hot,cold [both]
+  --iovec-setup WHEN  timed fills arrays of iovec in each call, once before all [once]
   --peers LIST        buf-writer,buf-writer-large,std-vectored,tokio-util,stdio-large,libuv,
                       libevent-copy,libevent-reference,go-net-buffers, or none [all]
   --calibrations N    fresh calibrations in a row, each measured, up to 3 [3]
@@ -114,6 +115,7 @@ pub fn parse(words: impl IntoIterator<Item = String>) -> Result<Task, String> {
             "--sizes" => wanted.sizes = Some(numbers(&word, &value()?)?),
             "--mixes" => wanted.mixes = Some(names(&word, &value()?, &Mix::ALL)?),
             "--caches" => wanted.caches = Some(caches(&word, &value()?)?),
+            "--iovec-setup" => wanted.iovec_setup = Some(iovec_setup(&word, &value()?)?),
             "--peers" => {
                 let list = value()?;
                 options.peers = match list.as_str() {
@@ -203,6 +205,13 @@ fn caches(option: &str, list: &str) -> Result<Vec<Cache>, String> {
     list.split(',').map(named).collect()
 }
 
+fn iovec_setup(option: &str, word: &str) -> Result<IovecSetup, String> {
+    let found = IovecSetup::ALL
+        .into_iter()
+        .find(|setup| setup.name() == word);
+    found.ok_or_else(|| format!("{option} takes timed or once, not '{word}'"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -213,13 +222,15 @@ mod tests {
 
     #[test]
     fn words_are_understood() {
-        let line = "--rounds 5 --targets pipe,tmpfs --mixes wal-1k --peers libuv --bench 64x";
+        let line = "--rounds 5 --targets pipe,tmpfs --mixes wal-1k --iovec-setup timed \
+                    --peers libuv --bench 64x";
         let Ok(Task::Measure(options)) = task(line) else {
             panic!("{line}");
         };
         assert_eq!(options.rounds, 5);
         assert_eq!(options.wanted.places, Some(vec![Place::Pipe, Place::Tmpfs]));
         assert_eq!(options.wanted.mixes, Some(vec![Mix::Wal(1024)]));
+        assert_eq!(options.wanted.iovec_setup, Some(IovecSetup::Timed));
         assert_eq!(options.peers, [Technique::Libuv]);
         assert_eq!(options.wanted.filters, ["64x"]);
         assert!(matches!(task("--bars a b --bench"), Ok(Task::Bars(files)) if files.len() == 2));
@@ -229,6 +240,7 @@ mod tests {
     fn wrong_words_are_told_with_the_right_ones() {
         for (line, told) in [
             ("--rounds 0", "from 1"),
+            ("--iovec-setup never", "timed or once"),
             ("--rounds", "takes a value"),
             ("--targets disk", "file-overwrite"),
             ("--counts 2,x", "2,x"),

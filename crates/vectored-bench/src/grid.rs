@@ -1,6 +1,6 @@
 //! Which cells are measured, and what they are called.
 
-use vectored_lab::model::{Cache, Cell, CellSpec, LeftOut, Workload};
+use vectored_lab::model::{Cache, Cell, CellSpec, IovecSetup, LeftOut, Workload};
 
 use crate::mix::Mix;
 use crate::place::Place;
@@ -102,6 +102,10 @@ pub struct Wanted {
     pub mixes: Option<Vec<Mix>>,
     /// Caches.
     pub caches: Option<Vec<Cache>>,
+    /// Whether arrays of `iovec` are filled in each call; if not told they are there before, like the
+    /// lists of the other techniques: the library is handed one and leaves it as it is. What uses its
+    /// array up, as the standard library does, fills it in each call all the same.
+    pub iovec_setup: Option<IovecSetup>,
     /// Parts of names, of which a cell's has at least one. Empty for all.
     pub filters: Vec<String>,
 }
@@ -147,6 +151,7 @@ fn part(wanted: &Wanted, place: Place, cache: Cache) -> Part {
         let spec = CellSpec {
             path: place.path(),
             cache,
+            iovec_setup: wanted.iovec_setup.unwrap_or(IovecSetup::Once),
             ..CellSpec::write(place.target(), list.workload())
         };
         let name = name(place, list, cache);

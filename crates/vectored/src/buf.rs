@@ -6,7 +6,6 @@ use std::os::fd::AsFd;
 
 use bytes::Buf;
 
-use crate::Limits;
 use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
 use crate::fallback::into_stream;
@@ -86,22 +85,17 @@ impl Gather {
         buf: &mut B,
     ) -> Result<u64, TransferError> {
         let fd = fd.as_fd();
-        self.send_buf(
-            buf,
-            Limits::default(),
-            || refuse_messages(fd),
-            into_stream(fd),
-        )
+        self.send_buf(buf, || refuse_messages(fd), into_stream(fd))
     }
 
-    /// `write_buf` within any limits, into any sink.
+    /// `write_buf` into any sink.
     fn send_buf<B: Buf + Clone>(
         &mut self,
         buf: &mut B,
-        limits: Limits,
         may_split: impl FnOnce() -> io::Result<()>,
         mut sink: impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
     ) -> Result<u64, TransferError> {
+        let limits = self.limits();
         let mut may_split = AskOnce::new(may_split);
         let mut clones_share = true;
         let mut transferred = 0;
@@ -114,9 +108,8 @@ impl Gather {
             let result = match may_go {
                 Err(error) => Err(TransferError::new(0, error)),
                 Ok(()) => {
-                    let rules = self.rules_within(limits, &slices);
                     let ask = || may_split.ask();
-                    self.send_all(&slices, &mut SegmentCursor::new(), rules, ask, &mut sink)
+                    self.send_all(&slices, &mut SegmentCursor::new(), ask, &mut sink)
                 }
             };
             self.slices = recycle(slices);
@@ -224,6 +217,7 @@ fn ask_for_slices<'a>(buf: &'a impl Buf, most: usize, slices: &mut Vec<IoSlice<'
 mod tests {
     use super::*;
     use crate::CostModel;
+    use crate::Limits;
     use crate::testing::{Answer, ScriptedSink, any_limits, any_script, payload};
     use crate::testing_buf::{
         Hollow, Rope, Shows, Tree, all_bytes, any_tree, bytes_shown, check_sender,
@@ -233,22 +227,28 @@ mod tests {
     use std::cell::Cell;
     use std::rc::Rc;
 
+    /// One that decides by the default model.
+    fn within(limits: Limits) -> Gather {
+        Gather::within(limits, CostModel::default())
+    }
+
     const LIMITS: Limits = Limits {
         segments: 1024,
         bytes: 1 << 20,
     };
 
     /// Takes the tree as it is: a clone need not have the same chunks.
-    fn check(gather: &mut Gather, tree: Tree, script: &[Answer], limits: Limits) -> ScriptedSink {
+    fn check(gather: &mut Gather, tree: Tree, script: &[Answer]) -> ScriptedSink {
+        let limits = gather.limits();
         let remaining = |tree: &Tree| tree.remaining() as u64;
         let model = all_bytes(&tree);
         check_sender(&model, tree, (script, limits), remaining, |tree, sink| {
-            gather.send_buf(tree, limits, || Ok(()), |slices| sink.call(slices))
+            gather.send_buf(tree, || Ok(()), |slices| sink.call(slices))
         })
     }
 
     fn calls_of(tree: Tree) -> usize {
-        check(&mut Gather::default(), tree, &[], LIMITS).calls
+        check(&mut within(LIMITS), tree, &[]).calls
     }
 
     proptest! {
@@ -259,9 +259,10 @@ mod tests {
             limits in any_limits(),
         ) {
             // One `Gather` for several: nothing of one may come through into the next.
-            let mut gather = Gather::new(CostModel { staging_bytes, ..CostModel::default() });
+            let model = CostModel { staging_bytes, ..CostModel::default() };
+            let mut gather = Gather::within(limits, model);
             for (tree, script) in trees {
-                check(&mut gather, tree, &script, limits);
+                check(&mut gather, tree, &script);
             }
         }
     }
@@ -275,9 +276,9 @@ mod tests {
         for shows in [Shows::First, Shows::AllButFirst, Shows::FirstAgain] {
             let chain = Tree::chain_of(skipping(shows), tail());
             assert!(!all_bytes(&chain).starts_with(&bytes_shown(&chain)));
-            check(&mut Gather::default(), chain.clone(), &[], LIMITS);
+            check(&mut within(LIMITS), chain.clone(), &[]);
             let nested = Tree::chain_of(chain, tail());
-            check(&mut Gather::default(), nested, &[], LIMITS);
+            check(&mut within(LIMITS), nested, &[]);
         }
         // Here even the total is right, and the first slice too: 5 + 9 + 5 of 19 bytes.
         let chain = Tree::chain_of(skipping(Shows::First), tail());
@@ -286,7 +287,7 @@ mod tests {
         assert_eq!(shown.len(), take.remaining());
         assert_eq!(shown[..5], data[0]);
         assert_ne!(shown, all_bytes(&take));
-        check(&mut Gather::default(), take, &[], LIMITS);
+        check(&mut within(LIMITS), take, &[]);
     }
 
     #[test]
@@ -301,7 +302,7 @@ mod tests {
             // A chunk in two halves, and with two empty slices, takes the room of four.
             for (shows, slices) in [(Shows::All, count), (Shows::Halves, 4 * count)] {
                 let rope = Tree::rope(&data, shows);
-                let sink = check(&mut Gather::default(), rope, &[], limits);
+                let sink = check(&mut within(limits), rope, &[]);
                 assert_eq!(sink.calls, slices.div_ceil(1024), "{count}, {shows:?}");
             }
         }
@@ -311,9 +312,8 @@ mod tests {
     fn small_chunks_are_copied_into_one_entry() {
         let rope = Tree::rope(&payload(&[10; 500]), Shows::All);
         let mut entries = Vec::new();
-        let result = Gather::default().send_buf(
+        let result = within(LIMITS).send_buf(
             &mut rope.clone(),
-            LIMITS,
             || Ok(()),
             |slices| {
                 entries.push(slices.len());
@@ -365,9 +365,8 @@ mod tests {
         let clones = Rc::new(Cell::new(0));
         let rope = Rope::new(&payload(&[10; 20]), Shows::All);
         let mut calls = 0;
-        let result = Gather::default().send_buf(
+        let result = within(LIMITS).send_buf(
             &mut Copied(rope, Rc::clone(&clones)),
-            LIMITS,
             || Ok(()),
             |slices| {
                 calls += 1;
@@ -398,12 +397,8 @@ mod tests {
             }
         }
         let mut dear = Dear(Bytes::from_static(b"abc"));
-        let result = Gather::default().send_buf(
-            &mut dear,
-            LIMITS,
-            || Ok(()),
-            |slices| Ok(slices[0].len().min(2)),
-        );
+        let result =
+            within(LIMITS).send_buf(&mut dear, || Ok(()), |slices| Ok(slices[0].len().min(2)));
         assert_eq!(result.unwrap(), 3);
     }
 
@@ -417,7 +412,7 @@ mod tests {
                 for code in [libc::EAGAIN, libc::EIO, libc::ENOSPC, libc::EPIPE] {
                     let mut script = vec![Answer::Take(1); before];
                     script.push(Answer::Fail(code));
-                    check(&mut Gather::default(), tree.clone(), &script, LIMITS);
+                    check(&mut within(LIMITS), tree.clone(), &script);
                 }
             }
         }
@@ -430,8 +425,8 @@ mod tests {
             let mut tree = tree.clone();
             let left = tree.remaining();
             let refuse = || Err(io::ErrorKind::InvalidInput.into());
-            let mut gather = Gather::default();
-            let result = gather.send_buf(&mut tree, limits, refuse, |slices| sink.call(slices));
+            let mut gather = within(limits);
+            let result = gather.send_buf(&mut tree, refuse, |slices| sink.call(slices));
             assert_eq!(left - tree.remaining(), sink.taken.len());
             let result = result.map_err(|error| {
                 assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
@@ -475,20 +470,20 @@ mod tests {
             Ok(())
         };
         let sink = |slices: &[IoSlice<'_>]| Ok(slices.iter().map(|slice| slice.len()).sum());
-        let result = Gather::default().send_buf(&mut rope, limits, ask, sink);
+        let result = within(limits).send_buf(&mut rope, ask, sink);
         assert_eq!((result.unwrap(), asked), (60, 1));
     }
 
     #[test]
     fn memory_for_chunks_is_kept_and_does_not_grow() {
-        let mut gather = Gather::default();
+        let mut gather = within(LIMITS);
         let rope = Tree::rope(&payload(&[10, 5000, 20, 3000, 7, 7]), Shows::All);
         let memory = |gather: &Gather| (gather.slices.as_ptr(), gather.slices.capacity());
-        check(&mut gather, rope.clone(), &[], LIMITS);
+        check(&mut gather, rope.clone(), &[]);
         let first = memory(&gather);
         assert_eq!(first.1, FEW_SLICES);
         for _ in 0..10 {
-            check(&mut gather, rope.clone(), &[], LIMITS);
+            check(&mut gather, rope.clone(), &[]);
             assert_eq!(memory(&gather), first);
         }
     }
@@ -497,6 +492,6 @@ mod tests {
     #[should_panic(expected = "the Buf has 3 bytes remaining, but its chunk() is empty")]
     fn a_buf_without_a_chunk_is_no_endless_loop() {
         let sink = |_: &[IoSlice<'_>]| Ok(0);
-        let _ = Gather::default().send_buf(&mut Hollow, LIMITS, || Ok(()), sink);
+        let _ = within(LIMITS).send_buf(&mut Hollow, || Ok(()), sink);
     }
 }

@@ -157,7 +157,12 @@ impl CostModel {
         let observations: Vec<Observation> =
             lists.iter_mut().filter_map(List::observation).collect();
         let prior = CostModel::default_for(target.kind());
-        let fitted = CostModel::fit(prior, &observations);
+        let fitted = CostModel {
+            // So short a time does not tell how long a buffer should be, and each further call of a
+            // list that does not fit it costs microseconds on a file.
+            staging_bytes: prior.staging_bytes,
+            ..CostModel::fit(prior, &observations)
+        };
         let borders = borders::measure(&mut channel, &fitted, began + budget)?;
         Ok(CostModel { borders, ..fitted })
     }

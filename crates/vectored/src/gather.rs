@@ -5,17 +5,16 @@ use std::io::{self, IoSlice};
 use std::mem;
 use std::os::fd::AsFd;
 
+#[cfg(any(test, feature = "bytes"))]
 use crate::Limits;
+use crate::begin::{FEW_ENTRIES, Stager, Whole};
 use crate::cost::CostModel;
-use crate::cursor::{Batch, SegmentCursor};
+use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
 use crate::fallback::into_stream;
 use crate::messages::refuse_messages;
-use crate::plan::{Rules, Staging, plan, plan_behind_run};
+use crate::plan::{plan, plan_behind_run};
 use crate::positional::{check_end, into_file};
-use crate::sys::copy::Copier;
-use crate::sys::merged::touch;
-use crate::sys::room::Room;
 use crate::transfer::{Attempt, SplitGuard, send_all};
 
 /// A gathering writer: copies small segments together, references large ones, in one call.
@@ -59,31 +58,12 @@ use crate::transfer::{Attempt, SplitGuard, send_all};
 /// ```
 #[derive(Default)]
 pub struct Gather {
-    model: CostModel,
-    /// Without memory until first used, then with that of the model's `staging_bytes` for good. Never
-    /// with content: what is staged is of one call.
-    staging: Vec<u8>,
+    stager: Stager,
     /// Always empty between calls: kept for its memory.
     iovecs: Vec<IoSlice<'static>>,
     /// The same, for the chunks of a `bytes::Buf`.
     #[cfg(feature = "bytes")]
     pub(crate) slices: Vec<IoSlice<'static>>,
-    /// The border for the number of segments of the last list: the divisions of the model take as
-    /// long as copying ten segments, and lists tend to be alike.
-    last_border: Border,
-}
-
-/// So few are copied without asking what the processor has.
-const FEW_SEGMENTS: usize = 4;
-
-/// Shorter segments are not asked whether they fit pages: so many of them do not differ by that.
-const LEAST_FITTING_BYTES: usize = 512;
-
-/// The longest segment that is copied in lists of `segment_count` segments.
-#[derive(Clone, Copy, Default)]
-struct Border {
-    segment_count: usize,
-    copy_below_bytes: usize,
 }
 
 impl Gather {
@@ -91,23 +71,32 @@ impl Gather {
     #[must_use]
     pub const fn new(model: CostModel) -> Gather {
         Gather {
-            model,
-            staging: Vec::new(),
+            stager: Stager::new(model),
             iovecs: Vec::new(),
             #[cfg(feature = "bytes")]
             slices: Vec::new(),
-            // True of every model: a list without segments has nothing to copy.
-            last_border: Border {
-                segment_count: 0,
-                copy_below_bytes: 0,
-            },
         }
+    }
+
+    /// One whose calls keep within these limits.
+    #[cfg(test)]
+    pub(crate) fn within(limits: Limits, model: CostModel) -> Gather {
+        Gather {
+            stager: Stager::within(limits, model),
+            ..Gather::default()
+        }
+    }
+
+    /// What one of its calls takes.
+    #[cfg(any(test, feature = "bytes"))]
+    pub(crate) fn limits(&self) -> Limits {
+        self.stager.limits()
     }
 
     /// The model that decides.
     #[must_use]
     pub fn cost_model(&self) -> &CostModel {
-        &self.model
+        &self.stager.model
     }
 
     /// Writes all of `segments` in order and returns their bytes.
@@ -128,7 +117,10 @@ impl Gather {
         fd: impl AsFd,
         segments: &[IoSlice<'_>],
     ) -> Result<u64, TransferError> {
-        self.write_from(fd, segments, &mut SegmentCursor::new())
+        // And not by `write_from`, which would look at where the cursor is.
+        let (fd, mut cursor) = (fd.as_fd(), SegmentCursor::new());
+        let may_split = || refuse_messages(fd);
+        self.send_all(segments, &mut cursor, may_split, into_stream(fd))
     }
 
     /// Writes `segments` from `cursor` to the end of the list, and returns the bytes of this call.
@@ -176,14 +168,7 @@ impl Gather {
         cursor: &mut SegmentCursor,
     ) -> Result<u64, TransferError> {
         let fd = fd.as_fd();
-        let rules = self.rules(segments);
-        self.send_all(
-            segments,
-            cursor,
-            rules,
-            || refuse_messages(fd),
-            into_stream(fd),
-        )
+        self.send_all(segments, cursor, || refuse_messages(fd), into_stream(fd))
     }
 
     /// Writes all of `segments` in order into a file, from `offset` bytes after its start on, and
@@ -221,119 +206,92 @@ impl Gather {
         offset: u64,
     ) -> Result<u64, TransferError> {
         check_end(segments, offset)?;
-        let rules = self.rules(segments);
         self.send_all(
             segments,
             &mut SegmentCursor::new(),
-            rules,
             || Ok(()),
             into_file(fd.as_fd(), offset),
         )
     }
 
-    /// The rules for a list of this length, within the limits of the system.
-    fn rules(&mut self, segments: &[IoSlice<'_>]) -> Rules {
-        self.rules_within(Limits::default(), segments)
-    }
-
-    /// The rules for a list of this length, within any limits.
-    pub(crate) fn rules_within(&mut self, limits: Limits, segments: &[IoSlice<'_>]) -> Rules {
-        let mut copy_below_bytes = self.copy_below_bytes(segments.len());
-        if let [first, second, ..] = segments
-            && (LEAST_FITTING_BYTES..=copy_below_bytes).contains(&first.len())
-            && first.len() == second.len()
-            && !self.model.copies_up_to(copy_below_bytes, first.len())
-        {
-            copy_below_bytes = first.len() - 1;
-        }
-        Rules {
-            copy_below_bytes,
-            limits,
-        }
-    }
-
-    fn copy_below_bytes(&mut self, segment_count: usize) -> usize {
-        if self.last_border.segment_count != segment_count {
-            self.last_border = Border {
-                segment_count,
-                copy_below_bytes: self.model.copy_below_bytes(segment_count),
-            };
-        }
-        self.last_border.copy_below_bytes
-    }
-
-    /// `write_from` by any rules, into any sink.
+    /// `write_from` into any sink.
     ///
     /// Most lists begin at their start and go out whole in one call, which then is all that is done
-    /// here. What comes of it otherwise, and all other lists, is for the general loop.
+    /// here. What comes of it otherwise, and all other lists, is for the general loop, out of line.
     #[inline]
     pub(crate) fn send_all(
         &mut self,
         segments: &[IoSlice<'_>],
         cursor: &mut SegmentCursor,
-        rules: Rules,
         may_split: impl FnOnce() -> io::Result<()>,
         mut sink: impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
     ) -> Result<u64, TransferError> {
-        let mut begun = Begun::Nothing;
-        if *cursor == SegmentCursor::new() {
-            let staging_bytes = self.model.staging_within(rules.limits);
-            let small_bytes = rules.copy_below_bytes.min(staging_bytes);
-            let is_run = matches!(segments, [first, second, ..]
-                if first.len() <= small_bytes && second.len() <= small_bytes);
-            let staged;
-            let mut whole = one_piece(segments, rules.limits).map(|bytes| (segments, bytes));
-            if whole.is_some() {
-                // It is one already, and need not be made one.
-            } else if is_run {
-                let mut room = Staging {
-                    memory: &mut self.staging,
-                    bytes: staging_bytes,
-                }
-                .allocated();
-                // Copied while it is being looked at: what is copied here is copied anyway.
-                let count = if segments.len() <= FEW_SEGMENTS {
-                    room.push_run_by(Copier::BASELINE, segments, small_bytes, staging_bytes)
-                } else {
-                    room.push_run(segments, small_bytes, staging_bytes)
-                };
-                if count < segments.len() {
-                    begun = Begun::Run { count, room };
-                } else {
-                    staged = [IoSlice::new(room.take())];
-                    whole = (!staged[0].is_empty()).then_some((&staged, staged[0].len()));
-                }
-            } else {
-                let stretch = cursor.stretch(segments, rules.limits, small_bytes);
-                if stretch.is_whole_call && stretch.count == segments.len() {
-                    whole = Some((segments, stretch.bytes));
-                }
-            }
-            if let Some((slices, bytes)) = whole {
-                let end = SegmentCursor::at(segments.len(), 0);
-                let attempt = Batch { slices, bytes, end }.send(&mut sink);
-                if attempt.moved_all() {
-                    *cursor = end;
-                    return Ok(bytes as u64);
-                }
-                begun = Begun::Call(attempt);
-            }
+        if *cursor != SegmentCursor::new() {
+            return self.go_on(segments, cursor, may_split, sink, None);
         }
-        match begun {
-            Begun::Nothing => self.go_on(segments, cursor, rules, may_split, sink, None),
-            Begun::Call(attempt) => {
-                self.go_on(segments, cursor, rules, may_split, sink, Some(attempt))
-            }
-            Begun::Run { count, room } => {
-                let mut guard = SplitGuard::new(segments, *cursor, may_split)?;
-                let mut slices = recycle(mem::take(&mut self.iovecs));
-                let batch = plan_behind_run(segments, count, rules, room, &mut slices);
-                let attempt = guard.send(segments, *cursor, batch, &mut sink);
-                self.iovecs = recycle(slices);
-                let may_split = || guard.may_split();
-                self.go_on(segments, cursor, rules, may_split, sink, Some(attempt))
-            }
+        let Whole { bytes, is_staged } = self.stager.begin(segments);
+        if bytes == 0 {
+            return self.go_on_behind_run(segments, cursor, may_split, sink);
         }
+        let result = if is_staged {
+            sink(&[IoSlice::new(&self.stager.staging)])
+        } else {
+            sink(segments)
+        };
+        self.conclude(segments, cursor, may_split, sink, (bytes, result))
+    }
+
+    /// The end of a transfer that was to be one call of so many bytes, or what is left of it.
+    #[inline(always)]
+    fn conclude(
+        &mut self,
+        segments: &[IoSlice<'_>],
+        cursor: &mut SegmentCursor,
+        may_split: impl FnOnce() -> io::Result<()>,
+        sink: impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
+        (bytes, result): (usize, io::Result<usize>),
+    ) -> Result<u64, TransferError> {
+        let end = SegmentCursor::at(segments.len(), 0);
+        if matches!(result, Ok(moved) if moved == bytes) {
+            *cursor = end;
+            return Ok(bytes as u64);
+        }
+        let attempt = Attempt::of(bytes, end, result);
+        self.go_on(segments, cursor, may_split, sink, attempt)
+    }
+
+    /// A transfer that is not known to be one call. Segments at its start may be staged.
+    #[inline(never)]
+    fn go_on_behind_run(
+        &mut self,
+        segments: &[IoSlice<'_>],
+        cursor: &mut SegmentCursor,
+        may_split: impl FnOnce() -> io::Result<()>,
+        mut sink: impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
+    ) -> Result<u64, TransferError> {
+        let count = self.stager.run();
+        if count == 0 {
+            return self.go_on(segments, cursor, may_split, sink, None);
+        }
+        let mut room = [IoSlice::new(&[]); FEW_ENTRIES];
+        if let Some(entries) = self.stager.entries_behind_run(segments, &mut room) {
+            let bytes = entries.iter().map(|entry| entry.len()).sum();
+            let result = sink(entries);
+            return self.conclude(segments, cursor, may_split, sink, (bytes, result));
+        }
+        let mut guard = SplitGuard::new(segments, *cursor, may_split)?;
+        let rules = self.stager.rules(segments);
+        let mut iovecs = recycle(mem::take(&mut self.iovecs));
+        let batch = plan_behind_run(segments, count, rules, self.stager.staged(), &mut iovecs);
+        let (bytes, end) = (batch.bytes, batch.end);
+        let attempt = guard.send(segments, *cursor, batch, &mut sink);
+        self.iovecs = recycle(iovecs);
+        if attempt.moved_all() && end.is_at_end(segments) {
+            *cursor = end;
+            return Ok(bytes as u64);
+        }
+        let may_split = || guard.may_split();
+        self.go_on(segments, cursor, may_split, sink, Some(attempt))
     }
 
     /// All calls of a transfer, but for a first one that was made already.
@@ -342,13 +300,12 @@ impl Gather {
         &mut self,
         segments: &[IoSlice<'_>],
         cursor: &mut SegmentCursor,
-        rules: Rules,
         may_split: impl FnOnce() -> io::Result<()>,
         mut sink: impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
         mut first: Option<Attempt>,
     ) -> Result<u64, TransferError> {
         let mut guard = SplitGuard::new(segments, *cursor, may_split)?;
-        let staging_bytes = self.model.staging_within(rules.limits);
+        let rules = self.stager.rules(segments);
         send_all(segments, cursor, |from| {
             if let Some(attempt) = first.take() {
                 return Some(attempt);
@@ -357,11 +314,7 @@ impl Gather {
                 return None;
             }
             let mut iovecs = recycle(mem::take(&mut self.iovecs));
-            let staging = Staging {
-                memory: &mut self.staging,
-                bytes: staging_bytes,
-            };
-            let attempt = plan(segments, from, rules, staging, &mut iovecs)
+            let attempt = plan(segments, from, rules, self.stager.empty(), &mut iovecs)
                 .map(|batch| guard.send(segments, from, batch, &mut sink));
             self.iovecs = recycle(iovecs);
             attempt
@@ -369,53 +322,13 @@ impl Gather {
     }
 }
 
-/// What was done of a transfer before its general loop.
-enum Begun<'a> {
-    Nothing,
-    /// The first `count` segments are copied.
-    Run {
-        count: usize,
-        room: Room<'a>,
-    },
-    /// A call, which did not move all.
-    Call(Attempt),
-}
-
 impl fmt::Debug for Gather {
     /// Without the bytes of the staging buffer, which are a caller's.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Gather")
-            .field("model", &self.model)
+            .field("model", self.cost_model())
             .finish_non_exhaustive()
     }
-}
-
-/// The bytes of a list whose segments lie in memory one behind the other, if one call takes them: to
-/// the kernel they are one segment, however short each is.
-#[inline]
-fn one_piece(segments: &[IoSlice<'_>], limits: Limits) -> Option<usize> {
-    let [first, second, rest @ ..] = segments else {
-        return None;
-    };
-    if !touch(first, second) {
-        return None;
-    }
-    touching_bytes(first, second, rest)
-        .filter(|&bytes| bytes <= limits.bytes && segments.len() <= limits.segments)
-}
-
-#[cold]
-fn touching_bytes(first: &[u8], second: &[u8], rest: &[IoSlice<'_>]) -> Option<usize> {
-    let mut last = second;
-    let mut bytes = first.len() + second.len();
-    for segment in rest {
-        if !touch(last, segment) {
-            return None;
-        }
-        bytes += segment.len();
-        last = segment;
-    }
-    Some(bytes)
 }
 
 /// The memory of an array of slices, empty and free for slices of another lifetime.
@@ -431,11 +344,22 @@ pub(crate) fn recycle<'a>(mut slices: Vec<IoSlice<'_>>) -> Vec<IoSlice<'a>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::borders::Borders;
     use crate::testing::{
         Answer, ScriptedSink, any_limits, any_script, any_sizes, check_against_model,
         for_a_descriptor_of_messages, for_all_cuts_of_small_lists, list, payload,
     };
     use proptest::prelude::*;
+
+    /// One that copies so much, and whose calls keep within these limits.
+    fn gather_within(limits: Limits, copy_below_bytes: usize, staging_bytes: usize) -> Gather {
+        let model = CostModel {
+            borders: Borders::everywhere(copy_below_bytes as u32),
+            staging_bytes,
+            ..CostModel::default()
+        };
+        Gather::within(limits, model)
+    }
 
     fn gather_with_staging(staging_bytes: usize) -> Gather {
         Gather::new(CostModel {
@@ -444,12 +368,11 @@ mod tests {
         })
     }
 
-    fn check(gather: &mut Gather, sizes: &[usize], script: &[Answer], rules: Rules) {
-        check_against_model(sizes, script, rules.limits, |segments, cursor, sink| {
+    fn check(gather: &mut Gather, sizes: &[usize], script: &[Answer]) {
+        let limits = gather.limits();
+        check_against_model(sizes, script, limits, |segments, cursor, sink| {
             let may_split = || Ok(());
-            gather.send_all(segments, cursor, rules, may_split, |slices| {
-                sink.call(slices)
-            })
+            gather.send_all(segments, cursor, may_split, |slices| sink.call(slices))
         });
     }
 
@@ -457,13 +380,11 @@ mod tests {
     fn calls_of(sizes: &[usize]) -> usize {
         let mut gather = Gather::default();
         let data = payload(sizes);
-        let rules = gather.rules(&list(&data));
-        let mut sink = ScriptedSink::new(Vec::new(), rules.limits);
+        let mut sink = ScriptedSink::new(Vec::new(), gather.limits());
         let mut cursor = SegmentCursor::new();
         let result = gather.send_all(
             &list(&data),
             &mut cursor,
-            rules,
             || Ok(()),
             |slices| sink.call(slices),
         );
@@ -481,10 +402,9 @@ mod tests {
             limits in any_limits(),
         ) {
             // One `Gather` for several lists: nothing of one may come through into the next.
-            let mut gather = gather_with_staging(staging_bytes);
-            let rules = Rules { copy_below_bytes, limits };
+            let mut gather = gather_within(limits, copy_below_bytes, staging_bytes);
             for (sizes, script) in lists {
-                check(&mut gather, &sizes, &script, rules);
+                check(&mut gather, &sizes, &script);
             }
         }
     }
@@ -512,32 +432,16 @@ mod tests {
     #[test]
     fn a_list_that_is_one_piece_is_passed_as_it_is() {
         let data = payload(&[60]).concat();
-        let cut = |at: &[usize]| -> Vec<IoSlice<'_>> {
-            at.windows(2)
-                .map(|ends| IoSlice::new(&data[ends[0]..ends[1]]))
-                .collect()
-        };
+        let touching = [&data[0..10], &data[10..20], &data[20..25], &data[25..50]];
         let limits = Limits {
             segments: 4,
             bytes: 50,
         };
-        let touching = cut(&[0, 10, 20, 25, 50]);
-        assert_eq!(one_piece(&touching, limits), Some(50));
-        assert_eq!(one_piece(&touching[..1], limits), None);
-        assert_eq!(one_piece(&cut(&[0, 10, 51]), limits), None);
-        assert_eq!(one_piece(&cut(&[0, 1, 2, 3, 4, 5]), limits), None);
-        assert_eq!(one_piece(&cut(&[0, 10, 10, 20]), limits), None);
-        let [one, two] = [cut(&[0, 10]), cut(&[11, 20])];
-        assert_eq!(one_piece(&[one[0], two[0]], limits), None);
-
-        let mut gather = Gather::default();
-        let rules = gather.rules_within(limits, &touching);
+        let mut gather = gather_within(limits, 100, 50);
         let mut calls = Vec::new();
-        let cursor = &mut SegmentCursor::new();
         let sent = gather.send_all(
-            &touching,
-            cursor,
-            rules,
+            &touching.map(IoSlice::new),
+            &mut SegmentCursor::new(),
             || Ok(()),
             |slices| {
                 calls.push(slices.iter().map(|slice| slice.len()).collect::<Vec<_>>());
@@ -545,36 +449,29 @@ mod tests {
             },
         );
         assert_eq!((sent.unwrap(), calls), (50, vec![vec![10, 10, 5, 25]]));
-        assert_eq!(gather.staging.capacity(), 0, "nothing is copied");
+        assert_eq!(gather.stager.staging.capacity(), 0, "nothing is copied");
     }
 
     #[test]
     fn short_writes_resume_at_every_cut_of_small_lists_at_every_border() {
         for copy_below_bytes in 0..=3 {
-            let mut gather = gather_with_staging(5);
-            let rules = Rules {
-                copy_below_bytes,
-                limits: Limits {
-                    segments: 3,
-                    bytes: 8,
-                },
+            let limits = Limits {
+                segments: 3,
+                bytes: 8,
             };
-            for_all_cuts_of_small_lists(|sizes, script| check(&mut gather, sizes, script, rules));
+            let mut gather = gather_within(limits, copy_below_bytes, 5);
+            for_all_cuts_of_small_lists(|sizes, script| check(&mut gather, sizes, script));
         }
     }
 
     #[test]
     fn an_error_at_any_point_carries_what_went_before_it() {
-        let mut gather = gather_with_staging(100);
-        let rules = Rules {
-            copy_below_bytes: 3,
-            limits: Limits::default(),
-        };
+        let mut gather = gather_within(Limits::default(), 3, 100);
         for before in 0..22 {
             for code in [libc::EAGAIN, libc::EIO, libc::ENOSPC, libc::EPIPE] {
                 let mut script = vec![Answer::Take(1); before];
                 script.push(Answer::Fail(code));
-                check(&mut gather, &[2, 3, 0, 8, 1, 3, 5], &script, rules);
+                check(&mut gather, &[2, 3, 0, 8, 1, 3, 5], &script);
             }
         }
     }
@@ -582,52 +479,15 @@ mod tests {
     #[test]
     fn only_a_list_that_is_one_whole_call_goes_to_a_descriptor_of_messages() {
         for copy_below_bytes in [0, 25] {
-            let mut gather = gather_with_staging(45);
-            let rules = Rules {
-                copy_below_bytes,
-                limits: Limits {
-                    segments: 3,
-                    bytes: 100,
-                },
+            let limits = Limits {
+                segments: 3,
+                bytes: 100,
             };
+            let mut gather = gather_within(limits, copy_below_bytes, 45);
             for_a_descriptor_of_messages(|segments, cursor, sink| {
                 let refuse = || Err(io::ErrorKind::InvalidInput.into());
-                gather.send_all(segments, cursor, rules, refuse, |slices| sink.call(slices))
+                gather.send_all(segments, cursor, refuse, |slices| sink.call(slices))
             });
-        }
-    }
-
-    #[test]
-    fn the_border_is_that_of_the_list_at_hand() {
-        let mut gather = Gather::default();
-        for count in [0, 1, 2, 2, 1000, 3, 0, 3000, 3000, 2] {
-            let border = gather.model.copy_below_bytes(count);
-            assert_eq!(gather.copy_below_bytes(count), border, "{count}");
-        }
-    }
-
-    #[test]
-    fn lists_that_fit_pages_have_a_border_of_their_own() {
-        let mut gather = Gather::new(CostModel {
-            page_end_ns: 40.0,
-            ..CostModel::default()
-        });
-        let usual = gather.model.copy_below_bytes(4);
-        assert_eq!(usual, 1100);
-        for (sizes, border) in [
-            ([1024, 1024, 1024, 1024], 1023),
-            ([1024, 1024, 10, 5000], 1023),
-            ([1048, 1048, 1048, 1048], usual),
-            ([1024, 1000, 1024, 1024], usual),
-            ([512, 512, 512, 512], usual),
-            ([4096, 4096, 4096, 4096], usual),
-        ] {
-            let data = payload(&sizes);
-            assert_eq!(
-                gather.rules(&list(&data)).copy_below_bytes,
-                border,
-                "{sizes:?}"
-            );
         }
     }
 
@@ -665,7 +525,7 @@ mod tests {
         let segments = list(&data);
         let sink = std::fs::File::create("/dev/null").unwrap();
         let memory = |gather: &Gather| {
-            let (staging, iovecs) = (&gather.staging, &gather.iovecs);
+            let (staging, iovecs) = (&gather.stager.staging, &gather.iovecs);
             (
                 (staging.as_ptr(), staging.capacity()),
                 (iovecs.as_ptr(), iovecs.capacity()),
@@ -690,7 +550,7 @@ mod tests {
         let sink = std::fs::File::create("/dev/null").unwrap();
         gather.write_all(&sink, &list(&data)).unwrap();
         assert_eq!(
-            (gather.staging.capacity(), gather.iovecs.capacity()),
+            (gather.stager.staging.capacity(), gather.iovecs.capacity()),
             (0, 0)
         );
     }
@@ -705,11 +565,14 @@ mod tests {
             let mut cursor = SegmentCursor::at(cursor.0, cursor.1);
             let result = gather.write_from(&sink, &list(&data), &mut cursor);
             assert!(result.is_ok(), "{result:?}");
-            assert_eq!(gather.staging.capacity(), 0);
+            assert_eq!(gather.stager.staging.capacity(), 0);
         }
         let small = payload(&[10, 10]);
         gather.write_all(&sink, &list(&small)).unwrap();
-        assert_eq!(gather.staging.capacity(), gather.model.staging_bytes);
+        assert_eq!(
+            gather.stager.staging.capacity(),
+            gather.cost_model().staging_bytes
+        );
     }
 
     #[test]
@@ -725,13 +588,9 @@ mod tests {
 
     #[test]
     fn a_gather_can_be_used_again_after_an_error() {
-        let mut gather = gather_with_staging(64);
-        let rules = Rules {
-            copy_below_bytes: 10,
-            limits: Limits::default(),
-        };
-        check(&mut gather, &[4, 5, 60], &[Answer::Fail(libc::EIO)], rules);
-        check(&mut gather, &[1, 2, 3], &[], rules);
+        let mut gather = gather_within(Limits::default(), 10, 64);
+        check(&mut gather, &[4, 5, 60], &[Answer::Fail(libc::EIO)]);
+        check(&mut gather, &[1, 2, 3], &[]);
     }
 
     #[test]

@@ -134,6 +134,7 @@
 //!
 //! The crate is for Unix. It writes to no descriptor but the one it is handed.
 
+mod begin;
 mod borders;
 #[cfg(feature = "bytes")]
 mod buf;

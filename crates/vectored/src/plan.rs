@@ -20,7 +20,7 @@ pub(crate) struct Rules {
 
 /// The staging buffer, which costs nothing until something is copied.
 pub(crate) struct Staging<'a> {
-    /// Without memory until it is allocated, then of `bytes`. Never with content.
+    /// Without memory until it is allocated, then of `bytes`.
     pub(crate) memory: &'a mut Vec<u8>,
     /// Its size.
     pub(crate) bytes: usize,
@@ -28,18 +28,24 @@ pub(crate) struct Staging<'a> {
 
 impl<'a> Staging<'a> {
     /// The buffer, empty.
-    #[inline]
     pub(crate) fn allocated(self) -> Room<'a> {
-        if self.memory.capacity() < self.bytes {
-            allocate(self.memory, self.bytes);
-        }
+        allocate(self.memory, self.bytes);
         // What was asked for, should the allocator have given more.
-        Room::new(&mut self.memory.spare_capacity_mut()[..self.bytes])
+        Room::with_content(self.memory, self.bytes)
+    }
+}
+
+/// Empties `memory`, and makes it of so many bytes or more.
+#[inline]
+pub(crate) fn allocate(memory: &mut Vec<u8>, bytes: usize) {
+    memory.clear();
+    if memory.capacity() < bytes {
+        allocate_new(memory, bytes);
     }
 }
 
 #[cold]
-fn allocate(memory: &mut Vec<u8>, bytes: usize) {
+fn allocate_new(memory: &mut Vec<u8>, bytes: usize) {
     *memory = Vec::with_capacity(bytes);
 }
 

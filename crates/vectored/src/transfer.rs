@@ -13,6 +13,20 @@ pub(crate) struct Attempt {
 }
 
 impl Attempt {
+    /// One of `given` bytes that would have ended there; none if it was interrupted, since then nothing
+    /// was moved ("Errors" of write(2)).
+    #[cold]
+    pub(crate) fn of(
+        given: usize,
+        end: SegmentCursor,
+        result: io::Result<usize>,
+    ) -> Option<Attempt> {
+        match result {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => None,
+            result => Some(Attempt { given, end, result }),
+        }
+    }
+
     /// Whether the call moved all that it was given.
     #[inline]
     pub(crate) fn moved_all(&self) -> bool {

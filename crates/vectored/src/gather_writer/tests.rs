@@ -6,7 +6,6 @@ use std::rc::Rc;
 use proptest::prelude::*;
 
 use crate::Limits;
-use crate::plan::Rules;
 use crate::testing::{Answer, ScriptedSink, any_script, list, payload};
 
 /// A sink that the test can look into while it is written to.
@@ -71,14 +70,8 @@ impl Gathers for Shared {
         segments: &[IoSlice<'_>],
         cursor: &mut SegmentCursor,
     ) -> Result<u64, TransferError> {
-        let rules = Rules {
-            copy_below_bytes: 10,
-            limits: Limits::default(),
-        };
         let may_split = || Ok(());
-        gather.send_all(segments, cursor, rules, may_split, |slices| {
-            self.call(slices)
-        })
+        gather.send_all(segments, cursor, may_split, |slices| self.call(slices))
     }
 }
 

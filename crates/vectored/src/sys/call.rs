@@ -8,6 +8,8 @@
 use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::BorrowedFd;
 
+use rustix::io::Errno;
+
 use super::merged::merged;
 
 /// `writev(2)`, or `write(2)` where there is one slice: the kernel need not fetch an array then.
@@ -16,13 +18,22 @@ use super::merged::merged;
 ///
 /// `slices` must be within [`Limits`](crate::Limits): rustix would drop what is past `IOV_MAX`,
 /// which counts as a short write, and the kernel would cut what is past the byte cap or refuse it.
+///
+/// Inline, so that a short write is not two more functions to enter and to leave.
+#[inline(always)]
 pub(crate) fn write_slices(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Result<usize> {
     let written = match slices {
-        [one] => rustix::io::write(fd, one)?,
+        [one] => rustix::io::write(fd, one),
         // SAFETY: `writev` hands the address of the list to the kernel, and reads nothing of it.
-        many => unsafe { merged(many, |many| rustix::io::writev(fd, many)) }?,
+        many => unsafe { merged(many, |many| rustix::io::writev(fd, many)) },
     };
-    Ok(written)
+    written.map_err(refusal)
+}
+
+/// Out of line: else it is computed without a branch, and so for each call that succeeds, too.
+#[cold]
+fn refusal(errno: Errno) -> io::Error {
+    errno.into()
 }
 
 /// The same for a record: every segment is an entry. A driver without lists takes each for a record of

@@ -1,9 +1,12 @@
-//! Copying runs of short segments together, by the widest registers that the processor has.
+//! Copying runs of short segments together, by registers.
 //!
 //! Which instructions copy is chosen once a list and not once a segment: the loop over the segments
 //! is compiled for each choice. Up to 128 or 256 bytes a segment is covered by moves of fixed size
 //! that overlap in its middle, which takes no loop and no call; `memcpy` does the rest. No move
 //! reaches beyond a segment's ends.
+//!
+//! The moves that every processor has are the fastest up to 32 bytes, those of AVX-512 from there to
+//! 256. (Those of AVX2, for lists alone, gained nothing over both.)
 //!
 //! # Safety
 //!
@@ -17,9 +20,11 @@ use std::mem::MaybeUninit;
 use std::ptr;
 
 /// Segments up to this are copied without a call to `memcpy`: eight registers of 16 bytes, or of 32.
-pub(super) const MOST_BY_16: usize = 128;
-#[cfg(target_arch = "x86_64")]
+const MOST_BY_16: usize = 128;
 const SHORT_BYTES: usize = 256;
+
+/// In lists that begin with a longer segment, wider registers gain more than to enter their loop takes.
+pub(crate) const BASELINE_BYTES: usize = 32;
 
 /// Which instructions copy: proof that this processor has them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,47 +32,51 @@ pub(crate) struct Copier(Instructions);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Instructions {
+    /// `memcpy` for each.
+    Memcpy,
     /// What every processor of the architecture has: SSE2 on x86-64, NEON on 64-bit ARM.
     Baseline,
-    /// Registers of 32 bytes.
-    #[cfg(target_arch = "x86_64")]
-    Avx2,
-    /// The same, and masks: any length up to 32 bytes is one move, and up to 64 two.
+    /// Registers of 32 bytes, and masks: any length up to 32 bytes is one move, and up to 64 two.
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     Avx512,
 }
 
 impl Copier {
-    /// The one that every processor has: for a few segments, where to enter the loop of another
-    /// takes longer than it saves.
+    /// The one that every processor has.
     pub(crate) const BASELINE: Copier = Copier(Instructions::Baseline);
 
-    /// The fastest one that this processor has. To ask again costs a load and a branch.
+    /// For lists of longer segments: there no other gains anything, and each of its calls costs more.
+    pub(crate) const MEMCPY: Copier = Copier(Instructions::Memcpy);
+
+    /// The fastest one for a list that begins with a segment of so many bytes: lists tend to be of
+    /// segments that are alike.
     #[inline]
-    pub(crate) fn best() -> Copier {
+    pub(crate) fn for_bytes(first_bytes: usize) -> Copier {
+        if first_bytes <= BASELINE_BYTES {
+            Copier::BASELINE
+        } else if first_bytes <= SHORT_BYTES {
+            Copier::widest()
+        } else {
+            Copier::MEMCPY
+        }
+    }
+
+    /// The one with the widest registers. To ask again costs a load and a branch.
+    #[inline]
+    fn widest() -> Copier {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         if has_avx512() {
             return Copier(Instructions::Avx512);
         }
-        #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx2") {
-            return Copier(Instructions::Avx2);
-        }
-        Copier(Instructions::Baseline)
+        Copier::BASELINE
     }
 
     /// Every one that this processor has, for tests and measurements.
     #[cfg_attr(not(test), allow(dead_code))]
     pub(crate) fn all() -> Vec<Copier> {
-        #[allow(unused_mut)]
-        let mut all = vec![Copier(Instructions::Baseline)];
-        #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx2") {
-            all.push(Copier(Instructions::Avx2));
-        }
-        #[cfg(all(target_arch = "x86_64", not(miri)))]
-        if has_avx512() {
-            all.push(Copier(Instructions::Avx512));
+        let mut all = vec![Copier::MEMCPY, Copier::BASELINE];
+        if Copier::widest() != Copier::BASELINE {
+            all.push(Copier::widest());
         }
         all
     }
@@ -76,10 +85,9 @@ impl Copier {
     #[cfg_attr(not(test), allow(dead_code))]
     pub(crate) fn name(self) -> &'static str {
         match self.0 {
+            Instructions::Memcpy => "by-memcpy",
             Instructions::Baseline if cfg!(target_arch = "x86_64") => "sse2",
             Instructions::Baseline => "baseline",
-            #[cfg(target_arch = "x86_64")]
-            Instructions::Avx2 => "avx2",
             #[cfg(all(target_arch = "x86_64", not(miri)))]
             Instructions::Avx512 => "avx512vl",
         }
@@ -107,15 +115,56 @@ pub(crate) fn copy_run(
     to: &mut [MaybeUninit<u8>],
 ) -> (usize, usize) {
     match copier.0 {
+        Instructions::Memcpy => copy_run_memcpy(segments, most_bytes, to),
         Instructions::Baseline => copy_run_baseline(segments, most_bytes, to),
-        // SAFETY: `Copier::best` and `Copier::all`, which alone make such a `Copier`, have found the
-        // instructions on this processor.
-        #[cfg(target_arch = "x86_64")]
-        Instructions::Avx2 => unsafe { copy_run_avx2(segments, most_bytes, to) },
-        // SAFETY: as above.
+        // SAFETY: `Copier::widest`, which alone makes such a `Copier`, has found the instructions on this
+        // processor.
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         Instructions::Avx512 => unsafe { copy_run_avx512(segments, most_bytes, to) },
     }
+}
+
+#[inline]
+fn copy_run_memcpy(
+    segments: &[IoSlice<'_>],
+    most_bytes: usize,
+    to: &mut [MaybeUninit<u8>],
+) -> (usize, usize) {
+    // SAFETY: `memcpy` copies as `run` demands.
+    unsafe {
+        run(
+            segments,
+            most_bytes,
+            to,
+            |_, _| false,
+            |from, to, len| ptr::copy_nonoverlapping(from, to, len),
+        )
+    }
+}
+
+/// Copies all of `segments`, if none is longer than `most_bytes` and they fit `to`: then so many bytes
+/// at the start of `to` are initialised. If not, some of it may have been overwritten.
+///
+/// By the moves that every processor has, and in a loop that knows only what a few segments need.
+#[inline(always)]
+pub(crate) fn copy_few(
+    segments: &[IoSlice<'_>],
+    most_bytes: usize,
+    to: &mut [MaybeUninit<u8>],
+) -> Option<usize> {
+    let end = to.as_mut_ptr_range().end.cast::<u8>();
+    let mut free = to.len();
+    for segment in segments {
+        let len = segment.len();
+        if len > most_bytes || len > free {
+            return None;
+        }
+        // SAFETY: `free` bytes of `to`, which is borrowed exclusively, lie before its end, and the
+        // segment, which can be no part of them, has `len` bytes, which are no more.
+        unsafe { copy_one(segment.as_ptr(), end.wrapping_sub(free), len) };
+        free -= len;
+    }
+    Some(to.len() - free)
 }
 
 /// All by the moves that every processor has.
@@ -132,111 +181,14 @@ fn copy_run_baseline(
             most_bytes,
             to,
             |_, _| false,
-            |from, to, len| copy_one::<MOST_BY_16>(from, to, len),
+            |from, to, len| copy_one(from, to, len),
         )
     }
 }
 
-/// What is short by the instructions that `copy_short_run` has, stretch by stretch, and the rest by
-/// `memcpy`, out of its loop: where wide registers are in use, each call of another function costs as
-/// much as to copy a segment.
+/// What is short by masked moves, stretch by stretch, and the rest by `memcpy`, out of their loop: where
+/// wide registers are in use, each call of another function costs as much as to copy a segment.
 ///
-/// `copy_short_run(segments, most_bytes, to)` copies segments from the first on, as long as they are
-/// [short](is_short) and fit, and returns how many, and their bytes.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-fn copy_run_by<const ROOM_BYTES: usize>(
-    segments: &[IoSlice<'_>],
-    most_bytes: usize,
-    to: &mut [MaybeUninit<u8>],
-    copy_short_run: impl Fn(&[IoSlice<'_>], usize, &mut [MaybeUninit<u8>]) -> (usize, usize),
-) -> (usize, usize) {
-    let (mut count, mut bytes) = (0, 0);
-    while let Some(next) = segments.get(count) {
-        let free = &mut to[bytes..];
-        let len = next.len();
-        if len > most_bytes || len > free.len() {
-            break;
-        }
-        let (more, their_bytes) = if is_short::<ROOM_BYTES>(len, free.len()) {
-            copy_short_run(&segments[count..], most_bytes, free)
-        } else {
-            copy_long_run::<ROOM_BYTES>(&segments[count..], most_bytes, free)
-        };
-        count += more;
-        bytes += their_bytes;
-    }
-    (count, bytes)
-}
-
-/// Whether a segment of `len` bytes is for the loop of short ones, which wants `ROOM_BYTES` to be free.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-fn is_short<const ROOM_BYTES: usize>(len: usize, free: usize) -> bool {
-    len <= SHORT_BYTES && free >= ROOM_BYTES
-}
-
-/// The segments up to the next short one.
-#[cfg(target_arch = "x86_64")]
-#[inline(never)]
-fn copy_long_run<const ROOM_BYTES: usize>(
-    segments: &[IoSlice<'_>],
-    most_bytes: usize,
-    to: &mut [MaybeUninit<u8>],
-) -> (usize, usize) {
-    // SAFETY: `copy_one` and `memcpy` copy as `run` demands.
-    unsafe {
-        run(
-            segments,
-            most_bytes,
-            to,
-            is_short::<ROOM_BYTES>,
-            |from, to, len| {
-                if len > SHORT_BYTES {
-                    ptr::copy_nonoverlapping(from, to, len);
-                } else {
-                    copy_one::<MOST_BY_16>(from, to, len);
-                }
-            },
-        )
-    }
-}
-
-/// # Safety
-///
-/// The processor has `AVX2`.
-#[cfg(target_arch = "x86_64")]
-unsafe fn copy_run_avx2(
-    segments: &[IoSlice<'_>],
-    most_bytes: usize,
-    to: &mut [MaybeUninit<u8>],
-) -> (usize, usize) {
-    copy_run_by::<0>(segments, most_bytes, to, |segments, most_bytes, to| {
-        // SAFETY: the processor has the instructions, as the caller promises.
-        unsafe { copy_short_run_avx2(segments, most_bytes, to) }
-    })
-}
-
-/// The moves of the baseline, for which the compiler takes wider registers here.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn copy_short_run_avx2(
-    segments: &[IoSlice<'_>],
-    most_bytes: usize,
-    to: &mut [MaybeUninit<u8>],
-) -> (usize, usize) {
-    // SAFETY: `copy_one` copies as `run` demands.
-    unsafe {
-        run(
-            segments,
-            most_bytes,
-            to,
-            |len, _| len > SHORT_BYTES,
-            |from, to, len| copy_one::<SHORT_BYTES>(from, to, len),
-        )
-    }
-}
-
 /// # Safety
 ///
 /// The processor has `AVX512VL`, `AVX512BW` and `BMI2`.
@@ -246,10 +198,50 @@ unsafe fn copy_run_avx512(
     most_bytes: usize,
     to: &mut [MaybeUninit<u8>],
 ) -> (usize, usize) {
-    copy_run_by::<ROOM_FOR_SHORT>(segments, most_bytes, to, |segments, most_bytes, to| {
-        // SAFETY: the processor has the instructions, as the caller promises.
-        unsafe { copy_short_run_avx512(segments, most_bytes, to) }
-    })
+    let (mut count, mut bytes) = (0, 0);
+    while let Some(next) = segments.get(count) {
+        let (rest, free) = (&segments[count..], &mut to[bytes..]);
+        let len = next.len();
+        if len > most_bytes || len > free.len() {
+            break;
+        }
+        let (more, their_bytes) = if is_short(len, free.len()) {
+            // SAFETY: the processor has the instructions, as the caller promises.
+            unsafe { copy_short_run_avx512(rest, most_bytes, free) }
+        } else {
+            copy_long_run(rest, most_bytes, free)
+        };
+        count += more;
+        bytes += their_bytes;
+    }
+    (count, bytes)
+}
+
+/// Whether a segment of `len` bytes is for the loop of short ones, with so many bytes free.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[inline(always)]
+fn is_short(len: usize, free: usize) -> bool {
+    len <= SHORT_BYTES && free >= ROOM_FOR_SHORT
+}
+
+/// The segments up to the next short one.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[inline(never)]
+fn copy_long_run(
+    segments: &[IoSlice<'_>],
+    most_bytes: usize,
+    to: &mut [MaybeUninit<u8>],
+) -> (usize, usize) {
+    // SAFETY: `copy_one` and `memcpy` copy as `run` demands.
+    unsafe {
+        run(segments, most_bytes, to, is_short, |from, to, len| {
+            if len > SHORT_BYTES {
+                ptr::copy_nonoverlapping(from, to, len);
+            } else {
+                copy_one(from, to, len);
+            }
+        })
+    }
 }
 
 /// The loop over a list, up to a segment that `is_for_another` loop, by its length and the free bytes.
@@ -267,31 +259,31 @@ unsafe fn run(
     copy: impl Fn(*const u8, *mut u8, usize),
 ) -> (usize, usize) {
     let whole = to.len();
-    let mut place = to.as_mut_ptr().cast::<u8>();
+    let end = to.as_mut_ptr_range().end.cast::<u8>();
     let mut free = whole;
-    let mut count = 0;
-    for segment in segments {
+    // Few variables, so that registers hold them across a call of `copy`.
+    let mut rest = segments.iter();
+    while let Some(segment) = rest.as_slice().first() {
         let len = segment.len();
         if len > most_bytes || len > free || is_for_another(len, free) {
             break;
         }
-        // `place` is `whole - free` bytes behind the start of `to`, so `free` bytes of `to`, which
-        // is borrowed exclusively, lie there, and the segment can be no part of them.
-        copy(segment.as_ptr(), place, len);
-        place = place.wrapping_add(len);
+        // `free` bytes of `to`, which is borrowed exclusively, lie before its end, and the segment can
+        // be no part of them.
+        copy(segment.as_ptr(), end.wrapping_sub(free), len);
         free -= len;
-        count += 1;
+        rest.next();
     }
-    (count, whole - free)
+    (segments.len() - rest.len(), whole - free)
 }
 
-/// Copies `len` bytes by moves of fixed size, or by `memcpy` if they are more than `MOST_BYTES`.
+/// Copies `len` bytes by moves of fixed size, or by `memcpy` if they are more than 128.
 ///
 /// # Safety
 ///
 /// `len` bytes can be read at `from` and written at `to`, and they do not overlap.
 #[inline(always)]
-pub(super) unsafe fn copy_one<const MOST_BYTES: usize>(from: *const u8, to: *mut u8, len: usize) {
+pub(super) unsafe fn copy_one(from: *const u8, to: *mut u8, len: usize) {
     // SAFETY: what the caller promises. Each arm holds lengths that its moves cover exactly: both
     // ends of `N` bytes lie within `len >= N`, and nothing lies between them as `len <= 2 * N`.
     unsafe {
@@ -300,10 +292,8 @@ pub(super) unsafe fn copy_one<const MOST_BYTES: usize>(from: *const u8, to: *mut
                 copy_ends::<16>(from, to, len);
             } else if len <= 64 {
                 copy_ends::<32>(from, to, len);
-            } else if len <= 128 {
+            } else if len <= MOST_BY_16 {
                 copy_ends::<64>(from, to, len);
-            } else if len <= 256 && len <= MOST_BYTES {
-                copy_ends::<128>(from, to, len);
             } else {
                 ptr::copy_nonoverlapping(from, to, len);
             }
@@ -342,7 +332,7 @@ const ROOM_FOR_SHORT: usize = 64;
 
 /// Copies the short segments at the start of the list, as long as 64 bytes are free.
 ///
-/// Returns how many, and their bytes. Up to 64 bytes a segment is one or two masked moves: a masked
+/// Returns how many, and their bytes. Up to 32 bytes a segment is one masked move: a masked
 /// load touches no byte that its mask leaves out and raises no fault for one (Intel's manual, volume 1,
 /// 15.6.4), so a length needs no branch. Longer ones are moves that overlap in their middle.
 ///
@@ -369,12 +359,11 @@ unsafe fn copy_short_run_avx512(
     // SAFETY: the processor has the instructions, as the caller promises. An `IoSlice` has the layout
     // of an `iovec`, as its documentation says: an address, and the length behind it. `next` is read
     // from only below `end`, the end of the list. No load reaches beyond the `len` bytes of a segment:
-    // up to 64 bytes, one is masked to them, or to those from 32 on if there are more, where the first
-    // 32 are there; above, all loads are of the first 64 or 128 bytes and of the last 64 or 128, where
-    // there are as many. `place` is no higher than `last`, behind which 64 bytes of `to` lie, when a
-    // segment is begun: up to 64 bytes the stores reach no further. Longer ones are stored only if the
-    // last 64 of their bytes begin no higher than `last`, and exactly. `to` is borrowed exclusively, so
-    // it overlaps no segment. The stack is not used.
+    // up to 32 bytes, the one is masked to them; above, all loads are of the first 32, 64 or 128 bytes
+    // and of as many last ones, where there are as many. `place` is no higher than `last`, behind which
+    // 64 bytes of `to` lie, when a segment is begun: up to 64 bytes the stores reach no further. Longer
+    // ones are stored only if the last 64 of their bytes begin no higher than `last`, and exactly. `to`
+    // is borrowed exclusively, so it overlaps no segment. The stack is not used.
     unsafe {
         std::arch::asm!(
             ".p2align 5",
@@ -400,13 +389,10 @@ unsafe fn copy_short_run_avx512(
             "3:",
             "cmp {len:e}, 64",
             "ja 4f",
-            "lea {mask:e}, [{len} - 32]",
-            "bzhi {mask:e}, {ones:e}, {mask:e}",
-            "kmovd k1, {mask:e}",
-            "vmovdqu64 ymm17, ymmword ptr [{from}]",
-            "vmovdqu8 ymm16{{k1}}{{z}}, ymmword ptr [{from} + 32]",
-            "vmovdqu64 ymmword ptr [{place}], ymm17",
-            "vmovdqu64 ymmword ptr [{place} + 32], ymm16",
+            "vmovdqu64 ymm16, ymmword ptr [{from}]",
+            "vmovdqu64 ymm17, ymmword ptr [{from} + {len} - 32]",
+            "vmovdqu64 ymmword ptr [{place}], ymm16",
+            "vmovdqu64 ymmword ptr [{place} + {len} - 32], ymm17",
             "add {place}, {len}",
             "cmp {place}, {last}",
             "ja 9f",

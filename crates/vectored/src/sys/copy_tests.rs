@@ -12,7 +12,7 @@ use std::ptr;
 
 use proptest::prelude::*;
 
-use super::copy::{Copier, copy_run};
+use super::copy::{Copier, copy_few, copy_run};
 use crate::testing::any_sizes;
 
 const GUARD: u8 = 0xee;
@@ -131,6 +131,38 @@ proptest! {
 }
 
 #[test]
-fn the_best_copier_is_the_last_of_all() {
-    assert_eq!(Copier::all().last(), Some(&Copier::best()));
+fn a_copier_is_chosen_by_how_long_the_segments_are() {
+    let widest = *Copier::all().last().unwrap();
+    for (bytes, copier) in [
+        (0, Copier::BASELINE),
+        (32, Copier::BASELINE),
+        (33, widest),
+        (256, widest),
+        (257, Copier::MEMCPY),
+    ] {
+        assert_eq!(Copier::for_bytes(bytes), copier, "{bytes}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_few_segments_are_copied_all_or_refused(
+        sizes in prop::collection::vec(0..200_usize, 0..9), most_bytes in 0..300_usize, room in 0..900_usize
+    ) {
+        let source = bytes(400);
+        let segments: Vec<_> = sizes.iter().enumerate().map(|(i, size)| &source[i..i + size]).collect();
+        let slices: Vec<_> = segments.iter().map(|segment| IoSlice::new(segment)).collect();
+        let mut memory = vec![MaybeUninit::new(GUARD); room + 8];
+        let copied = copy_few(&slices, most_bytes, &mut memory[4..4 + room]);
+        let all = segments.concat();
+        let fits = sizes.iter().all(|&size| size <= most_bytes) && all.len() <= room;
+        prop_assert_eq!(copied, fits.then_some(all.len()));
+        // SAFETY: all of it was initialised when it was made.
+        let memory: Vec<u8> = memory.iter().map(|byte| unsafe { byte.assume_init() }).collect();
+        if fits {
+            prop_assert_eq!(&memory[4..4 + all.len()], &all[..]);
+            prop_assert!(memory[4 + all.len()..].iter().all(|&byte| byte == GUARD));
+        }
+        prop_assert!(memory[..4].iter().chain(&memory[4 + room..]).all(|&byte| byte == GUARD));
+    }
 }

@@ -27,6 +27,7 @@ const POSIX_IOV_MAX: usize = 16;
 /// assert!(vectored::iov_max() >= 16);
 /// ```
 #[must_use]
+#[inline]
 pub fn iov_max() -> usize {
     static IOV_MAX: OnceLock<usize> = OnceLock::new();
     *IOV_MAX.get_or_init(|| {
@@ -70,6 +71,7 @@ pub struct Limits {
 }
 
 impl Default for Limits {
+    #[inline]
     fn default() -> Limits {
         Limits {
             segments: iov_max(),

@@ -30,16 +30,29 @@ pub(crate) fn touch(one: &[u8], other: &[u8]) -> bool {
 ///
 /// `call` may pass on where the entries lie and how many they are. It must not look at the memory that
 /// one of them names: that of several segments together is no slice.
-#[inline]
+#[inline(always)]
 pub(super) unsafe fn merged<R>(
     slices: &[IoSlice<'_>],
     call: impl FnOnce(&[IoSlice<'_>]) -> R,
 ) -> R {
-    if slices.windows(2).any(|pair| touch(&pair[0], &pair[1])) {
-        let mut room = [const { MaybeUninit::uninit() }; MOST_ENTRIES];
-        return call(merge(slices, &mut room).unwrap_or(slices));
+    // Each call pays for this, so it is not `touch`: of two slices that are not empty no more is to be
+    // asked, and a list with empty ones may as well be looked at closely.
+    let mut end = std::ptr::null();
+    for slice in slices {
+        if std::ptr::eq(slice.as_ptr(), end) {
+            return call_merged(slices, call);
+        }
+        end = slice.as_ptr_range().end;
     }
     call(slices)
+}
+
+/// Out of line, for the room on the stack.
+#[cold]
+#[inline(never)]
+fn call_merged<R>(slices: &[IoSlice<'_>], call: impl FnOnce(&[IoSlice<'_>]) -> R) -> R {
+    let mut room = [const { MaybeUninit::uninit() }; MOST_ENTRIES];
+    call(merge(slices, &mut room).unwrap_or(slices))
 }
 
 /// `struct iovec`, with which `IoSlice` "is guaranteed to be ABI compatible" on Unix.

@@ -9,7 +9,7 @@ use std::io::IoSlice;
 use std::mem::{self, MaybeUninit};
 use std::ptr;
 
-use super::copy::{Copier, MOST_BY_16, copy_one, copy_run};
+use super::copy::{Copier, copy_few, copy_one, copy_run};
 
 /// Staging memory: what is pushed lies in one piece until it is [taken](Room::take).
 ///
@@ -22,6 +22,23 @@ pub(crate) struct Room<'a> {
 impl<'a> Room<'a> {
     pub(crate) fn new(memory: &'a mut [MaybeUninit<u8>]) -> Room<'a> {
         Room { memory, filled: 0 }
+    }
+
+    /// The first `bytes` of the memory of `vec`, with its content as what was pushed. The vector is
+    /// empty then.
+    ///
+    /// # Panics
+    ///
+    /// If it has less memory or more content.
+    pub(crate) fn with_content(vec: &'a mut Vec<u8>, bytes: usize) -> Room<'a> {
+        let filled = vec.len();
+        assert!(filled <= bytes, "{filled} of {bytes} bytes are filled");
+        // A vector's content is initialised, and stays so when it is forgotten.
+        vec.clear();
+        Room {
+            memory: &mut vec.spare_capacity_mut()[..bytes],
+            filled,
+        }
     }
 
     /// How much more it holds.
@@ -40,7 +57,7 @@ impl<'a> Room<'a> {
         let to = &mut self.memory[self.filled..][..len];
         // SAFETY: both are slices of `len` bytes, and `to` is borrowed exclusively, so they do not
         // overlap.
-        unsafe { copy_one::<MOST_BY_16>(segment.as_ptr(), to.as_mut_ptr().cast(), len) };
+        unsafe { copy_one(segment.as_ptr(), to.as_mut_ptr().cast(), len) };
         self.filled += len;
     }
 
@@ -54,7 +71,8 @@ impl<'a> Room<'a> {
         most_segment_bytes: usize,
         most_bytes: usize,
     ) -> usize {
-        self.push_run_by(Copier::best(), segments, most_segment_bytes, most_bytes)
+        let copier = Copier::for_bytes(segments.first().map_or(0, |first| first.len()));
+        self.push_run_by(copier, segments, most_segment_bytes, most_bytes)
     }
 
     /// The same, by a copier of the caller's choice.
@@ -102,16 +120,52 @@ pub(crate) fn append(to: &mut Vec<u8>, segment: &[u8]) {
     unsafe { to.set_len(len) };
 }
 
+/// Copies all of `segments` behind what `to` holds, if none is longer than the first number says, and
+/// all together no longer than the second. If not, `to` is as it was.
+///
+/// # Panics
+///
+/// If `to` has less spare capacity than the second number says.
+#[inline(always)]
+pub(crate) fn append_few(
+    to: &mut Vec<u8>,
+    segments: &[IoSlice<'_>],
+    (most_segment_bytes, most_bytes): (usize, usize),
+) -> bool {
+    let before = to.len();
+    let room = &mut to.spare_capacity_mut()[..most_bytes];
+    let Some(bytes) = copy_few(segments, most_segment_bytes, room) else {
+        return false;
+    };
+    // SAFETY: so many bytes at the start of the spare capacity are initialised.
+    unsafe { to.set_len(before + bytes) };
+    true
+}
+
 /// Copies as many of `segments` as fit the spare capacity of `to`, one behind the other, and returns
 /// how many.
 #[inline]
 pub(crate) fn append_run(to: &mut Vec<u8>, segments: &[IoSlice<'_>]) -> usize {
+    let copier = Copier::for_bytes(segments.first().map_or(0, |first| first.len()));
+    append_run_by(copier, to, segments, usize::MAX, usize::MAX)
+}
+
+/// The same, by a copier of the caller's choice, up to the first segment that is longer than
+/// `most_segment_bytes` or with which more than `most_bytes` more would be there.
+#[inline(always)]
+pub(crate) fn append_run_by(
+    copier: Copier,
+    to: &mut Vec<u8>,
+    segments: &[IoSlice<'_>],
+    most_segment_bytes: usize,
+    most_bytes: usize,
+) -> usize {
+    let before = to.len();
     let mut room = Room::new(to.spare_capacity_mut());
-    let count = room.push_run(segments, usize::MAX, usize::MAX);
-    let filled = room.filled;
-    let len = to.len() + filled;
+    let count = room.push_run_by(copier, segments, most_segment_bytes, most_bytes);
+    let len = before + room.filled;
     // SAFETY: by the invariant of `Room` so many bytes at the start of the spare capacity are
-    // initialised.
+    // initialised, and they lie within it.
     unsafe { to.set_len(len) };
     count
 }

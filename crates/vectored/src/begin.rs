@@ -1,0 +1,512 @@
+//! What a gathering transfer begins with: for most lists, the only call of it.
+
+use std::io::IoSlice;
+
+use crate::cost::CostModel;
+use crate::plan::{Rules, Staging, allocate};
+use crate::sys::copy::{BASELINE_BYTES, Copier};
+use crate::sys::merged::touch;
+use crate::sys::room::{Room, append_few, append_run_by};
+use crate::{Limits, MAX_CALL_BYTES, iov_max};
+
+/// Who decides what is copied, and the memory for it.
+pub(crate) struct Stager {
+    pub(crate) model: CostModel,
+    /// How many segments are staged at the start of a list that does not go whole.
+    run: usize,
+    borders: Kept,
+    /// Without memory until first used, then with that of the model's `staging_bytes` for good. Its
+    /// content is of the call that is being made, or of the last one.
+    pub(crate) staging: Vec<u8>,
+    /// How long that becomes: a loaded model may say anything.
+    staging_bytes: usize,
+    most: Limits,
+}
+
+impl Default for Stager {
+    fn default() -> Stager {
+        Stager::new(CostModel::default())
+    }
+}
+
+/// For so few segments that are short, a loop of their own.
+const FEW_SEGMENTS: usize = 8;
+
+/// Shorter segments are not asked whether they fit pages: so many of them do not differ by that.
+const LEAST_FITTING_BYTES: usize = 512;
+
+/// Borders of lists of up to so many segments are kept, and of longer ones that of the last.
+const KEPT_BORDERS: usize = 16;
+
+/// The longest segments that are copied, by the number of segments of the list: to ask the model
+/// takes as long as copying ten segments.
+struct Kept {
+    few: [usize; KEPT_BORDERS + 1],
+    are_few_known: bool,
+    /// A number of segments, and the border for it.
+    last: (usize, usize),
+}
+
+/// The one call that is a whole transfer, if there is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Whole {
+    /// Of the list; 0 if it is not one call, or was not looked at to its end.
+    pub(crate) bytes: usize,
+    /// Whether all of it is staged, or goes as it is.
+    pub(crate) is_staged: bool,
+}
+
+const NOT_WHOLE: Whole = Whole {
+    bytes: 0,
+    is_staged: false,
+};
+
+impl Stager {
+    pub(crate) const fn new(model: CostModel) -> Stager {
+        let whatever_the_system_takes = Limits {
+            segments: usize::MAX,
+            bytes: MAX_CALL_BYTES,
+        };
+        Stager::within(whatever_the_system_takes, model)
+    }
+
+    /// One whose calls keep within these limits as well as those of the system.
+    pub(crate) const fn within(most: Limits, model: CostModel) -> Stager {
+        let staging_bytes = match model.staging_bytes < most.bytes {
+            true => model.staging_bytes,
+            false => most.bytes,
+        };
+        Stager {
+            model,
+            run: 0,
+            borders: Kept {
+                few: [0; KEPT_BORDERS + 1],
+                are_few_known: false,
+                last: (0, 0),
+            },
+            staging: Vec::new(),
+            staging_bytes,
+            most,
+        }
+    }
+
+    /// What a call takes.
+    #[inline]
+    pub(crate) fn limits(&self) -> Limits {
+        Limits {
+            segments: self.most.segments.min(iov_max()),
+            bytes: self.most.bytes,
+        }
+    }
+
+    /// The rules for such a list.
+    pub(crate) fn rules(&mut self, segments: &[IoSlice<'_>]) -> Rules {
+        Rules {
+            copy_below_bytes: self.copy_below_bytes(segments),
+            limits: self.limits(),
+        }
+    }
+
+    /// The longest segment of such a list that is copied.
+    fn copy_below_bytes(&mut self, segments: &[IoSlice<'_>]) -> usize {
+        let border = self.border(segments.len());
+        match segments {
+            [first, second, ..]
+                if first.len() >= LEAST_FITTING_BYTES && first.len() == second.len() =>
+            {
+                self.fitting(border, first.len())
+            }
+            _ => border,
+        }
+    }
+
+    /// The border for lists of so many segments.
+    #[inline(always)]
+    fn border(&mut self, segment_count: usize) -> usize {
+        let kept = &self.borders;
+        if segment_count <= KEPT_BORDERS && kept.are_few_known {
+            return kept.few[segment_count];
+        }
+        if segment_count == kept.last.0 && segment_count > KEPT_BORDERS {
+            return kept.last.1;
+        }
+        self.ask_model(segment_count)
+    }
+
+    #[cold]
+    fn ask_model(&mut self, segment_count: usize) -> usize {
+        // What is copied must fit in an empty staging buffer.
+        let border = |count| self.model.copy_below_bytes(count).min(self.staging_bytes);
+        let asked = border(segment_count);
+        if segment_count <= KEPT_BORDERS {
+            self.borders.few = std::array::from_fn(border);
+            self.borders.are_few_known = true;
+        } else {
+            self.borders.last = (segment_count, asked);
+        }
+        asked
+    }
+
+    /// The border for a list that begins with segments of equal length.
+    fn fitting(&self, border: usize, segment_bytes: usize) -> usize {
+        if segment_bytes <= border && !self.model.copies_up_to(border, segment_bytes) {
+            return segment_bytes - 1;
+        }
+        border
+    }
+
+    /// What was staged.
+    pub(crate) fn staged(&mut self) -> Room<'_> {
+        Room::with_content(&mut self.staging, self.staging_bytes)
+    }
+
+    /// The staging buffer for another call.
+    pub(crate) fn empty(&mut self) -> Staging<'_> {
+        Staging {
+            bytes: self.staging_bytes,
+            memory: &mut self.staging,
+        }
+    }
+
+    /// Finds whether the list goes in one call, and copies it if that is how it goes. If it does not,
+    /// [`run`](Stager::run) says what was begun.
+    ///
+    /// Most transfers are this and one call, which may take no more than 200 ns. So the common ways
+    /// are short, and each is a function of its own: what one needs is not saved for the others.
+    #[inline(never)]
+    pub(crate) fn begin(&mut self, segments: &[IoSlice<'_>]) -> Whole {
+        self.run = 0;
+        let small_bytes = self.border(segments.len());
+        match segments {
+            [first, second, ..]
+                if first.len() <= small_bytes
+                    && second.len() <= small_bytes
+                    && !touch(first, second) =>
+            {
+                match first.len() {
+                    0..=BASELINE_BYTES if segments.len() <= FEW_SEGMENTS => {
+                        self.stage_few(segments, small_bytes)
+                    }
+                    ..LEAST_FITTING_BYTES => self.stage_many(segments, small_bytes),
+                    _ => self.stage_fitting(segments, small_bytes),
+                }
+            }
+            _ => self.list(segments, small_bytes),
+        }
+    }
+
+    #[inline(never)]
+    fn stage_few(&mut self, segments: &[IoSlice<'_>], small_bytes: usize) -> Whole {
+        allocate(&mut self.staging, self.staging_bytes);
+        let most = (small_bytes, self.staging_bytes);
+        if append_few(&mut self.staging, segments, most) {
+            return Whole {
+                bytes: self.staging.len(),
+                is_staged: true,
+            };
+        }
+        // Copied again as far as they are small: they are few and short.
+        self.stage_many(segments, small_bytes)
+    }
+
+    #[inline(never)]
+    fn stage_many(&mut self, segments: &[IoSlice<'_>], small_bytes: usize) -> Whole {
+        // To enter a loop of wider registers takes as long as it saves on a few.
+        let copier = match segments.first() {
+            Some(first) if segments.len() > FEW_SEGMENTS => Copier::for_bytes(first.len()),
+            _ => Copier::MEMCPY,
+        };
+        self.stage_by(copier, segments, small_bytes)
+    }
+
+    /// For lists that may fit pages.
+    #[inline(never)]
+    fn stage_fitting(&mut self, segments: &[IoSlice<'_>], mut small_bytes: usize) -> Whole {
+        if let [first, second, ..] = segments
+            && first.len() == second.len()
+        {
+            small_bytes = self.fitting(small_bytes, first.len());
+            if first.len() > small_bytes {
+                return self.list(segments, small_bytes);
+            }
+        }
+        self.stage_by(Copier::MEMCPY, segments, small_bytes)
+    }
+
+    /// Copies segments from the first on, as long as they are small and fit.
+    #[inline(always)]
+    fn stage_by(&mut self, copier: Copier, segments: &[IoSlice<'_>], small_bytes: usize) -> Whole {
+        let staging = &mut self.staging;
+        allocate(staging, self.staging_bytes);
+        // Copied while it is being looked at: what is copied here is copied anyway.
+        let count = append_run_by(copier, staging, segments, small_bytes, self.staging_bytes);
+        if count < segments.len() {
+            return self.stage_rest(segments, count);
+        }
+        Whole {
+            bytes: staging.len(),
+            is_staged: true,
+        }
+    }
+
+    /// What comes of a list of which the first `count` segments are staged.
+    ///
+    /// They are copied in any case, and to the kernel they are one segment of a list of that and the
+    /// others. Such a list of equal segments would be copied if they had no more bytes than the border
+    /// says, so it is to copy so many bytes that is worth as much as not to make a list: a body behind
+    /// a header of many pieces.
+    #[inline(never)]
+    fn stage_rest(&mut self, segments: &[IoSlice<'_>], count: usize) -> Whole {
+        let rest = &segments[count..];
+        if rest.len() < KEPT_BORDERS {
+            let entries = 1 + rest.len();
+            let bytes = rest.iter().map(|s| s.len()).fold(0, usize::saturating_add);
+            let free = self.staging_bytes - self.staging.len();
+            if bytes <= free && bytes <= entries.saturating_mul(self.border(entries)) {
+                append_run_by(Copier::MEMCPY, &mut self.staging, rest, free, free);
+                return Whole {
+                    bytes: self.staging.len(),
+                    is_staged: true,
+                };
+            }
+        }
+        self.run = count;
+        NOT_WHOLE
+    }
+
+    /// A list of which nothing is to be copied, for all that its first two segments say.
+    #[inline(never)]
+    fn list(&mut self, segments: &[IoSlice<'_>], small_bytes: usize) -> Whole {
+        match plain_bytes(segments, small_bytes, self.limits()) {
+            Some(bytes) => Whole {
+                bytes,
+                is_staged: false,
+            },
+            None => self.list_touching(segments, small_bytes),
+        }
+    }
+
+    /// A list that may be one piece of memory; if not, it may begin with small segments all the same.
+    #[cold]
+    fn list_touching(&mut self, segments: &[IoSlice<'_>], small_bytes: usize) -> Whole {
+        if let Some(bytes) = one_piece(segments, self.limits()) {
+            return Whole {
+                bytes,
+                is_staged: false,
+            };
+        }
+        match segments {
+            [first, second, ..] if first.len() <= small_bytes && second.len() <= small_bytes => {
+                self.stage_many(segments, small_bytes)
+            }
+            _ => NOT_WHOLE,
+        }
+    }
+
+    /// What [`begin`](Stager::begin) left that was not whole: so many segments at the start of the list
+    /// are staged, and what follows them was not looked at.
+    pub(crate) fn run(&self) -> usize {
+        self.run
+    }
+
+    /// The entries of the call that is a whole transfer of such a list, if these are few: what is
+    /// staged, and the segments behind it.
+    pub(crate) fn entries_behind_run<'e>(
+        &'e mut self,
+        segments: &'e [IoSlice<'_>],
+        room: &'e mut [IoSlice<'e>; FEW_ENTRIES],
+    ) -> Option<&'e [IoSlice<'e>]> {
+        let rest = &segments[self.run..];
+        if rest.len() >= FEW_ENTRIES || self.staging.is_empty() {
+            return None;
+        }
+        let limits = Limits {
+            segments: self.limits().segments - 1,
+            bytes: self.limits().bytes - self.staging.len(),
+        };
+        plain_bytes(rest, self.border(segments.len()), limits)?;
+        let (first, others) = room.split_first_mut()?;
+        *first = IoSlice::new(&self.staging);
+        others[..rest.len()].copy_from_slice(rest);
+        Some(&room[..=rest.len()])
+    }
+}
+
+/// So many need no plan.
+pub(crate) const FEW_ENTRIES: usize = 8;
+
+/// The bytes of a list that can go in one call just as it is: without an empty segment, and without
+/// neighbours that are both small.
+#[inline(always)]
+fn plain_bytes(segments: &[IoSlice<'_>], small_bytes: usize, limits: Limits) -> Option<usize> {
+    let mut bytes = 0_usize;
+    let mut last_is_small = false;
+    for segment in segments {
+        let is_small = segment.len() <= small_bytes;
+        if is_small && (last_is_small || segment.is_empty()) {
+            return None;
+        }
+        last_is_small = is_small;
+        bytes = bytes.saturating_add(segment.len());
+    }
+    (segments.len() <= limits.segments && bytes <= limits.bytes).then_some(bytes)
+}
+
+/// The bytes of a list whose segments lie in memory one behind the other, if one call takes them: to
+/// the kernel they are one segment, however short each is.
+#[inline]
+fn one_piece(segments: &[IoSlice<'_>], limits: Limits) -> Option<usize> {
+    let [first, second, rest @ ..] = segments else {
+        return None;
+    };
+    if !touch(first, second) {
+        return None;
+    }
+    touching_bytes(first, second, rest)
+        .filter(|&bytes| bytes <= limits.bytes && segments.len() <= limits.segments)
+}
+
+#[cold]
+fn touching_bytes(first: &[u8], second: &[u8], rest: &[IoSlice<'_>]) -> Option<usize> {
+    let mut last = second;
+    let mut bytes = first.len() + second.len();
+    for segment in rest {
+        if !touch(last, segment) {
+            return None;
+        }
+        bytes += segment.len();
+        last = segment;
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::borders::Borders;
+    use crate::testing::{list, payload};
+
+    #[test]
+    fn the_border_is_that_of_the_list_at_hand() {
+        let mut stager = Stager::default();
+        let segments = [IoSlice::new(b"1"); 3000];
+        for count in [0, 1, 2, 2, 1000, 3, 0, 3000, 3000, 2] {
+            let border = stager.model.copy_below_bytes(count);
+            let rules = stager.rules(&segments[..count]);
+            assert_eq!(rules.copy_below_bytes, border, "{count}");
+        }
+    }
+
+    #[test]
+    fn lists_that_fit_pages_have_a_border_of_their_own() {
+        let mut stager = Stager::new(CostModel {
+            page_end_ns: 40.0,
+            ..CostModel::default()
+        });
+        let usual = stager.model.copy_below_bytes(4);
+        assert_eq!(usual, 1100);
+        for (sizes, border) in [
+            ([1024, 1024, 1024, 1024], 1023),
+            ([1024, 1024, 10, 5000], 1023),
+            ([1048, 1048, 1048, 1048], usual),
+            ([1024, 1000, 1024, 1024], usual),
+            ([512, 512, 512, 512], usual),
+            ([4096, 4096, 4096, 4096], usual),
+        ] {
+            let data = payload(&sizes);
+            let segments = list(&data);
+            assert_eq!(
+                stager.rules(&segments).copy_below_bytes,
+                border,
+                "{sizes:?}"
+            );
+            let is_copied = sizes.iter().all(|&bytes| bytes <= border);
+            assert_eq!(stager.begin(&segments).is_staged, is_copied, "{sizes:?}");
+        }
+    }
+
+    /// What a list of pieces of 60 bytes begins with: the whole, or a run.
+    fn begun(copy_below_bytes: u32, pieces: &[(usize, usize)]) -> (Whole, usize) {
+        begun_by(Borders::everywhere(copy_below_bytes), pieces)
+    }
+
+    fn begun_by(borders: Borders, pieces: &[(usize, usize)]) -> (Whole, usize) {
+        let most = Limits {
+            segments: 4,
+            bytes: 50,
+        };
+        let model = CostModel {
+            borders,
+            ..CostModel::default()
+        };
+        let mut stager = Stager::within(most, model);
+        let data = payload(&[60]).concat();
+        let segments: Vec<_> = pieces
+            .iter()
+            .map(|&(from, to)| IoSlice::new(&data[from..to]))
+            .collect();
+        (stager.begin(&segments), stager.run())
+    }
+
+    #[test]
+    fn a_list_begins_as_a_whole_that_is_staged_or_goes_as_it_is_or_with_a_run() {
+        let staged = |bytes| {
+            let is_staged = true;
+            (Whole { bytes, is_staged }, 0)
+        };
+        let listed = |bytes| {
+            let is_staged = false;
+            (Whole { bytes, is_staged }, 0)
+        };
+        let run = |count| (NOT_WHOLE, count);
+
+        assert_eq!(begun(9, &[(0, 9), (10, 15)]), staged(14));
+        assert_eq!(begun(9, &[(0, 9), (10, 20)]), listed(19));
+        assert_eq!(begun(8, &[(0, 8), (10, 12), (13, 30)]), run(2));
+        // To the kernel the first two are one, and a list of two has a border of its own.
+        let shorter_lists = |bytes, pieces: &[(usize, usize)]| {
+            let mut borders = Borders::everywhere(9);
+            borders.set(2, Some(bytes)).unwrap();
+            begun_by(borders, pieces)
+        };
+        let header_and_body = [(0, 9), (10, 12), (13, 30)];
+        assert_eq!(shorter_lists(9, &header_and_body), staged(28));
+        assert_eq!(shorter_lists(8, &header_and_body), run(2));
+        let too_long_for_the_buffer = [(0, 9), (10, 12), (13, 53)];
+        assert_eq!(shorter_lists(45, &too_long_for_the_buffer), run(2));
+        // 3 × 12 bytes, for what is between 17 of two and 9 of four.
+        let two_bodies = |bytes: usize| [(0, 9), (10, 12), (13, 13 + bytes), (13, 32)];
+        assert_eq!(shorter_lists(17, &two_bodies(17)), staged(47));
+        assert_eq!(shorter_lists(17, &two_bodies(18)), run(2));
+        assert_eq!(shorter_lists(16, &two_bodies(17)), run(2));
+        assert_eq!(begun(9, &[(0, 10), (11, 12), (13, 15)]), run(0));
+        assert_eq!(begun(9, &[(0, 10), (11, 11), (13, 25)]), run(0));
+        assert_eq!(begun(9, &[(0, 10); 5]), run(0));
+        assert_eq!(begun(9, &[(0, 10); 4]), listed(40));
+        assert_eq!(begun(9, &[(0, 40), (41, 52)]), run(0));
+        assert_eq!(begun(9, &[(0, 0), (1, 1)]), staged(0));
+        assert_eq!(begun(9, &[(0, 8)]), listed(8));
+        assert_eq!(begun(9, &[]), listed(0));
+        // The staging buffer is no longer than a call may be.
+        assert_eq!(begun(40, &[(0, 39), (40, 55)]), run(1));
+        assert_eq!(begun(60, &[(0, 55), (56, 57)]), run(0));
+    }
+
+    #[test]
+    fn a_list_that_is_one_piece_goes_as_it_is() {
+        let (whole, none) = (
+            |bytes| Whole {
+                bytes,
+                is_staged: false,
+            },
+            0,
+        );
+        assert_eq!(begun(9, &[(0, 5), (5, 9), (9, 50)]), (whole(50), none));
+        assert_eq!(begun(9, &[(0, 5), (5, 9), (10, 12)]).0.bytes, 11);
+        assert_eq!(begun(9, &[(0, 5), (5, 9), (10, 50)]), (NOT_WHOLE, 2));
+        assert_eq!(begun(9, &[(0, 5), (5, 9), (9, 51)]), (NOT_WHOLE, 2));
+        // More segments than a call takes, and small ones: those are staged.
+        let five = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)];
+        assert!(begun(9, &five).0.is_staged);
+    }
+}
