@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use vectored_lab::model::{Cache, Cell, Host, Results, Technique};
+use vectored_lab::model::{Cache, Cell, Host, IovecSetup, Results, Technique};
 use vectored_lab::report::{PlotOptions, plot};
 
 use crate::bars::{Rounds, bars, geometric_mean, ratio};
@@ -24,6 +24,12 @@ pub fn page(results: &Results) -> String {
         `cargo bench -p vectored-bench -- --page FILE` printed. All techniques took turns in \
         random order within one run; each peer is used as its documentation says.\n\n"
         .to_owned();
+    let is_once = |cell: &Cell| cell.iovec_setup == IovecSetup::Once;
+    if results.cells.iter().all(is_once) {
+        text += "Lists are there before they are written, as slices or as an array of `iovec`. The \
+            standard library's loop, tokio-util and Go are handed theirs to change, and libuv's has another \
+            form: those fill it in each call.\n\n";
+    }
     text += &machine(&results.host);
     let _ = writeln!(
         text,

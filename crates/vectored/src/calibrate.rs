@@ -98,7 +98,7 @@ impl CostModel {
     /// to it in three ways (in one piece, by `writev(2)`, and copied first), in turn, takes the medians
     /// and lets [`CostModel::fit`] find the numbers. What it cannot see stays near
     /// [`CostModel::default_for`] the kind of target: on a stream, which takes no large list at once,
-    /// that is copying beyond the caches.
+    /// that is copying beyond the caches, and on any target [`staging_bytes`](CostModel::staging_bytes).
     ///
     /// Half the budget goes to that, the other half to the [borders](CostModel::borders): at each of
     /// [`Borders::COUNTS`](crate::Borders::COUNTS) a [`Gather`](crate::Gather) that copies all and one
@@ -157,12 +157,9 @@ impl CostModel {
         let observations: Vec<Observation> =
             lists.iter_mut().filter_map(List::observation).collect();
         let prior = CostModel::default_for(target.kind());
-        let fitted = CostModel {
-            // So short a time does not tell how long a buffer should be, and each further call of a
-            // list that does not fit it costs microseconds on a file.
-            staging_bytes: prior.staging_bytes,
-            ..CostModel::fit(prior, &observations)
-        };
+        // So short a time does not tell how long a buffer should be, and each further call of a list that
+        // does not fit it costs microseconds on a file.
+        let fitted = CostModel::fit_for_staging(prior, &observations);
         let borders = borders::measure(&mut channel, &fitted, began + budget)?;
         Ok(CostModel { borders, ..fitted })
     }

@@ -137,7 +137,7 @@ impl CostModel {
     /// | `copy_segment_ns` | 3.5 | 2 | 4 | 2 |
     /// | `copy_byte_ns` | 0.04 | 0.03 | 0.045 | 0.03 |
     /// | `copy_byte_uncached_ns` | 0.09 | 0.08 | 0.09 | 0.08 |
-    /// | `staging_bytes` | 1,048,576 | 262,144 | 262,144 | 262,144 |
+    /// | `staging_bytes` | 262,144 | 262,144 | 262,144 | 262,144 |
     #[must_use]
     pub const fn default_for(target: TargetKind) -> CostModel {
         let other = CostModel {
@@ -169,7 +169,6 @@ impl CostModel {
                 copy_segment_ns: 3.5,
                 copy_byte_ns: 0.04,
                 copy_byte_uncached_ns: 0.09,
-                staging_bytes: 1024 * 1024,
                 ..other
             },
             TargetKind::Socket => CostModel {

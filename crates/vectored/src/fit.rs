@@ -75,6 +75,20 @@ impl CostModel {
     /// ```
     #[must_use]
     pub fn fit(prior: CostModel, observations: &[Observation]) -> CostModel {
+        CostModel::fit_among(&STAGING_BYTES, prior, observations)
+    }
+
+    /// As [`fit`](CostModel::fit), where the size of the staging buffer is not for the observations to
+    /// find.
+    pub(crate) fn fit_for_staging(prior: CostModel, observations: &[Observation]) -> CostModel {
+        CostModel::fit_among(&[prior.staging_bytes as u64], prior, observations)
+    }
+
+    fn fit_among(
+        staging_bytes: &[u64],
+        prior: CostModel,
+        observations: &[Observation],
+    ) -> CostModel {
         let is_sane = |ns: f64| ns.is_finite() && ns > 0.0;
         let told: Vec<&Observation> = observations
             .iter()
@@ -124,7 +138,7 @@ impl CostModel {
                 }
             }),
         );
-        let copying = Copying::fit(prior, &told);
+        let copying = Copying::fit(staging_bytes, prior, &told);
         CostModel {
             call_ns,
             gather_call_ns,
@@ -158,10 +172,10 @@ struct Copying {
 impl Copying {
     /// Tries every size of the staging buffer that the observations can tell from others, and keeps
     /// the best; of equal ones the smallest, which promises least.
-    fn fit(prior: CostModel, told: &[&Observation]) -> Copying {
+    fn fit(among: &[u64], prior: CostModel, told: &[&Observation]) -> Copying {
         let largest = told.iter().map(|o| o.bytes).max().unwrap_or(0);
         let mut best: Option<(f64, Copying)> = None;
-        for staging_bytes in STAGING_BYTES {
+        for &staging_bytes in among {
             if largest <= staging_bytes {
                 break;
             }
@@ -402,6 +416,13 @@ mod tests {
                 let error = (found / true_one - 1.0).abs();
                 prop_assert!(error < 0.1, "{fitted:?} for {machine:?}");
             }
+            // Where the buffer is said, copying is fitted for that one.
+            let prior = CostModel { staging_bytes: machine.staging_bytes, ..CostModel::default() };
+            let said = CostModel::fit_for_staging(prior, &observe(&machine, |_| 1.0));
+            prop_assert_eq!(said.staging_bytes, machine.staging_bytes);
+            let other = CostModel { staging_bytes: 1 << 30, ..prior };
+            let said = CostModel::fit_for_staging(other, &observe(&machine, |_| 1.0));
+            prop_assert_eq!(said.staging_bytes, 1 << 30);
             // As well as these lists can tell: none is between them.
             let between = |bytes: u64| (bytes > fitted.staging_bytes as u64) != (bytes > machine.staging_bytes as u64);
             prop_assert!(!observe(&machine, |_| 1.0).iter().any(|o| between(o.bytes)));

@@ -15,14 +15,16 @@ use crate::fallback::into_stream;
 use crate::messages::refuse_messages;
 use crate::plan::{plan, plan_behind_run};
 use crate::positional::{check_end, into_file};
-use crate::transfer::{Attempt, SplitGuard, send_all};
+use crate::transfer::{Attempt, SplitGuard, send_all, until_not_interrupted};
 
 /// A gathering writer: copies small segments together, references large ones, in one call.
 ///
 /// To hand a segment to the kernel costs about 20 ns, however short it is; to copy one costs a few
 /// nanoseconds and its bytes. So `Gather` copies runs of short segments into a staging buffer, where
 /// a run takes one entry of the call, and leaves long ones where they are. Where the border lies is
-/// [`CostModel::copy_below_bytes`], for the number of segments of the list. `Gather::default()`
+/// [`CostModel::copy_below_bytes`], for the number of segments of the list; a few segments behind a run
+/// at the start of it, as a body behind the pieces of a header, are copied as well if they hold no more
+/// bytes than a list of them and one more would be worth copying for. `Gather::default()`
 /// decides by the model of [`TargetKind::Other`](crate::TargetKind::Other): it does not ask what a
 /// descriptor leads to.
 ///
@@ -102,7 +104,7 @@ impl Gather {
     /// Writes all of `segments` in order and returns their bytes.
     ///
     /// Small segments are copied where two or more of them follow one another; the rest is
-    /// referenced. One call is a `writev(2)` of at most [`iov_max`](crate::iov_max) entries, of which
+    /// referenced, or copied with them where it is little. One call is a `writev(2)` of at most [`iov_max`](crate::iov_max) entries, of which
     /// one can hold many small segments, and [`MAX_CALL_BYTES`](crate::MAX_CALL_BYTES); it is a
     /// `write(2)` where one entry is all. It also ends where the staging buffer is full. As with
     /// [`write_all_vectored`](crate::write_all_vectored), a list may take several calls, other
@@ -234,9 +236,9 @@ impl Gather {
             return self.go_on_behind_run(segments, cursor, may_split, sink);
         }
         let result = if is_staged {
-            sink(&[IoSlice::new(&self.stager.staging)])
+            until_not_interrupted(|| sink(&[IoSlice::new(&self.stager.staging)]))
         } else {
-            sink(segments)
+            until_not_interrupted(|| sink(segments))
         };
         self.conclude(segments, cursor, may_split, sink, (bytes, result))
     }
@@ -257,7 +259,7 @@ impl Gather {
             return Ok(bytes as u64);
         }
         let attempt = Attempt::of(bytes, end, result);
-        self.go_on(segments, cursor, may_split, sink, attempt)
+        self.go_on(segments, cursor, may_split, sink, Some(attempt))
     }
 
     /// A transfer that is not known to be one call. Segments at its start may be staged.
@@ -276,7 +278,7 @@ impl Gather {
         let mut room = [IoSlice::new(&[]); FEW_ENTRIES];
         if let Some(entries) = self.stager.entries_behind_run(segments, &mut room) {
             let bytes = entries.iter().map(|entry| entry.len()).sum();
-            let result = sink(entries);
+            let result = until_not_interrupted(|| sink(entries));
             return self.conclude(segments, cursor, may_split, sink, (bytes, result));
         }
         let mut guard = SplitGuard::new(segments, *cursor, may_split)?;
@@ -341,6 +343,8 @@ pub(crate) fn recycle<'a>(mut slices: Vec<IoSlice<'_>>) -> Vec<IoSlice<'a>> {
     slices.into_iter().map(|_| IoSlice::new(&[])).collect()
 }
 
+#[cfg(test)]
+mod pieces_tests;
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -502,6 +506,45 @@ mod tests {
     fn small_segments_that_do_not_fit_the_staging_buffer_go_call_by_call() {
         // 10,000 segments of 100 bytes are 1,000,000 bytes: four buffers of 256 KiB.
         assert_eq!(calls_of(&[100; 10_000]), 4);
+    }
+
+    #[test]
+    fn a_run_and_what_is_behind_it_are_as_many_entries_however_many() {
+        for count in 1..20 {
+            let sizes = [vec![10, 20], vec![50_000; count]].concat();
+            let data = payload(&sizes);
+            let mut entries = Vec::new();
+            let sent = Gather::default().send_all(
+                &list(&data),
+                &mut SegmentCursor::new(),
+                || Ok(()),
+                |slices| {
+                    entries.extend(slices.iter().map(|slice| slice.len()));
+                    Ok(slices.iter().map(|slice| slice.len()).sum())
+                },
+            );
+            assert_eq!(sent.unwrap(), 30 + 50_000 * count as u64);
+            assert_eq!(entries, [vec![30], vec![50_000; count]].concat());
+        }
+    }
+
+    #[test]
+    fn a_second_run_is_an_entry_as_well() {
+        let data = payload(&[10, 20, 50_000, 30, 40, 50_000]);
+        let mut entries = Vec::new();
+        let sent = Gather::default().send_all(
+            &list(&data),
+            &mut SegmentCursor::new(),
+            || Ok(()),
+            |slices| {
+                entries.extend(slices.iter().map(|slice| slice.len()));
+                Ok(slices.iter().map(|slice| slice.len()).sum())
+            },
+        );
+        assert_eq!(
+            (sent.unwrap(), entries),
+            (100_100, vec![30, 50_000, 70, 50_000])
+        );
     }
 
     #[test]

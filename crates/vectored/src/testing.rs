@@ -216,6 +216,7 @@ pub(crate) fn for_a_descriptor_of_messages(
     let start = SegmentCursor::new();
     check(&[20, 0, 30, 40, 0], start, &[], Ok(90));
     check(&[20, 30, 40, 50], start, &[], Err(0));
+    check(&[10, 10, 30, 0, 40, 50], start, &[], Err(0));
     // A message that is empty would be dropped.
     check(&[], start, &[], Err(0));
     check(&[0, 0], start, &[], Err(0));

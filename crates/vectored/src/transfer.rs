@@ -13,18 +13,9 @@ pub(crate) struct Attempt {
 }
 
 impl Attempt {
-    /// One of `given` bytes that would have ended there; none if it was interrupted, since then nothing
-    /// was moved ("Errors" of write(2)).
-    #[cold]
-    pub(crate) fn of(
-        given: usize,
-        end: SegmentCursor,
-        result: io::Result<usize>,
-    ) -> Option<Attempt> {
-        match result {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => None,
-            result => Some(Attempt { given, end, result }),
-        }
+    /// One of `given` bytes that would have ended there.
+    pub(crate) fn of(given: usize, end: SegmentCursor, result: io::Result<usize>) -> Attempt {
+        Attempt { given, end, result }
     }
 
     /// Whether the call moved all that it was given.
@@ -41,25 +32,42 @@ impl Attempt {
 
 impl Batch<'_> {
     /// Gives the batch to `sink`, which makes one system call, until it is not interrupted.
-    ///
-    /// An interrupted call has moved nothing ("Errors" of write(2)), so it is made again as it was.
     #[inline(always)]
     pub(crate) fn send(
         self,
         sink: &mut impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
     ) -> Attempt {
-        let result = loop {
-            match sink(self.slices) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                result => break result,
-            }
-        };
         Attempt {
             given: self.bytes,
             end: self.end,
-            result,
+            result: until_not_interrupted(|| sink(self.slices)),
         }
     }
+}
+
+/// Makes a call until it is not interrupted.
+///
+/// An interrupted call has moved nothing ("Errors" of write(2)), so it is made again as it was.
+#[inline(always)]
+pub(crate) fn until_not_interrupted(
+    mut call: impl FnMut() -> io::Result<usize>,
+) -> io::Result<usize> {
+    match call() {
+        Err(error) => again(error, &mut call),
+        result => result,
+    }
+}
+
+/// Out of line: who is not interrupted should not have to pass it.
+#[cold]
+fn again(mut error: io::Error, call: &mut dyn FnMut() -> io::Result<usize>) -> io::Result<usize> {
+    while error.kind() == io::ErrorKind::Interrupted {
+        match call() {
+            Err(other) => error = other,
+            result => return result,
+        }
+    }
+    Err(error)
 }
 
 /// Keeps a list from becoming several messages where it was meant to be one stream of bytes.

@@ -38,7 +38,7 @@ pub(super) struct Opening {
     pub(super) was_locked: bool,
     /// Whether bytes ever went through it: a folder looks like a file until then.
     pub(super) was_used: bool,
-    /// The number of its first descriptor.
+    /// The number of the descriptor that bytes went through last, or of its first one.
     pub(super) number: i32,
     /// What the log showed last.
     pub(super) text: Vec<u8>,

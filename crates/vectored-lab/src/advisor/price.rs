@@ -27,12 +27,7 @@ pub fn price(key: &FindingKey, tally: &Tally, prices: &[Price]) -> Option<Saving
         .find(|price| price.target == key.target && price.operation == operation)?;
     let saved_calls = tally.calls.saturating_sub(tally.merged_calls) as f64;
     if key.kind == FindingKind::SeekThenTransfer {
-        // Measured together with a call, and as exact as that.
-        let of_call = |call_ns: f64| match price.call_ns > 0.0 {
-            true => saved_calls * price.seek_ns * call_ns / price.call_ns,
-            false => saved_calls * price.seek_ns,
-        };
-        return Some(saving(price, of_call));
+        return Some(saving(price, 0.0, saved_calls * price.seek_ns));
     }
     let besides_ns = match key.kind {
         FindingKind::ManySegments => 0.0,
@@ -43,7 +38,7 @@ pub fn price(key: &FindingKey, tally: &Tally, prices: &[Price]) -> Option<Saving
     };
     let calls = saved_calls * answer_share(key.target, tally, price)
         + medium_calls(tally) * (medium_share(price) - 1.0);
-    Some(saving(price, |call_ns| calls * call_ns + besides_ns))
+    Some(saving(price, calls, besides_ns))
 }
 
 /// How many of the saved calls move 256 bytes or more, if those of the smallest segments are saved:
@@ -95,13 +90,23 @@ pub fn operation_of(key: &FindingKey) -> Operation {
     }
 }
 
-fn saving(price: &Price, ns: impl Fn(f64) -> f64) -> Saving {
-    let [s, one, other] =
-        [price.call_ns, price.call_low_ns, price.call_high_ns].map(|call_ns| ns(call_ns) / 1e9);
+/// What so many calls and what is saved besides come to.
+///
+/// All prices are measured together, so all are taken to be as exact as that of a call.
+fn saving(price: &Price, calls: f64, besides_ns: f64) -> Saving {
+    let [low, high] =
+        [price.call_low_ns, price.call_high_ns].map(|end| match price.call_ns > 0.0 {
+            true => end / price.call_ns,
+            false => 1.0,
+        });
+    // Each at the end that is the worse, and at the better: they need not be wrong together.
+    let calls_ns = calls * price.call_ns;
+    let ends = |one: f64| (one * low).min(one * high)..=(one * low).max(one * high);
+    let (of_calls, besides) = (ends(calls_ns), ends(besides_ns));
     Saving {
-        s,
-        low_s: one.min(other),
-        high_s: one.max(other),
+        s: (calls_ns + besides_ns) / 1e9,
+        low_s: (of_calls.start() + besides.start()) / 1e9,
+        high_s: (of_calls.end() + besides.end()) / 1e9,
     }
 }
 
@@ -236,7 +241,12 @@ mod tests {
         // Copied: 100 × 4 + 800 × 0.05; referenced: 100 × 50; what is copied is a segment, too, and
         // each call has a list.
         let gathering = 440.0 + 5000.0 + 100.0 * 20.0 + 100.0 * 60.0;
-        let expected = [400.0, 300.0, 500.0].map(|call_ns| 100.0 * call_ns - gathering);
+        // The costs are as uncertain as the calls, by a quarter, and not together with them.
+        let expected = [
+            100.0 * 400.0 - gathering,
+            100.0 * 300.0 - 1.25 * gathering,
+            100.0 * 500.0 - 0.75 * gathering,
+        ];
         assert_eq!(saved(FindingKind::AdjacentWrites, &tally, PRICE), expected);
         // Where references are dear all is copied.
         let dear = Price {
@@ -295,7 +305,7 @@ mod tests {
         };
         let lists = 100.0 * 60.0 + 100.0 * 100.0 + 1000.0 * 20.0;
         let copying = 1000.0 * 4.0 + 7000.0 * 0.05;
-        let expected = [lists - copying; 3];
+        let expected = [1.0, 0.75, 1.25].map(|part: f64| (part * (lists - copying)).round());
         assert_eq!(saved(FindingKind::TinySegments, &tally, PRICE), expected);
         assert_eq!(saved(FindingKind::ManySegments, &tally, PRICE), [0.0; 3]);
     }

@@ -30,6 +30,10 @@ impl Log {
             return;
         };
         opening.was_used = true;
+        if transfer.descriptor.number >= 0 {
+            // Not that of the opening itself: a program may use a duplicate and close it.
+            opening.number = transfer.descriptor.number;
+        }
         let is_others = opening.thread != serial;
         if is_others {
             self.change_hands(place, by, serial);

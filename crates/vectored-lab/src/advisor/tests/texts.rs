@@ -2,10 +2,14 @@
 
 use super::events::told;
 use crate::advisor::strace::Reader;
-use crate::advisor::{Analysis, Options};
+use crate::advisor::{Analysis, Options, Tallies};
 
 /// What is found in a log that holds everything, or in one that has to show that it does.
 fn found_in(log: &str, shows_all: bool) -> Vec<String> {
+    told(&book_of(log, shows_all))
+}
+
+fn book_of(log: &str, shows_all: bool) -> Tallies {
     let mut analysis = Analysis::new(Options {
         shows_all,
         ..Options::default()
@@ -16,7 +20,7 @@ fn found_in(log: &str, shows_all: bool) -> Vec<String> {
         analysis.follow(&event);
     }
     assert_eq!(reader.counts().skipped().len(), 0, "{log}");
-    told(&analysis.finish())
+    analysis.finish()
 }
 
 /// A log of these calls, 10 µs apart.
@@ -205,5 +209,37 @@ fn times_since_1970_may_have_few_digits() {
             .map(|(stamp, call)| format!("{blanks}{stamp} {call}\n"))
             .collect();
         assert_eq!(found_in(&log, true), [gap], "{log}");
+    }
+}
+
+#[test]
+fn the_descriptor_is_the_one_that_was_used() {
+    let calls = [
+        OPEN,
+        "dup2(3</tmp/f>, 1</dev/pts/0>) = 1</tmp/f>",
+        "close(3</tmp/f>) = 0",
+        r#"write(1</tmp/f>, "x"..., 20) = 20"#,
+        r#"write(1</tmp/f>, "x"..., 20) = 20"#,
+    ];
+    let tallies = book_of(&log_of(&calls), true);
+    let descriptors: Vec<i32> = tallies
+        .findings
+        .values()
+        .map(|tally| tally.descriptor)
+        .collect();
+    assert_eq!(descriptors, [1]);
+}
+
+#[test]
+fn a_run_that_the_end_of_a_process_ends_is_of_one_process() {
+    let end = "exit_group(0) = ?\n1 1795312736.000090 +++ exited with 0 +++";
+    for calls in [&[OPEN, WRITE, WRITE, end][..], &[OPEN, WRITE, WRITE]] {
+        let tallies = book_of(&log_of(calls), true);
+        let processes: Vec<u64> = tallies
+            .findings
+            .values()
+            .map(|tally| tally.processes)
+            .collect();
+        assert_eq!(processes, [1], "{calls:?}");
     }
 }

@@ -278,6 +278,10 @@ fn item(advisory: &Advisory, finding: &Finding) -> Item {
             .as_deref()
             .map(|site| shortened(site, SHOWN_CHARACTERS)),
         grade: match finding.key.grade {
+            // What lies between one of them and the next does not matter.
+            Grade::Adjacent | Grade::HarmlessBetween if kind == FindingKind::SeekThenTransfer => {
+                "each seek right before its call"
+            }
             Grade::Adjacent => "nothing between the calls",
             Grade::HarmlessBetween => "nothing that could notice between the calls",
             Grade::Crossing => "something between the calls could notice",
@@ -404,6 +408,14 @@ fn notes(advisory: &Advisory) -> Vec<String> {
             }
             None => "The log has no times, so there is no share of a wall time.".to_owned(),
         });
+        let is_more = |finding: &Finding| finding.share_of_wall.is_some_and(|share| share > 1.0);
+        if advisory.findings.iter().any(is_more) {
+            notes.push(
+                "Over 100 %: processes that run at the same time can save more than the wall time, \
+                 and so can a program that was faster than usual when its wall time was taken."
+                    .to_owned(),
+            );
+        }
     }
     let warnings = advisory.host.warnings.iter();
     notes.extend(warnings.map(|warning| format!("Warning: {}.", escape_control(warning))));
