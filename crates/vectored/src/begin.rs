@@ -72,11 +72,8 @@ impl Stager {
 
     /// One whose calls keep within these limits as well as those of the system.
     pub(crate) const fn within(most: Limits, model: CostModel) -> Stager {
-        let staging_bytes = match model.staging_bytes < most.bytes {
-            true => model.staging_bytes,
-            false => most.bytes,
-        };
         Stager {
+            staging_bytes: model.staging_within(most),
             model,
             run: 0,
             borders: Kept {
@@ -85,7 +82,6 @@ impl Stager {
                 last: (0, 0),
             },
             staging: Vec::new(),
-            staging_bytes,
             most,
         }
     }
@@ -212,9 +208,9 @@ impl Stager {
     #[inline(never)]
     fn stage_many(&mut self, segments: &[IoSlice<'_>], small_bytes: usize) -> Whole {
         // To enter a loop of wider registers takes as long as it saves on a few.
-        let copier = match segments.first() {
-            Some(first) if segments.len() > FEW_SEGMENTS => Copier::for_bytes(first.len()),
-            _ => Copier::MEMCPY,
+        let copier = match segments.len() > FEW_SEGMENTS {
+            true => Copier::for_list(segments),
+            false => Copier::MEMCPY,
         };
         self.stage_by(copier, segments, small_bytes)
     }
@@ -354,30 +350,14 @@ fn plain_bytes(segments: &[IoSlice<'_>], small_bytes: usize, limits: Limits) -> 
 
 /// The bytes of a list whose segments lie in memory one behind the other, if one call takes them: to
 /// the kernel they are one segment, however short each is.
-#[inline]
 fn one_piece(segments: &[IoSlice<'_>], limits: Limits) -> Option<usize> {
-    let [first, second, rest @ ..] = segments else {
-        return None;
-    };
-    if !touch(first, second) {
+    let touches = |pair: &[IoSlice<'_>]| touch(&pair[0], &pair[1]);
+    if segments.len() < 2 || segments.len() > limits.segments || !segments.windows(2).all(touches) {
         return None;
     }
-    touching_bytes(first, second, rest)
-        .filter(|&bytes| bytes <= limits.bytes && segments.len() <= limits.segments)
-}
-
-#[cold]
-fn touching_bytes(first: &[u8], second: &[u8], rest: &[IoSlice<'_>]) -> Option<usize> {
-    let mut last = second;
-    let mut bytes = first.len() + second.len();
-    for segment in rest {
-        if !touch(last, segment) {
-            return None;
-        }
-        bytes += segment.len();
-        last = segment;
-    }
-    Some(bytes)
+    // It is one piece of memory, so the sum is no more than that.
+    let bytes = segments.iter().map(|segment| segment.len()).sum();
+    (bytes <= limits.bytes).then_some(bytes)
 }
 
 #[cfg(test)]

@@ -117,9 +117,11 @@ pub(crate) const LARGE_SEGMENT_BYTES: usize = 256;
 
 impl CostModel {
     /// The size of a staging buffer for calls within these limits: a loaded model may say anything.
-    #[inline]
-    pub(crate) fn staging_within(&self, limits: Limits) -> usize {
-        self.staging_bytes.min(limits.bytes)
+    pub(crate) const fn staging_within(&self, limits: Limits) -> usize {
+        match self.staging_bytes < limits.bytes {
+            true => self.staging_bytes,
+            false => limits.bytes,
+        }
     }
 
     /// The model for a kind of target, from measurements of one machine (2-core x86-64 VM, Linux

@@ -285,13 +285,8 @@ impl Gather {
         let rules = self.stager.rules(segments);
         let mut iovecs = recycle(mem::take(&mut self.iovecs));
         let batch = plan_behind_run(segments, count, rules, self.stager.staged(), &mut iovecs);
-        let (bytes, end) = (batch.bytes, batch.end);
         let attempt = guard.send(segments, *cursor, batch, &mut sink);
         self.iovecs = recycle(iovecs);
-        if attempt.moved_all() && end.is_at_end(segments) {
-            *cursor = end;
-            return Ok(bytes as u64);
-        }
         let may_split = || guard.may_split();
         self.go_on(segments, cursor, may_split, sink, Some(attempt))
     }
@@ -380,6 +375,23 @@ mod tests {
         });
     }
 
+    /// The lengths of the entries of each call for a list, all of which is taken.
+    fn entries_of_calls(gather: &mut Gather, segments: &[IoSlice<'_>]) -> Vec<Vec<usize>> {
+        let mut calls: Vec<Vec<usize>> = Vec::new();
+        let mut cursor = SegmentCursor::new();
+        let sink = |slices: &[IoSlice<'_>]| {
+            let entries: Vec<usize> = slices.iter().map(|slice| slice.len()).collect();
+            let bytes = entries.iter().sum();
+            calls.push(entries);
+            Ok(bytes)
+        };
+        let sent = gather.send_all(segments, &mut cursor, || Ok(()), sink);
+        let bytes: usize = segments.iter().map(|segment| segment.len()).sum();
+        assert_eq!(sent.unwrap(), bytes as u64);
+        assert!(cursor.is_at_end(segments));
+        calls
+    }
+
     /// The calls that the default model makes of a list of these sizes.
     fn calls_of(sizes: &[usize]) -> usize {
         let mut gather = Gather::default();
@@ -442,17 +454,8 @@ mod tests {
             bytes: 50,
         };
         let mut gather = gather_within(limits, 100, 50);
-        let mut calls = Vec::new();
-        let sent = gather.send_all(
-            &touching.map(IoSlice::new),
-            &mut SegmentCursor::new(),
-            || Ok(()),
-            |slices| {
-                calls.push(slices.iter().map(|slice| slice.len()).collect::<Vec<_>>());
-                Ok(slices.iter().map(|slice| slice.len()).sum())
-            },
-        );
-        assert_eq!((sent.unwrap(), calls), (50, vec![vec![10, 10, 5, 25]]));
+        let calls = entries_of_calls(&mut gather, &touching.map(IoSlice::new));
+        assert_eq!(calls, [[10, 10, 5, 25]]);
         assert_eq!(gather.stager.staging.capacity(), 0, "nothing is copied");
     }
 
@@ -513,17 +516,7 @@ mod tests {
         for count in 1..20 {
             let sizes = [vec![10, 20], vec![50_000; count]].concat();
             let data = payload(&sizes);
-            let mut entries = Vec::new();
-            let sent = Gather::default().send_all(
-                &list(&data),
-                &mut SegmentCursor::new(),
-                || Ok(()),
-                |slices| {
-                    entries.extend(slices.iter().map(|slice| slice.len()));
-                    Ok(slices.iter().map(|slice| slice.len()).sum())
-                },
-            );
-            assert_eq!(sent.unwrap(), 30 + 50_000 * count as u64);
+            let entries = entries_of_calls(&mut Gather::default(), &list(&data)).concat();
             assert_eq!(entries, [vec![30], vec![50_000; count]].concat());
         }
     }
@@ -531,20 +524,8 @@ mod tests {
     #[test]
     fn a_second_run_is_an_entry_as_well() {
         let data = payload(&[10, 20, 50_000, 30, 40, 50_000]);
-        let mut entries = Vec::new();
-        let sent = Gather::default().send_all(
-            &list(&data),
-            &mut SegmentCursor::new(),
-            || Ok(()),
-            |slices| {
-                entries.extend(slices.iter().map(|slice| slice.len()));
-                Ok(slices.iter().map(|slice| slice.len()).sum())
-            },
-        );
-        assert_eq!(
-            (sent.unwrap(), entries),
-            (100_100, vec![30, 50_000, 70, 50_000])
-        );
+        let calls = entries_of_calls(&mut Gather::default(), &list(&data));
+        assert_eq!(calls, [[30, 50_000, 70, 50_000]]);
     }
 
     #[test]

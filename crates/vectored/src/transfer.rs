@@ -18,12 +18,6 @@ impl Attempt {
         Attempt { given, end, result }
     }
 
-    /// Whether the call moved all that it was given.
-    #[inline]
-    pub(crate) fn moved_all(&self) -> bool {
-        matches!(self.result, Ok(moved) if moved == self.given)
-    }
-
     /// What the call answered.
     pub(crate) fn into_result(self) -> io::Result<usize> {
         self.result

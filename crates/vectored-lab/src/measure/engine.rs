@@ -15,10 +15,9 @@ use fastrand::Rng;
 use super::clock::Clock;
 use super::order::BalancedOrder;
 use super::sampler::{CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing};
-use crate::model::FAST_IOVECS;
 use crate::model::{
-    Cell, CellSpec, Drain, Experiment, LeftOut, Target, Technique, TechniqueResult, Verdict,
-    Workload,
+    Cell, CellSpec, Drain, Experiment, FAST_IOVECS, LeftOut, Target, Technique, TechniqueResult,
+    Verdict, Workload,
 };
 use crate::stats::{Evidence, FAMILY_ERROR, LOOKS, Wish, judge, median, weigh_cell, wishes};
 

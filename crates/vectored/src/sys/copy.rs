@@ -48,10 +48,10 @@ impl Copier {
     /// For lists of longer segments: there no other gains anything, and each of its calls costs more.
     pub(crate) const MEMCPY: Copier = Copier(Instructions::Memcpy);
 
-    /// The fastest one for a list that begins with a segment of so many bytes: lists tend to be of
-    /// segments that are alike.
+    /// The fastest one for a list, by its first segment: lists tend to be of segments that are alike.
     #[inline]
-    pub(crate) fn for_bytes(first_bytes: usize) -> Copier {
+    pub(crate) fn for_list(segments: &[IoSlice<'_>]) -> Copier {
+        let first_bytes = segments.first().map_or(0, |first| first.len());
         if first_bytes <= BASELINE_BYTES {
             Copier::BASELINE
         } else if first_bytes <= SHORT_BYTES {

@@ -133,6 +133,7 @@ proptest! {
 #[test]
 fn a_copier_is_chosen_by_how_long_the_segments_are() {
     let widest = *Copier::all().last().unwrap();
+    assert_eq!(Copier::for_list(&[]), Copier::BASELINE);
     for (bytes, copier) in [
         (0, Copier::BASELINE),
         (32, Copier::BASELINE),
@@ -140,7 +141,9 @@ fn a_copier_is_chosen_by_how_long_the_segments_are() {
         (256, widest),
         (257, Copier::MEMCPY),
     ] {
-        assert_eq!(Copier::for_bytes(bytes), copier, "{bytes}");
+        let (first, other) = (vec![1; bytes], [1; 40]);
+        let list = [IoSlice::new(&first), IoSlice::new(&other)];
+        assert_eq!(Copier::for_list(&list), copier, "{bytes}");
     }
 }
 

@@ -71,7 +71,7 @@ impl<'a> Room<'a> {
         most_segment_bytes: usize,
         most_bytes: usize,
     ) -> usize {
-        let copier = Copier::for_bytes(segments.first().map_or(0, |first| first.len()));
+        let copier = Copier::for_list(segments);
         self.push_run_by(copier, segments, most_segment_bytes, most_bytes)
     }
 
@@ -146,8 +146,13 @@ pub(crate) fn append_few(
 /// how many.
 #[inline]
 pub(crate) fn append_run(to: &mut Vec<u8>, segments: &[IoSlice<'_>]) -> usize {
-    let copier = Copier::for_bytes(segments.first().map_or(0, |first| first.len()));
-    append_run_by(copier, to, segments, usize::MAX, usize::MAX)
+    append_run_by(
+        Copier::for_list(segments),
+        to,
+        segments,
+        usize::MAX,
+        usize::MAX,
+    )
 }
 
 /// The same, by a copier of the caller's choice, up to the first segment that is longer than

@@ -130,8 +130,8 @@ pub fn facts(advisory: &Advisory, top: usize) -> Facts {
 /// Of a time that strace made longer: the share of the program's own is this or more.
 fn at_least(share_of_traced: f64) -> String {
     let said = share(share_of_traced);
-    match share_of_traced.abs() < LEAST_SAID_SHARE {
-        // Less than a bound from below is no bound.
+    match share_of_traced.abs() < LEAST_SAID_SHARE || share_of_traced > 1.0 {
+        // Less than a bound from below is no bound, and more than one says so.
         true => said,
         false => format!("{said} or more"),
     }
