@@ -13,7 +13,7 @@ use rustix::fs::FileType;
 use rustix::io::Errno;
 use vectored::{
     BufSender, CostModel, Gather, GatherWriter, Gathers, Limits, OnRefusal, SegmentCursor,
-    TransferError, WriteFlags, iov_max, write_all_vectored, write_all_vectored_at,
+    TargetKind, TransferError, WriteFlags, iov_max, write_all_vectored, write_all_vectored_at,
     write_all_vectored_with, write_from, write_once,
 };
 
@@ -90,6 +90,11 @@ pub const WAYS: &[Way] = &[
                 ..CostModel::default()
             })
         },
+    },
+    Way {
+        name: "Gather::write_all as to a pipe",
+        takes: Takes::All,
+        make: || gather(CostModel::default_for(TargetKind::Pipe)),
     },
     Way {
         name: "Gather::write_all that copies nothing",

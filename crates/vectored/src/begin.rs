@@ -21,6 +21,8 @@ pub(crate) struct Stager {
     /// How long that becomes: a loaded model may say anything.
     staging_bytes: usize,
     most: Limits,
+    /// A list of more bytes goes in pieces, if that is what the model says.
+    whole_bytes: usize,
 }
 
 impl Default for Stager {
@@ -72,8 +74,18 @@ impl Stager {
 
     /// One whose calls keep within these limits as well as those of the system.
     pub(crate) const fn within(most: Limits, model: CostModel) -> Stager {
+        let whole_bytes = match model.pieces {
+            Some(pieces) => pieces.beyond_bytes,
+            None => usize::MAX,
+        };
+        let staging_bytes = model.staging_within(most);
         Stager {
-            staging_bytes: model.staging_within(most),
+            // No more is staged of a list that goes whole.
+            staging_bytes: match staging_bytes < whole_bytes {
+                true => staging_bytes,
+                false => whole_bytes,
+            },
+            whole_bytes,
             model,
             run: 0,
             borders: Kept {
@@ -95,17 +107,38 @@ impl Stager {
         }
     }
 
-    /// The rules for such a list.
-    pub(crate) fn rules(&mut self, segments: &[IoSlice<'_>]) -> Rules {
-        Rules {
-            copy_below_bytes: self.copy_below_bytes(segments),
-            limits: self.limits(),
+    /// What the call that is a whole transfer takes.
+    #[inline]
+    fn limits_of_whole(&self) -> Limits {
+        let limits = self.limits();
+        Limits {
+            bytes: limits.bytes.min(self.whole_bytes),
+            ..limits
         }
     }
 
-    /// The longest segment of such a list that is copied.
-    fn copy_below_bytes(&mut self, segments: &[IoSlice<'_>]) -> usize {
-        let border = self.border(segments.len());
+    /// The rules for such a list.
+    pub(crate) fn rules(&mut self, segments: &[IoSlice<'_>]) -> Rules {
+        let mut limits = self.limits();
+        let mut segment_count = segments.len();
+        if let Some(pieces) = self.model.pieces {
+            let bytes = bytes_of(segments);
+            if bytes > self.whole_bytes {
+                limits.bytes = limits.bytes.min(pieces.piece_bytes.max(1));
+                // Each piece is a list of its own to the kernel, of so many on the average.
+                let share = limits.bytes as f64 / bytes as f64;
+                segment_count = (segment_count as f64 * share) as usize;
+            }
+        }
+        Rules {
+            copy_below_bytes: self.copy_below_bytes(segments, segment_count),
+            limits,
+        }
+    }
+
+    /// The longest segment of such a list that is copied, if so many go in a call.
+    fn copy_below_bytes(&mut self, segments: &[IoSlice<'_>], segment_count: usize) -> usize {
+        let border = self.border(segment_count);
         match segments {
             [first, second, ..]
                 if first.len() >= LEAST_FITTING_BYTES && first.len() == second.len() =>
@@ -174,6 +207,7 @@ impl Stager {
         self.run = 0;
         let small_bytes = self.border(segments.len());
         match segments {
+            [first, ..] if self.may_be_in_pieces(segments.len(), first.len()) => NOT_WHOLE,
             [first, second, ..]
                 if first.len() <= small_bytes
                     && second.len() <= small_bytes
@@ -189,6 +223,14 @@ impl Stager {
             }
             _ => self.list(segments, small_bytes),
         }
+    }
+
+    /// Whether a list that begins with such a segment had better be looked at as one that goes in
+    /// pieces, instead of being copied in vain. (A list of others that turns out to be one costs a
+    /// copy of what goes whole.)
+    #[inline(always)]
+    fn may_be_in_pieces(&self, segment_count: usize, first_bytes: usize) -> bool {
+        segment_count.saturating_mul(first_bytes) > self.whole_bytes
     }
 
     #[inline(never)]
@@ -256,7 +298,7 @@ impl Stager {
         let rest = &segments[count..];
         if rest.len() < KEPT_BORDERS {
             let entries = 1 + rest.len();
-            let bytes = rest.iter().map(|s| s.len()).fold(0, usize::saturating_add);
+            let bytes = bytes_of(rest);
             let free = self.staging_bytes - self.staging.len();
             if bytes <= free && bytes <= entries.saturating_mul(self.border(entries)) {
                 append_run_by(Copier::MEMCPY, &mut self.staging, rest, free, free);
@@ -273,7 +315,7 @@ impl Stager {
     /// A list of which nothing is to be copied, for all that its first two segments say.
     #[inline(never)]
     fn list(&mut self, segments: &[IoSlice<'_>], small_bytes: usize) -> Whole {
-        match plain_bytes(segments, small_bytes, self.limits()) {
+        match plain_bytes(segments, small_bytes, self.limits_of_whole()) {
             Some(bytes) => Whole {
                 bytes,
                 is_staged: false,
@@ -285,7 +327,7 @@ impl Stager {
     /// A list that may be one piece of memory; if not, it may begin with small segments all the same.
     #[cold]
     fn list_touching(&mut self, segments: &[IoSlice<'_>], small_bytes: usize) -> Whole {
-        if let Some(bytes) = one_piece(segments, self.limits()) {
+        if let Some(bytes) = one_piece(segments, self.limits_of_whole()) {
             return Whole {
                 bytes,
                 is_staged: false,
@@ -316,9 +358,10 @@ impl Stager {
         if rest.len() >= FEW_ENTRIES || self.staging.is_empty() {
             return None;
         }
+        let whole = self.limits_of_whole();
         let limits = Limits {
-            segments: self.limits().segments - 1,
-            bytes: self.limits().bytes - self.staging.len(),
+            segments: whole.segments - 1,
+            bytes: whole.bytes - self.staging.len(),
         };
         plain_bytes(rest, self.border(segments.len()), limits)?;
         let (first, others) = room.split_first_mut()?;
@@ -326,6 +369,11 @@ impl Stager {
         others[..rest.len()].copy_from_slice(rest);
         Some(&room[..=rest.len()])
     }
+}
+
+fn bytes_of(segments: &[IoSlice<'_>]) -> usize {
+    let lengths = segments.iter().map(|segment| segment.len());
+    lengths.fold(0, usize::saturating_add)
 }
 
 /// So many need no plan.

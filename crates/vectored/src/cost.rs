@@ -3,6 +3,7 @@
 use crate::Limits;
 use crate::borders::{Borders, Measured, between};
 use crate::pages::{PAGE_BYTES, fits_pages, page_ends};
+use crate::pieces::Pieces;
 
 /// What a call, a segment and a byte cost on a kind of target: plain numbers, to be read and set.
 ///
@@ -88,6 +89,14 @@ pub struct CostModel {
     /// None by default: the border then follows from the numbers above.
     #[cfg_attr(feature = "serde", serde(default))]
     pub borders: Borders,
+    /// When a list goes in several calls although one would take it: on pipes, beyond 64 KiB.
+    ///
+    /// No part of the costs above, and neither fitted nor calibrated.
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
+    pub pieces: Option<Pieces>,
 }
 
 /// What a descriptor leads to, as far as costs differ.
@@ -140,6 +149,7 @@ impl CostModel {
     /// | `copy_byte_ns` | 0.04 | 0.03 | 0.045 | 0.03 |
     /// | `copy_byte_uncached_ns` | 0.09 | 0.08 | 0.09 | 0.08 |
     /// | `staging_bytes` | 262,144 | 262,144 | 262,144 | 262,144 |
+    /// | `pieces` | – | 8 KiB beyond 64 KiB | – | – |
     #[must_use]
     pub const fn default_for(target: TargetKind) -> CostModel {
         let other = CostModel {
@@ -155,11 +165,13 @@ impl CostModel {
             copy_byte_uncached_ns: 0.08,
             staging_bytes: 256 * 1024,
             borders: Borders::NONE,
+            pieces: None,
         };
         match target {
             TargetKind::Other => other,
             TargetKind::Pipe => CostModel {
                 page_end_ns: 40.0,
+                pieces: Some(Pieces::OF_PIPES),
                 ..other
             },
             TargetKind::File => CostModel {

@@ -152,6 +152,7 @@ impl CostModel {
             copy_byte_uncached_ns: copying.byte_uncached_ns,
             staging_bytes: copying.staging_bytes as usize,
             borders: Borders::NONE,
+            pieces: prior.pieces,
         }
     }
 }
@@ -410,6 +411,7 @@ mod tests {
                 copy_byte_uncached_ns: copy_byte_ns * dearer,
                 staging_bytes: STAGING_BYTES[staging - 1] as usize,
                 borders: Borders::NONE,
+                pieces: None,
             };
             let fitted = CostModel::fit(CostModel::default(), &observe(&machine, |_| 1.0));
             for (found, true_one) in std::iter::zip(numbers(&fitted), numbers(&machine)) {

@@ -281,8 +281,12 @@ impl Gather {
             let result = until_not_interrupted(|| sink(entries));
             return self.conclude(segments, cursor, may_split, sink, (bytes, result));
         }
-        let mut guard = SplitGuard::new(segments, *cursor, may_split)?;
         let rules = self.stager.rules(segments);
+        if self.stager.staging.len() > rules.limits.bytes {
+            // It goes in pieces, of which the first is shorter: staged anew.
+            return self.go_on(segments, cursor, may_split, sink, None);
+        }
+        let mut guard = SplitGuard::new(segments, *cursor, may_split)?;
         let mut iovecs = recycle(mem::take(&mut self.iovecs));
         let batch = plan_behind_run(segments, count, rules, self.stager.staged(), &mut iovecs);
         let attempt = guard.send(segments, *cursor, batch, &mut sink);
@@ -343,6 +347,7 @@ mod pieces_tests;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::TargetKind;
     use crate::borders::Borders;
     use crate::testing::{
         Answer, ScriptedSink, any_limits, any_script, any_sizes, check_against_model,
@@ -533,6 +538,50 @@ mod tests {
         for (count, calls) in [(1023, 1), (1024, 1), (1025, 2), (2048, 2), (3000, 3)] {
             assert_eq!(calls_of(&vec![1000; count]), calls, "{count}");
         }
+    }
+
+    #[test]
+    fn a_list_that_a_pipe_does_not_hold_goes_in_pieces() {
+        let calls_of = |sizes: &[usize]| -> Vec<usize> {
+            let mut gather = Gather::new(CostModel::default_for(TargetKind::Pipe));
+            let data = payload(sizes);
+            let calls = entries_of_calls(&mut gather, &list(&data));
+            calls.iter().map(|entries| entries.iter().sum()).collect()
+        };
+        // All that it holds goes at once, however it is cut.
+        for whole in [
+            vec![65_536],
+            vec![4096; 16],
+            vec![64; 1024],
+            vec![64, 100, 65_372],
+        ] {
+            assert_eq!(calls_of(&whole), [65_536]);
+        }
+        assert_eq!(calls_of(&[65_537]), [vec![8192; 8], vec![1]].concat());
+        assert_eq!(calls_of(&[4096; 17]), [vec![8192; 8], vec![4096]].concat());
+        assert_eq!(calls_of(&[7000; 10]), [7000; 10]);
+        assert_eq!(calls_of(&[64; 1025]), [vec![8192; 8], vec![64]].concat());
+        // What does not begin as it goes on.
+        let header_and_body = calls_of(&[64, 100, 65_373]);
+        assert_eq!(header_and_body[..2], [164, 8192]);
+        let growing = [vec![8; 100], vec![1000; 70]].concat();
+        assert_eq!(calls_of(&growing)[..2], [7800, 8000]);
+    }
+
+    #[test]
+    fn a_piece_is_copied_as_a_list_of_so_many_segments_would_be() {
+        let mut borders = Borders::everywhere(10);
+        borders.set(8, Some(1000)).unwrap();
+        let mut gather = Gather::new(CostModel {
+            borders,
+            ..CostModel::default_for(TargetKind::Pipe)
+        });
+        let data = payload(&[1000; 64]);
+        let calls = entries_of_calls(&mut gather, &list(&data));
+        assert_eq!(calls, [vec![1000; 64]]);
+        let data = payload(&[1000; 67]);
+        let calls = entries_of_calls(&mut gather, &list(&data));
+        assert_eq!(calls[..2], [[8000], [8000]]);
     }
 
     #[test]

@@ -156,6 +156,7 @@ mod into_inner_error;
 mod messages;
 mod once;
 mod pages;
+mod pieces;
 mod plan;
 mod positional;
 mod read;
@@ -190,6 +191,7 @@ pub use gather_writer::GatherWriter;
 pub use gathers::Gathers;
 pub use into_inner_error::{IntoInnerError, WriterPanicked};
 pub use once::write_once;
+pub use pieces::Pieces;
 pub use positional::write_all_vectored_at;
 pub use read::{
     read_exact_vectored, read_exact_vectored_at, read_into, read_up_to_eof_vectored,

@@ -1,7 +1,7 @@
 //! What a call, a segment and a byte cost, as a run found it.
 
 use serde::{Deserialize, Serialize};
-use vectored::{Borders, CostModel};
+use vectored::{Borders, CostModel, Pieces};
 
 use super::Conditions;
 
@@ -46,6 +46,9 @@ pub struct FittedModel {
     /// any, all follow from the numbers above.
     #[serde(default, skip_serializing_if = "is_default")]
     pub borders: Borders,
+    /// When a list goes in several calls although one would take it: neither fitted nor measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pieces: Option<Pieces>,
     /// Cells that its choice was judged in.
     pub judged_cells: usize,
     /// What choosing by the model costs against the best technique of a cell:
@@ -92,6 +95,7 @@ impl FittedModel {
                 .map(|&count| (count, model.copy_below_bytes(count)))
                 .collect(),
             borders: model.borders,
+            pieces: model.pieces,
             judged_cells: 0,
             regret_median: None,
             regret_p95: None,
@@ -113,6 +117,7 @@ impl FittedModel {
             copy_byte_uncached_ns: self.copy_byte_uncached_ns,
             staging_bytes: self.staging_bytes,
             borders: self.borders,
+            pieces: self.pieces,
         }
     }
 }

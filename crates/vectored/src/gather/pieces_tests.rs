@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use crate::borders::Borders;
 use crate::testing::{Answer, ScriptedSink, any_limits, any_script};
-use crate::{CostModel, Gather, Limits, SegmentCursor};
+use crate::{CostModel, Gather, Limits, Pieces, SegmentCursor};
 
 /// Pieces of one memory: the gap before each, and its size.
 type Cuts = Vec<(usize, usize)>;
@@ -22,14 +22,22 @@ fn any_gather() -> impl Strategy<Value = Gather> {
     let border = prop_oneof![Just(None), (0..60_u32).prop_map(Some), Just(Some(2000))];
     let borders = prop::array::uniform7(border).prop_map(|bytes| Borders { bytes });
     let staging_bytes = prop_oneof![Just(0), 1..300_usize];
-    (borders, staging_bytes, any_limits()).prop_map(|(borders, staging_bytes, limits)| {
-        let model = CostModel {
-            borders,
-            staging_bytes,
-            ..CostModel::default()
-        };
-        Gather::within(limits, model)
-    })
+    let pieces = prop::option::of((0..200_usize, 0..60_usize));
+    (borders, staging_bytes, pieces, any_limits()).prop_map(
+        |(borders, staging_bytes, pieces, limits)| {
+            let pieces = pieces.map(|(beyond_bytes, piece_bytes)| Pieces {
+                beyond_bytes,
+                piece_bytes,
+            });
+            let model = CostModel {
+                borders,
+                staging_bytes,
+                pieces,
+                ..CostModel::default()
+            };
+            Gather::within(limits, model)
+        },
+    )
 }
 
 fn memory() -> Vec<u8> {
