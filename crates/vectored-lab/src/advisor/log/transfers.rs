@@ -207,6 +207,7 @@ pub(super) fn asked(transfer: &Transfer<'_>) -> u64 {
 }
 
 /// Fills in what a run needs to know.
+#[inline]
 fn describe(event: &Event<'_>, transfer: &Transfer<'_>, piece: &mut Piece) -> Shape {
     let (Ok(bytes), Some(segments)) = (transfer.result, transfer.segment_bytes) else {
         return Shape::Unusable;
@@ -225,6 +226,15 @@ fn describe(event: &Event<'_>, transfer: &Transfer<'_>, piece: &mut Piece) -> Sh
     piece.ended_ns = piece.began_ns.saturating_add(event.took_ns.unwrap_or(0));
     piece.segments = 0;
     piece.sizes.0.clear();
+    if let [only] = segments {
+        piece.segments = 1;
+        return match only.cmp(&bytes) {
+            std::cmp::Ordering::Greater => Shape::Short,
+            std::cmp::Ordering::Equal => Shape::Whole,
+            // More than was asked for: the log is wrong.
+            std::cmp::Ordering::Less => Shape::Unusable,
+        };
+    }
     let mut left = bytes;
     for &segment in segments {
         let moved = segment.min(left);
@@ -237,7 +247,6 @@ fn describe(event: &Event<'_>, transfer: &Transfer<'_>, piece: &mut Piece) -> Sh
     match asked(transfer).cmp(&bytes) {
         std::cmp::Ordering::Greater => Shape::Short,
         std::cmp::Ordering::Equal if left == 0 => Shape::Whole,
-        // More than was asked for: the log is wrong.
         _ => Shape::Unusable,
     }
 }

@@ -3,6 +3,7 @@
 
 use super::arguments::Arguments;
 use super::names::{Name, name};
+use super::transfers::Shape;
 use crate::advisor::event::Descriptor;
 
 /// How a call begins.
@@ -79,12 +80,25 @@ const TEXT_BYTES: usize = 112;
 /// The slot is found by so many bytes, which hold the number of most descriptors.
 const KEY_BYTES: usize = 16;
 
+/// A beginning that came before.
 #[derive(Clone, Debug)]
-struct Slot {
+pub(super) struct Slot {
     text: [u8; TEXT_BYTES],
     text_bytes: usize,
-    beginning: Beginning,
+    /// All bits of those of the first bytes that decide.
+    mask: [u64; MASK_WORDS],
+    /// What calls are that begin so.
+    pub(super) beginning: Beginning,
+    /// How such a call is read if it is a usual one.
+    pub(super) manner: Manner,
+    /// In which batch it was told last, and its place there.
+    pub(super) told: (u64, u32),
 }
+
+/// So many words of a beginning are compared at once, whatever its length.
+const MASK_WORDS: usize = MASK_BYTES / 8;
+
+const MASK_BYTES: usize = 64;
 
 impl Beginnings {
     pub(super) fn new() -> Self {
@@ -92,7 +106,10 @@ impl Beginnings {
             text: [0; TEXT_BYTES],
             // No call is so long.
             text_bytes: usize::MAX,
+            mask: [0; MASK_WORDS],
             beginning: Beginning::of_name(Name::Other, 0),
+            manner: Manner::Unusual,
+            told: (0, 0),
         };
         Self {
             slots: vec![none; SLOTS],
@@ -112,9 +129,55 @@ impl Beginnings {
         }
         slot.fill(text)
     }
+
+    /// The beginning of a call that came before; `None` if it did not, or if so few bytes follow that
+    /// they cannot be compared at once.
+    #[inline]
+    pub(super) fn find(&mut self, text: &[u8]) -> Option<&mut Slot> {
+        let compared: &[u8; MASK_BYTES] = text.first_chunk()?;
+        let slot = &mut self.slots[place(*compared.first_chunk()?)];
+        let words = compared.as_chunks().0.iter().zip(slot.text.as_chunks().0);
+        let differences = words.zip(slot.mask).fold(0, |all, ((given, known), mask)| {
+            all | ((u64::from_le_bytes(*given) ^ u64::from_le_bytes(*known)) & mask)
+        });
+        let is_same = differences == 0
+            && match slot.text_bytes {
+                0..=MASK_BYTES => true,
+                bytes => {
+                    bytes <= text.len() && text[MASK_BYTES..bytes] == slot.text[MASK_BYTES..bytes]
+                }
+            };
+        is_same.then_some(slot)
+    }
 }
 
 impl Slot {
+    /// The bytes that decide that a call begins so.
+    pub(super) fn text(&self) -> &[u8] {
+        self.text.get(..self.text_bytes).unwrap_or_default()
+    }
+
+    /// Whether what `-y` shows is in them, of a call that moves bytes.
+    #[inline]
+    pub(super) fn shows_path(&self) -> bool {
+        matches!(
+            (self.beginning.name, self.beginning.first),
+            (
+                Name::Transfer(..),
+                First::Descriptor {
+                    leads_to: (_, 1..),
+                    ..
+                }
+            )
+        )
+    }
+
+    /// How many they are.
+    #[inline]
+    pub(super) fn text_bytes(&self) -> usize {
+        self.text_bytes
+    }
+
     #[cold]
     fn fill(&mut self, text: &[u8]) -> Option<Beginning> {
         let (beginning, text_bytes) = read(text)?;
@@ -123,10 +186,58 @@ impl Slot {
         {
             self.text[..text_bytes].copy_from_slice(decisive);
             self.text_bytes = text_bytes;
+            self.mask = mask(text_bytes);
             self.beginning = beginning;
+            self.manner = Manner::of(beginning, decisive);
+            self.told = (0, 0);
         }
         Some(beginning)
     }
+}
+
+/// How a usual call is read, by how it begins: one that took a time and returned a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Manner {
+    /// There is more to such a call than what it did.
+    Unusual,
+    /// Few numbers tell all.
+    Transfer { positional: bool },
+    /// Only its name matters, and its descriptor.
+    Name,
+    /// By its arguments.
+    Arguments,
+}
+
+impl Manner {
+    fn of(beginning: Beginning, decisive: &[u8]) -> Self {
+        let is_descriptor = matches!(beginning.first, First::Descriptor { .. });
+        match beginning.name {
+            name if name.makes_threads() || !is_usual(decisive) => Self::Unusual,
+            Name::Transfer(Shape::Plain { positional }, _) => {
+                match is_descriptor && decisive.ends_with(b",") {
+                    true => Self::Transfer { positional },
+                    false => Self::Unusual,
+                }
+            }
+            Name::Other => Self::Name,
+            _ => Self::Arguments,
+        }
+    }
+}
+
+/// Whether a call begins with a letter, by which the end of its time is told.
+fn is_usual(call: &[u8]) -> bool {
+    call.first().is_some_and(u8::is_ascii_lowercase)
+}
+
+/// All bits of so many bytes of the first ones.
+fn mask(bytes: usize) -> [u64; MASK_WORDS] {
+    let of_word = |word: usize| match bytes.saturating_sub(word * 8) {
+        0 => 0,
+        1..8 => u64::MAX >> (64 - 8 * (bytes - word * 8)),
+        8.. => u64::MAX,
+    };
+    std::array::from_fn(of_word)
 }
 
 #[inline]

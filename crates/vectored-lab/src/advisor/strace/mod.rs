@@ -15,6 +15,7 @@
 
 mod ahead;
 mod arguments;
+mod batch;
 mod beginnings;
 mod calls;
 mod clock;
@@ -32,6 +33,7 @@ mod stack;
 mod threads;
 mod transfers;
 mod unfinished;
+mod usual;
 
 pub use counts::Counts;
 pub use logs::{Item, LogError, read_logs};
