@@ -289,6 +289,19 @@ impl Tables {
         self.threads.get(thread)
     }
 
+    /// A thread and an opening by their places.
+    #[inline]
+    pub(super) fn both(
+        &mut self,
+        thread: u32,
+        opening: u32,
+    ) -> Option<(&mut Thread, &mut Opening)> {
+        Some((
+            self.threads.get_mut(thread)?,
+            self.openings.get_mut(opening)?,
+        ))
+    }
+
     /// A process that has not ended.
     pub(super) fn process(&self, id: ProcessId) -> Option<&Process> {
         let process = self.processes.get(id.place)?;

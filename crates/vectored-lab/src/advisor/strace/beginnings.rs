@@ -66,19 +66,20 @@ impl Beginning {
 /// Beginnings that came before.
 #[derive(Debug)]
 pub(super) struct Beginnings {
+    /// A power of two of them: those of the same slot push each other out.
     slots: Vec<Slot>,
+    /// The hash of a beginning is shifted so far.
+    shift: u32,
 }
 
-/// So many beginnings are kept: those of the same slot push each other out.
-const SLOTS: usize = 1 << SLOT_BITS;
+/// So many beginnings are kept at most, and at least: fewer where many logs are read at once.
+const SLOTS: std::ops::RangeInclusive<usize> = 64..=2048;
 
-const SLOT_BITS: u32 = 9;
+/// A slot for so many bytes of the reader's buffer.
+const BUFFER_BYTES_PER_SLOT: usize = 128;
 
 /// Longer beginnings are read each time.
 const TEXT_BYTES: usize = 112;
-
-/// The slot is found by so many bytes, which hold the number of most descriptors.
-const KEY_BYTES: usize = 16;
 
 /// A beginning that came before.
 #[derive(Clone, Debug)]
@@ -101,7 +102,10 @@ const MASK_WORDS: usize = MASK_BYTES / 8;
 const MASK_BYTES: usize = 64;
 
 impl Beginnings {
-    pub(super) fn new() -> Self {
+    /// For a reader with a buffer of so many bytes.
+    pub(super) fn new(buffer_bytes: usize) -> Self {
+        let slots = (buffer_bytes / BUFFER_BYTES_PER_SLOT).clamp(*SLOTS.start(), *SLOTS.end());
+        let slots = slots.next_power_of_two();
         let none = Slot {
             text: [0; TEXT_BYTES],
             // No call is so long.
@@ -112,17 +116,23 @@ impl Beginnings {
             told: (0, 0),
         };
         Self {
-            slots: vec![none; SLOTS],
+            slots: vec![none; slots],
+            shift: u64::BITS - slots.trailing_zeros(),
         }
     }
 
     /// How a call begins; `None` if `text` does not begin with a name and its bracket.
     #[inline]
     pub(super) fn read(&mut self, text: &[u8]) -> Option<Beginning> {
-        let Some(key) = text.first_chunk::<KEY_BYTES>() else {
-            return read(text).map(|read| read.0);
+        let place = match text.first_chunk() {
+            Some(text) => self.place(text),
+            None => {
+                let mut longer = [0; MASK_BYTES];
+                longer[..text.len()].copy_from_slice(text);
+                self.place(&longer)
+            }
         };
-        let slot = &mut self.slots[place(*key)];
+        let slot = &mut self.slots[place];
         if text.len() >= slot.text_bytes && text[..slot.text_bytes] == slot.text[..slot.text_bytes]
         {
             return Some(slot.beginning);
@@ -135,7 +145,8 @@ impl Beginnings {
     #[inline]
     pub(super) fn find(&mut self, text: &[u8]) -> Option<&mut Slot> {
         let compared: &[u8; MASK_BYTES] = text.first_chunk()?;
-        let slot = &mut self.slots[place(*compared.first_chunk()?)];
+        let place = self.place(compared);
+        let slot = &mut self.slots[place];
         let words = compared.as_chunks().0.iter().zip(slot.text.as_chunks().0);
         let differences = words.zip(slot.mask).fold(0, |all, ((given, known), mask)| {
             all | ((u64::from_le_bytes(*given) ^ u64::from_le_bytes(*known)) & mask)
@@ -148,6 +159,11 @@ impl Beginnings {
                 }
             };
         is_same.then_some(slot)
+    }
+
+    #[inline]
+    fn place(&self, text: &[u8; MASK_BYTES]) -> usize {
+        (hash(text) >> self.shift) as usize
     }
 }
 
@@ -240,13 +256,40 @@ fn mask(bytes: usize) -> [u64; MASK_WORDS] {
     std::array::from_fn(of_word)
 }
 
+/// A number by which the slot of a call is found: of its first bytes, which hold the number of most
+/// descriptors, and of what `-y` shows, in which the files of a folder differ late.
 #[inline]
-fn place(key: [u8; KEY_BYTES]) -> usize {
-    let key = u128::from_le_bytes(key);
-    let (low, high) = (key as u64, (key >> 64) as u64);
-    // 2^64 ÷ π and ÷ φ, odd.
-    let mixed = low.wrapping_mul(0x517c_c1b7_2722_0a95) ^ high.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    ((mixed ^ (mixed >> 29)).wrapping_mul(0x517c_c1b7_2722_0a95) >> (64 - SLOT_BITS)) as usize
+fn hash(text: &[u8; MASK_BYTES]) -> u64 {
+    let words = text.as_chunks().0;
+    let word = |index: usize| u64::from_le_bytes(words[index]);
+    let (low, high) = (word(0), word(1));
+    let mut mixed = low.wrapping_mul(FACTORS[0]) ^ high.wrapping_mul(FACTORS[1]);
+    let shows_path = with(low, b'<') | with(high, b'<') != 0;
+    if shows_path && with(low, b' ') | with(high, b' ') == 0 {
+        for index in 2..MASK_WORDS {
+            let blanks = with(word(index), b' ');
+            // What comes after the first blank differs from call to call.
+            let before = match blanks {
+                0 => u64::MAX,
+                _ => ((blanks & blanks.wrapping_neg()) - 1) >> 7,
+            };
+            mixed = (mixed.rotate_left(5) ^ (word(index) & before)).wrapping_mul(FACTORS[0]);
+            if blanks != 0 {
+                break;
+            }
+        }
+    }
+    (mixed ^ (mixed >> 29)).wrapping_mul(FACTORS[0])
+}
+
+/// 2^64 ÷ π and ÷ φ, odd.
+const FACTORS: [u64; 2] = [0x517c_c1b7_2722_0a95, 0x9e37_79b9_7f4a_7c15];
+
+/// The high bit of the first of the bytes that are `byte`, and maybe of some after it.
+#[inline]
+fn with(word: u64, byte: u8) -> u64 {
+    let others = word ^ u64::from_le_bytes([byte; 8]);
+    others.wrapping_sub(u64::from_le_bytes([1; 8])) & !others & u64::from_le_bytes([0x80; 8])
 }
 
 /// How a call begins, and how many of its bytes decide that: each call with the same ones begins so.
@@ -314,7 +357,7 @@ mod tests {
         fn a_beginning_that_came_before_is_read_as_if_it_were_new(
             calls in proptest::collection::vec(CALLS, 1..60),
         ) {
-            let mut beginnings = Beginnings::new();
+            let mut beginnings = Beginnings::new(0);
             for call in calls.iter().chain(&calls) {
                 let anew = read(call.as_bytes()).map(|read| read.0);
                 prop_assert_eq!(beginnings.read(call.as_bytes()), anew, "{}", call);

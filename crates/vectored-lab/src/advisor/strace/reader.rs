@@ -106,7 +106,7 @@ impl<R: Read> Reader<R> {
             joined: Vec::new(),
             site: Vec::new(),
             segments: Segments::new(),
-            beginnings: Beginnings::new(),
+            beginnings: Beginnings::new(options.buffer_bytes),
             seconds: Seconds::default(),
             deferred: None,
             line: Line::default(),
