@@ -284,11 +284,6 @@ impl Tables {
         self.threads.get_mut(thread)
     }
 
-    /// As [`Tables::at`], to look at.
-    pub(super) fn threads_at(&self, thread: u32) -> Option<&Thread> {
-        self.threads.get(thread)
-    }
-
     /// A thread and an opening by their places.
     #[inline]
     pub(super) fn both(
@@ -682,4 +677,25 @@ impl Tables {
 pub(super) fn process_at(processes: &mut Slab<Process>, id: ProcessId) -> Option<&mut Process> {
     let process = processes.get_mut(id.place)?;
     (process.generation == id.generation).then_some(process)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_whose_numbers_end_alike_are_told_apart() {
+        let mut tables = Tables::new();
+        let alike = 7 + RECENT as u32;
+        let (one, other) = (tables.thread(7), tables.thread(alike));
+        assert_ne!(one, other);
+        assert_eq!((tables.thread(7), tables.thread(alike)), (one, other));
+        let serial = |tables: &mut Tables, number| {
+            let place = tables.thread(number);
+            tables.at(place).map(|thread| thread.serial)
+        };
+        let before = serial(&mut tables, 7);
+        tables.end_thread(7, false);
+        assert_ne!(serial(&mut tables, 7), before);
+    }
 }
