@@ -25,7 +25,7 @@ pub(super) struct Piece {
     pub(super) began_ns: u64,
     /// When it ended, in ns.
     pub(super) ended_ns: u64,
-    /// The segments by size.
+    /// The segments by size; not filled in of one alone, which has all the bytes.
     pub(super) sizes: Sizes,
 }
 
@@ -35,6 +35,7 @@ pub(super) struct Sizes(pub(super) Vec<(u8, u64, u64)>);
 
 impl Sizes {
     /// Adds so many segments of a class.
+    #[inline]
     pub(super) fn add(&mut self, class: u8, segments: u64, bytes: u64) {
         match self.0.iter().position(|size| size.0 >= class) {
             Some(place) if self.0[place].0 == class => {
@@ -51,9 +52,13 @@ impl Sizes {
         self.add(size_class(bytes), 1, bytes);
     }
 
-    /// Adds all of another.
-    pub(super) fn add_all(&mut self, other: &Sizes) {
-        for &(class, segments, bytes) in &other.0 {
+    /// Adds those of a transfer.
+    #[inline]
+    fn add_all(&mut self, piece: &Piece) {
+        if piece.segments == 1 {
+            return self.add(piece.step.size_class, 1, piece.bytes);
+        }
+        for &(class, segments, bytes) in &piece.sizes.0 {
             self.add(class, segments, bytes);
         }
     }
@@ -75,13 +80,14 @@ pub(super) struct Moved {
 }
 
 impl Moved {
+    #[inline]
     fn add(&mut self, piece: &Piece) {
         self.segments += piece.segments;
-        self.sizes.add_all(&piece.sizes);
+        self.sizes.add_all(piece);
         if piece.is_list {
             self.list_calls += 1;
             self.long_list_calls += u64::from(piece.segments > FAST_IOVECS as u64);
-            self.list_sizes.add_all(&piece.sizes);
+            self.list_sizes.add_all(piece);
         }
     }
 

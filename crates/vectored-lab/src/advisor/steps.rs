@@ -104,6 +104,8 @@ impl Pattern {
 pub(super) struct Steps {
     first: [Move; WINDOW],
     count: u64,
+    /// The place of the next step in the period, if there is one.
+    phase: usize,
     course: Course,
     distinct: Distinct,
 }
@@ -123,6 +125,7 @@ impl Steps {
         Steps {
             first: [Move::default(); WINDOW],
             count: 0,
+            phase: 0,
             course: Course::Open,
             distinct: Distinct::new(),
         }
@@ -134,19 +137,27 @@ impl Steps {
         self.distinct.clear();
     }
 
+    #[inline]
     pub(super) fn push(&mut self, step: Move, bytes: u64) {
         self.distinct.push(step, bytes);
         match &mut self.course {
             Course::Free => {}
             Course::Periodic { missed: true, .. } => self.course = Course::Free,
             Course::Periodic { period, missed } => {
-                let place = (self.count % *period as u64) as usize;
-                *missed = self.first[place] != step;
+                // Counted along, since a division takes as long as all else here.
+                *missed = self.first[self.phase] != step;
+                self.phase += 1;
+                if self.phase == *period {
+                    self.phase = 0;
+                }
             }
             Course::Open => {
                 self.first[self.count as usize] = step;
                 if self.count as usize + 1 == WINDOW {
                     self.course = course(&self.first);
+                    if let Course::Periodic { period, .. } = self.course {
+                        self.phase = WINDOW % period;
+                    }
                 }
             }
         }
@@ -214,11 +225,19 @@ impl Distinct {
         self.by_call = false;
     }
 
+    #[inline]
     fn push(&mut self, step: Move, bytes: u64) {
         let step = match self.by_call {
             true => any_size(step),
             false => step,
         };
+        if !join(&mut self.seen, step, bytes, bytes) {
+            self.push_new(step, bytes);
+        }
+    }
+
+    #[cold]
+    fn push_new(&mut self, step: Move, bytes: u64) {
         if insert(&mut self.seen, step, bytes, bytes) || self.by_call {
             return;
         }
@@ -261,11 +280,20 @@ fn by_call(seen: &[(Move, u64, u64)]) -> Vec<(Move, u64, u64)> {
     calls
 }
 
+/// False if there was no such step before.
+#[inline]
+fn join(seen: &mut [(Move, u64, u64)], step: Move, least: u64, most: u64) -> bool {
+    let Some(found) = seen.iter_mut().find(|found| found.0 == step) else {
+        return false;
+    };
+    found.1 = found.1.min(least);
+    found.2 = found.2.max(most);
+    true
+}
+
 /// False if there was no room.
 fn insert(seen: &mut Vec<(Move, u64, u64)>, step: Move, least: u64, most: u64) -> bool {
-    if let Some(found) = seen.iter_mut().find(|found| found.0 == step) {
-        found.1 = found.1.min(least);
-        found.2 = found.2.max(most);
+    if join(seen, step, least, most) {
         return true;
     }
     let has_room = seen.len() < DISTINCT_MAX;

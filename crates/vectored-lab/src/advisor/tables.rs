@@ -180,7 +180,8 @@ pub(super) struct Left {
 pub(super) struct Tables {
     threads: Slab<Thread>,
     by_number: FastMap<u32, u32>,
-    last_thread: Option<(u32, u32)>,
+    /// Threads whose places were looked up of late, by the last bits of their numbers.
+    recent: [(u32, u32); RECENT],
     /// All processes.
     pub(super) processes: Slab<Process>,
     tables: Slab<Table>,
@@ -195,6 +196,12 @@ pub(super) struct Tables {
     ended_threads: usize,
 }
 
+/// So many threads are found without a hash.
+const RECENT: usize = 64;
+
+/// A thread that is nowhere.
+const NO_THREAD: (u32, u32) = (0, u32::MAX);
+
 /// Threads of processes that ended are kept, since their own ends may follow, but not more.
 const ENDED_THREADS_MAX: usize = 1024;
 
@@ -203,7 +210,7 @@ impl Tables {
         Tables {
             threads: Slab::new(),
             by_number: FastMap::default(),
-            last_thread: None,
+            recent: [NO_THREAD; RECENT],
             processes: Slab::new(),
             tables: Slab::new(),
             openings: Slab::new(),
@@ -216,17 +223,21 @@ impl Tables {
     }
 
     /// The place of a thread, that is made if it is new.
+    #[inline]
     pub(super) fn thread(&mut self, number: u32) -> u32 {
-        if let Some((known, place)) = self.last_thread
-            && known == number
-        {
-            return place;
+        let recent = self.recent[number as usize % RECENT];
+        if recent.0 == number && recent.1 != NO_THREAD.1 {
+            return recent.1;
         }
+        self.look_up(number)
+    }
+
+    fn look_up(&mut self, number: u32) -> u32 {
         let place = match self.by_number.get(&number) {
             Some(&place) => place,
             None => self.found(number),
         };
-        self.last_thread = Some((number, place));
+        self.recent[number as usize % RECENT] = (number, place);
         place
     }
 
@@ -273,9 +284,17 @@ impl Tables {
         self.threads.get_mut(thread)
     }
 
-    /// As [`Tables::at`], to look at.
-    pub(super) fn threads_at(&self, thread: u32) -> Option<&Thread> {
-        self.threads.get(thread)
+    /// A thread and an opening by their places.
+    #[inline]
+    pub(super) fn both(
+        &mut self,
+        thread: u32,
+        opening: u32,
+    ) -> Option<(&mut Thread, &mut Opening)> {
+        Some((
+            self.threads.get_mut(thread)?,
+            self.openings.get_mut(opening)?,
+        ))
     }
 
     /// A process that has not ended.
@@ -290,6 +309,7 @@ impl Tables {
     }
 
     /// The opening that a descriptor leads to.
+    #[inline]
     pub(super) fn opening_of(&self, process: ProcessId, number: i32) -> Option<u32> {
         let table = self.process(process)?.table;
         match self.tables.get(table)?.get(number) {
@@ -434,7 +454,7 @@ impl Tables {
                 }
             }
         }
-        self.last_thread = None;
+        self.recent = [NO_THREAD; RECENT];
     }
 
     fn is_found(&self, thread: u32) -> bool {
@@ -579,7 +599,7 @@ impl Tables {
 
     /// The end of a thread, and maybe of its process.
     pub(super) fn end_thread(&mut self, number: u32, process_ended: bool) {
-        self.last_thread = None;
+        self.recent = [NO_THREAD; RECENT];
         let Some(&place) = self.by_number.get(&number) else {
             return;
         };
@@ -657,4 +677,25 @@ impl Tables {
 pub(super) fn process_at(processes: &mut Slab<Process>, id: ProcessId) -> Option<&mut Process> {
     let process = processes.get_mut(id.place)?;
     (process.generation == id.generation).then_some(process)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_whose_numbers_end_alike_are_told_apart() {
+        let mut tables = Tables::new();
+        let alike = 7 + RECENT as u32;
+        let (one, other) = (tables.thread(7), tables.thread(alike));
+        assert_ne!(one, other);
+        assert_eq!((tables.thread(7), tables.thread(alike)), (one, other));
+        let serial = |tables: &mut Tables, number| {
+            let place = tables.thread(number);
+            tables.at(place).map(|thread| thread.serial)
+        };
+        let before = serial(&mut tables, 7);
+        tables.end_thread(7, false);
+        assert_ne!(serial(&mut tables, 7), before);
+    }
 }

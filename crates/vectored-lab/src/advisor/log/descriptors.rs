@@ -73,6 +73,7 @@ impl Log {
 
     /// The opening that a descriptor leads to, by the tables and by what the log shows, which is
     /// right where the two differ.
+    #[inline]
     pub(super) fn resolve(&mut self, descriptor: Descriptor<'_>, by: By) -> u32 {
         let known = self.tables.opening_of(by.process, descriptor.number);
         if let Some(place) = known {
@@ -85,9 +86,16 @@ impl Log {
             if opening.text == text {
                 return place;
             }
-            if self.takes_name(place, text) {
-                return place;
-            }
+        }
+        self.resolve_otherwise(known, descriptor, by)
+    }
+
+    /// Where the log shows what the tables do not tell.
+    fn resolve_otherwise(&mut self, known: Option<u32>, descriptor: Descriptor<'_>, by: By) -> u32 {
+        if let (Some(place), Some(text)) = (known, descriptor.leads_to)
+            && self.takes_name(place, text)
+        {
+            return place;
         }
         self.inherit(descriptor, by)
     }

@@ -9,11 +9,6 @@ use crate::advisor::tally::{Way, Whose};
 
 impl Log {
     pub(super) fn push(&mut self, place: u32, lane: usize, link: Link, site: u32) {
-        if let Some(opening) = self.tables.openings.get_mut(place)
-            && opening.lanes[lane].goes_on_with(link, &self.piece, site, self.bounds)
-        {
-            return;
-        }
         self.with_lane(place, lane, |lane, piece, bounds, take| {
             lane.push(link, piece, site, bounds, take);
         });

@@ -1,24 +1,39 @@
 //! What lies between a transfer and the one before it.
 
 use super::transfers::asked;
-use super::{By, Log};
 use crate::advisor::event::{Direction, Transfer};
+use crate::advisor::groups::Groups;
 use crate::advisor::lane::Link;
 use crate::advisor::leads::Kind;
 use crate::advisor::opening::Opening;
 use crate::advisor::reason::Reason;
+use crate::advisor::run::{Bounds, Piece};
 use crate::advisor::tables::Thread;
 
-impl Log {
+/// What lies around a transfer, besides what it goes through.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Surroundings<'a> {
+    /// Who makes it.
+    pub(super) thread: &'a Thread,
+    pub(super) groups: &'a Groups,
+    /// What a run would see of it.
+    pub(super) piece: &'a Piece,
+    pub(super) bounds: Bounds,
+    pub(super) max_delay_ns: u64,
+}
+
+impl Surroundings<'_> {
     /// What lies between a transfer and the one before it in its lane.
-    pub(super) fn link(&self, place: u32, transfer: &Transfer<'_>, sought: u64, by: By) -> Link {
+    #[inline]
+    pub(super) fn link(
+        &self,
+        place: u32,
+        opening: &Opening,
+        transfer: &Transfer<'_>,
+        sought: u64,
+    ) -> Link {
         let is_read = transfer.direction == Direction::Read;
-        let (Some(opening), Some(thread)) = (
-            self.tables.openings.get(place),
-            self.tables.threads_at(by.thread),
-        ) else {
-            return Link::Broken;
-        };
+        let thread = self.thread;
         let lane = &opening.lanes[usize::from(is_read)];
         let is_positional = transfer.offset.is_some();
         if lane.last == 0 || lane.is_positional != is_positional {
@@ -46,7 +61,7 @@ impl Log {
         if is_read && (lane.is_large || asked(transfer) >= self.bounds.buffer_bytes) {
             return Link::Broken;
         }
-        match self.crossing(place, opening, transfer, thread) {
+        match self.crossing(place, opening, transfer) {
             Some(reason) => Link::Crossed(reason),
             None => Link::Joined {
                 has_between: thread.last != lane.last,
@@ -54,13 +69,9 @@ impl Log {
         }
     }
 
-    pub(super) fn crossing(
-        &self,
-        place: u32,
-        opening: &Opening,
-        transfer: &Transfer<'_>,
-        thread: &Thread,
-    ) -> Option<Reason> {
+    #[inline]
+    fn crossing(&self, place: u32, opening: &Opening, transfer: &Transfer<'_>) -> Option<Reason> {
+        let thread = self.thread;
         let is_read = transfer.direction == Direction::Read;
         let lane = &opening.lanes[usize::from(is_read)];
         match opening.kind {

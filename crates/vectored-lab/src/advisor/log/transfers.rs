@@ -1,16 +1,19 @@
 //! A call that moves bytes.
 
+use super::links::Surroundings;
 use super::{By, Log, READS, WRITES};
 use crate::advisor::event::{Descriptor, Direction, Event, Form, Transfer};
 use crate::advisor::leads::{Kind, pipe_inode};
 use crate::advisor::reason::Reason;
 use crate::advisor::run::Piece;
 use crate::advisor::steps::{Move, call_number, size_class};
+use crate::advisor::tables::Thread;
 
 /// Linux moves no more in one call: `MAX_RW_COUNT`. A log that says so is wrong.
 const TRANSFER_BYTES_MAX: u64 = 0x7fff_f000;
 
 impl Log {
+    #[inline]
     pub(super) fn transfer(&mut self, event: &Event<'_>, transfer: &Transfer<'_>, by: By) {
         self.transfers += 1;
         if let Ok(bytes) = transfer.result {
@@ -22,33 +25,31 @@ impl Log {
         let place = self.resolve(transfer.descriptor, by);
         let is_read = transfer.direction == Direction::Read;
         let number = self.event;
-        let Some(thread) = self.tables.threads_at(by.thread) else {
+        let Some((thread, opening)) = self.tables.both(by.thread, place) else {
             return;
         };
         let serial = thread.serial;
-        let Some(opening) = self.tables.openings.get_mut(place) else {
-            return;
-        };
         opening.was_used = true;
         if transfer.descriptor.number >= 0 {
             // Not that of the opening itself: a program may use a duplicate and close it.
             opening.number = transfer.descriptor.number;
         }
         let is_others = opening.thread != serial;
+        let is_written_pipe = !is_read && opening.kind == Kind::Pipe;
         if is_others {
             self.change_hands(place, by, serial);
         }
-        if !is_read {
+        if is_written_pipe {
             self.note_writer(place, by);
         }
-        self.effect_of_transfer(place, transfer, by);
         let site = match event.site {
             Some(_) => self.book.site(event.site),
             None => 0,
         };
-        let Some(opening) = self.tables.openings.get_mut(place) else {
+        let Some((thread, opening)) = self.tables.both(by.thread, place) else {
             return;
         };
+        effect_of_transfer(number, place, opening.kind, transfer, thread);
         if opening.kind.target().is_none() {
             return;
         }
@@ -77,8 +78,18 @@ impl Log {
         if shape == Shape::Unusable {
             self.end_lane(place, lane_number);
         } else {
-            let link = self.link(place, transfer, sought, by);
-            self.push(place, lane_number, link, site);
+            let surroundings = Surroundings {
+                thread,
+                groups: &self.groups,
+                piece: &self.piece,
+                bounds: self.bounds,
+                max_delay_ns: self.max_delay_ns,
+            };
+            let link = surroundings.link(place, opening, transfer, sought);
+            let lane = &mut opening.lanes[lane_number];
+            if !lane.goes_on_with(link, &self.piece, site, self.bounds) {
+                self.push(place, lane_number, link, site);
+            }
             let Some(opening) = self.tables.openings.get_mut(place) else {
                 return;
             };
@@ -163,31 +174,30 @@ impl Log {
             }
         }
     }
+}
 
-    /// What a transfer does to runs through other openings.
-    pub(super) fn effect_of_transfer(&mut self, place: u32, transfer: &Transfer<'_>, by: By) {
-        let Some(opening) = self.tables.openings.get(place) else {
-            return;
+/// What a transfer does to runs through other openings.
+#[inline]
+fn effect_of_transfer(
+    number: u64,
+    place: u32,
+    kind: Kind,
+    transfer: &Transfer<'_>,
+    thread: &mut Thread,
+) {
+    let is_read = transfer.direction == Direction::Read;
+    if kind.has_peer() {
+        let streamed = match is_read {
+            true => &mut thread.streamed_in,
+            false => &mut thread.streamed_out,
         };
-        let kind = opening.kind;
-        let is_read = transfer.direction == Direction::Read;
-        let number = self.event;
-        let Some(thread) = self.tables.at(by.thread) else {
-            return;
-        };
-        if kind.has_peer() {
-            let streamed = match is_read {
-                true => &mut thread.streamed_in,
-                false => &mut thread.streamed_out,
-            };
-            streamed.note(number, place);
-        }
-        if kind == Kind::Other && !is_read {
-            thread.released = (number, Reason::OtherTransfer);
-        }
-        if kind == Kind::Other && is_read || transfer.form == Form::Opaque {
-            thread.waited = (number, Reason::OtherTransfer);
-        }
+        streamed.note(number, place);
+    }
+    if kind == Kind::Other && !is_read {
+        thread.released = (number, Reason::OtherTransfer);
+    }
+    if kind == Kind::Other && is_read || transfer.form == Form::Opaque {
+        thread.waited = (number, Reason::OtherTransfer);
     }
 }
 
@@ -207,6 +217,7 @@ pub(super) fn asked(transfer: &Transfer<'_>) -> u64 {
 }
 
 /// Fills in what a run needs to know.
+#[inline]
 fn describe(event: &Event<'_>, transfer: &Transfer<'_>, piece: &mut Piece) -> Shape {
     let (Ok(bytes), Some(segments)) = (transfer.result, transfer.segment_bytes) else {
         return Shape::Unusable;
@@ -225,6 +236,15 @@ fn describe(event: &Event<'_>, transfer: &Transfer<'_>, piece: &mut Piece) -> Sh
     piece.ended_ns = piece.began_ns.saturating_add(event.took_ns.unwrap_or(0));
     piece.segments = 0;
     piece.sizes.0.clear();
+    if let [only] = segments {
+        piece.segments = 1;
+        return match only.cmp(&bytes) {
+            std::cmp::Ordering::Greater => Shape::Short,
+            std::cmp::Ordering::Equal => Shape::Whole,
+            // More than was asked for: the log is wrong.
+            std::cmp::Ordering::Less => Shape::Unusable,
+        };
+    }
     let mut left = bytes;
     for &segment in segments {
         let moved = segment.min(left);
@@ -237,7 +257,6 @@ fn describe(event: &Event<'_>, transfer: &Transfer<'_>, piece: &mut Piece) -> Sh
     match asked(transfer).cmp(&bytes) {
         std::cmp::Ordering::Greater => Shape::Short,
         std::cmp::Ordering::Equal if left == 0 => Shape::Whole,
-        // More than was asked for: the log is wrong.
         _ => Shape::Unusable,
     }
 }

@@ -5,8 +5,8 @@ use std::io::Read;
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 
+use super::batch::Batch;
 use super::counts::Counts;
-use super::head::{Head, read_event};
 use super::logs::Item;
 use super::reader::Reader;
 use super::transfers::Segments;
@@ -14,30 +14,11 @@ use super::transfers::Segments;
 /// So many batches may wait.
 const BATCHES: usize = 3;
 
-/// So many events are handed over at once, and about so many bytes of text at most: with its heads,
-/// a batch fits the second level cache of either side.
-const BATCH_EVENTS: usize = 1024;
-const BATCH_BYTES: usize = 192 << 10;
-
 /// What the one who reads tells the one who follows.
 enum Told {
     Begin,
     Events(Batch),
     End(Counts),
-}
-
-/// Heads, and their texts one after the other.
-#[derive(Default)]
-struct Batch {
-    heads: Vec<Packed>,
-    texts: Vec<u8>,
-}
-
-struct Packed {
-    head: Head,
-    text_bytes: usize,
-    /// The call site comes after the text.
-    site_bytes: Option<usize>,
 }
 
 /// Both ends of the way from who reads to who follows.
@@ -47,7 +28,8 @@ pub(super) fn ahead() -> (Ahead, Behind) {
     let ahead = Ahead {
         told,
         unused,
-        batch: Batch::default(),
+        batch: Batch::numbered(1),
+        batches: 1,
     };
     let behind = Behind {
         heard,
@@ -63,6 +45,8 @@ pub(super) struct Ahead {
     told: SyncSender<Told>,
     unused: Receiver<Batch>,
     batch: Batch,
+    /// How many there were, with this one.
+    batches: u64,
 }
 
 impl Ahead {
@@ -75,18 +59,24 @@ impl Ahead {
     #[inline]
     pub(super) fn event<R: Read>(&mut self, reader: &Reader<R>) -> ControlFlow<()> {
         let (head, text, site) = reader.head();
-        let batch = &mut self.batch;
-        batch.heads.push(Packed {
-            head: *head,
-            text_bytes: text.len(),
-            site_bytes: site.map(<[u8]>::len),
-        });
-        batch.texts.extend_from_slice(text);
-        batch.texts.extend_from_slice(site.unwrap_or_default());
-        if batch.heads.len() < BATCH_EVENTS && batch.texts.len() < BATCH_BYTES {
-            return ControlFlow::Continue(());
+        self.batch.push(head, text, site);
+        if self.batch.is_full() {
+            self.hand_over()
+        } else {
+            ControlFlow::Continue(())
         }
-        self.hand_over()
+    }
+
+    /// The usual calls that come next, however many.
+    #[inline]
+    pub(super) fn usual<R: Read>(&mut self, reader: &mut Reader<R>) -> ControlFlow<()> {
+        loop {
+            reader.read_usual(&mut self.batch);
+            if !self.batch.is_full() {
+                return ControlFlow::Continue(());
+            }
+            self.hand_over()?;
+        }
     }
 
     /// A log ends, of which so much was read.
@@ -98,7 +88,9 @@ impl Ahead {
     /// Hands over what was not yet.
     #[cold]
     pub(super) fn hand_over(&mut self) -> ControlFlow<()> {
-        let unused = self.unused.try_recv().unwrap_or_default();
+        let mut unused = self.unused.try_recv().unwrap_or_default();
+        self.batches += 1;
+        unused.renew(self.batches);
         let batch = std::mem::replace(&mut self.batch, unused);
         self.tell(Told::Events(batch))
     }
@@ -145,22 +137,10 @@ impl Behind {
 
     fn follow_events(
         &mut self,
-        mut batch: Batch,
+        batch: Batch,
         follow: &mut impl FnMut(Item<'_>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        let mut texts = batch.texts.as_slice();
-        for packed in &batch.heads {
-            let (text, rest) = texts.split_at(packed.text_bytes);
-            let (site, rest) = rest.split_at(packed.site_bytes.unwrap_or(0));
-            texts = rest;
-            let site = packed.site_bytes.map(|_| site);
-            let (segments, counts) = (&mut self.segments, &mut self.counts);
-            if let Some(event) = read_event(&packed.head, text, site, segments, counts) {
-                follow(Item::Event(event))?;
-            }
-        }
-        batch.heads.clear();
-        batch.texts.clear();
+        batch.follow(&mut self.segments, &mut self.counts, follow)?;
         // Nobody takes it back any more once all is read.
         let _ = self.used.send(batch);
         ControlFlow::Continue(())

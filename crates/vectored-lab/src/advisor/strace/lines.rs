@@ -67,6 +67,18 @@ impl<R: Read> Lines<R> {
         Ok(Next::Line(start, start + length))
     }
 
+    /// What the buffer has that was not handed out.
+    #[inline]
+    pub(super) fn unread(&self) -> &[u8] {
+        &self.buffer[self.start..self.filled]
+    }
+
+    /// So many lines of so many bytes together were used of what is unread.
+    pub(super) fn used(&mut self, lines: u64, bytes: usize) {
+        self.count += lines;
+        self.start += bytes;
+    }
+
     pub(super) fn input(&self) -> &R {
         &self.input
     }

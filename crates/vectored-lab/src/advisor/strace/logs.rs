@@ -246,7 +246,10 @@ fn read_parts(parts: &mut [Open], ahead: &mut Ahead) -> Result<ControlFlow<()>, 
 /// Reads on in a part that was advanced to its first event.
 fn to_the_end(part: &mut Open, ahead: &mut Ahead) -> Result<ControlFlow<()>, LogError> {
     loop {
-        let flow = ahead.event(&part.1);
+        let mut flow = ahead.event(&part.1);
+        if flow.is_continue() {
+            flow = ahead.usual(&mut part.1);
+        }
         if flow.is_break() || !advance(part)? {
             return Ok(flow);
         }

@@ -54,18 +54,35 @@ pub(super) fn trailing(text: &[u8]) -> Result<(u64, usize), Reason> {
 /// still end with one.
 #[inline]
 pub(super) fn few_digits(text: &[u8]) -> Option<(u64, usize)> {
-    let word = u64::from_le_bytes(*text.last_chunk()?);
-    // Each byte that was a digit is 0 to 9 now; the last one is the highest.
-    let bytes = word ^ (EACH * 0x30);
-    // The high bit of each byte that was none: 10 to 127 carry into it, others have it.
-    let carried = (bytes & (EACH * 0x7f)) + EACH * (0x80 - 10);
-    let others = (carried | bytes) & (EACH * 0x80);
+    let (bytes, others) = digits_and_others(u64::from_le_bytes(*text.last_chunk()?));
+    // The last byte is the highest.
     let bits = others.leading_zeros() & !7;
     if bits == 0 || bits == u64::BITS {
         return None;
     }
     let digits = bytes & (u64::MAX << (u64::BITS - bits));
     Some((join_eight(digits), bits as usize / 8))
+}
+
+/// As [`few_digits`], of the number that `text` begins with.
+#[inline]
+pub(super) fn few_digits_first(text: [u8; 8]) -> Option<(u64, usize)> {
+    let (bytes, others) = digits_and_others(u64::from_le_bytes(text));
+    let bits = others.trailing_zeros() & !7;
+    if bits == 0 || bits == u64::BITS {
+        return None;
+    }
+    // Zeros go before them.
+    Some((join_eight(bytes << (u64::BITS - bits)), bits as usize / 8))
+}
+
+/// Eight bytes, of which each that is a digit becomes 0 to 9; and the high bit of each that is none.
+#[inline]
+fn digits_and_others(word: u64) -> (u64, u64) {
+    let bytes = word ^ (EACH * 0x30);
+    // 10 to 127 carry into the high bit, others have it.
+    let carried = (bytes & (EACH * 0x7f)) + EACH * (0x80 - 10);
+    (bytes, (carried | bytes) & (EACH * 0x80))
 }
 
 /// 1 in each byte.
@@ -125,6 +142,16 @@ fn join_eight(digits: u64) -> u64 {
     let pairs = digits.wrapping_mul(1 + (10 << 8)) >> 8 & 0x00ff_00ff_00ff_00ff;
     let fours = pairs.wrapping_mul(1 + (100 << 16)) >> 16 & 0x0000_ffff_0000_ffff;
     fours.wrapping_mul(1 + (10_000 << 32)) >> 32
+}
+
+/// The value of six digits between two other bytes, `.006254 `; `None` if these are others.
+#[inline]
+pub(super) fn six_digits_between(first: u8, text: [u8; 8], last: u8) -> Option<u64> {
+    let [is_first, a, b, c, d, e, f, is_last] = text;
+    if is_first != first || is_last != last {
+        return None;
+    }
+    six_digits([a, b, c, d, e, f])
 }
 
 /// The value of six digits.

@@ -38,21 +38,36 @@ impl Tail {
     /// Of a call; `None` if no result is there.
     #[inline]
     pub(super) fn of(call: &[u8]) -> Option<Self> {
-        let (end, took_ns) = match short_duration(call).or_else(|| duration(call)) {
-            Some((start, took_ns)) => (start, Some(took_ns)),
-            None => (call.len(), None),
+        let duration = short_duration(call).or_else(|| duration(call));
+        Self::with_number(call, duration).or_else(|| Self::with_any(call, duration))
+    }
+
+    /// Of a call that returned a number of few digits and took less than ten seconds, since that is
+    /// quick; `None` for others, and without a duration.
+    #[inline]
+    pub(super) fn usual(call: &[u8]) -> Option<Self> {
+        let duration = short_duration(call)?;
+        Self::with_number(call, Some(duration))
+    }
+
+    #[inline]
+    fn with_number(call: &[u8], duration: Option<(usize, u64)>) -> Option<Self> {
+        let (end, took_ns) = end_and_time(call, duration);
+        // Mostly a number is all that stands after the equals sign.
+        let (value, digits) = few_digits(&call[..end])?;
+        let [_, _, _, .., b' ', b'=', b' '] = call[..end - digits] else {
+            return None;
         };
-        // Mostly a number is all that stands after it.
-        if let Some((value, digits)) = few_digits(&call[..end])
-            && let [_, _, _, .., b' ', b'=', b' '] = call[..end - digits]
-        {
-            return Some(Self {
-                equals: end - digits - 2,
-                end,
-                took_ns,
-                value: Some(value),
-            });
-        }
+        Some(Self {
+            equals: end - digits - 2,
+            end,
+            took_ns,
+            value: Some(value),
+        })
+    }
+
+    fn with_any(call: &[u8], duration: Option<(usize, u64)>) -> Option<Self> {
+        let (end, took_ns) = end_and_time(call, duration);
         let mut before = end;
         loop {
             let equals = memrchr(b'=', &call[..before])?;
@@ -70,6 +85,15 @@ impl Tail {
             }
             before = equals;
         }
+    }
+}
+
+/// Where the result ends, and how long the call took.
+#[inline]
+fn end_and_time(call: &[u8], duration: Option<(usize, u64)>) -> (usize, Option<u64>) {
+    match duration {
+        Some((start, took_ns)) => (start, Some(took_ns)),
+        None => (call.len(), None),
     }
 }
 

@@ -1,5 +1,7 @@
 //! From an input to events, one at a time.
 
+mod usual;
+
 use std::io::{self, Read};
 
 use memchr::memmem;
@@ -18,6 +20,7 @@ use super::stack;
 use super::threads::{Hints, Threads};
 use super::transfers::Segments;
 use super::unfinished::{AllUnfinished, Begun, Unfinished};
+use super::usual::Seconds;
 use crate::advisor::event::Event;
 
 const UNFINISHED: &[u8] = b"<unfinished ...>";
@@ -42,6 +45,7 @@ pub struct Reader<R> {
     site: Vec<u8>,
     segments: Segments,
     beginnings: Beginnings,
+    seconds: Seconds,
     /// A line that waits until the call is told that made its thread.
     deferred: Option<Line>,
     /// The line that is looked at, and whose event is next. It is filled in place: moves of so much
@@ -102,7 +106,8 @@ impl<R: Read> Reader<R> {
             joined: Vec::new(),
             site: Vec::new(),
             segments: Segments::new(),
-            beginnings: Beginnings::new(),
+            beginnings: Beginnings::new(options.buffer_bytes),
+            seconds: Seconds::default(),
             deferred: None,
             line: Line::default(),
             head: Head::default(),

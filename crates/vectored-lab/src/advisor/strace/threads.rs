@@ -64,6 +64,12 @@ impl Threads {
         self.known.insert(thread)
     }
 
+    /// Whether this thread was seen, or made.
+    #[inline]
+    pub(super) fn is_known(&self, thread: u32) -> bool {
+        self.last == Some(thread) || self.known.has(thread)
+    }
+
     /// A call made this thread, or strace said that it follows it.
     pub(super) fn made(&mut self, thread: u32) {
         self.known.insert(thread);
@@ -134,6 +140,11 @@ impl ThreadSet {
         let is_new = self.words[word] & bit == 0;
         self.words[word] |= bit;
         is_new
+    }
+
+    fn has(&self, thread: u32) -> bool {
+        let (word, bit) = place(thread);
+        self.words.get(word).is_some_and(|word| word & bit != 0)
     }
 
     fn remove(&mut self, thread: u32) {
