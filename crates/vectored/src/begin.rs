@@ -3,10 +3,11 @@
 use std::io::IoSlice;
 
 use crate::cost::CostModel;
+use crate::pages::fits_pages;
 use crate::plan::{Rules, Staging, allocate};
-use crate::sys::copy::{BASELINE_BYTES, Copier};
+use crate::sys::copy::{Copier, MOST_BY_16};
 use crate::sys::merged::touch;
-use crate::sys::room::{Room, append_few, append_run_by};
+use crate::sys::room::{Room, append_run_by, append_short};
 use crate::{Limits, MAX_CALL_BYTES, iov_max};
 
 /// Who decides what is copied, and the memory for it.
@@ -31,8 +32,9 @@ impl Default for Stager {
     }
 }
 
-/// For so few segments that are short, a loop of their own.
-const FEW_SEGMENTS: usize = 8;
+/// In lists of more than a few segments wider registers gain more than to enter another function takes,
+/// but for segments of so few bytes.
+const SHORT_BYTES_OF_MANY: usize = 32;
 
 /// Shorter segments are not asked whether they fit pages: so many of them do not differ by that.
 const LEAST_FITTING_BYTES: usize = 512;
@@ -197,16 +199,69 @@ impl Stager {
         }
     }
 
+    /// Stages the list from its start on, as far as its segments are short and small, if others like it
+    /// were before it. Returns how many; all of them, if the list may go as what is staged now.
+    ///
+    /// Inline: what a short list costs beyond its call is mostly to enter functions and to leave them.
+    #[inline(always)]
+    pub(crate) fn stage_short(&mut self, segments: &[IoSlice<'_>]) -> usize {
+        let [first, second, ..] = segments else {
+            return 0;
+        };
+        let (small_bytes, short_bytes) = match self.borders.few.get(segments.len()) {
+            // The border is 0 where it is not known.
+            Some(&border) => (border, MOST_BY_16),
+            None if segments.len() == self.borders.last.0 => {
+                (self.borders.last.1, SHORT_BYTES_OF_MANY)
+            }
+            None => return 0,
+        };
+        if first.len() > small_bytes
+            || first.len() > short_bytes
+            || second.len() > small_bytes
+            || self.staging.capacity() < self.staging_bytes
+            || touch(first, second)
+        {
+            return 0;
+        }
+        self.staging.clear();
+        let most = (small_bytes, self.staging_bytes);
+        append_short(&mut self.staging, segments, most)
+    }
+
+    /// Stages the whole list, if it is one of a few segments that are small, but not short.
+    #[inline(always)]
+    pub(crate) fn stage_few(&mut self, segments: &[IoSlice<'_>]) -> bool {
+        let (Some(&small_bytes), [first, second, ..]) =
+            (self.borders.few.get(segments.len()), segments)
+        else {
+            return false;
+        };
+        if first.len() > small_bytes
+            || second.len() > small_bytes
+            || (first.len() >= LEAST_FITTING_BYTES && fits_pages(first.len()))
+            || self.staging.capacity() < self.staging_bytes
+            || touch(first, second)
+        {
+            return false;
+        }
+        self.staging.clear();
+        let (staging, most_bytes) = (&mut self.staging, self.staging_bytes);
+        append_run_by(Copier::MEMCPY, staging, segments, small_bytes, most_bytes) == segments.len()
+    }
+
     /// Finds whether the list goes in one call, and copies it if that is how it goes. If it does not,
     /// [`run`](Stager::run) says what was begun.
     ///
-    /// Most transfers are this and one call, which may take no more than 200 ns. So the common ways
-    /// are short, and each is a function of its own: what one needs is not saved for the others.
+    /// So many segments are staged already. Most transfers that are not staged altogether by then are
+    /// this and one call, which may take no more than 200 ns. So the common ways are short, and each is a
+    /// function of its own: what one needs is not saved for the others.
     #[inline(never)]
-    pub(crate) fn begin(&mut self, segments: &[IoSlice<'_>]) -> Whole {
+    pub(crate) fn begin(&mut self, segments: &[IoSlice<'_>], staged: usize) -> Whole {
         self.run = 0;
         let small_bytes = self.border(segments.len());
         match segments {
+            _ if staged > 0 => self.stage_many(segments, small_bytes, staged),
             [first, ..] if self.may_be_in_pieces(segments.len(), first.len()) => NOT_WHOLE,
             [first, second, ..]
                 if first.len() <= small_bytes
@@ -214,10 +269,7 @@ impl Stager {
                     && !touch(first, second) =>
             {
                 match first.len() {
-                    0..=BASELINE_BYTES if segments.len() <= FEW_SEGMENTS => {
-                        self.stage_few(segments, small_bytes)
-                    }
-                    ..LEAST_FITTING_BYTES => self.stage_many(segments, small_bytes),
+                    ..LEAST_FITTING_BYTES => self.stage_many(segments, small_bytes, 0),
                     _ => self.stage_fitting(segments, small_bytes),
                 }
             }
@@ -234,27 +286,9 @@ impl Stager {
     }
 
     #[inline(never)]
-    fn stage_few(&mut self, segments: &[IoSlice<'_>], small_bytes: usize) -> Whole {
-        allocate(&mut self.staging, self.staging_bytes);
-        let most = (small_bytes, self.staging_bytes);
-        if append_few(&mut self.staging, segments, most) {
-            return Whole {
-                bytes: self.staging.len(),
-                is_staged: true,
-            };
-        }
-        // Copied again as far as they are small: they are few and short.
-        self.stage_many(segments, small_bytes)
-    }
-
-    #[inline(never)]
-    fn stage_many(&mut self, segments: &[IoSlice<'_>], small_bytes: usize) -> Whole {
-        // To enter a loop of wider registers takes as long as it saves on a few.
-        let copier = match segments.len() > FEW_SEGMENTS {
-            true => Copier::for_list(segments),
-            false => Copier::MEMCPY,
-        };
-        self.stage_by(copier, segments, small_bytes)
+    fn stage_many(&mut self, segments: &[IoSlice<'_>], small_bytes: usize, staged: usize) -> Whole {
+        let copier = Copier::for_list(&segments[staged..]);
+        self.stage_by(copier, segments, small_bytes, staged)
     }
 
     /// For lists that may fit pages.
@@ -268,16 +302,25 @@ impl Stager {
                 return self.list(segments, small_bytes);
             }
         }
-        self.stage_by(Copier::MEMCPY, segments, small_bytes)
+        self.stage_by(Copier::MEMCPY, segments, small_bytes, 0)
     }
 
-    /// Copies segments from the first on, as long as they are small and fit.
+    /// Copies segments from the first on that is not staged yet, as long as they are small and fit.
     #[inline(always)]
-    fn stage_by(&mut self, copier: Copier, segments: &[IoSlice<'_>], small_bytes: usize) -> Whole {
+    fn stage_by(
+        &mut self,
+        copier: Copier,
+        segments: &[IoSlice<'_>],
+        small_bytes: usize,
+        staged: usize,
+    ) -> Whole {
         let staging = &mut self.staging;
-        allocate(staging, self.staging_bytes);
+        if staged == 0 {
+            allocate(staging, self.staging_bytes);
+        }
         // Copied while it is being looked at: what is copied here is copied anyway.
-        let count = append_run_by(copier, staging, segments, small_bytes, self.staging_bytes);
+        let (rest, free) = (&segments[staged..], self.staging_bytes - staging.len());
+        let count = staged + append_run_by(copier, staging, rest, small_bytes, free);
         if count < segments.len() {
             return self.stage_rest(segments, count);
         }
@@ -335,7 +378,7 @@ impl Stager {
         }
         match segments {
             [first, second, ..] if first.len() <= small_bytes && second.len() <= small_bytes => {
-                self.stage_many(segments, small_bytes)
+                self.stage_many(segments, small_bytes, 0)
             }
             _ => NOT_WHOLE,
         }
@@ -449,7 +492,7 @@ mod tests {
                 "{sizes:?}"
             );
             let is_copied = sizes.iter().all(|&bytes| bytes <= border);
-            assert_eq!(stager.begin(&segments).is_staged, is_copied, "{sizes:?}");
+            assert_eq!(stager.begin(&segments, 0).is_staged, is_copied, "{sizes:?}");
         }
     }
 
@@ -473,7 +516,7 @@ mod tests {
             .iter()
             .map(|&(from, to)| IoSlice::new(&data[from..to]))
             .collect();
-        (stager.begin(&segments), stager.run())
+        (stager.begin(&segments, 0), stager.run())
     }
 
     #[test]

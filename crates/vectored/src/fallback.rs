@@ -46,7 +46,7 @@ pub(crate) struct Calls<'r> {
     refusals: &'r Refusals,
     /// Whether lists are known to be refused, once that was looked up.
     is_refused: Option<bool>,
-    staging: Vec<u8>,
+    // No memory that is kept: to drop it would be a part of each transfer that is refused nothing.
 }
 
 impl Calls<'static> {
@@ -61,7 +61,6 @@ impl<'r> Calls<'r> {
         Calls {
             refusals,
             is_refused: None,
-            staging: Vec::new(),
         }
     }
 
@@ -176,13 +175,13 @@ impl<'r> Calls<'r> {
         if slices[0].len() >= MOST_STAGED_BYTES {
             return call(&slices[..1]);
         }
-        self.staging.clear();
+        let bytes = slices.iter().map(|slice| slice.len());
+        let mut staging = Vec::with_capacity(staged_bytes(bytes));
         for slice in slices {
-            let free = MOST_STAGED_BYTES - self.staging.len();
-            self.staging
-                .extend_from_slice(&slice[..slice.len().min(free)]);
+            let free = MOST_STAGED_BYTES - staging.len();
+            staging.extend_from_slice(&slice[..slice.len().min(free)]);
         }
-        call(&[IoSlice::new(&self.staging)])
+        call(&[IoSlice::new(&staging)])
     }
 
     #[cold]
@@ -194,12 +193,10 @@ impl<'r> Calls<'r> {
         if slices[0].len() >= MOST_STAGED_BYTES {
             return call(&mut slices[..1]);
         }
-        let bytes = slices.iter().fold(0, |bytes: usize, slice| {
-            bytes.saturating_add(slice.len()).min(MOST_STAGED_BYTES)
-        });
-        self.staging.resize(bytes, 0);
-        let read = call(&mut [IoSliceMut::new(&mut self.staging)])?;
-        let mut rest = &self.staging[..read];
+        let bytes = slices.iter().map(|slice| slice.len());
+        let mut staging = vec![0; staged_bytes(bytes)];
+        let read = call(&mut [IoSliceMut::new(&mut staging)])?;
+        let mut rest = &staging[..read];
         for slice in slices {
             let (here, after) = rest.split_at(rest.len().min(slice.len()));
             slice[..here.len()].copy_from_slice(here);
@@ -207,6 +204,13 @@ impl<'r> Calls<'r> {
         }
         Ok(read)
     }
+}
+
+/// What of slices of these lengths is staged.
+fn staged_bytes(lengths: impl Iterator<Item = usize>) -> usize {
+    lengths
+        .fold(0, usize::saturating_add)
+        .min(MOST_STAGED_BYTES)
 }
 
 #[cfg(test)]

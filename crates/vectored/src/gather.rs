@@ -231,7 +231,31 @@ impl Gather {
         if *cursor != SegmentCursor::new() {
             return self.go_on(segments, cursor, may_split, sink, None);
         }
-        let Whole { bytes, is_staged } = self.stager.begin(segments);
+        let staged = self.stager.stage_short(segments);
+        let bytes = self.stager.staging.len();
+        if staged > 0 && staged == segments.len() && bytes > 0 {
+            let result = until_not_interrupted(|| sink(&[IoSlice::new(&self.stager.staging)]));
+            return self.conclude(segments, cursor, may_split, sink, (bytes, result));
+        }
+        self.send_by_way(segments, cursor, may_split, sink, staged)
+    }
+
+    /// The same, for a list that is not all of short segments: so many of it are staged.
+    #[inline(never)]
+    fn send_by_way(
+        &mut self,
+        segments: &[IoSlice<'_>],
+        cursor: &mut SegmentCursor,
+        may_split: impl FnOnce() -> io::Result<()>,
+        mut sink: impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
+        staged: usize,
+    ) -> Result<u64, TransferError> {
+        if staged == 0 && self.stager.stage_few(segments) && !self.stager.staging.is_empty() {
+            let bytes = self.stager.staging.len();
+            let result = until_not_interrupted(|| sink(&[IoSlice::new(&self.stager.staging)]));
+            return self.conclude(segments, cursor, may_split, sink, (bytes, result));
+        }
+        let Whole { bytes, is_staged } = self.stager.begin(segments, staged);
         if bytes == 0 {
             return self.go_on_behind_run(segments, cursor, may_split, sink);
         }
@@ -588,6 +612,16 @@ mod tests {
     fn empty_lists_make_no_call() {
         assert_eq!(calls_of(&[]), 0);
         assert_eq!(calls_of(&[0; 3000]), 0);
+    }
+
+    #[test]
+    fn empty_lists_make_no_call_after_others_either() {
+        let mut gather = Gather::default();
+        for sizes in [&[10, 20, 30][..], &[0, 0, 0], &[], &[0, 0]] {
+            let data = payload(sizes);
+            let calls = entries_of_calls(&mut gather, &list(&data));
+            assert_eq!(calls.len(), usize::from(sizes.contains(&10)), "{sizes:?}");
+        }
     }
 
     #[test]

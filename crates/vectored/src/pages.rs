@@ -10,8 +10,9 @@ pub(crate) const PAGE_BYTES: u64 = 4096;
 #[inline]
 pub(crate) fn fits_pages(segment_bytes: usize) -> bool {
     let page_bytes = PAGE_BYTES as usize;
-    segment_bytes > 0
-        && (page_bytes.is_multiple_of(segment_bytes) || segment_bytes.is_multiple_of(page_bytes))
+    // What divides a page is a power of two, and to ask for that takes no division.
+    let divides_a_page = segment_bytes.is_power_of_two() && segment_bytes <= page_bytes;
+    segment_bytes > 0 && (divides_a_page || segment_bytes.is_multiple_of(page_bytes))
 }
 
 /// How many segments but the last end where a page does, in a list of equal segments that begins with

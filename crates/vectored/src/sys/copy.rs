@@ -1,12 +1,9 @@
 //! Copying runs of short segments together, by registers.
 //!
 //! Which instructions copy is chosen once a list and not once a segment: the loop over the segments
-//! is compiled for each choice. Up to 128 or 256 bytes a segment is covered by moves of fixed size
+//! is there for each choice. Up to 128 or 256 bytes a segment is covered by moves of fixed size
 //! that overlap in its middle, which takes no loop and no call; `memcpy` does the rest. No move
 //! reaches beyond a segment's ends.
-//!
-//! The moves that every processor has are the fastest up to 32 bytes, those of AVX-512 from there to
-//! 256. (Those of AVX2, for lists alone, gained nothing over both.)
 //!
 //! # Safety
 //!
@@ -19,12 +16,13 @@ use std::io::IoSlice;
 use std::mem::MaybeUninit;
 use std::ptr;
 
-/// Segments up to this are copied without a call to `memcpy`: eight registers of 16 bytes, or of 32.
-const MOST_BY_16: usize = 128;
-const SHORT_BYTES: usize = 256;
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[path = "copy_x86.rs"]
+mod x86;
 
-/// In lists that begin with a longer segment, wider registers gain more than to enter their loop takes.
-pub(crate) const BASELINE_BYTES: usize = 32;
+/// Segments up to this are copied without a call to `memcpy`: eight registers of 16 bytes, or of 32.
+pub(crate) const MOST_BY_16: usize = 128;
+const SHORT_BYTES: usize = 256;
 
 /// Which instructions copy: proof that this processor has them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +34,7 @@ enum Instructions {
     Memcpy,
     /// What every processor of the architecture has: SSE2 on x86-64, NEON on 64-bit ARM.
     Baseline,
-    /// Registers of 32 bytes, and masks: any length up to 32 bytes is one move, and up to 64 two.
+    /// Registers of 32 bytes for what is longer than 32.
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     Avx512,
 }
@@ -51,13 +49,9 @@ impl Copier {
     /// The fastest one for a list, by its first segment: lists tend to be of segments that are alike.
     #[inline]
     pub(crate) fn for_list(segments: &[IoSlice<'_>]) -> Copier {
-        let first_bytes = segments.first().map_or(0, |first| first.len());
-        if first_bytes <= BASELINE_BYTES {
-            Copier::BASELINE
-        } else if first_bytes <= SHORT_BYTES {
-            Copier::widest()
-        } else {
-            Copier::MEMCPY
+        match segments.first() {
+            Some(first) if first.len() > SHORT_BYTES => Copier::MEMCPY,
+            _ => Copier::widest(),
         }
     }
 
@@ -65,7 +59,7 @@ impl Copier {
     #[inline]
     fn widest() -> Copier {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
-        if has_avx512() {
+        if is_x86_feature_detected!("avx512vl") {
             return Copier(Instructions::Avx512);
         }
         Copier::BASELINE
@@ -94,19 +88,10 @@ impl Copier {
     }
 }
 
-/// Byte masks on registers of 32 bytes (`VL`, `BW`), and `bzhi` (`BMI2`) to make one.
-#[cfg(all(target_arch = "x86_64", not(miri)))]
-fn has_avx512() -> bool {
-    is_x86_feature_detected!("avx512vl")
-        && is_x86_feature_detected!("avx512bw")
-        && is_x86_feature_detected!("bmi2")
-}
-
 /// Copies `segments`, one behind the other, to the start of `to`: up to the first that is longer
 /// than `most_bytes` or than what is left of `to`.
 ///
-/// Returns how many were copied, and their bytes: so many at the start of `to` are initialised. What
-/// lies behind them in `to` may have been overwritten as well.
+/// Returns how many were copied, and their bytes: so many at the start of `to` are initialised.
 #[inline(always)]
 pub(crate) fn copy_run(
     copier: Copier,
@@ -116,15 +101,29 @@ pub(crate) fn copy_run(
 ) -> (usize, usize) {
     match copier.0 {
         Instructions::Memcpy => copy_run_memcpy(segments, most_bytes, to),
-        Instructions::Baseline => copy_run_baseline(segments, most_bytes, to),
-        // SAFETY: `Copier::widest`, which alone makes such a `Copier`, has found the instructions on this
-        // processor.
         #[cfg(all(target_arch = "x86_64", not(miri)))]
-        Instructions::Avx512 => unsafe { copy_run_avx512(segments, most_bytes, to) },
+        Instructions::Baseline => {
+            copy_stretches(segments, most_bytes, to, x86::MOST_BY_SSE2, |rest, free| {
+                // SAFETY: the processor is an x86-64.
+                unsafe { x86::copy_short_run_sse2(rest, most_bytes, free) }
+            })
+        }
+        #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+        Instructions::Baseline => copy_run_baseline(segments, most_bytes, to),
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        Instructions::Avx512 => copy_stretches(
+            segments,
+            most_bytes,
+            to,
+            x86::MOST_BY_AVX512,
+            // SAFETY: `Copier::widest`, which alone makes such a `Copier`, has found the instructions
+            // on this processor.
+            |rest, free| unsafe { x86::copy_short_run_avx512(rest, most_bytes, free) },
+        ),
     }
 }
 
-#[inline]
+#[inline(always)]
 fn copy_run_memcpy(
     segments: &[IoSlice<'_>],
     most_bytes: usize,
@@ -142,32 +141,27 @@ fn copy_run_memcpy(
     }
 }
 
-/// Copies all of `segments`, if none is longer than `most_bytes` and they fit `to`: then so many bytes
-/// at the start of `to` are initialised. If not, some of it may have been overwritten.
+/// As [`copy_run`], but it also ends before a segment of more than 128 bytes, and where less than 128
+/// bytes are free.
 ///
-/// By the moves that every processor has, and in a loop that knows only what a few segments need.
+/// By the moves that every processor has, and without a call: registers that hold a variable across one
+/// would be saved for every list.
 #[inline(always)]
-pub(crate) fn copy_few(
+pub(crate) fn copy_short(
     segments: &[IoSlice<'_>],
     most_bytes: usize,
     to: &mut [MaybeUninit<u8>],
-) -> Option<usize> {
-    let end = to.as_mut_ptr_range().end.cast::<u8>();
-    let mut free = to.len();
-    for segment in segments {
-        let len = segment.len();
-        if len > most_bytes || len > free {
-            return None;
-        }
-        // SAFETY: `free` bytes of `to`, which is borrowed exclusively, lie before its end, and the
-        // segment, which can be no part of them, has `len` bytes, which are no more.
-        unsafe { copy_one(segment.as_ptr(), end.wrapping_sub(free), len) };
-        free -= len;
-    }
-    Some(to.len() - free)
+) -> (usize, usize) {
+    let most_bytes = most_bytes.min(MOST_BY_16);
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: the processor is an x86-64.
+    return unsafe { x86::copy_short_run_sse2(segments, most_bytes, to) };
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    return copy_run_baseline(segments, most_bytes, to);
 }
 
 /// All by the moves that every processor has.
+#[cfg(not(all(target_arch = "x86_64", not(miri))))]
 #[inline]
 fn copy_run_baseline(
     segments: &[IoSlice<'_>],
@@ -186,17 +180,18 @@ fn copy_run_baseline(
     }
 }
 
-/// What is short by masked moves, stretch by stretch, and the rest by `memcpy`, out of their loop: where
-/// wide registers are in use, each call of another function costs as much as to copy a segment.
+/// What is short by `copy_short_run`, stretch by stretch, and the rest by `memcpy`, out of its loop:
+/// where wide registers are in use, each call of another function costs as much as to copy a segment.
 ///
-/// # Safety
-///
-/// The processor has `AVX512VL`, `AVX512BW` and `BMI2`.
+/// Short are segments of up to `short_bytes`, before which as many are free.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
-unsafe fn copy_run_avx512(
+#[inline(always)]
+fn copy_stretches(
     segments: &[IoSlice<'_>],
     most_bytes: usize,
     to: &mut [MaybeUninit<u8>],
+    short_bytes: usize,
+    copy_short_run: impl Fn(&[IoSlice<'_>], &mut [MaybeUninit<u8>]) -> (usize, usize),
 ) -> (usize, usize) {
     let (mut count, mut bytes) = (0, 0);
     while let Some(next) = segments.get(count) {
@@ -205,23 +200,15 @@ unsafe fn copy_run_avx512(
         if len > most_bytes || len > free.len() {
             break;
         }
-        let (more, their_bytes) = if is_short(len, free.len()) {
-            // SAFETY: the processor has the instructions, as the caller promises.
-            unsafe { copy_short_run_avx512(rest, most_bytes, free) }
+        let (more, their_bytes) = if len <= short_bytes && free.len() >= short_bytes {
+            copy_short_run(rest, free)
         } else {
-            copy_long_run(rest, most_bytes, free)
+            copy_long_run(rest, most_bytes, free, short_bytes)
         };
         count += more;
         bytes += their_bytes;
     }
     (count, bytes)
-}
-
-/// Whether a segment of `len` bytes is for the loop of short ones, with so many bytes free.
-#[cfg(all(target_arch = "x86_64", not(miri)))]
-#[inline(always)]
-fn is_short(len: usize, free: usize) -> bool {
-    len <= SHORT_BYTES && free >= ROOM_FOR_SHORT
 }
 
 /// The segments up to the next short one.
@@ -231,7 +218,9 @@ fn copy_long_run(
     segments: &[IoSlice<'_>],
     most_bytes: usize,
     to: &mut [MaybeUninit<u8>],
+    short_bytes: usize,
 ) -> (usize, usize) {
+    let is_short = |len, free| len <= short_bytes && free >= short_bytes;
     // SAFETY: `copy_one` and `memcpy` copy as `run` demands.
     unsafe {
         run(segments, most_bytes, to, is_short, |from, to, len| {
@@ -324,140 +313,4 @@ unsafe fn copy_ends<const N: usize>(from: *const u8, to: *mut u8, len: usize) {
         ptr::copy_nonoverlapping(from, to, N);
         ptr::copy_nonoverlapping(from.add(len - N), to.add(len - N), N);
     }
-}
-
-/// What must be free for a short segment: the stores of one below this are of whole registers.
-#[cfg(all(target_arch = "x86_64", not(miri)))]
-const ROOM_FOR_SHORT: usize = 64;
-
-/// Copies the short segments at the start of the list, as long as 64 bytes are free.
-///
-/// Returns how many, and their bytes. Up to 32 bytes a segment is one masked move: a masked
-/// load touches no byte that its mask leaves out and raises no fault for one (Intel's manual, volume 1,
-/// 15.6.4), so a length needs no branch. Longer ones are moves that overlap in their middle.
-///
-/// By hand: the intrinsics came with Rust 1.89, and no compiler keeps the jumps off the ends of
-/// blocks of 32 bytes unless asked, where Intel's processors up to Cascade Lake decode them anew each
-/// time (erratum SKX102, "jump conditional code"). `ymm16` and above need no `vzeroupper`.
-///
-/// # Safety
-///
-/// The processor has `AVX512VL`, `AVX512BW` and `BMI2`.
-#[cfg(all(target_arch = "x86_64", not(miri)))]
-#[inline(always)]
-unsafe fn copy_short_run_avx512(
-    segments: &[IoSlice<'_>],
-    most_bytes: usize,
-    to: &mut [MaybeUninit<u8>],
-) -> (usize, usize) {
-    if segments.is_empty() || to.len() < ROOM_FOR_SHORT {
-        return (0, 0);
-    }
-    let first = segments.as_ptr();
-    let start = to.as_mut_ptr().cast::<u8>();
-    let (mut next, mut place) = (first, start);
-    // SAFETY: the processor has the instructions, as the caller promises. An `IoSlice` has the layout
-    // of an `iovec`, as its documentation says: an address, and the length behind it. `next` is read
-    // from only below `end`, the end of the list. No load reaches beyond the `len` bytes of a segment:
-    // up to 32 bytes, the one is masked to them; above, all loads are of the first 32, 64 or 128 bytes
-    // and of as many last ones, where there are as many. `place` is no higher than `last`, behind which
-    // 64 bytes of `to` lie, when a segment is begun: up to 64 bytes the stores reach no further. Longer
-    // ones are stored only if the last 64 of their bytes begin no higher than `last`, and exactly. `to`
-    // is borrowed exclusively, so it overlaps no segment. The stack is not used.
-    unsafe {
-        std::arch::asm!(
-            ".p2align 5",
-            "2:",
-            "mov {len}, qword ptr [{next} + 8]",
-            "cmp {len}, {limit}",
-            "ja 9f",
-            "mov {from}, qword ptr [{next}]",
-            "add {next}, 16",
-            "cmp {len:e}, 32",
-            "ja 3f",
-            "bzhi {mask:e}, {ones:e}, {len:e}",
-            "kmovd k1, {mask:e}",
-            "vmovdqu8 ymm16{{k1}}{{z}}, ymmword ptr [{from}]",
-            "vmovdqu64 ymmword ptr [{place}], ymm16",
-            "add {place}, {len}",
-            "cmp {place}, {last}",
-            "ja 9f",
-            "cmp {next}, {end}",
-            "jb 2b",
-            "jmp 9f",
-            ".p2align 5",
-            "3:",
-            "cmp {len:e}, 64",
-            "ja 4f",
-            "vmovdqu64 ymm16, ymmword ptr [{from}]",
-            "vmovdqu64 ymm17, ymmword ptr [{from} + {len} - 32]",
-            "vmovdqu64 ymmword ptr [{place}], ymm16",
-            "vmovdqu64 ymmword ptr [{place} + {len} - 32], ymm17",
-            "add {place}, {len}",
-            "cmp {place}, {last}",
-            "ja 9f",
-            "cmp {next}, {end}",
-            "jb 2b",
-            "jmp 9f",
-            ".p2align 5",
-            "4:",
-            // Where its last 64 bytes go.
-            "lea {mask}, [{place} + {len} - 64]",
-            "cmp {mask}, {last}",
-            "ja 8f",
-            "vmovdqu64 ymm16, ymmword ptr [{from}]",
-            "vmovdqu64 ymm17, ymmword ptr [{from} + 32]",
-            "vmovdqu64 ymm18, ymmword ptr [{from} + {len} - 64]",
-            "vmovdqu64 ymm19, ymmword ptr [{from} + {len} - 32]",
-            "cmp {len:e}, 128",
-            "jbe 5f",
-            "vmovdqu64 ymm20, ymmword ptr [{from} + 64]",
-            "vmovdqu64 ymm21, ymmword ptr [{from} + 96]",
-            "vmovdqu64 ymm22, ymmword ptr [{from} + {len} - 128]",
-            "vmovdqu64 ymm23, ymmword ptr [{from} + {len} - 96]",
-            "vmovdqu64 ymmword ptr [{place} + 64], ymm20",
-            "vmovdqu64 ymmword ptr [{place} + 96], ymm21",
-            "vmovdqu64 ymmword ptr [{mask} - 64], ymm22",
-            "vmovdqu64 ymmword ptr [{mask} - 32], ymm23",
-            "5:",
-            "vmovdqu64 ymmword ptr [{place}], ymm16",
-            "vmovdqu64 ymmword ptr [{place} + 32], ymm17",
-            "vmovdqu64 ymmword ptr [{mask}], ymm18",
-            "vmovdqu64 ymmword ptr [{mask} + 32], ymm19",
-            "add {place}, {len}",
-            "cmp {place}, {last}",
-            "ja 9f",
-            "cmp {next}, {end}",
-            "jb 2b",
-            "jmp 9f",
-            // It does not fit: back to it.
-            "8:",
-            "sub {next}, 16",
-            "9:",
-            next = inout(reg) next,
-            place = inout(reg) place,
-            end = in(reg) segments.as_ptr_range().end,
-            last = in(reg) start.wrapping_add(to.len() - ROOM_FOR_SHORT),
-            limit = in(reg) most_bytes.min(SHORT_BYTES),
-            ones = in(reg) u32::MAX,
-            len = out(reg) _,
-            from = out(reg) _,
-            mask = out(reg) _,
-            out("k1") _,
-            out("xmm16") _,
-            out("xmm17") _,
-            out("xmm18") _,
-            out("xmm19") _,
-            out("xmm20") _,
-            out("xmm21") _,
-            out("xmm22") _,
-            out("xmm23") _,
-            options(nostack),
-        );
-    }
-    let entry = size_of::<IoSlice<'_>>();
-    (
-        (next.addr() - first.addr()) / entry,
-        place.addr() - start.addr(),
-    )
 }

@@ -9,7 +9,7 @@ use std::io::IoSlice;
 use std::mem::{self, MaybeUninit};
 use std::ptr;
 
-use super::copy::{Copier, copy_few, copy_one, copy_run};
+use super::copy::{Copier, copy_one, copy_run, copy_short};
 
 /// Staging memory: what is pushed lies in one piece until it is [taken](Room::take).
 ///
@@ -120,26 +120,24 @@ pub(crate) fn append(to: &mut Vec<u8>, segment: &[u8]) {
     unsafe { to.set_len(len) };
 }
 
-/// Copies all of `segments` behind what `to` holds, if none is longer than the first number says, and
-/// all together no longer than the second. If not, `to` is as it was.
+/// As [`append_run_by`], but it also ends before a segment of more than 128 bytes, and where less than
+/// 128 bytes are free. For short segments, where each instruction counts.
 ///
 /// # Panics
 ///
 /// If `to` has less spare capacity than the second number says.
 #[inline(always)]
-pub(crate) fn append_few(
+pub(crate) fn append_short(
     to: &mut Vec<u8>,
     segments: &[IoSlice<'_>],
     (most_segment_bytes, most_bytes): (usize, usize),
-) -> bool {
+) -> usize {
     let before = to.len();
     let room = &mut to.spare_capacity_mut()[..most_bytes];
-    let Some(bytes) = copy_few(segments, most_segment_bytes, room) else {
-        return false;
-    };
+    let (count, bytes) = copy_short(segments, most_segment_bytes, room);
     // SAFETY: so many bytes at the start of the spare capacity are initialised.
     unsafe { to.set_len(before + bytes) };
-    true
+    count
 }
 
 /// Copies as many of `segments` as fit the spare capacity of `to`, one behind the other, and returns
