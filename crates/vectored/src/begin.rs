@@ -4,10 +4,10 @@ use std::io::IoSlice;
 
 use crate::cost::CostModel;
 use crate::pages::fits_pages;
-use crate::plan::{Rules, Staging, allocate};
+use crate::plan::{Copied, Rules, Staging, allocate};
 use crate::sys::copy::{Copier, MOST_BY_16};
 use crate::sys::merged::touch;
-use crate::sys::room::{Room, append_run_by, append_short};
+use crate::sys::room::{Room, append, append_run_by, append_short};
 use crate::{Limits, MAX_CALL_BYTES, iov_max};
 
 /// Who decides what is copied, and the memory for it.
@@ -319,8 +319,21 @@ impl Stager {
             allocate(staging, self.staging_bytes);
         }
         // Copied while it is being looked at: what is copied here is copied anyway.
-        let (rest, free) = (&segments[staged..], self.staging_bytes - staging.len());
-        let count = staged + append_run_by(copier, staging, rest, small_bytes, free);
+        let mut count = staged;
+        loop {
+            let (rest, free) = (&segments[count..], self.staging_bytes - staging.len());
+            count += append_run_by(copier, staging, rest, small_bytes, free);
+            let free = self.staging_bytes - staging.len();
+            if count == segments.len() {
+                break;
+            }
+            let copied = Copied::of(small_bytes, self.staging_bytes, segments);
+            match copied.bridge(&segments[count..]) {
+                Some(segment) if segment.len() <= free => append(staging, segment),
+                _ => break,
+            }
+            count += 1;
+        }
         if count < segments.len() {
             return self.stage_rest(segments, count);
         }
@@ -534,6 +547,9 @@ mod tests {
         assert_eq!(begun(9, &[(0, 9), (10, 15)]), staged(14));
         assert_eq!(begun(9, &[(0, 9), (10, 20)]), listed(19));
         assert_eq!(begun(8, &[(0, 8), (10, 12), (13, 30)]), run(2));
+        let bridged = |bytes: usize| [(0, 3), (4, 7), (8, 8 + bytes), (40, 43)];
+        assert_eq!(begun(9, &bridged(18)), staged(27));
+        assert_eq!(begun(9, &bridged(25)), run(2));
         // To the kernel the first two are one, and a list of two has a border of its own.
         let shorter_lists = |bytes, pieces: &[(usize, usize)]| {
             let mut borders = Borders::everywhere(9);

@@ -24,7 +24,7 @@ mod search;
 pub enum CalibrationTarget<'a> {
     /// An unnamed file in this directory, of 8 MiB at most, that is appended to, as logs are.
     File(&'a Path),
-    /// The same, written over what it holds already, as page stores are.
+    /// The same of 16 MiB, written over what it holds already, as page stores are.
     ///
     /// To grow a file costs more for each segment than to overwrite it: on ext4 copying two segments
     /// pays up to some 4 KB where they are appended, and up to some 300 B where they overwrite what is
@@ -76,8 +76,10 @@ const MOST_BYTES: usize = 1 << 20;
 /// A file is truncated when it has grown to this.
 const FILE_BYTES: u64 = 7 << 20;
 
-/// What of a file is written again and again.
-const OVERWRITTEN_BYTES: u64 = 4 << 20;
+/// What of a file is written again and again: more than the CPU's caches hold near by, as with most
+/// files. (A long piece is copied to far memory at less a byte than a short one, so within the caches
+/// the border of 64 segments lay at a third of what it is.)
+const OVERWRITTEN_BYTES: u64 = 16 << 20;
 
 /// What a timed batch should last: the clock, some 50 ns, must not matter.
 const BATCH: Duration = Duration::from_micros(6);
@@ -115,7 +117,7 @@ impl CostModel {
     ///
     /// Those of making the target: [`NotFound`](io::ErrorKind::NotFound) or
     /// [`PermissionDenied`](io::ErrorKind::PermissionDenied) for a directory in which no file can be
-    /// made, [`StorageFull`](io::ErrorKind::StorageFull) if it has no room for 8 MiB. A program then
+    /// made, [`StorageFull`](io::ErrorKind::StorageFull) if it has no room for 8 MiB, or 16. A program then
     /// does well to go on with [`CostModel::default_for`].
     ///
     /// # Examples

@@ -4,6 +4,7 @@
 //! which a test can look at as well as the kernel.
 
 use std::io::IoSlice;
+use std::ops::Deref;
 
 use crate::Limits;
 use crate::cursor::{Batch, SegmentCursor, next_is_small};
@@ -67,7 +68,8 @@ pub(crate) fn plan<'b, 'a: 'b>(
     let limits = rules.limits;
     limits.assert_allow_progress();
     // What is copied must fit in an empty staging buffer, or the plan would never get past it.
-    let small_bytes = rules.copy_below_bytes.min(staging.bytes);
+    let staging_bytes = staging.bytes;
+    let small_bytes = rules.copy_below_bytes.min(staging_bytes);
     let start = from.skip_empty(segments);
     if start.segment() == segments.len() {
         return None;
@@ -88,7 +90,7 @@ pub(crate) fn plan<'b, 'a: 'b>(
         segments,
         end,
         stretch.bytes,
-        (small_bytes, limits),
+        (Copied::of(small_bytes, staging_bytes, segments), limits),
         memory,
         iovecs,
     ))
@@ -111,9 +113,11 @@ pub(crate) fn plan_behind_run<'b, 'a: 'b>(
     }
     // The room is what is left of a staging buffer: no segment that it would not have held when it
     // was empty may be waited for.
-    let small_bytes = rules.copy_below_bytes.min(bytes + room.free_bytes());
+    let staging_bytes = bytes + room.free_bytes();
+    let small_bytes = rules.copy_below_bytes.min(staging_bytes);
     let end = SegmentCursor::at(count, 0);
-    let rules = (small_bytes, rules.limits);
+    let copied = Copied::of(small_bytes, staging_bytes, segments);
+    let rules = (copied, rules.limits);
     fill(segments, end, bytes, rules, Memory::Begun(room), iovecs)
 }
 
@@ -138,7 +142,7 @@ fn fill<'b, 'a: 'b>(
     segments: &'a [IoSlice<'_>],
     mut end: SegmentCursor,
     mut bytes: usize,
-    (small_bytes, limits): (usize, Limits),
+    (copied, limits): (Copied, Limits),
     memory: Memory<'a>,
     iovecs: &'b mut Vec<IoSlice<'a>>,
 ) -> Batch<'b> {
@@ -157,7 +161,9 @@ fn fill<'b, 'a: 'b>(
         let next = end.segment() + 1;
         if rest.is_empty() {
             end = SegmentCursor::at(next, 0);
-        } else if rest.len() <= small_bytes && next_is_small(&segments[next..], small_bytes) {
+        } else if rest.len() <= copied.small_bytes
+            && next_is_small(&segments[next..], copied.small_bytes)
+        {
             if let Some(memory) = memory.take() {
                 room = memory.begun();
             }
@@ -166,7 +172,7 @@ fn fill<'b, 'a: 'b>(
             }
             room.push(rest);
             let left = limits.bytes - bytes - rest.len();
-            let count = room.push_run(&segments[next..], small_bytes, left);
+            let count = copy_run_with_bridges(&mut room, &segments[next..], copied, left);
             let run = room.take();
             bytes += run.len();
             iovecs.push(IoSlice::new(run));
@@ -181,6 +187,62 @@ fn fill<'b, 'a: 'b>(
         slices: iovecs,
         bytes,
         end,
+    }
+}
+
+/// Copies a run behind what is in `room` already, and bridges to further ones.
+fn copy_run_with_bridges(
+    room: &mut Room<'_>,
+    segments: &[IoSlice<'_>],
+    copied: Copied,
+    most_bytes: usize,
+) -> usize {
+    let at_first = room.free_bytes();
+    let mut count = 0;
+    loop {
+        let left = most_bytes - (at_first - room.free_bytes());
+        count += room.push_run(&segments[count..], copied.small_bytes, left);
+        let left = most_bytes - (at_first - room.free_bytes());
+        let free = left.min(room.free_bytes());
+        match copied.bridge(&segments[count..]) {
+            Some(segment) if segment.len() <= free => room.push(segment),
+            _ => return count,
+        }
+        count += 1;
+    }
+}
+
+/// Which segments are copied.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Copied {
+    /// The longest in a run.
+    pub(crate) small_bytes: usize,
+    /// The longest between two runs.
+    bridge_bytes: usize,
+}
+
+impl Copied {
+    /// A segment between two runs spares two entries if it is copied, its own and that of the second
+    /// run, so it may be twice as long; but no longer than that a list of such fits the staging buffer.
+    #[inline]
+    pub(crate) fn of<S>(small_bytes: usize, staging_bytes: usize, segments: &[S]) -> Copied {
+        let fitting = staging_bytes / segments.len().max(1);
+        Copied {
+            small_bytes,
+            bridge_bytes: small_bytes.saturating_mul(2).min(fitting),
+        }
+    }
+
+    /// The first segment, behind a run, if it is one between that and another run, and copied.
+    #[inline]
+    pub(crate) fn bridge<S: Deref<Target = [u8]>>(self, segments: &[S]) -> Option<&[u8]> {
+        let [first, second, ..] = segments else {
+            return None;
+        };
+        let is_bridge = first.len() <= self.bridge_bytes
+            && second.len() <= self.small_bytes
+            && !second.is_empty();
+        is_bridge.then_some(&**first)
     }
 }
 
@@ -238,6 +300,26 @@ mod tests {
     #[test]
     fn small_ones_are_copied_into_one_entry() {
         check(&[3, 0, 4, 5], (10, 64, MANY, MANY), "copied 12 to 4.0");
+    }
+
+    #[test]
+    fn one_between_two_runs_is_copied_up_to_twice_the_border() {
+        let rules = (10, 150, MANY, MANY);
+        check(
+            &[3, 4, 20, 5, 21, 6, 7],
+            rules,
+            "copied 32 lent 21 copied 13 to 7.0",
+        );
+        check(
+            &[3, 4, 20, 20, 5],
+            rules,
+            "copied 7 lent 20 lent 20 lent 5 to 5.0",
+        );
+        check(&[3, 4, 20], rules, "copied 7 lent 20 to 3.0");
+        check(&[20, 3, 4], rules, "lent 20 copied 7 to 3.0");
+        // A list of four like it would not fit the buffer.
+        let little = (10, 79, MANY, MANY);
+        check(&[3, 4, 20, 5], little, "copied 7 lent 20 lent 5 to 4.0");
     }
 
     #[test]

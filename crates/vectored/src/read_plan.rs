@@ -9,7 +9,7 @@ use std::ops::Deref;
 
 use crate::copy::copy_short;
 use crate::cursor::{SegmentCursor, next_is_small};
-use crate::plan::Rules;
+use crate::plan::{Copied, Rules};
 
 /// What one call is to fill, from `start` to `end` in the caller's list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +74,7 @@ pub(crate) fn plan_read<S: Deref<Target = [u8]>>(
         return Some(plan);
     }
 
+    let copied = Copied::of(small_bytes, staging_bytes, segments);
     let mut free = staging_bytes;
     while plan.entries < limits.segments
         && let Some(segment) = segments.get(plan.end.segment())
@@ -101,9 +102,10 @@ pub(crate) fn plan_read<S: Deref<Target = [u8]>>(
                 break;
             }
             let room = room.min(free);
-            for segment in &segments[next..] {
+            for (index, segment) in segments.iter().enumerate().skip(next) {
                 let len = segment.len();
-                if len > small_bytes || len > room - bytes {
+                let is_bridge = || copied.bridge(&segments[index..]).is_some();
+                if len > room - bytes || (len > small_bytes && !is_bridge()) {
                     break;
                 }
                 bytes += len;
