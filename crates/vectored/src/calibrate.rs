@@ -36,6 +36,9 @@ pub enum CalibrationTarget<'a> {
     UnixSocket,
     /// A TCP connection over the loopback interface, with `TCP_NODELAY`.
     TcpSocket,
+    /// `/dev/null`, for which no byte is moved: what calls and lists cost by themselves. There a few
+    /// bytes copied are too many.
+    Null,
 }
 
 impl CalibrationTarget<'_> {
@@ -46,6 +49,7 @@ impl CalibrationTarget<'_> {
             CalibrationTarget::File(_) | CalibrationTarget::FileOverwrite(_) => TargetKind::File,
             CalibrationTarget::Pipe => TargetKind::Pipe,
             CalibrationTarget::UnixSocket | CalibrationTarget::TcpSocket => TargetKind::Socket,
+            CalibrationTarget::Null => TargetKind::Other,
         }
     }
 }
@@ -329,6 +333,10 @@ impl Channel {
                 let (writer, reader) = tcp_pair()?;
                 (writer.into(), Some(reader.into()))
             }
+            CalibrationTarget::Null => {
+                let flags = OFlags::WRONLY | OFlags::CLOEXEC;
+                (rustix::fs::open("/dev/null", flags, Mode::empty())?, None)
+            }
         };
         if reader.is_some() {
             // A pipe can be as small as a page, and then there is nobody who would empty it.
@@ -338,7 +346,10 @@ impl Channel {
             writer,
             reader: reader.map(std::fs::File::from),
             position: 0,
-            end: FILE_BYTES,
+            end: match target {
+                CalibrationTarget::Null => u64::MAX,
+                _ => FILE_BYTES,
+            },
             overwrites: false,
             buffer: vec![0; STREAM_BYTES as usize],
         })
@@ -459,13 +470,14 @@ fn unnamed_file(directory: &Path) -> io::Result<OwnedFd> {
 mod tests {
     use super::*;
 
-    fn targets(directory: &Path) -> [CalibrationTarget<'_>; 5] {
+    fn targets(directory: &Path) -> [CalibrationTarget<'_>; 6] {
         [
             CalibrationTarget::File(directory),
             CalibrationTarget::FileOverwrite(directory),
             CalibrationTarget::Pipe,
             CalibrationTarget::UnixSocket,
             CalibrationTarget::TcpSocket,
+            CalibrationTarget::Null,
         ]
     }
 

@@ -10,6 +10,9 @@
 /// times (2-core x86-64 VM, Linux 6.18, readers that ask for 4 KiB to 1 MiB). Where both must share
 /// one CPU it is the other way round: 1.6 to 1.8 times, since each call wakes the reader.
 ///
+/// Between the calls other writers may come in, as they may within one of more than `PIPE_BUF` bytes
+/// (pipe(7)). Lists that a pipe holds go in one call as ever.
+///
 /// # Examples
 ///
 /// ```

@@ -36,8 +36,9 @@ pub fn calibrate(
         Target::Pipe => (CalibrationTarget::Pipe, Some(Drain::BetweenSamples)),
         Target::Unix => (CalibrationTarget::UnixSocket, Some(Drain::BetweenSamples)),
         Target::Tcp => (CalibrationTarget::TcpSocket, Some(Drain::BetweenSamples)),
+        Target::Null => (CalibrationTarget::Null, None),
         // A calibration writes to nothing that it did not make.
-        Target::Fifo | Target::Socket | Target::Device | Target::Null => return Ok(None),
+        Target::Fifo | Target::Socket | Target::Device => return Ok(None),
     };
     let budget = match on {
         CalibrationTarget::File(_) | CalibrationTarget::FileOverwrite(_) => FILE_BUDGET,

@@ -16,7 +16,7 @@ use std::io::IoSlice;
 use std::mem::MaybeUninit;
 use std::ptr;
 
-#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 #[path = "copy_x86.rs"]
 mod x86;
 
@@ -35,7 +35,7 @@ enum Instructions {
     /// What every processor of the architecture has: SSE2 on x86-64, NEON on 64-bit ARM.
     Baseline,
     /// Registers of 32 bytes for what is longer than 32.
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
     Avx512,
 }
 
@@ -58,7 +58,7 @@ impl Copier {
     /// The one with the widest registers. To ask again costs a load and a branch.
     #[inline]
     fn widest() -> Copier {
-        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
         if is_x86_feature_detected!("avx512vl") {
             return Copier(Instructions::Avx512);
         }
@@ -82,7 +82,7 @@ impl Copier {
             Instructions::Memcpy => "by-memcpy",
             Instructions::Baseline if cfg!(target_arch = "x86_64") => "sse2",
             Instructions::Baseline => "baseline",
-            #[cfg(all(target_arch = "x86_64", not(miri)))]
+            #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
             Instructions::Avx512 => "avx512vl",
         }
     }
@@ -101,16 +101,16 @@ pub(crate) fn copy_run(
 ) -> (usize, usize) {
     match copier.0 {
         Instructions::Memcpy => copy_run_memcpy(segments, most_bytes, to),
-        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
         Instructions::Baseline => {
             copy_stretches(segments, most_bytes, to, x86::MOST_BY_SSE2, |rest, free| {
                 // SAFETY: the processor is an x86-64.
                 unsafe { x86::copy_short_run_sse2(rest, most_bytes, free) }
             })
         }
-        #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+        #[cfg(not(all(target_arch = "x86_64", target_pointer_width = "64", not(miri))))]
         Instructions::Baseline => copy_run_baseline(segments, most_bytes, to),
-        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
         Instructions::Avx512 => copy_stretches(
             segments,
             most_bytes,
@@ -153,15 +153,15 @@ pub(crate) fn copy_short(
     to: &mut [MaybeUninit<u8>],
 ) -> (usize, usize) {
     let most_bytes = most_bytes.min(MOST_BY_16);
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
     // SAFETY: the processor is an x86-64.
     return unsafe { x86::copy_short_run_sse2(segments, most_bytes, to) };
-    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    #[cfg(not(all(target_arch = "x86_64", target_pointer_width = "64", not(miri))))]
     return copy_run_baseline(segments, most_bytes, to);
 }
 
 /// All by the moves that every processor has.
-#[cfg(not(all(target_arch = "x86_64", not(miri))))]
+#[cfg(not(all(target_arch = "x86_64", target_pointer_width = "64", not(miri))))]
 #[inline]
 fn copy_run_baseline(
     segments: &[IoSlice<'_>],
@@ -184,7 +184,7 @@ fn copy_run_baseline(
 /// where wide registers are in use, each call of another function costs as much as to copy a segment.
 ///
 /// Short are segments of up to `short_bytes`, before which as many are free.
-#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 #[inline(always)]
 fn copy_stretches(
     segments: &[IoSlice<'_>],
@@ -212,7 +212,7 @@ fn copy_stretches(
 }
 
 /// The segments up to the next short one.
-#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 #[inline(never)]
 fn copy_long_run(
     segments: &[IoSlice<'_>],
