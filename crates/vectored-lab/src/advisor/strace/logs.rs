@@ -13,6 +13,7 @@ use flate2::read::MultiGzDecoder;
 
 use super::ahead::{Ahead, ahead};
 use super::counts::Counts;
+use super::follow::{Each, Follow};
 use super::lines::BUFFER_BYTES;
 use super::reader::{ReadOptions, Reader};
 use crate::advisor::event::Event;
@@ -81,6 +82,14 @@ pub fn read_logs(
     paths: &[PathBuf],
     follow: impl FnMut(Item<'_>) -> ControlFlow<()>,
 ) -> Result<Counts, LogError> {
+    read_logs_to(paths, &mut Each(follow))
+}
+
+/// As [`read_logs`].
+pub(super) fn read_logs_to(
+    paths: &[PathBuf],
+    follower: &mut impl Follow,
+) -> Result<Counts, LogError> {
     let Some(first) = paths.first() else {
         return Ok(Counts::default());
     };
@@ -92,7 +101,7 @@ pub fn read_logs(
                 path: first.clone(),
                 error,
             })?;
-        let showed = behind.follow(follow);
+        let showed = behind.follow(follower);
         let mut counts = match reading.join() {
             Ok(counts) => counts?,
             Err(panic) => std::panic::resume_unwind(panic),

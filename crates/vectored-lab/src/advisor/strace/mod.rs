@@ -25,6 +25,7 @@ mod calls;
 mod clock;
 mod counts;
 mod descriptors;
+mod follow;
 mod head;
 mod line;
 mod lines;
