@@ -106,6 +106,7 @@ impl Surroundings<'_> {
 
 /// What a thread did since an event that makes it unsound to merge a transfer after that with one
 /// before.
+#[inline(always)]
 fn crossing_of_thread(
     thread: &Thread,
     place: u32,

@@ -91,10 +91,11 @@ impl Batch {
         counts: &mut Counts,
         follower: &mut impl Follow,
     ) -> ControlFlow<()> {
+        counts.paths |= self.beginnings.iter().any(Slot::shows_path);
         let mut usual_told = 0;
         let mut texts = self.texts.as_slice();
         for packed in &self.others {
-            self.follow_usual(usual_told..packed.usual_before, counts, follower)?;
+            self.follow_usual(usual_told..packed.usual_before, follower)?;
             usual_told = packed.usual_before;
             let (text, rest) = texts.split_at(packed.text_bytes);
             let (site, rest) = rest.split_at(packed.site_bytes.unwrap_or(0));
@@ -104,20 +105,18 @@ impl Batch {
                 follower.follow(Item::Event(event))?;
             }
         }
-        self.follow_usual(usual_told..self.usual.len(), counts, follower)
+        self.follow_usual(usual_told..self.usual.len(), follower)
     }
 
     #[inline]
     fn follow_usual(
         &self,
         range: std::ops::Range<usize>,
-        counts: &mut Counts,
         follower: &mut impl Follow,
     ) -> ControlFlow<()> {
         for usual in &self.usual[range] {
             let slot = &self.beginnings[usual.beginning as usize];
             let (beginning, text) = (slot.beginning, slot.text());
-            counts.paths |= slot.shows_path();
             match usual.transfer(beginning, text) {
                 Some(event) => follower.follow_usual(&event)?,
                 None => follower.follow(Item::Event(usual.other(beginning, text)))?,

@@ -6,7 +6,7 @@ use super::beginnings::{Beginning, First, Manner};
 use super::head::body;
 use super::line::LARGEST_THREAD;
 use super::names::Name;
-use super::numbers::{eight_digits, few_digits_first, leading, six_digits_between};
+use super::numbers::{eight_digits, few_digits, few_digits_first, leading, six_digits_between};
 use super::outcome::Tail;
 use super::transfers::asked_and_offset;
 use crate::advisor::event::{Action, Descriptor, Event, Form, Transfer};
@@ -112,14 +112,34 @@ impl Amounts {
         let Manner::Transfer { positional } = manner else {
             return Some(Self::default());
         };
+        let moved_bytes = tail.value?;
+        if let Some(asked_bytes) = last_of_few_digits(call, tail).filter(|_| !positional) {
+            return Some(Self {
+                asked_bytes,
+                moved_bytes,
+                offset: None,
+            });
+        }
         let body = body(call, beginning, tail);
         let (asked_bytes, offset) = asked_and_offset(body, positional).ok()?;
         Some(Self {
             asked_bytes,
-            moved_bytes: tail.value?,
+            moved_bytes,
             offset,
         })
     }
+}
+
+/// The last argument, after another, where it is a number of few digits: what most calls asked for,
+/// found quickly.
+#[inline(always)]
+fn last_of_few_digits(call: &[u8], tail: Tail) -> Option<u64> {
+    let arguments = call.get(..tail.equals)?.strip_suffix(b") ")?;
+    let (number, digits) = few_digits(arguments)?;
+    // A name has no comma in it.
+    arguments[..arguments.len() - digits]
+        .ends_with(b", ")
+        .then_some(number)
 }
 
 impl Usual {
