@@ -2,9 +2,11 @@
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::thread;
 
+use super::ahead::ahead;
 use super::counts::Counts;
-use super::logs::{Item, LogError, read_logs_to};
+use super::logs::{Item, LogError, read_all};
 use crate::advisor::Analysis;
 use crate::advisor::event::Event;
 
@@ -57,4 +59,30 @@ impl Analysis {
     pub fn read_logs(&mut self, paths: &[PathBuf]) -> Result<Counts, LogError> {
         read_logs_to(paths, self)
     }
+}
+
+/// As [`read_logs`](super::read_logs).
+pub(super) fn read_logs_to(
+    paths: &[PathBuf],
+    follower: &mut impl Follow,
+) -> Result<Counts, LogError> {
+    let Some(first) = paths.first() else {
+        return Ok(Counts::default());
+    };
+    let (mut ahead, behind) = ahead();
+    thread::scope(|scope| {
+        let reading = thread::Builder::new()
+            .spawn_scoped(scope, move || read_all(paths, &mut ahead))
+            .map_err(|error| LogError {
+                path: first.clone(),
+                error,
+            })?;
+        let showed = behind.follow(follower);
+        let mut counts = match reading.join() {
+            Ok(counts) => counts?,
+            Err(panic) => std::panic::resume_unwind(panic),
+        };
+        counts.add(&showed);
+        Ok(counts)
+    })
 }
