@@ -4,7 +4,6 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Read;
-use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
@@ -12,7 +11,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use vectored_lab::advisor::event::{Action, Direction, Event};
-use vectored_lab::advisor::strace::{Item, Reader, read_logs};
+use vectored_lab::advisor::strace::Reader;
 use vectored_lab::advisor::words::{action, pattern};
 use vectored_lab::advisor::{
     About, Analysis, Options, Tallies, Words, advise, merge, operation_of,
@@ -47,15 +46,7 @@ pub struct Observed {
 /// Reads logs in files; `-` is standard input.
 pub fn follow_logs(paths: &[PathBuf], options: Options) -> Result<Observed, Failure> {
     let mut analysis = Analysis::new(options);
-    let counts = read_logs(paths, |item| {
-        match item {
-            Item::Begin => analysis.begin_log(),
-            Item::Event(event) => analysis.follow(&event),
-            Item::End(_) => {}
-        }
-        ControlFlow::Continue(())
-    });
-    let counts = counts.map_err(|error| {
+    let counts = analysis.read_logs(paths).map_err(|error| {
         let missing = error.error.kind() == std::io::ErrorKind::NotFound;
         Failure {
             error: anyhow::anyhow!("{error}; name a file that strace -o wrote"),

@@ -1,10 +1,8 @@
 //! What the advisor says to a log.
 
-use std::ops::ControlFlow;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use vectored_lab::advisor::strace::{Item, read_logs};
 use vectored_lab::advisor::{Analysis, Options, Saving, Tallies, price};
 use vectored_lab::model::{FindingKind, Leads, Operation, Price};
 use vectored_lab::stats::median;
@@ -16,15 +14,8 @@ use vectored_lab::stats::median;
 /// When the log cannot be read.
 pub fn count(log: &Path) -> Result<Tallies> {
     let mut analysis = Analysis::new(Options::default());
-    let follow = |item: Item<'_>| {
-        match item {
-            Item::Begin => analysis.begin_log(),
-            Item::Event(event) => analysis.follow(&event),
-            Item::End(_) => {}
-        }
-        ControlFlow::Continue(())
-    };
-    read_logs(&[log.to_owned()], follow).context("cannot read the log")?;
+    let read = analysis.read_logs(&[log.to_owned()]);
+    read.context("cannot read the log")?;
     Ok(analysis.finish())
 }
 

@@ -73,14 +73,7 @@ fn read(path: &Path) -> io::Result<Counts> {
 
 fn analyse(path: &Path) -> io::Result<Counts> {
     let mut analysis = Analysis::new(Options::default());
-    let counts = read_logs(&[PathBuf::from(path)], |item| {
-        match item {
-            Item::Begin => analysis.begin_log(),
-            Item::Event(event) => analysis.follow(&event),
-            Item::End(_) => (),
-        }
-        ControlFlow::Continue(())
-    });
+    let counts = analysis.read_logs(&[PathBuf::from(path)]);
     assert!(!analysis.finish().findings.is_empty());
     counts.map_err(io::Error::other)
 }

@@ -63,6 +63,13 @@ impl Analysis {
     /// The next event of the log: those of one thread in the order of time, and a call of another
     /// thread that saw its effect after it.
     pub fn follow(&mut self, event: &Event<'_>) {
+        self.follow_here(event);
+    }
+
+    /// As [`Analysis::follow`], made anew where it is used: what is the same of all events there takes
+    /// no time.
+    #[inline(always)]
+    pub(super) fn follow_here(&mut self, event: &Event<'_>) {
         self.log.follow(event, &mut self.names);
     }
 

@@ -80,6 +80,7 @@ impl Groups {
     }
 
     /// A member was written (or may have been changed) or read (or looked at).
+    #[inline]
     pub(super) fn note(&mut self, place: u32, event: u64, by: u32, is_read: bool) {
         if let Some(group) = self.groups.get_mut(place).filter(|_| place != 0) {
             match is_read {

@@ -26,6 +26,7 @@ pub(super) const LSEEK: u8 = 0;
 pub(super) const FSYNC: u8 = 1;
 
 /// The place of a call in [`CALLS`].
+#[inline]
 pub(super) fn call_number(name: &[u8]) -> u8 {
     match name {
         b"write" => 2,

@@ -122,6 +122,7 @@ struct Table {
 }
 
 impl Table {
+    #[inline]
     fn get(&self, number: i32) -> Slot {
         let near = usize::try_from(number).ok().filter(|&number| number < NEAR);
         match near {

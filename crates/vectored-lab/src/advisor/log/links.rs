@@ -24,7 +24,7 @@ pub(super) struct Surroundings<'a> {
 
 impl Surroundings<'_> {
     /// What lies between a transfer and the one before it in its lane.
-    #[inline]
+    #[inline(always)]
     pub(super) fn link(
         &self,
         place: u32,
@@ -69,7 +69,7 @@ impl Surroundings<'_> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn crossing(&self, place: u32, opening: &Opening, transfer: &Transfer<'_>) -> Option<Reason> {
         let thread = self.thread;
         let is_read = transfer.direction == Direction::Read;
@@ -106,6 +106,7 @@ impl Surroundings<'_> {
 
 /// What a thread did since an event that makes it unsound to merge a transfer after that with one
 /// before.
+#[inline(always)]
 fn crossing_of_thread(
     thread: &Thread,
     place: u32,

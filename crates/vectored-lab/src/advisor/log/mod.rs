@@ -101,6 +101,8 @@ impl Log {
             .map(|(known, new)| known.saturating_add(new));
     }
 
+    /// It is made anew where it is used: see `Analysis::follow_here`.
+    #[inline(always)]
     pub(super) fn follow(&mut self, event: &Event<'_>, names: &mut Names) {
         self.event += 1;
         // That a thread has ended is told again after its call of `exit`.
@@ -158,6 +160,7 @@ impl Log {
         }
     }
 
+    #[inline(always)]
     fn note_time(&mut self, event: &Event<'_>) {
         if let Some(began_ns) = event.began_ns {
             self.began_ns = self.began_ns.min(began_ns);

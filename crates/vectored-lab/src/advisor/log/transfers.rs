@@ -13,7 +13,7 @@ use crate::advisor::tables::Thread;
 const TRANSFER_BYTES_MAX: u64 = 0x7fff_f000;
 
 impl Log {
-    #[inline]
+    #[inline(always)]
     pub(super) fn transfer(&mut self, event: &Event<'_>, transfer: &Transfer<'_>, by: By) {
         self.transfers += 1;
         if let Ok(bytes) = transfer.result {
@@ -177,7 +177,7 @@ impl Log {
 }
 
 /// What a transfer does to runs through other openings.
-#[inline]
+#[inline(always)]
 fn effect_of_transfer(
     number: u64,
     place: u32,
@@ -212,12 +212,13 @@ enum Shape {
     Unusable,
 }
 
+#[inline(always)]
 pub(super) fn asked(transfer: &Transfer<'_>) -> u64 {
     transfer.asked_bytes.unwrap_or(0)
 }
 
 /// Fills in what a run needs to know.
-#[inline]
+#[inline(always)]
 fn describe(event: &Event<'_>, transfer: &Transfer<'_>, piece: &mut Piece) -> Shape {
     let (Ok(bytes), Some(segments)) = (transfer.result, transfer.segment_bytes) else {
         return Shape::Unusable;

@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 
 use super::batch::Batch;
 use super::counts::Counts;
+use super::follow::Follow;
 use super::logs::Item;
 use super::reader::Reader;
 use super::transfers::Segments;
@@ -115,16 +116,16 @@ pub(super) struct Behind {
 impl Behind {
     /// Follows to the end, or as long as that is wanted: what showed only here, when the arguments
     /// of calls were read.
-    pub(super) fn follow(mut self, mut follow: impl FnMut(Item<'_>) -> ControlFlow<()>) -> Counts {
+    pub(super) fn follow(mut self, follower: &mut impl Follow) -> Counts {
         let mut showed = Counts::default();
         while let Ok(told) = self.heard.recv() {
             let flow = match told {
-                Told::Begin => follow(Item::Begin),
-                Told::Events(batch) => self.follow_events(batch, &mut follow),
+                Told::Begin => follower.follow(Item::Begin),
+                Told::Events(batch) => self.follow_events(batch, follower),
                 Told::End(mut counts) => {
                     counts.add(&self.counts);
                     showed.add(&std::mem::take(&mut self.counts));
-                    follow(Item::End(&counts))
+                    follower.follow(Item::End(&counts))
                 }
             };
             if flow.is_break() {
@@ -135,12 +136,8 @@ impl Behind {
         showed
     }
 
-    fn follow_events(
-        &mut self,
-        batch: Batch,
-        follow: &mut impl FnMut(Item<'_>) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
-        batch.follow(&mut self.segments, &mut self.counts, follow)?;
+    fn follow_events(&mut self, batch: Batch, follower: &mut impl Follow) -> ControlFlow<()> {
+        batch.follow(&mut self.segments, &mut self.counts, follower)?;
         // Nobody takes it back any more once all is read.
         let _ = self.used.send(batch);
         ControlFlow::Continue(())

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 
 use super::beginnings::Slot;
 use super::counts::Counts;
+use super::follow::Follow;
 use super::head::{Head, read_event};
 use super::logs::Item;
 use super::transfers::Segments;
@@ -88,36 +89,38 @@ impl Batch {
         &self,
         segments: &mut Segments,
         counts: &mut Counts,
-        follow: &mut impl FnMut(Item<'_>) -> ControlFlow<()>,
+        follower: &mut impl Follow,
     ) -> ControlFlow<()> {
+        counts.paths |= self.beginnings.iter().any(Slot::shows_path);
         let mut usual_told = 0;
         let mut texts = self.texts.as_slice();
         for packed in &self.others {
-            self.follow_usual(usual_told..packed.usual_before, counts, follow)?;
+            self.follow_usual(usual_told..packed.usual_before, follower)?;
             usual_told = packed.usual_before;
             let (text, rest) = texts.split_at(packed.text_bytes);
             let (site, rest) = rest.split_at(packed.site_bytes.unwrap_or(0));
             texts = rest;
             let site = packed.site_bytes.map(|_| site);
             if let Some(event) = read_event(&packed.head, text, site, segments, counts) {
-                follow(Item::Event(event))?;
+                follower.follow(Item::Event(event))?;
             }
         }
-        self.follow_usual(usual_told..self.usual.len(), counts, follow)
+        self.follow_usual(usual_told..self.usual.len(), follower)
     }
 
     #[inline]
     fn follow_usual(
         &self,
         range: std::ops::Range<usize>,
-        counts: &mut Counts,
-        follow: &mut impl FnMut(Item<'_>) -> ControlFlow<()>,
+        follower: &mut impl Follow,
     ) -> ControlFlow<()> {
         for usual in &self.usual[range] {
             let slot = &self.beginnings[usual.beginning as usize];
-            let event = usual.event(slot.beginning, slot.text());
-            counts.paths |= slot.shows_path();
-            follow(Item::Event(event))?;
+            let (beginning, text) = (slot.beginning, slot.text());
+            match usual.transfer(beginning, text) {
+                Some(event) => follower.follow_usual(&event)?,
+                None => follower.follow(Item::Event(usual.other(beginning, text)))?,
+            }
         }
         ControlFlow::Continue(())
     }

@@ -1,6 +1,8 @@
 //! From a call to what it did.
 
-use memchr::memmem;
+use std::sync::LazyLock;
+
+use memchr::memmem::{self, Finder};
 
 use super::arguments::Arguments;
 use super::beginnings::First;
@@ -109,7 +111,9 @@ fn is_refused_seek(body: Body) -> bool {
 
 /// Whether a call, successful, has `st_mode=S_IFIFO|0644` or the like.
 fn tells_of_fifo(body: Body) -> bool {
-    memmem::find(body.text, b"S_IFIFO|").is_some() && is_success(body.result())
+    // To prepare a search takes as long as to search a line.
+    static FIFO: LazyLock<Finder> = LazyLock::new(|| Finder::new(b"S_IFIFO|"));
+    FIFO.find(body.text).is_some() && is_success(body.result())
 }
 
 /// `fstat(3, …)`, `newfstatat(AT_FDCWD, "x", …)`, `newfstatat(3, "", …)`, `stat("x", …)`.

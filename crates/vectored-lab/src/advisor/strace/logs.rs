@@ -7,12 +7,12 @@ use std::fs::File;
 use std::io::{self, BufReader, Chain, Cursor, ErrorKind, Read};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::thread;
 
 use flate2::read::MultiGzDecoder;
 
-use super::ahead::{Ahead, ahead};
+use super::ahead::Ahead;
 use super::counts::Counts;
+use super::follow::{Each, read_logs_to};
 use super::lines::BUFFER_BYTES;
 use super::reader::{ReadOptions, Reader};
 use crate::advisor::event::Event;
@@ -81,30 +81,12 @@ pub fn read_logs(
     paths: &[PathBuf],
     follow: impl FnMut(Item<'_>) -> ControlFlow<()>,
 ) -> Result<Counts, LogError> {
-    let Some(first) = paths.first() else {
-        return Ok(Counts::default());
-    };
-    let (mut ahead, behind) = ahead();
-    thread::scope(|scope| {
-        let reading = thread::Builder::new()
-            .spawn_scoped(scope, move || read_all(paths, &mut ahead))
-            .map_err(|error| LogError {
-                path: first.clone(),
-                error,
-            })?;
-        let showed = behind.follow(follow);
-        let mut counts = match reading.join() {
-            Ok(counts) => counts?,
-            Err(panic) => std::panic::resume_unwind(panic),
-        };
-        counts.add(&showed);
-        Ok(counts)
-    })
+    read_logs_to(paths, &mut Each(follow))
 }
 
 /// Reads each log, as long as somebody follows: what was read of all, also of one that was not
 /// followed to its end.
-fn read_all(paths: &[PathBuf], ahead: &mut Ahead) -> Result<Counts, LogError> {
+pub(super) fn read_all(paths: &[PathBuf], ahead: &mut Ahead) -> Result<Counts, LogError> {
     let mut all = Counts::default();
     for log in logs(paths) {
         let (counts, flow) = read_log(&log, ahead)?;

@@ -11,8 +11,8 @@
 //! `arguments` and `numbers` below.
 //!
 //! Most lines have one shape: such a line is `usual`, read as a whole, and its few numbers go to the
-//! batch without its text. The same line is read the other way, too, wherever it is alone, and says the
-//! same there.
+//! batch without its text; whoever `follow`s may have a shorter way for it. The same line is read the
+//! other way, too, wherever it is alone, and says the same there.
 //!
 //! The format is that of strace 4.5 to 6.x; what older versions wrote differently is named where it
 //! is read.
@@ -25,6 +25,7 @@ mod calls;
 mod clock;
 mod counts;
 mod descriptors;
+mod follow;
 mod head;
 mod line;
 mod lines;

@@ -42,12 +42,12 @@ impl Tail {
         Self::with_number(call, duration).or_else(|| Self::with_any(call, duration))
     }
 
-    /// Of a call that returned a number of few digits and took less than ten seconds, since that is
-    /// quick; `None` for others, and without a duration.
+    /// Of a call that took less than ten seconds, since that is quick; `None` for others, and without
+    /// a duration.
     #[inline]
     pub(super) fn usual(call: &[u8]) -> Option<Self> {
-        let duration = short_duration(call)?;
-        Self::with_number(call, Some(duration))
+        let duration = Some(short_duration(call)?);
+        Self::with_number(call, duration).or_else(|| Self::with_any(call, duration))
     }
 
     #[inline]

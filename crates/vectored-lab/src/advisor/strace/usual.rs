@@ -6,10 +6,10 @@ use super::beginnings::{Beginning, First, Manner};
 use super::head::body;
 use super::line::LARGEST_THREAD;
 use super::names::Name;
-use super::numbers::{eight_digits, few_digits_first, leading, six_digits_between};
+use super::numbers::{eight_digits, few_digits, few_digits_first, leading, six_digits_between};
 use super::outcome::Tail;
 use super::transfers::asked_and_offset;
-use crate::advisor::event::{Action, Descriptor, Direction, Event, Form, Transfer};
+use crate::advisor::event::{Action, Descriptor, Event, Form, Transfer};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -112,14 +112,34 @@ impl Amounts {
         let Manner::Transfer { positional } = manner else {
             return Some(Self::default());
         };
+        let moved_bytes = tail.value?;
+        if let Some(asked_bytes) = last_of_few_digits(call, tail).filter(|_| !positional) {
+            return Some(Self {
+                asked_bytes,
+                moved_bytes,
+                offset: None,
+            });
+        }
         let body = body(call, beginning, tail);
         let (asked_bytes, offset) = asked_and_offset(body, positional).ok()?;
         Some(Self {
             asked_bytes,
-            moved_bytes: tail.value?,
+            moved_bytes,
             offset,
         })
     }
+}
+
+/// The last argument, after another, where it is a number of few digits: what most calls asked for,
+/// found quickly.
+#[inline(always)]
+fn last_of_few_digits(call: &[u8], tail: Tail) -> Option<u64> {
+    let arguments = call.get(..tail.equals)?.strip_suffix(b") ")?;
+    let (number, digits) = few_digits(arguments)?;
+    // A name has no comma in it.
+    arguments[..arguments.len() - digits]
+        .ends_with(b", ")
+        .then_some(number)
 }
 
 impl Usual {
@@ -136,32 +156,19 @@ impl Usual {
         }
     }
 
-    /// The event, of a call that begins with `text`.
-    #[inline]
-    pub(super) fn event<'a>(&'a self, beginning: Beginning, text: &'a [u8]) -> Event<'a> {
-        let descriptor = descriptor(beginning, text);
-        let action = match (beginning.name, descriptor) {
-            (Name::Transfer(_, direction), Some(descriptor)) => {
-                Action::Transfer(self.transfer(direction, descriptor))
-            }
-            _ => Action::Other { descriptor },
+    /// The event of a call that begins with `text` and moved bytes; `None` of any other.
+    #[inline(always)]
+    pub(super) fn transfer<'a>(
+        &'a self,
+        beginning: Beginning,
+        text: &'a [u8],
+    ) -> Option<Event<'a>> {
+        let Name::Transfer(_, direction) = beginning.name else {
+            return None;
         };
-        Event {
-            thread: self.thread,
-            began_ns: Some(self.began_ns),
-            clock_ns: CLOCK_NS,
-            took_ns: Some(self.took_ns),
-            name: text.get(..beginning.name_bytes).unwrap_or_default(),
-            action,
-            site: None,
-        }
-    }
-
-    #[inline]
-    fn transfer<'a>(&'a self, direction: Direction, descriptor: Descriptor<'a>) -> Transfer<'a> {
-        Transfer {
+        let transfer = Transfer {
             direction,
-            descriptor,
+            descriptor: descriptor(beginning, text)?,
             from: None,
             form: Form::Plain,
             segment_bytes: Some(std::slice::from_ref(&self.asked_bytes)),
@@ -173,12 +180,32 @@ impl Usual {
             more: false,
             sync: false,
             addressed: false,
+        };
+        Some(self.event(beginning, text, Action::Transfer(transfer)))
+    }
+
+    /// The event of any other call that begins with `text`.
+    pub(super) fn other<'a>(&'a self, beginning: Beginning, text: &'a [u8]) -> Event<'a> {
+        let descriptor = descriptor(beginning, text);
+        self.event(beginning, text, Action::Other { descriptor })
+    }
+
+    #[inline(always)]
+    fn event<'a>(&self, beginning: Beginning, text: &'a [u8], action: Action<'a>) -> Event<'a> {
+        Event {
+            thread: self.thread,
+            began_ns: Some(self.began_ns),
+            clock_ns: CLOCK_NS,
+            took_ns: Some(self.took_ns),
+            name: text.get(..beginning.name_bytes).unwrap_or_default(),
+            action,
+            site: None,
         }
     }
 }
 
 /// The descriptor that a call begins with.
-#[inline]
+#[inline(always)]
 fn descriptor(beginning: Beginning, text: &[u8]) -> Option<Descriptor<'_>> {
     let First::Descriptor {
         number,

@@ -3,5 +3,6 @@
 mod events;
 mod merging;
 mod naive;
+mod reading;
 mod rules;
 mod texts;

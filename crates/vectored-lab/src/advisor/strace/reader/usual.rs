@@ -51,7 +51,8 @@ impl<R: Read> Reader<R> {
             let Some(tail) = Tail::usual(call).filter(|tail| tail.equals > decisive) else {
                 break;
             };
-            if slot.manner == Manner::Arguments {
+            // Without a value it returned more than a few digits: `-1 EAGAIN`, `3</tmp/x>`.
+            if slot.manner == Manner::Arguments || tail.value.is_none() {
                 let head = Head {
                     number: self.lines.count + lines + 1,
                     thread: start.thread,

@@ -8,6 +8,7 @@ use proptest::sample::Index;
 
 use super::*;
 use crate::advisor::strace::counts::Counts;
+use crate::advisor::strace::follow::Each;
 use crate::advisor::strace::logs::{Item, read_logs};
 use crate::advisor::strace::reader::ReadOptions;
 
@@ -88,12 +89,13 @@ fn at_once(log: &[u8], options: ReadOptions) -> (Vec<String>, Counts, u64) {
         let before = reader.counts().calls;
         reader.read_usual(&mut batch);
         at_once += reader.counts().calls - before;
-        let told = batch.follow(&mut segments, &mut counts, &mut |item| {
+        let mut each = Each(|item: Item<'_>| {
             if let Item::Event(event) = item {
                 events.push(format!("{event:?}"));
             }
             ControlFlow::Continue(())
         });
+        let told = batch.follow(&mut segments, &mut counts, &mut each);
         assert!(told.is_continue());
     }
     counts.add(&reader.counts());
