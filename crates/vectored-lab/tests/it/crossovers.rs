@@ -182,6 +182,7 @@ pub fn any_machine(rng: &mut Rng) -> CostModel {
         copy_byte_uncached_ns: copy_byte_ns * within(1.5, 3.0),
         staging_bytes: 256 << 10,
         borders: Borders::default(),
+        pieces: None,
     }
 }
 

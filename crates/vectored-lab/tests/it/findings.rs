@@ -32,6 +32,7 @@ fn machine() -> CostModel {
         page_end_ns: 0.0,
         staging_bytes: 256 << 10,
         borders: Borders::default(),
+        pieces: None,
     }
 }
 
