@@ -77,6 +77,8 @@ impl Stager {
     /// One whose calls keep within these limits as well as those of the system.
     pub(crate) const fn within(most: Limits, model: CostModel) -> Stager {
         let whole_bytes = match model.pieces {
+            // A list of one piece is one.
+            Some(pieces) if pieces.beyond_bytes < pieces.piece_bytes => pieces.piece_bytes,
             Some(pieces) => pieces.beyond_bytes,
             None => usize::MAX,
         };
@@ -123,18 +125,20 @@ impl Stager {
     pub(crate) fn rules(&mut self, segments: &[IoSlice<'_>]) -> Rules {
         let mut limits = self.limits();
         let mut segment_count = segments.len();
-        if let Some(pieces) = self.model.pieces {
-            let bytes = bytes_of(segments);
-            if bytes > self.whole_bytes {
-                limits.bytes = limits.bytes.min(pieces.piece_bytes.max(1));
-                // Each piece is a list of its own to the kernel, of so many on the average.
-                let share = limits.bytes as f64 / bytes as f64;
-                segment_count = (segment_count as f64 * share) as usize;
-            }
+        let mut fill_bytes = 0;
+        if let Some(pieces) = self.model.pieces
+            && let Some((count, bytes)) = start_beyond(segments, self.whole_bytes)
+        {
+            limits.bytes = limits.bytes.min(pieces.piece_bytes.max(1));
+            fill_bytes = limits.bytes / 2;
+            // Each piece is a list of its own to the kernel, of so many by how the list begins.
+            let share = (limits.bytes as f64 / bytes as f64).min(1.0);
+            segment_count = (count as f64 * share) as usize;
         }
         Rules {
             copy_below_bytes: self.copy_below_bytes(segments, segment_count),
             limits,
+            fill_bytes,
         }
     }
 
@@ -262,7 +266,12 @@ impl Stager {
         let small_bytes = self.border(segments.len());
         match segments {
             _ if staged > 0 => self.stage_many(segments, small_bytes, staged),
-            [first, ..] if self.may_be_in_pieces(segments.len(), first.len()) => NOT_WHOLE,
+            [first, ..]
+                if self.may_be_in_pieces(segments.len(), first.len())
+                    && bytes_of(segments) > self.whole_bytes =>
+            {
+                NOT_WHOLE
+            }
             [first, second, ..]
                 if first.len() <= small_bytes
                     && second.len() <= small_bytes
@@ -279,7 +288,7 @@ impl Stager {
 
     /// Whether a list that begins with such a segment had better be looked at as one that goes in
     /// pieces, instead of being copied in vain. (A list of others that turns out to be one costs a
-    /// copy of what goes whole.)
+    /// copy of what would go whole.)
     #[inline(always)]
     fn may_be_in_pieces(&self, segment_count: usize, first_bytes: usize) -> bool {
         segment_count.saturating_mul(first_bytes) > self.whole_bytes
@@ -417,7 +426,7 @@ impl Stager {
         let whole = self.limits_of_whole();
         let limits = Limits {
             segments: whole.segments - 1,
-            bytes: whole.bytes - self.staging.len(),
+            bytes: whole.bytes.saturating_sub(self.staging.len()),
         };
         plain_bytes(rest, self.border(segments.len()), limits)?;
         let (first, others) = room.split_first_mut()?;
@@ -425,6 +434,20 @@ impl Stager {
         others[..rest.len()].copy_from_slice(rest);
         Some(&room[..=rest.len()])
     }
+}
+
+/// How many segments at the start of a list have more than so many bytes, if all have, and their bytes.
+///
+/// No more of the list is looked at: it is asked anew whenever a transfer goes on.
+fn start_beyond(segments: &[IoSlice<'_>], bytes: usize) -> Option<(usize, usize)> {
+    let mut sum = 0_usize;
+    for (index, segment) in segments.iter().enumerate() {
+        sum = sum.saturating_add(segment.len());
+        if sum > bytes {
+            return Some((index + 1, sum));
+        }
+    }
+    None
 }
 
 fn bytes_of(segments: &[IoSlice<'_>]) -> usize {

@@ -22,7 +22,7 @@ use crate::pieces::Pieces;
 /// the numbers in measurements that exist.
 ///
 /// With the feature `serde` a model can be saved and loaded: its fields by their names, a file
-/// without `borders` as one in which none were measured. Numbers that are not finite are not for
+/// without `borders` as one in which none were measured, and one without `pieces` as one that has none. Numbers that are not finite are not for
 /// every format: JSON has none.
 ///
 /// The [defaults](CostModel::default_for) were measured on one machine, a virtual one with 2 cores

@@ -283,7 +283,7 @@ mod tests {
             sizes in any_sizes(), script in any_script(), limits in any_limits(), code in 0..3_usize
         ) {
             let refusals = Refusals::new();
-            let rules = Rules { copy_below_bytes: 0, limits };
+            let rules = Rules { copy_below_bytes: 0, limits, fill_bytes: 0 };
             check_read_against_model(&sizes, &script, limits, true, |segments, cursor, source| {
                 let mut calls = Calls::new(&refusals);
                 let at_eof = AtEof::Fail;

@@ -30,7 +30,7 @@ use crate::transfer::{Attempt, SplitGuard, send_all, until_not_interrupted};
 /// descriptor leads to.
 ///
 /// Segments that touch in memory, pieces of one buffer, are one entry of a call without being copied,
-/// and a list that is one piece altogether is never copied.
+/// and a list that is one piece altogether is never copied, if one call takes it.
 ///
 /// It owns the memory that this takes: the staging buffer, of
 /// [`staging_bytes`](CostModel::staging_bytes), and an array of at most [`iov_max`](crate::iov_max)
@@ -588,9 +588,42 @@ mod tests {
         assert_eq!(calls_of(&[64; 1025]), [vec![8192; 8], vec![64]].concat());
         // What does not begin as it goes on.
         let header_and_body = calls_of(&[64, 100, 65_373]);
-        assert_eq!(header_and_body[..2], [164, 8192]);
+        assert_eq!(header_and_body, [vec![8192; 8], vec![1]].concat());
+        assert_eq!(calls_of(&[16, 8192].repeat(16))[..3], [8192, 8192, 8192]);
         let growing = [vec![8; 100], vec![1000; 70]].concat();
         assert_eq!(calls_of(&growing)[..2], [7800, 8000]);
+    }
+
+    #[test]
+    fn a_list_that_touches_and_is_no_longer_than_one_call_is_one() {
+        let data = payload(&[30_080]).concat();
+        let (first, rest) = data.split_at(30_000);
+        let mut segments = vec![IoSlice::new(first)];
+        segments.extend(rest.chunks(8).map(IoSlice::new));
+        let mut gather = Gather::new(CostModel::default_for(TargetKind::Pipe));
+        let calls = entries_of_calls(&mut gather, &segments);
+        assert_eq!(calls.len(), 1);
+        assert_eq!(
+            calls[0].len(),
+            11,
+            "as it is: it is one piece to the kernel"
+        );
+    }
+
+    #[test]
+    fn pieces_that_are_longer_than_the_list_are_no_reason_to_copy_less() {
+        let pieces = Some(crate::Pieces {
+            beyond_bytes: 0,
+            piece_bytes: 8192,
+        });
+        let mut gather = Gather::new(CostModel {
+            pieces,
+            ..CostModel::default()
+        });
+        let data = payload(&[8; 1000]);
+        for _ in 0..2 {
+            assert_eq!(entries_of_calls(&mut gather, &list(&data)), [[8000]]);
+        }
     }
 
     #[test]

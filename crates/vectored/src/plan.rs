@@ -17,6 +17,8 @@ pub(crate) struct Rules {
     pub(crate) copy_below_bytes: usize,
     /// What a call takes.
     pub(crate) limits: Limits,
+    /// A call of fewer bytes is filled up with a part of the segment that does not fit.
+    pub(crate) fill_bytes: usize,
 }
 
 /// The staging buffer, which costs nothing until something is copied.
@@ -75,7 +77,8 @@ pub(crate) fn plan<'b, 'a: 'b>(
         return None;
     }
     let stretch = start.stretch(segments, limits, small_bytes);
-    if stretch.is_whole_call {
+    let is_filled = stretch.bytes >= rules.fill_bytes;
+    if stretch.is_whole_call && (is_filled || start.segment() + stretch.count == segments.len()) {
         return Some(stretch.into_batch(segments, start));
     }
 
@@ -90,7 +93,7 @@ pub(crate) fn plan<'b, 'a: 'b>(
         segments,
         end,
         stretch.bytes,
-        (Copied::of(small_bytes, staging_bytes, segments), limits),
+        (Copied::of(small_bytes, staging_bytes, segments), rules),
         memory,
         iovecs,
     ))
@@ -117,7 +120,7 @@ pub(crate) fn plan_behind_run<'b, 'a: 'b>(
     let small_bytes = rules.copy_below_bytes.min(staging_bytes);
     let end = SegmentCursor::at(count, 0);
     let copied = Copied::of(small_bytes, staging_bytes, segments);
-    let rules = (copied, rules.limits);
+    let rules = (copied, rules);
     fill(segments, end, bytes, rules, Memory::Begun(room), iovecs)
 }
 
@@ -142,10 +145,11 @@ fn fill<'b, 'a: 'b>(
     segments: &'a [IoSlice<'_>],
     mut end: SegmentCursor,
     mut bytes: usize,
-    (copied, limits): (Copied, Limits),
+    (copied, rules): (Copied, Rules),
     memory: Memory<'a>,
     iovecs: &'b mut Vec<IoSlice<'a>>,
 ) -> Batch<'b> {
+    let limits = rules.limits;
     let mut memory = Some(memory);
     let mut room = Room::new(&mut []);
     while iovecs.len() < limits.segments
@@ -155,6 +159,12 @@ fn fill<'b, 'a: 'b>(
         if rest.len() > limits.bytes - bytes {
             if iovecs.is_empty() {
                 return end.cut(rest, limits.bytes, iovecs);
+            }
+            if bytes < rules.fill_bytes {
+                let left = limits.bytes - bytes;
+                iovecs.push(IoSlice::new(&rest[..left]));
+                bytes = limits.bytes;
+                end = SegmentCursor::at(end.segment(), end.offset() + left);
             }
             break;
         }
@@ -260,6 +270,7 @@ mod tests {
         let rules = Rules {
             copy_below_bytes,
             limits: Limits { segments, bytes },
+            fill_bytes: 0,
         };
         let data = payload(sizes);
         assert_eq!(describe(&list(&data), rules, staging_bytes), expected);
@@ -429,7 +440,7 @@ mod tests {
             let segments = list(&data);
             let mut cursor = SegmentCursor::new();
             cursor.advance(&segments, skip.min(data.concat().len()));
-            let rules = Rules { copy_below_bytes: 0, limits };
+            let rules = Rules { copy_below_bytes: 0, limits, fill_bytes: 0 };
             let (mut built, mut planned, mut memory) = (Vec::new(), Vec::new(), Vec::new());
             let staging = Staging { memory: &mut memory, bytes: 64 };
             let batch = cursor.next_batch(&segments, limits, &mut built);

@@ -282,6 +282,7 @@ fn receive_directly(
     let rules = Rules {
         copy_below_bytes: 0,
         limits,
+        fill_bytes: 0,
     };
     Receiver::new().receive_all(segments, cursor, rules, at_eof, source)
 }

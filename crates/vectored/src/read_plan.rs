@@ -276,7 +276,7 @@ mod tests {
             read in 0..300_usize,
         ) {
             let total: usize = sizes.iter().sum();
-            let rules = Rules { copy_below_bytes, limits };
+            let rules = Rules { copy_below_bytes, limits, fill_bytes: 0 };
             check(&sizes, rules, staging_bytes, skip.min(total), read);
         }
 
@@ -292,7 +292,7 @@ mod tests {
             let segments = list(&data);
             let mut cursor = SegmentCursor::new();
             cursor.advance(&segments, skip.min(data.concat().len()));
-            let rules = Rules { copy_below_bytes, limits };
+            let rules = Rules { copy_below_bytes, limits, fill_bytes: 0 };
             let (mut memory, mut iovecs, mut runs) = (Vec::new(), Vec::new(), Vec::new());
             let staging = crate::plan::Staging { memory: &mut memory, bytes: staging_bytes };
             let write = crate::plan::plan(&segments, cursor, rules, staging, &mut iovecs)
@@ -309,6 +309,7 @@ mod tests {
         let rules = Rules {
             copy_below_bytes: 10,
             limits: Limits::default(),
+            fill_bytes: 0,
         };
         let mut runs = Vec::new();
         let plan = plan_read(&data, SegmentCursor::new(), rules, 64, &mut runs).unwrap();

@@ -17,7 +17,7 @@ use crate::receive::{AtEof, Receiver};
 ///
 /// A run of two or more segments up to [`CostModel::copy_below_bytes`] (for the number of segments
 /// of the list) takes one entry of the `readv(2)`, in a staging buffer, and is split from there
-/// while it is in the CPU's cache. Everything else is read to where it belongs. The defaults of the
+/// while it is in the CPU's cache. Everything else, but for what lies between two runs and is little, is read to where it belongs. The defaults of the
 /// model were measured on writes: for reads they are a first guess.
 ///
 /// Between two calls it holds no bytes: a call asks for no more than the list, and what has come is
@@ -182,6 +182,7 @@ impl Scatter {
         Rules {
             copy_below_bytes: self.last_border.1,
             limits: Limits::default(),
+            fill_bytes: 0,
         }
     }
 
@@ -264,7 +265,7 @@ mod tests {
         ) {
             // One `Scatter` for several lists: nothing of one may come through into the next.
             let mut scatter = scatter_with_staging(staging_bytes);
-            let rules = Rules { copy_below_bytes, limits };
+            let rules = Rules { copy_below_bytes, limits, fill_bytes: 0 };
             for (sizes, script) in lists {
                 check(&mut scatter, &sizes, &script, rules);
             }
@@ -281,6 +282,7 @@ mod tests {
                     segments: 3,
                     bytes: 8,
                 },
+                fill_bytes: 0,
             };
             for_all_cuts_of_small_lists(|sizes, script| check(&mut scatter, sizes, script, rules));
         }
@@ -292,6 +294,7 @@ mod tests {
         let rules = Rules {
             copy_below_bytes: 3,
             limits: Limits::default(),
+            fill_bytes: 0,
         };
         for step in 1..=3 {
             for before in 0..22 {

@@ -294,6 +294,7 @@ impl<R: Read> ScatterReader<R> {
         let rules = Rules {
             copy_below_bytes: 0,
             limits,
+            fill_bytes: 0,
         };
         let Some(plan) = plan_read(segments, *cursor, rules, 0, &mut Vec::new()) else {
             return Ok(0);

@@ -4,7 +4,7 @@ use std::io::{self, IoSlice};
 use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
-use super::search::{Found, MOST_STEPS, search};
+use super::search::{Found, USUAL_STEPS, search};
 use super::{BATCH, Channel, GAP, MOST_BYTES, MOST_CALLS, STREAM_BYTES};
 use crate::borders::Borders;
 use crate::pages::fits_pages;
@@ -60,7 +60,7 @@ pub(super) fn measure(
         let left = deadline.saturating_duration_since(Instant::now());
         let share = left / (Borders::COUNTS.len() - index) as u32;
         let found = search(start, LEAST_SEGMENT_BYTES, most, |segment_bytes| {
-            pair.ratio(channel, (count, segment_bytes), share / MOST_STEPS)
+            pair.ratio(channel, (count, segment_bytes), share / USUAL_STEPS)
         })?;
         model.borders.bytes[index] = match found {
             Found::Border(bytes) => Some(bytes as u32),

@@ -4,7 +4,10 @@ use std::io;
 use std::ops::RangeInclusive;
 
 /// Sizes that are measured for a border, at most.
-pub(super) const MOST_STEPS: u32 = 11;
+const MOST_STEPS: u32 = 11;
+
+/// So many are usual.
+pub(super) const USUAL_STEPS: u32 = 7;
 
 /// So many of them for the first crossing that is found.
 const STEPS_TO_A_CROSSING: u32 = 6;

@@ -4,7 +4,7 @@
 //! up to Cascade Lake decode a block of 32 bytes anew each time in which a jump ends or across whose
 //! end one lies (erratum SKX102, "jump conditional code"), no compiler keeps jumps off these places
 //! unless asked, and the same loop of Rust took 20 % more or less from one build to the next. Here
-//! every jump lies within a block.
+//! every jump lies within a block (in the builds that were looked at: lengths depend on registers).
 //!
 //! # Safety
 //!
