@@ -209,9 +209,6 @@ impl Stager {
     /// Inline: what a short list costs beyond its call is mostly to enter functions and to leave them.
     #[inline(always)]
     pub(crate) fn stage_short(&mut self, segments: &[IoSlice<'_>]) -> usize {
-        let [first, second, ..] = segments else {
-            return 0;
-        };
         let (small_bytes, short_bytes) = match self.borders.few.get(segments.len()) {
             // The border is 0 where it is not known.
             Some(&border) => (border, MOST_BY_16),
@@ -220,11 +217,9 @@ impl Stager {
             }
             None => return 0,
         };
-        if first.len() > small_bytes
-            || first.len() > short_bytes
-            || second.len() > small_bytes
+        if !begins_small(segments, small_bytes)
+            || segments[0].len() > short_bytes
             || self.staging.capacity() < self.staging_bytes
-            || touch(first, second)
         {
             return 0;
         }
@@ -236,16 +231,12 @@ impl Stager {
     /// Stages the whole list, if it is one of a few segments that are small, but not short.
     #[inline(always)]
     pub(crate) fn stage_few(&mut self, segments: &[IoSlice<'_>]) -> bool {
-        let (Some(&small_bytes), [first, second, ..]) =
-            (self.borders.few.get(segments.len()), segments)
-        else {
+        let Some(&small_bytes) = self.borders.few.get(segments.len()) else {
             return false;
         };
-        if first.len() > small_bytes
-            || second.len() > small_bytes
-            || (first.len() >= LEAST_FITTING_BYTES && fits_pages(first.len()))
+        if !begins_small(segments, small_bytes)
+            || (segments[0].len() >= LEAST_FITTING_BYTES && fits_pages(segments[0].len()))
             || self.staging.capacity() < self.staging_bytes
-            || touch(first, second)
         {
             return false;
         }
@@ -272,16 +263,10 @@ impl Stager {
             {
                 NOT_WHOLE
             }
-            [first, second, ..]
-                if first.len() <= small_bytes
-                    && second.len() <= small_bytes
-                    && !touch(first, second) =>
-            {
-                match first.len() {
-                    ..LEAST_FITTING_BYTES => self.stage_many(segments, small_bytes, 0),
-                    _ => self.stage_fitting(segments, small_bytes),
-                }
-            }
+            [first, ..] if begins_small(segments, small_bytes) => match first.len() {
+                ..LEAST_FITTING_BYTES => self.stage_many(segments, small_bytes, 0),
+                _ => self.stage_fitting(segments, small_bytes),
+            },
             _ => self.list(segments, small_bytes),
         }
     }
@@ -328,20 +313,18 @@ impl Stager {
             allocate(staging, self.staging_bytes);
         }
         // Copied while it is being looked at: what is copied here is copied anyway.
-        let mut count = staged;
-        loop {
-            let (rest, free) = (&segments[count..], self.staging_bytes - staging.len());
-            count += append_run_by(copier, staging, rest, small_bytes, free);
-            let free = self.staging_bytes - staging.len();
-            if count == segments.len() {
-                break;
-            }
+        let (rest, free) = (&segments[staged..], self.staging_bytes - staging.len());
+        let mut count = staged + append_run_by(copier, staging, rest, small_bytes, free);
+        if count < segments.len() {
             let copied = Copied::of(small_bytes, self.staging_bytes, segments);
-            match copied.bridge(&segments[count..]) {
-                Some(segment) if segment.len() <= free => append(staging, segment),
-                _ => break,
+            while let Some(bridge) = copied.bridge(&segments[count..])
+                && bridge.len() <= self.staging_bytes - staging.len()
+            {
+                append(staging, bridge);
+                count += 1;
+                let (rest, free) = (&segments[count..], self.staging_bytes - staging.len());
+                count += append_run_by(copier, staging, rest, small_bytes, free);
             }
-            count += 1;
         }
         if count < segments.len() {
             return self.stage_rest(segments, count);
@@ -433,6 +416,18 @@ impl Stager {
         *first = IoSlice::new(&self.staging);
         others[..rest.len()].copy_from_slice(rest);
         Some(&room[..=rest.len()])
+    }
+}
+
+/// Whether a list begins with two small segments that do not touch: it is copied, as far as it is like
+/// that.
+#[inline(always)]
+fn begins_small(segments: &[IoSlice<'_>], small_bytes: usize) -> bool {
+    match segments {
+        [first, second, ..] => {
+            first.len() <= small_bytes && second.len() <= small_bytes && !touch(first, second)
+        }
+        _ => false,
     }
 }
 

@@ -251,6 +251,7 @@ impl Gather {
         mut sink: impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
         staged: usize,
     ) -> Result<u64, TransferError> {
+        // Concluded by itself: joined with what follows, it took 13 instructions more.
         if staged == 0 && self.stager.stage_few(segments) && !self.stager.staging.is_empty() {
             let bytes = self.stager.staging.len();
             let result = until_not_interrupted(|| sink(&[IoSlice::new(&self.stager.staging)]));

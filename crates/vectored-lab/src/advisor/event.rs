@@ -209,6 +209,34 @@ pub struct Transfer<'a> {
     pub addressed: bool,
 }
 
+impl<'a> Transfer<'a> {
+    /// What most calls are: one buffer of so many bytes, of which some were moved, and no more to say.
+    #[inline(always)]
+    pub(super) fn plain(
+        direction: Direction,
+        descriptor: Descriptor<'a>,
+        asked_bytes: &'a u64,
+        moved_bytes: u64,
+        offset: Option<u64>,
+    ) -> Self {
+        Self {
+            direction,
+            descriptor,
+            from: None,
+            form: Form::Plain,
+            segment_bytes: Some(std::slice::from_ref(asked_bytes)),
+            segment_count: 1,
+            asked_bytes: Some(*asked_bytes),
+            result: Ok(moved_bytes),
+            offset,
+            special: false,
+            more: false,
+            sync: false,
+            addressed: false,
+        }
+    }
+}
+
 /// Which way bytes go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Direction {

@@ -103,7 +103,7 @@ pub(crate) fn copy_run(
         Instructions::Memcpy => copy_run_memcpy(segments, most_bytes, to),
         #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
         Instructions::Baseline => {
-            copy_stretches(segments, most_bytes, to, x86::MOST_BY_SSE2, |rest, free| {
+            copy_stretches(segments, most_bytes, to, MOST_BY_16, |rest, free| {
                 // SAFETY: the processor is an x86-64.
                 unsafe { x86::copy_short_run_sse2(rest, most_bytes, free) }
             })
@@ -115,7 +115,7 @@ pub(crate) fn copy_run(
             segments,
             most_bytes,
             to,
-            x86::MOST_BY_AVX512,
+            SHORT_BYTES,
             // SAFETY: `Copier::widest`, which alone makes such a `Copier`, has found the instructions
             // on this processor.
             |rest, free| unsafe { x86::copy_short_run_avx512(rest, most_bytes, free) },
@@ -152,12 +152,11 @@ pub(crate) fn copy_short(
     most_bytes: usize,
     to: &mut [MaybeUninit<u8>],
 ) -> (usize, usize) {
-    let most_bytes = most_bytes.min(MOST_BY_16);
     #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
     // SAFETY: the processor is an x86-64.
     return unsafe { x86::copy_short_run_sse2(segments, most_bytes, to) };
     #[cfg(not(all(target_arch = "x86_64", target_pointer_width = "64", not(miri))))]
-    return copy_run_baseline(segments, most_bytes, to);
+    return copy_run_baseline(segments, most_bytes.min(MOST_BY_16), to);
 }
 
 /// All by the moves that every processor has.
@@ -200,7 +199,7 @@ fn copy_stretches(
         if len > most_bytes || len > free.len() {
             break;
         }
-        let (more, their_bytes) = if len <= short_bytes && free.len() >= short_bytes {
+        let (more, their_bytes) = if is_short(len, free.len(), short_bytes) {
             copy_short_run(rest, free)
         } else {
             copy_long_run(rest, most_bytes, free, short_bytes)
@@ -209,6 +208,13 @@ fn copy_stretches(
         bytes += their_bytes;
     }
     (count, bytes)
+}
+
+/// Whether a segment of `len` bytes is for the loop of short ones, with so many bytes free.
+#[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
+#[inline(always)]
+fn is_short(len: usize, free: usize, short_bytes: usize) -> bool {
+    len <= short_bytes && free >= short_bytes
 }
 
 /// The segments up to the next short one.
@@ -220,7 +226,7 @@ fn copy_long_run(
     to: &mut [MaybeUninit<u8>],
     short_bytes: usize,
 ) -> (usize, usize) {
-    let is_short = |len, free| len <= short_bytes && free >= short_bytes;
+    let is_short = |len, free| is_short(len, free, short_bytes);
     // SAFETY: `copy_one` and `memcpy` copy as `run` demands.
     unsafe {
         run(segments, most_bytes, to, is_short, |from, to, len| {

@@ -15,9 +15,7 @@ use std::arch::asm;
 use std::io::IoSlice;
 use std::mem::MaybeUninit;
 
-/// The longest segment of the loop that any processor runs, and of the one with AVX-512.
-pub(super) const MOST_BY_SSE2: usize = 128;
-pub(super) const MOST_BY_AVX512: usize = 256;
+use super::{MOST_BY_16, SHORT_BYTES};
 
 /// On with the next segment, if there is one and its room is left: 29 bytes at most. `aligned` where
 /// what lies before leaves no room for them in its block.
@@ -148,7 +146,7 @@ copy_short_run! {
     ///
     /// None but that of its name: SSE2 is a part of x86-64.
     unsafe fn copy_short_run_sse2;
-    most: MOST_BY_SSE2;
+    most: MOST_BY_16;
     long:
         "60:",
         "cmp {len:e}, 64",
@@ -191,7 +189,7 @@ copy_short_run! {
     ///
     /// The processor has `AVX512VL`.
     unsafe fn copy_short_run_avx512;
-    most: MOST_BY_AVX512;
+    most: SHORT_BYTES;
     long:
         "60:",
         "vmovdqu64 ymm16, ymmword ptr [{from}]",

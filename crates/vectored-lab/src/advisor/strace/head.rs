@@ -8,7 +8,7 @@ use super::counts::Counts;
 use super::names::Name;
 use super::outcome::Tail;
 use super::transfers::{Body, Segments, Shape, asked_and_offset};
-use crate::advisor::event::{Action, Descriptor, Direction, Event, Form, Transfer};
+use crate::advisor::event::{Action, Descriptor, Direction, Event, Transfer};
 
 /// What the next event is about.
 #[derive(Clone, Copy, Debug, Default)]
@@ -101,24 +101,12 @@ impl Plain {
     #[inline]
     fn transfer<'a>(&'a self, text: &'a [u8]) -> Transfer<'a> {
         let leads_to = self.leads_to.and_then(|(start, end)| text.get(start..end));
-        Transfer {
-            direction: self.direction,
-            descriptor: Descriptor {
-                number: self.number,
-                leads_to,
-            },
-            from: None,
-            form: Form::Plain,
-            segment_bytes: Some(std::slice::from_ref(&self.asked_bytes)),
-            segment_count: 1,
-            asked_bytes: Some(self.asked_bytes),
-            result: Ok(self.moved_bytes),
-            offset: self.offset,
-            special: false,
-            more: false,
-            sync: false,
-            addressed: false,
-        }
+        let descriptor = Descriptor {
+            number: self.number,
+            leads_to,
+        };
+        let (asked, moved) = (&self.asked_bytes, self.moved_bytes);
+        Transfer::plain(self.direction, descriptor, asked, moved, self.offset)
     }
 }
 

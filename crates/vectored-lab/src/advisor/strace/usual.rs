@@ -9,7 +9,7 @@ use super::names::Name;
 use super::numbers::{eight_digits, few_digits, few_digits_first, leading, six_digits_between};
 use super::outcome::Tail;
 use super::transfers::asked_and_offset;
-use crate::advisor::event::{Action, Descriptor, Event, Form, Transfer};
+use crate::advisor::event::{Action, Descriptor, Event, Transfer};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -166,21 +166,9 @@ impl Usual {
         let Name::Transfer(_, direction) = beginning.name else {
             return None;
         };
-        let transfer = Transfer {
-            direction,
-            descriptor: descriptor(beginning, text)?,
-            from: None,
-            form: Form::Plain,
-            segment_bytes: Some(std::slice::from_ref(&self.asked_bytes)),
-            segment_count: 1,
-            asked_bytes: Some(self.asked_bytes),
-            result: Ok(self.moved_bytes),
-            offset: self.offset,
-            special: false,
-            more: false,
-            sync: false,
-            addressed: false,
-        };
+        let descriptor = descriptor(beginning, text)?;
+        let (asked, moved) = (&self.asked_bytes, self.moved_bytes);
+        let transfer = Transfer::plain(direction, descriptor, asked, moved, self.offset);
         Some(self.event(beginning, text, Action::Transfer(transfer)))
     }
 
