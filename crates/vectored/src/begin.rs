@@ -1,6 +1,7 @@
 //! What a gathering transfer begins with: for most lists, the only call of it.
 
 use std::io::IoSlice;
+use std::ptr;
 
 use crate::cost::CostModel;
 use crate::pages::fits_pages;
@@ -24,6 +25,8 @@ pub(crate) struct Stager {
     most: Limits,
     /// A list of more bytes goes in pieces, if that is what the model says.
     whole_bytes: usize,
+    /// What a call takes of a list of a few segments that goes as it is.
+    few_bytes: usize,
 }
 
 impl Default for Stager {
@@ -35,6 +38,9 @@ impl Default for Stager {
 /// In lists of more than a few segments wider registers gain more than to enter another function takes,
 /// but for segments of so few bytes.
 const SHORT_BYTES_OF_MANY: usize = 32;
+
+/// Lists of more segments than this are many to that.
+const MOST_SHORT_SEGMENTS: usize = 32;
 
 /// Shorter segments are not asked whether they fit pages: so many of them do not differ by that.
 const LEAST_FITTING_BYTES: usize = 512;
@@ -83,6 +89,12 @@ impl Stager {
             None => usize::MAX,
         };
         let staging_bytes = model.staging_within(most);
+        // Any system takes so many segments.
+        let few_bytes = match most.segments < KEPT_BORDERS {
+            true => 0,
+            false if most.bytes < whole_bytes => most.bytes,
+            false => whole_bytes,
+        };
         Stager {
             // No more is staged of a list that goes whole.
             staging_bytes: match staging_bytes < whole_bytes {
@@ -90,6 +102,7 @@ impl Stager {
                 false => whole_bytes,
             },
             whole_bytes,
+            few_bytes,
             model,
             run: 0,
             borders: Kept {
@@ -203,46 +216,90 @@ impl Stager {
         }
     }
 
-    /// Stages the list from its start on, as far as its segments are short and small, if others like it
-    /// were before it. Returns how many; all of them, if the list may go as what is staged now.
+    /// Finds whether the list goes in one call, and copies it if that is how it goes. If it does not,
+    /// [`run`](Stager::run) says what was begun.
     ///
-    /// Inline: what a short list costs beyond its call is mostly to enter functions and to leave them.
+    /// Inline, and without another function for lists that are short: what these cost beyond their call
+    /// is mostly to enter functions and to leave them.
     #[inline(always)]
-    pub(crate) fn stage_short(&mut self, segments: &[IoSlice<'_>]) -> usize {
-        let (small_bytes, short_bytes) = match self.borders.few.get(segments.len()) {
+    pub(crate) fn whole(&mut self, segments: &[IoSlice<'_>]) -> Whole {
+        let count = segments.len();
+        let (small_bytes, short_bytes) = match self.borders.few.get(count) {
             // The border is 0 where it is not known.
             Some(&border) => (border, MOST_BY_16),
-            None if segments.len() == self.borders.last.0 => {
-                (self.borders.last.1, SHORT_BYTES_OF_MANY)
+            None if count == self.borders.last.0 => {
+                let is_long = count > MOST_SHORT_SEGMENTS;
+                let short_bytes = if is_long {
+                    SHORT_BYTES_OF_MANY
+                } else {
+                    MOST_BY_16
+                };
+                (self.borders.last.1, short_bytes)
             }
-            None => return 0,
+            None => return self.begin(segments, 0),
         };
-        if !begins_small(segments, small_bytes)
-            || segments[0].len() > short_bytes
-            || self.staging.capacity() < self.staging_bytes
+        let [first, second, ..] = segments else {
+            return self.begin(segments, 0);
+        };
+        let mut staged = 0;
+        if first.len() > small_bytes || second.len() > small_bytes {
+            if small_bytes > 0 && count <= KEPT_BORDERS {
+                let whole = Limits {
+                    segments: KEPT_BORDERS,
+                    bytes: self.few_bytes,
+                };
+                if let Some(bytes) = plain_bytes(segments, small_bytes, whole) {
+                    return Whole {
+                        bytes,
+                        is_staged: false,
+                    };
+                }
+            }
+        } else if self.staging.capacity() >= self.staging_bytes
+            // Or an empty one lies there, for which one need not hurry.
+            && !ptr::eq(first.as_ptr_range().end, second.as_ptr())
         {
-            return 0;
+            if first.len() <= short_bytes {
+                self.staging.clear();
+                let most = (small_bytes, self.staging_bytes);
+                staged = append_short(&mut self.staging, segments, most);
+            } else if (count <= KEPT_BORDERS
+                || (Copier::for_list(segments) == Copier::MEMCPY
+                    && !self.may_be_in_pieces(count, first.len())))
+                && !(first.len() >= LEAST_FITTING_BYTES && fits_pages(first.len()))
+            {
+                self.staging.clear();
+                let (staging, most_bytes) = (&mut self.staging, self.staging_bytes);
+                staged = append_run_by(Copier::MEMCPY, staging, segments, small_bytes, most_bytes);
+            }
+            if staged == count && !self.staging.is_empty() {
+                return Whole {
+                    bytes: self.staging.len(),
+                    is_staged: true,
+                };
+            }
+            if staged + 1 == count {
+                return self.stage_last(segments);
+            }
         }
-        self.staging.clear();
-        let most = (small_bytes, self.staging_bytes);
-        append_short(&mut self.staging, segments, most)
+        self.begin(segments, staged)
     }
 
-    /// Stages the whole list, if it is one of a few segments that are small, but not short.
-    #[inline(always)]
-    pub(crate) fn stage_few(&mut self, segments: &[IoSlice<'_>]) -> bool {
-        let Some(&small_bytes) = self.borders.few.get(segments.len()) else {
-            return false;
-        };
-        if !begins_small(segments, small_bytes)
-            || (segments[0].len() >= LEAST_FITTING_BYTES && fits_pages(segments[0].len()))
-            || self.staging.capacity() < self.staging_bytes
-        {
-            return false;
+    /// Stages the last segment, behind all others, if that is worth it: a body behind the pieces of a header.
+    #[inline(never)]
+    fn stage_last(&mut self, segments: &[IoSlice<'_>]) -> Whole {
+        let run = segments.len() - 1;
+        let bytes = segments[run].len();
+        let worth_bytes = self.border(segments.len()).max(2 * self.border(2));
+        if bytes > worth_bytes || bytes > self.staging_bytes - self.staging.len() {
+            self.run = run;
+            return NOT_WHOLE;
         }
-        self.staging.clear();
-        let (staging, most_bytes) = (&mut self.staging, self.staging_bytes);
-        append_run_by(Copier::MEMCPY, staging, segments, small_bytes, most_bytes) == segments.len()
+        append(&mut self.staging, &segments[run]);
+        Whole {
+            bytes: self.staging.len(),
+            is_staged: true,
+        }
     }
 
     /// Finds whether the list goes in one call, and copies it if that is how it goes. If it does not,

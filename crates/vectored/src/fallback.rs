@@ -14,6 +14,7 @@ use rustix::fs::FileType;
 
 use crate::refusals::{Place, Refusals, is_refusal};
 use crate::sys;
+use crate::transfer::{Answer, Sink};
 
 /// Writing, and reading, in the memory of refusals: a driver may know lists in one direction only.
 const WRITES: u32 = 1;
@@ -27,7 +28,7 @@ static REFUSALS: Refusals = Refusals::new();
 type WriteCall<'c> = dyn FnMut(&[IoSlice<'_>]) -> io::Result<usize> + 'c;
 type ReadCall<'c> = dyn FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize> + 'c;
 
-/// The sink of a stream.
+/// The calls of a transfer into a stream.
 pub(crate) fn into_stream(fd: BorrowedFd<'_>) -> impl FnMut(&[IoSlice<'_>]) -> io::Result<usize> {
     let mut calls = None;
     move |slices| {
@@ -38,6 +39,49 @@ pub(crate) fn into_stream(fd: BorrowedFd<'_>) -> impl FnMut(&[IoSlice<'_>]) -> i
         }
         let calls = calls.get_or_insert_with(Calls::of_process);
         calls.write(slices, || Place::of(fd), call)
+    }
+}
+
+/// The same as a sink, whose first call is compiled into whoever makes it.
+#[derive(Clone, Copy)]
+pub(crate) struct Stream<'fd>(pub(crate) BorrowedFd<'fd>);
+
+impl Stream<'_> {
+    /// Makes the plain call in place of a list that was refused or is known to be.
+    #[cold]
+    fn send_instead(self, slices: &[IoSlice<'_>], refused: Option<io::Error>) -> Answer {
+        let fd = self.0;
+        let mut call = |slices: &[IoSlice<'_>]| sys::call::write_slices(fd, slices);
+        let (place, mut calls) = (|| Place::of(fd), Calls::of_process());
+        match refused {
+            Some(error) if slices.len() > 1 => {
+                calls.write_instead(error, slices, &place, &mut call)
+            }
+            Some(error) => Err(error),
+            None => calls.write(slices, place, call),
+        }
+    }
+}
+
+impl Sink for Stream<'_> {
+    /// As `Calls` does it, but without one: to make one takes a good part of what a short write takes.
+    #[inline(always)]
+    fn send_whole(&mut self, slices: &[IoSlice<'_>], bytes: usize) -> Result<(), Answer> {
+        if slices.len() > 1 && REFUSALS.has_any(WRITES) {
+            return match self.send_instead(slices, None) {
+                Ok(taken) if taken == bytes => Ok(()),
+                answer => Err(answer),
+            };
+        }
+        match sys::call::write_slices(self.0, slices) {
+            Ok(taken) if taken == bytes => Ok(()),
+            Ok(taken) => Err(Ok(taken)),
+            Err(error) => Err(self.send_instead(slices, Some(error))),
+        }
+    }
+
+    fn into_calls(self) -> impl FnMut(&[IoSlice<'_>]) -> io::Result<usize> {
+        into_stream(self.0)
     }
 }
 

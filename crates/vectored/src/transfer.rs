@@ -5,6 +5,34 @@ use std::io::{self, IoSlice};
 use crate::cursor::{Batch, SegmentCursor};
 use crate::error::TransferError;
 
+/// Where bytes go.
+pub(crate) trait Sink: Sized {
+    /// Makes one call, which is to take all of the slices: so many bytes. What it answered, if it did not.
+    fn send_whole(&mut self, slices: &[IoSlice<'_>], bytes: usize) -> Result<(), Answer>;
+
+    /// What makes the other calls of the transfer.
+    fn into_calls(self) -> impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>;
+}
+
+/// An error, or so many bytes that were taken.
+pub(crate) type Answer = io::Result<usize>;
+
+/// Whatever makes the calls.
+pub(crate) struct AnySink<F>(pub(crate) F);
+
+impl<F: FnMut(&[IoSlice<'_>]) -> io::Result<usize>> Sink for AnySink<F> {
+    fn send_whole(&mut self, slices: &[IoSlice<'_>], bytes: usize) -> Result<(), Answer> {
+        match self.0(slices) {
+            Ok(taken) if taken == bytes => Ok(()),
+            answer => Err(answer),
+        }
+    }
+
+    fn into_calls(self) -> impl FnMut(&[IoSlice<'_>]) -> io::Result<usize> {
+        self.0
+    }
+}
+
 /// One call that was made.
 pub(crate) struct Attempt {
     given: usize,
@@ -52,9 +80,14 @@ pub(crate) fn until_not_interrupted(
     }
 }
 
+/// Makes a call that has failed again, if it was interrupted, until it is not.
+///
 /// Out of line: who is not interrupted should not have to pass it.
 #[cold]
-fn again(mut error: io::Error, call: &mut dyn FnMut() -> io::Result<usize>) -> io::Result<usize> {
+pub(crate) fn again(
+    mut error: io::Error,
+    call: &mut dyn FnMut() -> io::Result<usize>,
+) -> io::Result<usize> {
     while error.kind() == io::ErrorKind::Interrupted {
         match call() {
             Err(other) => error = other,

@@ -32,6 +32,7 @@ pub(crate) fn write_slices(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Re
 
 /// Out of line: else it is computed without a branch, and so for each call that succeeds, too.
 #[cold]
+#[inline(never)]
 fn refusal(errno: Errno) -> io::Error {
     errno.into()
 }
