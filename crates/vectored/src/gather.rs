@@ -7,11 +7,11 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 #[cfg(any(test, feature = "bytes"))]
 use crate::Limits;
-use crate::begin::{FEW_ENTRIES, Stager, Whole};
+use crate::begin::{Begun, FEW_ENTRIES, Stager, Whole};
 use crate::cost::CostModel;
 use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
-use crate::fallback::Stream;
+use crate::fallback::{Stream, into_stream};
 use crate::messages::refuse_messages;
 use crate::plan::{plan, plan_behind_run};
 use crate::positional::{check_end, into_file};
@@ -133,10 +133,14 @@ impl Gather {
         fd: BorrowedFd<'_>,
         segments: &[IoSlice<'_>],
     ) -> Result<u64, TransferError> {
-        // And not by `write_from`, which would look at where the cursor is.
-        let mut cursor = SegmentCursor::new();
-        let may_split = || refuse_messages(fd);
-        self.send_into(segments, &mut cursor, may_split, Stream(fd))
+        // And not by `write_from`: most transfers need no cursor.
+        match self.stager.send_whole(segments, &mut Stream(fd)) {
+            Ok(bytes) => Ok(bytes),
+            Err(begun) => {
+                let (cursor, may_split) = (&mut SegmentCursor::new(), || refuse_messages(fd));
+                self.go_on_as(begun, segments, cursor, may_split, into_stream(fd))
+            }
+        }
     }
 
     /// Writes `segments` from `cursor` to the end of the list, and returns the bytes of this call.
@@ -184,7 +188,7 @@ impl Gather {
         cursor: &mut SegmentCursor,
     ) -> Result<u64, TransferError> {
         let fd = fd.as_fd();
-        self.send_into(segments, cursor, || refuse_messages(fd), Stream(fd))
+        self.send_from(segments, cursor, || refuse_messages(fd), Stream(fd))
     }
 
     /// Writes all of `segments` in order into a file, from `offset` bytes after its start on, and
@@ -238,19 +242,11 @@ impl Gather {
         may_split: impl FnOnce() -> io::Result<()>,
         call: impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
     ) -> Result<u64, TransferError> {
-        self.send_into(segments, cursor, may_split, AnySink(call))
+        self.send_from(segments, cursor, may_split, AnySink(call))
     }
 
-    /// The same.
-    ///
-    /// Most lists begin at their start and go out whole in one call, which then is all that is done
-    /// here. What comes of it otherwise, and all other lists, is for the general loop, out of line.
-    ///
-    /// Inline, and so is the call: behind it the processor has forgotten to where it is to return, and
-    /// each function that is left then takes 2 ns at `/dev/null` and 16 at a socket. The functions before
-    /// it cost a fraction of that.
     #[inline(always)]
-    fn send_into(
+    fn send_from(
         &mut self,
         segments: &[IoSlice<'_>],
         cursor: &mut SegmentCursor,
@@ -260,27 +256,30 @@ impl Gather {
         if *cursor != SegmentCursor::new() {
             return self.go_on(segments, cursor, may_split, sink.into_calls(), None);
         }
-        let whole = self.stager.whole(segments);
-        if whole.bytes == 0 {
-            return self.go_on_behind_run(segments, cursor, may_split, sink.into_calls());
-        }
-        let sent = if whole.is_staged {
-            sink.send_whole(&[IoSlice::new(&self.stager.staging)], whole.bytes)
-        } else {
-            sink.send_whole(segments, whole.bytes)
-        };
-        match sent {
-            Ok(()) => {
+        match self.stager.send_whole(segments, &mut sink) {
+            Ok(bytes) => {
                 *cursor = SegmentCursor::at(segments.len(), 0);
-                Ok(whole.bytes as u64)
+                Ok(bytes)
             }
-            Err(answer) => self.go_on_behind_whole(
-                segments,
-                cursor,
-                may_split,
-                sink.into_calls(),
-                (whole, answer),
-            ),
+            Err(begun) => self.go_on_as(begun, segments, cursor, may_split, sink.into_calls()),
+        }
+    }
+
+    /// A transfer that has begun like that.
+    #[inline(always)]
+    fn go_on_as(
+        &mut self,
+        begun: Begun,
+        segments: &[IoSlice<'_>],
+        cursor: &mut SegmentCursor,
+        may_split: impl FnOnce() -> io::Result<()>,
+        sink: impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
+    ) -> Result<u64, TransferError> {
+        match begun {
+            Begun::InPart => self.go_on_behind_run(segments, cursor, may_split, sink),
+            Begun::Sent(whole, answer) => {
+                self.go_on_behind_whole(segments, cursor, may_split, sink, (whole, answer))
+            }
         }
     }
 

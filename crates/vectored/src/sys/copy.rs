@@ -49,9 +49,16 @@ impl Copier {
     /// The fastest one for a list, by its first segment: lists tend to be of segments that are alike.
     #[inline]
     pub(crate) fn for_list(segments: &[IoSlice<'_>]) -> Copier {
-        match segments.first() {
-            Some(first) if first.len() > SHORT_BYTES => Copier::MEMCPY,
-            _ => Copier::widest(),
+        Copier::for_length(segments.first().map_or(0, |first| first.len()))
+    }
+
+    /// The fastest one for lists of such segments.
+    #[inline]
+    pub(crate) fn for_length(segment_bytes: usize) -> Copier {
+        if segment_bytes > SHORT_BYTES {
+            Copier::MEMCPY
+        } else {
+            Copier::widest()
         }
     }
 
