@@ -246,20 +246,10 @@ impl Stager {
         };
         let mut staged = 0;
         match segments {
-            [first, second, ..] if first.len() > small_bytes || second.len() > small_bytes => {
-                if small_bytes > 0 && count <= KEPT_BORDERS {
-                    // Any system takes so many segments.
-                    let whole = Limits {
-                        segments: KEPT_BORDERS,
-                        bytes: self.few_bytes,
-                    };
-                    if let Some(bytes) = plain_bytes(segments, small_bytes, whole) {
-                        return self.send(segments, (bytes, false), sink);
-                    }
-                }
-            }
             [first, second, ..]
-                if self.staging.capacity() >= self.staging_bytes
+                if first.len() <= small_bytes
+                    && second.len() <= small_bytes
+                    && self.staging.capacity() >= self.staging_bytes
                     // Or one of them is empty, for which one need not hurry.
                     && !ptr::eq(first.as_ptr_range().end, second.as_ptr()) =>
             {
@@ -275,6 +265,16 @@ impl Stager {
                 }
                 if staged == count && !self.staging.is_empty() {
                     return self.send(segments, (self.staging.len(), true), sink);
+                }
+            }
+            [_, _, ..] if small_bytes > 0 && count <= KEPT_BORDERS => {
+                // Any system takes so many segments.
+                let whole = Limits {
+                    segments: KEPT_BORDERS,
+                    bytes: self.few_bytes,
+                };
+                if let Some(bytes) = plain_bytes(segments, small_bytes, whole) {
+                    return self.send(segments, (bytes, false), sink);
                 }
             }
             _ => {}
