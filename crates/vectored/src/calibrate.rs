@@ -16,6 +16,7 @@ use crate::sys::room::append_run;
 use crate::{CostModel, TargetKind, write_all_vectored};
 
 mod borders;
+mod curve;
 mod search;
 
 /// What [`CostModel::calibrate`] writes to: something of its own, that is gone afterwards.

@@ -4,7 +4,8 @@ use std::io::{self, IoSlice};
 use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
-use super::search::{Found, USUAL_STEPS, search};
+use super::curve::Curve;
+use super::search::{Found, Step, USUAL_STEPS, search};
 use super::{BATCH, Channel, GAP, MOST_BYTES, MOST_CALLS, STREAM_BYTES};
 use crate::borders::Borders;
 use crate::pages::fits_pages;
@@ -20,8 +21,17 @@ const MOST_STREAM_BYTES: usize = 64 << 10;
 /// So far from a size that divides a page the next one is tried.
 const BESIDE_BYTES: usize = 8;
 
+/// What was found is tried again so often at most.
+const MOST_ROUNDS: usize = 20;
+
+/// And each time for so long at most.
+const LONG_LOOK: Duration = Duration::from_micros(400);
+
 /// Pairs of batches of each size, whatever the budget.
-const FEWEST_PAIRS: usize = 3;
+const FEWEST_PAIRS: usize = 2;
+
+/// Such a call finds most of its memory for the first time anyway.
+const LONG_CALL: Duration = Duration::from_micros(40);
 
 /// More tell no more.
 const MOST_PAIRS: usize = 40;
@@ -49,27 +59,54 @@ pub(super) fn measure(
         memory: vec![0x5a; MOST_BYTES + Borders::COUNTS[Borders::COUNTS.len() - 1] * GAP],
         logs: Vec::new(),
     };
-    let mut model = *fitted;
+    let mut curves: [Curve; Borders::COUNTS.len()] = Default::default();
+    let most = |count: usize| (most_bytes / count).min(MOST_SEGMENT_BYTES);
+    let half_time = Instant::now() + deadline.saturating_duration_since(Instant::now()) / 2;
     for (index, count) in Borders::COUNTS.into_iter().enumerate() {
-        let start = fitted.copy_below_bytes(count);
-        let most = (most_bytes / count).min(MOST_SEGMENT_BYTES);
+        let (start, most) = (fitted.copy_below_bytes(count), most(count));
         // Even if copying won at the longest that can be tried, that would say nothing new.
         if start / 2 >= most && most < MOST_SEGMENT_BYTES {
             continue;
         }
-        let left = deadline.saturating_duration_since(Instant::now());
+        let left = half_time.saturating_duration_since(Instant::now());
         let share = left / (Borders::COUNTS.len() - index) as u32;
-        let found = search(start, LEAST_SEGMENT_BYTES, most, |segment_bytes| {
-            pair.ratio(channel, (count, segment_bytes), share / USUAL_STEPS)
+        search(start, LEAST_SEGMENT_BYTES, most, |segment_bytes| {
+            pair.add(
+                channel,
+                (count, segment_bytes),
+                share / USUAL_STEPS,
+                &mut curves[index],
+            )
         })?;
-        model.borders.bytes[index] = match found {
+    }
+    // What was found is tried on either side, one after the other: the speed of a machine that others
+    // share changes for milliseconds, and what is measured meanwhile can be four times off.
+    for (round, beside) in [1.4, 0.7].into_iter().cycle().take(MOST_ROUNDS).enumerate() {
+        for (index, count) in Borders::COUNTS.into_iter().enumerate() {
+            let (Found::Border(found) | Found::AtLeast(found)) = curves[index].border() else {
+                continue;
+            };
+            let left = deadline.saturating_duration_since(Instant::now());
+            if round > 0 && left.is_zero() {
+                break;
+            }
+            let bytes = (found as f64 * beside) as usize;
+            let bytes = bytes.clamp(LEAST_SEGMENT_BYTES, most(count));
+            let searches = Borders::COUNTS.len() - index;
+            let time = (left / searches as u32).min(LONG_LOOK);
+            pair.add(channel, (count, bytes), time, &mut curves[index])?;
+        }
+    }
+    let mut borders = fitted.borders;
+    for (index, count) in Borders::COUNTS.into_iter().enumerate() {
+        borders.bytes[index] = match curves[index].border() {
             Found::Border(bytes) => Some(bytes as u32),
             // The numbers may well be right that it is higher, but not that it is lower.
-            Found::AtLeast(bytes) if bytes >= model.copy_below_bytes(count) => Some(bytes as u32),
+            Found::AtLeast(bytes) if bytes >= fitted.copy_below_bytes(count) => Some(bytes as u32),
             Found::AtLeast(_) | Found::Nothing => None,
         };
     }
-    Ok(model.borders)
+    Ok(borders)
 }
 
 /// Both ways, each as `Gather` goes.
@@ -83,6 +120,22 @@ struct Pair {
 }
 
 impl Pair {
+    /// Measures such a list for about `time` and adds what it took to the curve, if it could be.
+    fn add(
+        &mut self,
+        channel: &mut Channel,
+        list: (usize, usize),
+        time: Duration,
+        curve: &mut Curve,
+    ) -> io::Result<Option<f64>> {
+        let ratio = self.ratio(channel, list, time)?;
+        if let Some(ratio) = ratio {
+            let (bytes, log) = (list.1, ratio.ln());
+            curve.add(Step { bytes, log }, self.logs.len());
+        }
+        Ok(ratio)
+    }
+
     /// The time of copying ÷ that of gathering for lists of equal segments: the median of pairs that
     /// follow one another at once, for about `time`. `None` if the target does not take such a list.
     fn ratio(
@@ -105,7 +158,7 @@ impl Pair {
         let bytes = (segment_count * segment_bytes) as u64;
         let began = Instant::now();
         let mut calls = 1;
-        // The first call each way finds its memory for the first time, the second counts.
+        // The first call each way finds its memory for the first time, the second counts, unless it is a long one.
         for _ in 0..2 {
             let gathering = |fd: BorrowedFd<'_>| self.gathering.write_all(fd, &segments);
             let Some(call) = channel.time(1, bytes, gathering)? else {
@@ -118,6 +171,9 @@ impl Pair {
             let fitting = (STREAM_BYTES / bytes).clamp(1, MOST_CALLS.into());
             let wanted = BATCH.as_nanos() / call.as_nanos().max(1);
             calls = wanted.clamp(1, fitting.into()) as u32;
+            if call > LONG_CALL {
+                break;
+            }
         }
         self.logs.clear();
         while self.logs.len() < FEWEST_PAIRS

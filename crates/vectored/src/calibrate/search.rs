@@ -27,9 +27,9 @@ const NARROW: f64 = 1.06;
 
 /// A size that was measured, and the logarithm of copying's time ÷ gathering's.
 #[derive(Clone, Copy)]
-struct Step {
-    bytes: usize,
-    log: f64,
+pub(super) struct Step {
+    pub(super) bytes: usize,
+    pub(super) log: f64,
 }
 
 /// What a search comes to, in bytes a segment.
@@ -49,32 +49,32 @@ pub(super) enum Found {
 /// Doubles or halves the size, and goes further each time, until it has crossed; then narrows the
 /// bracket down. Both on a logarithmic axis. If copying wins again at five times the size that it found, it
 /// goes on from there. `ratio` may answer `None` for a size that the target does not take.
+///
+/// What it comes to is for [`Curve`](super::curve::Curve) to say, by all that was measured.
 pub(super) fn search(
     start: usize,
     least: usize,
     most: usize,
     mut ratio: impl FnMut(usize) -> io::Result<Option<f64>>,
-) -> io::Result<Found> {
+) -> io::Result<()> {
     if most < least {
-        return Ok(Found::Nothing);
+        return Ok(());
     }
     let found = crossing_from(start, None, (least, most), STEPS_TO_A_CROSSING, &mut ratio)?;
     let Found::Border(border) = found else {
-        return Ok(found);
+        return Ok(());
     };
     let beyond = BEYOND * border.max(least);
-    if beyond > most {
-        return Ok(found);
+    if beyond <= most
+        && let Some(log) = ratio(beyond)?.map(f64::ln)
+        && log < -CLEAR
+    {
+        let copied = Step { bytes: beyond, log };
+        let start = (2 * beyond).min(most);
+        let steps = MOST_STEPS - STEPS_TO_A_CROSSING - 1;
+        crossing_from(start, Some(copied), (beyond, most), steps, &mut ratio)?;
     }
-    match ratio(beyond)?.map(f64::ln) {
-        Some(log) if log < -CLEAR => {
-            let copied = Step { bytes: beyond, log };
-            let start = (2 * beyond).min(most);
-            let steps = MOST_STEPS - STEPS_TO_A_CROSSING - 1;
-            crossing_from(start, Some(copied), (beyond, most), steps, &mut ratio)
-        }
-        _ => Ok(found),
-    }
+    Ok(())
 }
 
 /// The same with one crossing, which is above `copied` if that is known.
@@ -127,7 +127,7 @@ fn crossing_from(
 
 /// Where a line through both crosses 0, on logarithmic axes, but only so far from `low` on the way to
 /// `high`.
-fn crossing(low: Step, high: Step, way: RangeInclusive<f64>) -> usize {
+pub(super) fn crossing(low: Step, high: Step, way: RangeInclusive<f64>) -> usize {
     let crosses = low.log / (low.log - high.log);
     let way = crosses.clamp(*way.start(), *way.end());
     let bytes = low.bytes as f64 * (high.bytes as f64 / low.bytes as f64).powf(way);
@@ -136,6 +136,7 @@ fn crossing(low: Step, high: Step, way: RangeInclusive<f64>) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use super::super::curve::Curve;
     use super::*;
     use proptest::prelude::*;
 
@@ -144,50 +145,58 @@ mod tests {
         move |bytes| (bytes as f64 / border).powf(steepness)
     }
 
+    /// What a search comes to, and the sizes that it measured.
+    fn found(
+        start: usize,
+        least: usize,
+        most: usize,
+        mut ratio: impl FnMut(usize) -> Option<f64>,
+    ) -> (Found, Vec<usize>) {
+        let (mut curve, mut measured) = (Curve::default(), Vec::new());
+        let searched = search(start, least, most, |bytes| {
+            assert!((least..=most).contains(&bytes), "{bytes}");
+            measured.push(bytes);
+            let ratio = ratio(bytes);
+            if let Some(ratio) = ratio {
+                let log = ratio.ln();
+                curve.add(Step { bytes, log }, 1);
+            }
+            Ok(ratio)
+        });
+        searched.unwrap();
+        (curve.border(), measured)
+    }
+
     proptest! {
         #[test]
         fn choosing_by_what_is_found_costs_little(
             border in 40.0..15_000.0_f64, steepness in 0.05..1.0_f64, start in 1..40_000_usize,
         ) {
             let ratio = ratio(border, steepness);
-            let found = search(start, 32, 16_384, |bytes| Ok(Some(ratio(bytes)))).unwrap();
-            let chosen = match found {
+            let chosen = match found(start, 32, 16_384, |bytes| Some(ratio(bytes))).0 {
                 Found::Border(bytes) | Found::AtLeast(bytes) => bytes,
                 Found::Nothing => panic!("every size can be tried"),
             };
             // Between the border and what was found the wrong way is taken: at worst by this factor.
-            prop_assert!(ratio(chosen).ln().abs() < 0.02, "{:?} for {}", found, border);
+            prop_assert!(ratio(chosen).ln().abs() < 0.02, "{} for {}", chosen, border);
         }
 
         #[test]
-        fn only_sizes_within_bounds_are_measured_and_found_whatever_they_say(
+        fn only_sizes_within_bounds_are_measured_and_few(
             ratios in prop::collection::vec(prop::option::weighted(0.8, 0.01..100.0_f64), 11),
             start in 0..40_000_usize, least in 1..100_usize, most in 1..20_000_usize,
         ) {
             let mut answers = ratios.into_iter();
-            let found = search(start, least, most, |bytes| {
-                assert!((least..=most).contains(&bytes), "{bytes}");
-                Ok(answers.next().expect("eleven steps at most"))
-            });
-            match found.unwrap() {
-                Found::Border(bytes) => prop_assert!((least - 1..=most).contains(&bytes)),
-                Found::AtLeast(bytes) => prop_assert!((least..=most).contains(&bytes)),
-                Found::Nothing => {}
-            }
+            let answer = |_| answers.next().expect("eleven steps at most");
+            let (_, measured) = found(start, least, most, answer);
+            prop_assert_eq!(measured.is_empty(), most < least);
         }
     }
 
     #[test]
     fn a_start_near_the_border_takes_one_measurement_and_one_beyond_it() {
-        let mut measured = Vec::new();
-        let found = search(800, 32, 16_384, |bytes| {
-            measured.push(bytes);
-            Ok(Some(ratio(790.0, 0.3)(bytes)))
-        });
-        assert_eq!(
-            (found.unwrap(), &measured[..]),
-            (Found::Border(800), &[800, 4000][..])
-        );
+        let (_, measured) = found(800, 32, 16_384, |bytes| Some(ratio(790.0, 0.3)(bytes)));
+        assert_eq!(measured, [800, 4000]);
     }
 
     #[test]
@@ -200,29 +209,31 @@ mod tests {
             _ => 1.1,
         };
         for start in [32, 150, 200, 300, 700, 2500, 5000, 16_384] {
-            let found = search(start, 32, 16_384, |bytes| Ok(Some(ratio(bytes)))).unwrap();
-            let Found::Border(bytes) = found else {
-                panic!("{found:?} from {start}");
+            let (border, measured) = found(start, 32, 16_384, |bytes| Some(ratio(bytes)));
+            let Found::Border(bytes) = border else {
+                panic!("{border:?} from {start}");
             };
-            assert!((1500..4200).contains(&bytes), "{bytes} from {start}");
+            assert!(
+                (1500..4200).contains(&bytes),
+                "{bytes} from {start}: {measured:?}"
+            );
         }
     }
 
     #[test]
     fn where_one_way_always_wins_the_end_is_found() {
-        let always = |ratio: f64| search(500, 32, 1024, |_| Ok(Some(ratio))).unwrap();
+        let always = |ratio: f64| found(500, 32, 1024, |_| Some(ratio)).0;
         assert_eq!(always(0.5), Found::AtLeast(1024));
         assert_eq!(always(2.0), Found::Border(31));
     }
 
     #[test]
     fn sizes_that_the_target_does_not_take_bound_the_search() {
-        let taken =
-            |most: usize| move |bytes| Ok((bytes <= most).then_some(ratio(5000.0, 0.5)(bytes)));
-        let found = search(500, 32, 16_384, taken(900)).unwrap();
-        assert!(matches!(found, Found::AtLeast(500..=900)), "{found:?}");
-        assert_eq!(search(500, 400, 16_384, taken(0)).unwrap(), Found::Nothing);
-        assert_eq!(search(500, 64, 63, taken(0)).unwrap(), Found::Nothing);
+        let taken = |most: usize| move |bytes| (bytes <= most).then_some(ratio(5000.0, 0.5)(bytes));
+        let (border, _) = found(500, 32, 16_384, taken(900));
+        assert!(matches!(border, Found::AtLeast(500..=900)), "{border:?}");
+        assert_eq!(found(500, 400, 16_384, taken(0)).0, Found::Nothing);
+        assert_eq!(found(500, 64, 63, taken(0)), (Found::Nothing, Vec::new()));
     }
 
     #[test]
