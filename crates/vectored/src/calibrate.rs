@@ -167,8 +167,7 @@ impl CostModel {
         // So short a time does not tell how long a buffer should be, and each further call of a list that
         // does not fit it costs microseconds on a file.
         let fitted = CostModel::fit_for_staging(prior, &observations);
-        let borders = borders::measure(&mut channel, &fitted, began + budget)?;
-        Ok(CostModel { borders, ..fitted })
+        borders::measure(&mut channel, target.kind(), &fitted, began + budget)
     }
 }
 

@@ -8,8 +8,8 @@ use super::curve::Curve;
 use super::search::{Found, Step, USUAL_STEPS, search};
 use super::{BATCH, Channel, GAP, MOST_BYTES, MOST_CALLS, STREAM_BYTES};
 use crate::borders::Borders;
-use crate::pages::fits_pages;
-use crate::{CostModel, Gather};
+use crate::pages::{PAGE_BYTES, fits_pages};
+use crate::{CostModel, Gather, TargetKind};
 
 /// The sizes that are tried, in bytes a segment.
 const LEAST_SEGMENT_BYTES: usize = 32;
@@ -36,13 +36,22 @@ const LONG_CALL: Duration = Duration::from_micros(40);
 /// More tell no more.
 const MOST_PAIRS: usize = 40;
 
+/// A list of whole pages, and beside it one of segments that are none.
+const PAGES: usize = 8;
+const NO_PAGE_BYTES: usize = PAGE_BYTES as usize - 48;
+
+/// They are compared so often, each time for so long: a tenth of what a file is given.
+const PAGE_LOOKS: usize = 8;
+const PAGE_LOOK: Duration = Duration::from_micros(400);
+
 /// Tries both ways at every count until about `deadline`, from where the numbers of `fitted` say that
-/// the border is.
+/// the border is, and on a file with segments that are pages. Returns `fitted` with what was found.
 pub(super) fn measure(
     channel: &mut Channel,
+    kind: TargetKind,
     fitted: &CostModel,
     deadline: Instant,
-) -> io::Result<Borders> {
+) -> io::Result<CostModel> {
     let most_bytes = match channel.reader {
         Some(_) => MOST_STREAM_BYTES,
         None => MOST_BYTES,
@@ -58,7 +67,12 @@ pub(super) fn measure(
         }),
         memory: vec![0x5a; MOST_BYTES + Borders::COUNTS[Borders::COUNTS.len() - 1] * GAP],
         logs: Vec::new(),
+        gathered_ns: Vec::new(),
     };
+    let mut page_end_ns = fitted.page_end_ns;
+    if kind == TargetKind::File {
+        page_end_ns = pair.page_end_ns(channel)?;
+    }
     let mut curves: [Curve; Borders::COUNTS.len()] = Default::default();
     let most = |count: usize| (most_bytes / count).min(MOST_SEGMENT_BYTES);
     let half_time = Instant::now() + deadline.saturating_duration_since(Instant::now()) / 2;
@@ -106,7 +120,11 @@ pub(super) fn measure(
             Found::AtLeast(_) | Found::Nothing => None,
         };
     }
-    Ok(borders)
+    Ok(CostModel {
+        borders,
+        page_end_ns,
+        ..*fitted
+    })
 }
 
 /// Both ways, each as `Gather` goes.
@@ -115,8 +133,9 @@ struct Pair {
     gathering: Gather,
     /// Of the longest list.
     memory: Vec<u8>,
-    /// Of the ratios of the pairs so far.
+    /// Of the ratios of the pairs so far, and what gathering took in them.
     logs: Vec<f64>,
+    gathered_ns: Vec<f64>,
 }
 
 impl Pair {
@@ -128,12 +147,32 @@ impl Pair {
         time: Duration,
         curve: &mut Curve,
     ) -> io::Result<Option<f64>> {
-        let ratio = self.ratio(channel, list, time)?;
+        // Segments that end where pages do have a border of their own: `page_end_ns`.
+        let (count, bytes) = list;
+        let beside = if fits_pages(bytes) { BESIDE_BYTES } else { 0 };
+        let ratio = self.ratio(channel, (count, bytes - beside), time)?;
         if let Some(ratio) = ratio {
-            let (bytes, log) = (list.1, ratio.ln());
+            let log = ratio.ln();
             curve.add(Step { bytes, log }, self.logs.len());
         }
         Ok(ratio)
+    }
+
+    /// What gathering gains on copying for each segment that ends where a page does.
+    fn page_end_ns(&mut self, channel: &mut Channel) -> io::Result<f64> {
+        let mut gains = Vec::with_capacity(PAGE_LOOKS);
+        for _ in 0..PAGE_LOOKS {
+            let mut log = |bytes| -> io::Result<Option<f64>> {
+                let ratio = self.ratio(channel, (PAGES, bytes), PAGE_LOOK)?;
+                Ok(ratio.map(f64::ln))
+            };
+            let beside = log(NO_PAGE_BYTES)?;
+            let Some((pages, beside)) = log(PAGE_BYTES as usize)?.zip(beside) else {
+                return Ok(0.0);
+            };
+            gains.push((pages - beside) * median(&mut self.gathered_ns));
+        }
+        Ok((median(&mut gains) / (PAGES - 1) as f64).max(0.0))
     }
 
     /// The time of copying ÷ that of gathering for lists of equal segments: the median of pairs that
@@ -144,11 +183,6 @@ impl Pair {
         (segment_count, segment_bytes): (usize, usize),
         time: Duration,
     ) -> io::Result<Option<f64>> {
-        // Segments that end where pages do have a border of their own: `page_end_ns`.
-        let segment_bytes = match fits_pages(segment_bytes) {
-            true => segment_bytes - BESIDE_BYTES,
-            false => segment_bytes,
-        };
         let segments: Vec<IoSlice<'_>> = self
             .memory
             .chunks(segment_bytes + GAP)
@@ -176,6 +210,7 @@ impl Pair {
             }
         }
         self.logs.clear();
+        self.gathered_ns.clear();
         while self.logs.len() < FEWEST_PAIRS
             || (self.logs.len() < MOST_PAIRS && began.elapsed() < time)
         {
@@ -194,18 +229,25 @@ impl Pair {
                 times[usize::from(copies)] = Some(took.as_nanos().max(1) as f64);
             }
             match times {
-                [Some(gathered), Some(copied)] => self.logs.push((copied / gathered).ln()),
+                [Some(gathered), Some(copied)] => {
+                    self.logs.push((copied / gathered).ln());
+                    self.gathered_ns.push(gathered / f64::from(calls));
+                }
                 // A small pipe or buffer.
                 _ if calls > 1 => calls /= 2,
                 _ => return Ok(None),
             }
         }
-        self.logs.sort_unstable_by(f64::total_cmp);
-        let middle = self.logs.len() / 2;
-        let median = match self.logs.len() % 2 {
-            0 => (self.logs[middle - 1] + self.logs[middle]) / 2.0,
-            _ => self.logs[middle],
-        };
-        Ok(Some(median.exp()))
+        Ok(Some(median(&mut self.logs).exp()))
+    }
+}
+
+/// Of some numbers, that are sorted by it.
+fn median(numbers: &mut [f64]) -> f64 {
+    numbers.sort_unstable_by(f64::total_cmp);
+    let middle = numbers.len() / 2;
+    match numbers.len() % 2 {
+        0 => (numbers[middle - 1] + numbers[middle]) / 2.0,
+        _ => numbers[middle],
     }
 }
