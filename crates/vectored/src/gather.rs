@@ -402,8 +402,9 @@ mod tests {
     use crate::TargetKind;
     use crate::borders::Borders;
     use crate::testing::{
-        Answer, ScriptedSink, any_limits, any_script, any_sizes, check_against_model,
-        for_a_descriptor_of_messages, for_all_cuts_of_small_lists, list, payload,
+        Answer, ScriptedSink, any_even_sizes, any_limits, any_script, any_sizes, any_wide_limits,
+        check_against_model, for_a_descriptor_of_messages, for_all_cuts_of_small_lists, list,
+        payload,
     };
     use proptest::prelude::*;
 
@@ -477,6 +478,23 @@ mod tests {
             // One `Gather` for several lists: nothing of one may come through into the next.
             let mut gather = gather_within(limits, copy_below_bytes, staging_bytes);
             for (sizes, script) in lists {
+                check(&mut gather, &sizes, &script);
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn lists_like_the_last_one_arrive_as_that_did(
+            lists in prop::collection::vec((any_even_sizes(), any_script()), 1..4),
+            copy_below_bytes in prop_oneof![Just(0), 1..70_usize, 129..700_usize, Just(3000)],
+            staging_bytes in prop_oneof![1..300_usize, 1000..6000_usize],
+            limits in any_wide_limits(),
+        ) {
+            let mut gather = gather_within(limits, copy_below_bytes, staging_bytes);
+            for (sizes, script) in lists {
+                // What the first finds out is known to the second, and the memory is there.
+                check(&mut gather, &sizes, &[]);
                 check(&mut gather, &sizes, &script);
             }
         }

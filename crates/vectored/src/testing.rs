@@ -173,6 +173,17 @@ pub(crate) fn any_sizes() -> impl Strategy<Value = Vec<usize>> {
     prop::collection::vec(size, 0..40)
 }
 
+/// Lists that are alike from end to end, but for a body, as most are.
+pub(crate) fn any_even_sizes() -> impl Strategy<Value = Vec<usize>> {
+    let size = prop_oneof![1 => 0..8_usize, 3 => 8..140_usize, 2 => 140..700_usize];
+    let body = prop_oneof![2 => Just(None), 1 => (0..2000_usize).prop_map(Some)];
+    (0..40_usize, size, body).prop_map(|(count, size, body)| {
+        let mut sizes = vec![size; count];
+        sizes.extend(body);
+        sizes
+    })
+}
+
 /// Scripts in which calls are short, interrupted, refused, failed, or take nothing.
 pub(crate) fn any_script() -> impl Strategy<Value = Vec<Answer>> {
     let answer = prop_oneof![
@@ -188,6 +199,12 @@ pub(crate) fn any_script() -> impl Strategy<Value = Vec<Answer>> {
 
 pub(crate) fn any_limits() -> impl Strategy<Value = Limits> {
     (1..12_usize, 1..200_usize).prop_map(|(segments, bytes)| Limits { segments, bytes })
+}
+
+/// Limits of real systems, but for the bytes.
+pub(crate) fn any_wide_limits() -> impl Strategy<Value = Limits> {
+    let bytes = prop_oneof![100..20_000_usize, Just(usize::MAX)];
+    (16..50_usize, bytes).prop_map(|(segments, bytes)| Limits { segments, bytes })
 }
 
 /// Checks what a transfer, of at most three segments a call, sends where splitting is refused.
