@@ -6,7 +6,7 @@ use std::ptr;
 use crate::cost::CostModel;
 use crate::pages::fits_pages;
 use crate::plan::{Copied, Rules, Staging, allocate};
-use crate::sys::copy::{Copier, MOST_BY_16};
+use crate::sys::copy::{Copier, MOST_BY_16, MOST_BY_WIDEST};
 use crate::sys::merged::touch;
 use crate::sys::room::{Room, append, append_run_by, append_short};
 use crate::transfer::{Answer, Sink};
@@ -259,9 +259,10 @@ impl Stager {
                     staged = append_short(&mut self.staging, segments, most);
                 } else if self.goes_by_memcpy(count, first.len()) {
                     self.staging.clear();
-                    let (staging, most_bytes) = (&mut self.staging, self.staging_bytes);
-                    staged =
-                        append_run_by(Copier::MEMCPY, staging, segments, small_bytes, most_bytes);
+                    let (staging, most) = (&mut self.staging, self.staging_bytes);
+                    staged = append_run_by(Copier::MEMCPY, staging, segments, small_bytes, most);
+                } else if self.goes_by_wide_registers(count, first.len()) {
+                    staged = self.stage_wide(segments, small_bytes);
                 }
                 if staged == count && !self.staging.is_empty() {
                     return self.send(segments, (self.staging.len(), true), sink);
@@ -313,10 +314,27 @@ impl Stager {
     #[inline(always)]
     fn goes_by_memcpy(&self, segment_count: usize, first_bytes: usize) -> bool {
         let is_few = segment_count <= KEPT_BORDERS;
-        let is_of_long = || Copier::for_length(first_bytes) == Copier::MEMCPY;
-        let is_simple =
-            is_few || is_of_long() && !self.may_be_in_pieces(segment_count, first_bytes);
-        is_simple && !(first_bytes >= LEAST_FITTING_BYTES && fits_pages(first_bytes))
+        let is_long = first_bytes > MOST_BY_WIDEST;
+        (is_few || is_long && !self.may_be_in_pieces(segment_count, first_bytes))
+            && !(first_bytes >= LEAST_FITTING_BYTES && fits_pages(first_bytes))
+    }
+
+    /// The same for wide registers, which pay where more than a few are to be copied.
+    #[inline(always)]
+    fn goes_by_wide_registers(&self, segment_count: usize, first_bytes: usize) -> bool {
+        segment_count > KEPT_BORDERS
+            && first_bytes <= MOST_BY_WIDEST
+            && !self.may_be_in_pieces(segment_count, first_bytes)
+    }
+
+    /// Stages the list from its start on, as far as its segments are small, by wide registers.
+    ///
+    /// Out of line, so that others need not save what these change.
+    #[inline(never)]
+    fn stage_wide(&mut self, segments: &[IoSlice<'_>], small_bytes: usize) -> usize {
+        self.staging.clear();
+        let (staging, most) = (&mut self.staging, self.staging_bytes);
+        append_run_by(Copier::widest(), staging, segments, small_bytes, most)
     }
 
     /// Stages the last segment, behind all others, if that is worth it: a body behind the pieces of a header.

@@ -22,7 +22,7 @@ mod x86;
 
 /// Segments up to this are copied without a call to `memcpy`: eight registers of 16 bytes, or of 32.
 pub(crate) const MOST_BY_16: usize = 128;
-const SHORT_BYTES: usize = 256;
+pub(crate) const MOST_BY_WIDEST: usize = 256;
 
 /// Which instructions copy: proof that this processor has them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,22 +49,15 @@ impl Copier {
     /// The fastest one for a list, by its first segment: lists tend to be of segments that are alike.
     #[inline]
     pub(crate) fn for_list(segments: &[IoSlice<'_>]) -> Copier {
-        Copier::for_length(segments.first().map_or(0, |first| first.len()))
-    }
-
-    /// The fastest one for lists of such segments.
-    #[inline]
-    pub(crate) fn for_length(segment_bytes: usize) -> Copier {
-        if segment_bytes > SHORT_BYTES {
-            Copier::MEMCPY
-        } else {
-            Copier::widest()
+        match segments.first() {
+            Some(first) if first.len() > MOST_BY_WIDEST => Copier::MEMCPY,
+            _ => Copier::widest(),
         }
     }
 
     /// The one with the widest registers. To ask again costs a load and a branch.
     #[inline]
-    fn widest() -> Copier {
+    pub(crate) fn widest() -> Copier {
         #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
         if is_x86_feature_detected!("avx512vl") {
             return Copier(Instructions::Avx512);
@@ -122,7 +115,7 @@ pub(crate) fn copy_run(
             segments,
             most_bytes,
             to,
-            SHORT_BYTES,
+            MOST_BY_WIDEST,
             // SAFETY: `Copier::widest`, which alone makes such a `Copier`, has found the instructions
             // on this processor.
             |rest, free| unsafe { x86::copy_short_run_avx512(rest, most_bytes, free) },
@@ -237,7 +230,7 @@ fn copy_long_run(
     // SAFETY: `copy_one` and `memcpy` copy as `run` demands.
     unsafe {
         run(segments, most_bytes, to, is_short, |from, to, len| {
-            if len > SHORT_BYTES {
+            if len > MOST_BY_WIDEST {
                 ptr::copy_nonoverlapping(from, to, len);
             } else {
                 copy_one(from, to, len);

@@ -15,7 +15,7 @@ use std::arch::asm;
 use std::io::IoSlice;
 use std::mem::MaybeUninit;
 
-use super::{MOST_BY_16, SHORT_BYTES};
+use super::{MOST_BY_16, MOST_BY_WIDEST};
 
 /// On with the next segment, if there is one and its room is left: 29 bytes at most. `aligned` where
 /// what lies before leaves no room for them in its block.
@@ -189,7 +189,7 @@ copy_short_run! {
     ///
     /// The processor has `AVX512VL`.
     unsafe fn copy_short_run_avx512;
-    most: SHORT_BYTES;
+    most: MOST_BY_WIDEST;
     long:
         "60:",
         "vmovdqu64 ymm16, ymmword ptr [{from}]",
