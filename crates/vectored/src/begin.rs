@@ -567,6 +567,24 @@ pub(crate) const FEW_ENTRIES: usize = 8;
 #[inline(always)]
 fn plain_bytes(segments: &[IoSlice<'_>], small_bytes: usize, limits: Limits) -> Option<usize> {
     let mut bytes = 0_usize;
+    for segment in segments {
+        if segment.len() <= small_bytes {
+            // The loop for lists without a small one is half as long.
+            return plain_bytes_of_mixed(segments, small_bytes, limits);
+        }
+        bytes = bytes.saturating_add(segment.len());
+    }
+    (segments.len() <= limits.segments && bytes <= limits.bytes).then_some(bytes)
+}
+
+/// The same, for any list.
+#[inline(never)]
+fn plain_bytes_of_mixed(
+    segments: &[IoSlice<'_>],
+    small_bytes: usize,
+    limits: Limits,
+) -> Option<usize> {
+    let mut bytes = 0_usize;
     let mut last_is_small = false;
     for segment in segments {
         let is_small = segment.len() <= small_bytes;
