@@ -268,13 +268,16 @@ impl Stager {
                     return self.send(segments, (self.staging.len(), true), sink);
                 }
             }
-            [_, _, ..] if small_bytes > 0 && count <= KEPT_BORDERS => {
-                // Any system takes so many segments.
-                let whole = Limits {
-                    segments: KEPT_BORDERS,
-                    bytes: self.few_bytes,
+            [_, _, ..] if small_bytes > 0 => {
+                let limits = match count <= KEPT_BORDERS {
+                    // Any system takes so many segments.
+                    true => Limits {
+                        segments: KEPT_BORDERS,
+                        bytes: self.few_bytes,
+                    },
+                    false => self.limits_of_whole(),
                 };
-                if let Some(bytes) = plain_bytes(segments, small_bytes, whole) {
+                if let Some(bytes) = plain_bytes(segments, small_bytes, limits) {
                     return self.send(segments, (bytes, false), sink);
                 }
             }
