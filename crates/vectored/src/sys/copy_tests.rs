@@ -90,28 +90,33 @@ fn every_length_at_every_alignment_is_copied_whole_and_nothing_beside_it() {
     }
 }
 
-/// What is behind the segment cannot be read: a load there is a fault, and the end of the test.
+/// A page of memory between two that cannot be read: a load there is a fault, and the end of the test.
+#[cfg(not(miri))]
+fn page_between_closed_ones() -> &'static mut [u8] {
+    let page = 4096;
+    // SAFETY: a new mapping of three pages that nothing else knows of. The outer ones are closed to
+    // every access; the middle one stays, and is readable and writable, until the end of the process.
+    unsafe {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        let start = libc::mmap(ptr::null_mut(), 3 * page, libc::PROT_NONE, flags, -1, 0);
+        assert_ne!(start, libc::MAP_FAILED);
+        let middle = start.byte_add(page);
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        assert_eq!(libc::mprotect(middle, page, access), 0);
+        std::slice::from_raw_parts_mut(middle.cast::<u8>(), page)
+    }
+}
+
 #[cfg(not(miri))]
 #[test]
-fn no_byte_behind_a_segment_is_read() {
-    let page = 4096;
-    // SAFETY: a new mapping of two pages that nothing else knows of. The second is then closed to
-    // every access; the first stays, and is readable and writable, until the end of the process.
-    let first = unsafe {
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-        let access = libc::PROT_READ | libc::PROT_WRITE;
-        let start = libc::mmap(ptr::null_mut(), 2 * page, access, flags, -1, 0);
-        assert_ne!(start, libc::MAP_FAILED);
-        assert_eq!(
-            libc::mprotect(start.byte_add(page), page, libc::PROT_NONE),
-            0
-        );
-        std::slice::from_raw_parts_mut(start.cast::<u8>(), page)
-    };
-    first.copy_from_slice(&bytes(page));
+fn no_byte_before_or_behind_a_segment_is_read() {
+    let page = page_between_closed_ones();
+    page.copy_from_slice(&bytes(page.len()));
     for copier in Copier::all() {
         for len in lengths() {
-            check(copier, &[&first[page - len..]], usize::MAX, 0, len + 100);
+            let (first, last) = (&page[..len], &page[page.len() - len..]);
+            check(copier, &[first], usize::MAX, 0, len + 300);
+            check(copier, &[last], usize::MAX, 0, len + 300);
         }
     }
 }

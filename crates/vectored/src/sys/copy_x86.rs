@@ -61,8 +61,8 @@ macro_rules! copy_short_run {
             // SAFETY: the processor has the instructions, as the caller promises. An `IoSlice` has the
             // layout of an `iovec`, as its documentation says: an address, and the length behind it.
             // `next` is read from only below `end`, the end of the list. All moves of a segment are of
-            // its own `len` bytes and to the `len` bytes from `place` on: of its first 4, 8, 16, … and
-            // of as many last ones, where it has as many, and byte by byte of fewer than 4. `place` is
+            // its own `len` bytes and to the `len` bytes from `place` on: of its first 2, 4, 8, … and
+            // of as many last ones, where it has as many, and of a single one. `place` is
             // no higher than `last` when a segment is begun, behind which `most` bytes of `to` lie, and
             // `len` is no more than that. `to` is borrowed exclusively, so it overlaps no segment. The
             // stack is not used.
@@ -102,19 +102,20 @@ macro_rules! copy_short_run {
                     "mov dword ptr [{place} + {len} - 4], {b:e}",
                     next!(aligned),
                     "51:",
+                    "cmp {len:e}, 2",
+                    "jb 52f",
+                    "movzx {a:e}, word ptr [{from}]",
+                    "movzx {b:e}, word ptr [{from} + {len} - 2]",
+                    "mov word ptr [{place}], {a:x}",
+                    "mov word ptr [{place} + {len} - 2], {b:x}",
+                    next!(aligned),
+                    "52:",
                     "test {len:e}, {len:e}",
-                    "jz 52f",
-                    // First, middle, last: all of one, two or three bytes.
+                    "jz 53f",
                     "movzx {a:e}, byte ptr [{from}]",
                     "mov byte ptr [{place}], {a:l}",
-                    "mov {b}, {len}",
-                    "shr {b}, 1",
-                    "movzx {a:e}, byte ptr [{from} + {b}]",
-                    "mov byte ptr [{place} + {b}], {a:l}",
-                    "movzx {a:e}, byte ptr [{from} + {len} - 1]",
-                    "mov byte ptr [{place} + {len} - 1], {a:l}",
-                    "52:",
-                    next!(),
+                    "53:",
+                    next!(aligned),
                     $($long,)*
                     "99:",
                     next = inout(reg) next,
