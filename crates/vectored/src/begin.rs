@@ -360,9 +360,9 @@ impl Stager {
     /// Finds whether the list goes in one call, and copies it if that is how it goes. If it does not,
     /// [`run`](Stager::run) says what was begun.
     ///
-    /// So many segments are staged already. Most transfers that are not staged altogether by then are
-    /// this and one call, which may take no more than 200 ns. So the common ways are short, and each is a
-    /// function of its own: what one needs is not saved for the others.
+    /// For lists of which so many segments are staged already, but not all, and for those that are met for the
+    /// first time or are of none of the usual kinds. Each way is a function of its own: what one needs is not
+    /// saved for the others.
     #[inline(never)]
     pub(crate) fn begin(&mut self, segments: &[IoSlice<'_>], staged: usize) -> Whole {
         self.run = 0;

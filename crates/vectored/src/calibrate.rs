@@ -12,6 +12,7 @@ use rustix::io::Errno;
 
 use crate::error::TransferError;
 use crate::fit::Observation;
+use crate::pages::PAGE_BYTES;
 use crate::sys::room::append_run;
 use crate::{CostModel, TargetKind, write_all_vectored};
 
@@ -112,8 +113,8 @@ impl CostModel {
     /// that copies nothing write the same lists in turn. The size at which they take equally long is narrowed
     /// down and then tried from both sides until the budget is spent, and the border is where a rising curve
     /// through all that was measured crosses. On a stream only lists up to 64 KiB are
-    /// tried; where the border cannot be seen in those, it stays unmeasured. On a file it is also compared
-    /// what segments of a page gain ([`page_end_ns`](CostModel::page_end_ns)).
+    /// tried; where the border cannot be seen in those, it stays unmeasured. On a file lists of pages, at places
+    /// where pages begin, are compared with others, too ([`page_end_ns`](CostModel::page_end_ns)).
     ///
     /// 30 to 45 ms are a good budget, 60 for a file. With less, the figures are those of a few rounds.
     /// Five rounds of the first half and two pairs of each list of the second are made in any case, which
@@ -315,6 +316,8 @@ struct Channel {
     position: u64,
     end: u64,
     overwrites: bool,
+    /// Whether each batch begins where a page of the file does.
+    begins_pages: bool,
     buffer: Vec<u8>,
 }
 
@@ -354,6 +357,7 @@ impl Channel {
                 _ => FILE_BYTES,
             },
             overwrites: false,
+            begins_pages: false,
             buffer: vec![0; STREAM_BYTES as usize],
         })
     }
@@ -391,12 +395,23 @@ impl Channel {
     }
 
     fn make_room(&mut self, bytes: u64) -> io::Result<()> {
-        if self.reader.is_none() && self.position + bytes > self.end {
+        if self.reader.is_some() {
+            return Ok(());
+        }
+        let mut position = self.position;
+        if self.begins_pages {
+            // A file that grows gets a hole there, of less than a page.
+            position = position.next_multiple_of(PAGE_BYTES);
+        }
+        if position + bytes > self.end {
             if !self.overwrites {
                 rustix::fs::ftruncate(&self.writer, 0)?;
             }
-            rustix::fs::seek(&self.writer, SeekFrom::Start(0))?;
-            self.position = 0;
+            position = 0;
+        }
+        if position != self.position {
+            rustix::fs::seek(&self.writer, SeekFrom::Start(position))?;
+            self.position = position;
         }
         Ok(())
     }

@@ -63,7 +63,7 @@ pub struct CostModel {
     /// Linux has room for 8 `iovec`s on its stack (`UIO_FASTIOV`) and allocates for more.
     pub iovec_step_ns: f64,
     /// What a segment costs less that ends where a page of the target does, in ns a segment: 30–45 on
-    /// pipes and sockets.
+    /// pipes and sockets, 80–160 in tmpfs where a list begins with a page.
     ///
     /// The kernel copies page by page and segment by segment, a piece each; where both end together it
     /// is one piece less. So lists of 1024 or 2048 bytes a segment gather better than lists of a few

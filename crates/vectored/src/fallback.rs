@@ -67,15 +67,15 @@ impl Sink for Stream<'_> {
     /// As `Calls` does it, but without one: to make one takes a good part of what a short write takes.
     #[inline(always)]
     fn send_whole(&mut self, slices: &[IoSlice<'_>], bytes: usize) -> Result<(), Answer> {
-        if slices.len() > 1 && REFUSALS.has_any(WRITES) {
-            return match self.send_instead(slices, None) {
-                Ok(taken) if taken == bytes => Ok(()),
-                answer => Err(answer),
-            };
-        }
-        match sys::call::write_slices(self.0, slices) {
+        let answer = if slices.len() > 1 && REFUSALS.has_any(WRITES) {
+            self.send_instead(slices, None)
+        } else {
+            sys::call::write_slices(self.0, slices)
+        };
+        match answer {
             Ok(taken) if taken == bytes => Ok(()),
             Ok(taken) => Err(Ok(taken)),
+            // If that was the plain call, it is made once more at most: it has moved nothing.
             Err(error) => Err(self.send_instead(slices, Some(error))),
         }
     }

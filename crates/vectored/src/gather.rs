@@ -397,6 +397,8 @@ pub(crate) fn recycle<'a>(mut slices: Vec<IoSlice<'_>>) -> Vec<IoSlice<'a>> {
 #[cfg(test)]
 mod pieces_tests;
 #[cfg(test)]
+mod warm_tests;
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::TargetKind;

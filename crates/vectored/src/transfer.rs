@@ -1,4 +1,5 @@
-//! The loop that every complete transfer runs: one batch after another until the list's end.
+//! The loop of transfers: one batch after another until the list's end. Those of `Gather` that are one
+//! call never enter it: theirs is made by a [`Sink`].
 
 use std::io::{self, IoSlice};
 

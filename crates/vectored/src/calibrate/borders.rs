@@ -24,6 +24,9 @@ const BESIDE_BYTES: usize = 8;
 /// What was found is tried again so often at most.
 const MOST_ROUNDS: usize = 20;
 
+/// At so many times the size, in turns.
+const BESIDE: [f64; 4] = [1.4, 0.7, 3.0, 0.33];
+
 /// And each time for so long at most.
 const LONG_LOOK: Duration = Duration::from_micros(400);
 
@@ -40,9 +43,13 @@ const MOST_PAIRS: usize = 40;
 const PAGES: usize = 8;
 const NO_PAGE_BYTES: usize = PAGE_BYTES as usize - 48;
 
-/// They are compared so often, each time for so long: a tenth of what a file is given.
+/// They are compared so often, for a fifth of the time in all.
 const PAGE_LOOKS: usize = 8;
-const PAGE_LOOK: Duration = Duration::from_micros(400);
+const PAGE_SHARE: u32 = 5;
+
+/// If fewer of these comparisons say that pages gain, chance may have done it: of eight so many are
+/// alike by chance in 4 % of cases.
+const FEWEST_GAINS: usize = 7;
 
 /// Tries both ways at every count until about `deadline`, from where the numbers of `fitted` say that
 /// the border is, and on a file with segments that are pages. Returns `fitted` with what was found.
@@ -71,7 +78,8 @@ pub(super) fn measure(
     };
     let mut page_end_ns = fitted.page_end_ns;
     if kind == TargetKind::File {
-        page_end_ns = pair.page_end_ns(channel)?;
+        let left = deadline.saturating_duration_since(Instant::now());
+        page_end_ns = pair.page_end_ns(channel, left / PAGE_SHARE)?;
     }
     let mut curves: [Curve; Borders::COUNTS.len()] = Default::default();
     let most = |count: usize| (most_bytes / count).min(MOST_SEGMENT_BYTES);
@@ -95,7 +103,7 @@ pub(super) fn measure(
     }
     // What was found is tried on either side, one after the other: the speed of a machine that others
     // share changes for milliseconds, and what is measured meanwhile can be four times off.
-    for (round, beside) in [1.4, 0.7].into_iter().cycle().take(MOST_ROUNDS).enumerate() {
+    for (round, beside) in BESIDE.into_iter().cycle().take(MOST_ROUNDS).enumerate() {
         for (index, count) in Borders::COUNTS.into_iter().enumerate() {
             let (Found::Border(found) | Found::AtLeast(found)) = curves[index].border() else {
                 continue;
@@ -158,13 +166,17 @@ impl Pair {
         Ok(ratio)
     }
 
-    /// What gathering gains on copying for each segment that ends where a page does.
-    fn page_end_ns(&mut self, channel: &mut Channel) -> io::Result<f64> {
+    /// What gathering gains on copying for each segment that ends where a page does, in about `time`.
+    fn page_end_ns(&mut self, channel: &mut Channel, time: Duration) -> io::Result<f64> {
+        let time = time / (2 * PAGE_LOOKS) as u32;
         let mut gains = Vec::with_capacity(PAGE_LOOKS);
         for _ in 0..PAGE_LOOKS {
             let mut log = |bytes| -> io::Result<Option<f64>> {
-                let ratio = self.ratio(channel, (PAGES, bytes), PAGE_LOOK)?;
-                Ok(ratio.map(f64::ln))
+                // Else no segment of the list would lie on a page, but across two.
+                channel.begins_pages = true;
+                let ratio = self.ratio(channel, (PAGES, bytes), time);
+                channel.begins_pages = false;
+                Ok(ratio?.map(f64::ln))
             };
             let beside = log(NO_PAGE_BYTES)?;
             let Some((pages, beside)) = log(PAGE_BYTES as usize)?.zip(beside) else {
@@ -172,7 +184,7 @@ impl Pair {
             };
             gains.push((pages - beside) * median(&mut self.gathered_ns));
         }
-        Ok((median(&mut gains) / (PAGES - 1) as f64).max(0.0))
+        Ok(page_end_ns_by(&mut gains))
     }
 
     /// The time of copying ÷ that of gathering for lists of equal segments: the median of pairs that
@@ -242,6 +254,14 @@ impl Pair {
     }
 }
 
+/// What a page's end spares, by what lists of pages gained on others in several comparisons.
+fn page_end_ns_by(gains_ns: &mut [f64]) -> f64 {
+    if gains_ns.iter().filter(|&&gain| gain > 0.0).count() < FEWEST_GAINS {
+        return 0.0;
+    }
+    median(gains_ns) / (PAGES - 1) as f64
+}
+
 /// Of some numbers, that are sorted by it.
 fn median(numbers: &mut [f64]) -> f64 {
     numbers.sort_unstable_by(f64::total_cmp);
@@ -249,5 +269,30 @@ fn median(numbers: &mut [f64]) -> f64 {
     match numbers.len() % 2 {
         0 => (numbers[middle - 1] + numbers[middle]) / 2.0,
         _ => numbers[middle],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_gain_if_nearly_all_comparisons_say_so() {
+        let gains = [700.0, 600.0, 800.0, 650.0, 750.0, 500.0, 900.0, 700.0];
+        assert_eq!(page_end_ns_by(&mut gains.clone()), 100.0);
+        let with_negative = |count: usize| {
+            let mut gains = gains;
+            gains[..count].fill(-700.0);
+            page_end_ns_by(&mut gains)
+        };
+        assert!(with_negative(1) > 0.0);
+        assert_eq!(with_negative(2), 0.0);
+        assert_eq!(with_negative(8), 0.0);
+    }
+
+    #[test]
+    fn the_median_of_an_even_number_is_between_two() {
+        assert_eq!(median(&mut [3.0, 1.0]), 2.0);
+        assert_eq!(median(&mut [5.0, 1.0, 3.0]), 3.0);
     }
 }

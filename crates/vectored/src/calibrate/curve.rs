@@ -164,6 +164,25 @@ mod tests {
     }
 
     #[test]
+    fn what_was_measured_of_one_size_is_its_mean() {
+        // Together they say that copying wins there, whichever came first.
+        for points in [[(1000, 0.2), (1000, -0.4)], [(1000, -0.4), (1000, 0.2)]] {
+            let curve = curve(&[&points[..], &[(2000, 0.1)]].concat());
+            assert_eq!(curve.border(), Found::Border(1414));
+        }
+    }
+
+    #[test]
+    fn a_pool_weighs_as_much_as_all_its_points() {
+        let mut many = vec![(1000, 0.1); 8];
+        many.push((2000, -0.7));
+        // Eight of 0.1 against one of -0.7 are 0.1 ÷ 9 each: gathering wins from the first on.
+        assert_eq!(curve(&many).border(), Found::Border(999));
+        many.push((2000, -0.2));
+        assert_eq!(curve(&many).border(), Found::AtLeast(2000));
+    }
+
+    #[test]
     fn nothing_measured_is_nothing_found() {
         assert_eq!(Curve::default().border(), Found::Nothing);
     }

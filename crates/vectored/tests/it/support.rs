@@ -7,8 +7,8 @@ use std::path::PathBuf;
 
 use rustix::fs::OFlags;
 use vectored::{
-    Gather, Gathers, OnRefusal, SegmentCursor, TransferError, WriteFlags, write_all_vectored,
-    write_all_vectored_at, write_all_vectored_with, write_from,
+    CostModel, Gather, Gathers, OnRefusal, SegmentCursor, TransferError, WriteFlags,
+    write_all_vectored, write_all_vectored_at, write_all_vectored_with, write_from,
 };
 
 /// Buffers of these sizes. Their bytes run from 1 to 251 and so never agree with a zeroed file or
@@ -46,6 +46,10 @@ fn check_cursor(
 pub fn writers() -> Vec<(&'static str, WriteAll)> {
     let mut gather = Gather::default();
     let mut resumable = Gather::default();
+    let mut referencing = Gather::new(CostModel {
+        staging_bytes: 0,
+        ..CostModel::default()
+    });
     vec![
         (
             "write_all_vectored",
@@ -54,6 +58,10 @@ pub fn writers() -> Vec<(&'static str, WriteAll)> {
         (
             "Gather",
             Box::new(move |fd, segments| gather.write_all(fd, segments)),
+        ),
+        (
+            "Gather that copies nothing",
+            Box::new(move |fd, segments| referencing.write_all(fd, segments)),
         ),
         (
             "write_from",

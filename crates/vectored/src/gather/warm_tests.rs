@@ -1,0 +1,177 @@
+//! What a `Gather` does that knows its borders and has its memory: most lists meet such a one, and take
+//! other ways than the first.
+
+use std::io::{self, IoSlice, Read};
+
+use proptest::prelude::*;
+
+use crate::borders::Borders;
+use crate::testing::{any_even_sizes, any_sizes, any_wide_limits};
+use crate::{CostModel, Gather, Limits, SegmentCursor};
+
+fn model(copy_below_bytes: u32) -> CostModel {
+    CostModel {
+        borders: Borders::everywhere(copy_below_bytes),
+        ..CostModel::default()
+    }
+}
+
+fn memory() -> Vec<u8> {
+    (0..150_000_usize).map(|i| (i % 251) as u8).collect()
+}
+
+/// Segments of these sizes that lie apart.
+fn cut<'m>(memory: &'m [u8], sizes: &[usize]) -> Vec<IoSlice<'m>> {
+    let mut at = 0;
+    let piece = |&size: &usize| {
+        at += size + 1;
+        IoSlice::new(&memory[at - size..at])
+    };
+    sizes.iter().map(piece).collect()
+}
+
+/// The lengths of the entries of each call, all of which are taken.
+fn calls_of(gather: &mut Gather, segments: &[IoSlice<'_>]) -> Vec<Vec<usize>> {
+    let mut calls = Vec::new();
+    let sink = |slices: &[IoSlice<'_>]| -> io::Result<usize> {
+        let lengths: Vec<usize> = slices.iter().map(|slice| slice.len()).collect();
+        let bytes = lengths.iter().sum();
+        calls.push(lengths);
+        Ok(bytes)
+    };
+    let may_split = || Ok(());
+    let sent = gather.send_all(segments, &mut SegmentCursor::new(), may_split, sink);
+    let bytes: usize = segments.iter().map(|segment| segment.len()).sum();
+    assert_eq!(sent.unwrap(), bytes as u64);
+    calls
+}
+
+fn warmed(limits: Limits, model: CostModel) -> Gather {
+    let mut gather = Gather::within(limits, model);
+    // Two of one memory, which surely do not touch.
+    let memory = [1, 2, 3];
+    calls_of(
+        &mut gather,
+        &[IoSlice::new(&memory[..1]), IoSlice::new(&memory[2..])],
+    );
+    assert!(gather.stager.staging.capacity() > 0);
+    gather
+}
+
+proptest! {
+    #[test]
+    fn a_list_goes_by_the_same_calls_however_often(
+        lists in prop::collection::vec(prop_oneof![any_sizes(), any_even_sizes()], 1..4),
+        borders in prop::array::uniform7(prop_oneof![1..70_u32, 129..700_u32, Just(3000)]),
+        staging_bytes in prop_oneof![1..300_usize, 1000..6000_usize],
+        limits in any_wide_limits(),
+    ) {
+        let memory = memory();
+        let model = CostModel {
+            borders: Borders { bytes: borders.map(Some) },
+            staging_bytes,
+            ..CostModel::default()
+        };
+        let mut warm = warmed(limits, model);
+        for sizes in lists {
+            let segments = cut(&memory, &sizes);
+            let cold = calls_of(&mut Gather::within(limits, model), &segments);
+            for _ in 0..3 {
+                prop_assert_eq!(&calls_of(&mut warm, &segments), &cold);
+            }
+        }
+    }
+}
+
+#[test]
+fn one_piece_is_one_message() {
+    let memory = memory();
+    let staging_bytes = 1000;
+    let mut gather = warmed(
+        Limits::default(),
+        CostModel {
+            staging_bytes,
+            ..model(500)
+        },
+    );
+    for (size, count) in [(400, 5), (100, 20)] {
+        let segments: Vec<_> = memory[..2000].chunks(size).map(IoSlice::new).collect();
+        for _ in 0..3 {
+            assert_eq!(calls_of(&mut gather, &segments), [vec![size; count]]);
+        }
+    }
+}
+
+#[test]
+fn empties_that_do_not_touch_make_no_call() {
+    let memory = memory();
+    for count in [2, 3, 16, 40] {
+        let mut gather = warmed(Limits::default(), model(500));
+        let segments = cut(&memory, &vec![0; count]);
+        for _ in 0..3 {
+            assert!(calls_of(&mut gather, &segments).is_empty(), "{count}");
+        }
+    }
+}
+
+#[test]
+fn a_body_behind_a_header_is_copied_or_an_entry_of_its_own() {
+    let memory = memory();
+    let mut gather = warmed(Limits::default(), model(200));
+    for (sizes, entries) in [
+        (&[10, 20, 5000][..], &[30, 5000][..]),
+        (&[10, 20, 30, 40, 50, 5000], &[150, 5000]),
+        (&[10, 20, 5000], &[30, 5000]),
+        // Twice the border of two.
+        (&[10, 20, 400], &[430]),
+        (&[10, 20, 401], &[30, 401]),
+        (&[10, 20, 5000, 30], &[30, 5000, 30]),
+        (&[10, 20, 30, 5000], &[60, 5000]),
+        (&[150, 160, 5000], &[310, 5000]),
+        (&[150, 160, 170], &[480]),
+    ] {
+        let calls = calls_of(&mut gather, &cut(&memory, sizes));
+        assert_eq!(calls, [entries], "{sizes:?}");
+    }
+}
+
+#[test]
+fn lists_that_fit_pages_have_their_border() {
+    let memory = memory();
+    let page_end_ns = 40.0;
+    let mut gather = warmed(
+        Limits::default(),
+        CostModel {
+            page_end_ns,
+            ..CostModel::default()
+        },
+    );
+    for (size, entries) in [(1024, 4), (1000, 1), (1048, 1), (512, 1)] {
+        let segments = cut(&memory, &[size; 4]);
+        for _ in 0..3 {
+            let calls = calls_of(&mut gather, &segments);
+            assert_eq!(calls[0].len(), entries, "{size}");
+        }
+    }
+}
+
+#[cfg(not(miri))]
+#[test]
+fn a_short_write_of_a_descriptor_is_gone_on_with() {
+    let memory = memory();
+    // By a list, and by what is staged.
+    for copy_below_bytes in [0, 10_000] {
+        let (mut reader, writer) = io::pipe().unwrap();
+        rustix::io::ioctl_fionbio(&writer, true).unwrap();
+        let mut gather = Gather::new(model(copy_below_bytes));
+        let segments = cut(&memory, &[9_999; 14]);
+        let full = gather.write_all(&writer, &segments).unwrap_err();
+        assert_eq!(full.kind(), io::ErrorKind::WouldBlock);
+        drop(writer);
+        let mut arrived = Vec::new();
+        reader.read_to_end(&mut arrived).unwrap();
+        assert_eq!(full.transferred(), arrived.len() as u64);
+        let all: Vec<u8> = segments.iter().flat_map(|s| s.to_vec()).collect();
+        assert!(arrived == all[..arrived.len()]);
+    }
+}
