@@ -4,7 +4,6 @@ use std::io::IoSlice;
 use std::ptr;
 
 use crate::cost::CostModel;
-use crate::pages::fits_pages;
 use crate::plan::{Copied, Rules, Staging, allocate};
 use crate::sys::copy::{Copier, MOST_BY_16, MOST_BY_WIDEST};
 use crate::sys::merged::touch;
@@ -257,7 +256,7 @@ impl Stager {
                     self.staging.clear();
                     let most = (small_bytes, self.staging_bytes);
                     staged = append_short(&mut self.staging, segments, most);
-                } else if self.goes_by_memcpy(count, first.len()) {
+                } else if self.goes_by_memcpy(count, small_bytes, [first.len(), second.len()]) {
                     self.staging.clear();
                     let (staging, most) = (&mut self.staging, self.staging_bytes);
                     staged = append_run_by(Copier::MEMCPY, staging, segments, small_bytes, most);
@@ -315,11 +314,18 @@ impl Stager {
     /// Whether a list that begins with so long a segment, which is small and not short, is copied by
     /// `memcpy` without more ado.
     #[inline(always)]
-    fn goes_by_memcpy(&self, segment_count: usize, first_bytes: usize) -> bool {
+    fn goes_by_memcpy(
+        &self,
+        segment_count: usize,
+        small_bytes: usize,
+        [first_bytes, second_bytes]: [usize; 2],
+    ) -> bool {
         let is_few = segment_count <= KEPT_BORDERS;
         let is_long = first_bytes > MOST_BY_WIDEST;
         (is_few || is_long && !self.may_be_in_pieces(segment_count, first_bytes))
-            && !(first_bytes >= LEAST_FITTING_BYTES && fits_pages(first_bytes))
+            && (first_bytes < LEAST_FITTING_BYTES
+                || first_bytes != second_bytes
+                || self.model.copies_up_to(small_bytes, first_bytes))
     }
 
     /// The same for wide registers, which pay where more than a few are to be copied.
