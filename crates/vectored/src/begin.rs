@@ -7,7 +7,7 @@ use crate::cost::CostModel;
 use crate::plan::{Copied, Rules, Staging, allocate};
 use crate::sys::copy::{Copier, MOST_BY_16, MOST_BY_WIDEST};
 use crate::sys::merged::touch;
-use crate::sys::room::{Room, append, append_run_by, append_short};
+use crate::sys::room::{Room, append, append_run_by, append_short, append_while};
 use crate::transfer::{Answer, Sink};
 use crate::{Limits, MAX_CALL_BYTES, iov_max};
 
@@ -417,7 +417,8 @@ impl Stager {
         self.stage_by(Copier::MEMCPY, segments, small_bytes, 0)
     }
 
-    /// Copies segments from the first on that is not staged yet, as long as they are small and fit.
+    /// Copies segments from the first on that is not staged yet, as long as they are small, or bridges,
+    /// and fit.
     #[inline(always)]
     fn stage_by(
         &mut self,
@@ -435,11 +436,13 @@ impl Stager {
         let mut count = staged + append_run_by(copier, staging, rest, small_bytes, free);
         if count < segments.len() {
             let copied = Copied::of(small_bytes, self.staging_bytes, segments);
-            while let Some(bridge) = copied.bridge(&segments[count..])
-                && bridge.len() <= self.staging_bytes - staging.len()
-            {
-                append(staging, bridge);
-                count += 1;
+            loop {
+                let (rest, free) = (&segments[count..], self.staging_bytes - staging.len());
+                let bridged = append_while(staging, rest, free, |rest| copied.bridges(rest));
+                if bridged == 0 {
+                    break;
+                }
+                count += bridged;
                 let (rest, free) = (&segments[count..], self.staging_bytes - staging.len());
                 count += append_run_by(copier, staging, rest, small_bytes, free);
             }
@@ -499,8 +502,14 @@ impl Stager {
                 is_staged: false,
             };
         }
+        let copied = Copied::of(small_bytes, self.staging_bytes, segments);
         match segments {
-            [first, second, ..] if first.len() <= small_bytes && second.len() <= small_bytes => {
+            // One that is not empty is a run by itself: a bridge may follow.
+            [first, rest @ ..]
+                if first.len() <= small_bytes
+                    && copied.goes_on(rest)
+                    && (!first.is_empty() || rest[0].len() <= small_bytes) =>
+            {
                 self.stage_many(segments, small_bytes, 0)
             }
             _ => NOT_WHOLE,
@@ -704,6 +713,18 @@ mod tests {
         let bridged = |bytes: usize| [(0, 3), (4, 7), (8, 8 + bytes), (40, 43)];
         assert_eq!(begun(9, &bridged(18)), staged(27));
         assert_eq!(begun(9, &bridged(25)), run(2));
+        let bridged_at_once = |bytes: usize| [(0, 3), (4, 4 + bytes), (20, 23), (24, 27)];
+        assert_eq!(begun(9, &bridged_at_once(12)), staged(21));
+        // Four of 13 bytes would not fit the staging buffer.
+        assert_eq!(begun(9, &bridged_at_once(13)), run(0));
+        let sizes = [1, 1, 5, 1, 1, 1, 1, 5, 1, 1];
+        let ends = sizes.iter().scan(0, |end, size| {
+            *end += size + 1;
+            Some((*end - size, *end))
+        });
+        assert_eq!(begun(3, &ends.collect::<Vec<_>>()), staged(18));
+        let bridge_behind_nothing = [(0, 0), (4, 16), (20, 23), (24, 27)];
+        assert_eq!(begun(9, &bridge_behind_nothing), run(0));
         // To the kernel the first two are one, and a list of two has a border of its own.
         let shorter_lists = |bytes, pieces: &[(usize, usize)]| {
             let mut borders = Borders::everywhere(9);

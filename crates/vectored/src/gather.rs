@@ -25,7 +25,8 @@ use crate::transfer::{
 /// nanoseconds and its bytes. So `Gather` copies runs of short segments into a staging buffer, where
 /// a run takes one entry of the call, and leaves long ones where they are. Where the border lies is
 /// [`CostModel::copy_below_bytes`], for the number of segments of the list, and twice as high for a segment
-/// between two runs, which then become one; a few segments behind a run
+/// between two runs, which then become one (the first of them may be the one small segment that a list
+/// begins with); a few segments behind a run
 /// at the start of it, as a body behind the pieces of a header, are copied as well if they hold no more
 /// bytes than a list of them and one more would be worth copying for. `Gather::default()`
 /// decides by the model of [`TargetKind::Other`](crate::TargetKind::Other): it does not ask what a

@@ -8,6 +8,7 @@ use std::ops::Deref;
 
 use crate::Limits;
 use crate::cursor::{Batch, SegmentCursor, next_is_small};
+use crate::sys::copy::Copier;
 use crate::sys::room::Room;
 
 /// What a plan goes by.
@@ -54,8 +55,9 @@ fn allocate_new(memory: &mut Vec<u8>, bytes: usize) {
 
 /// Plans the call at `from`; `None` at the end of the list.
 ///
-/// Runs of two or more small segments are copied into `staging` and take one entry each. All else
-/// is referenced, a lone small segment too: a copy would not save its entry. If nothing is to be
+/// Runs of two or more small segments are copied into `staging` and take one entry each, with what is
+/// between two of them if it is not much longer ([`Copied`]). All else is referenced, a lone small
+/// segment too: a copy would not save its entry. If nothing is to be
 /// copied, the call is a part of the caller's list itself. When `staging` is full the call is, too:
 /// the next one begins at its start again, while that is still in the cache.
 ///
@@ -143,84 +145,124 @@ impl<'a> Memory<'a> {
 /// Goes on with a call that ends before `end` so far and holds so many `bytes`, in `iovecs`.
 fn fill<'b, 'a: 'b>(
     segments: &'a [IoSlice<'_>],
-    mut end: SegmentCursor,
-    mut bytes: usize,
+    end: SegmentCursor,
+    bytes: usize,
     (copied, rules): (Copied, Rules),
     memory: Memory<'a>,
     iovecs: &'b mut Vec<IoSlice<'a>>,
 ) -> Batch<'b> {
-    let limits = rules.limits;
+    let small_bytes = copied.small_bytes;
     let mut memory = Some(memory);
     let mut room = Room::new(&mut []);
-    while iovecs.len() < limits.segments
-        && let Some(segment) = segments.get(end.segment())
+    let mut left = rules.limits.bytes - bytes;
+    // Of the first segment, only what the transfer has not moved yet; the others are `behind` it.
+    let mut offset = end.offset();
+    let mut rest = &segments[end.segment()..];
+    while iovecs.len() < rules.limits.segments
+        && let [segment, behind @ ..] = rest
     {
-        let rest = &segment[end.offset()..];
-        if rest.len() > limits.bytes - bytes {
+        let data = &segment[offset..];
+        if data.len() > left {
             if iovecs.is_empty() {
-                return end.cut(rest, limits.bytes, iovecs);
+                let from = SegmentCursor::at(segments.len() - rest.len(), offset);
+                return from.cut(data, left, iovecs);
             }
-            if bytes < rules.fill_bytes {
-                let left = limits.bytes - bytes;
-                iovecs.push(IoSlice::new(&rest[..left]));
-                bytes = limits.bytes;
-                end = SegmentCursor::at(end.segment(), end.offset() + left);
+            if rules.limits.bytes - left < rules.fill_bytes {
+                iovecs.push(IoSlice::new(&data[..left]));
+                offset += left;
+                left = 0;
             }
             break;
         }
-        let next = end.segment() + 1;
-        if rest.is_empty() {
-            end = SegmentCursor::at(next, 0);
-        } else if rest.len() <= copied.small_bytes
-            && next_is_small(&segments[next..], copied.small_bytes)
-        {
+        if data.is_empty() || data.len() > small_bytes || !next_is_small(behind, small_bytes) {
+            if !data.is_empty() {
+                left -= data.len();
+                iovecs.push(IoSlice::new(data));
+            }
+            (rest, offset) = (behind, 0);
+            continue;
+        }
+        if data.len() > room.free_bytes() {
             if let Some(memory) = memory.take() {
                 room = memory.begun();
             }
-            if rest.len() > room.free_bytes() {
+            if data.len() > room.free_bytes() {
                 break;
             }
-            room.push(rest);
-            let left = limits.bytes - bytes - rest.len();
-            let count = copy_run_with_bridges(&mut room, &segments[next..], copied, left);
-            let run = room.take();
-            bytes += run.len();
-            iovecs.push(IoSlice::new(run));
-            end = SegmentCursor::at(next + count, 0);
-        } else {
-            iovecs.push(IoSlice::new(rest));
-            bytes += rest.len();
-            end = SegmentCursor::at(next, 0);
         }
+        room.push(data);
+        let count = copy_run_with_bridges(&mut room, behind, copied, left - data.len());
+        let run = room.take();
+        left -= run.len();
+        iovecs.push(IoSlice::new(run));
+        (rest, offset) = (&behind[count..], 0);
     }
+    let end = SegmentCursor::at(segments.len() - rest.len(), offset);
     Batch {
         slices: iovecs,
-        bytes,
+        bytes: rules.limits.bytes - left,
         end,
     }
 }
 
+/// Longer segments are left to a loop.
+const MOST_ALONE_BYTES: usize = 128;
+
 /// Copies a run behind what is in `room` already, and bridges to further ones.
+#[inline(always)]
 fn copy_run_with_bridges(
     room: &mut Room<'_>,
     segments: &[IoSlice<'_>],
     copied: Copied,
     most_bytes: usize,
 ) -> usize {
-    let at_first = room.free_bytes();
+    // Most runs between large segments are two small ones: for one more no loop is entered.
+    if let [second, third, ..] = segments
+        && third.len() > copied.small_bytes.max(copied.bridge_bytes)
+        && second.len() <= copied.small_bytes.min(MOST_ALONE_BYTES)
+        && second.len() <= most_bytes.min(room.free_bytes())
+    {
+        room.push(second);
+        return 1;
+    }
+    copy_long_run(room, segments, copied, most_bytes)
+}
+
+/// The same for longer runs.
+#[inline(never)]
+fn copy_long_run(
+    room: &mut Room<'_>,
+    segments: &[IoSlice<'_>],
+    copied: Copied,
+    most_bytes: usize,
+) -> usize {
+    let free_before = room.free_bytes();
+    let left = |room: &Room<'_>| most_bytes - (free_before - room.free_bytes());
     let mut count = 0;
     loop {
-        let left = most_bytes - (at_first - room.free_bytes());
-        count += room.push_run(&segments[count..], copied.small_bytes, left);
-        let left = most_bytes - (at_first - room.free_bytes());
-        let free = left.min(room.free_bytes());
-        match copied.bridge(&segments[count..]) {
-            Some(segment) if segment.len() <= free => room.push(segment),
-            _ => return count,
+        let rest = &segments[count..];
+        if !copied.is_run(rest, LEAST_FOR_COPIER) {
+            count += room.push_short_run(rest, copied.small_bytes, left(room));
         }
-        count += 1;
+        let rest = &segments[count..];
+        if copied.is_run(rest, 1) {
+            let copier = Copier::for_list(rest);
+            count += room.push_run_by(copier, rest, copied.small_bytes, left(room));
+        }
+        let rest = &segments[count..];
+        let bridged = room.push_while(rest, left(room), |rest| copied.bridges(rest));
+        if bridged == 0 {
+            return count;
+        }
+        count += bridged;
     }
 }
+
+/// To ask for a copier takes longer than to copy a run of fewer segments.
+const LEAST_FOR_COPIER: usize = 16;
+
+/// A run of so many is not copied segment by segment, as bridges are.
+const LEAST_FOR_LOOP: usize = 4;
 
 /// Which segments are copied.
 #[derive(Clone, Copy, Debug)]
@@ -243,16 +285,33 @@ impl Copied {
         }
     }
 
-    /// The first segment, behind a run, if it is one between that and another run, and copied.
-    #[inline]
-    pub(crate) fn bridge<S: Deref<Target = [u8]>>(self, segments: &[S]) -> Option<&[u8]> {
-        let [first, second, ..] = segments else {
-            return None;
-        };
-        let is_bridge = first.len() <= self.bridge_bytes
-            && second.len() <= self.small_bytes
-            && !second.is_empty();
-        is_bridge.then_some(&**first)
+    /// Whether the first segments are so many small ones.
+    #[inline(always)]
+    fn is_run<S: Deref<Target = [u8]>>(self, segments: &[S], count: usize) -> bool {
+        let is_small = |segment: &S| segment.len() <= self.small_bytes;
+        segments.len() >= count && segments[..count].iter().all(is_small)
+    }
+
+    /// Whether the first segment, behind a run, goes on with it, and no run that is better copied by itself
+    /// begins there.
+    #[inline(always)]
+    pub(crate) fn bridges<S: Deref<Target = [u8]>>(self, segments: &[S]) -> bool {
+        self.goes_on(segments) && !self.is_run(segments, LEAST_FOR_LOOP)
+    }
+
+    /// Whether the first segment, behind a run, goes on with it: a small one, or one between that and another
+    /// run.
+    #[inline(always)]
+    pub(crate) fn goes_on<S: Deref<Target = [u8]>>(self, segments: &[S]) -> bool {
+        match segments {
+            [first, ..] if first.len() <= self.small_bytes => true,
+            [first, second, ..] => {
+                first.len() <= self.bridge_bytes
+                    && second.len() <= self.small_bytes
+                    && !second.is_empty()
+            }
+            _ => false,
+        }
     }
 }
 
@@ -314,6 +373,13 @@ mod tests {
     }
 
     #[test]
+    fn short_and_long_ones_of_a_run_keep_within_the_bytes_of_a_call_together() {
+        let rules = (1000, 10_000, MANY, 450);
+        check(&[100, 100, 100, 150, 1], rules, "copied 450 to 4.0");
+        check(&[100, 100, 100, 200, 1], rules, "copied 300 to 3.0");
+    }
+
+    #[test]
     fn one_between_two_runs_is_copied_up_to_twice_the_border() {
         let rules = (10, 150, MANY, MANY);
         check(
@@ -327,6 +393,14 @@ mod tests {
             "copied 7 lent 20 lent 20 lent 5 to 5.0",
         );
         check(&[3, 4, 20], rules, "copied 7 lent 20 to 3.0");
+        check(&[3, 4, 20, 0], rules, "copied 7 lent 20 to 4.0");
+        // A longer run behind it is copied as runs are, and another bridge behind that.
+        let longer = (10, 250, MANY, MANY);
+        check(
+            &[3, 4, 20, 5, 6, 7, 8, 20, 5, 6],
+            longer,
+            "copied 84 to 10.0",
+        );
         check(&[20, 3, 4], rules, "lent 20 copied 7 to 3.0");
         // A list of four like it would not fit the buffer.
         let little = (10, 79, MANY, MANY);

@@ -104,8 +104,7 @@ pub(crate) fn plan_read<S: Deref<Target = [u8]>>(
             let room = room.min(free);
             for (index, segment) in segments.iter().enumerate().skip(next) {
                 let len = segment.len();
-                let is_bridge = || copied.bridge(&segments[index..]).is_some();
-                if len > room - bytes || (len > small_bytes && !is_bridge()) {
+                if len > room - bytes || !copied.goes_on(&segments[index..]) {
                     break;
                 }
                 bytes += len;
@@ -301,6 +300,20 @@ mod tests {
                 .map(|plan| (plan.entries, plan.bytes, plan.end));
             prop_assert_eq!(read, write);
         }
+    }
+
+    #[test]
+    fn one_between_two_runs_is_read_with_them() {
+        let data = payload(&[3, 4, 20, 5]);
+        let rules = Rules {
+            copy_below_bytes: 10,
+            limits: Limits::default(),
+            fill_bytes: 0,
+        };
+        let (start, mut runs) = (SegmentCursor::new(), Vec::new());
+        let plan = plan_read(&list(&data), start, rules, 150, &mut runs).unwrap();
+        assert_eq!((plan.entries, plan.bytes), (1, 32));
+        assert_eq!(runs.len(), 1);
     }
 
     #[test]

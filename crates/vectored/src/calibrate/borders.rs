@@ -24,8 +24,13 @@ const BESIDE_BYTES: usize = 8;
 /// What was found is tried again so often at most.
 const MOST_ROUNDS: usize = 20;
 
-/// At so many times the size, in turns.
-const BESIDE: [f64; 4] = [1.4, 0.7, 3.0, 0.33];
+/// Longer lists outgrow the caches, of which the numbers know nothing: their search starts from what was
+/// found for the last count, and as if the border fell by this power of the counts.
+const MOST_CACHED_SEGMENTS: usize = 64;
+const FALL: f64 = 0.6;
+
+/// At so many times the size, in turns: near ones say where the border is, far ones whether it is there.
+const BESIDE: [f64; 6] = [1.4, 0.7, 3.0, 0.33, 1.15, 0.87];
 
 /// And each time for so long at most.
 const LONG_LOOK: Duration = Duration::from_micros(400);
@@ -51,8 +56,9 @@ const PAGE_SHARE: u32 = 5;
 /// alike by chance in 4 % of cases.
 const FEWEST_GAINS: usize = 7;
 
-/// Tries both ways at every count until about `deadline`, from where the numbers of `fitted` say that
-/// the border is, and on a file with segments that are pages. Returns `fitted` with what was found.
+/// Tries both ways at every count until about `deadline`, from where the numbers of `fitted` or the last
+/// count say that the border is, and on a file with segments that are pages. Returns `fitted` with what
+/// was found.
 pub(super) fn measure(
     channel: &mut Channel,
     kind: TargetKind,
@@ -85,11 +91,17 @@ pub(super) fn measure(
     let most = |count: usize| (most_bytes / count).min(MOST_SEGMENT_BYTES);
     let half_time = Instant::now() + deadline.saturating_duration_since(Instant::now()) / 2;
     for (index, count) in Borders::COUNTS.into_iter().enumerate() {
-        let (start, most) = (fitted.copy_below_bytes(count), most(count));
+        let (fitted_bytes, most) = (fitted.copy_below_bytes(count), most(count));
         // Even if copying won at the longest that can be tried, that would say nothing new.
-        if start / 2 >= most && most < MOST_SEGMENT_BYTES {
+        if fitted_bytes / 2 >= most && most < MOST_SEGMENT_BYTES {
             continue;
         }
+        let start = match curves[..index].last().map(Curve::border) {
+            Some(Found::Border(found)) if count > MOST_CACHED_SEGMENTS => {
+                border_of_longer(found, Borders::COUNTS[index - 1], count)
+            }
+            _ => fitted_bytes,
+        };
         let left = half_time.saturating_duration_since(Instant::now());
         let share = left / (Borders::COUNTS.len() - index) as u32;
         search(start, LEAST_SEGMENT_BYTES, most, |segment_bytes| {
@@ -133,6 +145,11 @@ pub(super) fn measure(
         page_end_ns,
         ..*fitted
     })
+}
+
+/// Where the border for lists of `count` segments may lie, if it was found there for shorter ones.
+fn border_of_longer(found: usize, shorter_count: usize, count: usize) -> usize {
+    (found as f64 * (shorter_count as f64 / count as f64).powf(FALL)) as usize
 }
 
 /// Both ways, each as `Gather` goes.
@@ -288,6 +305,16 @@ mod tests {
         assert!(with_negative(1) > 0.0);
         assert_eq!(with_negative(2), 0.0);
         assert_eq!(with_negative(8), 0.0);
+    }
+
+    #[test]
+    fn longer_lists_are_looked_for_at_lower_borders_but_at_more_bytes_in_all() {
+        assert_eq!(border_of_longer(2000, 64, 64), 2000);
+        for (shorter, count) in [(64, 256), (256, 1000)] {
+            let start = border_of_longer(2000, shorter, count);
+            assert!((500..1000).contains(&start), "{start}");
+            assert!(start * count > 2000 * shorter, "{start}");
+        }
     }
 
     #[test]

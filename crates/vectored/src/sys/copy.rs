@@ -1,9 +1,9 @@
 //! Copying runs of short segments together, by registers.
 //!
-//! Which instructions copy is chosen once a list and not once a segment: the loop over the segments
-//! is there for each choice. Up to 128 or 256 bytes a segment is covered by moves of fixed size
-//! that overlap in its middle, which takes no loop and no call; `memcpy` does the rest. No move
-//! reaches beyond a segment's ends.
+//! Which instructions copy is chosen once a run and not once a segment: the loop over the segments
+//! is there for each choice. (Bridges between runs take a loop of their own.) Up to 128 or 256 bytes a
+//! segment is covered by moves of fixed size that overlap in its middle, which takes no loop and no
+//! call; `memcpy` does the rest. No move reaches beyond a segment's ends.
 //!
 //! # Safety
 //!
@@ -133,10 +133,27 @@ fn copy_run_memcpy(
     unsafe {
         run(
             segments,
-            most_bytes,
             to,
-            |_, _| false,
+            |rest, _| rest[0].len() <= most_bytes,
             |from, to, len| ptr::copy_nonoverlapping(from, to, len),
+        )
+    }
+}
+
+/// As [`copy_run`], of segments of any length, but up to where `goes_on` says no of what is left of them.
+#[inline(always)]
+pub(crate) fn copy_run_while(
+    segments: &[IoSlice<'_>],
+    to: &mut [MaybeUninit<u8>],
+    goes_on: impl Fn(&[IoSlice<'_>]) -> bool,
+) -> (usize, usize) {
+    // SAFETY: `copy_one` copies as `run` demands.
+    unsafe {
+        run(
+            segments,
+            to,
+            |rest, _| goes_on(rest),
+            |from, to, len| copy_one(from, to, len),
         )
     }
 }
@@ -167,16 +184,7 @@ fn copy_run_baseline(
     most_bytes: usize,
     to: &mut [MaybeUninit<u8>],
 ) -> (usize, usize) {
-    // SAFETY: `copy_one` copies as `run` demands.
-    unsafe {
-        run(
-            segments,
-            most_bytes,
-            to,
-            |_, _| false,
-            |from, to, len| copy_one(from, to, len),
-        )
-    }
+    copy_run_while(segments, to, |rest| rest[0].len() <= most_bytes)
 }
 
 /// What is short by `copy_short_run`, stretch by stretch, and the rest by `memcpy`, out of its loop:
@@ -226,10 +234,13 @@ fn copy_long_run(
     to: &mut [MaybeUninit<u8>],
     short_bytes: usize,
 ) -> (usize, usize) {
-    let is_short = |len, free| is_short(len, free, short_bytes);
+    let is_long = |rest: &[IoSlice<'_>], free| {
+        let len = rest[0].len();
+        len <= most_bytes && !is_short(len, free, short_bytes)
+    };
     // SAFETY: `copy_one` and `memcpy` copy as `run` demands.
     unsafe {
-        run(segments, most_bytes, to, is_short, |from, to, len| {
+        run(segments, to, is_long, |from, to, len| {
             if len > MOST_BY_WIDEST {
                 ptr::copy_nonoverlapping(from, to, len);
             } else {
@@ -239,7 +250,8 @@ fn copy_long_run(
     }
 }
 
-/// The loop over a list, up to a segment that `is_for_another` loop, by its length and the free bytes.
+/// The loop over a list, up to where it does not fit or `goes_on` says no, by what is left of the list
+/// and the free bytes.
 ///
 /// # Safety
 ///
@@ -248,9 +260,8 @@ fn copy_long_run(
 #[inline(always)]
 unsafe fn run(
     segments: &[IoSlice<'_>],
-    most_bytes: usize,
     to: &mut [MaybeUninit<u8>],
-    is_for_another: impl Fn(usize, usize) -> bool,
+    goes_on: impl Fn(&[IoSlice<'_>], usize) -> bool,
     copy: impl Fn(*const u8, *mut u8, usize),
 ) -> (usize, usize) {
     let whole = to.len();
@@ -260,7 +271,7 @@ unsafe fn run(
     let mut rest = segments.iter();
     while let Some(segment) = rest.as_slice().first() {
         let len = segment.len();
-        if len > most_bytes || len > free || is_for_another(len, free) {
+        if len > free || !goes_on(rest.as_slice(), free) {
             break;
         }
         // `free` bytes of `to`, which is borrowed exclusively, lie before its end, and the segment can

@@ -9,7 +9,7 @@ use std::io::IoSlice;
 use std::mem::{self, MaybeUninit};
 use std::ptr;
 
-use super::copy::{Copier, copy_one, copy_run, copy_short};
+use super::copy::{Copier, copy_one, copy_run, copy_run_while, copy_short};
 
 /// Staging memory: what is pushed lies in one piece until it is [taken](Room::take).
 ///
@@ -61,21 +61,44 @@ impl<'a> Room<'a> {
         self.filled += len;
     }
 
-    /// Copies segments behind what is there, up to the first that is longer than
-    /// `most_segment_bytes` or with which more than `most_bytes` more would be there. Returns how
-    /// many it copied.
-    #[inline]
-    pub(crate) fn push_run(
+    /// The memory behind what is there: so many bytes, or what there is.
+    #[inline(always)]
+    fn free(&mut self, most_bytes: usize) -> &mut [MaybeUninit<u8>] {
+        let free = &mut self.memory[self.filled..];
+        let room = free.len().min(most_bytes);
+        &mut free[..room]
+    }
+
+    /// As [`push_run_by`](Room::push_run_by), but it also ends before a segment of more than 128 bytes, and
+    /// where less than 128 bytes are left.
+    #[inline(always)]
+    pub(crate) fn push_short_run(
         &mut self,
         segments: &[IoSlice<'_>],
         most_segment_bytes: usize,
         most_bytes: usize,
     ) -> usize {
-        let copier = Copier::for_list(segments);
-        self.push_run_by(copier, segments, most_segment_bytes, most_bytes)
+        let (count, bytes) = copy_short(segments, most_segment_bytes, self.free(most_bytes));
+        self.filled += bytes;
+        count
     }
 
-    /// The same, by a copier of the caller's choice.
+    /// Copies segments behind what is there, up to where `goes_on` says no of what is left of them or more than
+    /// `most_bytes` more would be there. Returns how many it copied.
+    #[inline(always)]
+    pub(crate) fn push_while(
+        &mut self,
+        segments: &[IoSlice<'_>],
+        most_bytes: usize,
+        goes_on: impl Fn(&[IoSlice<'_>]) -> bool,
+    ) -> usize {
+        let (count, bytes) = copy_run_while(segments, self.free(most_bytes), goes_on);
+        self.filled += bytes;
+        count
+    }
+
+    /// Copies segments behind what is there, up to the first that is longer than `most_segment_bytes` or
+    /// with which more than `most_bytes` more would be there. Returns how many it copied.
     #[inline(always)]
     pub(crate) fn push_run_by(
         &mut self,
@@ -84,9 +107,7 @@ impl<'a> Room<'a> {
         most_segment_bytes: usize,
         most_bytes: usize,
     ) -> usize {
-        let free = &mut self.memory[self.filled..];
-        let room = free.len().min(most_bytes);
-        let (count, bytes) = copy_run(copier, segments, most_segment_bytes, &mut free[..room]);
+        let (count, bytes) = copy_run(copier, segments, most_segment_bytes, self.free(most_bytes));
         self.filled += bytes;
         count
     }
@@ -163,9 +184,29 @@ pub(crate) fn append_run_by(
     most_segment_bytes: usize,
     most_bytes: usize,
 ) -> usize {
+    append_by(to, |room| {
+        room.push_run_by(copier, segments, most_segment_bytes, most_bytes)
+    })
+}
+
+/// Copies segments behind what `to` holds, up to where `goes_on` says no of what is left of them or more
+/// than `most_bytes` more would be there. Returns how many.
+#[inline(always)]
+pub(crate) fn append_while(
+    to: &mut Vec<u8>,
+    segments: &[IoSlice<'_>],
+    most_bytes: usize,
+    goes_on: impl Fn(&[IoSlice<'_>]) -> bool,
+) -> usize {
+    append_by(to, |room| room.push_while(segments, most_bytes, goes_on))
+}
+
+/// Makes what `push` pushes a part of `to`, and returns what it returns.
+#[inline(always)]
+fn append_by(to: &mut Vec<u8>, push: impl FnOnce(&mut Room<'_>) -> usize) -> usize {
     let before = to.len();
     let mut room = Room::new(to.spare_capacity_mut());
-    let count = room.push_run_by(copier, segments, most_segment_bytes, most_bytes);
+    let count = push(&mut room);
     let len = before + room.filled;
     // SAFETY: by the invariant of `Room` so many bytes at the start of the spare capacity are
     // initialised, and they lie within it.
