@@ -88,13 +88,12 @@ pub fn curves(
         }
     }
     for (index, curve) in curves.iter().enumerate() {
-        let drawn: Vec<_> = curve
-            .points
-            .iter()
-            .filter(|(x, y)| sound(x) && sound(y))
-            .collect();
+        let drawn = curve.points.iter().filter(|(x, y)| sound(x) && sound(y));
+        let mut drawn: Vec<_> = drawn.collect();
+        // A line runs along the axis, also where the file's rows do not.
+        drawn.sort_by(|a, b| a.0.total_cmp(&b.0));
         for pair in drawn.windows(2) {
-            let steps = (column_of(pair[1].0) - column_of(pair[0].0)).max(1) * 4;
+            let steps = column_of(pair[0].0).abs_diff(column_of(pair[1].0)).max(1) * 4;
             for step in 1..steps {
                 let share = step as f64 / steps as f64;
                 let between =
@@ -260,6 +259,22 @@ mod tests {
         assert!(lines[ROWS - 1].contains("1 s┤"), "{drawn}");
         assert!(lines[ROWS + 1].contains("100 B"), "{drawn}");
         assert!(lines[ROWS + 2].contains("h here"), "{drawn}");
+    }
+
+    #[test]
+    fn a_line_runs_along_the_axis_whatever_the_order_of_its_points() {
+        let drawn = |points: &[(f64, f64)]| {
+            let curve = Curve {
+                letter: 'h',
+                name: "here".to_owned(),
+                points: points.to_vec(),
+            };
+            let (along, up) = (|x: f64| format!("{x} B"), |y: f64| format!("{y} s"));
+            curves(&[curve], along, up, OPTIONS)
+        };
+        let points = [(1.0, 1.0), (10.0, 100.0), (100.0, 10.0)];
+        let [first, middle, last] = points;
+        assert_eq!(drawn(&[last, first, middle]), drawn(&points));
     }
 
     #[test]
