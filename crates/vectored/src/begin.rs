@@ -7,7 +7,8 @@ use crate::cost::CostModel;
 use crate::plan::{Copied, Rules, Staging, allocate};
 use crate::sys::copy::{Copier, MOST_BY_16, MOST_BY_WIDEST};
 use crate::sys::merged::touch;
-use crate::sys::room::{Room, append, append_run_by, append_short, append_while};
+use crate::sys::room::Room;
+use crate::sys::staged::Staged;
 use crate::transfer::{Answer, Sink};
 use crate::{Limits, MAX_CALL_BYTES, iov_max};
 
@@ -19,7 +20,7 @@ pub(crate) struct Stager {
     borders: Kept,
     /// Without memory until first used, then with that of the model's `staging_bytes` for good. Its
     /// content is of the call that is being made, or of the last one.
-    pub(crate) staging: Vec<u8>,
+    pub(crate) staging: Staged,
     /// How long that becomes: a loaded model may say anything.
     staging_bytes: usize,
     most: Limits,
@@ -118,7 +119,7 @@ impl Stager {
                 are_few_known: false,
                 last: (0, 0),
             },
-            staging: Vec::new(),
+            staging: Staged::new(),
             most,
         }
     }
@@ -213,7 +214,7 @@ impl Stager {
 
     /// What was staged.
     pub(crate) fn staged(&mut self) -> Room<'_> {
-        Room::with_content(&mut self.staging, self.staging_bytes)
+        Room::with_content(&mut self.staging)
     }
 
     /// The staging buffer for another call.
@@ -253,13 +254,11 @@ impl Stager {
                     && !ptr::eq(first.as_ptr_range().end, second.as_ptr()) =>
             {
                 if first.len() <= short_bytes {
-                    self.staging.clear();
-                    let most = (small_bytes, self.staging_bytes);
-                    staged = append_short(&mut self.staging, segments, most);
+                    staged = self.staging.fill_short(segments, small_bytes);
                 } else if self.goes_by_memcpy(count, small_bytes, [first.len(), second.len()]) {
                     self.staging.clear();
-                    let (staging, most) = (&mut self.staging, self.staging_bytes);
-                    staged = append_run_by(Copier::MEMCPY, staging, segments, small_bytes, most);
+                    let staging = &mut self.staging;
+                    staged = staging.push_run_by(Copier::MEMCPY, segments, small_bytes);
                 } else if self.goes_by_wide_registers(count, first.len()) {
                     staged = self.stage_wide(segments, small_bytes);
                 }
@@ -342,8 +341,8 @@ impl Stager {
     #[inline(never)]
     fn stage_wide(&mut self, segments: &[IoSlice<'_>], small_bytes: usize) -> usize {
         self.staging.clear();
-        let (staging, most) = (&mut self.staging, self.staging_bytes);
-        append_run_by(Copier::widest(), staging, segments, small_bytes, most)
+        self.staging
+            .push_run_by(Copier::widest(), segments, small_bytes)
     }
 
     /// Stages the last segment, behind all others, if that is worth it: a body behind the pieces of a header.
@@ -352,11 +351,11 @@ impl Stager {
         let run = segments.len() - 1;
         let bytes = segments[run].len();
         let worth_bytes = self.border(segments.len()).max(2 * self.border(2));
-        if bytes > worth_bytes || bytes > self.staging_bytes - self.staging.len() {
+        if bytes > worth_bytes || bytes > self.staging.free_bytes() {
             self.run = run;
             return NOT_WHOLE;
         }
-        append(&mut self.staging, &segments[run]);
+        self.staging.push(&segments[run]);
         Whole {
             bytes: self.staging.len(),
             is_staged: true,
@@ -432,19 +431,16 @@ impl Stager {
             allocate(staging, self.staging_bytes);
         }
         // Copied while it is being looked at: what is copied here is copied anyway.
-        let (rest, free) = (&segments[staged..], self.staging_bytes - staging.len());
-        let mut count = staged + append_run_by(copier, staging, rest, small_bytes, free);
+        let mut count = staged + staging.push_run_by(copier, &segments[staged..], small_bytes);
         if count < segments.len() {
             let copied = Copied::of(small_bytes, self.staging_bytes, segments);
             loop {
-                let (rest, free) = (&segments[count..], self.staging_bytes - staging.len());
-                let bridged = append_while(staging, rest, free, |rest| copied.bridges(rest));
+                let bridged = staging.push_while(&segments[count..], |rest| copied.bridges(rest));
                 if bridged == 0 {
                     break;
                 }
                 count += bridged;
-                let (rest, free) = (&segments[count..], self.staging_bytes - staging.len());
-                count += append_run_by(copier, staging, rest, small_bytes, free);
+                count += staging.push_run_by(copier, &segments[count..], small_bytes);
             }
         }
         if count < segments.len() {
@@ -468,9 +464,9 @@ impl Stager {
         if rest.len() < KEPT_BORDERS {
             let entries = 1 + rest.len();
             let bytes = bytes_of(rest);
-            let free = self.staging_bytes - self.staging.len();
+            let free = self.staging.free_bytes();
             if bytes <= free && bytes <= entries.saturating_mul(self.border(entries)) {
-                append_run_by(Copier::MEMCPY, &mut self.staging, rest, free, free);
+                self.staging.push_run_by(Copier::MEMCPY, rest, free);
                 return Whole {
                     bytes: self.staging.len(),
                     is_staged: true,

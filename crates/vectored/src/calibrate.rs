@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use crate::error::TransferError;
 use crate::fit::Observation;
 use crate::pages::PAGE_BYTES;
-use crate::sys::room::append_run;
+use crate::sys::staged::Staged;
 use crate::{CostModel, TargetKind, write_all_vectored};
 
 mod borders;
@@ -152,7 +152,7 @@ impl CostModel {
         }
         let mut staging = Pieces {
             whole: vec![0; MOST_BYTES],
-            copied: Vec::with_capacity(MOST_BYTES),
+            copied: Staged::with_capacity(MOST_BYTES),
         };
         for list in &mut lists {
             list.choose_calls(&mut channel, &mut staging)?;
@@ -180,7 +180,7 @@ struct Pieces {
     /// There from the start.
     whole: Vec<u8>,
     /// Copied anew for each call.
-    copied: Vec<u8>,
+    copied: Staged,
 }
 
 /// The three ways to write a list.
@@ -277,7 +277,7 @@ impl List {
             Way::Writev => write_all_vectored(fd, &segments),
             Way::CopyThenWrite => {
                 copied.clear();
-                append_run(copied, &segments);
+                copied.push_run(&segments);
                 write_all_vectored(fd, &[IoSlice::new(copied)])
             }
         })

@@ -81,8 +81,9 @@ pub struct CostModel {
     pub copy_byte_uncached_ns: f64,
     /// The size of the staging buffer, in bytes: 256 KiB.
     ///
-    /// It should fit the second-level cache together with what is copied into it. No call stages
-    /// more than this. 0 turns copying off.
+    /// It should fit the second-level cache together with what is copied into it, so
+    /// [`calibrate`](CostModel::calibrate) makes it up to 1 MiB where lists of more bytes are worth copying.
+    /// No call stages more than this. 0 turns copying off.
     pub staging_bytes: usize,
     /// Borders between copying and referencing that were measured, in bytes by number of segments.
     ///

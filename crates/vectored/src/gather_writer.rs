@@ -10,7 +10,7 @@ use crate::error::TransferError;
 use crate::gather::{Gather, recycle};
 use crate::gathers::Gathers;
 use crate::into_inner_error::{IntoInnerError, WriterPanicked};
-use crate::sys::room::{append, append_run};
+use crate::sys::staged::Staged;
 
 /// The capacity of [`GatherWriter::new`] and [`GatherWriter::gathering`], in bytes: 8 KiB, as
 /// [`BufWriter`](io::BufWriter) has.
@@ -82,7 +82,7 @@ pub struct GatherWriter<W> {
     inner: Option<W>,
     route: Route<W>,
     /// Never grows beyond the capacity it was made with.
-    staged: Vec<u8>,
+    staged: Staged,
     borders: Borders,
     gather: Gather,
     /// Always empty between calls: kept for its memory.
@@ -186,7 +186,7 @@ impl<W> GatherWriter<W> {
         GatherWriter {
             inner: Some(inner),
             route,
-            staged: Vec::with_capacity(capacity),
+            staged: Staged::with_capacity(capacity),
             borders,
             gather: Gather::new(model),
             iovecs: Vec::new(),
@@ -240,7 +240,8 @@ impl<W> GatherWriter<W> {
     /// [`WriterPanicked`], with the staged bytes, if the last call of the inner writer panicked: some
     /// of them may have been written.
     pub fn into_parts(mut self) -> (W, Result<Vec<u8>, WriterPanicked>) {
-        let staged = mem::take(&mut self.staged);
+        let staged = self.staged.to_vec();
+        self.staged.clear();
         let staged = match self.panicked {
             false => Ok(staged),
             true => Err(WriterPanicked::new(staged)),
@@ -248,15 +249,11 @@ impl<W> GatherWriter<W> {
         (self.inner.take().expect(HERE_UNTIL_THE_END), staged)
     }
 
-    fn spare(&self) -> usize {
-        self.staged.capacity() - self.staged.len()
-    }
-
     /// Whether so many bytes are to be staged now. Not those that fill an empty buffer, which would
     /// be copied for nothing.
     fn is_staged(&self, bytes: usize) -> bool {
         let borders = self.borders;
-        bytes <= self.spare() && bytes < self.capacity().min(borders.large_bytes)
+        bytes <= self.staged.free_bytes() && bytes < self.capacity().min(borders.large_bytes)
     }
 
     /// Whether so many bytes, if they do not fit, are split rather than sent from where they lie.
@@ -276,7 +273,7 @@ impl<W> GatherWriter<W> {
         }
         self.report_deferred()?;
         if self.is_staged(slice.len()) {
-            append(&mut self.staged, slice);
+            self.staged.push(slice);
             return Ok(slice.len());
         }
         if !self.is_split(slice.len()) {
@@ -287,13 +284,13 @@ impl<W> GatherWriter<W> {
             return self.write_past(slice);
         }
         let staged_before = self.staged.len();
-        let (first, rest) = slice.split_at(self.spare().min(slice.len()));
-        append(&mut self.staged, first);
+        let (first, rest) = slice.split_at(self.staged.free_bytes().min(slice.len()));
+        self.staged.push(first);
         if let (accepted, Some(error)) = self.send(&[], staged_before) {
             return self.conclude(accepted, Some(error));
         }
         if rest.len() < self.capacity() {
-            append(&mut self.staged, rest);
+            self.staged.push(rest);
             return Ok(slice.len());
         }
         match first.len() {
@@ -332,7 +329,7 @@ impl<W> GatherWriter<W> {
                 if !self.is_staged(segment.len()) {
                     break;
                 }
-                append(&mut self.staged, segment);
+                self.staged.push(segment);
                 accepted += segment.len();
             }
         }
@@ -443,7 +440,7 @@ fn sent_bytes(
 
 /// Takes what was written out of the staging, also if the inner writer panics.
 struct Sending<'s> {
-    staged: &'s mut Vec<u8>,
+    staged: &'s mut Staged,
     /// The bytes behind these are of a slice of which nobody was told yet that it was accepted.
     staged_before: usize,
     /// How far the list has come of which the staged bytes are the first segment.
@@ -486,7 +483,7 @@ impl Drop for Sending<'_> {
     fn drop(&mut self) {
         let sent = self.sent();
         self.staged.truncate(self.staged_before.max(sent));
-        self.staged.drain(..sent);
+        self.staged.remove_first(sent);
     }
 }
 
@@ -500,8 +497,8 @@ fn write_zero() -> io::Error {
 impl<W> Write for GatherWriter<W> {
     #[inline]
     fn write(&mut self, slice: &[u8]) -> io::Result<usize> {
-        if slice.len() < self.spare().min(self.borders.large_bytes) {
-            append(&mut self.staged, slice);
+        if slice.len() < self.staged.free_bytes().min(self.borders.large_bytes) {
+            self.staged.push(slice);
             return Ok(slice.len());
         }
         self.write_cold(slice)
@@ -509,8 +506,8 @@ impl<W> Write for GatherWriter<W> {
 
     #[inline]
     fn write_all(&mut self, slice: &[u8]) -> io::Result<()> {
-        if slice.len() < self.spare().min(self.borders.large_bytes) {
-            append(&mut self.staged, slice);
+        if slice.len() < self.staged.free_bytes().min(self.borders.large_bytes) {
+            self.staged.push(slice);
             return Ok(());
         }
         write_all_cold(self, slice)
@@ -520,7 +517,7 @@ impl<W> Write for GatherWriter<W> {
         let sizes = segments.iter().map(|segment| segment.len());
         let bytes = sizes.fold(0, usize::saturating_add);
         if self.is_staged(bytes) && self.deferred.is_none() {
-            append_run(&mut self.staged, segments);
+            self.staged.push_run(segments);
             return Ok(bytes);
         }
         if bytes == 0 || self.is_split(bytes) {

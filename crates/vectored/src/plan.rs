@@ -10,6 +10,7 @@ use crate::Limits;
 use crate::cursor::{Batch, SegmentCursor, next_is_small};
 use crate::sys::copy::Copier;
 use crate::sys::room::Room;
+use crate::sys::staged::Staged;
 
 /// What a plan goes by.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +26,7 @@ pub(crate) struct Rules {
 /// The staging buffer, which costs nothing until something is copied.
 pub(crate) struct Staging<'a> {
     /// Without memory until it is allocated, then of `bytes`.
-    pub(crate) memory: &'a mut Vec<u8>,
+    pub(crate) memory: &'a mut Staged,
     /// Its size.
     pub(crate) bytes: usize,
 }
@@ -34,14 +35,13 @@ impl<'a> Staging<'a> {
     /// The buffer, empty.
     pub(crate) fn allocated(self) -> Room<'a> {
         allocate(self.memory, self.bytes);
-        // What was asked for, should the allocator have given more.
-        Room::with_content(self.memory, self.bytes)
+        Room::with_content(self.memory)
     }
 }
 
-/// Empties `memory`, and makes it of so many bytes or more.
+/// Empties `memory`, and makes it of so many bytes, if it has none yet.
 #[inline]
-pub(crate) fn allocate(memory: &mut Vec<u8>, bytes: usize) {
+pub(crate) fn allocate(memory: &mut Staged, bytes: usize) {
     memory.clear();
     if memory.capacity() < bytes {
         allocate_new(memory, bytes);
@@ -49,8 +49,8 @@ pub(crate) fn allocate(memory: &mut Vec<u8>, bytes: usize) {
 }
 
 #[cold]
-fn allocate_new(memory: &mut Vec<u8>, bytes: usize) {
-    *memory = Vec::with_capacity(bytes);
+fn allocate_new(memory: &mut Staged, bytes: usize) {
+    *memory = Staged::with_capacity(bytes);
 }
 
 /// Plans the call at `from`; `None` at the end of the list.
@@ -336,9 +336,9 @@ mod tests {
     }
 
     fn describe(segments: &[IoSlice<'_>], rules: Rules, staging_bytes: usize) -> String {
-        let mut staging = Vec::with_capacity(staging_bytes);
-        let staged = staging.spare_capacity_mut().as_ptr_range();
-        let staged = staged.start.cast::<u8>()..staged.end.cast::<u8>();
+        let mut staging = Staged::with_capacity(staging_bytes);
+        let start = staging.as_ptr();
+        let staged = start..start.wrapping_add(staging_bytes);
         let staging = Staging {
             memory: &mut staging,
             bytes: staging_bytes,
@@ -515,7 +515,7 @@ mod tests {
             let mut cursor = SegmentCursor::new();
             cursor.advance(&segments, skip.min(data.concat().len()));
             let rules = Rules { copy_below_bytes: 0, limits, fill_bytes: 0 };
-            let (mut built, mut planned, mut memory) = (Vec::new(), Vec::new(), Vec::new());
+            let (mut built, mut planned, mut memory) = (Vec::new(), Vec::new(), Staged::new());
             let staging = Staging { memory: &mut memory, bytes: 64 };
             let batch = cursor.next_batch(&segments, limits, &mut built);
             let plan = plan(&segments, cursor, rules, staging, &mut planned);

@@ -218,6 +218,7 @@ pub(crate) fn copy_out(
 mod tests {
     use super::*;
     use crate::Limits;
+    use crate::sys::staged::Staged;
     use crate::testing::{any_limits, any_sizes, list, payload};
     use proptest::prelude::*;
 
@@ -292,7 +293,7 @@ mod tests {
             let mut cursor = SegmentCursor::new();
             cursor.advance(&segments, skip.min(data.concat().len()));
             let rules = Rules { copy_below_bytes, limits, fill_bytes: 0 };
-            let (mut memory, mut iovecs, mut runs) = (Vec::new(), Vec::new(), Vec::new());
+            let (mut memory, mut iovecs, mut runs) = (Staged::new(), Vec::new(), Vec::new());
             let staging = crate::plan::Staging { memory: &mut memory, bytes: staging_bytes };
             let write = crate::plan::plan(&segments, cursor, rules, staging, &mut iovecs)
                 .map(|batch| (batch.slices.len(), batch.bytes, batch.end));

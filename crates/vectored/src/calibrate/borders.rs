@@ -29,6 +29,9 @@ const MOST_ROUNDS: usize = 20;
 const MOST_CACHED_SEGMENTS: usize = 64;
 const FALL: f64 = 0.6;
 
+/// Sizes of staging buffers differ by this.
+const STAGING_STEP: usize = 64 << 10;
+
 /// At so many times the size, in turns: near ones say where the border is, far ones whether it is there.
 const BESIDE: [f64; 6] = [1.4, 0.7, 3.0, 0.33, 1.15, 0.87];
 
@@ -72,6 +75,8 @@ pub(super) fn measure(
     let mut pair = Pair {
         copying: Gather::new(CostModel {
             borders: Borders::everywhere(u32::MAX),
+            // Where it pays to stage the longest list in one piece, the buffer becomes as long.
+            staging_bytes: most_bytes.max(fitted.staging_bytes),
             ..*fitted
         }),
         gathering: Gather::new(CostModel {
@@ -143,8 +148,18 @@ pub(super) fn measure(
     Ok(CostModel {
         borders,
         page_end_ns,
+        staging_bytes: staging_bytes(fitted.staging_bytes, &borders),
         ..*fitted
     })
+}
+
+/// A staging buffer that holds each of the lists of which it was measured that they are worth copying.
+fn staging_bytes(least: usize, borders: &Borders) -> usize {
+    let lists = borders.measured().map(|(count, bytes)| {
+        let bytes = (bytes as usize).min(MOST_BYTES / count);
+        (count * bytes).next_multiple_of(STAGING_STEP)
+    });
+    lists.fold(least, usize::max)
 }
 
 /// Where the border for lists of `count` segments may lie, if it was found there for shorter ones.
@@ -315,6 +330,23 @@ mod tests {
             assert!((500..1000).contains(&start), "{start}");
             assert!(start * count > 2000 * shorter, "{start}");
         }
+    }
+
+    #[test]
+    fn the_staging_buffer_holds_what_is_worth_copying() {
+        let bytes = |borders: &[(usize, u32)]| {
+            let mut all = Borders::default();
+            for &(count, bytes) in borders {
+                all.set(count, Some(bytes)).unwrap();
+            }
+            staging_bytes(256 << 10, &all)
+        };
+        assert_eq!(bytes(&[]), 256 << 10);
+        assert_eq!(bytes(&[(2, 16_384), (64, 4096), (1000, 260)]), 256 << 10);
+        assert_eq!(bytes(&[(256, 1500), (1000, 300)]), 384 << 10);
+        // What was not tried is not known to be worth it.
+        assert_eq!(bytes(&[(1000, 1048)]), 1 << 20);
+        assert_eq!(bytes(&[(1000, u32::MAX)]), 1 << 20);
     }
 
     #[test]

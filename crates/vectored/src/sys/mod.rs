@@ -9,4 +9,5 @@ mod copy_tests;
 pub(crate) mod limits;
 pub(crate) mod merged;
 pub(crate) mod room;
+pub(crate) mod staged;
 pub(crate) mod uninit;

@@ -10,6 +10,7 @@ use std::mem::{self, MaybeUninit};
 use std::ptr;
 
 use super::copy::{Copier, copy_one, copy_run, copy_run_while, copy_short};
+use super::staged::Staged;
 
 /// Staging memory: what is pushed lies in one piece until it is [taken](Room::take).
 ///
@@ -24,21 +25,19 @@ impl<'a> Room<'a> {
         Room { memory, filled: 0 }
     }
 
-    /// The first `bytes` of the memory of `vec`, with its content as what was pushed. The vector is
-    /// empty then.
-    ///
-    /// # Panics
-    ///
-    /// If it has less memory or more content.
-    pub(crate) fn with_content(vec: &'a mut Vec<u8>, bytes: usize) -> Room<'a> {
-        let filled = vec.len();
-        assert!(filled <= bytes, "{filled} of {bytes} bytes are filled");
-        // A vector's content is initialised, and stays so when it is forgotten.
-        vec.clear();
+    /// That of `staged`, with its content as what was pushed. `staged` is empty then.
+    pub(crate) fn with_content(staged: &'a mut Staged) -> Room<'a> {
+        let filled = staged.take_filled();
         Room {
-            memory: &mut vec.spare_capacity_mut()[..bytes],
+            memory: staged.memory(),
             filled,
         }
+    }
+
+    /// How much was pushed: so many bytes of the memory are initialised.
+    #[inline(always)]
+    pub(super) fn filled_bytes(&self) -> usize {
+        self.filled
     }
 
     /// How much more it holds.
@@ -124,92 +123,4 @@ impl<'a> Room<'a> {
         // invariant all of these bytes are initialised.
         unsafe { &mut *(filled as *mut [u8]) }
     }
-}
-
-/// Copies `segment` behind what `to` holds. Its memory stays where it is.
-///
-/// # Panics
-///
-/// If it does not fit the spare capacity.
-#[inline]
-pub(crate) fn append(to: &mut Vec<u8>, segment: &[u8]) {
-    let mut room = Room::new(to.spare_capacity_mut());
-    room.push(segment);
-    let len = to.len() + segment.len();
-    // SAFETY: `push` has initialised so many bytes at the start of the spare capacity, and did not
-    // panic, so they lie within it.
-    unsafe { to.set_len(len) };
-}
-
-/// As [`append_run_by`], but it also ends before a segment of more than 128 bytes, and where less than
-/// 128 bytes are free. For short segments, where each instruction counts.
-///
-/// # Panics
-///
-/// If `to` has less spare capacity than the second number says.
-#[inline(always)]
-pub(crate) fn append_short(
-    to: &mut Vec<u8>,
-    segments: &[IoSlice<'_>],
-    (most_segment_bytes, most_bytes): (usize, usize),
-) -> usize {
-    let before = to.len();
-    let room = &mut to.spare_capacity_mut()[..most_bytes];
-    let (count, bytes) = copy_short(segments, most_segment_bytes, room);
-    // SAFETY: so many bytes at the start of the spare capacity are initialised.
-    unsafe { to.set_len(before + bytes) };
-    count
-}
-
-/// Copies as many of `segments` as fit the spare capacity of `to`, one behind the other, and returns
-/// how many.
-#[inline]
-pub(crate) fn append_run(to: &mut Vec<u8>, segments: &[IoSlice<'_>]) -> usize {
-    append_run_by(
-        Copier::for_list(segments),
-        to,
-        segments,
-        usize::MAX,
-        usize::MAX,
-    )
-}
-
-/// The same, by a copier of the caller's choice, up to the first segment that is longer than
-/// `most_segment_bytes` or with which more than `most_bytes` more would be there.
-#[inline(always)]
-pub(crate) fn append_run_by(
-    copier: Copier,
-    to: &mut Vec<u8>,
-    segments: &[IoSlice<'_>],
-    most_segment_bytes: usize,
-    most_bytes: usize,
-) -> usize {
-    append_by(to, |room| {
-        room.push_run_by(copier, segments, most_segment_bytes, most_bytes)
-    })
-}
-
-/// Copies segments behind what `to` holds, up to where `goes_on` says no of what is left of them or more
-/// than `most_bytes` more would be there. Returns how many.
-#[inline(always)]
-pub(crate) fn append_while(
-    to: &mut Vec<u8>,
-    segments: &[IoSlice<'_>],
-    most_bytes: usize,
-    goes_on: impl Fn(&[IoSlice<'_>]) -> bool,
-) -> usize {
-    append_by(to, |room| room.push_while(segments, most_bytes, goes_on))
-}
-
-/// Makes what `push` pushes a part of `to`, and returns what it returns.
-#[inline(always)]
-fn append_by(to: &mut Vec<u8>, push: impl FnOnce(&mut Room<'_>) -> usize) -> usize {
-    let before = to.len();
-    let mut room = Room::new(to.spare_capacity_mut());
-    let count = push(&mut room);
-    let len = before + room.filled;
-    // SAFETY: by the invariant of `Room` so many bytes at the start of the spare capacity are
-    // initialised, and they lie within it.
-    unsafe { to.set_len(len) };
-    count
 }

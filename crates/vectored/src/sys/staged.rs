@@ -1,0 +1,264 @@
+//! Bytes that were copied together, in memory that begins where a line of the cache does.
+//!
+//! The kernel copies them out of it, and for a processor that copies by whole lines it matters where it
+//! begins: `write(2)` of 8 KiB into a pipe takes 6 % less from there than from 16 bytes behind, which is where
+//! an allocator's large blocks begin, and into files 5 % less (Zen 4; on Cascade Lake 2 % and nothing).
+//!
+//! # Safety
+//!
+//! `unsafe` for looking at lines as bytes, and for saying how many of these are initialised.
+#![allow(unsafe_code)]
+
+use std::io::IoSlice;
+use std::mem::MaybeUninit;
+use std::ops::Deref;
+use std::slice;
+
+use super::copy::{Copier, copy_short};
+use super::room::Room;
+
+/// As long as a line is on most processors, and half of one on the others.
+#[repr(C, align(64))]
+struct Line([u8; 64]);
+
+/// A buffer that never grows beyond what it was made with, and never moves.
+///
+/// Invariant: the first `filled` bytes of `lines` are initialised, and no more than `capacity`, which is no
+/// more than there is.
+#[derive(Default)]
+pub(crate) struct Staged {
+    /// Always empty: kept for its memory.
+    lines: Vec<Line>,
+    capacity: usize,
+    filled: usize,
+}
+
+impl Staged {
+    /// One without memory, which holds nothing.
+    pub(crate) const fn new() -> Staged {
+        Staged {
+            lines: Vec::new(),
+            capacity: 0,
+            filled: 0,
+        }
+    }
+
+    /// An empty one that holds so many bytes.
+    pub(crate) fn with_capacity(bytes: usize) -> Staged {
+        Staged {
+            lines: Vec::with_capacity(bytes.div_ceil(size_of::<Line>())),
+            capacity: bytes,
+            filled: 0,
+        }
+    }
+
+    /// How many bytes it holds at most.
+    #[inline(always)]
+    pub(crate) fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// How many more it holds.
+    #[inline(always)]
+    pub(crate) fn free_bytes(&self) -> usize {
+        self.capacity - self.filled
+    }
+
+    #[inline(always)]
+    pub(crate) fn clear(&mut self) {
+        self.filled = 0;
+    }
+
+    /// Keeps the first `bytes`, if there are more.
+    pub(crate) fn truncate(&mut self, bytes: usize) {
+        self.filled = self.filled.min(bytes);
+    }
+
+    /// Takes the first `bytes` out; the others move to the start.
+    ///
+    /// # Panics
+    ///
+    /// If there are fewer.
+    pub(crate) fn remove_first(&mut self, bytes: usize) {
+        let (filled, memory) = (self.filled, self.memory());
+        memory.copy_within(bytes..filled, 0);
+        self.filled = filled - bytes;
+    }
+
+    /// All of its memory.
+    #[inline(always)]
+    pub(super) fn memory(&mut self) -> &mut [MaybeUninit<u8>] {
+        let memory = self.lines.as_mut_ptr().cast();
+        // SAFETY: so many bytes are allocated by the invariant, or it is none of them; those of `Line` may
+        // be looked at as such, and none need be initialised. `self` is borrowed exclusively as long.
+        unsafe { slice::from_raw_parts_mut(memory, self.capacity) }
+    }
+
+    /// Takes what is there: that many bytes of [`memory`](Staged::memory) are initialised.
+    pub(super) fn take_filled(&mut self) -> usize {
+        std::mem::take(&mut self.filled)
+    }
+
+    /// Copies one segment behind what is there.
+    ///
+    /// # Panics
+    ///
+    /// If it does not fit.
+    #[inline]
+    pub(crate) fn push(&mut self, segment: &[u8]) {
+        self.push_by(|room| room.push(segment));
+    }
+
+    /// As [`push_run_by`](Staged::push_run_by) with nothing there, but it also ends before a segment of more
+    /// than 128 bytes, and where less than 128 bytes are free. For short segments, where each instruction
+    /// counts.
+    #[inline(always)]
+    pub(crate) fn fill_short(
+        &mut self,
+        segments: &[IoSlice<'_>],
+        most_segment_bytes: usize,
+    ) -> usize {
+        let (count, bytes) = copy_short(segments, most_segment_bytes, self.memory());
+        // So many bytes at the start of it are initialised.
+        self.filled = bytes;
+        count
+    }
+
+    /// Copies as many of `segments` as fit, and returns how many.
+    #[inline]
+    pub(crate) fn push_run(&mut self, segments: &[IoSlice<'_>]) -> usize {
+        self.push_run_by(Copier::for_list(segments), segments, usize::MAX)
+    }
+
+    /// The same, by a copier of the caller's choice, up to the first segment that is longer than
+    /// `most_segment_bytes`.
+    #[inline(always)]
+    pub(crate) fn push_run_by(
+        &mut self,
+        copier: Copier,
+        segments: &[IoSlice<'_>],
+        most_segment_bytes: usize,
+    ) -> usize {
+        self.push_by(|room| room.push_run_by(copier, segments, most_segment_bytes, usize::MAX))
+    }
+
+    /// Copies segments up to where `goes_on` says no of what is left of them, or they do not fit. Returns how
+    /// many.
+    #[inline(always)]
+    pub(crate) fn push_while(
+        &mut self,
+        segments: &[IoSlice<'_>],
+        goes_on: impl Fn(&[IoSlice<'_>]) -> bool,
+    ) -> usize {
+        self.push_by(|room| room.push_while(segments, usize::MAX, goes_on))
+    }
+
+    /// Makes what `push` pushes a part of this, and returns what it returns.
+    #[inline(always)]
+    fn push_by<R>(&mut self, push: impl FnOnce(&mut Room<'_>) -> R) -> R {
+        let filled = self.filled;
+        let mut room = Room::new(&mut self.memory()[filled..]);
+        let result = push(&mut room);
+        // By the invariant of `Room` these are initialised.
+        self.filled = filled + room.filled_bytes();
+        result
+    }
+}
+
+impl Deref for Staged {
+    type Target = [u8];
+
+    #[inline(always)]
+    fn deref(&self) -> &[u8] {
+        let memory = self.lines.as_ptr().cast();
+        // SAFETY: by the invariant so many bytes are there and initialised. They are borrowed as long as
+        // `self` is.
+        unsafe { slice::from_raw_parts(memory, self.filled) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{list, payload};
+    use proptest::prelude::*;
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Push(usize),
+        PushRun(Vec<usize>, usize),
+        FillShort(Vec<usize>, usize),
+        Truncate(usize),
+        RemoveFirst(usize),
+        Clear,
+    }
+
+    fn any_step() -> impl Strategy<Value = Step> {
+        let sizes = || prop::collection::vec(0..300_usize, 0..10);
+        prop_oneof![
+            (0..300_usize).prop_map(Step::Push),
+            (sizes(), 0..300_usize).prop_map(|(sizes, most)| Step::PushRun(sizes, most)),
+            (sizes(), 0..300_usize).prop_map(|(sizes, most)| Step::FillShort(sizes, most)),
+            (0..1000_usize).prop_map(Step::Truncate),
+            (0..1000_usize).prop_map(Step::RemoveFirst),
+            Just(Step::Clear),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn it_is_a_vector_that_does_not_grow(
+            capacity in 0..2000_usize, steps in prop::collection::vec(any_step(), 1..20)
+        ) {
+            let (mut staged, mut model) = (Staged::with_capacity(capacity), Vec::new());
+            for step in steps {
+                match step {
+                    Step::Push(size) => {
+                        let data = payload(&[size.min(staged.free_bytes())]);
+                        staged.push(&data[0]);
+                        model.extend_from_slice(&data[0]);
+                    }
+                    Step::PushRun(sizes, most) => {
+                        let data = payload(&sizes);
+                        let count = staged.push_run_by(Copier::widest(), &list(&data), most);
+                        let fitting = data.iter().scan(model.len(), |end, piece| {
+                            *end += piece.len();
+                            (piece.len() <= most && *end <= capacity).then_some(piece)
+                        });
+                        let fitting: Vec<_> = fitting.collect();
+                        prop_assert_eq!(count, fitting.len());
+                        fitting.into_iter().for_each(|piece| model.extend_from_slice(piece));
+                    }
+                    Step::FillShort(sizes, most) => {
+                        let data = payload(&sizes);
+                        let count = staged.fill_short(&list(&data), most);
+                        model = data[..count].concat();
+                        prop_assert!(data[..count].iter().all(|piece| piece.len() <= most));
+                    }
+                    Step::Truncate(bytes) => {
+                        staged.truncate(bytes);
+                        model.truncate(bytes);
+                    }
+                    Step::RemoveFirst(bytes) => {
+                        let bytes = bytes.min(model.len());
+                        staged.remove_first(bytes);
+                        model.drain(..bytes);
+                    }
+                    Step::Clear => {
+                        staged.clear();
+                        model.clear();
+                    }
+                }
+                prop_assert_eq!(&*staged, &*model);
+                prop_assert_eq!(staged.free_bytes(), capacity - model.len());
+                prop_assert!(capacity == 0 || staged.as_ptr().addr().is_multiple_of(64));
+            }
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "out of range")]
+    fn what_does_not_fit_is_refused() {
+        Staged::with_capacity(10).push(&[0; 11]);
+    }
+}
