@@ -6,6 +6,7 @@ use std::ptr;
 use crate::cost::CostModel;
 use crate::plan::{Copied, Rules, Staging, allocate};
 use crate::sys::copy::{Copier, MOST_BY_16, MOST_BY_WIDEST};
+use crate::sys::look::{Seen, look_at_few, look_at_many};
 use crate::sys::merged::touch;
 use crate::sys::room::Room;
 use crate::sys::staged::Staged;
@@ -275,8 +276,13 @@ impl Stager {
                     },
                     false => self.limits_of_whole(),
                 };
-                if let Some(bytes) = plain_bytes(segments, small_bytes, limits) {
-                    return self.send(segments, (bytes, false), sink);
+                if let Some(seen) = look_at_plain(segments, small_bytes, limits) {
+                    let Seen { bytes, is_apart } = seen;
+                    let is_staged = false;
+                    return match sink.send_whole(segments, bytes, is_apart) {
+                        Ok(()) => Ok(bytes as u64),
+                        Err(answer) => Err(Begun::Sent(Whole { bytes, is_staged }, answer)),
+                    };
                 }
             }
             _ => {}
@@ -300,9 +306,9 @@ impl Stager {
         sink: &mut impl Sink,
     ) -> Result<u64, Begun> {
         let sent = if is_staged {
-            sink.send_whole(&[IoSlice::new(&self.staging)], bytes)
+            sink.send_whole(&[IoSlice::new(&self.staging)], bytes, true)
         } else {
-            sink.send_whole(segments, bytes)
+            sink.send_whole(segments, bytes, false)
         };
         match sent {
             Ok(()) => Ok(bytes as u64),
@@ -480,9 +486,9 @@ impl Stager {
     /// A list of which nothing is to be copied, for all that its first two segments say.
     #[inline(never)]
     fn list(&mut self, segments: &[IoSlice<'_>], small_bytes: usize) -> Whole {
-        match plain_bytes(segments, small_bytes, self.limits_of_whole()) {
-            Some(bytes) => Whole {
-                bytes,
+        match look_at_plain(segments, small_bytes, self.limits_of_whole()) {
+            Some(seen) => Whole {
+                bytes: seen.bytes,
                 is_staged: false,
             },
             None => self.list_touching(segments, small_bytes),
@@ -534,7 +540,7 @@ impl Stager {
             segments: whole.segments - 1,
             bytes: whole.bytes.saturating_sub(self.staging.len()),
         };
-        plain_bytes(rest, self.border(segments.len()), limits)?;
+        look_at_plain(rest, self.border(segments.len()), limits)?;
         let (first, others) = room.split_first_mut()?;
         *first = IoSlice::new(&self.staging);
         others[..rest.len()].copy_from_slice(rest);
@@ -576,28 +582,28 @@ fn bytes_of(segments: &[IoSlice<'_>]) -> usize {
 /// So many need no plan.
 pub(crate) const FEW_ENTRIES: usize = 8;
 
-/// The bytes of a list that can go in one call just as it is: without an empty segment, and without
+/// Looks at a list that can go in one call just as it is: without an empty segment, and without
 /// neighbours that are both small.
 #[inline(always)]
-fn plain_bytes(segments: &[IoSlice<'_>], small_bytes: usize, limits: Limits) -> Option<usize> {
-    let mut bytes = 0_usize;
-    for segment in segments {
-        if segment.len() <= small_bytes {
-            // The loop for lists without a small one is half as long.
-            return plain_bytes_of_mixed(segments, small_bytes, limits);
-        }
-        bytes = bytes.saturating_add(segment.len());
+fn look_at_plain(segments: &[IoSlice<'_>], small_bytes: usize, limits: Limits) -> Option<Seen> {
+    if segments.len() > limits.segments {
+        return None;
     }
-    (segments.len() <= limits.segments && bytes <= limits.bytes).then_some(bytes)
+    let seen = match segments.len() {
+        ..=KEPT_BORDERS => look_at_few(segments, small_bytes),
+        _ => look_at_many(segments, small_bytes),
+    };
+    // The loop for lists without a small one is half as long.
+    let seen = match seen {
+        Some(seen) => seen,
+        None => look_at_mixed(segments, small_bytes)?,
+    };
+    (seen.bytes <= limits.bytes).then_some(seen)
 }
 
 /// The same, for any list.
 #[inline(never)]
-fn plain_bytes_of_mixed(
-    segments: &[IoSlice<'_>],
-    small_bytes: usize,
-    limits: Limits,
-) -> Option<usize> {
+fn look_at_mixed(segments: &[IoSlice<'_>], small_bytes: usize) -> Option<Seen> {
     let mut bytes = 0_usize;
     let mut last_is_small = false;
     for segment in segments {
@@ -608,7 +614,9 @@ fn plain_bytes_of_mixed(
         last_is_small = is_small;
         bytes = bytes.saturating_add(segment.len());
     }
-    (segments.len() <= limits.segments && bytes <= limits.bytes).then_some(bytes)
+    // Who sends it looks for that.
+    let is_apart = false;
+    Some(Seen { bytes, is_apart })
 }
 
 /// The bytes of a list whose segments lie in memory one behind the other, if one call takes them: to

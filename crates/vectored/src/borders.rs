@@ -319,12 +319,16 @@ mod tests {
 
         proptest! {
             #[test]
-            fn any_model_of_finite_numbers_comes_back_from_json(model in any_model()) {
-                let numbers = [
-                    model.call_ns, model.gather_call_ns, model.segment_ns, model.large_segment_ns,
-                    model.copy_segment_ns, model.copy_byte_ns, model.copy_byte_uncached_ns,
-                ];
-                prop_assume!(numbers.iter().all(|number| number.is_finite()));
+            fn any_model_of_finite_numbers_comes_back_from_json(mut model in any_model()) {
+                for number in [
+                    &mut model.call_ns, &mut model.gather_call_ns, &mut model.segment_ns,
+                    &mut model.large_segment_ns, &mut model.copy_segment_ns, &mut model.copy_byte_ns,
+                    &mut model.copy_byte_uncached_ns,
+                ] {
+                    if !number.is_finite() {
+                        *number = -1.0;
+                    }
+                }
                 let text = serde_json::to_string(&model).unwrap();
                 prop_assert_eq!(serde_json::from_str::<CostModel>(&text).unwrap(), model);
             }

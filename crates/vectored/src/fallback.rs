@@ -66,9 +66,16 @@ impl Stream<'_> {
 impl Sink for Stream<'_> {
     /// As `Calls` does it, but without one: to make one takes a good part of what a short write takes.
     #[inline(always)]
-    fn send_whole(&mut self, slices: &[IoSlice<'_>], bytes: usize) -> Result<(), Answer> {
+    fn send_whole(
+        &mut self,
+        slices: &[IoSlice<'_>],
+        bytes: usize,
+        is_apart: bool,
+    ) -> Result<(), Answer> {
         let answer = if slices.len() > 1 && REFUSALS.has_any(WRITES) {
             self.send_instead(slices, None)
+        } else if is_apart {
+            sys::call::write_entries(self.0, slices)
         } else {
             sys::call::write_slices(self.0, slices)
         };

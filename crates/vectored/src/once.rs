@@ -73,7 +73,7 @@ pub fn write_once(fd: impl AsFd, segments: &[IoSlice<'_>]) -> Result<u64, Transf
         Limits::default(),
         || is_fifo(fd),
         |slices| {
-            sys::call::write_record(fd, slices).map_err(|error| explained(error, slices.len()))
+            sys::call::write_entries(fd, slices).map_err(|error| explained(error, slices.len()))
         },
     )
 }

@@ -9,7 +9,13 @@ use crate::error::TransferError;
 /// Where bytes go.
 pub(crate) trait Sink: Sized {
     /// Makes one call, which is to take all of the slices: so many bytes. What it answered, if it did not.
-    fn send_whole(&mut self, slices: &[IoSlice<'_>], bytes: usize) -> Result<(), Answer>;
+    /// `is_apart` if it is known that none of them begins where the one before it ends.
+    fn send_whole(
+        &mut self,
+        slices: &[IoSlice<'_>],
+        bytes: usize,
+        is_apart: bool,
+    ) -> Result<(), Answer>;
 
     /// What makes the other calls of the transfer.
     fn into_calls(self) -> impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>;
@@ -22,7 +28,7 @@ pub(crate) type Answer = io::Result<usize>;
 pub(crate) struct AnySink<F>(pub(crate) F);
 
 impl<F: FnMut(&[IoSlice<'_>]) -> io::Result<usize>> Sink for AnySink<F> {
-    fn send_whole(&mut self, slices: &[IoSlice<'_>], bytes: usize) -> Result<(), Answer> {
+    fn send_whole(&mut self, slices: &[IoSlice<'_>], bytes: usize, _: bool) -> Result<(), Answer> {
         match self.0(slices) {
             Ok(taken) if taken == bytes => Ok(()),
             answer => Err(answer),

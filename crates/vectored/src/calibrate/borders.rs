@@ -140,8 +140,13 @@ pub(super) fn measure(
     for (index, count) in Borders::COUNTS.into_iter().enumerate() {
         borders.bytes[index] = match curves[index].border() {
             Found::Border(bytes) => Some(bytes as u32),
-            // The numbers may well be right that it is higher, but not that it is lower.
-            Found::AtLeast(bytes) if bytes >= fitted.copy_below_bytes(count) => Some(bytes as u32),
+            // The numbers may well be right that it is higher, but not that it is lower; and where no list
+            // was too long to be tried, they are not asked about segments that are longer than any.
+            Found::AtLeast(bytes)
+                if bytes >= fitted.copy_below_bytes(count) || most(count) == MOST_SEGMENT_BYTES =>
+            {
+                Some(bytes as u32)
+            }
             Found::AtLeast(_) | Found::Nothing => None,
         };
     }

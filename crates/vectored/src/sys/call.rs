@@ -37,14 +37,16 @@ fn refusal(errno: Errno) -> io::Error {
     errno.into()
 }
 
-/// The same for a record: every segment is an entry. A driver without lists takes each for a record of
-/// its own, and which they are must not depend on where they lie in memory.
-pub(crate) fn write_record(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+/// The same, but every slice is an entry: where it is known that no two touch, and for a record. (A driver
+/// without lists takes each for a record of its own, and which they are must not depend on where they lie in
+/// memory.)
+#[inline(always)]
+pub(crate) fn write_entries(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Result<usize> {
     let written = match slices {
-        [one] => rustix::io::write(fd, one)?,
-        many => rustix::io::writev(fd, many)?,
+        [one] => rustix::io::write(fd, one),
+        many => rustix::io::writev(fd, many),
     };
-    Ok(written)
+    written.map_err(refusal)
 }
 
 /// `pwritev(2)`, or `pwrite(2)` where there is one slice.

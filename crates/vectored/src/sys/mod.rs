@@ -7,6 +7,7 @@ pub(crate) mod copy;
 #[cfg(test)]
 mod copy_tests;
 pub(crate) mod limits;
+pub(crate) mod look;
 pub(crate) mod merged;
 pub(crate) mod room;
 pub(crate) mod staged;
