@@ -34,12 +34,6 @@ impl<'a> Room<'a> {
         }
     }
 
-    /// How much was pushed: so many bytes of the memory are initialised.
-    #[inline(always)]
-    pub(super) fn filled_bytes(&self) -> usize {
-        self.filled
-    }
-
     /// How much more it holds.
     pub(crate) fn free_bytes(&self) -> usize {
         self.memory.len() - self.filled

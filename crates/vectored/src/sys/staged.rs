@@ -14,7 +14,7 @@ use std::mem::MaybeUninit;
 use std::ops::Deref;
 use std::slice;
 
-use super::copy::{Copier, copy_short};
+use super::copy::{Copier, copy_run, copy_run_while, copy_short};
 use super::room::Room;
 
 /// As long as a line is on most processors, and half of one on the others.
@@ -99,6 +99,13 @@ impl Staged {
         std::mem::take(&mut self.filled)
     }
 
+    /// The memory behind what is there.
+    #[inline(always)]
+    fn free(&mut self) -> &mut [MaybeUninit<u8>] {
+        let filled = self.filled;
+        &mut self.memory()[filled..]
+    }
+
     /// Copies one segment behind what is there.
     ///
     /// # Panics
@@ -106,12 +113,13 @@ impl Staged {
     /// If it does not fit.
     #[inline]
     pub(crate) fn push(&mut self, segment: &[u8]) {
-        self.push_by(|room| room.push(segment));
+        Room::new(self.free()).push(segment);
+        self.filled += segment.len();
     }
 
-    /// As [`push_run_by`](Staged::push_run_by) with nothing there, but it also ends before a segment of more
-    /// than 128 bytes, and where less than 128 bytes are free. For short segments, where each instruction
-    /// counts.
+    /// Copies segments to the start, up to the first of more than `most_segment_bytes` or 128 bytes, or to
+    /// where less than 128 bytes are free, and returns how many. What was there is gone. For short segments,
+    /// where each instruction counts.
     #[inline(always)]
     pub(crate) fn fill_short(
         &mut self,
@@ -119,12 +127,11 @@ impl Staged {
         most_segment_bytes: usize,
     ) -> usize {
         let (count, bytes) = copy_short(segments, most_segment_bytes, self.memory());
-        // So many bytes at the start of it are initialised.
         self.filled = bytes;
         count
     }
 
-    /// Copies as many of `segments` as fit, and returns how many.
+    /// Copies as many of `segments` as fit behind what is there, and returns how many.
     #[inline]
     pub(crate) fn push_run(&mut self, segments: &[IoSlice<'_>]) -> usize {
         self.push_run_by(Copier::for_list(segments), segments, usize::MAX)
@@ -139,29 +146,22 @@ impl Staged {
         segments: &[IoSlice<'_>],
         most_segment_bytes: usize,
     ) -> usize {
-        self.push_by(|room| room.push_run_by(copier, segments, most_segment_bytes, usize::MAX))
+        let (count, bytes) = copy_run(copier, segments, most_segment_bytes, self.free());
+        self.filled += bytes;
+        count
     }
 
-    /// Copies segments up to where `goes_on` says no of what is left of them, or they do not fit. Returns how
-    /// many.
+    /// Copies segments behind what is there, up to where `goes_on` says no of what is left of them, or they
+    /// do not fit. Returns how many.
     #[inline(always)]
     pub(crate) fn push_while(
         &mut self,
         segments: &[IoSlice<'_>],
         goes_on: impl Fn(&[IoSlice<'_>]) -> bool,
     ) -> usize {
-        self.push_by(|room| room.push_while(segments, usize::MAX, goes_on))
-    }
-
-    /// Makes what `push` pushes a part of this, and returns what it returns.
-    #[inline(always)]
-    fn push_by<R>(&mut self, push: impl FnOnce(&mut Room<'_>) -> R) -> R {
-        let filled = self.filled;
-        let mut room = Room::new(&mut self.memory()[filled..]);
-        let result = push(&mut room);
-        // By the invariant of `Room` these are initialised.
-        self.filled = filled + room.filled_bytes();
-        result
+        let (count, bytes) = copy_run_while(segments, self.free(), goes_on);
+        self.filled += bytes;
+        count
     }
 }
 
