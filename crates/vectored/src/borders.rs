@@ -283,10 +283,14 @@ mod tests {
         assert_eq!(model.copy_below_bytes(1000), 262); // 262,144 / 1000
         // Beyond that, what copying is worth outside the caches.
         assert_eq!(model.copy_below_bytes(5000), 221);
-        // Measured in a list that did not fit it: then it is so of longer ones, too.
-        borders.set(1000, Some(500)).unwrap();
-        let model = CostModel { borders, ..model };
-        assert_eq!(model.copy_below_bytes(5000), 500);
+        // Measured in a list of half of it or more: then it is so of longer ones, too.
+        let with_border = |bytes| {
+            let mut borders = borders;
+            borders.set(256, Some(bytes)).unwrap();
+            CostModel { borders, ..model }.copy_below_bytes(5000)
+        };
+        assert_eq!(with_border(511), 221);
+        assert_eq!(with_border(512), 512);
     }
 
     #[test]

@@ -106,14 +106,17 @@ impl CostModel {
     /// to it in three ways (in one piece, by `writev(2)`, and copied first), in turn, takes the medians
     /// and lets [`CostModel::fit`] find the numbers. What it cannot see stays near
     /// [`CostModel::default_for`] the kind of target: on a stream, which takes no large list at once,
-    /// that is copying beyond the caches, and on any target [`staging_bytes`](CostModel::staging_bytes).
+    /// that is copying beyond the caches. The prices of copying are those of a staging buffer of
+    /// [`default_for`](CostModel::default_for), also where it becomes longer.
     ///
     /// Half the budget goes to that, the other half to the [borders](CostModel::borders): at each of
     /// [`Borders::COUNTS`](crate::Borders::COUNTS) a [`Gather`](crate::Gather) that copies all and one
     /// that copies nothing write the same lists in turn. The size at which they take equally long is narrowed
     /// down and then tried from both sides until the budget is spent, and the border is where a rising curve
     /// through all that was measured crosses. On a stream only lists up to 64 KiB are
-    /// tried; where the border cannot be seen in those, it stays unmeasured. On a file lists of pages, at places
+    /// tried; where the border cannot be seen in those, it stays unmeasured. On a file it is lists up to 1 MiB,
+    /// in one piece, and [`staging_bytes`](CostModel::staging_bytes) becomes as long as those that were faster
+    /// copied. On a file lists of pages, at places
     /// where pages begin, are compared with others, too ([`page_end_ns`](CostModel::page_end_ns)).
     ///
     /// 30 to 45 ms are a good budget, 60 for a file. With less, the figures are those of a few rounds.
@@ -168,8 +171,8 @@ impl CostModel {
         let observations: Vec<Observation> =
             lists.iter_mut().filter_map(List::observation).collect();
         let prior = CostModel::default_for(target.kind());
-        // So short a time does not tell how long a buffer should be, and each further call of a list that
-        // does not fit it costs microseconds on a file.
+        // These lists do not tell how long a buffer should be: each further call of one that does not fit it
+        // costs microseconds on a file. The borders do.
         let fitted = CostModel::fit_for_staging(prior, &observations);
         borders::measure(&mut channel, target.kind(), &fitted, began + budget)
     }

@@ -81,9 +81,10 @@ pub struct CostModel {
     pub copy_byte_uncached_ns: f64,
     /// The size of the staging buffer, in bytes: 256 KiB.
     ///
-    /// It should fit the second-level cache together with what is copied into it, so
-    /// [`calibrate`](CostModel::calibrate) makes it up to 1 MiB where lists of more bytes are worth copying.
-    /// No call stages more than this. 0 turns copying off.
+    /// It should fit the second-level cache together with what is copied into it. No call stages more than
+    /// this. 0 turns copying off. On a file [`calibrate`](CostModel::calibrate) makes it up to 1 MiB, if it sees
+    /// that lists of so many bytes are worth copying there. Whoever works by the model
+    /// ([`Gather`](crate::Gather), [`Scatter`](crate::Scatter)) allocates all of it when first used.
     pub staging_bytes: usize,
     /// Borders between copying and referencing that were measured, in bytes by number of segments.
     ///
@@ -230,7 +231,8 @@ impl CostModel {
     /// - between two such counts it is interpolated, `log(bytes)` by `log(count)`;
     /// - beyond the last of them it is the last one, as long as all that is copied fits the staging
     ///   buffer; then `staging_bytes / n`, but not less than `uncached` unless the last one is. (A last
-    ///   one that was measured in a list too long for the staging buffer holds for all longer ones.)
+    ///   one that was measured in a list of half the staging buffer or more holds for all longer ones: what is
+    ///   worth copying there is so in several calls, too.)
     ///
     /// It is 0 for fewer than two segments, where there is nothing to merge, and never above
     /// `staging_bytes`. With numbers that make no sense (negative, not a number) it is some value in
@@ -305,10 +307,10 @@ impl CostModel {
 
     /// The border at a count that is not below the last one at which it was measured.
     fn border_beyond(&self, last: Measured, segment_count: usize) -> usize {
-        let fits = |bytes: usize, count: usize| bytes.saturating_mul(count) <= self.staging_bytes;
+        let staged = |count: usize| last.bytes.saturating_mul(count);
         if segment_count == last.count
-            || fits(last.bytes, segment_count)
-            || !fits(last.bytes, last.count)
+            || staged(segment_count) <= self.staging_bytes
+            || staged(last.count) >= self.staging_bytes / 2
         {
             return last.bytes;
         }

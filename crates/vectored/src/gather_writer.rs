@@ -241,7 +241,6 @@ impl<W> GatherWriter<W> {
     /// of them may have been written.
     pub fn into_parts(mut self) -> (W, Result<Vec<u8>, WriterPanicked>) {
         let staged = self.staged.to_vec();
-        self.staged.clear();
         let staged = match self.panicked {
             false => Ok(staged),
             true => Err(WriterPanicked::new(staged)),

@@ -97,8 +97,10 @@ pub(super) fn measure(
     let half_time = Instant::now() + deadline.saturating_duration_since(Instant::now()) / 2;
     for (index, count) in Borders::COUNTS.into_iter().enumerate() {
         let (fitted_bytes, most) = (fitted.copy_below_bytes(count), most(count));
-        // Even if copying won at the longest that can be tried, that would say nothing new.
-        if fitted_bytes / 2 >= most && most < MOST_SEGMENT_BYTES {
+        // Even if copying won at the longest that can be tried, that would say nothing new; but where the list
+        // does not fit the buffer, how long that should be.
+        let is_seen = most_bytes > fitted.staging_bytes;
+        if fitted_bytes / 2 >= most && most < MOST_SEGMENT_BYTES && !is_seen {
             continue;
         }
         let start = match curves[..index].last().map(Curve::border) {
@@ -136,14 +138,15 @@ pub(super) fn measure(
             pair.add(channel, (count, bytes), time, &mut curves[index])?;
         }
     }
+    let found = curves.each_ref().map(Curve::border);
     let mut borders = fitted.borders;
     for (index, count) in Borders::COUNTS.into_iter().enumerate() {
-        borders.bytes[index] = match curves[index].border() {
+        borders.bytes[index] = match found[index] {
             Found::Border(bytes) => Some(bytes as u32),
-            // The numbers may well be right that it is higher, but not that it is lower; and where no list
-            // was too long to be tried, they are not asked about segments that are longer than any.
+            // The numbers may well be right that it is higher, but not that it is lower; and of segments that
+            // are longer than any that is tried, and won, they know nothing.
             Found::AtLeast(bytes)
-                if bytes >= fitted.copy_below_bytes(count) || most(count) == MOST_SEGMENT_BYTES =>
+                if bytes >= fitted.copy_below_bytes(count) || bytes == MOST_SEGMENT_BYTES =>
             {
                 Some(bytes as u32)
             }
@@ -153,16 +156,19 @@ pub(super) fn measure(
     Ok(CostModel {
         borders,
         page_end_ns,
-        staging_bytes: staging_bytes(fitted.staging_bytes, &borders),
+        staging_bytes: staging_bytes(fitted.staging_bytes, found),
         ..*fitted
     })
 }
 
 /// A staging buffer that holds each of the lists of which it was measured that they are worth copying.
-fn staging_bytes(least: usize, borders: &Borders) -> usize {
-    let lists = borders.measured().map(|(count, bytes)| {
-        let bytes = (bytes as usize).min(MOST_BYTES / count);
-        (count * bytes).next_multiple_of(STAGING_STEP)
+fn staging_bytes(least: usize, found: [Found; Borders::COUNTS.len()]) -> usize {
+    let lists = std::iter::zip(Borders::COUNTS, found).map(|(count, found)| match found {
+        Found::Border(bytes) | Found::AtLeast(bytes) => {
+            let bytes = bytes.min(MOST_BYTES / count);
+            (count * bytes).next_multiple_of(STAGING_STEP)
+        }
+        Found::Nothing => 0,
     });
     lists.fold(least, usize::max)
 }
@@ -339,19 +345,22 @@ mod tests {
 
     #[test]
     fn the_staging_buffer_holds_what_is_worth_copying() {
-        let bytes = |borders: &[(usize, u32)]| {
-            let mut all = Borders::default();
-            for &(count, bytes) in borders {
-                all.set(count, Some(bytes)).unwrap();
-            }
-            staging_bytes(256 << 10, &all)
+        use Found::{AtLeast, Border, Nothing};
+        let bytes = |of_2, of_64, of_256, of_1000| {
+            let found = [of_2, Nothing, Nothing, Nothing, of_64, of_256, of_1000];
+            staging_bytes(256 << 10, found)
         };
-        assert_eq!(bytes(&[]), 256 << 10);
-        assert_eq!(bytes(&[(2, 16_384), (64, 4096), (1000, 260)]), 256 << 10);
-        assert_eq!(bytes(&[(256, 1500), (1000, 300)]), 384 << 10);
-        // What was not tried is not known to be worth it.
-        assert_eq!(bytes(&[(1000, 1048)]), 1 << 20);
-        assert_eq!(bytes(&[(1000, u32::MAX)]), 1 << 20);
+        assert_eq!(bytes(Nothing, Nothing, Nothing, Nothing), 256 << 10);
+        let short = bytes(AtLeast(16_384), Border(4096), Nothing, Border(260));
+        assert_eq!(short, 256 << 10);
+        assert_eq!(
+            bytes(Nothing, Nothing, Border(1500), Border(300)),
+            384 << 10
+        );
+        // Whether or not the numbers say that more would be worth it.
+        assert_eq!(bytes(Nothing, Nothing, Nothing, AtLeast(1048)), 1 << 20);
+        // What was not tried is not known to be.
+        assert_eq!(bytes(Nothing, Nothing, Border(16_384), Nothing), 1 << 20);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 
 use crate::borders::Borders;
 use crate::testing::{any_even_sizes, any_sizes, any_wide_limits};
+use crate::transfer::{Answer, Sink};
 use crate::{CostModel, Gather, Limits, SegmentCursor};
 
 fn model(copy_below_bytes: u32) -> CostModel {
@@ -44,6 +45,50 @@ fn calls_of(gather: &mut Gather, segments: &[IoSlice<'_>]) -> Vec<Vec<usize>> {
     let bytes: usize = segments.iter().map(|segment| segment.len()).sum();
     assert_eq!(sent.unwrap(), bytes as u64);
     calls
+}
+
+/// Takes all, and looks whether what it is told is so.
+struct Doubting;
+
+impl Sink for Doubting {
+    fn send_whole(
+        &mut self,
+        slices: &[IoSlice<'_>],
+        bytes: usize,
+        is_apart: bool,
+    ) -> Result<(), Answer> {
+        let touches = |pair: &[IoSlice<'_>]| pair[0].as_ptr_range().end == pair[1].as_ptr();
+        assert!(!is_apart || !slices.windows(2).any(touches));
+        assert_eq!(slices.iter().map(|slice| slice.len()).sum::<usize>(), bytes);
+        Ok(())
+    }
+
+    fn into_calls(self) -> impl FnMut(&[IoSlice<'_>]) -> io::Result<usize> {
+        |slices| Ok(slices.iter().map(|slice| slice.len()).sum())
+    }
+}
+
+proptest! {
+    #[test]
+    fn neighbours_that_touch_are_never_taken_for_apart(
+        copy_below_bytes in 2..40_u32,
+        places in prop::collection::vec((0..3_usize, 0..60_usize), 0..60),
+        longer in any::<bool>(),
+    ) {
+        let memory = vec![0; 10_000];
+        let mut at = 0;
+        let piece = |(gap, size): (usize, usize)| {
+            let size = if longer { size + 40 } else { size };
+            at += gap + size;
+            IoSlice::new(&memory[at - size..at])
+        };
+        let segments: Vec<_> = places.into_iter().map(piece).collect();
+        let mut gather = warmed(Limits::default(), model(copy_below_bytes));
+        // A list whose border is not known yet, and one whose border is.
+        for _ in 0..2 {
+            let _ = gather.stager.send_whole(&segments, &mut Doubting);
+        }
+    }
 }
 
 fn warmed(limits: Limits, model: CostModel) -> Gather {
