@@ -264,7 +264,11 @@ impl Stager {
                     staged = self.stage_wide(segments, small_bytes);
                 }
                 if staged == count && !self.staging.is_empty() {
-                    return self.send(segments, (self.staging.len(), true), sink);
+                    let whole = Whole {
+                        bytes: self.staging.len(),
+                        is_staged: true,
+                    };
+                    return self.send(segments, whole, true, sink);
                 }
             }
             [_, _, ..] if small_bytes > 0 => {
@@ -276,43 +280,41 @@ impl Stager {
                     },
                     false => self.limits_of_whole(),
                 };
-                if let Some(seen) = look_at_plain(segments, small_bytes, limits) {
-                    let Seen { bytes, is_apart } = seen;
+                if let Some(Seen { bytes, is_apart }) = look_at_plain(segments, small_bytes, limits)
+                {
                     let is_staged = false;
-                    return match sink.send_whole(segments, bytes, is_apart) {
-                        Ok(()) => Ok(bytes as u64),
-                        Err(answer) => Err(Begun::Sent(Whole { bytes, is_staged }, answer)),
-                    };
+                    return self.send(segments, Whole { bytes, is_staged }, is_apart, sink);
                 }
             }
             _ => {}
         }
-        let Whole { bytes, is_staged } = match staged > 0 && staged + 1 == count {
+        let whole = match staged > 0 && staged + 1 == count {
             true => self.stage_last(segments),
             false => self.begin(segments, staged),
         };
-        if bytes == 0 {
+        if whole.bytes == 0 {
             return Err(Begun::InPart);
         }
-        self.send(segments, (bytes, is_staged), sink)
+        self.send(segments, whole, false, sink)
     }
 
-    /// Sends a list whose way is found.
+    /// Sends a list whose way is found; `is_apart` if it is known that no two of its segments touch.
     #[inline(always)]
     fn send(
         &self,
         segments: &[IoSlice<'_>],
-        (bytes, is_staged): (usize, bool),
+        whole: Whole,
+        is_apart: bool,
         sink: &mut impl Sink,
     ) -> Result<u64, Begun> {
-        let sent = if is_staged {
-            sink.send_whole(&[IoSlice::new(&self.staging)], bytes, true)
+        let sent = if whole.is_staged {
+            sink.send_whole(&[IoSlice::new(&self.staging)], whole.bytes, true)
         } else {
-            sink.send_whole(segments, bytes, false)
+            sink.send_whole(segments, whole.bytes, is_apart)
         };
         match sent {
-            Ok(()) => Ok(bytes as u64),
-            Err(answer) => Err(Begun::Sent(Whole { bytes, is_staged }, answer)),
+            Ok(()) => Ok(whole.bytes as u64),
+            Err(answer) => Err(Begun::Sent(whole, answer)),
         }
     }
 

@@ -97,10 +97,10 @@ pub(super) fn measure(
     let half_time = Instant::now() + deadline.saturating_duration_since(Instant::now()) / 2;
     for (index, count) in Borders::COUNTS.into_iter().enumerate() {
         let (fitted_bytes, most) = (fitted.copy_below_bytes(count), most(count));
-        // Even if copying won at the longest that can be tried, that would say nothing new; but where the list
-        // does not fit the buffer, how long that should be.
-        let is_seen = most_bytes > fitted.staging_bytes;
-        if fitted_bytes / 2 >= most && most < MOST_SEGMENT_BYTES && !is_seen {
+        // Even if copying won at the longest that can be tried, that would say nothing new, but of lists that do
+        // not fit the buffer: how long that should be.
+        let all_fit = most_bytes <= fitted.staging_bytes;
+        if fitted_bytes / 2 >= most && most < MOST_SEGMENT_BYTES && all_fit {
             continue;
         }
         let start = match curves[..index].last().map(Curve::border) {
