@@ -3,13 +3,15 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::net::{TcpListener, TcpStream};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, OFlags};
+use rustix::io::Errno;
 use vectored::SegmentCursor;
 
 use crate::model::{Landing, bytes_lost};
@@ -263,7 +265,7 @@ impl Source {
             if idle > MOST_IDLE || !would_block {
                 break Some(error);
             }
-            let Some(fed) = self.feeder.step()? else {
+            let Some(fed) = self.feeder.step(self.reader.as_fd())? else {
                 break Some(error);
             };
             resumptions += 1;
@@ -306,7 +308,9 @@ impl Source {
         let mut unread = Vec::new();
         loop {
             match reader.read_to_end(&mut unread) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => feeder.step()?,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    feeder.step(reader.as_fd())?
+                }
                 Err(error) => return Err(error),
                 Ok(_) => break,
             };
@@ -371,17 +375,41 @@ impl Source {
 impl Feeder {
     /// Gives a reader that would block the next piece, or the end of the stream; returns how many
     /// bytes had been given before, and nothing where it cannot help.
-    fn step(&mut self) -> io::Result<Option<u64>> {
+    fn step(&mut self, reader: BorrowedFd<'_>) -> io::Result<Option<u64>> {
         let Feeder::Stepped { to, feed } = self else {
             return Ok(None);
         };
         let before = feed.given as u64;
         match to {
             Some(to) if !feed.is_over() => feed.give(to)?,
-            // Closed, it ends; a reader that would block once more is none that can be helped.
-            _ => *to = None,
+            // A reader that would block once more, behind the end, is none that can be helped.
+            _ => {
+                *to = None;
+                until_readable(reader)?;
+            }
         }
         Ok(Some(before))
+    }
+}
+
+/// Waits for bytes or the end of the stream, which has no bytes until then.
+///
+/// What is closed here may still be open in a child that another thread has started and that has not
+/// come to execve(2) yet: until then the stream has no end.
+fn until_readable(reader: BorrowedFd<'_>) -> io::Result<()> {
+    let patience = Timespec {
+        tv_sec: 60,
+        tv_nsec: 0,
+    };
+    loop {
+        match poll(&mut [PollFd::new(&reader, PollFlags::IN)], Some(&patience)) {
+            Err(Errno::INTR) => {}
+            Ok(0) => {
+                let message = "the stream does not end: its writer is open elsewhere";
+                return Err(io::Error::new(io::ErrorKind::TimedOut, message));
+            }
+            answer => return Ok(answer.map(drop)?),
+        }
     }
 }
 
@@ -400,4 +428,31 @@ fn feed_in_thread(mut to: impl Write + Send + 'static, mut feed: Feed) -> JoinHa
             }
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read_ways::EXACT;
+
+    #[test]
+    fn a_stream_ends_when_the_last_holder_of_its_writer_does() {
+        for open in [Source::non_blocking_pipe, Source::non_blocking_unix_stream] {
+            let source = open(Feed::new(vec![7; 10], &[4])).unwrap();
+            let Feeder::Stepped { to: Some(to), .. } = &source.feeder else {
+                panic!("{} is not stepped", source.name);
+            };
+            // As a child holds it that another test starts.
+            let held = to.try_clone().unwrap();
+            let holder = thread::spawn(move || {
+                thread::sleep(Duration::from_millis(50));
+                drop(held);
+            });
+            let name = source.name;
+            let arrival = source.fill(&EXACT, &mut (EXACT.make)(), &[9, 9]).unwrap();
+            assert!(arrival.ended_well(&EXACT), "{name}: {:?}", arrival.error);
+            assert_eq!(arrival.lost(&EXACT), 0, "{name}");
+            holder.join().unwrap();
+        }
+    }
 }

@@ -11,8 +11,7 @@ use rustix::fs::OFlags;
 use vectored::{Gather, Gathers, SegmentCursor, TransferError, write_all_vectored, write_from};
 
 use crate::support::{
-    TemporaryFile, add_flag, file_writers, list, mixed_sizes, payload, set_nonblocking, skip,
-    writers,
+    TemporaryFile, add_flag, file_writers, list, mixed_sizes, payload, set_nonblocking, writers,
 };
 
 /// A pipe in packet mode (`O_DIRECT`, pipe(2)) keeps each write of up to 4096 bytes apart.
@@ -263,40 +262,6 @@ fn a_full_device_is_an_error_before_any_byte() {
             "{name}"
         );
         assert_eq!(io::Error::from(error).raw_os_error(), Some(28), "{name}");
-    }
-}
-
-/// Hazard 20, `EFBIG`: a limit on the size of files, in a process of its own with `SIGXFSZ` ignored.
-#[test]
-fn bytes_before_a_file_size_limit_are_in_the_file_and_counted() {
-    const NAME: &str = "descriptors::bytes_before_a_file_size_limit_are_in_the_file_and_counted";
-    if std::env::var_os("VECTORED_TEST_LIMITED").is_none() {
-        // The unit of `ulimit -f` is 512 or 1024 bytes.
-        let output = std::process::Command::new("sh")
-            .args([
-                "-c",
-                "trap '' XFSZ; ulimit -f 200 && exec \"$0\" --exact \"$1\"",
-            ])
-            .arg(std::env::current_exe().unwrap())
-            .arg(NAME)
-            .env("VECTORED_TEST_LIMITED", "1")
-            .output();
-        match output {
-            Ok(output) => assert!(output.status.success(), "{output:?}"),
-            Err(error) => skip(NAME, &format!("sh cannot be run: {error}")),
-        }
-        return;
-    }
-    for (name, mut write_all) in file_writers() {
-        let data = payload(&mixed_sizes(2000));
-        let path = TemporaryFile::new(&format!("limit-{name}"));
-        let file = File::create(&path.0).unwrap();
-        let error = write_all(file.as_fd(), &list(&data)).unwrap_err();
-        assert_eq!(error.io_error().raw_os_error(), Some(libc::EFBIG), "{name}");
-        let content = fs::read(&path.0).unwrap();
-        assert!([200 * 512, 200 * 1024].contains(&content.len()), "{name}");
-        assert_eq!(error.transferred(), content.len() as u64, "{name}");
-        assert!(content == data.concat()[..content.len()], "{name}");
     }
 }
 
