@@ -11,7 +11,9 @@ use vectored_lab::measure::{
     Watch, allowed_cpus, calibrate, check_directory, measure_ruler, pin_measuring_thread,
     run_rounds,
 };
-use vectored_lab::model::{CellSpec, Experiment, FittedModel, LeftOut, Results, SCHEMA, Technique};
+use vectored_lab::model::{
+    Cache, CellSpec, Experiment, FittedModel, LeftOut, Results, SCHEMA, Technique,
+};
 use vectored_lab::stats::target_kind;
 
 use crate::args::Options;
@@ -25,6 +27,10 @@ pub const BY_HAND: [Technique; 3] = [
     Technique::CopyThenWrite,
     Technique::Writev,
 ];
+
+/// What is measured once more, as a control: where a reader runs on another CPU,
+/// the same calls take one time or another by who falls asleep.
+pub const CONTROL: Technique = Technique::WriteEachAgain;
 
 /// What a run tells while it goes on.
 pub trait Listener {
@@ -184,10 +190,12 @@ impl Run<'_> {
         peers: &[Technique],
         models: &[CostModel],
     ) -> Outcome {
+        let is_controlled = part.place.is_stream() && part.cache == Cache::Hot;
+        let control = is_controlled.then_some(CONTROL);
         let experiment = Experiment {
             cells: cells.to_vec(),
             rivals: BY_HAND.to_vec(),
-            beside: [&ADAPTIVES[..models.len()], peers].concat(),
+            beside: [&ADAPTIVES[..models.len()], control.as_slice(), peers].concat(),
             refine: false,
             budget_ns: u64::MAX,
             seed: self.options.seed,

@@ -5,13 +5,13 @@ use vectored_lab::report::left_out_in_words;
 
 use crate::bars::{Row, Section};
 use crate::grid::name_of;
-use crate::measure::BY_HAND;
+use crate::measure::{BY_HAND, CONTROL};
 use crate::peers::{ADAPTIVES, PEERS};
 
 /// Every cell with its floor and the gather tax of each technique, and what
 /// was left out.
 pub fn table(results: &Results) -> String {
-    let all = [&BY_HAND[..], &ADAPTIVES, &PEERS].concat();
+    let all = [&BY_HAND[..], &[CONTROL], &ADAPTIVES, &PEERS].concat();
     let is_measured = |&technique: &Technique| {
         let mut cells = results.cells.iter();
         cells.any(|cell| cell.technique(technique).is_some())

@@ -5,7 +5,7 @@ use vectored_lab::model::{Cache, Cell, Drain, Technique};
 use super::pair::{Against, Rounds, against_best, geometric_mean, over_floor, ratio};
 use super::rows::{Row, Section, factor, percent};
 use crate::grid::{List, name_of};
-use crate::measure::BY_HAND;
+use crate::measure::{BY_HAND, CONTROL};
 use crate::mix::Mix;
 use crate::peers::{ADAPTIVES, PEERS};
 use crate::place::Place;
@@ -193,6 +193,9 @@ fn near_the_best(cells: &[Known<'_>]) -> Section {
     }
 }
 
+/// What cannot be told from a technique that is as good as the best.
+const SAME: &str = "write-each ÷ itself where it is best";
+
 fn apart(cells: &[Known<'_>]) -> Section {
     let hot = chosen(cells, Known::is_hot);
     let mut groups = vec![(
@@ -203,20 +206,30 @@ fn apart(cells: &[Known<'_>]) -> Section {
         let read = chosen(&hot, |known| known.place == place && known.has_reader());
         groups.push((format!("{place} with a reader"), read));
     }
-    let rows = groups.into_iter().filter_map(|(what, set)| {
-        let near = Nearness::of_technique(&set, ADAPTIVE)?;
-        Some(Row {
-            what,
-            met: Some(near.within_5 >= 0.90),
-            found: near.columns(),
-        })
-    });
+    let mut rows = Vec::new();
+    for (what, set) in groups {
+        if let Some(near) = Nearness::of_technique(&set, ADAPTIVE) {
+            rows.push(Row {
+                what: what.clone(),
+                met: Some(near.within_5 >= 0.90),
+                found: near.columns(),
+            });
+        }
+        let same = set.iter().filter_map(|known| {
+            let Against { best, pair } = known.against(CONTROL)?;
+            let name = name_of(known.cell);
+            (best == Technique::WriteEach).then_some((pair.ratio, pair.interval, name))
+        });
+        if let Some(noise) = Nearness::of(same.collect()) {
+            rows.push(Row::plain(format!("{what}, {SAME}"), noise.columns()));
+        }
+    }
     Section {
         title: "The same apart: /dev/null, and streams past their capacity with a live reader. \
                 Promised: ≥ 90 % within 5 %"
             .to_owned(),
         columns: names(&Nearness::COLUMNS),
-        rows: rows.collect(),
+        rows,
         notes: Vec::new(),
     }
 }

@@ -170,6 +170,9 @@ impl Peers {
                 let program = self.go.as_ref().expect(loaded);
                 Box::new(GoNetBuffers::new(Rc::clone(program)))
             }
+            Technique::WriteEachAgain => {
+                movers(Contender::Technique(Technique::WriteEach), &models[0])
+            }
             _ => movers(contender, &models[0]),
         }
     }

@@ -56,6 +56,9 @@ pub enum Technique {
     LibeventReference,
     /// `net.Buffers` of Go, in a process of its own.
     GoNetBuffers,
+    /// [`Technique::WriteEach`] once more: how far the very same calls are from
+    /// each other where a reader runs beside.
+    WriteEachAgain,
     /// [`Technique::Adaptive`] with a second calibration of its own.
     #[serde(rename = "adaptive-2")]
     Adaptive2,
@@ -84,7 +87,7 @@ impl Technique {
     /// brings their movers, see
     /// [`DescriptorSampler::with_movers`](crate::measure::DescriptorSampler::with_movers).
     /// They have their names here, so that results can hold them.
-    pub const GUESTS: [Technique; 11] = [
+    pub const GUESTS: [Technique; 12] = [
         Technique::BufWriter,
         Technique::BufWriterLarge,
         Technique::StdVectored,
@@ -94,6 +97,7 @@ impl Technique {
         Technique::LibeventCopy,
         Technique::LibeventReference,
         Technique::GoNetBuffers,
+        Technique::WriteEachAgain,
         Technique::Adaptive2,
         Technique::Adaptive3,
     ];
@@ -182,6 +186,7 @@ impl Technique {
             Technique::LibeventCopy => "libevent-copy",
             Technique::LibeventReference => "libevent-reference",
             Technique::GoNetBuffers => "go-net-buffers",
+            Technique::WriteEachAgain => "write-each-again",
             Technique::Adaptive2 => "adaptive-2",
             Technique::Adaptive3 => "adaptive-3",
         }
