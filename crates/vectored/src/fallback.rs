@@ -87,8 +87,8 @@ impl Sink for Stream<'_> {
         }
     }
 
-    fn into_calls(self) -> impl FnMut(&[IoSlice<'_>]) -> io::Result<usize> {
-        into_stream(self.0)
+    fn call(&mut self, slices: &[IoSlice<'_>]) -> Answer {
+        self.send_instead(slices, None)
     }
 }
 

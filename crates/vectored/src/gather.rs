@@ -11,13 +11,11 @@ use crate::begin::{Begun, FEW_ENTRIES, Stager, Whole};
 use crate::cost::CostModel;
 use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
-use crate::fallback::{Stream, into_stream};
+use crate::fallback::Stream;
 use crate::messages::refuse_messages;
 use crate::plan::{plan, plan_behind_run};
 use crate::positional::{check_end, into_file};
-use crate::transfer::{
-    Answer, AnySink, Attempt, Sink, SplitGuard, again, send_all, until_not_interrupted,
-};
+use crate::transfer::{Answer, AnySink, Attempt, Sink, SplitGuard, again, send, send_all};
 
 /// A gathering writer: copies small segments together, references large ones, in one call.
 ///
@@ -139,7 +137,7 @@ impl Gather {
             Ok(bytes) => Ok(bytes),
             Err(begun) => {
                 let (cursor, may_split) = (&mut SegmentCursor::new(), || refuse_messages(fd));
-                self.go_on_as(begun, segments, cursor, may_split, into_stream(fd))
+                self.go_on_as(begun, segments, cursor, may_split, Stream(fd))
             }
         }
     }
@@ -255,14 +253,14 @@ impl Gather {
         mut sink: impl Sink,
     ) -> Result<u64, TransferError> {
         if *cursor != SegmentCursor::new() {
-            return self.go_on(segments, cursor, may_split, sink.into_calls(), None);
+            return self.go_on(segments, cursor, may_split, sink, None);
         }
         match self.stager.send_whole(segments, &mut sink) {
             Ok(bytes) => {
                 *cursor = SegmentCursor::at(segments.len(), 0);
                 Ok(bytes)
             }
-            Err(begun) => self.go_on_as(begun, segments, cursor, may_split, sink.into_calls()),
+            Err(begun) => self.go_on_as(begun, segments, cursor, may_split, sink),
         }
     }
 
@@ -274,7 +272,7 @@ impl Gather {
         segments: &[IoSlice<'_>],
         cursor: &mut SegmentCursor,
         may_split: impl FnOnce() -> io::Result<()>,
-        sink: impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
+        sink: impl Sink,
     ) -> Result<u64, TransferError> {
         match begun {
             Begun::InPart => self.go_on_behind_run(segments, cursor, may_split, sink),
@@ -291,14 +289,14 @@ impl Gather {
         segments: &[IoSlice<'_>],
         cursor: &mut SegmentCursor,
         may_split: impl FnOnce() -> io::Result<()>,
-        mut sink: impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
+        mut sink: impl Sink,
         (whole, answer): (Whole, Answer),
     ) -> Result<u64, TransferError> {
         let result = match answer {
             // As it was: it may be a message, and another list is another.
             Err(error) => again(error, &mut || match whole.is_staged {
-                true => sink(&[IoSlice::new(&self.stager.staging)]),
-                false => sink(segments),
+                true => sink.call(&[IoSlice::new(&self.stager.staging)]),
+                false => sink.call(segments),
             }),
             answer => answer,
         };
@@ -314,7 +312,7 @@ impl Gather {
         segments: &[IoSlice<'_>],
         cursor: &mut SegmentCursor,
         may_split: impl FnOnce() -> io::Result<()>,
-        mut sink: impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
+        mut sink: impl Sink,
     ) -> Result<u64, TransferError> {
         let count = self.stager.run();
         if count == 0 {
@@ -323,10 +321,8 @@ impl Gather {
         let mut room = [IoSlice::new(&[]); FEW_ENTRIES];
         if let Some(entries) = self.stager.entries_behind_run(segments, &mut room) {
             let bytes = entries.iter().map(|entry| entry.len()).sum();
-            let (end, result) = (
-                SegmentCursor::at(segments.len(), 0),
-                until_not_interrupted(|| sink(entries)),
-            );
+            let end = SegmentCursor::at(segments.len(), 0);
+            let result = send(&mut sink, entries, bytes);
             if matches!(result, Ok(taken) if taken == bytes) {
                 *cursor = end;
                 return Ok(bytes as u64);
@@ -355,7 +351,7 @@ impl Gather {
         segments: &[IoSlice<'_>],
         cursor: &mut SegmentCursor,
         may_split: impl FnOnce() -> io::Result<()>,
-        mut sink: impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
+        mut sink: impl Sink,
         mut first: Option<Attempt>,
     ) -> Result<u64, TransferError> {
         let mut guard = SplitGuard::new(segments, *cursor, may_split)?;

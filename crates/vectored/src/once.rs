@@ -9,6 +9,7 @@ use crate::Limits;
 use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
 use crate::sys;
+use crate::transfer::AnySink;
 
 /// Writes all of `segments` in exactly one system call, and returns their bytes.
 ///
@@ -102,7 +103,7 @@ fn send_once(
     segments: &[IoSlice<'_>],
     limits: Limits,
     is_fifo: impl FnOnce() -> io::Result<bool>,
-    mut sink: impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
+    sink: impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
 ) -> Result<u64, TransferError> {
     let refused = |error| TransferError::new(0, error);
     let mut scratch = Vec::new();
@@ -121,7 +122,10 @@ fn send_once(
         ))));
     }
     let given = batch.bytes;
-    let written = batch.send(&mut sink).into_result().map_err(refused)?;
+    let written = batch
+        .send(&mut AnySink(sink))
+        .into_result()
+        .map_err(refused)?;
     assert!(
         written <= given,
         "the system call reported {written} bytes of {given}"

@@ -11,6 +11,10 @@
 /// one CPU, or the others are busy, it is the other way round: 1.4 to 2.2 times, since each call wakes
 /// the reader. A program that knows so sets `pieces` to `None`.
 ///
+/// On another machine (Zen 4, also 2 CPUs) a program that writes list behind list without a moment between
+/// them, in segments of 2000 to 8192 bytes, is faster by one `write(2)` a segment, 1.1 to 2 times: there the
+/// reader never falls asleep. With a microsecond or more between the lists no difference is sure.
+///
 /// Between the calls other writers may come in, as they may within one of more than `PIPE_BUF` bytes
 /// (pipe(7)). Lists that a pipe holds go in one call as ever.
 ///

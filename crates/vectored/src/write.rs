@@ -8,7 +8,7 @@ use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
 use crate::fallback::into_stream;
 use crate::messages::refuse_messages;
-use crate::transfer::{SplitGuard, send_all};
+use crate::transfer::{AnySink, SplitGuard, send_all};
 
 /// Writes all of `segments` in order, each from where it lies, and returns their bytes.
 ///
@@ -125,9 +125,10 @@ pub(crate) fn send_all_referenced(
     cursor: &mut SegmentCursor,
     limits: Limits,
     may_split: impl FnOnce() -> io::Result<()>,
-    mut sink: impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
+    sink: impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
 ) -> Result<u64, TransferError> {
     let mut guard = SplitGuard::new(segments, *cursor, may_split)?;
+    let mut sink = AnySink(sink);
     let mut scratch = Vec::new();
     send_all(segments, cursor, |from| {
         let batch = from.next_batch(segments, limits, &mut scratch)?;
