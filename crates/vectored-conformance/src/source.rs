@@ -308,12 +308,14 @@ impl Source {
         let mut unread = Vec::new();
         loop {
             match reader.read_to_end(&mut unread) {
+                Ok(_) => break,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    feeder.step(reader.as_fd())?
+                    if feeder.step(reader.as_fd())?.is_none() {
+                        return Err(error);
+                    }
                 }
                 Err(error) => return Err(error),
-                Ok(_) => break,
-            };
+            }
         }
         if let Feeder::Thread(thread) = feeder {
             thread.join().expect("the feeder does not panic");

@@ -28,68 +28,97 @@ static REFUSALS: Refusals = Refusals::new();
 type WriteCall<'c> = dyn FnMut(&[IoSlice<'_>]) -> io::Result<usize> + 'c;
 type ReadCall<'c> = dyn FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize> + 'c;
 
-/// The calls of a transfer into a stream.
-pub(crate) fn into_stream(fd: BorrowedFd<'_>) -> impl FnMut(&[IoSlice<'_>]) -> io::Result<usize> {
-    let mut calls = None;
-    move |slices| {
-        let call = |slices: &[IoSlice<'_>]| sys::call::write_slices(fd, slices);
-        if let [_] = slices {
-            // As `Calls` does it, but without one: a short write takes little longer than to make one.
-            return call(slices);
-        }
-        let calls = calls.get_or_insert_with(Calls::of_process);
-        calls.write(slices, || Place::of(fd), call)
-    }
+/// What a stream is written to.
+pub(crate) trait Device {
+    /// Where it lies. Asked only after something was refused.
+    fn place(&self) -> Option<Place>;
+
+    /// Makes the plain call of one slice, and the vectored one of several; `is_apart` as in
+    /// [`Sink::take_all`].
+    fn write(&self, slices: &[IoSlice<'_>], is_apart: bool) -> Answer;
 }
 
-/// The same as a sink, whose first call is compiled into whoever makes it.
-#[derive(Clone, Copy)]
-pub(crate) struct Stream<'fd>(pub(crate) BorrowedFd<'fd>);
-
-impl Stream<'_> {
-    /// Makes the plain call in place of a list that was refused or is known to be.
-    #[cold]
-    fn send_instead(self, slices: &[IoSlice<'_>], refused: Option<io::Error>) -> Answer {
-        let fd = self.0;
-        let mut call = |slices: &[IoSlice<'_>]| sys::call::write_slices(fd, slices);
-        let (place, mut calls) = (|| Place::of(fd), Calls::of_process());
-        match refused {
-            Some(error) if slices.len() > 1 => {
-                calls.write_instead(error, slices, &place, &mut call)
-            }
-            Some(error) => Err(error),
-            None => calls.write(slices, place, call),
-        }
+impl Device for BorrowedFd<'_> {
+    fn place(&self) -> Option<Place> {
+        Place::of(*self)
     }
-}
 
-impl Sink for Stream<'_> {
-    /// As `Calls` does it, but without one: to make one takes a good part of what a short write takes.
     #[inline(always)]
-    fn send_whole(
+    fn write(&self, slices: &[IoSlice<'_>], is_apart: bool) -> Answer {
+        match is_apart {
+            true => sys::call::write_entries(*self, slices),
+            false => sys::call::write_slices(*self, slices),
+        }
+    }
+}
+
+/// The calls of one transfer into a stream, which are compiled into whoever makes them.
+pub(crate) struct Stream<'r, D> {
+    device: D,
+    calls: Calls<'r>,
+}
+
+impl<'fd> Stream<'static, BorrowedFd<'fd>> {
+    #[inline(always)]
+    pub(crate) fn of(fd: BorrowedFd<'fd>) -> Stream<'static, BorrowedFd<'fd>> {
+        Stream {
+            device: fd,
+            calls: Calls::of_process(),
+        }
+    }
+}
+
+impl<D: Device> Stream<'_, D> {
+    /// The same as [`call`](Sink::call), out of line.
+    #[cold]
+    fn call_carefully(&mut self, slices: &[IoSlice<'_>]) -> Answer {
+        self.call(slices)
+    }
+
+    /// Makes the plain call in place of a list that was refused.
+    #[cold]
+    fn call_instead(&mut self, slices: &[IoSlice<'_>], refused: io::Error) -> Answer {
+        let Stream { device, calls } = self;
+        let mut call = |slices: &[IoSlice<'_>]| device.write(slices, false);
+        calls.write_instead(refused, slices, &|| device.place(), &mut call)
+    }
+}
+
+impl<D: Device> Sink for Stream<'_, D> {
+    #[inline(always)]
+    fn take_all(
         &mut self,
         slices: &[IoSlice<'_>],
         bytes: usize,
         is_apart: bool,
     ) -> Result<(), Answer> {
-        let answer = if slices.len() > 1 && REFUSALS.has_any(WRITES) {
-            self.send_instead(slices, None)
-        } else if is_apart {
-            sys::call::write_entries(self.0, slices)
+        let is_list = slices.len() > 1;
+        let answer = if is_list && self.calls.may_be_refused(WRITES) {
+            self.call_carefully(slices)
         } else {
-            sys::call::write_slices(self.0, slices)
+            match self.device.write(slices, is_apart) {
+                Err(error) if is_list => self.call_instead(slices, error),
+                answer => answer,
+            }
         };
         match answer {
             Ok(taken) if taken == bytes => Ok(()),
-            Ok(taken) => Err(Ok(taken)),
-            // If that was the plain call, it is made once more at most: it has moved nothing.
-            Err(error) => Err(self.send_instead(slices, Some(error))),
+            answer => Err(answer),
         }
     }
 
+    #[inline]
     fn call(&mut self, slices: &[IoSlice<'_>]) -> Answer {
-        self.send_instead(slices, None)
+        let Stream { device, calls } = self;
+        let place = || device.place();
+        calls.write(slices, place, |slices| device.write(slices, false))
     }
+}
+
+/// The same for who needs no [`Sink`].
+pub(crate) fn into_stream(fd: BorrowedFd<'_>) -> impl FnMut(&[IoSlice<'_>]) -> Answer {
+    let mut stream = Stream::of(fd);
+    move |slices| stream.call(slices)
 }
 
 /// The calls of one transfer.
@@ -128,7 +157,7 @@ impl<'r> Calls<'r> {
         mut call: impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
     ) -> io::Result<usize> {
         let is_list = slices.len() > 1;
-        if is_list && self.refusals.has_any(WRITES) && self.is_known(WRITES, &place) {
+        if is_list && self.may_be_refused(WRITES) && self.is_known(WRITES, &place) {
             return self.write_plainly(slices, &mut call);
         }
         match call(slices) {
@@ -146,13 +175,20 @@ impl<'r> Calls<'r> {
         mut call: impl FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize>,
     ) -> io::Result<usize> {
         let is_list = slices.len() > 1;
-        if is_list && self.refusals.has_any(READS) && self.is_known(READS, &place) {
+        if is_list && self.may_be_refused(READS) && self.is_known(READS, &place) {
             return self.read_plainly(slices, &mut call);
         }
         match call(slices) {
             Err(error) if is_list => self.read_instead(error, slices, &place, &mut call),
             result => result,
         }
+    }
+
+    /// Whether a list need be asked about: something was refused in this process, and that it was not here
+    /// is not known.
+    #[inline(always)]
+    fn may_be_refused(&self, direction: u32) -> bool {
+        self.refusals.has_any(direction) && self.is_refused != Some(false)
     }
 
     #[cold]
@@ -204,14 +240,14 @@ impl<'r> Calls<'r> {
         if !is_refusal(&error) {
             return Err(error);
         }
-        match place() {
-            Some(place) if place.kind != FileType::Socket && !place.is_direct => {}
+        let place = match place() {
+            Some(place) if place.kind != FileType::Socket && !place.is_direct => place,
             _ => return Err(error),
-        }
+        };
         let result = plain(self);
         // Proven only by bytes that went: the plain call may fail for the same reason.
         if matches!(result, Ok(1..)) {
-            self.refusals.learn(direction, place);
+            self.refusals.learn(direction, || Some(place));
             self.is_refused = Some(true);
         }
         result
@@ -266,21 +302,81 @@ fn staged_bytes(lengths: impl Iterator<Item = usize>) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::{Cell, RefCell};
+
     use super::*;
+    use crate::borders::Borders;
     use crate::plan::Rules;
     use crate::receive::{AtEof, Receiver};
     use crate::refusals::testing::place;
     use crate::testing::{
-        Answer, any_limits, any_script, any_sizes, check_against_model, list, payload,
+        Answer, ScriptedSink, any_limits, any_script, any_sizes, check_against_model, list, payload,
     };
     use crate::testing_read::check_read_against_model;
     use crate::write::send_all_referenced;
+    use crate::{CostModel, Gather, Limits, SegmentCursor};
     use proptest::prelude::*;
 
     const CODES: [i32; 3] = [libc::EOPNOTSUPP, libc::EINVAL, libc::ENOSYS];
 
     fn refuse<T>(code: i32) -> io::Result<T> {
         Err(io::Error::from_raw_os_error(code))
+    }
+
+    /// A device with a script for what it does not refuse.
+    struct Scripted<'s> {
+        place: Option<Place>,
+        sink: RefCell<&'s mut ScriptedSink>,
+        /// What it answers to a list, if it refuses lists.
+        refuses: Option<i32>,
+        refused: Cell<usize>,
+        looked_at: Cell<usize>,
+    }
+
+    impl<'s> Scripted<'s> {
+        fn new(place: Option<Place>, refuses: Option<i32>, sink: &'s mut ScriptedSink) -> Self {
+            Scripted {
+                place,
+                sink: RefCell::new(sink),
+                refuses,
+                refused: Cell::new(0),
+                looked_at: Cell::new(0),
+            }
+        }
+    }
+
+    impl Device for &Scripted<'_> {
+        fn place(&self) -> Option<Place> {
+            self.looked_at.set(self.looked_at.get() + 1);
+            self.place
+        }
+
+        fn write(&self, slices: &[IoSlice<'_>], _: bool) -> io::Result<usize> {
+            match self.refuses {
+                Some(code) if slices.len() > 1 => {
+                    self.refused.set(self.refused.get() + 1);
+                    refuse(code)
+                }
+                _ => self.sink.borrow_mut().call(slices),
+            }
+        }
+    }
+
+    /// One transfer to the device, by a `Gather` that copies segments of up to 8 bytes.
+    fn gather_into(
+        device: &Scripted<'_>,
+        refusals: &Refusals,
+        limits: Limits,
+        segments: &[IoSlice<'_>],
+        cursor: &mut SegmentCursor,
+    ) -> Result<u64, crate::TransferError> {
+        let model = CostModel {
+            borders: Borders::everywhere(8),
+            ..CostModel::default()
+        };
+        let calls = Calls::new(refusals);
+        let mut gather = Gather::within(limits, model);
+        gather.send_from(segments, cursor, || Ok(()), Stream { device, calls })
     }
 
     /// A list of two for a kernel that answers `vectored` to it and `plain` to one slice; the calls
@@ -330,6 +426,22 @@ mod tests {
         }
 
         #[test]
+        fn any_gathered_list_into_a_sink_that_refuses_vectored_calls_arrives_whole(
+            sizes in any_sizes(), script in any_script(), limits in any_limits(), code in 0..3_usize
+        ) {
+            let refusals = Refusals::new();
+            let mut refused = 0;
+            check_against_model(&sizes, &script, limits, |segments, cursor, sink| {
+                let device = Scripted::new(place(1), Some(CODES[code]), sink);
+                let result = gather_into(&device, &refusals, limits, segments, cursor);
+                refused += device.refused.get();
+                result
+            });
+            let unproven = script.iter().filter(|answer| !matches!(answer, Answer::Take(1..)));
+            prop_assert!(refused <= 1 + unproven.count());
+        }
+
+        #[test]
         fn any_list_from_a_source_that_refuses_vectored_calls_is_filled(
             sizes in any_sizes(), script in any_script(), limits in any_limits(), code in 0..3_usize
         ) {
@@ -365,6 +477,59 @@ mod tests {
                 0,
                 "writes say nothing of reads"
             );
+        }
+    }
+
+    #[test]
+    fn a_transfer_looks_at_its_descriptor_once_and_only_if_one_was_refused() {
+        let data = payload(&[20; 40]);
+        let limits = Limits {
+            segments: 4,
+            bytes: 1000,
+        };
+        for (refuses, learned, looks) in [
+            (None, None, 0),
+            (None, Some(2), 1),
+            // And once more to know where it was refused.
+            (Some(libc::EINVAL), Some(2), 2),
+            (Some(libc::EINVAL), Some(1), 1),
+        ] {
+            let refusals = Refusals::new();
+            if let Some(device) = learned {
+                refusals.learn(WRITES, || place(device));
+            }
+            let mut sink = ScriptedSink::new(Vec::new(), limits);
+            let device = Scripted::new(place(1), refuses, &mut sink);
+            let cursor = &mut SegmentCursor::new();
+            let sent = gather_into(&device, &refusals, limits, &list(&data), cursor);
+            assert_eq!(sent.unwrap(), 800);
+            assert_eq!(device.looked_at.get(), looks, "{refuses:?}, {learned:?}");
+            let refused = usize::from(refuses.is_some() && learned != Some(1));
+            assert_eq!(device.refused.get(), refused);
+            assert_eq!(sink.calls, 10);
+        }
+    }
+
+    #[test]
+    fn an_error_of_the_plain_call_is_the_answer_without_another() {
+        let data = payload(&[20; 3]);
+        let limits = Limits::default();
+        for (learned, refused) in [(Some(1), 0), (Some(2), 1), (None, 1)] {
+            let refusals = Refusals::new();
+            if let Some(device) = learned {
+                refusals.learn(WRITES, || place(device));
+            }
+            let script = vec![Answer::Fail(libc::EINVAL)];
+            let mut sink = ScriptedSink::new(script, limits);
+            let device = Scripted::new(place(1), Some(libc::EINVAL), &mut sink);
+            let cursor = &mut SegmentCursor::new();
+            let sent = gather_into(&device, &refusals, limits, &list(&data), cursor);
+            assert_eq!(
+                sent.unwrap_err().io_error().raw_os_error(),
+                Some(libc::EINVAL)
+            );
+            assert_eq!(device.refused.get(), refused);
+            assert_eq!(sink.calls, 1);
         }
     }
 

@@ -133,11 +133,12 @@ impl Gather {
         segments: &[IoSlice<'_>],
     ) -> Result<u64, TransferError> {
         // And not by `write_from`: most transfers need no cursor.
-        match self.stager.send_whole(segments, &mut Stream(fd)) {
+        let mut stream = Stream::of(fd);
+        match self.stager.send_whole(segments, &mut stream) {
             Ok(bytes) => Ok(bytes),
             Err(begun) => {
                 let (cursor, may_split) = (&mut SegmentCursor::new(), || refuse_messages(fd));
-                self.go_on_as(begun, segments, cursor, may_split, Stream(fd))
+                self.go_on_as(begun, segments, cursor, may_split, stream)
             }
         }
     }
@@ -187,7 +188,7 @@ impl Gather {
         cursor: &mut SegmentCursor,
     ) -> Result<u64, TransferError> {
         let fd = fd.as_fd();
-        self.send_from(segments, cursor, || refuse_messages(fd), Stream(fd))
+        self.send_from(segments, cursor, || refuse_messages(fd), Stream::of(fd))
     }
 
     /// Writes all of `segments` in order into a file, from `offset` bytes after its start on, and
@@ -233,7 +234,7 @@ impl Gather {
         )
     }
 
-    /// `write_from` into any sink.
+    /// `write_from` by any calls.
     pub(crate) fn send_all(
         &mut self,
         segments: &[IoSlice<'_>],
@@ -244,8 +245,9 @@ impl Gather {
         self.send_from(segments, cursor, may_split, AnySink(call))
     }
 
+    /// `write_from` into any sink.
     #[inline(always)]
-    fn send_from(
+    pub(crate) fn send_from(
         &mut self,
         segments: &[IoSlice<'_>],
         cursor: &mut SegmentCursor,

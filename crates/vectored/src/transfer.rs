@@ -8,16 +8,16 @@ use crate::error::TransferError;
 
 /// Where bytes go.
 pub(crate) trait Sink: Sized {
-    /// Makes one call, which is to take all of the slices: so many bytes. What it answered, if it did not.
-    /// `is_apart` if it is known that none of them begins where the one before it ends.
-    fn send_whole(
+    /// Makes one call, which is to take all of these slices: so many bytes. What it answered, if it did
+    /// not. `is_apart` if it is known that none of them begins where the one before it ends.
+    fn take_all(
         &mut self,
         slices: &[IoSlice<'_>],
         bytes: usize,
         is_apart: bool,
     ) -> Result<(), Answer>;
 
-    /// Makes one call of which nothing is known: the same once more, when it was interrupted.
+    /// Makes one call of which nothing is expected: the same once more, when it was interrupted.
     fn call(&mut self, slices: &[IoSlice<'_>]) -> Answer;
 }
 
@@ -29,7 +29,7 @@ pub(crate) struct AnySink<F>(pub(crate) F);
 
 impl<F: FnMut(&[IoSlice<'_>]) -> io::Result<usize>> Sink for AnySink<F> {
     #[inline]
-    fn send_whole(&mut self, slices: &[IoSlice<'_>], bytes: usize, _: bool) -> Result<(), Answer> {
+    fn take_all(&mut self, slices: &[IoSlice<'_>], bytes: usize, _: bool) -> Result<(), Answer> {
         match self.0(slices) {
             Ok(taken) if taken == bytes => Ok(()),
             answer => Err(answer),
@@ -63,8 +63,8 @@ impl Attempt {
 impl Batch<'_> {
     /// Gives the batch to `sink`, which makes one system call, until it is not interrupted.
     ///
-    /// Inline, down to the call where the sink's is: behind it the first function that is left takes some
-    /// 80 ns ([`Stager::send_whole`](crate::begin::Stager::send_whole)), and the loop is left once a list.
+    /// Inline, down to the call where the sink's is: the first function that is left behind it takes long
+    /// ([`Stager::send_whole`](crate::begin::Stager::send_whole)), and the loop is left once a list.
     #[inline(always)]
     pub(crate) fn send(self, sink: &mut impl Sink) -> Attempt {
         let result = send(sink, self.slices, self.bytes);
@@ -75,7 +75,7 @@ impl Batch<'_> {
 /// Makes a call, and makes it again until it is not interrupted.
 #[inline(always)]
 pub(crate) fn send(sink: &mut impl Sink, slices: &[IoSlice<'_>], bytes: usize) -> Answer {
-    match sink.send_whole(slices, bytes, false) {
+    match sink.take_all(slices, bytes, false) {
         Ok(()) => Ok(bytes),
         Err(Err(error)) => again(error, &mut || sink.call(slices)),
         Err(taken) => taken,

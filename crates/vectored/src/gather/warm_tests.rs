@@ -51,7 +51,7 @@ fn calls_of(gather: &mut Gather, segments: &[IoSlice<'_>]) -> Vec<Vec<usize>> {
 struct Doubting;
 
 impl Sink for Doubting {
-    fn send_whole(
+    fn take_all(
         &mut self,
         slices: &[IoSlice<'_>],
         bytes: usize,
