@@ -132,6 +132,11 @@ impl OutputFile {
             if !is_name || output.place.file_name().is_none() {
                 return Err(refused("it is no name of a file"));
             }
+            if is_kept(&output.place) {
+                return Err(refused(
+                    "it is a saved result, which cannot be measured again",
+                ));
+            }
             tempfile::tempfile_in(parent(&output.place))
                 .map_err(|error| refused(&format!("no file can be made beside it ({error})")))?;
         }
@@ -176,6 +181,14 @@ impl OutputFile {
         };
         written.with_context(|| format!("cannot write to '{}'", self.named.display()))
     }
+}
+
+/// Whether it is a file among the saved results.
+fn is_kept(place: &Path) -> bool {
+    // Without a place for results none is kept.
+    let directory = state_home().ok();
+    let directory = directory.and_then(|home| home.join("vectored").canonicalize().ok());
+    directory.is_some_and(|directory| place.is_file() && parent(place) == directory)
 }
 
 /// A temporary file in the same directory, with these contents. It is gone

@@ -136,6 +136,42 @@ fn what_cannot_be_used_is_refused_with_a_clear_word() {
     assert!(badly.contains("latest~1"), "{badly}");
 }
 
+#[test]
+fn no_output_goes_over_a_saved_result() {
+    let bench = Bench::new();
+    measured(&bench, "1");
+    measured(&bench, "2");
+    let before: Vec<_> = bench.saved().iter().map(|p| fs::read(p).unwrap()).collect();
+    for kept in bench.saved() {
+        let kept = kept.to_str().unwrap();
+        // Also where it is not read here, and under another name.
+        let link = bench.work().join("link");
+        std::os::unix::fs::symlink(kept, &link).unwrap();
+        for args in [
+            &["report", "latest", "--html", kept][..],
+            &["report", "latest", "--csv", "link"],
+            &["host", "--output", kept],
+            &["compare", "latest", "--against", "latest", "--output", kept],
+        ] {
+            let refused = stderr_of(&bench, args, 2);
+            assert!(refused.contains("it is a saved result"), "{refused}");
+        }
+        fs::remove_file(link).unwrap();
+    }
+    let after: Vec<_> = bench.saved().iter().map(|p| fs::read(p).unwrap()).collect();
+    assert_eq!(after, before);
+    // A name that is free there, and a file of one's own elsewhere, are one's own affair.
+    let own = bench.state_home().join("vectored/own.html");
+    fs::write(bench.work().join("b.html"), "old").unwrap();
+    stdout_of(
+        bench
+            .vectored()
+            .args(["report", "--html", own.to_str().unwrap()]),
+    );
+    stdout_of(bench.vectored().args(["report", "--html", "b.html"]));
+    assert!(own.exists());
+}
+
 /// Three runs, and three whose `writev` takes longer.
 fn two_builds(bench: &Bench, factor: f64) -> Vec<String> {
     for seed in ["1", "2", "3", "4", "5", "6"] {
@@ -268,28 +304,30 @@ fn nothing_compared_is_no_success_of_a_check() {
 fn what_is_read_is_never_written_over() {
     let bench = Bench::new();
     measured(&bench, "1");
-    let kept = bench.saved().remove(0);
-    let before = fs::read(&kept).unwrap();
-    std::os::unix::fs::symlink(&kept, bench.work().join("link.json")).unwrap();
-    let kept_name = kept.to_str().unwrap();
+    // A file of one's own: those that are kept are never written over at all.
+    let own = bench.work().join("own.json");
+    fs::copy(bench.saved().remove(0), &own).unwrap();
+    let before = fs::read(&own).unwrap();
+    std::os::unix::fs::symlink(&own, bench.work().join("link.json")).unwrap();
+    let own_name = own.to_str().unwrap();
     for words in [
-        vec!["report", "--html", kept_name],
-        vec!["report", "link.json", "--csv", kept_name],
-        vec!["report", "latest", "--svg", "link.json"],
+        vec!["report", "own.json", "--html", own_name],
+        vec!["report", "link.json", "--csv", own_name],
+        vec!["report", "own.json", "--svg", "link.json"],
         vec![
             "compare",
-            "latest",
+            "own.json",
             "--against",
-            "latest",
+            "own.json",
             "--output",
-            kept_name,
+            own_name,
         ],
-        vec!["compare", "--machines", "latest", "--html", "link.json"],
+        vec!["compare", "--machines", "own.json", "--html", "link.json"],
     ] {
         let refused = stderr_of(&bench, &words, 2);
         assert!(refused.contains("would be replaced"), "{refused}");
     }
-    assert_eq!(fs::read(&kept).unwrap(), before);
+    assert_eq!(fs::read(&own).unwrap(), before);
     let words = ["report", "--html", "one", "--svg", "./one"];
     let twice = stderr_of(&bench, &words, 2);
     assert!(twice.contains("named for two outputs"), "{twice}");

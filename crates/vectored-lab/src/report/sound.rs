@@ -37,14 +37,34 @@ fn cell(cell: &Cell) -> Result<(), String> {
     }
     let floors = cell.floor_samples_ns.iter().chain(&cell.aa_samples_ns);
     let times = cell.techniques.iter().flat_map(|t| &t.samples_ns).flatten();
-    if !floors.chain(times).all(|&ns| is_positive(ns)) {
+    let summaries = cell
+        .techniques
+        .iter()
+        .flat_map(|t| [&t.median_ns, &t.min_ns]);
+    let summaries = summaries.chain([&cell.floor_ns]);
+    if !floors
+        .chain(times)
+        .chain(summaries)
+        .all(|&ns| is_positive(ns))
+    {
         return Err("has a time that is none".to_owned());
+    }
+    let rounds = cell.rounds as usize;
+    let samples = cell.techniques.iter().map(|t| t.samples_ns.len());
+    let most = samples.fold(cell.floor_samples_ns.len(), usize::max);
+    if rounds == 0 || most > rounds {
+        return Err(format!("has {most} samples of {rounds} rounds"));
     }
     let mut names: Vec<_> = cell.techniques.iter().map(|t| t.name).collect();
     names.sort_unstable();
     names.dedup();
     if names.len() < cell.techniques.len() {
         return Err("has a technique twice".to_owned());
+    }
+    for name in cell.leader.iter().chain(&cell.winner) {
+        if cell.technique(*name).is_none() {
+            return Err(format!("is led by {name}, which was not measured"));
+        }
     }
     Ok(())
 }
