@@ -528,13 +528,20 @@ mod tests {
 
     #[test]
     fn nothing_is_left_in_the_directory() {
+        struct Removed(std::path::PathBuf);
+        impl Drop for Removed {
+            fn drop(&mut self) {
+                // A test that fails leaves no directory either.
+                let _ = std::fs::remove_dir_all(&self.0);
+            }
+        }
         let name = format!("vectored-calibrate-{}", std::process::id());
-        let directory = std::env::temp_dir().join(name);
-        std::fs::create_dir(&directory).unwrap();
-        CostModel::calibrate(CalibrationTarget::File(&directory), Duration::ZERO).unwrap();
-        CostModel::calibrate(CalibrationTarget::FileOverwrite(&directory), Duration::ZERO).unwrap();
-        assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 0);
-        std::fs::remove_dir(&directory).unwrap();
+        let directory = Removed(std::env::temp_dir().join(name));
+        std::fs::create_dir(&directory.0).unwrap();
+        let directory = directory.0.as_path();
+        CostModel::calibrate(CalibrationTarget::File(directory), Duration::ZERO).unwrap();
+        CostModel::calibrate(CalibrationTarget::FileOverwrite(directory), Duration::ZERO).unwrap();
+        assert_eq!(std::fs::read_dir(directory).unwrap().count(), 0);
     }
 
     #[test]

@@ -22,8 +22,10 @@ use crate::pieces::Pieces;
 /// the numbers in measurements that exist.
 ///
 /// With the feature `serde` a model can be saved and loaded: its fields by their names, a file
-/// without `borders` as one in which none were measured, and one without `pieces` as one that has none. Numbers that are not finite are not for
-/// every format: JSON has none.
+/// without `borders` as one in which none were measured, and one without `pieces` as one that has none.
+/// Numbers that are not finite are not for every format: JSON has none. Nothing is checked, since whatever
+/// a model says all bytes go, in order: one that makes no sense chooses badly, and `staging_bytes` is the
+/// memory that is taken.
 ///
 /// The [defaults](CostModel::default_for) were measured on one machine, a virtual one with 2 cores
 /// (x86-64) and Linux 6.18, and rounded. They are a start: another processor, kernel or file system
