@@ -171,7 +171,7 @@ fn prices(costs: &Costs<'_>, wanted: &[(Leads, Operation)]) -> Result<(Host, Vec
                 if !advisory.prices.iter().any(is_it) {
                     return Err(Failure::usage(format!(
                         "'{name}' does not say what it costs to {} a {}: name another result with \
-                         --costs, or leave it away to measure here",
+                         --costs, or leave it out to measure here",
                         match operation {
                             Operation::Read => "read from",
                             Operation::Write => "write to",

@@ -18,7 +18,7 @@ use crate::place::TargetName;
 use crate::saved::ResultName;
 use crate::synthetic::Synthetic;
 pub use advise::AdviseArgs;
-use advise::{ADVISE_ABOUT, ADVISE_AFTER};
+use advise::{ADVISE_ABOUT, ADVISE_AFTER, ADVISE_USAGE};
 
 /// Which technique moves several buffers fastest, on this machine?
 ///
@@ -49,13 +49,13 @@ pub enum Command {
     #[command(long_about = COPY_ABOUT, after_long_help = COPY_AFTER)]
     Copy(CopyArgs),
     /// Find where gathering would help a program, from its system calls
-    #[command(long_about = ADVISE_ABOUT, after_long_help = ADVISE_AFTER)]
+    #[command(long_about = ADVISE_ABOUT, after_long_help = ADVISE_AFTER, override_usage = ADVISE_USAGE)]
     Advise(Box<AdviseArgs>),
     /// Show saved results again: as a page, charts or tables
     #[command(long_about = REPORT_ABOUT, after_long_help = REPORT_AFTER)]
     Report(ReportArgs),
     /// Compare results: did anything become slower, do machines differ
-    #[command(long_about = COMPARE_ABOUT, after_long_help = COMPARE_AFTER)]
+    #[command(long_about = COMPARE_ABOUT, after_long_help = COMPARE_AFTER, override_usage = COMPARE_USAGE)]
     Compare(CompareArgs),
     /// List the results that were saved here
     #[command(long_about = HISTORY_ABOUT, after_long_help = HISTORY_AFTER)]
@@ -255,7 +255,7 @@ pub enum Format {
     Table,
     /// Everything, for programs
     Json,
-    /// One line a cell and technique, for spreadsheets
+    /// Lines of values for spreadsheets: one a cell and technique, a finding or a row
     Csv,
     /// Tables for a document
     Markdown,
@@ -503,7 +503,8 @@ Copy standard input to standard output
 
 With read(2) and write(2) and one buffer, until the end of the input: the program of Figure 3.4 in \
 Advanced Programming in the UNIX Environment, whose times with other sizes of the buffer `vectored \
-reproduce apue-3.5` measures. No file is opened or closed.";
+reproduce apue-3.5` measures. No file is opened or closed. Standard input or output that was closed \
+before counts as /dev/null.";
 
 const COPY_AFTER: &str = "\
 Examples:
@@ -596,7 +597,7 @@ pub struct ReportArgs {
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<PathBuf>,
 
-    /// Write one line a cell and technique, for spreadsheets
+    /// Write lines of values for spreadsheets: one a cell and technique, a finding or a row
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
 }
@@ -612,6 +613,11 @@ turn. What differs in the environment comes first.
 
 With --machines results are set beside each other instead: crossovers and cost models, a row a run. \
 Results are named as in `vectored report`.";
+
+/// What clap makes of it does not show that one of the two is needed.
+const COMPARE_USAGE: &str = "\
+vectored compare [OPTIONS] <RESULT>... --against <RESULT>...
+       vectored compare [OPTIONS] --machines <RESULT>...";
 
 const COMPARE_AFTER: &str = "\
 Examples:
@@ -633,7 +639,7 @@ pub struct CompareArgs {
     pub result: Vec<ResultName>,
 
     /// The new results
-    #[arg(long, value_name = "RESULT", num_args = 1.., required_unless_present = "machines", conflicts_with = "machines")]
+    #[arg(long, value_name = "RESULT", num_args = 1.., conflicts_with = "machines")]
     pub against: Vec<ResultName>,
 
     /// Set crossovers and cost models of these results beside each other
@@ -760,11 +766,17 @@ fn page_caches() -> impl TypedValueParser<Value = PageCache> {
     })
 }
 
+/// A longer budget is a slip of the pen: a run of minutes has intervals of a percent.
+const MOST_BUDGET: Duration = Duration::from_secs(24 * 60 * 60);
+
 fn budget(text: &str) -> Result<Duration, String> {
     match humantime::parse_duration(text) {
         Ok(Duration::ZERO) => Err("no time at all: give it some, as in 18s".to_owned()),
+        Ok(budget) if budget > MOST_BUDGET => {
+            Err("longer than anybody waits: give it at most 24h".to_owned())
+        }
         Ok(budget) => Ok(budget),
-        Err(error) => Err(format!("{error}: write it as 500ms, 18s or 2m")),
+        Err(_) => Err("no time: write it with its unit, as 500ms, 18s or 2m".to_owned()),
     }
 }
 
@@ -780,6 +792,13 @@ fn share(text: &str) -> Result<f64, String> {
         None => (text, 1.0),
     };
     let share = number.parse().ok().map(|value: f64| value / scale);
+    if let Some(share) = share.filter(|share| scale == 1.0 && *share >= 1.0) {
+        // Whoever only forgot the sign would never be told of anything.
+        let percent = share * 100.0;
+        return Err(format!(
+            "{text} alone would be {percent} %: write {text}%, or {percent}% if that is meant"
+        ));
+    }
     share
         .filter(|share| (0.0..10.0).contains(share))
         .ok_or_else(|| "no share: write it as 5% or 0.05".to_owned())
@@ -800,6 +819,40 @@ mod tests {
     use clap::CommandFactory;
 
     use super::*;
+
+    #[test]
+    fn a_share_of_one_or_more_needs_its_sign() {
+        assert_eq!(share("5%"), Ok(0.05));
+        assert_eq!(share("0.05"), Ok(0.05));
+        assert_eq!(share("500%"), Ok(5.0));
+        for (text, words) in [
+            ("5", "5 alone would be 500 %: write 5%, or 500%"),
+            ("1", "write 1%"),
+            ("-1%", "write it as 5% or 0.05"),
+            ("1000%", "write it as 5% or 0.05"),
+            ("much", "write it as 5% or 0.05"),
+        ] {
+            let refused = share(text).unwrap_err();
+            assert!(refused.contains(words), "{refused}");
+        }
+    }
+
+    #[test]
+    fn budgets_are_times_of_up_to_a_day() {
+        assert_eq!(budget("1m30s"), Ok(Duration::from_secs(90)));
+        assert_eq!(budget("24h"), Ok(MOST_BUDGET));
+        for (text, words) in [
+            ("18", "with its unit"),
+            ("-1s", "with its unit"),
+            ("", "with its unit"),
+            ("0s", "no time at all"),
+            ("25h", "at most 24h"),
+            ("99999999999h", "at most 24h"),
+        ] {
+            let refused = budget(text).unwrap_err();
+            assert!(refused.contains(words), "{refused}");
+        }
+    }
 
     #[test]
     fn the_command_line_is_well_formed() {

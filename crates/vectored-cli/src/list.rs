@@ -45,7 +45,8 @@ impl FromStr for Mix {
                 ));
             }
             let (times, bytes) = item.split_once(['x', '×']).unwrap_or(("1", item));
-            Ok((count(times.trim())?, size(bytes.trim())?))
+            let run = count(times.trim()).and_then(|times| Ok((times, size(bytes.trim())?)));
+            run.map_err(|why| format!("{why}; a mix is COUNTxSIZE, …, as in 9x16,1x4KiB"))
         };
         let runs = text.split(',').map(str::trim).map(run);
         Ok(Mix(runs.collect::<Result<_, String>>()?))
@@ -106,13 +107,14 @@ fn size(text: &str) -> Result<usize, String> {
         "" | "B" => 1,
         "K" | "KiB" => 1 << 10,
         "M" | "MiB" => 1 << 20,
+        "G" | "GiB" => 1 << 30,
         _ if digits.is_empty() => 1,
         other if other.starts_with('.') && !other.starts_with("..") => {
             return Err(format!("'{text}' is not a whole number of bytes"));
         }
         other => {
             return Err(format!(
-                "unknown unit '{other}' in '{text}': use B, KiB or MiB"
+                "unknown unit '{other}' in '{text}': use B, KiB, MiB or GiB"
             ));
         }
     };
@@ -122,7 +124,7 @@ fn size(text: &str) -> Result<usize, String> {
 fn positive(text: &str, digits: &str, unit: usize) -> Result<usize, String> {
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     if !is_number {
-        return Err(format!("'{text}' is not a whole number"));
+        return Err(format!("'{text}' is not a whole number from 1 on"));
     }
     let number = digits
         .parse::<usize>()
@@ -149,6 +151,7 @@ mod tests {
         check("5..5", &[5]);
         check("4K, 4KiB,4096,4096B", &[4096]);
         check("1M,1 MiB,2", &[2, 1 << 20]);
+        check("1G,3 GiB", &[1 << 30, 3 << 30]);
         check("100,20", &[20, 100]);
         assert_eq!("2,16,1..3".parse::<Counts>().unwrap().0, [1, 2, 3, 16]);
         let all = format!("1..{}", usize::MAX);
@@ -187,6 +190,7 @@ mod tests {
         ] {
             let message = text.parse::<Mix>().unwrap_err();
             assert!(message.contains(culprit), "{text}: {message}");
+            assert!(message.contains("as in 9x16,1x4KiB"), "{message}");
         }
     }
 
@@ -205,7 +209,8 @@ mod tests {
             ("-5", "'-5' is not a whole number"),
             ("1.5K", "whole number of bytes"),
             ("KiB", "'KiB' is not a whole number"),
-            ("4KB", "unknown unit 'KB'"),
+            ("4KB", "unknown unit 'KB' in '4KB': use B, KiB, MiB or GiB"),
+            ("-5", "from 1 on"),
             ("99999999999999999999", "is too large"),
             ("99999999999999M", "is too large"),
         ] {

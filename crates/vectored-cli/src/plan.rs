@@ -265,7 +265,7 @@ fn check_sync(args: &MeasureArgs, targets: &[Target], rivals: &[Technique]) -> R
         Operation::Read => "measure --operation write",
     };
     Err(Failure::usage(format!(
-        "--sync {} is for files that are written: {remedy}, or leave it away",
+        "--sync {} is for files that are written: {remedy}, or leave it out",
         args.sync
     )))
 }
@@ -284,7 +284,7 @@ fn check_states(
         };
         if let Some(remedy) = remedy {
             return Err(Failure::usage(format!(
-                "--page-cache is the state of a file that is read: {remedy}, or leave it away"
+                "--page-cache is the state of a file that is read: {remedy}, or leave it out"
             )));
         }
     }
@@ -292,7 +292,7 @@ fn check_states(
     if args.operation == Operation::Read && args.cache.contains(&Cache::Cold) {
         return Err(Failure::usage(
             "--cache cold is for writes only, whose bytes come from memory then: measure \
-             --operation write, or leave it away (for a file that is not in memory: --page-cache \
+             --operation write, or leave it out (for a file that is not in memory: --page-cache \
              cold)",
         ));
     }

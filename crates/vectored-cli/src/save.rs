@@ -45,7 +45,7 @@ pub fn state_home() -> Result<PathBuf, Failure> {
     match path_in("HOME").filter(|path| path.is_absolute()) {
         Some(home) => Ok(home.join(".local/state")),
         None => Err(Failure::from(anyhow::anyhow!(
-            "no place to save results: neither XDG_STATE_HOME nor HOME names an absolute path; \
+            "no place for saved results: neither XDG_STATE_HOME nor HOME names an absolute path; \
              set one of them"
         ))),
     }

@@ -27,13 +27,19 @@ standard output is the command's.
 The result is saved as JSON under $XDG_STATE_HOME/vectored (by default ~/.local/state/vectored); its \
 path is the last line on standard error.";
 
+/// What clap makes of it would have a trace and a command at once.
+pub const ADVISE_USAGE: &str = "\
+vectored advise [OPTIONS] <TRACE>...
+       vectored advise [OPTIONS] -- <COMMAND>...
+       vectored advise [OPTIONS] --merge <RESULT>...";
+
 pub const ADVISE_AFTER: &str = "\
 Examples:
   vectored advise -- python3 script.py
           What a script would gain
   vectored advise --once -- make
           Without the second run
-  strace -f -s1 -v -yy -ttt -T -o trace.log -p 4711
+  strace -f -s1 -v -yy -ttt -T -o trace.log -p PID
   vectored advise trace.log
           A program that runs already
   vectored advise --html page.html trace.log.*
@@ -48,7 +54,7 @@ n ended it, 127 if it is not found and 126 if it cannot be run.";
 #[derive(Args, Debug)]
 pub struct AdviseArgs {
     /// What strace wrote: files, also those of -ff and compressed ones; - is standard input
-    #[arg(value_name = "TRACE", required_unless_present_any = ["command", "merge"])]
+    #[arg(value_name = "TRACE")]
     pub trace: Vec<PathBuf>,
 
     /// Run this command under strace
@@ -71,7 +77,13 @@ pub struct AdviseArgs {
     /// A longer gap between two calls is a wait, and they are not counted
     ///
     /// Who reads the data might notice the difference.
-    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = max_delay)]
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "10ms",
+        value_parser = max_delay,
+        allow_negative_numbers = true
+    )]
     pub max_delay: Duration,
 
     /// The buffer that would collect small calls, in bytes
@@ -119,5 +131,6 @@ pub struct AdviseArgs {
 }
 
 fn max_delay(text: &str) -> Result<Duration, String> {
-    humantime::parse_duration(text).map_err(|error| format!("{error}: write it as 10ms or 1s"))
+    humantime::parse_duration(text)
+        .map_err(|_| "no time: write it with its unit, as 10ms or 1s".to_owned())
 }

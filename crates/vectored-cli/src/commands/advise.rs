@@ -22,6 +22,13 @@ use crate::terminal::{print, print_aside, table_options, table_options_on};
 /// Runs the command. Everything that can be refused is refused before a command is run or a log is
 /// read.
 pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
+    // clap would ask for the file alone.
+    if args.trace.is_empty() && args.command.is_empty() && args.merge.is_empty() {
+        return Err(Failure::usage(
+            "nothing to read: name a file that strace wrote (vectored advise trace.log), or a \
+             command to run (vectored advise -- COMMAND)",
+        ));
+    }
     let outputs = Outputs::check(args)?;
     let costs = match &args.costs {
         Some(name) => Costs::Of(Box::new(name.load_advisory()?), name.in_words()),

@@ -31,6 +31,12 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
              several results",
         ));
     }
+    if args.against.is_empty() && !args.machines {
+        return Err(Failure::usage(
+            "nothing to compare with: name the new results with --against, or add --machines to \
+             set these beside each other",
+        ));
+    }
     let is_stdout = args.html.as_deref() == Some(Path::new("-"));
     if is_stdout {
         return Err(Failure::usage(
@@ -54,7 +60,7 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
             each_once(&args.result, &base)?;
             each_once(&args.against, &new)?;
             let comparison = compare(&by_reference(&base), &by_reference(&new))
-                .expect("clap asks for a result on each side");
+                .expect("a result on each side was asked for");
             compared = !comparison.cells.is_empty();
             let text = rendered(&comparison, args.format);
             let slower = args.fail_if_slower.map(|limit| slower(&comparison, limit));

@@ -172,6 +172,24 @@ fn no_output_goes_over_a_saved_result() {
     assert!(own.exists());
 }
 
+#[test]
+fn what_is_missing_is_named_with_all_ways_to_give_it() {
+    let bench = Bench::new();
+    measured(&bench, "1");
+    for (args, words) in [
+        (&["advise"][..], ["trace.log", "-- COMMAND"]),
+        (&["advise", "--"], ["trace.log", "-- COMMAND"]),
+        (&["advise", "--max-delay", "-1", "x"], ["'-1'", "10ms"]),
+        (&["compare", "latest"], ["--against", "--machines"]),
+    ] {
+        let refused = stderr_of(&bench, args, 2);
+        for word in words {
+            assert!(refused.contains(word), "{args:?}: {refused}");
+        }
+        assert!(!refused.contains("-- -1"), "{refused}");
+    }
+}
+
 /// Three runs, and three whose `writev` takes longer.
 fn two_builds(bench: &Bench, factor: f64) -> Vec<String> {
     for seed in ["1", "2", "3", "4", "5", "6"] {
