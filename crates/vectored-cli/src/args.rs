@@ -37,7 +37,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Measure the techniques for a grid of segment counts and sizes
-    #[command(long_about = MEASURE_ABOUT, after_long_help = MEASURE_AFTER)]
+    #[command(long_about = MEASURE_ABOUT, after_long_help = MEASURE_AFTER, override_usage = MEASURE_USAGE)]
     Measure(Box<MeasureArgs>),
     /// Show what this machine offers: limits, io_uring, flags of pwritev2, O_DIRECT
     #[command(long_about = HOST_ABOUT, after_long_help = HOST_AFTER)]
@@ -74,6 +74,10 @@ another device or another program's socket it cannot be.
 The result is printed, and saved as JSON under $XDG_STATE_HOME/vectored (by default \
 ~/.local/state/vectored); its path is the last line on standard error. ^C stops the run and keeps \
 what was measured.";
+
+/// What clap makes of it in an error names the options that were typed, and so looks as if they
+/// were needed.
+const MEASURE_USAGE: &str = "vectored measure [OPTIONS]";
 
 const MEASURE_AFTER: &str = "\
 Examples:
@@ -152,9 +156,9 @@ pub struct MeasureArgs {
 
     /// Segment sizes, as 100,4KiB or 16..64KiB (steps of four) [default: 16..16KiB]
     ///
-    /// Units are B, KiB (K) and MiB (M). Lists of more than 4 MiB are left out,
-    /// unless both --segments and --sizes are given: then they are measured up
-    /// to 64 MiB.
+    /// Units are B, KiB (K), MiB (M) and GiB (G). Lists of more than 4 MiB are
+    /// left out, unless both --segments and --sizes are given: then they are
+    /// measured up to 64 MiB.
     #[arg(long, value_name = "LIST", allow_negative_numbers = true)]
     pub sizes: Option<Sizes>,
 
@@ -647,7 +651,13 @@ pub struct CompareArgs {
     pub machines: bool,
 
     /// Exit with 3 if something surely became slower by as much, as 5% or 0.05
-    #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with = "machines")]
+    #[arg(
+        long,
+        value_name = "SHARE",
+        value_parser = share,
+        conflicts_with = "machines",
+        allow_hyphen_values = true
+    )]
     pub fail_if_slower: Option<f64>,
 
     /// With --machines: write a page of all of them
@@ -770,20 +780,36 @@ fn page_caches() -> impl TypedValueParser<Value = PageCache> {
 const MOST_BUDGET: Duration = Duration::from_secs(24 * 60 * 60);
 
 fn budget(text: &str) -> Result<Duration, String> {
-    match humantime::parse_duration(text) {
-        Ok(Duration::ZERO) => Err("no time at all: give it some, as in 18s".to_owned()),
-        Ok(budget) if budget > MOST_BUDGET => {
+    match time(text, "500ms, 18s or 2m")? {
+        Duration::ZERO => Err("no time at all: give it some, as in 18s".to_owned()),
+        budget if budget > MOST_BUDGET => {
             Err("longer than anybody waits: give it at most 24h".to_owned())
         }
-        Ok(budget) => Ok(budget),
-        Err(_) => Err("no time: write it with its unit, as 500ms, 18s or 2m".to_owned()),
+        budget => Ok(budget),
     }
+}
+
+/// A time with its unit, written as the examples are.
+fn time(text: &str, examples: &str) -> Result<Duration, String> {
+    // It may have its unit, and need not be told of units then.
+    if text.starts_with('-') {
+        return Err(format!("less than no time: write it as {examples}"));
+    }
+    humantime::parse_duration(text).map_err(|error| match error {
+        humantime::DurationError::NumberOverflow => {
+            format!("too long, or finer than a nanosecond: write it as {examples}")
+        }
+        _ => format!("no time: write it with its unit, as {examples}"),
+    })
 }
 
 fn seed(text: &str) -> Result<u64, String> {
     text.parse()
         .map_err(|_| format!("no whole number from 0 to {}", u64::MAX))
 }
+
+/// No share is as large: a slip of the pen, too.
+const MOST_SHARE: f64 = 10.0;
 
 /// `5%` or `0.05`.
 fn share(text: &str) -> Result<f64, String> {
@@ -792,15 +818,26 @@ fn share(text: &str) -> Result<f64, String> {
         None => (text, 1.0),
     };
     let share = number.parse().ok().map(|value: f64| value / scale);
-    if let Some(share) = share.filter(|share| scale == 1.0 && *share >= 1.0) {
+    let bare = share.filter(|share| scale == 1.0 && (1.0..1000.0).contains(share));
+    if let Some(value) = bare {
         // Whoever only forgot the sign would never be told of anything.
-        let percent = share * 100.0;
+        let rounded = |value: f64| (value * 1e6).round() / 1e6;
+        let (percent, fraction) = (rounded(value * 100.0), rounded(value / 100.0));
+        // No way is named that would be refused again.
+        let or_fraction = match fraction < 1.0 {
+            true => format!(" or {fraction}"),
+            false => String::new(),
+        };
+        let or_as_typed = match value < MOST_SHARE {
+            true => format!(", or {percent}% if that is meant"),
+            false => String::new(),
+        };
         return Err(format!(
-            "{text} alone would be {percent} %: write {text}%, or {percent}% if that is meant"
+            "{text} alone would be {percent} %: write {text}%{or_fraction}{or_as_typed}"
         ));
     }
     share
-        .filter(|share| (0.0..10.0).contains(share))
+        .filter(|share| (0.0..MOST_SHARE).contains(share))
         .ok_or_else(|| "no share: write it as 5% or 0.05".to_owned())
 }
 
@@ -826,8 +863,12 @@ mod tests {
         assert_eq!(share("0.05"), Ok(0.05));
         assert_eq!(share("500%"), Ok(5.0));
         for (text, words) in [
-            ("5", "5 alone would be 500 %: write 5%, or 500%"),
-            ("1", "write 1%"),
+            ("5", "500 %: write 5% or 0.05, or 500% if that is meant"),
+            ("1", "100 %: write 1% or 0.01, or 100%"),
+            ("1.1", "110 %: write 1.1% or 0.011, or 110%"),
+            ("-1", "write it as 5% or 0.05"),
+            ("inf", "write it as 5% or 0.05"),
+            ("2000", "write it as 5% or 0.05"),
             ("-1%", "write it as 5% or 0.05"),
             ("1000%", "write it as 5% or 0.05"),
             ("much", "write it as 5% or 0.05"),
@@ -835,6 +876,9 @@ mod tests {
             let refused = share(text).unwrap_err();
             assert!(refused.contains(words), "{refused}");
         }
+        // What would be refused again is not named.
+        assert!(share("20").unwrap_err().ends_with("write 20% or 0.2"));
+        assert!(share("150").unwrap_err().ends_with("write 150%"));
     }
 
     #[test]
@@ -843,8 +887,9 @@ mod tests {
         assert_eq!(budget("24h"), Ok(MOST_BUDGET));
         for (text, words) in [
             ("18", "with its unit"),
-            ("-1s", "with its unit"),
+            ("-1s", "less than no time: write it as 500ms, 18s or 2m"),
             ("", "with its unit"),
+            ("99999999999999999999h", "too long"),
             ("0s", "no time at all"),
             ("25h", "at most 24h"),
             ("99999999999h", "at most 24h"),

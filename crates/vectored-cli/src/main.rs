@@ -22,14 +22,30 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
+use clap::error::{ContextKind, ContextValue};
 use vectored_lab::report::escape_control;
 
 use args::{Cli, Command};
 
+/// Whatever clap does not know it would have behind `--`, where `vectored advise` takes a command:
+/// who believed it would run something else than was meant.
+fn mend_tip(error: &mut clap::Error) {
+    // No option goes before the subcommand.
+    let is_advise = std::env::args_os()
+        .nth(1)
+        .is_some_and(|name| name == "advise");
+    if is_advise && error.remove(ContextKind::Suggested).is_some() {
+        let tip = "a command to run stands behind --: vectored advise [OPTIONS] -- COMMAND";
+        let tips = ContextValue::StyledStrs(vec![tip.into()]);
+        error.insert(ContextKind::Suggested, tips);
+    }
+}
+
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => {
+        Err(mut error) => {
+            mend_tip(&mut error);
             // Help and version go to standard output, the rest is an error.
             let _ = error.print();
             return ExitCode::from(if error.use_stderr() { 2 } else { 0 });

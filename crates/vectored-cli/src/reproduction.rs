@@ -98,7 +98,7 @@ fn copies(args: &ReproduceArgs) -> Result<CopyPlan, Failure> {
     let max = args.max.unwrap_or(last);
     if max > MOST_BUFFER_BYTES {
         return Err(Failure::usage(
-            "a buffer is too large: give --max at most 1024MiB",
+            "a buffer is too large: give --max at most 1GiB",
         ));
     }
     let buffer_bytes: Vec<u64> = (0..=30)

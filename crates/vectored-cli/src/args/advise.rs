@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::{Format, one_size};
+use super::{Format, one_size, time};
 use crate::saved::ResultName;
 
 pub const ADVISE_ABOUT: &str = "\
@@ -82,7 +82,7 @@ pub struct AdviseArgs {
         value_name = "TIME",
         default_value = "10ms",
         value_parser = max_delay,
-        allow_negative_numbers = true
+        allow_hyphen_values = true
     )]
     pub max_delay: Duration,
 
@@ -107,7 +107,13 @@ pub struct AdviseArgs {
     pub dir: PathBuf,
 
     /// How many findings are shown; the JSON, CSV and the page have more
-    #[arg(long, value_name = "NUMBER", default_value_t = 10)]
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value = "10",
+        value_parser = top,
+        allow_negative_numbers = true
+    )]
     pub top: usize,
 
     /// How the result is printed
@@ -131,6 +137,10 @@ pub struct AdviseArgs {
 }
 
 fn max_delay(text: &str) -> Result<Duration, String> {
-    humantime::parse_duration(text)
-        .map_err(|_| "no time: write it with its unit, as 10ms or 1s".to_owned())
+    time(text, "10ms or 1s")
+}
+
+fn top(text: &str) -> Result<usize, String> {
+    text.parse()
+        .map_err(|_| format!("no whole number from 0 to {}", usize::MAX))
 }

@@ -180,13 +180,22 @@ fn what_is_missing_is_named_with_all_ways_to_give_it() {
         (&["advise"][..], ["trace.log", "-- COMMAND"]),
         (&["advise", "--"], ["trace.log", "-- COMMAND"]),
         (&["advise", "--max-delay", "-1", "x"], ["'-1'", "10ms"]),
+        (&["advise", "--max-delay", "-1ms", "x"], ["'-1ms'", "10ms"]),
+        (&["advise", "--top", "-1", "x"], ["--top", "from 0 to"]),
+        (&["advise", "-1"], ["'-1'", "-- COMMAND"]),
+        (&["advise", "sh", "-c", "true"], ["'-c'", "-- COMMAND"]),
         (&["compare", "latest"], ["--against", "--machines"]),
+        (
+            &["compare", "a", "--against", "b", "--fail-if-slower", "-1%"],
+            ["'-1%'", "5% or 0.05"],
+        ),
     ] {
         let refused = stderr_of(&bench, args, 2);
         for word in words {
             assert!(refused.contains(word), "{args:?}: {refused}");
         }
-        assert!(!refused.contains("-- -1"), "{refused}");
+        // Behind -- it would be run.
+        assert!(!refused.contains("-- -"), "{refused}");
     }
 }
 

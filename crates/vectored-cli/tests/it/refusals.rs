@@ -54,7 +54,8 @@ fn wrong_words_are_usage_errors() {
     check(&["--mix", "9x16,"], &["--mix", "whole number"]);
     check(&["--mix", "2x16..64"], &["'2x16..64'", "9x16,1x4KiB"]);
     for option in ["--segments", "--sizes"] {
-        check(&["--mix", "9x16", option, "2"], &["--mix", option]);
+        let whole = "Usage: vectored measure [OPTIONS]\n";
+        check(&["--mix", "9x16", option, "2"], &["--mix", option, whole]);
     }
     check(
         &["--technique", "mmap", "--target", "pipe,unix"],
@@ -96,7 +97,10 @@ fn wrong_words_are_usage_errors() {
     check(&["--seed=-1"], &["--seed", "whole number"]);
     check(&["--seed", "abc"], &["--seed", "whole number"]);
     check(&["--sizes", "-5"], &["--sizes", "whole number"]);
-    check(&["--budget", "-1s"], &["--budget", "18s"]);
+    check(
+        &["--budget", "-1s"],
+        &["--budget", "less than no time", "18s"],
+    );
     check(&["--nonsense"], &["--nonsense"]);
 }
 

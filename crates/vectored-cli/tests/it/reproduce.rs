@@ -263,7 +263,10 @@ fn what_cannot_be_is_refused_before_the_work_starts() {
     check(&[], &["EXPERIMENT"]);
     check(&["apue-3.5", "--min", "0"], &["--min", "0 moves nothing"]);
     check(&["apue-3.5", "--max", "16EiB"], &["--max", "KiB"]);
-    check(&["apue-3.5", "--max", "2048MiB"], &["too large", "--max"]);
+    check(
+        &["apue-3.5", "--max", "2GiB"],
+        &["too large", "at most 1GiB"],
+    );
     check(
         &["apue-3.5", "--min", "70", "--max", "100"],
         &["no buffer", "--min 70", "--max 100", "powers of two"],
