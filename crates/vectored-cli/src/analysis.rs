@@ -22,6 +22,7 @@ use vectored_lab::measure::{
 use vectored_lab::model::{Advisory, Host, Leads, Operation, Price, Skipped, Target};
 
 use crate::failure::Failure;
+use crate::saved::unmatched;
 
 const WORDS: Words = Words { pattern, action };
 
@@ -49,7 +50,10 @@ pub fn follow_logs(paths: &[PathBuf], options: Options) -> Result<Observed, Fail
     let counts = analysis.read_logs(paths).map_err(|error| {
         let missing = error.error.kind() == std::io::ErrorKind::NotFound;
         Failure {
-            error: anyhow::anyhow!("{error}; name a file that strace -o wrote"),
+            error: anyhow::anyhow!(
+                "{error}{}; name a file that strace -o wrote",
+                unmatched(&error.path, &error.error)
+            ),
             code: if missing { 2 } else { 1 },
         }
     })?;

@@ -27,7 +27,7 @@ impl Failure {
     /// a matter of usage.
     pub fn of_directory(error: MeasureError) -> Self {
         let another_name_helps = match &error {
-            MeasureError::Io { source, .. } => matches!(
+            MeasureError::Io { source, .. } | MeasureError::Directory { source, .. } => matches!(
                 source.kind(),
                 io::ErrorKind::NotFound
                     | io::ErrorKind::NotADirectory

@@ -159,8 +159,9 @@ impl ResultName {
         let path = self.path()?;
         let text = read(&path).map_err(|error| {
             let message = format!(
-                "cannot read '{}': {error}; name a file that vectored saved, or latest",
-                path.display()
+                "cannot read '{}': {error}{}; name a file that vectored saved, or latest",
+                path.display(),
+                unmatched(&path, &error)
             );
             match error.kind() {
                 io::ErrorKind::NotFound | io::ErrorKind::IsADirectory => Failure::usage(message),
@@ -200,6 +201,17 @@ impl ResultName {
             found.command(),
             wanted.command()
         ))
+    }
+}
+
+/// What more there is to say of a file that is not there: a shell hands on a pattern as it is where
+/// nothing matches it.
+pub fn unmatched(path: &Path, error: &io::Error) -> &'static str {
+    let name = path.as_os_str().as_encoded_bytes();
+    let is_pattern = name.iter().any(|byte| b"*?".contains(byte));
+    match error.kind() {
+        io::ErrorKind::NotFound if is_pattern => ", so no file matches this pattern",
+        _ => "",
     }
 }
 

@@ -111,6 +111,16 @@ fn what_cannot_be_used_is_refused_with_a_clear_word() {
     );
     let missing = stderr_of(&bench, &["report", "nowhere.json"], 2);
     assert!(missing.contains("cannot read 'nowhere.json'"), "{missing}");
+    assert!(!missing.contains("pattern"), "{missing}");
+    // As a shell hands it on where nothing matches it.
+    for args in [
+        ["compare", "old-*.json", "--against=b"],
+        ["report", "old-?", "b.json"],
+        ["advise", "trace.*", "--quiet"],
+    ] {
+        let unmatched = stderr_of(&bench, &args, 2);
+        assert!(unmatched.contains("no file matches"), "{unmatched}");
+    }
     let folder = stderr_of(&bench, &["report", "."], 2);
     assert!(folder.contains("cannot read '.'"), "{folder}");
     for (text, word) in [

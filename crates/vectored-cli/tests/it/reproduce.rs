@@ -276,6 +276,11 @@ fn what_cannot_be_is_refused_before_the_work_starts() {
         &["apue-3.5", "--to", "nowhere/x"],
         &["--to", "null, file or pipe"],
     );
+    // What helps is the option that named it.
+    check(
+        &["apue-3.5", "--to", "/proc"],
+        &["'/proc'", "; name another directory with --to\n"],
+    );
     let precious = bench.work().join("precious");
     fs::write(&precious, "precious").unwrap();
     check(

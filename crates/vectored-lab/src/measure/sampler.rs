@@ -84,6 +84,17 @@ pub enum MeasureError {
         /// What the kernel said.
         source: io::Error,
     },
+    /// No temporary file can be made in a directory.
+    Directory {
+        /// The directory.
+        directory: String,
+        /// What is wrong with it.
+        why: &'static str,
+        /// What the kernel said.
+        source: io::Error,
+        /// What would help.
+        remedy: String,
+    },
     /// A technique did not move exactly the bytes that it was given.
     WrongBytes {
         /// The technique.
@@ -125,6 +136,15 @@ impl fmt::Display for MeasureError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             MeasureError::Io { what, source } => write!(f, "{what}: {source}"),
+            MeasureError::Directory {
+                directory,
+                why,
+                source,
+                remedy,
+            } => write!(
+                f,
+                "cannot use the directory '{directory}': {why}: {source}; {remedy}"
+            ),
             MeasureError::WrongBytes {
                 contender,
                 cell,
@@ -160,7 +180,9 @@ impl fmt::Display for MeasureError {
 impl std::error::Error for MeasureError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            MeasureError::Io { source, .. } => Some(source),
+            MeasureError::Io { source, .. } | MeasureError::Directory { source, .. } => {
+                Some(source)
+            }
             _ => None,
         }
     }

@@ -419,9 +419,16 @@ fn check_written(file: &File, pattern: Pattern, bytes: u64) -> Result<(), Measur
 /// What is wrong with the folder that `--to` names.
 fn of_other_folder(error: MeasureError) -> MeasureError {
     match error {
-        MeasureError::Io { what, source } => MeasureError::Io {
-            what: what.replace("--dir", "--to"),
+        MeasureError::Directory {
+            directory,
+            why,
             source,
+            remedy,
+        } => MeasureError::Directory {
+            directory,
+            why,
+            source,
+            remedy: remedy.replace("--dir", "--to"),
         },
         MeasureError::NoSpace {
             directory,

@@ -20,8 +20,8 @@ const SPARE_BYTES: u64 = 16 << 20;
 ///
 /// # Errors
 ///
-/// [`MeasureError::Io`] when no file can be made there, saying why and what to
-/// do; [`MeasureError::NoSpace`] when what samples of `target` write, whose
+/// [`MeasureError::Directory`] when no file can be made there, saying why and what
+/// to do; [`MeasureError::NoSpace`] when what samples of `target` write, whose
 /// calls move up to `call_bytes`, would not fit.
 pub fn check_directory(
     directory: &Path,
@@ -44,22 +44,18 @@ pub fn check_directory(
 pub fn check_room(directory: &Path, file_bytes: u64) -> Result<DirectoryInfo, MeasureError> {
     let shown = directory.display();
     let open = |error: io::Error| {
-        let remedy = match error.kind() {
-            io::ErrorKind::NotFound if !directory.exists() => {
-                "it does not exist; name an existing directory with --dir"
-            }
-            io::ErrorKind::NotADirectory => "it is not a directory; name a directory with --dir",
-            io::ErrorKind::ReadOnlyFilesystem => {
-                "it is on a read-only mount; name a writable directory with --dir"
-            }
-            io::ErrorKind::PermissionDenied => {
-                "no permission to make files there; name a writable directory with --dir"
-            }
-            _ => "no temporary file can be made there; name another directory with --dir",
+        let (why, other) = match error.kind() {
+            io::ErrorKind::NotFound if !directory.exists() => ("it does not exist", "an existing"),
+            io::ErrorKind::NotADirectory => ("it is not a directory", "a"),
+            io::ErrorKind::ReadOnlyFilesystem => ("it is on a read-only mount", "a writable"),
+            io::ErrorKind::PermissionDenied => ("no permission to make files there", "a writable"),
+            _ => ("no temporary file can be made there", "another"),
         };
-        MeasureError::Io {
-            what: format!("cannot use the directory '{shown}': {remedy}"),
+        MeasureError::Directory {
+            directory: shown.to_string(),
+            why,
             source: error,
+            remedy: format!("name {other} directory with --dir"),
         }
     };
     let file = unnamed_file(directory, OFlags::empty()).map_err(open)?;
