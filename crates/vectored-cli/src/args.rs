@@ -233,7 +233,7 @@ pub struct MeasureArgs {
     pub pin: Option<Pinning>,
 
     /// How the result is printed
-    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Format::Table)]
+    #[arg(long, value_name = "FORMAT", value_parser = formats(A_CELL_EACH), default_value = "table")]
     pub format: Format,
 
     /// Write the result to this file instead of standard output
@@ -259,7 +259,7 @@ pub enum Format {
     Table,
     /// Everything, for programs
     Json,
-    /// Lines of values for spreadsheets: one a cell and technique, a finding or a row
+    /// Lines of values, for spreadsheets; [`formats`] says of what
     Csv,
     /// Tables for a document
     Markdown,
@@ -426,7 +426,7 @@ pub struct ReproduceArgs {
     pub pin: Option<Pinning>,
 
     /// How the result is printed
-    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Format::Table)]
+    #[arg(long, value_name = "FORMAT", value_parser = formats("One line a row of an experiment, for spreadsheets"), default_value = "table")]
     pub format: Format,
 
     /// Write the result to this file instead of standard output
@@ -665,7 +665,7 @@ pub struct CompareArgs {
     pub html: Option<PathBuf>,
 
     /// How the result is printed
-    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Format::Table)]
+    #[arg(long, value_name = "FORMAT", value_parser = formats(A_CELL_EACH), default_value = "table")]
     pub format: Format,
 
     /// Write the result to this file instead of standard output
@@ -726,6 +726,22 @@ fn one_count(text: &str) -> Result<u64, String> {
         [count] => Ok(*count as u64),
         _ => Err("one whole number".to_owned()),
     }
+}
+
+/// A line of CSV where runs of `vectored measure` are shown.
+const A_CELL_EACH: &str = "One line a cell and technique, for spreadsheets";
+
+/// The formats, and what a line of CSV is of: that differs between subcommands.
+fn formats(csv: &'static str) -> impl TypedValueParser<Value = Format> {
+    let formats = Format::value_variants().iter().map(move |format| {
+        let value = format.to_possible_value().expect("none is left out");
+        match format {
+            Format::Csv => value.help(csv),
+            _ => value,
+        }
+    });
+    PossibleValuesParser::new(formats)
+        .map(|name| Format::from_str(&name, false).expect("one of the possible values"))
 }
 
 fn operations() -> impl TypedValueParser<Value = Operation> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::{Format, one_size, time};
+use super::{Format, formats, one_size, time};
 use crate::saved::ResultName;
 
 pub const ADVISE_ABOUT: &str = "\
@@ -117,7 +117,12 @@ pub struct AdviseArgs {
     pub top: usize,
 
     /// How the result is printed
-    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Format::Table)]
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        value_parser = formats("One line a finding, counted or not, for spreadsheets"),
+        default_value = "table"
+    )]
     pub format: Format,
 
     /// Write a page that stands alone, too

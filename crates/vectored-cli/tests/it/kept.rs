@@ -209,6 +209,21 @@ fn what_is_missing_is_named_with_all_ways_to_give_it() {
     }
 }
 
+#[test]
+fn the_help_says_what_a_line_of_csv_is() {
+    let bench = Bench::new();
+    for (command, line) in [
+        ("measure", "One line a cell and technique, for"),
+        ("compare", "One line a cell and technique, for"),
+        ("reproduce", "One line a row of an experiment, for"),
+        ("advise", "One line a finding, counted or not, for"),
+    ] {
+        let help = stdout_of(bench.vectored().args([command, "--help"]));
+        let of_csv = help.lines().find(|line| line.contains("- csv: "));
+        assert!(of_csv.unwrap().contains(line), "{command}: {of_csv:?}");
+    }
+}
+
 /// Three runs, and three whose `writev` takes longer.
 fn two_builds(bench: &Bench, factor: f64) -> Vec<String> {
     for seed in ["1", "2", "3", "4", "5", "6"] {
