@@ -28,7 +28,7 @@ static REFUSALS: Refusals = Refusals::new();
 type WriteCall<'c> = dyn FnMut(&[IoSlice<'_>]) -> io::Result<usize> + 'c;
 type ReadCall<'c> = dyn FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize> + 'c;
 
-/// What a stream is written to.
+/// What takes the calls of a stream: a descriptor, or a script in tests.
 pub(crate) trait Device {
     /// Where it lies. Asked only after something was refused.
     fn place(&self) -> Option<Place>;
