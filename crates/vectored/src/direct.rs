@@ -3,10 +3,14 @@
 use std::fmt;
 use std::io::{self, IoSlice};
 use std::ops::{Deref, DerefMut};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use rustix::fs::FileType;
 
 use crate::error::TransferError;
 use crate::positional::write_all_vectored_at;
+use crate::refusals::Place;
+use crate::sys::staged::try_zeroed;
 
 /// What direct I/O on a file asks of offsets, lengths and addresses ("O_DIRECT" in open(2)).
 ///
@@ -182,6 +186,35 @@ pub fn write_all_direct_at(
     write_all_vectored_at(fd, segments, offset)
 }
 
+/// Whether the descriptor is a file or block device that is open with `O_DIRECT`. (On a pipe the flag means
+/// packets.)
+fn is_direct(fd: BorrowedFd<'_>) -> bool {
+    let kinds = [FileType::RegularFile, FileType::BlockDevice];
+    Place::of(fd).is_some_and(|place| place.is_direct && kinds.contains(&place.kind))
+}
+
+/// Sends the rest of a list uncopied if a transfer that copies was refused with `EINVAL` by a file that is open
+/// with `O_DIRECT`, and passes on any other error. `resend` moves what is left behind the given number of bytes.
+///
+/// Staging is aligned, so this is for lists of which a call ends within a segment, as with
+/// [`Pieces`](crate::Pieces), and for storage that asks for more than a page. A list that is not aligned itself
+/// is refused once more.
+#[cold]
+pub(crate) fn resend_uncopied(
+    fd: BorrowedFd<'_>,
+    refused: TransferError,
+    resend: impl FnOnce(u64) -> Result<u64, TransferError>,
+) -> Result<u64, TransferError> {
+    if refused.io_error().raw_os_error() != Some(libc::EINVAL) || !is_direct(fd) {
+        return Err(refused);
+    }
+    let before = refused.transferred();
+    match resend(before) {
+        Ok(bytes) => Ok(before + bytes),
+        Err(error) => Err(error.behind(before)),
+    }
+}
+
 /// Bytes at an aligned address, for direct I/O. It does not grow.
 ///
 /// It is a `Vec` with room to spare, up to `alignment` bytes, and derefs to the aligned part.
@@ -215,6 +248,29 @@ impl AlignedBuffer {
         let memory = vec![0; len.saturating_add(alignment - 1)];
         let start = memory.as_ptr().addr().wrapping_neg() % alignment;
         AlignedBuffer { memory, start, len }
+    }
+
+    /// No bytes, and no memory.
+    pub(crate) const fn empty() -> AlignedBuffer {
+        AlignedBuffer {
+            memory: Vec::new(),
+            start: 0,
+            len: 0,
+        }
+    }
+
+    /// As [`zeroed`](AlignedBuffer::zeroed); `None` if there is no memory.
+    pub(crate) fn try_zeroed(len: usize, alignment: usize) -> Option<AlignedBuffer> {
+        let memory = try_zeroed(len.checked_add(alignment - 1)?)?;
+        let start = memory.as_ptr().addr().wrapping_neg() % alignment;
+        Some(AlignedBuffer { memory, start, len })
+    }
+}
+
+impl Default for AlignedBuffer {
+    /// No bytes, and no memory.
+    fn default() -> AlignedBuffer {
+        AlignedBuffer::empty()
     }
 }
 
@@ -250,6 +306,83 @@ impl fmt::Debug for AlignedBuffer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::borders::Borders;
+    use crate::plan::Rules;
+    use crate::receive::AtEof;
+    use crate::{CostModel, Gather, GatherWriter, Limits, Scatter, SegmentCursor};
+    use proptest::prelude::*;
+    use std::io::{IoSliceMut, Write};
+
+    /// What a file answers that takes only entries of whole blocks of 4096 bytes at multiples of it.
+    fn take_aligned<'s>(slices: impl Iterator<Item = &'s [u8]>) -> io::Result<usize> {
+        let mut bytes = 0;
+        for slice in slices {
+            if !slice.len().is_multiple_of(4096) || !slice.as_ptr().addr().is_multiple_of(4096) {
+                return Err(io::Error::from_raw_os_error(libc::EINVAL));
+            }
+            bytes += slice.len();
+        }
+        Ok(bytes)
+    }
+
+    fn blocks(counts: &[usize]) -> Vec<AlignedBuffer> {
+        let block = |count| AlignedBuffer::zeroed(count * 4096, 4096);
+        counts.iter().copied().map(block).collect()
+    }
+
+    fn any_counts() -> impl Strategy<Value = Vec<usize>> {
+        prop::collection::vec(prop_oneof![8 => 0..4_usize, 1 => 4..40_usize], 0..20)
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_staged_of_an_aligned_list_is_aligned(
+            counts in any_counts(), border in 0..20_000_u32, staging_bytes in 0..50_000_usize
+        ) {
+            let mut blocks = blocks(&counts);
+            let all_bytes: usize = blocks.iter().map(|block| block.len()).sum();
+            let model = CostModel {
+                borders: Borders::everywhere(border),
+                staging_bytes,
+                ..CostModel::default()
+            };
+            let mut gather = Gather::new(model);
+            let segments: Vec<_> = blocks.iter().map(|block| IoSlice::new(block)).collect();
+            for _ in 0..2 {
+                let cursor = &mut SegmentCursor::new();
+                let sink = |slices: &[IoSlice<'_>]| take_aligned(slices.iter().map(|slice| &**slice));
+                let sent = gather.send_all(&segments, cursor, || Ok(()), sink);
+                prop_assert_eq!(sent.unwrap(), all_bytes as u64);
+            }
+
+            let mut scatter = Scatter::new(model);
+            let rules = Rules {
+                copy_below_bytes: border as usize,
+                limits: Limits::default(),
+                fill_bytes: 0,
+            };
+            let mut segments: Vec<_> =
+                blocks.iter_mut().map(|block| IoSliceMut::new(block)).collect();
+            let cursor = &mut SegmentCursor::new();
+            let source = |slices: &mut [IoSliceMut<'_>]| {
+                take_aligned(slices.iter().map(|slice| &**slice))
+            };
+            let read = scatter.receive_all(&mut segments, cursor, rules, AtEof::Fail, source);
+            prop_assert_eq!(read.unwrap(), all_bytes as u64);
+        }
+    }
+
+    #[test]
+    fn a_buffered_writer_stages_at_an_aligned_address() {
+        for capacity in [1, 4096, 8192, 100_000] {
+            let mut writer = GatherWriter::with_capacity(capacity, Vec::new());
+            writer.write_all(b"").unwrap();
+            assert!(
+                writer.buffer().as_ptr().addr().is_multiple_of(4096),
+                "{capacity}"
+            );
+        }
+    }
 
     #[test]
     fn buffers_are_aligned_and_hold_what_was_put_there_when_moved() {

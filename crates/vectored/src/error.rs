@@ -60,6 +60,12 @@ impl TransferError {
         }
     }
 
+    /// The same error in a transfer that had moved `bytes` more before.
+    pub(crate) fn behind(mut self, bytes: u64) -> TransferError {
+        self.transferred += bytes;
+        self
+    }
+
     /// The bytes that had been moved before the error: the first bytes of the list, empty
     /// segments and all.
     ///

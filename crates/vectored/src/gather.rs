@@ -5,17 +5,18 @@ use std::io::{self, IoSlice};
 use std::mem;
 use std::os::fd::{AsFd, BorrowedFd};
 
-#[cfg(any(test, feature = "bytes"))]
 use crate::Limits;
 use crate::begin::{Begun, FEW_ENTRIES, Stager, Whole};
 use crate::cost::CostModel;
 use crate::cursor::SegmentCursor;
+use crate::direct::resend_uncopied;
 use crate::error::TransferError;
 use crate::fallback::Stream;
 use crate::messages::refuse_messages;
 use crate::plan::{plan, plan_behind_run};
 use crate::positional::{check_end, into_file};
 use crate::transfer::{Answer, AnySink, Attempt, Sink, SplitGuard, again, send, send_all};
+use crate::write::{send_all_referenced, write_from};
 
 /// A gathering writer: copies small segments together, references large ones, in one call.
 ///
@@ -33,8 +34,12 @@ use crate::transfer::{Answer, AnySink, Attempt, Sink, SplitGuard, again, send, s
 /// Segments that touch in memory, pieces of one buffer, are one entry of a call without being copied,
 /// and a list that is one piece altogether is never copied, if one call takes it.
 ///
+/// Staging is aligned to a page, so a file that is open with `O_DIRECT` takes what is copied of an aligned
+/// list. If it answers `EINVAL` all the same, what is left of the list is tried once more uncopied.
+///
 /// It owns the memory that this takes: the staging buffer, of
-/// [`staging_bytes`](CostModel::staging_bytes), and an array of at most [`iov_max`](crate::iov_max)
+/// [`staging_bytes`](CostModel::staging_bytes) (if there is no memory for it, nothing is copied), and an array of
+/// at most [`iov_max`](crate::iov_max)
 /// entries. Each is allocated by the first list that needs it and kept, so keep the `Gather` and
 /// use it again: further lists allocate nothing. It holds none of a caller's bytes back: a list is
 /// written when [`write_all`](Gather::write_all) returns, or an error says how much of it.
@@ -138,7 +143,10 @@ impl Gather {
             Ok(bytes) => Ok(bytes),
             Err(begun) => {
                 let (cursor, may_split) = (&mut SegmentCursor::new(), || refuse_messages(fd));
-                self.go_on_as(begun, segments, cursor, may_split, stream)
+                let sent = self.go_on_as(begun, segments, cursor, may_split, stream);
+                sent.or_else(|error| {
+                    resend_uncopied(fd, error, |_| write_from(fd, segments, cursor))
+                })
             }
         }
     }
@@ -188,7 +196,8 @@ impl Gather {
         cursor: &mut SegmentCursor,
     ) -> Result<u64, TransferError> {
         let fd = fd.as_fd();
-        self.send_from(segments, cursor, || refuse_messages(fd), Stream::of(fd))
+        let sent = self.send_from(segments, cursor, || refuse_messages(fd), Stream::of(fd));
+        sent.or_else(|error| resend_uncopied(fd, error, |_| write_from(fd, segments, cursor)))
     }
 
     /// Writes all of `segments` in order into a file, from `offset` bytes after its start on, and
@@ -226,12 +235,14 @@ impl Gather {
         offset: u64,
     ) -> Result<u64, TransferError> {
         check_end(segments, offset)?;
-        self.send_all(
-            segments,
-            &mut SegmentCursor::new(),
-            || Ok(()),
-            into_file(fd.as_fd(), offset),
-        )
+        let (fd, cursor) = (fd.as_fd(), &mut SegmentCursor::new());
+        let sent = self.send_all(segments, cursor, || Ok(()), into_file(fd, offset));
+        sent.or_else(|error| {
+            resend_uncopied(fd, error, |before| {
+                let file = into_file(fd, offset + before);
+                send_all_referenced(segments, cursor, Limits::default(), || Ok(()), file)
+            })
+        })
     }
 
     /// `write_from` by any calls.

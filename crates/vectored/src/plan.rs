@@ -39,7 +39,8 @@ impl<'a> Staging<'a> {
     }
 }
 
-/// Empties `memory`, and makes it of so many bytes, if it has none yet.
+/// Empties `memory`, and makes it of so many bytes, if it has none yet. If there is no memory for them, it
+/// stays without: nothing can be staged then.
 #[inline]
 pub(crate) fn allocate(memory: &mut Staged, bytes: usize) {
     memory.clear();
@@ -50,7 +51,9 @@ pub(crate) fn allocate(memory: &mut Staged, bytes: usize) {
 
 #[cold]
 fn allocate_new(memory: &mut Staged, bytes: usize) {
-    *memory = Staged::with_capacity(bytes);
+    if let Some(allocated) = Staged::try_with_capacity(bytes) {
+        *memory = allocated;
+    }
 }
 
 /// Plans the call at `from`; `None` at the end of the list.
@@ -151,7 +154,7 @@ fn fill<'b, 'a: 'b>(
     memory: Memory<'a>,
     iovecs: &'b mut Vec<IoSlice<'a>>,
 ) -> Batch<'b> {
-    let small_bytes = copied.small_bytes;
+    let mut small_bytes = copied.small_bytes;
     let mut memory = Some(memory);
     let mut room = Room::new(&mut []);
     let mut left = rules.limits.bytes - bytes;
@@ -184,7 +187,13 @@ fn fill<'b, 'a: 'b>(
         }
         if data.len() > room.free_bytes() {
             if let Some(memory) = memory.take() {
+                let is_new = matches!(memory, Memory::Unused(_));
                 room = memory.begun();
+                if is_new && room.free_bytes() == 0 {
+                    // There is no memory for a staging buffer: reference everything.
+                    small_bytes = 0;
+                    continue;
+                }
             }
             if data.len() > room.free_bytes() {
                 break;

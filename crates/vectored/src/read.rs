@@ -37,8 +37,8 @@ use crate::sys;
 ///
 /// - [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) if the file or stream ends before the list is
 ///   full; [`read_up_to_eof_vectored`] does not take that for an error;
-/// - [`WouldBlock`](io::ErrorKind::WouldBlock) if the descriptor is non-blocking and has no more;
-///   [`read_into`] goes on from there;
+/// - [`WouldBlock`](io::ErrorKind::WouldBlock) if the descriptor is non-blocking and has no more, or a socket's
+///   `SO_RCVTIMEO` is over; [`read_into`] goes on from there;
 /// - [`InvalidInput`](io::ErrorKind::InvalidInput), before any byte, if the descriptor is a socket
 ///   that keeps messages apart ([details](crate#messages));
 /// - whatever read(2) lists.
@@ -72,7 +72,8 @@ pub fn read_exact_vectored(
 /// As [`read_exact_vectored`], for a transfer that can be interrupted: after an error, of which
 /// [`WouldBlock`](io::ErrorKind::WouldBlock) is the usual one, the cursor stands behind the last
 /// byte that was read. Wait until the descriptor is ready and call again with the same list and
-/// cursor. It returns, and its errors carry, the bytes of this call alone.
+/// cursor. It returns, and its errors carry, the bytes of this call alone. With a cursor at the end of a list it
+/// returns `Ok(0)` and makes no system call.
 ///
 /// # Errors
 ///
@@ -272,7 +273,7 @@ fn at_offset(
 }
 
 /// A read without staging, from a position, within any limits, from any source.
-fn receive_directly(
+pub(crate) fn receive_directly(
     segments: &mut [IoSliceMut<'_>],
     cursor: &mut SegmentCursor,
     limits: Limits,

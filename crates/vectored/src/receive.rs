@@ -4,6 +4,7 @@ use std::io::{self, IoSliceMut};
 use std::mem;
 
 use crate::cursor::SegmentCursor;
+use crate::direct::AlignedBuffer;
 use crate::error::TransferError;
 use crate::plan::Rules;
 use crate::read_plan::{ReadPlan, Run, plan_read, split};
@@ -21,7 +22,7 @@ pub(crate) enum AtEof {
 #[derive(Default)]
 pub(crate) struct Receiver {
     /// Small segments are read into this. No run is planned where it is empty.
-    pub(crate) staging: Vec<u8>,
+    pub(crate) staging: AlignedBuffer,
     /// Always empty between calls: kept for its memory.
     pub(crate) iovecs: Vec<IoSliceMut<'static>>,
     runs: Vec<Run>,
@@ -30,7 +31,7 @@ pub(crate) struct Receiver {
 impl Receiver {
     pub(crate) const fn new() -> Receiver {
         Receiver {
-            staging: Vec::new(),
+            staging: AlignedBuffer::empty(),
             iovecs: Vec::new(),
             runs: Vec::new(),
         }

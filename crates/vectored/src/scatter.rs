@@ -7,10 +7,12 @@ use std::os::fd::{AsFd, BorrowedFd};
 use crate::Limits;
 use crate::cost::CostModel;
 use crate::cursor::SegmentCursor;
+use crate::direct::{AlignedBuffer, resend_uncopied};
 use crate::error::TransferError;
 use crate::plan::Rules;
-use crate::read::{check_offset, from_file, from_stream};
+use crate::read::{check_offset, from_file, from_stream, receive_directly};
 use crate::receive::{AtEof, Receiver};
+use crate::sys::staged::STAGING_ALIGNMENT;
 
 /// A scattering reader, [`Gather`](crate::Gather)'s counterpart: it reads runs of small segments
 /// through a buffer of its own, large ones directly, in one call.
@@ -19,6 +21,8 @@ use crate::receive::{AtEof, Receiver};
 /// of the list) takes one entry of the `readv(2)`, in a staging buffer, and is split from there
 /// while it is in the CPU's cache. Everything else, but for what lies between two runs and is little, is read to where it belongs. The defaults of the
 /// model were measured on writes: for reads they are a first guess.
+///
+/// Staging is aligned to a page, so a file that is open with `O_DIRECT` takes aligned lists.
 ///
 /// Between two calls it holds no bytes: a call asks for no more than the list, and what has come is
 /// in the caller's segments when a method returns, also with an error.
@@ -158,7 +162,12 @@ impl Scatter {
         at_eof: AtEof,
     ) -> Result<u64, TransferError> {
         let rules = self.rules(segments.len());
-        self.receive_all(segments, cursor, rules, at_eof, from_stream(fd))
+        let read = self.receive_all(segments, cursor, rules, at_eof, from_stream(fd));
+        read.or_else(|error| {
+            resend_uncopied(fd, error, |_| {
+                receive_directly(segments, cursor, rules.limits, at_eof, from_stream(fd))
+            })
+        })
     }
 
     fn read_at(
@@ -170,8 +179,14 @@ impl Scatter {
     ) -> Result<u64, TransferError> {
         check_offset(segments, offset).map_err(|error| TransferError::reading(0, error))?;
         let rules = self.rules(segments.len());
-        let source = from_file(fd, offset);
-        self.receive_all(segments, &mut SegmentCursor::new(), rules, at_eof, source)
+        let (cursor, source) = (&mut SegmentCursor::new(), from_file(fd, offset));
+        let read = self.receive_all(segments, cursor, rules, at_eof, source);
+        read.or_else(|error| {
+            resend_uncopied(fd, error, |before| {
+                let source = from_file(fd, offset + before);
+                receive_directly(segments, cursor, rules.limits, at_eof, source)
+            })
+        })
     }
 
     fn rules(&mut self, segment_count: usize) -> Rules {
@@ -187,7 +202,7 @@ impl Scatter {
     }
 
     /// A read from a position, by any rules, from any source.
-    fn receive_all(
+    pub(crate) fn receive_all(
         &mut self,
         segments: &mut [IoSliceMut<'_>],
         cursor: &mut SegmentCursor,
@@ -196,8 +211,10 @@ impl Scatter {
         source: impl FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize>,
     ) -> Result<u64, TransferError> {
         if rules.copy_below_bytes > 0 && self.receiver.staging.is_empty() {
-            // Zeroed memory of this size comes from the system page by page, as it is touched.
-            self.receiver.staging = vec![0; self.model.staging_within(Limits::default())];
+            // Without memory for it nothing is staged.
+            let bytes = self.model.staging_within(Limits::default());
+            self.receiver.staging =
+                AlignedBuffer::try_zeroed(bytes, STAGING_ALIGNMENT).unwrap_or_default();
         }
         self.receiver
             .receive_all(segments, cursor, rules, at_eof, source)
@@ -349,7 +366,7 @@ mod tests {
                 staging, iovecs, ..
             } = &scatter.receiver;
             let iovecs = (iovecs.as_ptr(), iovecs.capacity());
-            (staging.as_ptr(), staging.capacity(), iovecs)
+            (staging.as_ptr(), staging.len(), iovecs)
         };
         scatter.read_exact(&zero, &mut segments).unwrap();
         let first = memory(&scatter);

@@ -2,16 +2,21 @@
 #![cfg(target_os = "linux")]
 
 use std::fs::{self, File};
-use std::io::{ErrorKind, IoSlice};
+use std::io::{ErrorKind, IoSlice, IoSliceMut, Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
 
-use vectored::{AlignedBuffer, DirectAlignment, write_all_direct_at};
+use proptest::prelude::*;
+use vectored::{
+    AlignedBuffer, Borders, CostModel, DirectAlignment, Gather, GatherWriter, Pieces, Scatter,
+    read_exact_vectored, write_all_direct_at,
+};
 
-use crate::support::{TemporaryFile, skip};
+use crate::support::{TemporaryFile, file_writers, skip};
 
 fn open(path: &TemporaryFile) -> std::io::Result<File> {
     let mut options = File::options();
     options
+        .read(true)
         .write(true)
         .create(true)
         .custom_flags(libc::O_DIRECT);
@@ -91,4 +96,193 @@ fn a_file_that_cannot_tell_gets_the_conservative_alignment() {
     let null = File::create("/dev/null").unwrap();
     let alignment = DirectAlignment::of(&null).unwrap();
     assert_eq!(alignment, DirectAlignment::CONSERVATIVE);
+}
+
+/// A file that is open with `O_DIRECT`, and what it asks for; `None`, and a note, if there is none here.
+fn direct_file(test: &str, path: &TemporaryFile) -> Option<(File, DirectAlignment)> {
+    match open(path) {
+        Ok(file) => {
+            let alignment = DirectAlignment::of(&file).unwrap();
+            Some((file, alignment))
+        }
+        Err(error) => {
+            let name = format!("direct::{test}");
+            skip(
+                &name,
+                &format!("O_DIRECT on the temporary directory: {error}"),
+            );
+            None
+        }
+    }
+}
+
+/// Blocks of so many times what the file asks for, each in a memory of its own, with their bytes.
+fn blocks(alignment: DirectAlignment, counts: &[usize]) -> Vec<AlignedBuffer> {
+    let mut bytes = (1..=251).cycle();
+    let block = |&count: &usize| {
+        let len = count * alignment.offset_bytes;
+        let mut block = AlignedBuffer::zeroed(len, alignment.memory_bytes);
+        block.fill_with(|| bytes.next().unwrap());
+        block
+    };
+    counts.iter().map(block).collect()
+}
+
+fn list(blocks: &[AlignedBuffer]) -> Vec<IoSlice<'_>> {
+    blocks.iter().map(|block| IoSlice::new(block)).collect()
+}
+
+fn concat(blocks: &[AlignedBuffer]) -> Vec<u8> {
+    blocks
+        .iter()
+        .flat_map(|block| block.iter().copied())
+        .collect()
+}
+
+/// A `Gather` that copies segments up to the given length.
+fn copying_up_to(bytes: u32) -> CostModel {
+    CostModel {
+        borders: Borders {
+            bytes: [Some(bytes); Borders::COUNTS.len()],
+        },
+        ..CostModel::default()
+    }
+}
+
+#[test]
+fn aligned_blocks_reach_a_direct_file_by_every_writer_copied_or_not() {
+    const NAME: &str = "aligned_blocks_reach_a_direct_file_by_every_writer_copied_or_not";
+    let path = TemporaryFile::new("direct-writers");
+    let Some((mut file, alignment)) = direct_file(NAME, &path) else {
+        return;
+    };
+    let mut writers = file_writers();
+    for bytes in [0, 512, 4096, 100_000] {
+        let mut gather = Gather::new(copying_up_to(bytes));
+        let write = move |fd: std::os::fd::BorrowedFd<'_>, segments: &[IoSlice<'_>]| {
+            gather.write_all(fd, segments)
+        };
+        writers.push(("Gather with a border of its own", Box::new(write)));
+    }
+    let header_and_body = [vec![1; 5], vec![40, 1, 1, 40, 2]].concat();
+    for counts in [
+        &[1; 2][..],
+        &[1; 16],
+        &[1, 0, 3, 1],
+        &[1; 2000],
+        &header_and_body,
+    ] {
+        let blocks = blocks(alignment, counts);
+        let model = concat(&blocks);
+        for (name, write_all) in &mut writers {
+            // Twice: the second list meets working memory.
+            for _ in 0..2 {
+                file.set_len(0).unwrap();
+                file.rewind().unwrap();
+                let written = write_all(std::os::fd::AsFd::as_fd(&file), &list(&blocks));
+                let written = written.unwrap_or_else(|error| panic!("{name}: {error}"));
+                assert_eq!(written, model.len() as u64, "{name}");
+                assert!(fs::read(&path.0).unwrap() == model, "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_buffered_writer_sends_aligned_blocks_to_a_direct_file() {
+    const NAME: &str = "a_buffered_writer_sends_aligned_blocks_to_a_direct_file";
+    let path = TemporaryFile::new("direct-writer");
+    let Some((file, alignment)) = direct_file(NAME, &path) else {
+        return;
+    };
+    let blocks = blocks(alignment, &[1, 1, 3, 1, 40, 1, 1, 1]);
+    let mut writer = GatherWriter::gathering(file);
+    for block in &blocks {
+        writer.write_all(block).unwrap();
+    }
+    writer.flush().unwrap();
+    assert!(fs::read(&path.0).unwrap() == concat(&blocks));
+}
+
+/// Calls of 1000 bytes end within blocks: the file refuses them, and the list goes uncopied.
+#[test]
+fn a_list_that_a_direct_file_refuses_in_parts_goes_uncopied() {
+    const NAME: &str = "a_list_that_a_direct_file_refuses_in_parts_goes_uncopied";
+    let path = TemporaryFile::new("direct-parts");
+    let Some((mut file, alignment)) = direct_file(NAME, &path) else {
+        return;
+    };
+    let blocks = blocks(alignment, &[1; 16]);
+    let segments = list(&blocks);
+    let model = concat(&blocks);
+    let pieces = Some(Pieces {
+        beyond_bytes: 2000,
+        piece_bytes: 1000,
+    });
+    let mut gather = Gather::new(CostModel {
+        pieces,
+        ..copying_up_to(8192)
+    });
+    for way in 0..3 {
+        file.set_len(0).unwrap();
+        file.rewind().unwrap();
+        let mut cursor = vectored::SegmentCursor::new();
+        let written = match way {
+            0 => gather.write_all(&file, &segments),
+            1 => gather.write_from(&file, &segments, &mut cursor),
+            _ => gather.write_all_at(&file, &segments, 0),
+        };
+        assert_eq!(written.unwrap(), model.len() as u64);
+        assert_eq!(cursor.is_at_end(&segments), way == 1);
+        assert!(fs::read(&path.0).unwrap() == model);
+    }
+    // What is not aligned by itself stays an error, after the bytes that went.
+    let odd = [1; 100];
+    let mixed = [IoSlice::new(&blocks[0]), IoSlice::new(&odd)];
+    let error = gather.write_all_at(&file, &mixed, 0).unwrap_err();
+    assert_eq!(error.io_error().raw_os_error(), Some(libc::EINVAL));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn any_aligned_list_is_written_to_and_read_from_a_direct_file(
+        counts in prop::collection::vec(prop_oneof![8 => 0..4_usize, 1 => 4..40_usize], 0..40),
+        border in prop_oneof![Just(0_u32), 500..10_000_u32],
+        staging_bytes in prop_oneof![Just(1 << 18), 500..20_000_usize],
+    ) {
+        const NAME: &str = "any_aligned_list_is_written_to_and_read_from_a_direct_file";
+        let path = TemporaryFile::new("direct-any");
+        let Some((mut file, alignment)) = direct_file(NAME, &path) else {
+            return Ok(());
+        };
+        let blocks = blocks(alignment, &counts);
+        let model = concat(&blocks);
+        let model_bytes = model.len() as u64;
+        let costs = CostModel { staging_bytes, ..copying_up_to(border) };
+        let written = Gather::new(costs).write_all(&file, &list(&blocks));
+        prop_assert_eq!(written.unwrap(), model_bytes);
+        prop_assert!(fs::read(&path.0).unwrap() == model);
+
+        let mut scatter = Scatter::new(costs);
+        for way in 0..4 {
+            file.rewind().unwrap();
+            let mut places: Vec<_> = counts
+                .iter()
+                .map(|count| {
+                    AlignedBuffer::zeroed(count * alignment.offset_bytes, alignment.memory_bytes)
+                })
+                .collect();
+            let mut segments: Vec<_> =
+                places.iter_mut().map(|place| IoSliceMut::new(place)).collect();
+            let read = match way {
+                0 => read_exact_vectored(&file, &mut segments),
+                1 => scatter.read_exact(&file, &mut segments),
+                2 => scatter.read_up_to_eof(&file, &mut segments),
+                _ => scatter.read_exact_at(&file, &mut segments, 0),
+            };
+            prop_assert_eq!(read.unwrap(), model_bytes);
+            prop_assert!(concat(&places) == model);
+        }
+    }
 }

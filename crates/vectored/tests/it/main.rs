@@ -9,6 +9,8 @@ mod direct;
 mod fallback;
 mod flags;
 mod gather_writer;
+#[cfg(target_os = "linux")]
+mod memory;
 mod messages;
 mod once;
 mod positional;

@@ -1,0 +1,91 @@
+//! Models that ask for more memory than there is.
+
+use std::fs::File;
+use std::io::{IoSlice, IoSliceMut, Seek, Write};
+use std::process::Command;
+
+use vectored::{Borders, CostModel, Gather, GatherWriter, Scatter, SegmentCursor};
+
+use crate::support::{TemporaryFile, list, payload};
+
+/// Set for the process that has little memory.
+const CHILD: &str = "VECTORED_LITTLE_MEMORY";
+
+/// Runs in a process of its own, which may have 500 MB: a staging buffer is then not to be had.
+#[test]
+fn a_model_with_more_staging_than_there_is_memory_does_without() {
+    const NAME: &str = "memory::a_model_with_more_staging_than_there_is_memory_does_without";
+    if std::env::var_os(CHILD).is_none() {
+        let limited = "ulimit -v 500000 && exec \"$0\" --exact \"$1\"";
+        let mut command = Command::new("sh");
+        command.args(["-c", limited]);
+        command.arg(std::env::current_exe().unwrap()).arg(NAME);
+        let output = command.env(CHILD, "1").output().unwrap();
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{}: {told}", output.status);
+        return;
+    }
+    let tall = Vec::<u8>::new().try_reserve_exact(1 << 30);
+    assert!(tall.is_err(), "the limit of this process does not hold");
+    let path = TemporaryFile::new("little-memory");
+    for staging_bytes in [1 << 30, 1 << 60, usize::MAX] {
+        let model = CostModel {
+            staging_bytes,
+            borders: Borders {
+                bytes: [Some(100); Borders::COUNTS.len()],
+            },
+            ..CostModel::default()
+        };
+        let mut gather = Gather::new(model);
+        let mut scatter = Scatter::new(model);
+        for sizes in [
+            &[3, 5][..],
+            &[3, 5, 7000, 4],
+            &[0, 0, 3, 5, 7000, 4, 4],
+            &[7000, 3, 5, 60, 7000, 0, 1, 1],
+            &[50; 3000],
+        ] {
+            let data = payload(sizes);
+            let (segments, expected) = (list(&data), data.concat());
+            for way in 0..4 {
+                let mut file = File::options();
+                let file = file.read(true).write(true).create(true).truncate(true);
+                let mut file = file.open(&path.0).unwrap();
+                let cursor = &mut SegmentCursor::new();
+                let written = match way {
+                    0 => gather.write_all(&file, &segments),
+                    1 => gather.write_all_at(&file, &segments, 0),
+                    2 => gather.write_from(&file, &segments, cursor),
+                    _ => write_by_writer(&file, &segments, &model),
+                };
+                assert_eq!(written.unwrap(), expected.len() as u64, "{sizes:?}");
+                assert!(std::fs::read(&path.0).unwrap() == expected, "{sizes:?}");
+
+                file.rewind().unwrap();
+                let mut places: Vec<_> = sizes.iter().map(|&size| vec![0; size]).collect();
+                let mut segments: Vec<_> = places
+                    .iter_mut()
+                    .map(|place| IoSliceMut::new(place))
+                    .collect();
+                let read = scatter.read_exact(&file, &mut segments);
+                assert_eq!(read.unwrap(), expected.len() as u64);
+                assert!(places == data, "{sizes:?}");
+            }
+        }
+    }
+}
+
+fn write_by_writer(
+    file: &File,
+    segments: &[IoSlice<'_>],
+    model: &CostModel,
+) -> Result<u64, vectored::TransferError> {
+    let mut writer = GatherWriter::gathering_with_model(100, *model, file);
+    let mut written = 0;
+    for segment in segments {
+        writer.write_all(segment).unwrap();
+        written += segment.len() as u64;
+    }
+    writer.flush().unwrap();
+    Ok(written)
+}
