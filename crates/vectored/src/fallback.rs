@@ -188,7 +188,10 @@ impl<'r> Calls<'r> {
     /// is not known.
     #[inline(always)]
     fn may_be_refused(&self, direction: u32) -> bool {
-        self.refusals.has_any(direction) && self.is_refused != Some(false)
+        match self.is_refused {
+            Some(is_refused) => is_refused,
+            None => self.refusals.has_any(direction),
+        }
     }
 
     #[cold]
@@ -240,6 +243,7 @@ impl<'r> Calls<'r> {
         if !is_refusal(&error) {
             return Err(error);
         }
+        let is_ambiguous = error.raw_os_error() == Some(libc::EINVAL);
         let place = match place() {
             Some(place) if place.kind != FileType::Socket && !place.is_direct => place,
             _ => return Err(error),
@@ -247,8 +251,12 @@ impl<'r> Calls<'r> {
         let result = plain(self);
         // Proven only by bytes that went: the plain call may fail for the same reason.
         if matches!(result, Ok(1..)) {
-            self.refusals.learn(direction, || Some(place));
             self.is_refused = Some(true);
+            // `EINVAL` may have meant this list alone (a driver that is handed each segment by itself takes
+            // another), so the next transfer asks again.
+            if !is_ambiguous {
+                self.refusals.learn(direction, || Some(place));
+            }
         }
         result
     }
@@ -461,15 +469,19 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_met_once_for_a_file_system() {
+    fn a_refusal_is_met_once_for_a_file_and_an_invalid_argument_once_a_transfer() {
         for code in CODES {
             let refusals = Refusals::new();
+            let again: &[usize] = match code {
+                libc::EINVAL => &[2, 1],
+                _ => &[1],
+            };
             let take = |bytes: &[u8]| {
                 assert_eq!(bytes, b"12345");
                 Ok(bytes.len())
             };
-            for (device, expected) in [(1, &[2, 1][..]), (1, &[1]), (2, &[2, 1]), (1, &[1])] {
-                let (result, calls) = two_slices(&refusals, place(device), code, take);
+            for (file, expected) in [(1, &[2, 1][..]), (1, again), (2, &[2, 1]), (1, again)] {
+                let (result, calls) = two_slices(&refusals, place(file), code, take);
                 assert_eq!((result.unwrap(), &calls[..]), (5, expected));
             }
             assert_eq!(
@@ -554,7 +566,7 @@ mod tests {
                             one[..4].copy_from_slice(b"1234");
                             Ok(4)
                         }
-                        _ => refuse(libc::EINVAL),
+                        _ => refuse(libc::EOPNOTSUPP),
                     }
                 },
             );
@@ -624,6 +636,25 @@ mod tests {
                 assert_eq!(result.unwrap_err().raw_os_error(), Some(code));
                 assert_eq!(calls, [2]);
             }
+        }
+    }
+
+    #[test]
+    fn within_a_transfer_an_invalid_list_is_met_once() {
+        let data = payload(&[20; 40]);
+        let limits = Limits {
+            segments: 4,
+            bytes: 1000,
+        };
+        for code in CODES {
+            let refusals = Refusals::new();
+            let mut sink = ScriptedSink::new(Vec::new(), limits);
+            let device = Scripted::new(place(1), Some(code), &mut sink);
+            let cursor = &mut SegmentCursor::new();
+            let sent = gather_into(&device, &refusals, limits, &list(&data), cursor);
+            assert_eq!(sent.unwrap(), 800);
+            assert_eq!(device.refused.get(), 1);
+            assert_eq!(refusals.has_any(WRITES), code != libc::EINVAL);
         }
     }
 

@@ -155,8 +155,9 @@ pub enum OnRefusal {
 /// as those functions.
 ///
 /// A refusal (`EOPNOTSUPP`; `ENOSYS` where there is no `pwritev2`) is remembered for the life of
-/// the process: for each flag and file system (`st_dev`), and apart for `O_DIRECT`, special files
-/// and sockets, which refuse other flags. A flag that is known to be refused is not tried again.
+/// the process: for each flag and file (`st_dev` and `st_ino`), and apart for `O_DIRECT`. A flag that is known
+/// to be refused is not tried again. Of anonymous inodes (eventfd(2), inotify and others), which are not told
+/// apart, nothing is remembered.
 /// `EINVAL`, which has other causes as well, counts as a refusal only with
 /// [`Fallback`](OnRefusal::Fallback), and only if the same call succeeds without the flag; so does
 /// the answer of Linux before 4.13 to flags that it did not know.
@@ -289,7 +290,7 @@ impl<'r> FlaggedCalls<'r> {
             return Err(refused(self.flags));
         }
         // The fewest flags without which the call is taken are those that are refused. A refused
-        // call has moved nothing, so there can be as many as it takes; once for a file system.
+        // call has moved nothing, so there can be as many as it takes; once for a file.
         for refused in self.flags.without(WriteFlags::APPEND).subsets() {
             match kernel(self.flags.without(refused)) {
                 Err(error) if is_refusal(&error) => last = error,
@@ -476,7 +477,7 @@ mod tests {
                 assert!(error.to_string().contains(name), "{error}");
             }
             assert_eq!(kernel.refusals, 1, "{name} was tried again");
-            // Another file system is asked anew.
+            // Another file is asked anew.
             one_call(flag, OnRefusal::Error, &refusals, 2, &mut kernel).unwrap_err();
             assert_eq!(kernel.refusals, 2);
         }

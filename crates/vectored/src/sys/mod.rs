@@ -6,9 +6,22 @@ pub(crate) mod call;
 pub(crate) mod copy;
 #[cfg(test)]
 mod copy_tests;
+#[cfg(all(test, target_os = "linux"))]
+pub(crate) mod fork;
 pub(crate) mod limits;
 pub(crate) mod look;
 pub(crate) mod merged;
 pub(crate) mod room;
 pub(crate) mod staged;
 pub(crate) mod uninit;
+
+/// The assembly in `copy_x86.rs` and the AVX2 loop in `look.rs` read an `IoSlice`, which "is guaranteed to be ABI
+/// compatible with the `iovec` type", as an address and the length behind it.
+const _: () = {
+    use std::mem::offset_of;
+
+    assert!(offset_of!(libc::iovec, iov_base) == 0);
+    assert!(offset_of!(libc::iovec, iov_len) == size_of::<*const u8>());
+    assert!(size_of::<libc::iovec>() == 2 * size_of::<usize>());
+    assert!(size_of::<std::io::IoSlice<'_>>() == size_of::<libc::iovec>());
+};
