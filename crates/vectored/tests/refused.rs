@@ -15,7 +15,7 @@ fn a_gather_whose_first_call_is_a_list_that_is_refused_writes_it_plainly() {
         borders,
         ..CostModel::default()
     });
-    // Twice: before the refusal is remembered, and after.
+    // Twice: of an anonymous inode no refusal is remembered.
     for _ in 0..2 {
         let counter = eventfd(0, EventfdFlags::NONBLOCK).unwrap();
         // Of two memories: what touches is one entry to the kernel.

@@ -1,16 +1,21 @@
-//! The system calls, each made once: no retry, no loop.
+//! The system calls: no retry after a short call or `EINTR`, no loop.
+//!
+//! Neighbours that touch in memory are one entry to the kernel. If it answers `EINVAL` to such a list, the list
+//! is tried again as it was: a driver that takes values may be handed each segment by itself (eventfd(2)), and
+//! refuses what two of them are together. A call that is refused has moved nothing.
 //!
 //! # Safety
 //!
-//! `unsafe` for lists whose touching segments are merged: they go from [`merged`] to the kernel.
+//! `unsafe` for `writev(2)` and `pwritev(2)` of entries that cover several segments, which are no slices.
 #![allow(unsafe_code)]
 
 use std::io::{self, IoSlice, IoSliceMut};
-use std::os::fd::BorrowedFd;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, BorrowedFd};
 
 use rustix::io::Errno;
 
-use super::merged::merged;
+use super::merged::{MAX_ENTRIES, any_touch, merge};
 
 /// `writev(2)`, or `write(2)` where there is one slice: the kernel need not fetch an array then.
 ///
@@ -24,10 +29,62 @@ use super::merged::merged;
 pub(crate) fn write_slices(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Result<usize> {
     let written = match slices {
         [one] => rustix::io::write(fd, one),
-        // SAFETY: `writev` hands the address of the list to the kernel, and reads nothing of it.
-        many => unsafe { merged(many, |many| rustix::io::writev(fd, many)) },
+        many if any_touch(many) => return write_merged(fd, many),
+        many => rustix::io::writev(fd, many),
     };
     written.map_err(refusal)
+}
+
+/// Writes a list of which some segments touch.
+///
+/// By libc, since rustix takes slices, which the entries are not. (Its version 1.1.6 hands their address to the
+/// kernel and reads none of them, but does not promise it.)
+///
+/// Out of line, for the room on the stack.
+#[cold]
+#[inline(never)]
+fn write_merged(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+    let mut room = [const { MaybeUninit::uninit() }; MAX_ENTRIES];
+    if let Some(entries) = merge(slices, &mut room) {
+        let count = entries.len() as libc::c_int;
+        // SAFETY: there are `count` entries. Each names segments that follow one another without a gap, which
+        // are borrowed until the call is over, so all of it may be read. The call writes to neither.
+        let written = unsafe { libc::writev(fd.as_raw_fd(), entries.as_ptr(), count) };
+        if let Some(result) = unless_invalid(written) {
+            return result;
+        }
+    }
+    rustix::io::writev(fd, slices).map_err(refusal)
+}
+
+/// The same at an offset. (Elsewhere `off_t` may have 32 bits, and the list goes as it is.)
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+#[cold]
+#[inline(never)]
+fn pwrite_merged(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>], offset: u64) -> io::Result<usize> {
+    let mut room = [const { MaybeUninit::uninit() }; MAX_ENTRIES];
+    if let Some(entries) = merge(slices, &mut room) {
+        let count = entries.len() as libc::c_int;
+        // An offset past `i64::MAX` is negative then, and `EINVAL`.
+        let at = offset as libc::off_t;
+        // SAFETY: as in `write_merged`.
+        let written = unsafe { libc::pwritev(fd.as_raw_fd(), entries.as_ptr(), count, at) };
+        if let Some(result) = unless_invalid(written) {
+            return result;
+        }
+    }
+    rustix::io::pwritev(fd, slices, offset).map_err(refusal)
+}
+
+/// The answer of a C function that returned this, which is negative for an error; `None` for `EINVAL`.
+fn unless_invalid(returned: libc::ssize_t) -> Option<io::Result<usize>> {
+    match usize::try_from(returned) {
+        Ok(bytes) => Some(Ok(bytes)),
+        Err(_) => {
+            let error = io::Error::last_os_error();
+            (error.raw_os_error() != Some(libc::EINVAL)).then_some(Err(error))
+        }
+    }
 }
 
 /// Out of line: else it is computed without a branch, and so for each call that succeeds, too.
@@ -59,8 +116,9 @@ pub(crate) fn pwrite_slices(
 ) -> io::Result<usize> {
     let written = match slices {
         [one] => rustix::io::pwrite(fd, one, offset)?,
-        // SAFETY: `pwritev` does as `writev` above.
-        many => unsafe { merged(many, |many| rustix::io::pwritev(fd, many, offset)) }?,
+        #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+        many if any_touch(many) => return pwrite_merged(fd, many, offset),
+        many => rustix::io::pwritev(fd, many, offset)?,
     };
     Ok(written)
 }
@@ -111,4 +169,42 @@ pub(crate) fn read_slices_at(
         many => rustix::io::preadv(fd, many, offset)?,
     };
     Ok(read)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsFd;
+
+    /// Miri reads what the kernel would, by the pointers that it is handed.
+    #[test]
+    fn touching_segments_of_one_array_may_be_read_by_the_entries_they_are_merged_to() {
+        let data = *b"0123456789abcdefg";
+        let mut segments: Vec<_> = data[..16].chunks(4).map(IoSlice::new).collect();
+        segments.push(IoSlice::new(b"apart"));
+        let name = format!("vectored-merged-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let file = std::fs::File::create(&path).unwrap();
+        assert_eq!(write_slices(file.as_fd(), &segments).unwrap(), 21);
+        assert_eq!(std::fs::read(&path).unwrap(), b"0123456789abcdefapart");
+        // Miri knows no `pwritev`.
+        if !cfg!(miri) {
+            assert_eq!(pwrite_slices(file.as_fd(), &segments, 2).unwrap(), 21);
+            assert_eq!(std::fs::read(&path).unwrap(), b"010123456789abcdefapart");
+        }
+        std::fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn an_error_of_a_merged_call_is_passed_on() {
+        let data = *b"01234567";
+        let segments = [IoSlice::new(&data[..4]), IoSlice::new(&data[4..])];
+        let closed = std::fs::File::open("/dev/null").unwrap();
+        let error = write_slices(closed.as_fd(), &segments).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::EBADF));
+        let offset = i64::MAX as u64 + 1;
+        let null = std::fs::File::create("/dev/null").unwrap();
+        let error = pwrite_slices(null.as_fd(), &segments, offset).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::EINVAL));
+    }
 }

@@ -1,21 +1,26 @@
-//! Segments that touch in memory, given to the kernel as one.
+//! Segments that touch in memory, given to the kernel as one entry.
 //!
 //! A list is often made of one buffer: lines, records or chunks of it, one behind the other. The
 //! kernel takes as long for such neighbours as for any others, some 20 ns each, though they are one
 //! stretch of memory to it. To our code they stay several: no slice of ours reaches from one into
-//! the next, since they may be of allocations that only happen to touch.
+//! the next, since they may be of allocations that only happen to touch. So the entries are made of
+//! addresses and lengths, for the time of one call, and only the kernel reads what they name.
 //!
 //! # Safety
 //!
-//! `unsafe` for entries that say so to the kernel, and to nobody else: they are made here, for the
-//! time of one call.
+//! `unsafe` for looking at the entries that were written in room that was not initialised.
 #![allow(unsafe_code)]
 
 use std::io::IoSlice;
 use std::mem::MaybeUninit;
 
-/// Merged entries have room for so many on the stack; a list that would need more goes as it is.
-const MOST_ENTRIES: usize = 128;
+use libc::iovec;
+
+/// The most entries that a merged list may have: their memory is on the stack.
+pub(super) const MAX_ENTRIES: usize = 128;
+
+/// Memory for the entries of a merged list.
+pub(super) type Room = [MaybeUninit<iovec>; MAX_ENTRIES];
 
 /// Whether the second begins where the first ends, and neither is empty.
 #[inline]
@@ -23,78 +28,60 @@ pub(crate) fn touch(one: &[u8], other: &[u8]) -> bool {
     std::ptr::eq(one.as_ptr_range().end, other.as_ptr()) && !one.is_empty() && !other.is_empty()
 }
 
-/// The entries of one `writev(2)` or its like, for `call` to hand to the kernel: those of `slices`, but
-/// for neighbours that touch, which are one.
+/// Whether any segment begins where the one before it ends; empty ones may count.
 ///
-/// # Safety
-///
-/// `call` may pass on where the entries lie and how many they are. It must not look at the memory that
-/// one of them names: that of several segments together is no slice.
+/// Each call pays for this, so it is not [`touch`]: for lists without empty segments the answer is exact, and
+/// a list with some may be looked at closely by [`merge`].
 #[inline(always)]
-pub(super) unsafe fn merged<R>(
-    slices: &[IoSlice<'_>],
-    call: impl FnOnce(&[IoSlice<'_>]) -> R,
-) -> R {
-    // Each call pays for this, so it is not `touch`: of two slices that are not empty no more is to be
-    // asked, and a list with empty ones may as well be looked at closely.
+pub(super) fn any_touch(slices: &[IoSlice<'_>]) -> bool {
     let mut end = std::ptr::null();
     for slice in slices {
         if std::ptr::eq(slice.as_ptr(), end) {
-            return call_merged(slices, call);
+            return true;
         }
         end = slice.as_ptr_range().end;
     }
-    call(slices)
+    false
 }
 
-/// Out of line, for the room on the stack.
-#[cold]
-#[inline(never)]
-fn call_merged<R>(slices: &[IoSlice<'_>], call: impl FnOnce(&[IoSlice<'_>]) -> R) -> R {
-    let mut room = [const { MaybeUninit::uninit() }; MOST_ENTRIES];
-    call(merge(slices, &mut room).unwrap_or(slices))
-}
-
-/// `struct iovec`, with which `IoSlice` "is guaranteed to be ABI compatible" on Unix.
-#[derive(Clone, Copy)]
-#[repr(C)]
-struct Entry {
-    base: *const u8,
-    len: usize,
-}
-
-/// The merged entries at the start of `room`; `None` if they are more than it holds.
+/// The entries of a list, at the start of `room`: neighbours that touch are one. `None` if they are more than
+/// it holds.
 ///
-/// They are no slices to look at: see [`merged`].
-#[cold]
-fn merge<'b, 'a>(
-    slices: &[IoSlice<'a>],
-    room: &'b mut [MaybeUninit<Entry>; MOST_ENTRIES],
-) -> Option<&'b [IoSlice<'a>]> {
+/// An entry for several segments is valid for reads of all of them, but not by the provenance of any one: an
+/// aliasing model such as Stacked Borrows lets a pointer to the first segment read no other. So the address of
+/// each segment is exposed, and that of an entry is made of an address that was exposed
+/// ([`std::ptr::with_exposed_provenance`]), which allows what any of them does.
+pub(super) fn merge<'r>(slices: &[IoSlice<'_>], room: &'r mut Room) -> Option<&'r [iovec]> {
     let mut count = 0;
-    let mut last: Option<Entry> = None;
+    // Where the last entry begins, and its length.
+    let mut last: Option<(usize, usize)> = None;
     for slice in slices {
-        let (base, len) = (slice.as_ptr(), slice.len());
+        let (base, len) = (slice.as_ptr().expose_provenance(), slice.len());
         match &mut last {
-            Some(entry) if entry.base.wrapping_add(entry.len) == base => entry.len += len,
+            Some((last_base, last_len)) if *last_base + *last_len == base => *last_len += len,
             _ => {
-                if let Some(entry) = last.replace(Entry { base, len }) {
-                    room.get_mut(count)?.write(entry);
+                if let Some(done) = last.replace((base, len)) {
+                    room.get_mut(count)?.write(entry(done));
                     count += 1;
                 }
             }
         }
     }
-    if let Some(entry) = last {
-        room.get_mut(count)?.write(entry);
+    if let Some(done) = last {
+        room.get_mut(count)?.write(entry(done));
         count += 1;
     }
-    let entries = room[..count].as_ptr().cast::<IoSlice<'a>>();
-    // SAFETY: the first `count` entries were written. An `IoSlice` is a `struct iovec` for any
-    // address and length: it is looked at through the pointer only where it is used as a slice, which
-    // the caller of `merged` has promised not to. `room` is borrowed for as long as the result, and
-    // the memory behind the entries is borrowed for `'a`, all of it by the slices.
-    Some(unsafe { std::slice::from_raw_parts(entries, count) })
+    // SAFETY: the first `count` entries were written, and `MaybeUninit<iovec>` has the layout of `iovec`.
+    // `room` is borrowed exclusively for as long as the result.
+    Some(unsafe { std::slice::from_raw_parts(room.as_ptr().cast::<iovec>(), count) })
+}
+
+fn entry((base, len): (usize, usize)) -> iovec {
+    iovec {
+        // The kernel does not write through an entry of `writev(2)`, whose type is that of `readv(2)`.
+        iov_base: std::ptr::with_exposed_provenance_mut(base),
+        iov_len: len,
+    }
 }
 
 #[cfg(test)]
@@ -104,16 +91,18 @@ mod tests {
 
     /// Where the entries lie in `data`, and how long they are.
     fn shape(data: &[u8], slices: &[IoSlice<'_>]) -> Vec<(usize, usize)> {
-        let mut shape = Vec::new();
-        // SAFETY: the entries are looked at as what they are made of, and not as what they name.
-        unsafe {
-            merged(slices, |entries| {
-                let entries = std::slice::from_raw_parts(entries.as_ptr().cast(), entries.len());
-                let place = |entry: &Entry| (entry.base.addr() - data.as_ptr().addr(), entry.len);
-                shape.extend(entries.iter().map(place));
-            });
+        let mut room = [const { MaybeUninit::uninit() }; MAX_ENTRIES];
+        let place = |base: usize, len| (base - data.as_ptr().addr(), len);
+        match merge(slices, &mut room) {
+            Some(entries) if any_touch(slices) => entries
+                .iter()
+                .map(|entry| place(entry.iov_base.addr(), entry.iov_len))
+                .collect(),
+            _ => slices
+                .iter()
+                .map(|slice| place(slice.as_ptr().addr(), slice.len()))
+                .collect(),
         }
-        shape
     }
 
     fn cut<'d>(data: &'d [u8], places: &[(usize, usize)]) -> Vec<IoSlice<'d>> {
@@ -145,10 +134,10 @@ mod tests {
             let pair = |pair| [(5 * pair, 1), (5 * pair + 1, 2)];
             (0..count).flat_map(pair).collect()
         };
-        let most = shape(&data, &cut(&data, &pairs(MOST_ENTRIES)));
-        assert_eq!(most.len(), MOST_ENTRIES);
+        let most = shape(&data, &cut(&data, &pairs(MAX_ENTRIES)));
+        assert_eq!(most.len(), MAX_ENTRIES);
         assert!(most.iter().all(|&(_, len)| len == 3), "{most:?}");
-        let more = pairs(MOST_ENTRIES + 1);
+        let more = pairs(MAX_ENTRIES + 1);
         assert_eq!(shape(&data, &cut(&data, &more)), more);
     }
 
@@ -172,7 +161,7 @@ mod tests {
                     _ => model.push((at, len)),
                 }
             }
-            let expected = if model.len() > MOST_ENTRIES { list.clone() } else { model };
+            let expected = if model.len() > MAX_ENTRIES { list.clone() } else { model };
             prop_assert_eq!(shape(&data, &cut(&data, &list)), expected);
         }
     }

@@ -29,7 +29,7 @@ fn a_value_in_pieces_reaches_a_file_that_takes_it_whole_or_not_at_all() {
         &[&start, &end],
     ];
     for (name, mut write_all) in writers() {
-        // Twice: before the refusal is remembered, and after.
+        // Twice: of an anonymous inode no refusal is remembered.
         for list in lists.into_iter().cycle().take(4) {
             let counter = counter();
             let segments: Vec<_> = list.iter().map(|segment| IoSlice::new(segment)).collect();
@@ -65,6 +65,54 @@ fn a_record_has_one_call_and_no_other() {
         rustix::io::read(&counter, &mut [0; 8]).is_err(),
         "something was written"
     );
+}
+
+/// What one counter refuses says nothing of another: both are anonymous inodes, which share their device.
+#[test]
+fn a_list_that_one_counter_refuses_changes_nothing_for_another() {
+    let values = [vec![1; 8], vec![2; 8]];
+    let segments = [IoSlice::new(&values[0]), IoSlice::new(&values[1])];
+    let (start, end) = (vec![1; 3], vec![1; 5]);
+    let parts = [IoSlice::new(&start), IoSlice::new(&end)];
+    for (name, mut write_all) in writers() {
+        let mut outcome = || {
+            let counter = counter();
+            let written = write_all(counter.as_fd(), &segments);
+            let written = written.map_err(|error| error.kind());
+            let outcome = (written, written.map(|_| value(&counter)));
+            // In two parts a value is refused, and goes by a plain call.
+            assert_eq!(write_all(counter.as_fd(), &parts).unwrap(), 8, "{name}");
+            outcome
+        };
+        let (first, second) = (outcome(), outcome());
+        assert_eq!(first, second, "{name}");
+        // What is copied together is no value.
+        let is_copied = name.contains("Gather") && !name.contains("copies nothing");
+        if !is_copied {
+            assert_eq!(second, (Ok(16), Ok(u64::from_ne_bytes([3; 8]))), "{name}");
+        }
+    }
+}
+
+/// To the kernel they are one entry, which is no value; then each is tried by itself.
+#[test]
+fn values_that_touch_in_memory_are_taken_as_those_that_do_not() {
+    let touching: Vec<u8> = [[1; 8], [2; 8], [4; 8]].concat();
+    let apart = vec![8; 8];
+    for (name, mut write_all) in writers() {
+        for count in [2, 3] {
+            let values = touching[..8 * count].chunks(8).map(IoSlice::new);
+            let is_copied = name.contains("Gather") && !name.contains("copies nothing");
+            // A list that is one piece of memory is never copied; another may be.
+            let also = (!is_copied).then(|| IoSlice::new(&apart));
+            let segments: Vec<_> = values.chain(also).collect();
+            let counter = counter();
+            let written = write_all(counter.as_fd(), &segments);
+            assert_eq!(written.unwrap(), 8 * segments.len() as u64, "{name}");
+            let sum = segments.iter().map(|segment| segment[0]).sum();
+            assert_eq!(value(&counter), u64::from_ne_bytes([sum; 8]), "{name}");
+        }
+    }
 }
 
 /// What no library can help, and the documentation says: pieces that are valid by themselves.
