@@ -135,15 +135,15 @@ impl SegmentCursor {
 
     /// The number of bytes from here to the end of the list.
     ///
-    /// The same segment may be in a list many times, so the sum may exceed the size of memory.
+    /// The same segment may be in a list many times, so the sum may exceed the size of memory. If it exceeds
+    /// what the number holds, it is [`u64::MAX`].
     #[must_use]
     pub fn remaining_bytes<S: Deref<Target = [u8]>>(&self, segments: &[S]) -> u64 {
         self.assert_within(segments);
-        let from_start: u64 = segments[self.segment..]
-            .iter()
-            .map(|segment| segment.len() as u64)
-            .sum();
-        from_start - self.offset as u64
+        remaining(
+            segments[self.segment..].iter().map(|s| s.len()),
+            self.offset,
+        )
     }
 
     /// The next batch: what one call can take from here.
@@ -308,6 +308,12 @@ impl SegmentCursor {
     }
 }
 
+/// The sum of these lengths, but for the first `offset` bytes of the first; `u64::MAX` if it is more.
+fn remaining(mut lengths: impl Iterator<Item = usize>, offset: usize) -> u64 {
+    let first = lengths.next().unwrap_or(0) - offset;
+    lengths.fold(first as u64, |sum, len| sum.saturating_add(len as u64))
+}
+
 /// What one call is given, and where in the caller's list it ends.
 #[derive(Debug)]
 pub(crate) struct Batch<'b> {
@@ -360,6 +366,18 @@ mod tests {
         segments: 4,
         bytes: 100,
     };
+
+    #[test]
+    fn what_remains_of_more_than_a_number_holds_is_the_largest_number() {
+        let most = isize::MAX as usize;
+        assert_eq!(remaining([most, most].into_iter(), 0), u64::MAX - 1);
+        assert_eq!(remaining([most, most, 1].into_iter(), 0), u64::MAX);
+        for (count, offset) in [(3, 0), (3, 1), (4, most), (1000, most)] {
+            assert_eq!(remaining(vec![most; count].into_iter(), offset), u64::MAX);
+        }
+        assert_eq!(remaining([5, 0, 7].into_iter(), 2), 10);
+        assert_eq!(remaining([].into_iter(), 0), 0);
+    }
 
     #[test]
     fn a_list_without_empties_is_passed_as_it_is() {

@@ -112,8 +112,8 @@ pub(crate) struct SplitGuard<F> {
 }
 
 impl<F: FnOnce() -> io::Result<()>> SplitGuard<F> {
-    /// Asks at once where the list has been split already, or holds no bytes: an empty message is
-    /// a message, and would be dropped.
+    /// Asks at once if the list has been split already, or holds no bytes: an empty message is
+    /// a message, and would be dropped. A list that has gone to its end asks nothing.
     pub(crate) fn new(
         segments: &[IoSlice<'_>],
         start: SegmentCursor,
@@ -123,7 +123,8 @@ impl<F: FnOnce() -> io::Result<()>> SplitGuard<F> {
             start,
             may_split: AskOnce::new(may_split),
         };
-        if start != SegmentCursor::new() || start.is_at_end(segments) {
+        let has_begun = start != SegmentCursor::new();
+        if has_begun != start.is_at_end(segments) {
             guard
                 .may_split
                 .ask()

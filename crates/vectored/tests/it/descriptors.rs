@@ -1,7 +1,7 @@
 //! Files, pipes and devices: the counts must be what the kernel really took.
 
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, IoSlice, Read};
+use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::thread;
@@ -188,6 +188,56 @@ fn a_list_goes_on_after_would_block_until_a_slow_reader_has_it_all() {
         assert_eq!(counted, read.len() as u64, "{name}");
         assert!(read == data.concat(), "{name}");
         assert!(stops > 20, "{name}: {stops} stops say little");
+    }
+}
+
+#[test]
+fn a_timeout_of_a_socket_would_block_with_a_count() {
+    let (writer, mut reader) = UnixStream::pair().unwrap();
+    let timeout = Some(std::time::Duration::from_millis(10));
+    writer.set_write_timeout(timeout).unwrap();
+    let data = payload(&vec![1000; 10_000]);
+    let mut cursor = SegmentCursor::new();
+    let error = write_from(&writer, &list(&data), &mut cursor).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::WouldBlock);
+    drop(writer);
+    let mut received = Vec::new();
+    reader.read_to_end(&mut received).unwrap();
+    assert_eq!(error.transferred(), received.len() as u64);
+    assert!(received == data.concat()[..received.len()]);
+    assert!(!received.is_empty());
+
+    let (mut writer, reader) = UnixStream::pair().unwrap();
+    reader.set_read_timeout(timeout).unwrap();
+    writer.write_all(b"12345").unwrap();
+    let (mut one, mut two) = ([0; 3], [0; 3]);
+    let mut places = [IoSliceMut::new(&mut one), IoSliceMut::new(&mut two)];
+    let error = vectored::read_exact_vectored(&reader, &mut places).unwrap_err();
+    assert_eq!(
+        (error.kind(), error.transferred()),
+        (ErrorKind::WouldBlock, 5)
+    );
+    assert_eq!((&one, &two), (b"123", b"45\0"));
+}
+
+/// Not even one that asks for the kind of a socket, which would refuse a list of which a part has gone.
+#[test]
+fn a_finished_cursor_moves_nothing_and_is_a_success_on_any_descriptor() {
+    let (datagrams, _peer) = std::os::unix::net::UnixDatagram::pair().unwrap();
+    let unreadable = File::create("/dev/null").unwrap();
+    let data = payload(&[3, 4]);
+    let segments = list(&data);
+    for end in [SegmentCursor::at(2, 0), SegmentCursor::at(1, 4)] {
+        let mut cursor = end;
+        assert_eq!(write_from(&datagrams, &segments, &mut cursor).unwrap(), 0);
+        let mut gather = Gather::default();
+        let written = gather.write_from(&datagrams, &segments, &mut cursor);
+        assert_eq!(written.unwrap(), 0);
+        let (mut one, mut two) = ([0; 3], [0; 4]);
+        let mut places = [IoSliceMut::new(&mut one), IoSliceMut::new(&mut two)];
+        let read = vectored::read_into(&unreadable, &mut places, &mut cursor);
+        assert_eq!(read.unwrap(), 0);
+        assert!(cursor.is_at_end(&segments));
     }
 }
 
