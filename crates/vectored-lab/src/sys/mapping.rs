@@ -48,7 +48,15 @@ impl Mapping {
     ) -> io::Result<Self> {
         // A mapping begins with a page.
         let at = (place % rustix::param::page_size() as u64) as usize;
-        let length = at + bytes;
+        let Some(length) = at.checked_add(bytes) else {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                format!(
+                    "cannot map {bytes} bytes from byte {place} of a file on: with the start of their page they \
+                     exceed the address space; map fewer at a time"
+                ),
+            ));
+        };
         // SAFETY: with a null hint and without `MAP_FIXED` the kernel chooses
         // addresses that nothing of this process uses.
         let base = unsafe {
@@ -137,6 +145,18 @@ mod tests {
         mapping.get(&mut head);
         mapping.get(&mut tail);
         assert_eq!((&head, &tail), (b"-ab", b"cde-"));
+    }
+
+    #[test]
+    fn more_than_the_address_space_is_an_error_that_says_so() {
+        let file = tempfile();
+        let error = Mapping::to_read(file.as_fd(), 4098, usize::MAX).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+        let message = error.to_string();
+        assert!(message.contains(&usize::MAX.to_string()), "{message}");
+        assert!(message.contains("from byte 4098"), "{message}");
+        // At the start of a page nothing is added: the kernel answers.
+        assert!(Mapping::to_read(file.as_fd(), 4096, usize::MAX).is_err());
     }
 
     #[test]
