@@ -7,20 +7,23 @@ use anyhow::{Context, Result};
 use crate::fuzz::{nightly, works};
 
 /// What Miri cannot run, since it makes system calls. Each word skips the tests that contain it.
-const NOT_UNDER_MIRI: [&str; 6] = [
+const NOT_UNDER_MIRI: [&str; 8] = [
     "calibrate::",
     "working_memory_is_kept",
     "a_gather_that_copies_nothing_allocates",
     "a_list_of_large_segments_allocates",
     "a_pipe_fills_the_spare_capacity",
     "real_places_are_told_apart",
+    "a_child_that_is_forked",
+    "an_error_of_a_merged_call",
 ];
 
 /// These try thousands of lists or flags, or gigabytes: Miri takes minutes for each.
-const TOO_LONG: [&str; 7] = [
+const TOO_LONG: [&str; 8] = [
     "at_every_cut_of_small_lists",
     "gather::tests::an_error_at_any_point",
     "scatter::tests::an_error_or_an_end_at_any_point",
+    "what_is_staged_of_an_aligned_list",
     "no_read_asks_for_more_bytes",
     "with_exactly_the_flags_that_are_taken",
     "gather_writer::tests::after_a_panic",

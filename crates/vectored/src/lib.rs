@@ -7,26 +7,28 @@
 //! copying the buffers together. This crate takes care of the first four, and chooses by a
 //! [`CostModel`] for the last.
 //!
-//! - [`write_all_vectored`] writes a whole list, referencing every segment where it lies;
-//!   [`write_from`] can stop where a non-blocking descriptor takes no more, and go on.
-//! - [`write_all_vectored_at`] writes at a place in a file, without the file's position.
-//! - [`write_once`] writes a whole list in one system call and makes no second one: for records and
-//!   messages.
-//! - [`Gather`] writes a whole list and chooses: it copies runs of small segments into a buffer of
-//!   its own and references the large ones, in the same system call.
-//! - [`GatherWriter`] is a buffered writer that sends what it holds and a large slice in one call.
-//! - [`write_all_vectored_with`] passes [`WriteFlags`] (`RWF_DSYNC` and others) to the kernel, or
-//!   does without those that it refuses.
-//! - [`write_all_direct_at`] checks what `O_DIRECT` asks for ([`DirectAlignment`],
-//!   [`AlignedBuffer`]).
-//! - [`Gathers`] is the trait of the descriptors and streams that really gather.
-//! - [`read_exact_vectored`] fills a whole list, [`read_up_to_eof_vectored`] as much of it as there
-//!   is, [`read_into`] goes on where a non-blocking descriptor had no more.
-//! - [`Scatter`] does the same and chooses, as [`Gather`] does for writes.
-//! - [`ScatterReader`] reads records from a stream, header and payload into separate buffers, and
-//!   reads ahead.
-//! - [`SegmentCursor`] is the position in a list from which an interrupted transfer goes on, also for
-//!   callers who make the system calls themselves.
+//! # Start here
+//!
+//! | the program | function |
+//! |---|---|
+//! | writes lists to a blocking file, pipe or stream socket | [`Gather::write_all`]; keep the [`Gather`] |
+//! | the same, with large segments or only once | [`write_all_vectored`] |
+//! | writes a record or message that must be one system call | [`write_once`] |
+//! | writes to a non-blocking descriptor | [`write_from`] or [`Gather::write_from`], with a [`SegmentCursor`]; [an example with poll(2)](write_from#examples) |
+//! | writes many short slices, and a long one now and then | [`GatherWriter`] |
+//! | writes at an offset of a file | [`Gather::write_all_at`], [`write_all_vectored_at`] |
+//! | needs the data on storage | [`write_all_vectored_with`] and [`WriteFlags`] |
+//! | writes with `O_DIRECT` | [`write_all_direct_at`], [`DirectAlignment`], [`AlignedBuffer`] |
+//! | fills a list from a file, pipe or stream socket | [`read_exact_vectored`]; [`Scatter::read_exact`] if segments are short |
+//! | fills as much of a list as there is | [`read_up_to_eof_vectored`], [`Scatter::read_up_to_eof`] |
+//! | reads from a non-blocking descriptor | [`read_into`], with a [`SegmentCursor`] |
+//! | reads many records, header and payload apart | [`ScatterReader`] |
+//! | makes the system calls itself | [`SegmentCursor`]: the position in a list from which a transfer goes on |
+//!
+//! The functions named `…_vectored` and `write_from` reference every segment where it lies. A [`Gather`] copies
+//! runs of small segments into a buffer of its own and references the large ones, in the same system call; a
+//! [`Scatter`] does the same for reads. Both choose by a [`CostModel`]. [`Gathers`] is the trait of the
+//! descriptors and streams that really gather.
 //!
 //! A *segment* is one contiguous buffer of a list: one [`IoSlice`](std::io::IoSlice), one `iovec`.
 //! The caller's list is never changed. Empty segments are allowed everywhere and never reach the
@@ -69,6 +71,24 @@
 //! (more than `IOV_MAX` entries, more bytes than the kernel moves at once, a short write) is not
 //! atomic: other writers to the same file or pipe may come between two calls.
 //!
+//! # Signals, timeouts and full descriptors
+//!
+//! - **`EINTR`** is always retried: a call that a signal interrupts has moved nothing. So a signal handler
+//!   cannot end a transfer. A call that is interrupted after some bytes is a short one, and the transfer goes on.
+//! - **A non-blocking descriptor that is full** (or, for reads, empty) is the error
+//!   [`WouldBlock`](std::io::ErrorKind::WouldBlock), and [`transferred`](TransferError::transferred) counts the
+//!   bytes that went. No byte of the list is held back: the caller has the list, the cursor says what is left of
+//!   it, and [`write_from`] goes on when the descriptor is ready.
+//! - **`SO_SNDTIMEO` and `SO_RCVTIMEO`** (as set by `set_write_timeout` and `set_read_timeout` of a stream) look
+//!   the same: `WouldBlock` with a count. Each system call has the whole timeout, so a list that takes several
+//!   calls may take longer.
+//! - **A cursor at the end of its list** is a success: [`write_from`] returns `Ok(0)` without a system call.
+//! - **A segment in a mapped file** that another process truncates: a referenced segment is read by the kernel,
+//!   which answers `EFAULT`, after the bytes before it. A copied one ([`Gather`], [`GatherWriter`], and the copy
+//!   for a file that refuses lists) is read by this process, which gets the signal `SIGBUS`. For reads into such
+//!   a segment it is the same. To survive it use [`write_all_vectored`], or a `Gather` with
+//!   [`staging_bytes`](CostModel::staging_bytes) 0.
+//!
 //! # Files that refuse vectored calls
 //!
 //! Some file systems and drivers know plain calls alone, and answer `EOPNOTSUPP`, `ENOSYS` or
@@ -76,15 +96,23 @@
 //! 256 KiB, and make the plain call; its answer counts. It is not made for one small segment alone,
 //! since `EINVAL` may as well mean the bytes (a value for a file of sysfs, say), and a part of a value
 //! is another value. (One of more than 256 KiB does go in parts.) So an invalid value is offered
-//! twice. If bytes went, it is remembered for the file system (`st_dev`, and the device of a special
-//! file) for the life of the process, and a list costs an fstat(2) and a fcntl(2) more wherever it
-//! goes. There is no such call on a socket, nor on a file that is open with `O_DIRECT`, where the
+//! twice. There is no such call on a socket, nor on a file that is open with `O_DIRECT`, where the
 //! error is the answer.
+//!
+//! If bytes went by the plain call, the refusal is remembered: `EINVAL` for the rest of the transfer, since it
+//! may mean the list at hand; `EOPNOTSUPP` and `ENOSYS` for that file (`st_dev`, `st_ino`, and the device of a
+//! special file) for the life of the process. While any is remembered, each list costs an fstat(2) and a fcntl(2)
+//! more wherever it goes. Anonymous inodes (eventfd(2), timerfd, signalfd, inotify and others) share one device
+//! and mostly one inode: nothing is remembered of them, so that the same list gives the same calls whatever
+//! another descriptor refused.
 //!
 //! A driver that knows plain calls alone need not refuse a list: Linux hands it each segment by itself,
 //! and nothing tells. Two segments of 8 bytes to an event counter (eventfd(2)) are two values; if the
-//! second is refused, the first has gone. What such a driver must get in one piece belongs in one
-//! segment, for [`write_once`] as well.
+//! second is refused, the first has gone. Segments that touch in memory are one entry to the kernel (coalesced),
+//! and so one value to such a driver. If it answers `EINVAL`, the list is tried again as it was, each segment by
+//! itself; if it takes them as one value, they are one. A [`Gather`] copies short segments together, which are
+//! one value then. What such a driver must get in one piece belongs in one segment, for [`write_once`] as well,
+//! which never coalesces.
 //!
 //! [`write_once`] promises one call and fails, and [`ScatterReader`] passes on what its reader
 //! answers.
@@ -101,7 +129,7 @@
 //! - it does not go out whole in one call (more than [`iov_max`] entries, more than
 //!   [`MAX_CALL_BYTES`], a [`Gather`]'s staging buffer that is full);
 //! - it holds no bytes: an empty message is a message, which skipping it would lose;
-//! - a [`SegmentCursor`] says that a part of it has gone already.
+//! - a [`SegmentCursor`] says that a part of it, but not all, has gone already.
 //!
 //! Send messages with [`write_once`]. A list that does go out whole in one call is one message, and
 //! goes: to find out the type of a socket is a system call of its own (`getsockopt(SO_TYPE)`: 120 ns

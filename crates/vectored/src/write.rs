@@ -18,15 +18,16 @@ use crate::transfer::{AnySink, SplitGuard, send_all};
 /// segments never reach the kernel; if all are empty nothing is written.
 ///
 /// Nothing is copied, and nothing is allocated unless a batch must be built because of empty
-/// segments or a short write. Where segments are of a few hundred bytes or less,
+/// segments or a short write. (A file that refuses lists gets a copy:
+/// [details](crate#files-that-refuse-vectored-calls).) Where segments are of a few hundred bytes or less,
 /// [`Gather`](crate::Gather) is faster.
 ///
 /// # Errors
 ///
 /// The first error other than `EINTR`, which is retried, with the bytes written before it:
 ///
-/// - [`WouldBlock`](io::ErrorKind::WouldBlock) if the descriptor is non-blocking and takes no more:
-///   use [`write_from`] where that is to be expected. A [`SegmentCursor`] that is
+/// - [`WouldBlock`](io::ErrorKind::WouldBlock) if the descriptor is non-blocking and takes no more, or a
+///   socket's `SO_SNDTIMEO` is over: use [`write_from`] where that is to be expected. A [`SegmentCursor`] that is
 ///   [advanced](SegmentCursor::advance) by [`transferred`](TransferError::transferred), as a
 ///   `usize`, says where to go on;
 /// - [`InvalidInput`](io::ErrorKind::InvalidInput), before any byte, if the descriptor is a socket
@@ -67,6 +68,8 @@ pub fn write_all_vectored(fd: impl AsFd, segments: &[IoSlice<'_>]) -> Result<u64
 /// with the same list and the same cursor; nothing else needs to be kept. The same is true after
 /// any other error that can be mended.
 ///
+/// With a cursor at the end of a list it returns `Ok(0)` and makes no system call.
+///
 /// # Errors
 ///
 /// As [`write_all_vectored`]. [`transferred`](TransferError::transferred) counts the bytes of this
@@ -79,28 +82,43 @@ pub fn write_all_vectored(fd: impl AsFd, segments: &[IoSlice<'_>]) -> Result<u64
 ///
 /// # Examples
 ///
+/// A socket whose peer reads slowly, with poll(2) by [rustix](https://docs.rs/rustix):
+///
 /// ```
 /// use std::io::{ErrorKind, IoSlice, Read};
 /// use std::os::unix::net::UnixStream;
+/// use rustix::event::{PollFd, PollFlags, poll};
 /// use vectored::{SegmentCursor, write_from};
 ///
 /// # fn main() -> std::io::Result<()> {
-/// let (writer, mut reader) = UnixStream::pair()?;
-/// writer.set_nonblocking(true)?;
+/// let (socket, mut peer) = UnixStream::pair()?;
+/// socket.set_nonblocking(true)?;
+/// let reading = std::thread::spawn(move || {
+///     let mut received = Vec::new();
+///     peer.read_to_end(&mut received).map(|_| received)
+/// });
+///
 /// let body = vec![b'x'; 10_000_000];
 /// let segments = [IoSlice::new(b"head"), IoSlice::new(&body)];
-///
 /// let mut cursor = SegmentCursor::new();
-/// let mut received = 0;
-/// while let Err(error) = write_from(&writer, &segments, &mut cursor) {
+/// while let Err(error) = write_from(&socket, &segments, &mut cursor) {
 ///     if error.kind() != ErrorKind::WouldBlock {
 ///         return Err(error.into());
 ///     }
-///     // Where a program would wait with poll(2): the reader makes room.
-///     received += reader.read(&mut [0; 65_536])?;
+///     // The socket is full. A server would wait for all of its sockets here, and keep each one's cursor.
+///     let mut sockets = [PollFd::new(&socket, PollFlags::OUT)];
+///     match poll(&mut sockets, None) {
+///         Ok(_) => {} // ready, or an error that the next call reports
+///         Err(error) if error.kind() == ErrorKind::Interrupted => {}
+///         Err(error) => return Err(error.into()),
+///     }
 /// }
 /// assert!(cursor.is_at_end(&segments));
-/// # assert!(received > 0);
+///
+/// drop(socket);
+/// let received = reading.join().unwrap()?;
+/// assert_eq!(received.len(), 10_000_004);
+/// assert!(received.starts_with(b"headxxx"));
 /// # Ok(())
 /// # }
 /// ```
