@@ -7,6 +7,7 @@ use std::fmt;
 use std::io::{self, IoSlice, Write};
 use std::mem;
 use std::os::fd::BorrowedFd;
+use std::os::unix::net::UnixStream;
 
 use bytes::Buf;
 use rustix::fs::FileType;
@@ -145,6 +146,23 @@ pub const WAYS: &[Way] = &[
         },
     },
     Way {
+        name: "Gathers::gather_from of a UnixStream where it is a socket",
+        takes: Takes::All,
+        make: || {
+            let mut gather = Gather::default();
+            Box::new(move |mut fd, segments, cursor| {
+                let socket = as_unix_stream(fd);
+                let mut gathers: Box<dyn Gathers + '_> = match &socket {
+                    Some(stream) => Box::new(stream),
+                    None => Box::new(&mut fd),
+                };
+                counted(segments, cursor, |cursor| {
+                    gathers.gather_from(&mut gather, segments, cursor)
+                })
+            })
+        },
+    },
+    Way {
         name: "Gather::write_buf",
         takes: Takes::All,
         make: || {
@@ -158,17 +176,19 @@ pub const WAYS: &[Way] = &[
         make: || whole_list(|fd, segments| BufSender::new(Chunks::of(segments)).send(fd).into()),
     },
     Way {
+        name: "GatherWriter::copying",
+        takes: Takes::All,
+        make: || {
+            whole_list(|fd, segments| slice_by_slice(GatherWriter::copying(Plain(fd)), segments))
+        },
+    },
+    Way {
         name: "GatherWriter::new",
         takes: Takes::All,
-        make: || whole_list(|fd, segments| slice_by_slice(GatherWriter::new(Plain(fd)), segments)),
+        make: || whole_list(|fd, segments| slice_by_slice(GatherWriter::new(fd), segments)),
     },
     Way {
-        name: "GatherWriter::gathering",
-        takes: Takes::All,
-        make: || whole_list(|fd, segments| slice_by_slice(GatherWriter::gathering(fd), segments)),
-    },
-    Way {
-        name: "GatherWriter::gathering that splits no slice",
+        name: "GatherWriter::new that stages no slice behind a call",
         takes: Takes::All,
         make: || {
             whole_list(|fd, segments| {
@@ -176,10 +196,7 @@ pub const WAYS: &[Way] = &[
                     staging_bytes: 0,
                     ..CostModel::default()
                 };
-                slice_by_slice(
-                    GatherWriter::gathering_with_model(8192, model, fd),
-                    segments,
-                )
+                slice_by_slice(GatherWriter::with_model(8192, model, fd), segments)
             })
         },
     },
@@ -188,7 +205,7 @@ pub const WAYS: &[Way] = &[
         takes: Takes::All,
         make: || {
             Box::new(|fd, segments, cursor| {
-                let mut writer = GatherWriter::gathering(fd);
+                let mut writer = GatherWriter::new(fd);
                 let mut accepted = *cursor;
                 let error = loop {
                     if accepted.is_at_end(segments) {
@@ -330,6 +347,14 @@ fn with(
     flags: WriteFlags,
 ) -> Outcome {
     write_all_vectored_with(fd, segments, offset, flags, OnRefusal::Fallback).into()
+}
+
+/// Another descriptor of the same socket, of whatever kind, as the type of which the library makes other
+/// calls; `None` if it is no socket.
+fn as_unix_stream(fd: BorrowedFd<'_>) -> Option<UnixStream> {
+    let stat = rustix::fs::fstat(fd).ok()?;
+    let is_socket = FileType::from_raw_mode(stat.st_mode) == FileType::Socket;
+    is_socket.then(|| UnixStream::from(fd.try_clone_to_owned().expect("a free descriptor")))
 }
 
 /// A descriptor that is written to by plain calls alone.

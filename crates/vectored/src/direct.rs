@@ -375,7 +375,7 @@ mod tests {
     #[test]
     fn a_buffered_writer_stages_at_an_aligned_address() {
         for capacity in [1, 4096, 8192, 100_000] {
-            let mut writer = GatherWriter::with_capacity(capacity, Vec::new());
+            let mut writer = GatherWriter::copying_with_capacity(capacity, Vec::new());
             writer.write_all(b"").unwrap();
             assert!(
                 writer.buffer().as_ptr().addr().is_multiple_of(4096),

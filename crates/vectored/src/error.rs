@@ -25,6 +25,8 @@ use std::io;
 /// Its message stands alone ("after 300 bytes were written: No space left on device"), so its
 /// [`source`](std::error::Error::source) is that of the `io::Error`, and not the `io::Error` itself.
 ///
+/// An implementation of [`Gathers`](crate::Gathers) makes one with [`new`](TransferError::new).
+///
 /// It converts into an [`io::Error`], so `?` works in a function that returns one. That drops the
 /// count and keeps the kind and the operating system's code.
 #[derive(Debug)]
@@ -42,8 +44,20 @@ enum Direction {
 }
 
 impl TransferError {
-    /// An error of writing.
-    pub(crate) fn new(transferred: u64, error: io::Error) -> TransferError {
+    /// The error that ended a write after `transferred` bytes of the list had been written.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::io::{Error, ErrorKind};
+    /// use vectored::TransferError;
+    ///
+    /// let error = TransferError::new(300, Error::new(ErrorKind::TimedOut, "no credit left"));
+    /// assert_eq!(error.transferred(), 300);
+    /// assert_eq!(error.to_string(), "after 300 bytes were written: no credit left");
+    /// ```
+    #[must_use]
+    pub fn new(transferred: u64, error: io::Error) -> TransferError {
         TransferError {
             transferred,
             error,
@@ -51,7 +65,7 @@ impl TransferError {
         }
     }
 
-    /// An error of reading.
+    /// The same for a read.
     pub(crate) fn reading(transferred: u64, error: io::Error) -> TransferError {
         TransferError {
             transferred,

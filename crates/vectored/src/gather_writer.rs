@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io::{self, ErrorKind, IoSlice, Seek, SeekFrom, Write};
 use std::mem;
+use std::panic::AssertUnwindSafe;
 
 use crate::cost::CostModel;
 use crate::cursor::SegmentCursor;
@@ -10,50 +11,80 @@ use crate::error::TransferError;
 use crate::gather::{Gather, recycle};
 use crate::gathers::Gathers;
 use crate::into_inner_error::{IntoInnerError, WriterPanicked};
+use crate::sys::limits::iov_max;
 use crate::sys::staged::Staged;
 
-/// The capacity of [`GatherWriter::new`] and [`GatherWriter::gathering`], in bytes: 8 KiB, as
+/// The capacity of [`GatherWriter::new`] and [`GatherWriter::copying`], in bytes: 8 KiB, as
 /// [`BufWriter`](io::BufWriter) has.
 ///
-/// To copy so much takes about as long as a system call, so that a slice which does not fit is about
-/// as long as one for which a call of its own begins to pay.
+/// To copy so much takes about as long as a system call, so a slice that does not fit is about as long as
+/// one for which a call of its own begins to pay.
 const CAPACITY_BYTES: usize = 8 * 1024;
 
-/// A writer with a buffer, as [`BufWriter`](io::BufWriter), that gathers where the inner one does.
+/// A writer with a buffer, as [`BufWriter`](io::BufWriter), that gathers if the inner writer does.
 ///
-/// Short slices are copied behind one another (*staged*) and written together. A slice that does not
-/// fit makes the difference: `BufWriter` writes what it holds and then the slice, in two calls. So a
-/// header of 16 bytes and a body of 64 KiB are two packets, or two records of a log between which
-/// another writer may come.
+/// Short slices are copied behind one another (*staged*) and written together. The two differ when a slice
+/// does not fit the buffer: `BufWriter` writes the staged bytes and then the slice, in two calls. So a
+/// header of 16 bytes and a body of 64 KiB are two packets, or two records of a log between which another
+/// writer may come.
 ///
-/// - [`gathering`](GatherWriter::gathering), for what [`Gathers`] (files, pipes, streams): the staged
-///   bytes and the slice go in one call, and the slice is not copied.
-/// - [`new`](GatherWriter::new), for any [`Write`]: it cannot be asked whether it gathers, so every
-///   byte reaches it by [`write`](Write::write). The slice fills the staging first, so that no short
-///   call precedes it.
+/// - [`new`](GatherWriter::new) takes what [`Gathers`] (files, pipes, stream sockets): the staged bytes and
+///   the slice go in one call, and the slice is not copied.
+/// - [`copying`](GatherWriter::copying) takes any [`Write`]: `Stdout` and its lock, a `Box<dyn Write>`, a
+///   TLS stream. It cannot find out whether that gathers, so every byte goes through
+///   [`write`](Write::write), in the same calls as with `BufWriter`.
 ///
-/// # What it promises
+/// # Guarantees
 ///
 /// The bytes arrive in the order in which they were written, each once.
 ///
-/// When it is dropped, what is staged is written, and errors are ignored: call
-/// [`flush`](Write::flush) or [`into_inner`](GatherWriter::into_inner) first. It is not written if the
-/// inner writer had panicked, since it might be written twice.
+/// The bytes of one `write` go in one call if they fit the buffer: they are staged whole, or sent whole
+/// with the staged bytes. The same holds for the whole list of one
+/// [`write_vectored`](Write::write_vectored). A longer slice or list may take several calls, and the kernel
+/// may end any call early: on a full disk, on a non-blocking descriptor, on a pipe or socket that is full.
+/// So lines that are written to a file with `O_APPEND` are not mixed with those of another writer. As with
+/// `BufWriter`, each piece of a [`write!`] is a `write` of its own: format a line that must not be cut into
+/// a `String` first.
 ///
-/// An error loses nothing: what had been staged and was not written stays, and the next call begins
-/// with it. `write` fails only where no byte of its slice was taken, as the trait demands. Where a
-/// part was, it returns the length of that, and the error is that of the next call that would write
-/// ([`WouldBlock`](ErrorKind::WouldBlock) is forgotten instead: a new attempt tells). So after
-/// `WouldBlock` write the rest again. [`write_all`](Write::write_all) does not say how much of its
-/// slice it took, as ever; what it did not is not staged.
+/// An error loses nothing: staged bytes that were not written stay staged, and the next call begins with
+/// them. `write` fails only if no byte of its slice was accepted, as the trait demands. If a part was, it
+/// returns the length of that part, and the next call that would write returns the error
+/// ([`WouldBlock`](ErrorKind::WouldBlock) is forgotten instead: a new attempt finds out). So after
+/// `WouldBlock` write the rest again. [`write_all`](Write::write_all) does not say how much of its slice was
+/// accepted; the rest of it is not staged.
+///
+/// If the inner writer panics, the slice of that `write` was not accepted, and no byte of it is staged.
+/// Staged bytes of which the inner writer had not reported that they went stay staged, as with `BufWriter`.
+/// If a part of the slice had gone, to write it again would write that part twice: every later call that
+/// could write then fails, and [`into_parts`](GatherWriter::into_parts) returns the inner writer.
+///
+/// # Dropping it
+///
+/// The staged bytes are written, and errors are ignored: call [`flush`](Write::flush) or
+/// [`into_inner`](GatherWriter::into_inner) first. On a non-blocking descriptor that is full the bytes that
+/// it does not take at once are lost, since nothing waits for it: repeat `flush` until it succeeds. Nothing
+/// is written if the last call of the inner writer panicked, since it might be written twice.
+///
+/// # After fork(2)
+///
+/// Both processes hold the staged bytes, and each writes them: they arrive twice. Flush before the fork, or
+/// leave the child by `_exit(2)` or execve(2), which drop nothing.
+///
+/// # Secrets
+///
+/// The buffer is not wiped, neither after its bytes are written nor when it is freed, and the same is true
+/// of the working memory for lists. Do not write secrets through it that must not stay in memory.
 ///
 /// # Buffers behind buffers
 ///
-/// [`Stdout`](io::Stdout) has a buffer of its own, in which `new` writes like anybody else. It does
-/// not gather:
+/// [`Stdout`](io::Stdout) has a buffer of its own, and does not gather. `copying` takes it:
 ///
-/// ```compile_fail
-/// let writer = vectored::GatherWriter::gathering(std::io::stdout());
+/// ```compile_fail,E0277
+/// let writer = vectored::GatherWriter::new(std::io::stdout().lock());
+/// ```
+///
+/// ```
+/// let writer = vectored::GatherWriter::copying(std::io::stdout().lock());
 /// ```
 ///
 /// # Examples
@@ -64,7 +95,7 @@ const CAPACITY_BYTES: usize = 8 * 1024;
 ///
 /// # fn main() -> std::io::Result<()> {
 /// let (mut reader, pipe) = std::io::pipe()?;
-/// let mut writer = GatherWriter::gathering(pipe);
+/// let mut writer = GatherWriter::new(pipe);
 /// let body = vec![b'x'; 20_000];
 /// write!(writer, "Content-Length: {}\r\n\r\n", body.len())?; // staged
 /// writer.write_all(&body)?; // one writev(2) of both
@@ -87,10 +118,14 @@ pub struct GatherWriter<W> {
     gather: Gather,
     /// Always empty between calls: kept for its memory.
     iovecs: Vec<IoSlice<'static>>,
-    /// Ended a call of which a part was accepted.
-    deferred: Option<io::Error>,
+    /// Ended a call of which a part was accepted. It is only returned, and nothing of it is used before:
+    /// a panic cannot leave it half changed.
+    deferred: Option<AssertUnwindSafe<io::Error>>,
     /// The inner writer was called and did not return.
     panicked: bool,
+    /// It panicked after bytes of a slice had gone which the caller believes to be not accepted. Then the
+    /// thresholds are 0, so that each call comes to where this is looked at.
+    is_poisoned: bool,
 }
 
 /// How bytes reach the inner writer. Functions, so that the writer is one type for both.
@@ -108,14 +143,15 @@ type SendList<W> =
 /// Which slices are staged and which are sent from where they lie.
 #[derive(Clone, Copy, Debug)]
 struct Borders {
-    /// What does not fit and has at most so many bytes is split: an entry of a list costs more.
+    /// A slice of up to this length that does not fit what is free is staged after the staged bytes are
+    /// written: an entry of a list costs more than the copy.
     small_bytes: usize,
-    /// From so many bytes on it is sent, even if it would fit: to copy it would cost more than a call.
+    /// A slice of this length or more is sent even if it would fit: the copy costs more than a call.
     large_bytes: usize,
 }
 
 impl Borders {
-    /// For a writer that does not gather: whatever fits is staged, and what does not is split.
+    /// For a writer that does not gather: whatever fits the buffer is staged.
     const COPY: Borders = Borders {
         small_bytes: usize::MAX,
         large_bytes: usize::MAX,
@@ -131,47 +167,93 @@ impl Borders {
             large_bytes: large_bytes.max(small_bytes.saturating_add(1)),
         }
     }
+
+    /// Stages nothing.
+    const NOTHING: Borders = Borders {
+        small_bytes: 0,
+        large_bytes: 0,
+    };
 }
 
-impl<W: Write> GatherWriter<W> {
-    /// A writer of 8 KiB before any `inner`, which gets every byte by [`write`](Write::write).
+impl<W: Gathers> GatherWriter<W> {
+    /// A writer with a buffer of 8 KiB before an `inner` that gathers: staged bytes and a large slice go in
+    /// one call. For any other `inner` there is [`copying`](GatherWriter::copying).
     pub fn new(inner: W) -> GatherWriter<W> {
         GatherWriter::with_capacity(CAPACITY_BYTES, inner)
     }
 
-    /// The same, with room for `capacity` bytes. 0 is allowed, and stages nothing.
+    /// As [`new`](GatherWriter::new), with a buffer of `capacity` bytes. 0 is allowed, and stages nothing.
     pub fn with_capacity(capacity: usize, inner: W) -> GatherWriter<W> {
+        GatherWriter::with_model(capacity, CostModel::default(), inner)
+    }
+
+    /// As [`with_capacity`](GatherWriter::with_capacity), with a model of what calls, segments and bytes
+    /// cost on this kind of target.
+    ///
+    /// The model decides what is copied. A slice that does not fit what is free and is no longer than
+    /// [`copy_below_bytes(2)`](CostModel::copy_below_bytes) is staged after the staged bytes are written; a
+    /// longer one goes with them in one call. A slice that would take longer to copy than a call of its own
+    /// is sent at once with the staged bytes, even if it would fit: by the default model from 13 KB on, so
+    /// never with a capacity of 8 KiB.
+    ///
+    /// Lists ([`write_vectored`](Write::write_vectored)) that do not fit are written as by [`Gather`], which
+    /// allocates working memory of its own when it first needs it: of the model's
+    /// [`staging_bytes`](CostModel::staging_bytes), or of twice the capacity if that is more. The model's
+    /// [`pieces`](CostModel::pieces) are not used: they would cut slices.
+    pub fn with_model(capacity: usize, model: CostModel, inner: W) -> GatherWriter<W> {
+        let route = Route::Gathers(W::gather_from);
+        let borders = Borders::of(&model);
+        GatherWriter::over(inner, route, capacity, borders, uncut(model, capacity))
+    }
+}
+
+/// A model by which a `Gather` never cuts the staged bytes, nor a list behind them that fits the buffer.
+fn uncut(model: CostModel, capacity: usize) -> CostModel {
+    CostModel {
+        pieces: None,
+        staging_bytes: match model.staging_bytes {
+            0 => 0,
+            bytes => bytes.max(capacity.saturating_mul(2)),
+        },
+        ..model
+    }
+}
+
+impl<W: Write> GatherWriter<W> {
+    /// A writer with a buffer of 8 KiB before any `inner`, in the same calls of its
+    /// [`write`](Write::write) as [`BufWriter`](io::BufWriter) makes.
+    ///
+    /// For an `inner` that may gather or not, without a second type in the program; and for lists
+    /// ([`write_vectored`](Write::write_vectored)), which are staged whole if they fit.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::io::{self, Write};
+    /// use vectored::GatherWriter;
+    ///
+    /// fn open(is_shown: bool) -> Box<dyn Write> {
+    ///     if is_shown { Box::new(io::stdout()) } else { Box::new(io::sink()) }
+    /// }
+    ///
+    /// # fn main() -> io::Result<()> {
+    /// let mut writer = GatherWriter::copying(open(false));
+    /// writeln!(writer, "hidden")?;
+    /// writer.flush()
+    /// # }
+    /// ```
+    pub fn copying(inner: W) -> GatherWriter<W> {
+        GatherWriter::copying_with_capacity(CAPACITY_BYTES, inner)
+    }
+
+    /// As [`copying`](GatherWriter::copying), with a buffer of `capacity` bytes. 0 is allowed, and stages
+    /// nothing.
+    pub fn copying_with_capacity(capacity: usize, inner: W) -> GatherWriter<W> {
         let route = Route::Copies {
             write: W::write,
             flush: W::flush,
         };
         GatherWriter::over(inner, route, capacity, Borders::COPY, CostModel::default())
-    }
-}
-
-impl<W: Gathers> GatherWriter<W> {
-    /// A writer of 8 KiB before an `inner` that gathers: staged bytes and a large slice go in one
-    /// call.
-    pub fn gathering(inner: W) -> GatherWriter<W> {
-        GatherWriter::gathering_with_capacity(CAPACITY_BYTES, inner)
-    }
-
-    /// The same, with room for `capacity` bytes. 0 is allowed, and stages nothing.
-    pub fn gathering_with_capacity(capacity: usize, inner: W) -> GatherWriter<W> {
-        GatherWriter::gathering_with_model(capacity, CostModel::default(), inner)
-    }
-
-    /// The same, by a model of what calls, segments and bytes cost on this kind of target.
-    ///
-    /// It decides about slices on the border. A slice that does not fit and is no longer than
-    /// [`copy_below_bytes(2)`](CostModel::copy_below_bytes) is split: it fills the staging, and its
-    /// rest begins the next. A slice that would take longer to copy than a call of its own is sent at
-    /// once with what is staged, even if it would fit: by the default model from 13 KB on, so never
-    /// with a capacity of 8 KiB. Lists ([`write_vectored`](Write::write_vectored)) that do not fit are
-    /// written as by [`Gather`], which allocates working memory of its own when it first needs it.
-    pub fn gathering_with_model(capacity: usize, model: CostModel, inner: W) -> GatherWriter<W> {
-        let route = Route::Gathers(W::gather_from);
-        GatherWriter::over(inner, route, capacity, Borders::of(&model), model)
     }
 }
 
@@ -192,6 +274,7 @@ impl<W> GatherWriter<W> {
             iovecs: Vec::new(),
             deferred: None,
             panicked: false,
+            is_poisoned: false,
         }
     }
 
@@ -255,12 +338,21 @@ impl<W> GatherWriter<W> {
         bytes <= self.staged.free_bytes() && bytes < self.capacity().min(borders.large_bytes)
     }
 
-    /// Whether so many bytes, if they do not fit, are split rather than sent from where they lie.
-    fn is_split(&self, bytes: usize) -> bool {
-        match self.route {
-            Route::Copies { .. } => true,
-            Route::Gathers(_) => bytes <= self.borders.small_bytes && bytes < self.capacity(),
-        }
+    /// Whether so many bytes, which do not fit what is free, are staged once the staged bytes are written.
+    fn is_staged_next(&self, bytes: usize) -> bool {
+        bytes <= self.borders.small_bytes && bytes < self.capacity()
+    }
+
+    /// The same for a list.
+    fn is_list_staged_next(&self, segments: &[IoSlice<'_>], bytes: usize) -> bool {
+        let goes_in_one_call = match self.route {
+            Route::Copies { .. } => false,
+            Route::Gathers(_) => {
+                let filled = segments.iter().filter(|segment| !segment.is_empty());
+                segments.len() < iov_max() || filled.count() < iov_max()
+            }
+        };
+        self.is_staged_next(bytes) || (bytes <= self.capacity() && !goes_in_one_call)
     }
 
     // Not inlined, so that staging is.
@@ -271,40 +363,24 @@ impl<W> GatherWriter<W> {
             return Ok(0);
         }
         self.report_deferred()?;
-        if self.is_staged(slice.len()) {
-            self.staged.push(slice);
-            return Ok(slice.len());
+        if !self.is_staged(slice.len()) {
+            if !self.is_staged_next(slice.len()) {
+                return self.write_past(slice);
+            }
+            // Whole, and not cut to what is free: it may be a record of a log.
+            self.send_staged()?;
         }
-        if !self.is_split(slice.len()) {
-            let (accepted, error) = self.send(&[IoSlice::new(slice)], self.staged.len());
-            return self.conclude(accepted, error);
-        }
-        if self.staged.is_empty() {
-            return self.write_past(slice);
-        }
-        let staged_before = self.staged.len();
-        let (first, rest) = slice.split_at(self.staged.free_bytes().min(slice.len()));
-        self.staged.push(first);
-        if let (accepted, Some(error)) = self.send(&[], staged_before) {
-            return self.conclude(accepted, Some(error));
-        }
-        if rest.len() < self.capacity() {
-            self.staged.push(rest);
-            return Ok(slice.len());
-        }
-        match first.len() {
-            // It was full. To answer 0 would mean that no more can be written.
-            0 => self.write_past(slice),
-            accepted => Ok(accepted),
-        }
+        self.staged.push(slice);
+        Ok(slice.len())
     }
 
-    /// One call for a slice, as long as the staging or longer, while nothing is staged.
+    /// Writes a slice from where it lies, behind the staged bytes.
     fn write_past(&mut self, slice: &[u8]) -> io::Result<usize> {
         let Route::Copies { write, .. } = self.route else {
-            let (accepted, error) = self.send(&[IoSlice::new(slice)], 0);
+            let (accepted, error) = self.send(&[IoSlice::new(slice)]);
             return self.conclude(accepted, error);
         };
+        self.send_staged()?;
         let inner = self.inner.as_mut().expect(HERE_UNTIL_THE_END);
         self.panicked = true;
         let result = write(inner, slice);
@@ -312,6 +388,17 @@ impl<W> GatherWriter<W> {
         match result {
             Ok(bytes) if bytes > slice.len() => Err(too_much()),
             result => result,
+        }
+    }
+
+    /// Writes a list that is not staged whole.
+    fn write_list_past(&mut self, segments: &[IoSlice<'_>]) -> io::Result<usize> {
+        match self.route {
+            Route::Copies { .. } => self.write_each(segments),
+            Route::Gathers(_) => {
+                let (accepted, error) = self.send(segments);
+                self.conclude(accepted, error)
+            }
         }
     }
 
@@ -335,34 +422,44 @@ impl<W> GatherWriter<W> {
         Ok(accepted)
     }
 
-    /// Writes what is staged, and nothing else.
+    /// Reports an error that is still to be reported, or writes what is staged.
     fn write_staged(&mut self) -> io::Result<()> {
         self.report_deferred()?;
-        match self.send(&[], self.staged.len()) {
+        self.send_staged()
+    }
+
+    /// Writes what is staged, and nothing else.
+    fn send_staged(&mut self) -> io::Result<()> {
+        match self.send(&[]) {
             (_, None) => Ok(()),
             (_, Some(error)) => Err(error),
         }
     }
 
-    /// Writes what is staged and `segments` behind it. Of what is staged only the first
-    /// `staged_before` bytes are to stay there if they cannot be written.
+    /// Writes what is staged and `segments` behind it.
     ///
-    /// Returns how many bytes of the rest and of `segments` were written, and what ended it.
-    fn send(&mut self, segments: &[IoSlice<'_>], staged_before: usize) -> (u64, Option<io::Error>) {
-        if self.staged.is_empty() && segments.iter().all(|segment| segment.is_empty()) {
+    /// Returns how many bytes of `segments` were written, and what ended it.
+    fn send(&mut self, segments: &[IoSlice<'_>]) -> (u64, Option<io::Error>) {
+        // A cursor behind these would look as if bytes of the list had gone.
+        let empty = segments.iter().take_while(|segment| segment.is_empty());
+        let segments = &segments[empty.count()..];
+        if self.staged.is_empty() && segments.is_empty() {
             return (0, None);
         }
         let inner = self.inner.as_mut().expect(HERE_UNTIL_THE_END);
+        let staged_bytes = self.staged.len() as u64;
         let mut sending = Sending {
-            staged_before,
             cursor: SegmentCursor::new(),
             staged: &mut self.staged,
+            has_returned: false,
+            is_poisoned: &mut self.is_poisoned,
+            borders: &mut self.borders,
         };
         self.panicked = true;
         let (accepted, error) = match self.route {
             Route::Copies { write, .. } => {
                 debug_assert!(segments.is_empty(), "only what is staged is copied");
-                sending.write_all(|bytes| write(inner, bytes))
+                (0, sending.write_all(|bytes| write(inner, bytes)))
             }
             Route::Gathers(send) => {
                 let gather = &mut self.gather;
@@ -373,15 +470,17 @@ impl<W> GatherWriter<W> {
                 let sent = sent_bytes(&iovecs, sending.cursor, result);
                 self.iovecs = recycle(iovecs);
                 match sent {
-                    Some((bytes, error)) => (bytes.saturating_sub(staged_before as u64), error),
+                    Some((bytes, error)) => (bytes.saturating_sub(staged_bytes), error),
                     None => {
-                        // Nobody knows what went. What is sent again might be there twice.
+                        // It is not known what went. What is sent again might arrive twice.
                         sending.cursor = SegmentCursor::at(1, 0);
                         (0, Some(too_much()))
                     }
                 }
             }
         };
+        sending.has_returned = true;
+        drop(sending);
         self.panicked = false;
         (accepted, error)
     }
@@ -390,7 +489,7 @@ impl<W> GatherWriter<W> {
     fn conclude(&mut self, accepted: u64, error: Option<io::Error>) -> io::Result<usize> {
         match error {
             Some(error) if accepted == 0 => return Err(error),
-            Some(error) if !is_momentary(&error) => self.deferred = Some(error),
+            Some(error) if !is_momentary(&error) => self.deferred = Some(AssertUnwindSafe(error)),
             _ => {}
         }
         // The same slice may be in a list many times. What is beyond any length is never asked for.
@@ -398,7 +497,15 @@ impl<W> GatherWriter<W> {
     }
 
     fn report_deferred(&mut self) -> io::Result<()> {
-        self.deferred.take().map_or(Ok(()), Err)
+        if self.is_poisoned {
+            return Err(io::Error::other(
+                "the inner writer panicked after it had taken bytes of a slice that was not accepted: to write \
+                 it again would write them twice; take the inner writer out with into_parts",
+            ));
+        }
+        self.deferred
+            .take()
+            .map_or(Ok(()), |AssertUnwindSafe(error)| Err(error))
     }
 }
 
@@ -440,10 +547,12 @@ fn sent_bytes(
 /// Takes what was written out of the staging, also if the inner writer panics.
 struct Sending<'s> {
     staged: &'s mut Staged,
-    /// The bytes behind these are of a slice of which nobody was told yet that it was accepted.
-    staged_before: usize,
     /// How far the list has come of which the staged bytes are the first segment.
     cursor: SegmentCursor,
+    /// The inner writer did not panic.
+    has_returned: bool,
+    is_poisoned: &'s mut bool,
+    borders: &'s mut Borders,
 }
 
 impl Sending<'_> {
@@ -457,32 +566,38 @@ impl Sending<'_> {
     fn write_all(
         &mut self,
         mut write: impl FnMut(&[u8]) -> io::Result<usize>,
-    ) -> (u64, Option<io::Error>) {
-        let error = loop {
+    ) -> Option<io::Error> {
+        loop {
             let rest = &self.staged[self.sent()..];
             if rest.is_empty() {
-                break None;
+                return None;
             }
             match write(rest) {
-                Ok(0) => break Some(write_zero()),
+                Ok(0) => return Some(write_zero()),
                 Ok(bytes) if bytes > rest.len() => {
                     self.cursor = SegmentCursor::at(1, 0);
-                    break Some(too_much());
+                    return Some(too_much());
                 }
                 Ok(bytes) => self.cursor = SegmentCursor::at(0, self.sent() + bytes),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => break Some(error),
+                Err(error) => return Some(error),
             }
-        };
-        (self.sent().saturating_sub(self.staged_before) as u64, error)
+        }
     }
 }
 
 impl Drop for Sending<'_> {
     fn drop(&mut self) {
-        let sent = self.sent();
-        self.staged.truncate(self.staged_before.max(sent));
-        self.staged.remove_first(sent);
+        let is_behind_staged = match self.cursor.segment() {
+            0 => false,
+            1 => self.cursor.offset() > 0,
+            _ => true,
+        };
+        if !self.has_returned && is_behind_staged {
+            *self.is_poisoned = true;
+            *self.borders = Borders::NOTHING;
+        }
+        self.staged.remove_first(self.sent());
     }
 }
 
@@ -515,16 +630,20 @@ impl<W> Write for GatherWriter<W> {
     fn write_vectored(&mut self, segments: &[IoSlice<'_>]) -> io::Result<usize> {
         let sizes = segments.iter().map(|segment| segment.len());
         let bytes = sizes.fold(0, usize::saturating_add);
-        if self.is_staged(bytes) && self.deferred.is_none() {
-            self.staged.push_run(segments);
-            return Ok(bytes);
-        }
-        if bytes == 0 || self.is_split(bytes) {
-            return self.write_each(segments);
+        if bytes == 0 {
+            return Ok(0);
         }
         self.report_deferred()?;
-        let (accepted, error) = self.send(segments, self.staged.len());
-        self.conclude(accepted, error)
+        if !self.is_staged(bytes) {
+            if !self.is_list_staged_next(segments, bytes) {
+                return self.write_list_past(segments);
+            }
+            if bytes > self.staged.free_bytes() {
+                self.send_staged()?;
+            }
+        }
+        self.staged.push_run(segments);
+        Ok(bytes)
     }
 
     /// Writes what is staged, and flushes the inner writer if it has a buffer ([`Gathers`] has none).
@@ -537,12 +656,21 @@ impl<W> Write for GatherWriter<W> {
     }
 }
 
-/// As the default of the trait: `write` until there is nothing left.
+/// `write` until there is nothing left, as the default of the trait. A slice that does not fit the buffer goes
+/// past it to its end, as with `BufWriter`: the rest after a short call is not staged.
 #[cold]
 #[inline(never)]
 fn write_all_cold<W>(writer: &mut GatherWriter<W>, mut slice: &[u8]) -> io::Result<()> {
+    let goes_past = match writer.route {
+        Route::Copies { .. } => slice.len() >= writer.capacity(),
+        Route::Gathers(_) => false,
+    };
     while !slice.is_empty() {
-        match writer.write(slice) {
+        let written = match goes_past {
+            true => writer.write_past(slice),
+            false => writer.write(slice),
+        };
+        match written {
             Ok(0) => return Err(write_zero()),
             Ok(bytes) => slice = &slice[bytes..],
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -563,8 +691,8 @@ impl<W: Seek> Seek for GatherWriter<W> {
 impl<W> Drop for GatherWriter<W> {
     fn drop(&mut self) {
         if self.inner.is_some() && !self.panicked {
-            // A destructor cannot report, and must not panic: whoever wants to know flushes before.
-            let _ = self.send(&[], self.staged.len());
+            // A destructor cannot report an error, and must not panic.
+            let _ = self.send_staged();
         }
     }
 }

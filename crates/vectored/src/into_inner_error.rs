@@ -18,7 +18,7 @@ use crate::gather_writer::GatherWriter;
 ///
 /// # fn main() -> std::io::Result<()> {
 /// let mut room = [0; 4];
-/// let mut writer = GatherWriter::new(&mut room[..]);
+/// let mut writer = GatherWriter::copying(&mut room[..]);
 /// writer.write_all(b"too long")?; // staged
 /// let error = writer.into_inner().unwrap_err();
 /// assert_eq!(error.error().kind(), ErrorKind::WriteZero);

@@ -1,4 +1,4 @@
-//! A rain of signals, and signals that are ignored.
+//! A rain of signals, and what signals do to the process.
 //!
 //! # Safety
 //!
@@ -99,4 +99,10 @@ fn check(outcome: libc::c_int) -> io::Result<()> {
 pub fn ignore_file_size_signal() {
     // SAFETY: SIG_IGN is no function of ours, and no other part of these programs asks for SIGXFSZ.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+}
+
+/// Gives `SIGPIPE` its default action back, which ends the process. The runtime of Rust ignores it.
+pub fn end_on_broken_pipes() {
+    // SAFETY: SIG_DFL is no function of ours.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
 }

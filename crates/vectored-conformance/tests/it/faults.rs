@@ -1,14 +1,20 @@
 //! What goes wrong on the way: the count is that of the bytes that really went.
 
-use std::io;
+use std::io::{self, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::panic::catch_unwind;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::io::Errno;
+use vectored::{GatherWriter, Gathers};
 use vectored_conformance::here::{
     Mount, in_child, limit_file_size, no_strace, role, skip, under_strace,
 };
 use vectored_conformance::model::{bytes_lost, list, mixed_sizes, payload};
-use vectored_conformance::signals::{Rain, ignore_file_size_signal};
+use vectored_conformance::signals::{Rain, end_on_broken_pipes, ignore_file_size_signal};
 use vectored_conformance::target::{Delivery, Target};
 use vectored_conformance::ways::{Takes, Way};
 
@@ -146,15 +152,15 @@ fn call_bytes(way: &Way) -> u64 {
         // It copies chunks as small as these: 256 KiB, and the chunk that begins within them.
         "BufSender" => (256_u64 << 10).div_ceil(900) * 900,
         // What is staged when a segment does not fit 8 KiB any more, and the segment.
-        "GatherWriter::gathering that splits no slice" => 10 * 900,
+        "GatherWriter::new that stages no slice behind a call" => 10 * 900,
         _ => 1024 * 900,
     }
 }
 
 /// Ways that copy such lists and make plain calls, which the test itself makes as well.
 const PLAIN: [&str; 3] = [
+    "GatherWriter::copying",
     "GatherWriter::new",
-    "GatherWriter::gathering",
     "Gather::write_all as to a pipe",
 ];
 
@@ -240,7 +246,7 @@ fn a_file_without_vectored_writes_gets_plain_calls_and_is_asked_once() {
     let others = [
         "SegmentCursor by hand",
         "write_once, as much as fits at a time",
-        "GatherWriter::gathering that splits no slice",
+        "GatherWriter::new that stages no slice behind a call",
     ];
     let ways = vectored_conformance::ways::WAYS.iter();
     let ways = ways.filter(|way| !others.contains(&way.name) && !PLAIN.contains(&way.name));
@@ -339,4 +345,80 @@ fn a_call_that_moves_nothing_is_write_zero_and_not_a_spin() {
         let first = &model[..call_bytes(way) as usize];
         assert_eq!(bytes_lost(first, arrived), 0, "{way:?}");
     });
+}
+
+/// Writes until the peer, which has closed, is known to be gone.
+fn write_to_nobody(what: &str, socket: impl Gathers) {
+    let mut writer = GatherWriter::new(socket);
+    let body = vec![b'.'; 20_000];
+    // A TCP socket learns of it by the answer to what it sends, and may report a reset before.
+    for _ in 0..1000 {
+        // Both calls: of one slice, and of a list.
+        let written = writer
+            .write_all(b"header")
+            .and_then(|()| writer.flush())
+            .and_then(|()| writer.write_all(b"header"))
+            .and_then(|()| writer.write_all(&body));
+        match written.map_err(|error| error.kind()) {
+            Err(io::ErrorKind::BrokenPipe) => {
+                let (socket, _) = writer.into_parts();
+                let mut writer = GatherWriter::with_capacity(10, socket);
+                for write in [b"12345".as_slice(), &body] {
+                    writer.write_all(b"six123").unwrap();
+                    let error = writer.write_all(write).and_then(|()| writer.flush());
+                    let kind = error.map_err(|error| error.kind());
+                    assert_eq!(kind, Err(io::ErrorKind::BrokenPipe), "{what}");
+                    assert!(!writer.buffer().is_empty(), "{what}");
+                    writer = GatherWriter::with_capacity(10, writer.into_parts().0);
+                }
+                return;
+            }
+            Ok(()) | Err(io::ErrorKind::ConnectionReset) => {
+                writer = GatherWriter::new(writer.into_parts().0);
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            Err(kind) => panic!("{what}: {kind:?}"),
+        }
+    }
+    panic!("{what}: the peer is never known to be gone");
+}
+
+fn unix_without_peer() -> UnixStream {
+    UnixStream::pair().unwrap().0
+}
+
+fn tcp_without_peer() -> TcpStream {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    drop(listener.accept().unwrap());
+    stream
+}
+
+#[test]
+fn a_socket_whose_peer_is_gone_is_an_error_and_not_a_signal() {
+    let test = "faults::a_socket_whose_peer_is_gone_is_an_error_and_not_a_signal";
+    match role().as_deref() {
+        Some("typed") => {
+            end_on_broken_pipes();
+            write_to_nobody("UnixStream", unix_without_peer());
+            write_to_nobody("&UnixStream", &unix_without_peer());
+            write_to_nobody("Arc<UnixStream>", Arc::new(unix_without_peer()));
+            let boxed: Box<dyn Gathers> = Box::new(unix_without_peer());
+            write_to_nobody("Box<dyn Gathers>", boxed);
+            write_to_nobody("TcpStream", tcp_without_peer());
+            write_to_nobody("&TcpStream", &tcp_without_peer());
+            write_to_nobody("Arc<TcpStream>", Arc::new(tcp_without_peer()));
+        }
+        Some(_) => {
+            end_on_broken_pipes();
+            // As write(2) does, and as it is documented.
+            write_to_nobody("BorrowedFd", unix_without_peer().as_fd());
+        }
+        None => {
+            in_child(test, "typed", &[]);
+            let ended = catch_unwind(|| in_child(test, "bare", &[])).unwrap_err();
+            let how = ended.downcast::<String>().unwrap();
+            assert!(how.contains("SIGPIPE"), "{how}");
+        }
+    }
 }

@@ -198,7 +198,7 @@ pub fn language_of(program: &str) -> Option<&'static str> {
 const WRITES: [(&str, &str); 5] = [
     (
         "Rust",
-        "vectored::GatherWriter::gathering(file) or BufWriter::new(file), flush() at the end; \
+        "vectored::GatherWriter::new(file) or BufWriter::new(file), flush() at the end; \
          gather.write_all(&file, &segments) of a vectored::Gather for one record",
     ),
     (
@@ -223,7 +223,7 @@ const SOCKET_WRITES: [(&str, &str); 5] = [
     (
         "Rust",
         "gather.write_all(&stream, &segments) of a vectored::Gather; or \
-         vectored::GatherWriter::gathering(stream) and flush() before waiting",
+         vectored::GatherWriter::new(stream) and flush() before waiting",
     ),
     ("C", "writev(fd, iov, count), or sendmsg with MSG_NOSIGNAL"),
     (

@@ -24,7 +24,7 @@ fn main() -> io::Result<()> {
         match call.version {
             Version::Before => store(&mut file, records, &payloads)?,
             Version::After => {
-                let mut writer = GatherWriter::<File>::gathering_with_capacity(1 << 16, file);
+                let mut writer = GatherWriter::<File>::with_capacity(1 << 16, file);
                 store(&mut writer, records, &payloads)?;
                 file = writer.into_inner()?;
             }

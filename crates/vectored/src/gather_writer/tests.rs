@@ -1,12 +1,12 @@
 use super::*;
-use std::cell::RefCell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::cell::{Cell, RefCell};
+use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind};
 use std::rc::Rc;
 
 use proptest::prelude::*;
 
-use crate::Limits;
 use crate::testing::{Answer, ScriptedSink, any_script, list, payload};
+use crate::{Limits, Pieces};
 
 /// A sink that the test can look into while it is written to.
 #[derive(Clone)]
@@ -16,6 +16,8 @@ struct Shared {
     panics_at: Option<usize>,
     /// What had gone before the last call.
     known: Rc<RefCell<usize>>,
+    /// What had gone after each call.
+    ends: Rc<RefCell<Vec<usize>>>,
     flushes: usize,
 }
 
@@ -28,6 +30,7 @@ impl Shared {
             ))),
             panics_at: None,
             known: Rc::default(),
+            ends: Rc::default(),
             flushes: 0,
         }
     }
@@ -35,6 +38,7 @@ impl Shared {
     fn call(&self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
         *self.known.borrow_mut() = self.sink.borrow().taken.len();
         let answer = self.sink.borrow_mut().call(slices);
+        self.ends.borrow_mut().push(self.sink.borrow().taken.len());
         let calls = self.sink.borrow().calls;
         if Some(calls) == self.panics_at {
             // Without the message that a panic prints.
@@ -49,6 +53,10 @@ impl Shared {
 
     fn calls(&self) -> usize {
         self.sink.borrow().calls
+    }
+
+    fn call_ends(&self) -> Vec<usize> {
+        self.ends.borrow().clone()
     }
 }
 
@@ -75,9 +83,9 @@ impl Gathers for Shared {
     }
 }
 
-/// A writer of 64 bytes that splits slices up to 8 and sends those from 40 on at once.
+/// A writer of 64 bytes that copies slices of up to 8 whenever they fit, and sends those from 40 on at once.
 fn gathering(inner: &Shared) -> GatherWriter<Shared> {
-    let mut writer = GatherWriter::gathering_with_capacity(64, inner.clone());
+    let mut writer = GatherWriter::with_capacity(64, inner.clone());
     writer.borders = Borders {
         small_bytes: 8,
         large_bytes: 40,
@@ -126,9 +134,9 @@ fn make(
     (gathers, capacity, borders): (bool, usize, Borders),
 ) -> GatherWriter<Shared> {
     let mut writer = if gathers {
-        GatherWriter::gathering_with_capacity(capacity, inner.clone())
-    } else {
         GatherWriter::with_capacity(capacity, inner.clone())
+    } else {
+        GatherWriter::copying_with_capacity(capacity, inner.clone())
     };
     writer.borders = borders;
     writer
@@ -291,10 +299,301 @@ proptest! {
     }
 }
 
+/// A model that would cut lists and runs if it could: pieces, and less staging than the capacity.
+fn any_model() -> impl Strategy<Value = CostModel> {
+    let pieces = prop_oneof![
+        Just(None),
+        (1..100_usize, 1..100_usize).prop_map(|(beyond_bytes, piece_bytes)| Some(Pieces {
+            beyond_bytes,
+            piece_bytes
+        })),
+    ];
+    let staging = prop_oneof![Just(0), 1..100_usize, Just(1 << 18)];
+    (pieces, staging, 0..100_u32, 0.03..100.0).prop_map(
+        |(pieces, staging_bytes, border, copy_byte_ns)| CostModel {
+            pieces,
+            staging_bytes,
+            borders: crate::borders::Borders::everywhere(border),
+            copy_byte_ns,
+            ..CostModel::default()
+        },
+    )
+}
+
+/// Where each record that was handed over in one call begins and ends.
+fn records_of(steps: &[Step]) -> Vec<(usize, usize)> {
+    let mut end = 0;
+    let records = steps.iter().map(|step| {
+        let begin = end;
+        end += match step {
+            Step::Write(bytes) | Step::WriteAll(bytes) => *bytes,
+            Step::Vectored(sizes) => sizes.iter().sum(),
+            Step::Flush => 0,
+        };
+        (begin, end)
+    });
+    records.collect()
+}
+
+/// Does the steps, each whole.
+fn write_whole(writer: &mut impl Write, steps: &[Step]) -> Vec<u8> {
+    let mut model = Model::new();
+    for step in steps {
+        match step {
+            Step::Write(bytes) | Step::WriteAll(bytes) => {
+                let slice = model.fresh(*bytes);
+                writer.write_all(&slice).unwrap();
+                model.accepted.extend(&slice);
+            }
+            Step::Vectored(sizes) => {
+                let data: Vec<_> = sizes.iter().map(|&bytes| model.fresh(bytes)).collect();
+                let all = data.concat();
+                let accepted = writer.write_vectored(&list(&data)).unwrap();
+                writer.write_all(&all[accepted..]).unwrap();
+                model.accepted.extend(&all);
+            }
+            Step::Flush => writer.flush().unwrap(),
+        }
+    }
+    writer.flush().unwrap();
+    model.accepted
+}
+
+proptest! {
+    #[test]
+    fn no_call_ends_inside_a_slice_or_list_that_fits_the_buffer(
+        steps in any_steps(), gathers: bool, capacity in 0..200_usize, model in any_model()
+    ) {
+        let inner = Shared::new(&[]);
+        let mut writer = match gathers {
+            true => GatherWriter::with_model(capacity, model, inner.clone()),
+            false => GatherWriter::copying_with_capacity(capacity, inner.clone()),
+        };
+        let expected = write_whole(&mut writer, &steps);
+        let mut buffered = io::BufWriter::with_capacity(capacity, Vec::new());
+        write_whole(&mut buffered, &steps);
+        prop_assert_eq!(&expected, buffered.get_ref());
+        prop_assert_eq!(inner.taken(), expected);
+        let ends = inner.call_ends();
+        for (begin, end) in records_of(&steps) {
+            if end - begin <= capacity {
+                let cut = ends.iter().find(|&&at| begin < at && at < end);
+                prop_assert!(cut.is_none(), "{:?} cuts {}..{}", cut, begin, end);
+            }
+        }
+    }
+
+    #[test]
+    fn a_writer_that_copies_makes_the_calls_of_a_buf_writer(
+        steps in any_steps(), script in any_script(), capacity in 1..100_usize
+    ) {
+        // What each does with a list is its own affair.
+        let steps = steps.iter().filter(|step| !matches!(step, Step::Vectored(_)));
+        let (ours, theirs) = (Shared::new(&script), Shared::new(&script));
+        let mut writer = GatherWriter::copying_with_capacity(capacity, ours.clone());
+        let mut buffered = io::BufWriter::with_capacity(capacity, theirs.clone());
+        let (mut model, kind) = (Model::new(), |error: io::Error| error.kind());
+        for step in steps {
+            match step {
+                Step::Write(bytes) => {
+                    let slice = model.fresh(*bytes);
+                    let expected = buffered.write(&slice).map_err(kind);
+                    prop_assert_eq!(writer.write(&slice).map_err(kind), expected);
+                }
+                Step::WriteAll(bytes) => {
+                    let slice = model.fresh(*bytes);
+                    let expected = buffered.write_all(&slice).map_err(kind);
+                    prop_assert_eq!(writer.write_all(&slice).map_err(kind), expected);
+                }
+                _ => prop_assert_eq!(writer.flush().map_err(kind), buffered.flush().map_err(kind)),
+            }
+            prop_assert_eq!(writer.buffer(), buffered.buffer());
+            prop_assert_eq!(ours.call_ends(), theirs.call_ends());
+        }
+        // Else it writes when it is dropped, as does the other one.
+        prop_assert_eq!(ours.taken(), theirs.taken());
+    }
+
+    #[test]
+    fn after_a_caught_panic_no_byte_of_the_slice_of_that_call_is_written_twice(
+        sizes in prop::collection::vec(1..100_usize, 1..30),
+        capacity in 0..100_usize,
+        most in 1..60_usize,
+        panics_at in 1..20_usize,
+        when in any_moment(),
+        gathers: bool,
+    ) {
+        let inner = Panicking::new(most, panics_at, when);
+        let mut writer = match gathers {
+            true => GatherWriter::with_capacity(capacity, inner.clone()),
+            false => GatherWriter::copying_with_capacity(capacity, inner.clone()),
+        };
+        let mut model = Model::new();
+        for size in sizes {
+            let slice = model.fresh(size);
+            let written = model.accepted.len();
+            let mut done = 0;
+            while done < slice.len() {
+                let before = (inner.taken().len(), writer.buffer().len());
+                match catch_unwind(AssertUnwindSafe(|| writer.write(&slice[done..]))) {
+                    Ok(Ok(bytes)) => done += bytes,
+                    Ok(Err(error)) => {
+                        // Bytes of the slice had gone when it panicked: nothing may follow them.
+                        prop_assert_eq!(error.kind(), ErrorKind::Other, "{}", error);
+                        let taken = inner.taken();
+                        let went = taken.len() - written - done;
+                        prop_assert!(went > 0);
+                        prop_assert_eq!(&taken[written + done..], &slice[done..done + went]);
+                        prop_assert!(writer.write(b"x").is_err());
+                        prop_assert!(writer.write_vectored(&[IoSlice::new(b"x")]).is_err());
+                        prop_assert!(writer.flush().is_err());
+                        drop(writer);
+                        prop_assert_eq!(inner.taken(), taken);
+                        return Ok(());
+                    }
+                    Err(_) => {
+                        // No byte of the slice is staged, and what is staged had been accepted.
+                        prop_assert!(writer.buffer().len() <= before.1);
+                        prop_assert!(model.accepted.len() + done >= writer.buffer().len());
+                    }
+                }
+            }
+            model.accepted.extend(&slice);
+        }
+        while catch_unwind(AssertUnwindSafe(|| writer.flush().unwrap())).is_err() {}
+        prop_assert_eq!(inner.taken(), model.accepted);
+    }
+}
+
+/// When a `Panicking` does so.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Moment {
+    BeforeTheCall,
+    /// Bytes have gone, and the cursor says so.
+    AfterTheCall,
+}
+
+fn any_moment() -> impl Strategy<Value = Moment> {
+    prop_oneof![Just(Moment::BeforeTheCall), Just(Moment::AfterTheCall)]
+}
+
+/// A sink from scratch, of short calls, of which one panics.
+#[derive(Clone)]
+struct Panicking {
+    taken: Rc<RefCell<Vec<u8>>>,
+    calls: Rc<Cell<usize>>,
+    most: usize,
+    panics_at: usize,
+    when: Moment,
+}
+
+impl Panicking {
+    fn new(most: usize, panics_at: usize, when: Moment) -> Panicking {
+        Panicking {
+            taken: Rc::default(),
+            calls: Rc::default(),
+            most,
+            panics_at,
+            when,
+        }
+    }
+
+    fn taken(&self) -> Vec<u8> {
+        self.taken.borrow().clone()
+    }
+
+    fn panic_if(&self, when: Moment) {
+        if self.calls.get() == self.panics_at && self.when == when {
+            // Without the message that a panic prints.
+            std::panic::resume_unwind(Box::new("a sink that panics"));
+        }
+    }
+}
+
+impl Write for Panicking {
+    /// Never after the call: nobody could know what went.
+    fn write(&mut self, slice: &[u8]) -> io::Result<usize> {
+        self.calls.set(self.calls.get() + 1);
+        if self.calls.get() == self.panics_at {
+            std::panic::resume_unwind(Box::new("a sink that panics"));
+        }
+        let bytes = slice.len().min(self.most);
+        self.taken.borrow_mut().extend(&slice[..bytes]);
+        Ok(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Gathers for Panicking {
+    fn gather_from(
+        &mut self,
+        _: &mut Gather,
+        segments: &[IoSlice<'_>],
+        cursor: &mut SegmentCursor,
+    ) -> Result<u64, TransferError> {
+        let limits = Limits {
+            bytes: self.most,
+            ..Limits::default()
+        };
+        let mut sent = 0;
+        while !cursor.is_at_end(segments) {
+            self.calls.set(self.calls.get() + 1);
+            self.panic_if(Moment::BeforeTheCall);
+            let mut scratch = Vec::new();
+            let batch = cursor.batch(segments, limits, &mut scratch);
+            let bytes = batch.iter().map(|slice| slice.len()).sum();
+            for slice in batch {
+                self.taken.borrow_mut().extend(&slice[..]);
+            }
+            cursor.advance(segments, bytes);
+            sent += bytes as u64;
+            self.panic_if(Moment::AfterTheCall);
+        }
+        Ok(sent)
+    }
+}
+
+#[test]
+fn a_list_of_more_segments_than_a_call_takes_is_not_cut_if_it_fits_the_buffer() {
+    let data = payload(&vec![7; 1500]);
+    for staged in [10, 5000] {
+        for model in [
+            CostModel::default(),
+            CostModel {
+                staging_bytes: 0,
+                ..CostModel::default()
+            },
+        ] {
+            let inner = Shared::new(&[]);
+            let mut writer = GatherWriter::with_model(12_000, model, inner.clone());
+            writer.write_all(&vec![1; staged]).unwrap();
+            assert_eq!(writer.write_vectored(&list(&data)).unwrap(), 10_500);
+            writer.flush().unwrap();
+            let ends = inner.call_ends();
+            let whole = [vec![staged + 10_500], vec![staged, staged + 10_500]];
+            assert!(whole.contains(&ends), "{ends:?}");
+        }
+    }
+}
+
+#[test]
+fn it_is_as_safe_to_unwind_past_as_a_buf_writer() {
+    fn is_safe<T: UnwindSafe + RefUnwindSafe>() {}
+    is_safe::<io::BufWriter<std::fs::File>>();
+    is_safe::<GatherWriter<std::fs::File>>();
+    is_safe::<GatherWriter<std::os::unix::net::UnixStream>>();
+    is_safe::<GatherWriter<Vec<u8>>>();
+    fn is_send_and_sync<T: Send + Sync>() {}
+    is_send_and_sync::<GatherWriter<std::fs::File>>();
+}
+
 #[test]
 fn a_header_and_a_large_body_are_one_call() {
     let inner = Shared::new(&[]);
-    let mut writer = GatherWriter::gathering(inner.clone());
+    let mut writer = GatherWriter::new(inner.clone());
     let data = payload(&[16, 64 << 10]);
     writer.write_all(&data[0]).unwrap();
     assert_eq!(inner.calls(), 0);
@@ -305,33 +604,22 @@ fn a_header_and_a_large_body_are_one_call() {
 }
 
 #[test]
-fn a_writer_that_does_not_gather_gets_no_short_call_before_a_large_one() {
-    let inner = Shared::new(&[]);
-    let mut writer = GatherWriter::with_capacity(100, inner.clone());
-    let data = payload(&[16, 1000]);
-    writer.write_all(&data[0]).unwrap();
-    assert_eq!(writer.write(&data[1]).unwrap(), 84);
-    assert_eq!((inner.calls(), inner.taken().len()), (1, 100));
-    writer.write_all(&data[1][84..]).unwrap();
-    assert_eq!((inner.calls(), inner.taken()), (2, data.concat()));
-}
-
-#[test]
-fn a_small_slice_that_does_not_fit_is_split_and_a_longer_one_goes_along() {
+fn a_slice_that_does_not_fit_is_staged_behind_a_call_if_it_is_small_and_goes_along_if_not() {
     let inner = Shared::new(&[]);
     let mut writer = gathering(&inner);
     let data = payload(&[30, 30, 7, 30, 30, 9]);
     for slice in &data[..3] {
         assert_eq!(writer.write(slice).unwrap(), slice.len());
     }
-    assert_eq!(
-        (inner.calls(), inner.taken().len(), writer.buffer().len()),
-        (1, 64, 3)
-    );
+    assert_eq!((inner.call_ends(), writer.buffer().len()), (vec![60], 7));
     for slice in &data[3..] {
         assert_eq!(writer.write(slice).unwrap(), slice.len());
     }
-    assert_eq!((inner.calls(), writer.buffer().len()), (2, 0));
+    assert_eq!(
+        (inner.call_ends(), writer.buffer().len()),
+        (vec![60, 127], 9)
+    );
+    writer.flush().unwrap();
     assert_eq!(inner.taken(), data.concat());
 }
 
@@ -455,7 +743,7 @@ fn parts_after_a_panic_say_so() {
 
 #[test]
 fn only_a_writer_with_a_buffer_of_its_own_is_flushed() {
-    let mut writer = GatherWriter::new(Shared::new(&[]));
+    let mut writer = GatherWriter::copying(Shared::new(&[]));
     writer.flush().unwrap();
     assert_eq!(writer.get_ref().flushes, 1);
     let mut writer = gathering(&Shared::new(&[]));
@@ -489,8 +777,8 @@ fn an_inner_writer_that_reports_too_much_is_an_error_and_nothing_is_sent_again()
         }
     }
     let writers = [
+        GatherWriter::copying_with_capacity(10, Boastful(Vec::new())),
         GatherWriter::with_capacity(10, Boastful(Vec::new())),
-        GatherWriter::gathering_with_capacity(10, Boastful(Vec::new())),
     ];
     for mut writer in writers {
         writer.write_all(b"staged").unwrap();
@@ -504,7 +792,7 @@ fn an_inner_writer_that_reports_too_much_is_an_error_and_nothing_is_sent_again()
 
 #[test]
 fn seeking_writes_what_is_staged_where_it_belongs() {
-    let mut writer = GatherWriter::new(io::Cursor::new(Vec::new()));
+    let mut writer = GatherWriter::copying(io::Cursor::new(Vec::new()));
     writer.write_all(b"staged").unwrap();
     writer.seek(SeekFrom::Start(1)).unwrap();
     writer.write_all(b"w").unwrap();
@@ -514,7 +802,7 @@ fn seeking_writes_what_is_staged_where_it_belongs() {
 
 #[test]
 fn its_debug_form_shows_no_bytes_of_a_caller() {
-    let mut writer = GatherWriter::with_capacity(10, io::sink());
+    let mut writer = GatherWriter::copying_with_capacity(10, io::sink());
     writer.write_all(b"secret").unwrap();
     let text = format!("{writer:?}");
     assert!(text.starts_with("GatherWriter { inner: Sink"), "{text}");

@@ -6,7 +6,7 @@
 //!
 //! # Safety
 //!
-//! `unsafe` for `writev(2)` and `pwritev(2)` of entries that cover several segments, which are no slices.
+//! `unsafe` for `writev(2)`, `pwritev(2)` and `sendmsg(2)` of entries that cover several segments, which are no slices.
 #![allow(unsafe_code)]
 
 use std::io::{self, IoSlice, IoSliceMut};
@@ -14,6 +14,8 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use rustix::io::Errno;
+#[cfg(not(target_vendor = "apple"))]
+use rustix::net::{SendAncillaryBuffer, SendFlags};
 
 use super::merged::{MAX_ENTRIES, any_touch, merge};
 
@@ -104,6 +106,74 @@ pub(crate) fn write_entries(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::R
         many => rustix::io::writev(fd, many),
     };
     written.map_err(refusal)
+}
+
+/// `sendmsg(2)`, or `send(2)` where there is one slice, without `SIGPIPE`: for sockets alone.
+///
+/// Neighbours that touch in memory are one entry to the kernel, unless `is_apart` says that there are none.
+/// `slices` must be within [`Limits`](crate::Limits), as for [`write_slices`]: a longer list is `EMSGSIZE`.
+///
+/// On Linux 6.18 `send` took 1 to 5 % less time than `write`, and `sendmsg` of two slices 0 to 2 % less than
+/// `writev`; `pwritev2` with `RWF_NOSIGNAL` took up to 2 % more.
+#[cfg(not(target_vendor = "apple"))]
+#[inline(always)]
+pub(crate) fn send_slices(
+    fd: BorrowedFd<'_>,
+    slices: &[IoSlice<'_>],
+    is_apart: bool,
+) -> io::Result<usize> {
+    let sent = match slices {
+        [one] => rustix::net::send(fd, one, SendFlags::NOSIGNAL),
+        many if !is_apart && any_touch(many) => return send_merged(fd, many),
+        many => send_list(fd, many),
+    };
+    sent.map_err(refusal)
+}
+
+#[cfg(not(target_vendor = "apple"))]
+#[inline(always)]
+fn send_list(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> Result<usize, Errno> {
+    let mut none = SendAncillaryBuffer::default();
+    rustix::net::sendmsg(fd, slices, &mut none, SendFlags::NOSIGNAL)
+}
+
+/// Sends a list of which some segments touch.
+///
+/// By libc, for the reason that [`write_merged`] gives.
+#[cfg(not(target_vendor = "apple"))]
+#[cold]
+#[inline(never)]
+fn send_merged(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+    let mut room = [const { MaybeUninit::uninit() }; MAX_ENTRIES];
+    if let Some(entries) = merge(slices, &mut room) {
+        // SAFETY: all zeros is a `msghdr`: no address, no list, no ancillary data, no flags.
+        let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+        message.msg_iov = entries.as_ptr().cast_mut();
+        // The type of the count differs between systems; there are at most `MAX_ENTRIES`.
+        message.msg_iovlen = entries.len() as _;
+        // SAFETY: `message` and the entries live until the call is over. There are `msg_iovlen` entries. Each
+        // names segments that follow one another without a gap, which are borrowed until then, so all of it may
+        // be read. The call writes to neither.
+        let sent = unsafe { libc::sendmsg(fd.as_raw_fd(), &message, libc::MSG_NOSIGNAL) };
+        if let Some(result) = unless_invalid(sent) {
+            return result;
+        }
+    }
+    send_list(fd, slices).map_err(refusal)
+}
+
+/// There is no `MSG_NOSIGNAL` here: the standard library sets `SO_NOSIGPIPE` on each socket that it makes.
+#[cfg(target_vendor = "apple")]
+#[inline(always)]
+pub(crate) fn send_slices(
+    fd: BorrowedFd<'_>,
+    slices: &[IoSlice<'_>],
+    is_apart: bool,
+) -> io::Result<usize> {
+    match is_apart {
+        true => write_entries(fd, slices),
+        false => write_slices(fd, slices),
+    }
 }
 
 /// `pwritev(2)`, or `pwrite(2)` where there is one slice.

@@ -91,11 +91,6 @@ impl Staged {
         self.filled = 0;
     }
 
-    /// Keeps the first `bytes`, if there are more.
-    pub(crate) fn truncate(&mut self, bytes: usize) {
-        self.filled = self.filled.min(bytes);
-    }
-
     /// Takes the first `bytes` out; the others move to the start.
     ///
     /// # Panics
@@ -228,7 +223,6 @@ mod tests {
         Push(usize),
         PushRun(Vec<usize>, usize),
         FillShort(Vec<usize>, usize),
-        Truncate(usize),
         RemoveFirst(usize),
         Clear,
     }
@@ -239,7 +233,6 @@ mod tests {
             (0..300_usize).prop_map(Step::Push),
             (sizes(), 0..300_usize).prop_map(|(sizes, most)| Step::PushRun(sizes, most)),
             (sizes(), 0..300_usize).prop_map(|(sizes, most)| Step::FillShort(sizes, most)),
-            (0..1000_usize).prop_map(Step::Truncate),
             (0..1000_usize).prop_map(Step::RemoveFirst),
             Just(Step::Clear),
         ]
@@ -280,10 +273,6 @@ mod tests {
                         });
                         prop_assert_eq!(count, expected.count());
                         model = data[..count].concat();
-                    }
-                    Step::Truncate(bytes) => {
-                        staged.truncate(bytes);
-                        model.truncate(bytes);
                     }
                     Step::RemoveFirst(bytes) => {
                         let bytes = bytes.min(model.len());

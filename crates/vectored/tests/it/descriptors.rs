@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::thread;
 
 use proptest::prelude::*;
@@ -409,6 +410,13 @@ fn the_streams_of_the_standard_library_gather() {
     gathers::<std::os::fd::BorrowedFd<'_>>();
     gathers::<&mut File>();
     gathers::<Box<dyn Gathers>>();
+    gathers::<Arc<File>>();
+    gathers::<Arc<io::PipeWriter>>();
+    gathers::<Arc<std::process::ChildStdin>>();
+    gathers::<Arc<std::net::TcpStream>>();
+    gathers::<Arc<UnixStream>>();
+    gathers::<Arc<std::os::fd::OwnedFd>>();
+    gathers::<std::rc::Rc<File>>();
 }
 
 #[test]

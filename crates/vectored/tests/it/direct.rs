@@ -196,7 +196,7 @@ fn a_buffered_writer_sends_aligned_blocks_to_a_direct_file() {
         return;
     };
     let blocks = blocks(alignment, &[1, 1, 3, 1, 40, 1, 1, 1]);
-    let mut writer = GatherWriter::gathering(file);
+    let mut writer = GatherWriter::new(file);
     for block in &blocks {
         writer.write_all(block).unwrap();
     }

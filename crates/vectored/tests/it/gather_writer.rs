@@ -1,8 +1,10 @@
 //! `GatherWriter` on real descriptors.
 
 use std::fs::File;
-use std::io::{Read, Seek, Write};
+use std::io::{BufWriter, Read, Seek, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 
 use vectored::GatherWriter;
 
@@ -32,7 +34,7 @@ fn a_header_and_a_body_are_one_system_call_on_a_file_and_a_pipe() {
     };
 
     let mut file = tempfile_in_target();
-    let mut writer = GatherWriter::gathering(&file);
+    let mut writer = GatherWriter::new(&file);
     let calls = calls_of(&mut || {
         writer.write_all(b"a header of 16 B").unwrap();
         writer.write_all(&body).unwrap();
@@ -47,7 +49,7 @@ fn a_header_and_a_body_are_one_system_call_on_a_file_and_a_pipe() {
     let (mut reader, pipe) = std::io::pipe().unwrap();
     // Room for both: else the call blocks.
     rustix::pipe::fcntl_setpipe_size(&pipe, 1 << 17).unwrap();
-    let mut writer = GatherWriter::gathering(pipe);
+    let mut writer = GatherWriter::new(pipe);
     let calls = calls_of(&mut || {
         writer.write_all(b"a header of 16 B").unwrap();
         writer.write_all(&body).unwrap();
@@ -69,7 +71,7 @@ fn tempfile_in_target() -> File {
 fn a_non_blocking_socket_gets_everything_once_whoever_writes_the_rest_again() {
     let (writer, mut reader) = UnixStream::pair().unwrap();
     writer.set_nonblocking(true).unwrap();
-    let mut writer = GatherWriter::gathering(writer);
+    let mut writer = GatherWriter::new(writer);
     let data: Vec<u8> = (0..3_000_000_u32).map(|i| (i % 251) as u8).collect();
     let mut arrived = Vec::new();
     let mut blocked = 0;
@@ -100,4 +102,101 @@ fn a_non_blocking_socket_gets_everything_once_whoever_writes_the_rest_again() {
     reader.read_to_end(&mut arrived).unwrap();
     assert!(blocked > 2, "it never blocked");
     assert!(arrived == data);
+}
+
+/// A line of 1 to 320 bytes, as a log has them.
+fn line(number: usize, writer: char) -> String {
+    format!("{writer}{number:06}{}.\n", "-".repeat(number * 37 % 311))
+}
+
+/// The messages that arrive at a socket that keeps them apart: one for each call.
+fn calls_for_lines(write: impl FnOnce(OwnedFd)) -> Vec<Vec<u8>> {
+    use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType, recv, socketpair};
+    let (one, other) = socketpair(
+        AddressFamily::UNIX,
+        SocketType::SEQPACKET,
+        SocketFlags::CLOEXEC,
+        None,
+    )
+    .unwrap();
+    let reading = std::thread::spawn(move || {
+        let mut calls = Vec::new();
+        let mut room = vec![0; 1 << 20];
+        loop {
+            let (_, bytes) = recv(&other, &mut room[..], RecvFlags::empty()).unwrap();
+            match bytes {
+                0 => return calls,
+                _ => calls.push(room[..bytes].to_vec()),
+            }
+        }
+    });
+    write(one);
+    reading.join().unwrap()
+}
+
+#[test]
+fn each_call_for_a_log_is_whole_lines() {
+    let lines: Vec<_> = (0..2000).map(|number| line(number, 'a')).collect();
+    let write_lines = |writer: &mut dyn Write| {
+        for line in &lines {
+            writer.write_all(line.as_bytes()).unwrap();
+        }
+        writer.flush().unwrap();
+    };
+    let gathering = calls_for_lines(|fd| write_lines(&mut GatherWriter::new(fd)));
+    let shared =
+        calls_for_lines(|fd| write_lines(&mut GatherWriter::new(Arc::new(UnixStream::from(fd)))));
+    let copying = calls_for_lines(|fd| write_lines(&mut GatherWriter::copying(File::from(fd))));
+    let buffered = calls_for_lines(|fd| write_lines(&mut BufWriter::new(File::from(fd))));
+    assert!(copying == buffered);
+    for calls in [gathering, shared, buffered] {
+        assert_eq!(calls.concat(), lines.concat().as_bytes());
+        assert!(calls.len() < 60, "{} calls", calls.len());
+        assert!(calls.iter().all(|call| call.ends_with(b"\n")));
+    }
+}
+
+#[test]
+fn two_writers_append_lines_to_one_file_and_none_is_cut() {
+    let path = std::env::temp_dir().join(format!("vectored-append-{}", std::process::id()));
+    let open = || File::options().append(true).create(true).open(&path);
+    let mut writers = [
+        GatherWriter::new(open().unwrap()),
+        // Of another length, so that the two do not write in step.
+        GatherWriter::with_capacity(5000, open().unwrap()),
+    ];
+    let lines = |number| [line(number, 'a'), line(number + 7, 'b')];
+    for number in 0..2000 {
+        for (writer, line) in writers.iter_mut().zip(lines(number)) {
+            writer.write_all(line.as_bytes()).unwrap();
+        }
+    }
+    writers
+        .iter_mut()
+        .for_each(|writer| writer.flush().unwrap());
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    for which in 0..2 {
+        let first = ['a', 'b'][which];
+        let found = text
+            .split_inclusive('\n')
+            .filter(|line| line.starts_with(first));
+        let expected = (0..2000).map(|number| lines(number)[which].clone());
+        assert!(found.eq(expected), "the lines of {first}");
+    }
+}
+
+#[test]
+fn a_shared_file_is_written_to_by_each_of_its_owners() {
+    let mut file = tempfile_in_target();
+    let shared = Arc::new(file.try_clone().unwrap());
+    for text in ["one ", "two"] {
+        let mut writer = GatherWriter::new(Arc::clone(&shared));
+        writer.write_all(text.as_bytes()).unwrap();
+        writer.flush().unwrap();
+    }
+    file.rewind().unwrap();
+    let mut text = String::new();
+    file.read_to_string(&mut text).unwrap();
+    assert_eq!(text, "one two");
 }

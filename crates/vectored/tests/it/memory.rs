@@ -80,7 +80,7 @@ fn write_by_writer(
     segments: &[IoSlice<'_>],
     model: &CostModel,
 ) -> Result<u64, vectored::TransferError> {
-    let mut writer = GatherWriter::gathering_with_model(100, *model, file);
+    let mut writer = GatherWriter::with_model(100, *model, file);
     let mut written = 0;
     for segment in segments {
         writer.write_all(segment).unwrap();
