@@ -23,9 +23,9 @@ fuzz_target!(|data: &[u8]| {
             texts.push(report::table(results, options));
             texts.push(report::markdown(results));
             texts.push(report::csv(results));
-            texts.push(report::machines_table(&[results, results]));
+            texts.push(report::machines_table(&[results, results], 80));
             let comparison = compare(&[results], &[results, results]).expect("runs on both sides");
-            texts.push(report::comparison_table(&comparison));
+            texts.push(report::comparison_table(&comparison, 100));
             texts.push(report::comparison_csv(&comparison));
         }
         Saved::Experiments(found) => {

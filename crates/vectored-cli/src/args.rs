@@ -17,6 +17,7 @@ use crate::list::{Counts, Mix, Sizes};
 use crate::place::TargetName;
 use crate::saved::ResultName;
 use crate::synthetic::Synthetic;
+use crate::terminal::ColorWhen;
 pub use advise::AdviseArgs;
 use advise::{ADVISE_ABOUT, ADVISE_AFTER, ADVISE_USAGE};
 
@@ -26,12 +27,38 @@ use advise::{ADVISE_ABOUT, ADVISE_AFTER, ADVISE_USAGE};
 /// of its own, copy them together first, or hand them all to writev(2). Which
 /// is best depends on the sizes, the machine, the kernel and the target.
 #[derive(Debug, Parser)]
-#[command(name = "vectored", version, max_term_width = 100)]
+#[command(name = "vectored", version, max_term_width = 100, after_long_help = ENVIRONMENT)]
 pub struct Cli {
+    /// When to print colours
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        value_enum,
+        default_value_t,
+        display_order = 900
+    )]
+    pub color: ColorWhen,
+
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
 }
+
+const ENVIRONMENT: &str = "\
+Environment:
+  XDG_STATE_HOME
+          Results are saved in its directory vectored; by default ~/.local/state
+  COLUMNS
+          Width of tables, whether they go to a terminal, a pipe or a file; by default
+          that of the terminal, or 100
+  NO_COLOR, CLICOLOR, CLICOLOR_FORCE, TERM
+          With --color auto there are no colours if NO_COLOR is set, CLICOLOR is 0 or TERM is
+          dumb; CLICOLOR_FORCE=1 prints them into pipes, too
+  LC_ALL, LC_CTYPE, LANG
+          If the first that is set names no UTF-8 (C, for example), tables and messages are
+          ASCII: us for microseconds, +- for plus or minus, coarse lines in plots.
+          JSON, CSV, Markdown, SVG and pages are always UTF-8";
 
 /// The subcommands.
 #[derive(Debug, Subcommand)]
@@ -156,9 +183,9 @@ pub struct MeasureArgs {
 
     /// Segment sizes, as 100,4KiB or 16..64KiB (steps of four) [default: 16..16KiB]
     ///
-    /// Units are B, KiB (K), MiB (M) and GiB (G). Lists of more than 4 MiB are
-    /// left out, unless both --segments and --sizes are given: then they are
-    /// measured up to 64 MiB.
+    /// Units are powers of 1024: 4k, 4K, 4KB and 4KiB are all 4096 bytes, and
+    /// likewise M and G. Lists of more than 4 MiB are left out, unless both
+    /// --segments and --sizes are given: then they are measured up to 64 MiB.
     #[arg(long, value_name = "LIST", allow_negative_numbers = true)]
     pub sizes: Option<Sizes>,
 
@@ -238,10 +265,14 @@ pub struct MeasureArgs {
 
     /// Write the result to this file instead of standard output
     ///
-    /// A file that is there is replaced once the new one is complete. - is
-    /// standard output.
+    /// A file that is there is replaced once the new one is complete, unless it
+    /// is read-only. - is standard output.
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+
+    /// Do not save the result; it is only printed
+    #[arg(long)]
+    pub no_save: bool,
 
     /// Print nothing on standard error but errors
     #[arg(long, short)]
@@ -297,8 +328,8 @@ pub struct HostArgs {
 
     /// Write the answers to this file instead of standard output
     ///
-    /// A file that is there is replaced once the new one is complete. - is
-    /// standard output.
+    /// A file that is there is replaced once the new one is complete, unless it
+    /// is read-only. - is standard output.
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
@@ -431,10 +462,14 @@ pub struct ReproduceArgs {
 
     /// Write the result to this file instead of standard output
     ///
-    /// A file that is there is replaced once the new one is complete. - is
-    /// standard output.
+    /// A file that is there is replaced once the new one is complete, unless it
+    /// is read-only. - is standard output.
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+
+    /// Do not save the result; it is only printed
+    #[arg(long)]
+    pub no_save: bool,
 
     /// Print nothing on standard error but errors
     #[arg(long, short)]
@@ -526,7 +561,7 @@ pub struct CopyArgs {
     #[arg(long, value_name = "TECHNIQUE", value_enum, default_value_t = CopyWith::ReadWrite)]
     pub technique: CopyWith,
 
-    /// Bytes of the buffer, as 4096 or 128KiB; up to 1 GiB
+    /// Bytes of the buffer, as 4096, 4k or 128KiB; up to 1 GiB
     #[arg(
         long,
         value_name = "BYTES",
@@ -582,14 +617,14 @@ Exit status: 0 success, 1 failure, 2 wrong usage.";
 /// Options of `vectored report`.
 #[derive(Args, Debug)]
 pub struct ReportArgs {
-    /// A saved result: a file, latest, latest~1, experiments, advice, …
+    /// A saved result: a file, latest, latest~1, experiments, advice, ...
     #[arg(value_name = "RESULT", default_value = "latest")]
     pub result: Vec<ResultName>,
 
     /// Write a page that stands alone; - is standard output
     ///
-    /// A file that is there is replaced once the new one is complete, as with
-    /// the other options.
+    /// A file that is there is replaced once the new one is complete, unless it
+    /// is read-only, as with the other options.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 
@@ -609,7 +644,7 @@ pub struct ReportArgs {
 const COMPARE_ABOUT: &str = "\
 Compare results: did anything become slower, do machines differ
 
-Runs of a base are compared with new runs of the same cells. What is compared is a technique's time ÷ \
+Runs of a base are compared with new runs of the same cells. What is compared is a technique's time / \
 the floor's of the same round, so that a machine which is busier altogether makes no difference. A \
 change is called where it is surely more than what runs of one side differ by. With fewer than three \
 runs a side that is hardly known, and nothing under 5 % is called: measure both several times, in \
@@ -638,7 +673,7 @@ slower by as much.";
 /// Options of `vectored compare`.
 #[derive(Args, Debug)]
 pub struct CompareArgs {
-    /// Results of the base, or of the machines: files, latest, latest~1, …
+    /// Results of the base, or of the machines: files, latest, latest~1, ...
     #[arg(value_name = "RESULT", required = true)]
     pub result: Vec<ResultName>,
 
@@ -670,8 +705,8 @@ pub struct CompareArgs {
 
     /// Write the result to this file instead of standard output
     ///
-    /// A file that is there is replaced once the new one is complete. - is
-    /// standard output.
+    /// A file that is there is replaced once the new one is complete, unless it
+    /// is read-only. - is standard output.
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
@@ -682,9 +717,17 @@ List the results that were saved here
 What `vectored measure`, `vectored reproduce` and `vectored advise` saved under $XDG_STATE_HOME/vectored (by default \
 ~/.local/state/vectored), newest first, with the names that `vectored report` and `vectored compare` \
 take: latest, latest~1 and so on, experiments, experiments~1 for those of reproduce, and advice, \
-advice~1 for those of advise. Nothing is ever deleted there.";
+advice~1 for those of advise. Only --prune removes any.";
 
 const HISTORY_AFTER: &str = "\
+Examples:
+  vectored history
+          What can be reported and compared
+  vectored history --prune 30d --keep 10
+          Remove what is older than 30 days, but keep the ten newest of each kind
+  vectored history --prune 0s --dry-run
+          List what would be removed if everything were
+
 Exit status: 0 success, 1 failure, 2 wrong usage. A file that cannot be read is listed with the reason.";
 
 /// Options of `vectored history`.
@@ -693,6 +736,28 @@ pub struct HistoryArgs {
     /// How the list is printed
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = HistoryFormat::Table)]
     pub format: HistoryFormat,
+
+    /// Remove results that are older than this, as 30d or 12h
+    ///
+    /// They are listed first, and only those are listed. Only complete files of
+    /// results that vectored saved here are removed, never another file.
+    #[arg(long, value_name = "AGE", value_parser = age, allow_hyphen_values = true)]
+    pub prune: Option<Duration>,
+
+    /// With --prune: keep the newest of measure, of reproduce and of advise, so many each
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        requires = "prune",
+        default_value = "0",
+        value_parser = whole_number,
+        allow_negative_numbers = true
+    )]
+    pub keep: usize,
+
+    /// With --prune: list what would be removed, and remove nothing
+    #[arg(long, requires = "prune")]
+    pub dry_run: bool,
 }
 
 /// How a list of results is printed.
@@ -717,14 +782,14 @@ fn experiments() -> impl TypedValueParser<Value = Experiments> {
 fn one_size(text: &str) -> Result<u64, String> {
     match text.parse::<Sizes>()?.0.as_slice() {
         [bytes] => Ok(*bytes as u64),
-        _ => Err("one size, as 4096 or 64KiB".to_owned()),
+        _ => Err("several sizes: give one, as 4096 or 64KiB".to_owned()),
     }
 }
 
 fn one_count(text: &str) -> Result<u64, String> {
     match text.parse::<Counts>()?.0.as_slice() {
         [count] => Ok(*count as u64),
-        _ => Err("one whole number".to_owned()),
+        _ => Err("several numbers: give one whole number".to_owned()),
     }
 }
 
@@ -797,31 +862,38 @@ const MOST_BUDGET: Duration = Duration::from_secs(24 * 60 * 60);
 
 fn budget(text: &str) -> Result<Duration, String> {
     match time(text, "500ms, 18s or 2m")? {
-        Duration::ZERO => Err("no time at all: give it some, as in 18s".to_owned()),
-        budget if budget > MOST_BUDGET => {
-            Err("longer than anybody waits: give it at most 24h".to_owned())
-        }
+        Duration::ZERO => Err("budget must be greater than zero, for example 18s".to_owned()),
+        budget if budget > MOST_BUDGET => Err("budget must be at most 24h".to_owned()),
         budget => Ok(budget),
     }
 }
 
 /// A time with its unit, written as the examples are.
 fn time(text: &str, examples: &str) -> Result<Duration, String> {
-    // It may have its unit, and need not be told of units then.
+    // It may have a unit, so that the message about units would be wrong.
     if text.starts_with('-') {
-        return Err(format!("less than no time: write it as {examples}"));
+        return Err(format!("a time cannot be negative: write it as {examples}"));
     }
     humantime::parse_duration(text).map_err(|error| match error {
         humantime::DurationError::NumberOverflow => {
-            format!("too long, or finer than a nanosecond: write it as {examples}")
+            format!("the time is too long, or finer than a nanosecond: write it as {examples}")
         }
-        _ => format!("no time: write it with its unit, as {examples}"),
+        _ => format!("not a time: write a number with its unit, as {examples}"),
     })
 }
 
 fn seed(text: &str) -> Result<u64, String> {
     text.parse()
-        .map_err(|_| format!("no whole number from 0 to {}", u64::MAX))
+        .map_err(|_| format!("not a whole number from 0 to {}", u64::MAX))
+}
+
+fn whole_number(text: &str) -> Result<usize, String> {
+    text.parse()
+        .map_err(|_| "not a whole number from 0 on, as 10".to_owned())
+}
+
+fn age(text: &str) -> Result<Duration, String> {
+    time(text, "30d or 12h")
 }
 
 /// No share is as large: a slip of the pen, too.
@@ -854,7 +926,7 @@ fn share(text: &str) -> Result<f64, String> {
     }
     share
         .filter(|share| (0.0..MOST_SHARE).contains(share))
-        .ok_or_else(|| "no share: write it as 5% or 0.05".to_owned())
+        .ok_or_else(|| "not a share from 0 to below 1000 %: write it as 5% or 0.05".to_owned())
 }
 
 fn pinning(text: &str) -> Result<Pinning, String> {
@@ -862,7 +934,7 @@ fn pinning(text: &str) -> Result<Pinning, String> {
         "none" => Ok(Pinning::None),
         _ => match text.parse() {
             Ok(cpu) => Ok(Pinning::Cpu(cpu)),
-            Err(_) => Err("neither the number of a CPU nor 'none'".to_owned()),
+            Err(_) => Err("neither the number of a CPU, as 0, nor 'none'".to_owned()),
         },
     }
 }
@@ -903,10 +975,10 @@ mod tests {
         assert_eq!(budget("24h"), Ok(MOST_BUDGET));
         for (text, words) in [
             ("18", "with its unit"),
-            ("-1s", "less than no time: write it as 500ms, 18s or 2m"),
+            ("-1s", "cannot be negative: write it as 500ms, 18s or 2m"),
             ("", "with its unit"),
             ("99999999999999999999h", "too long"),
-            ("0s", "no time at all"),
+            ("0s", "must be greater than zero, for example 18s"),
             ("25h", "at most 24h"),
             ("99999999999h", "at most 24h"),
         ] {

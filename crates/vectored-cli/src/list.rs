@@ -46,7 +46,7 @@ impl FromStr for Mix {
             }
             let (times, bytes) = item.split_once(['x', '×']).unwrap_or(("1", item));
             let run = count(times.trim()).and_then(|times| Ok((times, size(bytes.trim())?)));
-            run.map_err(|why| format!("{why}; a mix is COUNTxSIZE, …, as in 9x16,1x4KiB"))
+            run.map_err(|why| format!("{why}; a mix is COUNTxSIZE,COUNTxSIZE, as in 9x16,1x4KiB"))
         };
         let runs = text.split(',').map(str::trim).map(run);
         Ok(Mix(runs.collect::<Result<_, String>>()?))
@@ -98,23 +98,28 @@ fn count(text: &str) -> Result<usize, String> {
     positive(text, text, 1)
 }
 
+/// Bytes with or without a unit. `4k`, `4K`, `4kB`, `4KB`, `4Ki` and `4KiB` are all 4096: no size of
+/// a buffer is a power of ten.
 fn size(text: &str) -> Result<usize, String> {
     let unit_at = text
         .find(|c: char| !c.is_ascii_digit())
         .unwrap_or(text.len());
     let (digits, unit) = text.split_at(unit_at);
-    let unit_bytes = match unit.trim_start() {
-        "" | "B" => 1,
-        "K" | "KiB" => 1 << 10,
-        "M" | "MiB" => 1 << 20,
-        "G" | "GiB" => 1 << 30,
+    let unit_bytes = match unit.trim_start().to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "k" | "kb" | "ki" | "kib" => 1 << 10,
+        "m" | "mb" | "mi" | "mib" => 1 << 20,
+        "g" | "gb" | "gi" | "gib" => 1 << 30,
         _ if digits.is_empty() => 1,
         other if other.starts_with('.') && !other.starts_with("..") => {
-            return Err(format!("'{text}' is not a whole number of bytes"));
-        }
-        other => {
             return Err(format!(
-                "unknown unit '{other}' in '{text}': use B, KiB, MiB or GiB"
+                "'{text}' is not a whole number of bytes: use a smaller unit, as in 1536 or 512KiB"
+            ));
+        }
+        _ => {
+            let unit = unit.trim_start();
+            return Err(format!(
+                "unknown unit '{unit}' in '{text}': use B, KiB (K), MiB (M) or GiB (G)"
             ));
         }
     };
@@ -124,7 +129,7 @@ fn size(text: &str) -> Result<usize, String> {
 fn positive(text: &str, digits: &str, unit: usize) -> Result<usize, String> {
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     if !is_number {
-        return Err(format!("'{text}' is not a whole number from 1 on"));
+        return Err(format!("'{text}' is not a whole number greater than zero"));
     }
     let number = digits
         .parse::<usize>()
@@ -133,7 +138,7 @@ fn positive(text: &str, digits: &str, unit: usize) -> Result<usize, String> {
     match number {
         Some(0) => Err("0 moves nothing: the smallest is 1".to_owned()),
         Some(number) => Ok(number),
-        None => Err(format!("'{text}' is too large")),
+        None => Err(format!("'{text}' is too large: it does not fit 64 bits")),
     }
 }
 
@@ -152,6 +157,14 @@ mod tests {
         check("4K, 4KiB,4096,4096B", &[4096]);
         check("1M,1 MiB,2", &[2, 1 << 20]);
         check("1G,3 GiB", &[1 << 30, 3 << 30]);
+        for (letter, bytes) in [("k", 1 << 10), ("m", 1 << 20), ("g", 1 << 30)] {
+            for ending in ["", "b", "B", "i", "iB"] {
+                for letter in [letter, &letter.to_uppercase()] {
+                    check(&format!("4{letter}{ending}"), &[4 * bytes]);
+                    check(&format!("4 {letter}{ending}"), &[4 * bytes]);
+                }
+            }
+        }
         check("100,20", &[20, 100]);
         assert_eq!("2,16,1..3".parse::<Counts>().unwrap().0, [1, 2, 3, 16]);
         let all = format!("1..{}", usize::MAX);
@@ -185,7 +198,7 @@ mod tests {
             ("2x16..64", "'2x16..64' is a range"),
             ("2x3x4", "unknown unit 'x4'"),
             ("-1x4", "'-1' is not a whole number"),
-            ("2x4KB", "unknown unit 'KB'"),
+            ("2x4TB", "unknown unit 'TB'"),
             ("9*16", "unknown unit '*16'"),
         ] {
             let message = text.parse::<Mix>().unwrap_err();
@@ -209,8 +222,12 @@ mod tests {
             ("-5", "'-5' is not a whole number"),
             ("1.5K", "whole number of bytes"),
             ("KiB", "'KiB' is not a whole number"),
-            ("4KB", "unknown unit 'KB' in '4KB': use B, KiB, MiB or GiB"),
-            ("-5", "from 1 on"),
+            (
+                "4TB",
+                "unknown unit 'TB' in '4TB': use B, KiB (K), MiB (M) or GiB (G)",
+            ),
+            ("4kk", "unknown unit 'kk' in '4kk'"),
+            ("-5", "greater than zero"),
             ("99999999999999999999", "is too large"),
             ("99999999999999M", "is too large"),
         ] {

@@ -3,6 +3,7 @@
 mod again;
 mod analysis;
 mod args;
+mod charset;
 mod commands;
 mod failure;
 mod interrupt;
@@ -21,19 +22,18 @@ mod terminal;
 use std::io::Write;
 use std::process::ExitCode;
 
-use clap::Parser;
 use clap::error::{ContextKind, ContextValue};
+use clap::{ColorChoice, CommandFactory, FromArgMatches};
 use vectored_lab::report::escape_control;
 
 use args::{Cli, Command};
+use charset::to_ascii;
+use terminal::{ColorWhen, messages_are_ascii, set_color};
 
 /// Whatever clap does not know it would have behind `--`, where `vectored advise` takes a command:
 /// who believed it would run something else than was meant.
 fn mend_tip(error: &mut clap::Error) {
-    // No option goes before the subcommand.
-    let is_advise = std::env::args_os()
-        .nth(1)
-        .is_some_and(|name| name == "advise");
+    let is_advise = subcommand().is_some_and(|name| name == "advise");
     if is_advise && error.remove(ContextKind::Suggested).is_some() {
         let tip = "a command to run stands behind --: vectored advise [OPTIONS] -- COMMAND";
         let tips = ContextValue::StyledStrs(vec![tip.into()]);
@@ -41,8 +41,52 @@ fn mend_tip(error: &mut clap::Error) {
     }
 }
 
+/// What was typed, as far as it is text.
+fn arguments() -> impl Iterator<Item = String> {
+    let arguments = std::env::args_os().skip(1);
+    arguments.map(|argument| argument.to_string_lossy().into_owned())
+}
+
+/// The subcommand, also where the other arguments are wrong. Only `--color` can be before it.
+fn subcommand() -> Option<String> {
+    let mut arguments = arguments();
+    loop {
+        let argument = arguments.next()?;
+        match argument.as_str() {
+            "--color" => drop(arguments.next()),
+            option if option.starts_with('-') => {}
+            _ => return Some(argument),
+        }
+    }
+}
+
+/// What `--color` is, also where the other arguments are wrong: clap colours its own messages.
+fn color() -> ColorWhen {
+    let ours = arguments().take_while(|argument| argument != "--");
+    let mut ours = ours.skip_while(|argument| !argument.starts_with("--color"));
+    let value = match ours.next() {
+        Some(alone) if alone == "--color" => ours.next(),
+        joined => joined.and_then(|text| Some(text.strip_prefix("--color=")?.to_owned())),
+    };
+    match value.as_deref() {
+        Some("always") => ColorWhen::Always,
+        Some("never") => ColorWhen::Never,
+        _ => ColorWhen::Auto,
+    }
+}
+
+fn parse() -> Result<Cli, clap::Error> {
+    let choice = match color() {
+        ColorWhen::Auto => ColorChoice::Auto,
+        ColorWhen::Always => ColorChoice::Always,
+        ColorWhen::Never => ColorChoice::Never,
+    };
+    let matches = Cli::command().color(choice).try_get_matches()?;
+    Cli::from_arg_matches(&matches)
+}
+
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match parse() {
         Ok(cli) => cli,
         Err(mut error) => {
             mend_tip(&mut error);
@@ -51,6 +95,7 @@ fn main() -> ExitCode {
             return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
         }
     };
+    set_color(cli.color);
     let outcome = match &cli.command {
         Command::Measure(args) => commands::measure::run(args),
         Command::Advise(args) => commands::advise::run(args),
@@ -62,7 +107,10 @@ fn main() -> ExitCode {
         Command::History(args) => commands::history::run(args),
     };
     outcome.unwrap_or_else(|failure| {
-        let message = escape_control(&format!("{:#}", failure.error));
+        let mut message = escape_control(&format!("{:#}", failure.error));
+        if messages_are_ascii() {
+            message = to_ascii(&message);
+        }
         let _ = writeln!(std::io::stderr(), "error: {message}");
         ExitCode::from(failure.code)
     })

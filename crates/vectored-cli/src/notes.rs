@@ -1,7 +1,10 @@
 //! What is said on standard error beside errors.
 
 use std::io::{self, Write};
-use std::path::Path;
+
+use crate::charset::to_ascii;
+use crate::save::Saved;
+use crate::terminal::messages_are_ascii;
 
 /// Notes on standard error, for those who want them.
 pub struct Notes {
@@ -12,12 +15,19 @@ pub struct Notes {
 impl Notes {
     /// Something that a user should know.
     pub fn note(&self, text: &str) {
-        self.line(format_args!("note: {text}"));
+        match messages_are_ascii() {
+            true => self.line(format_args!("note: {}", to_ascii(text))),
+            false => self.line(format_args!("note: {text}")),
+        }
     }
 
-    /// A path alone on its line is easy to use in a script.
-    pub fn path(&self, path: &Path) {
-        self.line(format_args!("{}", path.display()));
+    /// Where a result is saved: a path alone on its line is easy to use in a script.
+    pub fn saved(&self, saved: &Saved) {
+        match saved {
+            Saved::As(path) => self.line(format_args!("{}", path.display())),
+            Saved::Unwanted => {}
+            Saved::NoPlace(why) => self.note(why),
+        }
     }
 
     fn line(&self, line: std::fmt::Arguments<'_>) {

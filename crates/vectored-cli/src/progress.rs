@@ -1,11 +1,12 @@
 //! The bar on a terminal.
 
-use std::io::{IsTerminal, stderr};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use vectored_lab::measure::Progress;
 use vectored_lab::reproduce::Progress as Reproducing;
+
+use crate::terminal::{can_redraw, messages_are_ascii};
 
 const TEMPLATE: &str = "{wide_bar} {msg}";
 
@@ -16,16 +17,42 @@ const TEMPLATE: &str = "{wide_bar} {msg}";
 pub struct Bar(ProgressBar);
 
 impl Bar {
-    /// A bar on standard error, if that is a terminal and somebody wants it.
+    /// A bar on standard error, if that is a terminal that can draw it again, unless `quiet`.
     pub fn new(quiet: bool) -> Self {
-        if quiet || !stderr().is_terminal() {
+        if quiet || !can_redraw() {
             return Bar(ProgressBar::hidden());
         }
         let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr());
         if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {
-            bar.set_style(style.progress_chars("━╸─"));
+            let characters = match messages_are_ascii() {
+                true => "=>-",
+                false => "━╸─",
+            };
+            bar.set_style(style.progress_chars(characters));
         }
         Bar(bar)
+    }
+
+    /// Shows what precedes the first round, which is part of the budget.
+    pub fn show_preparation(&self, what: &str, elapsed: Duration, budget: Duration) {
+        let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        self.0.set_length(ns(budget));
+        self.0.set_position(ns(elapsed).min(ns(budget)));
+        self.0
+            .set_message(format!("{what}  {}", seconds(ns(elapsed), ns(budget))));
+        // It may be the last for a while.
+        self.0.force_draw();
+    }
+
+    /// Shows what precedes a run of unknown length.
+    pub fn show_waiting(&self, what: &str) {
+        self.0.set_message(what.to_owned());
+        self.0.force_draw();
+    }
+
+    /// Lets something else write to standard error.
+    pub fn aside(&self, write: impl FnOnce()) {
+        self.0.suspend(write);
     }
 
     /// Shows how far the run has come.
@@ -63,9 +90,15 @@ fn message(progress: Progress) -> String {
         Some(1) => "deciding: 1 cell open".to_owned(),
         Some(open) => format!("deciding: {open} cells open"),
     };
-    let seconds = |ns| Duration::from_nanos(ns).as_secs_f64();
-    let (elapsed_s, budget_s) = (seconds(progress.elapsed_ns), seconds(progress.budget_ns));
-    format!("{doing}  {elapsed_s:.0}/{budget_s:.0} s")
+    let seconds = seconds(progress.elapsed_ns, progress.budget_ns);
+    format!("{doing}  {seconds}")
+}
+
+/// `4/18 s`.
+fn seconds(elapsed_ns: u64, budget_ns: u64) -> String {
+    let [elapsed_s, budget_s] =
+        [elapsed_ns, budget_ns].map(|ns| Duration::from_nanos(ns).as_secs_f64());
+    format!("{elapsed_s:.0}/{budget_s:.0} s")
 }
 
 fn reproducing(progress: &Reproducing) -> String {

@@ -4,56 +4,117 @@
 use std::env;
 use std::fs::{self, DirBuilder, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use rustix::fs::{Access, access};
 use tempfile::NamedTempFile;
 
 use crate::failure::Failure;
 
-/// The directory of saved results, made if it is not there, and surely
-/// writable.
-pub fn state_directory() -> Result<PathBuf, Failure> {
-    let directory = state_home()?.join("vectored");
-    let usable = || -> io::Result<()> {
-        // The base directory specification asks for this mode.
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&directory)?;
-        // Unnamed where the file system can do that: nothing to clean up.
-        tempfile::tempfile_in(&directory).map(drop)
-    };
-    usable().with_context(|| {
-        format!(
-            "cannot save results in '{}': make it writable, or name another place with \
-             XDG_STATE_HOME",
-            directory.display()
-        )
-    })?;
-    Ok(directory)
+/// Where a result is saved, if it is.
+#[derive(Debug)]
+pub enum Store {
+    /// In this directory, which exists and is writable.
+    In(PathBuf),
+    /// Nowhere: `--no-save`.
+    Unwanted,
+    /// Nowhere: no variable names a place.
+    NoPlace,
 }
 
-/// `$XDG_STATE_HOME`, or `~/.local/state`. A relative path there is invalid
-/// and ignored, as the XDG base directory specification has it.
-pub fn state_home() -> Result<PathBuf, Failure> {
-    let path_in = |name| env::var_os(name).map(PathBuf::from);
-    if let Some(home) = path_in("XDG_STATE_HOME").filter(|path| path.is_absolute()) {
-        return Ok(home);
+/// What became of a result.
+#[derive(Debug)]
+pub enum Saved {
+    /// It is in this file.
+    As(PathBuf),
+    /// It was not to be saved.
+    Unwanted,
+    /// It was not saved, for this reason.
+    NoPlace(&'static str),
+}
+
+/// Why no results can be found.
+const NO_PLACE: &str = "\
+neither XDG_STATE_HOME nor HOME names a directory, so none are saved: set XDG_STATE_HOME, or name a file";
+
+/// The same, of a result.
+const NOT_SAVED: &str = "\
+the result is not saved, since neither XDG_STATE_HOME nor HOME names a directory: set XDG_STATE_HOME, \
+or keep the JSON with --format json --output FILE";
+
+impl Store {
+    /// The directory of saved results, made if it does not exist and tried by a file, unless results
+    /// are not to be saved.
+    pub fn open(no_save: bool) -> Result<Self, Failure> {
+        if no_save {
+            return Ok(Store::Unwanted);
+        }
+        let Ok(directory) = results_directory() else {
+            return Ok(Store::NoPlace);
+        };
+        let usable = || -> io::Result<()> {
+            // The base directory specification asks for this mode.
+            DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(&directory)?;
+            // Unnamed where the file system can do that: nothing to clean up.
+            tempfile::tempfile_in(&directory).map(drop)
+        };
+        match usable() {
+            Ok(()) => Ok(Store::In(directory)),
+            // Accounts of services have a home that does not exist.
+            Err(_) if path_in("XDG_STATE_HOME").is_none() && !home_exists() => Ok(Store::NoPlace),
+            Err(error) => Err(error)
+                .with_context(|| {
+                    format!(
+                        "cannot save results in '{}': make it writable, name another place with \
+                         XDG_STATE_HOME, or add --no-save",
+                        directory.display()
+                    )
+                })
+                .map_err(Failure::from),
+        }
     }
-    match path_in("HOME").filter(|path| path.is_absolute()) {
-        Some(home) => Ok(home.join(".local/state")),
-        None => Err(Failure::from(anyhow::anyhow!(
-            "no place for saved results: neither XDG_STATE_HOME nor HOME names an absolute path; \
-             set one of them"
-        ))),
+
+    /// Saves a result of a command under a new name that has the time in it.
+    pub fn save(&self, command: &str, started_at: &str, json: &str) -> anyhow::Result<Saved> {
+        match self {
+            Store::In(directory) => {
+                save_result(directory, command, started_at, json).map(Saved::As)
+            }
+            Store::Unwanted => Ok(Saved::Unwanted),
+            Store::NoPlace => Ok(Saved::NoPlace(NOT_SAVED)),
+        }
     }
 }
 
-/// Saves a result of a command under a new name that tells its time; returns its
-/// path.
-pub fn save_result(
+/// The absolute path that a variable names. A relative path is invalid and ignored, as the XDG base
+/// directory specification has it.
+fn path_in(variable: &str) -> Option<PathBuf> {
+    let path = env::var_os(variable).map(PathBuf::from);
+    path.filter(|path| path.is_absolute())
+}
+
+fn home_exists() -> bool {
+    path_in("HOME").is_some_and(|home| home.is_dir())
+}
+
+/// `$XDG_STATE_HOME`, or `~/.local/state`. `None` if neither names a place.
+fn state_home() -> Option<PathBuf> {
+    let default = || Some(path_in("HOME")?.join(".local/state"));
+    path_in("XDG_STATE_HOME").or_else(default)
+}
+
+/// The directory of saved results, which need not exist; or why there is none.
+pub fn results_directory() -> Result<PathBuf, &'static str> {
+    let home = state_home().ok_or(NO_PLACE)?;
+    Ok(home.join("vectored"))
+}
+
+fn save_result(
     directory: &Path,
     command: &str,
     started_at: &str,
@@ -96,14 +157,17 @@ pub struct OutputFile {
 }
 
 impl OutputFile {
-    /// Finds out whether the file that was named with this option can be written, without touching it.
+    /// Finds out whether the file that was named with this option can be written, without touching
+    /// it. A file that is read-only is refused although it could be replaced: the mode says that its
+    /// content is to stay.
     pub fn check(named: &Path, option: &str) -> Result<Self, Failure> {
-        let refused = |why: &str| {
+        let failed = |why: &str, remedy: &str| {
+            let named = named.display();
             Failure::usage(format!(
-                "cannot write to '{}': {why}; name another file with {option}",
-                named.display()
+                "cannot write to '{named}': {why}; {remedy}name another file with {option}"
             ))
         };
+        let refused = |why: &str| failed(why, "");
         let mut output = OutputFile {
             named: named.to_owned(),
             place: named.to_owned(),
@@ -112,7 +176,23 @@ impl OutputFile {
         };
         match fs::metadata(named) {
             Ok(metadata) if metadata.is_dir() => return Err(refused("it is a directory")),
+            Ok(metadata) if metadata.file_type().is_block_device() => {
+                return Err(refused(
+                    "it is a block device, and writing would destroy what is on it",
+                ));
+            }
+            Ok(metadata) if metadata.file_type().is_socket() => {
+                return Err(refused("it is a socket"));
+            }
             Ok(metadata) => {
+                if metadata.permissions().mode() & 0o222 == 0 {
+                    let chmod = format!("chmod u+w {}", quoted(named));
+                    let remedy = format!("make it writable with {chmod}, or ");
+                    return Err(failed("it is read-only", &remedy));
+                }
+                // Of those with a mode that allows it to somebody else, or that are immutable.
+                access(named, Access::WRITE_OK)
+                    .map_err(|error| refused(&io::Error::from(error).to_string()))?;
                 output.is_special = !metadata.is_file();
                 // The name of a pipe behind /dev/stdout leads nowhere.
                 if !output.is_special {
@@ -183,11 +263,23 @@ impl OutputFile {
     }
 }
 
+/// A path as a word of a shell.
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,:@%=~".contains(c);
+    match text.chars().all(is_plain) && !text.starts_with(['-', '~']) {
+        true => text,
+        // An option is no path.
+        false if text.starts_with('-') => quoted(&Path::new(".").join(path)),
+        false => format!("'{}'", text.replace('\'', "'\\''")),
+    }
+}
+
 /// Whether it is a file among the saved results.
 fn is_kept(place: &Path) -> bool {
     // Without a place for results none is kept.
-    let directory = state_home().ok();
-    let directory = directory.and_then(|home| home.join("vectored").canonicalize().ok());
+    let directory = results_directory().ok();
+    let directory = directory.and_then(|directory| directory.canonicalize().ok());
     directory.is_some_and(|directory| place.is_file() && parent(place) == directory)
 }
 

@@ -12,7 +12,7 @@ use vectored_lab::model::{Advisory, Results, Saved};
 use vectored_lab::report::parse_saved;
 
 use crate::failure::Failure;
-use crate::save::state_home;
+use crate::save::results_directory;
 
 /// Larger files are no results: the largest that are known have some MB.
 const MOST_BYTES: u64 = 1 << 29;
@@ -86,7 +86,7 @@ impl FromStr for ResultName {
             }
         }
         match text {
-            "" => Err("no name at all".to_owned()),
+            "" => Err("the name is empty: name a file, latest or latest~1".to_owned()),
             _ => Ok(ResultName::File(PathBuf::from(text))),
         }
     }
@@ -129,7 +129,9 @@ impl ResultName {
         match self {
             ResultName::File(path) => Ok(path.clone()),
             ResultName::Kept(kind, age) => {
-                let directory = state_home()?.join("vectored");
+                let directory = results_directory().map_err(|why| {
+                    Failure::usage(format!("there is no '{}': {why}", self.in_words()))
+                })?;
                 let files = kept(&directory, *kind)?;
                 let count = files.len();
                 files.into_iter().nth(*age).ok_or_else(|| {

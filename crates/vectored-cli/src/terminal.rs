@@ -1,33 +1,184 @@
-//! Standard output, and the terminal that it may be.
+//! Standard output and standard error: the width, colours and characters that suit them.
 
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
+use std::sync::OnceLock;
 
 use anyhow::Context;
+use clap::ValueEnum;
 use vectored_lab::report::TableOptions;
 
-/// How a table is to be set: for the terminal, if it goes to one.
-pub fn table_options(to_file: bool) -> TableOptions {
-    match to_file {
-        true => TableOptions::default(),
-        false => table_options_on(&io::stdout()),
+use crate::charset::to_ascii;
+
+/// The widest line that COLUMNS can ask for, as wide as a terminal can say that it is.
+const MAX_WIDTH: usize = u16::MAX as usize;
+
+/// When escape sequences for colours are printed: `--color`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ColorWhen {
+    /// On a terminal, unless a variable of the environment says otherwise
+    #[default]
+    Auto,
+    /// Also into files and pipes
+    Always,
+    /// Not at all
+    Never,
+}
+
+/// What `--color` was, for the whole program. `Auto` until it is set.
+static COLOR: OnceLock<ColorWhen> = OnceLock::new();
+
+/// Sets what `--color` was.
+pub fn set_color(when: ColorWhen) {
+    COLOR.get_or_init(|| when);
+}
+
+/// How tables are set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Screen {
+    options: TableOptions,
+    /// Nothing but ASCII can be shown.
+    is_ascii: bool,
+}
+
+impl Screen {
+    /// Of standard output, or of a file that was named for the output.
+    pub fn of_output(to_file: bool) -> Self {
+        match to_file {
+            true => Screen::new(variable, Where::File),
+            false => Screen::on(&io::stdout()),
+        }
+    }
+
+    /// Of a stream that may be a terminal.
+    pub fn on(stream: &(impl IsTerminal + AsFd)) -> Self {
+        if !stream.is_terminal() {
+            return Screen::new(variable, Where::Pipe);
+        }
+        let size = rustix::termios::tcgetwinsize(stream);
+        let columns = size.map_or(0, |size| usize::from(size.ws_col));
+        Screen::new(variable, Where::Terminal { columns })
+    }
+
+    fn new(variable: impl Fn(&str) -> Option<String>, place: Where) -> Self {
+        let when = COLOR.get().copied().unwrap_or_default();
+        let columns = variable("COLUMNS").and_then(|text| text.trim().parse().ok());
+        let of_terminal = match place {
+            Where::Terminal { columns } => Some(columns),
+            Where::Pipe | Where::File => None,
+        };
+        let width = columns.or(of_terminal).filter(|&width| width > 0);
+        Screen {
+            options: TableOptions {
+                color: wants_color(when, &variable, place),
+                width: width
+                    .unwrap_or(TableOptions::default().width)
+                    .min(MAX_WIDTH),
+            },
+            is_ascii: !shows_unicode(&variable, place),
+        }
+    }
+
+    /// A text that `render` makes, in characters that can be shown.
+    pub fn set(&self, render: impl Fn(TableOptions) -> String) -> String {
+        let text = render(self.options);
+        if !self.is_ascii {
+            return text;
+        }
+        let ascii = to_ascii(&text);
+        // Two characters in place of one can make a line too wide.
+        let width = self.options.width;
+        let excess = |(before, after): (&str, &str)| match columns(after) > width {
+            true => columns(after).saturating_sub(columns(before)),
+            false => 0,
+        };
+        let excess = std::iter::zip(text.lines(), ascii.lines())
+            .map(excess)
+            .max();
+        match excess {
+            None | Some(0) => ascii,
+            Some(excess) => to_ascii(&render(TableOptions {
+                width: width.saturating_sub(excess).max(1),
+                ..self.options
+            })),
+        }
     }
 }
 
-/// How a table is to be set that goes there.
-pub fn table_options_on(to: &(impl IsTerminal + AsFd)) -> TableOptions {
-    if !to.is_terminal() {
-        return TableOptions::default();
+/// Columns of a line, without its escape sequences.
+fn columns(line: &str) -> usize {
+    let mut in_escape = false;
+    let visible = line.chars().filter(|&c| {
+        let was_in_escape = in_escape;
+        in_escape = c == '\x1b' || (in_escape && c != 'm');
+        !was_in_escape && !in_escape
+    });
+    visible.count()
+}
+
+/// Where a text goes.
+#[derive(Clone, Copy)]
+enum Where {
+    /// 0 columns: the terminal does not know.
+    Terminal {
+        columns: usize,
+    },
+    Pipe,
+    /// One that was named as an option.
+    File,
+}
+
+/// The conventions of <https://no-color.org> and <https://bixense.com/clicolors>, the option first.
+fn wants_color(when: ColorWhen, variable: &impl Fn(&str) -> Option<String>, place: Where) -> bool {
+    match (when, place) {
+        (ColorWhen::Always, _) => true,
+        (ColorWhen::Never, _) => false,
+        // Variables are about what is seen at once.
+        (ColorWhen::Auto, Where::File) => false,
+        _ if variable("NO_COLOR").is_some() => false,
+        _ if variable("CLICOLOR_FORCE").is_some_and(|value| value != "0") => true,
+        (ColorWhen::Auto, Where::Pipe) => false,
+        (ColorWhen::Auto, Where::Terminal { .. }) => {
+            !is_dumb(variable) && variable("CLICOLOR").as_deref() != Some("0")
+        }
     }
-    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let width = rustix::termios::tcgetwinsize(to)
-        .map(|size| usize::from(size.ws_col))
-        .ok()
-        .filter(|&width| width > 0);
-    TableOptions {
-        color: !no_color,
-        width: width.unwrap_or(TableOptions::default().width),
+}
+
+/// A terminal that obeys no escape sequence, or does not say what it is.
+fn is_dumb(variable: &impl Fn(&str) -> Option<String>) -> bool {
+    matches!(variable("TERM").as_deref(), None | Some("dumb"))
+}
+
+/// Whether standard error is a terminal on which a line can be drawn again and again.
+pub fn can_redraw() -> bool {
+    io::stderr().is_terminal() && !is_dumb(&variable)
+}
+
+/// Whether messages on standard error have to be ASCII.
+pub fn messages_are_ascii() -> bool {
+    Screen::on(&io::stderr()).is_ascii
+}
+
+/// Whether the locale, and the terminal, can show characters beyond ASCII. A locale that nobody chose
+/// counts as UTF-8, as with systemd: containers and services rarely have one, and what shows their
+/// output knows UTF-8. The console of Linux knows it too, but has no braille.
+fn shows_unicode(variable: &impl Fn(&str) -> Option<String>, place: Where) -> bool {
+    if matches!(place, Where::Terminal { .. }) && variable("TERM").as_deref() == Some("linux") {
+        return false;
     }
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .into_iter()
+        .find_map(variable);
+    locale.is_none_or(|locale| {
+        let locale = locale.to_ascii_lowercase();
+        locale.contains("utf-8") || locale.contains("utf8")
+    })
+}
+
+/// A variable of the environment that is not empty.
+fn variable(name: &str) -> Option<String> {
+    let value = std::env::var_os(name)?.to_string_lossy().into_owned();
+    (!value.is_empty()).then_some(value)
 }
 
 /// Prints on standard output. A reader that has gone away has seen enough.
@@ -47,5 +198,113 @@ pub fn print_aside(text: &str) -> anyhow::Result<()> {
     match io::stderr().lock().write_all(text.as_bytes()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         outcome => outcome.context("cannot write to standard error"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TERMINAL: Where = Where::Terminal { columns: 80 };
+
+    /// Variables as `NAME=value NAME=value`.
+    fn of(variables: &'static str) -> impl Fn(&str) -> Option<String> {
+        move |name| {
+            let mut pairs = variables.split(' ').filter_map(|pair| pair.split_once('='));
+            let (_, value) = pairs.find(|(other, _)| *other == name)?;
+            Some(value.to_owned())
+        }
+    }
+
+    #[test]
+    fn colours_follow_the_option_and_then_the_environment() {
+        use ColorWhen::{Always, Auto, Never};
+        for (when, place, variables, expected) in [
+            (Auto, TERMINAL, "TERM=xterm", true),
+            (Auto, TERMINAL, "TERM=dumb", false),
+            (Auto, TERMINAL, "", false),
+            (Auto, TERMINAL, "TERM=xterm NO_COLOR=1", false),
+            (Auto, TERMINAL, "TERM=xterm CLICOLOR=0", false),
+            (Auto, TERMINAL, "TERM=xterm CLICOLOR=1", true),
+            (Auto, TERMINAL, "TERM=dumb CLICOLOR_FORCE=1", true),
+            (Auto, TERMINAL, "TERM=xterm CLICOLOR_FORCE=0", true),
+            (
+                Auto,
+                TERMINAL,
+                "TERM=xterm CLICOLOR_FORCE=1 NO_COLOR=1",
+                false,
+            ),
+            (Auto, Where::Pipe, "TERM=xterm", false),
+            (Auto, Where::Pipe, "CLICOLOR_FORCE=1", true),
+            (Auto, Where::Pipe, "CLICOLOR_FORCE=1 CLICOLOR=0", true),
+            (Auto, Where::File, "CLICOLOR_FORCE=1", false),
+            (Always, Where::File, "NO_COLOR=1", true),
+            (Always, Where::Pipe, "TERM=dumb CLICOLOR=0", true),
+            (Never, TERMINAL, "TERM=xterm CLICOLOR_FORCE=1", false),
+        ] {
+            let wants = wants_color(when, &of(variables), place);
+            assert_eq!(wants, expected, "{when:?} {variables}");
+        }
+    }
+
+    #[test]
+    fn columns_come_before_the_terminal_and_that_before_the_default() {
+        let width = |variables, place| Screen::new(of(variables), place).options.width;
+        let default = TableOptions::default().width;
+        assert_eq!(width("", TERMINAL), 80);
+        assert_eq!(width("COLUMNS=61", TERMINAL), 61);
+        assert_eq!(width("COLUMNS=61", Where::Pipe), 61);
+        assert_eq!(width("COLUMNS=61", Where::File), 61);
+        assert_eq!(width("", Where::Pipe), default);
+        assert_eq!(width("", Where::Terminal { columns: 0 }), default);
+        for wrong in ["COLUMNS=wide", "COLUMNS=-5", "COLUMNS=0"] {
+            assert_eq!(width(wrong, Where::Pipe), default, "{wrong}");
+        }
+        let most = width("COLUMNS=18446744073709551615", Where::Pipe);
+        assert_eq!(most, MAX_WIDTH);
+    }
+
+    #[test]
+    fn a_locale_without_utf_8_and_the_console_are_ascii() {
+        for (place, variables, expected) in [
+            (TERMINAL, "", true),
+            (TERMINAL, "LANG=C", false),
+            (TERMINAL, "LANG=POSIX", false),
+            (TERMINAL, "LANG=en_US.ISO-8859-1", false),
+            (TERMINAL, "LANG=de_DE.UTF-8", true),
+            (TERMINAL, "LANG=C.utf8", true),
+            (TERMINAL, "LANG=de_DE.UTF-8 LC_ALL=C", false),
+            (TERMINAL, "LANG=C LC_CTYPE=C.UTF-8", true),
+            (TERMINAL, "LANG=C.UTF-8 TERM=linux", false),
+            (Where::Pipe, "LANG=C.UTF-8 TERM=linux", true),
+            (Where::File, "LC_ALL=C", false),
+        ] {
+            assert_eq!(
+                shows_unicode(&of(variables), place),
+                expected,
+                "{variables}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_line_that_grows_in_ascii_is_set_again_more_narrowly() {
+        let screen = Screen {
+            options: TableOptions {
+                color: false,
+                width: 10,
+            },
+            is_ascii: true,
+        };
+        let widths = std::cell::RefCell::new(Vec::new());
+        let text = screen.set(|options| {
+            widths.borrow_mut().push(options.width);
+            match options.width {
+                10 => "\x1b[1m±2 \x1b[0m3456789\n".to_owned(),
+                _ => "±2\n3456789\n".to_owned(),
+            }
+        });
+        assert_eq!(text, "+-2\n3456789\n");
+        assert_eq!(widths.take(), [10, 9]);
     }
 }

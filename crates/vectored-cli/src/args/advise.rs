@@ -136,6 +136,10 @@ pub struct AdviseArgs {
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 
+    /// Do not save the result; it is only printed
+    #[arg(long)]
+    pub no_save: bool,
+
     /// Print nothing on standard error but errors and, with -- COMMAND, the report
     #[arg(long, short)]
     pub quiet: bool,

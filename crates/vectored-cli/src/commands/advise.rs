@@ -14,10 +14,10 @@ use crate::analysis::{Costs, Observed, Told, conclude, follow_command, follow_lo
 use crate::args::{AdviseArgs, Format};
 use crate::failure::Failure;
 use crate::notes::Notes;
-use crate::save::{OutputFile, save_result, state_directory};
+use crate::save::{OutputFile, Store};
 use crate::saved::ResultName;
 use crate::strace;
-use crate::terminal::{print, print_aside, table_options, table_options_on};
+use crate::terminal::{Screen, print, print_aside};
 
 /// Runs the command. Everything that can be refused is refused before a command is run or a log is
 /// read.
@@ -34,7 +34,7 @@ pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
         Some(name) => Costs::Of(Box::new(name.load_advisory()?), name.in_words()),
         None => Costs::Measured(&args.dir),
     };
-    let state = state_directory()?;
+    let store = Store::open(args.no_save)?;
     let notes = Notes { quiet: args.quiet };
     let started_at = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
     let (advisory, code) = if !args.merge.is_empty() {
@@ -62,11 +62,11 @@ pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
         (conclude(ran.observed, &costs, told)?, ran.code)
     };
     let json = advisory::json(&advisory);
-    let saved = save_result(&state, "advise", &advisory.started_at, &json);
+    let saved = store.save("advise", &advisory.started_at, &json);
     // Whatever became of the saving, show what was found; and whatever becomes of the showing,
     // tell where it is saved.
     let shown = outputs.show(args, &advisory, json);
-    notes.path(&saved?);
+    notes.saved(&saved?);
     shown?;
     Ok(ExitCode::from(code))
 }
@@ -167,12 +167,12 @@ impl Outputs {
         }
         // Standard output is the command's, unless somebody says otherwise.
         let aside = !args.command.is_empty() && args.output.is_none();
-        let table_options = match aside {
-            true => table_options_on(&io::stderr()),
-            false => table_options(self.file.is_some()),
+        let screen = match aside {
+            true => Screen::on(&io::stderr()),
+            false => Screen::of_output(self.file.is_some()),
         };
         let text = match args.format {
-            Format::Table => advisory::table(advisory, table_options, args.top),
+            Format::Table => screen.set(|options| advisory::table(advisory, options, args.top)),
             Format::Json => json,
             Format::Csv => advisory::csv(&[advisory]),
             Format::Markdown => advisory::markdown(advisory, args.top),

@@ -11,7 +11,7 @@ use crate::args::{CompareArgs, Format};
 use crate::failure::Failure;
 use crate::save::OutputFile;
 use crate::saved::{ResultName, paths};
-use crate::terminal::print;
+use crate::terminal::{Screen, print};
 
 /// The comparison found a regression.
 const REGRESSION: u8 = 3;
@@ -52,9 +52,10 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     let inputs = [paths(&args.result)?, paths(&args.against)?].concat();
     OutputFile::are_apart(&outputs, &inputs)?;
     let base = load(&args.result)?;
+    let screen = Screen::of_output(output.is_some());
     let mut compared = true;
     let (text, slower) = match args.machines {
-        true => (machines(&base, args.format)?, Vec::new()),
+        true => (machines(&base, args.format, screen)?, Vec::new()),
         false => {
             let new = load(&args.against)?;
             each_once(&args.result, &base)?;
@@ -62,7 +63,7 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
             let comparison = compare(&by_reference(&base), &by_reference(&new))
                 .expect("a result on each side was asked for");
             compared = !comparison.cells.is_empty();
-            let text = rendered(&comparison, args.format);
+            let text = rendered(&comparison, args.format, screen);
             let slower = args.fail_if_slower.map(|limit| slower(&comparison, limit));
             (text, slower.unwrap_or_default())
         }
@@ -114,10 +115,10 @@ fn by_reference(runs: &[Results]) -> Vec<&Results> {
     runs.iter().collect()
 }
 
-fn machines(runs: &[Results], format: Format) -> Result<String, Failure> {
+fn machines(runs: &[Results], format: Format, screen: Screen) -> Result<String, Failure> {
     let runs = by_reference(runs);
     match format {
-        Format::Table => Ok(report::machines_table(&runs)),
+        Format::Table => Ok(screen.set(|options| report::machines_table(&runs, options.width))),
         Format::Markdown => Ok(report::machines_markdown(&runs)),
         Format::Csv => Ok(report::csv_of_runs(&runs)),
         Format::Json => Err(Failure::usage(
@@ -127,9 +128,9 @@ fn machines(runs: &[Results], format: Format) -> Result<String, Failure> {
     }
 }
 
-fn rendered(comparison: &Comparison, format: Format) -> String {
+fn rendered(comparison: &Comparison, format: Format, screen: Screen) -> String {
     match format {
-        Format::Table => report::comparison_table(comparison),
+        Format::Table => screen.set(|options| report::comparison_table(comparison, options.width)),
         Format::Markdown => report::comparison_markdown(comparison),
         Format::Csv => report::comparison_csv(comparison),
         Format::Json => report::comparison_json(comparison),

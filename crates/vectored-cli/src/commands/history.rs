@@ -1,25 +1,41 @@
 //! `vectored history`.
 
-use std::path::{Path, PathBuf};
+use std::collections::HashMap;
+use std::fs;
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::SystemTime;
 
+use anyhow::Context;
 use serde::{Deserialize, Serialize};
 use vectored_lab::model::{ADVISORY_SCHEMA, EXPERIMENTS_SCHEMA, SCHEMA};
 use vectored_lab::report::advisory::seconds_in_words;
-use vectored_lab::report::escape_control;
+use vectored_lab::report::{escape_control, paragraph};
 
 use crate::args::{HistoryArgs, HistoryFormat};
 use crate::failure::Failure;
-use crate::save::state_home;
+use crate::save::results_directory;
 use crate::saved::{Kind, kept, read};
-use crate::terminal::print;
+use crate::terminal::{Screen, print};
 
 /// Characters of a command that are shown.
 const SHOWN_CHARACTERS: usize = 40;
 
 /// Runs the command.
 pub fn run(args: &HistoryArgs) -> Result<ExitCode, Failure> {
-    let directory = state_home()?.join("vectored");
+    let screen = Screen::of_output(false);
+    let directory = match results_directory() {
+        Ok(directory) => directory,
+        Err(why) => {
+            print(&match args.format {
+                HistoryFormat::Table => {
+                    screen.set(|options| paragraph(&format!("no results: {why}"), 2, options.width))
+                }
+                HistoryFormat::Json => json(&[]),
+            })?;
+            return Ok(ExitCode::SUCCESS);
+        }
+    };
     let mut entries = Vec::new();
     for kind in Kind::ALL {
         for (age, path) in kept(&directory, kind)?.into_iter().enumerate() {
@@ -28,16 +44,63 @@ pub fn run(args: &HistoryArgs) -> Result<ExitCode, Failure> {
     }
     // Files are named by their time, whatever they hold.
     entries.sort_by(|a, b| b.begun().cmp(a.begun()));
+    if let Some(age) = args.prune {
+        entries = to_prune(entries, SystemTime::now().checked_sub(age), args.keep);
+    }
+    let place = escape_control(&directory.display().to_string());
     let text = match args.format {
-        HistoryFormat::Table => table(&entries, &directory),
-        HistoryFormat::Json => {
-            let mut text = serde_json::to_string(&entries).expect("plain data");
-            text.push('\n');
-            text
+        HistoryFormat::Table => {
+            let heading = heading(args, entries.len(), &place);
+            screen.set(|options| table(&entries, &heading, options.width))
         }
+        HistoryFormat::Json => json(&entries),
     };
     print(&text)?;
+    if args.prune.is_some() && !args.dry_run {
+        for entry in &entries {
+            fs::remove_file(&entry.path)
+                .with_context(|| format!("cannot remove '{}'", entry.path.display()))?;
+        }
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The results from before a time, but for the newest of each kind. What is no result stays, and
+/// does not count.
+fn to_prune(mut entries: Vec<Entry>, before: Option<SystemTime>, keep: usize) -> Vec<Entry> {
+    let mut seen: HashMap<&str, usize> = HashMap::new();
+    entries.retain(|entry| {
+        let Some(begun) = entry.result_begun() else {
+            return false;
+        };
+        let count = seen.entry(entry.prefix).or_default();
+        *count += 1;
+        *count > keep && before.is_some_and(|before| begun < before)
+    });
+    entries
+}
+
+/// What the list is of.
+fn heading(args: &HistoryArgs, count: usize, place: &str) -> String {
+    let results = if count == 1 { "result" } else { "results" };
+    let Some(age) = args.prune else {
+        return match count {
+            0 => format!("no results in {place}: `vectored measure` makes one"),
+            _ => format!("in {place}, newest first"),
+        };
+    };
+    let age = humantime::format_duration(age);
+    match (count, args.dry_run) {
+        (0, _) => format!("nothing to remove: no result in {place} is older than {age}"),
+        (_, true) => format!("would remove {count} {results} older than {age} from {place}"),
+        (_, false) => format!("removing {count} {results} older than {age} from {place}"),
+    }
+}
+
+fn json(entries: &[Entry]) -> String {
+    let mut text = serde_json::to_string(entries).expect("plain data");
+    text.push('\n');
+    text
 }
 
 /// One saved result.
@@ -45,6 +108,9 @@ pub fn run(args: &HistoryArgs) -> Result<ExitCode, Failure> {
 struct Entry {
     /// As other commands take it.
     name: String,
+    /// What names of its kind begin with.
+    #[serde(skip)]
+    prefix: &'static str,
     path: PathBuf,
     /// What is in it; null where it could not be read.
     found: Option<Brief>,
@@ -58,6 +124,15 @@ impl Entry {
         let name = self.path.file_name().and_then(|name| name.to_str());
         // What follows it is random.
         name.and_then(|name| name.split('-').nth(1)).unwrap_or("")
+    }
+
+    /// When it was begun, if it is surely a result that was saved here: a plain file with such a name
+    /// and such a content.
+    fn result_begun(&self) -> Option<SystemTime> {
+        let is_file = fs::symlink_metadata(&self.path).is_ok_and(|metadata| metadata.is_file());
+        let name = self.path.file_name()?.to_str()?;
+        let begun = time_in_name(name, self.prefix);
+        begun.filter(|_| is_file && self.found.is_some())
     }
 }
 
@@ -111,6 +186,7 @@ fn entry(kind: Kind, age: usize, path: PathBuf) -> Entry {
             0 => kind.newest().to_owned(),
             _ => format!("{}~{age}", kind.newest()),
         },
+        prefix: kind.prefix(),
         path,
         found,
         error,
@@ -131,26 +207,51 @@ fn of_known_schema(found: Brief) -> Result<Brief, String> {
     }
 }
 
-fn table(entries: &[Entry], directory: &Path) -> String {
-    let place = escape_control(&directory.display().to_string());
-    if entries.is_empty() {
-        return format!("no results in {place}: `vectored measure` makes one\n");
+/// The time in a name as `measure-20260101T000000Z-89ab.json`, which [`Store::save`] gives; `None`
+/// for any other name.
+///
+/// [`Store::save`]: crate::save::Store::save
+fn time_in_name(name: &str, prefix: &str) -> Option<SystemTime> {
+    let rest = name.strip_prefix(prefix)?.strip_suffix(".json")?;
+    let (time, random) = rest.split_once('-')?;
+    let is_hexadecimal = |c: char| matches!(c, '0'..='9' | 'a'..='f');
+    if random.len() != 4 || !random.chars().all(is_hexadecimal) {
+        return None;
     }
-    let width = entries.iter().map(|e| e.name.len()).max().unwrap_or(0);
-    let mut text = format!("in {place}, newest first\n\n");
+    if time.len() != 16 || !time.is_ascii() {
+        return None;
+    }
+    let (date, of_day) = (&time[..8], &time[9..15]);
+    let rfc3339 = format!(
+        "{}-{}-{}T{}:{}:{}Z",
+        &date[..4],
+        &date[4..6],
+        &date[6..],
+        &of_day[..2],
+        &of_day[2..4],
+        &of_day[4..]
+    );
+    let is_written_so = time == format!("{date}T{of_day}Z");
+    humantime::parse_rfc3339(&rfc3339)
+        .ok()
+        .filter(|_| is_written_so)
+}
+
+fn table(entries: &[Entry], heading: &str, width: usize) -> String {
+    let mut text = paragraph(heading, 2, width);
+    if !entries.is_empty() {
+        text.push('\n');
+    }
+    let name_width = entries.iter().map(|e| e.name.len()).max().unwrap_or(0);
     for entry in entries {
         let file = entry.path.file_name().unwrap_or_default().to_string_lossy();
         let words = match (&entry.found, &entry.error) {
             (Some(found), _) => words(found),
             (None, error) => format!("cannot be read: {}", error.as_deref().unwrap_or_default()),
         };
-        text += &format!(
-            "{:<width$}  {}\n{:width$}    {}\n",
-            entry.name,
-            escape_control(&words),
-            "",
-            escape_control(&file)
-        );
+        let line = format!("{:<name_width$}  {}", entry.name, escape_control(&words));
+        text += &paragraph(&line, name_width + 4, width);
+        text += &format!("{:name_width$}    {}\n", "", escape_control(&file));
     }
     text
 }
@@ -188,4 +289,31 @@ fn words(found: &Brief) -> String {
         found.host.name,
         what.join(", "),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_that_vectored_gives_have_a_time() {
+        let time = |name| time_in_name(name, "measure-");
+        let began = time("measure-19700101T000102Z-89ab.json").unwrap();
+        let since = began.duration_since(SystemTime::UNIX_EPOCH).unwrap();
+        assert_eq!(since.as_secs(), 62);
+        for other in [
+            "measure-19700101T000102Z.json",
+            "measure-19700101T000102Z-89AB.json",
+            "measure-19700101T000102Z-89abc.json",
+            "measure-19700101T000102Z-89ab.json.json",
+            "measure-19700101T000102Z-89ab.html",
+            "measure-19700101 000102Z-89ab.json",
+            "measure-19701301T000102Z-89ab.json",
+            "measure-before-the-upgrade.json",
+            "measure-1970\u{e4}101T00010Z-89ab.json",
+            "reproduce-19700101T000102Z-89ab.json",
+        ] {
+            assert_eq!(time(other), None, "{other}");
+        }
+    }
 }

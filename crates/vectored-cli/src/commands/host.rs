@@ -10,7 +10,7 @@ use crate::args::{HostArgs, HostFormat};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::save::OutputFile;
-use crate::terminal::{print, table_options};
+use crate::terminal::{Screen, print};
 
 /// Runs the command. It takes less than a second, so a signal is obeyed at the
 /// end: no file is left half made.
@@ -28,7 +28,9 @@ pub fn run(args: &HostArgs) -> Result<ExitCode, Failure> {
         return Ok(code.into());
     }
     let text = match args.format {
-        HostFormat::Table => host::table(&report, table_options(output.is_some()).width),
+        HostFormat::Table => {
+            Screen::of_output(output.is_some()).set(|options| host::table(&report, options.width))
+        }
         HostFormat::Json => host::json(&report),
         HostFormat::Markdown => host::markdown(&report),
     };

@@ -7,8 +7,8 @@ use std::time::{Instant, SystemTime};
 use anyhow::Context;
 use vectored_lab::measure::{
     Clock, ColdPool, DescriptorSampler, Environment, FakeClock, MeasureError, MonotonicClock,
-    Outcome, Pinning, Sampler, Watch, allowed_cpus, calibrate, check_directory, check_eviction,
-    check_fifo, measure_ruler, pin_measuring_thread, run as run_engine,
+    Outcome, Pinning, Progress, Sampler, Watch, allowed_cpus, calibrate, check_directory,
+    check_eviction, check_fifo, measure_ruler, pin_measuring_thread, run as run_engine,
 };
 use vectored_lab::model::{
     Experiment, FittedModel, Host, Operation, Results, Ruler, SCHEMA, SyncMode, Target,
@@ -22,9 +22,9 @@ use crate::interrupt::Interrupt;
 use crate::notes::Notes;
 use crate::plan::Plan;
 use crate::progress::Bar;
-use crate::save::{OutputFile, save_result, state_directory};
+use crate::save::{OutputFile, Store};
 use crate::synthetic::{self, Synthetic};
-use crate::terminal::{print, table_options};
+use crate::terminal::{Screen, print};
 
 /// Runs the command. Everything that can be refused is refused before the
 /// measuring begins.
@@ -38,7 +38,7 @@ pub fn run(args: &MeasureArgs) -> Result<ExitCode, Failure> {
         .filter(|name| *name != Path::new("-"))
         .map(|name| OutputFile::check(name, "--output"))
         .transpose()?;
-    let state = state_directory()?;
+    let store = Store::open(args.no_save)?;
     let notes = Notes { quiet: args.quiet };
 
     let interrupt = Interrupt::watch()?;
@@ -62,7 +62,7 @@ pub fn run(args: &MeasureArgs) -> Result<ExitCode, Failure> {
 
     let text = render(&results, args.format, output.is_some());
     let json = report::json(&results);
-    let saved = save_result(&state, "measure", &results.started_at, &json);
+    let saved = store.save("measure", &results.started_at, &json);
     // Whatever became of the saving, show what was measured; and whatever
     // becomes of the showing, tell where it is saved.
     let shown = match &output {
@@ -72,7 +72,7 @@ pub fn run(args: &MeasureArgs) -> Result<ExitCode, Failure> {
     if !results.complete && failure.is_none() {
         notes.note(&incomplete(&results, unmeasured, &interrupt));
     }
-    notes.path(&saved?);
+    notes.saved(&saved?);
     shown?;
     if let Some(error) = failure {
         return Err(error.into());
@@ -102,6 +102,8 @@ fn measure_here(
 ) -> Result<Measured, Failure> {
     let began = Instant::now();
     let started_at = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+    let bar = Bar::new(args.quiet);
+    bar.show_preparation("looking at the machine", began.elapsed(), args.budget);
     let mut directory = None;
     for file in plan.files(&args.dir) {
         let described = check_directory(&file.directory, file.target, file.call_bytes)
@@ -119,17 +121,31 @@ fn measure_here(
     let environment = Environment::capture(directory, pins, allowed);
     let clock = MonotonicClock;
     let ruler = measure_ruler(&clock).context("cannot measure the clock with /dev/null")?;
-    let models = calibrate_for(plan, args, &Notes { quiet: args.quiet });
+    let (models, failures) = calibrate_for(plan, args, |target| {
+        let what = format!("calibrating {target}");
+        bar.show_preparation(&what, began.elapsed(), args.budget);
+    });
+    for failure in failures {
+        bar.aside(|| Notes { quiet: args.quiet }.note(&failure));
+    }
     let mut sampler = DescriptorSampler::new(&clock, &args.dir, plan.experiment.seed)
         .reader_cpu(pins.1)
         .with_models(models.clone());
     // The budget is for the whole run, and some of it is spent already.
     let spent_ns = began.elapsed().as_nanos() as u64;
+    let show = |progress: Progress| {
+        bar.show(Progress {
+            elapsed_ns: progress.elapsed_ns.saturating_add(spent_ns),
+            budget_ns: progress.budget_ns.saturating_add(spent_ns),
+            ..progress
+        });
+    };
     let experiment = Experiment {
         budget_ns: plan.experiment.budget_ns.saturating_sub(spent_ns),
         ..plan.experiment.clone()
     };
-    let (outcome, failure) = engine(&experiment, &mut sampler, &clock, args.quiet, interrupt)?;
+    let (outcome, failure) = engine(&experiment, &mut sampler, &clock, show, interrupt)?;
+    drop(bar);
     let mut host = environment.finish();
     if plan.has_cold_cells() {
         host.warnings.extend(ColdPool::of_this_machine().warning());
@@ -145,9 +161,13 @@ fn measure_here(
     })
 }
 
-/// A cost model for each target and folder that is written to. Where one cannot be had,
-/// `adaptive` works with the default, and that is told.
-fn calibrate_for(plan: &Plan, args: &MeasureArgs, notes: &Notes) -> Vec<FittedModel> {
+/// A cost model for each target and folder that is written to. `begin` is called before each
+/// calibration. `adaptive` works with the default where a calibration fails; these are told.
+fn calibrate_for(
+    plan: &Plan,
+    args: &MeasureArgs,
+    begin: impl Fn(Target),
+) -> (Vec<FittedModel>, Vec<String>) {
     let mut targets: Vec<(Target, Option<&Path>)> = plan
         .experiment
         .cells
@@ -158,16 +178,17 @@ fn calibrate_for(plan: &Plan, args: &MeasureArgs, notes: &Notes) -> Vec<FittedMo
         .collect();
     targets.sort_unstable();
     targets.dedup();
-    let mut models = Vec::new();
+    let (mut models, mut failures) = (Vec::new(), Vec::new());
     for (target, path) in targets {
+        begin(target);
         match calibrate(target, path, &args.dir) {
             Ok(model) => models.extend(model),
-            Err(error) => notes.note(&format!(
+            Err(error) => failures.push(format!(
                 "cannot calibrate on {target}, adaptive works with defaults: {error}"
             )),
         }
     }
-    models
+    (models, failures)
 }
 
 fn measure_synthetic(
@@ -178,7 +199,9 @@ fn measure_synthetic(
 ) -> Result<Measured, Failure> {
     let clock = FakeClock::default();
     let mut machine = synthetic.machine(&clock, experiment.seed);
-    let (outcome, failure) = engine(experiment, &mut machine, &clock, args.quiet, interrupt)?;
+    let bar = Bar::new(args.quiet);
+    let show = |progress| bar.show(progress);
+    let (outcome, failure) = engine(experiment, &mut machine, &clock, show, interrupt)?;
     Ok(Measured {
         elapsed_s: outcome.elapsed_ns as f64 / 1e9,
         outcome,
@@ -194,12 +217,11 @@ fn engine(
     experiment: &Experiment,
     sampler: &mut dyn Sampler,
     clock: &dyn Clock,
-    quiet: bool,
+    mut show: impl FnMut(Progress),
     interrupt: &Interrupt,
 ) -> Result<(Outcome, Option<MeasureError>), Failure> {
-    let bar = Bar::new(quiet);
     let watch = Watch {
-        progress: &mut |progress| bar.show(progress),
+        progress: &mut show,
         stop: interrupt.flag(),
     };
     match run_engine(experiment, sampler, clock, watch) {
@@ -278,7 +300,7 @@ fn incomplete(results: &Results, unmeasured: usize, interrupt: &Interrupt) -> St
 
 fn render(results: &Results, format: Format, to_file: bool) -> String {
     match format {
-        Format::Table => report::table(results, table_options(to_file)),
+        Format::Table => Screen::of_output(to_file).set(|options| report::table(results, options)),
         Format::Json => report::json(results),
         Format::Csv => report::csv(results),
         Format::Markdown => report::markdown(results),

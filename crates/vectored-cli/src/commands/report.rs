@@ -9,7 +9,7 @@ use vectored_lab::report::{self, advisory, experiments};
 use crate::args::ReportArgs;
 use crate::failure::Failure;
 use crate::save::OutputFile;
-use crate::terminal::{print, table_options};
+use crate::terminal::{Screen, print};
 
 /// Runs the command. Every file is checked before anything is written.
 pub fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
@@ -78,11 +78,12 @@ impl Output {
 }
 
 fn tables(saved: &[&Saved]) -> String {
-    let options = table_options(false);
-    each(saved, |one| match one {
-        Saved::Results(results) => report::table(results, options),
-        Saved::Experiments(found) => experiments::table(found, options),
-        Saved::Advisory(found) => advisory::table(found, options, advisory::TOP),
+    Screen::of_output(false).set(|options| {
+        each(saved, |one| match one {
+            Saved::Results(results) => report::table(results, options),
+            Saved::Experiments(found) => experiments::table(found, options),
+            Saved::Advisory(found) => advisory::table(found, options, advisory::TOP),
+        })
     })
 }
 

@@ -19,8 +19,8 @@ use crate::interrupt::Interrupt;
 use crate::notes::Notes;
 use crate::progress::Bar;
 use crate::reproduction::plans;
-use crate::save::{OutputFile, save_result, state_directory};
-use crate::terminal::{print, table_options};
+use crate::save::{OutputFile, Store};
+use crate::terminal::{Screen, print};
 
 /// Runs the command. Everything that can be refused is refused before the
 /// measuring begins.
@@ -33,13 +33,15 @@ pub fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
         .filter(|name| *name != Path::new("-"))
         .map(|name| OutputFile::check(name, "--output"))
         .transpose()?;
-    let state = state_directory()?;
+    let store = Store::open(args.no_save)?;
     let notes = Notes { quiet: args.quiet };
     let program = std::env::current_exe().context("cannot find this program to run copies")?;
 
     let interrupt = Interrupt::watch()?;
     let began = Instant::now();
     let started_at = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+    let bar = Bar::new(args.quiet);
+    bar.show_waiting("looking at the machine");
     let mut directory = None;
     for plan in &plans {
         let described = plan.check(&args.dir).map_err(Failure::of_directory)?;
@@ -50,8 +52,8 @@ pub fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
     let environment = Environment::capture(directory, pins, allowed);
     let clock = MonotonicClock;
     let ruler = measure_ruler(&clock).context("cannot measure the clock with /dev/null")?;
+    bar.show_waiting("preparing the first experiment");
     let (experiments, failure) = {
-        let bar = Bar::new(args.quiet);
         let mut tell = |progress: &_| bar.show_reproducing(progress);
         let mut bench = Bench {
             clock: &clock,
@@ -64,6 +66,7 @@ pub fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
         };
         run_plans(&plans, &mut bench)
     };
+    drop(bar);
     if let Some(error) = worthless(&experiments, failure.as_ref()) {
         return Err(Failure::from(anyhow::anyhow!("{error}")));
     }
@@ -80,12 +83,14 @@ pub fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
     };
     let saved_form = json(&results);
     let text = match args.format {
-        Format::Table => table(&results, table_options(output.is_some())),
+        Format::Table => {
+            Screen::of_output(output.is_some()).set(|options| table(&results, options))
+        }
         Format::Json => saved_form.clone(),
         Format::Csv => csv(&results),
         Format::Markdown => markdown(&results),
     };
-    let saved = save_result(&state, "reproduce", &results.started_at, &saved_form);
+    let saved = store.save("reproduce", &results.started_at, &saved_form);
     // Whatever became of the saving, show what was measured; and whatever
     // becomes of the showing, tell where it is saved.
     let shown = match &output {
@@ -95,7 +100,7 @@ pub fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
     if !results.complete && failure.is_none() {
         notes.note(&stopped(&results, plans.len()));
     }
-    notes.path(&saved?);
+    notes.saved(&saved?);
     shown?;
     if let Some(error) = failure {
         return Err(error.into());

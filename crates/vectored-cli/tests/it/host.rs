@@ -72,6 +72,31 @@ fn the_json_has_what_was_promised() {
 }
 
 #[test]
+fn a_directory_that_takes_no_file_is_no_obstacle() {
+    let bench = Bench::new();
+    // Not even root can make a file there.
+    let mut elsewhere = bench.vectored();
+    elsewhere.args(["host", "--dir", "/proc"]);
+    let mut here = bench.vectored();
+    here.arg("host").current_dir("/proc");
+    for command in [&mut elsewhere, &mut here] {
+        let table = stdout_of(command);
+        for line in ["directory      /proc, proc, ", "IOV_MAX ", "tcp socket "] {
+            assert!(table.contains(line), "{line}in\n{table}");
+        }
+        for name in ["O_DIRECT ", "pwritev2 ", "preadv2 "] {
+            let line = table.lines().find(|line| line.starts_with(name)).unwrap();
+            assert!(line.contains("unknown: no temporary file"), "{line}");
+        }
+    }
+    let mut command = bench.vectored();
+    command.args(["host", "--dir", "/proc", "--format", "json"]);
+    let report = json(&stdout_of(&mut command));
+    assert!(report["unknown"]["write_flags"].is_string());
+    assert_eq!(report["write_flags"].as_array().unwrap().len(), 0);
+}
+
+#[test]
 fn an_output_file_is_written_whole() {
     let bench = Bench::new();
     let path = bench.work().join("host.md");

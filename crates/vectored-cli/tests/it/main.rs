@@ -16,5 +16,6 @@ mod places;
 mod refusals;
 mod reproduce;
 mod runs;
+mod screen;
 mod support;
 mod targets;

@@ -253,3 +253,68 @@ fn colour_on_a_terminal_yields_to_no_color() {
     // https://no-color.org: only a value that is not empty counts.
     assert!(on_a_terminal(Some("")).unwrap().contains("\x1b[32m"));
 }
+
+#[test]
+fn an_output_that_is_read_only_is_refused_with_chmod_as_the_remedy() {
+    use std::os::unix::fs::PermissionsExt;
+    let bench = Bench::new();
+    bench.synthetic().assert().success();
+    for (name, shown) in [("kept.txt", "kept.txt"), ("it's kept", "'it'\\''s kept'")] {
+        let path = bench.work().join(name);
+        fs::write(&path, "to stay").unwrap();
+        let set = |mode| fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        let saved = bench.saved().remove(0);
+        let saved = saved.to_str().unwrap();
+        for mode in [0o444, 0o400, 0o555, 0] {
+            set(mode);
+            for (option, args) in [
+                ("--output", &["host", "--output"][..]),
+                (
+                    "--output",
+                    &["measure", "--target", "pipe", "--budget", "1h", "--output"],
+                ),
+                ("--output", &["reproduce", "all", "--output"]),
+                (
+                    "--output",
+                    &["compare", saved, "--against", saved, "--output"],
+                ),
+                ("--html", &["compare", saved, "--machines", "--html"]),
+                ("--html", &["report", saved, "--html"]),
+                ("--svg", &["report", saved, "--svg"]),
+                ("--markdown", &["report", saved, "--markdown"]),
+                ("--csv", &["report", saved, "--csv"]),
+                ("--output", &["advise", "trace", "--output"]),
+                ("--html", &["advise", "trace", "--html"]),
+            ] {
+                let mut command = bench.vectored();
+                let output = command
+                    .args(args)
+                    .arg(name)
+                    .assert()
+                    .code(2)
+                    .get_output()
+                    .clone();
+                let message = String::from_utf8(output.stderr).unwrap();
+                let words = format!(
+                    "cannot write to '{name}': it is read-only; make it writable with \
+                     chmod u+w {shown}, or name another file with {option}"
+                );
+                assert!(message.contains(&words), "{args:?}: {message}");
+            }
+            assert_eq!(
+                fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+                mode
+            );
+        }
+        set(0o644);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "to stay");
+        // What is advised helps.
+        set(0o444);
+        let chmod = format!("chmod u+w {shown}");
+        let mut shell = std::process::Command::new("sh");
+        let shell = shell.args(["-c", &chmod]).current_dir(bench.work());
+        assert!(shell.status().unwrap().success());
+        stdout_of(bench.vectored().args(["host", "--output", name]));
+        assert_ne!(fs::read_to_string(&path).unwrap(), "to stay");
+    }
+}

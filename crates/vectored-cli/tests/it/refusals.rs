@@ -87,11 +87,14 @@ fn wrong_words_are_usage_errors() {
     check(&["--sizes", "16.."], &["'16..'", "both ends"]);
     check(&["--sizes", "64..16"], &["'64..16'", "goes down"]);
     check(&["--sizes", "1,,2"], &["whole number"]);
-    check(&["--sizes", "4KB"], &["'KB'", "KiB"]);
+    check(&["--sizes", "4TB"], &["'TB'", "use B, KiB (K)"]);
     check(&["--segments", "4KiB"], &["whole number"]);
     check(&["--sizes", "99999999999999999999"], &["too large"]);
     check(&["--budget", "soon"], &["18s"]);
-    check(&["--budget", "0s"], &["no time at all"]);
+    check(
+        &["--budget", "0s"],
+        &["must be greater than zero, for example 18s"],
+    );
     check(&["--pin", "first"], &["'none'"]);
     check(&["--pin", "100000"], &["CPU 100000", "--pin"]);
     check(&["--seed=-1"], &["--seed", "whole number"]);
@@ -99,7 +102,7 @@ fn wrong_words_are_usage_errors() {
     check(&["--sizes", "-5"], &["--sizes", "whole number"]);
     check(
         &["--budget", "-1s"],
-        &["--budget", "less than no time", "18s"],
+        &["--budget", "cannot be negative", "18s"],
     );
     check(&["--nonsense"], &["--nonsense"]);
 }
@@ -268,17 +271,87 @@ fn a_state_directory_that_cannot_be_written_is_told_first() {
         .clone();
     let stderr = String::from_utf8(output.stderr).unwrap();
     let state = bench.state_home().display().to_string();
-    for word in ["error: cannot save results", &state, "XDG_STATE_HOME"] {
+    for word in [
+        "error: cannot save results",
+        &state,
+        "XDG_STATE_HOME",
+        "--no-save",
+    ] {
         assert!(stderr.contains(word), "{word}: {stderr}");
+    }
+    let mut command = bench.synthetic();
+    command.arg("--no-save").assert().success();
+}
+
+#[test]
+fn no_home_is_no_obstacle() {
+    let bench = Bench::new();
+    // Not even root can make a directory there.
+    for home in [None, Some(""), Some("relative"), Some("/proc/nowhere")] {
+        let run = |args: &[&str], code: i32| {
+            let mut command = bench.vectored();
+            command.args(args).env_remove("XDG_STATE_HOME");
+            match home {
+                Some(home) => command.env("HOME", home),
+                None => command.env_remove("HOME"),
+            };
+            let output = command.assert().code(code).get_output().clone();
+            let text = |bytes| String::from_utf8(bytes).unwrap();
+            (text(output.stdout), text(output.stderr))
+        };
+        let (table, notes) = run(&["measure", "--synthetic", "call=200"], 0);
+        assert!(table.contains("copy-then-write"), "{table}");
+        let note = notes.lines().last().unwrap();
+        for word in [
+            "note: the result is not saved",
+            "XDG_STATE_HOME",
+            "--output",
+        ] {
+            assert!(note.contains(word), "{home:?} lacks {word}: {notes}");
+        }
+        let args = [
+            "measure",
+            "--synthetic",
+            "call=200",
+            "--no-save",
+            "--output",
+            "out.json",
+        ];
+        let (table, notes) = run(&args, 0);
+        assert!(table.is_empty() && !notes.contains("not saved"), "{notes}");
+        run(&["host"], 0);
+        let (list, _) = run(&["history"], 0);
+        assert!(list.starts_with("no results"), "{list}");
+        assert_eq!(run(&["history", "--format", "json"], 0).0, "[]\n");
+        let (_, none) = run(&["report"], 2);
+        assert!(none.contains("there is no 'latest'"), "{none}");
+        assert!(entries(&bench.work()).len() == 1, "{home:?}");
     }
 }
 
 #[test]
-fn without_any_home_the_remedy_is_told() {
+fn nothing_is_saved_if_that_is_not_wanted() {
     let bench = Bench::new();
+    let saves = bench.synthetic().assert().success().get_output().clone();
     let mut command = bench.synthetic();
-    command.env_remove("HOME").env_remove("XDG_STATE_HOME");
-    let output = command.assert().code(1).get_output().clone();
-    let stderr = String::from_utf8(output.stderr).unwrap();
-    assert!(stderr.contains("set one of them"), "{stderr}");
+    let output = command
+        .arg("--no-save")
+        .assert()
+        .success()
+        .get_output()
+        .clone();
+    assert_eq!(output.stdout, saves.stdout);
+    assert_eq!(bench.saved().len(), 1);
+    // The last line of the other run is the path.
+    let lines = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap().lines().count();
+    assert_eq!(lines(&output.stderr) + 1, lines(&saves.stderr));
+    let mut command = bench.vectored();
+    command.args(["reproduce", "mincer", "--quick", "--no-save"]);
+    command.args(["--size", "64", "--count", "2", "--repeats", "1"]);
+    command.assert().success();
+    fs::write(bench.work().join("log"), "1 write(1, \"x\", 1) = 1\n").unwrap();
+    let mut command = bench.vectored();
+    command.args(["advise", "--no-save", "log"]);
+    command.assert().success();
+    assert_eq!(bench.saved().len(), 1);
 }

@@ -43,7 +43,12 @@ impl Bench {
         command
             .current_dir(self.work())
             .env("XDG_STATE_HOME", self.state_home())
+            .env("LANG", "C.UTF-8")
+            .env("TERM", "xterm")
+            .env_remove("LC_ALL")
+            .env_remove("LC_CTYPE")
             .env_remove("NO_COLOR")
+            .env_remove("CLICOLOR")
             .env_remove("CLICOLOR_FORCE")
             .env_remove("COLUMNS");
         command

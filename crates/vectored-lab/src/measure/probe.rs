@@ -133,68 +133,87 @@ impl Kernel for ThisKernel {
     }
 }
 
-/// What this machine offers, with files in `directory`. Nothing is left there.
+/// What this machine offers, with files in `directory`. Nothing is left there. If no file can be
+/// made in it, the answers that need one are empty and [`HostReport::unknown`] has the reason.
 ///
 /// # Errors
 ///
-/// When no file can be made in `directory`, as for a run. Whatever else cannot
-/// be found out is part of the answer.
+/// When there is no such directory, or the clock cannot be measured.
 pub fn probe_host(
     directory: &Path,
     clock: &dyn Clock,
     vectored_version: &str,
 ) -> Result<HostReport, MeasureError> {
-    let info = match check_directory(directory, Target::File, 0) {
+    let (info, files) = match check_directory(directory, Target::File, 0) {
+        Ok(info) => (Some(info), Files::make(directory)),
         // There is room for a page.
-        Err(MeasureError::NoSpace { .. }) => crowded_directory(directory),
-        outcome => outcome.map(Some),
-    }?;
+        Err(MeasureError::NoSpace { .. }) => (describe(directory), Files::make(directory)),
+        Err(MeasureError::Directory { why, source, .. }) if is_there(directory, &source) => {
+            (describe(directory), Err(format!("{why}: {source}")))
+        }
+        Err(error) => return Err(error),
+    };
     let kernel = &ThisKernel;
     let host = describe_host(info, (None, None), allowed_cpus());
     let ruler = measure_ruler(clock).map_err(|source| MeasureError::Io {
         what: "cannot measure the clock with /dev/null".to_owned(),
         source,
     })?;
-    let file = || {
-        unnamed_file(directory, OFlags::APPEND).map_err(|source| MeasureError::Io {
-            what: format!("cannot make a file in '{}'", directory.display()),
-            source,
-        })
+    let mut unknown = reasons(kernel, &host);
+    if host.directory.is_none() {
+        let shown = directory.display();
+        unknown.insert("directory".to_owned(), format!("cannot look at '{shown}'"));
+    }
+    let (write_flags, read_flags, direct_io) = match &files {
+        Ok(files) => (
+            files.write_flags(kernel),
+            files.read_flags(kernel),
+            files.direct_offer(),
+        ),
+        Err(why) => {
+            for field in ["write_flags", "read_flags"] {
+                unknown.insert(field.to_owned(), why.clone());
+            }
+            let direct = DirectOffer {
+                open: format!("unknown: {why}"),
+                memory_bytes: Known::Unknown("no file could be made".to_owned()),
+                offset_bytes: Known::Unknown("no file could be made".to_owned()),
+            };
+            (Vec::new(), Vec::new(), direct)
+        }
     };
-    let (buffered, direct) = (file()?, file()?);
-    let files = Files::new(buffered, direct);
     Ok(HostReport {
         schema: HOST_SCHEMA.to_owned(),
         vectored_version: vectored_version.to_owned(),
-        unknown: reasons(kernel, &host),
+        unknown,
         host,
         ruler,
         io_uring: io_uring_offer(kernel),
-        write_flags: files.write_flags(kernel),
-        read_flags: files.read_flags(kernel),
-        direct_io: files.direct_offer(),
+        write_flags,
+        read_flags,
+        direct_io,
         buffers: buffer_limits(kernel),
         huge_pages: huge_pages(kernel),
     })
 }
 
-/// A directory in which a run would have no room.
-fn crowded_directory(directory: &Path) -> Result<Option<DirectoryInfo>, MeasureError> {
-    let describe = || -> io::Result<DirectoryInfo> {
-        let file = unnamed_file(directory, OFlags::APPEND)?;
-        let mount = rustix::fs::fstatvfs(&file)?;
-        let free_bytes = mount.f_bavail.saturating_mul(mount.f_frsize);
-        let path = directory.canonicalize()?;
-        Ok(describe_directory(
-            &path,
-            free_bytes,
-            &rustix::fs::fstat(&file)?,
-        ))
-    };
-    describe().map(Some).map_err(|source| MeasureError::Io {
-        what: format!("cannot describe the directory '{}'", directory.display()),
-        source,
-    })
+/// Whether a directory exists that the kernel made no file in. A directory that this process may
+/// not look at counts as one: only the kernel knows more.
+fn is_there(directory: &Path, error: &io::Error) -> bool {
+    match error.kind() {
+        io::ErrorKind::NotADirectory => false,
+        io::ErrorKind::NotFound => directory.is_dir(),
+        _ => true,
+    }
+}
+
+/// A directory in which a run would have no room, or could make no file.
+fn describe(directory: &Path) -> Option<DirectoryInfo> {
+    let mount = rustix::fs::statvfs(directory).ok()?;
+    let free_bytes = mount.f_bavail.saturating_mul(mount.f_frsize);
+    let path = directory.canonicalize().ok()?;
+    let stat = rustix::fs::stat(directory).ok()?;
+    Some(describe_directory(&path, free_bytes, &stat))
 }
 
 /// Why fields of `host` are null.
@@ -272,6 +291,15 @@ struct Files {
 }
 
 impl Files {
+    /// Two files in the directory, or why there are none.
+    fn make(directory: &Path) -> Result<Self, String> {
+        let file = || {
+            unnamed_file(directory, OFlags::APPEND)
+                .map_err(|error| format!("no temporary file can be made there: {error}"))
+        };
+        Ok(Files::new(file()?, file()?))
+    }
+
     fn new(buffered: OwnedFd, direct: OwnedFd) -> Self {
         // Without the O_APPEND that measured files have: the flags of that
         // name are to be seen alone. A file that keeps it can still be asked
@@ -536,6 +564,39 @@ mod tests {
                 assert!(has("READV") && has("WRITEV") || offer.operations_unknown.is_some());
             }
             Known::Unknown(why) => assert!(why.contains(": "), "{why}"),
+        }
+    }
+
+    #[test]
+    fn a_directory_that_takes_no_file_leaves_the_rest_of_the_report() {
+        // Not even root can make a file there.
+        let report = probe_host(Path::new("/proc"), &MonotonicClock, "0").unwrap();
+        assert!(report.host.iov_max >= 16);
+        let info = report.host.directory.as_ref().unwrap();
+        assert_eq!(
+            (info.path.as_str(), info.file_system.as_str()),
+            ("/proc", "proc")
+        );
+        assert!(report.write_flags.is_empty() && report.read_flags.is_empty());
+        for field in ["write_flags", "read_flags"] {
+            assert!(
+                report.unknown[field].contains("no temporary file"),
+                "{field}"
+            );
+        }
+        assert!(
+            report
+                .direct_io
+                .open
+                .starts_with("unknown: no temporary file")
+        );
+        assert_eq!(report.direct_io.memory_bytes.value(), None);
+        for directory in ["/proc/nowhere", "/proc/version"] {
+            let refused = probe_host(Path::new(directory), &MonotonicClock, "0").unwrap_err();
+            assert!(
+                matches!(refused, MeasureError::Directory { .. }),
+                "{refused}"
+            );
         }
     }
 

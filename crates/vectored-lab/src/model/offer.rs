@@ -24,7 +24,7 @@ pub struct HostReport {
     /// null here.
     pub host: Host,
     /// Why a field of `host` is null, by its name with dots, where something
-    /// went wrong.
+    /// went wrong; why the flags are empty, if no file could be made.
     pub unknown: BTreeMap<String, String>,
     /// The clock, measured.
     pub ruler: Ruler,
@@ -103,7 +103,7 @@ pub struct FlagAnswer {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DirectOffer {
     /// A file of the directory could be switched to `O_DIRECT`: `ok`, or the
-    /// name of the error.
+    /// name of the error; `unknown: ` and the reason if no file could be made.
     pub open: String,
     /// Alignment of memory by `STATX_DIOALIGN`.
     pub memory_bytes: Known<u64>,

@@ -7,17 +7,17 @@ use super::words::{self, escape_control, list_in_words, three_digits};
 use crate::model::{Change, Compared, Comparison, Conditions};
 use crate::stats::FEWEST_RUNS;
 
-/// For a terminal.
-pub fn comparison_table(comparison: &Comparison) -> String {
+/// For a terminal of `width` columns.
+pub fn comparison_table(comparison: &Comparison, width: usize) -> String {
     let mut text = String::new();
     for paragraph in before(comparison) {
-        text += &format!("{paragraph}\n");
+        text += &grid::paragraph(&paragraph, 2, width);
     }
     text.push('\n');
-    text += &grid::texts(&grids(comparison));
+    text += &grid::texts(&grids(comparison), width);
     text.push('\n');
     for note in notes(comparison) {
-        text += &format!("{note}\n");
+        text += &grid::paragraph(&note, 2, width);
     }
     text
 }

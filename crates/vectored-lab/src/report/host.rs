@@ -192,7 +192,7 @@ fn operations(report: &HostReport) -> String {
 fn directory(report: &HostReport) -> Vec<Line> {
     let direct = &report.direct_io;
     let mut lines = match &report.host.directory {
-        None => vec![("directory", unknown("none was asked about"))],
+        None => vec![("directory", missing(report, "directory"))],
         Some(info) => vec![
             (
                 "directory",
@@ -237,6 +237,11 @@ fn directory(report: &HostReport) -> Vec<Line> {
     lines.push(("O_DIRECT", format!("{opened}; {alignment}")));
     let buffered = |answer: &FlagAnswer| Some(answer.buffered.clone());
     let past_cache = |answer: &FlagAnswer| answer.direct.clone();
+    if report.write_flags.is_empty() {
+        lines.push(("pwritev2", missing(report, "write_flags")));
+        lines.push(("preadv2", missing(report, "read_flags")));
+        return lines;
+    }
     lines.push(("pwritev2", answers(&report.write_flags, buffered)));
     lines.push(("… O_DIRECT", answers(&report.write_flags, past_cache)));
     lines.push(("preadv2", answers(&report.read_flags, buffered)));

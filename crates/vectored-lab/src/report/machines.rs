@@ -8,15 +8,15 @@ use super::words::{self, three_digits};
 use crate::model::Technique::{CopyThenWrite, ReadThenSplit, Readv, Writev};
 use crate::model::{Cell, Crossover, ModelSource, Results};
 
-/// Machines beside each other, for a terminal.
+/// Machines beside each other, for a terminal of `width` columns.
 ///
 /// # Examples
 ///
 /// ```
-/// assert_eq!(vectored_lab::report::machines_table(&[]), "");
+/// assert_eq!(vectored_lab::report::machines_table(&[], 100), "");
 /// ```
-pub fn machines_table(runs: &[&Results]) -> String {
-    grid::texts(&sheets(runs))
+pub fn machines_table(runs: &[&Results], width: usize) -> String {
+    grid::texts(&sheets(runs), width)
 }
 
 /// The same for a document.

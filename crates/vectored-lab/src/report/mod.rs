@@ -31,6 +31,7 @@ pub use compare::{
     comparison_csv, comparison_json, comparison_markdown, comparison_table, conditions_in_words,
 };
 pub use csv::{csv, csv_of_runs};
+pub use grid::paragraph;
 pub use json::{ParseError, json, parse, parse_saved};
 pub use machines::{machines_markdown, machines_table};
 pub use markdown::markdown;

@@ -149,7 +149,7 @@ fn a_slower_machine_is_no_difference_and_its_environment_comes_first() {
     }
     let comparison = compared(&[base], &[new]);
     assert_eq!(called(&comparison), 0);
-    let text = comparison_table(&comparison);
+    let text = comparison_table(&comparison, 100);
     let first = "Different kernel: 6.18.0 #1 SMP, then 6.19.0 #2 <script>.\n";
     assert!(text.starts_with(first), "{text}");
     assert!(text.contains("The floor of file itself: +50 %"), "{text}");
@@ -182,7 +182,7 @@ fn techniques_that_not_every_run_has_are_counted() {
     new.cells[1].techniques[0].floor_ratio_low = None;
     let comparison = compared(&[short], &[new]);
     assert_eq!(comparison.unmatched_techniques, 2);
-    let text = comparison_table(&comparison);
+    let text = comparison_table(&comparison, 100);
     assert!(text.contains("a technique in a cell, 2 times"), "{text}");
 }
 
@@ -194,7 +194,7 @@ fn where_nothing_can_be_compared_that_is_said_first() {
     for cell in &mut new.cells {
         cell.segment_count += 1;
     }
-    let text = comparison_table(&compared(&[base], &[new]));
+    let text = comparison_table(&compared(&[base], &[new]), 100);
     let second = text.lines().nth(1).unwrap();
     assert!(second.starts_with("Nothing was compared: "), "{text}");
     assert!(!text.contains("not told apart"), "{text}");
@@ -210,7 +210,7 @@ fn the_table_and_the_lines_of_a_comparison() {
     let base = [(); 3].map(|()| run(&mut rng, same));
     let new = [(); 3].map(|()| run(&mut rng, slower));
     let comparison = compared(&base, &new);
-    insta::assert_snapshot!(comparison_table(&comparison));
+    insta::assert_snapshot!(comparison_table(&comparison, 100));
     let lines = comparison_csv(&comparison);
     let head: Vec<&str> = lines.lines().take(2).collect();
     insta::assert_snapshot!(head.join("\n"));

@@ -84,7 +84,7 @@ fn machines_stand_beside_each_other() {
     let mut other = with_curves();
     other.host.name = "other".to_owned();
     other.crossovers.clear();
-    insta::assert_snapshot!(machines_table(&[&with_curves(), &other]));
+    insta::assert_snapshot!(machines_table(&[&with_curves(), &other], 100));
 }
 
 #[test]
@@ -229,7 +229,7 @@ fn render_all(text: &str) {
             table(results, TableOptions::default());
             markdown(results);
             csv(results);
-            machines_table(&[results]);
+            machines_table(&[results], 100);
             vectored_lab::stats::compare(&[results], &[results, results]);
         }
         Saved::Experiments(found) => {

@@ -1,0 +1,89 @@
+//! Text for screens that know ASCII only.
+
+/// The same text in ASCII: symbols by their look, fine dots of plots by `'`, `.` and `:`, any other
+/// character by `?`. If one character becomes several, blanks behind it go, so that columns stay
+/// below each other.
+pub fn to_ascii(text: &str) -> String {
+    let mut ascii = String::with_capacity(text.len());
+    let mut surplus = 0;
+    for c in text.chars() {
+        match c {
+            '\n' => {
+                surplus = 0;
+                ascii.push('\n');
+            }
+            ' ' if surplus > 0 && ascii.ends_with(' ') => surplus -= 1,
+            c if c.is_ascii() => ascii.push(c),
+            c => {
+                let symbol = symbol(c);
+                surplus += symbol.len() - 1;
+                ascii.push_str(symbol);
+            }
+        }
+    }
+    ascii
+}
+
+fn symbol(c: char) -> &'static str {
+    match c {
+        '×' => "x",
+        '÷' => "/",
+        '±' => "+-",
+        'µ' | 'μ' => "u",
+        '−' | '–' | '—' | '─' | '┈' | '━' => "-",
+        '…' => "...",
+        '→' => "->",
+        '≤' => "<=",
+        '≥' => ">=",
+        '│' => "|",
+        '┤' | '└' | '┴' => "+",
+        '█'..='▏' => "#",
+        '‘' | '’' => "'",
+        '“' | '”' => "\"",
+        '\u{a0}' => " ",
+        '\u{2800}'..='\u{28ff}' => dots(c as u32 - 0x2800),
+        _ => "?",
+    }
+}
+
+/// The dots of a place: 4 rows of 2, of which the upper two are 0x1b and the lower two 0xe4.
+fn dots(bits: u32) -> &'static str {
+    match (bits & 0x1b != 0, bits & 0xe4 != 0) {
+        (false, false) => " ",
+        (true, false) => "'",
+        (false, true) => ".",
+        (true, true) => ":",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn symbols_and_dots_have_a_look_in_ascii() {
+        for (text, expected) in [
+            (
+                "2 × 16 B  1.38 µs  tie (±2 %)",
+                "2 x 16 B  1.38 us  tie (+-2 %)",
+            ),
+            ("time ÷ floor − 1", "time / floor - 1"),
+            (" 1.2×┤  ⠈⢣⠀", " 1.2x+  ': "),
+            ("└─┴──\n┈┈", "+-+--\n--"),
+            ("a → b; …", "a -> b; ..."),
+            ("Prüfstand", "Pr?fstand"),
+            ("\x1b[1m│\x1b[0m", "\x1b[1m|\x1b[0m"),
+        ] {
+            assert_eq!(to_ascii(text), expected);
+        }
+    }
+
+    #[test]
+    fn columns_stay_below_each_other() {
+        let table = "9 × 16 B + …    367 ns\n9 × 16 B        367 ns\n";
+        let ascii = "9 x 16 B + ...  367 ns\n9 x 16 B        367 ns\n";
+        assert_eq!(to_ascii(table), ascii);
+        // A blank between two words stays.
+        assert_eq!(to_ascii("± a  b"), "+- a b");
+    }
+}
