@@ -709,6 +709,7 @@ impl<'a> CellRun<'a> {
                 winner: None,
                 leader: None,
                 noise_floor: None,
+                open_because: None,
                 aa_separated: false,
                 proof_calls: 0,
                 techniques: techniques.iter().map(technique).collect(),

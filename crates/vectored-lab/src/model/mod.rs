@@ -39,8 +39,8 @@ pub use offer::{
     BufferLimits, DirectOffer, FlagAnswer, HOST_SCHEMA, HostReport, HugePages, IoUringOffer, Known,
 };
 pub use results::{
-    Cell, CpuInfo, DirectoryInfo, Drain, Host, LeftOut, Results, Ruler, SCHEMA, TechniqueResult,
-    Verdict,
+    Cell, CpuInfo, DirectoryInfo, Drain, Host, LeftOut, OpenBecause, Results, Ruler, SCHEMA,
+    TechniqueResult, Verdict,
 };
 pub use saved::Saved;
 pub use sync::SyncMode;

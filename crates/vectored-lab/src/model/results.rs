@@ -179,6 +179,33 @@ pub enum Verdict {
     Open,
 }
 
+/// Why the verdict of a cell is [`Verdict::Open`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OpenBecause {
+    /// The leader and a rival were sampled together in fewer rounds than a
+    /// verdict takes.
+    Rounds,
+    /// More rounds would not have decided: the A/A pair of the cell differs by
+    /// as much as the techniques do, or the last look came, or the intervals
+    /// are as narrow as they are sampled for.
+    Noise,
+    /// The budget was spent, or the run was stopped, before the intervals were
+    /// narrow.
+    Budget,
+}
+
+impl OpenBecause {
+    /// As in the JSON and the table.
+    pub fn name(self) -> &'static str {
+        match self {
+            OpenBecause::Rounds => "rounds",
+            OpenBecause::Noise => "noise",
+            OpenBecause::Budget => "budget",
+        }
+    }
+}
+
 /// One target × one workload × one operation, measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
@@ -225,10 +252,15 @@ pub struct Cell {
     pub aa_samples_ns: Vec<f64>,
     /// What is known of the best technique.
     pub verdict: Verdict,
+    /// Why, where the verdict is `open`. `None` where there is no rival, and in
+    /// files of earlier versions.
+    #[serde(default)]
+    pub open_because: Option<OpenBecause>,
     /// The best technique, where the verdict is `faster`.
     pub winner: Option<Technique>,
-    /// The technique with the lowest median among the rivals, the one that
-    /// ratios refer to, whatever the verdict. `None` in a cell without rounds.
+    /// The rival that ratios refer to, whatever the verdict: the one that takes
+    /// less time than every other in the median round. `None` in a cell without
+    /// rounds.
     pub leader: Option<Technique>,
     /// The largest difference that the A/A pair's 95 % interval admits between
     /// two names for the same thing. Nothing smaller is called. `None` while

@@ -7,7 +7,7 @@ use crate::model::{
 };
 
 /// What stands above them.
-pub(super) const COSTS: &str = "What it costs here, fitted to the cells:";
+pub(super) const COSTS: &str = "Costs on this machine, fitted to the cells:";
 
 /// What a call, a segment and a byte cost, a paragraph for each of the conditions
 /// that a model was fitted to, with what it costs to choose by it.
@@ -104,15 +104,15 @@ fn sentence(model: &FittedModel, carried: Carried, calibrated: Option<&FittedMod
     );
     if let (Some(median), Some(p95)) = (model.regret_median, model.regret_p95) {
         text += &format!(
-            " To choose by it costs {} in the median of {} and {} in the 95th percentile",
+            " Regret of choosing by this model: median {}, 95th percentile {} ({})",
             percent(median),
-            count(model.judged_cells, "cell"),
             percent(p95),
+            count(model.judged_cells, "cell"),
         );
         let regret = calibrated.and_then(|model| Some((model.regret_median?, model.regret_p95?)));
         if let Some((median, p95)) = regret {
             text += &format!(
-                ", by the calibration that adaptive ran with {} and {}",
+                "; by the calibration that adaptive used: median {}, 95th percentile {}",
                 percent(median),
                 percent(p95),
             );

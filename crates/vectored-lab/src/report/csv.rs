@@ -5,7 +5,7 @@ use ::csv::WriterBuilder;
 use super::words::csv_word as word;
 use crate::model::{Cell, Results, TechniqueResult};
 
-const HEAD: [&str; 38] = [
+const HEAD: [&str; 39] = [
     "target",
     "path",
     "operation",
@@ -44,6 +44,7 @@ const HEAD: [&str; 38] = [
     "floor_ratio_low",
     "floor_ratio_high",
     "refined",
+    "open_because",
 ];
 
 /// Everything but the samples, one line for each technique of each cell.
@@ -90,7 +91,7 @@ fn lines(runs: &[&Results], names_runs: bool) -> String {
     String::from_utf8(bytes).expect("text in, text out")
 }
 
-fn line(cell: &Cell, technique: &TechniqueResult, rival: bool, refined: bool) -> [String; 38] {
+fn line(cell: &Cell, technique: &TechniqueResult, rival: bool, refined: bool) -> [String; 39] {
     [
         word(&cell.target),
         word(&cell.path),
@@ -130,5 +131,6 @@ fn line(cell: &Cell, technique: &TechniqueResult, rival: bool, refined: bool) ->
         word(&technique.floor_ratio_low),
         word(&technique.floor_ratio_high),
         word(&refined),
+        word(&cell.open_because),
     ]
 }

@@ -6,9 +6,10 @@ use serde::Deserialize;
 
 use super::sound;
 use crate::model::{
-    ADVISORY_SCHEMA, Advisory, EXPERIMENTS_SCHEMA, Experiments, Results, SCHEMA, Saved,
+    ADVISORY_SCHEMA, Advisory, Cell, EXPERIMENTS_SCHEMA, Experiments, Results, SCHEMA, Saved,
+    Verdict,
 };
-use crate::stats::fill_floor_ratios;
+use crate::stats::{fill_floor_ratios, weigh_cell};
 
 /// Results as one line of JSON, with everything that is known.
 pub fn json(results: &Results) -> String {
@@ -71,6 +72,19 @@ fn results(text: &str) -> Result<Results, ParseError> {
     let cells = results.cells.iter_mut().chain(&mut results.refined_cells);
     for cell in cells.filter(|cell| cell.techniques.iter().any(|t| t.floor_ratio.is_none())) {
         fill_floor_ratios(cell);
+    }
+    let Results {
+        rivals,
+        cells,
+        refined_cells,
+        ..
+    } = &mut results;
+    let is_unexplained =
+        |cell: &&mut Cell| cell.verdict == Verdict::Open && cell.open_because.is_none();
+    for cell in cells.iter_mut().chain(refined_cells).filter(is_unexplained) {
+        if cell.techniques.iter().any(|t| rivals.contains(&t.name)) {
+            cell.open_because = weigh_cell(cell, rivals).and_then(|evidence| evidence.open_because);
+        }
     }
     Ok(results)
 }

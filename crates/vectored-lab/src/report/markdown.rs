@@ -48,7 +48,7 @@ pub fn markdown(results: &Results) -> String {
                 "" => row.size.clone(),
                 count => format!("{count} × {}", row.size),
             };
-            let label = format!("{list} {}", row.thread_mark);
+            let label = format!("{list} {}", row.marks());
             let mut cells = format!("| {} | {} |", label.trim_end(), row.floor);
             for entry in &row.entries {
                 cells += &format!(" {}{} |", entry.tax, escape(entry.mark.sign()));

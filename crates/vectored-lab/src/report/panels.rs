@@ -1,6 +1,7 @@
 //! The cells of each target, as maps and charts show them.
 
 use super::places::{Kind, Titles, has_tax};
+use super::rows::{named_leader, nearest_rival, verdict_in_words};
 use super::words::{bytes_in_words, margin};
 use crate::model::{Cell, Crossover, Results, Technique, Verdict};
 
@@ -11,8 +12,6 @@ pub(super) struct Panel<'a> {
     pub title: String,
     /// Figures are taxes; otherwise they are times.
     pub has_tax: bool,
-    /// What was asked for, with its index in [`Results::cells`].
-    pub cells: Vec<(usize, &'a Cell)>,
     pub map: Map<'a>,
     pub curves: Vec<Curves<'a>>,
 }
@@ -29,12 +28,13 @@ pub(super) struct Map<'a> {
 pub(super) struct Square<'a> {
     pub index: usize,
     pub cell: &'a Cell,
-    /// The winner; where there is none, who leads.
+    /// The winner; where there is none, the leader.
     pub technique: Option<Technique>,
     /// The nearest rival's time ÷ the winner's, and its interval.
     pub ratio: Option<f64>,
     pub margin: String,
-    pub interval: Option<String>,
+    /// As in the tables: `writev by 9 % [7, 11]`, `open (noise): writev +3 % [-1, 7]`.
+    pub words: String,
 }
 
 impl Square<'_> {
@@ -80,7 +80,6 @@ pub(super) fn panels(results: &Results) -> Vec<Panel<'_>> {
                 has_tax: cells.iter().all(|(_, cell)| has_tax(cell)),
                 curves: curves(results, kind, &map.counts),
                 map,
-                cells,
             }
         })
         .collect()
@@ -120,23 +119,23 @@ fn map<'a>(cells: &[(usize, &'a Cell)], rivals: &[Technique]) -> Map<'a> {
 }
 
 fn square<'a>(index: usize, cell: &'a Cell, rivals: &[Technique]) -> Square<'a> {
-    let technique = cell.winner.or(cell.leader);
-    let nearest = cell
-        .techniques
-        .iter()
-        .filter(|other| rivals.contains(&other.name) && Some(other.name) != technique)
-        .min_by(|a, b| a.ratio_to_leader.total_cmp(&b.ratio_to_leader));
+    let nearest = nearest_rival(cell, rivals);
     let (margin, interval) = match nearest {
         Some(rival) => margin(rival.ratio_to_leader, rival.ratio_low.zip(rival.ratio_high)),
         None => ("no rival".to_owned(), None),
     };
+    let (words, words_interval) = verdict_in_words(cell, rivals, Technique::name);
+    let words = match (cell.verdict, &interval) {
+        (Verdict::Tie, Some(interval)) => format!("{words} {interval}"),
+        _ => format!("{words} {}", words_interval.unwrap_or_default()),
+    };
     Square {
         index,
         cell,
-        technique,
+        technique: named_leader(cell, rivals),
+        words: words.trim_end().to_owned(),
         ratio: nearest.map(|rival| rival.ratio_to_leader),
         margin,
-        interval,
     }
 }
 
@@ -189,17 +188,5 @@ impl Square<'_> {
             self.cell.segment_count,
             bytes_in_words(bytes)
         )
-    }
-
-    /// `writev by 9 % [7, 11]`, `tie`, `open: writev leads by …`.
-    pub fn in_words(&self) -> String {
-        let name = self.technique.map_or("nothing", Technique::name);
-        let interval = self.interval.as_deref().unwrap_or_default();
-        let words = match self.cell.verdict {
-            Verdict::Faster => format!("{name} by {} {interval}", self.margin),
-            Verdict::Tie => format!("tie: within 2 %, {interval}"),
-            Verdict::Open => format!("open: {name} leads, {} {interval}", self.margin),
-        };
-        words.trim_end_matches([' ', ',']).to_owned()
     }
 }

@@ -193,7 +193,11 @@ fn largest_of_each(groups: Vec<Group<'_>>) -> Vec<Group<'_>> {
 fn points(cell: &Cell) -> Vec<(Technique, f64)> {
     let techniques = cell.techniques.iter();
     techniques
-        .map(|technique| (technique.name, 1.0 + technique.gather_tax))
+        .map(|technique| {
+            // By round, as verdicts are.
+            let ratio = technique.floor_ratio;
+            (technique.name, ratio.unwrap_or(1.0 + technique.gather_tax))
+        })
         .filter(|&(_, ratio)| ratio.is_finite() && ratio > 0.0)
         .collect()
 }
@@ -745,6 +749,7 @@ mod tests {
             winner: None,
             leader: None,
             noise_floor: None,
+            open_because: None,
             aa_separated: false,
             proof_calls: 1,
             techniques,

@@ -3,10 +3,10 @@
 use super::places::{self, Kind, Titles, has_tax, place};
 use super::words;
 use crate::model::{
-    Cache, Cell, Drain, IovecSetup, Layout, Operation, PageCache, Results, Target, Technique,
-    Verdict,
+    Cache, Cell, Drain, IovecSetup, Layout, OpenBecause, Operation, PageCache, Results, Target,
+    Technique, TechniqueResult, Verdict,
 };
-use crate::stats::{TIE_ZONE, median};
+use crate::stats::{MIN_ROUNDS, TIE_ZONE, median};
 
 /// The cells of one target, operation, mode of sync, and state of caches and
 /// lists.
@@ -16,11 +16,16 @@ pub(super) struct Section {
     pub tally: String,
     /// Which lists, and what to do with them.
     pub advice: Vec<(String, String)>,
+    /// The cells that were asked for, in their order, and between them the
+    /// [`refined`](Row::refined) ones.
     pub rows: Vec<Row>,
 }
 
 /// One cell in words.
 pub(super) struct Row {
+    /// Index in [`Results::cells`]; `None` for a cell of
+    /// [`Results::refined_cells`].
+    pub index: Option<usize>,
     /// `1000`, or empty for a mix.
     pub count: String,
     /// `16 KiB`, or the whole mix.
@@ -31,9 +36,28 @@ pub(super) struct Row {
     /// In the order of [`columns`].
     pub entries: Vec<Entry>,
     pub verdict: Verdict,
+    /// With the technique's name in full.
     pub words: String,
+    /// With [`short_name`] in its place.
+    pub short_words: String,
     pub interval: Option<String>,
 }
+
+impl Row {
+    /// Measured between the sizes that were asked for, to place a crossover.
+    pub fn is_refined(&self) -> bool {
+        self.index.is_none()
+    }
+
+    /// Behind the list: where it is between those asked for, and the thread.
+    pub fn marks(&self) -> String {
+        let between = if self.is_refined() { BETWEEN } else { "" };
+        format!("{between}{}", self.thread_mark)
+    }
+}
+
+/// Behind the list of a cell that was measured between those asked for.
+pub(super) const BETWEEN: &str = "+";
 
 /// One technique in one cell.
 pub(super) struct Entry {
@@ -79,14 +103,12 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
     kinds
         .into_iter()
         .map(|kind| {
-            let cells: Vec<&Cell> = results
-                .cells
-                .iter()
-                .filter(|cell| Kind::of(cell) == kind)
-                .collect();
+            let is_here = |cell: &&Cell| Kind::of(cell) == kind;
+            let cells: Vec<&Cell> = results.cells.iter().filter(is_here).collect();
+            let refined: Vec<&Cell> = results.refined_cells.iter().filter(is_here).collect();
             Section {
                 title: titles.of(kind),
-                tally: tally(&cells, &results.rivals),
+                tally: tally(&cells, refined.len(), &results.rivals),
                 advice: results
                     .advice
                     .iter()
@@ -97,12 +119,30 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
                         (lists, words::escape_control(&advice.text))
                     })
                     .collect(),
-                rows: cells
-                    .iter()
-                    .map(|cell| row(cell, &columns, &results.rivals))
-                    .collect(),
+                rows: rows(results, &is_here, &columns),
             }
         })
+        .collect()
+}
+
+fn rows(results: &Results, is_here: &dyn Fn(&&Cell) -> bool, columns: &[Technique]) -> Vec<Row> {
+    let mut cells: Vec<(Option<usize>, &Cell)> = results
+        .cells
+        .iter()
+        .enumerate()
+        .filter(|(_, cell)| is_here(cell))
+        .map(|(index, cell)| (Some(index), cell))
+        .collect();
+    // Those asked for keep their order.
+    let list = |cell: &Cell| (cell.segment_count, cell.segment_bytes);
+    for cell in results.refined_cells.iter().filter(is_here) {
+        let before = |(_, other): &(Option<usize>, &Cell)| list(other) <= list(cell);
+        let place = cells.iter().rposition(before).map_or(0, |last| last + 1);
+        cells.insert(place, (None, cell));
+    }
+    cells
+        .into_iter()
+        .map(|(index, cell)| row(index, cell, columns, &results.rivals))
         .collect()
 }
 
@@ -136,8 +176,16 @@ pub fn unsuited_in_words(results: &Results) -> Vec<String> {
     sentences
 }
 
-/// `copy-then-write wins 7 cells, writev 5, tie 3, open 2`.
-fn tally(cells: &[&Cell], rivals: &[Technique]) -> String {
+/// `copy-then-write wins 7 cells, writev 5, tie 3, open 2 (and 4 cells between)`.
+fn tally(cells: &[&Cell], between: usize, rivals: &[Technique]) -> String {
+    let between = match between {
+        0 => String::new(),
+        count => format!(" (and {} between)", words::count(count, "cell")),
+    };
+    tally_of(cells, rivals) + &between
+}
+
+fn tally_of(cells: &[&Cell], rivals: &[Technique]) -> String {
     let here: Vec<Technique> = rivals
         .iter()
         .copied()
@@ -175,7 +223,7 @@ fn tally(cells: &[&Cell], rivals: &[Technique]) -> String {
     parts.join(", ")
 }
 
-fn row(cell: &Cell, columns: &[Technique], rivals: &[Technique]) -> Row {
+fn row(index: Option<usize>, cell: &Cell, columns: &[Technique], rivals: &[Technique]) -> Row {
     let (count, size) = match (cell.segment_bytes, &cell.segment_sizes) {
         (Some(bytes), _) => (
             cell.segment_count.to_string(),
@@ -184,8 +232,10 @@ fn row(cell: &Cell, columns: &[Technique], rivals: &[Technique]) -> Row {
         (None, Some(runs)) => (String::new(), words::list_in_words(runs)),
         (None, None) => (cell.segment_count.to_string(), "mixed".to_owned()),
     };
-    let (words, interval) = verdict_in_words(cell, rivals);
+    let (words, interval) = verdict_in_words(cell, rivals, Technique::name);
+    let (short_words, _) = verdict_in_words(cell, rivals, short_name);
     Row {
+        index,
         count,
         size,
         thread_mark: match cell.drain {
@@ -200,6 +250,7 @@ fn row(cell: &Cell, columns: &[Technique], rivals: &[Technique]) -> Row {
             .collect(),
         verdict: cell.verdict,
         words,
+        short_words,
         interval,
     }
 }
@@ -224,43 +275,84 @@ fn entry(cell: &Cell, technique: Technique, rivals: &[Technique]) -> Entry {
     };
     Entry {
         tax: match has_tax(cell) {
-            true => words::tax(result.gather_tax),
+            // By round, as verdicts and curves are.
+            true => words::tax(
+                result
+                    .floor_ratio
+                    .map_or(result.gather_tax, |ratio| ratio - 1.0),
+            ),
             false => words::time(result.median_ns),
         },
         mark,
     }
 }
 
-/// The verdict, and the 95 % interval of the number in it.
-fn verdict_in_words(cell: &Cell, rivals: &[Technique]) -> (String, Option<String>) {
-    let competing = || cell.techniques.iter().filter(|t| rivals.contains(&t.name));
-    let nearest = competing()
+/// What fits a narrow column.
+pub(super) fn short_name(technique: Technique) -> &'static str {
+    match technique {
+        Technique::CopyThenWrite => "copy",
+        Technique::ReadThenSplit => "split",
+        Technique::WriteEach | Technique::ReadEach => "each",
+        other => other.name(),
+    }
+}
+
+/// The rival nearest to the leader, of those that compete.
+pub(super) fn nearest_rival<'a>(
+    cell: &'a Cell,
+    rivals: &[Technique],
+) -> Option<&'a TechniqueResult> {
+    cell.techniques
+        .iter()
+        .filter(|technique| rivals.contains(&technique.name))
         .filter(|technique| Some(technique.name) != cell.leader)
-        .min_by(|a, b| a.ratio_to_leader.total_cmp(&b.ratio_to_leader));
-    let (Some(leader), Some(nearest)) = (cell.leader, nearest) else {
+        .min_by(|a, b| a.ratio_to_leader.total_cmp(&b.ratio_to_leader))
+}
+
+/// The technique that a report may name as the one ahead. None where a rival takes
+/// less time in the median round: in files of earlier versions, whose leader has the
+/// lowest median time, and where median ratios go round in a circle.
+pub(super) fn named_leader(cell: &Cell, rivals: &[Technique]) -> Option<Technique> {
+    let nearest = nearest_rival(cell, rivals).map(|rival| rival.ratio_to_leader);
+    let trails = cell.verdict == Verdict::Open && nearest.is_some_and(|ratio| ratio < 1.0);
+    cell.winner.or(cell.leader).filter(|_| !trails)
+}
+
+/// The verdict, and the 95 % interval of the number in it.
+pub(super) fn verdict_in_words(
+    cell: &Cell,
+    rivals: &[Technique],
+    name: fn(Technique) -> &'static str,
+) -> (String, Option<String>) {
+    let Some(nearest) = nearest_rival(cell, rivals).filter(|_| cell.leader.is_some()) else {
         return ("no rival".to_owned(), None);
     };
     let (margin, interval) = words::margin(
         nearest.ratio_to_leader,
         nearest.ratio_low.zip(nearest.ratio_high),
     );
-    match cell.verdict {
-        Verdict::Faster => (format!("{leader} by {margin}"), interval),
-        Verdict::Tie => (format!("tie (±{:.0} %)", TIE_ZONE * 100.0), None),
-        Verdict::Open if interval.is_none() => (
-            format!("open: {} only", words::count(cell.rounds as usize, "round")),
-            None,
-        ),
-        Verdict::Open => {
-            // Between medians the leader may lead while it trails in pairs.
-            let sign = if margin.starts_with('-') { "" } else { "+" };
-            (format!("open: {leader} {sign}{margin}"), interval)
+    let open = match cell.open_because {
+        Some(why) => format!("open ({})", why.name()),
+        None => "open".to_owned(),
+    };
+    match (cell.verdict, named_leader(cell, rivals)) {
+        (Verdict::Tie, _) => (format!("tie (±{:.0} %)", TIE_ZONE * 100.0), None),
+        (Verdict::Faster, Some(winner)) => (format!("{} by {margin}", name(winner)), interval),
+        (Verdict::Open, _) if interval.is_none() => {
+            let rounds = words::count(cell.rounds as usize, "round");
+            (format!("{open}: {rounds}"), None)
         }
+        (Verdict::Open, Some(leader)) => (format!("{open}: {} +{margin}", name(leader)), interval),
+        (Verdict::Faster | Verdict::Open, None) => (format!("{open}: no leader"), None),
     }
 }
 
 /// What was measured, and whether it is all.
 pub(super) fn extent(results: &Results) -> String {
+    let between = match results.refined_cells.len() {
+        0 => String::new(),
+        count => format!(" and {count} between them"),
+    };
     let rounds = results.cells.iter().map(|cell| cell.rounds);
     let fewest = rounds.clone().min().unwrap_or(0);
     let most = rounds.max().unwrap_or(0);
@@ -274,7 +366,7 @@ pub(super) fn extent(results: &Results) -> String {
         "; incomplete: it ended before every cell had its fewest rounds"
     };
     format!(
-        "{} in {:.1} s, {rounds} each{short}",
+        "{}{between} in {:.1} s, {rounds} each{short}",
         words::count(results.cells.len(), "cell"),
         results.elapsed_s
     )
@@ -299,9 +391,16 @@ pub(super) fn notes(results: &Results) -> Vec<String> {
     if results.rivals.len() > 1 {
         notes.push(format!(
             "* wins: faster than every rival. = ties: within ±2 % of the leader. \
-             \"{example} by 9 % [7, 11]\": the nearest rival takes 9 % longer, with its 95 % \
-             interval. \"open: {example} +9 % [-2, 20]\": it leads, but not surely within this \
-             budget."
+             \"{example} by 9 % [7, 11]\": the nearest rival takes 9 % longer; the 95 % interval is \
+             in brackets. \"open (budget): {example} +9 % [-2, 20]\": {example} leads, but the \
+             difference is not significant."
+        ));
+    }
+    notes.extend(why_open(results));
+    if !results.refined_cells.is_empty() {
+        notes.push(format!(
+            "{BETWEEN}: a cell between those that were asked for, measured to place a crossover or \
+             to fit the costs. The counts of wins, ties and open cells leave it out."
         ));
     }
     if !results.crossovers.is_empty() {
@@ -383,17 +482,45 @@ pub(super) fn notes(results: &Results) -> Vec<String> {
     notes
 }
 
+/// What the words behind "open" mean, of those that occur.
+fn why_open(results: &Results) -> Option<String> {
+    let cells = || results.cells.iter().chain(&results.refined_cells);
+    let meanings = [
+        (
+            OpenBecause::Rounds,
+            format!(
+                "the leader and a rival were sampled together in fewer than {MIN_ROUNDS} rounds"
+            ),
+        ),
+        (
+            OpenBecause::Noise,
+            "more rounds would not decide, since the cell's own noise hides the difference or its \
+             intervals are as narrow as they get"
+                .to_owned(),
+        ),
+        (
+            OpenBecause::Budget,
+            "the run ended before the intervals were narrow".to_owned(),
+        ),
+    ];
+    let occurring: Vec<String> = meanings
+        .into_iter()
+        .filter(|(why, _)| cells().any(|cell| cell.open_because == Some(*why)))
+        .map(|(why, meaning)| format!("{}: {meaning}", why.name()))
+        .collect();
+    (!occurring.is_empty()).then(|| format!("Why a cell is open: {}.", occurring.join("; ")))
+}
+
 fn noise(results: &Results) -> Option<String> {
-    let cells = || results.cells.iter().filter(|cell| has_tax(cell));
-    let floors: Vec<f64> = cells().filter_map(|c| c.noise_floor).collect();
+    let floors: Vec<f64> = results.cells.iter().filter_map(|c| c.noise_floor).collect();
     let typical = words::percent(median(&floors)?);
-    let apart = cells().filter(|c| c.aa_separated).count();
-    let apart = match apart {
-        0 => String::new(),
-        _ => format!(" (surely in {})", words::count(apart, "cell")),
+    let apart = match results.cells.iter().filter(|c| c.aa_separated).count() {
+        0 => "none".to_owned(),
+        count => count.to_string(),
     };
     Some(format!(
-        "Noise: the floor, measured twice under two names, differs by up to {typical} in the \
-         median cell{apart}; nothing smaller than a cell's own noise is called."
+        "Noise floor (A/A test): {typical} in the median of {}, significant in {apart}. No cell \
+         reports a difference below its own noise floor.",
+        words::count(floors.len(), "cell"),
     ))
 }

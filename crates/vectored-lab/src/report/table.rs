@@ -2,7 +2,7 @@
 
 use super::costs::{COSTS, costs};
 use super::plot::{PlotOptions, plot};
-use super::rows::{Mark, Row, Section, columns, extent, notes, sections};
+use super::rows::{Mark, Row, Section, columns, extent, notes, sections, short_name};
 use super::words;
 use crate::model::{Results, Technique, Verdict};
 
@@ -11,8 +11,9 @@ use crate::model::{Results, Technique, Verdict};
 pub struct TableOptions {
     /// With ANSI colours.
     pub color: bool,
-    /// Columns of the terminal. Where it does not fit, an interval is left
-    /// away, and then the name of a winner; figures never are.
+    /// Columns of the terminal. Every row has its verdict, with the winner and
+    /// the interval. Where that does not fit, techniques get short names, and
+    /// columns are left out: those of techniques beside, the floor, then rivals.
     pub width: usize,
 }
 
@@ -39,18 +40,23 @@ pub fn table(results: &Results, options: TableOptions) -> String {
         page.line("");
     }
     let titles = sections.iter().map(|section| width(&section.title));
-    let title_width = titles.max().unwrap_or(0).max(6);
+    let title_width = titles.max().unwrap_or(0).clamp(6, LONGEST_TITLE);
     for section in &sections {
-        let target = page.styled(BOLD, &format!("{:<title_width$} ", section.title));
-        page.line(&format!("{target}{}", section.tally));
+        let begin = page.text.len();
+        let title = format!("{:<title_width$}", section.title);
+        page.hanging(&title, "      ", &section.tally);
+        let title = section.title.trim_end();
+        let styled = page.styled(BOLD, title);
+        page.text.replace_range(begin..begin + title.len(), &styled);
         for (lists, text) in &section.advice {
             page.hanging("  ", "      ", &format!("{lists}: {text}"));
         }
     }
     let columns = columns(results);
+    let mut left_out = LeftOutColumns::default();
     for section in &sections {
         page.line("");
-        page.section(section, &columns, &results.rivals);
+        page.section(section, &columns, &results.rivals, &mut left_out);
     }
     let TableOptions { color, width } = options;
     let plots = plot(results, PlotOptions { color, width });
@@ -67,11 +73,14 @@ pub fn table(results: &Results, options: TableOptions) -> String {
         }
         page.line("");
     }
-    for note in notes(results) {
+    for note in left_out.notes().into_iter().chain(notes(results)) {
         page.paragraph("  ", &note);
     }
     page.text
 }
+
+/// A longer title, such as one with a path, has no tally aligned behind it.
+const LONGEST_TITLE: usize = 32;
 
 const BOLD: &str = "1";
 const GREEN: &str = "32";
@@ -121,8 +130,15 @@ impl Page {
         }
     }
 
-    fn section(&mut self, section: &Section, columns: &[Technique], rivals: &[Technique]) {
-        let frame = Frame::new(section, columns, rivals);
+    fn section(
+        &mut self,
+        section: &Section,
+        columns: &[Technique],
+        rivals: &[Technique],
+        left_out: &mut LeftOutColumns,
+    ) {
+        let frame = Frame::fitting(section, columns, rivals, self.options.width);
+        left_out.add(&frame, section, columns, rivals);
         // A path may be longer than all there is below it.
         let is_long = width(&section.title) > width(&frame.begin("", ""));
         if is_long {
@@ -160,10 +176,9 @@ impl Page {
 
     fn row(&mut self, row: &Row, frame: &Frame) {
         let mut line = frame.begin(&frame.label(row), &row.floor);
-        let mut length = width(&line);
-        for (entry, entry_width) in std::iter::zip(&row.entries, &frame.entry_widths) {
+        for (&index, entry_width) in std::iter::zip(&frame.shown, &frame.entry_widths) {
+            let entry = &row.entries[index];
             let text = format!("{:>entry_width$}{:<1}", entry.tax, entry.mark.sign());
-            length += 1 + width(&text);
             line.push(' ');
             line += &match entry.mark {
                 Mark::None => text,
@@ -171,64 +186,162 @@ impl Page {
                 Mark::Tie => self.styled(CYAN, &text),
             };
         }
-        let with_interval = format!(
-            "{} {}",
-            row.words,
-            row.interval.as_deref().unwrap_or_default()
-        );
-        // The winner has its mark, so its name can go too.
-        let without_name = match row.words.split_once(" by ") {
-            Some((_, margin)) => format!("by {margin}"),
-            None => row.words.split(':').next().unwrap_or_default().to_owned(),
-        };
-        let room = self.options.width.saturating_sub(length + 1);
-        let words = [with_interval.trim_end(), &row.words]
-            .into_iter()
-            .find(|words| width(words) <= room)
-            .unwrap_or(&without_name);
+        let words = frame.verdict(row, self.options.width);
         line.push(' ');
         line += &match row.verdict {
-            Verdict::Faster => words.to_owned(),
-            Verdict::Tie => self.styled(CYAN, words),
-            Verdict::Open => self.styled(YELLOW, words),
+            Verdict::Faster => words,
+            Verdict::Tie => self.styled(CYAN, &words),
+            Verdict::Open => self.styled(YELLOW, &words),
         };
         self.line(&line);
+    }
+}
+
+/// What did not fit, of all sections.
+#[derive(Default)]
+struct LeftOutColumns {
+    floor: bool,
+    techniques: Vec<Technique>,
+    short_names: Vec<Technique>,
+}
+
+impl LeftOutColumns {
+    fn add(
+        &mut self,
+        frame: &Frame,
+        section: &Section,
+        columns: &[Technique],
+        rivals: &[Technique],
+    ) {
+        self.floor |= !frame.shows_floor;
+        for (index, technique) in columns.iter().enumerate() {
+            if !frame.shown.contains(&index) && !self.techniques.contains(technique) {
+                self.techniques.push(*technique);
+            }
+        }
+        let is_named = |row: &Row| row.words != row.short_words;
+        if frame.short_names && section.rows.iter().any(is_named) {
+            for technique in rivals {
+                let is_short = short_name(*technique) != technique.name();
+                if is_short && !self.short_names.contains(technique) {
+                    self.short_names.push(*technique);
+                }
+            }
+        }
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        let floor = self.floor.then_some("floor");
+        let techniques = self.techniques.iter().map(|technique| technique.name());
+        let columns: Vec<&str> = floor.into_iter().chain(techniques).collect();
+        if !columns.is_empty() {
+            notes.push(format!(
+                "Columns left out, since the terminal is too narrow: {}.",
+                columns.join(", ")
+            ));
+        }
+        let names = self.short_names.iter();
+        let names: Vec<String> = names
+            .map(|technique| format!("{} is {technique}", short_name(*technique)))
+            .collect();
+        if !names.is_empty() {
+            notes.push(format!("Short names: {}.", names.join(", ")));
+        }
+        notes
     }
 }
 
 /// The columns of one section. Each technique's has a place for a mark behind
 /// its figures.
 struct Frame {
+    /// Indices of the techniques that have a column.
+    shown: Vec<usize>,
+    shows_floor: bool,
+    short_names: bool,
+    /// Runs of a mix of sizes that are named.
+    runs: usize,
     heads: Vec<Vec<String>>,
     count_width: usize,
     size_width: usize,
     list_width: usize,
-    marks_thread: bool,
+    mark_width: usize,
     floor_width: usize,
     entry_widths: Vec<usize>,
 }
 
 impl Frame {
-    fn new(section: &Section, columns: &[Technique], rivals: &[Technique]) -> Self {
+    /// The most that fits: see [`TableOptions::width`].
+    fn fitting(
+        section: &Section,
+        columns: &[Technique],
+        rivals: &[Technique],
+        width: usize,
+    ) -> Self {
+        let all: Vec<usize> = (0..columns.len()).collect();
+        let competing: Vec<usize> = all
+            .iter()
+            .copied()
+            .filter(|&index| rivals.contains(&columns[index]))
+            .collect();
+        let mut choices: Vec<(&[usize], bool, bool, usize)> = Vec::new();
+        for (shown, shows_floor) in [(&all, true), (&competing, true), (&competing, false)] {
+            for short_names in [false, true] {
+                choices.push((shown, shows_floor, short_names, ALL_RUNS));
+            }
+        }
+        for count in (0..competing.len()).rev() {
+            choices.push((&competing[..count], false, true, ALL_RUNS));
+        }
+        for runs in (1..ALL_RUNS).rev() {
+            choices.push((&[], false, true, runs));
+        }
+        let mut frames: Vec<Frame> = choices
+            .into_iter()
+            .map(|choice| Frame::new(section, columns, rivals, choice))
+            .collect();
+        let fits = |frame: &Frame, names_leaders: bool| {
+            let is_within =
+                |row: &Row| frame.length() + frame.least_verdict(row, names_leaders) <= width;
+            section.rows.iter().all(is_within)
+        };
+        // For the leader of an open cell no floor and no rival is left out.
+        let place = (0..4)
+            .find(|&place| fits(&frames[place], true))
+            .or_else(|| (0..frames.len()).find(|&place| fits(&frames[place], false)))
+            .unwrap_or(frames.len() - 1);
+        frames.swap_remove(place)
+    }
+
+    fn new(
+        section: &Section,
+        columns: &[Technique],
+        rivals: &[Technique],
+        (shown, shows_floor, short_names, runs): (&[usize], bool, bool, usize),
+    ) -> Self {
         let rows = &section.rows;
         let widest = |of: &dyn Fn(&Row) -> usize| rows.iter().map(of).max().unwrap_or(0);
         let is_uniform = |row: &&Row| !row.count.is_empty();
         let sizes = rows.iter().filter(is_uniform).map(|row| width(&row.size));
         let mut frame = Frame {
-            heads: columns
+            shown: shown.to_vec(),
+            shows_floor,
+            short_names,
+            runs,
+            heads: shown
                 .iter()
-                .map(|technique| head(*technique, rivals.contains(technique)))
+                .map(|&index| head(columns[index], rivals.contains(&columns[index])))
                 .collect(),
             count_width: widest(&|row| width(&row.count)),
             size_width: sizes.max().unwrap_or(0),
             list_width: 0,
-            marks_thread: rows.iter().any(|row| !row.thread_mark.is_empty()),
+            mark_width: widest(&|row| width(&row.marks())),
             floor_width: widest(&|row| width(&row.floor)).max(width("floor")),
             entry_widths: Vec::new(),
         };
         frame.list_width = widest(&|row| width(&frame.list(row)));
-        frame.entry_widths = std::iter::zip(0.., &frame.heads)
-            .map(|(index, head): (usize, _)| {
+        frame.entry_widths = std::iter::zip(shown, &frame.heads)
+            .map(|(&index, head)| {
                 let head = head.iter().map(|line| width(line)).max();
                 widest(&|row| width(&row.entries[index].tax)).max(head.unwrap_or(0))
             })
@@ -236,30 +349,92 @@ impl Frame {
         frame
     }
 
+    /// Columns before the verdict.
+    fn length(&self) -> usize {
+        let entries: usize = self.entry_widths.iter().map(|width| width + 2).sum();
+        width(&self.begin("", "")) + entries + 1
+    }
+
+    /// Columns that a verdict needs: winner and interval, or why it is open.
+    fn least_verdict(&self, row: &Row, names_leaders: bool) -> usize {
+        match row.verdict {
+            Verdict::Open if names_leaders => width(self.words(row)),
+            Verdict::Open => width(state(row)),
+            Verdict::Faster | Verdict::Tie => width(&self.full_verdict(row)),
+        }
+        .max(width("verdict"))
+    }
+
+    fn full_verdict(&self, row: &Row) -> String {
+        let words = self.words(row);
+        match &row.interval {
+            Some(interval) => format!("{words} {interval}"),
+            None => words.to_owned(),
+        }
+    }
+
+    fn words<'a>(&self, row: &'a Row) -> &'a str {
+        match self.short_names {
+            true => &row.short_words,
+            false => &row.words,
+        }
+    }
+
+    /// As much of a verdict as there is room for.
+    fn verdict(&self, row: &Row, width_of_table: usize) -> String {
+        let room = width_of_table.saturating_sub(self.length());
+        let with_interval = self.full_verdict(row);
+        [&with_interval, self.words(row), &row.short_words]
+            .into_iter()
+            .find(|words| width(words) <= room || row.verdict != Verdict::Open)
+            .unwrap_or(state(row))
+            .to_owned()
+    }
+
     fn list(&self, row: &Row) -> String {
         let (count_width, size_width) = (self.count_width, self.size_width);
         match row.count.as_str() {
-            "" => row.size.clone(),
+            "" => first_runs(&row.size, self.runs),
             count => format!("{count:>count_width$} × {:>size_width$}", row.size),
         }
     }
 
     fn label(&self, row: &Row) -> String {
         let list_width = self.list_width;
-        let label = format!("{:>list_width$} {}", self.list(row), row.thread_mark);
+        let label = format!("{:>list_width$} {}", self.list(row), row.marks());
         label.trim_end().to_owned()
     }
 
     /// The columns before the techniques'.
     fn begin(&self, label: &str, floor: &str) -> String {
-        let floor_width = self.floor_width;
         // With marks there is little room for a gap behind them.
-        let (label_width, gap) = match self.marks_thread {
-            true => (self.list_width + 2, " "),
-            false => (self.list_width, "  "),
+        let (label_width, gap) = match self.mark_width {
+            0 => (self.list_width, "  "),
+            marks => (self.list_width + 1 + marks, " "),
         };
+        if !self.shows_floor {
+            return format!("{label:<label_width$} ");
+        }
+        let floor_width = self.floor_width;
         format!("{label:<label_width$}{gap}{floor:>floor_width$} ")
     }
+}
+
+/// As many runs as the words of a list name at most.
+const ALL_RUNS: usize = 3;
+
+/// `9 × 16 B + …` of `9 × 16 B + 1 × 4 KiB`.
+fn first_runs(list: &str, most: usize) -> String {
+    let runs: Vec<&str> = list.split(" + ").collect();
+    match most < ALL_RUNS && most < runs.len() {
+        true => format!("{} + …", runs[..most].join(" + ")),
+        false => list.to_owned(),
+    }
+}
+
+/// `open (noise)`, without a leader.
+fn state(row: &Row) -> &str {
+    row.words.split(':').next().unwrap_or_default()
 }
 
 /// `copy-`, `then-`, `write`: columns are as narrow as their figures. What

@@ -14,9 +14,8 @@
 
 use super::series::{Series, pair, series};
 use super::sign::paired;
-use super::summary::median;
-use super::verdict::TIE_ZONE;
-use crate::model::{Cell, Crossover, Technique};
+use super::verdict::{TIE_ZONE, lead};
+use crate::model::{Cell, Crossover, Technique, TechniqueResult};
 
 /// No further size is measured between two that are as near as this.
 const NEAR: f64 = 1.25;
@@ -141,15 +140,15 @@ fn noise(cell: &Cell) -> f64 {
 }
 
 fn fastest(cell: &Cell, rivals: &[Technique], noise: f64) -> Option<Technique> {
-    let typical = |name: Technique| {
-        let technique = cell.technique(name)?;
-        let sampled: Vec<f64> = technique.samples_ns.iter().copied().flatten().collect();
-        median(&sampled)
-    };
-    let measured = rivals
+    let measured: Vec<&TechniqueResult> = rivals
         .iter()
-        .filter_map(|&name| Some((name, typical(name)?)));
-    let (leader, _) = measured.min_by(|(_, a), (_, b)| a.total_cmp(b))?;
+        .filter_map(|&name| cell.technique(name))
+        .collect();
+    let samples: Vec<&[Option<f64>]> = measured
+        .iter()
+        .map(|technique| &technique.samples_ns[..])
+        .collect();
+    let leader = measured[lead(&samples)?].name;
     let clearance = (1.0 + TIE_ZONE).ln().max(noise);
     let is_beaten = |&name: &Technique| {
         name == leader

@@ -83,6 +83,10 @@ fn apply(cell: &mut Cell, evidence: &Evidence, decision: Decision) {
         Decision::Tie => Verdict::Tie,
         Decision::Open => Verdict::Open,
     };
+    cell.open_because = match decision {
+        Decision::Open => evidence.open_because,
+        Decision::Faster | Decision::Tie => None,
+    };
     cell.aa_separated = evidence.aa_separated();
     cell.noise_floor = evidence
         .noise

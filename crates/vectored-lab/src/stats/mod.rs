@@ -26,5 +26,5 @@ pub use sign::{
 pub use summary::{median, minimum};
 pub use verdict::{
     Decision, Evidence, FAMILY_ERROR, LOOKS, MIN_ROUNDS, Series, TIE_ZONE, WIDTH_TARGET, decide,
-    weigh,
+    lead, weigh,
 };

@@ -3,6 +3,7 @@
 use super::holm::holm_rejects;
 use super::sign::{PairStats, paired};
 use super::summary::median;
+use crate::model::OpenBecause;
 
 /// Two techniques whose ratio surely lies within 1 ± this are a tie, and
 /// nothing smaller is called `faster`.
@@ -36,7 +37,7 @@ pub struct Series<'a> {
 /// What the samples of one cell say, before the other cells are considered.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evidence {
-    /// Index of the rival with the lowest median.
+    /// Index of the rival that the others are compared with, see [`lead`].
     pub leader: usize,
     /// Each technique against the leader, `None` for the leader itself.
     pub against_leader: Vec<Option<PairStats>>,
@@ -55,6 +56,8 @@ pub struct Evidence {
     /// The fewest independent rounds that a rival shares with the leader: what
     /// is far behind is sampled rarely.
     pub fewest_rounds: usize,
+    /// Why the cell is open, if it is. `None` where the leader has no rival.
+    pub open_because: Option<OpenBecause>,
 }
 
 impl Evidence {
@@ -153,6 +156,22 @@ pub fn weigh(
         .min()
         .unwrap_or(rounds);
 
+    // The A/A pair, and not the number of rounds, hides the difference.
+    let hidden = blind && !rivals().flatten().all(beaten);
+    let is_last_look = rounds >= LOOKS[LOOKS.len() - 1];
+    let shared_rounds = rivals()
+        .map(|pair| pair.map_or(0, |pair| pair.rounds))
+        .min();
+    let open_because = if shared_rounds.is_none() {
+        None
+    } else if shared_rounds < Some(MIN_ROUNDS) {
+        Some(OpenBecause::Rounds)
+    } else if hidden || is_last_look || half_width <= WIDTH_TARGET {
+        Some(OpenBecause::Noise)
+    } else {
+        Some(OpenBecause::Budget)
+    };
+
     Some(Evidence {
         leader,
         against_leader,
@@ -162,6 +181,7 @@ pub fn weigh(
         tie: enough && tied && rest_settled && !blind,
         half_width,
         fewest_rounds,
+        open_because,
     })
 }
 
@@ -191,17 +211,58 @@ fn leader(techniques: &[Series<'_>]) -> Option<usize> {
         techniques.iter().any(|series| series.rival),
         "a cell has at least one rival"
     );
-    let typical = |series: &Series<'_>| {
-        let sampled: Vec<f64> = series.samples_ns.iter().copied().flatten().collect();
-        median(&sampled)
-    };
-    techniques
+    let candidates: Vec<usize> = techniques
         .iter()
         .enumerate()
         .filter(|(_, series)| series.rival && series.contender)
-        .filter_map(|(index, series)| Some((index, typical(series)?)))
-        .min_by(|(_, a), (_, b)| a.total_cmp(b))
         .map(|(index, _)| index)
+        .collect();
+    let samples: Vec<&[Option<f64>]> = candidates
+        .iter()
+        .map(|&index| techniques[index].samples_ns)
+        .collect();
+    lead(&samples).map(|place| candidates[place])
+}
+
+/// The series that leads in pairs: the one whose largest median ratio to another
+/// is the smallest. Where one series takes less time than every other in the
+/// median round, it is that one, and no interval can put another ahead of it.
+///
+/// Median ratios can go round in a circle (a before b, b before c, c before a).
+/// Then the series leads that the fewest intervals put behind another.
+///
+/// `None` where no series was sampled.
+pub fn lead(series: &[&[Option<f64>]]) -> Option<usize> {
+    let sampled: Vec<usize> = (0..series.len())
+        .filter(|&index| series[index].iter().any(Option::is_some))
+        .collect();
+    let others = |index: usize| sampled.iter().copied().filter(move |&other| other != index);
+    let worst_ratio = |index: usize| {
+        others(index)
+            .filter_map(|other| median(&log_ratios(series[index], series[other])))
+            .reduce(f64::max)
+            // It shares no round with another, so it leads none.
+            .unwrap_or(f64::INFINITY)
+    };
+    let ratios: Vec<(usize, f64)> = sampled
+        .iter()
+        .map(|&index| (index, worst_ratio(index)))
+        .collect();
+    let &(first, ratio) = ratios.iter().min_by(|(_, a), (_, b)| a.total_cmp(b))?;
+    if ratio <= 0.0 || ratios.len() == 1 {
+        return Some(first);
+    }
+    let ahead_of = |index: usize| {
+        others(index)
+            .filter_map(|other| paired(&log_ratios(series[other], series[index])))
+            .filter(|pair| pair.ratio < 1.0 && pair.separated())
+            .count()
+    };
+    ratios
+        .iter()
+        .map(|&(index, ratio)| (index, ahead_of(index), ratio))
+        .min_by(|a, b| a.1.cmp(&b.1).then(a.2.total_cmp(&b.2)))
+        .map(|(index, ..)| index)
 }
 
 fn log_ratios(of: &[Option<f64>], to: &[Option<f64>]) -> Vec<f64> {
@@ -341,5 +402,140 @@ mod tests {
     fn a_lone_rival_has_nothing_to_beat_and_stays_open() {
         let cell = evidence(&[series(100.0, 0.1, 40, 0)]);
         assert_eq!(decide([&cell]), [Decision::Open]);
+    }
+
+    /// Times in which the speed of the machine moves from round to round, for all
+    /// techniques alike, and which are skewed, each in its own way.
+    fn shifting(seed: u64, techniques: usize, rounds: usize) -> Vec<Vec<Option<f64>>> {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let spread = 0.2 * rng.f64();
+        let centres: Vec<f64> = (0..techniques).map(|_| 1.0 + 0.1 * rng.f64()).collect();
+        let skews: Vec<f64> = (0..techniques).map(|_| rng.f64()).collect();
+        let mut all = vec![Vec::new(); techniques];
+        let mut speed = 100.0;
+        for _ in 0..rounds {
+            if rng.f64() < 0.2 {
+                speed = 100.0 * (1.0 + 9.0 * rng.f64());
+            }
+            for index in 0..techniques {
+                let is_slow = rng.f64() < skews[index] * 0.5;
+                let factor = if is_slow { 1.5 } else { 1.0 } + spread * rng.f64();
+                let sampled = rng.f64() > 0.1;
+                all[index].push(sampled.then_some(speed * centres[index] * factor));
+            }
+        }
+        all
+    }
+
+    proptest::proptest! {
+        /// Against the definition, spelled out: no interval puts a rival ahead of
+        /// the leader, unless intervals put a rival ahead of every technique.
+        #[test]
+        fn no_rival_is_ahead_of_the_leader_by_its_interval(
+            seed in 0u64..u64::MAX, techniques in 2usize..6, rounds in 1usize..60,
+        ) {
+            let series_ns = shifting(seed, techniques, rounds);
+            let slices: Vec<&[Option<f64>]> = series_ns.iter().map(|times| &times[..]).collect();
+            let Some(leader) = lead(&slices) else {
+                assert!(series_ns.iter().flatten().all(Option::is_none));
+                return Ok(());
+            };
+            let trails = |of: usize| {
+                (0..techniques).filter(|&rival| rival != of).any(|rival| {
+                    let logs = log_ratios(&series_ns[rival], &series_ns[of]);
+                    let pair = paired(&logs).and_then(|pair| pair.interval);
+                    pair.is_some_and(|(_, high)| high < 1.0)
+                })
+            };
+            assert!(!trails(leader) || (0..techniques).all(trails));
+            let cell = evidence(&series_ns);
+            assert_eq!(cell.leader, leader);
+            for pair in cell.against_leader.iter().flatten() {
+                assert!(pair.interval.is_none_or(|(_, high)| high >= 1.0) || trails(leader));
+            }
+        }
+    }
+
+    #[test]
+    fn a_slow_spell_does_not_choose_the_leader() {
+        // The first takes 3 % longer in every round that has both, but was not sampled
+        // while the machine was slow.
+        let slow = |round: usize| if round < 12 { 3.0 } else { 1.0 };
+        let a = (0..40)
+            .map(|round| (round >= 12).then_some(103.0))
+            .collect();
+        let b = (0..40)
+            .map(|round| Some(100.0 * slow(round) + 4.0 * (round % 2) as f64))
+            .collect();
+        let b: Vec<Option<f64>> = b;
+        let cell = evidence(&[a, b.clone()]);
+        assert_eq!(cell.leader, 1);
+    }
+
+    #[test]
+    fn a_circle_of_medians_has_a_leader_that_no_interval_puts_behind() {
+        // Each third of the rounds turns the three times on by one.
+        let times = [100.0, 110.0, 120.0];
+        let series_ns: Vec<Vec<Option<f64>>> = (0..3)
+            .map(|index| {
+                (0..39)
+                    .map(|round| Some(times[(index + round) % 3]))
+                    .collect()
+            })
+            .collect();
+        let cell = evidence(&series_ns);
+        let ahead = cell
+            .against_leader
+            .iter()
+            .flatten()
+            .filter(|pair| pair.ratio < 1.0);
+        assert_eq!(ahead.clone().count(), 1);
+        assert!(
+            ahead
+                .flat_map(|pair| pair.interval)
+                .all(|(_, high)| high >= 1.0)
+        );
+        assert_eq!(decide([&cell]), [Decision::Open]);
+    }
+
+    #[test]
+    fn an_open_cell_knows_why() {
+        let a = |n| series(100.0, 0.2, n, 0);
+        let b = |n| series(101.0, 0.2, n, 5);
+        let why = |cell: &Evidence| {
+            assert_eq!(decide([cell]), [Decision::Open]);
+            cell.open_because
+        };
+        assert_eq!(why(&evidence(&[a(19), b(19)])), Some(OpenBecause::Rounds));
+        assert_eq!(why(&evidence(&[a(40), b(40)])), Some(OpenBecause::Budget));
+        // The second is sampled in too few of them.
+        let mut rare = b(40);
+        for round in 0..40 {
+            if round % 4 != 0 {
+                rare[round] = None;
+            }
+        }
+        assert_eq!(why(&evidence(&[a(40), rare])), Some(OpenBecause::Rounds));
+        // As narrow as intervals are sampled for, and across the edge of the tie zone.
+        let edge = evidence(&[series(100.0, 0.0, 40, 0), series(101.99, 0.006, 40, 5)]);
+        assert!(edge.half_width < WIDTH_TARGET);
+        assert_eq!(why(&edge), Some(OpenBecause::Noise));
+        // The last look came.
+        let mut rng = fastrand::Rng::with_seed(1);
+        let mut scattered =
+            || -> Vec<Option<f64>> { (0..1280).map(|_| Some(100.0 * (1.0 + rng.f64()))).collect() };
+        let wide = evidence(&[scattered(), scattered()]);
+        assert!(wide.half_width > WIDTH_TARGET);
+        assert_eq!(why(&wide), Some(OpenBecause::Noise));
+        let (first, second) = (series(100.0, 0.1, 40, 0), series(103.0, 0.1, 40, 1));
+        let techniques = [&first, &second].map(|samples_ns| Series {
+            samples_ns,
+            rival: true,
+            contender: true,
+        });
+        let (floor, again) = (vec![100.0; 40], vec![105.0; 40]);
+        let loud = weigh(&techniques, &floor, &again).unwrap();
+        assert_eq!(why(&loud), Some(OpenBecause::Noise));
+        assert_eq!(why(&evidence(&[a(40)])), None);
     }
 }

@@ -4,7 +4,7 @@ use super::environment;
 use super::escape::escape;
 use crate::model::{Results, Technique, Verdict};
 use crate::report::panels::{Panel, Square, panels};
-use crate::report::rows::{Section, columns, extent, notes, sections};
+use crate::report::rows::{Section, columns, extent, notes, sections, short_name};
 use crate::report::words::{self, bytes_in_words};
 
 /// `host, 2026-01-01T00:00:00Z, Linux 6.18`.
@@ -110,7 +110,7 @@ fn panel_of(
         }
         text += "</div>\n";
     }
-    text += &figures(section, panel, results);
+    text += &figures(section, results);
     text + "</section>\n"
 }
 
@@ -149,6 +149,7 @@ fn map(panel: &Panel<'_>) -> String {
 
 fn square_of(square: &Square<'_>) -> String {
     let name = square.technique.map_or("none", Technique::name);
+    let short = square.technique.map_or("none", short_name);
     let (class, sign, words) = match square.cell.verdict {
         Verdict::Faster => ("faster", "", square.margin.as_str()),
         Verdict::Tie => ("tie", "= ", "tie"),
@@ -160,23 +161,13 @@ fn square_of(square: &Square<'_>) -> String {
          </button></td>",
         square.strength(),
         square.index,
-        escape(&format!("{}: {}", square.list(), square.in_words())),
-        escape(if class == "tie" { "" } else { short(name) }),
+        escape(&format!("{}: {}", square.list(), square.words)),
+        escape(if class == "tie" { "" } else { short }),
         escape(words)
     )
 }
 
-/// What fits a square.
-fn short(technique: &str) -> &str {
-    match technique {
-        "copy-then-write" => "copy",
-        "read-then-split" => "split",
-        "write-each" | "read-each" => "each",
-        other => other,
-    }
-}
-
-fn figures(section: &Section, panel: &Panel<'_>, results: &Results) -> String {
+fn figures(section: &Section, results: &Results) -> String {
     let columns = columns(results);
     let mut text = format!(
         "<details open><summary>All figures of {}</summary>\n<div class=\"wide\" tabindex=\"0\" \
@@ -192,16 +183,22 @@ fn figures(section: &Section, panel: &Panel<'_>, results: &Results) -> String {
         text += &format!("<th scope=\"col\">{beside}{technique}</th>");
     }
     text += "<th scope=\"col\" class=\"name\">verdict</th></tr></thead>\n<tbody>\n";
-    for (row, (index, _)) in std::iter::zip(&section.rows, &panel.cells) {
+    for row in &section.rows {
         let list = match row.count.as_str() {
             "" => row.size.clone(),
             count => format!("{count} × {}", row.size),
         };
+        let list = escape(&list);
+        // The samples of a cell between are not in the page.
+        let list = match row.index {
+            Some(index) => format!(
+                "<button type=\"button\" class=\"link\" data-cell=\"{index}\">{list}</button>"
+            ),
+            None => list,
+        };
         text += &format!(
-            "<tr><th scope=\"row\"><button type=\"button\" class=\"link\" data-cell=\"{index}\">{}</button> \
-             {}</th><td>{}</td>",
-            escape(&list),
-            row.thread_mark,
+            "<tr><th scope=\"row\">{list} {}</th><td>{}</td>",
+            row.marks(),
             escape(&row.floor)
         );
         for entry in &row.entries {

@@ -37,6 +37,9 @@ const HEIGHT: f64 = 230.0;
 const LEFT: f64 = 58.0;
 const TOP: f64 = 26.0;
 const LEGEND: f64 = 16.0;
+/// Letters of a title that fit the width, however wide they are.
+const TITLE_LETTERS: usize = 44;
+const TITLE_LINE: f64 = 17.0;
 
 /// `None` where there is nothing to draw.
 pub fn draw(chart: &Chart<'_>) -> Option<Drawing> {
@@ -55,7 +58,6 @@ pub fn draw(chart: &Chart<'_>) -> Option<Drawing> {
     let up = Scale::of(points().map(|p| p.1), HEIGHT - 34.0, TOP, 1.08)?;
     let height = HEIGHT + LEGEND * (curves.len() as f64 + 1.0);
     let mut drawing = Drawing::new(WIDTH, height);
-    drawing.text(LEFT, 14.0, Anchor::Start, 13.0, Ink::Text, &chart.title);
     let (bottom, right) = (HEIGHT - 34.0, WIDTH - 12.0);
     for value in ticks(up.low, up.high) {
         let y = up.place(value);
@@ -92,14 +94,12 @@ pub fn draw(chart: &Chart<'_>) -> Option<Drawing> {
         let shade = [(low, TOP), (high, TOP), (high, bottom), (low, bottom)];
         drawing.area(&shade, Ink::Faint, 0.15);
         drawing.line((at, TOP), (at, bottom), Ink::Text, "4 3");
-        drawing.text(
-            at + 4.0,
-            TOP + 11.0,
-            Anchor::Start,
-            11.0,
-            Ink::Text,
-            &mark.label,
-        );
+        // On the other side where it would be cut.
+        let (x, anchor) = match at + 7.0 * mark.label.chars().count() as f64 > right {
+            true => (at - 4.0, Anchor::End),
+            false => (at + 4.0, Anchor::Start),
+        };
+        drawing.text(x, TOP + 11.0, anchor, 11.0, Ink::Text, &mark.label);
     }
     for (curve, points) in &curves {
         let banded = || points.iter().filter_map(|p| Some((p.0, p.2?)));
@@ -130,7 +130,30 @@ pub fn draw(chart: &Chart<'_>) -> Option<Drawing> {
         );
         drawing.text(LEFT + 34.0, y, Anchor::Start, 11.0, Ink::Text, &curve.name);
     }
-    Some(drawing)
+    Some(titled(&chart.title, &drawing))
+}
+
+/// The drawing below its title, which is broken where it would be cut.
+fn titled(title: &str, drawing: &Drawing) -> Drawing {
+    let mut lines = vec![String::new()];
+    for word in title.split(' ') {
+        let line = lines.last_mut().expect("begun with one");
+        let length = line.chars().count() + 1 + word.chars().count();
+        if length > TITLE_LETTERS && !line.is_empty() {
+            lines.push(word.to_owned());
+        } else {
+            line.push_str(if line.is_empty() { "" } else { " " });
+            line.push_str(word);
+        }
+    }
+    let more = TITLE_LINE * (lines.len() - 1) as f64;
+    let mut all = Drawing::new(drawing.width, drawing.height + more);
+    for (index, line) in lines.iter().enumerate() {
+        let y = 14.0 + TITLE_LINE * index as f64;
+        all.text(0.0, y, Anchor::Start, 13.0, Ink::Text, line);
+    }
+    all.place(0.0, more, drawing);
+    all
 }
 
 /// A logarithmic axis.
