@@ -103,15 +103,18 @@ fn effect_of(name: &[u8]) -> (Effect, Shown) {
         // Names and openings, which show no data. A failed call of these comes here, too.
         b"open" | b"openat" | b"openat2" | b"access" | b"faccessat" | b"faccessat2"
         | b"readlink" | b"readlinkat" | b"getcwd" | b"chdir" | b"fchdir" | b"getdents"
-        | b"getdents64" | b"statfs" | b"fstatfs" | b"fadvise64" | b"posix_fadvise"
-        | b"readahead" | b"getsockname" | b"getpeername" | b"getsockopt" | b"socket"
-        | b"socketpair" | b"pipe" | b"pipe2" | b"dup" | b"dup2" | b"dup3" | b"lseek"
-        | b"_llseek" | b"epoll_create" | b"epoll_create1" | b"eventfd" | b"eventfd2"
-        | b"timerfd_create" | b"signalfd" | b"signalfd4" | b"inotify_init" | b"inotify_init1"
-        | b"memfd_create" | b"getxattr" | b"lgetxattr" | b"fgetxattr" | b"listxattr"
-        | b"llistxattr" | b"flistxattr" | b"execve" | b"execveat" | b"close" | b"close_range" => {
-            (Harmless, NONE)
+        | b"getdents64" | b"fadvise64" | b"posix_fadvise" | b"readahead" | b"getsockname"
+        | b"getpeername" | b"socket" | b"socketpair" | b"pipe" | b"pipe2" | b"dup" | b"dup2"
+        | b"dup3" | b"lseek" | b"_llseek" | b"epoll_create" | b"epoll_create1" | b"eventfd"
+        | b"eventfd2" | b"timerfd_create" | b"signalfd" | b"signalfd4" | b"inotify_init"
+        | b"inotify_init1" | b"memfd_create" | b"getxattr" | b"lgetxattr" | b"fgetxattr"
+        | b"listxattr" | b"llistxattr" | b"flistxattr" | b"execve" | b"execveat" | b"close"
+        | b"close_range" => (Harmless, NONE),
+        // How much is free, and what a socket has sent or met: what was written shows in that.
+        b"statfs" | b"statfs64" | b"fstatfs" | b"fstatfs64" | b"ustat" => {
+            (Releases(Reason::Size), NONE)
         }
+        b"getsockopt" => (Releases(Reason::Control), NONE),
         // Changes the times of a file only.
         b"utimensat" | b"utime" | b"utimes" | b"futimesat" => (Looks(Reason::Looked), NONE),
         b"stat" | b"stat64" | b"lstat" | b"lstat64" | b"fstat" | b"fstat64" | b"newfstatat"

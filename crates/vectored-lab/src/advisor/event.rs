@@ -138,6 +138,8 @@ pub enum Action<'a> {
         position: u64,
         /// Whether it only asked (`lseek(fd, 0, SEEK_CUR)`).
         only_asked: bool,
+        /// Whether its result depends on what was written: `SEEK_END`, `SEEK_DATA`, `SEEK_HOLE`.
+        asks_size: bool,
     },
     /// `mmap` of a file, successful. It stays when the descriptor is closed.
     Map {
@@ -145,6 +147,26 @@ pub enum Action<'a> {
         descriptor: Descriptor<'a>,
         /// Whether what is written to the memory is written to the file (`MAP_SHARED`, `PROT_WRITE`).
         writes_through: bool,
+    },
+    /// A call on a file by its path: `stat`, `lstat`, `statx`, `truncate`. It is what its name says
+    /// besides.
+    Path {
+        /// As the program named it.
+        path: &'a [u8],
+        /// Whether the call changes the file.
+        changes: bool,
+    },
+    /// `wait4`, `waitpid`, `waitid`: the call returned the end of this process.
+    Wait {
+        /// The process, by its number.
+        child: u32,
+    },
+    /// `io_uring_enter`, `io_submit`: the call may move bytes through descriptors that the log does
+    /// not name.
+    Submit {
+        /// Whether the kernel polls the queue from now on, so that later transfers need no call
+        /// (`IORING_SETUP_SQPOLL`).
+        unseen: bool,
     },
     /// Any call that tells that something is a FIFO: `mknod`, `fstat`, a refused `lseek`. It is what
     /// its name says besides.
@@ -275,6 +297,8 @@ pub struct OpenFlags {
     pub path_only: bool,
     /// `O_DIRECTORY`.
     pub directory: bool,
+    /// `O_CREAT`: the call may make a name that other processes wait for.
+    pub creates: bool,
 }
 
 /// A kind of socket, by its domain and type.
@@ -284,6 +308,8 @@ pub enum SocketKind {
     UnixStream,
     /// `AF_INET` or `AF_INET6`, `SOCK_STREAM`, TCP.
     Tcp,
-    /// Keeps messages apart, or is not known.
+    /// `SOCK_DGRAM` of `AF_INET`, `AF_INET6` or `AF_UNIX`: each call is a datagram.
+    Datagram,
+    /// Keeps messages apart otherwise, or is not known.
     Other,
 }

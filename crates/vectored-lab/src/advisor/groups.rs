@@ -1,30 +1,60 @@
-//! Openings of the same file, which see what the others write.
+//! Files, pipes and sockets, each of which may have several openings: what was done through any of them.
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
+use super::hash::FastMap;
 use super::marks::{Marks, last_part};
 use super::slab::Slab;
-use super::tables::Latest;
+use super::tables::{Latest, ProcessId};
+use super::tally::Held;
 
-/// Files by what the log calls them.
+/// More threads in turn are not told apart: then it has several writers.
+const WRITERS_MAX: usize = 8;
+
+/// Files and streams by what the log calls them.
 #[derive(Debug)]
 pub(super) struct Groups {
     by_name: HashMap<Vec<u8>, u32>,
+    /// Files by the hash of the last part of their paths: a path that a program gave need not be whole.
+    by_last_part: FastMap<u64, Vec<u32>>,
     groups: Slab<Group>,
     /// Files that were mapped into memory, and those whose mapping can be written.
     mapped: Marks,
     mapped_to_write: Marks,
 }
 
-/// Openings of one file.
+/// Openings of one file, or of one end of a stream.
 #[derive(Debug, Default)]
 struct Group {
+    /// Empty if the log does not tell.
     name: Vec<u8>,
     members: u32,
+    /// An opening that was there before the log began.
+    inherited: Option<u32>,
     is_mapped: bool,
     is_mapped_to_write: bool,
+    was_locked: bool,
     written: Latest,
     read: Latest,
+    /// Who wrote, each of them for certain after those before it wrote last.
+    writers: Vec<Writer>,
+    has_many_writers: bool,
+    /// Findings of writes, which are counted if it has one writer at a time.
+    held: Held,
+}
+
+/// A thread that wrote.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Writer {
+    /// By its serial number.
+    pub(super) thread: u64,
+    /// Its process.
+    pub(super) process: ProcessId,
+    /// That process's number.
+    pub(super) number: u32,
+    /// The event of its last write.
+    pub(super) last: u64,
 }
 
 impl Groups {
@@ -34,6 +64,7 @@ impl Groups {
         groups.insert(Group::default());
         Groups {
             by_name: HashMap::new(),
+            by_last_part: FastMap::default(),
             groups,
             mapped: Marks::default(),
             mapped_to_write: Marks::default(),
@@ -47,6 +78,12 @@ impl Groups {
             false => shown,
             true => last_part(path),
         };
+        if name.is_empty() {
+            return self.groups.insert(Group {
+                members: 1,
+                ..Group::default()
+            });
+        }
         let place = match self.by_name.get(name) {
             Some(&place) => place,
             None => {
@@ -57,6 +94,8 @@ impl Groups {
                     ..Group::default()
                 });
                 self.by_name.insert(name.to_vec(), place);
+                let alike = self.by_last_part.entry(hash(last_part(name))).or_default();
+                alike.push(place);
                 place
             }
         };
@@ -66,17 +105,133 @@ impl Groups {
         place
     }
 
-    /// An opening leaves its group.
-    pub(super) fn leave(&mut self, place: u32) {
-        let Some(group) = self.groups.get_mut(place).filter(|_| place != 0) else {
+    /// An opening leaves its group: the findings that were held back, if that was its last one.
+    pub(super) fn leave(&mut self, place: u32) -> Option<Held> {
+        let group = self.groups.get_mut(place).filter(|_| place != 0)?;
+        group.members -= 1;
+        if group.members > 0 {
+            return None;
+        }
+        let group = self.groups.remove(place)?;
+        self.by_name.remove(&group.name);
+        let last = hash(last_part(&group.name));
+        if let Some(alike) = self.by_last_part.get_mut(&last) {
+            alike.retain(|&other| other != place);
+            if alike.is_empty() {
+                self.by_last_part.remove(&last);
+            }
+        }
+        Some(group.held)
+    }
+
+    /// What is known of one group holds for another: an opening is shown otherwise than before.
+    pub(super) fn carry(&mut self, from: u32, to: u32) {
+        if from == to || from == 0 || to == 0 {
+            return;
+        }
+        let Some(old) = self.groups.get_mut(from) else {
             return;
         };
-        group.members -= 1;
-        if group.members == 0
-            && let Some(group) = self.groups.remove(place)
-        {
-            self.by_name.remove(&group.name);
+        let (writers, has_many) = (old.writers.clone(), old.has_many_writers);
+        let held = std::mem::take(&mut old.held);
+        let Some(new) = self.groups.get_mut(to) else {
+            return;
+        };
+        let first_of = |writers: &[Writer]| writers.first().map(|writer| writer.thread);
+        let differ = !new.writers.is_empty() && first_of(&new.writers) != first_of(&writers);
+        new.has_many_writers |= has_many || differ && !writers.is_empty();
+        if new.writers.is_empty() {
+            new.writers = writers;
         }
+        new.held.append(held);
+    }
+
+    /// All findings that were held back.
+    pub(super) fn take_all_held(&mut self) -> Vec<Held> {
+        let places: Vec<u32> = self.groups.in_use().collect();
+        let held = |place| Some(std::mem::take(&mut self.groups.get_mut(place)?.held));
+        places.into_iter().filter_map(held).collect()
+    }
+
+    /// Where findings of writes are held back; `None` if they are listed at once.
+    pub(super) fn held(&mut self, place: u32) -> Option<&mut Held> {
+        let group = self.groups.get_mut(place).filter(|_| place != 0)?;
+        (!group.has_many_writers).then_some(&mut group.held)
+    }
+
+    /// Whether several write to it.
+    pub(super) fn has_many_writers(&self, place: u32) -> bool {
+        let group = self.groups.get(place).filter(|_| place != 0);
+        group.is_some_and(|group| group.has_many_writers)
+    }
+
+    /// A thread writes: whether it is the one that wrote last, so that no more is to be done.
+    #[inline]
+    pub(super) fn is_last_writer(&mut self, place: u32, event: u64, thread: u64) -> bool {
+        let Some(group) = self.groups.get_mut(place).filter(|_| place != 0) else {
+            return true;
+        };
+        match group.writers.last_mut() {
+            Some(writer) if writer.thread == thread => {
+                writer.last = event;
+                true
+            }
+            _ => group.has_many_writers,
+        }
+    }
+
+    /// A thread writes that did not write last. `is_over` tells whether a writer ended, and was waited for,
+    /// before the new one goes on; `is_younger` whether the new one was made after a writer's last write, by
+    /// its process. Without either there are several writers from now on: the findings come back that were
+    /// held.
+    pub(super) fn add_writer(
+        &mut self,
+        place: u32,
+        new: Writer,
+        is_over: impl Fn(&Writer) -> bool,
+        is_younger: impl Fn(&Writer) -> bool,
+    ) -> Option<Held> {
+        let group = self.groups.get_mut(place).filter(|_| place != 0)?;
+        group.writers.retain(|writer| !is_over(writer));
+        let comes_after = match group.writers.last_mut() {
+            Some(writer) if writer.thread == new.thread => {
+                writer.last = new.last;
+                return None;
+            }
+            Some(writer) => is_younger(writer),
+            None => true,
+        };
+        let is_known = group.writers.iter().any(|one| one.thread == new.thread);
+        if comes_after && !is_known && group.writers.len() < WRITERS_MAX {
+            group.writers.push(new);
+            return None;
+        }
+        group.has_many_writers = true;
+        Some(std::mem::take(&mut group.held))
+    }
+
+    /// An opening of it that was there before the log began; the one before that, if there is one.
+    pub(super) fn inherited(&self, place: u32) -> Option<u32> {
+        self.groups.get(place)?.inherited
+    }
+
+    /// As [`Groups::inherited`], from now on.
+    pub(super) fn set_inherited(&mut self, place: u32, opening: u32) {
+        if let Some(group) = self.groups.get_mut(place).filter(|_| place != 0) {
+            group.inherited = Some(opening);
+        }
+    }
+
+    /// A lock was asked for: a process loses its locks on a file with any descriptor that it closes.
+    pub(super) fn lock(&mut self, place: u32) {
+        if let Some(group) = self.groups.get_mut(place).filter(|_| place != 0) {
+            group.was_locked = true;
+        }
+    }
+
+    /// Whether a lock was asked for.
+    pub(super) fn was_locked(&self, place: u32) -> bool {
+        self.groups.get(place).is_some_and(|group| group.was_locked)
     }
 
     /// A member was written (or may have been changed) or read (or looked at).
@@ -87,6 +242,14 @@ impl Groups {
                 true => group.read.note(event, by),
                 false => group.written.note(event, by),
             }
+        }
+    }
+
+    /// As [`Groups::note`], of all files that a path may lead to.
+    pub(super) fn note_path(&mut self, path: &[u8], event: u64, is_read: bool) {
+        let alike = self.by_last_part.get(&hash(last_part(path)));
+        for place in alike.cloned().unwrap_or_default() {
+            self.note(place, event, u32::MAX, is_read);
         }
     }
 
@@ -121,4 +284,10 @@ impl Groups {
             written.max(read) > event
         })
     }
+}
+
+fn hash(name: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    name.hash(&mut hasher);
+    hasher.finish()
 }

@@ -6,6 +6,7 @@
 
 use super::reason::Reason;
 use super::run::{Bounds, Piece, Run};
+use super::tables::ProcessId;
 
 /// What lies between a transfer and the one before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,9 +41,24 @@ pub(super) enum Outcome {
 /// Who takes runs and chains that are over.
 pub(super) type Take<'a> = &'a mut dyn FnMut(&mut Run, Outcome);
 
+/// The thread that made a transfer, and its process.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct User {
+    /// The thread, by its serial number; 0 for none.
+    pub(super) thread: u64,
+    /// Its process.
+    pub(super) owner: ProcessId,
+    /// That process's number.
+    pub(super) process: u32,
+    /// That process's program.
+    pub(super) program: u32,
+}
+
 /// Transfers of one direction.
 #[derive(Debug, Default)]
 pub(super) struct Lane {
+    /// The thread that made the last of them.
+    pub(super) user: User,
     /// The number of the event that was the last of them; 0 if the next one starts anew.
     pub(super) last: u64,
     /// When that ended, in ns.
@@ -127,6 +143,20 @@ impl Lane {
         self.calls += 1;
         self.before = None;
         true
+    }
+
+    /// Another file was written before the call that was pushed last, which the run has.
+    pub(super) fn note_order(&mut self, path: &[u8]) {
+        if let (2.., Some(run)) = (self.calls, &mut self.run)
+            && run.order_between.is_empty()
+        {
+            run.order_between.extend_from_slice(path);
+        }
+    }
+
+    /// Whether its only run so far is a call alone, so that nothing of it would be counted.
+    pub(super) fn is_single(&self) -> bool {
+        self.last != 0 && self.calls == 1
     }
 
     /// No further transfer will be linked to those so far.

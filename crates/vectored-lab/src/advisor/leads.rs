@@ -16,6 +16,8 @@ pub(super) enum Kind {
     Tcp,
     /// A socket, but nothing says of which kind.
     Socket,
+    /// A socket whose calls each send a datagram: listed, never counted.
+    Datagram,
     /// What nobody waits for and nobody observes: `/dev/null`, `/dev/urandom`.
     Nothing,
     /// Never counted: a terminal, eventfd, `/proc`, a datagram socket, a folder …
@@ -33,6 +35,7 @@ impl Kind {
             Kind::Unix => Some(Leads::Unix),
             Kind::Tcp => Some(Leads::Tcp),
             Kind::Socket | Kind::Unknown => Some(Leads::Unknown),
+            Kind::Datagram => Some(Leads::Datagram),
             Kind::Nothing | Kind::Other => None,
         }
     }
@@ -45,7 +48,15 @@ impl Kind {
         )
     }
 
-    /// Whether it is a socket, as far as is known.
+    /// Whether reads and writes of several openings meet in one object: a file, a pipe, a socket.
+    pub(super) fn is_shared_object(self) -> bool {
+        matches!(
+            self,
+            Kind::File | Kind::Pipe | Kind::Unix | Kind::Tcp | Kind::Socket
+        )
+    }
+
+    /// Whether it is a stream socket, as far as is known.
     pub(super) fn is_socket(self) -> bool {
         matches!(self, Kind::Unix | Kind::Tcp | Kind::Socket)
     }
@@ -69,10 +80,12 @@ pub(super) fn kind_of_text(text: &[u8]) -> Kind {
         Kind::Unix
     } else if starts(b"socket:[") || starts(b"UNIX:[") {
         Kind::Socket
+    } else if starts(b"UDP:[") || starts(b"UDPv6:[") || starts(b"UNIX-DGRAM:[") {
+        Kind::Datagram
     } else if text.is_empty() {
         Kind::Unknown
     } else {
-        // UDP, NETLINK, UNIX-DGRAM, UNIX-SEQPACKET, anon_inode:[eventpoll] …
+        // NETLINK, UNIX-SEQPACKET, anon_inode:[eventpoll] …
         Kind::Other
     }
 }
@@ -96,14 +109,9 @@ pub(super) fn kind_of_socket(kind: SocketKind) -> Kind {
     match kind {
         SocketKind::UnixStream => Kind::Unix,
         SocketKind::Tcp => Kind::Tcp,
+        SocketKind::Datagram => Kind::Datagram,
         SocketKind::Other => Kind::Other,
     }
-}
-
-/// The number of a pipe, from `pipe:[123]`.
-pub(super) fn pipe_inode(text: &[u8]) -> Option<u64> {
-    let digits = text.strip_prefix(b"pipe:[")?.strip_suffix(b"]")?;
-    std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
 fn is_nothing(path: &[u8]) -> bool {

@@ -3,7 +3,7 @@
 use super::event::OpenFlags;
 use super::lane::Lane;
 use super::leads::Kind;
-use super::tables::ProcessId;
+use super::tally::Held;
 
 /// What is known of one, and its transfers that are not yet counted.
 #[derive(Debug)]
@@ -22,22 +22,24 @@ pub(super) struct Opening {
     pub(super) position: Option<u64>,
     /// The event that set its offset since the last transfer; 0 if none did.
     pub(super) sought: u64,
-    /// The thread that used it last, by its serial number; 0 for none.
-    pub(super) thread: u64,
-    /// That thread's process.
-    pub(super) owner: ProcessId,
-    /// That process's number.
-    pub(super) process: u32,
-    /// That process's program.
-    pub(super) program: u32,
-    /// The process that wrote to it first, if it is a pipe.
-    pub(super) writer: Option<ProcessId>,
-    /// Whether others have.
+    /// The thread that did, by its serial number.
+    pub(super) sought_by: u64,
+    /// Whether the offset depended on what was written: `SEEK_END`.
+    pub(super) sought_size: bool,
+    /// The thread that first read from its offset, by its serial number; 0 for none.
+    pub(super) reader: u64,
+    /// Whether other threads or processes used the offset, too.
+    pub(super) has_many_readers: bool,
+    /// Findings of reads, counted if nobody else uses the offset.
+    pub(super) held: Held,
+    /// Whether processes that do not show may write to it: it is a FIFO.
     pub(super) has_other_writers: bool,
     /// `flock` or `fcntl` was called on it: that it is closed lets others go on.
     pub(super) was_locked: bool,
     /// Whether bytes ever went through it: a folder looks like a file until then.
     pub(super) was_used: bool,
+    /// The number of its first descriptor.
+    pub(super) first_number: i32,
     /// The number of the descriptor that bytes went through last, or of its first one.
     pub(super) number: i32,
     /// What the log showed last.
@@ -62,20 +64,31 @@ impl Opening {
             tables: 0,
             position: None,
             sought: 0,
-            thread: 0,
-            owner: ProcessId::default(),
-            process: 0,
-            program: 0,
-            writer: None,
+            sought_by: 0,
+            sought_size: false,
+            reader: 0,
+            has_many_readers: false,
+            held: Held::default(),
             has_other_writers: false,
             was_locked: false,
             was_used: false,
+            first_number: number,
             number,
             text: Vec::new(),
             path: Vec::new(),
             group: 0,
             counted: Bits::default(),
             lanes: [Lane::default(), Lane::default()],
+        }
+    }
+}
+
+impl Opening {
+    /// What the log shows of it, or its path.
+    pub(super) fn name(&self) -> &[u8] {
+        match self.text.is_empty() {
+            true => &self.path,
+            false => &self.text,
         }
     }
 }

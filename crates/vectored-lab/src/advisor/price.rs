@@ -77,9 +77,10 @@ pub fn operation_of(key: &FindingKey) -> Operation {
     let reads = |call: &str| call.contains("read") || call.contains("recv");
     let is_read = match key.kind {
         FindingKind::SmallReads | FindingKind::PositionalReads => true,
-        FindingKind::AdjacentWrites | FindingKind::PositionalWrites | FindingKind::SyncEach => {
-            false
-        }
+        FindingKind::AdjacentWrites
+        | FindingKind::PositionalWrites
+        | FindingKind::SyncEach
+        | FindingKind::Datagrams => false,
         FindingKind::SeekThenTransfer | FindingKind::TinySegments | FindingKind::ManySegments => {
             key.steps.iter().any(|step| reads(&step.call))
         }

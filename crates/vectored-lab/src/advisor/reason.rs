@@ -35,6 +35,18 @@ pub(super) enum Reason {
     Mapped,
     /// A file's size may have been asked for.
     Looked,
+    /// The result tells how much was written: `lseek(SEEK_END)`, `statfs`.
+    Size,
+    /// The result tells how far the calls moved the offset: `lseek(fd, 0, SEEK_CUR)`.
+    Position,
+    /// `io_uring_enter`, `io_submit`: which descriptors the transfers used does not show.
+    Submitted,
+    /// The file was closed and opened again.
+    Reopened,
+    /// Each call is a datagram.
+    Datagrams,
+    /// Several threads or processes write to the same file, pipe or socket.
+    SeveralWriters,
     /// Names changed: `rename`, `unlink`, `mkdir`.
     Names,
     /// Locks, `fcntl`.
@@ -53,9 +65,9 @@ pub(super) enum Reason {
     Direct,
     /// `MSG_MORE`.
     More,
-    /// Several processes write to the same pipe.
+    /// Processes that do not show may write to the same FIFO.
     OtherWriters,
-    /// Another process reads on from the same offset.
+    /// Another thread or process uses the same offset.
     SharedOffset,
     /// It was open before the log began, so that another process may do that.
     Inherited,
@@ -103,6 +115,22 @@ impl Reason {
                 "the file is mapped into memory, where its bytes can be seen or changed without a call"
             }
             Reason::Looked => "stat between them, which may see the file's size",
+            Reason::Size => {
+                "lseek(SEEK_END), statfs or the like between them, which tells how much was written"
+            }
+            Reason::Position => {
+                "lseek(SEEK_CUR) between them, which tells the offset that the calls moved"
+            }
+            Reason::Submitted => {
+                "io_uring or AIO in the same process, whose transfers the log does not show"
+            }
+            Reason::Reopened => "the file is closed and opened again between them",
+            Reason::Datagrams => {
+                "each call sends a datagram: sendmmsg sends several in one call and keeps them apart"
+            }
+            Reason::SeveralWriters => {
+                "several threads or processes write to it: a merged call changes the order of their bytes"
+            }
             Reason::Names => "rename, unlink or the like between them",
             Reason::Lock => "fcntl or a lock between them",
             Reason::Control => "ioctl, setsockopt, ftruncate or the like between them",
@@ -115,9 +143,11 @@ impl Reason {
             Reason::Direct => "O_DIRECT",
             Reason::More => "MSG_MORE, which gathers in the kernel already",
             Reason::OtherWriters => {
-                "another process writes to the same pipe, and a longer write than PIPE_BUF may be split"
+                "other processes may write to the same FIFO, and a write of more than PIPE_BUF may be split"
             }
-            Reason::SharedOffset => "another process shares the offset, and would read on from it",
+            Reason::SharedOffset => {
+                "another thread or process uses the same offset, and would go on from another place"
+            }
             Reason::Inherited => {
                 "open before the log began: another process may share the offset, and read on from it"
             }

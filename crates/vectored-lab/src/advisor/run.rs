@@ -130,6 +130,8 @@ pub(super) struct Run {
     pub(super) has_between: bool,
     /// The call site of the first.
     pub(super) site: u32,
+    /// Another file that was written between them: its path, the first one met.
+    pub(super) order_between: Vec<u8>,
     /// Whether the first has as many segments as a call can take.
     is_full: bool,
     /// Merged calls that are complete.
@@ -162,6 +164,7 @@ impl Run {
             seeks: 0,
             has_between: false,
             site: 0,
+            order_between: Vec::new(),
             is_full: false,
             closed_calls: 0,
             group: Group::default(),
@@ -179,6 +182,7 @@ impl Run {
         self.longest_bytes = 0;
         self.seeks = 0;
         self.has_between = false;
+        self.order_between.clear();
         self.closed_calls = 0;
         self.group.calls = 0;
         self.steps.clear();

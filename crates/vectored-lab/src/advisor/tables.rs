@@ -24,6 +24,10 @@ pub(super) struct Process {
     pub(super) program: u32,
     /// Patterns that it was counted for.
     pub(super) counted: Bits,
+    /// The process that forked it, if that showed.
+    pub(super) parent: Option<ProcessId>,
+    /// The event of that fork; 0 if it did not show.
+    pub(super) born: u64,
     table: u32,
     threads: u32,
     /// Nobody was seen making it: its fork may come later in the log.
@@ -48,6 +52,8 @@ pub(super) struct Thread {
     pub(super) released: (u64, Reason),
     /// The last that may have seen the size of a file.
     pub(super) looked: u64,
+    /// The last writes to files, by opening.
+    pub(super) filed_out: Latest,
     /// The last writes to what has a peer, by opening.
     pub(super) streamed_out: Latest,
     /// The last reads from what has a peer, by opening.
@@ -64,6 +70,7 @@ impl Thread {
             waited: (0, Reason::UnknownCall),
             released: (0, Reason::UnknownCall),
             looked: 0,
+            filed_out: Latest::default(),
             streamed_out: Latest::default(),
             streamed_in: Latest::default(),
         }
@@ -92,9 +99,14 @@ impl Latest {
 
     /// The last by anybody else.
     pub(super) fn by_others(&self, than: u32) -> u64 {
+        self.of_others(than).0
+    }
+
+    /// The last by anybody else, and who that was.
+    pub(super) fn of_others(&self, than: u32) -> (u64, u32) {
         match self.first.1 == than {
-            true => self.second.0,
-            false => self.first.0,
+            true => self.second,
+            false => self.first,
         }
     }
 }
@@ -261,6 +273,8 @@ impl Tables {
             number,
             program,
             counted: Bits::default(),
+            parent: None,
+            born: 0,
             table,
             threads: 0,
             is_found,
@@ -435,7 +449,14 @@ impl Tables {
     }
 
     /// `fork`, in the parent.
-    pub(super) fn fork(&mut self, parent: ProcessId, child: u32, same_process: bool, shares: bool) {
+    pub(super) fn fork(
+        &mut self,
+        event: u64,
+        parent: ProcessId,
+        child: u32,
+        same_process: bool,
+        shares: bool,
+    ) {
         let known = self.by_number.get(&child).copied();
         let found = known.filter(|&place| self.is_found(place));
         match (found, same_process) {
@@ -456,6 +477,55 @@ impl Tables {
             }
         }
         self.recent = [NO_THREAD; RECENT];
+        if !same_process {
+            self.note_birth(event, parent, child);
+        }
+    }
+
+    /// A process that spoke before its fork did is not known to be younger than what its parent did.
+    fn note_birth(&mut self, event: u64, parent: ProcessId, child: u32) {
+        let place = self.by_number.get(&child).copied();
+        let Some(thread) = place.and_then(|place| self.threads.get(place)) else {
+            return;
+        };
+        let (process, is_new) = (thread.process, thread.last == 0);
+        if let Some(process) = self.process_mut(process) {
+            process.parent = Some(parent);
+            process.born = if is_new { event } else { 0 };
+        }
+    }
+
+    /// Whether what a process does comes after an event of another for certain: it is that process, or
+    /// descends from a child that was forked later.
+    pub(super) fn comes_after(&self, mut process: ProcessId, event: u64, of: ProcessId) -> bool {
+        loop {
+            if process == of {
+                return true;
+            }
+            let Some(known) = self.process(process) else {
+                return false;
+            };
+            match known.parent {
+                Some(parent) if parent == of => return known.born > event,
+                Some(parent) => process = parent,
+                None => return false,
+            }
+        }
+    }
+
+    /// As [`Tables::open`], but what it leads to is open already.
+    pub(super) fn share(&mut self, process: ProcessId, number: i32, opening: u32) -> Option<u32> {
+        self.close(process, number);
+        let table = self.process(process)?.table;
+        let known = self.openings.get_mut(opening)?;
+        known.descriptors += 1;
+        known.tables += 1;
+        let slot = Slot::Open {
+            opening,
+            close_on_exec: false,
+        };
+        self.tables.get_mut(table)?.set(number, slot);
+        Some(opening)
     }
 
     fn is_found(&self, thread: u32) -> bool {

@@ -72,8 +72,24 @@ pub(super) struct Whose<'a> {
     pub(super) descriptor: i32,
     /// Its path, or what the log shows.
     pub(super) path: &'a [u8],
-    /// Whether others write to the same pipe.
+    /// Whether processes that do not show may write to it: it is a FIFO.
     pub(super) has_other_writers: bool,
+    /// Why nothing of it is counted, if others use it, too.
+    pub(super) shared: Option<Reason>,
+}
+
+/// Findings that are counted only if nobody else turns out to use the same file or stream.
+#[derive(Debug, Default)]
+pub(super) struct Held(FastMap<u32, (Tally, Vec<u8>)>);
+
+impl Held {
+    /// Takes over those of another.
+    pub(super) fn append(&mut self, other: Held) {
+        for (place, (tally, path)) in other.0 {
+            let known = self.0.entry(place).or_default();
+            join_entry((&mut known.0, &mut known.1), &tally, &path);
+        }
+    }
 }
 
 /// A pattern of a log, with names by number.
@@ -118,6 +134,7 @@ impl Book {
         outcome: Outcome,
         way: Way,
         whose: &Whose<'_>,
+        held: Option<&mut Held>,
     ) -> Option<u32> {
         let merged_calls = run.finish();
         let run = &*run;
@@ -132,7 +149,17 @@ impl Book {
             pattern: found.pattern,
         };
         let place = self.place(key);
-        let (key, tally, path) = &mut self.entries[place as usize];
+        let pattern = self.entries[place as usize].0.pattern;
+        let (tally, path) = match held {
+            Some(held) if found.depends_on_others() => {
+                let (tally, path) = held.0.entry(place).or_default();
+                (tally, path)
+            }
+            _ => {
+                let (_, tally, path) = &mut self.entries[place as usize];
+                (tally, path)
+            }
+        };
         let first = tally.runs == 0;
         tally.runs += 1;
         tally.calls += found.calls;
@@ -146,8 +173,18 @@ impl Book {
             add_sizes(&mut tally.sizes, &moved.sizes.0);
             add_sizes(&mut tally.list_sizes, &moved.list_sizes.0);
         }
-        let ranges = key.pattern.steps().iter().map(|&step| range(run, step));
+        let ranges = pattern.steps().iter().map(|&step| range(run, step));
         join_ranges(&mut tally.step_bytes, ranges);
+        if !run.order_between.is_empty() {
+            let other = String::from_utf8_lossy(&run.order_between);
+            if tally
+                .order_between
+                .as_deref()
+                .is_none_or(|known| *other < *known)
+            {
+                tally.order_between = Some(other.into_owned());
+            }
+        }
         let least = |known: &mut u32, new: u32| *known = if first { new } else { new.min(*known) };
         least(&mut tally.process, whose.process);
         if first || whose.descriptor < tally.descriptor {
@@ -161,10 +198,50 @@ impl Book {
     }
 
     /// Counts a process, an opening or both, where they are new to a pattern.
-    pub(super) fn count_new(&mut self, place: u32, process: bool, opening: bool) {
-        let tally = &mut self.entries[place as usize].1;
+    pub(super) fn count_new(
+        &mut self,
+        place: u32,
+        process: bool,
+        opening: bool,
+        held: Option<&mut Held>,
+    ) {
+        let held = held.and_then(|held| held.0.get_mut(&place));
+        let tally = match held {
+            Some((tally, _)) => tally,
+            None => &mut self.entries[place as usize].1,
+        };
         tally.processes += u64::from(process);
         tally.openings += u64::from(opening);
+    }
+
+    /// Counts what was held back: nobody else used it.
+    pub(super) fn settle(&mut self, held: Held) {
+        for (place, (new, path)) in held.0 {
+            let (_, tally, known) = &mut self.entries[place as usize];
+            join_entry((tally, known), &new, &path);
+        }
+    }
+
+    /// Lists what was held back, for this reason. `is_new` tells whether a pattern is new to the process
+    /// and to the opening.
+    pub(super) fn list(
+        &mut self,
+        held: Held,
+        reason: Reason,
+        mut is_new: impl FnMut(u32) -> (bool, bool),
+    ) {
+        for (place, (mut new, path)) in held.0 {
+            let key = Key {
+                grade: Grade::Crossing,
+                reason: Some(reason),
+                ..self.entries[place as usize].0
+            };
+            let place = self.place(key);
+            let (process, opening) = is_new(place);
+            (new.processes, new.openings) = (u64::from(process), u64::from(opening));
+            let (_, tally, known) = &mut self.entries[place as usize];
+            join_entry((tally, known), &new, &path);
+        }
     }
 
     fn place(&mut self, key: Key) -> u32 {
@@ -192,6 +269,10 @@ impl Book {
     /// if the log lacks them.
     pub(super) fn close(self, lack: Option<Reason>, max_delay_ns: u64, into: &mut Tallies) {
         for (mut key, mut tally, path) in self.entries {
+            if tally.runs == 0 {
+                // All of it turned out to be listed.
+                continue;
+            }
             if !path.is_empty() {
                 tally.path = Some(String::from_utf8_lossy(&path).into_owned());
             }
@@ -253,7 +334,34 @@ struct Found<'a> {
     moved: Option<&'a Moved>,
 }
 
+impl Found<'_> {
+    /// Whether it is sound only if nobody else uses the same file or stream. To copy the tiny segments of
+    /// a list changes no call.
+    fn depends_on_others(&self) -> bool {
+        self.reason.is_none() && self.kind != FindingKind::TinySegments
+    }
+}
+
+/// What a run is found to be. What depends on others is listed if there are others.
 fn judge<'a>(
+    run: &'a Run,
+    merged_calls: u64,
+    outcome: Outcome,
+    way: Way,
+    whose: &Whose<'_>,
+) -> Option<Found<'a>> {
+    let found = judge_alone(run, merged_calls, outcome, way, whose)?;
+    Some(match whose.shared {
+        Some(reason) if found.depends_on_others() => Found {
+            grade: Grade::Crossing,
+            reason: Some(reason),
+            ..found
+        },
+        _ => found,
+    })
+}
+
+fn judge_alone<'a>(
     run: &'a Run,
     merged_calls: u64,
     outcome: Outcome,
@@ -274,6 +382,18 @@ fn judge<'a>(
         moved: Some(&run.gathered),
     };
     let is_merged = merged_calls < run.calls;
+    if whose.target == Leads::Datagram {
+        let crossed = match outcome {
+            Outcome::Crossed(reason) => reason,
+            Outcome::Joined | Outcome::Sought => Reason::Datagrams,
+        };
+        return is_merged.then_some(Found {
+            kind: FindingKind::Datagrams,
+            grade: Grade::Crossing,
+            reason: Some(crossed),
+            ..found
+        });
+    }
     match outcome {
         Outcome::Sought => Some(Found {
             kind: FindingKind::SeekThenTransfer,
@@ -339,6 +459,15 @@ fn kind_of(way: Way) -> FindingKind {
     }
 }
 
+/// As [`join`], with the paths beside them.
+fn join_entry(known: (&mut Tally, &mut Vec<u8>), new: &Tally, path: &[u8]) {
+    join(known.0, new);
+    if !path.is_empty() && (known.1.is_empty() || path < known.1.as_slice()) {
+        known.1.clear();
+        known.1.extend_from_slice(path);
+    }
+}
+
 /// Adds the counts of one tally to those of another with the same key.
 pub(super) fn join(known: &mut Tally, new: &Tally) {
     if known.runs == 0 {
@@ -360,10 +489,12 @@ pub(super) fn join(known: &mut Tally, new: &Tally) {
     known.process = known.process.min(new.process);
     known.openings = known.openings.saturating_add(new.openings);
     known.descriptor = known.descriptor.min(new.descriptor);
-    known.path = match (known.path.take(), &new.path) {
+    let first = |known: Option<String>, new: &Option<String>| match (known, new) {
         (Some(one), Some(other)) if *other < one => Some(other.clone()),
         (one, other) => one.or_else(|| other.clone()),
     };
+    known.path = first(known.path.take(), &new.path);
+    known.order_between = first(known.order_between.take(), &new.order_between);
 }
 
 fn add_sizes(known: &mut Vec<(u8, u64, u64)>, new: &[(u8, u64, u64)]) {

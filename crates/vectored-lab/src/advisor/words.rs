@@ -13,6 +13,9 @@ const LARGE_BYTES: u64 = 2048;
 /// Runs of at most so many calls are records; longer ones are streams.
 const RECORD_CALLS: u64 = 16;
 
+/// Characters of the name of a file in a sentence.
+const NAMED_CHARACTERS: usize = 60;
+
 /// The pattern in one line: `10,233 × write 8 B + write 4 KiB`, `1.2 M × write 5–90 B`.
 ///
 /// The number tells how often the whole of what follows was repeated.
@@ -138,7 +141,9 @@ pub fn action(key: &FindingKey, tally: &Tally) -> String {
         FindingKind::SyncEach => {
             "Sync once for several records, where they may be lost together".to_owned()
         }
+        FindingKind::Datagrams => "Send several datagrams in one call, sendmmsg(2)".to_owned(),
     };
+    let order = order_in_words(tally);
     if tally.merged_calls > 0 && tally.merged_calls < tally.calls {
         let (left, calls) = (short_count(tally.merged_calls), short_count(tally.calls));
         let of = if tally.merged_calls == 1 {
@@ -146,10 +151,28 @@ pub fn action(key: &FindingKey, tally: &Tally) -> String {
         } else {
             "calls"
         };
-        format!("{what}: {left} {of} instead of {calls}.")
+        format!("{what}: {left} {of} instead of {calls}.{order}")
     } else {
-        format!("{what}.")
+        format!("{what}.{order}")
     }
+}
+
+/// What merging changes besides the number of calls; empty if nothing is known.
+fn order_in_words(tally: &Tally) -> String {
+    let Some(other) = &tally.order_between else {
+        return String::new();
+    };
+    let named = |path: &str| {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let characters = name.chars().take(NAMED_CHARACTERS);
+        escape_control(&characters.collect::<String>())
+    };
+    format!(
+        " The program writes {} and {} in turn: merging changes the order in which their bytes \
+         reach the kernel.",
+        tally.path.as_deref().map_or("this file".to_owned(), named),
+        named(other),
+    )
 }
 
 /// A piece that is better referenced than copied, next to one that is not.
@@ -181,6 +204,7 @@ pub fn idioms(kind: FindingKind, target: Leads) -> &'static [(&'static str, &'st
         FindingKind::TinySegments => &TINY,
         FindingKind::ManySegments => &MANY,
         FindingKind::SyncEach => &SYNCS,
+        FindingKind::Datagrams => &DATAGRAMS,
     }
 }
 
@@ -194,6 +218,22 @@ pub fn language_of(program: &str) -> Option<&'static str> {
 // Each table: what the standard library or the operating system has, see writev(2), setbuf(3), Go's
 // `net.Buffers` and `bufio`, Python's `open`, `os.writev` and `socket.sendmsg`.
 // `net.Buffers` gathers on connections of `net` only, and writes one by one to anything else.
+
+const DATAGRAMS: [(&str, &str); 4] = [
+    (
+        "Rust",
+        "rustix has no sendmmsg: nix::sys::socket::sendmmsg, or quinn-udp for UDP",
+    ),
+    ("C", "sendmmsg(fd, messages, count, 0)"),
+    (
+        "Go",
+        "ipv4.NewPacketConn(conn).WriteBatch(messages, 0) of golang.org/x/net/ipv4",
+    ),
+    (
+        "Python",
+        "the standard library has no sendmmsg: call it through ctypes, or send fewer, larger datagrams",
+    ),
+];
 
 const WRITES: [(&str, &str); 5] = [
     (
@@ -471,6 +511,7 @@ mod tests {
             FindingKind::TinySegments,
             FindingKind::ManySegments,
             FindingKind::SyncEach,
+            FindingKind::Datagrams,
         ] {
             for target in [Leads::File, Leads::Pipe, Leads::Unix, Leads::Tcp] {
                 let languages: Vec<_> = idioms(kind, target).iter().map(|(l, _)| *l).collect();

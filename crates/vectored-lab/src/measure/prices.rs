@@ -110,7 +110,7 @@ fn calibration_target(target: Leads, directory: &Path) -> Option<CalibrationTarg
         Leads::Pipe => Some(CalibrationTarget::Pipe),
         Leads::Unix => Some(CalibrationTarget::UnixSocket),
         Leads::Tcp => Some(CalibrationTarget::TcpSocket),
-        Leads::Unknown => None,
+        Leads::Datagram | Leads::Unknown => None,
     }
 }
 

@@ -86,6 +86,8 @@ pub enum Leads {
     Unix,
     /// A TCP socket.
     Tcp,
+    /// A datagram socket: its calls are listed, never counted, and have no price.
+    Datagram,
     /// Not known: it is never counted, and has no price.
     Unknown,
 }
@@ -225,6 +227,8 @@ pub enum FindingKind {
     ManySegments,
     /// `fsync` after each record.
     SyncEach,
+    /// Datagrams, several of which one `sendmmsg` would send.
+    Datagrams,
 }
 
 /// How sure it is that merging changes nothing else.
@@ -284,4 +288,8 @@ pub struct Tally {
     pub descriptor: i32,
     /// What it leads to, the first in the order of their bytes: a path, an address.
     pub path: Option<String>,
+    /// Another file that the program writes in turn with this one, the first in the order of their
+    /// bytes: merging changes the order in which the bytes of the two reach the kernel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order_between: Option<String>,
 }

@@ -664,9 +664,14 @@ fn text_of_action(action: &Action) -> String {
             descriptor,
             position,
             only_asked,
+            asks_size,
         } => {
-            format!("seek {} to {position} {only_asked}", to(descriptor))
+            let size = if *asks_size { " of the size" } else { "" };
+            format!("seek {} to {position} {only_asked}{size}", to(descriptor))
         }
+        Action::Path { path, changes } => format!("path {} {changes}", lossy(path)),
+        Action::Wait { child } => format!("wait for {child}"),
+        Action::Submit { unseen } => format!("submit {unseen}"),
         Action::Sync(descriptor) => format!("sync {}", descriptor.as_ref().map_or("-".into(), to)),
         Action::Map {
             descriptor,

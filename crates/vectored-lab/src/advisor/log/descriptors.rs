@@ -1,8 +1,7 @@
 //! What a descriptor leads to, by the tables and by what the log shows.
 
-use super::{By, Log};
+use super::{By, Log, WRITES};
 use crate::advisor::event::{Descriptor, Named, OpenFlags};
-use crate::advisor::groups::Groups;
 use crate::advisor::leads::{Kind, kind_of_path, kind_of_text};
 use crate::advisor::marks::last_part;
 use crate::advisor::opening::Opening;
@@ -29,13 +28,20 @@ impl Log {
             Some(text) => opening.text.extend_from_slice(text),
             None => opening.path.extend_from_slice(path),
         }
-        if kind == Kind::File {
+        if kind.is_shared_object() {
             opening.group = self.groups.join(&opening.text, &opening.path);
         }
         if is_fifo {
-            turn_to_fifo(&mut opening, &mut self.groups);
+            turn_to_fifo(&mut opening);
             // It waits for the other end.
             self.wait(by, Reason::Connect);
+        }
+        if flags.creates {
+            // Others may wait for a file to be there, as for one that is renamed.
+            self.release(by, Reason::Names);
+        }
+        if kind == Kind::File && flags.append {
+            self.reopen(&mut opening, by);
         }
         let group = opening.group;
         let close_on_exec = flags.close_on_exec;
@@ -60,6 +66,9 @@ impl Log {
         if let Some(text) = descriptor.leads_to {
             opening.text.extend_from_slice(text);
             opening.kind = refined(kind, kind_of_text(text));
+        }
+        if opening.kind.is_shared_object() {
+            opening.group = self.groups.join(&opening.text, b"");
         }
         let number = descriptor.number;
         self.tables.open(by.process, number, opening, close_on_exec);
@@ -109,7 +118,7 @@ impl Log {
         };
         let is_first = opening.text.is_empty();
         let both_sockets = opening.kind.is_socket() && kind.is_socket();
-        let is_other = opening.kind == Kind::Other || opening.kind == Kind::Nothing;
+        let is_other = matches!(opening.kind, Kind::Other | Kind::Datagram | Kind::Nothing);
         let fits = match opening.kind {
             Kind::Unknown => is_first,
             known => known == kind || is_other && is_first,
@@ -122,10 +131,13 @@ impl Log {
             opening.text.clear();
             opening.text.extend_from_slice(text);
             opening.kind = refined(opening.kind, kind);
-            if opening.kind == Kind::File {
-                self.groups.leave(opening.group);
+            let old = std::mem::take(&mut opening.group);
+            if opening.kind.is_shared_object() {
                 opening.group = self.groups.join(&opening.text, b"");
+                self.groups.carry(old, opening.group);
             }
+            let held = self.groups.leave(old);
+            self.book.settle(held.unwrap_or_default());
         }
         true
     }
@@ -138,14 +150,21 @@ impl Log {
         if let Some(text) = descriptor.leads_to {
             opening.text.extend_from_slice(text);
         }
-        if kind == Kind::File {
+        let number = descriptor.number;
+        if kind.is_shared_object() {
             opening.group = self.groups.join(&opening.text, b"");
-            if self.fifos.has(last_part(&opening.text)) {
-                turn_to_fifo(&mut opening, &mut self.groups);
+            if let Some(place) = self.shared_with(&opening, by) {
+                return place;
+            }
+            if kind == Kind::File && self.fifos.has(last_part(&opening.text)) {
+                turn_to_fifo(&mut opening);
             }
         }
-        let number = descriptor.number;
+        let group = opening.group;
         let place = self.tables.open(by.process, number, opening, false);
+        if let Some(place) = place {
+            self.groups.set_inherited(group, place);
+        }
         self.settle();
         // The process is there: it was asked for before.
         place.unwrap_or(u32::MAX)
@@ -153,6 +172,46 @@ impl Log {
 }
 
 impl Log {
+    /// A descriptor that was open before the log began, and has the number and the name of one of another
+    /// process: the two may be one process, whose threads strace was attached to, or have it from the same
+    /// parent. So it is taken for the same opening.
+    fn shared_with(&mut self, new: &Opening, by: By) -> Option<u32> {
+        let place = self.groups.inherited(new.group)?;
+        let known = self.tables.openings.get(place)?;
+        let is_same = known.is_inherited && known.first_number == new.number;
+        if !is_same || known.text != new.text {
+            return None;
+        }
+        // The group goes on: the other opening is in it.
+        self.groups.leave(new.group);
+        let shared = self.tables.share(by.process, new.number, place);
+        self.settle();
+        shared
+    }
+
+    /// Appending to a file that the same thread closed a moment ago, after a write or two: what keeps the
+    /// writes apart is only that.
+    fn reopen(&mut self, opening: &mut Opening, by: By) {
+        let serial = self.tables.at(by.thread).map_or(0, |thread| thread.serial);
+        let is_before = |place: &u32| {
+            self.tables.openings.get(*place).is_some_and(|before| {
+                before.group == opening.group && before.lanes[WRITES].user.thread == serial
+            })
+        };
+        let Some(index) = self.closed.iter().position(is_before) else {
+            return;
+        };
+        let place = self.closed.remove(index);
+        if let Some(before) = place.and_then(|place| self.tables.openings.get_mut(place)) {
+            let mut lane = std::mem::take(&mut before.lanes[WRITES]);
+            lane.crossed.get_or_insert(Reason::Reopened);
+            opening.lanes[WRITES] = lane;
+        }
+        if let Some(place) = place {
+            self.forget(place);
+        }
+    }
+
     /// As [`Analysis::name_fifo`](crate::advisor::Analysis::name_fifo).
     pub(in crate::advisor) fn name_fifo(&mut self, path: &[u8]) {
         self.fifos.insert(last_part(path));
@@ -178,16 +237,15 @@ impl Log {
                 false => &opening.text,
             };
             self.fifos.insert(last_part(name));
-            turn_to_fifo(opening, &mut self.groups);
+            turn_to_fifo(opening);
         }
     }
 }
 
 /// What was taken for a file is a FIFO. Who else writes to that does not show.
-fn turn_to_fifo(opening: &mut Opening, groups: &mut Groups) {
+fn turn_to_fifo(opening: &mut Opening) {
     opening.kind = Kind::Pipe;
     opening.has_other_writers = true;
-    groups.leave(std::mem::take(&mut opening.group));
 }
 
 /// What is known already, and what the log shows: the more exact of the two.
@@ -196,7 +254,7 @@ fn refined(known: Kind, shown: Kind) -> Kind {
         (Kind::Unknown | Kind::Socket, shown) => shown,
         (known, Kind::Socket | Kind::Unknown) => known,
         // A packet pipe is shown as any other.
-        (Kind::Other | Kind::Nothing, _) => known,
+        (Kind::Other | Kind::Datagram | Kind::Nothing, _) => known,
         (_, shown) => shown,
     }
 }

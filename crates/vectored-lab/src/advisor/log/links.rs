@@ -13,8 +13,12 @@ use crate::advisor::tables::Thread;
 /// What lies around a transfer, besides what it goes through.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Surroundings<'a> {
-    /// Who makes it.
+    /// The thread that makes it.
     pub(super) thread: &'a Thread,
+    /// The program of that thread.
+    pub(super) program: u32,
+    /// The event since which transfers of this process may not have shown.
+    pub(super) submitted: u64,
     pub(super) groups: &'a Groups,
     /// What a run would see of it.
     pub(super) piece: &'a Piece,
@@ -44,6 +48,12 @@ impl Surroundings<'_> {
         {
             return Link::Broken;
         }
+        if lane.user.thread != thread.serial {
+            return match lane.user.program == self.program {
+                true => self.after_another_thread(opening, is_read, is_positional),
+                false => Link::Broken,
+            };
+        }
         let is_shared = opening.tables > 1;
         if is_read || sought != 0 && !is_positional {
             let own_offset = !is_positional && opening.kind == Kind::File;
@@ -55,6 +65,12 @@ impl Surroundings<'_> {
             }
         }
         if sought != 0 && !is_positional && opening.kind == Kind::File {
+            if opening.sought_size {
+                return Link::Crossed(Reason::Size);
+            }
+            if opening.sought_by != thread.serial {
+                return Link::Crossed(Reason::SharedOffset);
+            }
             let has_between = thread.last != sought;
             return Link::Sought { has_between };
         }
@@ -66,6 +82,19 @@ impl Surroundings<'_> {
             None => Link::Joined {
                 has_between: thread.last != lane.last,
             },
+        }
+    }
+
+    /// What lies between transfers of two threads in a row: their order is not the program's own, unless
+    /// one of them waited for the other.
+    fn after_another_thread(&self, opening: &Opening, is_read: bool, is_positional: bool) -> Link {
+        match opening.kind {
+            Kind::Unknown | Kind::Socket => Link::Crossed(Reason::UnknownTarget),
+            Kind::File if is_read && !is_positional => Link::Crossed(Reason::SharedOffset),
+            _ if !is_read && self.groups.has_many_writers(opening.group) => {
+                Link::Crossed(Reason::SeveralWriters)
+            }
+            _ => Link::Broken,
         }
     }
 
@@ -86,10 +115,16 @@ impl Surroundings<'_> {
         if lane.crossed.is_some() {
             return lane.crossed;
         }
+        if self.submitted > lane.last {
+            return Some(Reason::Submitted);
+        }
         if let Some(reason) = crossing_of_thread(thread, place, opening.kind, is_read, lane.last) {
             return Some(reason);
         }
-        let group = opening.group;
+        let group = match opening.kind {
+            Kind::File => opening.group,
+            _ => 0,
+        };
         if group != 0 && self.groups.is_mapped(group, is_read) {
             return Some(Reason::Mapped);
         }

@@ -5,6 +5,8 @@ mod lanes;
 mod links;
 mod transfers;
 
+use std::collections::VecDeque;
+
 use super::analysis::Options;
 use super::between::{Effect, Names, Shown};
 use super::event::{Action, Descriptor, Event, Named};
@@ -26,8 +28,12 @@ pub(super) struct Log {
     event: u64,
     tables: Tables,
     groups: Groups,
-    /// Pipes that were open before the log began, by their numbers: who wrote first.
-    pipes: FastMap<u64, (ProcessId, u32)>,
+    /// Processes that another one waited for: the event, and the other one.
+    waited: FastMap<u32, (u64, ProcessId)>,
+    /// Processes that submitted transfers that do not show: the last event.
+    submitted: FastMap<ProcessId, u64>,
+    /// Files that were closed after a write alone, the oldest first: they may be opened again.
+    closed: VecDeque<u32>,
     /// Paths that lead to FIFOs, by their last parts.
     fifos: Marks,
     book: Book,
@@ -54,7 +60,9 @@ impl Log {
             event: 0,
             tables: Tables::new(),
             groups: Groups::new(),
-            pipes: FastMap::default(),
+            waited: FastMap::default(),
+            submitted: FastMap::default(),
+            closed: VecDeque::new(),
             fifos: Marks::default(),
             book: Book::default(),
             piece: Piece::default(),
@@ -76,6 +84,12 @@ impl Log {
         let openings: Vec<u32> = self.tables.openings.in_use().collect();
         for opening in openings {
             self.end_lanes(opening);
+            if let Some(opening) = self.tables.openings.get_mut(opening) {
+                self.book.settle(std::mem::take(&mut opening.held));
+            }
+        }
+        for held in self.groups.take_all_held() {
+            self.book.settle(held);
         }
         let lack = if self.lacks_times {
             Some(Reason::NoTimes)
@@ -140,6 +154,21 @@ impl Log {
                 let between = names.between(event.name);
                 self.shown |= between.shows;
                 self.other(between.effect, event.name, *descriptor, by);
+            }
+            Action::Wait { child } => {
+                self.note_wait(*child, by);
+                let between = names.between(event.name);
+                self.shown |= between.shows;
+                self.other(between.effect, event.name, None, by);
+            }
+            Action::Path { path, changes } => {
+                self.groups.note_path(path, self.event, !changes);
+                let between = names.between(event.name);
+                self.other(between.effect, event.name, None, by);
+            }
+            Action::Submit { unseen } => {
+                self.shown |= names.between(event.name).shows;
+                self.submit(*unseen, by);
             }
             Action::Fifo(named) => {
                 let between = names.between(event.name);
@@ -244,7 +273,7 @@ impl Log {
             },
             Action::SetFlags { descriptor, flags } => {
                 let opening = self.resolve(descriptor, by);
-                self.end_lanes(opening);
+                self.cross_lanes(opening, Reason::Control, true);
                 if let Some(known) = self.tables.openings.get_mut(opening) {
                     // F_SETFL cannot change O_SYNC; `flags` has it all the same.
                     known.flags = flags;
@@ -266,7 +295,11 @@ impl Log {
             } => {
                 let shares = shares_descriptors;
                 self.shown |= Shown::PROCESSES;
-                self.tables.fork(by.process, child, same_process, shares);
+                // Its number is used again.
+                self.waited.remove(&child);
+                let event = self.event;
+                self.tables
+                    .fork(event, by.process, child, same_process, shares);
                 self.wait(by, Reason::Process);
             }
             Action::Execute { program } => {
@@ -282,7 +315,10 @@ impl Log {
                 descriptor,
                 position,
                 only_asked,
-            } => self.seek(descriptor, position, only_asked, by),
+                asks_size,
+            } => {
+                self.seek(descriptor, position, only_asked, asks_size, by);
+            }
             Action::Map {
                 descriptor,
                 writes_through,
@@ -293,8 +329,34 @@ impl Log {
             }
             Action::Sync(descriptor) => self.sync(descriptor, by),
             Action::Signal => self.wait(by, Reason::Signal),
-            Action::Transfer(_) | Action::Other { .. } | Action::Fifo(_) | Action::Exit { .. } => {}
+            Action::Transfer(_)
+            | Action::Other { .. }
+            | Action::Fifo(_)
+            | Action::Path { .. }
+            | Action::Wait { .. }
+            | Action::Submit { .. }
+            | Action::Exit { .. } => {}
         }
+    }
+
+    /// What a process did that was waited for comes before what follows in the process that waited.
+    fn note_wait(&mut self, child: u32, by: By) {
+        if self.waited.len() >= WAITED_MAX {
+            // What is forgotten is taken for not waited for.
+            self.waited.clear();
+        }
+        self.waited.insert(child, (self.event, by.process));
+    }
+
+    /// Transfers through descriptors that the log does not name.
+    fn submit(&mut self, unseen: bool, by: By) {
+        let event = match unseen {
+            true => u64::MAX,
+            false => self.event,
+        };
+        let last = self.submitted.entry(by.process).or_default();
+        *last = event.max(*last);
+        self.wait(by, Reason::Submitted);
     }
 
     /// The end of a stream shows to its peer, and that of a lock to who waits for it.
@@ -307,7 +369,9 @@ impl Log {
         let opening = opening.and_then(|opening| self.tables.openings.get(opening));
         if kind.has_peer() {
             self.release(by, Reason::StreamClosed);
-        } else if opening.is_some_and(|opening| opening.was_locked) {
+        } else if opening
+            .is_some_and(|opening| opening.was_locked || self.groups.was_locked(opening.group))
+        {
             self.release(by, Reason::Lock);
         }
     }
@@ -357,6 +421,8 @@ impl Log {
                         && let Some(opening) = self.tables.openings.get_mut(opening)
                     {
                         opening.was_locked = true;
+                        let group = opening.group;
+                        self.groups.lock(group);
                     }
                 }
                 self.wait(by, reason);
@@ -399,23 +465,46 @@ impl Log {
         self.release(by, Reason::SyncOther);
     }
 
-    fn seek(&mut self, descriptor: Descriptor<'_>, position: u64, only_asked: bool, by: By) {
+    fn seek(
+        &mut self,
+        descriptor: Descriptor<'_>,
+        position: u64,
+        only_asked: bool,
+        asks_size: bool,
+        by: By,
+    ) {
         let place = self.resolve(descriptor, by);
         let serial = self.tables.at(by.thread).map_or(0, |thread| thread.serial);
         let Some(opening) = self.tables.openings.get_mut(place) else {
             return;
         };
-        let is_others = opening.thread != serial;
         let moves = !only_asked && opening.position != Some(position);
         opening.position = Some(position);
         if moves {
             opening.sought = self.event;
+            opening.sought_by = serial;
+            opening.sought_size = asks_size;
         }
-        if is_others {
-            self.end_lanes(place);
+        for lane in &mut opening.lanes {
+            let has_offset = lane.last != 0 && !lane.is_positional;
+            if has_offset && lane.user.thread != serial {
+                lane.crossed.get_or_insert(Reason::SharedOffset);
+            } else if has_offset && only_asked {
+                lane.crossed.get_or_insert(Reason::Position);
+            }
+        }
+        let reader = opening.reader;
+        if asks_size {
+            self.look_at(place, Reason::Size);
+        }
+        if reader != 0 && reader != serial {
+            self.note_reader(place, serial);
         }
     }
 }
+
+/// So many ends of processes are kept in mind.
+const WAITED_MAX: usize = 4096;
 
 const WRITES: usize = 0;
 const READS: usize = 1;

@@ -3,11 +3,14 @@
 use super::links::Surroundings;
 use super::{By, Log, READS, WRITES};
 use crate::advisor::event::{Descriptor, Direction, Event, Form, Transfer};
-use crate::advisor::leads::{Kind, pipe_inode};
+use crate::advisor::groups::Writer;
+use crate::advisor::lane::{Link, User};
+use crate::advisor::leads::Kind;
 use crate::advisor::reason::Reason;
 use crate::advisor::run::Piece;
 use crate::advisor::steps::{Move, call_number, size_class};
-use crate::advisor::tables::Thread;
+use crate::advisor::tables::{Tables, Thread, process_at};
+use crate::advisor::tally::Held;
 
 /// Linux moves no more in one call: `MAX_RW_COUNT`. A log that says so is wrong.
 const TRANSFER_BYTES_MAX: u64 = 0x7fff_f000;
@@ -29,19 +32,30 @@ impl Log {
             return;
         };
         let serial = thread.serial;
+        let written_before = thread.filed_out;
         opening.was_used = true;
         if transfer.descriptor.number >= 0 {
             // Not that of the opening itself: a program may use a duplicate and close it.
             opening.number = transfer.descriptor.number;
         }
-        let is_others = opening.thread != serial;
-        let is_written_pipe = !is_read && opening.kind == Kind::Pipe;
-        if is_others {
-            self.change_hands(place, by, serial);
-        }
-        if is_written_pipe {
+        let lane_number = usize::from(is_read);
+        let is_others = opening.lanes[lane_number].user.thread != serial;
+        let group = opening.group;
+        if is_read {
+            if transfer.offset.is_none() && opening.reader != serial {
+                self.note_reader(place, serial);
+            }
+        } else if !self.groups.is_last_writer(group, number, serial) {
             self.note_writer(place, by);
         }
+        let user = match is_others {
+            true => self.user(by, serial),
+            false => User::default(),
+        };
+        let submitted = match self.submitted.is_empty() {
+            true => 0,
+            false => self.submitted.get(&by.process).copied().unwrap_or(0),
+        };
         let site = match event.site {
             Some(_) => self.book.site(event.site),
             None => 0,
@@ -50,10 +64,9 @@ impl Log {
             return;
         };
         effect_of_transfer(number, place, opening.kind, transfer, thread);
-        if opening.kind.target().is_none() {
+        if opening.kind.target().is_none() || is_read && opening.kind == Kind::Datagram {
             return;
         }
-        let lane_number = usize::from(is_read);
         let is_positional = transfer.offset.is_some();
         let sought = opening.sought;
         if !is_positional {
@@ -69,23 +82,32 @@ impl Log {
             };
         }
         // The other direction sees it, or was moved by it.
+        let other = &mut opening.lanes[1 - lane_number];
         if opening.kind == Kind::File {
-            let other = &mut opening.lanes[1 - lane_number];
             other.crossed.get_or_insert(Reason::BothWays);
+        } else if is_read && other.user.thread != serial {
+            // What another thread heard may be why the writer goes on.
+            other.crossed.get_or_insert(Reason::PeerRead);
         }
-        let group = opening.group;
-        let shape = describe(event, transfer, &mut self.piece);
+        let shape = describe(event, transfer, opening.kind, &mut self.piece);
         if shape == Shape::Unusable {
             self.end_lane(place, lane_number);
         } else {
             let surroundings = Surroundings {
                 thread,
+                program: match is_others {
+                    true => user.program,
+                    false => opening.lanes[lane_number].user.program,
+                },
+                submitted,
                 groups: &self.groups,
                 piece: &self.piece,
                 bounds: self.bounds,
                 max_delay_ns: self.max_delay_ns,
             };
             let link = surroundings.link(place, opening, transfer, sought);
+            let (between, other) = written_before.of_others(place);
+            let in_turn = !is_read && between > opening.lanes[lane_number].last;
             let lane = &mut opening.lanes[lane_number];
             if !lane.goes_on_with(link, &self.piece, site, self.bounds) {
                 self.push(place, lane_number, link, site);
@@ -94,6 +116,9 @@ impl Log {
                 return;
             };
             let lane = &mut opening.lanes[lane_number];
+            if is_others {
+                lane.user = user;
+            }
             lane.last = number;
             lane.ended_ns = self.piece.ended_ns;
             lane.is_positional = is_positional;
@@ -104,6 +129,9 @@ impl Log {
                 .unwrap_or(0)
                 .saturating_add(self.piece.bytes);
             lane.crossed = None;
+            if in_turn && matches!(link, Link::Joined { .. }) {
+                self.note_order(place, other);
+            }
             if shape == Shape::Short {
                 self.end_lane(place, lane_number);
             }
@@ -115,6 +143,15 @@ impl Log {
     fn copy_from(&mut self, from: Descriptor<'_>, by: By) {
         let place = self.resolve(from, by);
         let number = self.event;
+        let serial = self.tables.at(by.thread).map_or(0, |thread| thread.serial);
+        let reader = self
+            .tables
+            .openings
+            .get(place)
+            .map(|opening| opening.reader);
+        if reader != Some(serial) {
+            self.note_reader(place, serial);
+        }
         self.end_lane(place, READS);
         let Some(opening) = self.tables.openings.get_mut(place) else {
             return;
@@ -134,45 +171,96 @@ impl Log {
         }
     }
 
-    /// Another thread uses an opening: the order of the two is not the program's own.
-    pub(super) fn change_hands(&mut self, place: u32, by: By, serial: u64) {
-        self.end_lanes(place);
+    /// A thread as a lane knows it.
+    fn user(&self, by: By, serial: u64) -> User {
         let process = self.tables.process(by.process);
-        let Some((number, program)) = process.map(|process| (process.number, process.program))
-        else {
-            return;
-        };
-        if let Some(opening) = self.tables.openings.get_mut(place) {
-            opening.thread = serial;
-            opening.owner = by.process;
-            opening.process = number;
-            opening.program = program;
+        User {
+            thread: serial,
+            owner: by.process,
+            process: process.map_or(0, |process| process.number),
+            program: process.map_or(0, |process| process.program),
         }
     }
 
-    /// Who writes to a pipe.
-    pub(super) fn note_writer(&mut self, place: u32, by: By) {
+    /// Another file was written between two writes of a run.
+    fn note_order(&mut self, place: u32, other: u32) {
+        let Some(other) = self.tables.openings.get(other) else {
+            return;
+        };
+        let name = other.name().to_vec();
+        if let Some(opening) = self.tables.openings.get_mut(place) {
+            opening.lanes[WRITES].note_order(&name);
+        }
+    }
+
+    /// A thread uses the offset of a file that another one may read on from.
+    pub(super) fn note_reader(&mut self, place: u32, serial: u64) {
         let Some(opening) = self.tables.openings.get_mut(place) else {
             return;
         };
-        if opening.kind != Kind::Pipe || opening.writer == Some(by.process) {
+        if opening.kind != Kind::File || opening.has_many_readers {
             return;
         }
-        if opening.writer.is_some() {
-            opening.has_other_writers = true;
+        if opening.reader == 0 {
+            opening.reader = serial;
+            return;
         }
-        opening.writer = Some(by.process);
-        let Some(inode) = pipe_inode(&opening.text) else {
+        opening.has_many_readers = true;
+        let held = std::mem::take(&mut opening.held);
+        self.list(place, READS, held, Reason::SharedOffset);
+    }
+
+    /// A thread writes to what another one wrote to last, or nobody yet.
+    fn note_writer(&mut self, place: u32, by: By) {
+        let serial = self.tables.at(by.thread).map(|thread| thread.serial);
+        let (Some(serial), Some(process)) = (serial, self.tables.process(by.process)) else {
             return;
         };
-        let &mut (writer, other) = self.pipes.entry(inode).or_insert((by.process, place));
-        if writer != by.process {
-            for place in [place, other] {
-                if let Some(opening) = self.tables.openings.get_mut(place) {
-                    opening.has_other_writers |= pipe_inode(&opening.text) == Some(inode);
-                }
-            }
+        let new = Writer {
+            thread: serial,
+            process: by.process,
+            number: process.number,
+            last: self.event,
+        };
+        let Some(group) = self.tables.openings.get(place).map(|opening| opening.group) else {
+            return;
+        };
+        let (tables, waited) = (&self.tables, &self.waited);
+        // Its process ended, and who waited for that comes before the new one.
+        let is_over = |writer: &Writer| {
+            tables.process(writer.process).is_none()
+                && waited
+                    .get(&writer.number)
+                    .is_some_and(|&(event, process)| tables.comes_after(by.process, event, process))
+        };
+        let is_younger = |writer: &Writer| {
+            let is_other = writer.process != by.process;
+            is_other && tables.comes_after(by.process, writer.last, writer.process)
+        };
+        let held = self.groups.add_writer(group, new, is_over, is_younger);
+        if let Some(held) = held {
+            self.list(place, WRITES, held, Reason::SeveralWriters);
         }
+    }
+
+    /// What was held back is listed.
+    fn list(&mut self, place: u32, lane: usize, held: Held, reason: Reason) {
+        let Tables {
+            openings,
+            processes,
+            ..
+        } = &mut self.tables;
+        let Some(opening) = openings.get_mut(place) else {
+            return;
+        };
+        let owner = opening.lanes[lane].user.owner;
+        let counted = &mut opening.counted;
+        self.book.list(held, reason, |found| {
+            let process = process_at(processes, owner);
+            let is_opening = counted.insert(found);
+            let is_process = process.map_or(is_opening, |process| process.counted.insert(found));
+            (is_process, is_opening)
+        });
     }
 }
 
@@ -186,17 +274,21 @@ fn effect_of_transfer(
     thread: &mut Thread,
 ) {
     let is_read = transfer.direction == Direction::Read;
-    if kind.has_peer() {
+    if kind.has_peer() || kind == Kind::Datagram && !is_read {
         let streamed = match is_read {
             true => &mut thread.streamed_in,
             false => &mut thread.streamed_out,
         };
         streamed.note(number, place);
     }
+    if kind == Kind::File && !is_read {
+        thread.filed_out.note(number, place);
+    }
     if kind == Kind::Other && !is_read {
         thread.released = (number, Reason::OtherTransfer);
     }
-    if kind == Kind::Other && is_read || transfer.form == Form::Opaque {
+    let has_messages = matches!(kind, Kind::Other | Kind::Datagram);
+    if has_messages && is_read || transfer.form == Form::Opaque {
         thread.waited = (number, Reason::OtherTransfer);
     }
 }
@@ -219,11 +311,13 @@ pub(super) fn asked(transfer: &Transfer<'_>) -> u64 {
 
 /// Fills in what a run needs to know.
 #[inline(always)]
-fn describe(event: &Event<'_>, transfer: &Transfer<'_>, piece: &mut Piece) -> Shape {
+fn describe(event: &Event<'_>, transfer: &Transfer<'_>, kind: Kind, piece: &mut Piece) -> Shape {
     let (Ok(bytes), Some(segments)) = (transfer.result, transfer.segment_bytes) else {
         return Shape::Unusable;
     };
-    let is_odd = transfer.special || transfer.addressed || transfer.form == Form::Opaque;
+    // Each of several datagrams has its own address.
+    let is_addressed = transfer.addressed && kind != Kind::Datagram;
+    let is_odd = transfer.special || is_addressed || transfer.form == Form::Opaque;
     if is_odd || bytes == 0 || bytes > TRANSFER_BYTES_MAX {
         return Shape::Unusable;
     }

@@ -9,7 +9,7 @@ use super::beginnings::First;
 use super::counts::Reason;
 use super::descriptors;
 use super::names::Name;
-use super::numbers::leading_any;
+use super::numbers::{leading, leading_any};
 use super::outcome::{Outcome, is_success, outcome, thread};
 use super::transfers::{Body, Segments, is_cut, transfer};
 use crate::advisor::event::{Action, Named};
@@ -92,8 +92,13 @@ fn action(name: Name, body: Body<'_>) -> Result<Option<Action<'_>>, Reason> {
         Name::Map => Ok(None),
         Name::Status | Name::StatusAt | Name::StatusOfPath => match tells_of_fifo(body) {
             true => fifo(name, arguments),
-            false => Ok(None),
+            false => status(name, arguments),
         },
+        Name::Truncate => by_path(arguments, true),
+        Name::Wait => Ok(waited(body)),
+        Name::WaitId => Ok(waited_by_id(body)),
+        Name::Submit => Ok(Some(Action::Submit { unseen: false })),
+        Name::Ring => Ok(ring(body)),
         Name::Execute => execute(arguments, false, body),
         Name::ExecuteAt => execute(arguments, true, body),
         Name::Exit | Name::ExitGroup => Ok(Some(Action::Exit {
@@ -132,6 +137,50 @@ fn fifo<'a>(name: Name, mut arguments: Arguments<'a>) -> Result<Option<Action<'a
     }
     let descriptor = arguments.descriptor()?;
     Ok(Some(Action::Fifo(Named::Descriptor(descriptor))))
+}
+
+/// `stat("x", …)`, `newfstatat(AT_FDCWD, "x", …)`; `None` of a descriptor alone.
+fn status<'a>(name: Name, mut arguments: Arguments<'a>) -> Result<Option<Action<'a>>, Reason> {
+    match name {
+        Name::Status => return Ok(None),
+        Name::StatusAt => {
+            arguments.any()?;
+            arguments.comma()?;
+        }
+        _ => {}
+    }
+    by_path(arguments, false)
+}
+
+/// A path that is not empty.
+fn by_path<'a>(mut arguments: Arguments<'a>, changes: bool) -> Result<Option<Action<'a>>, Reason> {
+    if !arguments.rest().starts_with(b"\"") {
+        // An address: the call failed.
+        return Ok(None);
+    }
+    // What cannot be read may be any path: then the call's name decides.
+    let path = arguments.string().unwrap_or_default();
+    Ok((!path.is_empty()).then_some(Action::Path { path, changes }))
+}
+
+/// `wait4(-1, [{WIFEXITED(s) && WEXITSTATUS(s) == 0}], 0, NULL) = 12`.
+fn waited(body: Body) -> Option<Action<'static>> {
+    let child = thread(body.result()).ok().filter(|&child| child > 0)?;
+    is_success(body.result()).then_some(Action::Wait { child })
+}
+
+/// `waitid(P_ALL, 0, {si_signo=SIGCHLD, si_code=CLD_EXITED, si_pid=12, …}, WEXITED, NULL) = 0`.
+fn waited_by_id(body: Body) -> Option<Action<'static>> {
+    let at = memmem::find(body.text, b"si_pid=")? + b"si_pid=".len();
+    let (child, _) = leading(&body.text[at..]).ok()?;
+    let child = u32::try_from(child).ok()?;
+    is_success(body.result()).then_some(Action::Wait { child })
+}
+
+/// `io_uring_setup(64, {flags=IORING_SETUP_SQPOLL, …}) = 3`.
+fn ring(body: Body) -> Option<Action<'static>> {
+    let polls = memmem::find(body.text, b"IORING_SETUP_SQPOLL").is_some();
+    (polls && is_success(body.result())).then_some(Action::Submit { unseen: true })
 }
 
 /// `execve("/bin/true", ["true"], …) = 0`.

@@ -41,7 +41,10 @@ pub(super) fn create<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
     Ok(returned(arguments)?.map(|descriptor| Action::Open {
         descriptor,
         path,
-        flags: OpenFlags::default(),
+        flags: OpenFlags {
+            creates: true,
+            ..OpenFlags::default()
+        },
     }))
 }
 
@@ -215,6 +218,7 @@ pub(super) fn seek<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
         descriptor,
         position: arguments.number()?,
         only_asked: by == b"0" && whence == b"SEEK_CUR",
+        asks_size: asks_size(whence),
     }))
 }
 
@@ -235,7 +239,13 @@ pub(super) fn seek_32<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
         descriptor,
         position,
         only_asked: by == b"0" && whence == b"SEEK_CUR",
+        asks_size: asks_size(whence),
     }))
+}
+
+/// Whether the result of a seek depends on what was written. A `whence` that is not known may.
+fn asks_size(whence: &[u8]) -> bool {
+    !matches!(whence, b"SEEK_SET" | b"SEEK_CUR")
 }
 
 /// `AF_UNIX, SOCK_STREAM|SOCK_CLOEXEC, 0`: what kind, and whether it goes at `execve`.
@@ -246,6 +256,7 @@ fn kind_of_socket(arguments: &mut Arguments) -> Result<(SocketKind, bool), Reaso
     arguments.comma()?;
     let protocol = arguments.any()?;
     let kind = match domain {
+        b"AF_UNIX" | b"AF_INET" | b"AF_INET6" if has(flags, b"SOCK_DGRAM") => SocketKind::Datagram,
         _ if !has(flags, b"SOCK_STREAM") => SocketKind::Other,
         b"AF_UNIX" | b"AF_LOCAL" | b"PF_UNIX" | b"PF_LOCAL" => SocketKind::UnixStream,
         b"AF_INET" | b"AF_INET6" | b"PF_INET" | b"PF_INET6"
@@ -273,6 +284,7 @@ fn open_flags(text: &[u8]) -> Result<OpenFlags, Reason> {
             b"O_CLOEXEC" => flags.close_on_exec = true,
             b"O_PATH" => flags.path_only = true,
             b"O_DIRECTORY" => flags.directory = true,
+            b"O_CREAT" => flags.creates = true,
             _ => (),
         }
     }

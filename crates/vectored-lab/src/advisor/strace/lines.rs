@@ -89,6 +89,11 @@ impl<R: Read> Lines<R> {
         &self.buffer[start..end]
     }
 
+    /// The bytes of a line, to be changed.
+    pub(super) fn text_mut(&mut self, start: usize, end: usize) -> &mut [u8] {
+        &mut self.buffer[start..end]
+    }
+
     /// Whether the next line is one of a stack, ` > /usr/lib/libc.so.6(write+0x14) [0xf7aa4]`.
     #[inline]
     pub(super) fn stack_follows(&self) -> bool {

@@ -10,6 +10,8 @@
 //! reads what the call did, with `names`, `transfers` and `descriptors` for the two large families, and
 //! `arguments` and `numbers` below.
 //!
+//! In a log of `-xx`, `hex` puts characters for their hexadecimal escapes before a line is read.
+//!
 //! Most lines have one shape: such a line is `usual`, read as a whole, and its few numbers go to the
 //! batch without its text; whoever `follow`s may have a shorter way for it. The same line is read the
 //! other way, too, wherever it is alone, and says the same there.
@@ -27,6 +29,7 @@ mod counts;
 mod descriptors;
 mod follow;
 mod head;
+mod hex;
 mod line;
 mod lines;
 mod logs;

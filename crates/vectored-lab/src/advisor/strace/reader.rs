@@ -3,14 +3,16 @@
 mod usual;
 
 use std::io::{self, Read};
+use std::sync::LazyLock;
 
-use memchr::memmem;
+use memchr::memmem::{self, Finder};
 
 use super::beginnings::{Beginning, Beginnings};
 use super::calls;
 use super::clock::Clock;
 use super::counts::{Counts, Reason};
 use super::head::{Head, Kind, Plain, body, read_event};
+use super::hex;
 use super::line::Prefix;
 use super::lines::{BUFFER_BYTES, Lines, Next};
 use super::names::{Name, name_bytes};
@@ -46,6 +48,8 @@ pub struct Reader<R> {
     segments: Segments,
     beginnings: Beginnings,
     seconds: Seconds,
+    /// Some line had hexadecimal escapes: `-xx`.
+    has_hex: bool,
     /// A line that waits until the call is told that made its thread.
     deferred: Option<Line>,
     /// The line that is looked at, and whose event is next. It is filled in place: moves of so much
@@ -108,6 +112,7 @@ impl<R: Read> Reader<R> {
             segments: Segments::new(),
             beginnings: Beginnings::new(options.buffer_bytes),
             seconds: Seconds::default(),
+            has_hex: false,
             deferred: None,
             line: Line::default(),
             head: Head::default(),
@@ -141,7 +146,10 @@ impl<R: Read> Reader<R> {
                     self.interpret()
                 }
                 None => match self.lines.next()? {
-                    Next::Line(start, end) => self.look(start, end),
+                    Next::Line(start, end) => {
+                        let end = self.decoded(start, end);
+                        self.look(start, end)
+                    }
                     Next::End => {
                         self.finish();
                         return Ok(false);
@@ -229,6 +237,19 @@ impl<R: Read> Reader<R> {
         for line in self.unfinished.drain() {
             self.counts.skip(Reason::NeverResumed, line);
         }
+    }
+
+    /// Where a line ends after its hexadecimal escapes were decoded.
+    #[inline]
+    fn decoded(&mut self, start: usize, end: usize) -> usize {
+        // To prepare a search takes as long as to search a line.
+        static ESCAPE: LazyLock<Finder> = LazyLock::new(|| Finder::new(b"\\x"));
+        if ESCAPE.find(self.lines.text(start, end)).is_none() {
+            return end;
+        }
+        let length = hex::decode(self.lines.text_mut(start, end));
+        self.has_hex |= length < end - start;
+        start + length
     }
 
     /// Looks at a line. Whether it is an event; no surprise either way.

@@ -235,6 +235,33 @@ pub(super) fn seek(number: i32, position: u64) -> Line {
             descriptor: fd(number),
             position,
             only_asked: false,
+            asks_size: false,
+        },
+    )
+}
+
+/// `lseek(fd, 0, SEEK_END)`.
+pub(super) fn seek_end(number: i32, position: u64) -> Line {
+    line(
+        "lseek",
+        Action::Seek {
+            descriptor: fd(number),
+            position,
+            only_asked: false,
+            asks_size: true,
+        },
+    )
+}
+
+/// `lseek(fd, 0, SEEK_CUR)`.
+pub(super) fn tell(number: i32, position: u64) -> Line {
+    line(
+        "lseek",
+        Action::Seek {
+            descriptor: fd(number),
+            position,
+            only_asked: true,
+            asks_size: false,
         },
     )
 }

@@ -20,6 +20,13 @@ enum Link {
     Broken,
 }
 
+const SEVERAL_WRITERS: &str =
+    "several threads or processes write to it: a merged call changes the order of their bytes";
+const SHARED_OFFSET: &str =
+    "another thread or process uses the same offset, and would go on from another place";
+const SIZE: &str =
+    "lseek(SEEK_END), statfs or the like between them, which tells how much was written";
+
 const FILES: [i32; 2] = [3, 4];
 const BUFFER_BYTES: u64 = 64 * 1024;
 const MAX_DELAY_NS: u64 = 10_000_000;
@@ -101,6 +108,7 @@ fn seek_before(lines: &[Line], number: i32, at: usize) -> Option<usize> {
             Action::Seek {
                 descriptor,
                 position: to,
+                only_asked: false,
                 ..
             } => descriptor.number == number && position(lines, number, place) != *to,
             _ => false,
@@ -118,24 +126,20 @@ fn link(lines: &[Line], clock: &[u64], from: usize, to: usize) -> Link {
     let is_read = first.direction == Direction::Read;
     let between = &lines[from + 1..to];
     let is_own = |line: &&Line| lane_of(line).is_some_and(|lane| lane.0 == number);
-    let seeks_it = |line: &Line| matches!(&line.action, Action::Seek { descriptor, .. } if descriptor.number == number);
-    let breaks = is_short(one)
-        || one.thread != other.thread
-        || between
-            .iter()
-            .filter(is_own)
-            .any(|line| line.thread != one.thread)
-        || between
-            .iter()
-            .any(|line| seeks_it(line) && line.thread != one.thread)
-        || first.offset.is_some() != second.offset.is_some();
-    if breaks {
+    if is_short(one) || first.offset.is_some() != second.offset.is_some() {
         return Link::Broken;
     }
     if let (Some(before), Some(offset)) = (first.offset, second.offset)
         && before + moved(one) != offset
     {
         return Link::Broken;
+    }
+    if one.thread != other.thread {
+        return match (is_read, is_file && first.offset.is_none()) {
+            (false, _) => Link::Crossed(SEVERAL_WRITERS),
+            (true, true) => Link::Crossed(SHARED_OFFSET),
+            (true, false) => Link::Broken,
+        };
     }
     let own: Vec<usize> = (from + 1..to)
         .filter(|&place| lines[place].thread == one.thread)
@@ -144,7 +148,13 @@ fn link(lines: &[Line], clock: &[u64], from: usize, to: usize) -> Link {
         && is_file
         && let Some(seek) = seek_before(lines, number, to)
     {
-        return Link::Sought(own.last() != Some(&seek));
+        return match &lines[seek].action {
+            Action::Seek {
+                asks_size: true, ..
+            } => Link::Crossed(SIZE),
+            _ if lines[seek].thread != other.thread => Link::Crossed(SHARED_OFFSET),
+            _ => Link::Sought(own.last() != Some(&seek)),
+        };
     }
     let asks_much = |transfer: &Transfer<'_>| transfer.asked_bytes >= Some(BUFFER_BYTES);
     if is_read && (asks_much(first) || asks_much(second)) {
@@ -159,6 +169,30 @@ fn link(lines: &[Line], clock: &[u64], from: usize, to: usize) -> Link {
             (Action::Transfer(_), _) if is_own(&line) && is_file => {
                 let is_other = lane_of(line) != Some((number, is_read));
                 is_other.then_some("reads and writes of the same opening in turn")
+            }
+            (Action::Transfer(_), _)
+                if lane_of(line) == Some((number, true)) && line.thread != one.thread =>
+            {
+                Some("a read of a pipe or socket between them")
+            }
+            (
+                Action::Seek {
+                    descriptor,
+                    only_asked,
+                    asks_size,
+                    ..
+                },
+                _,
+            ) if descriptor.number == number => {
+                let moves_it = first.offset.is_none();
+                match (line.thread == one.thread, *only_asked, *asks_size) {
+                    (false, ..) if moves_it => Some(SHARED_OFFSET),
+                    (true, true, _) if moves_it => Some(
+                        "lseek(SEEK_CUR) between them, which tells the offset that the calls moved",
+                    ),
+                    (_, _, true) if !is_read => Some(SIZE),
+                    _ => None,
+                }
             }
             (Action::Sync(Some(of)), _) if of.number == number && !is_read => {
                 Some("fsync between them")
@@ -249,9 +283,42 @@ fn naive(lines: &[Line]) -> Sums {
             calls.push((before, place));
             last = Some(place);
         }
-        count_lane(lines, &clock, &calls, &mut sums);
+        let mut of_lane = Sums::new();
+        count_lane(lines, &clock, &calls, &mut of_lane);
+        let shared = shared_by(lines, lane);
+        for ((kind, grade, reason), sum) in of_lane {
+            let depends = reason.is_empty() && kind != "tiny-segments";
+            let shared = shared.filter(|_| depends && kind != "positional-reads");
+            let key = match shared {
+                Some(shared) => (kind, "crossing".to_owned(), shared.to_owned()),
+                None => (kind, grade, reason),
+            };
+            let known = sums.entry(key).or_default();
+            for (known, new) in known.iter_mut().zip(sum) {
+                *known += new;
+            }
+        }
     }
     sums
+}
+
+/// Why nothing of a lane is counted, if both threads use it. Neither was made after the other's last call.
+fn shared_by(lines: &[Line], (number, is_read): (i32, bool)) -> Option<&'static str> {
+    let uses = |line: &&Line| match &line.action {
+        Action::Transfer(transfer) => {
+            lane_of(line) == Some((number, is_read)) && (!is_read || transfer.offset.is_none())
+        }
+        Action::Seek { descriptor, .. } => is_read && descriptor.number == number,
+        _ => false,
+    };
+    let mut threads = lines.iter().filter(uses).map(|line| line.thread);
+    let first = threads.next()?;
+    let is_shared = threads.any(|thread| thread != first);
+    let reason = match is_read {
+        true => SHARED_OFFSET,
+        false => SEVERAL_WRITERS,
+    };
+    (is_shared && (!is_read || FILES.contains(&number))).then_some(reason)
 }
 
 fn count_lane(lines: &[Line], clock: &[u64], calls: &[(Link, usize)], sums: &mut Sums) {
@@ -417,12 +484,14 @@ pub(super) fn any_line() -> impl Strategy<Value = Line> {
         1 => number().prop_map(|number| writev(number, &[100; 1024])),
         4 => (file(), 0_u64..3).prop_map(|(number, at)| seek(number, at * 8)),
         1 => number().prop_map(fsync),
+        1 => (file(), 0_u64..3).prop_map(|(number, at)| seek_end(number, at * 8)),
+        1 => (file(), 0_u64..3).prop_map(|(number, at)| tell(number, at * 8)),
         1 => file().prop_map(|number| call_on("fstat", number)),
         1 => number().prop_map(|number| call_on("ioctl", number)),
         2 => Just(call("poll")),
         3 => Just(brk()),
     ];
-    let thread = prop_oneof![9 => Just(1), 1 => Just(2)];
+    let thread = prop_oneof![19 => Just(1), 1 => Just(2)];
     let after_ns = prop_oneof![12 => Just(1000), 2 => Just(4_000_000), 1 => Just(20_000_000)];
     (what, thread, after_ns).prop_map(|(line, thread, after_ns)| line.by(thread).after(after_ns))
 }

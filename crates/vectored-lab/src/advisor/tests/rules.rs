@@ -43,6 +43,7 @@ fn calls_that_cannot_observe_lie_between_harmlessly() {
         close(4),
         call_on("fstat", 4),
         seek(4, 100),
+        seek_end(4, 100),
     ] {
         let lines = [
             open(3),
@@ -105,7 +106,7 @@ fn a_sync_after_each_record_is_a_finding_of_its_own_that_is_not_counted() {
 }
 
 #[test]
-fn sockets_and_pipes_are_counted_and_datagrams_never() {
+fn sockets_and_pipes_are_counted_and_datagrams_are_listed() {
     for (kind, expected) in [
         (
             SocketKind::Tcp,
@@ -114,6 +115,12 @@ fn sockets_and_pipes_are_counted_and_datagrams_never() {
         (
             SocketKind::UnixStream,
             vec!["adjacent-writes unix 2→1: write 4 [adjacent]"],
+        ),
+        (
+            SocketKind::Datagram,
+            vec![
+                "datagrams datagram 2→1: write 4 (each call sends a datagram: sendmmsg sends several in one call and keeps them apart)",
+            ],
         ),
         (SocketKind::Other, vec![]),
     ] {
@@ -251,9 +258,7 @@ fn never_counted_kinds_are_never_told() {
         "anon_inode:[eventfd]",
         "anon_inode:[signalfd]",
         "anon_inode:inotify",
-        "UDP:[127.0.0.1:1->127.0.0.1:2]",
         "NETLINK:[ROUTE:1]",
-        "UNIX-DGRAM:[1]",
         "UNIX-SEQPACKET:[1->2]",
         "/dev/sda<block 8:0>",
     ];
@@ -328,29 +333,33 @@ fn a_duplicate_is_the_same_opening_and_a_closed_descriptor_is_none() {
     );
 }
 
+const SEVERAL_WRITERS: &str =
+    "(several threads or processes write to it: a merged call changes the order of their bytes)";
+
 #[test]
-fn a_call_of_another_thread_or_process_ends_a_run() {
-    check(
-        &[
-            open(3),
-            thread(2),
-            write(3, 8),
-            write(3, 8).by(2),
-            write(3, 8),
-        ],
-        &[],
-    );
-    check(
-        &[
-            open(3),
-            fork(2),
-            write(3, 8),
-            write(3, 8).by(2),
-            write(3, 8),
-        ],
-        &[],
-    );
-    // Through openings of their own they do not disturb each other.
+fn what_several_threads_or_processes_write_to_is_listed() {
+    let in_turn = format!("adjacent-writes file 3→1: write 4 {SEVERAL_WRITERS}");
+    let both = [write(3, 8), write(3, 8).by(2), write(3, 8)];
+    for makes in [thread(2), fork(2)] {
+        let lines = [vec![open(3), makes], both.to_vec()].concat();
+        check(&lines, &[&in_turn]);
+    }
+    // Each of them before the other by chance: at another time it would be in turn.
+    let in_a_row = format!("adjacent-writes file 4→2: write 4 {SEVERAL_WRITERS}");
+    let one = [write(3, 8), write(3, 8)];
+    let other = one.clone().map(|line| line.by(2));
+    for makes in [thread(2), fork(2)] {
+        let lines = [vec![open(3), makes], one.to_vec(), other.to_vec()].concat();
+        check(&lines, &[&in_a_row]);
+    }
+    // Through openings of their own, too.
+    let lines = [
+        vec![fork(2), open_at(3, "a"), open_at(3, "a").by(2)],
+        one.to_vec(),
+        other.to_vec(),
+    ];
+    check(&lines.concat(), &[&in_a_row]);
+    // Of different files they do not disturb each other.
     check(
         &[
             open(3),
@@ -362,6 +371,284 @@ fn a_call_of_another_thread_or_process_ends_a_run() {
             write(4, 8).by(2),
         ],
         &["adjacent-writes file 4→2: write 4 [adjacent]"],
+    );
+}
+
+#[test]
+fn writers_that_wait_for_each_other_are_counted() {
+    let wait = |child| line("wait4", crate::advisor::event::Action::Wait { child });
+    let child = |number: u32| {
+        let lines = [fork(number), write(3, 8).by(number), write(3, 8).by(number)];
+        [lines.to_vec(), vec![exit().by(number)]].concat()
+    };
+    let own = || vec![write(3, 8), write(3, 8)];
+    let waited = [
+        own(),
+        child(2),
+        vec![wait(2)],
+        child(5),
+        vec![wait(5)],
+        own(),
+    ];
+    check(
+        &[vec![open(3)], waited.concat()].concat(),
+        &["adjacent-writes file 8→4: write 4 [adjacent]"],
+    );
+    // Nobody waits: what comes after the child comes so by chance.
+    let expected = format!("adjacent-writes file 4→2: write 4 {SEVERAL_WRITERS}");
+    check(&[vec![open(3)], child(2), own()].concat(), &[&expected]);
+    check(&[vec![open(3)], child(2), child(5)].concat(), &[&expected]);
+    // Somebody waits who is not known to come before the second writer.
+    let lines = [
+        vec![open(3), fork(7), fork(9)],
+        child(2),
+        vec![wait(2)],
+        own().into_iter().map(|line| line.by(9)).collect(),
+    ];
+    check(&lines.concat(), &[&expected]);
+}
+
+#[test]
+fn what_several_read_from_at_one_offset_is_listed() {
+    let shared =
+        "(another thread or process uses the same offset, and would go on from another place)";
+    let one = [read(3, 8), read(3, 8)];
+    let other = one.clone().map(|line| line.by(2));
+    let expected = format!("small-reads file 4→2: read 4 {shared}");
+    let lines = [vec![open(3), thread(2)], one.to_vec(), other.to_vec()];
+    check(&lines.concat(), &[&expected]);
+    // A child that comes later reads on from there.
+    let expected = format!("small-reads file 2→1: read 4 {shared}");
+    let lines = [vec![open(3)], one.to_vec(), vec![fork(2), read(3, 8).by(2)]];
+    check(&lines.concat(), &[&expected]);
+    let lines = [
+        vec![open(3), thread(2)],
+        one.to_vec(),
+        vec![seek(3, 0).by(2)],
+    ];
+    check(&lines.concat(), &[&expected]);
+}
+
+#[test]
+fn a_call_whose_result_tells_how_much_was_written_crosses_writes() {
+    let size =
+        "(lseek(SEEK_END), statfs or the like between them, which tells how much was written)";
+    let expected = format!("adjacent-writes file 2→1: write 4 {size}");
+    check(
+        &[open(3), write(3, 8), seek_end(3, 8), write(3, 8)],
+        &[&expected],
+    );
+    check(
+        &[open(3), write(3, 8), call("statfs"), write(3, 8)],
+        &[&expected],
+    );
+    let expected = format!("positional-writes file 2→1: pwrite64 4 {size}");
+    check(
+        &[open(3), pwrite(3, 8, 0), seek_end(3, 8), pwrite(3, 8, 8)],
+        &[&expected],
+    );
+    let same = "(the same file used through another opening between them)";
+    let expected = format!("adjacent-writes file 2→1: write 4 {same}");
+    check(
+        &[
+            open_at(3, "a"),
+            open_at(4, "a"),
+            write(3, 8),
+            seek_end(4, 8),
+            write(3, 8),
+        ],
+        &[&expected],
+    );
+    // Of another file it tells nothing.
+    check(
+        &[open(3), open(4), write(3, 8), seek_end(4, 8), write(3, 8)],
+        &["adjacent-writes file 2→1: write 4 [harmless-between]"],
+    );
+    // An offset that depends on the size cannot be given to the call.
+    let expected = format!("adjacent-writes file 2→1: write 4 {size}");
+    check(
+        &[open(3), write(3, 8), seek_end(3, 80), write(3, 8)],
+        &[&expected],
+    );
+}
+
+#[test]
+fn a_call_that_tells_the_offset_crosses_what_moved_it() {
+    let told = "(lseek(SEEK_CUR) between them, which tells the offset that the calls moved)";
+    let expected = format!("adjacent-writes file 2→1: write 4 {told}");
+    check(
+        &[open(3), write(3, 8), tell(3, 8), write(3, 8)],
+        &[&expected],
+    );
+    let expected = format!("small-reads file 2→1: read 4 {told}");
+    check(&[open(3), read(3, 8), tell(3, 8), read(3, 8)], &[&expected]);
+    check(
+        &[open(3), pwrite(3, 8, 0), tell(3, 0), pwrite(3, 8, 8)],
+        &["positional-writes file 2→1: pwrite64 4 [harmless-between]"],
+    );
+}
+
+#[test]
+fn another_thread_that_asks_for_a_file_by_its_path_sees_its_size() {
+    let path = |path: &'static str, changes| {
+        let path = path.as_bytes();
+        line(
+            "stat",
+            crate::advisor::event::Action::Path { path, changes },
+        )
+        .by(2)
+    };
+    for changes in [false, true] {
+        check(
+            &[
+                open_at(3, "/tmp/a"),
+                thread(2),
+                write(3, 8),
+                path("../tmp/a", changes),
+                write(3, 8),
+            ],
+            &[
+                "adjacent-writes file 2→1: write 4 (the same file used through another opening between them)",
+            ],
+        );
+    }
+    check(
+        &[
+            open_at(3, "/tmp/a"),
+            thread(2),
+            write(3, 8),
+            path("/tmp/b", false),
+            write(3, 8),
+        ],
+        &["adjacent-writes file 2→1: write 4 [adjacent]"],
+    );
+}
+
+#[test]
+fn a_file_that_is_made_may_be_waited_for() {
+    let flags = OpenFlags {
+        creates: true,
+        ..OpenFlags::default()
+    };
+    check(
+        &[
+            open(3),
+            write(3, 8),
+            open_with(4, "done", flags),
+            write(3, 8),
+        ],
+        &["adjacent-writes file 2→1: write 4 (rename, unlink or the like between them)"],
+    );
+}
+
+#[test]
+fn transfers_that_do_not_show_may_use_any_descriptor_of_the_process() {
+    let submit = |unseen| {
+        line(
+            "io_uring_enter",
+            crate::advisor::event::Action::Submit { unseen },
+        )
+    };
+    let expected = "adjacent-writes file 2→1: write 4 (io_uring or AIO in the same process, whose transfers the log does not show)";
+    for by in [1, 2] {
+        check(
+            &[
+                open(3),
+                thread(2),
+                write(3, 8),
+                submit(false).by(by),
+                write(3, 8),
+            ],
+            &[expected],
+        );
+        check(
+            &[
+                open(3),
+                thread(2),
+                submit(true).by(by),
+                write(3, 8),
+                write(3, 8),
+            ],
+            &[expected],
+        );
+    }
+    check(
+        &[open(3), thread(2), submit(false), write(3, 8), write(3, 8)],
+        &["adjacent-writes file 2→1: write 4 [adjacent]"],
+    );
+}
+
+#[test]
+fn files_that_are_written_in_turn_are_counted_and_said() {
+    let lines = [
+        open_at(3, "/a/wal"),
+        open_at(4, "/a/data"),
+        write(3, 8),
+        pwrite(4, 100, 0),
+    ];
+    let lines = [lines.to_vec(), vec![write(3, 8), pwrite(4, 100, 100)]].concat();
+    let tallies = analysed(&lines);
+    let order: Vec<_> = tallies
+        .findings
+        .values()
+        .map(|tally| (tally.path.as_deref(), tally.order_between.as_deref()))
+        .collect();
+    let (wal, data) = (Some("/a/wal"), Some("/a/data"));
+    assert_eq!(order, [(wal, data), (data, wal)]);
+    let (key, tally) = tallies.findings.iter().next().unwrap();
+    let action = crate::advisor::words::action(key, tally);
+    assert!(
+        action.ends_with(
+            " The program writes wal and data in turn: merging changes the order in which their bytes reach the kernel."
+        ),
+        "{action}"
+    );
+    // One after the other, they are in no order that merging changes.
+    let lines = [
+        open(3),
+        open(4),
+        write(3, 8),
+        write(3, 8),
+        write(4, 8),
+        write(4, 8),
+    ];
+    let tallies = analysed(&lines);
+    assert!(
+        tallies
+            .findings
+            .values()
+            .all(|tally| tally.order_between.is_none())
+    );
+}
+
+#[test]
+fn a_file_that_is_opened_for_each_record_is_listed() {
+    let append = OpenFlags {
+        append: true,
+        ..OpenFlags::default()
+    };
+    let record = || [open_with(3, "a", append), write(3, 8), close(3)];
+    let expected =
+        "adjacent-writes file 3→1: write 4 (the file is closed and opened again between them)";
+    check(&[record(), record(), record()].concat(), &[expected]);
+    // To write it anew is something else.
+    let anew = || [open(3), write(3, 8), close(3)];
+    check(&[anew(), anew(), anew()].concat(), &[]);
+}
+
+#[test]
+fn closing_any_descriptor_of_a_file_gives_up_its_locks() {
+    check(
+        &[
+            open_at(3, "a"),
+            open_at(4, "a"),
+            open(5),
+            call_on("fcntl", 3),
+            write(5, 8),
+            close(4),
+            write(5, 8),
+        ],
+        &["adjacent-writes file 2→1: write 4 (fcntl or a lock between them)"],
     );
 }
 
@@ -413,7 +700,7 @@ fn exec_closes_what_is_to_be_closed() {
 
 #[test]
 fn a_shared_offset_is_not_read_ahead() {
-    let shared = "small-reads file 2→1: read 4 (another process shares the offset, and would read on from it)";
+    let shared = "small-reads file 2→1: read 4 (another thread or process uses the same offset, and would go on from another place)";
     check(&[open(3), fork(2), read(3, 8), read(3, 8)], &[shared]);
     // Once the child has closed it, nobody shares it.
     check(
@@ -546,21 +833,54 @@ fn calls_with_a_meaning_of_their_own_are_in_no_run() {
 }
 
 #[test]
-fn a_pipe_that_several_processes_write_to_keeps_its_short_writes() {
-    let long = [write(4, 3000), write(4, 3000)];
-    let lines = [vec![pipe(3, 4), fork(2), write(4, 1).by(2)], long.to_vec()].concat();
+fn a_stream_that_several_processes_write_to_is_listed() {
+    for (makes, target, bytes) in [
+        (pipe(3, 4), "pipe", 8),
+        (pipe(3, 4), "pipe", 3000),
+        (socket(4, SocketKind::UnixStream), "unix", 8),
+        (socket(4, SocketKind::Tcp), "tcp", 8),
+    ] {
+        let class = u64::BITS - u64::leading_zeros(bytes);
+        let expected = format!("adjacent-writes {target} 2→1: write {class} {SEVERAL_WRITERS}");
+        let own = vec![write(4, bytes); 2];
+        let lines = [
+            vec![makes.clone(), fork(2)],
+            own.clone(),
+            vec![write(4, 1).by(2)],
+        ];
+        check(&lines.concat(), &[&expected]);
+        let lines = [vec![makes, fork(2), write(4, 1).by(2)], own];
+        check(&lines.concat(), &[&expected]);
+    }
+}
+
+#[test]
+fn threads_that_strace_was_attached_to_are_taken_for_one_process() {
+    for (text, target) in [
+        ("TCP:[127.0.0.1:1->127.0.0.1:2]", "tcp"),
+        ("UNIX-STREAM:[12->13]", "unix"),
+        ("pipe:[12]", "pipe"),
+        ("/srv/app.log", "file"),
+    ] {
+        let of = |thread| write(6, 8).to(text).by(thread);
+        let expected = format!("adjacent-writes {target} 6→1: write 4 {SEVERAL_WRITERS}");
+        let lines: Vec<Line> = [1, 2, 1, 2, 1, 2].map(of).to_vec();
+        check(&lines, &[&expected]);
+        let expected = format!("adjacent-writes {target} 4→2: write 4 {SEVERAL_WRITERS}");
+        check(&[1, 1, 2, 2].map(of), &[&expected]);
+    }
+    // Another's lseek moves the offset of both.
+    let text = "/srv/app.log";
+    let mut moves = seek(6, 800).by(2);
+    if let crate::advisor::event::Action::Seek { descriptor, .. } = &mut moves.action {
+        descriptor.leads_to = Some(text.as_bytes());
+    }
     check(
-        &lines,
+        &[write(6, 8).to(text), moves, write(6, 8).to(text)],
         &[
-            "adjacent-writes pipe 2→1: write 12 (another process writes to the same pipe, and a longer write than PIPE_BUF may be split)",
+            "adjacent-writes file 2→1: write 4 (another thread or process uses the same offset, and would go on from another place)",
         ],
     );
-    let lines = [
-        vec![pipe(3, 4), fork(2), write(4, 1).by(2)],
-        vec![write(4, 8); 2],
-    ]
-    .concat();
-    check(&lines, &["adjacent-writes pipe 2→1: write 4 [adjacent]"]);
 }
 
 #[test]

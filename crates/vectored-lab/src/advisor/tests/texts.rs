@@ -144,7 +144,7 @@ fn a_fifo_is_no_file() {
     check(
         &[told_so[0], fifo, long, long],
         &[
-            "adjacent-writes pipe 2→1: write 12 (another process writes to the same pipe, and a longer write than PIPE_BUF may be split)",
+            "adjacent-writes pipe 2→1: write 12 (other processes may write to the same FIFO, and a write of more than PIPE_BUF may be split)",
         ],
     );
 }

@@ -141,6 +141,6 @@ fn place(target: Leads) -> Option<Target> {
         Leads::Pipe => Some(Target::Pipe),
         Leads::Unix => Some(Target::Unix),
         Leads::Tcp => Some(Target::Tcp),
-        Leads::Unknown => None,
+        Leads::Datagram | Leads::Unknown => None,
     }
 }

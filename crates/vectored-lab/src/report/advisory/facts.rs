@@ -312,6 +312,7 @@ fn who(key: &FindingKey, tally: &Tally) -> String {
         Leads::Pipe => "pipe",
         Leads::Unix => "Unix socket",
         Leads::Tcp => "TCP",
+        Leads::Datagram => "datagram socket",
         Leads::Unknown => "something",
     };
     let path = match &tally.path {
@@ -362,6 +363,7 @@ fn title_of(kind: FindingKind, target: Leads) -> &'static str {
         FindingKind::TinySegments => "How to copy tiny segments",
         FindingKind::ManySegments => "How to write long lists",
         FindingKind::SyncEach => "How to sync several records",
+        FindingKind::Datagrams => "How to send several datagrams",
     }
 }
 
@@ -434,6 +436,7 @@ fn cost(price: &Price) -> String {
         (Operation::Write, Leads::Pipe) => "to write to a pipe",
         (Operation::Write, Leads::Unix) => "to send to a Unix socket",
         (Operation::Write, Leads::Tcp) => "to send over TCP",
+        (_, Leads::Datagram) => "to a datagram socket",
         (_, Leads::Unknown) => "to what is not known",
         (Operation::Read, Leads::File) => "to read from a file",
         (Operation::Read, Leads::Pipe) => "to read from a pipe",

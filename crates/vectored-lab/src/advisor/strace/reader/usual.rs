@@ -17,7 +17,7 @@ impl<R: Read> Reader<R> {
     /// in the buffer: what they leave known is what [`advance`](Self::advance) would have left.
     pub(in crate::advisor::strace) fn read_usual(&mut self, batch: &mut Batch) {
         let something_waits = self.deferred.is_some() || self.broken_off.is_some();
-        if something_waits || self.in_summary || self.times_are_void {
+        if something_waits || self.has_hex || self.in_summary || self.times_are_void {
             return;
         }
         let unread = self.lines.unread();
