@@ -1,18 +1,16 @@
-//! Logs in files: plain or gzip, whole or in parts.
+//! Logs in files: plain or compressed, whole or in parts.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fmt::{self, Display};
-use std::fs::File;
-use std::io::{self, BufReader, Chain, Cursor, ErrorKind, Read};
+use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-
-use flate2::read::MultiGzDecoder;
 
 use super::ahead::Ahead;
 use super::counts::Counts;
 use super::follow::{Each, read_logs_to};
+use super::input::Input;
 use super::lines::BUFFER_BYTES;
 use super::reader::{ReadOptions, Reader};
 use crate::advisor::event::Event;
@@ -66,7 +64,8 @@ impl std::error::Error for LogError {
 ///
 /// `-` is standard input. Files `PREFIX.12`, `PREFIX.34` are one log, as `strace -ff -o PREFIX`
 /// writes it: of the threads 12 and 34, ordered by the beginnings of the calls if they have times,
-/// else file by file. What `gzip` compressed is read as it was.
+/// else file by file. What `gzip` compressed is read as it was, and with their programs what `xz`, `zstd`
+/// and `bzip2` did.
 ///
 /// The logs are read in a thread of their own, a little ahead of `follow`, which is called in this
 /// one.
@@ -75,8 +74,8 @@ impl std::error::Error for LogError {
 ///
 /// # Errors
 ///
-/// The first file that cannot be opened or read, or whose compression is broken. A log that only
-/// ends too early is no error.
+/// The first file that cannot be opened or read, whose compression is broken, or that another program
+/// wrote: `perf trace`, or `strace -c`. A log that only ends too early is no error.
 pub fn read_logs(
     paths: &[PathBuf],
     follow: impl FnMut(Item<'_>) -> ControlFlow<()>,
@@ -131,10 +130,12 @@ fn logs(paths: &[PathBuf]) -> Vec<Vec<Part<'_>>> {
     logs.into_iter().map(|(_, parts)| parts).collect()
 }
 
-/// `PREFIX` and 12 of `PREFIX.12`, `PREFIX.12.gz`.
+/// `PREFIX` and 12 of `PREFIX.12`, `PREFIX.12.gz`, `PREFIX.12.xz`.
 fn prefix_and_thread(path: &Path) -> Option<(&[u8], u32)> {
     let name = path.as_os_str().as_encoded_bytes();
-    let name = name.strip_suffix(b".gz").unwrap_or(name);
+    let packed = [b".gz".as_slice(), b".xz", b".zst", b".bz2"];
+    let bare = packed.iter().find_map(|suffix| name.strip_suffix(*suffix));
+    let name = bare.unwrap_or(name);
     let dot = memchr::memrchr(b'.', name)?;
     let digits = &name[dot + 1..];
     if !digits.iter().all(u8::is_ascii_digit) {
@@ -249,61 +250,6 @@ fn failed(part: &Part, error: io::Error) -> LogError {
     }
 }
 
-/// A file, whose first bytes were looked at.
-type Opened = Chain<Cursor<Vec<u8>>, Box<dyn Read>>;
-
-/// What a log is read from.
-enum Input {
-    Plain(Opened),
-    Gzip {
-        input: Box<MultiGzDecoder<BufReader<Opened>>>,
-        cut: bool,
-    },
-}
-
-impl Input {
-    fn open(path: &Path) -> io::Result<Self> {
-        let mut input: Box<dyn Read> = if path == Path::new("-") {
-            Box::new(io::stdin().lock())
-        } else {
-            Box::new(File::open(path)?)
-        };
-        let mut begins = Vec::new();
-        input.by_ref().take(2).read_to_end(&mut begins)?;
-        // RFC 1952.
-        let is_gzip = begins == [0x1f, 0x8b];
-        let input = Cursor::new(begins).chain(input);
-        Ok(if is_gzip {
-            Self::Gzip {
-                input: Box::new(MultiGzDecoder::new(BufReader::new(input))),
-                cut: false,
-            }
-        } else {
-            Self::Plain(input)
-        })
-    }
-
-    /// Whether it ended before it should.
-    fn is_cut(&self) -> bool {
-        matches!(self, Self::Gzip { cut: true, .. })
-    }
-}
-
-impl Read for Input {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::Plain(input) => input.read(buffer),
-            Self::Gzip { input, cut } => match input.read(buffer) {
-                Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
-                    *cut = true;
-                    Ok(0)
-                }
-                read => read,
-            },
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -350,8 +296,10 @@ mod tests {
 
     #[test]
     fn files_of_one_prefix_are_one_log() {
-        let paths =
-            ["a.100", "-", "b.7", "a.99", "a.log", "a.98.gz", "b", "x.1y"].map(PathBuf::from);
+        let paths = [
+            "a.100", "-", "b.7", "a.99.xz", "a.log", "a.98.gz", "b", "x.1y",
+        ]
+        .map(PathBuf::from);
         let found: Vec<Vec<(&str, Option<u32>)>> = logs(&paths)
             .iter()
             .map(|log| {
@@ -364,7 +312,7 @@ mod tests {
         let expected = [
             vec![
                 ("a.98.gz", Some(98)),
-                ("a.99", Some(99)),
+                ("a.99.xz", Some(99)),
                 ("a.100", Some(100)),
             ],
             alone("-"),

@@ -30,6 +30,7 @@ mod descriptors;
 mod follow;
 mod head;
 mod hex;
+mod input;
 mod line;
 mod lines;
 mod logs;
