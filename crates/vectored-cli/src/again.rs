@@ -7,19 +7,26 @@ use std::io::{self, IsTerminal, Read, Seek, SeekFrom};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use vectored_lab::measure::wait_for;
+
+use crate::command_signals::{CommandSignals, Stage};
+use crate::strace::Ended;
 
 /// strace only makes a program slower: one that takes this much longer without waits for something.
 const LONGER: u32 = 2;
 
 /// Whatever the first run took.
 const AT_LEAST: Duration = Duration::from_secs(2);
+
+/// How long to wait for its end before looking for signals.
+const PATIENCE: Duration = Duration::from_millis(50);
 
 /// How long a command has to end when it is asked to.
 const GRACE: Duration = Duration::from_secs(1);
@@ -74,18 +81,18 @@ impl Input {
 #[derive(Debug, PartialEq, Eq)]
 pub struct NoTime(pub String);
 
-/// Runs the command again; how long it took.
+/// Runs the command again: how long it took, and what CPU time.
 ///
 /// # Errors
 ///
-/// If it could not be run, ended in another way than before, or was still running after more than
-/// twice the time that it took under strace.
+/// If it could not be run, ended in another way than before, was still running after more than
+/// twice the time that it took under strace, or if a signal came.
 pub fn run(
     words: &[OsString],
     input: Input,
-    first: ExitStatus,
-    first_took: Duration,
-) -> Result<Duration, NoTime> {
+    first: Ended,
+    signals: &CommandSignals,
+) -> Result<Ended, NoTime> {
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]);
     let no = |what: &str, error: io::Error| NoTime(format!("{what}: {error}"));
@@ -100,37 +107,55 @@ pub fn run(
     command.stdout(like(io::stdout().as_fd()));
     command.stderr(like(io::stderr().as_fd()));
     let began = Instant::now();
-    let mut child = command
+    let child = command
         .spawn()
         .map_err(|error| no("it could not be run", error))?;
     // The ends of pipes and terminals that are the command's.
     drop(command);
+    signals.enter(Stage::Again, child.id());
     let process = Pid::from_child(&child);
     let (tell, told) = mpsc::channel();
     thread::spawn(move || {
-        let status = child.wait();
+        let outcome = wait_for(child.id());
         // Nobody listens any more if it took too long.
-        let _ = tell.send((status, began.elapsed()));
+        let _ = tell.send((outcome, began.elapsed()));
     });
-    let limit = (first_took * LONGER).max(AT_LEAST);
-    match told.recv_timeout(limit) {
-        Ok((Ok(status), took)) if status == first => Ok(took),
-        Ok((Ok(status), _)) => Err(NoTime(format!(
-            "it ended otherwise than under strace ({status}, not {first})"
-        ))),
-        Ok((Err(error), _)) => Err(no("it could not be waited for", error)),
-        Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-            // It may end by itself in between.
-            let _ = kill_process(process, Signal::TERM);
-            if told.recv_timeout(GRACE).is_err() {
-                let _ = kill_process(process, Signal::KILL);
-                let _ = told.recv_timeout(GRACE);
+    let limit = (first.took * LONGER).max(AT_LEAST);
+    let outcome = loop {
+        match told.recv_timeout(PATIENCE) {
+            Ok(outcome) => break Ok(outcome),
+            Err(RecvTimeoutError::Disconnected) => break Err(String::from("its end is not known")),
+            Err(RecvTimeoutError::Timeout) if signals.stopped_by().is_some() => {
+                break Err(String::from("a signal ended it"));
             }
-            Err(NoTime(format!(
-                "it took longer than under strace, and was ended after {:.0} s",
-                limit.as_secs_f64()
-            )))
+            Err(RecvTimeoutError::Timeout) if began.elapsed() > limit => {
+                break Err(format!(
+                    "it took longer than under strace, and was ended after {:.0} s",
+                    limit.as_secs_f64()
+                ));
+            }
+            Err(RecvTimeoutError::Timeout) => {}
         }
+    };
+    if outcome.is_err() {
+        // It may end by itself in between.
+        let _ = kill_process(process, Signal::TERM);
+        if told.recv_timeout(GRACE).is_err() {
+            let _ = kill_process(process, Signal::KILL);
+            let _ = told.recv_timeout(GRACE);
+        }
+    }
+    match outcome.map_err(NoTime)? {
+        (Ok((status, usage)), took) if status == first.status => Ok(Ended {
+            status,
+            usage,
+            took,
+        }),
+        (Ok((status, _)), _) => Err(NoTime(format!(
+            "it ended otherwise than under strace ({status}, not {})",
+            first.status
+        ))),
+        (Err(error), _) => Err(no("it could not be waited for", error)),
     }
 }
 
@@ -194,25 +219,40 @@ fn drain(mut from: impl Read + Send + 'static) {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::os::unix::process::ExitStatusExt;
+    use std::process::ExitStatus;
 
-    fn again(script: &str, first: i32, took: Duration) -> Result<Duration, NoTime> {
-        let words: Vec<OsString> = ["sh", "-c", script].map(OsString::from).to_vec();
-        run(&words, Input::Empty, ExitStatus::from_raw(first << 8), took)
+    use vectored_lab::measure::Usage;
+
+    use super::*;
+
+    fn first(code: i32, took: Duration) -> Ended {
+        Ended {
+            status: ExitStatus::from_raw(code << 8),
+            usage: Usage::default(),
+            took,
+        }
     }
+
+    fn again(script: &str, input: Input, first: Ended) -> Result<Ended, NoTime> {
+        let words: Vec<OsString> = ["sh", "-c", script].map(OsString::from).to_vec();
+        let signals = CommandSignals::watch().unwrap();
+        run(&words, input, first, &signals)
+    }
+
+    const HOUR: Duration = Duration::from_secs(3600);
 
     #[test]
     fn a_second_run_has_to_end_as_the_first_did() {
-        let hour = Duration::from_secs(3600);
-        assert!(again("exit 3", 3, hour).is_ok());
-        let NoTime(why) = again("exit 4", 3, hour).unwrap_err();
+        assert!(again("exit 3", Input::Empty, first(3, HOUR)).is_ok());
+        let NoTime(why) = again("exit 4", Input::Empty, first(3, HOUR)).unwrap_err();
         assert!(why.contains("ended otherwise"), "{why}");
     }
 
     #[test]
     fn a_second_run_that_waits_for_ever_is_ended() {
-        let NoTime(why) = again("exec sleep 3600", 0, Duration::ZERO).unwrap_err();
+        let outcome = again("exec sleep 3600", Input::Empty, first(0, Duration::ZERO));
+        let NoTime(why) = outcome.unwrap_err();
         assert!(why.contains("longer than under strace"), "{why}");
     }
 
@@ -220,16 +260,8 @@ mod tests {
     fn a_file_is_read_again_from_where_it_was() {
         let mut file = tempfile::tempfile().unwrap();
         io::Write::write_all(&mut file, b"seen before\nyes\n").unwrap();
-        let words: Vec<OsString> = ["sh", "-c", "read word; test $word = yes"]
-            .map(OsString::from)
-            .to_vec();
-        let input = Input::File(file, 12);
-        let outcome = run(
-            &words,
-            input,
-            ExitStatus::from_raw(0),
-            Duration::from_secs(60),
-        );
+        let script = "read word; test $word = yes";
+        let outcome = again(script, Input::File(file, 12), first(0, HOUR));
         assert!(outcome.is_ok(), "{outcome:?}");
     }
 }

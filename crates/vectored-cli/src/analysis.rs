@@ -14,15 +14,18 @@ use vectored_lab::advisor::event::{Action, Direction, Event};
 use vectored_lab::advisor::strace::Reader;
 use vectored_lab::advisor::words::{action, pattern};
 use vectored_lab::advisor::{
-    About, Analysis, Options, Tallies, Words, advise, merge, operation_of,
+    About, Analysis, Options, Tallies, Traced, Untraced, Words, advise, merge, operation_of,
+    without_strace,
 };
 use vectored_lab::measure::{
-    Environment, MonotonicClock, allowed_cpus, check_directory, measure_prices,
+    Environment, MonotonicClock, Usage, allowed_cpus, check_directory, measure_entry_ns,
+    measure_prices,
 };
-use vectored_lab::model::{Advisory, Host, Leads, Operation, Price, Skipped, Target};
+use vectored_lab::model::{Advisory, Host, Leads, Operation, Price, Skipped, Target, WallSource};
 
 use crate::failure::Failure;
 use crate::saved::unmatched;
+use crate::strace;
 
 const WORDS: Words = Words { pattern, action };
 
@@ -49,12 +52,19 @@ pub fn follow_logs(paths: &[PathBuf], options: Options) -> Result<Observed, Fail
     let mut analysis = Analysis::new(options);
     let counts = analysis.read_logs(paths).map_err(|error| {
         let missing = error.error.kind() == std::io::ErrorKind::NotFound;
-        Failure {
-            error: anyhow::anyhow!(
-                "{error}{}; name a file that strace -o wrote",
+        let is_other = error.error.kind() == std::io::ErrorKind::InvalidData;
+        let remedy = match command_meant(paths, &error.path) {
+            Some(command) if missing => format!("; to run it, {command}"),
+            // It says what to do.
+            _ if error.error.kind() == std::io::ErrorKind::Unsupported || is_other => String::new(),
+            _ => format!(
+                "{}; name a file that strace -o wrote",
                 unmatched(&error.path, &error.error)
             ),
-            code: if missing { 2 } else { 1 },
+        };
+        Failure {
+            error: anyhow::anyhow!("{error}{remedy}"),
+            code: if missing || is_other { 2 } else { 1 },
         }
     })?;
     if counts.calls == 0 {
@@ -62,10 +72,14 @@ pub fn follow_logs(paths: &[PathBuf], options: Options) -> Result<Observed, Fail
             .iter()
             .map(|path| path.display().to_string())
             .collect();
-        return Err(Failure::usage(format!(
-            "no system call in '{}': name what `strace -f -s1 -v -yy -ttt -T -o FILE COMMAND` wrote",
-            names.join("', '")
-        )));
+        let names = names.join("', '");
+        let strace = "name what `strace -f -s1 -v -yy -ttt -T -o FILE COMMAND` wrote";
+        return Err(Failure::usage(match command_meant(paths, &paths[0]) {
+            Some(command) => {
+                format!("no system call in '{names}': to run it, {command}, or {strace}")
+            }
+            None => format!("no system call in '{names}': {strace}"),
+        }));
     }
     Ok(Observed {
         tallies: analysis.finish(),
@@ -73,6 +87,19 @@ pub fn follow_logs(paths: &[PathBuf], options: Options) -> Result<Observed, Fail
         complete: !counts.truncated,
         read_input: false,
     })
+}
+
+/// What was meant by `vectored advise python3 x.py`, where the first word is no log but a program:
+/// `vectored advise -- python3 x.py`.
+fn command_meant(paths: &[PathBuf], not_read: &Path) -> Option<String> {
+    let first = paths.first().filter(|first| *first == not_read)?;
+    strace::find(first.as_os_str()).ok()?;
+    let words = paths.iter().map(|path| path.display().to_string());
+    let words: Vec<String> = words.collect();
+    Some(format!(
+        "put -- before it: vectored advise -- {}",
+        words.join(" ")
+    ))
 }
 
 /// Follows a command while it runs. `input` is what strace calls its standard input, if what is read
@@ -133,12 +160,22 @@ fn reads(event: &Event<'_>, name: &[u8]) -> bool {
     transfer.result.is_ok() && leads_to.starts_with(name)
 }
 
+/// What a command took, as far as it is known.
+pub enum Times {
+    /// Not known: there is a log only.
+    Log,
+    /// Under strace: CPU time. From it the times without strace are estimated.
+    Traced(Usage),
+    /// Without strace: wall and CPU time.
+    Untraced(Duration, Usage),
+}
+
 /// What is said besides.
 pub struct Told {
     /// The command that was run, or the logs that were read.
     pub sources: Vec<String>,
-    /// How long the command took without strace.
-    pub wall: Option<Duration>,
+    /// What the command took.
+    pub times: Times,
     /// RFC 3339, UTC.
     pub started_at: String,
     /// Whether the end was not waited for.
@@ -162,9 +199,36 @@ pub fn conclude(observed: Observed, costs: &Costs<'_>, told: Told) -> Result<Adv
         sources: told.sources,
         complete: observed.complete && !told.was_left,
         skipped: observed.skipped,
-        untraced_wall_s: told.wall.map(|wall| wall.as_secs_f64()),
+        untraced: untraced(&observed.tallies, &told.times),
     };
     Ok(advise(observed.tallies, &prices, about, WORDS))
+}
+
+/// The times without strace, measured or estimated.
+fn untraced(tallies: &Tallies, times: &Times) -> Option<Untraced> {
+    match times {
+        Times::Log => None,
+        Times::Untraced(wall, usage) => Some(Untraced {
+            wall_s: wall.as_secs_f64(),
+            cpu_s: Some(usage.user_s + usage.system_s),
+            source: WallSource::Untraced,
+        }),
+        Times::Traced(usage) => {
+            let traced = Traced {
+                wall_s: tallies.span_ns? as f64 / 1e9,
+                user_s: usage.user_s,
+                system_s: usage.system_s,
+                calls: tallies.calls,
+                waited_s: tallies.waited_ns as f64 / 1e9,
+            };
+            let (wall_s, cpu_s) = without_strace(traced, measure_entry_ns(&MonotonicClock));
+            Some(Untraced {
+                wall_s,
+                cpu_s: Some(cpu_s),
+                source: WallSource::Estimated,
+            })
+        }
+    }
 }
 
 fn prices(costs: &Costs<'_>, wanted: &[(Leads, Operation)]) -> Result<(Host, Vec<Price>), Failure> {

@@ -4,6 +4,7 @@ mod again;
 mod analysis;
 mod args;
 mod charset;
+mod command_signals;
 mod commands;
 mod failure;
 mod interrupt;
@@ -19,6 +20,7 @@ mod strace;
 mod synthetic;
 mod terminal;
 
+use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -35,7 +37,14 @@ use terminal::{ColorWhen, messages_are_ascii, set_color};
 fn mend_tip(error: &mut clap::Error) {
     let is_advise = subcommand().is_some_and(|name| name == "advise");
     if is_advise && error.remove(ContextKind::Suggested).is_some() {
-        let tip = "a command to run stands behind --: vectored advise [OPTIONS] -- COMMAND";
+        let words = std::env::args_os().skip_while(|word| word != "advise");
+        let words: Vec<OsString> = words.skip(1).collect();
+        let tip = match command_in(&words) {
+            Some(command) => format!("to run it, put -- before it: vectored advise -- {command}"),
+            None => {
+                "a command to run stands behind --: vectored advise [OPTIONS] -- COMMAND".into()
+            }
+        };
         let tips = ContextValue::StyledStrs(vec![tip.into()]);
         error.insert(ContextKind::Suggested, tips);
     }
@@ -83,6 +92,23 @@ fn parse() -> Result<Cli, clap::Error> {
     };
     let matches = Cli::command().color(choice).try_get_matches()?;
     Cli::from_arg_matches(&matches)
+}
+
+/// The command in `make -j2`, to which `--` is missing.
+fn command_in(words: &[OsString]) -> Option<String> {
+    let first = words.first()?;
+    let is_option = first.as_encoded_bytes().starts_with(b"-");
+    if is_option || words.iter().any(|word| word == "--") || strace::find(first).is_err() {
+        return None;
+    }
+    let words = words.iter().map(|word| {
+        let word = word.to_string_lossy();
+        match word.contains(char::is_whitespace) || word.is_empty() {
+            true => format!("'{word}'"),
+            false => word.into_owned(),
+        }
+    });
+    Some(words.collect::<Vec<_>>().join(" "))
 }
 
 fn main() -> ExitCode {

@@ -4,21 +4,20 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, PipeReader, PipeWriter, Read};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, Signal, kill_process};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
-use signal_hook::iterator::Signals;
+use vectored_lab::measure::{Usage, wait_for};
 
+use crate::command_signals::{CommandSignals, Stage};
 use crate::failure::Failure;
+use crate::notes::Notes;
 
 /// The program.
 const STRACE: &str = "strace";
@@ -81,6 +80,9 @@ const WITHOUT: [&str; 44] = [
 
 /// How long to wait for more of the log before looking whether somebody wants no more of it.
 const PATIENCE: Duration = Duration::from_millis(100);
+
+/// How long processes that the command left behind are waited for without a word.
+const SILENCE: Duration = Duration::from_secs(1);
 
 /// So much of the log fits into the pipe, where that is allowed: strace waits less often.
 const PIPE_BYTES: usize = 1 << 20;
@@ -207,71 +209,96 @@ pub fn check() -> Result<(), Failure> {
 pub struct Traced {
     /// What strace writes; it ends with the last process.
     pub log: Log,
-    waiter: JoinHandle<io::Result<ExitStatus>>,
+    waiter: JoinHandle<io::Result<Ended>>,
+    /// While it is open, nobody else reads the log: see [`read_on`].
+    _alone: PipeWriter,
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Ended {
+    /// Its status.
+    pub status: ExitStatus,
+    /// CPU time of it and of the processes that it waited for.
+    pub usage: Usage,
+    /// From its start to its end.
+    pub took: Duration,
 }
 
 /// Starts a command under strace.
-pub fn start(words: &[OsString]) -> anyhow::Result<Traced> {
+pub fn start(words: &[OsString], signals: &CommandSignals, notes: Notes) -> anyhow::Result<Traced> {
     let (reader, writer) = io::pipe().context("cannot make a pipe for the log of strace")?;
     // Less is enough, too: an unprivileged user may have a limit.
     let _ = rustix::pipe::fcntl_setpipe_size(&writer, PIPE_BYTES);
+    let alone = read_on(&reader).context("cannot run sh")?;
     // By this name strace opens the pipe for itself, so the command inherits nothing, and nothing
     // in the file system has to be removed.
     let name = format!("/proc/{}/fd/{}", std::process::id(), writer.as_raw_fd());
-    // Before the command is there, so that no signal is lost to it.
-    let signals =
-        Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP]).context("cannot watch for signals")?;
+    let began = Instant::now();
     let child = Command::new(STRACE)
         .args(options())
         .args(["-o", &name, "--"])
         .args(words)
         .spawn()
         .context("cannot run strace")?;
-    let stop = Arc::new(AtomicBool::new(false));
-    let over = Arc::new(AtomicBool::new(false));
-    pass_on(signals, &child, &stop, &over);
-    let waiter = thread::spawn(move || wait(child, writer, &over));
+    signals.enter(Stage::Command, child.id());
+    let log = Log {
+        reader,
+        signals: signals.clone(),
+        notes,
+        left_since: None,
+        is_told: false,
+    };
+    let signals = signals.clone();
+    let waiter = thread::spawn(move || wait(&child, writer, began, &signals));
     Ok(Traced {
-        log: Log { reader, stop },
+        log,
         waiter,
+        _alone: alone,
     })
+}
+
+/// Starts a shell that reads the log to its end if this program ends before strace does, however it
+/// ends.
+///
+/// strace cannot leave a program alone that it traces by a seccomp filter, whose calls would fail then.
+/// So it has to go on, and it would complain on the command's standard error of each line that nobody
+/// reads.
+fn read_on(log: &PipeReader) -> io::Result<PipeWriter> {
+    let (ends_with_us, ours) = io::pipe()?;
+    Command::new("/bin/sh")
+        .args(["-c", "read -r _; exec cat <&1 >/dev/null"])
+        .stdin(ends_with_us)
+        .stdout(log.try_clone()?)
+        .stderr(Stdio::null())
+        // ^C is not for it.
+        .process_group(0)
+        .spawn()?;
+    Ok(ours)
 }
 
 /// Waits for the command. strace has opened the pipe by then, so this end of it can go: the log
 /// ends when strace does.
-fn wait(mut child: Child, writer: PipeWriter, over: &AtomicBool) -> io::Result<ExitStatus> {
-    let status = child.wait();
-    over.store(true, Ordering::Relaxed);
+fn wait(
+    child: &Child,
+    writer: PipeWriter,
+    began: Instant,
+    signals: &CommandSignals,
+) -> io::Result<Ended> {
+    let outcome = wait_for(child.id());
+    let took = began.elapsed();
+    signals.enter(Stage::LeftBehind, 0);
     drop(writer);
-    status
-}
-
-/// From now on signals are the command's, while it runs; afterwards they end the waiting for
-/// processes that it left behind.
-fn pass_on(mut signals: Signals, child: &Child, stop: &Arc<AtomicBool>, over: &Arc<AtomicBool>) {
-    let (stop, over) = (Arc::clone(stop), Arc::clone(over));
-    let command = Pid::from_child(child);
-    thread::spawn(move || {
-        for signal in signals.forever() {
-            if over.load(Ordering::Relaxed) {
-                stop.store(true, Ordering::Relaxed);
-                continue;
-            }
-            // A terminal sends ^C and ^\ to the command as well.
-            let passed = match signal {
-                SIGTERM => Signal::TERM,
-                SIGHUP => Signal::HUP,
-                _ => continue,
-            };
-            // It may be gone by now.
-            let _ = kill_process(command, passed);
-        }
-    });
+    outcome.map(|(status, usage)| Ended {
+        status,
+        usage,
+        took,
+    })
 }
 
 impl Traced {
     /// How the command ended, after its log did.
-    pub fn status(self) -> anyhow::Result<ExitStatus> {
+    pub fn ended(self) -> anyhow::Result<Ended> {
         let outcome = self.waiter.join().expect("waiting cannot panic");
         outcome.context("cannot wait for the command")
     }
@@ -289,13 +316,31 @@ pub fn exit_code(status: ExitStatus) -> u8 {
 /// The log of strace, while it is written.
 pub struct Log {
     reader: PipeReader,
-    stop: Arc<AtomicBool>,
+    signals: CommandSignals,
+    notes: Notes,
+    /// Since when the command has ended.
+    left_since: Option<Instant>,
+    /// Whether it was said that its processes are waited for.
+    is_told: bool,
 }
 
 impl Log {
     /// Whether the end was not waited for.
     pub fn was_left(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
+        self.signals.stopped_by().is_some()
+    }
+
+    /// Says what is waited for, once.
+    fn tell_of_waiting(&mut self) {
+        if !self.signals.is_left_behind() {
+            return;
+        }
+        let waited = self.left_since.get_or_insert_with(Instant::now).elapsed();
+        if waited > SILENCE && !std::mem::replace(&mut self.is_told, true) {
+            self.notes.note(
+                "the command has ended; waiting for processes that it left behind (^C ends the waiting)",
+            );
+        }
     }
 }
 
@@ -306,6 +351,7 @@ impl Read for Log {
             if self.was_left() {
                 return Ok(0);
             }
+            self.tell_of_waiting();
             let mut polled = [PollFd::new(&self.reader, PollFlags::IN)];
             match poll(&mut polled, Some(&patience)) {
                 Ok(0) => {}

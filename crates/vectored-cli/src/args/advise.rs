@@ -18,11 +18,9 @@ made them, the pattern, what to do, and the seconds that it would save, with an 
 merged but lies around a poll, an fsync or a long gap is listed and not counted. Costs are measured on \
 this machine in a moment; strace's own times, which are inflated, are not used for them.
 
-With -- COMMAND the command runs twice: first under strace, and what it prints and its exit status are \
-those of that run; then without strace, for its true wall time, with what it prints thrown away. A \
-command whose effects must not be repeated, such as one that moves files, needs --once. A command that \
-reads standard input from a pipe or a terminal is not run again. The report goes to standard error, since \
-standard output is the command's.
+With -- COMMAND the command runs once, under strace; input, output, signals and exit status are its own. \
+Its wall time without strace is estimated. --twice runs the command a second time, without strace, and \
+measures it. The report goes to standard error, since standard output is the command's.
 
 The result is saved as JSON under $XDG_STATE_HOME/vectored (by default ~/.local/state/vectored); its \
 path is the last line on standard error.";
@@ -37,8 +35,8 @@ pub const ADVISE_AFTER: &str = "\
 Examples:
   vectored advise -- python3 script.py
           What a script would gain
-  vectored advise --once -- make
-          Without the second run
+  vectored advise --twice -- sort -n numbers
+          With a second run, for the true wall time
   strace -f -s1 -v -yy -ttt -T -o trace.log -p PID
   vectored advise trace.log
           A program that runs already
@@ -66,9 +64,12 @@ pub struct AdviseArgs {
     )]
     pub command: Vec<OsString>,
 
-    /// Run the command under strace only, not again for its true wall time
+    /// Run the command a second time, without strace, for its true wall time
+    ///
+    /// What it prints then is thrown away. Only for a command whose effects may be repeated. There is no
+    /// second run if the first fails, a signal comes, or standard input was read from a pipe or a terminal.
     #[arg(long, requires = "command")]
-    pub once: bool,
+    pub twice: bool,
 
     /// Merge saved results of advise instead of reading a trace
     #[arg(long, value_name = "RESULT", num_args = 1.., conflicts_with = "trace")]

@@ -1,17 +1,21 @@
 //! `vectored advise`.
 
-use std::io;
+use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::SystemTime;
 
+use signal_hook::consts::SIGINT;
 use vectored_lab::advisor::Options;
 use vectored_lab::model::{Advisory, Saved};
 use vectored_lab::report::{self, advisory};
 
 use crate::again::{self, Input, NoTime};
-use crate::analysis::{Costs, Observed, Told, conclude, follow_command, follow_logs, merged};
+use crate::analysis::{
+    Costs, Observed, Times, Told, conclude, follow_command, follow_logs, merged,
+};
 use crate::args::{AdviseArgs, Format};
+use crate::command_signals::{CommandSignals, Stage};
 use crate::failure::Failure;
 use crate::notes::Notes;
 use crate::save::{OutputFile, Store};
@@ -46,7 +50,7 @@ pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
         let sources = args.trace.iter().map(|path| path.display().to_string());
         let told = Told {
             sources: sources.collect(),
-            wall: None,
+            times: Times::Log,
             started_at,
             was_left: false,
         };
@@ -55,7 +59,7 @@ pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
         let ran = run_command(args, &notes)?;
         let told = Told {
             sources: vec![in_one_line(args)],
-            wall: ran.wall,
+            times: ran.times,
             started_at,
             was_left: ran.was_left,
         };
@@ -77,6 +81,7 @@ fn options(args: &AdviseArgs) -> Options {
         buffer_bytes: args.buffer,
         // What strace leaves out here cannot matter.
         shows_all: !args.command.is_empty(),
+        deflates: true,
     }
 }
 
@@ -88,53 +93,72 @@ fn in_one_line(args: &AdviseArgs) -> String {
 /// What became of a command.
 struct Ran {
     observed: Observed,
-    /// How long it took without strace.
-    wall: Option<Duration>,
+    times: Times,
     /// Some of its processes were not waited for.
     was_left: bool,
     code: u8,
 }
 
-/// Runs the command under strace, and once more without, unless that is not wanted or cannot be.
+/// Runs the command under strace, and with `--twice` once more without, if it succeeded.
 fn run_command(args: &AdviseArgs, notes: &Notes) -> Result<Ran, Failure> {
     strace::find(&args.command[0])?;
     strace::check()?;
+    if args.twice {
+        notes.note(
+            "the command will be run a second time, without strace, and what it prints then is \
+             thrown away",
+        );
+    }
     let input = Input::look();
-    let began = Instant::now();
-    let mut traced = strace::start(&args.command)?;
+    let signals = CommandSignals::watch()?;
+    let mut traced = strace::start(&args.command, &signals, Notes { quiet: args.quiet })?;
     let name = input.name();
     let observed = follow_command(&mut traced.log, options(args), name.as_deref())?;
     let was_left = traced.log.was_left();
-    let status = traced.status()?;
-    let took = began.elapsed();
+    let first = traced.ended()?;
+    if signals.last() == Some(SIGINT) && io::stderr().is_terminal() {
+        // The terminal shows ^C and stays on its line.
+        eprintln!();
+    }
     if was_left {
         notes.note("processes that the command left behind were not waited for");
     }
-    let again = if args.once {
-        None
-    } else if observed.read_input {
-        Some(Err(NoTime(
-            "it read standard input, which can be read once only (a file could be read again)"
-                .to_owned(),
-        )))
-    } else if was_left {
-        None
-    } else {
-        Some(again::run(&args.command, input, status, took))
-    };
-    let wall = match again {
-        None => None,
-        Some(Ok(took)) => Some(took),
-        Some(Err(NoTime(why))) => {
-            notes.note(&format!("no wall time without strace: {why}"));
+    let second = if args.twice {
+        let refused = if was_left || signals.last().is_some() {
+            Some("a signal came")
+        } else if !first.status.success() {
+            Some("the command failed")
+        } else if observed.read_input {
+            Some("it read standard input, which can be read once only (a file could be read again)")
+        } else {
             None
+        };
+        match refused {
+            Some(why) => Err(NoTime(why.to_owned())),
+            None => again::run(&args.command, input, first, &signals),
+        }
+        .map(Some)
+    } else {
+        Ok(None)
+    };
+    let times = match second {
+        Ok(Some(second)) => Times::Untraced(second.took, second.usage),
+        Ok(None) => Times::Traced(first.usage),
+        Err(NoTime(why)) => {
+            notes.note(&format!("no wall time of a second run: {why}"));
+            Times::Traced(first.usage)
         }
     };
+    let again_stopped_by = signals.stopped_by().filter(|_| !was_left);
+    signals.enter(Stage::After, 0);
     Ok(Ran {
         observed,
-        wall,
+        times,
         was_left,
-        code: strace::exit_code(status),
+        code: match again_stopped_by {
+            Some(signal) => 128 + signal as u8,
+            None => strace::exit_code(first.status),
+        },
     })
 }
 

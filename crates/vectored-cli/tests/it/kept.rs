@@ -193,7 +193,7 @@ fn what_is_missing_is_named_with_all_ways_to_give_it() {
         (&["advise", "--max-delay", "-1ms", "x"], ["'-1ms'", "10ms"]),
         (&["advise", "--top", "-1", "x"], ["--top", "from 0 to"]),
         (&["advise", "-1"], ["'-1'", "-- COMMAND"]),
-        (&["advise", "sh", "-c", "true"], ["'-c'", "-- COMMAND"]),
+        (&["advise", "sh", "-c", "true"], ["'-c'", "-- sh -c true"]),
         (&["compare", "latest"], ["--against", "--machines"]),
         (
             &["compare", "a", "--against", "b", "--fail-if-slower", "-1%"],

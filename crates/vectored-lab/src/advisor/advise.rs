@@ -22,8 +22,19 @@ pub struct About {
     pub complete: bool,
     /// See [`Advisory::skipped`].
     pub skipped: Vec<Skipped>,
-    /// The wall time without strace, in s, if the command ran without it.
-    pub untraced_wall_s: Option<f64>,
+    /// The times without strace, if they are known.
+    pub untraced: Option<Untraced>,
+}
+
+/// Times of a program without strace.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Untraced {
+    /// See [`Advisory::wall_s`].
+    pub wall_s: f64,
+    /// See [`Advisory::cpu_s`].
+    pub cpu_s: Option<f64>,
+    /// See [`Advisory::wall_source`].
+    pub source: WallSource,
 }
 
 /// How a finding is put in words.
@@ -38,8 +49,8 @@ pub struct Words {
 /// Prices what was counted.
 pub fn advise(tallies: Tallies, prices: &[Price], about: About, words: Words) -> Advisory {
     let traced_wall_s = tallies.span_ns.map(|ns| ns as f64 / 1e9);
-    let (wall_s, wall_source) = match about.untraced_wall_s {
-        Some(wall_s) => (Some(wall_s), Some(WallSource::Untraced)),
+    let (wall_s, wall_source) = match about.untraced {
+        Some(untraced) => (Some(untraced.wall_s), Some(untraced.source)),
         None => (traced_wall_s, traced_wall_s.map(|_| WallSource::Traced)),
     };
     let finding = |(key, tally): (FindingKey, Tally)| {
@@ -81,6 +92,8 @@ pub fn advise(tallies: Tallies, prices: &[Price], about: About, words: Words) ->
         skipped: about.skipped,
         wall_s,
         wall_source,
+        cpu_s: about.untraced.and_then(|untraced| untraced.cpu_s),
+        traced_wall_s,
         prices: prices.to_vec(),
         saving_s: total(&findings, |finding| finding.saving_s),
         saving_low_s: total(&findings, |finding| finding.saving_low_s),

@@ -14,6 +14,9 @@ pub struct Options {
     pub buffer_bytes: u64,
     /// Whether the log is known to hold every call that matters, filtered or not: it was made so.
     pub shows_all: bool,
+    /// Whether times are strace's: from the gap between two calls goes what strace adds at least to each
+    /// call of the thread in between, as far as the log tells.
+    pub deflates: bool,
 }
 
 impl Default for Options {
@@ -22,6 +25,7 @@ impl Default for Options {
             max_delay_ns: 10_000_000,
             buffer_bytes: 64 * 1024,
             shows_all: false,
+            deflates: false,
         }
     }
 }

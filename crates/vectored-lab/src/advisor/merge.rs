@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::advise::{About, Words, advise};
+use super::advise::{About, Untraced, Words, advise};
 use super::tally::{Tallies, join};
 use crate::model::{Advisory, Price, Skipped, WallSource};
 
@@ -31,18 +31,36 @@ pub fn merge(advisories: &[Advisory], words: Words) -> Advisory {
         add(&mut tallies, advisory);
     }
     about.skipped = skipped.into_values().collect();
-    let walls = || advisories.iter().map(|advisory| advisory.wall_s);
-    // In whole ns, so that the order of additions does not matter.
-    let wall_ns = walls().try_fold(0_u64, |sum, wall_s| {
-        wall_s.map(|wall_s| sum.saturating_add((wall_s * 1e9).round() as u64))
-    });
-    tallies.span_ns = wall_ns;
-    let is_untraced =
-        |advisory: &Advisory| matches!(advisory.wall_source, Some(WallSource::Untraced));
-    if !advisories.is_empty() && advisories.iter().all(is_untraced) {
-        about.untraced_wall_s = wall_ns.map(|ns| ns as f64 / 1e9);
-    }
+    let wall_s = |advisory: &Advisory| advisory.wall_s;
+    // Results of older versions have one time: the log's, or that without strace.
+    tallies.span_ns = sum_ns(advisories, |one| one.traced_wall_s.or(one.wall_s));
+    about.untraced = common_source(advisories)
+        .zip(sum_ns(advisories, wall_s))
+        .map(|(source, wall_ns)| Untraced {
+            wall_s: wall_ns as f64 / 1e9,
+            cpu_s: sum_ns(advisories, |one| one.cpu_s).map(|ns| ns as f64 / 1e9),
+            source,
+        });
     advise(tallies, &prices_of(advisories), about, words)
+}
+
+/// In whole ns, so that the order of additions does not matter; `None` if one is not known.
+fn sum_ns(advisories: &[Advisory], time_s: impl Fn(&Advisory) -> Option<f64>) -> Option<u64> {
+    advisories.iter().try_fold(0_u64, |sum, advisory| {
+        time_s(advisory).map(|s| sum.saturating_add((s * 1e9).round() as u64))
+    })
+}
+
+/// Where the sum of wall times comes from, if each is one without strace.
+fn common_source(advisories: &[Advisory]) -> Option<WallSource> {
+    let first = advisories.first()?.wall_source?;
+    advisories.iter().try_fold(first, |known, advisory| {
+        match (known, advisory.wall_source?) {
+            (WallSource::Traced, _) | (_, WallSource::Traced) => None,
+            (WallSource::Untraced, WallSource::Untraced) => Some(WallSource::Untraced),
+            _ => Some(WallSource::Estimated),
+        }
+    })
 }
 
 fn add(tallies: &mut Tallies, advisory: &Advisory) {

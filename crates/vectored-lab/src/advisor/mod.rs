@@ -12,6 +12,7 @@
 //! - [`price`](mod@price): what it would save, by a cost model.
 //! - [`advise`](mod@advise): from tallies to an advisory. [`merge`](mod@merge): from several
 //!   advisories to one.
+//! - [`untraced`]: how long the program takes without strace.
 //! - [`words`]: patterns, what to do, and how, in words.
 
 pub mod advise;
@@ -34,14 +35,16 @@ mod steps;
 pub mod strace;
 mod tables;
 mod tally;
+pub mod untraced;
 pub mod words;
 
-pub use advise::{About, Words, advise};
+pub use advise::{About, Untraced, Words, advise};
 pub use analysis::{Analysis, Options};
 pub use event::Event;
 pub use merge::merge;
 pub use price::{Saving, operation_of, price};
 pub use tally::Tallies;
+pub use untraced::{Traced, without_strace};
 
 #[cfg(test)]
 mod tests;

@@ -20,6 +20,10 @@ pub struct Saving {
 /// is cheaper; what goes through a read buffer is copied. Lists that the program has already are
 /// paid for, and their cost is what copying saves there. Larger calls on a file save
 /// [`Price::batch_byte_ns`], as far as they grow from a page towards 64 KiB.
+///
+/// However little a call does, one that is no longer made saves its entry to the kernel
+/// ([`Price::entry_ns`]). So the interval does not reach below that for each, less what copying and
+/// lists add.
 pub fn price(key: &FindingKey, tally: &Tally, prices: &[Price]) -> Option<Saving> {
     let operation = operation_of(key);
     let price = prices
@@ -27,18 +31,35 @@ pub fn price(key: &FindingKey, tally: &Tally, prices: &[Price]) -> Option<Saving
         .find(|price| price.target == key.target && price.operation == operation)?;
     let saved_calls = tally.calls.saturating_sub(tally.merged_calls) as f64;
     if key.kind == FindingKind::SeekThenTransfer {
-        return Some(saving(price, 0.0, saved_calls * price.seek_ns));
+        let modelled = saving(price, 0.0, saved_calls * price.seek_ns);
+        return Some(at_least_entries(modelled, saved_calls, price, 0.0));
     }
-    let besides_ns = match key.kind {
-        FindingKind::ManySegments => 0.0,
-        _ => {
-            batch_ns(key.target, tally, price) + lists_ns(tally, price)
-                - gathering_ns(operation, key.kind, tally, price)
-        }
+    let (batch_ns, added_ns) = match key.kind {
+        FindingKind::ManySegments => (0.0, 0.0),
+        _ => (
+            batch_ns(key.target, tally, price),
+            gathering_ns(operation, key.kind, tally, price) - lists_ns(tally, price),
+        ),
     };
+    let besides_ns = batch_ns - added_ns;
     let calls = saved_calls * answer_share(key.target, tally, price)
         + medium_calls(tally) * (medium_share(price) - 1.0);
-    Some(saving(price, calls, besides_ns))
+    let modelled = saving(price, calls, besides_ns);
+    Some(at_least_entries(modelled, saved_calls, price, added_ns))
+}
+
+/// A saving that counts at least an entry to the kernel for each saved call, less what is added in
+/// user space. Both are what they are in any state of the machine, so this is no matter of intervals.
+fn at_least_entries(modelled: Saving, saved_calls: f64, price: &Price, added_ns: f64) -> Saving {
+    if price.entry_ns <= 0.0 || saved_calls == 0.0 {
+        return modelled;
+    }
+    let least_s = (saved_calls * price.entry_ns - added_ns.max(0.0)) / 1e9;
+    Saving {
+        s: modelled.s.max(least_s),
+        low_s: modelled.low_s.max(least_s),
+        high_s: modelled.high_s.max(least_s),
+    }
 }
 
 /// How many of the saved calls move 256 bytes or more, if those of the smallest segments are saved:
@@ -185,6 +206,8 @@ fn batched(bytes: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::model::{Grade, Step};
 
@@ -197,6 +220,7 @@ mod tests {
         medium_call_ns: 0.0,
         answer_call_ns: 0.0,
         batch_byte_ns: 0.0,
+        entry_ns: 0.0,
         seek_ns: 100.0,
         gather_call_ns: 60.0,
         segment_ns: 20.0,
@@ -343,6 +367,87 @@ mod tests {
         let [without, ..] = saved(FindingKind::AdjacentWrites, &tally, PRICE);
         let [with, ..] = saved(FindingKind::AdjacentWrites, &tally, batched);
         assert_eq!(with - without, 13_107.0);
+    }
+
+    #[test]
+    fn a_saved_call_saves_its_entry_to_the_kernel() {
+        // A reader that sleeps or does not: calls may cost next to nothing more, or a lot.
+        let wide = Price {
+            call_low_ns: 10.0,
+            call_high_ns: 4000.0,
+            ..PRICE
+        };
+        let tally = Tally {
+            runs: 1,
+            calls: 100,
+            merged_calls: 1,
+            gathered_calls: 1,
+            segments: 100,
+            bytes: 800,
+            sizes: vec![(4, 100, 800)],
+            ..Tally::default()
+        };
+        let copying = 100.0 * 4.0 + 800.0 * 0.05;
+        let unknown = saved(FindingKind::AdjacentWrites, &tally, wide);
+        assert!(unknown[1] < 0.0, "{unknown:?}");
+        let known = Price {
+            entry_ns: 150.0,
+            ..wide
+        };
+        let least = saved(FindingKind::AdjacentWrites, &tally, known);
+        assert_eq!(least[1], 99.0 * 150.0 - copying);
+        assert_eq!([least[0], least[2]], [unknown[0], unknown[2]]);
+        // Copying 10,000 bytes takes longer than an entry: that may be lost.
+        let large = Tally {
+            bytes: 1_000_000,
+            sizes: vec![(14, 100, 1_000_000)],
+            ..tally
+        };
+        assert!(saved(FindingKind::SmallReads, &large, reads(known))[1] < 0.0);
+    }
+
+    fn reads(price: Price) -> Price {
+        Price {
+            operation: Operation::Read,
+            ..price
+        }
+    }
+
+    proptest! {
+        /// The naive form of it: what is copied and what lists cost, one by one.
+        #[test]
+        fn no_interval_reaches_below_entries_less_copies(
+            kind in prop::sample::select(vec![
+                FindingKind::AdjacentWrites, FindingKind::SmallReads, FindingKind::ManySegments,
+                FindingKind::SeekThenTransfer, FindingKind::PositionalReads,
+            ]),
+            calls in 1_u64..10_000, merged in 1_u64..10_000, bytes in 1_u64..1000,
+            call_ns in 1.0_f64..5000.0, low in 0.001_f64..1.0, high in 1.0_f64..10.0,
+            entry_ns in 1.0_f64..1000.0, batch_byte_ns in -1.0_f64..1.0,
+        ) {
+            let merged_calls = merged.min(calls);
+            let class = (64 - bytes.leading_zeros()) as u8;
+            let is_read = matches!(kind, FindingKind::SmallReads | FindingKind::PositionalReads);
+            let tally = Tally {
+                runs: 1, calls, merged_calls, gathered_calls: merged_calls, segments: calls,
+                bytes: calls * bytes, sizes: vec![(class, calls, calls * bytes)], ..Tally::default()
+            };
+            let price = Price {
+                operation: if is_read { Operation::Read } else { Operation::Write },
+                call_ns, call_low_ns: call_ns * low, call_high_ns: call_ns * high, entry_ns, batch_byte_ns,
+                ..PRICE
+            };
+            let saving = super::price(&key(kind), &tally, &[price]).unwrap();
+            prop_assert!(saving.low_s <= saving.s && saving.s <= saving.high_s, "{saving:?}");
+            if merged_calls < calls {
+                // Nobody has to pay more for a copy than this.
+                let copies_ns = calls as f64 * (4.0 + bytes as f64 * 0.05);
+                let entries_ns = (calls - merged_calls) as f64 * entry_ns;
+                let adds = !matches!(kind, FindingKind::ManySegments | FindingKind::SeekThenTransfer);
+                let least_s = (entries_ns - if adds { copies_ns } else { 0.0 }) / 1e9;
+                prop_assert!(saving.low_s >= least_s - 1e-12, "{saving:?}, not {least_s}");
+            }
+        }
     }
 
     #[test]

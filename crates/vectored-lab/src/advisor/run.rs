@@ -283,6 +283,13 @@ impl Piece {
         self.sizes.0.extend_from_slice(&other.sizes.0);
     }
 
+    /// Takes what strace has added to its thread's calls so far from its times: only their differences
+    /// matter.
+    pub(super) fn deflate(&mut self, delayed_ns: u64) {
+        self.began_ns = self.began_ns.saturating_sub(delayed_ns);
+        self.ended_ns = self.ended_ns.saturating_sub(delayed_ns);
+    }
+
     /// As `clone`, but in the memory that it has.
     pub(super) fn take_over(&mut self, other: &Piece) {
         self.clone_sizes_from(other);

@@ -46,6 +46,8 @@ pub(super) struct Thread {
     pub(super) serial: u64,
     /// Its last event.
     pub(super) last: u64,
+    /// What strace has added to its calls so far, at least, in ns.
+    pub(super) delayed_ns: u64,
     /// The last that waited.
     pub(super) waited: (u64, Reason),
     /// The last that let others see what was done before.
@@ -67,6 +69,7 @@ impl Thread {
             number,
             serial,
             last: 0,
+            delayed_ns: 0,
             waited: (0, Reason::UnknownCall),
             released: (0, Reason::UnknownCall),
             looked: 0,

@@ -33,6 +33,8 @@ pub struct Tallies {
     /// From the first call's begin to the last one's end, in ns, summed over the logs; `None` if one
     /// of them has no times.
     pub span_ns: Option<u64>,
+    /// How long the programs waited in calls, in ns, beyond what strace adds to these.
+    pub waited_ns: u64,
 }
 
 impl Default for Tallies {
@@ -46,6 +48,7 @@ impl Default for Tallies {
             bytes: 0,
             processes: 0,
             span_ns: Some(0),
+            waited_ns: 0,
         }
     }
 }

@@ -33,6 +33,7 @@ mod synthetic;
 mod targets;
 mod write_cell;
 
+pub use crate::sys::usage::{Usage, wait_for};
 pub use calibration::calibrate;
 pub use clock::{Clock, FakeClock, MonotonicClock};
 pub use engine::{Outcome, Progress, RunError, SCREENING_ROUNDS, SWEEPS, Watch, run, run_rounds};
@@ -43,7 +44,7 @@ pub(crate) use movers::write_all;
 pub(crate) use order::BalancedOrder;
 pub(crate) use pattern::Pattern;
 pub use pool::{ColdPool, MOST_COLD_CALL_BYTES};
-pub use prices::measure_prices;
+pub use prices::{measure_entry_ns, measure_prices};
 pub use probe::probe_host;
 pub use read_mover::{ReadMover, read_movers};
 pub use real::DescriptorSampler;

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use vectored::{CalibrationTarget, CostModel};
 
-use self::arithmetic::{Rounds, price};
+use self::arithmetic::{LEAST_NS, Rounds, price};
 use self::movers::mover;
 use self::peer::PeerSampler;
 use self::probes::{Manner, Probe, probes};
@@ -43,6 +43,27 @@ const SAMPLE_NS: u64 = 40_000;
 /// The file that is read has as many bytes.
 const READ_BYTES: u64 = 1 << 20;
 
+/// Entries to the kernel that are timed together.
+const ENTRIES: u32 = 64;
+
+/// How often that is done: the fastest counts.
+const ENTRY_ROUNDS: u32 = 40;
+
+/// What the cheapest system call takes, in ns: `getppid(2)` in a loop, which does nothing but enter the
+/// kernel. That takes a millisecond at most.
+pub fn measure_entry_ns(clock: &dyn Clock) -> f64 {
+    let round = |_| {
+        let began_ns = clock.now_ns();
+        for _ in 0..ENTRIES {
+            std::hint::black_box(rustix::process::getppid());
+        }
+        (clock.now_ns() - began_ns) as f64 / f64::from(ENTRIES)
+    };
+    let fastest = (0..ENTRY_ROUNDS).map(round).fold(f64::INFINITY, f64::min);
+    // A clock may stand still for as long.
+    fastest.max(LEAST_NS)
+}
+
 /// Measures what calls cost, some 150 ms for each that is wanted, in the order in which they are.
 /// What is not known ([`Leads::Unknown`]) has no price, and is left out.
 ///
@@ -57,6 +78,7 @@ pub fn measure_prices(
     wanted: &[(Leads, Operation)],
     clock: &dyn Clock,
 ) -> Result<Vec<Price>, MeasureError> {
+    let entry_ns = measure_entry_ns(clock);
     let mut models: Vec<(Leads, CostModel)> = Vec::new();
     let mut prices = Vec::with_capacity(wanted.len());
     for (number, &(target, operation)) in wanted.iter().enumerate() {
@@ -79,7 +101,7 @@ pub fn measure_prices(
             let mut sampler = sampler(probe.manner, directory, clock, number as u64);
             rounds.push(sample(&mut *sampler, &probe, clock, budget_ns)?);
         }
-        prices.push(price(target, operation, &model, &rounds));
+        prices.push(price(target, operation, &model, entry_ns, &rounds));
     }
     Ok(prices)
 }
@@ -207,7 +229,7 @@ mod tests {
             })
             .collect();
         let model = CostModel::default();
-        price(target, operation, &model, &rounds)
+        price(target, operation, &model, 0.0, &rounds)
     }
 
     fn within(got: f64, expected: f64, share: f64) {
@@ -283,8 +305,33 @@ mod tests {
             extra_ns: [[400.0; 7].as_slice(), &[1e6]].concat(),
         };
         let model = CostModel::default();
-        let price = price(Leads::File, Operation::Write, &model, &[rounds]);
+        let price = price(Leads::File, Operation::Write, &model, 0.0, &[rounds]);
         assert_eq!((price.call_ns, price.call_high_ns), (400.0, 1600.0));
+    }
+
+    #[test]
+    fn no_call_costs_less_than_its_entry_to_the_kernel() {
+        let rounds = |extra_ns: f64| Rounds {
+            tells: Tells::Usual,
+            bytes_a_call: 64.0,
+            extra_ns: vec![extra_ns; 8],
+        };
+        let model = CostModel::default();
+        let price = |extra_ns| {
+            let rounds = [rounds(extra_ns)];
+            price(Leads::Pipe, Operation::Write, &model, 200.0, &rounds)
+        };
+        let drowned = price(-50.0);
+        assert_eq!((drowned.call_low_ns, drowned.call_ns), (200.0, 200.0));
+        let usual = price(210.0);
+        assert_eq!((usual.call_low_ns, usual.call_ns), (200.0, 210.0));
+        assert_eq!(usual.entry_ns, 200.0);
+    }
+
+    #[test]
+    fn an_entry_to_the_kernel_takes_time_but_less_than_a_write() {
+        let entry_ns = measure_entry_ns(&MonotonicClock);
+        assert!((LEAST_NS..1e6).contains(&entry_ns), "{entry_ns}");
     }
 
     #[test]
@@ -299,7 +346,7 @@ mod tests {
         let mut machine = SyntheticMachine::new(clock.clone(), Noise::None, 1, cost);
         let rounds = sample(&mut machine, probe, &clock, 1_000_000).unwrap();
         let model = CostModel::default();
-        let price = price(Leads::File, Operation::Write, &model, &[rounds]);
+        let price = price(Leads::File, Operation::Write, &model, 0.0, &[rounds]);
         assert!(price.call_low_ns > 0.0 && price.call_low_ns <= price.call_ns);
         assert!(price.call_ns <= price.call_high_ns);
     }

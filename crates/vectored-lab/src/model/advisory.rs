@@ -39,6 +39,12 @@ pub struct Advisory {
     pub wall_s: Option<f64>,
     /// Where it comes from.
     pub wall_source: Option<WallSource>,
+    /// The program's CPU time, in s, measured or estimated as the wall time; `None` of a log.
+    #[serde(default)]
+    pub cpu_s: Option<f64>,
+    /// The wall time under strace, in s: the log's own times.
+    #[serde(default)]
+    pub traced_wall_s: Option<f64>,
     /// What calls cost.
     pub prices: Vec<Price>,
     /// What could be merged, the largest saving first.
@@ -70,6 +76,8 @@ pub struct Skipped {
 pub enum WallSource {
     /// The command ran once more without strace.
     Untraced,
+    /// The command ran under strace only: estimated from its CPU time, its waits and its calls.
+    Estimated,
     /// The log's own times: strace makes a program slower.
     Traced,
 }
@@ -117,6 +125,9 @@ pub struct Price {
     /// `call_ns`: a file finds memory for a large call in larger pieces. May be below 0.
     #[serde(default)]
     pub batch_byte_ns: f64,
+    /// The cheapest system call there is, in ns: no call that is saved saves less. 0: not known.
+    #[serde(default)]
+    pub entry_ns: f64,
     /// `lseek(2)` before a call, in ns; 0 on what has no position.
     #[serde(default)]
     pub seek_ns: f64,

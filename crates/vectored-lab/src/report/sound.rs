@@ -94,14 +94,17 @@ pub(super) fn advisory(advisory: &Advisory) -> Result<(), String> {
     let is_interval = |low: f64, value: f64, high: f64| {
         low.is_finite() && high.is_finite() && low <= value && value <= high
     };
-    if advisory
-        .wall_s
-        .is_some_and(|wall| !wall.is_finite() || wall < 0.0)
+    let times = [advisory.wall_s, advisory.cpu_s, advisory.traced_wall_s];
+    if times
+        .iter()
+        .flatten()
+        .any(|time| !time.is_finite() || *time < 0.0)
     {
         return Err("the wall time is none".to_owned());
     }
     for price in &advisory.prices {
         let others = [
+            price.entry_ns,
             price.gather_call_ns,
             price.segment_ns,
             price.large_segment_ns,

@@ -34,6 +34,7 @@ fn price(target: Leads, operation: Operation, call_ns: f64) -> Price {
         call_high_ns: call_ns * 1.1,
         medium_call_ns: 0.0,
         answer_call_ns: 0.0,
+        entry_ns: 0.0,
         batch_byte_ns: 0.0,
         seek_ns: 90.0,
         gather_call_ns: 20.0,
@@ -170,6 +171,8 @@ pub fn fixed() -> Advisory {
         }],
         wall_s: Some(4.3),
         wall_source: Some(WallSource::Untraced),
+        cpu_s: Some(4.1),
+        traced_wall_s: Some(61.0),
         prices: vec![
             price(Leads::File, Operation::Write, 312.0),
             price(Leads::File, Operation::Read, 280.0),
@@ -334,7 +337,8 @@ fn where_there_is_nothing_to_gain_it_says_so() {
     begins(&little, "Little to gain: merging calls would save 1.29 s [");
     begins(
         &fixed(),
-        "Merging calls would save 1.29 s [1.03, 1.61] of 4.30 s (30 %): ",
+        "Merging calls would save 1.29 s [1.03, 1.61], 30 % of the wall time of 4.30 s (measured without \
+         strace): ",
     );
     let mut writes = fixed();
     writes.findings.truncate(1);
@@ -348,7 +352,20 @@ fn where_there_is_nothing_to_gain_it_says_so() {
 fn where_the_wall_time_comes_from_is_told() {
     let mut traced = fixed();
     traced.wall_source = Some(WallSource::Traced);
-    assert!(answer(&traced).contains("of 4.30 s under strace (30 % or more)"));
+    assert!(answer(&traced).contains("[1.03, 1.61], 30 % or more of the traced time of 4.30 s: "));
+    let text = table(&traced, narrow(), TOP);
+    assert!(text.contains("% of the traced time"), "{text}");
+    traced.wall_s = Some(1e6);
+    // A time that is strace's says nothing of the program's own.
+    assert!(!answer(&traced).contains("Little"), "{}", answer(&traced));
+    assert!(table(&traced, narrow(), TOP).lines().count() > 10);
+    let mut estimated = fixed();
+    estimated.wall_source = Some(WallSource::Estimated);
+    let text = table(&estimated, narrow(), TOP);
+    let words = "[1.03, 1.61], about 30 % of an estimated wall time of 4.30 s: ";
+    assert!(answer(&estimated).contains(words), "{}", answer(&estimated));
+    assert!(text.contains("% of the estimated wall time"), "{text}");
+    assert!(text.contains("--twice"), "{text}");
     traced.wall_s = None;
     traced.wall_source = None;
     assert!(
@@ -357,6 +374,23 @@ fn where_the_wall_time_comes_from_is_told() {
         answer(&traced)
     );
     assert!(table(&traced, narrow(), TOP).contains("The log has no times"));
+}
+
+#[test]
+fn where_there_is_next_to_nothing_to_gain_the_table_ends_after_its_headline() {
+    let mut measured = fixed();
+    measured.wall_s = Some(measured.saving_s / 0.000_9);
+    let text = table(&measured, narrow(), TOP);
+    assert!(text.starts_with("Little to gain: "), "{text}");
+    assert!(!text.contains("write"), "{text}");
+    assert!(text.lines().count() <= 6, "{text}");
+    // An estimated time may be twice the true one.
+    measured.wall_source = Some(WallSource::Estimated);
+    assert!(table(&measured, narrow(), TOP).contains("How to write"));
+    measured.wall_s = Some(measured.saving_s / 0.000_4);
+    assert!(!table(&measured, narrow(), TOP).contains("How to write"));
+    // Other forms have everything.
+    assert!(markdown(&measured, TOP).contains("write"));
 }
 
 #[test]

@@ -18,6 +18,7 @@ use super::reason::Reason;
 use super::run::{Bounds, Piece};
 use super::tables::{ProcessId, Tables};
 use super::tally::{Book, Tallies};
+use super::untraced::Pace;
 
 /// What is known of the log that is followed.
 #[derive(Debug)]
@@ -47,6 +48,8 @@ pub(super) struct Log {
     shown: Shown,
     began_ns: u64,
     ended_ns: u64,
+    pace: Pace,
+    deflates: bool,
 }
 
 impl Log {
@@ -77,6 +80,8 @@ impl Log {
             },
             began_ns: u64::MAX,
             ended_ns: 0,
+            pace: Pace::default(),
+            deflates: options.deflates,
         }
     }
 
@@ -113,6 +118,7 @@ impl Log {
             .span_ns
             .zip(span_ns)
             .map(|(known, new)| known.saturating_add(new));
+        into.waited_ns = into.waited_ns.saturating_add(self.pace.waited_ns());
     }
 
     /// It is made anew where it is used: see `Analysis::follow_here`.
@@ -183,6 +189,9 @@ impl Log {
         }
         if let Some(thread) = self.tables.at(thread) {
             thread.last = self.event;
+            if self.deflates {
+                thread.delayed_ns += self.pace.tracing_ns();
+            }
         }
         if !self.tables.left.is_empty() {
             self.settle();
@@ -191,6 +200,7 @@ impl Log {
 
     #[inline(always)]
     fn note_time(&mut self, event: &Event<'_>) {
+        self.pace.note(event);
         if let Some(began_ns) = event.began_ns {
             self.began_ns = self.began_ns.min(began_ns);
             let ended_ns = began_ns.saturating_add(event.took_ns.unwrap_or(0));

@@ -90,6 +90,7 @@ impl Log {
             other.crossed.get_or_insert(Reason::PeerRead);
         }
         let shape = describe(event, transfer, opening.kind, &mut self.piece);
+        self.piece.deflate(thread.delayed_ns);
         if shape == Shape::Unusable {
             self.end_lane(place, lane_number);
         } else {

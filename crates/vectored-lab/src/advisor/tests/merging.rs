@@ -25,6 +25,7 @@ pub(super) fn prices() -> Vec<Price> {
         medium_call_ns: 0.0,
         answer_call_ns: 0.0,
         batch_byte_ns: 0.01,
+        entry_ns: 90.1,
         seek_ns: 101.3,
         gather_call_ns: 60.1,
         segment_ns: 20.9,

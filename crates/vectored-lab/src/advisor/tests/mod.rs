@@ -1,5 +1,6 @@
 //! The analysis against its rules, on events made by hand.
 
+mod delays;
 mod events;
 mod merging;
 mod naive;

@@ -18,7 +18,7 @@ const COLDER: f64 = 0.1;
 const MOST_TIMES: f64 = 4.0;
 
 /// No price is less, in ns: where the differences drown in noise, calls are still not free.
-const LEAST_NS: f64 = 1.0;
+pub(super) const LEAST_NS: f64 = 1.0;
 
 /// What the rounds of a probe said.
 #[derive(Clone, Debug)]
@@ -30,17 +30,19 @@ pub(super) struct Rounds {
     pub extra_ns: Vec<f64>,
 }
 
-/// The price that follows. `call_ns` is the median of the usual states, each as weighty as the
+/// The price that follows, where an entry to the kernel takes `entry_ns`: no call costs less. `call_ns` is the median of the usual states, each as weighty as the
 /// other; its interval holds nine of ten rounds of every state, but for stalls ([`MOST_TIMES`]).
 pub(super) fn price(
     target: Leads,
     operation: Operation,
     model: &CostModel,
+    entry_ns: f64,
     rounds: &[Rounds],
 ) -> Price {
+    let least_ns = entry_ns.max(LEAST_NS);
     let of = |tells: Tells| rounds.iter().filter(move |rounds| rounds.tells == tells);
     let usual_ns: Vec<f64> = of(Tells::Usual).map(Rounds::median_ns).collect();
-    let call_ns = mean(&usual_ns).max(LEAST_NS);
+    let call_ns = mean(&usual_ns).max(least_ns);
     let (mut low_ns, mut high_ns) = (call_ns * (1.0 - COLDER), call_ns * (1.0 + COLDER));
     for rounds in of(Tells::Usual).chain(of(Tells::Medium)) {
         low_ns = low_ns.min(rounds.quantile_ns(TAIL));
@@ -57,7 +59,7 @@ pub(super) fn price(
         target,
         operation,
         call_ns,
-        call_low_ns: low_ns.max(LEAST_NS),
+        call_low_ns: low_ns.max(least_ns),
         call_high_ns: high_ns,
         medium_call_ns: match medium_ns.is_empty() {
             true => call_ns,
@@ -66,12 +68,13 @@ pub(super) fn price(
         },
         answer_call_ns: match answer_ns.is_empty() {
             true => call_ns,
-            false => mean(&answer_ns).clamp(LEAST_NS, call_ns),
+            false => mean(&answer_ns).clamp(least_ns, call_ns),
         },
         batch_byte_ns: mean(&batch_byte_ns),
+        entry_ns,
         seek_ns: match seek_ns.is_empty() {
             true => 0.0,
-            false => mean(&seek_ns).clamp(LEAST_NS, call_ns),
+            false => mean(&seek_ns).clamp(least_ns, call_ns),
         },
         gather_call_ns: model.gather_call_ns,
         segment_ns: model.segment_ns,

@@ -26,6 +26,12 @@ const SHOWN_SENTENCE: usize = 300;
 /// A saving of less is called little, as a share of the wall time.
 const LITTLE_SHARE: f64 = 0.01;
 
+/// A table that would save less ends after its headline.
+const NEGLIGIBLE_SHARE: f64 = 0.001;
+
+/// An estimated wall time may be so many times the true one.
+const ESTIMATE_FACTOR: f64 = 2.0;
+
 /// A finding of a smaller part of all savings is not shown by itself.
 const LEAST_PART: f64 = 0.01;
 
@@ -33,6 +39,10 @@ const LEAST_PART: f64 = 0.01;
 pub struct Facts {
     /// What it would save altogether, in a sentence or two.
     pub answer: String,
+    /// Whether that is next to nothing: a table ends here.
+    pub is_negligible: bool,
+    /// What shares are of: `the wall time`.
+    pub share_of: &'static str,
     /// What was read.
     pub extent: String,
     /// The findings that are shown, the largest saving first.
@@ -55,7 +65,7 @@ pub struct Item {
     pub saving: String,
     /// `[700, 910]`.
     pub interval: String,
-    /// `19 %`, of the wall time.
+    /// `19 %`, of [`Facts::share_of`].
     pub share: Option<String>,
     /// `10,233 × write 8 B`.
     pub pattern: String,
@@ -94,6 +104,9 @@ pub fn facts(advisory: &Advisory, top: usize) -> Facts {
     let left = &advisory.uncounted[..advisory.uncounted.len().min(top)];
     Facts {
         answer: answer(advisory),
+        is_negligible: advisory.saving_s > 0.0
+            && most_share(advisory).is_some_and(|most| most < NEGLIGIBLE_SHARE),
+        share_of: share_of(advisory.wall_source),
         extent: extent(advisory),
         items: shown.iter().map(|one| item(advisory, one)).collect(),
         more: (!rest.is_empty()).then(|| {
@@ -137,6 +150,27 @@ fn at_least(share_of_traced: f64) -> String {
     }
 }
 
+/// The share of the program's own wall time that all findings may save; `None` if that is not known.
+fn most_share(advisory: &Advisory) -> Option<f64> {
+    let factor = match advisory.wall_source? {
+        WallSource::Untraced => 1.0,
+        WallSource::Estimated => ESTIMATE_FACTOR,
+        // It says nothing of the program's own.
+        WallSource::Traced => return None,
+    };
+    let wall_s = advisory.wall_s.filter(|wall| *wall > 0.0)?;
+    Some(advisory.saving_s / wall_s * factor)
+}
+
+/// What a share is of.
+fn share_of(source: Option<WallSource>) -> &'static str {
+    match source {
+        Some(WallSource::Estimated) => "the estimated wall time",
+        Some(WallSource::Traced) => "the traced time",
+        _ => "the wall time",
+    }
+}
+
 /// What merging would save altogether, in a sentence or two. Where there is nothing, it says so.
 pub fn answer(advisory: &Advisory) -> String {
     let transfers = advisory.transfers;
@@ -166,20 +200,24 @@ pub fn answer(advisory: &Advisory) -> String {
         advisory.saving_high_s,
     );
     let wall = advisory.wall_s.filter(|wall| *wall > 0.0);
-    let of = match (wall, advisory.wall_source) {
-        (None, _) => String::new(),
-        (Some(wall), Some(WallSource::Traced)) => format!(
-            " of {} under strace ({})",
-            seconds(wall),
-            at_least(advisory.saving_s / wall)
-        ),
-        (Some(wall), _) => format!(
-            " of {} ({})",
-            seconds(wall),
-            share(advisory.saving_s / wall)
-        ),
-    };
-    let is_little = wall.is_some_and(|wall| advisory.saving_s / wall < LITTLE_SHARE);
+    let of = wall.map_or_else(String::new, |wall| {
+        let saved_share = advisory.saving_s / wall;
+        let (said, wall) = (share(saved_share), seconds(wall));
+        match advisory.wall_source {
+            Some(WallSource::Traced) => {
+                format!(", {} of the traced time of {wall}", at_least(saved_share))
+            }
+            Some(WallSource::Estimated) => format!(
+                ", {}{said} of an estimated wall time of {wall}",
+                match (LEAST_SAID_SHARE..=1.0).contains(&saved_share) {
+                    true => "about ",
+                    false => "",
+                }
+            ),
+            _ => format!(", {said} of the wall time of {wall} (measured without strace)"),
+        }
+    });
+    let is_little = most_share(advisory).is_some_and(|most| most < LITTLE_SHARE);
     let saving_ones: Vec<&Finding> = advisory
         .findings
         .iter()
@@ -401,11 +439,22 @@ fn notes(advisory: &Advisory) -> Vec<String> {
     if !advisory.findings.is_empty() {
         notes.push(match advisory.wall_source {
             Some(WallSource::Untraced) => {
-                "The wall time is that of the command run once more, without strace.".to_owned()
+                "The wall time is that of a second run of the command, without strace.".to_owned()
+            }
+            Some(WallSource::Estimated) => {
+                let traced = match advisory.traced_wall_s {
+                    Some(traced) => format!(" ({} under strace)", seconds(traced)),
+                    None => String::new(),
+                };
+                format!(
+                    "The wall time without strace is estimated from CPU time, waits and the number of \
+                     calls{traced}, and may be wrong by a factor of two. `--twice` measures it by a \
+                     second run."
+                )
             }
             Some(WallSource::Traced) => {
-                "The wall time is that of the log: strace makes a program slower, so shares are \
-                 larger in truth."
+                "The traced time is longer than the program's own: strace delays each call. Shares of \
+                 the program's own wall time are larger."
                     .to_owned()
             }
             None => "The log has no times, so there is no share of a wall time.".to_owned(),

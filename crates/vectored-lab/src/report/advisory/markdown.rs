@@ -14,7 +14,10 @@ pub fn markdown(advisory: &Advisory, top: usize) -> String {
         escape(&facts.extent)
     );
     if !facts.items.is_empty() {
-        text += "\n| saving | interval | of the wall time | pattern | where | what to do |\n";
+        text += &format!(
+            "\n| saving | interval | of {} | pattern | where | what to do |\n",
+            facts.share_of
+        );
         text += "|---:|---|---:|---|---|---|\n";
     }
     for item in &facts.items {

@@ -18,6 +18,9 @@ pub fn table(advisory: &Advisory, options: TableOptions, top: usize) -> String {
     };
     page.hanging("", "  ", &facts.answer, Some(BOLD));
     page.hanging("", "  ", &facts.extent, None);
+    if facts.is_negligible {
+        return page.text;
+    }
     page.findings(&facts);
     page.left(&facts);
     for (title, idioms) in &facts.how {
@@ -58,7 +61,12 @@ impl Page {
                 &item.pattern,
                 Some(BOLD),
             );
-            self.hanging(&indent, &indent, &headline(item), Some(GREEN));
+            self.hanging(
+                &indent,
+                &indent,
+                &headline(item, facts.share_of),
+                Some(GREEN),
+            );
             self.hanging(&indent, &indent, &item.who, None);
             if let Some(site) = &item.site {
                 self.hanging(&indent, &indent, &format!("called from {site}"), None);
@@ -142,9 +150,9 @@ impl Page {
 }
 
 /// `saves 812 ms [700, 910], 19 % of the wall time; nothing between the calls`.
-fn headline(item: &Item) -> String {
+fn headline(item: &Item, share_of: &str) -> String {
     let share = match &item.share {
-        Some(share) => format!(", {share} of the wall time"),
+        Some(share) => format!(", {share} of {share_of}"),
         None => String::new(),
     };
     let Item {

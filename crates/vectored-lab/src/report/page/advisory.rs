@@ -23,7 +23,7 @@ pub fn section(index: usize, advisory: &Advisory) -> String {
     if !facts.items.is_empty() {
         text += "<ol class=\"findings\">\n";
         for item in &facts.items {
-            text += &card(item);
+            text += &card(item, facts.share_of);
         }
         text += "</ol>\n";
     }
@@ -45,9 +45,9 @@ pub fn section(index: usize, advisory: &Advisory) -> String {
     text + "</ul>\n</section>\n"
 }
 
-fn card(item: &Item) -> String {
+fn card(item: &Item, share_of: &str) -> String {
     let share = match &item.share {
-        Some(share) => format!(", {} of the wall time", escape(share)),
+        Some(share) => format!(", {} of {share_of}", escape(share)),
         None => String::new(),
     };
     let mut text = format!(

@@ -1,0 +1,140 @@
+//! Signals while a command runs: they are the command's first, and end this program later.
+
+use std::fs;
+use std::process;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU32, Ordering};
+use std::thread;
+
+use anyhow::Context;
+use rustix::process::{Pid, Signal, kill_process};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+/// Signals that are watched for.
+const WATCHED: [i32; 4] = [SIGINT, SIGQUIT, SIGTERM, SIGHUP];
+
+/// What runs, which decides what a signal does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Stage {
+    /// The command: `SIGTERM` and `SIGHUP` are passed on to it. A terminal sends `SIGINT` and `SIGQUIT`
+    /// to the command as well.
+    Command,
+    /// Processes that the command left behind: a signal ends the waiting for them.
+    LeftBehind,
+    /// The command again: as the first time, and it is ended.
+    Again,
+    /// No command: a signal ends this program.
+    After,
+}
+
+/// Watches for signals from its making on. A signal that this program was started with ignored (by
+/// `nohup`, or as a background job) stays ignored, here and in the command.
+#[derive(Clone)]
+pub struct CommandSignals(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    stage: AtomicU8,
+    /// Whom signals are passed on to; 0 for nobody.
+    process: AtomicU32,
+    /// The last that came; 0 for none.
+    last: AtomicI32,
+    /// The last that came after the command had ended; 0 for none.
+    stopped_by: AtomicI32,
+}
+
+impl CommandSignals {
+    /// Begins to watch, before a command is there, so that no signal is lost to it.
+    pub fn watch() -> anyhow::Result<Self> {
+        let status = fs::read_to_string("/proc/self/status")
+            .context("cannot read /proc/self/status for the signals that are ignored")?;
+        let ignored = ignored_signals(&status)
+            .context("/proc/self/status does not say which signals are ignored")?;
+        let watched = WATCHED
+            .iter()
+            .filter(|signal| !has_signal(ignored, **signal));
+        let mut signals = Signals::new(watched).context("cannot watch for signals")?;
+        let shared = Arc::new(Shared::default());
+        let seen = Arc::clone(&shared);
+        thread::spawn(move || {
+            for signal in signals.forever() {
+                seen.take(signal);
+            }
+        });
+        Ok(CommandSignals(shared))
+    }
+
+    /// From now on signals mean what they mean in this stage. `process` is the command, if it runs.
+    pub fn enter(&self, stage: Stage, process: u32) {
+        self.0.process.store(process, Ordering::SeqCst);
+        self.0.stage.store(stage as u8, Ordering::SeqCst);
+    }
+
+    /// Whether the command has ended, and what it left behind has not.
+    pub fn is_left_behind(&self) -> bool {
+        self.0.stage.load(Ordering::SeqCst) == Stage::LeftBehind as u8
+    }
+
+    /// The last signal that came, at whatever stage.
+    pub fn last(&self) -> Option<i32> {
+        Some(self.0.last.load(Ordering::SeqCst)).filter(|signal| *signal != 0)
+    }
+
+    /// The signal that ended the waiting, or the second run.
+    pub fn stopped_by(&self) -> Option<i32> {
+        Some(self.0.stopped_by.load(Ordering::SeqCst)).filter(|signal| *signal != 0)
+    }
+}
+
+impl Shared {
+    fn take(&self, signal: i32) {
+        self.last.store(signal, Ordering::SeqCst);
+        let stage = self.stage.load(Ordering::SeqCst);
+        if stage == Stage::After as u8 {
+            process::exit(128 + signal);
+        }
+        if stage != Stage::Command as u8 {
+            self.stopped_by.store(signal, Ordering::SeqCst);
+        }
+        let passed = match signal {
+            SIGTERM => Signal::TERM,
+            SIGHUP => Signal::HUP,
+            _ => return,
+        };
+        let process = i32::try_from(self.process.load(Ordering::SeqCst)).unwrap_or(0);
+        if let Some(process) = Pid::from_raw(process) {
+            // It may have ended by now.
+            let _ = kill_process(process, passed);
+        }
+    }
+}
+
+/// The mask of ignored signals in `/proc/PID/status`.
+fn ignored_signals(status: &str) -> Option<u64> {
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("SigIgn:"))?;
+    u64::from_str_radix(line.trim(), 16).ok()
+}
+
+/// Whether a mask has a signal.
+fn has_signal(mask: u64, signal: i32) -> bool {
+    mask >> (signal - 1) & 1 == 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ignored_signals_are_bits_of_a_mask() {
+        let status = "SigCgt:\tffffffffffffffff\nSigIgn:\t0000000000001003\nName:\tx\n";
+        let ignored = ignored_signals(status).unwrap();
+        let found = (1..=64).filter(|signal| has_signal(ignored, *signal));
+        assert_eq!(found.collect::<Vec<_>>(), [SIGHUP, SIGINT, 13]);
+        assert_eq!(ignored_signals("Name:\tx\n"), None);
+        assert_eq!(ignored_signals("SigIgn:\tnone\n"), None);
+    }
+}
