@@ -133,7 +133,20 @@ fn every_figure_in_the_table_is_in_the_json() {
     let results = bench.only_result();
     let is_row = |line: &&str| line.contains('×') && line.contains(" ns ") | line.contains(" µs ");
     let rows: Vec<&str> = table.lines().filter(is_row).collect();
-    let cells = list(&results["cells"]);
+    // Those of the grid, and those that were measured between them, where their size belongs.
+    let mut cells: Vec<_> = list(&results["cells"]).iter().collect();
+    assert!(!list(&results["refined_cells"]).is_empty());
+    cells.extend(list(&results["refined_cells"]));
+    let targets: Vec<_> = cells.iter().map(|cell| cell["target"].clone()).collect();
+    let target = |target| targets.iter().position(|one| one == target).unwrap();
+    cells.sort_by_key(|cell| {
+        let bytes = cell["segment_bytes"].as_u64();
+        (
+            target(&cell["target"]),
+            cell["segment_count"].as_u64(),
+            bytes,
+        )
+    });
     assert_eq!(rows.len(), cells.len());
     for (row, cell) in std::iter::zip(rows, cells) {
         // 2 × 16 B   201 ns   +99 %   +3.9 %*   20×   +3.9 %  writev by 15 % [15, 16]

@@ -510,9 +510,9 @@ mod tests {
         assert_eq!(why(&evidence(&[a(40), b(40)])), Some(OpenBecause::Budget));
         // The second is sampled in too few of them.
         let mut rare = b(40);
-        for round in 0..40 {
+        for (round, sample) in rare.iter_mut().enumerate() {
             if round % 4 != 0 {
-                rare[round] = None;
+                *sample = None;
             }
         }
         assert_eq!(why(&evidence(&[a(40), rare])), Some(OpenBecause::Rounds));
