@@ -204,7 +204,7 @@ fn a_buffered_writer_sends_aligned_blocks_to_a_direct_file() {
     assert!(fs::read(&path.0).unwrap() == concat(&blocks));
 }
 
-/// Calls of 1000 bytes end within blocks: the file refuses them, and the list goes uncopied.
+/// Calls of 300 bytes end within blocks: the file refuses them, and the list goes uncopied.
 #[test]
 fn a_list_that_a_direct_file_refuses_in_parts_goes_uncopied() {
     const NAME: &str = "a_list_that_a_direct_file_refuses_in_parts_goes_uncopied";
@@ -217,7 +217,7 @@ fn a_list_that_a_direct_file_refuses_in_parts_goes_uncopied() {
     let model = concat(&blocks);
     let pieces = Some(Pieces {
         beyond_bytes: 2000,
-        piece_bytes: 1000,
+        piece_bytes: 300,
     });
     let mut gather = Gather::new(CostModel {
         pieces,
