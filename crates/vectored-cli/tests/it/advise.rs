@@ -536,7 +536,9 @@ fn a_signal_in_the_second_run_ends_it() {
 fn who_waits_for_processes_left_behind_is_told() {
     needs_strace!("who_waits_for_processes_left_behind_is_told");
     let bench = bench();
-    let script = "{ until [ -e go ]; do sleep 0.01; done; } & echo ready";
+    // At most for half a minute or so.
+    let script = "{ n=0; until [ -e go ] || [ $n -gt 2000 ]; do sleep 0.01; n=$((n + 1)); done; } & \
+                  echo ready";
     let (mut child, _stdout) = waiting(&bench, script);
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();

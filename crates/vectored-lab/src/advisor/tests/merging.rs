@@ -6,7 +6,7 @@ use super::events::*;
 use super::naive::any_lines;
 use crate::advisor::event::SocketKind;
 use crate::advisor::{About, Analysis, Options, Words, advise, merge};
-use crate::model::{Advisory, FindingKey, Leads, Operation, Price, Skipped, Tally};
+use crate::model::{Advisory, FindingKey, Leads, Operation, Price, Skipped, Tally, WallSource};
 
 const WORDS: Words = Words {
     pattern: |key, tally| format!("{} × {:?}", tally.calls, key.steps),
@@ -98,5 +98,28 @@ proptest! {
         prop_assert_eq!(merged.uncounted, at_once.uncounted);
         prop_assert_eq!(merged.saving_s, at_once.saving_s);
         prop_assert_eq!(merged.wall_s, at_once.wall_s);
+    }
+}
+
+#[test]
+fn merged_wall_times_are_as_sure_as_the_least_sure() {
+    let of = |source, wall_s| Advisory {
+        wall_s: Some(wall_s),
+        wall_source: Some(source),
+        cpu_s: (source != WallSource::Traced).then_some(0.25),
+        traced_wall_s: Some(8.0),
+        ..advised(&[preamble("/bin/first")])
+    };
+    use WallSource::{Estimated, Traced, Untraced};
+    for (one, other, source, wall_s, cpu_s) in [
+        (Untraced, Untraced, Untraced, 3.0, Some(0.5)),
+        (Untraced, Estimated, Estimated, 3.0, Some(0.5)),
+        (Estimated, Untraced, Estimated, 3.0, Some(0.5)),
+        (Estimated, Traced, Traced, 16.0, None),
+    ] {
+        let merged = merge(&[of(one, 1.0), of(other, 2.0)], WORDS);
+        assert_eq!(merged.wall_source, Some(source));
+        assert_eq!((merged.wall_s, merged.cpu_s), (Some(wall_s), cpu_s));
+        assert_eq!(merged.traced_wall_s, Some(16.0));
     }
 }
