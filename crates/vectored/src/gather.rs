@@ -153,7 +153,7 @@ impl Gather {
 
     /// Writes `segments` from `cursor` to the end of the list, and returns the bytes of this call.
     ///
-    /// It is to [`write_all`](Gather::write_all) what [`write_from`](crate::write_from) is to
+    /// It is to [`write_all`](Gather::write_all) what [`write_from`] is to
     /// [`write_all_vectored`](crate::write_all_vectored): whether it succeeds or fails, `cursor` has
     /// moved in the caller's list by exactly the bytes that went, and with it the transfer goes on
     /// after [`WouldBlock`](io::ErrorKind::WouldBlock). Nothing that was staged outlives the call,
@@ -161,7 +161,7 @@ impl Gather {
     ///
     /// # Errors
     ///
-    /// As [`write_from`](crate::write_from).
+    /// As [`write_from`].
     ///
     /// # Panics
     ///

@@ -16,8 +16,8 @@ pub(super) struct Section {
     pub tally: String,
     /// Which lists, and what to do with them.
     pub advice: Vec<(String, String)>,
-    /// The cells that were asked for, in their order, and between them the
-    /// [`refined`](Row::refined) ones.
+    /// The cells that were asked for, in their order, and between them those of
+    /// [`Results::refined_cells`].
     pub rows: Vec<Row>,
 }
 
