@@ -88,6 +88,18 @@ impl Pattern {
         &self.steps[..usize::from(self.count)]
     }
 
+    /// The least of its rotations, which is the same for all of them, and the place in it of the step
+    /// that comes first here.
+    pub(super) fn canonical(self) -> (Pattern, usize) {
+        let steps = self.steps();
+        let rotated = |by: usize| steps[by..].iter().chain(&steps[..by]);
+        let least = (0..steps.len()).min_by(|&one, &other| rotated(one).cmp(rotated(other)));
+        match least {
+            None | Some(0) => (self, 0),
+            Some(by) => (Pattern::of(rotated(by).copied()), steps.len() - by),
+        }
+    }
+
     /// With a step before or after each of the others; without it where there is no room.
     pub(super) fn with(self, extra: Move, before: bool) -> Pattern {
         if self.steps().len() * 2 > PERIOD_MAX {
@@ -302,4 +314,30 @@ fn insert(seen: &mut Vec<(Move, u64, u64)>, step: Move, least: u64, most: u64) -
         seen.push((step, least, most));
     }
     has_room
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn all_rotations_have_one_canonical_form(
+            steps in proptest::collection::vec((0_u8..3, 0_u8..3), 0..=PERIOD_MAX),
+            by in 0_usize..PERIOD_MAX,
+        ) {
+            let steps: Vec<Move> = steps
+                .into_iter()
+                .map(|(call, size_class)| Move { call, size_class })
+                .collect();
+            let mut rotated = steps.clone();
+            rotated.rotate_left(by % steps.len().max(1));
+            let (canonical, start) = Pattern::of(rotated.iter().copied()).canonical();
+            prop_assert_eq!(canonical, Pattern::of(steps.iter().copied()).canonical().0);
+            let mut back = canonical.steps().to_vec();
+            back.rotate_left(start);
+            prop_assert_eq!(back, rotated);
+        }
+    }
 }

@@ -176,6 +176,10 @@ impl Book {
             add_sizes(&mut tally.sizes, &moved.sizes.0);
             add_sizes(&mut tally.list_sizes, &moved.list_sizes.0);
         }
+        if pattern.steps().len() > 1 {
+            tally.starts.resize(pattern.steps().len(), 0);
+            tally.starts[found.start] += 1;
+        }
         let ranges = pattern.steps().iter().map(|&step| range(run, step));
         join_ranges(&mut tally.step_bytes, ranges);
         if !run.order_between.is_empty() {
@@ -331,7 +335,10 @@ struct Found<'a> {
     kind: FindingKind,
     grade: Grade,
     reason: Option<Reason>,
+    /// The least of the rotations of its period.
     pattern: Pattern,
+    /// The place in that of the step that the run began with.
+    start: usize,
     calls: u64,
     merged_calls: u64,
     moved: Option<&'a Moved>,
@@ -375,11 +382,19 @@ fn judge_alone<'a>(
         true => Grade::HarmlessBetween,
         false => Grade::Adjacent,
     };
+    let (pattern, start) = run.pattern().canonical();
+    // Each of its steps may become two.
+    let with = |step: Move, before: bool| {
+        let longer = pattern.with(step, before);
+        let factor = longer.steps().len() / pattern.steps().len().max(1);
+        (longer, start * factor)
+    };
     let found = Found {
         kind: kind_of(way),
         grade,
         reason: None,
-        pattern: run.pattern(),
+        pattern,
+        start,
         calls: run.calls,
         merged_calls,
         moved: Some(&run.gathered),
@@ -398,23 +413,31 @@ fn judge_alone<'a>(
         });
     }
     match outcome {
-        Outcome::Sought => Some(Found {
-            kind: FindingKind::SeekThenTransfer,
-            pattern: found.pattern.with(SEEK, true),
-            calls: run.calls + run.seeks,
-            merged_calls: run.calls,
-            moved: None,
-            ..found
-        }),
+        Outcome::Sought => {
+            let (pattern, start) = with(SEEK, true);
+            Some(Found {
+                kind: FindingKind::SeekThenTransfer,
+                pattern,
+                start,
+                calls: run.calls + run.seeks,
+                merged_calls: run.calls,
+                moved: None,
+                ..found
+            })
+        }
         Outcome::Crossed(reason) if is_merged => Some(Found {
             grade: Grade::Crossing,
             reason: Some(reason),
             ..match reason {
-                Reason::SyncOwn if !way.is_read => Found {
-                    kind: FindingKind::SyncEach,
-                    pattern: found.pattern.with(SYNC, false),
-                    ..found
-                },
+                Reason::SyncOwn if !way.is_read => {
+                    let (pattern, start) = with(SYNC, false);
+                    Found {
+                        kind: FindingKind::SyncEach,
+                        pattern,
+                        start,
+                        ..found
+                    }
+                }
                 _ => found,
             }
         }),
@@ -488,6 +511,12 @@ pub(super) fn join(known: &mut Tally, new: &Tally) {
     add_sizes(&mut known.sizes, &new.sizes);
     add_sizes(&mut known.list_sizes, &new.list_sizes);
     join_ranges(&mut known.step_bytes, new.step_bytes.iter().copied());
+    if known.starts.len() < new.starts.len() {
+        known.starts.resize(new.starts.len(), 0);
+    }
+    for (known, new) in std::iter::zip(&mut known.starts, &new.starts) {
+        *known = known.saturating_add(*new);
+    }
     known.processes = known.processes.saturating_add(new.processes);
     known.process = known.process.min(new.process);
     known.openings = known.openings.saturating_add(new.openings);

@@ -43,8 +43,14 @@ pub fn pattern(key: &FindingKey, tally: &Tally) -> String {
     if key.steps.is_empty() {
         return format!("{times} calls");
     }
+    // A period has no first step by itself: the one that most runs began with is named first.
+    let most = (0..tally.starts.len())
+        .rev()
+        .max_by_key(|&index| tally.starts[index]);
     let mut named: Vec<String> = std::iter::zip(0.., &key.steps)
-        .take(NAMED_STEPS)
+        .cycle()
+        .skip(most.unwrap_or(0))
+        .take(key.steps.len().min(NAMED_STEPS))
         .map(|(index, step): (usize, _)| step_in_words(step, tally.step_bytes.get(index)))
         .collect();
     let rest = key.steps.len().saturating_sub(NAMED_STEPS);

@@ -197,8 +197,8 @@ pub struct FindingKey {
     pub target: Leads,
     /// Who called, if `-k` told.
     pub site: Option<String>,
-    /// The period of the run: what is called, in order, with sizes by powers of two. Without a period
-    /// each call once, of whatever size.
+    /// The period of the run: what is called, in order, with sizes by powers of two, and of its
+    /// rotations the least. Without a period each call once, of any size.
     pub steps: Vec<Step>,
 }
 
@@ -303,4 +303,7 @@ pub struct Tally {
     /// bytes: merging changes the order in which the bytes of the two reach the kernel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order_between: Option<String>,
+    /// How many runs began with each step of a pattern of several: a period has no first step by itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub starts: Vec<u64>,
 }

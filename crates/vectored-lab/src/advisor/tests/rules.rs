@@ -810,7 +810,7 @@ fn short_and_failed_calls_end_a_run() {
     let failed = write(3, 8).but(|of| of.result = Err(b"ENOSPC"));
     check(
         &[open(3), write(3, 8), short, write(3, 8)],
-        &["adjacent-writes file 2→1: write 4, write 3 [adjacent]"],
+        &["adjacent-writes file 2→1: write 3, write 4 [adjacent]"],
     );
     check(&[open(3), write(3, 8), failed, write(3, 8)], &[]);
 }
@@ -982,4 +982,65 @@ fn processes_openings_and_paths_are_counted() {
         (tallies.processes, tallies.transfers, tallies.bytes),
         (2, 6, 48)
     );
+}
+
+#[test]
+fn a_loop_that_is_cut_anywhere_is_one_row() {
+    // Now and then something waits, after each step of the record.
+    let loop_of = |record: &[Line]| {
+        let mut lines = vec![open(3)];
+        for (place, line) in record.iter().cycle().take(1200).enumerate() {
+            if place % 40 == 0 {
+                lines.push(call("futex"));
+            }
+            lines.push(line.clone());
+        }
+        analysed(&lines)
+    };
+    let tallies = loop_of(&[write(3, 300), write(3, 8), write(3, 100)]);
+    assert_eq!(
+        told(&tallies),
+        ["adjacent-writes file 1200→30: write 4, write 7, write 9 [adjacent]"]
+    );
+    let tally = tallies.findings.values().next().unwrap();
+    assert_eq!(tally.step_bytes, [(8, 8), (100, 100), (300, 300)]);
+    assert_eq!(tally.starts, [10, 10, 10]);
+    // One that mostly begins with the longest step is named in that order.
+    let lines = [
+        vec![open(3)],
+        vec![
+            [
+                write(3, 300),
+                write(3, 8),
+                write(3, 300),
+                write(3, 8),
+                call("futex"),
+            ];
+            3
+        ]
+        .concat(),
+        [write(3, 8), write(3, 300), write(3, 8), write(3, 300)].to_vec(),
+    ];
+    let tallies = analysed(&lines.concat());
+    let (key, tally) = tallies.findings.iter().next().unwrap();
+    assert_eq!((tallies.findings.len(), &*tally.starts), (1, &[1, 3][..]));
+    let words = crate::advisor::words::pattern(key, tally);
+    assert_eq!(words, "8 × write 300 B + write 8 B");
+}
+
+#[test]
+fn seeks_in_a_loop_that_is_cut_anywhere_are_one_row() {
+    let step = |place: usize| {
+        let bytes = [8, 300][place % 2];
+        [seek(3, place as u64 * 1000), write(3, bytes)]
+    };
+    let lines: Vec<Line> = std::iter::once(open(3))
+        .chain((0..21).flat_map(step))
+        .chain([open(4), call("futex"), close(3), open(3)])
+        .chain((1..22).flat_map(step))
+        .collect();
+    let tallies = analysed(&lines);
+    assert_eq!(tallies.findings.len(), 1, "{:?}", told(&tallies));
+    let tally = tallies.findings.values().next().unwrap();
+    assert_eq!(tally.starts, [1, 0, 1, 0]);
 }
