@@ -94,6 +94,12 @@ impl Lane {
         bounds: Bounds,
         take: Take<'_>,
     ) {
+        let link = match (link, &self.run) {
+            (Link::Joined { .. }, Some(run)) if self.calls > 1 && run.is_left_for(site) => {
+                Link::Broken
+            }
+            _ => link,
+        };
         match link {
             _ if self.calls == 0 => self.start(piece, site),
             Link::Broken => {
@@ -138,6 +144,9 @@ impl Lane {
         else {
             return false;
         };
+        if run.is_left_for(site) {
+            return false;
+        }
         run.has_between |= has_between;
         run.push(piece, site, bounds);
         self.calls += 1;

@@ -10,6 +10,12 @@ const SEGMENTS_MAX: u64 = 1024;
 /// Lists whose segments are shorter than this on average are tiny, in bytes.
 const TINY_BELOW_BYTES: u64 = 256;
 
+/// So many calls in a row from one call site are a run of that site.
+const PHASE_CALLS: u64 = 64;
+
+/// So many call sites of a run are told apart; the calls from others are not named.
+const SITES_MAX: usize = 16;
+
 /// One transfer, as a run sees it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Piece {
@@ -128,8 +134,10 @@ pub(super) struct Run {
     pub(super) seeks: u64,
     /// Whether anything at all lay between.
     pub(super) has_between: bool,
-    /// The call site of the first.
-    pub(super) site: u32,
+    /// Its call sites: which, and how many calls.
+    pub(super) sites: Vec<(u32, u64)>,
+    /// The call site of the last, and how many calls in a row came from there.
+    streak: (u32, u64),
     /// Another file that was written between them: its path, the first one met.
     pub(super) order_between: Vec<u8>,
     /// Whether the first has as many segments as a call can take.
@@ -163,7 +171,8 @@ impl Run {
             longest_bytes: 0,
             seeks: 0,
             has_between: false,
-            site: 0,
+            sites: Vec::new(),
+            streak: (0, 0),
             order_between: Vec::new(),
             is_full: false,
             closed_calls: 0,
@@ -182,6 +191,8 @@ impl Run {
         self.longest_bytes = 0;
         self.seeks = 0;
         self.has_between = false;
+        self.sites.clear();
+        self.streak = (0, 0);
         self.order_between.clear();
         self.closed_calls = 0;
         self.group.calls = 0;
@@ -191,8 +202,10 @@ impl Run {
     /// Adds the next call.
     pub(super) fn push(&mut self, piece: &Piece, site: u32, bounds: Bounds) {
         if self.calls == 0 {
-            self.site = site;
             self.is_full = piece.segments >= SEGMENTS_MAX;
+        }
+        if site != 0 {
+            self.add_site(site);
         }
         self.calls += 1;
         self.bytes += piece.bytes;
@@ -224,6 +237,25 @@ impl Run {
         if group.bytes >= bounds.buffer_bytes {
             self.close_group();
         }
+    }
+
+    fn add_site(&mut self, site: u32) {
+        self.streak = match self.streak {
+            (last, calls) if last == site => (site, calls + 1),
+            _ => (site, 1),
+        };
+        match self.sites.iter().position(|known| known.0 == site) {
+            Some(place) => self.sites[place].1 += 1,
+            None if self.sites.len() < SITES_MAX => self.sites.push((site, 1)),
+            None => {}
+        }
+    }
+
+    /// Whether a call from this site begins a run of its own: many calls in a row came from another
+    /// one, so the two do not take turns.
+    #[inline]
+    pub(super) fn is_left_for(&self, site: u32) -> bool {
+        site != self.streak.0 && site != 0 && self.streak.1 >= PHASE_CALLS
     }
 
     fn close_group(&mut self) {

@@ -7,7 +7,7 @@ use super::lane::Outcome;
 use super::reason::Reason;
 use super::run::{Moved, Run};
 use super::steps::{FSYNC, LSEEK, Move, Pattern, call_name};
-use crate::model::{FindingKey, FindingKind, Grade, Leads, Step, Tally};
+use crate::model::{FindingKey, FindingKind, Grade, Leads, SiteCalls, Step, Tally};
 
 /// So many patterns of a log are told apart; those that come later are one.
 const PATTERNS_MAX: usize = 4096;
@@ -148,11 +148,11 @@ impl Book {
             reason: found.reason,
             program: whose.program,
             target: whose.target,
-            site: run.site,
+            site: self.site_of(run),
             pattern: found.pattern,
         };
         let place = self.place(key);
-        let pattern = self.entries[place as usize].0.pattern;
+        let Key { pattern, site, .. } = self.entries[place as usize].0;
         let (tally, path) = match held {
             Some(held) if found.depends_on_others() => {
                 let (tally, path) = held.0.entry(place).or_default();
@@ -163,6 +163,12 @@ impl Book {
                 (tally, path)
             }
         };
+        if run.sites.len() > 1 && site != 0 {
+            for &(site, calls) in &run.sites {
+                let name = self.sites.get(site).unwrap_or_default();
+                add_site(&mut tally.sites, name, calls);
+            }
+        }
         let first = tally.runs == 0;
         tally.runs += 1;
         tally.calls += found.calls;
@@ -248,6 +254,21 @@ impl Book {
             (new.processes, new.openings) = (u64::from(process), u64::from(opening));
             let (_, tally, known) = &mut self.entries[place as usize];
             join_entry((tally, known), &new, &path);
+        }
+    }
+
+    /// The number of a run's call site; of several, that of all their names.
+    fn site_of(&mut self, run: &Run) -> u32 {
+        match run.sites.as_slice() {
+            [] => 0,
+            [(site, _)] => *site,
+            sites => {
+                let names = sites.iter().filter_map(|site| self.sites.get(site.0));
+                let mut names: Vec<&str> = names.collect();
+                names.sort_unstable();
+                let names = names.join(" + ");
+                self.sites.number(names.as_bytes())
+            }
         }
     }
 
@@ -511,6 +532,9 @@ pub(super) fn join(known: &mut Tally, new: &Tally) {
     add_sizes(&mut known.sizes, &new.sizes);
     add_sizes(&mut known.list_sizes, &new.list_sizes);
     join_ranges(&mut known.step_bytes, new.step_bytes.iter().copied());
+    for one in &new.sites {
+        add_site(&mut known.sites, &one.site, one.calls);
+    }
     if known.starts.len() < new.starts.len() {
         known.starts.resize(new.starts.len(), 0);
     }
@@ -527,6 +551,16 @@ pub(super) fn join(known: &mut Tally, new: &Tally) {
     };
     known.path = first(known.path.take(), &new.path);
     known.order_between = first(known.order_between.take(), &new.order_between);
+}
+
+fn add_site(known: &mut Vec<SiteCalls>, name: &str, calls: u64) {
+    match known.binary_search_by(|one| one.site.as_str().cmp(name)) {
+        Ok(place) => known[place].calls = known[place].calls.saturating_add(calls),
+        Err(place) => {
+            let site = name.to_owned();
+            known.insert(place, SiteCalls { site, calls });
+        }
+    }
 }
 
 fn add_sizes(known: &mut Vec<(u8, u64, u64)>, new: &[(u8, u64, u64)]) {
@@ -571,7 +605,12 @@ impl Names {
         number
     }
 
+    fn get(&self, number: u32) -> Option<&str> {
+        let place = (number as usize).checked_sub(1)?;
+        self.names.get(place).map(String::as_str)
+    }
+
     fn name(&self, number: u32) -> Option<String> {
-        self.names.get((number as usize).checked_sub(1)?).cloned()
+        self.get(number).map(str::to_owned)
     }
 }

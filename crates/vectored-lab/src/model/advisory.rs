@@ -306,4 +306,17 @@ pub struct Tally {
     /// How many runs began with each step of a pattern of several: a period has no first step by itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub starts: Vec<u64>,
+    /// With `-k`, the calls that move bytes by call site, in the order of the sites' names, if several
+    /// sites take turns. Calls from more than sixteen sites of a run are not all named.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sites: Vec<SiteCalls>,
+}
+
+/// The calls of a finding that came from one call site.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SiteCalls {
+    /// The innermost frame outside the C library.
+    pub site: String,
+    /// Calls.
+    pub calls: u64,
 }

@@ -1044,3 +1044,28 @@ fn seeks_in_a_loop_that_is_cut_anywhere_are_one_row() {
     let tally = tallies.findings.values().next().unwrap();
     assert_eq!(tally.starts, [1, 0, 1, 0]);
 }
+
+#[test]
+fn call_sites_are_those_of_the_calls_that_are_counted() {
+    let at = |site, calls: usize| vec![write(3, 10).at_site(site); calls];
+    let turns = vec![[at("rec+2", 1), at("rec+1", 1)].concat(); 500].concat();
+    let lines = [vec![open(3)], at("header", 1000), at("body", 3000), turns];
+    let tallies = analysed(&lines.concat());
+    let rows: Vec<_> = tallies
+        .findings
+        .iter()
+        .map(|(key, tally)| {
+            let sites = tally.sites.iter().map(|one| (one.site.as_str(), one.calls));
+            let site = key.site.as_deref().unwrap_or("");
+            (site, tally.calls, sites.collect::<Vec<_>>())
+        })
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            ("body", 3000, vec![]),
+            ("header", 1000, vec![]),
+            ("rec+1 + rec+2", 1000, vec![("rec+1", 500), ("rec+2", 500)]),
+        ]
+    );
+}

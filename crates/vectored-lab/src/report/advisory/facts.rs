@@ -310,11 +310,7 @@ fn item(advisory: &Advisory, finding: &Finding) -> Item {
         share: finding.share_of_wall.map(share),
         pattern: shortened(&finding.pattern, SHOWN_PATTERN),
         who: who(&finding.key, &finding.tally),
-        site: finding
-            .key
-            .site
-            .as_deref()
-            .map(|site| shortened(site, SHOWN_CHARACTERS)),
+        site: site(finding),
         grade: match finding.key.grade {
             // What lies between one of them and the next does not matter.
             Grade::Adjacent | Grade::HarmlessBetween if kind == FindingKind::SeekThenTransfer => {
@@ -332,6 +328,36 @@ fn item(advisory: &Advisory, finding: &Finding) -> Item {
             .find(|(known, _)| language == Some(*known)),
         part,
     }
+}
+
+/// Sites of a finding that are shown.
+const SHOWN_SITES: usize = 4;
+
+/// The call site; of several those with the most calls, and how many: `a (500 calls), b (400)`.
+fn site(finding: &Finding) -> Option<String> {
+    let mut sites: Vec<_> = finding.tally.sites.iter().collect();
+    if sites.is_empty() {
+        let site = finding.key.site.as_deref()?;
+        return Some(shortened(site, SHOWN_CHARACTERS));
+    }
+    sites.sort_by_key(|site| std::cmp::Reverse(site.calls));
+    let named = sites
+        .iter()
+        .take(SHOWN_SITES)
+        .enumerate()
+        .map(|(index, one)| {
+            let calls = match index {
+                0 if one.calls != 1 => format!("{} calls", grouped(one.calls)),
+                0 => "1 call".to_owned(),
+                _ => grouped(one.calls),
+            };
+            format!("{} ({calls})", shortened(&one.site, SHOWN_CHARACTERS))
+        });
+    let mut named: Vec<String> = named.collect();
+    if sites.len() > SHOWN_SITES {
+        named.push(format!("{} more", sites.len() - SHOWN_SITES));
+    }
+    Some(named.join(", "))
 }
 
 /// `python3 (process 1234), descriptor 3, file /tmp/log`.
