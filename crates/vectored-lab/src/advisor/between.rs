@@ -196,3 +196,42 @@ impl Names {
         slot.1
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The calls of x86, 32 and 64 bits, that strace 6.1 knows.
+    const CALLS: &str = include_str!("../../testdata/calls.txt");
+
+    /// Each call has the class that was decided for it; a call that is in no class is a barrier. A call that
+    /// is new to this list shows in the snapshot.
+    #[test]
+    fn each_call_that_strace_knows_has_its_class() {
+        let mut classes = std::collections::BTreeMap::<String, Vec<&str>>::new();
+        for name in CALLS.lines() {
+            let effect = format!("{:?}", between(name.as_bytes()).effect);
+            classes.entry(effect).or_default().push(name);
+        }
+        let lines = classes
+            .iter()
+            .map(|(effect, names)| format!("{effect}: {}\n", names.join(" ")));
+        insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
+            insta::assert_snapshot!("classes_of_calls", lines.collect::<String>());
+        });
+    }
+
+    #[test]
+    fn a_call_that_nobody_has_heard_of_is_a_barrier() {
+        for name in [
+            "never_heard_of",
+            "",
+            "???",
+            "process_vm_writev",
+            "syscall_0x1ff",
+        ] {
+            let effect = between(name.as_bytes()).effect;
+            assert_eq!(effect, Effect::Waits(Reason::UnknownCall), "{name}");
+        }
+    }
+}

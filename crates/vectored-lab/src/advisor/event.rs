@@ -156,6 +156,13 @@ pub enum Action<'a> {
         /// Whether the call changes the file.
         changes: bool,
     },
+    /// `link`, `linkat`, successful: a file has another name.
+    Link {
+        /// The name that it had, as the program named it.
+        from: &'a [u8],
+        /// The new one.
+        to: &'a [u8],
+    },
     /// `wait4`, `waitpid`, `waitid`: the call returned the end of this process.
     Wait {
         /// The process, by its number.

@@ -9,6 +9,9 @@ use super::slab::Slab;
 use super::tables::{Latest, ProcessId};
 use super::tally::Held;
 
+/// So many names of linked files are kept in mind.
+const LINKS_MAX: usize = 1 << 16;
+
 /// More threads in turn are not told apart: then it has several writers.
 const WRITERS_MAX: usize = 8;
 
@@ -19,6 +22,8 @@ pub(super) struct Groups {
     /// Files by the hash of the last part of their paths: a path that a program gave need not be whole.
     by_last_part: FastMap<u64, Vec<u32>>,
     groups: Slab<Group>,
+    /// The last parts of two paths of one file, by their hashes, in both directions.
+    links: FastMap<u64, u64>,
     /// Files that were mapped into memory, and those whose mapping can be written.
     mapped: Marks,
     mapped_to_write: Marks,
@@ -66,6 +71,7 @@ impl Groups {
             by_name: HashMap::new(),
             by_last_part: FastMap::default(),
             groups,
+            links: FastMap::default(),
             mapped: Marks::default(),
             mapped_to_write: Marks::default(),
         }
@@ -84,8 +90,9 @@ impl Groups {
                 ..Group::default()
             });
         }
-        let place = match self.by_name.get(name) {
-            Some(&place) => place,
+        let known = self.by_name.get(name).copied();
+        let place = match known.or_else(|| self.linked(name)) {
+            Some(place) => place,
             None => {
                 let place = self.groups.insert(Group {
                     name: name.to_vec(),
@@ -103,6 +110,26 @@ impl Groups {
             group.members += 1;
         }
         place
+    }
+
+    /// A file has two names, by the last parts of its paths.
+    pub(super) fn link(&mut self, from: &[u8], to: &[u8]) {
+        if self.links.len() >= LINKS_MAX {
+            // Those before are taken for files of their own again.
+            self.links.clear();
+        }
+        let (from, to) = (hash(last_part(from)), hash(last_part(to)));
+        self.links.insert(from, to);
+        self.links.insert(to, from);
+    }
+
+    /// A group of the same file under another name.
+    fn linked(&self, name: &[u8]) -> Option<u32> {
+        if self.links.is_empty() {
+            return None;
+        }
+        let other = self.links.get(&hash(last_part(name)))?;
+        self.by_last_part.get(other)?.first().copied()
     }
 
     /// An opening leaves its group: the findings that were held back, if that was its last one.

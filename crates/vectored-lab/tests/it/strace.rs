@@ -670,6 +670,7 @@ fn text_of_action(action: &Action) -> String {
             format!("seek {} to {position} {only_asked}{size}", to(descriptor))
         }
         Action::Path { path, changes } => format!("path {} {changes}", lossy(path)),
+        Action::Link { from, to } => format!("link {} to {}", lossy(from), lossy(to)),
         Action::Wait { child } => format!("wait for {child}"),
         Action::Submit { unseen } => format!("submit {unseen}"),
         Action::Sync(descriptor) => format!("sync {}", descriptor.as_ref().map_or("-".into(), to)),

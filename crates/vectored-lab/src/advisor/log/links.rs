@@ -54,6 +54,10 @@ impl Surroundings<'_> {
                 false => Link::Broken,
             };
         }
+        if lane.crossed == Some(Reason::Reopened) {
+            // Whatever the program then asks of its new descriptor.
+            return Link::Crossed(Reason::Reopened);
+        }
         let is_shared = opening.tables > 1;
         if is_read || sought != 0 && !is_positional {
             let own_offset = !is_positional && opening.kind == Kind::File;

@@ -172,6 +172,11 @@ impl Log {
                 let between = names.between(event.name);
                 self.other(between.effect, event.name, None, by);
             }
+            Action::Link { from, to } => {
+                self.groups.link(from, to);
+                let between = names.between(event.name);
+                self.other(between.effect, event.name, None, by);
+            }
             Action::Submit { unseen } => {
                 self.shown |= names.between(event.name).shows;
                 self.submit(*unseen, by);
@@ -343,6 +348,7 @@ impl Log {
             | Action::Other { .. }
             | Action::Fifo(_)
             | Action::Path { .. }
+            | Action::Link { .. }
             | Action::Wait { .. }
             | Action::Submit { .. }
             | Action::Exit { .. } => {}

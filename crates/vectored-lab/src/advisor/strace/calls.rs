@@ -95,6 +95,8 @@ fn action(name: Name, body: Body<'_>) -> Result<Option<Action<'_>>, Reason> {
             false => status(name, arguments),
         },
         Name::Truncate => by_path(arguments, true),
+        Name::Link if is_success(body.result()) => link(arguments),
+        Name::Link => Ok(None),
         Name::Wait => Ok(waited(body)),
         Name::WaitId => Ok(waited_by_id(body)),
         Name::Submit => Ok(Some(Action::Submit { unseen: false })),
@@ -161,6 +163,25 @@ fn by_path<'a>(mut arguments: Arguments<'a>, changes: bool) -> Result<Option<Act
     // What cannot be read may be any path: then the call's name decides.
     let path = arguments.string().unwrap_or_default();
     Ok((!path.is_empty()).then_some(Action::Path { path, changes }))
+}
+
+/// `link("a", "b") = 0`, `linkat(AT_FDCWD, "a", AT_FDCWD, "b", 0) = 0`.
+fn link<'a>(mut arguments: Arguments<'a>) -> Result<Option<Action<'a>>, Reason> {
+    let mut from = None;
+    loop {
+        if arguments.rest().starts_with(b"\"") {
+            let path = arguments.string()?;
+            match from {
+                None => from = Some(path),
+                Some(from) => return Ok(Some(Action::Link { from, to: path })),
+            }
+        } else {
+            arguments.any()?;
+        }
+        if arguments.comma().is_err() {
+            return Ok(None);
+        }
+    }
 }
 
 /// `wait4(-1, [{WIFEXITED(s) && WEXITSTATUS(s) == 0}], 0, NULL) = 12`.

@@ -631,6 +631,12 @@ fn a_file_that_is_opened_for_each_record_is_listed() {
     let expected =
         "adjacent-writes file 3→1: write 4 (the file is closed and opened again between them)";
     check(&[record(), record(), record()].concat(), &[expected]);
+    // Some ask for the end of the file first, which does not matter to them.
+    let record = |end| {
+        let opened = [open_with(3, "a", append), seek_end(3, end)];
+        [opened.to_vec(), vec![write(3, 8), close(3)]].concat()
+    };
+    check(&[record(0), record(8), record(16)].concat(), &[expected]);
     // To write it anew is something else.
     let anew = || [open(3), write(3, 8), close(3)];
     check(&[anew(), anew(), anew()].concat(), &[]);

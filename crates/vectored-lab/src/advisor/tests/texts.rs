@@ -243,3 +243,169 @@ fn a_run_that_the_end_of_a_process_ends_is_of_one_process() {
         assert_eq!(processes, [1], "{calls:?}");
     }
 }
+
+#[test]
+fn what_tells_how_much_was_written_crosses_writes() {
+    let size =
+        "(lseek(SEEK_END), statfs or the like between them, which tells how much was written)";
+    let told = "(lseek(SEEK_CUR) between them, which tells the offset that the calls moved)";
+    let control = "(ioctl, setsockopt, ftruncate or the like between them)";
+    let looked = "(stat between them, which may see the file's size)";
+    for (call, reason) in [
+        ("lseek(3</tmp/f>, 0, SEEK_END) = 20", size),
+        ("lseek(3</tmp/f>, 0, SEEK_DATA) = 0", size),
+        ("lseek(3</tmp/f>, 0, SEEK_HOLE) = 20", size),
+        ("_llseek(3</tmp/f>, 0, [20], SEEK_END) = 0", size),
+        ("lseek(3</tmp/f>, 0, SEEK_CUR) = 20", told),
+        (r#"statfs("/tmp", {f_type=TMPFS_MAGIC}) = 0"#, size),
+        ("fstatfs(3</tmp/f>, {f_type=TMPFS_MAGIC}) = 0", size),
+        (
+            r#"stat("/tmp/f", {st_mode=S_IFREG|0644, st_size=20, ...}) = 0"#,
+            looked,
+        ),
+        (
+            r#"newfstatat(3</tmp/f>, "", {st_size=20, ...}, AT_EMPTY_PATH) = 0"#,
+            looked,
+        ),
+        (
+            r#"statx(3</tmp/f>, "", AT_EMPTY_PATH, STATX_SIZE, {stx_size=20}) = 0"#,
+            looked,
+        ),
+        ("ioctl(3</tmp/f>, FIONREAD, [0]) = 0", control),
+        ("fallocate(3</tmp/f>, 0, 0, 4096) = 0", control),
+        (r#"truncate("/tmp/f", 0) = 0"#, control),
+        (
+            "getsockopt(5<TCP:[1]>, SOL_SOCKET, SO_ERROR, [0], [4]) = 0",
+            control,
+        ),
+    ] {
+        let expected = format!("adjacent-writes file 2→1: write 5 {reason}");
+        check(&[OPEN, WRITE, call, WRITE], &[&expected]);
+    }
+}
+
+#[test]
+fn a_file_that_a_call_makes_may_be_waited_for() {
+    let names = "adjacent-writes file 2→1: write 5 (rename, unlink or the like between them)";
+    for made in [
+        r#"openat(AT_FDCWD</>, "/tmp/done", O_WRONLY|O_CREAT|O_EXCL, 0666) = 4</tmp/done>"#,
+        r#"creat("/tmp/done", 0666) = 4</tmp/done>"#,
+    ] {
+        check(&[OPEN, WRITE, made, WRITE], &[names]);
+    }
+    let opened = r#"openat(AT_FDCWD</>, "/tmp/x", O_RDONLY) = 4</tmp/x>"#;
+    let harmless = "adjacent-writes file 2→1: write 5 [harmless-between]";
+    check(&[OPEN, WRITE, opened, WRITE], &[harmless]);
+}
+
+#[test]
+fn transfers_through_a_queue_do_not_show() {
+    let expected = "adjacent-writes file 2→1: write 5 (io_uring or AIO in the same process, whose transfers the log does not show)";
+    for call in [
+        "io_uring_enter(4<anon_inode:[io_uring]>, 1, 0, 0, NULL, 8) = 1",
+        "io_submit(0x7f00, 1, [{aio_lio_opcode=IOCB_CMD_PWRITE, aio_fildes=3}]) = 1",
+    ] {
+        check(&[OPEN, WRITE, call, WRITE], &[expected]);
+    }
+    let setup =
+        "io_uring_setup(8, {flags=IORING_SETUP_SQPOLL, sq_entries=8}) = 4<anon_inode:[io_uring]>";
+    check(&[OPEN, setup, WRITE, WRITE], &[expected]);
+    let setup = "io_uring_setup(8, {flags=0, sq_entries=8}) = 4<anon_inode:[io_uring]>";
+    check(&[OPEN, setup, WRITE, WRITE], &[WRITES]);
+}
+
+#[test]
+fn a_linked_file_is_the_same_file() {
+    let link = r#"linkat(AT_FDCWD</>, "/tmp/f", AT_FDCWD</>, "/tmp/g", 0) = 0"#;
+    let open = r#"openat(AT_FDCWD</>, "/tmp/g", O_RDWR) = 4</tmp/g>"#;
+    let read = r#"read(4</tmp/g>, "x"..., 20) = 20"#;
+    let same = "adjacent-writes file 2→1: write 5 (the same file used through another opening between them)";
+    check(&[OPEN, link, open, WRITE, read, WRITE], &[same]);
+    let harmless = "adjacent-writes file 2→1: write 5 [harmless-between]";
+    check(&[OPEN, open, WRITE, read, WRITE], &[harmless]);
+}
+
+/// A log of calls, each with its thread.
+fn log_of_threads(calls: &[(u32, &str)]) -> String {
+    let line = |(number, (thread, call)): (usize, &(u32, &str))| {
+        format!("{thread} 1795312736.000{number:02}0 {call}\n")
+    };
+    calls.iter().enumerate().map(line).collect()
+}
+
+#[test]
+fn a_child_that_was_waited_for_wrote_before() {
+    let fork = "clone(child_stack=NULL, flags=SIGCHLD) = 2";
+    let ended = "+++ exited with 0 +++";
+    let lines = |wait| {
+        let child = [(2, WRITE), (2, WRITE), (2, ended)];
+        let parent = [(1, wait), (1, WRITE), (1, WRITE)];
+        let calls = [&[(1, OPEN), (1, fork)][..], &child, &parent].concat();
+        found_in(&log_of_threads(&calls), true)
+    };
+    let counted = "adjacent-writes file 4→2: write 5 [adjacent]";
+    for wait in [
+        "wait4(-1, [{WIFEXITED(s) && WEXITSTATUS(s) == 0}], 0, NULL) = 2",
+        "wait4(-1, NULL, 0, NULL) = 2",
+        "waitid(P_ALL, 0, {si_signo=SIGCHLD, si_code=CLD_EXITED, si_pid=2, si_uid=0}, WEXITED, NULL) = 0",
+    ] {
+        assert_eq!(lines(wait), [counted], "{wait}");
+    }
+    let several = "adjacent-writes file 4→2: write 5 (several threads or processes write to it: a merged call changes the order of their bytes)";
+    for wait in [
+        "wait4(-1, NULL, WNOHANG, NULL) = 0",
+        "wait4(-1, NULL, 0, NULL) = -1 ECHILD (No child processes)",
+        "wait4(-1, NULL, 0, NULL) = 3",
+        "poll([], 0, 1) = 0 (Timeout)",
+    ] {
+        assert_eq!(lines(wait), [several], "{wait}");
+    }
+}
+
+#[test]
+fn datagrams_are_listed_whatever_their_addresses() {
+    let send = r#"sendto(3<UDP:[7]>, "x"..., 20, 0, {sa_family=AF_INET, sin_port=htons(7), sin_addr=inet_addr("127.0.0.1")}, 16) = 20"#;
+    let receive = r#"recvfrom(3<UDP:[7]>, "x"..., 20, 0, NULL, NULL) = 20"#;
+    let socket = "socket(AF_INET, SOCK_DGRAM|SOCK_CLOEXEC, IPPROTO_UDP) = 3<UDP:[7]>";
+    let listed = "datagrams datagram 2→1: sendto 5 (each call sends a datagram: sendmmsg sends several in one call and keeps them apart)";
+    check(&[socket, send, send], &[listed]);
+    let heard = "datagrams datagram 2→1: sendto 5 (a transfer between them on what is no file, pipe or stream socket)";
+    check(&[socket, send, receive, send], &[heard]);
+    check(&[socket, receive, receive], &[]);
+}
+
+/// As `-xx` writes them.
+fn hexadecimal(text: &str) -> String {
+    text.bytes().map(|byte| format!("\\x{byte:02x}")).collect()
+}
+
+#[test]
+fn a_log_with_hexadecimal_strings_says_what_another_says() {
+    let path = hexadecimal("/tmp/f");
+    let (open, write) = (
+        OPEN.replace("/tmp/f", &path),
+        WRITE.replace("/tmp/f", &path),
+    );
+    let (open, write) = (
+        open.replace("</>", "<\\x2f>"),
+        write.replace("\"x\"", "\"\\x78\""),
+    );
+    let pipe = "write(4<pipe:[7]>, \"\\x22\"..., 20) = 20";
+    let plain = found_in(
+        &log_of(&[OPEN, WRITE, WRITE, pipe, pipe, WRITE, WRITE]),
+        true,
+    );
+    let calls = [&open, &write, &write, pipe, pipe, &write, &write].map(|call: &str| call);
+    let log = log_of(&calls);
+    assert_eq!(found_in(&log, true), plain);
+    assert_eq!(plain.len(), 2);
+    let path_of = |log: &str| {
+        let tallies = book_of(log, true);
+        let paths = tallies
+            .findings
+            .values()
+            .filter_map(|tally| tally.path.clone());
+        paths.collect::<Vec<_>>()
+    };
+    assert_eq!(path_of(&log), ["/tmp/f", "pipe:[7]"]);
+}
