@@ -70,7 +70,71 @@ pub fn extras(metadata: &Value, kind: &str) -> Vec<Extra> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
+
+    #[test]
+    fn what_is_published_has_its_licences_and_says_what_it_is() {
+        let metadata = metadata().unwrap();
+        let mut published = 0;
+        for package in metadata["packages"].as_array().unwrap() {
+            // An empty list means that it goes nowhere, null that it may go anywhere.
+            if package["publish"].is_array() || package["name"] == "xtask" {
+                continue;
+            }
+            published += 1;
+            let name = package["name"].as_str().unwrap();
+            for field in ["description", "license", "readme", "rust_version"] {
+                assert!(package[field].is_string(), "{name} has no {field}");
+            }
+            for field in ["keywords", "categories"] {
+                assert_ne!(
+                    package[field].as_array().unwrap().len(),
+                    0,
+                    "{name}: {field}"
+                );
+            }
+            let words = [
+                "package",
+                "--list",
+                "--allow-dirty",
+                "--offline",
+                "--package",
+                name,
+            ];
+            let list = answer(cargo().args(words)).unwrap();
+            let manifest = package["manifest_path"].as_str().unwrap();
+            let folder = std::path::Path::new(manifest).parent().unwrap();
+            for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
+                assert!(
+                    list.lines().any(|line| line == licence),
+                    "{name}: {licence}"
+                );
+                let text = |path| fs::read_to_string(path).unwrap();
+                assert_eq!(
+                    text(folder.join(licence)),
+                    text(root().join(licence)),
+                    "{name}"
+                );
+            }
+        }
+        assert_eq!(published, 3);
+    }
+
+    #[test]
+    fn the_readme_builds_what_was_tested() {
+        let readme = fs::read_to_string(root().join("README.md")).unwrap();
+        let builds = |line: &&str| {
+            let line = line.trim_start();
+            line.starts_with("cargo install") || line.starts_with("cargo run --")
+        };
+        let mut lines = readme.lines().filter(builds).peekable();
+        assert!(lines.peek().is_some());
+        for line in lines {
+            assert!(line.contains("--locked"), "{line}");
+        }
+    }
 
     #[test]
     fn examples_and_benches_are_found_and_libraries_left_out() {

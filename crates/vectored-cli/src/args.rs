@@ -893,7 +893,11 @@ fn whole_number(text: &str) -> Result<usize, String> {
 }
 
 fn age(text: &str) -> Result<Duration, String> {
-    time(text, "30d or 12h")
+    // humantime takes a bare 0, which looks like a number of results.
+    match text.contains(|c: char| c.is_ascii_alphabetic()) {
+        true => time(text, "30d or 12h"),
+        false => Err("not a time: write a number with its unit, as 30d or 12h".to_owned()),
+    }
 }
 
 /// No share is as large: a slip of the pen, too.

@@ -7,7 +7,7 @@ use vectored_lab::model::{
     Cache, CellSpec, Experiment, LeftOut, Operation, PageCache, SyncMode, Target, Technique,
     Workload,
 };
-use vectored_lab::report::{bytes_in_words, list_in_words};
+use vectored_lab::report::{bytes_in_words, grouped, list_in_words};
 
 use crate::args::MeasureArgs;
 use crate::failure::Failure;
@@ -338,9 +338,9 @@ fn grid(
             false => "--mix",
         };
         return Err(Failure::usage(format!(
-            "cannot measure lists of {} segments: the most is {MOST_SEGMENTS}; \
-             choose fewer with {remedy}",
-            list.segment_count
+            "cannot measure lists of {} segments: the most is {}; choose fewer with {remedy}",
+            grouped(list.segment_count as u64),
+            grouped(MOST_SEGMENTS as u64),
         )));
     }
     if let Some(Sizes(sizes)) = &args.sizes

@@ -1,6 +1,7 @@
 //! From what was typed to what shall be reproduced.
 
 use vectored_lab::model::{ExperimentName, PageCache, SyncMode};
+use vectored_lab::report::bytes_in_words;
 use vectored_lab::reproduce::{
     BufferList, CopyPlan, CopyTarget, ElementPlan, PUBLISHED_FILE_BYTES, PassPlan, Plan, RecordPlan,
 };
@@ -107,7 +108,10 @@ fn copies(args: &ReproduceArgs) -> Result<CopyPlan, Failure> {
         .collect();
     if buffer_bytes.is_empty() {
         return Err(Failure::usage(format!(
-            "no buffer lies between --min {min} and --max {max}: sizes are powers of two from 1"
+            "no buffer lies between --min {} and --max {}: sizes are powers of two from 1 B to 1 GiB; \
+             give a smaller --min or a larger --max",
+            bytes_in_words(min),
+            bytes_in_words(max),
         )));
     }
     let file_bytes = match args.quick {
@@ -175,8 +179,9 @@ fn passes(args: &ReproduceArgs) -> Result<PassPlan, Failure> {
         }
     };
     let passes = match args.repeats {
-        Some(passes) => u32::try_from(passes)
-            .map_err(|_| Failure::usage("--repeats is too large: 10 were published"))?,
+        Some(passes) => u32::try_from(passes).map_err(|_| {
+            Failure::usage("--repeats must be at most 4,294,967,295: 10 were published")
+        })?,
         None if args.quick => QUICK_PASSES,
         None => published.passes,
     };

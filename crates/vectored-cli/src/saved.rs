@@ -136,8 +136,9 @@ impl ResultName {
                 let count = files.len();
                 files.into_iter().nth(*age).ok_or_else(|| {
                     let command = kind.command();
+                    let results = if count == 1 { "result" } else { "results" };
                     Failure::usage(format!(
-                        "there is no '{}': {count} results of `vectored {command}` are in '{}'; \
+                        "there is no '{}': {count} {results} of `vectored {command}` in '{}'; \
                          `vectored history` lists them",
                         self.in_words(),
                         directory.display()
@@ -171,7 +172,10 @@ impl ResultName {
             }
         })?;
         parse_saved(&text).map_err(|error| {
-            Failure::from(anyhow::anyhow!("cannot use '{}': {error}", path.display()))
+            Failure::from(anyhow::anyhow!(
+                "cannot use '{}': {error}; name a file that vectored saved, or latest",
+                path.display()
+            ))
         })
     }
 
@@ -226,7 +230,14 @@ pub fn paths(names: &[ResultName]) -> Result<Vec<PathBuf>, Failure> {
 pub fn read(path: &Path) -> io::Result<String> {
     let file = fs::File::open(path)?;
     let mut text = String::new();
-    file.take(MOST_BYTES + 1).read_to_string(&mut text)?;
+    let read = file.take(MOST_BYTES + 1).read_to_string(&mut text);
+    read.map_err(|error| match error.kind() {
+        io::ErrorKind::InvalidData => io::Error::new(error.kind(), "it is not text, so no result"),
+        _ => error,
+    })?;
+    if text.trim().is_empty() {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "it is empty"));
+    }
     if text.len() as u64 > MOST_BYTES {
         return Err(io::Error::new(
             io::ErrorKind::FileTooLarge,

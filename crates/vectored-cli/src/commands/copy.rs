@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use rustix::fs::OFlags;
 use vectored_lab::copy::{self, Copied, Side};
+use vectored_lab::report::bytes_in_words;
 
 use crate::args::{CopyArgs, CopyWith};
 use crate::failure::Failure;
@@ -19,9 +20,9 @@ pub const MOST_BUFFER_BYTES: u64 = 1 << 30;
 /// Runs the command. Signals end it as they end any filter: nothing is kept.
 pub fn run(args: &CopyArgs) -> Result<ExitCode, Failure> {
     if args.buffer_size > MOST_BUFFER_BYTES {
-        let bytes = args.buffer_size;
+        let size = bytes_in_words(args.buffer_size);
         return Err(Failure::usage(format!(
-            "a buffer of {bytes} bytes is too large: give --buffer-size at most 1 GiB"
+            "a buffer of {size} is too large: give --buffer-size at most 1 GiB"
         )));
     }
     let (input, output) = (io::stdin(), io::stdout());

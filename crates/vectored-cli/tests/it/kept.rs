@@ -124,7 +124,7 @@ fn what_cannot_be_used_is_refused_with_a_clear_word() {
     let folder = stderr_of(&bench, &["report", "."], 2);
     assert!(folder.contains("cannot read '.'"), "{folder}");
     for (text, word) in [
-        ("", "not JSON"),
+        ("[", "not JSON"),
         (
             "{\"schema\": \"vectored-results/1\", \"cells\": [",
             "not JSON",
@@ -509,7 +509,7 @@ fn only_results_that_are_old_enough_are_pruned() {
     assert!(newer.exists() && outside.exists());
     let refused = stderr_of(&bench, &["history", "--keep", "3"], 2);
     assert!(refused.contains("--prune"), "{refused}");
-    for age in ["30", "-1d", ""] {
+    for age in ["0", "30", "-1d", ""] {
         let refused = stderr_of(&bench, &["history", "--prune", age], 2);
         assert!(refused.contains("as 30d or 12h"), "{refused}");
     }

@@ -10,6 +10,7 @@ mod contract;
 mod copy;
 mod golden;
 mod host;
+mod inputs;
 mod kept;
 mod page;
 mod places;

@@ -119,7 +119,7 @@ fn lists_past_the_limits_are_usage_errors() {
         &["--target", "pipe", "--mix", "64x2MiB,1x4"],
         &["64 × 2 MiB + 1 × 4 B on pipe", "64 MiB", "--mix"],
     );
-    check(&["--mix", "2000000x1"], &["2000000 segments", "--mix"]);
+    check(&["--mix", "2000000x1"], &["2,000,000 segments", "--mix"]);
     check(
         &["--target", "pipe", "--mix", "3x8MiB", "--cache", "hot,cold"],
         &["24 MiB", "with --cache cold is 16 MiB", "--mix"],
@@ -131,7 +131,7 @@ fn lists_past_the_limits_are_usage_errors() {
     let most = usize::MAX.to_string();
     check(&["--mix", &format!("{most}x{most}")], &["--mix"]);
     check(&["--sizes", &most], &["64 MiB", "--sizes"]);
-    check(&["--segments", &most], &["1048576", "--segments"]);
+    check(&["--segments", &most], &["1,048,576", "--segments"]);
     // Every list passes the usual 4 MiB.
     check(
         &["--sizes", "3MiB"],

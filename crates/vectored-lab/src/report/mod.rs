@@ -40,5 +40,6 @@ pub use plot::{PlotOptions, plot};
 pub use rows::unsuited_in_words;
 pub use svg::svg;
 pub use table::{TableOptions, table};
-pub(crate) use words::grouped;
-pub use words::{LeftOutWords, bytes_in_words, escape_control, left_out_in_words, list_in_words};
+pub use words::{
+    LeftOutWords, bytes_in_words, escape_control, grouped, left_out_in_words, list_in_words,
+};

@@ -127,7 +127,7 @@ fn unsigned_zero(value: f64, decimals: usize) -> String {
 }
 
 /// `12,345`; four digits stay together.
-pub(crate) fn grouped(number: u64) -> String {
+pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     if digits.len() <= 4 {
         return digits;
