@@ -449,15 +449,31 @@ fn death_by_a_signal_has_the_code_of_a_shell() {
     }
 }
 
+/// The same command, to which no signal is ignored that is sent to it here: a shell starts what runs in the
+/// background with SIGINT and SIGQUIT ignored, and so would be these tests with all that they start.
+fn with_default_signals(command: &Command) -> Command {
+    let mut with = Command::new("env");
+    with.arg("--default-signal=HUP,INT,QUIT,TERM");
+    with.arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => with.env(name, value),
+            None => with.env_remove(name),
+        };
+    }
+    if let Some(directory) = command.get_current_dir() {
+        with.current_dir(directory);
+    }
+    with
+}
+
 /// A command that says when it is ready, and then waits.
 fn waiting(bench: &Bench, script: &str) -> (Child, BufReader<std::process::ChildStdout>) {
     waiting_for(std_advise(bench), script)
 }
 
-fn waiting_for(
-    mut command: Command,
-    script: &str,
-) -> (Child, BufReader<std::process::ChildStdout>) {
+fn waiting_for(command: Command, script: &str) -> (Child, BufReader<std::process::ChildStdout>) {
+    let mut command = with_default_signals(&command);
     command.args(["--", "sh", "-c", script]);
     command.process_group(0).stdin(Stdio::null());
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
