@@ -1,7 +1,8 @@
 //! From what was counted to an advisory: priced, in words, the largest saving first.
 
 use super::price::price;
-use super::tally::Tallies;
+use super::tally::{Tallies, fold_files};
+use super::uses::most_used;
 use crate::model::{
     ADVISORY_SCHEMA, Advisory, Finding, FindingKey, Host, Price, Skipped, Tally, Uncounted,
     WallSource,
@@ -47,7 +48,8 @@ pub struct Words {
 }
 
 /// Prices what was counted.
-pub fn advise(tallies: Tallies, prices: &[Price], about: About, words: Words) -> Advisory {
+pub fn advise(mut tallies: Tallies, prices: &[Price], about: About, words: Words) -> Advisory {
+    fold_files(&mut tallies);
     let traced_wall_s = tallies.span_ns.map(|ns| ns as f64 / 1e9);
     let (wall_s, wall_source) = match about.untraced {
         Some(untraced) => (Some(untraced.wall_s), Some(untraced.source)),
@@ -78,6 +80,7 @@ pub fn advise(tallies: Tallies, prices: &[Price], about: About, words: Words) ->
     findings.sort_by(|one, other| other.saving_s.total_cmp(&one.saving_s));
     let mut uncounted: Vec<Uncounted> = tallies.uncounted.into_iter().map(uncounted).collect();
     uncounted.sort_by_key(|uncounted| std::cmp::Reverse(uncounted.tally.calls));
+    let (descriptors, more) = most_used(tallies.uses);
     Advisory {
         schema: ADVISORY_SCHEMA.to_owned(),
         version: about.version,
@@ -100,6 +103,8 @@ pub fn advise(tallies: Tallies, prices: &[Price], about: About, words: Words) ->
         saving_high_s: total(&findings, |finding| finding.saving_high_s),
         findings,
         uncounted,
+        descriptors,
+        more_descriptors: more.saturating_add(tallies.more_uses),
     }
 }
 

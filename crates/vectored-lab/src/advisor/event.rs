@@ -130,6 +130,11 @@ pub enum Action<'a> {
         /// The program, as it was named.
         program: &'a [u8],
     },
+    /// `-Y` shows this name beside the thread for the first time: no call.
+    Name {
+        /// The name: that of its program, unless the thread has one of its own.
+        program: &'a [u8],
+    },
     /// `lseek`, successful.
     Seek {
         /// Whose offset.

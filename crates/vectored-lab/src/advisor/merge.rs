@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::advise::{About, Untraced, Words, advise};
 use super::tally::{Tallies, join};
+use super::uses::join_use;
 use crate::model::{Advisory, Price, Skipped, WallSource};
 
 /// The advisory of all logs that these are of, with the machine and the prices of the first.
@@ -68,6 +69,10 @@ fn add(tallies: &mut Tallies, advisory: &Advisory) {
     tallies.transfers = tallies.transfers.saturating_add(advisory.transfers);
     tallies.bytes = tallies.bytes.saturating_add(advisory.bytes);
     tallies.processes = tallies.processes.saturating_add(advisory.processes);
+    for one in &advisory.descriptors {
+        join_use(&mut tallies.uses, one.clone());
+    }
+    tallies.more_uses = tallies.more_uses.saturating_add(advisory.more_descriptors);
     for finding in &advisory.findings {
         let known = tallies.findings.entry(finding.key.clone());
         join(known.or_default(), &finding.tally);

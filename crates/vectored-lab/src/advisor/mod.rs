@@ -7,13 +7,14 @@
 //! - [`strace`]: from the text of strace(1) to events.
 //! - [`analysis`]: from events to tallies. `log` what each event changes; `tables` which descriptor of which process leads where
 //!   (`leads`, `opening`, `groups`), `between` what a call between two transfers means, `lane` the
-//!   transfers of one direction, cut into runs, `run` and `steps` a run and its pattern, `tally` what
-//!   was found, counted in memory bounded by the number of patterns.
+//!   transfers of one direction, cut into runs, `run` and `steps` a run and its pattern, `pending` the
+//!   runs of an opening until it is closed, `tally` what was found, counted in memory bounded by the number of patterns, `uses` all calls by file.
 //! - [`price`](mod@price): what it would save, by a cost model.
 //! - [`advise`](mod@advise): from tallies to an advisory. [`merge`](mod@merge): from several
 //!   advisories to one.
 //! - [`untraced`]: how long the program takes without strace.
-//! - [`words`]: patterns, what to do, and how, in words.
+//! - [`words`]: patterns and what to do, in words. [`remedies`]: how, in the language of a runtime
+//!   (`runtime`).
 
 pub mod advise;
 pub mod analysis;
@@ -27,15 +28,19 @@ mod log;
 mod marks;
 pub mod merge;
 mod opening;
+mod pending;
 pub mod price;
 mod reason;
+pub mod remedies;
 mod run;
+mod runtime;
 mod slab;
 mod steps;
 pub mod strace;
 mod tables;
 mod tally;
 pub mod untraced;
+mod uses;
 pub mod words;
 
 pub use advise::{About, Untraced, Words, advise};

@@ -3,6 +3,7 @@
 use super::event::OpenFlags;
 use super::lane::Lane;
 use super::leads::Kind;
+use super::pending::Pending;
 use super::tally::Held;
 
 /// What is known of one, and its transfers that are not yet counted.
@@ -26,11 +27,11 @@ pub(super) struct Opening {
     pub(super) sought_by: u64,
     /// Whether the offset depended on what was written: `SEEK_END`.
     pub(super) sought_size: bool,
-    /// The thread that first read from its offset, by its serial number; 0 for none.
+    /// The thread that first read from its offset or from the stream, by its serial number; 0 for none.
     pub(super) reader: u64,
-    /// Whether other threads or processes used the offset, too.
+    /// Whether other threads or processes used the offset or the stream, too, or may have.
     pub(super) has_many_readers: bool,
-    /// Findings of reads, counted if nobody else uses the offset.
+    /// Findings of reads, counted if nobody else uses the offset or the stream.
     pub(super) held: Held,
     /// Whether processes that do not show may write to it: it is a FIFO.
     pub(super) has_other_writers: bool,
@@ -52,6 +53,12 @@ pub(super) struct Opening {
     pub(super) counted: Bits,
     /// Writes, then reads.
     pub(super) lanes: [Lane; 2],
+    /// Whether its writes and its reads are in the table of uses.
+    pub(super) was_counted: [bool; 2],
+    /// How many openings before it handed their writes on to it.
+    pub(super) reopened: u64,
+    /// Writes, then reads: runs that are over, and how many calls there were.
+    pub(super) pending: [Pending; 2],
 }
 
 impl Opening {
@@ -79,6 +86,9 @@ impl Opening {
             group: 0,
             counted: Bits::default(),
             lanes: [Lane::default(), Lane::default()],
+            was_counted: [false; 2],
+            reopened: 0,
+            pending: [Pending::default(), Pending::default()],
         }
     }
 }
@@ -90,6 +100,11 @@ impl Opening {
             true => &self.path,
             false => &self.text,
         }
+    }
+
+    /// Whether it was opened by a path.
+    pub(super) fn has_name(&self) -> bool {
+        self.text.first().or(self.path.first()) == Some(&b'/')
     }
 }
 

@@ -236,6 +236,7 @@ mod tests {
             grade: Grade::Adjacent,
             program: String::new(),
             target: Leads::File,
+            file: None,
             site: None,
             steps: vec![Step {
                 call: "write".to_owned(),

@@ -71,8 +71,16 @@ pub(super) enum Reason {
     SharedOffset,
     /// It was open before the log began, so that another process may do that.
     Inherited,
-    /// A larger read of a pipe or socket returns only what is there.
+    /// How long a read of a pipe or socket took is not known: it may have waited.
     StreamRead,
+    /// A read of a pipe or socket waited.
+    ReadWaited,
+    /// What was written between two reads may be what the second one's bytes answer.
+    Asked,
+    /// Another process or thread reads the same pipe or socket, or may.
+    OtherReaders,
+    /// A pipe or socket was open before the log began, so that another process may read it.
+    InheritedReader,
     /// Nothing says what the descriptor leads to.
     UnknownTarget,
     /// The log has no times.
@@ -88,7 +96,11 @@ impl Reason {
     pub(super) fn is_of_the_log(self) -> bool {
         matches!(
             self,
-            Reason::UnknownTarget | Reason::NoTimes | Reason::CoarseTimes | Reason::Filtered
+            Reason::UnknownTarget
+                | Reason::StreamRead
+                | Reason::NoTimes
+                | Reason::CoarseTimes
+                | Reason::Filtered
         )
     }
 
@@ -151,7 +163,21 @@ impl Reason {
             Reason::Inherited => {
                 "open before the log began: another process may share the offset, and read on from it"
             }
-            Reason::StreamRead => "a larger read of a pipe or socket returns only what is there",
+            Reason::StreamRead => {
+                "the log does not say whether the reads waited: trace again with -T"
+            }
+            Reason::ReadWaited => "the reads waited: there was no more to read",
+            Reason::Asked => {
+                "a write to a pipe or socket between them, which these bytes may answer"
+            }
+            Reason::OtherReaders => {
+                "several threads or processes read the stream, or may: a larger buffer would take \
+                 what another is to read"
+            }
+            Reason::InheritedReader => {
+                "open before the log began: another process may read the stream, and a larger \
+                 buffer would take what it is to read"
+            }
             Reason::UnknownTarget => {
                 "the log does not say what the descriptor leads to: trace again with -yy"
             }

@@ -1,7 +1,7 @@
 //! A run of calls that fewer calls would replace, counted as they come: what is kept does not grow
 //! with its length.
 
-use super::steps::{Move, Pattern, Steps, size_class};
+use super::steps::{FSYNC, LSEEK, Move, Pattern, Steps, size_class};
 use crate::model::FAST_IOVECS;
 
 /// A call can take so many segments: `IOV_MAX`.
@@ -21,6 +21,8 @@ const SITES_MAX: usize = 16;
 pub(super) struct Piece {
     /// What was called.
     pub(super) step: Move,
+    /// The number of the descriptor.
+    pub(super) descriptor: i32,
     /// What it moved.
     pub(super) bytes: u64,
     /// Segments that are not empty.
@@ -134,12 +136,14 @@ pub(super) struct Run {
     pub(super) seeks: u64,
     /// Whether anything at all lay between.
     pub(super) has_between: bool,
-    /// Its call sites: which, and how many calls.
-    pub(super) sites: Vec<(u32, u64)>,
-    /// The call site of the last, and how many calls in a row came from there.
-    streak: (u32, u64),
     /// Another file that was written between them: its path, the first one met.
     pub(super) order_between: Vec<u8>,
+    /// The number of the descriptor of the first.
+    pub(super) descriptor: i32,
+    /// Its call sites: which, how many calls, their bytes.
+    pub(super) sites: Vec<(u32, u64, u64)>,
+    /// The call site of the last, and how many calls in a row came from there.
+    streak: (u32, u64),
     /// Whether the first has as many segments as a call can take.
     is_full: bool,
     /// Merged calls that are complete.
@@ -171,9 +175,10 @@ impl Run {
             longest_bytes: 0,
             seeks: 0,
             has_between: false,
+            order_between: Vec::new(),
+            descriptor: 0,
             sites: Vec::new(),
             streak: (0, 0),
-            order_between: Vec::new(),
             is_full: false,
             closed_calls: 0,
             group: Group::default(),
@@ -202,13 +207,14 @@ impl Run {
     /// Adds the next call.
     pub(super) fn push(&mut self, piece: &Piece, site: u32, bounds: Bounds) {
         if self.calls == 0 {
+            self.descriptor = piece.descriptor;
             self.is_full = piece.segments >= SEGMENTS_MAX;
-        }
-        if site != 0 {
-            self.add_site(site);
         }
         self.calls += 1;
         self.bytes += piece.bytes;
+        if site != 0 {
+            self.add_site(site, piece.bytes);
+        }
         self.steps.push(piece.step, piece.bytes);
         let delay_ns = piece.began_ns.saturating_sub(self.group.since_ns);
         if self.group.calls > 0
@@ -239,14 +245,18 @@ impl Run {
         }
     }
 
-    fn add_site(&mut self, site: u32) {
+    fn add_site(&mut self, site: u32, bytes: u64) {
         self.streak = match self.streak {
             (last, calls) if last == site => (site, calls + 1),
             _ => (site, 1),
         };
-        match self.sites.iter().position(|known| known.0 == site) {
-            Some(place) => self.sites[place].1 += 1,
-            None if self.sites.len() < SITES_MAX => self.sites.push((site, 1)),
+        let known = self.sites.iter().position(|known| known.0 == site);
+        match known {
+            Some(place) => {
+                self.sites[place].1 += 1;
+                self.sites[place].2 += bytes;
+            }
+            None if self.sites.len() < SITES_MAX => self.sites.push((site, 1, bytes)),
             None => {}
         }
     }
@@ -284,9 +294,28 @@ impl Run {
         self.steps.pattern()
     }
 
-    /// The least and the greatest bytes of a step of its pattern.
-    pub(super) fn range(&self, step: Move) -> (u64, u64) {
-        self.steps.range(step)
+    /// The least and the greatest bytes of each step of a pattern that is a rotation of its own, perhaps
+    /// with another call beside each step. The run began with the step `start`.
+    pub(super) fn ranges(&self, pattern: &Pattern, start: usize) -> Vec<(u64, u64)> {
+        let steps = pattern.steps();
+        let moves = |step: &&Move| !matches!(step.call, LSEEK | FSYNC);
+        let count = steps.iter().filter(moves).count();
+        let own = self.steps.period_ranges();
+        let own = own.filter(|own| own.len() == count && count > 0);
+        let start = start * count / steps.len().max(1);
+        let mut place = 0;
+        let range = |step: &Move| {
+            if !moves(&step) {
+                return (0, 0);
+            }
+            let index = place;
+            place += 1;
+            match &own {
+                Some(own) => own[(index + count - start) % count],
+                None => self.steps.range(*step),
+            }
+        };
+        steps.iter().map(range).collect()
     }
 
     /// Whether all its calls had lists of tiny segments, and none was merged.
@@ -326,6 +355,7 @@ impl Piece {
     pub(super) fn take_over(&mut self, other: &Piece) {
         self.clone_sizes_from(other);
         (self.step, self.bytes, self.segments) = (other.step, other.bytes, other.segments);
+        self.descriptor = other.descriptor;
         self.is_list = other.is_list;
         (self.began_ns, self.ended_ns) = (other.began_ns, other.ended_ns);
     }

@@ -100,6 +100,44 @@ impl Pattern {
         }
     }
 
+    /// Whether its calls may be of any size.
+    pub(super) fn is_of_any_size(&self) -> bool {
+        self.steps().iter().any(|step| step.size_class == ANY_SIZE)
+    }
+
+    /// Whether each of its calls is one of another pattern.
+    pub(super) fn calls_are_of(&self, other: &Pattern) -> bool {
+        let is_of = |step: &Move| other.steps().iter().any(|of| of.call == step.call);
+        self.steps().iter().all(is_of)
+    }
+
+    /// Where in a longer or equal pattern, repeated without end, these steps occur, with sizes that
+    /// differ by a factor of two at most: `rec9` and `rec10` are of one loop. Of several places the one
+    /// where the sizes differ least; `gap` is by how many bytes a step differs from one of the other.
+    pub(super) fn place_in(
+        &self,
+        whole: &Pattern,
+        gap: impl Fn(usize, usize) -> u64,
+    ) -> Option<usize> {
+        let whole = whole.steps();
+        let distance = |from: usize| {
+            let repeated = whole.iter().cycle().skip(from);
+            std::iter::zip(self.steps(), repeated).try_fold(0_u32, |sum, (one, other)| {
+                let apart = one.size_class.abs_diff(other.size_class);
+                let is_near = one.call == other.call && apart <= 1;
+                is_near.then_some(sum + u32::from(apart))
+            })
+        };
+        let gaps = |from: usize| {
+            let steps = 0..self.steps().len();
+            steps.fold(0_u64, |sum, step| {
+                sum.saturating_add(gap(step, (from + step) % whole.len()))
+            })
+        };
+        let near = (0..whole.len()).filter_map(|from| Some((gaps(from), distance(from)?, from)));
+        near.min().map(|(.., from)| from)
+    }
+
     /// With a step before or after each of the others; without it where there is no room.
     pub(super) fn with(self, extra: Move, before: bool) -> Pattern {
         if self.steps().len() * 2 > PERIOD_MAX {
@@ -116,6 +154,9 @@ impl Pattern {
 #[derive(Clone, Debug)]
 pub(super) struct Steps {
     first: [Move; WINDOW],
+    first_bytes: [u64; WINDOW],
+    /// The least and the greatest bytes of each step of the period.
+    ranges: [(u64, u64); PERIOD_MAX],
     count: u64,
     /// The place of the next step in the period, if there is one.
     phase: usize,
@@ -137,6 +178,8 @@ impl Steps {
     pub(super) fn new() -> Steps {
         Steps {
             first: [Move::default(); WINDOW],
+            first_bytes: [0; WINDOW],
+            ranges: [NO_BYTES; PERIOD_MAX],
             count: 0,
             phase: 0,
             course: Course::Open,
@@ -159,6 +202,9 @@ impl Steps {
             Course::Periodic { period, missed } => {
                 // Counted along, since a division takes as long as all else here.
                 *missed = self.first[self.phase] != step;
+                if !*missed {
+                    widen(&mut self.ranges[self.phase], bytes);
+                }
                 self.phase += 1;
                 if self.phase == *period {
                     self.phase = 0;
@@ -166,10 +212,12 @@ impl Steps {
             }
             Course::Open => {
                 self.first[self.count as usize] = step;
+                self.first_bytes[self.count as usize] = bytes;
                 if self.count as usize + 1 == WINDOW {
                     self.course = course(&self.first);
                     if let Course::Periodic { period, .. } = self.course {
                         self.phase = WINDOW % period;
+                        self.ranges = ranges(&self.first_bytes, period);
                     }
                 }
             }
@@ -192,10 +240,43 @@ impl Steps {
         }
     }
 
-    /// The least and the greatest bytes of a step.
+    /// The least and the greatest bytes of a step, of whatever place.
     pub(super) fn range(&self, step: Move) -> (u64, u64) {
         self.distinct.range(step)
     }
+
+    /// The least and the greatest bytes of each step of the period, if there is one.
+    pub(super) fn period_ranges(&self) -> Option<Vec<(u64, u64)>> {
+        let count = (self.count as usize).min(WINDOW);
+        let (ranges, period) = match self.course {
+            Course::Free => return None,
+            Course::Periodic { period, .. } => (self.ranges, period),
+            Course::Open => match course(&self.first[..count]) {
+                Course::Periodic { period, missed } => {
+                    let known = count - usize::from(missed);
+                    (ranges(&self.first_bytes[..known], period), period)
+                }
+                _ if count <= ORDERED_MAX => (ranges(&self.first_bytes[..count], count), count),
+                _ => return None,
+            },
+        };
+        Some(ranges[..period].to_vec())
+    }
+}
+
+/// No bytes so far.
+const NO_BYTES: (u64, u64) = (u64::MAX, 0);
+
+fn ranges(bytes: &[u64], period: usize) -> [(u64, u64); PERIOD_MAX] {
+    let mut ranges = [NO_BYTES; PERIOD_MAX];
+    for (place, &bytes) in bytes.iter().enumerate() {
+        widen(&mut ranges[place % period], bytes);
+    }
+    ranges
+}
+
+fn widen(range: &mut (u64, u64), bytes: u64) {
+    *range = (range.0.min(bytes), range.1.max(bytes));
 }
 
 /// The shortest period that occurs at least twice, of all steps or of all but the last.

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use super::hash::FastMap;
 use super::opening::{Bits, Opening};
 use super::reason::Reason;
+use super::runtime::surer;
 use super::slab::Slab;
+use crate::model::Runtime;
 
 /// A process: its place, and how many were there before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -22,6 +24,8 @@ pub(super) struct Process {
     pub(super) number: u32,
     /// The program that it runs, by the number of its name.
     pub(super) program: u32,
+    /// What runs that program.
+    pub(super) runtime: Option<Runtime>,
     /// Patterns that it was counted for.
     pub(super) counted: Bits,
     /// The process that forked it, if that showed.
@@ -34,6 +38,8 @@ pub(super) struct Process {
     is_found: bool,
     /// It ran a program since.
     has_executed: bool,
+    /// Whether it is in [`Tables::process_count`].
+    is_counted: bool,
 }
 
 /// A thread: what it did since any of its transfers.
@@ -210,6 +216,8 @@ pub(super) struct Tables {
     generation: u32,
     thread_count: u64,
     ended_threads: usize,
+    /// The process that ended last: what its openings held back is counted after its end.
+    pub(super) ended: Option<(ProcessId, Process)>,
 }
 
 /// So many threads are found without a hash.
@@ -235,6 +243,7 @@ impl Tables {
             generation: 0,
             thread_count: 0,
             ended_threads: 0,
+            ended: None,
         }
     }
 
@@ -275,12 +284,14 @@ impl Tables {
             generation,
             number,
             program,
+            runtime: None,
             counted: Bits::default(),
             parent: None,
             born: 0,
             table,
             threads: 0,
             is_found,
+            is_counted: true,
             has_executed: false,
         });
         ProcessId { place, generation }
@@ -324,6 +335,16 @@ impl Tables {
     /// As [`Tables::process`].
     pub(super) fn process_mut(&mut self, id: ProcessId) -> Option<&mut Process> {
         process_at(&mut self.processes, id)
+    }
+
+    /// A process that was there before the log began is a thread of another one: it is not counted.
+    pub(super) fn count_with_another(&mut self, id: ProcessId) {
+        if let Some(process) = process_at(&mut self.processes, id)
+            && process.is_found
+            && std::mem::replace(&mut process.is_counted, false)
+        {
+            self.process_count -= 1;
+        }
     }
 
     /// The opening that a descriptor leads to.
@@ -538,7 +559,12 @@ impl Tables {
     }
 
     fn forked(&mut self, parent: ProcessId, child: u32, shares: bool) -> Option<ProcessId> {
-        let Process { program, table, .. } = *self.process(parent)?;
+        let Process {
+            program,
+            runtime,
+            table,
+            ..
+        } = *self.process(parent)?;
         let place = match shares {
             true => {
                 self.tables.get_mut(table)?.processes += 1;
@@ -546,7 +572,9 @@ impl Tables {
             }
             false => self.copied(table, false)?,
         };
-        Some(self.new_process(child, place, program, false))
+        let child = self.new_process(child, place, program, false);
+        self.process_mut(child)?.runtime = runtime;
+        Some(child)
     }
 
     /// A copy of a table, for one process.
@@ -568,12 +596,14 @@ impl Tables {
     }
 
     fn count_copy(&mut self, copy: &Table) {
-        let mut openings: Vec<u32> = copy.open().map(|open| open.1).collect();
+        // One that stays open when the child runs a program comes last of its opening.
+        let mut openings: Vec<(u32, bool)> = copy.open().map(|open| (open.1, !open.2)).collect();
         openings.sort_unstable();
-        for (index, &opening) in openings.iter().enumerate() {
+        for (index, &(opening, stays)) in openings.iter().enumerate() {
             if let Some(known) = self.openings.get_mut(opening) {
                 known.descriptors += 1;
-                known.tables += u32::from(index == 0 || openings[index - 1] != opening);
+                known.tables += u32::from(index == 0 || openings[index - 1].0 != opening);
+                known.has_many_readers |= stays && known.reader != 0 && known.kind.has_peer();
             }
         }
     }
@@ -609,14 +639,21 @@ impl Tables {
         let Some((child, own, executed)) = parts else {
             return;
         };
-        let Some(Process { program, table, .. }) = self.process(parent) else {
+        let Some(Process {
+            program,
+            runtime,
+            table,
+            ..
+        }) = self.process(parent)
+        else {
             return;
         };
-        let (program, table) = (*program, *table);
+        let (program, runtime, table) = (*program, *runtime, *table);
         if let Some(child) = self.process_mut(child) {
             child.is_found = false;
             if !child.has_executed {
                 child.program = program;
+                child.runtime = runtime;
             }
         }
         if table == own || shares {
@@ -642,10 +679,27 @@ impl Tables {
         self.count_copy(&taken);
     }
 
+    /// A name that the log shows beside a thread of a process; the first is its program's, unless an
+    /// `execve` showed.
+    pub(super) fn name(&mut self, process: ProcessId, program: u32, runtime: Option<Runtime>) {
+        if let Some(known) = self.process_mut(process)
+            && known.program == 0
+        {
+            known.program = program;
+            known.runtime = surer(known.runtime, runtime);
+        }
+    }
+
     /// `execve`.
-    pub(super) fn execute(&mut self, process: ProcessId, program: u32) -> Option<()> {
+    pub(super) fn execute(
+        &mut self,
+        process: ProcessId,
+        program: u32,
+        runtime: Option<Runtime>,
+    ) -> Option<()> {
         let known = self.process_mut(process)?;
         known.program = program;
+        known.runtime = runtime;
         known.has_executed = true;
         let table = known.table;
         if self.tables.get(table)?.processes > 1 {
@@ -710,7 +764,7 @@ impl Tables {
         };
         let table = process.table;
         self.ended_threads += process.threads as usize;
-        self.processes.remove(id.place);
+        self.ended = self.processes.remove(id.place).map(|process| (id, process));
         let is_over = self.tables.get_mut(table).is_some_and(|table| {
             table.processes = table.processes.saturating_sub(1);
             table.processes == 0

@@ -4,16 +4,29 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::hash::FastMap;
 use super::lane::Outcome;
+use super::pending::{Row, add_sizes, join_ranges};
 use super::reason::Reason;
 use super::run::{Moved, Run};
 use super::steps::{FSYNC, LSEEK, Move, Pattern, call_name};
-use crate::model::{FindingKey, FindingKind, Grade, Leads, SiteCalls, Step, Tally};
+use super::uses::UsesByName;
+use crate::model::{
+    FileCalls, FindingKey, FindingKind, Grade, Leads, Runtime, SiteCalls, Step, Tally,
+};
 
 /// So many patterns of a log are told apart; those that come later are one.
 const PATTERNS_MAX: usize = 4096;
 
 /// So many names of programs and call sites of a log are told apart.
 const NAMES_MAX: usize = 4096;
+
+/// A program that does the same with more files than this has one finding for all of them.
+const FILES_APART: u32 = 8;
+
+/// Files of a finding that are told apart while a log is read.
+const FILES_READ: usize = 64;
+
+/// Files and call sites that a finding names.
+const NAMED_MAX: usize = 16;
 
 /// What was found in all logs.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +35,10 @@ pub struct Tallies {
     pub findings: BTreeMap<FindingKey, Tally>,
     /// What could be merged but is not counted, and why.
     pub uncounted: BTreeMap<(FindingKey, String), Tally>,
+    /// All calls by program and file, counted or not.
+    pub(super) uses: UsesByName,
+    /// Files of earlier results that are in no entry of `uses`.
+    pub(super) more_uses: u64,
     /// System calls.
     pub calls: u64,
     /// Those of them that move bytes.
@@ -43,6 +60,8 @@ impl Default for Tallies {
         Tallies {
             findings: BTreeMap::new(),
             uncounted: BTreeMap::new(),
+            uses: UsesByName::new(),
+            more_uses: 0,
             calls: 0,
             transfers: 0,
             bytes: 0,
@@ -60,38 +79,60 @@ pub(super) struct Way {
     pub(super) is_read: bool,
     /// At offsets that the calls gave.
     pub(super) is_positional: bool,
+    /// Through a pipe or a stream socket.
+    pub(super) is_stream: bool,
+    /// Through a datagram socket.
+    pub(super) is_datagram: bool,
 }
 
-/// Whose a run is.
+/// Whose rows are.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Whose<'a> {
     /// The program, by the number of its name.
     pub(super) program: u32,
+    /// What runs it.
+    pub(super) runtime: Option<Runtime>,
     /// The process's number.
     pub(super) process: u32,
     /// What the descriptor leads to.
     pub(super) target: Leads,
-    /// The descriptor's number.
-    pub(super) descriptor: i32,
     /// Its path, or what the log shows.
     pub(super) path: &'a [u8],
-    /// Whether processes that do not show may write to it: it is a FIFO.
-    pub(super) has_other_writers: bool,
-    /// Why nothing of it is counted, if others use it, too.
-    pub(super) shared: Option<Reason>,
 }
 
 /// Findings that are counted only if nobody else turns out to use the same file or stream.
 #[derive(Debug, Default)]
-pub(super) struct Held(FastMap<u32, (Tally, Vec<u8>)>);
+pub(super) struct Held {
+    counts: FastMap<u32, Counts>,
+    /// How many of the calls that a use counts they are, and how many of these rest on the order of all.
+    uses: FastMap<u32, (u64, u64)>,
+}
 
 impl Held {
     /// Takes over those of another.
     pub(super) fn append(&mut self, other: Held) {
-        for (place, (tally, path)) in other.0 {
-            let known = self.0.entry(place).or_default();
-            join_entry((&mut known.0, &mut known.1), &tally, &path);
+        for (place, counts) in other.counts {
+            self.counts.entry(place).or_default().join(counts);
         }
+        for (place, (calls, ordered)) in other.uses {
+            let known = self.uses.entry(place).or_default();
+            *known = (known.0 + calls, known.1 + ordered);
+        }
+    }
+
+    /// A row of this use is held back.
+    pub(super) fn note_use(&mut self, place: u32, row: &Row) {
+        let known = self.uses.entry(place).or_default();
+        known.0 += row.transfers();
+        if rests_on_order(row.kind) {
+            known.1 += row.transfers();
+        }
+    }
+
+    /// The uses that are held back: which, how many calls, and how many of these rest on the order of all.
+    pub(super) fn uses(&self) -> impl Iterator<Item = (u32, u64, u64)> + '_ {
+        let of = |(&place, &(calls, ordered)): (&u32, &(u64, u64))| (place, calls, ordered);
+        self.uses.iter().map(of)
     }
 }
 
@@ -103,7 +144,8 @@ struct Key {
     reason: Option<Reason>,
     program: u32,
     target: Leads,
-    site: u32,
+    file: u32,
+    sites: u32,
     pattern: Pattern,
 }
 
@@ -111,9 +153,35 @@ struct Key {
 #[derive(Debug, Default)]
 pub(super) struct Book {
     places: FastMap<Key, u32>,
-    entries: Vec<(Key, Tally, Vec<u8>)>,
+    entries: Vec<(Key, Entry)>,
     programs: Names,
     sites: Names,
+    /// Sets of call sites: their names, in order.
+    site_sets: Names,
+    files: Names,
+}
+
+/// What was found of a pattern.
+#[derive(Debug, Default)]
+struct Entry {
+    counts: Counts,
+    /// Of a pattern without a file: how many files have an entry of their own.
+    apart: u32,
+}
+
+/// Counts, with call sites by number.
+#[derive(Debug, Default)]
+struct Counts {
+    tally: Tally,
+    sites: Vec<(u32, u64, u64)>,
+    files: Vec<(Vec<u8>, FileCalls)>,
+}
+
+/// Where rows were counted: in the entry of the pattern, and in that of the pattern with any file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Counted {
+    pub(super) own: u32,
+    pub(super) any_file: u32,
 }
 
 /// Linux writes no more at once into a pipe without mixing it with what others write.
@@ -125,89 +193,60 @@ impl Book {
         self.programs.number(name)
     }
 
+    /// The name of a program by its number.
+    pub(super) fn program_name(&self, number: u32) -> String {
+        self.programs.name(number).unwrap_or_default()
+    }
+
     /// The number of a call site.
     pub(super) fn site(&mut self, site: Option<&[u8]>) -> u32 {
         site.map_or(0, |site| self.sites.number(site))
     }
 
-    /// Counts a run that is over: the place of its pattern, if it is one.
-    pub(super) fn add(
-        &mut self,
-        run: &mut Run,
-        outcome: Outcome,
-        way: Way,
-        whose: &Whose<'_>,
-        held: Option<&mut Held>,
-    ) -> Option<u32> {
-        let merged_calls = run.finish();
-        let run = &*run;
-        let found = judge(run, merged_calls, outcome, way, whose)?;
+    /// Counts runs of one pattern, or holds them back.
+    pub(super) fn add(&mut self, row: &Row, whose: &Whose<'_>, held: Option<&mut Held>) -> Counted {
+        let standard: Option<&[u8]> = match row.descriptor {
+            0 => Some(b"stdin"),
+            1 => Some(b"stdout"),
+            2 => Some(b"stderr"),
+            _ => None,
+        };
+        let file = match whose.target {
+            Leads::File => self.files.number(whose.path),
+            Leads::Unknown => 0,
+            _ => standard.map_or(0, |name| self.files.number(name)),
+        };
         let key = Key {
-            kind: found.kind,
-            grade: found.grade,
-            reason: found.reason,
+            kind: row.kind,
+            grade: row.grade,
+            reason: row.reason,
             program: whose.program,
             target: whose.target,
-            site: self.site_of(run),
-            pattern: found.pattern,
+            file,
+            sites: self.site_set(&row.sites),
+            pattern: row.pattern,
         };
-        let place = self.place(key);
-        let Key { pattern, site, .. } = self.entries[place as usize].0;
-        let (tally, path) = match held {
-            Some(held) if found.depends_on_others() => {
-                let (tally, path) = held.0.entry(place).or_default();
-                (tally, path)
-            }
-            _ => {
-                let (_, tally, path) = &mut self.entries[place as usize];
-                (tally, path)
-            }
-        };
-        if run.sites.len() > 1 && site != 0 {
-            for &(site, calls) in &run.sites {
-                let name = self.sites.get(site).unwrap_or_default();
-                add_site(&mut tally.sites, name, calls);
-            }
+        let counted = self.place(key);
+        let counts = self.counts(counted.own, held);
+        counts.join(Counts {
+            tally: Tally {
+                process: whose.process,
+                descriptor: row.descriptor,
+                runtime: whose.runtime,
+                ..row.tally.clone()
+            },
+            sites: row.sites.clone(),
+            files: Vec::new(),
+        });
+        counts.add_file(whose.path, row);
+        counted
+    }
+
+    fn counts<'a>(&'a mut self, place: u32, held: Option<&'a mut Held>) -> &'a mut Counts {
+        match held {
+            Some(held) => held.counts.entry(place).or_default(),
+            None => &mut self.entries[place as usize].1.counts,
         }
-        let first = tally.runs == 0;
-        tally.runs += 1;
-        tally.calls += found.calls;
-        tally.bytes += run.bytes;
-        tally.merged_calls += found.merged_calls;
-        if let Some(moved) = found.moved {
-            tally.gathered_calls += run.gathered_calls;
-            tally.segments += moved.segments;
-            tally.list_calls += moved.list_calls;
-            tally.long_list_calls += moved.long_list_calls;
-            add_sizes(&mut tally.sizes, &moved.sizes.0);
-            add_sizes(&mut tally.list_sizes, &moved.list_sizes.0);
-        }
-        if pattern.steps().len() > 1 {
-            tally.starts.resize(pattern.steps().len(), 0);
-            tally.starts[found.start] += 1;
-        }
-        let ranges = pattern.steps().iter().map(|&step| range(run, step));
-        join_ranges(&mut tally.step_bytes, ranges);
-        if !run.order_between.is_empty() {
-            let other = String::from_utf8_lossy(&run.order_between);
-            if tally
-                .order_between
-                .as_deref()
-                .is_none_or(|known| *other < *known)
-            {
-                tally.order_between = Some(other.into_owned());
-            }
-        }
-        let least = |known: &mut u32, new: u32| *known = if first { new } else { new.min(*known) };
-        least(&mut tally.process, whose.process);
-        if first || whose.descriptor < tally.descriptor {
-            tally.descriptor = whose.descriptor;
-        }
-        if !whose.path.is_empty() && (path.is_empty() || whose.path < path.as_slice()) {
-            path.clear();
-            path.extend_from_slice(whose.path);
-        }
-        Some(place)
     }
 
     /// Counts a process, an opening or both, where they are new to a pattern.
@@ -218,20 +257,15 @@ impl Book {
         opening: bool,
         held: Option<&mut Held>,
     ) {
-        let held = held.and_then(|held| held.0.get_mut(&place));
-        let tally = match held {
-            Some((tally, _)) => tally,
-            None => &mut self.entries[place as usize].1,
-        };
+        let tally = &mut self.counts(place, held).tally;
         tally.processes += u64::from(process);
         tally.openings += u64::from(opening);
     }
 
     /// Counts what was held back: nobody else used it.
     pub(super) fn settle(&mut self, held: Held) {
-        for (place, (new, path)) in held.0 {
-            let (_, tally, known) = &mut self.entries[place as usize];
-            join_entry((tally, known), &new, &path);
+        for (place, counts) in held.counts {
+            self.entries[place as usize].1.counts.join(counts);
         }
     }
 
@@ -243,36 +277,67 @@ impl Book {
         reason: Reason,
         mut is_new: impl FnMut(u32) -> (bool, bool),
     ) {
-        for (place, (mut new, path)) in held.0 {
+        for (place, mut counts) in held.counts {
             let key = Key {
                 grade: Grade::Crossing,
                 reason: Some(reason),
                 ..self.entries[place as usize].0
             };
-            let place = self.place(key);
-            let (process, opening) = is_new(place);
-            (new.processes, new.openings) = (u64::from(process), u64::from(opening));
-            let (_, tally, known) = &mut self.entries[place as usize];
-            join_entry((tally, known), &new, &path);
-        }
-    }
-
-    /// The number of a run's call site; of several, that of all their names.
-    fn site_of(&mut self, run: &Run) -> u32 {
-        match run.sites.as_slice() {
-            [] => 0,
-            [(site, _)] => *site,
-            sites => {
-                let names = sites.iter().filter_map(|site| self.sites.get(site.0));
-                let mut names: Vec<&str> = names.collect();
-                names.sort_unstable();
-                let names = names.join(" + ");
-                self.sites.number(names.as_bytes())
+            if counts.tally.runs == 0 {
+                // The count of all files, which the entry of one leads to.
+                continue;
+            }
+            let counted = self.place(key);
+            let (process, opening) = is_new(counted.own);
+            (counts.tally.processes, counts.tally.openings) =
+                (u64::from(process), u64::from(opening));
+            self.entries[counted.own as usize].1.counts.join(counts);
+            if counted.any_file != counted.own {
+                let (process, opening) = is_new(counted.any_file);
+                self.count_new(counted.any_file, process, opening, None);
             }
         }
     }
 
-    fn place(&mut self, key: Key) -> u32 {
+    fn site_set(&mut self, sites: &[(u32, u64, u64)]) -> u32 {
+        let mut names: Vec<String> = sites
+            .iter()
+            .filter_map(|site| self.sites.name(site.0))
+            .collect();
+        names.sort_unstable();
+        self.site_sets.number(names.join(" + ").as_bytes())
+    }
+
+    /// The place of a pattern. That of a few files each is its own; with more files there is one for
+    /// all that follow.
+    fn place(&mut self, key: Key) -> Counted {
+        let any_file = self.place_of(Key { file: 0, ..key });
+        let both = Counted {
+            own: any_file,
+            any_file,
+        };
+        if key.file == 0 {
+            return both;
+        }
+        if let Some(&own) = self.places.get(&key) {
+            return Counted { own, any_file };
+        }
+        let is_apart =
+            key.target != Leads::File || self.entries[any_file as usize].1.apart < FILES_APART;
+        self.entries[any_file as usize].1.apart += 1;
+        match is_apart {
+            true => Counted {
+                own: self.place_of(key),
+                any_file,
+            },
+            false => {
+                self.places.insert(key, any_file);
+                both
+            }
+        }
+    }
+
+    fn place_of(&mut self, key: Key) -> u32 {
         if let Some(&place) = self.places.get(&key) {
             return place;
         }
@@ -281,29 +346,56 @@ impl Book {
             false => Key {
                 pattern: Pattern::ANY,
                 program: 0,
-                site: 0,
+                file: 0,
+                sites: 0,
                 ..key
             },
         };
         let next = self.entries.len() as u32;
         let place = *self.places.entry(key).or_insert(next);
         if place == next {
-            self.entries.push((key, Tally::default(), Vec::new()));
+            self.entries.push((key, Entry::default()));
         }
         place
     }
 
     /// Hands over what was found. What rests on the order and the times of all calls is not counted
     /// if the log lacks them.
-    pub(super) fn close(self, lack: Option<Reason>, max_delay_ns: u64, into: &mut Tallies) {
-        for (mut key, mut tally, path) in self.entries {
-            if tally.runs == 0 {
-                // All of it turned out to be listed.
+    pub(super) fn close(mut self, lack: Option<Reason>, max_delay_ns: u64, into: &mut Tallies) {
+        for place in 0..self.entries.len() {
+            let key = self.entries[place].0;
+            if key.file == 0 || key.target != Leads::File {
                 continue;
             }
-            if !path.is_empty() {
-                tally.path = Some(String::from_utf8_lossy(&path).into_owned());
+            let Some(&any_file) = self.places.get(&Key { file: 0, ..key }) else {
+                continue;
+            };
+            if self.entries[any_file as usize].1.apart > FILES_APART {
+                let mut own = std::mem::take(&mut self.entries[place].1.counts);
+                // Its processes and openings are counted there before.
+                (own.tally.processes, own.tally.openings) = (0, 0);
+                self.entries[any_file as usize].1.counts.join(own);
             }
+        }
+        for (mut key, entry) in self.entries {
+            let Counts {
+                mut tally,
+                sites,
+                files,
+            } = entry.counts;
+            if tally.runs == 0 {
+                // All of it turned out to be listed, or it only counts what several files have.
+                continue;
+            }
+            tally.files = named_files(files);
+            tally.sites = sites
+                .iter()
+                .filter_map(|&(site, calls, bytes)| {
+                    let site = self.sites.name(site)?;
+                    Some(SiteCalls { site, calls, bytes })
+                })
+                .collect();
+            bound(&mut tally);
             if lack.is_some() && key.reason.is_none() && rests_on_order(key.kind) {
                 key.reason = lack;
             }
@@ -315,7 +407,8 @@ impl Book {
                 grade: key.grade,
                 program: self.programs.name(key.program).unwrap_or_default(),
                 target: key.target,
-                site: self.sites.name(key.site),
+                file: self.files.name(key.file),
+                site: self.site_sets.name(key.sites),
                 steps: key.pattern.steps().iter().map(step_in_words).collect(),
             };
             let known = match key.reason {
@@ -330,7 +423,85 @@ impl Book {
     }
 }
 
-fn rests_on_order(kind: FindingKind) -> bool {
+impl Counts {
+    fn join(&mut self, other: Counts) {
+        join(&mut self.tally, &other.tally);
+        add_sites(&mut self.sites, &other.sites);
+        for (path, file) in other.files {
+            self.join_file(&path, file);
+        }
+    }
+
+    fn add_file(&mut self, path: &[u8], row: &Row) {
+        let file = FileCalls {
+            path: None,
+            descriptor: row.descriptor,
+            calls: row.tally.calls,
+            bytes: row.tally.bytes,
+        };
+        self.join_file(path, file);
+    }
+
+    fn join_file(&mut self, path: &[u8], new: FileCalls) {
+        let is_it = |file: &&mut (Vec<u8>, FileCalls)| {
+            file.1.descriptor == new.descriptor && file.0 == path
+        };
+        if let Some((_, file)) = self.files.iter_mut().find(is_it) {
+            file.calls += new.calls;
+            file.bytes += new.bytes;
+        } else if self.files.len() < FILES_READ {
+            self.files.push((path.to_vec(), new));
+        } else {
+            self.tally.more_files += 1;
+        }
+    }
+}
+
+fn named_files(files: Vec<(Vec<u8>, FileCalls)>) -> Vec<FileCalls> {
+    files
+        .into_iter()
+        .map(|(path, file)| FileCalls {
+            path: (!path.is_empty()).then(|| String::from_utf8_lossy(&path).into_owned()),
+            ..file
+        })
+        .collect()
+}
+
+/// Keeps the files and call sites with the most calls, and names the first file.
+fn bound(tally: &mut Tally) {
+    tally.files.sort_by(|one, other| {
+        let rank = |file: &FileCalls| (std::cmp::Reverse(file.calls), file.descriptor);
+        rank(one)
+            .cmp(&rank(other))
+            .then_with(|| one.path.cmp(&other.path))
+    });
+    let more = tally.files.len().saturating_sub(NAMED_MAX);
+    tally.files.truncate(NAMED_MAX);
+    tally.more_files = tally.more_files.saturating_add(more as u64);
+    if let Some(first) = tally.files.first() {
+        tally.descriptor = first.descriptor;
+        tally.path.clone_from(&first.path);
+    }
+    tally.sites.sort_by(|one, other| {
+        let calls = other.calls.cmp(&one.calls);
+        calls.then_with(|| one.site.cmp(&other.site))
+    });
+    tally.sites.truncate(NAMED_MAX);
+}
+
+fn add_sites(known: &mut Vec<(u32, u64, u64)>, new: &[(u32, u64, u64)]) {
+    for &(site, calls, bytes) in new {
+        match known.iter_mut().find(|known| known.0 == site) {
+            Some(known) => {
+                known.1 += calls;
+                known.2 += bytes;
+            }
+            None => known.push((site, calls, bytes)),
+        }
+    }
+}
+
+pub(super) fn rests_on_order(kind: FindingKind) -> bool {
     !matches!(
         kind,
         FindingKind::SeekThenTransfer | FindingKind::TinySegments | FindingKind::ManySegments
@@ -344,72 +515,36 @@ fn step_in_words(step: &Move) -> Step {
     }
 }
 
-fn range(run: &Run, step: Move) -> (u64, u64) {
-    match step.call {
-        LSEEK | FSYNC => (0, 0),
-        _ => run.range(step),
-    }
-}
-
 /// What a run is found to be.
-struct Found<'a> {
-    kind: FindingKind,
-    grade: Grade,
-    reason: Option<Reason>,
-    /// The least of the rotations of its period.
-    pattern: Pattern,
-    /// The place in that of the step that the run began with.
-    start: usize,
-    calls: u64,
-    merged_calls: u64,
-    moved: Option<&'a Moved>,
+pub(super) struct Found<'a> {
+    pub(super) kind: FindingKind,
+    pub(super) grade: Grade,
+    pub(super) reason: Option<Reason>,
+    pub(super) pattern: Pattern,
+    /// The step of the pattern that the run began with.
+    pub(super) start: usize,
+    pub(super) calls: u64,
+    pub(super) merged_calls: u64,
+    pub(super) moved: Option<&'a Moved>,
 }
 
-impl Found<'_> {
-    /// Whether it is sound only if nobody else uses the same file or stream. To copy the tiny segments of
-    /// a list changes no call.
-    fn depends_on_others(&self) -> bool {
-        self.reason.is_none() && self.kind != FindingKind::TinySegments
-    }
-}
-
-/// What a run is found to be. What depends on others is listed if there are others.
-fn judge<'a>(
-    run: &'a Run,
+/// What a run is, and whether it is counted; `has_other_writers` of the pipe that it went to.
+pub(super) fn judge(
+    run: &Run,
     merged_calls: u64,
     outcome: Outcome,
     way: Way,
-    whose: &Whose<'_>,
-) -> Option<Found<'a>> {
-    let found = judge_alone(run, merged_calls, outcome, way, whose)?;
-    Some(match whose.shared {
-        Some(reason) if found.depends_on_others() => Found {
-            grade: Grade::Crossing,
-            reason: Some(reason),
-            ..found
-        },
-        _ => found,
-    })
-}
-
-fn judge_alone<'a>(
-    run: &'a Run,
-    merged_calls: u64,
-    outcome: Outcome,
-    way: Way,
-    whose: &Whose<'_>,
-) -> Option<Found<'a>> {
-    let grade = match run.has_between {
+    has_other_writers: bool,
+) -> Option<Found<'_>> {
+    let own_grade = match run.has_between {
         true => Grade::HarmlessBetween,
         false => Grade::Adjacent,
     };
-    let (pattern, start) = run.pattern().canonical();
-    // Each of its steps may become two.
-    let with = |step: Move, before: bool| {
-        let longer = pattern.with(step, before);
-        let factor = longer.steps().len() / pattern.steps().len().max(1);
-        (longer, start * factor)
+    let grade = match way.is_read && way.is_stream {
+        true => Grade::ReadsAhead,
+        false => own_grade,
     };
+    let (pattern, start) = run.pattern().canonical();
     let found = Found {
         kind: kind_of(way),
         grade,
@@ -421,7 +556,7 @@ fn judge_alone<'a>(
         moved: Some(&run.gathered),
     };
     let is_merged = merged_calls < run.calls;
-    if whose.target == Leads::Datagram {
+    if way.is_datagram {
         let crossed = match outcome {
             Outcome::Crossed(reason) => reason,
             Outcome::Joined | Outcome::Sought => Reason::Datagrams,
@@ -434,36 +569,31 @@ fn judge_alone<'a>(
         });
     }
     match outcome {
-        Outcome::Sought => {
-            let (pattern, start) = with(SEEK, true);
-            Some(Found {
-                kind: FindingKind::SeekThenTransfer,
-                pattern,
-                start,
-                calls: run.calls + run.seeks,
-                merged_calls: run.calls,
-                moved: None,
-                ..found
-            })
-        }
+        Outcome::Sought => Some(Found {
+            kind: FindingKind::SeekThenTransfer,
+            pattern: pattern.with(SEEK, true),
+            start: start * pattern.with(SEEK, true).steps().len() / pattern.steps().len().max(1),
+            calls: run.calls + run.seeks,
+            merged_calls: run.calls,
+            moved: None,
+            ..found
+        }),
         Outcome::Crossed(reason) if is_merged => Some(Found {
             grade: Grade::Crossing,
             reason: Some(reason),
             ..match reason {
-                Reason::SyncOwn if !way.is_read => {
-                    let (pattern, start) = with(SYNC, false);
-                    Found {
-                        kind: FindingKind::SyncEach,
-                        pattern,
-                        start,
-                        ..found
-                    }
-                }
+                Reason::SyncOwn if !way.is_read => Found {
+                    kind: FindingKind::SyncEach,
+                    pattern: pattern.with(SYNC, false),
+                    start: start * pattern.with(SYNC, false).steps().len()
+                        / pattern.steps().len().max(1),
+                    ..found
+                },
                 _ => found,
             }
         }),
         Outcome::Joined if is_merged => {
-            let mixes = whose.has_other_writers && run.longest_bytes > PIPE_BUF_BYTES;
+            let mixes = has_other_writers && run.longest_bytes > PIPE_BUF_BYTES;
             Some(match mixes {
                 false => found,
                 true => Found {
@@ -474,11 +604,13 @@ fn judge_alone<'a>(
             })
         }
         Outcome::Joined if run.is_all_tiny_lists() => Some(Found {
+            grade: own_grade,
             kind: FindingKind::TinySegments,
             moved: Some(&run.alone),
             ..found
         }),
         Outcome::Joined if run.is_split_list() => Some(Found {
+            grade: own_grade,
             kind: FindingKind::ManySegments,
             moved: Some(&run.alone),
             ..found
@@ -506,21 +638,22 @@ fn kind_of(way: Way) -> FindingKind {
     }
 }
 
-/// As [`join`], with the paths beside them.
-fn join_entry(known: (&mut Tally, &mut Vec<u8>), new: &Tally, path: &[u8]) {
-    join(known.0, new);
-    if !path.is_empty() && (known.1.is_empty() || path < known.1.as_slice()) {
-        known.1.clear();
-        known.1.extend_from_slice(path);
-    }
-}
-
 /// Adds the counts of one tally to those of another with the same key.
 pub(super) fn join(known: &mut Tally, new: &Tally) {
-    if known.runs == 0 {
-        *known = new.clone();
+    if known.runs == 0 || new.runs == 0 {
+        // What has no runs may have counts of processes and openings that are held for several files.
+        let (processes, openings) = (known.processes, known.openings);
+        if known.runs == 0 {
+            *known = new.clone();
+            known.processes = known.processes.saturating_add(processes);
+            known.openings = known.openings.saturating_add(openings);
+        } else {
+            known.processes = processes.saturating_add(new.processes);
+            known.openings = openings.saturating_add(new.openings);
+        }
         return;
     }
+    join_files(known, new);
     known.runs = known.runs.saturating_add(new.runs);
     known.calls = known.calls.saturating_add(new.calls);
     known.bytes = known.bytes.saturating_add(new.bytes);
@@ -532,67 +665,120 @@ pub(super) fn join(known: &mut Tally, new: &Tally) {
     add_sizes(&mut known.sizes, &new.sizes);
     add_sizes(&mut known.list_sizes, &new.list_sizes);
     join_ranges(&mut known.step_bytes, new.step_bytes.iter().copied());
-    for one in &new.sites {
-        add_site(&mut known.sites, &one.site, one.calls);
-    }
-    if known.starts.len() < new.starts.len() {
-        known.starts.resize(new.starts.len(), 0);
-    }
-    for (known, new) in std::iter::zip(&mut known.starts, &new.starts) {
-        *known = known.saturating_add(*new);
+    for (step, &runs) in new.starts.iter().enumerate() {
+        match known.starts.get_mut(step) {
+            Some(start) => *start = start.saturating_add(runs),
+            None => known.starts.push(runs),
+        }
     }
     known.processes = known.processes.saturating_add(new.processes);
     known.process = known.process.min(new.process);
     known.openings = known.openings.saturating_add(new.openings);
-    known.descriptor = known.descriptor.min(new.descriptor);
-    let first = |known: Option<String>, new: &Option<String>| match (known, new) {
+    known.runtime = match (known.runtime, new.runtime) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    };
+    known.order_between = first(known.order_between.take(), &new.order_between);
+    for site in &new.sites {
+        match known.sites.iter_mut().find(|one| one.site == site.site) {
+            Some(one) => {
+                one.calls = one.calls.saturating_add(site.calls);
+                one.bytes = one.bytes.saturating_add(site.bytes);
+            }
+            None => known.sites.push(site.clone()),
+        }
+    }
+    bound(known);
+}
+
+fn first(known: Option<String>, new: &Option<String>) -> Option<String> {
+    match (known, new) {
         (Some(one), Some(other)) if *other < one => Some(other.clone()),
         (one, other) => one.or_else(|| other.clone()),
+    }
+}
+
+/// Findings that differ by file only become one where there are more files than are told apart.
+///
+/// Each log has done so for itself. A process that used several of the files counts once for each.
+pub(super) fn fold_files(tallies: &mut Tallies) {
+    fold(&mut tallies.findings, |key| key, |key, _| key);
+    fold(
+        &mut tallies.uncounted,
+        |key| &key.0,
+        |key, of| (key, of.1.clone()),
+    );
+}
+
+fn fold<K: Clone + Ord>(
+    known: &mut BTreeMap<K, Tally>,
+    finding: impl Fn(&K) -> &FindingKey,
+    with: impl Fn(FindingKey, &K) -> K,
+) {
+    let any_file = |key: &K| {
+        let file = None;
+        with(
+            FindingKey {
+                file,
+                ..finding(key).clone()
+            },
+            key,
+        )
     };
-    known.path = first(known.path.take(), &new.path);
-    known.order_between = first(known.order_between.take(), &new.order_between);
-}
-
-fn add_site(known: &mut Vec<SiteCalls>, name: &str, calls: u64) {
-    match known.binary_search_by(|one| one.site.as_str().cmp(name)) {
-        Ok(place) => known[place].calls = known[place].calls.saturating_add(calls),
-        Err(place) => {
-            let site = name.to_owned();
-            known.insert(place, SiteCalls { site, calls });
+    let mut files: BTreeMap<K, u32> = BTreeMap::new();
+    for key in known
+        .keys()
+        .filter(|key| finding(key).target == Leads::File)
+    {
+        let is_many = finding(key).file.is_none();
+        *files.entry(any_file(key)).or_default() += if is_many { FILES_APART + 1 } else { 1 };
+    }
+    let folded: Vec<K> = known
+        .keys()
+        .filter(|key| finding(key).file.is_some())
+        .filter(|key| {
+            files
+                .get(&any_file(key))
+                .is_some_and(|&files| files > FILES_APART)
+        })
+        .cloned()
+        .collect();
+    for key in folded {
+        if let Some(tally) = known.remove(&key) {
+            join(known.entry(any_file(&key)).or_default(), &tally);
         }
     }
 }
 
-fn add_sizes(known: &mut Vec<(u8, u64, u64)>, new: &[(u8, u64, u64)]) {
-    for &(class, segments, bytes) in new {
-        match known.binary_search_by_key(&class, |size| size.0) {
-            Ok(place) => {
-                known[place].1 = known[place].1.saturating_add(segments);
-                known[place].2 = known[place].2.saturating_add(bytes);
+/// A result of an earlier version names one file, and does not say how many of its calls went there.
+fn join_files(known: &mut Tally, new: &Tally) {
+    if known.files.is_empty() || new.files.is_empty() {
+        known.descriptor = known.descriptor.min(new.descriptor);
+        known.path = first(known.path.take(), &new.path);
+    }
+    known.more_files = known.more_files.saturating_add(new.more_files);
+    for file in &new.files {
+        let is_it =
+            |one: &&mut FileCalls| one.descriptor == file.descriptor && one.path == file.path;
+        match known.files.iter_mut().find(is_it) {
+            Some(one) => {
+                one.calls = one.calls.saturating_add(file.calls);
+                one.bytes = one.bytes.saturating_add(file.bytes);
             }
-            Err(place) => known.insert(place, (class, segments, bytes)),
-        }
-    }
-}
-
-fn join_ranges(known: &mut Vec<(u64, u64)>, new: impl Iterator<Item = (u64, u64)>) {
-    for (place, (least, most)) in new.enumerate() {
-        match known.get_mut(place) {
-            Some(range) => *range = (range.0.min(least), range.1.max(most)),
-            None => known.push((least, most)),
+            None => known.files.push(file.clone()),
         }
     }
 }
 
 /// Names by number; 0 is none, and any beyond those that are told apart.
 #[derive(Debug, Default)]
-struct Names {
+pub(super) struct Names {
     numbers: HashMap<Vec<u8>, u32>,
     names: Vec<String>,
 }
 
 impl Names {
-    fn number(&mut self, name: &[u8]) -> u32 {
+    pub(super) fn number(&mut self, name: &[u8]) -> u32 {
         if let Some(&number) = self.numbers.get(name) {
             return number;
         }
@@ -605,12 +791,17 @@ impl Names {
         number
     }
 
-    fn get(&self, number: u32) -> Option<&str> {
-        let place = (number as usize).checked_sub(1)?;
-        self.names.get(place).map(String::as_str)
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.names.len()
     }
 
-    fn name(&self, number: u32) -> Option<String> {
-        self.get(number).map(str::to_owned)
+    /// The number of a name that came before; 0 for any other.
+    pub(super) fn known(&self, name: &[u8]) -> u32 {
+        self.numbers.get(name).copied().unwrap_or(0)
+    }
+
+    pub(super) fn name(&self, number: u32) -> Option<String> {
+        self.names.get((number as usize).checked_sub(1)?).cloned()
     }
 }

@@ -1,5 +1,4 @@
-//! What was found, in words: the pattern in one line, what to do about it, and how that is written
-//! in several languages.
+//! What was found, in words: the pattern in one line, and what to do about it.
 
 use crate::model::{FindingKey, FindingKind, Leads, Step, Tally};
 use crate::report::{bytes_in_words, escape_control, grouped};
@@ -31,6 +30,7 @@ const NAMED_CHARACTERS: usize = 60;
 ///     grade: Grade::Adjacent,
 ///     program: "cat".to_owned(),
 ///     target: Leads::File,
+///     file: None,
 ///     site: None,
 ///     steps: vec![Step { call: "write".to_owned(), size_class: 7 }],
 /// };
@@ -43,21 +43,37 @@ pub fn pattern(key: &FindingKey, tally: &Tally) -> String {
     if key.steps.is_empty() {
         return format!("{times} calls");
     }
-    // A period has no first step by itself: the one that most runs began with is named first.
-    let most = (0..tally.starts.len())
-        .rev()
-        .max_by_key(|&index| tally.starts[index]);
-    let mut named: Vec<String> = std::iter::zip(0.., &key.steps)
-        .cycle()
-        .skip(most.unwrap_or(0))
-        .take(key.steps.len().min(NAMED_STEPS))
-        .map(|(index, step): (usize, _)| step_in_words(step, tally.step_bytes.get(index)))
+    // In the order in which most runs had them: a period has no first step by itself.
+    let first = std::iter::zip(&tally.starts, 0..key.steps.len());
+    let first = first.rev().max_by_key(|(runs, _)| **runs);
+    let first = first.map_or(0, |(_, step)| step);
+    let order = (first..key.steps.len()).chain(0..first);
+    let mut groups: Vec<(String, usize)> = Vec::new();
+    for index in order {
+        let step = step_in_words(&key.steps[index], tally.step_bytes.get(index));
+        match groups.last_mut() {
+            Some((same, times)) if *same == step => *times += 1,
+            _ => groups.push((step, 1)),
+        }
+    }
+    let rest: usize = groups.iter().skip(NAMED_STEPS).map(|group| group.1).sum();
+    groups.truncate(NAMED_STEPS);
+    let is_repeated = groups.iter().any(|group| group.1 > 1);
+    let mut named: Vec<String> = groups
+        .into_iter()
+        .map(|(step, times)| match times {
+            1 => step,
+            _ => format!("{times} × {step}"),
+        })
         .collect();
-    let rest = key.steps.len().saturating_sub(NAMED_STEPS);
     if rest > 0 {
         named.push(format!("{rest} more"));
     }
-    let mut text = format!("{times} × {}", named.join(" + "));
+    let named = named.join(" + ");
+    let mut text = match is_repeated {
+        true => format!("{times} × ({named})"),
+        false => format!("{times} × {named}"),
+    };
     let has_lists = matches!(
         key.kind,
         FindingKind::TinySegments | FindingKind::ManySegments
@@ -114,7 +130,7 @@ fn short_count(number: u64) -> String {
     }
 }
 
-/// What to do, in a sentence that is true of any language; [`idioms`] says how.
+/// What to do, in a sentence that is true of any language; [`remedy`](super::remedies::remedy) says how.
 pub fn action(key: &FindingKey, tally: &Tally) -> String {
     let what = match key.kind {
         FindingKind::AdjacentWrites if has_large_step(tally) => {
@@ -195,212 +211,6 @@ fn is_record(key: &FindingKey, tally: &Tally) -> bool {
     pieces > 1 && tally.calls <= tally.runs.saturating_mul(most)
 }
 
-/// How to do it: a language and what to write in it. What is shown is the call that matters; each may
-/// move less than all, unless it says otherwise.
-pub fn idioms(kind: FindingKind, target: Leads) -> &'static [(&'static str, &'static str)] {
-    let is_socket = matches!(target, Leads::Unix | Leads::Tcp);
-    match kind {
-        FindingKind::AdjacentWrites if is_socket => &SOCKET_WRITES,
-        FindingKind::AdjacentWrites => &WRITES,
-        FindingKind::SmallReads if is_socket => &SOCKET_READS,
-        FindingKind::SmallReads => &READS,
-        FindingKind::PositionalWrites => &WRITES_AT,
-        FindingKind::PositionalReads => &READS_AT,
-        FindingKind::SeekThenTransfer => &SEEKS,
-        FindingKind::TinySegments => &TINY,
-        FindingKind::ManySegments => &MANY,
-        FindingKind::SyncEach => &SYNCS,
-        FindingKind::Datagrams => &DATAGRAMS,
-    }
-}
-
-/// The language that a program of this name interprets, as [`idioms`] calls it: `python3.11` tells
-/// more of what its user can change than any other name.
-pub fn language_of(program: &str) -> Option<&'static str> {
-    let name = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    matches!(name, "python" | "pypy").then_some("Python")
-}
-
-// Each table: what the standard library or the operating system has, see writev(2), setbuf(3), Go's
-// `net.Buffers` and `bufio`, Python's `open`, `os.writev` and `socket.sendmsg`.
-// `net.Buffers` gathers on connections of `net` only, and writes one by one to anything else.
-
-const DATAGRAMS: [(&str, &str); 4] = [
-    (
-        "Rust",
-        "rustix has no sendmmsg: nix::sys::socket::sendmmsg, or quinn-udp for UDP",
-    ),
-    ("C", "sendmmsg(fd, messages, count, 0)"),
-    (
-        "Go",
-        "ipv4.NewPacketConn(conn).WriteBatch(messages, 0) of golang.org/x/net/ipv4",
-    ),
-    (
-        "Python",
-        "the standard library has no sendmmsg: call it through ctypes, or send fewer, larger datagrams",
-    ),
-];
-
-const WRITES: [(&str, &str); 5] = [
-    (
-        "Rust",
-        "vectored::GatherWriter::new(file) or BufWriter::new(file), flush() at the end; \
-         gather.write_all(&file, &segments) of a vectored::Gather for one record",
-    ),
-    (
-        "C",
-        "writev(fd, iov, count) for one record; else a buffer of 64 KiB before write",
-    ),
-    (
-        "C stdio",
-        "setvbuf(stream, NULL, _IOFBF, 65536) before the first use; no fflush in between",
-    ),
-    (
-        "Go",
-        "w := bufio.NewWriterSize(file, 65536), and w.Flush() at the end",
-    ),
-    (
-        "Python",
-        "open(path, \"wb\", buffering=65536), no flush=True and no python3 -u; os.writev(fd, [a, b])",
-    ),
-];
-
-const SOCKET_WRITES: [(&str, &str); 5] = [
-    (
-        "Rust",
-        "gather.write_all(&stream, &segments) of a vectored::Gather; or \
-         vectored::GatherWriter::new(stream) and flush() before waiting",
-    ),
-    ("C", "writev(fd, iov, count), or sendmsg with MSG_NOSIGNAL"),
-    (
-        "C stdio",
-        "setvbuf(stream, NULL, _IOFBF, 65536) before the first use, and fflush before waiting",
-    ),
-    (
-        "Go",
-        "b := net.Buffers{header, body}; b.WriteTo(conn), or bufio.NewWriter(conn) and Flush",
-    ),
-    (
-        "Python",
-        "sock.sendmsg([header, body]), or sock.makefile(\"wb\") and flush() before waiting",
-    ),
-];
-
-const READS: [(&str, &str); 5] = [
-    (
-        "Rust",
-        "BufReader::with_capacity(65536, file), or vectored::ScatterReader::new(file) for records",
-    ),
-    (
-        "C",
-        "read(fd, buffer, 65536), and take the pieces from the buffer",
-    ),
-    (
-        "C stdio",
-        "setvbuf(stream, NULL, _IOFBF, 65536) before the first use",
-    ),
-    ("Go", "bufio.NewReaderSize(file, 65536)"),
-    ("Python", "open(path, \"rb\", buffering=65536)"),
-];
-
-const SOCKET_READS: [(&str, &str); 5] = [
-    (
-        "Rust",
-        "vectored::ScatterReader::new(stream), or BufReader::with_capacity(65536, stream)",
-    ),
-    (
-        "C",
-        "recv(fd, buffer, 65536, 0) takes what is there; take the pieces from the buffer",
-    ),
-    (
-        "C stdio",
-        "setvbuf(stream, NULL, _IOFBF, 65536) before the first use",
-    ),
-    ("Go", "bufio.NewReaderSize(conn, 65536)"),
-    ("Python", "sock.makefile(\"rb\", buffering=65536)"),
-];
-
-const WRITES_AT: [(&str, &str); 4] = [
-    (
-        "Rust",
-        "gather.write_all_at(&file, &segments, offset) of a vectored::Gather",
-    ),
-    ("C", "pwritev(fd, iov, count, offset)"),
-    (
-        "Go",
-        "unix.Pwritev(fd, [][]byte{a, b}, offset) of golang.org/x/sys",
-    ),
-    ("Python", "os.pwritev(fd, [a, b], offset)"),
-];
-
-const READS_AT: [(&str, &str); 4] = [
-    (
-        "Rust",
-        "scatter.read_exact_at(&file, &mut segments, offset) of a vectored::Scatter",
-    ),
-    ("C", "preadv(fd, iov, count, offset)"),
-    (
-        "Go",
-        "file.ReadAt(large, offset), or unix.Preadv of golang.org/x/sys",
-    ),
-    ("Python", "os.preadv(fd, [a, b], offset) into bytearrays"),
-];
-
-const SEEKS: [(&str, &str); 4] = [
-    (
-        "Rust",
-        "FileExt::write_all_at(&file, bytes, offset), read_exact_at (std::os::unix::fs)",
-    ),
-    (
-        "C",
-        "pwrite(fd, bytes, count, offset), pread(fd, buffer, count, offset)",
-    ),
-    (
-        "Go",
-        "file.WriteAt(bytes, offset), file.ReadAt(buffer, offset)",
-    ),
-    (
-        "Python",
-        "os.pwrite(fd, data, offset), os.pread(fd, count, offset)",
-    ),
-];
-
-const TINY: [(&str, &str); 4] = [
-    (
-        "Rust",
-        "gather.write_all(&fd, &segments) of a vectored::Gather copies the small ones",
-    ),
-    ("C", "memcpy into one buffer, then write"),
-    (
-        "Go",
-        "append to one []byte or a bufio.Writer instead of net.Buffers",
-    ),
-    (
-        "Python",
-        "b\"\".join(parts), and one write, instead of os.writev",
-    ),
-];
-
-const MANY: [(&str, &str); 4] = [
-    (
-        "Rust",
-        "vectored::write_all_vectored(&fd, &segments) takes lists of any length",
-    ),
-    ("C", "sysconf(_SC_IOV_MAX) segments a writev"),
-    ("Go", "net.Buffers of any length on a connection"),
-    ("Python", "os.sysconf(\"SC_IOV_MAX\") buffers an os.writev"),
-];
-
-const SYNCS: [(&str, &str); 4] = [
-    (
-        "Rust",
-        "write several records, then file.sync_data(), then answer for all of them",
-    ),
-    ("C", "fdatasync(fd) once for several records"),
-    ("Go", "file.Sync() once for several records"),
-    ("Python", "os.fdatasync(fd) once for several records"),
-];
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -412,6 +222,7 @@ mod tests {
             grade: Grade::Adjacent,
             program: "x".to_owned(),
             target: Leads::File,
+            file: None,
             site: None,
             steps: steps
                 .iter()
@@ -465,12 +276,19 @@ mod tests {
             10,
             "5 × lseek + read 512 B",
         );
-        let six = [("write", (1, 1)); 6];
+        let eight = [1, 1, 1, 1, 8, 1, 1, 6].map(|bytes| ("read", (bytes, bytes)));
+        check(
+            writes,
+            &eight,
+            16,
+            "2 × (4 × read 1 B + read 8 B + 2 × read 1 B + read 6 B)",
+        );
+        let six = [1, 2, 3, 4, 5, 6].map(|bytes| ("write", (bytes, bytes)));
         check(
             writes,
             &six,
             12,
-            "2 × write 1 B + write 1 B + write 1 B + write 1 B + 2 more",
+            "2 × write 1 B + write 2 B + write 3 B + write 4 B + 2 more",
         );
         check(writes, &[], 7, "7 calls");
         check(
@@ -479,6 +297,18 @@ mod tests {
             1,
             "1 × w\\u{1b}[2Jrite",
         );
+    }
+
+    #[test]
+    fn a_period_begins_where_most_runs_began() {
+        let steps = [("write", (4, 4)), ("write", (7, 7)), ("write", (90, 90))];
+        let (key, mut tally) = found(FindingKind::AdjacentWrites, &steps, 300);
+        tally.starts = vec![1, 5, 1];
+        let expected = "100 × write 7 B + write 90 B + write 4 B";
+        assert_eq!(pattern(&key, &tally), expected);
+        // A file may have any number of them.
+        tally.starts = vec![0, 0, 0, 0, 9];
+        assert!(pattern(&key, &tally).starts_with("100 × write 4 B"));
     }
 
     #[test]
@@ -504,35 +334,5 @@ mod tests {
         tally.runs = 1;
         tally.merged_calls = 1;
         assert!(action(&key, &tally).ends_with("when it is full: 1 call instead of 20,466."));
-    }
-
-    #[test]
-    fn every_kind_has_its_idioms() {
-        for kind in [
-            FindingKind::AdjacentWrites,
-            FindingKind::SmallReads,
-            FindingKind::PositionalWrites,
-            FindingKind::PositionalReads,
-            FindingKind::SeekThenTransfer,
-            FindingKind::TinySegments,
-            FindingKind::ManySegments,
-            FindingKind::SyncEach,
-            FindingKind::Datagrams,
-        ] {
-            for target in [Leads::File, Leads::Pipe, Leads::Unix, Leads::Tcp] {
-                let languages: Vec<_> = idioms(kind, target).iter().map(|(l, _)| *l).collect();
-                for language in ["Rust", "C", "Go", "Python"] {
-                    assert!(languages.contains(&language), "{kind:?} lacks {language}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn an_interpreter_tells_the_language() {
-        assert_eq!(language_of("python3.11"), Some("Python"));
-        assert_eq!(language_of("python"), Some("Python"));
-        assert_eq!(language_of("pythonic"), None);
-        assert_eq!(language_of(""), None);
     }
 }

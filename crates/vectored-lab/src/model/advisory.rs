@@ -51,6 +51,12 @@ pub struct Advisory {
     pub findings: Vec<Finding>,
     /// What could be merged but is not counted, the most calls first.
     pub uncounted: Vec<Uncounted>,
+    /// The files and descriptors with the most calls, whether any of their calls is counted or not.
+    #[serde(default)]
+    pub descriptors: Vec<DescriptorUse>,
+    /// How many more there are, each with fewer calls than those in `descriptors`.
+    #[serde(default)]
+    pub more_descriptors: u64,
     /// Savings of all findings that save anything, in s. Each call is in one finding at most.
     pub saving_s: f64,
     /// Its interval: lower end.
@@ -183,8 +189,35 @@ pub struct Uncounted {
     pub pattern: String,
 }
 
-/// What makes two runs of calls the same finding. No process number and no path is in it, so that
-/// a thousand processes and files make a finding, not a thousand.
+/// The reads or the writes of a program through one file, standard stream or kind of descriptor.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DescriptorUse {
+    /// The program, as [`FindingKey::program`].
+    pub program: String,
+    /// `file`, `pipe`, `TCP socket`, `terminal`, `/proc file`, `datagram socket` …
+    pub kind: String,
+    /// Which way the bytes went.
+    pub operation: Operation,
+    /// The file's path. `None` for everything else: addresses and numbers of pipes differ in each run.
+    pub path: Option<String>,
+    /// The descriptor's number, the least.
+    pub descriptor: i32,
+    /// How many times it was opened; a descriptor that was inherited counts as one.
+    pub openings: u64,
+    /// Calls, those that failed or moved nothing among them.
+    pub calls: u64,
+    /// Bytes that they moved.
+    pub bytes: u64,
+    /// Calls that are in [`Advisory::findings`].
+    pub counted: u64,
+    /// Calls that are in [`Advisory::uncounted`].
+    pub listed: u64,
+    /// Why the largest part of the other calls is not counted; `None` if all are counted.
+    pub reason: Option<String>,
+}
+
+/// What makes two runs of calls the same finding. No process number is in it, and no path if a
+/// program does the same with many files, so that a thousand processes and files make one finding.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct FindingKey {
     /// What could be done.
@@ -195,7 +228,11 @@ pub struct FindingKey {
     pub program: String,
     /// What the descriptor leads to.
     pub target: Leads,
-    /// Who called, if `-k` told.
+    /// The file's path; `stdin`, `stdout` or `stderr` if it is a stream. `None` for other streams, and
+    /// if the program does the same with more than eight files: then see [`Tally::files`].
+    #[serde(default)]
+    pub file: Option<String>,
+    /// The call site, with `-k`; several, joined by ` + `, if they take turns.
     pub site: Option<String>,
     /// The period of the run: what is called, in order, with sizes by powers of two, and of its
     /// rotations the least. Without a period each call once, of any size.
@@ -250,6 +287,9 @@ pub enum Grade {
     Adjacent,
     /// What lies between cannot observe the data.
     HarmlessBetween,
+    /// Small reads of a pipe or socket that each returned all that was asked for: a larger buffer would
+    /// read ahead. Nobody else was seen to have the stream.
+    ReadsAhead,
     /// Something between waits, syncs or reads the answer, or a gap is long: merging would change
     /// behaviour. Never counted.
     Crossing,
@@ -303,13 +343,35 @@ pub struct Tally {
     /// bytes: merging changes the order in which the bytes of the two reach the kernel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order_between: Option<String>,
-    /// How many runs began with each step of a pattern of several: a period has no first step by itself.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub starts: Vec<u64>,
-    /// With `-k`, the calls that move bytes by call site, in the order of the sites' names, if several
-    /// sites take turns. Calls from more than sixteen sites of a run are not all named.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// The calls by file, the most calls first, sixteen at most. `descriptor` and `path` are those of
+    /// the first.
+    #[serde(default)]
+    pub files: Vec<FileCalls>,
+    /// How many more files there are.
+    #[serde(default)]
+    pub more_files: u64,
+    /// The calls by call site, with `-k`, the most calls first, sixteen at most.
+    #[serde(default)]
     pub sites: Vec<SiteCalls>,
+    /// How many runs began with each step of the pattern, which has no first one by itself.
+    #[serde(default)]
+    pub starts: Vec<u64>,
+    /// What runs the program, if the log shows it.
+    #[serde(default)]
+    pub runtime: Option<Runtime>,
+}
+
+/// The calls of a finding that went to one file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileCalls {
+    /// Its path, or what strace shows of a pipe or socket.
+    pub path: Option<String>,
+    /// The descriptor's number.
+    pub descriptor: i32,
+    /// Calls.
+    pub calls: u64,
+    /// Bytes that they moved.
+    pub bytes: u64,
 }
 
 /// The calls of a finding that came from one call site.
@@ -319,4 +381,38 @@ pub struct SiteCalls {
     pub site: String,
     /// Calls.
     pub calls: u64,
+    /// Bytes that they moved.
+    pub bytes: u64,
+}
+
+/// What runs a program, which decides how its calls are changed. The more certain come first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Runtime {
+    /// CPython, PyPy.
+    Python,
+    /// A Java virtual machine.
+    Java,
+    /// Node.js, Deno, Bun.
+    Node,
+    /// Ruby.
+    Ruby,
+    /// PHP.
+    Php,
+    /// Lua, LuaJIT.
+    Lua,
+    /// Perl.
+    Perl,
+    /// A shell script.
+    Shell,
+    /// Go, by the file that its runtime reads first.
+    Go,
+    /// C++, by `libstdc++` or `libc++`.
+    #[serde(rename = "c++")]
+    Cpp,
+    /// Rust, by `libgcc_s` without a library of C++.
+    Rust,
+    /// C, by a C library and nothing else of these.
+    C,
 }

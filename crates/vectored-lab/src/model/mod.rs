@@ -21,8 +21,8 @@ mod workload;
 
 pub use advice::Advice;
 pub use advisory::{
-    ADVISORY_SCHEMA, Advisory, Finding, FindingKey, FindingKind, Grade, Leads, Price, SiteCalls,
-    Skipped, Step, Tally, Uncounted, WallSource,
+    ADVISORY_SCHEMA, Advisory, DescriptorUse, FileCalls, Finding, FindingKey, FindingKind, Grade,
+    Leads, Price, Runtime, SiteCalls, Skipped, Step, Tally, Uncounted, WallSource,
 };
 pub use comparison::{
     COMPARISON_SCHEMA, Change, Compared, Comparison, EnvironmentDifference, FloorChange,

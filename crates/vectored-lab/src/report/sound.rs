@@ -128,7 +128,7 @@ pub(super) fn advisory(advisory: &Advisory) -> Result<(), String> {
     }
     for finding in &advisory.findings {
         let pattern = || format!("the finding {:?}", finding.pattern);
-        if !matches!(finding.key.grade, Grade::Adjacent | Grade::HarmlessBetween) {
+        if matches!(finding.key.grade, Grade::Crossing | Grade::Unknown) {
             return Err(format!("{} is of a grade that is never counted", pattern()));
         }
         let (low, high) = (finding.saving_low_s, finding.saving_high_s);

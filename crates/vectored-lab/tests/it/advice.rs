@@ -3,8 +3,8 @@
 use serde_json::{Value, json as literal};
 use vectored_lab::advisor::words::{action, pattern};
 use vectored_lab::model::{
-    ADVISORY_SCHEMA, Advisory, Finding, FindingKey, FindingKind, Grade, Host, Leads, Operation,
-    Price, Saved, Skipped, Step, Tally, Uncounted, WallSource,
+    ADVISORY_SCHEMA, Advisory, DescriptorUse, FileCalls, Finding, FindingKey, FindingKind, Grade,
+    Host, Leads, Operation, Price, Saved, SiteCalls, Skipped, Step, Tally, Uncounted, WallSource,
 };
 use vectored_lab::report::advisory::{TOP, answer, csv, json, markdown, table};
 use vectored_lab::report::{TableOptions, html, parse_saved, svg};
@@ -52,6 +52,7 @@ fn key(kind: FindingKind, program: &str, target: Leads, calls: &[&str]) -> Findi
         grade: Grade::Adjacent,
         program: program.to_owned(),
         target,
+        file: None,
         site: None,
         steps: calls
             .iter()
@@ -112,6 +113,22 @@ pub fn fixed() -> Advisory {
     );
     lines.grade = Grade::HarmlessBetween;
     let mut many = tally(1_234_567, 900, &[(5, 90)], "pipe:[4711]");
+    many.files = ["pipe:[4711]", "pipe:[4712]"]
+        .map(|path| FileCalls {
+            path: Some(path.to_owned()),
+            descriptor: 1,
+            calls: 617_283,
+            bytes: 61_728_300,
+        })
+        .to_vec();
+    many.more_files = 338;
+    many.sites = ["write_line+0x2", "write_end+0x9"]
+        .map(|site| SiteCalls {
+            site: site.to_owned(),
+            calls: 617_283,
+            bytes: 61_728_300,
+        })
+        .to_vec();
     many.processes = 12;
     many.openings = 340;
     let reads = key(FindingKind::SmallReads, "", Leads::File, &["read"]);
@@ -183,6 +200,48 @@ pub fn fixed() -> Advisory {
         saving_low_s: findings.iter().map(|one| one.saving_low_s).sum(),
         saving_high_s: findings.iter().map(|one| one.saving_high_s).sum(),
         findings,
+        descriptors: vec![
+            DescriptorUse {
+                program: "python3.11".to_owned(),
+                kind: "pipe".to_owned(),
+                operation: Operation::Write,
+                path: None,
+                descriptor: 1,
+                openings: 340,
+                calls: 1_234_600,
+                bytes: 123_456_789,
+                counted: 1_234_567,
+                listed: 30,
+                reason: Some("poll between them".to_owned()),
+            },
+            DescriptorUse {
+                program: "store".to_owned(),
+                kind: "file".to_owned(),
+                operation: Operation::Write,
+                path: Some("/var/lib/store/log".to_owned()),
+                descriptor: 3,
+                openings: 1,
+                calls: 20_466,
+                bytes: 41_998_000,
+                counted: 20_466,
+                listed: 0,
+                reason: None,
+            },
+            DescriptorUse {
+                program: String::new(),
+                kind: "file".to_owned(),
+                operation: Operation::Read,
+                path: Some("/etc/passwd".to_owned()),
+                descriptor: 3,
+                openings: 1,
+                calls: 2,
+                bytes: 1000,
+                counted: 0,
+                listed: 0,
+                reason: Some("no adjacent call that it could be merged with".to_owned()),
+            },
+        ],
+        more_descriptors: 4,
         uncounted: vec![Uncounted {
             pattern: pattern(&answers, &answers_tally),
             key: answers,
@@ -196,6 +255,7 @@ fn nothing() -> Advisory {
     Advisory {
         findings: Vec::new(),
         uncounted: Vec::new(),
+        descriptors: Vec::new(),
         skipped: Vec::new(),
         saving_s: 0.0,
         saving_low_s: 0.0,
@@ -228,6 +288,12 @@ fn hostile() -> Advisory {
         // As a file may have it, not as it is made.
         one.pattern = HOSTILE.to_owned();
         one.action = HOSTILE.to_owned();
+    }
+    for one in &mut all.descriptors {
+        one.program = HOSTILE.to_owned();
+        one.kind = HOSTILE.to_owned();
+        one.path = Some(HOSTILE.to_owned());
+        one.reason = Some(HOSTILE.to_owned());
     }
     for one in &mut all.uncounted {
         one.key.program = HOSTILE.to_owned();
@@ -323,14 +389,14 @@ fn where_there_is_nothing_to_gain_it_says_so() {
     begins(&none, "Nothing to gain: none of 1,260,333 calls");
     insta::assert_snapshot!(table(&none, narrow(), TOP));
     none.uncounted = fixed().uncounted;
-    begins(&none, "Nothing to gain for sure: ");
+    begins(&none, "No certain saving: ");
     none.transfers = 0;
     begins(&none, "Nothing to gain: the log has no call");
     let mut doubtful = fixed();
     doubtful.saving_low_s = -0.1;
     begins(
         &doubtful,
-        "Nothing surely to gain: merging calls would save 1.29 s [-0.10, ",
+        "No certain saving: merging calls would save 1.29 s [-0.10, ",
     );
     let mut little = fixed();
     little.wall_s = Some(600.0);
@@ -386,9 +452,15 @@ fn where_there_is_next_to_nothing_to_gain_the_table_ends_after_its_headline() {
     assert!(text.lines().count() <= 6, "{text}");
     // An estimated time may be twice the true one.
     measured.wall_source = Some(WallSource::Estimated);
-    assert!(table(&measured, narrow(), TOP).contains("How to write"));
+    assert!(table(&measured, narrow(), TOP).contains("store (process"));
     measured.wall_s = Some(measured.saving_s / 0.000_4);
-    assert!(!table(&measured, narrow(), TOP).contains("How to write"));
+    assert!(!table(&measured, narrow(), TOP).contains("store (process"));
+    // What could be merged is shown although it is not counted.
+    let wall_s = measured.wall_s.unwrap_or_default();
+    measured.uncounted[0].tally.calls = (wall_s * 2000.0) as u64;
+    assert!(table(&measured, narrow(), TOP).contains("Not counted"));
+    measured.uncounted[0].tally.calls = (wall_s * 500.0) as u64;
+    assert!(!table(&measured, narrow(), TOP).contains("Not counted"));
     // Other forms have everything.
     assert!(markdown(&measured, TOP).contains("write"));
 }

@@ -12,5 +12,6 @@ mod host;
 mod pages;
 mod plot;
 mod report;
+mod rows;
 mod simulation;
 mod strace;

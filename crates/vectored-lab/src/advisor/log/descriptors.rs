@@ -6,6 +6,7 @@ use crate::advisor::leads::{Kind, kind_of_path, kind_of_text};
 use crate::advisor::marks::last_part;
 use crate::advisor::opening::Opening;
 use crate::advisor::reason::Reason;
+use crate::advisor::runtime::{runtime_of_file, surer};
 
 impl Log {
     pub(super) fn open(
@@ -21,6 +22,12 @@ impl Log {
             _ => kind_of_path(path),
         };
         let name = descriptor.leads_to.unwrap_or(path);
+        let runtime = runtime_of_file(path);
+        if let Some(process) = self.tables.process_mut(by.process)
+            && runtime.is_some()
+        {
+            process.runtime = surer(process.runtime, runtime);
+        }
         let is_fifo = kind == Kind::File && self.fifos.has(last_part(name));
         let mut opening = Opening::new(kind, flags, descriptor.number);
         opening.position = (!flags.append).then_some(0);
@@ -127,6 +134,7 @@ impl Log {
             return false;
         }
         self.end_lanes(place);
+        self.flush_both(place);
         if let Some(opening) = self.tables.openings.get_mut(place) {
             opening.text.clear();
             opening.text.extend_from_slice(text);
@@ -184,6 +192,7 @@ impl Log {
         }
         // The group goes on: the other opening is in it.
         self.groups.leave(new.group);
+        self.tables.count_with_another(by.process);
         let shared = self.tables.share(by.process, new.number, place);
         self.settle();
         shared
@@ -206,6 +215,9 @@ impl Log {
             let mut lane = std::mem::take(&mut before.lanes[WRITES]);
             lane.crossed.get_or_insert(Reason::Reopened);
             opening.lanes[WRITES] = lane;
+            // The calls stay together with the run that they are in.
+            opening.pending[WRITES] = std::mem::take(&mut before.pending[WRITES]);
+            opening.reopened = before.reopened + u64::from(!before.was_counted[WRITES]);
         }
         if let Some(place) = place {
             self.forget(place);
@@ -231,6 +243,7 @@ impl Log {
             return;
         }
         self.end_lanes(place);
+        self.flush_both(place);
         if let Some(opening) = self.tables.openings.get_mut(place) {
             let name = match opening.text.is_empty() {
                 true => &opening.path,

@@ -8,6 +8,8 @@ use crate::advisor::reason::Reason;
 use crate::advisor::run::{Bounds, Piece, Run};
 use crate::advisor::tables::{ProcessId, Tables, process_at};
 use crate::advisor::tally::{Way, Whose};
+use crate::advisor::uses::Used;
+use crate::model::Grade;
 
 impl Log {
     pub(super) fn push(&mut self, place: u32, lane: usize, link: Link, site: u32) {
@@ -30,6 +32,7 @@ impl Log {
             let opening = self.tables.openings.get(place);
             if opening.is_some_and(|opening| opening.lanes[lane].user.owner == process) {
                 self.end_lane(place, lane);
+                self.flush(place, lane);
             }
         }
     }
@@ -41,67 +44,159 @@ impl Log {
         lane: usize,
         act: impl FnOnce(&mut Lane, &Piece, Bounds, Take<'_>),
     ) {
+        let Some(opening) = self.tables.openings.get_mut(place) else {
+            return;
+        };
+        if opening.kind.target().is_none() {
+            return;
+        }
+        let way = Way {
+            is_read: lane == READS,
+            is_positional: opening.lanes[lane].is_positional,
+            is_stream: opening.kind.has_peer(),
+            is_datagram: opening.kind == Kind::Datagram,
+        };
+        let mixes = opening.has_other_writers;
+        let pending = &mut opening.pending[lane];
+        let mut take = |run: &mut Run, outcome: Outcome| pending.add(run, outcome, way, mixes);
+        act(
+            &mut opening.lanes[lane],
+            &self.piece,
+            self.bounds,
+            &mut take,
+        );
+    }
+
+    /// Counts what one process did with an opening in one direction.
+    pub(super) fn flush(&mut self, place: u32, lane: usize) {
         let Tables {
             openings,
             processes,
+            ended,
             ..
         } = &mut self.tables;
         let Some(opening) = openings.get_mut(place) else {
             return;
         };
-        let Some(target) = opening.kind.target() else {
+        let Some((mut rows, calls)) = opening.pending[lane].take() else {
             return;
         };
-        let way = Way {
-            is_read: lane == READS,
-            is_positional: opening.lanes[lane].is_positional,
-        };
-        // Who ends a run by a call of its own is not the one whose run it is.
         let user = opening.lanes[lane].user;
         let groups = &mut self.groups;
-        let has_offset = !way.is_positional && opening.kind == Kind::File;
-        let shared = match way.is_read {
-            false if groups.has_many_writers(opening.group) => Some(Reason::SeveralWriters),
-            true if opening.has_many_readers && has_offset => Some(Reason::SharedOffset),
-            _ => None,
-        };
+        for row in rows.iter_mut().filter(|row| row.depends_on_others()) {
+            let shared = match lane == READS {
+                false if groups.has_many_writers(opening.group) => Some(Reason::SeveralWriters),
+                true if !opening.has_many_readers => None,
+                true if row.grade == Grade::ReadsAhead => Some(Reason::OtherReaders),
+                true if opening.kind == Kind::File && !row.is_positional => {
+                    Some(Reason::SharedOffset)
+                }
+                _ => None,
+            };
+            if shared.is_some() {
+                row.grade = Grade::Crossing;
+                row.reason = shared;
+            }
+        }
         let Opening {
-            lanes,
+            text,
+            path,
+            was_counted,
+            reopened,
             counted,
             held,
             ..
         } = opening;
-        let mut held = match way.is_read {
-            false => groups.held(opening.group),
-            true => (has_offset && shared.is_none()).then_some(held),
+        let name = if text.is_empty() { path } else { text };
+        let mut openings = u64::from(!std::mem::replace(&mut was_counted[lane], true));
+        if lane == WRITES {
+            openings += std::mem::take(reopened);
+        }
+        let used = Used {
+            program: user.program,
+            kind: opening.kind,
+            is_folder: opening.flags.directory || opening.flags.path_only,
+            name,
+            descriptor: opening.number,
+            is_read: lane == READS,
+            openings,
+            calls,
         };
-        let path = match opening.text.is_empty() {
-            true => &opening.path,
-            false => &opening.text,
+        let used = self.uses.add(&used, &rows);
+        let Some(target) = opening.kind.target() else {
+            return;
+        };
+        let mut process = match process_at(processes, user.owner) {
+            Some(process) => Some(process),
+            None => match ended {
+                Some((id, process)) if *id == user.owner => Some(process),
+                _ => None,
+            },
         };
         let whose = Whose {
             program: user.program,
+            runtime: process.as_ref().and_then(|process| process.runtime),
             process: user.process,
             target,
-            descriptor: opening.number,
-            path,
-            has_other_writers: opening.has_other_writers,
-            shared,
+            path: name,
         };
-        let book = &mut self.book;
-        let mut take = |run: &mut Run, outcome: Outcome| {
-            if let Some(found) = book.add(run, outcome, way, &whose, held.as_deref_mut()) {
-                let process = process_at(processes, user.owner);
-                let is_opening = counted.insert(found);
-                // A process that is gone has had a finding before if its opening has.
-                let is_process = match process {
-                    Some(process) => process.counted.insert(found),
+        for row in &rows {
+            let mut held = match row.depends_on_others() {
+                false => None,
+                true if lane == WRITES => groups.held(opening.group),
+                true if row.grade == Grade::ReadsAhead => Some(&mut *held),
+                true if opening.kind == Kind::File && !row.is_positional => Some(&mut *held),
+                true => None,
+            };
+            if let Some(held) = &mut held {
+                held.note_use(used, row);
+            }
+            let in_book = self.book.add(row, &whose, held.as_deref_mut());
+            let both = [in_book.own, in_book.any_file];
+            let places = match in_book.own == in_book.any_file {
+                true => &both[..1],
+                false => &both[..],
+            };
+            for &place in places {
+                let is_opening = counted.insert(place);
+                let is_process = match &mut process {
+                    Some(process) => process.counted.insert(place),
                     None => is_opening,
                 };
-                book.count_new(found, is_process, is_opening, held.as_deref_mut());
+                self.book
+                    .count_new(place, is_process, is_opening, held.as_deref_mut());
             }
+        }
+    }
+
+    /// Counts what was done in both directions.
+    pub(super) fn flush_both(&mut self, place: u32) {
+        self.flush(place, WRITES);
+        self.flush(place, READS);
+    }
+
+    /// What a process does next with an opening is another program's doing.
+    pub(super) fn leave_to_another(&mut self, place: u32, process: ProcessId) {
+        if let Some(opening) = self.tables.openings.get_mut(place) {
+            for lane in &mut opening.lanes {
+                if lane.user.owner == process {
+                    lane.user.thread = 0;
+                }
+            }
+        }
+    }
+
+    /// Counts the reads of an opening that were held back, or lists them.
+    pub(super) fn settle_reads(&mut self, place: u32) {
+        self.flush_both(place);
+        let Some(opening) = self.tables.openings.get_mut(place) else {
+            return;
         };
-        act(&mut lanes[lane], &self.piece, self.bounds, &mut take);
+        let held = std::mem::take(&mut opening.held);
+        match opening.has_many_readers {
+            true => self.list(place, READS, held, Reason::OtherReaders),
+            false => self.book.settle(held),
+        }
     }
 
     /// Counts what went through openings that were left.
@@ -136,10 +231,10 @@ impl Log {
     /// Counts what went through an opening that is gone.
     pub(super) fn forget(&mut self, place: u32) {
         self.end_lanes(place);
+        self.settle_reads(place);
         if let Some(opening) = self.tables.openings.remove(place) {
             let held = self.groups.leave(opening.group);
             self.book.settle(held.unwrap_or_default());
-            self.book.settle(opening.held);
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::transfers::asked;
 use crate::advisor::event::{Direction, Transfer};
 use crate::advisor::groups::Groups;
-use crate::advisor::lane::Link;
+use crate::advisor::lane::{Lane, Link};
 use crate::advisor::leads::Kind;
 use crate::advisor::opening::Opening;
 use crate::advisor::reason::Reason;
@@ -109,7 +109,12 @@ impl Surroundings<'_> {
         let lane = &opening.lanes[usize::from(is_read)];
         match opening.kind {
             Kind::Unknown | Kind::Socket => return Some(Reason::UnknownTarget),
-            Kind::Pipe | Kind::Unix | Kind::Tcp if is_read => return Some(Reason::StreamRead),
+            Kind::Pipe | Kind::Unix | Kind::Tcp if is_read => {
+                let reason = self.crossing_of_stream(opening, lane);
+                if reason.is_some() {
+                    return reason;
+                }
+            }
             _ if opening.flags.direct => return Some(Reason::Direct),
             _ if !is_read && (opening.flags.sync || transfer.sync) => {
                 return Some(Reason::SyncFlag);
@@ -140,6 +145,36 @@ impl Surroundings<'_> {
         }
         let gap_ns = self.piece.began_ns.saturating_sub(lane.ended_ns);
         (gap_ns > self.max_delay_ns).then_some(Reason::Gap)
+    }
+}
+
+/// A read that took longer has waited for its bytes, in ns. Under strace one that does not wait takes
+/// some 20 µs.
+const WAITED_NS: u64 = 200_000;
+
+impl Surroundings<'_> {
+    /// Why a larger read of a pipe or socket would not have returned what these two did, or should not.
+    fn crossing_of_stream(&self, opening: &Opening, lane: &Lane) -> Option<Reason> {
+        // A FIFO is shown as a file is: who else has opened it does not show.
+        let is_fifo = opening.kind == Kind::Pipe && opening.has_name();
+        if opening.tables > 1 || opening.has_many_readers || is_fifo {
+            return Some(Reason::OtherReaders);
+        }
+        if opening.is_inherited {
+            return Some(Reason::InheritedReader);
+        }
+        let took_ns = self.piece.ended_ns.saturating_sub(self.piece.began_ns);
+        if took_ns == 0 {
+            return Some(Reason::StreamRead);
+        }
+        if took_ns > WAITED_NS {
+            return Some(Reason::ReadWaited);
+        }
+        let thread = self.thread;
+        if thread.released.0 > lane.last {
+            return Some(thread.released.1);
+        }
+        (thread.streamed_out.by_any() > lane.last).then_some(Reason::Asked)
     }
 }
 

@@ -16,9 +16,11 @@ use super::leads::{Kind, kind_of_socket, kind_of_text};
 use super::marks::Marks;
 use super::reason::Reason;
 use super::run::{Bounds, Piece};
+use super::runtime::runtime_of_program;
 use super::tables::{ProcessId, Tables};
 use super::tally::{Book, Tallies};
 use super::untraced::Pace;
+use super::uses::Uses;
 
 /// What is known of the log that is followed.
 #[derive(Debug)]
@@ -38,6 +40,7 @@ pub(super) struct Log {
     /// Paths that lead to FIFOs, by their last parts.
     fifos: Marks,
     book: Book,
+    uses: Uses,
     piece: Piece,
     calls: u64,
     transfers: u64,
@@ -68,6 +71,7 @@ impl Log {
             closed: VecDeque::new(),
             fifos: Marks::default(),
             book: Book::default(),
+            uses: Uses::default(),
             piece: Piece::default(),
             calls: 0,
             transfers: 0,
@@ -89,9 +93,7 @@ impl Log {
         let openings: Vec<u32> = self.tables.openings.in_use().collect();
         for opening in openings {
             self.end_lanes(opening);
-            if let Some(opening) = self.tables.openings.get_mut(opening) {
-                self.book.settle(std::mem::take(&mut opening.held));
-            }
+            self.settle_reads(opening);
         }
         for held in self.groups.take_all_held() {
             self.book.settle(held);
@@ -105,6 +107,10 @@ impl Log {
         } else {
             None
         };
+        let book = &self.book;
+        let program = |number| book.program_name(number);
+        self.uses
+            .close(program, lack, options.max_delay_ns, &mut into.uses);
         self.book.close(lack, options.max_delay_ns, into);
         into.calls += self.calls;
         into.transfers += self.transfers;
@@ -124,6 +130,9 @@ impl Log {
     /// It is made anew where it is used: see `Analysis::follow_here`.
     #[inline(always)]
     pub(super) fn follow(&mut self, event: &Event<'_>, names: &mut Names) {
+        if let Action::Name { program } = event.action {
+            return self.name(event.thread, program);
+        }
         self.event += 1;
         // That a thread has ended is told again after its call of `exit`.
         let is_call = match event.action {
@@ -200,6 +209,16 @@ impl Log {
         }
         if !self.tables.left.is_empty() {
             self.settle();
+        }
+    }
+
+    /// A name that the log shows beside a thread. It is nothing that the thread did.
+    #[cold]
+    fn name(&mut self, thread: u32, program: &[u8]) {
+        let place = self.tables.thread(thread);
+        if let Some(process) = self.tables.at(place).map(|thread| thread.process) {
+            let name = self.book.program(program);
+            self.tables.name(process, name, runtime_of_program(program));
         }
     }
 
@@ -320,10 +339,12 @@ impl Log {
             Action::Execute { program } => {
                 let name = program.rsplit(|&byte| byte == b'/').next();
                 let name = self.book.program(name.unwrap_or(program));
+                let runtime = runtime_of_program(program);
                 for opening in self.tables.openings_of(by.process) {
                     self.end_lanes_of(opening, by.process);
+                    self.leave_to_another(opening, by.process);
                 }
-                self.tables.execute(by.process, name);
+                self.tables.execute(by.process, name, runtime);
                 self.wait(by, Reason::Process);
             }
             Action::Seek {
@@ -345,6 +366,7 @@ impl Log {
             Action::Sync(descriptor) => self.sync(descriptor, by),
             Action::Signal => self.wait(by, Reason::Signal),
             Action::Transfer(_)
+            | Action::Name { .. }
             | Action::Other { .. }
             | Action::Fifo(_)
             | Action::Path { .. }

@@ -65,7 +65,10 @@ impl Log {
         };
         effect_of_transfer(number, place, opening.kind, transfer, thread);
         if opening.kind.target().is_none() || is_read && opening.kind == Kind::Datagram {
-            return;
+            if is_others {
+                self.own(place, lane_number, user);
+            }
+            return self.note_use(place, lane_number, transfer);
         }
         let is_positional = transfer.offset.is_some();
         let sought = opening.sought;
@@ -93,6 +96,9 @@ impl Log {
         self.piece.deflate(thread.delayed_ns);
         if shape == Shape::Unusable {
             self.end_lane(place, lane_number);
+            if is_others {
+                self.own(place, lane_number, user);
+            }
         } else {
             let surroundings = Surroundings {
                 thread,
@@ -113,13 +119,13 @@ impl Log {
             if !lane.goes_on_with(link, &self.piece, site, self.bounds) {
                 self.push(place, lane_number, link, site);
             }
+            if is_others {
+                self.own(place, lane_number, user);
+            }
             let Some(opening) = self.tables.openings.get_mut(place) else {
                 return;
             };
             let lane = &mut opening.lanes[lane_number];
-            if is_others {
-                lane.user = user;
-            }
             lane.last = number;
             lane.ended_ns = self.piece.ended_ns;
             lane.is_positional = is_positional;
@@ -137,7 +143,28 @@ impl Log {
                 self.end_lane(place, lane_number);
             }
         }
+        self.note_use(place, lane_number, transfer);
         self.groups.note(group, number, place, is_read);
+    }
+
+    #[inline(always)]
+    fn note_use(&mut self, place: u32, lane: usize, transfer: &Transfer<'_>) {
+        if let Some(opening) = self.tables.openings.get_mut(place) {
+            opening.pending[lane].note(transfer, self.bounds.buffer_bytes);
+        }
+    }
+
+    /// Another thread goes on with an opening. What another process or program did is counted for that.
+    fn own(&mut self, place: u32, lane: usize, user: User) {
+        let known = self.tables.openings.get(place);
+        let before = known.map(|opening| opening.lanes[lane].user);
+        let same = |before: User| (before.owner, before.program) == (user.owner, user.program);
+        if !before.is_some_and(same) {
+            self.flush(place, lane);
+        }
+        if let Some(opening) = self.tables.openings.get_mut(place) {
+            opening.lanes[lane].user = user;
+        }
     }
 
     /// What a call copied from was read, and maybe its offset moved.
@@ -199,7 +226,12 @@ impl Log {
         let Some(opening) = self.tables.openings.get_mut(place) else {
             return;
         };
-        if opening.kind != Kind::File || opening.has_many_readers {
+        let reason = match opening.kind {
+            Kind::File => Reason::SharedOffset,
+            kind if kind.has_peer() => Reason::OtherReaders,
+            _ => return,
+        };
+        if opening.has_many_readers {
             return;
         }
         if opening.reader == 0 {
@@ -208,7 +240,7 @@ impl Log {
         }
         opening.has_many_readers = true;
         let held = std::mem::take(&mut opening.held);
-        self.list(place, READS, held, Reason::SharedOffset);
+        self.list(place, READS, held, reason);
     }
 
     /// A thread writes to what another one wrote to last, or nobody yet.
@@ -245,7 +277,8 @@ impl Log {
     }
 
     /// What was held back is listed.
-    fn list(&mut self, place: u32, lane: usize, held: Held, reason: Reason) {
+    pub(super) fn list(&mut self, place: u32, lane: usize, held: Held, reason: Reason) {
+        self.uses.list(&held, reason);
         let Tables {
             openings,
             processes,
@@ -326,6 +359,7 @@ fn describe(event: &Event<'_>, transfer: &Transfer<'_>, kind: Kind, piece: &mut 
         call: call_number(event.name),
         size_class: size_class(bytes),
     };
+    piece.descriptor = transfer.descriptor.number;
     piece.bytes = bytes;
     piece.is_list = transfer.form == Form::List;
     piece.began_ns = event.began_ns.unwrap_or(0);

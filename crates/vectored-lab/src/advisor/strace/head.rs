@@ -37,6 +37,8 @@ pub(super) enum Kind {
     Plain(Plain),
     /// A call that made a thread, which was told when the thread was seen.
     Told(Beginning, Tail),
+    /// The name of a thread, which is the whole text.
+    Named,
     /// A signal, whose name has so many bytes.
     Signal(usize),
     /// The end of a thread.
@@ -147,6 +149,7 @@ pub(super) fn read_event<'a>(
             took_ns = tail.took_ns;
             (beginning.name_bytes, Action::Other { descriptor: None })
         }
+        Kind::Named => (0, Action::Name { program: text }),
         &Kind::Signal(name_bytes) => (name_bytes, Action::Signal),
         &Kind::Exit {
             name_bytes,

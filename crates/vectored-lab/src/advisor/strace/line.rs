@@ -32,6 +32,8 @@ pub(super) struct Prefix {
     pub(super) end: usize,
     /// Where a time begins, with the blanks that pad it.
     time_start: usize,
+    /// Where the name begins and ends that `-Y` shows beside the thread; 0 without.
+    pub(super) program: (usize, usize),
 }
 
 impl Prefix {
@@ -87,6 +89,7 @@ impl Prefix {
             clock_ns: 1000,
             end: at + 18,
             time_start: 0,
+            program: (0, 0),
         })
     }
 
@@ -99,7 +102,7 @@ impl Prefix {
             prefix.name_thread(thread)?;
             prefix.bracketed = true;
             prefix.end += digits;
-            prefix.skip_program(line)?;
+            prefix.read_program(line)?;
             prefix.expect(line, b"] ")?;
             prefix.time_start = prefix.end;
         }
@@ -147,7 +150,7 @@ impl Prefix {
                 let width = digits.max(THREAD_DIGITS);
                 self.time_start = self.end - digits + width + 1;
                 self.name_thread(number)?;
-                self.skip_program(line)?;
+                self.read_program(line)?;
             }
             Some(b' ') => self.set_time(seconds(number, digits, 0, is_padded)?, 0)?,
             _ => return Err(Reason::NotALine),
@@ -197,9 +200,10 @@ impl Prefix {
     }
 
     /// The program's name beside the thread, `-Y`.
-    fn skip_program(&mut self, line: &[u8]) -> Result<(), Reason> {
+    fn read_program(&mut self, line: &[u8]) -> Result<(), Reason> {
         if line.get(self.end) == Some(&b'<') {
             let end = memchr(b'>', &line[self.end..]).ok_or(Reason::NotALine)?;
+            self.program = (self.end + 1, self.end + end);
             self.end += end + 1;
         }
         Ok(())

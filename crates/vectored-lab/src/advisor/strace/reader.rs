@@ -2,6 +2,7 @@
 
 mod usual;
 
+use std::collections::HashMap;
 use std::io::{self, Read};
 use std::sync::LazyLock;
 
@@ -27,6 +28,9 @@ use crate::advisor::event::Event;
 
 const UNFINISHED: &[u8] = b"<unfinished ...>";
 
+/// Names of so many threads are told.
+const NAMES_MAX: usize = 1 << 16;
+
 /// Reads a log of strace.
 ///
 /// What it keeps is bounded by the threads of the log, their unfinished calls and the longest
@@ -50,7 +54,9 @@ pub struct Reader<R> {
     seconds: Seconds,
     /// Some line had hexadecimal escapes: `-xx`.
     has_hex: bool,
-    /// A line that waits until the call is told that made its thread.
+    /// What `-Y` shows beside each thread.
+    names: HashMap<u32, Vec<u8>>,
+    /// A line that waits until the call is told that made its thread, or the thread's name.
     deferred: Option<Line>,
     /// The line that is looked at, and whose event is next. It is filled in place: moves of so much
     /// would take longer than reading it.
@@ -113,6 +119,7 @@ impl<R: Read> Reader<R> {
             beginnings: Beginnings::new(options.buffer_bytes),
             seconds: Seconds::default(),
             has_hex: false,
+            names: HashMap::new(),
             deferred: None,
             line: Line::default(),
             head: Head::default(),
@@ -297,7 +304,35 @@ impl<R: Read> Reader<R> {
                 return Ok(true);
             }
         }
+        if prefix.program.1 > 0 && self.tell_name(start, prefix.program) {
+            self.deferred = Some(self.line);
+            return Ok(true);
+        }
         self.interpret()
+    }
+
+    /// Tells what `-Y` shows beside a thread; false if that was told before.
+    #[cold]
+    fn tell_name(&mut self, line: usize, (start, end): (usize, usize)) -> bool {
+        let thread = self.line.thread;
+        let name = self.lines.text(line + start, line + end);
+        let is_known = self.names.get(&thread).is_some_and(|known| known == name);
+        if is_known || self.names.len() >= NAMES_MAX {
+            return false;
+        }
+        self.names.insert(thread, name.to_vec());
+        self.joined.clear();
+        self.joined.extend_from_slice(name);
+        self.head = Head {
+            number: self.lines.count,
+            thread,
+            began_ns: self.line.began_ns,
+            clock_ns: self.line.clock_ns,
+            kind: Kind::Named,
+        };
+        self.in_joined = true;
+        self.has_site = false;
+        true
     }
 
     /// Whether a line tells of no call but is no surprise.

@@ -115,6 +115,16 @@ fn seek_before(lines: &[Line], number: i32, at: usize) -> Option<usize> {
         })
 }
 
+const OTHER_READERS: &str = "several threads or processes read the stream, or may: a larger buffer \
+                             would take what another is to read";
+
+/// How many threads read the socket.
+fn readers(lines: &[Line]) -> usize {
+    let reads = |line: &&Line| lane_of(line) == Some((6, true));
+    let threads = lines.iter().filter(reads).map(|line| line.thread);
+    threads.collect::<std::collections::BTreeSet<u32>>().len()
+}
+
 /// What lies between two transfers that follow each other in a lane.
 fn link(lines: &[Line], clock: &[u64], from: usize, to: usize) -> Link {
     let (one, other) = (&lines[from], &lines[to]);
@@ -161,7 +171,20 @@ fn link(lines: &[Line], clock: &[u64], from: usize, to: usize) -> Link {
         return Link::Broken;
     }
     if is_read && !is_file {
-        return Link::Crossed("a larger read of a pipe or socket returns only what is there");
+        if readers(&lines[..=to]) > 1 {
+            return Link::Crossed(OTHER_READERS);
+        }
+        let seen = |what: &dyn Fn(&Line) -> bool| own.iter().any(|&place| what(&lines[place]));
+        if seen(&|line| matches!(line.action, Action::Sync(_))) {
+            return Link::Crossed("a sync of something else between them");
+        }
+        let sends =
+            |line: &Line| lane_of(line).is_some_and(|lane| !lane.1 && !FILES.contains(&lane.0));
+        if seen(&sends) {
+            return Link::Crossed(
+                "a write to a pipe or socket between them, which these bytes may answer",
+            );
+        }
     }
     // What happened to the same opening, by whatever thread.
     for line in between {
@@ -411,10 +434,22 @@ fn count(lines: &[Line], clock: &[u64], calls: &[(Link, usize)], by: &Link, sums
     let has_between = calls[1..]
         .iter()
         .any(|call| matches!(call.0, Link::Joined(true) | Link::Sought(true)));
-    let grade = if has_between {
+    let own_grade = if has_between {
         "harmless-between"
     } else {
         "adjacent"
+    };
+    let is_stream_read = lane_of(line).is_some_and(|lane| lane.1 && !FILES.contains(&lane.0));
+    let by = match by {
+        Link::Joined(_) if is_stream_read && readers(lines) > 1 && left < count => {
+            &Link::Crossed(OTHER_READERS)
+        }
+        by => by,
+    };
+    let grade = if is_stream_read {
+        "reads-ahead"
+    } else {
+        own_grade
     };
     let segments: Vec<u64> = calls
         .iter()
@@ -431,8 +466,8 @@ fn count(lines: &[Line], clock: &[u64], calls: &[(Link, usize)], by: &Link, sums
         }
         Link::Crossed(reason) if left < count => Some((usual, "crossing", *reason, count, left)),
         Link::Joined(_) if left < count => Some((usual, grade, "", count, left)),
-        Link::Joined(_) if all_tiny => Some(("tiny-segments", grade, "", count, left)),
-        Link::Joined(_) if is_split => Some(("many-segments", grade, "", count, left)),
+        Link::Joined(_) if all_tiny => Some(("tiny-segments", own_grade, "", count, left)),
+        Link::Joined(_) if is_split => Some(("many-segments", own_grade, "", count, left)),
         _ => None,
     };
     if let Some((kind, grade, reason, count, left)) = told {
@@ -531,6 +566,23 @@ proptest! {
             prop_assert!(tally.merged_calls <= tally.calls);
             prop_assert_eq!(tally.sizes.iter().map(|size| size.1).sum::<u64>(), tally.segments);
             prop_assert!(tally.sizes.iter().map(|size| size.2).sum::<u64>() <= tally.bytes);
+        }
+        // The table of files and descriptors has all of them, and says the same.
+        let uses: Vec<_> = tallies.uses.values().collect();
+        let calls_of = |kinds: &mut dyn Iterator<Item = (&crate::model::FindingKey, &crate::model::Tally)>| {
+            kinds.map(calls).sum::<u64>()
+        };
+        prop_assert_eq!(uses.iter().map(|one| one.calls).sum::<u64>(), transfers);
+        prop_assert_eq!(
+            uses.iter().map(|one| one.counted).sum::<u64>(),
+            calls_of(&mut tallies.findings.iter())
+        );
+        prop_assert_eq!(
+            uses.iter().map(|one| one.listed).sum::<u64>(),
+            calls_of(&mut tallies.uncounted.iter().map(|((key, _), tally)| (key, tally)))
+        );
+        for one in uses {
+            prop_assert_eq!(one.reason.is_none(), one.counted == one.calls);
         }
     }
 }

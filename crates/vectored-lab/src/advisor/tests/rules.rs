@@ -2,6 +2,7 @@
 
 use super::events::*;
 use crate::advisor::event::{OpenFlags, SocketKind};
+use crate::model::{FindingKey, Runtime, Tally};
 
 #[track_caller]
 fn check(lines: &[Line], expected: &[&str]) {
@@ -370,7 +371,7 @@ fn what_several_threads_or_processes_write_to_is_listed() {
             write(3, 8),
             write(4, 8).by(2),
         ],
-        &["adjacent-writes file 4→2: write 4 [adjacent]"],
+        &["adjacent-writes file 2→1: write 4 [adjacent]"; 2],
     );
 }
 
@@ -637,6 +638,9 @@ fn a_file_that_is_opened_for_each_record_is_listed() {
         [opened.to_vec(), vec![write(3, 8), close(3)]].concat()
     };
     check(&[record(0), record(8), record(16)].concat(), &[expected]);
+    let uses = analysed(&[record(0), record(8), record(16)].concat()).uses;
+    let (uses, _) = crate::advisor::uses::most_used(uses);
+    assert_eq!((uses[0].calls, uses[0].listed, uses[0].openings), (3, 3, 3));
     // To write it anew is something else.
     let anew = || [open(3), write(3, 8), close(3)];
     check(&[anew(), anew(), anew()].concat(), &[]);
@@ -874,6 +878,7 @@ fn threads_that_strace_was_attached_to_are_taken_for_one_process() {
         check(&lines, &[&expected]);
         let expected = format!("adjacent-writes {target} 4→2: write 4 {SEVERAL_WRITERS}");
         check(&[1, 1, 2, 2].map(of), &[&expected]);
+        assert_eq!(analysed(&lines).processes, 1);
     }
     // Another's lseek moves the offset of both.
     let text = "/srv/app.log";
@@ -977,13 +982,17 @@ fn processes_openings_and_paths_are_counted() {
             .map(|line| line.by(thread))
             .to_vec()
     };
-    let lines = [vec![fork(2)], of(1, "b"), of(2, "a"), of(2, "c")].concat();
+    let lines = [vec![fork(2)], of(1, "b"), of(2, "a"), of(2, "b")].concat();
     let tallies = analysed(&lines);
-    let tally = tallies.findings.values().next().unwrap();
-    assert_eq!((tally.runs, tally.processes, tally.openings), (3, 2, 3));
-    assert_eq!((tally.process, tally.descriptor), (1, 3));
-    assert_eq!(tally.path.as_deref(), Some("a"));
-    assert_eq!(tally.step_bytes, [(8, 8)]);
+    let counts = |tally: &Tally| (tally.runs, tally.processes, tally.openings, tally.process);
+    let found: Vec<_> = tallies.findings.iter().collect();
+    let [(a, of_a), (b, of_b)] = found[..] else {
+        panic!("one for each file: {found:?}");
+    };
+    assert_eq!((a.file.as_deref(), counts(of_a)), (Some("a"), (1, 1, 1, 2)));
+    assert_eq!((b.file.as_deref(), counts(of_b)), (Some("b"), (2, 2, 2, 1)));
+    assert_eq!((of_b.path.as_deref(), of_b.descriptor), (Some("b"), 3));
+    assert_eq!(of_b.step_bytes, [(8, 8)]);
     assert_eq!(
         (tallies.processes, tallies.transfers, tallies.bytes),
         (2, 6, 48)
@@ -991,47 +1000,116 @@ fn processes_openings_and_paths_are_counted() {
 }
 
 #[test]
-fn a_loop_that_is_cut_anywhere_is_one_row() {
-    // Now and then something waits, after each step of the record.
-    let loop_of = |record: &[Line]| {
-        let mut lines = vec![open(3)];
-        for (place, line) in record.iter().cycle().take(1200).enumerate() {
-            if place % 40 == 0 {
-                lines.push(call("futex"));
-            }
-            lines.push(line.clone());
-        }
-        analysed(&lines)
+fn rows_are_of_one_file_each_and_name_its_descriptor_and_its_process() {
+    // Both are flushed after the process has ended, or before: that makes no difference.
+    for ends in [
+        vec![exit()],
+        vec![close(4), exit()],
+        vec![close(1), close(4)],
+    ] {
+        let text = "/tmp/out";
+        let stdout = write(1, 8).to(text);
+        let lines = [
+            vec![execve("/bin/two"), open_at(4, "A.txt")],
+            vec![stdout; 1000],
+            vec![write(4, 8); 1000],
+            ends,
+        ];
+        let tallies = analysed(&lines.concat());
+        let row = |(key, tally): (&FindingKey, &Tally)| {
+            let file = key.file.clone().unwrap_or_default();
+            (
+                file,
+                tally.descriptor,
+                tally.calls,
+                tally.processes,
+                tally.openings,
+            )
+        };
+        assert_eq!(
+            tallies.findings.iter().map(row).collect::<Vec<_>>(),
+            [
+                (text.to_owned(), 1, 1000, 1, 1),
+                ("A.txt".to_owned(), 4, 1000, 1, 1)
+            ]
+        );
+    }
+}
+
+#[test]
+fn many_files_are_one_row_that_names_those_with_the_most_calls() {
+    const PATHS: [&str; 20] = [
+        "p00", "p01", "p02", "p03", "p04", "p05", "p06", "p07", "p08", "p09", "p10", "p11", "p12",
+        "p13", "p14", "p15", "p16", "p17", "p18", "p19",
+    ];
+    let of = |index: usize| {
+        let calls = if index == 13 { 50 } else { 2 };
+        [
+            vec![open_at(3, PATHS[index])],
+            vec![write(3, 8); calls],
+            vec![close(3)],
+        ]
+        .concat()
     };
-    let tallies = loop_of(&[write(3, 300), write(3, 8), write(3, 100)]);
+    let all = |count: usize| analysed(&(0..count).flat_map(of).collect::<Vec<_>>());
+    assert_eq!(all(8).findings.len(), 8);
+    let tallies = all(20);
+    let (key, tally) = tallies.findings.iter().next().unwrap();
+    assert_eq!((tallies.findings.len(), &key.file), (1, &None));
+    assert_eq!((tally.calls, tally.processes, tally.openings), (88, 1, 20));
+    assert_eq!(
+        (tally.path.as_deref(), tally.files[0].calls),
+        (Some("p13"), 50)
+    );
+    assert_eq!((tally.files.len(), tally.more_files), (16, 4));
+}
+
+#[test]
+fn call_sites_are_those_of_the_calls_that_are_counted() {
+    let at = |site, calls: usize| vec![write(3, 10).at_site(site); calls];
+    let turns = vec![[at("rec+1", 1), at("rec+2", 1)].concat(); 500].concat();
+    let lines = [vec![open(3)], at("header", 1000), at("body", 3000), turns];
+    let tallies = analysed(&lines.concat());
+    let of = |tally: &Tally| {
+        let total: u64 = tally.sites.iter().map(|site| site.calls).sum();
+        assert_eq!(total, tally.calls);
+        let sites = tally.sites.iter();
+        sites
+            .map(|site| format!("{} {}", site.site, site.calls))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let sites: Vec<String> = tallies.findings.values().map(of).collect();
+    assert_eq!(sites, ["body 3000", "header 1000", "rec+1 500, rec+2 500"]);
+}
+
+#[test]
+fn a_loop_that_is_cut_anywhere_is_one_row() {
+    // An int, a long and a text whose length passes a power of two.
+    let record = |number: usize| {
+        [
+            write(3, 4),
+            write(3, 8),
+            write(3, if number < 50 { 7 } else { 8 }),
+        ]
+    };
+    let calls: Vec<Line> = (0..400).flat_map(record).collect();
+    // Now and then something waits, after each step of the record.
+    let mut lines = vec![open(3)];
+    for (place, line) in calls.into_iter().enumerate() {
+        if place % 40 == 0 {
+            lines.push(call("futex"));
+        }
+        lines.push(line);
+    }
+    let tallies = analysed(&lines);
     assert_eq!(
         told(&tallies),
-        ["adjacent-writes file 1200→30: write 4, write 7, write 9 [adjacent]"]
+        ["adjacent-writes file 1200→30: write 3, write 4, write 4 [adjacent]"]
     );
     let tally = tallies.findings.values().next().unwrap();
-    assert_eq!(tally.step_bytes, [(8, 8), (100, 100), (300, 300)]);
-    assert_eq!(tally.starts, [10, 10, 10]);
-    // One that mostly begins with the longest step is named in that order.
-    let lines = [
-        vec![open(3)],
-        vec![
-            [
-                write(3, 300),
-                write(3, 8),
-                write(3, 300),
-                write(3, 8),
-                call("futex"),
-            ];
-            3
-        ]
-        .concat(),
-        [write(3, 8), write(3, 300), write(3, 8), write(3, 300)].to_vec(),
-    ];
-    let tallies = analysed(&lines.concat());
-    let (key, tally) = tallies.findings.iter().next().unwrap();
-    assert_eq!((tallies.findings.len(), &*tally.starts), (1, &[1, 3][..]));
-    let words = crate::advisor::words::pattern(key, tally);
-    assert_eq!(words, "8 × write 300 B + write 8 B");
+    assert_eq!(tally.starts.iter().sum::<u64>(), tally.runs - 1);
+    assert_eq!(tally.step_bytes, [(4, 4), (8, 8), (7, 8)]);
 }
 
 #[test]
@@ -1052,26 +1130,140 @@ fn seeks_in_a_loop_that_is_cut_anywhere_are_one_row() {
 }
 
 #[test]
-fn call_sites_are_those_of_the_calls_that_are_counted() {
-    let at = |site, calls: usize| vec![write(3, 10).at_site(site); calls];
-    let turns = vec![[at("rec+2", 1), at("rec+1", 1)].concat(); 500].concat();
-    let lines = [vec![open(3)], at("header", 1000), at("body", 3000), turns];
+fn reads_of_a_stream_that_one_thread_has_are_counted_and_all_others_are_listed() {
+    let made = |lines: Vec<Line>| [vec![socket(3, SocketKind::Tcp)], lines].concat();
+    let others = "small-reads tcp 3→1: read 1 (several threads or processes read the stream, or may: \
+                  a larger buffer would take what another is to read)";
+    let reads = vec![read(3, 1); 3];
+    check(
+        &made(reads.clone()),
+        &["small-reads tcp 3→1: read 1 [reads-ahead]"],
+    );
+    // Even if another process gets the stream later, or another thread reads it once.
+    check(&made([reads.clone(), vec![fork(2)]].concat()), &[others]);
+    check(
+        &made([vec![thread(2)], reads.clone(), vec![read(3, 1).by(2)]].concat()),
+        &[others],
+    );
+    check(&made([vec![fork(2)], reads.clone()].concat()), &[others]);
+    // Unless it is closed when that runs a program.
+    let closes = line(
+        "fcntl",
+        crate::advisor::event::Action::SetCloseOnExec {
+            descriptor: fd(3),
+            close_on_exec: true,
+        },
+    );
+    check(
+        &made([vec![closes], reads.clone(), vec![fork(2)]].concat()),
+        &["small-reads tcp 3→1: read 1 [reads-ahead]"],
+    );
+    // What was asked for in between may be what is read.
+    let asks = vec![read(3, 1), write(3, 9), read(3, 1)];
+    check(
+        &made(asks),
+        &[
+            "small-reads tcp 2→1: read 1 (a write to a pipe or socket between them, which these bytes may answer)",
+        ],
+    );
+    // Inherited: others may read it.
+    let inherited: Vec<Line> = reads.into_iter().map(|line| line.to("pipe:[7]")).collect();
+    check(
+        &inherited,
+        &[
+            "small-reads pipe 3→1: read 1 (open before the log began: another process may read the stream, and a larger buffer would take what it is to read)",
+        ],
+    );
+}
+
+#[test]
+fn every_call_is_counted_listed_or_neither_with_a_reason() {
+    let lines = [
+        vec![
+            execve("/bin/x"),
+            open(3),
+            open_at(4, "/dev/pts/1"),
+            socket(5, SocketKind::Other),
+        ],
+        vec![write(3, 8); 10],
+        vec![write(4, 8); 20],
+        vec![write(5, 8); 30],
+        vec![
+            write(3, 8),
+            call("poll"),
+            write(3, 8),
+            call("poll"),
+            write(3, 8),
+        ],
+        vec![
+            open(6),
+            write(6, 8),
+            open(7),
+            write(7, 100_000),
+            write(7, 100_000),
+        ],
+    ];
     let tallies = analysed(&lines.concat());
-    let rows: Vec<_> = tallies
-        .findings
+    let (uses, more) = crate::advisor::uses::most_used(tallies.uses);
+    let told: Vec<String> = uses
         .iter()
-        .map(|(key, tally)| {
-            let sites = tally.sites.iter().map(|one| (one.site.as_str(), one.calls));
-            let site = key.site.as_deref().unwrap_or("");
-            (site, tally.calls, sites.collect::<Vec<_>>())
+        .map(|one| {
+            let reason = one.reason.as_deref().unwrap_or("");
+            let (calls, counted, listed) = (one.calls, one.counted, one.listed);
+            format!("{} {calls} {counted} {listed} {reason}", one.kind)
         })
         .collect();
     assert_eq!(
-        rows,
+        told,
         [
-            ("body", 3000, vec![]),
-            ("header", 1000, vec![]),
-            ("rec+1 + rec+2", 1000, vec![("rec+1", 500), ("rec+2", 500)]),
+            "message socket 30 0 0 each call is a message: sendmmsg and recvmmsg move several in one call",
+            "terminal 20 0 0 terminals are never counted: text has to appear at once",
+            "file 13 10 3 poll, select or epoll_wait between them",
+            "file 2 0 0 the calls are as large as a buffer already",
+            "file 1 0 0 no adjacent call that it could be merged with",
         ]
     );
+    assert_eq!(more, 0);
+    // What turns out to be shared later is listed.
+    let lines = [
+        vec![open(3), fork(2)],
+        vec![write(3, 8); 3],
+        vec![exit(), write(3, 8).by(2)],
+    ];
+    let (uses, _) = crate::advisor::uses::most_used(analysed(&lines.concat()).uses);
+    assert_eq!((uses[0].calls, uses[0].counted, uses[0].listed), (4, 0, 3));
+}
+
+#[test]
+fn what_runs_a_program_is_found_by_its_name_and_its_libraries() {
+    let of = |lines: &[Line]| {
+        let own = [open_at(3, "out"), write(3, 8), write(3, 8)];
+        let tallies = analysed(&[lines, &own].concat());
+        tallies.findings.values().next().unwrap().runtime
+    };
+    let library = |path| open_at(9, path);
+    assert_eq!(
+        of(&[execve("/usr/bin/tool"), library("/lib/libc.so.6")]),
+        Some(Runtime::C)
+    );
+    assert_eq!(
+        of(&[
+            execve("/usr/bin/tool"),
+            library("/lib/libstdc++.so.6"),
+            library("/lib/libc.so.6")
+        ]),
+        Some(Runtime::Cpp)
+    );
+    assert_eq!(
+        of(&[execve("/usr/bin/node"), library("/lib/libstdc++.so.6")]),
+        Some(Runtime::Node)
+    );
+    assert_eq!(of(&[execve("/usr/bin/static")]), None);
+    // A program takes nothing over from the one that ran before it.
+    let other = [
+        execve("/usr/bin/python3"),
+        execve("/usr/bin/tool"),
+        library("/lib/libc.so.6"),
+    ];
+    assert_eq!(of(&other), Some(Runtime::C));
 }

@@ -409,3 +409,25 @@ fn a_log_with_hexadecimal_strings_says_what_another_says() {
     };
     assert_eq!(path_of(&log), ["/tmp/f", "pipe:[7]"]);
 }
+
+#[test]
+fn the_name_beside_a_thread_is_its_program_and_lies_between_no_calls() {
+    let line =
+        |name: &str, micros: u64, call: &str| format!("7<{name}> 1795312736.{micros:06} {call}\n");
+    let log = [
+        line("reader", 10, OPEN),
+        line("reader", 20, WRITE),
+        // A thread may change its name at any time.
+        line("writer 2", 30, WRITE),
+    ];
+    let tallies = book_of(&log.concat(), true);
+    assert_eq!(told(&tallies), [WRITES]);
+    let programs: Vec<&str> = tallies.findings.keys().map(|key| &*key.program).collect();
+    assert_eq!(programs, ["reader"]);
+    assert_eq!(tallies.calls, 3);
+    // What is executed is named by its path.
+    let execute = line("sh", 5, r#"execve("/bin/tool", ["tool"], 0x1) = 0"#);
+    let tallies = book_of(&[execute, log.concat()].concat(), true);
+    let programs: Vec<&str> = tallies.findings.keys().map(|key| &*key.program).collect();
+    assert_eq!(programs, ["tool"]);
+}

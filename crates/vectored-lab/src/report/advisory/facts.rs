@@ -5,9 +5,10 @@
 
 use super::figures::{LEAST_SAID_SHARE, seconds, share, shortened, span};
 use crate::advisor::operation_of;
-use crate::advisor::words::{idioms, language_of};
+use crate::advisor::remedies::{language, remedy, runtime_of};
 use crate::model::{
-    Advisory, Finding, FindingKey, FindingKind, Grade, Leads, Operation, Price, Tally, WallSource,
+    Advisory, DescriptorUse, Finding, FindingKey, FindingKind, Grade, Leads, Operation, Price,
+    Tally, WallSource,
 };
 use crate::report::words::{about_bytes, count, escape_control, grouped, machine_of};
 
@@ -22,6 +23,15 @@ const SHOWN_PATTERN: usize = 160;
 
 /// Characters of a sentence, likewise.
 const SHOWN_SENTENCE: usize = 300;
+
+/// Call sites of a finding that are shown.
+const NAMED_SITES: usize = 4;
+
+/// Files and descriptors that are shown.
+const SHOWN_USES: usize = 8;
+
+/// Those with fewer calls are not, and those with less than 1 % of all.
+const LEAST_CALLS: u64 = 100;
 
 /// A saving of less is called little, as a share of the wall time.
 const LITTLE_SHARE: f64 = 0.01;
@@ -53,8 +63,10 @@ pub struct Facts {
     pub left: Vec<Left>,
     /// Those of them that are not shown.
     pub more_left: Option<String>,
-    /// How to do it, by what is to be done: a title, and a text for each language.
-    pub how: Vec<(&'static str, &'static [(&'static str, &'static str)])>,
+    /// The files and descriptors with the most calls.
+    pub uses: Vec<Used>,
+    /// Those of them that are not shown.
+    pub more_uses: Option<String>,
     /// What is needed to judge the figures.
     pub notes: Vec<String>,
 }
@@ -77,8 +89,8 @@ pub struct Item {
     pub grade: &'static str,
     /// What to do.
     pub action: String,
-    /// How, where the language is known.
-    pub idiom: Option<(&'static str, &'static str)>,
+    /// How, in the language of its runtime; `None` if an item before has the same.
+    pub remedy: Option<(&'static str, &'static str)>,
     /// Its part of all savings, from 0 to 1.
     pub part: f64,
 }
@@ -93,6 +105,16 @@ pub struct Left {
     pub reason: String,
 }
 
+/// All calls on a file or descriptor, in words.
+pub struct Used {
+    /// `5000 writes, 50 KiB`.
+    pub calls: String,
+    /// Program, file, descriptor.
+    pub who: String,
+    /// Which of the calls are counted, and why the others are not.
+    pub counted: String,
+}
+
 /// Everything that a report says; the first `top` findings, and of what is not counted as many.
 pub fn facts(advisory: &Advisory, top: usize) -> Facts {
     // Those that hardly matter are summed up, unless nothing matters more.
@@ -102,13 +124,24 @@ pub fn facts(advisory: &Advisory, top: usize) -> Facts {
     let shown = &advisory.findings[..mattering.max(1).min(top).min(advisory.findings.len())];
     let rest = &advisory.findings[shown.len()..];
     let left = &advisory.uncounted[..advisory.uncounted.len().min(top)];
+    let uses = notable(advisory);
+    let mut items: Vec<Item> = shown.iter().map(|one| item(advisory, one)).collect();
+    let mut told = Vec::new();
+    for item in &mut items {
+        match item.remedy {
+            Some(remedy) if told.contains(&remedy) => item.remedy = None,
+            Some(remedy) => told.push(remedy),
+            None => {}
+        }
+    }
     Facts {
         answer: answer(advisory),
         is_negligible: advisory.saving_s > 0.0
-            && most_share(advisory).is_some_and(|most| most < NEGLIGIBLE_SHARE),
+            && most_share(advisory).is_some_and(|most| most < NEGLIGIBLE_SHARE)
+            && uncounted_share(advisory).is_none_or(|most| most < NEGLIGIBLE_SHARE),
         share_of: share_of(advisory.wall_source),
         extent: extent(advisory),
-        items: shown.iter().map(|one| item(advisory, one)).collect(),
+        items,
         more: (!rest.is_empty()).then(|| {
             let saving = rest
                 .iter()
@@ -131,11 +164,12 @@ pub fn facts(advisory: &Advisory, top: usize) -> Facts {
                 reason: shortened(&one.reason, SHOWN_SENTENCE),
             })
             .collect(),
-        more_left: match advisory.uncounted.len() - left.len() {
-            0 => None,
-            more => Some(format!("{more} more are in the JSON.")),
+        more_left: more_in_json(advisory.uncounted.len() - left.len()),
+        uses: uses.iter().map(|one| used(one)).collect(),
+        more_uses: match advisory.descriptors.len() - uses.len() {
+            _ if uses.is_empty() => None,
+            more => more_in_json(more),
         },
-        how: how(shown),
         notes: notes(advisory),
     }
 }
@@ -160,6 +194,19 @@ fn most_share(advisory: &Advisory) -> Option<f64> {
     };
     let wall_s = advisory.wall_s.filter(|wall| *wall > 0.0)?;
     Some(advisory.saving_s / wall_s * factor)
+}
+
+/// The order of magnitude of a call whose price is not known, in ns: it decides only what is shown.
+const CALL_NS: f64 = 1000.0;
+
+/// The share of the wall time that fewer calls would save if what is not counted could be merged, roughly.
+fn uncounted_share(advisory: &Advisory) -> Option<f64> {
+    let wall_s = advisory.wall_s.filter(|wall| *wall > 0.0)?;
+    let calls = advisory.uncounted.iter().fold(0, |sum: u64, one| {
+        let saved = one.tally.calls.saturating_sub(one.tally.merged_calls);
+        sum.saturating_add(saved)
+    });
+    Some(calls as f64 * CALL_NS * 1e-9 / wall_s)
 }
 
 /// What a share is of.
@@ -188,8 +235,8 @@ pub fn answer(advisory: &Advisory) -> String {
                 grouped(transfers)
             ),
             (_, false) => format!(
-                "Nothing to gain for sure: of {} calls that move bytes, some could be merged, but \
-                 the program might then do something else.",
+                "No certain saving: of {} calls that move bytes, some could be merged, but that could \
+                 change what the program does.",
                 grouped(transfers)
             ),
         };
@@ -225,7 +272,7 @@ pub fn answer(advisory: &Advisory) -> String {
         .collect();
     let what = what_saves(&saving_ones);
     let begin = if advisory.saving_low_s <= 0.0 {
-        format!("Nothing surely to gain: {} would save", lower(what))
+        format!("No certain saving: {} would save", lower(what))
     } else if is_little {
         format!("Little to gain: {} would save", lower(what))
     } else {
@@ -240,7 +287,7 @@ pub fn answer(advisory: &Advisory) -> String {
         total(&|tally| tally.calls),
     );
     let of_calls = if left == "1" { "call" } else { "calls" };
-    format!("{begin} {saving} {interval}{of}: {left} {of_calls} would do instead of {calls}.")
+    format!("{begin} {saving} {interval}{of}: {left} {of_calls} instead of {calls}.")
 }
 
 fn what_saves(findings: &[&Finding]) -> &'static str {
@@ -292,6 +339,14 @@ fn extent(advisory: &Advisory) -> String {
     )
 }
 
+fn more_in_json(more: usize) -> Option<String> {
+    match more {
+        0 => None,
+        1 => Some("1 more is in the JSON.".to_owned()),
+        more => Some(format!("{more} more are in the JSON.")),
+    }
+}
+
 fn item(advisory: &Advisory, finding: &Finding) -> Item {
     let (saving, interval) = span(
         finding.saving_s,
@@ -299,7 +354,7 @@ fn item(advisory: &Advisory, finding: &Finding) -> Item {
         finding.saving_high_s,
     );
     let FindingKey { kind, target, .. } = finding.key;
-    let language = language_of(&finding.key.program);
+    let runtime = runtime_of(&finding.key, &finding.tally);
     let part = match advisory.saving_s > 0.0 {
         true => (finding.saving_s / advisory.saving_s).clamp(0.0, 1.0),
         false => 0.0,
@@ -310,54 +365,24 @@ fn item(advisory: &Advisory, finding: &Finding) -> Item {
         share: finding.share_of_wall.map(share),
         pattern: shortened(&finding.pattern, SHOWN_PATTERN),
         who: who(&finding.key, &finding.tally),
-        site: site(finding),
+        site: sites(finding),
         grade: match finding.key.grade {
             // What lies between one of them and the next does not matter.
             Grade::Adjacent | Grade::HarmlessBetween if kind == FindingKind::SeekThenTransfer => {
-                "each seek right before its call"
+                "an lseek right before each call"
             }
-            Grade::Adjacent => "nothing between the calls",
-            Grade::HarmlessBetween => "nothing that could notice between the calls",
+            Grade::Adjacent => "no other call between them",
+            Grade::HarmlessBetween => "between them only calls that cannot observe the data",
+            Grade::ReadsAhead => {
+                "all bytes were there; a larger buffer reads ahead, so nothing else may read this stream"
+            }
             Grade::Crossing => "something between the calls could notice",
             Grade::Unknown => "what lies between the calls is not known",
         },
         action: shortened(&finding.action, SHOWN_SENTENCE),
-        idiom: idioms(kind, target)
-            .iter()
-            .copied()
-            .find(|(known, _)| language == Some(*known)),
+        remedy: Some((language(runtime), remedy(kind, target, runtime))),
         part,
     }
-}
-
-/// Sites of a finding that are shown.
-const SHOWN_SITES: usize = 4;
-
-/// The call site; of several those with the most calls, and how many: `a (500 calls), b (400)`.
-fn site(finding: &Finding) -> Option<String> {
-    let mut sites: Vec<_> = finding.tally.sites.iter().collect();
-    if sites.is_empty() {
-        let site = finding.key.site.as_deref()?;
-        return Some(shortened(site, SHOWN_CHARACTERS));
-    }
-    sites.sort_by_key(|site| std::cmp::Reverse(site.calls));
-    let named = sites
-        .iter()
-        .take(SHOWN_SITES)
-        .enumerate()
-        .map(|(index, one)| {
-            let calls = match index {
-                0 if one.calls != 1 => format!("{} calls", grouped(one.calls)),
-                0 => "1 call".to_owned(),
-                _ => grouped(one.calls),
-            };
-            format!("{} ({calls})", shortened(&one.site, SHOWN_CHARACTERS))
-        });
-    let mut named: Vec<String> = named.collect();
-    if sites.len() > SHOWN_SITES {
-        named.push(format!("{} more", sites.len() - SHOWN_SITES));
-    }
-    Some(named.join(", "))
 }
 
 /// `python3 (process 1234), descriptor 3, file /tmp/log`.
@@ -389,9 +414,14 @@ fn who(key: &FindingKey, tally: &Tally) -> String {
             _ => format!("a {leads}"),
         },
     };
-    let others = match tally.openings {
-        0 | 1 => String::new(),
-        many => format!(" and others, {} in all", grouped(many)),
+    let files = (tally.files.len() as u64).saturating_add(tally.more_files);
+    let others = match (files, tally.openings) {
+        (0, 2..) => format!(" and others, {} in all", grouped(tally.openings)),
+        (0 | 1, 0 | 1) => String::new(),
+        (1, many) => format!(", {} openings", grouped(many)),
+        (2.., _) if tally.files.iter().all(|file| file.path == tally.path) => String::new(),
+        (2, _) => " and another one".to_owned(),
+        (many, _) => format!(" and {} others", grouped(many - 1)),
     };
     format!(
         "{program}{processes}, descriptor {}, {path}{others}",
@@ -399,35 +429,91 @@ fn who(key: &FindingKey, tally: &Tally) -> String {
     )
 }
 
-/// Each table of idioms once, in the order of the findings. Where the program tells its language,
-/// the finding has its idiom.
-fn how(findings: &[Finding]) -> Vec<(&'static str, &'static [(&'static str, &'static str)])> {
-    let mut how: Vec<(&'static str, &'static [(&'static str, &'static str)])> = Vec::new();
-    for finding in findings {
-        let FindingKey { kind, target, .. } = finding.key;
-        let idioms = idioms(kind, target);
-        let is_told = language_of(&finding.key.program).is_some();
-        if !is_told && !how.iter().any(|(_, known)| *known == idioms) {
-            how.push((title_of(kind, target), idioms));
-        }
+/// Where calls came from, the most calls first.
+fn sites(finding: &Finding) -> Option<String> {
+    let one = |site: &str| shortened(site, SHOWN_CHARACTERS);
+    let all = &finding.tally.sites;
+    if all.len() < 2 {
+        return finding.key.site.as_deref().map(one);
     }
-    how
+    let mut named: Vec<String> = all
+        .iter()
+        .take(NAMED_SITES)
+        .map(|site| format!("{} ({})", one(&site.site), calls_in_words(site.calls)))
+        .collect();
+    if all.len() > NAMED_SITES {
+        named.push(format!("{} more", all.len() - NAMED_SITES));
+    }
+    Some(named.join(", "))
 }
 
-fn title_of(kind: FindingKind, target: Leads) -> &'static str {
-    let is_socket = matches!(target, Leads::Unix | Leads::Tcp);
-    match kind {
-        FindingKind::AdjacentWrites if is_socket => "How to send more at once",
-        FindingKind::AdjacentWrites => "How to write more at once",
-        FindingKind::SmallReads if is_socket => "How to receive more at once",
-        FindingKind::SmallReads => "How to read more at once",
-        FindingKind::PositionalWrites => "How to write several pieces at an offset",
-        FindingKind::PositionalReads => "How to read several pieces at an offset",
-        FindingKind::SeekThenTransfer => "How to do without lseek",
-        FindingKind::TinySegments => "How to copy tiny segments",
-        FindingKind::ManySegments => "How to write long lists",
-        FindingKind::SyncEach => "How to sync several records",
-        FindingKind::Datagrams => "How to send several datagrams",
+/// `1 call`, `5000 calls`.
+fn calls_in_words(calls: u64) -> String {
+    format!(
+        "{} call{}",
+        grouped(calls),
+        if calls == 1 { "" } else { "s" }
+    )
+}
+
+/// Those with enough calls to matter.
+fn notable(advisory: &Advisory) -> Vec<&DescriptorUse> {
+    let least = LEAST_CALLS.max(advisory.transfers / 100);
+    let uses = advisory.descriptors.iter();
+    uses.filter(|one| one.calls >= least)
+        .take(SHOWN_USES)
+        .collect()
+}
+
+fn used(one: &DescriptorUse) -> Used {
+    let verb = match (one.operation, one.calls) {
+        (Operation::Read, 1) => "read",
+        (Operation::Read, _) => "reads",
+        (Operation::Write, 1) => "write",
+        (Operation::Write, _) => "writes",
+    };
+    let program = match one.program.as_str() {
+        "" => "a program".to_owned(),
+        name => shortened(name, SHOWN_CHARACTERS),
+    };
+    let kind = escape_control(&one.kind);
+    let file = match &one.path {
+        Some(path) => format!("{kind} {}", shortened(path, SHOWN_CHARACTERS)),
+        None => kind,
+    };
+    let openings = match one.openings {
+        0 | 1 => String::new(),
+        many => format!(", {} openings", grouped(many)),
+    };
+    let neither = one
+        .calls
+        .saturating_sub(one.counted.saturating_add(one.listed));
+    let why = match &one.reason {
+        Some(reason) => format!(": {}", shortened(reason, SHOWN_SENTENCE)),
+        None => String::new(),
+    };
+    let counted = match (one.counted, one.listed, neither) {
+        (_, 0, 0) => "all counted".to_owned(),
+        (0, _, 0) => format!("all listed, not counted{why}"),
+        (0, 0, _) => format!("none counted{why}"),
+        (counted, listed, neither) => {
+            let parts = [
+                (counted, "counted"),
+                (listed, "listed"),
+                (neither, "neither"),
+            ];
+            let parts: Vec<String> = parts
+                .into_iter()
+                .filter(|(calls, _)| *calls > 0)
+                .map(|(calls, word)| format!("{} {word}", grouped(calls)))
+                .collect();
+            format!("{}{why}", parts.join(", "))
+        }
+    };
+    Used {
+        calls: format!("{} {verb}, {}", grouped(one.calls), about_bytes(one.bytes)),
+        who: format!("{program}, descriptor {}, {file}{openings}", one.descriptor),
+        counted,
     }
 }
 

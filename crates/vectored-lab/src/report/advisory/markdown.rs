@@ -25,7 +25,7 @@ pub fn markdown(advisory: &Advisory, top: usize) -> String {
             Some(site) => format!(", called from {site}"),
             None => String::new(),
         };
-        let idiom = match item.idiom {
+        let idiom = match item.remedy {
             Some((language, text)) => format!(" {language}: {text}"),
             None => String::new(),
         };
@@ -51,11 +51,15 @@ pub fn markdown(advisory: &Advisory, top: usize) -> String {
     if let Some(more) = &facts.more_left {
         text += &format!("\n{}\n", escape(more));
     }
-    for (title, idioms) in &facts.how {
-        text += &format!("\n{title}:\n\n");
-        for (language, idiom) in *idioms {
-            text += &format!("- {language}: {}\n", escape(idiom));
+    if !facts.uses.is_empty() {
+        text += "\nFiles and descriptors with the most calls:\n\n";
+        text += "| calls | where | counted or why not |\n|---|---|---|\n";
+        for used in &facts.uses {
+            text += &row(&[&used.calls, &used.who, &used.counted]);
         }
+    }
+    if let Some(more) = &facts.more_uses {
+        text += &format!("\n{}\n", escape(more));
     }
     if !facts.notes.is_empty() {
         text.push('\n');

@@ -16,7 +16,7 @@ pub use json::json;
 pub use markdown::markdown;
 pub use table::table;
 
-pub(super) use facts::{Facts, Item, Left, facts};
+pub(super) use facts::{Facts, Item, Left, Used, facts};
 
 /// Findings that are shown in full unless somebody wants more.
 pub const TOP: usize = 10;

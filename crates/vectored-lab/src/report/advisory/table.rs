@@ -23,17 +23,7 @@ pub fn table(advisory: &Advisory, options: TableOptions, top: usize) -> String {
     }
     page.findings(&facts);
     page.left(&facts);
-    for (title, idioms) in &facts.how {
-        page.line("");
-        page.styled_line(BOLD, title);
-        let width = idioms.iter().map(|(language, _)| width(language)).max();
-        let width = width.unwrap_or(0);
-        for (language, text) in *idioms {
-            let first = format!("  {language:<width$}  ");
-            let indent = " ".repeat(width + 4);
-            page.hanging(&first, &indent, text, None);
-        }
-    }
+    page.uses(&facts);
     if !facts.notes.is_empty() {
         page.line("");
     }
@@ -72,7 +62,7 @@ impl Page {
                 self.hanging(&indent, &indent, &format!("called from {site}"), None);
             }
             self.hanging(&indent, &indent, &item.action, None);
-            if let Some((language, text)) = item.idiom {
+            if let Some((language, text)) = item.remedy {
                 self.hanging(&indent, &indent, &format!("{language}: {text}"), None);
             }
         }
@@ -101,6 +91,21 @@ impl Page {
             self.hanging("    ", "    ", &left.who, None);
         }
         if let Some(more) = &facts.more_left {
+            self.line(&format!("  {more}"));
+        }
+    }
+
+    fn uses(&mut self, facts: &Facts) {
+        if facts.uses.is_empty() {
+            return;
+        }
+        self.line("");
+        self.styled_line(BOLD, "Files and descriptors with the most calls");
+        for used in &facts.uses {
+            self.hanging("  ", "    ", &format!("{}: {}", used.calls, used.who), None);
+            self.hanging("    ", "    ", &used.counted, None);
+        }
+        if let Some(more) = &facts.more_uses {
             self.line(&format!("  {more}"));
         }
     }

@@ -3,7 +3,7 @@
 use super::escape::escape;
 use super::experiments::table;
 use crate::model::Advisory;
-use crate::report::advisory::{Facts, Item, Left, facts};
+use crate::report::advisory::{Facts, Item, Left, Used, facts};
 
 /// Findings of one advisory that the page has; more is in the JSON.
 const MOST: usize = 100;
@@ -31,13 +31,7 @@ pub fn section(index: usize, advisory: &Advisory) -> String {
         text += &format!("<p>{}</p>\n", escape(more));
     }
     text += &left(&facts);
-    for (title, idioms) in &facts.how {
-        text += &format!("<h3>{}</h3>\n<dl class=\"idioms\">\n", escape(title));
-        for (language, idiom) in *idioms {
-            text += &format!("<dt>{}</dt><dd>{}</dd>\n", escape(language), escape(idiom));
-        }
-        text += "</dl>\n";
-    }
+    text += &uses(&facts);
     text += "<ul class=\"notes\">\n";
     for note in &facts.notes {
         text += &format!("<li>{}</li>\n", escape(note));
@@ -65,7 +59,7 @@ fn card(item: &Item, share_of: &str) -> String {
     if let Some(site) = &item.site {
         text += &format!("<p class=\"tally\">called from {}</p>\n", escape(site));
     }
-    if let Some((language, idiom)) = item.idiom {
+    if let Some((language, idiom)) = item.remedy {
         text += &format!(
             "<dl class=\"idioms\"><dt>{}</dt><dd>{}</dd></dl>\n",
             escape(language),
@@ -88,6 +82,23 @@ fn left(facts: &Facts) -> String {
     text += &table("Not counted", &heads, heads.len(), &rows, false);
     text += "</div>\n";
     if let Some(more) = &facts.more_left {
+        text += &format!("<p>{}</p>\n", escape(more));
+    }
+    text
+}
+
+fn uses(facts: &Facts) -> String {
+    if facts.uses.is_empty() {
+        return String::new();
+    }
+    const TITLE: &str = "Files and descriptors with the most calls";
+    let heads = ["calls", "where", "counted or why not"].map(str::to_owned);
+    let row = |one: &Used| vec![one.calls.clone(), one.who.clone(), one.counted.clone()];
+    let rows: Vec<Vec<String>> = facts.uses.iter().map(row).collect();
+    let mut text = format!("<h3>{TITLE}</h3>\n<div class=\"texts\">\n");
+    text += &table(TITLE, &heads, heads.len(), &rows, false);
+    text += "</div>\n";
+    if let Some(more) = &facts.more_uses {
         text += &format!("<p>{}</p>\n", escape(more));
     }
     text
