@@ -7,11 +7,13 @@ use std::os::fd::AsFd;
 use bytes::Buf;
 
 use crate::cursor::SegmentCursor;
+use crate::direct::resend_uncopied;
 use crate::error::TransferError;
 use crate::fallback::into_stream;
 use crate::gather::{Gather, recycle};
 use crate::messages::refuse_messages;
 use crate::transfer::AskOnce;
+use crate::write::send_all_referenced;
 
 /// Room for so many slices is offered to a `Buf` first: to clear it costs about as much as a slice
 /// costs in the kernel, and to clear room for `iov_max()` as much as a short system call.
@@ -26,7 +28,8 @@ impl Gather {
     /// It takes up to [`iov_max`](crate::iov_max) chunks at once and writes them as
     /// [`write_all`](Gather::write_all) writes a list. Whether it succeeds or fails, `buf` has been
     /// advanced by exactly the bytes that went. After [`WouldBlock`](io::ErrorKind::WouldBlock), or
-    /// another error that can be mended, call it again with the same `buf`.
+    /// another error that can be mended, call it again with the same `buf`. If a file that is open with
+    /// `O_DIRECT` answers `EINVAL`, what is left is tried once more uncopied.
     ///
     /// # Which slices are believed
     ///
@@ -85,13 +88,29 @@ impl Gather {
         buf: &mut B,
     ) -> Result<u64, TransferError> {
         let fd = fd.as_fd();
-        self.send_buf(buf, || refuse_messages(fd), into_stream(fd))
+        let sent = self.send_buf(buf, || refuse_messages(fd), into_stream(fd));
+        sent.or_else(|error| {
+            resend_uncopied(fd, error, |_| {
+                self.send_chunks(buf, false, || refuse_messages(fd), into_stream(fd))
+            })
+        })
     }
 
     /// `write_buf` into any sink.
     fn send_buf<B: Buf + Clone>(
         &mut self,
         buf: &mut B,
+        may_split: impl FnOnce() -> io::Result<()>,
+        sink: impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
+    ) -> Result<u64, TransferError> {
+        self.send_chunks(buf, true, may_split, sink)
+    }
+
+    /// The same; if not `may_copy`, each chunk goes from where it lies.
+    fn send_chunks<B: Buf + Clone>(
+        &mut self,
+        buf: &mut B,
+        may_copy: bool,
         may_split: impl FnOnce() -> io::Result<()>,
         mut sink: impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
     ) -> Result<u64, TransferError> {
@@ -108,8 +127,11 @@ impl Gather {
             let result = match may_go {
                 Err(error) => Err(TransferError::new(0, error)),
                 Ok(()) => {
-                    let ask = || may_split.ask();
-                    self.send_all(&slices, &mut SegmentCursor::new(), ask, &mut sink)
+                    let (cursor, ask) = (&mut SegmentCursor::new(), || may_split.ask());
+                    match may_copy {
+                        true => self.send_all(&slices, cursor, ask, &mut sink),
+                        false => send_all_referenced(&slices, cursor, limits, ask, &mut sink),
+                    }
                 }
             };
             self.slices = recycle(slices);

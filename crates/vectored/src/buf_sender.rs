@@ -10,9 +10,11 @@ use crate::Limits;
 use crate::buf::next_chunk;
 use crate::cost::CostModel;
 use crate::cursor::SegmentCursor;
+use crate::direct::{AlignedBuffer, resend_uncopied};
 use crate::error::TransferError;
 use crate::fallback::into_stream;
 use crate::messages::refuse_messages;
+use crate::sys::staged::STAGING_ALIGNMENT;
 use crate::transfer::AskOnce;
 use crate::write::send_all_referenced;
 
@@ -32,7 +34,9 @@ use crate::write::send_all_referenced;
 /// A chunk that others follow is copied if a call of its own would take longer, by the [`CostModel`]:
 /// by default up to 3725 bytes. A longer one ends its call. The last chunk is always referenced, so
 /// a buffer of one chunk costs no memory. The staging buffer grows up to
-/// [`staging_bytes`](CostModel::staging_bytes), and is freed with the `BufSender`.
+/// [`staging_bytes`](CostModel::staging_bytes), and is freed with the `BufSender`. It is not aligned: if a file
+/// that is open with `O_DIRECT` answers `EINVAL`, the call is made once more with the staged bytes at the start
+/// of a page.
 ///
 /// # Examples
 ///
@@ -120,7 +124,13 @@ impl<B: Buf> BufSender<B> {
     /// [`Buf::chunk`](https://docs.rs/bytes/1/bytes/trait.Buf.html#tymethod.chunk).
     pub fn send(&mut self, fd: impl AsFd) -> Result<u64, TransferError> {
         let fd = fd.as_fd();
-        self.send_all(Limits::default(), || refuse_messages(fd), into_stream(fd))
+        let limits = Limits::default();
+        let sent = self.send_all(limits, || refuse_messages(fd), into_stream(fd));
+        sent.or_else(|error| {
+            resend_uncopied(fd, error, |_| {
+                self.send_parts(limits, true, || refuse_messages(fd), into_stream(fd))
+            })
+        })
     }
 
     /// The bytes that have not been sent: those that are staged, and those still in the buffer.
@@ -175,6 +185,18 @@ impl<B: Buf> BufSender<B> {
         &mut self,
         limits: Limits,
         may_split: impl FnOnce() -> io::Result<()>,
+        sink: impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
+    ) -> Result<u64, TransferError> {
+        self.send_parts(limits, false, may_split, sink)
+    }
+
+    /// The same; if `is_aligned`, staged bytes are copied once more, to where a file that is open with
+    /// `O_DIRECT` takes them from.
+    fn send_parts(
+        &mut self,
+        limits: Limits,
+        is_aligned: bool,
+        may_split: impl FnOnce() -> io::Result<()>,
         mut sink: impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
     ) -> Result<u64, TransferError> {
         let mut may_split = AskOnce::new(may_split);
@@ -182,7 +204,9 @@ impl<B: Buf> BufSender<B> {
         loop {
             self.stage();
             let chunk = next_chunk(&self.buf);
-            let segments = [IoSlice::new(self.staged()), IoSlice::new(chunk)];
+            let aligned = is_aligned.then(|| aligned_copy(self.staged()));
+            let staged = aligned.as_deref().unwrap_or(self.staged());
+            let segments = [IoSlice::new(staged), IoSlice::new(chunk)];
             let is_whole = !self.has_begun && chunk.len() == self.buf.remaining();
             if !is_whole && let Err(error) = may_split.ask() {
                 return Err(TransferError::new(transferred, error));
@@ -241,6 +265,14 @@ impl<B> fmt::Debug for BufSender<B> {
             .field("staged_bytes", &(self.staged.len() - self.gone))
             .finish_non_exhaustive()
     }
+}
+
+/// Not how staged bytes always lie: memory of whole pages for each sender takes longer than the bytes of most.
+#[cold]
+fn aligned_copy(bytes: &[u8]) -> AlignedBuffer {
+    let mut aligned = AlignedBuffer::zeroed(bytes.len(), STAGING_ALIGNMENT);
+    aligned.copy_from_slice(bytes);
+    aligned
 }
 
 /// How many bytes it takes as long to copy as to make a further call for them.

@@ -195,6 +195,7 @@ fn is_direct(fd: BorrowedFd<'_>) -> bool {
 
 /// Sends the rest of a list uncopied if a transfer that copies was refused with `EINVAL` by a file that is open
 /// with `O_DIRECT`, and passes on any other error. `resend` moves what is left behind the given number of bytes.
+/// (A `BufSender` cannot, and copies to an aligned address.)
 ///
 /// Staging is aligned, so this is for lists of which a call ends within a segment, as with
 /// [`Pieces`](crate::Pieces), and for storage that asks for more than a page. A list that is not aligned itself

@@ -14,7 +14,7 @@ use crate::support::{mixed_sizes, payload, set_nonblocking};
 
 /// Many chunks, of which it shows all.
 #[derive(Clone)]
-struct Rope(VecDeque<Bytes>);
+pub struct Rope(pub VecDeque<Bytes>);
 
 impl Rope {
     fn new(sizes: &[usize]) -> Rope {

@@ -243,6 +243,59 @@ fn a_list_that_a_direct_file_refuses_in_parts_goes_uncopied() {
     assert_eq!(error.io_error().raw_os_error(), Some(libc::EINVAL));
 }
 
+/// Chunks that are aligned blocks: of a rope that shows all of them, and of a chain.
+#[cfg(feature = "bytes")]
+#[test]
+fn aligned_chunks_reach_a_direct_file_copied_or_not() {
+    use crate::buf::Rope;
+    use bytes::{Buf, Bytes};
+    use vectored::BufSender;
+
+    const NAME: &str = "aligned_chunks_reach_a_direct_file_copied_or_not";
+    let path = TemporaryFile::new("direct-chunks");
+    let Some((mut file, alignment)) = direct_file(NAME, &path) else {
+        return;
+    };
+    // Calls of 300 bytes end within blocks: what is copied for them is refused.
+    let pieces = Some(Pieces {
+        beyond_bytes: 2000,
+        piece_bytes: 300,
+    });
+    let usual = copying_up_to(8192);
+    for model in [usual, CostModel { pieces, ..usual }] {
+        for counts in [&[1; 16][..], &[1, 1, 40, 1, 1], &[1; 2000]] {
+            let blocks = blocks(alignment, counts);
+            let expected = concat(&blocks);
+            let chunks: Vec<Bytes> = blocks.into_iter().map(Bytes::from_owner).collect();
+            let rope = Rope(chunks.iter().cloned().collect());
+            let mut gather = Gather::new(model);
+            for way in 0..2 {
+                file.set_len(0).unwrap();
+                file.rewind().unwrap();
+                let (mut rope, chain) = (rope.clone(), rope.clone().chain(Bytes::new()));
+                let written = match way {
+                    0 => gather.write_buf(&file, &mut rope),
+                    _ => BufSender::with_model(chain, &model).send(&file),
+                };
+                assert_eq!(written.unwrap(), expected.len() as u64, "{way}");
+                assert!(fs::read(&path.0).unwrap() == expected, "{way}");
+                assert_eq!(rope.has_remaining(), way == 1);
+            }
+            // What is not aligned by itself stays an error, after the bytes that went.
+            file.set_len(0).unwrap();
+            file.rewind().unwrap();
+            let mut mixed = rope.clone().chain(&b"odd"[..]);
+            let left = mixed.remaining() as u64;
+            let mut sender = BufSender::with_model(&mut mixed, &model);
+            let error = sender.send(&file).unwrap_err();
+            assert_eq!(error.io_error().raw_os_error(), Some(libc::EINVAL));
+            assert_eq!(error.transferred() + sender.remaining(), left);
+            let went = &expected[..error.transferred() as usize];
+            assert!(fs::read(&path.0).unwrap() == went);
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
