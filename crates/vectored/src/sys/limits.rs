@@ -5,7 +5,8 @@
 //! `unsafe` for one call of `sysconf`, which no safe interface offers for `_SC_IOV_MAX`.
 #![allow(unsafe_code)]
 
-use std::sync::OnceLock;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// The most bytes that go into one system call: `INT_MAX` rounded down to a page of 4096 bytes.
 ///
@@ -29,8 +30,8 @@ const POSIX_IOV_MAX: usize = 16;
 #[must_use]
 #[inline]
 pub fn iov_max() -> usize {
-    static IOV_MAX: OnceLock<usize> = OnceLock::new();
-    *IOV_MAX.get_or_init(|| {
+    static IOV_MAX: Remembered = Remembered::new();
+    IOV_MAX.get(|| {
         if cfg!(miri) {
             // Miri knows no `_SC_IOV_MAX`; so it runs what merely counts segments.
             return 1024;
@@ -40,6 +41,33 @@ pub fn iov_max() -> usize {
         let answer = unsafe { libc::sysconf(libc::_SC_IOV_MAX) };
         iov_max_from(answer)
     })
+}
+
+/// A number that is always the same, and not 0: asked for once, or by each thread that comes before the answer.
+///
+/// An atomic and no lock: a child process that is forked while another thread asks does not wait for the answer.
+struct Remembered(AtomicUsize);
+
+impl Remembered {
+    const fn new() -> Remembered {
+        Remembered(AtomicUsize::new(0))
+    }
+
+    #[inline]
+    fn get(&self, ask: impl FnOnce() -> usize) -> usize {
+        match self.0.load(Relaxed) {
+            0 => self.ask(ask),
+            known => known,
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn ask(&self, ask: impl FnOnce() -> usize) -> usize {
+        let answer = ask();
+        self.0.store(answer, Relaxed);
+        answer
+    }
 }
 
 /// The limit that an answer of `sysconf` stands for.
@@ -120,6 +148,19 @@ mod tests {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     fn linux_takes_1024_segments() {
         assert_eq!(iov_max(), 1024);
+    }
+
+    /// The child has the state of a thread that is asking, and nobody there who would end that.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_child_that_is_forked_while_a_limit_is_asked_for_goes_on() {
+        let limit = Remembered::new();
+        let answer = limit.get(|| {
+            let is_well = crate::sys::fork::in_child(|| limit.get(|| 16) == 16);
+            assert!(is_well, "the child ended badly or waited for ever");
+            1024
+        });
+        assert_eq!((answer, limit.get(|| 16)), (1024, 1024));
     }
 
     #[test]
