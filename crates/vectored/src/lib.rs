@@ -82,12 +82,23 @@
 //! - **`SO_SNDTIMEO` and `SO_RCVTIMEO`** (as set by `set_write_timeout` and `set_read_timeout` of a stream) look
 //!   the same: `WouldBlock` with a count. Each system call has the whole timeout, so a list that takes several
 //!   calls may take longer.
+//! - **`SIGPIPE`**: functions that take a descriptor ([`AsFd`](std::os::fd::AsFd)) call write(2) and writev(2), also
+//!   if it is a `TcpStream` or `UnixStream`. If the reader is gone, these raise the signal, which ends the process
+//!   unless it is ignored, as a Rust program does from its start. [`Gathers`] of those two types, and so
+//!   [`GatherWriter`], raises none.
 //! - **A cursor at the end of its list** is a success: [`write_from`] returns `Ok(0)` without a system call.
 //! - **A segment in a mapped file** that another process truncates: a referenced segment is read by the kernel,
 //!   which answers `EFAULT`, after the bytes before it. A copied one ([`Gather`], [`GatherWriter`], and the copy
 //!   for a file that refuses lists) is read by this process, which gets the signal `SIGBUS`. For reads into such
 //!   a segment it is the same. To survive it use [`write_all_vectored`], or a `Gather` with
 //!   [`staging_bytes`](CostModel::staging_bytes) 0.
+//!
+//! # Secrets
+//!
+//! What is copied stays in memory: the staging buffers of [`Gather`], [`GatherWriter`], [`Scatter`],
+//! [`ScatterReader`] and `BufSender`, and the copy for a file that refuses lists, are not wiped, neither after a
+//! transfer nor when they are freed. [`write_all_vectored`] and [`read_exact_vectored`] copy nothing but for such a
+//! file, [`write_once`] nothing at all.
 //!
 //! # Files that refuse vectored calls
 //!

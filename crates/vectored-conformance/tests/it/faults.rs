@@ -1,6 +1,6 @@
 //! What goes wrong on the way: the count is that of the bytes that really went.
 
-use std::io::{self, Write};
+use std::io::{self, IoSlice, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::io::Errno;
-use vectored::{GatherWriter, Gathers};
+use vectored::{Gather, GatherWriter, Gathers};
 use vectored_conformance::here::{
     Mount, in_child, limit_file_size, no_strace, role, skip, under_strace,
 };
@@ -409,16 +409,27 @@ fn a_socket_whose_peer_is_gone_is_an_error_and_not_a_signal() {
             write_to_nobody("&TcpStream", &tcp_without_peer());
             write_to_nobody("Arc<TcpStream>", Arc::new(tcp_without_peer()));
         }
+        // These do as write(2) does, and as it is documented.
+        Some("bare") => {
+            end_on_broken_pipes();
+            write_to_nobody("BorrowedFd", unix_without_peer().as_fd());
+        }
         Some(_) => {
             end_on_broken_pipes();
-            // As write(2) does, and as it is documented.
-            write_to_nobody("BorrowedFd", unix_without_peer().as_fd());
+            let segments = [
+                IoSlice::new(b"a function"),
+                IoSlice::new(b" takes any descriptor"),
+            ];
+            let written = Gather::default().write_all(unix_without_peer(), &segments);
+            panic!("the call returned: {written:?}");
         }
         None => {
             in_child(test, "typed", &[]);
-            let ended = catch_unwind(|| in_child(test, "bare", &[])).unwrap_err();
-            let how = ended.downcast::<String>().unwrap();
-            assert!(how.contains("SIGPIPE"), "{how}");
+            for role in ["bare", "function"] {
+                let ended = catch_unwind(|| in_child(test, role, &[])).unwrap_err();
+                let how = ended.downcast::<String>().unwrap();
+                assert!(how.contains("SIGPIPE"), "{role}: {how}");
+            }
         }
     }
 }
