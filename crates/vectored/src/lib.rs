@@ -88,10 +88,11 @@
 //!   [`GatherWriter`], raises none.
 //! - **A cursor at the end of its list** is a success: [`write_from`] returns `Ok(0)` without a system call.
 //! - **A segment in a mapped file** that another process truncates: a referenced segment is read by the kernel,
-//!   which answers `EFAULT`, after the bytes before it. A copied one ([`Gather`], [`GatherWriter`], and the copy
-//!   for a file that refuses lists) is read by this process, which gets the signal `SIGBUS`. For reads into such
-//!   a segment it is the same. To survive it use [`write_all_vectored`], or a `Gather` with
-//!   [`staging_bytes`](CostModel::staging_bytes) 0.
+//!   which answers `EFAULT`. Of the bytes before it those have gone that
+//!   [`transferred`](TransferError::transferred) counts: on a file all, on a pipe or socket perhaps none. A copied
+//!   one ([`Gather`], [`GatherWriter`], and the copy for a file that refuses lists) is read by this process, which
+//!   gets the signal `SIGBUS`. For reads into such a segment it is the same. To survive it use
+//!   [`write_all_vectored`], or a `Gather` with [`staging_bytes`](CostModel::staging_bytes) 0.
 //!
 //! # Secrets
 //!
