@@ -606,8 +606,9 @@ mod tests {
             );
             assert_eq!((read.unwrap(), is_direct), (expected, sizes[0] >= most));
             let filled = buffers.concat();
-            assert!(filled[..expected].iter().all(|&byte| byte == 7));
-            assert!(filled[expected..].iter().all(|&byte| byte == 0));
+            // Whole slices are compared: byte by byte Miri takes minutes.
+            assert!(filled[..expected] == vec![7; expected]);
+            assert!(filled[expected..] == vec![0; filled.len() - expected]);
         }
     }
 
