@@ -28,7 +28,7 @@ pub fn run() -> Result<bool> {
         return Ok(true);
     }
     let bench = build()?;
-    println!("   instructions a segment, in lists of {SEGMENTS}, in the program itself");
+    println!("{}", heading());
     print!("   {:>6}", "bytes");
     for technique in TECHNIQUES {
         print!(" {technique:>8}");
@@ -54,6 +54,17 @@ pub fn run() -> Result<bool> {
         println!("   up to {MOST_BYTES} bytes a copy takes more instructions than memcpy");
     }
     Ok(is_well)
+}
+
+/// What the figures are, and which of them decide.
+fn heading() -> String {
+    let [memcpy, copiers @ .., _] = &TECHNIQUES;
+    let copiers = copiers.join(", ");
+    format!(
+        "   instructions a segment, in lists of {SEGMENTS}, in the program itself\n   \
+         fails if, up to {MOST_BYTES} bytes, {copiers} takes more than {memcpy}; the other figures \
+         are for information"
+    )
 }
 
 /// Why they cannot be counted here.
@@ -125,6 +136,15 @@ fn collected(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_heading_says_which_figures_decide() {
+        assert_eq!(
+            heading(),
+            "   instructions a segment, in lists of 64, in the program itself\n   fails if, up to 50 \
+             bytes, sse2 takes more than memcpy; the other figures are for information"
+        );
+    }
 
     #[test]
     fn the_count_is_found_in_what_callgrind_says() {

@@ -57,9 +57,11 @@ fn all(steps: &mut Steps, skips: &Path) -> Result<(), Failed> {
         steps.quiet_command(&name, extra("run", "--example", &example).env(SKIPS, skips))?;
     }
     for bench in extras(&metadata, "bench") {
-        let name = format!("bench {}/{}", bench.package, bench.name);
         let mut command = extra("bench", "--bench", &bench);
-        steps.command(&name, command.args(["--", "--test"]).env(SKIPS, skips))?;
+        steps.command(
+            &bench_step(&bench),
+            command.args(["--", "--test"]).env(SKIPS, skips),
+        )?;
     }
     steps.step("instructions", |_| count_instructions(skips))?;
     steps.step("plain C loops", |_| {
@@ -72,7 +74,13 @@ fn all(steps: &mut Steps, skips: &Path) -> Result<(), Failed> {
     })
 }
 
-/// The figures are for whoever reads the output; see [`instructions`].
+/// The heading of a benchmark that runs once: times depend on the machine, so they decide nothing.
+fn bench_step(bench: &Extra) -> String {
+    let Extra { package, name, .. } = bench;
+    format!("bench {package}/{name}, run once (fails on errors; its figures are for information)")
+}
+
+/// The output says which of the figures decide; see [`instructions`].
 fn count_instructions(skips: &Path) -> Result<(), Failed> {
     if let Some(reason) = instructions::missing() {
         let list = std::fs::read_to_string(skips).map_err(|error| tell(&error.to_string()))?;
@@ -146,5 +154,18 @@ mod tests {
         let words: Vec<_> = command.get_args().map(|w| w.to_str().unwrap()).collect();
         let expected = "run --quiet --locked --package p --example shown --features a,b";
         assert_eq!(words.join(" "), expected);
+    }
+
+    #[test]
+    fn the_heading_of_a_benchmark_says_that_its_figures_decide_nothing() {
+        let bench = Extra {
+            package: "vectored-pairs".to_owned(),
+            name: "pairs".to_owned(),
+            features: Vec::new(),
+        };
+        assert_eq!(
+            bench_step(&bench),
+            "bench vectored-pairs/pairs, run once (fails on errors; its figures are for information)"
+        );
     }
 }
