@@ -11,9 +11,10 @@ use crate::model::{Results, Technique, Verdict};
 pub struct TableOptions {
     /// With ANSI colours.
     pub color: bool,
-    /// Columns of the terminal. Every row has its verdict, with the winner and
-    /// the interval. Where that does not fit, techniques get short names, and
-    /// columns are left out: those of techniques beside, the floor, then rivals.
+    /// Columns of the terminal. Every row has its verdict, with the winner, or
+    /// the leader of an open cell, and the interval. Where that does not fit,
+    /// techniques get short names, and columns are left out: those of techniques
+    /// beside, the floor, then rivals; for open cells no rivals.
     pub width: usize,
 }
 
@@ -300,13 +301,13 @@ impl Frame {
             .into_iter()
             .map(|choice| Frame::new(section, columns, rivals, choice))
             .collect();
-        let fits = |frame: &Frame, names_leaders: bool| {
+        let fits = |frame: &Frame, open_is_whole: bool| {
             let is_within =
-                |row: &Row| frame.length() + frame.least_verdict(row, names_leaders) <= width;
+                |row: &Row| frame.length() + frame.least_verdict(row, open_is_whole) <= width;
             section.rows.iter().all(is_within)
         };
-        // For the leader of an open cell no floor and no rival is left out.
-        let place = (0..4)
+        // For the interval of an open cell no rival is left out.
+        let place = (0..6)
             .find(|&place| fits(&frames[place], true))
             .or_else(|| (0..frames.len()).find(|&place| fits(&frames[place], false)))
             .unwrap_or(frames.len() - 1);
@@ -355,12 +356,12 @@ impl Frame {
         width(&self.begin("", "")) + entries + 1
     }
 
-    /// Columns that a verdict needs: winner and interval, or why it is open.
-    fn least_verdict(&self, row: &Row, names_leaders: bool) -> usize {
+    /// Columns that a verdict needs: winner and interval. Of an open cell, if it need not be whole, why
+    /// it is open.
+    fn least_verdict(&self, row: &Row, open_is_whole: bool) -> usize {
         match row.verdict {
-            Verdict::Open if names_leaders => width(self.words(row)),
-            Verdict::Open => width(state(row)),
-            Verdict::Faster | Verdict::Tie => width(&self.full_verdict(row)),
+            Verdict::Open if !open_is_whole => width(state(row)),
+            Verdict::Open | Verdict::Faster | Verdict::Tie => width(&self.full_verdict(row)),
         }
         .max(width("verdict"))
     }

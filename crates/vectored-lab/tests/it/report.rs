@@ -316,6 +316,29 @@ fn every_row_of_a_decided_cell_has_winner_and_interval() {
     }
 }
 
+/// Also of lists as long as they come and of readers, where rivals are the usual three.
+#[test]
+fn every_row_of_an_open_cell_has_leader_and_interval() {
+    let mut all = results_of_everything(&[WriteEach, CopyThenWrite, Writev]);
+    for cells in [&mut all.cells, &mut all.refined_cells] {
+        cells.retain(|cell| cell.segment_sizes.is_none());
+    }
+    let cells = || all.cells.iter().chain(&all.refined_cells);
+    let open = cells().filter(|cell| cell.verdict == Verdict::Open).count();
+    for width in [80, 100, 120] {
+        let text = table(&all, plain(width));
+        let rows = text.lines().filter(|line| line.contains(" × "));
+        let verdicts = rows.filter_map(|line| line.split_once("open (budget): "));
+        let whole = verdicts.filter(|(_, leader)| {
+            let interval = leader
+                .split_once(" +")
+                .and_then(|(_, rest)| rest.split_once(" % ["));
+            interval.is_some_and(|(_, rest)| rest.ends_with(']'))
+        });
+        assert_eq!(whole.count(), open, "{width}\n{text}");
+    }
+}
+
 /// What the first line and the tallies say, and how many rows there are, are the
 /// cells of the JSON.
 #[test]
