@@ -34,14 +34,6 @@
       if (ns / scale < 999.5) return `${three(ns / scale)} ${unit}`;
     return `${three(ns / 1e9)} s`;
   };
-  const signed = (value, digits) => {
-    const text = value.toFixed(digits);
-    return text.startsWith("-") ? (Number(text) === 0 ? "+" + text.slice(1) : text) : "+" + text;
-  };
-  const tax = (share) =>
-    1 + share >= 10 ? `${Math.round(1 + share)}×`
-      : `${signed(share * 100, Math.abs(share) < 0.0995 ? 1 : 0)} %`;
-
   // 1, 2, 5 by decades, and finer where the axis is short.
   const steps = (min, max) => {
     const list = [];
@@ -149,7 +141,7 @@
         if (technique.ns[index] === null) return null;
         const interval = technique.low[index] === null ? "" : `[${technique.low[index].toFixed(3)},\u00a0${technique.high[index].toFixed(3)}]`;
         const cells = chart.ratios
-          ? [`×${value === null ? "–" : value.toFixed(3)} ${interval}`, tax(technique.tax[index]), time(technique.ns[index])]
+          ? [`×${value === null ? "–" : value.toFixed(3)} ${interval}`, time(technique.ns[index])]
           : [time(technique.ns[index])];
         const name = make("th", { scope: "row" }, make("span", { className: `key t-${technique.name}` }), technique.name);
         const row = make("tr", {}, name, ...cells.map((text) => make("td", { textContent: text })));
@@ -219,10 +211,15 @@
     const rows = sorted.map(([name, list]) => make("tr", {},
       make("th", { scope: "row" }, make("span", { className: `key t-${name}` }), name),
       make("td", { textContent: list.length }), ...qs.map(([, q]) => make("td", { textContent: time(quantile(list, q)) }))));
-    const head = make("tr", {}, ...["", "samples", ...qs.map(([name]) => name)].map((text) => make("th", { scope: "col", textContent: text })));
+    const heads = [
+      ["technique", "How the bytes were moved."],
+      ["samples", "How many rounds sampled it."],
+      ...qs.map(([name, q]) => [name, `The time a call that ${Math.round(100 * q)} % of the samples do not exceed.`]),
+    ];
+    const head = make("tr", {}, ...heads.map(([text, title]) => make("th", { scope: "col", textContent: text, title })));
     box.replaceChildren(
       make("div", { className: "head" }, make("h4", { textContent: `Samples of ${cell.name}` }), close),
-      make("p", { className: "hint", textContent: `${cell.rounds} rounds, time a call.${some} Left: the share of samples below each time. Right: each sample by its round.` }),
+      make("p", { className: "hint", textContent: `${cell.rounds} rounds, time a call.${some} The first chart shows the share of samples below each time, the second each sample by its round.` }),
       make("div", { className: "charts" }, below, byRound),
       make("div", { className: "wide" }, make("table", { className: "figures" }, make("thead", {}, head), make("tbody", {}, ...rows))));
     box.hidden = false;

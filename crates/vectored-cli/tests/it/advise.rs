@@ -13,7 +13,7 @@ use serde_json::{Value, json as literal};
 use crate::support::{Bench, entries, json, skip, stdout_of};
 
 /// A result of advise that is about nothing, with round prices.
-fn costs() -> String {
+pub fn costs() -> String {
     let targets = ["file", "pipe", "unix", "tcp"];
     let price = |(target, operation): (&str, &str)| {
         literal!({
@@ -66,7 +66,7 @@ fn std_advise(bench: &Bench) -> Command {
 }
 
 /// The log of a program that writes a thousand records, a header of 8 bytes and a body of 4 KiB.
-fn records() -> String {
+pub fn records() -> String {
     let mut log = String::from(
         "7 1795315726.000000 execve(\"/usr/bin/store\", [\"store\"], 0x7ffd) = 0 <0.000300>\n\
          7 1795315726.000500 set_tid_address(0x7f0000000a10) = 7 <0.000010>\n\

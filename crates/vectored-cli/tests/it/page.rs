@@ -271,3 +271,120 @@ fn fifty_machines_fit_one_page() {
     assert_eq!(charts, 3);
     assert_eq!(browser.complaints(), Vec::<String>::new());
 }
+
+/// Makes the window so wide.
+fn resize(browser: &mut Browser, width: u32) {
+    let metrics = serde_json::json!({
+        "width": width, "height": 1200, "deviceScaleFactor": 1, "mobile": false,
+    });
+    browser.ask("Emulation.setDeviceMetricsOverride", metrics);
+}
+
+/// What of an open page is wider than the window, is cut, or is a head without a tooltip.
+fn flaws(browser: &mut Browser) -> Value {
+    browser.value(
+        "(() => {
+            const flaws = [];
+            const root = document.documentElement;
+            const name = (e) => `${e.tagName} ${e.className?.baseVal ?? e.className}: ${e.textContent.slice(0, 60)}`;
+            const isAside = (e) => e.closest('.aside, .skip, .u-over, .u-legend');
+            if (root.scrollWidth > innerWidth) flaws.push(`the page is ${root.scrollWidth} wide`);
+            for (const e of document.body.querySelectorAll('*')) {
+                const box = e.getBoundingClientRect();
+                const isCut = e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflowX === 'hidden';
+                if (box.width === 0 || isAside(e)) continue;
+                if (isCut) flaws.push(`cut: ${name(e)}`);
+                if (box.right > innerWidth + 1 && !e.closest('.wide')) flaws.push(`too wide: ${name(e)}`);
+            }
+            for (const e of document.querySelectorAll('table.map td button span')) {
+                const [box, square] = [e, e.parentElement].map((it) => it.getBoundingClientRect());
+                if (box.right > square.right + 1 || box.bottom > square.bottom + 1) flaws.push(`cut: ${name(e)}`);
+            }
+            for (const e of document.querySelectorAll('figure.drawn text')) {
+                const [box, drawing] = [e, e.ownerSVGElement].map((it) => it.getBoundingClientRect());
+                if (box.left < drawing.left - 1 || box.right > drawing.right + 1) flaws.push(`cut: ${name(e)}`);
+            }
+            for (const e of document.querySelectorAll('thead th'))
+                if (!e.title.endsWith('.')) flaws.push(`no tooltip: ${name(e)}`);
+            return flaws;
+        })()",
+    )
+}
+
+#[test]
+fn no_page_is_wider_than_its_window_or_cuts_a_word() {
+    let test = "no_page_is_wider_than_its_window_or_cuts_a_word";
+    let Some(mut browser) = browser(test) else {
+        return;
+    };
+    let bench = Bench::new();
+    bench.synthetic().assert().success();
+    let mut result = bench.only_result();
+    // Names without a place to break them at.
+    result["host"]["name"] = "machine".repeat(12).into();
+    result["host"]["cpu"]["model"] = "Processor/".repeat(9).into();
+    result["host"]["warnings"] = serde_json::json!(["w".repeat(90)]);
+    for (number, cell) in result["cells"]
+        .as_array_mut()
+        .unwrap()
+        .iter_mut()
+        .enumerate()
+    {
+        if cell["target"] == "pipe" {
+            cell["target"] = "fifo".into();
+            cell["path"] = format!("/{}", "folder".repeat(15)).into();
+        }
+        if number % 3 == 0 {
+            cell["floor_ns"] = 123_456_789.0.into();
+        }
+    }
+    let file = |name: &str, text: &str| {
+        let path = bench.work().join(name);
+        fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let run = file("run.json", &result.to_string());
+    result["host"]["name"] = "other".into();
+    let other = file("other.json", &result.to_string());
+    let experiments = bench.work().join("experiments.json");
+    let mut reproduce = bench.vectored();
+    reproduce.args(["reproduce", "all", "--quick", "--min", "128KiB", "--quiet"]);
+    reproduce
+        .args(["--format", "json", "--output"])
+        .arg(&experiments);
+    reproduce.assert().success();
+    let experiments = experiments.display().to_string();
+    let advice = bench.work().join("advice.json");
+    let log = file("log", &crate::advise::records());
+    file("costs.json", &crate::advise::costs());
+    let mut advise = bench.vectored();
+    advise.args(["advise", "--costs", "costs.json", &log, "--quiet"]);
+    advise.args(["--format", "json", "--output"]).arg(&advice);
+    advise.assert().success();
+    let advice = advice.display().to_string();
+    let kinds = [
+        ("run", vec![run.as_str()]),
+        ("machines", vec![&run, &other]),
+        ("experiments", vec![&experiments]),
+        ("advice", vec![&advice]),
+        ("all", vec![&run, &other, &experiments, &advice]),
+    ];
+    let mut found = Vec::new();
+    for (kind, results) in kinds {
+        let page = page_of(&bench, &results);
+        for width in [390, 1280] {
+            resize(&mut browser, width);
+            browser.open(&page);
+            found.push((format!("{kind} at {width}"), flaws(&mut browser)));
+            // Every target, and the samples of a cell.
+            browser.value(
+                "for (const e of document.querySelectorAll('[role=tab]')) { e.click(); \
+                 e.closest('.run').querySelector('.panel:not([hidden]) td button')?.click(); }",
+            );
+            found.push((format!("{kind} at {width}, opened"), flaws(&mut browser)));
+            assert_eq!(browser.complaints(), Vec::<String>::new());
+        }
+    }
+    found.retain(|(_, flaws)| flaws != &Value::Array(Vec::new()));
+    assert!(found.is_empty(), "{found:#?}");
+}

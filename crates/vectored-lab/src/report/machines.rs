@@ -49,7 +49,7 @@ pub(super) fn charts(runs: &[&Results]) -> Vec<(String, Vec<Group>)> {
                 borders: runs
                     .iter()
                     .filter(|run| is_measured(run, kind, count))
-                    .map(|run| one_border(run, kind, count))
+                    .map(|run| one_border(run, runs, kind, count))
                     .collect(),
             });
             let is_found = |group: &Group| group.borders.iter().any(|border| border.at.is_some());
@@ -59,9 +59,18 @@ pub(super) fn charts(runs: &[&Results]) -> Vec<(String, Vec<Group>)> {
         .collect()
 }
 
-fn one_border(run: &Results, kind: Kind<'_>, count: usize) -> Border {
-    let [host, _, release, _] = &machine_names(run)[..] else {
-        unreachable!("four heads, four names");
+fn one_border(run: &Results, runs: &[&Results], kind: Kind<'_>, count: usize) -> Border {
+    let of_machine = |run| {
+        let [host, _, release, begun] = machine_names(run);
+        ([host, release], begun)
+    };
+    let (machine, begun) = of_machine(run);
+    // Several runs on one machine differ in when they began.
+    let same = runs.iter().filter(|other| of_machine(other).0 == machine);
+    let [host, release] = &machine;
+    let machine = match same.count() {
+        0 | 1 => format!("{host}, {release}"),
+        _ => format!("{host}, {begun}"),
     };
     // Where there are several, the chart has the last, as what lies above is gathered.
     let last = run
@@ -70,7 +79,7 @@ fn one_border(run: &Results, kind: Kind<'_>, count: usize) -> Border {
         .filter(|crossover| is_of(crossover, kind, count) && is_copy_to_gather(crossover))
         .max_by(|a, b| a.at_bytes.total_cmp(&b.at_bytes));
     Border {
-        machine: format!("{host}, {release}"),
+        machine,
         at: last.map(|found| (found.at_bytes, found.low_bytes, found.high_bytes)),
     }
 }
@@ -218,7 +227,7 @@ fn machine_heads() -> Vec<String> {
         .to_vec()
 }
 
-fn machine_names(run: &Results) -> Vec<String> {
+fn machine_names(run: &Results) -> [String; 4] {
     let release = run.host.kernel.split(' ').next().unwrap_or_default();
     [
         &run.host.name,
@@ -227,5 +236,4 @@ fn machine_names(run: &Results) -> Vec<String> {
         &run.started_at,
     ]
     .map(|text: &str| words::escape_control(text))
-    .to_vec()
 }

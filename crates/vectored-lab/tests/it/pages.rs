@@ -2,7 +2,9 @@
 
 use proptest::prelude::*;
 use serde_json::Value;
-use vectored_lab::model::{Advice, Crossover, Results, Saved, Target, Technique, Verdict};
+use vectored_lab::model::{
+    Advice, Crossover, Experiments, Results, Saved, Target, Technique, Verdict,
+};
 use vectored_lab::report::{
     TableOptions, advisory, csv, csv_of_runs, experiments, html, json, machines_table, markdown,
     parse, parse_saved, svg, table,
@@ -334,5 +336,86 @@ fn replace(value: &mut Value, number: &mut usize, change: &Value) -> bool {
             *number -= 1;
             false
         }
+    }
+}
+
+#[test]
+fn every_column_of_every_table_is_explained() {
+    let mut other = with_curves();
+    other.host.name = "other".to_owned();
+    let experiments = Saved::Experiments(Box::new(crate::experiments::all()));
+    let page = html(&[&saved(with_curves()), &saved(other), &experiments]);
+    let heads: Vec<&str> = page
+        .split("<th scope=\"col\"")
+        .skip(1)
+        .map(|rest| rest.split("</th>").next().unwrap())
+        .collect();
+    assert!(heads.len() > 60, "{}", heads.len());
+    for head in heads {
+        let (tag, name) = head.split_once('>').unwrap();
+        let title = tag.split("title=\"").nth(1);
+        let sentence = title.and_then(|title| title.split('"').next());
+        assert!(!name.is_empty(), "{head}");
+        let is_sentence = |it: &str| it.len() > 20 && it.ends_with('.');
+        assert!(sentence.is_some_and(is_sentence), "{head}");
+    }
+}
+
+/// Where host and kernel are the same, the chart of crossovers has when each run began.
+#[test]
+fn runs_on_one_machine_are_told_apart_in_charts() {
+    let first = with_curves();
+    let mut later = first.clone();
+    later.started_at = "2026-07-01T11:00:00Z".to_owned();
+    let names = |runs: [&Results; 2]| -> Vec<bool> {
+        let page = html(&runs.map(|run| saved(run.clone())).each_ref());
+        let name = |of: &Results, words: &str| {
+            page.contains(&format!(">{}, {words}</text>", of.host.name))
+        };
+        let release = first.host.kernel.split(' ').next().unwrap();
+        vec![
+            name(&first, &first.started_at),
+            name(&first, "2026-07-01T11:00:00Z"),
+            name(&first, release),
+        ]
+    };
+    assert_eq!(names([&first, &later]), [true, true, false]);
+    later.host.name = "other".to_owned();
+    assert_eq!(names([&first, &later]), [false, false, true]);
+}
+
+/// Seconds of a smaller file stand beside no published ones.
+#[test]
+fn a_reduced_experiment_is_drawn_without_the_seconds_of_the_book() {
+    let all = crate::experiments::all();
+    let mut reduced = all.clone();
+    for experiment in &mut reduced.experiments {
+        experiment.reduced = true;
+    }
+    let drawn = |experiments: &Experiments| {
+        let found = Saved::Experiments(Box::new(experiments.clone()));
+        let options = TableOptions::default();
+        [
+            html(&[&found]),
+            svg(&[&found]),
+            vectored_lab::report::experiments::table(experiments, options),
+        ]
+    };
+    for text in drawn(&all) {
+        assert!(text.contains("CPU 2005") && text.contains("wall 2005"));
+        assert!(text.contains("CPU 2001"));
+    }
+    let [page, drawing, table] = drawn(&reduced);
+    for text in [&page, &drawing, &table] {
+        assert!(!text.contains("CPU 2005") && !text.contains("wall 2005"));
+        // Ratios are comparable.
+        assert!(text.contains("CPU 2001"));
+    }
+    for text in [page, table] {
+        let text: Vec<&str> = text.split_whitespace().collect();
+        assert!(
+            text.join(" ")
+                .contains("the plot leaves out the seconds of the book")
+        );
     }
 }

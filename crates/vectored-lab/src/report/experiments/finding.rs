@@ -164,8 +164,8 @@ fn elements(experiment: &Reproduction) -> Option<String> {
         [] => {
             let of = ratios.len();
             format!(
-                "No border is sure {range}: copying surely takes less CPU time at {copying} of \
-                 {of} sizes, writev at {gathering}"
+                "No border is significant {range}: copying takes significantly less CPU time at \
+                 {copying} of {of} sizes, writev at {gathering}"
             )
         }
         [border] => format!(

@@ -18,4 +18,4 @@ pub use table::table;
 
 pub(super) use super::chart::Curve as CurveOf;
 pub(super) use pictures::curves_of;
-pub(super) use sheets::{notes, sheets, title};
+pub(super) use sheets::{Sheet, notes, sheets, title};

@@ -25,7 +25,7 @@ pub fn picture(experiment: &Reproduction, options: PlotOptions) -> Option<(&'sta
 /// seconds rather than ratios, and each of them.
 pub fn curves_of(experiment: &Reproduction) -> Option<(&'static str, bool, Vec<CurveOf>)> {
     match experiment.name {
-        ExperimentName::Apue35 => Some((COPIES, true, copies_by_size(experiment).into())),
+        ExperimentName::Apue35 => Some((COPIES, true, copies_by_size(experiment))),
         ExperimentName::Kalinin => Some((ELEMENTS, false, elements_by_size(experiment).into())),
         ExperimentName::Apue1428 | ExperimentName::Mincer => None,
     }
@@ -41,7 +41,7 @@ fn copies(experiment: &Reproduction, options: PlotOptions) -> String {
     curves(&all, along, |s| words::time(s * 1e9), options)
 }
 
-fn copies_by_size(experiment: &Reproduction) -> [CurveOf; 4] {
+fn copies_by_size(experiment: &Reproduction) -> Vec<CurveOf> {
     let here = |time: fn(&crate::model::ExperimentRow) -> Option<f64>| {
         let rows = experiment.rows.iter();
         rows.filter_map(|row| Some((row.buffer_bytes? as f64, time(row)?)))
@@ -54,17 +54,23 @@ fn copies_by_size(experiment: &Reproduction) -> [CurveOf; 4] {
         });
         rows.collect()
     };
-    let all = [
+    let mut all = vec![
         ('c', "CPU here", here(|row| row.cpu_s)),
         ('w', "wall here", here(|row| row.clock_s)),
-        ('C', "CPU 2005", then(|row| row.cpu_s)),
-        ('W', "wall 2005", then(|row| row.clock_s)),
     ];
-    all.map(|(letter, name, points)| CurveOf {
+    // Seconds of a smaller file compare with nothing that was published.
+    if !experiment.reduced {
+        all.extend([
+            ('C', "CPU 2005", then(|row| row.cpu_s)),
+            ('W', "wall 2005", then(|row| row.clock_s)),
+        ]);
+    }
+    let curve = |(letter, name, points): (char, &str, Vec<(f64, f64)>)| CurveOf {
         letter,
         name: name.to_owned(),
         points,
-    })
+    };
+    all.into_iter().map(curve).collect()
 }
 
 fn elements(experiment: &Reproduction, options: PlotOptions) -> String {

@@ -327,6 +327,12 @@ pub fn notes(experiment: &Reproduction) -> Vec<String> {
                 "User and system time are split by clock ticks, which is coarse in rows under a \
                  second; their sum is exact.",
             );
+            if experiment.reduced {
+                note(
+                    "The file is smaller than that of the book, so the plot leaves out the seconds of \
+                     the book. Compare how times change from one buffer size to the next.",
+                );
+            }
             if let Some(left_out) = left_out(experiment) {
                 note(&left_out);
             }

@@ -41,7 +41,7 @@ struct CurvesData {
     count: usize,
     bytes: Vec<usize>,
     floor_ns: Vec<f64>,
-    /// `floor_ratio` and its interval, the gather tax, the median time.
+    /// `floor_ratio` and its interval, the median time.
     techniques: Vec<TechniqueData>,
     crossovers: Vec<Crossing>,
 }
@@ -52,7 +52,6 @@ struct TechniqueData {
     ratio: Vec<Option<f64>>,
     low: Vec<Option<f64>>,
     high: Vec<Option<f64>>,
-    tax: Vec<Option<f64>>,
     ns: Vec<Option<f64>>,
 }
 
@@ -141,7 +140,6 @@ fn technique(cells: &[&Cell], name: Technique) -> TechniqueData {
         ratio: each(&|t| t.floor_ratio),
         low: each(&|t| t.floor_ratio_low),
         high: each(&|t| t.floor_ratio_high),
-        tax: each(&|t| Some(t.gather_tax)),
         ns: each(&|t| Some(t.median_ns)),
     }
 }

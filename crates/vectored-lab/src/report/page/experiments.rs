@@ -1,8 +1,9 @@
 //! The published experiments, beside ours.
 
 use super::escape::escape;
+use super::tooltips;
 use crate::model::Experiments;
-use crate::report::experiments::{notes, sheets, title};
+use crate::report::experiments::{Sheet, notes, sheets, title};
 use crate::report::svg;
 use crate::report::words;
 
@@ -23,11 +24,7 @@ pub fn section(experiments: &Experiments) -> String {
             text += &format!("<figure class=\"drawn\">{chart}</figure>\n");
         }
         for sheet in sheets(experiment) {
-            let heads: Vec<String> = sheet
-                .heads
-                .iter()
-                .map(|(group, name)| format!("{group} {name}").trim().to_owned())
-                .collect();
+            let heads = heads_of(&sheet);
             text += &table(&title(experiment), &heads, sheet.names, &sheet.rows, false);
         }
         text += "<ul class=\"notes\">\n";
@@ -42,6 +39,24 @@ pub fn section(experiments: &Experiments) -> String {
     text + "</section>\n"
 }
 
+/// `here, seconds: user`, `here, seconds: system`: a group is named over each of its columns.
+fn heads_of(sheet: &Sheet) -> Vec<String> {
+    let mut group = "";
+    let heads = sheet.heads.iter().map(|(begun, name)| {
+        if !begun.is_empty() {
+            group = begun;
+        }
+        match format!("{group} {name}").trim() {
+            "" => "operation".to_owned(),
+            head => head.to_owned(),
+        }
+    });
+    heads.collect()
+}
+
+/// A name of at most as many characters stands in one line.
+const SHORT_NAME: usize = 24;
+
 /// A table of texts. The first `names` columns are names, the others figures.
 /// Where the caption stands above it already it is only read aloud.
 pub fn table(
@@ -53,21 +68,32 @@ pub fn table(
 ) -> String {
     let class = if is_seen { "" } else { " class=\"aside\"" };
     let mut text = format!(
-        "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\"><table class=\"figures\">\
-         <caption{class}>{0}</caption>\n<thead><tr>",
+        "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\"><table class=\"figures named\">\
+         <caption{class}><span>{0}</span></caption>\n<thead><tr>",
         escape(caption)
     );
     for (index, head) in heads.iter().enumerate() {
         let class = if index < names { " class=\"name\"" } else { "" };
-        text += &format!("<th scope=\"col\"{class}>{}</th>", escape(head));
+        text += &format!(
+            "<th scope=\"col\"{class} title=\"{}\">{}</th>",
+            escape(&tooltips::of(head)),
+            // A group's name stands over each of its columns.
+            escape(head).replacen(": ", ":<br>", 1)
+        );
     }
     text += "</tr></thead>\n<tbody>\n";
     for row in rows {
         text += "<tr>";
         for (index, cell) in row.iter().enumerate() {
+            // Only a long name, such as a path, is broken.
+            let is_short = cell.chars().count() <= SHORT_NAME;
+            let short = if is_short { " short" } else { "" };
             text += &match index {
-                0 => format!("<th scope=\"row\">{}</th>", escape(cell)),
-                _ if index < names => format!("<td class=\"name\">{}</td>", escape(cell)),
+                0 => format!(
+                    "<th scope=\"row\" class=\"name{short}\">{}</th>",
+                    escape(cell)
+                ),
+                _ if index < names => format!("<td class=\"name{short}\">{}</td>", escape(cell)),
                 _ => format!("<td>{}</td>", escape(cell)),
             };
         }

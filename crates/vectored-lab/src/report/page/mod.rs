@@ -12,6 +12,7 @@ mod environment;
 mod escape;
 mod experiments;
 mod run;
+mod tooltips;
 
 use super::machines;
 use super::svg;
@@ -151,7 +152,8 @@ fn borders(runs: &[&crate::model::Results]) -> String {
         if let Some(chart) = svg::crossovers(&groups) {
             text += &format!(
                 "<figure class=\"drawn borders\"><figcaption>{}: copy below the mark, gather above; \
-                 segment size, with its 95 % interval</figcaption>{chart}</figure>\n",
+                 segment size, with its 95 % interval</figcaption><div class=\"wide\" tabindex=\"0\" \
+                 role=\"region\" aria-label=\"{0}: crossovers\">{chart}</div></figure>\n",
                 escape(&title)
             );
         }

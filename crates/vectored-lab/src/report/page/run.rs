@@ -2,6 +2,7 @@
 
 use super::environment;
 use super::escape::escape;
+use super::tooltips;
 use crate::model::{Results, Technique, Verdict};
 use crate::report::panels::{Panel, Square, panels};
 use crate::report::rows::{Section, columns, extent, notes, sections, short_name};
@@ -110,7 +111,7 @@ fn panel_of(
         }
         text += "</div>\n";
     }
-    text += &figures(section, results);
+    text += &figures(section, panel.has_tax, results);
     text + "</section>\n"
 }
 
@@ -120,15 +121,18 @@ fn map(panel: &Panel<'_>) -> String {
         return String::new();
     }
     let mut text = format!(
-        "<div class=\"wide\"><table class=\"map\"><caption>What wins on {}, and how much longer the \
+        "<div class=\"wide\"><table class=\"map\"><caption><span>What wins on {}, and how much longer the \
          next one takes. The stronger the colour, the more it matters; = is a tie within 2 %, ? is \
-         not decided.</caption>\n<thead><tr><th scope=\"col\">segments</th>",
-        escape(&panel.title)
+         not decided.</span></caption>\n<thead><tr><th scope=\"col\" title=\"{}\">segments</th>",
+        escape(&panel.title),
+        tooltips::COUNT
     );
     for &bytes in &map.sizes {
+        let size = bytes_in_words(bytes as u64);
         text += &format!(
-            "<th scope=\"col\">{}</th>",
-            escape(&bytes_in_words(bytes as u64))
+            "<th scope=\"col\" title=\"{}\">{}</th>",
+            escape(&tooltips::of_size(&size)),
+            escape(&size)
         );
     }
     text += "</tr></thead>\n<tbody>\n";
@@ -167,22 +171,26 @@ fn square_of(square: &Square<'_>) -> String {
     )
 }
 
-fn figures(section: &Section, results: &Results) -> String {
+fn figures(section: &Section, has_tax: bool, results: &Results) -> String {
     let columns = columns(results);
     let mut text = format!(
         "<details open><summary>All figures of {}</summary>\n<div class=\"wide\" tabindex=\"0\" \
          role=\"region\" aria-label=\"All figures of {0}\"><table class=\"figures\">\n<thead><tr>\
-         <th scope=\"col\">segments</th><th scope=\"col\">floor</th>",
-        escape(&section.title)
+         <th scope=\"col\" title=\"{}\">segments</th><th scope=\"col\" title=\"{}\">floor</th>",
+        escape(&section.title),
+        tooltips::LIST,
+        tooltips::FLOOR
     );
     for technique in &columns {
-        let beside = match results.rivals.contains(technique) {
-            true => "",
-            false => "beside: ",
-        };
-        text += &format!("<th scope=\"col\">{beside}{technique}</th>");
+        let is_rival = results.rivals.contains(technique);
+        let beside = if is_rival { "" } else { "beside: " };
+        let title = tooltips::of_technique(*technique, has_tax, is_rival);
+        text += &format!("<th scope=\"col\" title=\"{title}\">{beside}{technique}</th>");
     }
-    text += "<th scope=\"col\" class=\"name\">verdict</th></tr></thead>\n<tbody>\n";
+    text += &format!(
+        "<th scope=\"col\" class=\"name\" title=\"{}\">verdict</th></tr></thead>\n<tbody>\n",
+        tooltips::VERDICT
+    );
     for row in &section.rows {
         let list = match row.count.as_str() {
             "" => row.size.clone(),

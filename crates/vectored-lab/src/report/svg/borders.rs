@@ -17,8 +17,9 @@ pub struct Group {
     pub borders: Vec<Border>,
 }
 
-const LEFT: f64 = 250.0;
-const RIGHT: f64 = 680.0;
+/// The length of the axis, and the width of a letter of the name of a machine.
+const AXIS: f64 = 320.0;
+const LETTER: f64 = 6.2;
 const ROW: f64 = 18.0;
 /// Longer names are cut: the table has them whole.
 const NAME: usize = 38;
@@ -33,13 +34,15 @@ pub fn draw(groups: &[Group]) -> Option<Drawing> {
         return None;
     }
     let (first, last) = ((low / 1.2).log2(), (high * 1.2).log2());
-    let across = |bytes: f64| LEFT + (bytes.log2() - first) / (last - first) * (RIGHT - LEFT);
+    let names = all().map(|border| border.machine.chars().count().min(NAME));
+    let left = 30.0 + LETTER * names.max().unwrap_or(0).max(10) as f64;
+    let across = |bytes: f64| left + (bytes.log2() - first) / (last - first) * AXIS;
     let rows = all().count() + groups.len();
     let bottom = ROW * (rows as f64 + 0.5);
-    let mut drawing = Drawing::new(RIGHT + 20.0, bottom + 22.0);
+    let mut drawing = Drawing::new(left + AXIS + 20.0, bottom + 22.0);
     let powers = first.ceil() as i32..=last.floor() as i32;
     // No size has more than 62 of them, whatever a file says.
-    let stride = ((last - first) / 7.0).ceil().max(1.0) as usize;
+    let stride = ((last - first) / 6.0).ceil().max(1.0) as usize;
     for power in powers.filter(|power| *power >= 0).step_by(stride) {
         let x = across(f64::from(power).exp2());
         drawing.line((x, 0.0), (x, bottom), Ink::Line, "none");
@@ -52,11 +55,14 @@ pub fn draw(groups: &[Group]) -> Option<Drawing> {
         drawing.text(0.0, y, Anchor::Start, 12.0, Ink::Text, &group.title);
         for border in &group.borders {
             y += ROW;
-            let name: String = border.machine.chars().take(NAME).collect();
+            let name = match border.machine.chars().nth(NAME) {
+                None => border.machine.clone(),
+                Some(_) => border.machine.chars().take(NAME - 1).chain(['…']).collect(),
+            };
             drawing.text(12.0, y, Anchor::Start, 11.5, Ink::Text, &name);
             let middle = y - 4.0;
             let Some((at, low, high)) = border.at else {
-                drawing.text(LEFT, y, Anchor::Start, 11.0, Ink::Faint, "none found");
+                drawing.text(left, y, Anchor::Start, 11.0, Ink::Faint, "none found");
                 continue;
             };
             let [at, low, high] = [at, low, high].map(across);

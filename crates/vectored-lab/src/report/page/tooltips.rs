@@ -1,0 +1,124 @@
+//! What the heads of the page's tables mean, a sentence each.
+
+use crate::model::Technique;
+
+/// The sentence for a column of a table: `here, seconds: user` is the column `user` of a group.
+/// Empty for a head that is not known.
+pub fn of(head: &str) -> String {
+    let (group, name) = head.rsplit_once(": ").unwrap_or(("", head));
+    if let Some(known) = whole(head) {
+        return known.to_owned();
+    }
+    if let Some(measure) = measure(group, name) {
+        return format!("{measure}, {}.", source(group));
+    }
+    if group.starts_with(|c: char| c.is_ascii_digit()) {
+        return format!("CPU time ÷ that of copying on {name}, as published in {group}.");
+    }
+    match name.split_once(" segment") {
+        Some((count, "" | "s")) if count.parse::<u64>().is_ok() => {
+            let segments = if count == "1" { "segment" } else { "segments" };
+            format!(
+                "The segment size below which copying is faster and above which gathering is, in \
+                 lists of {count} {segments}, with its 95 % interval."
+            )
+        }
+        _ => String::new(),
+    }
+}
+
+/// Of the figures of a technique; `has_tax` if they are gather taxes.
+pub fn of_technique(technique: Technique, has_tax: bool, is_rival: bool) -> String {
+    let figure = match has_tax {
+        true => format!("Time of {technique} ÷ floor − 1, the median of the rounds."),
+        false => format!("Median time of a call of {technique}."),
+    };
+    match is_rival {
+        true => format!("{figure} * wins, = ties."),
+        false => format!("{figure} It takes no part in the verdict."),
+    }
+}
+
+/// Of a column of the map.
+pub fn of_size(size: &str) -> String {
+    format!("Lists whose segments have {size} each.")
+}
+
+pub const COUNT: &str = "How many segments the list has.";
+pub const LIST: &str = "How many segments the list has, and the size of each.";
+pub const FLOOR: &str =
+    "Median time of one call that moves the same bytes, which already lie in one piece.";
+pub const VERDICT: &str = "The fastest technique, and how much longer the nearest rival takes, with \
+                           the 95 % interval; or a tie; or why the cell is open.";
+
+/// Heads that mean the same in every table.
+fn whole(head: &str) -> Option<&'static str> {
+    Some(match head {
+        "host" => "The name of the machine.",
+        "processor" => "The model of the machine's processor.",
+        "kernel" => "The release of the machine's kernel.",
+        "begun" => "When the run began, in UTC.",
+        "call" => "What a system call costs, in ns.",
+        "gather call" => "What a call with a list of segments costs more than one without, in ns.",
+        "segment" => "What a segment that is not copied costs, in ns.",
+        "byte" => "What a byte costs the kernel to move, in ns.",
+        "copy segment" => "What it costs to copy a segment, apart from its bytes, in ns.",
+        "copy byte" => "What it costs to copy a byte into the staging buffer, in ns.",
+        "regret" => {
+            "How much longer the technique takes that this model chooses than the fastest one, in \
+             the median cell."
+        }
+        "technique" => "How the bytes were moved.",
+        "published" => "The publication, its year and its system.",
+        "buffer bytes" => "The size of the buffer that a copy reads into and writes from.",
+        "element" => "The size of each of the 1000 elements.",
+        "buffers" => "How many buffers a pass moves, and the size of each.",
+        "operation" => "Whether the buffers were written or read.",
+        "array" => "Whether the array of iovec was filled within the timed call or once before it.",
+        "cold: left" => "The most of the file that was still in memory when a copy began.",
+        "cold: fetched" => "The least that a copy brought from the device.",
+        "CPU ÷ copying: here" => {
+            "CPU time ÷ that of copying, measured here, with the interval of the median ratio."
+        }
+        "pattern" => "Which calls follow each other.",
+        "why" => "Why these calls are not counted.",
+        "where" => "The program, the descriptor and the file.",
+        "calls" => "How many calls move bytes there.",
+        "counted or why not" => "How many of the calls a finding counts, and why others are not.",
+        _ => return None,
+    })
+}
+
+/// What a column of measured or published figures holds.
+fn measure(group: &str, name: &str) -> Option<&'static str> {
+    if group == "loops" {
+        return Some("Successful reads of a copy");
+    }
+    let is_wall = group.starts_with("wall");
+    Some(match name {
+        "user" => "CPU time in user mode, in seconds",
+        "system" => "CPU time in the kernel, in seconds",
+        "clock" => "Wall time, in seconds",
+        "writev" if is_wall => "Wall time of writev",
+        "writev" => "CPU time of writev",
+        "copying" if is_wall => "Wall time of copying and writing",
+        "copying" => "CPU time of copying and writing",
+        "ratio" => "Time of writev ÷ time of copying",
+        "mean" => "Mean wall time of a pass",
+        "median" => "Median wall time of a pass",
+        "MB/s" => "Megabytes moved in a second",
+        "÷ vectored" => "Time ÷ time of the vectored calls",
+        _ => return None,
+    })
+}
+
+fn source(group: &str) -> String {
+    match group.split(',').next().unwrap_or_default() {
+        "notes" => "from the published notes".to_owned(),
+        year if year.starts_with(|c: char| c.is_ascii_digit()) => {
+            format!("as published in {year}")
+        }
+        "loops" => "here or as published".to_owned(),
+        _ => "measured here".to_owned(),
+    }
+}
