@@ -1,9 +1,10 @@
 //! What a gathering transfer begins with: for most lists, the only call of it.
 
 use std::io::IoSlice;
-use std::ptr;
+use std::{mem, ptr};
 
 use crate::cost::CostModel;
+use crate::cursor::SegmentCursor;
 use crate::plan::{Copied, Rules, Staging, allocate};
 use crate::sys::copy::{Copier, MOST_BY_16, MOST_BY_WIDEST};
 use crate::sys::look::{Seen, look_at_few, look_at_many};
@@ -25,8 +26,13 @@ pub(crate) struct Stager {
     /// How long that becomes: a loaded model may say anything.
     staging_bytes: usize,
     most: Limits,
-    /// A list of more bytes goes in pieces, if that is what the model says.
+    /// A list of more bytes is long: [`begin`](Stager::begin) and [`send_whole`](Stager::send_whole) leave it to
+    /// [`send_long`](Stager::send_long).
     whole_bytes: usize,
+    /// A list of more bytes goes in pieces even if it begins after a pause.
+    beyond_bytes: usize,
+    /// Whether the last long list began without a pause: all lists of more than `whole_bytes` go in pieces.
+    is_burst: bool,
     /// What a call takes of a list of a few segments that goes as it is.
     few_bytes: usize,
 }
@@ -46,6 +52,10 @@ const MOST_SHORT_SEGMENTS: usize = 32;
 
 /// Shorter segments are not asked whether they fit pages: so many of them do not differ by that.
 const LEAST_FITTING_BYTES: usize = 512;
+
+/// A pipe takes a call of up to so many bytes as one piece between those of other writers: `PIPE_BUF` of Linux
+/// (pipe(7)).
+const PIPE_BUF: usize = 4096;
 
 /// Borders of lists of up to so many segments are kept, and of longer ones that of the last.
 const KEPT_BORDERS: usize = 16;
@@ -92,26 +102,28 @@ impl Stager {
 
     /// One whose calls keep within these limits as well as those of the system.
     pub(crate) const fn within(most: Limits, model: CostModel) -> Stager {
-        let whole_bytes = match model.pieces {
-            // A list of one piece is one.
-            Some(pieces) if pieces.beyond_bytes < pieces.piece_bytes => pieces.piece_bytes,
-            Some(pieces) => pieces.beyond_bytes,
-            None => usize::MAX,
+        let (whole_bytes, beyond_bytes) = match model.pieces {
+            Some(pieces) => {
+                // A list of one piece is one call.
+                let beyond_bytes = max(pieces.beyond_bytes, pieces.piece_bytes);
+                // Two calls for little more than a piece take longer than one.
+                let short_bytes = pieces.piece_bytes.saturating_add(pieces.piece_bytes / 2);
+                (min(max(short_bytes, PIPE_BUF), beyond_bytes), beyond_bytes)
+            }
+            None => (usize::MAX, usize::MAX),
         };
         let staging_bytes = model.staging_within(most);
         // Any system takes so many segments.
         let few_bytes = match most.segments < KEPT_BORDERS {
             true => 0,
-            false if most.bytes < whole_bytes => most.bytes,
-            false => whole_bytes,
+            false => min(most.bytes, whole_bytes),
         };
         Stager {
             // No more is staged of a list that goes whole.
-            staging_bytes: match staging_bytes < whole_bytes {
-                true => staging_bytes,
-                false => whole_bytes,
-            },
+            staging_bytes: min(staging_bytes, beyond_bytes),
             whole_bytes,
+            beyond_bytes,
+            is_burst: false,
             few_bytes,
             model,
             run: 0,
@@ -150,7 +162,7 @@ impl Stager {
         let mut segment_count = segments.len();
         let mut fill_bytes = 0;
         if let Some(pieces) = self.model.pieces
-            && let Some((count, bytes)) = start_beyond(segments, self.whole_bytes)
+            && let Some((count, bytes)) = start_beyond(segments, self.most_in_one_call())
         {
             limits.bytes = limits.bytes.min(pieces.piece_bytes.max(1));
             fill_bytes = limits.bytes / 2;
@@ -163,6 +175,36 @@ impl Stager {
             limits,
             fill_bytes,
         }
+    }
+
+    /// The rules for the next call of a list: the last of several pieces may have half as many bytes again, so
+    /// that it has half of a piece or more.
+    ///
+    /// The reader is done with a shorter one before the next list begins, and sleeps: to wake it takes microseconds.
+    #[inline]
+    pub(crate) fn rules_for_rest(
+        &self,
+        rules: Rules,
+        segments: &[IoSlice<'_>],
+        from: SegmentCursor,
+    ) -> Rules {
+        let is_in_pieces = rules.fill_bytes > 0;
+        if !is_in_pieces || from == SegmentCursor::new() {
+            return rules;
+        }
+        let piece_bytes = rules.limits.bytes;
+        let bytes = piece_bytes
+            .saturating_add(piece_bytes / 2)
+            .min(self.most.bytes);
+        let rest = &segments[from.segment()..];
+        if start_beyond(rest, bytes.saturating_add(from.offset())).is_some() {
+            return rules;
+        }
+        let limits = Limits {
+            bytes,
+            ..rules.limits
+        };
+        Rules { limits, ..rules }
     }
 
     /// The longest segment of such a list that is copied, if so many go in a call.
@@ -226,7 +268,8 @@ impl Stager {
         }
     }
 
-    /// Makes the first call of a transfer, if that is the whole of it, and returns its bytes.
+    /// Makes the first call of a transfer, if that is the whole of it and the list is not long, and returns its
+    /// bytes.
     ///
     /// Inline, and so is the call: behind it the processor has forgotten to where it is to return, and each
     /// function that is left then takes 2 ns at `/dev/null` and 16 at a socket, and on Zen 4 the first of them
@@ -263,7 +306,8 @@ impl Stager {
                 } else if self.goes_by_wide_registers(count, first.len()) {
                     staged = self.stage_wide(segments, small_bytes);
                 }
-                if staged == count && !self.staging.is_empty() {
+                // Neither without a byte nor long.
+                if staged == count && self.staging.len().wrapping_sub(1) < self.whole_bytes {
                     let whole = Whole {
                         bytes: self.staging.len(),
                         is_staged: true,
@@ -292,7 +336,8 @@ impl Stager {
             true => self.stage_last(segments),
             false => self.begin(segments, staged),
         };
-        if whole.bytes == 0 {
+        // Not one call, or long.
+        if whole.bytes.wrapping_sub(1) >= self.whole_bytes {
             return Err(Begun::InPart);
         }
         self.send(segments, whole, false, sink)
@@ -384,7 +429,7 @@ impl Stager {
             _ if staged > 0 => self.stage_many(segments, small_bytes, staged),
             [first, ..]
                 if self.may_be_in_pieces(segments.len(), first.len())
-                    && bytes_of(segments) > self.whole_bytes =>
+                    && start_beyond(segments, self.whole_bytes).is_some() =>
             {
                 NOT_WHOLE
             }
@@ -402,6 +447,40 @@ impl Stager {
     #[inline(always)]
     fn may_be_in_pieces(&self, segment_count: usize, first_bytes: usize) -> bool {
         segment_count.saturating_mul(first_bytes) > self.whole_bytes
+    }
+
+    /// Whether the way of a list depends on what came before it.
+    #[inline]
+    pub(crate) fn is_long(&self, segments: &[IoSlice<'_>]) -> bool {
+        self.model.pieces.is_some() && start_beyond(segments, self.whole_bytes).is_some()
+    }
+
+    /// Sets whether lists of more than `whole_bytes` go in pieces from now on.
+    pub(crate) fn set_burst(&mut self, is_burst: bool) {
+        self.is_burst = is_burst;
+    }
+
+    /// The same as [`send_whole`](Stager::send_whole), for a long list outside of a burst.
+    pub(crate) fn send_long(
+        &mut self,
+        segments: &[IoSlice<'_>],
+        sink: &mut impl Sink,
+    ) -> Result<u64, Begun> {
+        let whole_bytes = mem::replace(&mut self.whole_bytes, self.beyond_bytes);
+        let whole = self.begin(segments, 0);
+        self.whole_bytes = whole_bytes;
+        match whole.bytes {
+            0 => Err(Begun::InPart),
+            _ => self.send(segments, whole, false, sink),
+        }
+    }
+
+    /// A list of more bytes goes in pieces.
+    fn most_in_one_call(&self) -> usize {
+        match self.is_burst {
+            true => self.whole_bytes,
+            false => self.beyond_bytes,
+        }
     }
 
     #[inline(never)]
@@ -537,10 +616,11 @@ impl Stager {
         if rest.len() >= FEW_ENTRIES || self.staging.is_empty() {
             return None;
         }
-        let whole = self.limits_of_whole();
+        let limits = self.limits();
+        let bytes = limits.bytes.min(self.most_in_one_call());
         let limits = Limits {
-            segments: whole.segments - 1,
-            bytes: whole.bytes.saturating_sub(self.staging.len()),
+            segments: limits.segments - 1,
+            bytes: bytes.saturating_sub(self.staging.len()),
         };
         look_at_plain(rest, self.border(segments.len()), limits)?;
         let (first, others) = room.split_first_mut()?;
@@ -579,6 +659,20 @@ fn start_beyond(segments: &[IoSlice<'_>], bytes: usize) -> Option<(usize, usize)
 fn bytes_of(segments: &[IoSlice<'_>]) -> usize {
     let lengths = segments.iter().map(|segment| segment.len());
     lengths.fold(0, usize::saturating_add)
+}
+
+const fn min(one: usize, other: usize) -> usize {
+    match one < other {
+        true => one,
+        false => other,
+    }
+}
+
+const fn max(one: usize, other: usize) -> usize {
+    match one < other {
+        true => other,
+        false => one,
+    }
 }
 
 /// So many need no plan.

@@ -93,7 +93,8 @@ pub struct CostModel {
     /// None by default: the border then follows from the numbers above.
     #[cfg_attr(feature = "serde", serde(default))]
     pub borders: Borders,
-    /// When a list goes in several calls although one would take it: on pipes, beyond 64 KiB.
+    /// When a list goes in several calls although one would take it: on pipes, beyond 32 KiB, and
+    /// without a pause between lists beyond 12 KiB.
     ///
     /// No part of the costs above, and neither fitted nor calibrated.
     #[cfg_attr(
@@ -153,7 +154,7 @@ impl CostModel {
     /// | `copy_byte_ns` | 0.04 | 0.03 | 0.045 | 0.03 |
     /// | `copy_byte_uncached_ns` | 0.09 | 0.08 | 0.09 | 0.08 |
     /// | `staging_bytes` | 262,144 | 262,144 | 262,144 | 262,144 |
-    /// | `pieces` | – | 8 KiB beyond 64 KiB | – | – |
+    /// | `pieces` | – | 8 KiB beyond 32 KiB | – | – |
     #[must_use]
     pub const fn default_for(target: TargetKind) -> CostModel {
         let other = CostModel {

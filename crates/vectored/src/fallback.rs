@@ -8,7 +8,7 @@
 //! bytes in one call get the same answer, if that was meant.
 
 use std::io::{self, IoSlice, IoSliceMut};
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 
 use rustix::fs::FileType;
 
@@ -36,6 +36,11 @@ pub(crate) trait Device {
     /// Makes the plain call of one slice, and the vectored one of several; `is_apart` as in
     /// [`Sink::take_all`].
     fn write(&self, slices: &[IoSlice<'_>], is_apart: bool) -> Answer;
+
+    /// Its number, of a descriptor.
+    fn descriptor(&self) -> Option<RawFd> {
+        None
+    }
 }
 
 impl Device for BorrowedFd<'_> {
@@ -49,6 +54,10 @@ impl Device for BorrowedFd<'_> {
             true => sys::call::write_entries(*self, slices),
             false => sys::call::write_slices(*self, slices),
         }
+    }
+
+    fn descriptor(&self) -> Option<RawFd> {
+        Some(self.as_raw_fd())
     }
 }
 
@@ -112,6 +121,10 @@ impl<D: Device> Sink for Stream<'_, D> {
         let Stream { device, calls } = self;
         let place = || device.place();
         calls.write(slices, place, |slices| device.write(slices, false))
+    }
+
+    fn descriptor(&self) -> Option<RawFd> {
+        self.device.descriptor()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::{self, IoSlice};
 use std::mem;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, RawFd};
 
 use crate::Limits;
 use crate::begin::{Begun, FEW_ENTRIES, Stager, Whole};
@@ -13,6 +13,7 @@ use crate::direct::resend_uncopied;
 use crate::error::TransferError;
 use crate::fallback::Stream;
 use crate::messages::refuse_messages;
+use crate::pace::Pace;
 use crate::plan::{plan, plan_behind_run};
 use crate::positional::{check_end, into_file};
 use crate::transfer::{Answer, AnySink, Attempt, Sink, SplitGuard, again, send, send_all};
@@ -68,6 +69,7 @@ use crate::write::{send_all_referenced, write_from};
 #[derive(Default)]
 pub struct Gather {
     stager: Stager,
+    pace: Pace,
     /// Always empty between calls: kept for its memory.
     iovecs: Vec<IoSlice<'static>>,
     /// The same, for the chunks of a `bytes::Buf`.
@@ -81,6 +83,7 @@ impl Gather {
     pub const fn new(model: CostModel) -> Gather {
         Gather {
             stager: Stager::new(model),
+            pace: Pace::new(),
             iovecs: Vec::new(),
             #[cfg(feature = "bytes")]
             slices: Vec::new(),
@@ -266,7 +269,10 @@ impl Gather {
         mut sink: impl Sink,
     ) -> Result<u64, TransferError> {
         if *cursor != SegmentCursor::new() {
-            return self.go_on(segments, cursor, may_split, sink, None);
+            let descriptor = sink.descriptor();
+            let result = self.go_on(segments, cursor, may_split, sink, None);
+            self.end(segments, descriptor);
+            return result;
         }
         match self.stager.send_whole(segments, &mut sink) {
             Ok(bytes) => {
@@ -288,10 +294,80 @@ impl Gather {
         sink: impl Sink,
     ) -> Result<u64, TransferError> {
         match begun {
+            Begun::InPart if self.stager.is_long(segments) => {
+                self.go_on_by_pace(segments, cursor, may_split, sink)
+            }
+            begun => self.go_on_behind(begun, segments, cursor, may_split, sink),
+        }
+    }
+
+    /// The same, for a list that is not long or whose way is found.
+    #[inline(always)]
+    fn go_on_behind(
+        &mut self,
+        begun: Begun,
+        segments: &[IoSlice<'_>],
+        cursor: &mut SegmentCursor,
+        may_split: impl FnOnce() -> io::Result<()>,
+        sink: impl Sink,
+    ) -> Result<u64, TransferError> {
+        match begun {
             Begun::InPart => self.go_on_behind_run(segments, cursor, may_split, sink),
             Begun::Sent(whole, answer) => {
                 self.go_on_behind_whole(segments, cursor, may_split, sink, (whole, answer))
             }
+        }
+    }
+
+    /// A transfer of a list that is long for its target: in pieces if it begins without a pause.
+    #[inline(never)]
+    fn go_on_by_pace(
+        &mut self,
+        segments: &[IoSlice<'_>],
+        cursor: &mut SegmentCursor,
+        may_split: impl FnOnce() -> io::Result<()>,
+        sink: impl Sink,
+    ) -> Result<u64, TransferError> {
+        let descriptor = sink.descriptor();
+        let is_burst = self.pace.begin(descriptor);
+        self.stager.set_burst(is_burst);
+        let result = if is_burst {
+            match self.pace.ask(descriptor, may_split) {
+                Ok(()) => self.go_on(segments, cursor, || Ok(()), sink, None),
+                // It keeps messages apart, so the list goes as after a pause.
+                Err(error) => {
+                    self.stager.set_burst(false);
+                    self.go_on_after_pause(segments, cursor, || Err(error), sink)
+                }
+            }
+        } else {
+            self.go_on_after_pause(segments, cursor, may_split, sink)
+        };
+        self.end(segments, descriptor);
+        result
+    }
+
+    /// A transfer of a long list outside of a burst.
+    fn go_on_after_pause(
+        &mut self,
+        segments: &[IoSlice<'_>],
+        cursor: &mut SegmentCursor,
+        may_split: impl FnOnce() -> io::Result<()>,
+        mut sink: impl Sink,
+    ) -> Result<u64, TransferError> {
+        match self.stager.send_long(segments, &mut sink) {
+            Ok(bytes) => {
+                *cursor = SegmentCursor::at(segments.len(), 0);
+                Ok(bytes)
+            }
+            Err(begun) => self.go_on_behind(begun, segments, cursor, may_split, sink),
+        }
+    }
+
+    /// A transfer ends here, perhaps before the end of its list.
+    fn end(&mut self, segments: &[IoSlice<'_>], descriptor: Option<RawFd>) {
+        if self.stager.is_long(segments) {
+            self.pace.end(descriptor);
         }
     }
 
@@ -376,6 +452,7 @@ impl Gather {
             if from.is_at_end(segments) {
                 return None;
             }
+            let rules = self.stager.rules_for_rest(rules, segments, from);
             let mut iovecs = recycle(mem::take(&mut self.iovecs));
             let attempt = plan(segments, from, rules, self.stager.empty(), &mut iovecs)
                 .map(|batch| guard.send(segments, from, batch, &mut sink));
@@ -404,6 +481,8 @@ pub(crate) fn recycle<'a>(mut slices: Vec<IoSlice<'_>>) -> Vec<IoSlice<'a>> {
     slices.into_iter().map(|_| IoSlice::new(&[])).collect()
 }
 
+#[cfg(test)]
+mod pace_tests;
 #[cfg(test)]
 mod pieces_tests;
 #[cfg(test)]
@@ -623,29 +702,30 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_a_pipe_does_not_hold_goes_in_pieces() {
+    fn a_list_of_more_than_half_a_pipe_goes_in_pieces() {
         let calls_of = |sizes: &[usize]| -> Vec<usize> {
             let mut gather = Gather::new(CostModel::default_for(TargetKind::Pipe));
             let data = payload(sizes);
             let calls = entries_of_calls(&mut gather, &list(&data));
             calls.iter().map(|entries| entries.iter().sum()).collect()
         };
-        // All that it holds goes at once, however it is cut.
+        // Half of what it holds goes at once, however it is cut.
         for whole in [
-            vec![65_536],
-            vec![4096; 16],
-            vec![64; 1024],
-            vec![64, 100, 65_372],
+            vec![32_768],
+            vec![4096; 8],
+            vec![64; 512],
+            vec![64, 100, 32_604],
         ] {
-            assert_eq!(calls_of(&whole), [65_536]);
+            assert_eq!(calls_of(&whole), [32_768]);
         }
-        assert_eq!(calls_of(&[65_537]), [vec![8192; 8], vec![1]].concat());
-        assert_eq!(calls_of(&[4096; 17]), [vec![8192; 8], vec![4096]].concat());
+        // The last piece may be half as long again.
+        assert_eq!(calls_of(&[32_769]), [8192, 8192, 8192, 8193]);
+        assert_eq!(calls_of(&[4096; 9]), [8192, 8192, 8192, 12_288]);
         assert_eq!(calls_of(&[7000; 10]), [7000; 10]);
-        assert_eq!(calls_of(&[64; 1025]), [vec![8192; 8], vec![64]].concat());
+        assert_eq!(calls_of(&[64; 513]), [8192, 8192, 8192, 8256]);
         // What does not begin as it goes on.
-        let header_and_body = calls_of(&[64, 100, 65_373]);
-        assert_eq!(header_and_body, [vec![8192; 8], vec![1]].concat());
+        let header_and_body = calls_of(&[64, 100, 32_605]);
+        assert_eq!(header_and_body, [8192, 8192, 8192, 8193]);
         assert_eq!(calls_of(&[16, 8192].repeat(16))[..3], [8192, 8192, 8192]);
         let growing = [vec![8; 100], vec![1000; 70]].concat();
         assert_eq!(calls_of(&growing)[..2], [7800, 8000]);
@@ -691,9 +771,9 @@ mod tests {
             borders,
             ..CostModel::default_for(TargetKind::Pipe)
         });
-        let data = payload(&[1000; 64]);
+        let data = payload(&[1000; 32]);
         let calls = entries_of_calls(&mut gather, &list(&data));
-        assert_eq!(calls, [vec![1000; 64]]);
+        assert_eq!(calls, [vec![1000; 32]]);
         let data = payload(&[1000; 67]);
         let calls = entries_of_calls(&mut gather, &list(&data));
         assert_eq!(calls[..2], [[8000], [8000]]);

@@ -195,6 +195,7 @@ mod gathers;
 mod into_inner_error;
 mod messages;
 mod once;
+mod pace;
 mod pages;
 mod pieces;
 mod plan;

@@ -2,6 +2,7 @@
 //! makes. Those of `Gather` that are one call never enter it.
 
 use std::io::{self, IoSlice};
+use std::os::fd::RawFd;
 
 use crate::cursor::{Batch, SegmentCursor};
 use crate::error::TransferError;
@@ -19,6 +20,11 @@ pub(crate) trait Sink: Sized {
 
     /// Makes one call of which nothing is expected: the same once more, when it was interrupted.
     fn call(&mut self, slices: &[IoSlice<'_>]) -> Answer;
+
+    /// The descriptor that it writes to, if there is one.
+    fn descriptor(&self) -> Option<RawFd> {
+        None
+    }
 }
 
 /// An error, or so many bytes that were taken.

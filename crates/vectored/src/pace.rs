@@ -1,0 +1,82 @@
+//! Whether a producer writes list behind list, or pauses between them.
+
+use std::io;
+use std::os::fd::RawFd;
+use std::time::{Duration, Instant};
+
+/// A list that begins within this time after the end of the last one belongs to the same burst.
+///
+/// A program that does nothing but write begins its next list within 0.1 µs. Measured by
+/// `cargo bench -p vectored-bench --bench pipes` with pauses of 0 to 10 µs: without a pause, calls of 8 KiB
+/// take less than half the time of one call a list; with a pause of 1 µs, one call is as fast or faster for lists
+/// that fill half a pipe or less.
+pub(crate) const MAX_GAP: Duration = Duration::from_nanos(500);
+
+/// Measures the time between the end of one list and the start of the next one.
+///
+/// It reads the clock once for each. Its owner asks it for long lists into pipes only.
+pub(crate) struct Pace {
+    clock: fn() -> Instant,
+    /// When the last list ended, and the descriptor that it went to, if it is known.
+    last: Option<(Instant, Option<RawFd>)>,
+    /// Whether the descriptor of this burst is known to take a list in several calls.
+    may_split: bool,
+}
+
+impl Pace {
+    pub(crate) const fn new() -> Pace {
+        Pace {
+            clock: Instant::now,
+            last: None,
+            may_split: false,
+        }
+    }
+
+    /// One that reads this clock.
+    #[cfg(test)]
+    pub(crate) fn with_clock(clock: fn() -> Instant) -> Pace {
+        Pace {
+            clock,
+            ..Pace::new()
+        }
+    }
+
+    /// Whether a list that begins now follows the last one into the same descriptor without a pause.
+    pub(crate) fn begin(&mut self, descriptor: Option<RawFd>) -> bool {
+        let is_burst = match self.last {
+            Some((ended, last)) if last == descriptor => {
+                (self.clock)().saturating_duration_since(ended) <= MAX_GAP
+            }
+            _ => false,
+        };
+        self.may_split &= is_burst;
+        is_burst
+    }
+
+    /// Asks whether the descriptor takes a list in several calls: once in a burst, if it is known by its number.
+    ///
+    /// With a system call more before each list, the reader is done with the last one and sleeps: lists took 1.3 times
+    /// as long.
+    pub(crate) fn ask(
+        &mut self,
+        descriptor: Option<RawFd>,
+        may_split: impl FnOnce() -> io::Result<()>,
+    ) -> io::Result<()> {
+        if !self.may_split {
+            may_split()?;
+            self.may_split = descriptor.is_some();
+        }
+        Ok(())
+    }
+
+    /// A list ends now.
+    pub(crate) fn end(&mut self, descriptor: Option<RawFd>) {
+        self.last = Some(((self.clock)(), descriptor));
+    }
+}
+
+impl Default for Pace {
+    fn default() -> Pace {
+        Pace::new()
+    }
+}
