@@ -5,7 +5,7 @@ use std::{mem, ptr};
 
 use crate::cost::CostModel;
 use crate::cursor::SegmentCursor;
-use crate::plan::{Copied, Rules, Staging, allocate};
+use crate::plan::{Rules, Staging, allocate};
 use crate::sys::copy::{Copier, MOST_BY_16, MOST_BY_WIDEST};
 use crate::sys::look::{Seen, look_at_few, look_at_many};
 use crate::sys::merged::touch;
@@ -503,8 +503,7 @@ impl Stager {
         self.stage_by(Copier::MEMCPY, segments, small_bytes, 0)
     }
 
-    /// Copies segments from the first on that is not staged yet, as long as they are small, or bridges,
-    /// and fit.
+    /// Copies segments from the first on that is not staged yet, as long as they are small and fit.
     #[inline(always)]
     fn stage_by(
         &mut self,
@@ -518,18 +517,7 @@ impl Stager {
             allocate(staging, self.staging_bytes);
         }
         // Copied while it is being looked at: what is copied here is copied anyway.
-        let mut count = staged + staging.push_run_by(copier, &segments[staged..], small_bytes);
-        if count < segments.len() {
-            let copied = Copied::of(small_bytes, self.staging_bytes, segments);
-            loop {
-                let bridged = staging.push_while(&segments[count..], |rest| copied.bridges(rest));
-                if bridged == 0 {
-                    break;
-                }
-                count += bridged;
-                count += staging.push_run_by(copier, &segments[count..], small_bytes);
-            }
-        }
+        let count = staged + staging.push_run_by(copier, &segments[staged..], small_bytes);
         if count < segments.len() {
             return self.stage_rest(segments, count);
         }
@@ -585,14 +573,8 @@ impl Stager {
                 is_staged: false,
             };
         }
-        let copied = Copied::of(small_bytes, self.staging_bytes, segments);
         match segments {
-            // One that is not empty is a run by itself: a bridge may follow.
-            [first, rest @ ..]
-                if first.len() <= small_bytes
-                    && copied.goes_on(rest)
-                    && (!first.is_empty() || rest[0].len() <= small_bytes) =>
-            {
+            [first, second, ..] if first.len() <= small_bytes && second.len() <= small_bytes => {
                 self.stage_many(segments, small_bytes, 0)
             }
             _ => NOT_WHOLE,
@@ -810,21 +792,10 @@ mod tests {
         assert_eq!(begun(9, &[(0, 9), (10, 15)]), staged(14));
         assert_eq!(begun(9, &[(0, 9), (10, 20)]), listed(19));
         assert_eq!(begun(8, &[(0, 8), (10, 12), (13, 30)]), run(2));
-        let bridged = |bytes: usize| [(0, 3), (4, 7), (8, 8 + bytes), (40, 43)];
-        assert_eq!(begun(9, &bridged(18)), staged(27));
-        assert_eq!(begun(9, &bridged(25)), run(2));
-        let bridged_at_once = |bytes: usize| [(0, 3), (4, 4 + bytes), (20, 23), (24, 27)];
-        assert_eq!(begun(9, &bridged_at_once(12)), staged(21));
-        // Four of 13 bytes would not fit the staging buffer.
-        assert_eq!(begun(9, &bridged_at_once(13)), run(0));
-        let sizes = [1, 1, 5, 1, 1, 1, 1, 5, 1, 1];
-        let ends = sizes.iter().scan(0, |end, size| {
-            *end += size + 1;
-            Some((*end - size, *end))
-        });
-        assert_eq!(begun(3, &ends.collect::<Vec<_>>()), staged(18));
-        let bridge_behind_nothing = [(0, 0), (4, 16), (20, 23), (24, 27)];
-        assert_eq!(begun(9, &bridge_behind_nothing), run(0));
+        let body_between = |bytes: usize| [(0, 3), (4, 7), (8, 8 + bytes), (40, 43)];
+        assert_eq!(begun(9, &body_between(24)), staged(33));
+        assert_eq!(begun(9, &body_between(25)), run(2));
+        assert_eq!(begun(9, &[(0, 3), (4, 14), (20, 23), (24, 27)]), run(0));
         // To the kernel the first two are one, and a list of two has a border of its own.
         let shorter_lists = |bytes, pieces: &[(usize, usize)]| {
             let mut borders = Borders::everywhere(9);

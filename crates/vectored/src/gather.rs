@@ -24,9 +24,7 @@ use crate::write::{send_all_referenced, write_from};
 /// To hand a segment to the kernel costs about 20 ns, however short it is; to copy one costs a few
 /// nanoseconds and its bytes. So `Gather` copies runs of short segments into a staging buffer, where
 /// a run takes one entry of the call, and leaves long ones where they are. Where the border lies is
-/// [`CostModel::copy_below_bytes`], for the number of segments of the list, and twice as high for a segment
-/// between two runs, which then become one (the first of them may be the one small segment that a list
-/// begins with); a few segments behind a run
+/// [`CostModel::copy_below_bytes`], for the number of segments of the list; a few segments behind a run
 /// at the start of it, as a body behind the pieces of a header, are copied as well if they hold no more
 /// bytes than a list of them and one more would be worth copying for. `Gather::default()`
 /// decides by the model of [`TargetKind::Other`](crate::TargetKind::Other): it does not ask what a

@@ -4,7 +4,6 @@
 //! which a test can look at as well as the kernel.
 
 use std::io::IoSlice;
-use std::ops::Deref;
 
 use crate::Limits;
 use crate::cursor::{Batch, SegmentCursor, next_is_small};
@@ -58,8 +57,7 @@ fn allocate_new(memory: &mut Staged, bytes: usize) {
 
 /// Plans the call at `from`; `None` at the end of the list.
 ///
-/// Runs of two or more small segments are copied into `staging` and take one entry each, with what is
-/// between two of them if it is not much longer ([`Copied`]). All else is referenced, a lone small
+/// Runs of two or more small segments are copied into `staging` and take one entry each. All else is referenced, a lone small
 /// segment too: a copy would not save its entry. If nothing is to be
 /// copied, the call is a part of the caller's list itself. When `staging` is full the call is, too:
 /// the next one begins at its start again, while that is still in the cache.
@@ -98,7 +96,7 @@ pub(crate) fn plan<'b, 'a: 'b>(
         segments,
         end,
         stretch.bytes,
-        (Copied::of(small_bytes, staging_bytes, segments), rules),
+        (small_bytes, rules),
         memory,
         iovecs,
     ))
@@ -124,8 +122,7 @@ pub(crate) fn plan_behind_run<'b, 'a: 'b>(
     let staging_bytes = bytes + room.free_bytes();
     let small_bytes = rules.copy_below_bytes.min(staging_bytes);
     let end = SegmentCursor::at(count, 0);
-    let copied = Copied::of(small_bytes, staging_bytes, segments);
-    let rules = (copied, rules);
+    let rules = (small_bytes, rules);
     fill(segments, end, bytes, rules, Memory::Begun(room), iovecs)
 }
 
@@ -150,11 +147,10 @@ fn fill<'b, 'a: 'b>(
     segments: &'a [IoSlice<'_>],
     end: SegmentCursor,
     bytes: usize,
-    (copied, rules): (Copied, Rules),
+    (mut small_bytes, rules): (usize, Rules),
     memory: Memory<'a>,
     iovecs: &'b mut Vec<IoSlice<'a>>,
 ) -> Batch<'b> {
-    let mut small_bytes = copied.small_bytes;
     let mut memory = Some(memory);
     let mut room = Room::new(&mut []);
     let mut left = rules.limits.bytes - bytes;
@@ -200,7 +196,7 @@ fn fill<'b, 'a: 'b>(
             }
         }
         room.push(data);
-        let count = copy_run_with_bridges(&mut room, behind, copied, left - data.len());
+        let count = copy_run(&mut room, behind, small_bytes, left - data.len());
         let run = room.take();
         left -= run.len();
         iovecs.push(IoSlice::new(run));
@@ -217,24 +213,24 @@ fn fill<'b, 'a: 'b>(
 /// Longer segments are left to a loop.
 const MOST_ALONE_BYTES: usize = 128;
 
-/// Copies a run behind what is in `room` already, and bridges to further ones.
+/// Copies a run behind what is in `room` already.
 #[inline(always)]
-fn copy_run_with_bridges(
+fn copy_run(
     room: &mut Room<'_>,
     segments: &[IoSlice<'_>],
-    copied: Copied,
+    small_bytes: usize,
     most_bytes: usize,
 ) -> usize {
     // Most runs between large segments are two small ones: for one more no loop is entered.
     if let [second, third, ..] = segments
-        && third.len() > copied.small_bytes.max(copied.bridge_bytes)
-        && second.len() <= copied.small_bytes.min(MOST_ALONE_BYTES)
+        && third.len() > small_bytes
+        && second.len() <= small_bytes.min(MOST_ALONE_BYTES)
         && second.len() <= most_bytes.min(room.free_bytes())
     {
         room.push(second);
         return 1;
     }
-    copy_long_run(room, segments, copied, most_bytes)
+    copy_long_run(room, segments, small_bytes, most_bytes)
 }
 
 /// The same for longer runs.
@@ -242,87 +238,31 @@ fn copy_run_with_bridges(
 fn copy_long_run(
     room: &mut Room<'_>,
     segments: &[IoSlice<'_>],
-    copied: Copied,
+    small_bytes: usize,
     most_bytes: usize,
 ) -> usize {
     let free_before = room.free_bytes();
-    let left = |room: &Room<'_>| most_bytes - (free_before - room.free_bytes());
     let mut count = 0;
-    loop {
-        let rest = &segments[count..];
-        if !copied.is_run(rest, LEAST_FOR_COPIER) {
-            count += room.push_short_run(rest, copied.small_bytes, left(room));
-        }
-        let rest = &segments[count..];
-        if copied.is_run(rest, 1) {
-            let copier = Copier::for_list(rest);
-            count += room.push_run_by(copier, rest, copied.small_bytes, left(room));
-        }
-        let rest = &segments[count..];
-        let bridged = room.push_while(rest, left(room), |rest| copied.bridges(rest));
-        if bridged == 0 {
-            return count;
-        }
-        count += bridged;
+    if !is_run(segments, LEAST_FOR_COPIER, small_bytes) {
+        count = room.push_short_run(segments, small_bytes, most_bytes);
     }
+    let rest = &segments[count..];
+    if is_run(rest, 1, small_bytes) {
+        let left = most_bytes - (free_before - room.free_bytes());
+        count += room.push_run_by(Copier::for_list(rest), rest, small_bytes, left);
+    }
+    count
+}
+
+/// Whether a list begins with so many small segments.
+#[inline(always)]
+fn is_run(segments: &[IoSlice<'_>], count: usize, small_bytes: usize) -> bool {
+    let is_small = |segment: &IoSlice<'_>| segment.len() <= small_bytes;
+    segments.len() >= count && segments[..count].iter().all(is_small)
 }
 
 /// To ask for a copier takes longer than to copy a run of fewer segments.
 const LEAST_FOR_COPIER: usize = 16;
-
-/// A run of so many is not copied segment by segment, as bridges are.
-const LEAST_FOR_LOOP: usize = 4;
-
-/// Which segments are copied.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Copied {
-    /// The longest in a run.
-    pub(crate) small_bytes: usize,
-    /// The longest between two runs.
-    bridge_bytes: usize,
-}
-
-impl Copied {
-    /// A segment between two runs spares two entries if it is copied, its own and that of the second
-    /// run, so it may be twice as long; but no longer than that a list of such fits the staging buffer.
-    #[inline]
-    pub(crate) fn of<S>(small_bytes: usize, staging_bytes: usize, segments: &[S]) -> Copied {
-        let fitting = staging_bytes / segments.len().max(1);
-        Copied {
-            small_bytes,
-            bridge_bytes: small_bytes.saturating_mul(2).min(fitting),
-        }
-    }
-
-    /// Whether the first segments are so many small ones.
-    #[inline(always)]
-    fn is_run<S: Deref<Target = [u8]>>(self, segments: &[S], count: usize) -> bool {
-        let is_small = |segment: &S| segment.len() <= self.small_bytes;
-        segments.len() >= count && segments[..count].iter().all(is_small)
-    }
-
-    /// Whether the first segment, behind a run, goes on with it, and no run that is better copied by itself
-    /// begins there.
-    #[inline(always)]
-    pub(crate) fn bridges<S: Deref<Target = [u8]>>(self, segments: &[S]) -> bool {
-        self.goes_on(segments) && !self.is_run(segments, LEAST_FOR_LOOP)
-    }
-
-    /// Whether the first segment, behind a run, goes on with it: a small one, or one between that and another
-    /// run.
-    #[inline(always)]
-    pub(crate) fn goes_on<S: Deref<Target = [u8]>>(self, segments: &[S]) -> bool {
-        match segments {
-            [first, ..] if first.len() <= self.small_bytes => true,
-            [first, second, ..] => {
-                first.len() <= self.bridge_bytes
-                    && second.len() <= self.small_bytes
-                    && !second.is_empty()
-            }
-            _ => false,
-        }
-    }
-}
 
 #[cfg(test)]
 mod tests {
@@ -389,31 +329,14 @@ mod tests {
     }
 
     #[test]
-    fn one_between_two_runs_is_copied_up_to_twice_the_border() {
+    fn one_between_two_runs_is_referenced_if_it_is_larger_than_the_border() {
         let rules = (10, 150, MANY, MANY);
         check(
-            &[3, 4, 20, 5, 21, 6, 7],
+            &[3, 4, 11, 5, 10, 6, 7],
             rules,
-            "copied 32 lent 21 copied 13 to 7.0",
+            "copied 7 lent 11 copied 28 to 7.0",
         );
-        check(
-            &[3, 4, 20, 20, 5],
-            rules,
-            "copied 7 lent 20 lent 20 lent 5 to 5.0",
-        );
-        check(&[3, 4, 20], rules, "copied 7 lent 20 to 3.0");
-        check(&[3, 4, 20, 0], rules, "copied 7 lent 20 to 4.0");
-        // A longer run behind it is copied as runs are, and another bridge behind that.
-        let longer = (10, 250, MANY, MANY);
-        check(
-            &[3, 4, 20, 5, 6, 7, 8, 20, 5, 6],
-            longer,
-            "copied 84 to 10.0",
-        );
-        check(&[20, 3, 4], rules, "lent 20 copied 7 to 3.0");
-        // A list of four like it would not fit the buffer.
-        let little = (10, 79, MANY, MANY);
-        check(&[3, 4, 20, 5], little, "copied 7 lent 20 lent 5 to 4.0");
+        check(&[3, 4, 11, 0], rules, "copied 7 lent 11 to 4.0");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Copying runs of short segments together, by registers.
 //!
 //! Which instructions copy is chosen once a run and not once a segment: the loop over the segments
-//! is there for each choice. (Bridges between runs take a loop of their own.) Up to 128 or 256 bytes a
+//! is there for each choice. Up to 128 or 256 bytes a
 //! segment is covered by moves of fixed size that overlap in its middle, which takes no loop and no
 //! call; `memcpy` does the rest. No move reaches beyond a segment's ends.
 //!
@@ -140,24 +140,6 @@ fn copy_run_memcpy(
     }
 }
 
-/// As [`copy_run`], of segments of any length, but up to where `goes_on` says no of what is left of them.
-#[inline(always)]
-pub(crate) fn copy_run_while(
-    segments: &[IoSlice<'_>],
-    to: &mut [MaybeUninit<u8>],
-    goes_on: impl Fn(&[IoSlice<'_>]) -> bool,
-) -> (usize, usize) {
-    // SAFETY: `copy_one` copies as `run` demands.
-    unsafe {
-        run(
-            segments,
-            to,
-            |rest, _| goes_on(rest),
-            |from, to, len| copy_one(from, to, len),
-        )
-    }
-}
-
 /// As [`copy_run`], but it also ends before a segment of more than 128 bytes, and where less than 128
 /// bytes are free.
 ///
@@ -184,7 +166,15 @@ fn copy_run_baseline(
     most_bytes: usize,
     to: &mut [MaybeUninit<u8>],
 ) -> (usize, usize) {
-    copy_run_while(segments, to, |rest| rest[0].len() <= most_bytes)
+    // SAFETY: `copy_one` copies as `run` demands.
+    unsafe {
+        run(
+            segments,
+            to,
+            |rest, _| rest[0].len() <= most_bytes,
+            |from, to, len| copy_one(from, to, len),
+        )
+    }
 }
 
 /// What is short by `copy_short_run`, stretch by stretch, and the rest by `memcpy`, out of its loop:

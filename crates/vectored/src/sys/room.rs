@@ -9,7 +9,7 @@ use std::io::IoSlice;
 use std::mem::{self, MaybeUninit};
 use std::ptr;
 
-use super::copy::{Copier, copy_one, copy_run, copy_run_while, copy_short};
+use super::copy::{Copier, copy_one, copy_run, copy_short};
 use super::staged::Staged;
 
 /// Staging memory: what is pushed lies in one piece until it is [taken](Room::take).
@@ -72,20 +72,6 @@ impl<'a> Room<'a> {
         most_bytes: usize,
     ) -> usize {
         let (count, bytes) = copy_short(segments, most_segment_bytes, self.free(most_bytes));
-        self.filled += bytes;
-        count
-    }
-
-    /// Copies segments behind what is there, up to where `goes_on` says no of what is left of them or more than
-    /// `most_bytes` more would be there. Returns how many it copied.
-    #[inline(always)]
-    pub(crate) fn push_while(
-        &mut self,
-        segments: &[IoSlice<'_>],
-        most_bytes: usize,
-        goes_on: impl Fn(&[IoSlice<'_>]) -> bool,
-    ) -> usize {
-        let (count, bytes) = copy_run_while(segments, self.free(most_bytes), goes_on);
         self.filled += bytes;
         count
     }

@@ -20,7 +20,7 @@ use std::mem::MaybeUninit;
 use std::ops::Deref;
 use std::slice;
 
-use super::copy::{Copier, copy_run, copy_run_while, copy_short};
+use super::copy::{Copier, copy_run, copy_short};
 use super::room::Room;
 
 /// The alignment of staging memory, in bytes.
@@ -164,19 +164,6 @@ impl Staged {
         most_segment_bytes: usize,
     ) -> usize {
         let (count, bytes) = copy_run(copier, segments, most_segment_bytes, self.free());
-        self.filled += bytes;
-        count
-    }
-
-    /// Copies segments behind what is there, up to where `goes_on` says no of what is left of them, or they
-    /// do not fit. Returns how many.
-    #[inline(always)]
-    pub(crate) fn push_while(
-        &mut self,
-        segments: &[IoSlice<'_>],
-        goes_on: impl Fn(&[IoSlice<'_>]) -> bool,
-    ) -> usize {
-        let (count, bytes) = copy_run_while(segments, self.free(), goes_on);
         self.filled += bytes;
         count
     }
