@@ -24,15 +24,15 @@ const NOT_UNDER_MIRI: [&str; 9] = [
 const TOO_LONG: [&str; 11] = [
     "at_every_cut_of_small_lists",
     "gather::tests::an_error_at_any_point",
-    "scatter::tests::an_error_or_an_end_at_any_point",
+    "read::scatter::tests::an_error_or_an_end_at_any_point",
     "what_is_staged_of_an_aligned_list",
     "it_is_a_map_of_the_last_places",
     "any_machine_is_found_again",
     "measurements_that_were_disturbed",
     "no_read_asks_for_more_bytes",
     "with_exactly_the_flags_that_are_taken",
-    "gather_writer::tests::after_a_panic",
-    "gather_writer::tests::what_was_accepted",
+    "buffered::gather_writer::tests::after_a_panic",
+    "buffered::gather_writer::tests::what_was_accepted",
 ];
 
 /// Runs them; false if Miri found something. Where it cannot be had, that is told and all is well.

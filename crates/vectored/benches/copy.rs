@@ -6,7 +6,7 @@
 //! a program that counts instructions: `cargo xtask instructions`.
 
 #[allow(dead_code)] // The module of the library itself, which does not offer it to others.
-#[path = "../src/sys/copy.rs"]
+#[path = "../src/sys/copy/mod.rs"]
 mod copy;
 
 use std::fs::File;

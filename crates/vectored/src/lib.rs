@@ -174,72 +174,44 @@
 //!
 //! The crate is for Unix. It writes to no descriptor but the one it is handed.
 
-mod begin;
-mod borders;
+mod buffered;
 #[cfg(feature = "bytes")]
-mod buf;
-#[cfg(feature = "bytes")]
-mod buf_sender;
+mod bytes_buf;
 mod calibrate;
-mod copy;
 mod cost;
 mod cursor;
-mod direct;
 mod error;
-mod fallback;
-mod fit;
-mod flags;
 mod gather;
-mod gather_writer;
-mod gathers;
-mod into_inner_error;
-mod messages;
-mod once;
-mod pace;
-mod pages;
-mod pieces;
-mod plan;
-mod positional;
 mod read;
-mod read_plan;
-mod receive;
-mod refusals;
-mod scatter;
-mod scatter_reader;
 mod sys;
 #[cfg(test)]
 mod testing;
-#[cfg(all(test, feature = "bytes"))]
-mod testing_buf;
-#[cfg(test)]
-mod testing_read;
 mod transfer;
-mod uninit;
 mod write;
 
-pub use borders::{Borders, NoSuchBorder};
+pub use buffered::gather_writer::GatherWriter;
+pub use buffered::into_inner_error::{IntoInnerError, WriterPanicked};
+pub use buffered::scatter_reader::ScatterReader;
 #[cfg(feature = "bytes")]
-pub use buf_sender::BufSender;
+pub use bytes_buf::sender::BufSender;
 pub use calibrate::CalibrationTarget;
+pub use cost::chunking::Pieces;
+pub use cost::fit::Observation;
+pub use cost::thresholds::{Borders, NoSuchBorder};
 pub use cost::{CostModel, TargetKind};
 pub use cursor::SegmentCursor;
-pub use direct::{AlignedBuffer, DirectAlignment, write_all_direct_at};
 pub use error::TransferError;
-pub use fit::Observation;
-pub use flags::{OnRefusal, WriteFlags, write_all_vectored_with};
 pub use gather::Gather;
-pub use gather_writer::GatherWriter;
-pub use gathers::Gathers;
-pub use into_inner_error::{IntoInnerError, WriterPanicked};
-pub use once::write_once;
-pub use pieces::Pieces;
-pub use positional::write_all_vectored_at;
-pub use read::{
+pub use gather::gathers::Gathers;
+pub use read::all::{
     read_exact_vectored, read_exact_vectored_at, read_into, read_up_to_eof_vectored,
     read_up_to_eof_vectored_at,
 };
-pub use scatter::Scatter;
-pub use scatter_reader::ScatterReader;
+pub use read::scatter::Scatter;
+pub use read::uninit::{read_exact_uninit, read_up_to_eof_uninit};
 pub use sys::limits::{Limits, MAX_CALL_BYTES, iov_max};
-pub use uninit::{read_exact_uninit, read_up_to_eof_uninit};
-pub use write::{write_all_vectored, write_from};
+pub use write::all::{write_all_vectored, write_from};
+pub use write::direct::{AlignedBuffer, DirectAlignment, write_all_direct_at};
+pub use write::flags::{OnRefusal, WriteFlags, write_all_vectored_with};
+pub use write::once::write_once;
+pub use write::positional::write_all_vectored_at;

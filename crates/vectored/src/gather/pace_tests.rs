@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 
-use crate::pace::{MAX_GAP, Pace};
+use crate::gather::pace::{MAX_GAP, Pace};
 use crate::testing::{Answer, any_script, check_against_model, list, payload};
-use crate::transfer::{self, Sink};
+use crate::transfer::write_loop::{self, Sink};
 use crate::{CostModel, Gather, Pieces, SegmentCursor, TargetKind};
 
 static START: LazyLock<Instant> = LazyLock::new(Instant::now);
@@ -51,7 +51,7 @@ impl Sink for Calls {
         slices: &[IoSlice<'_>],
         _: usize,
         _: bool,
-    ) -> Result<(), transfer::Answer> {
+    ) -> Result<(), write_loop::Answer> {
         self.call(slices).map(drop).map_err(Err)
     }
 
@@ -100,11 +100,11 @@ impl<S: Sink> Sink for &mut S {
         slices: &[IoSlice<'_>],
         bytes: usize,
         is_apart: bool,
-    ) -> Result<(), transfer::Answer> {
+    ) -> Result<(), write_loop::Answer> {
         (**self).take_all(slices, bytes, is_apart)
     }
 
-    fn call(&mut self, slices: &[IoSlice<'_>]) -> transfer::Answer {
+    fn call(&mut self, slices: &[IoSlice<'_>]) -> write_loop::Answer {
         (**self).call(slices)
     }
 

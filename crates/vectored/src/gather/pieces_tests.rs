@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use proptest::prelude::*;
 
-use crate::borders::Borders;
+use crate::cost::thresholds::Borders;
 use crate::testing::{Answer, ScriptedSink, any_limits, any_script};
 use crate::{CostModel, Gather, Limits, Pieces, SegmentCursor};
 

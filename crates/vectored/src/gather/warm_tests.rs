@@ -5,9 +5,9 @@ use std::io::{self, IoSlice, Read};
 
 use proptest::prelude::*;
 
-use crate::borders::Borders;
+use crate::cost::thresholds::Borders;
 use crate::testing::{any_even_sizes, any_sizes, any_wide_limits};
-use crate::transfer::{Answer, Sink};
+use crate::transfer::write_loop::{Answer, Sink};
 use crate::{CostModel, Gather, Limits, SegmentCursor};
 
 fn model(copy_below_bytes: u32) -> CostModel {

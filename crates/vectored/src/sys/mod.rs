@@ -2,20 +2,20 @@
 //!
 //! The only part of the crate in which `unsafe` code is allowed.
 
-pub(crate) mod call;
+pub(crate) mod coalesce;
 pub(crate) mod copy;
 #[cfg(test)]
 mod copy_tests;
 #[cfg(all(test, target_os = "linux"))]
 pub(crate) mod fork;
 pub(crate) mod limits;
-pub(crate) mod look;
-pub(crate) mod merged;
+pub(crate) mod list_scan;
 pub(crate) mod room;
-pub(crate) mod staged;
+pub(crate) mod staging;
+pub(crate) mod syscalls;
 pub(crate) mod uninit;
 
-/// The assembly in `copy_x86.rs` and the AVX2 loop in `look.rs` read an `IoSlice`, which "is guaranteed to be ABI
+/// The assembly in `copy/x86_64.rs` and the AVX2 loop in `list_scan.rs` read an `IoSlice`, which "is guaranteed to be ABI
 /// compatible with the `iovec` type", as an address and the length behind it.
 const _: () = {
     use std::mem::offset_of;

@@ -10,7 +10,7 @@ use std::mem::{self, MaybeUninit};
 use std::ptr;
 
 use super::copy::{Copier, copy_one, copy_run, copy_short};
-use super::staged::Staged;
+use super::staging::Staged;
 
 /// Staging memory: what is pushed lies in one piece until it is [taken](Room::take).
 ///

@@ -1,0 +1,4 @@
+//! Writers of `bytes::Buf`.
+
+pub(crate) mod chunks;
+pub(crate) mod sender;

@@ -1,0 +1,560 @@
+//! Measures the numbers of a [`CostModel`] on the machine at hand.
+
+use std::io::{self, IoSlice, Read};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{Mode, OFlags, SeekFrom};
+use rustix::io::Errno;
+
+use crate::cost::fit::Observation;
+use crate::cost::page_alignment::PAGE_BYTES;
+use crate::error::TransferError;
+use crate::sys::staging::Staged;
+use crate::{CostModel, TargetKind, write_all_vectored};
+
+mod bracket;
+mod isotonic;
+mod thresholds;
+
+/// What [`CostModel::calibrate`] writes to: something of its own, that is gone afterwards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CalibrationTarget<'a> {
+    /// An unnamed file in this directory, of 8 MiB at most, that is appended to, as logs are.
+    File(&'a Path),
+    /// The same of 16 MiB, written over what it holds already, as page stores are.
+    ///
+    /// To grow a file costs more for each segment than to overwrite it: on ext4 copying two segments
+    /// pays up to some 4 KB where they are appended, and up to some 300 B where they overwrite what is
+    /// in the page cache.
+    FileOverwrite(&'a Path),
+    /// A pipe.
+    Pipe,
+    /// A pair of connected Unix stream sockets.
+    UnixSocket,
+    /// A TCP connection over the loopback interface, with `TCP_NODELAY`.
+    TcpSocket,
+    /// `/dev/null`, for which no byte is moved: what calls and lists cost by themselves. There a few
+    /// bytes copied are too many.
+    Null,
+}
+
+impl CalibrationTarget<'_> {
+    /// The kind of target that it stands for.
+    #[must_use]
+    pub fn kind(self) -> TargetKind {
+        match self {
+            CalibrationTarget::File(_) | CalibrationTarget::FileOverwrite(_) => TargetKind::File,
+            CalibrationTarget::Pipe => TargetKind::Pipe,
+            CalibrationTarget::UnixSocket | CalibrationTarget::TcpSocket => TargetKind::Socket,
+            CalibrationTarget::Null => TargetKind::Other,
+        }
+    }
+}
+
+/// The lists that are measured, as segment count and segment bytes: both sides of the ninth `iovec`,
+/// and of the sizes at which copying and gathering usually cost the same; segments that end where
+/// pages do, and others.
+const LISTS: [(usize, usize); 11] = [
+    (2, 64),
+    (8, 64),
+    (9, 64),
+    (64, 64),
+    (2, 1000),
+    (16, 300),
+    (64, 500),
+    (16, 1000),
+    (16, 1024),
+    (16, 2048),
+    (8, 4500),
+];
+
+/// Longer ones, which only a file takes at once.
+const LONG_LISTS: [(usize, usize); 3] = [(1000, 64), (256, 1024), (512, 2048)];
+
+/// No list is longer.
+const MOST_BYTES: usize = 1 << 20;
+
+/// A file is truncated when it has grown to this.
+const FILE_BYTES: u64 = 7 << 20;
+
+/// What of a file is written again and again: more than the CPU's caches hold near by, as with most
+/// files. (A long piece is copied to far memory at less a byte than a short one, so within the caches
+/// the border of 64 segments lay at a third of what it is.)
+const OVERWRITTEN_BYTES: u64 = 16 << 20;
+
+/// What a timed batch should last: the clock, some 50 ns, must not matter.
+const BATCH: Duration = Duration::from_micros(6);
+
+/// No batch has more calls: a socket's buffer counts a small write as several hundred bytes.
+const MOST_CALLS: u32 = 16;
+
+/// What a stream is trusted to take at once.
+const STREAM_BYTES: u64 = 48 << 10;
+
+/// Rounds that are made whatever the budget.
+const FEWEST_ROUNDS: usize = 5;
+
+impl CostModel {
+    /// Measures the numbers of the model, on a target of its own, in about `budget`.
+    ///
+    /// It makes a pipe, a pair of sockets or an unnamed file, writes lists of several counts and sizes
+    /// to it in three ways (in one piece, by `writev(2)`, and copied first), in turn, takes the medians
+    /// and lets [`CostModel::fit`] find the numbers. What it cannot see stays near
+    /// [`CostModel::default_for`] the kind of target: on a stream, which takes no large list at once,
+    /// that is copying beyond the caches. The prices of copying are those of a staging buffer of
+    /// [`default_for`](CostModel::default_for), also where it becomes longer.
+    ///
+    /// Half the budget goes to that, the other half to the [borders](CostModel::borders): at each of
+    /// [`Borders::COUNTS`](crate::Borders::COUNTS) a [`Gather`](crate::Gather) that copies all and one
+    /// that copies nothing write the same lists in turn. The size at which they take equally long is narrowed
+    /// down and then tried from both sides until the budget is spent, and the border is where a rising curve
+    /// through all that was measured crosses. On a stream only lists up to 64 KiB are
+    /// tried; where the border cannot be seen in those, it stays unmeasured. On a file it is lists up to 1 MiB,
+    /// in one piece, and [`staging_bytes`](CostModel::staging_bytes) becomes as long as those that were faster
+    /// copied; and lists of pages, at places where pages begin, are compared with others
+    /// ([`page_end_ns`](CostModel::page_end_ns)).
+    ///
+    /// 30 to 45 ms are a good budget, 60 for a file. With less, the figures are those of a few rounds.
+    /// Five rounds of the first half and two pairs of each list of the second are made in any case, which
+    /// takes 5 ms on a stream and 30 to 45 on a file. One calibration at the start of a program is enough:
+    /// around the border both ways cost about the same. Where a machine has several speeds, as virtual ones
+    /// have, it finds the border of the moment: on ext4 overwritten, 8 segments, 200 bytes or 5000.
+    ///
+    /// # Errors
+    ///
+    /// Those of making the target: [`NotFound`](io::ErrorKind::NotFound) or
+    /// [`PermissionDenied`](io::ErrorKind::PermissionDenied) for a directory in which no file can be
+    /// made, [`StorageFull`](io::ErrorKind::StorageFull) if it has no room for 8 MiB, or 16. A program then
+    /// does well to go on with [`CostModel::default_for`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use vectored::{CalibrationTarget, CostModel, Gather, TargetKind};
+    ///
+    /// let model = CostModel::calibrate(CalibrationTarget::Pipe, Duration::from_millis(40))
+    ///     .unwrap_or(CostModel::default_for(TargetKind::Pipe));
+    /// let gather = Gather::new(model);
+    /// # let _ = gather;
+    /// ```
+    pub fn calibrate(target: CalibrationTarget<'_>, budget: Duration) -> io::Result<CostModel> {
+        let began = Instant::now();
+        let mut channel = Channel::open(target)?;
+        if matches!(target, CalibrationTarget::FileOverwrite(_)) {
+            channel.overwrite()?;
+        }
+        let mut lists: Vec<List> = LISTS.iter().map(|&list| List::new(list)).collect();
+        if target.kind() == TargetKind::File {
+            lists.extend(LONG_LISTS.iter().map(|&list| List::new(list)));
+        }
+        let mut staging = Pieces {
+            whole: vec![0; MOST_BYTES],
+            copied: Staged::with_capacity(MOST_BYTES),
+        };
+        for list in &mut lists {
+            list.choose_calls(&mut channel, &mut staging)?;
+        }
+        for round in 0.. {
+            if round >= FEWEST_ROUNDS && began.elapsed() >= budget / 2 {
+                break;
+            }
+            for list in &mut lists {
+                list.sample(&mut channel, &mut staging, round)?;
+            }
+        }
+        let observations: Vec<Observation> =
+            lists.iter_mut().filter_map(List::observation).collect();
+        let prior = CostModel::default_for(target.kind());
+        // These lists do not tell how long a buffer should be: each further call of one that does not fit it
+        // costs microseconds on a file. The borders do.
+        let fitted = CostModel::fit_for_staging(prior, &observations);
+        thresholds::measure(&mut channel, target.kind(), &fitted, began + budget)
+    }
+}
+
+/// The bytes of a list, in one piece.
+struct Pieces {
+    /// There from the start.
+    whole: Vec<u8>,
+    /// Copied anew for each call.
+    copied: Staged,
+}
+
+/// The three ways to write a list.
+const WAYS: [Way; 3] = [Way::Write, Way::Writev, Way::CopyThenWrite];
+
+#[derive(Clone, Copy)]
+enum Way {
+    Write,
+    Writev,
+    CopyThenWrite,
+}
+
+/// A list of equal segments, with what it took each way.
+struct List {
+    segment_count: usize,
+    segment_bytes: usize,
+    memory: Vec<u8>,
+    /// Calls in a batch; 0 where not one fits.
+    calls: u32,
+    samples_ns: [Vec<f64>; 3],
+}
+
+impl List {
+    fn new((segment_count, segment_bytes): (usize, usize)) -> List {
+        List {
+            segment_count,
+            segment_bytes,
+            // Apart from each other, as buffers of a program are.
+            memory: vec![0x5a; segment_count * (segment_bytes + GAP)],
+            calls: 1,
+            samples_ns: [const { Vec::new() }; 3],
+        }
+    }
+
+    fn bytes(&self) -> u64 {
+        (self.segment_count * self.segment_bytes) as u64
+    }
+
+    /// As many calls as last long enough and fit.
+    fn choose_calls(&mut self, channel: &mut Channel, staging: &mut Pieces) -> io::Result<()> {
+        // The first call finds its memory for the first time, the second counts.
+        self.batch(channel, staging, Way::Writev)?;
+        let Some(call) = self.batch(channel, staging, Way::Writev)? else {
+            self.calls = 0;
+            return Ok(());
+        };
+        let fitting = (STREAM_BYTES / self.bytes()).clamp(1, MOST_CALLS.into());
+        let wanted = BATCH.as_nanos() / call.as_nanos().max(1);
+        self.calls = wanted.clamp(1, fitting.into()) as u32;
+        Ok(())
+    }
+
+    /// One batch each way, beginning with another in each round.
+    fn sample(
+        &mut self,
+        channel: &mut Channel,
+        staging: &mut Pieces,
+        round: usize,
+    ) -> io::Result<()> {
+        for turn in 0..WAYS.len() {
+            let way = (round + turn) % WAYS.len();
+            if self.calls == 0 {
+                return Ok(());
+            }
+            match self.batch(channel, staging, WAYS[way])? {
+                Some(elapsed) => {
+                    let call_ns = elapsed.as_nanos() as f64 / f64::from(self.calls);
+                    self.samples_ns[way].push(call_ns);
+                }
+                // A small pipe or buffer.
+                None => self.calls /= 2,
+            }
+        }
+        Ok(())
+    }
+
+    /// What a batch took; nothing if the target could not take it.
+    fn batch(
+        &self,
+        channel: &mut Channel,
+        staging: &mut Pieces,
+        way: Way,
+    ) -> io::Result<Option<Duration>> {
+        let bytes = self.bytes() as usize;
+        let segments: Vec<IoSlice<'_>> = self
+            .memory
+            .chunks(self.segment_bytes + GAP)
+            .map(|slot| IoSlice::new(&slot[..self.segment_bytes]))
+            .collect();
+        let piece = [IoSlice::new(&staging.whole[..bytes])];
+        let copied = &mut staging.copied;
+        channel.time(self.calls, self.bytes(), |fd| match way {
+            Way::Write => write_all_vectored(fd, &piece),
+            Way::Writev => write_all_vectored(fd, &segments),
+            Way::CopyThenWrite => {
+                copied.clear();
+                copied.push_run(&segments);
+                write_all_vectored(fd, &[IoSlice::new(copied)])
+            }
+        })
+    }
+
+    /// The medians, of a list that was measured each way.
+    fn observation(&mut self) -> Option<Observation> {
+        if self.samples_ns.iter().any(Vec::is_empty) {
+            return None;
+        }
+        let bytes = self.bytes();
+        let mut medians = self.samples_ns.iter_mut().map(|samples| {
+            samples.sort_unstable_by(f64::total_cmp);
+            samples[samples.len() / 2]
+        });
+        let mut next = || medians.next().expect("one for each way");
+        Some(Observation {
+            segment_count: self.segment_count,
+            bytes,
+            write_ns: next(),
+            writev_ns: next(),
+            copy_then_write_ns: next(),
+        })
+    }
+}
+
+/// What lies between two segments, in bytes.
+const GAP: usize = 48;
+
+/// Where the bytes go.
+struct Channel {
+    writer: OwnedFd,
+    /// The other end, of a stream.
+    reader: Option<std::fs::File>,
+    /// Of a file: where the next call writes to, and what it may not exceed.
+    position: u64,
+    end: u64,
+    overwrites: bool,
+    /// Whether each batch begins where a page of the file does.
+    begins_pages: bool,
+    buffer: Vec<u8>,
+}
+
+impl Channel {
+    fn open(target: CalibrationTarget<'_>) -> io::Result<Channel> {
+        let (writer, reader): (OwnedFd, Option<OwnedFd>) = match target {
+            CalibrationTarget::File(directory) | CalibrationTarget::FileOverwrite(directory) => {
+                (unnamed_file(directory)?, None)
+            }
+            CalibrationTarget::Pipe => {
+                let (reader, writer) = io::pipe()?;
+                (writer.into(), Some(reader.into()))
+            }
+            CalibrationTarget::UnixSocket => {
+                let (writer, reader) = UnixStream::pair()?;
+                (writer.into(), Some(reader.into()))
+            }
+            CalibrationTarget::TcpSocket => {
+                let (writer, reader) = tcp_pair()?;
+                (writer.into(), Some(reader.into()))
+            }
+            CalibrationTarget::Null => {
+                let flags = OFlags::WRONLY | OFlags::CLOEXEC;
+                (rustix::fs::open("/dev/null", flags, Mode::empty())?, None)
+            }
+        };
+        if reader.is_some() {
+            // A pipe can be as small as a page, and then there is nobody who would empty it.
+            rustix::io::ioctl_fionbio(&writer, true)?;
+        }
+        Ok(Channel {
+            writer,
+            reader: reader.map(std::fs::File::from),
+            position: 0,
+            end: match target {
+                CalibrationTarget::Null => u64::MAX,
+                _ => FILE_BYTES,
+            },
+            overwrites: false,
+            begins_pages: false,
+            buffer: vec![0; STREAM_BYTES as usize],
+        })
+    }
+
+    /// What so many calls took that write so many bytes each; nothing if the target could not take
+    /// them.
+    fn time(
+        &mut self,
+        calls: u32,
+        bytes: u64,
+        mut call: impl FnMut(BorrowedFd<'_>) -> Result<u64, TransferError>,
+    ) -> io::Result<Option<Duration>> {
+        self.make_room(u64::from(calls) * bytes)?;
+        let fd = self.writer.as_fd();
+        let mut went = 0;
+        let mut failed = None;
+        let began = Instant::now();
+        for _ in 0..calls {
+            match call(fd) {
+                Ok(written) => went += written,
+                Err(error) => {
+                    went += error.transferred();
+                    failed = Some(error);
+                    break;
+                }
+            }
+        }
+        let elapsed = began.elapsed();
+        self.take(went)?;
+        match failed {
+            None => Ok(Some(elapsed)),
+            Some(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            Some(error) => Err(error.into()),
+        }
+    }
+
+    fn make_room(&mut self, bytes: u64) -> io::Result<()> {
+        if self.reader.is_some() {
+            return Ok(());
+        }
+        let mut position = self.position;
+        if self.begins_pages {
+            // A file that grows gets a hole there, of less than a page.
+            position = position.next_multiple_of(PAGE_BYTES);
+        }
+        if position + bytes > self.end {
+            if !self.overwrites {
+                rustix::fs::ftruncate(&self.writer, 0)?;
+            }
+            position = 0;
+        }
+        if position != self.position {
+            rustix::fs::seek(&self.writer, SeekFrom::Start(position))?;
+            self.position = position;
+        }
+        Ok(())
+    }
+
+    /// From now on a file is written over what it holds, again and again.
+    fn overwrite(&mut self) -> io::Result<()> {
+        let piece = vec![0x5a; MOST_BYTES];
+        for _ in 0..OVERWRITTEN_BYTES / MOST_BYTES as u64 {
+            write_all_vectored(&self.writer, &[IoSlice::new(&piece)])?;
+        }
+        (self.position, self.end) = (OVERWRITTEN_BYTES, OVERWRITTEN_BYTES);
+        self.overwrites = true;
+        Ok(())
+    }
+
+    /// Takes out again what was written.
+    fn take(&mut self, bytes: u64) -> io::Result<()> {
+        let Some(reader) = &mut self.reader else {
+            self.position += bytes;
+            return Ok(());
+        };
+        let mut left = bytes;
+        while left > 0 {
+            let wanted = left.min(self.buffer.len() as u64) as usize;
+            reader.read_exact(&mut self.buffer[..wanted])?;
+            left -= wanted as u64;
+        }
+        Ok(())
+    }
+}
+
+/// Both ends of a TCP connection: the writing and the reading one.
+fn tcp_pair() -> io::Result<(TcpStream, TcpStream)> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    let writer = TcpStream::connect(listener.local_addr()?)?;
+    loop {
+        let (reader, from) = listener.accept()?;
+        // Anybody on this machine may connect; only our own end is wanted.
+        if from == writer.local_addr()? {
+            writer.set_nodelay(true)?;
+            reader.set_read_timeout(Some(Duration::from_secs(5)))?;
+            return Ok((writer, reader));
+        }
+    }
+}
+
+/// `O_TMPFILE` (Linux 3.11) where the file system has it; elsewhere a file with a random name that is
+/// removed at once.
+fn unnamed_file(directory: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::EXCL;
+    let mode = Mode::RUSR | Mode::WUSR;
+    #[cfg(target_os = "linux")]
+    match rustix::fs::open(directory, flags | OFlags::TMPFILE, mode) {
+        // EISDIR and EINVAL: a kernel that does not know the flag at all.
+        Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {}
+        outcome => return Ok(outcome?),
+    }
+    for attempt in 0_u64.. {
+        let name = format!(".vectored-calibration-{}-{attempt}", std::process::id());
+        let path = directory.join(name);
+        match rustix::fs::open(&path, flags | OFlags::CREATE, mode) {
+            Err(Errno::EXIST) => {}
+            outcome => {
+                let file = outcome?;
+                rustix::fs::unlink(&path)?;
+                return Ok(file);
+            }
+        }
+    }
+    unreachable!("some name of 2^64 is free")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn targets(directory: &Path) -> [CalibrationTarget<'_>; 6] {
+        [
+            CalibrationTarget::File(directory),
+            CalibrationTarget::FileOverwrite(directory),
+            CalibrationTarget::Pipe,
+            CalibrationTarget::UnixSocket,
+            CalibrationTarget::TcpSocket,
+            CalibrationTarget::Null,
+        ]
+    }
+
+    #[test]
+    fn every_target_gives_numbers_of_this_world() {
+        let directory = std::env::temp_dir();
+        for target in targets(&directory) {
+            let model = CostModel::calibrate(target, Duration::from_millis(1)).unwrap();
+            let is_sane = |number: f64| number.is_finite() && number >= 0.0;
+            assert!(model.call_ns > 1.0, "{target:?}: {model:?}");
+            assert!(is_sane(model.segment_ns) && is_sane(model.copy_byte_ns));
+            assert!(model.staging_bytes > 0);
+            for count in [2, 16, 1000] {
+                assert!(model.copy_below_bytes(count) <= model.staging_bytes);
+            }
+            // Such lists are tried up to the longest segments, whatever comes of them: those of eight only where
+            // they need not fit a stream.
+            let tried: &[usize] = match target.kind() {
+                TargetKind::Pipe | TargetKind::Socket => &[2, 4],
+                TargetKind::File | TargetKind::Other => &[2, 4, 8],
+            };
+            for &count in tried {
+                assert!(model.borders.get(count).is_some(), "{target:?}: {model:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_left_in_the_directory() {
+        struct Removed(std::path::PathBuf);
+        impl Drop for Removed {
+            fn drop(&mut self) {
+                // A test that fails leaves no directory either.
+                let _ = std::fs::remove_dir_all(&self.0);
+            }
+        }
+        let name = format!("vectored-calibrate-{}", std::process::id());
+        let directory = Removed(std::env::temp_dir().join(name));
+        std::fs::create_dir(&directory.0).unwrap();
+        let directory = directory.0.as_path();
+        CostModel::calibrate(CalibrationTarget::File(directory), Duration::ZERO).unwrap();
+        CostModel::calibrate(CalibrationTarget::FileOverwrite(directory), Duration::ZERO).unwrap();
+        assert_eq!(std::fs::read_dir(directory).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_directory_that_is_not_there_is_an_error() {
+        let nowhere = Path::new("/nonexistent/vectored");
+        let outcome = CostModel::calibrate(CalibrationTarget::File(nowhere), Duration::ZERO);
+        assert_eq!(outcome.unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn every_list_fits_a_stream_of_its_own() {
+        for (segment_count, segment_bytes) in LISTS {
+            assert!((segment_count * segment_bytes) as u64 <= STREAM_BYTES);
+        }
+    }
+}

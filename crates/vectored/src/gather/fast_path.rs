@@ -1,0 +1,845 @@
+//! What a gathering transfer begins with: for most lists, the only call of it.
+
+use std::io::IoSlice;
+use std::{mem, ptr};
+
+use crate::cost::CostModel;
+use crate::cursor::SegmentCursor;
+use crate::gather::plan::{Rules, Staging, allocate};
+use crate::sys::coalesce::touch;
+use crate::sys::copy::{Copier, MOST_BY_16, MOST_BY_WIDEST};
+use crate::sys::list_scan::{Seen, look_at_few, look_at_many};
+use crate::sys::room::Room;
+use crate::sys::staging::Staged;
+use crate::transfer::write_loop::{Answer, Sink};
+use crate::{Limits, MAX_CALL_BYTES, iov_max};
+
+/// Who decides what is copied, and the memory for it.
+pub(crate) struct Stager {
+    pub(crate) model: CostModel,
+    /// How many segments are staged at the start of a list that does not go whole.
+    run: usize,
+    borders: Kept,
+    /// Without memory until first used, then with that of the model's `staging_bytes` for good. Its
+    /// content is of the call that is being made, or of the last one.
+    pub(crate) staging: Staged,
+    /// How long that becomes: a loaded model may say anything.
+    staging_bytes: usize,
+    most: Limits,
+    /// A list of more bytes is long: [`begin`](Stager::begin) and [`send_whole`](Stager::send_whole) leave it to
+    /// [`send_long`](Stager::send_long).
+    whole_bytes: usize,
+    /// A list of more bytes goes in pieces even if it begins after a pause.
+    beyond_bytes: usize,
+    /// Whether the last long list began without a pause: all lists of more than `whole_bytes` go in pieces.
+    is_burst: bool,
+    /// What a call takes of a list of a few segments that goes as it is.
+    few_bytes: usize,
+}
+
+impl Default for Stager {
+    fn default() -> Stager {
+        Stager::new(CostModel::default())
+    }
+}
+
+/// In lists of more than a few segments wider registers gain more than to enter another function takes,
+/// but for segments of so few bytes.
+const SHORT_BYTES_OF_MANY: usize = 32;
+
+/// Lists of more segments than this are many to that.
+const MOST_SHORT_SEGMENTS: usize = 32;
+
+/// Shorter segments are not asked whether they fit pages: so many of them do not differ by that.
+const LEAST_FITTING_BYTES: usize = 512;
+
+/// A pipe takes a call of up to so many bytes as one piece between those of other writers: `PIPE_BUF` of Linux
+/// (pipe(7)).
+const PIPE_BUF: usize = 4096;
+
+/// Borders of lists of up to so many segments are kept, and of longer ones that of the last.
+const KEPT_BORDERS: usize = 16;
+
+/// The longest segments that are copied, by the number of segments of the list: to ask the model
+/// takes as long as copying ten segments.
+struct Kept {
+    few: [usize; KEPT_BORDERS + 1],
+    are_few_known: bool,
+    /// A number of segments, and the border for it.
+    last: (usize, usize),
+}
+
+/// The one call that is a whole transfer, if there is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Whole {
+    /// Of the list; 0 if it is not one call, or was not looked at to its end.
+    pub(crate) bytes: usize,
+    /// Whether all of it is staged, or goes as it is.
+    pub(crate) is_staged: bool,
+}
+
+/// How a transfer began that is not at its end.
+pub(crate) enum Begun {
+    /// The call that was to be the whole of it answered something else.
+    Sent(Whole, Answer),
+    /// No call was made. [`Stager::run`] says what is staged.
+    InPart,
+}
+
+const NOT_WHOLE: Whole = Whole {
+    bytes: 0,
+    is_staged: false,
+};
+
+impl Stager {
+    pub(crate) const fn new(model: CostModel) -> Stager {
+        let whatever_the_system_takes = Limits {
+            segments: usize::MAX,
+            bytes: MAX_CALL_BYTES,
+        };
+        Stager::within(whatever_the_system_takes, model)
+    }
+
+    /// One whose calls keep within these limits as well as those of the system.
+    pub(crate) const fn within(most: Limits, model: CostModel) -> Stager {
+        let (whole_bytes, beyond_bytes) = match model.pieces {
+            Some(pieces) => {
+                // A list of one piece is one call.
+                let beyond_bytes = max(pieces.beyond_bytes, pieces.piece_bytes);
+                // Two calls for little more than a piece take longer than one.
+                let short_bytes = pieces.piece_bytes.saturating_add(pieces.piece_bytes / 2);
+                (min(max(short_bytes, PIPE_BUF), beyond_bytes), beyond_bytes)
+            }
+            None => (usize::MAX, usize::MAX),
+        };
+        let staging_bytes = model.staging_within(most);
+        // Any system takes so many segments.
+        let few_bytes = match most.segments < KEPT_BORDERS {
+            true => 0,
+            false => min(most.bytes, whole_bytes),
+        };
+        Stager {
+            // No more is staged of a list that goes whole.
+            staging_bytes: min(staging_bytes, beyond_bytes),
+            whole_bytes,
+            beyond_bytes,
+            is_burst: false,
+            few_bytes,
+            model,
+            run: 0,
+            borders: Kept {
+                few: [0; KEPT_BORDERS + 1],
+                are_few_known: false,
+                last: (0, 0),
+            },
+            staging: Staged::new(),
+            most,
+        }
+    }
+
+    /// What a call takes.
+    #[inline]
+    pub(crate) fn limits(&self) -> Limits {
+        Limits {
+            segments: self.most.segments.min(iov_max()),
+            bytes: self.most.bytes,
+        }
+    }
+
+    /// What the call that is a whole transfer takes.
+    #[inline]
+    fn limits_of_whole(&self) -> Limits {
+        let limits = self.limits();
+        Limits {
+            bytes: limits.bytes.min(self.whole_bytes),
+            ..limits
+        }
+    }
+
+    /// The rules for such a list.
+    pub(crate) fn rules(&mut self, segments: &[IoSlice<'_>]) -> Rules {
+        let mut limits = self.limits();
+        let mut segment_count = segments.len();
+        let mut fill_bytes = 0;
+        if let Some(pieces) = self.model.pieces
+            && let Some((count, bytes)) = start_beyond(segments, self.most_in_one_call())
+        {
+            limits.bytes = limits.bytes.min(pieces.piece_bytes.max(1));
+            fill_bytes = limits.bytes / 2;
+            // Each piece is a list of its own to the kernel, of so many by how the list begins.
+            let share = (limits.bytes as f64 / bytes as f64).min(1.0);
+            segment_count = (count as f64 * share) as usize;
+        }
+        Rules {
+            copy_below_bytes: self.copy_below_bytes(segments, segment_count),
+            limits,
+            fill_bytes,
+        }
+    }
+
+    /// The rules for the next call of a list: the last of several pieces may have half as many bytes again, so
+    /// that it has half of a piece or more.
+    ///
+    /// The reader is done with a shorter one before the next list begins, and sleeps: to wake it takes microseconds.
+    #[inline]
+    pub(crate) fn rules_for_rest(
+        &self,
+        rules: Rules,
+        segments: &[IoSlice<'_>],
+        from: SegmentCursor,
+    ) -> Rules {
+        let is_in_pieces = rules.fill_bytes > 0;
+        if !is_in_pieces || from == SegmentCursor::new() {
+            return rules;
+        }
+        let piece_bytes = rules.limits.bytes;
+        let bytes = piece_bytes
+            .saturating_add(piece_bytes / 2)
+            .min(self.most.bytes);
+        let rest = &segments[from.segment()..];
+        if start_beyond(rest, bytes.saturating_add(from.offset())).is_some() {
+            return rules;
+        }
+        let limits = Limits {
+            bytes,
+            ..rules.limits
+        };
+        Rules { limits, ..rules }
+    }
+
+    /// The longest segment of such a list that is copied, if so many go in a call.
+    fn copy_below_bytes(&mut self, segments: &[IoSlice<'_>], segment_count: usize) -> usize {
+        let border = self.border(segment_count);
+        match segments {
+            [first, second, ..]
+                if first.len() >= LEAST_FITTING_BYTES && first.len() == second.len() =>
+            {
+                self.fitting(border, first.len())
+            }
+            _ => border,
+        }
+    }
+
+    /// The border for lists of so many segments.
+    #[inline(always)]
+    fn border(&mut self, segment_count: usize) -> usize {
+        let kept = &self.borders;
+        if segment_count <= KEPT_BORDERS && kept.are_few_known {
+            return kept.few[segment_count];
+        }
+        if segment_count == kept.last.0 && segment_count > KEPT_BORDERS {
+            return kept.last.1;
+        }
+        self.ask_model(segment_count)
+    }
+
+    #[cold]
+    fn ask_model(&mut self, segment_count: usize) -> usize {
+        // What is copied must fit in an empty staging buffer.
+        let border = |count| self.model.copy_below_bytes(count).min(self.staging_bytes);
+        let asked = border(segment_count);
+        if segment_count <= KEPT_BORDERS {
+            self.borders.few = std::array::from_fn(border);
+            self.borders.are_few_known = true;
+        } else {
+            self.borders.last = (segment_count, asked);
+        }
+        asked
+    }
+
+    /// The border for a list that begins with segments of equal length.
+    fn fitting(&self, border: usize, segment_bytes: usize) -> usize {
+        if segment_bytes <= border && !self.model.copies_up_to(border, segment_bytes) {
+            return segment_bytes - 1;
+        }
+        border
+    }
+
+    /// What was staged.
+    pub(crate) fn staged(&mut self) -> Room<'_> {
+        Room::with_content(&mut self.staging)
+    }
+
+    /// The staging buffer for another call.
+    pub(crate) fn empty(&mut self) -> Staging<'_> {
+        Staging {
+            bytes: self.staging_bytes,
+            memory: &mut self.staging,
+        }
+    }
+
+    /// Makes the first call of a transfer, if that is the whole of it and the list is not long, and returns its
+    /// bytes.
+    ///
+    /// Inline, and so is the call: behind it the processor has forgotten to where it is to return, and each
+    /// function that is left then takes 2 ns at `/dev/null` and 16 at a socket, and on Zen 4 the first of them
+    /// some 80. Those that are left before cost a fraction of that, but short lists enter none.
+    #[inline(always)]
+    pub(crate) fn send_whole(
+        &mut self,
+        segments: &[IoSlice<'_>],
+        sink: &mut impl Sink,
+    ) -> Result<u64, Begun> {
+        let count = segments.len();
+        let (small_bytes, short_bytes) = match self.borders.few.get(count) {
+            // The border is 0 where it is not known.
+            Some(&border) => (border, MOST_BY_16),
+            None if count != self.borders.last.0 => (0, 0),
+            None if count > MOST_SHORT_SEGMENTS => (self.borders.last.1, SHORT_BYTES_OF_MANY),
+            None => (self.borders.last.1, MOST_BY_16),
+        };
+        let mut staged = 0;
+        match segments {
+            [first, second, ..]
+                if first.len() <= small_bytes
+                    && second.len() <= small_bytes
+                    && self.staging.capacity() >= self.staging_bytes
+                    // Or one of them is empty, for which one need not hurry.
+                    && !ptr::eq(first.as_ptr_range().end, second.as_ptr()) =>
+            {
+                if first.len() <= short_bytes {
+                    staged = self.staging.fill_short(segments, small_bytes);
+                } else if self.goes_by_memcpy(count, small_bytes, [first.len(), second.len()]) {
+                    self.staging.clear();
+                    let staging = &mut self.staging;
+                    staged = staging.push_run_by(Copier::MEMCPY, segments, small_bytes);
+                } else if self.goes_by_wide_registers(count, first.len()) {
+                    staged = self.stage_wide(segments, small_bytes);
+                }
+                // Neither without a byte nor long.
+                if staged == count && self.staging.len().wrapping_sub(1) < self.whole_bytes {
+                    let whole = Whole {
+                        bytes: self.staging.len(),
+                        is_staged: true,
+                    };
+                    return self.send(segments, whole, true, sink);
+                }
+            }
+            [_, _, ..] if small_bytes > 0 => {
+                let limits = match count <= KEPT_BORDERS {
+                    // Any system takes so many segments.
+                    true => Limits {
+                        segments: KEPT_BORDERS,
+                        bytes: self.few_bytes,
+                    },
+                    false => self.limits_of_whole(),
+                };
+                if let Some(Seen { bytes, is_apart }) = look_at_plain(segments, small_bytes, limits)
+                {
+                    let is_staged = false;
+                    return self.send(segments, Whole { bytes, is_staged }, is_apart, sink);
+                }
+            }
+            _ => {}
+        }
+        let whole = match staged > 0 && staged + 1 == count {
+            true => self.stage_last(segments),
+            false => self.begin(segments, staged),
+        };
+        // Not one call, or long.
+        if whole.bytes.wrapping_sub(1) >= self.whole_bytes {
+            return Err(Begun::InPart);
+        }
+        self.send(segments, whole, false, sink)
+    }
+
+    /// Sends a list whose way is found; `is_apart` if it is known that no two of its segments touch.
+    #[inline(always)]
+    fn send(
+        &self,
+        segments: &[IoSlice<'_>],
+        whole: Whole,
+        is_apart: bool,
+        sink: &mut impl Sink,
+    ) -> Result<u64, Begun> {
+        let sent = if whole.is_staged {
+            sink.take_all(&[IoSlice::new(&self.staging)], whole.bytes, true)
+        } else {
+            sink.take_all(segments, whole.bytes, is_apart)
+        };
+        match sent {
+            Ok(()) => Ok(whole.bytes as u64),
+            Err(answer) => Err(Begun::Sent(whole, answer)),
+        }
+    }
+
+    /// Whether a list that begins with so long a segment, which is small and not short, is copied by
+    /// `memcpy` without more ado.
+    #[inline(always)]
+    fn goes_by_memcpy(
+        &self,
+        segment_count: usize,
+        small_bytes: usize,
+        [first_bytes, second_bytes]: [usize; 2],
+    ) -> bool {
+        let is_few = segment_count <= KEPT_BORDERS;
+        let is_long = first_bytes > MOST_BY_WIDEST;
+        (is_few || is_long && !self.may_be_in_pieces(segment_count, first_bytes))
+            && (first_bytes < LEAST_FITTING_BYTES
+                || first_bytes != second_bytes
+                || self.model.copies_up_to(small_bytes, first_bytes))
+    }
+
+    /// The same for wide registers, which pay where more than a few are to be copied.
+    #[inline(always)]
+    fn goes_by_wide_registers(&self, segment_count: usize, first_bytes: usize) -> bool {
+        segment_count > KEPT_BORDERS
+            && first_bytes <= MOST_BY_WIDEST
+            && !self.may_be_in_pieces(segment_count, first_bytes)
+    }
+
+    /// Stages the list from its start on, as far as its segments are small, by wide registers.
+    ///
+    /// Out of line, so that others need not save what these change.
+    #[inline(never)]
+    fn stage_wide(&mut self, segments: &[IoSlice<'_>], small_bytes: usize) -> usize {
+        self.staging.clear();
+        self.staging
+            .push_run_by(Copier::widest(), segments, small_bytes)
+    }
+
+    /// Stages the last segment, behind all others, if that is worth it: a body behind the pieces of a header.
+    #[inline(never)]
+    fn stage_last(&mut self, segments: &[IoSlice<'_>]) -> Whole {
+        let run = segments.len() - 1;
+        let bytes = segments[run].len();
+        let worth_bytes = self.border(segments.len()).max(2 * self.border(2));
+        if bytes > worth_bytes || bytes > self.staging.free_bytes() {
+            self.run = run;
+            return NOT_WHOLE;
+        }
+        self.staging.push(&segments[run]);
+        Whole {
+            bytes: self.staging.len(),
+            is_staged: true,
+        }
+    }
+
+    /// Finds whether the list goes in one call, and copies it if that is how it goes. If it does not,
+    /// [`run`](Stager::run) says what was begun.
+    ///
+    /// For lists of which so many segments are staged already, but not all, and for those that are met for the
+    /// first time or are of none of the usual kinds. Each way is a function of its own: what one needs is not
+    /// saved for the others.
+    #[inline(never)]
+    pub(crate) fn begin(&mut self, segments: &[IoSlice<'_>], staged: usize) -> Whole {
+        self.run = 0;
+        let small_bytes = self.border(segments.len());
+        match segments {
+            _ if staged > 0 => self.stage_many(segments, small_bytes, staged),
+            [first, ..]
+                if self.may_be_in_pieces(segments.len(), first.len())
+                    && start_beyond(segments, self.whole_bytes).is_some() =>
+            {
+                NOT_WHOLE
+            }
+            [first, ..] if begins_small(segments, small_bytes) => match first.len() {
+                ..LEAST_FITTING_BYTES => self.stage_many(segments, small_bytes, 0),
+                _ => self.stage_fitting(segments, small_bytes),
+            },
+            _ => self.list(segments, small_bytes),
+        }
+    }
+
+    /// Whether a list that begins with such a segment had better be looked at as one that goes in
+    /// pieces, instead of being copied in vain. (A list of others that turns out to be one costs a
+    /// copy of what would go whole.)
+    #[inline(always)]
+    fn may_be_in_pieces(&self, segment_count: usize, first_bytes: usize) -> bool {
+        segment_count.saturating_mul(first_bytes) > self.whole_bytes
+    }
+
+    /// Whether the way of a list depends on what came before it.
+    #[inline]
+    pub(crate) fn is_long(&self, segments: &[IoSlice<'_>]) -> bool {
+        self.model.pieces.is_some() && start_beyond(segments, self.whole_bytes).is_some()
+    }
+
+    /// Sets whether lists of more than `whole_bytes` go in pieces from now on.
+    pub(crate) fn set_burst(&mut self, is_burst: bool) {
+        self.is_burst = is_burst;
+    }
+
+    /// The same as [`send_whole`](Stager::send_whole), for a long list outside of a burst.
+    pub(crate) fn send_long(
+        &mut self,
+        segments: &[IoSlice<'_>],
+        sink: &mut impl Sink,
+    ) -> Result<u64, Begun> {
+        let whole_bytes = mem::replace(&mut self.whole_bytes, self.beyond_bytes);
+        let whole = self.begin(segments, 0);
+        self.whole_bytes = whole_bytes;
+        match whole.bytes {
+            0 => Err(Begun::InPart),
+            _ => self.send(segments, whole, false, sink),
+        }
+    }
+
+    /// A list of more bytes goes in pieces.
+    fn most_in_one_call(&self) -> usize {
+        match self.is_burst {
+            true => self.whole_bytes,
+            false => self.beyond_bytes,
+        }
+    }
+
+    #[inline(never)]
+    fn stage_many(&mut self, segments: &[IoSlice<'_>], small_bytes: usize, staged: usize) -> Whole {
+        let copier = Copier::for_list(&segments[staged..]);
+        self.stage_by(copier, segments, small_bytes, staged)
+    }
+
+    /// For lists that may fit pages.
+    #[inline(never)]
+    fn stage_fitting(&mut self, segments: &[IoSlice<'_>], mut small_bytes: usize) -> Whole {
+        if let [first, second, ..] = segments
+            && first.len() == second.len()
+        {
+            small_bytes = self.fitting(small_bytes, first.len());
+            if first.len() > small_bytes {
+                return self.list(segments, small_bytes);
+            }
+        }
+        self.stage_by(Copier::MEMCPY, segments, small_bytes, 0)
+    }
+
+    /// Copies segments from the first on that is not staged yet, as long as they are small and fit.
+    #[inline(always)]
+    fn stage_by(
+        &mut self,
+        copier: Copier,
+        segments: &[IoSlice<'_>],
+        small_bytes: usize,
+        staged: usize,
+    ) -> Whole {
+        let staging = &mut self.staging;
+        if staged == 0 {
+            allocate(staging, self.staging_bytes);
+        }
+        // Copied while it is being looked at: what is copied here is copied anyway.
+        let count = staged + staging.push_run_by(copier, &segments[staged..], small_bytes);
+        if count < segments.len() {
+            return self.stage_rest(segments, count);
+        }
+        Whole {
+            bytes: staging.len(),
+            is_staged: true,
+        }
+    }
+
+    /// What comes of a list of which the first `count` segments are staged.
+    ///
+    /// They are copied in any case, and to the kernel they are one segment of a list of that and the
+    /// others. Such a list of equal segments would be copied if they had no more bytes than the border
+    /// says, so it is to copy so many bytes that is worth as much as not to make a list: a body behind
+    /// a header of many pieces.
+    #[inline(never)]
+    fn stage_rest(&mut self, segments: &[IoSlice<'_>], count: usize) -> Whole {
+        let rest = &segments[count..];
+        if rest.len() < KEPT_BORDERS {
+            let entries = 1 + rest.len();
+            let bytes = bytes_of(rest);
+            let free = self.staging.free_bytes();
+            if bytes <= free && bytes <= entries.saturating_mul(self.border(entries)) {
+                self.staging.push_run_by(Copier::MEMCPY, rest, free);
+                return Whole {
+                    bytes: self.staging.len(),
+                    is_staged: true,
+                };
+            }
+        }
+        self.run = count;
+        NOT_WHOLE
+    }
+
+    /// A list of which nothing is to be copied, for all that its first two segments say.
+    #[inline(never)]
+    fn list(&mut self, segments: &[IoSlice<'_>], small_bytes: usize) -> Whole {
+        match look_at_plain(segments, small_bytes, self.limits_of_whole()) {
+            Some(seen) => Whole {
+                bytes: seen.bytes,
+                is_staged: false,
+            },
+            None => self.list_touching(segments, small_bytes),
+        }
+    }
+
+    /// A list that may be one piece of memory; if not, it may begin with small segments all the same.
+    #[cold]
+    fn list_touching(&mut self, segments: &[IoSlice<'_>], small_bytes: usize) -> Whole {
+        if let Some(bytes) = one_piece(segments, self.limits_of_whole()) {
+            return Whole {
+                bytes,
+                is_staged: false,
+            };
+        }
+        match segments {
+            [first, second, ..] if first.len() <= small_bytes && second.len() <= small_bytes => {
+                self.stage_many(segments, small_bytes, 0)
+            }
+            _ => NOT_WHOLE,
+        }
+    }
+
+    /// What [`begin`](Stager::begin) left that was not whole: so many segments at the start of the list
+    /// are staged, and what follows them was not looked at.
+    pub(crate) fn run(&self) -> usize {
+        self.run
+    }
+
+    /// The entries of the call that is a whole transfer of such a list, if these are few: what is
+    /// staged, and the segments behind it.
+    pub(crate) fn entries_behind_run<'e>(
+        &'e mut self,
+        segments: &'e [IoSlice<'_>],
+        room: &'e mut [IoSlice<'e>; FEW_ENTRIES],
+    ) -> Option<&'e [IoSlice<'e>]> {
+        let rest = &segments[self.run..];
+        if rest.len() >= FEW_ENTRIES || self.staging.is_empty() {
+            return None;
+        }
+        let limits = self.limits();
+        let bytes = limits.bytes.min(self.most_in_one_call());
+        let limits = Limits {
+            segments: limits.segments - 1,
+            bytes: bytes.saturating_sub(self.staging.len()),
+        };
+        look_at_plain(rest, self.border(segments.len()), limits)?;
+        let (first, others) = room.split_first_mut()?;
+        *first = IoSlice::new(&self.staging);
+        others[..rest.len()].copy_from_slice(rest);
+        Some(&room[..=rest.len()])
+    }
+}
+
+/// Whether a list begins with two small segments that do not touch: it is copied, as far as it is like
+/// that.
+#[inline(always)]
+fn begins_small(segments: &[IoSlice<'_>], small_bytes: usize) -> bool {
+    match segments {
+        [first, second, ..] => {
+            first.len() <= small_bytes && second.len() <= small_bytes && !touch(first, second)
+        }
+        _ => false,
+    }
+}
+
+/// How many segments at the start of a list have more than so many bytes, if all have, and their bytes.
+///
+/// No more of the list is looked at: it is asked anew whenever a transfer goes on.
+fn start_beyond(segments: &[IoSlice<'_>], bytes: usize) -> Option<(usize, usize)> {
+    let mut sum = 0_usize;
+    for (index, segment) in segments.iter().enumerate() {
+        sum = sum.saturating_add(segment.len());
+        if sum > bytes {
+            return Some((index + 1, sum));
+        }
+    }
+    None
+}
+
+fn bytes_of(segments: &[IoSlice<'_>]) -> usize {
+    let lengths = segments.iter().map(|segment| segment.len());
+    lengths.fold(0, usize::saturating_add)
+}
+
+const fn min(one: usize, other: usize) -> usize {
+    match one < other {
+        true => one,
+        false => other,
+    }
+}
+
+const fn max(one: usize, other: usize) -> usize {
+    match one < other {
+        true => other,
+        false => one,
+    }
+}
+
+/// So many need no plan.
+pub(crate) const FEW_ENTRIES: usize = 8;
+
+/// Looks at a list that can go in one call just as it is: without an empty segment, and without
+/// neighbours that are both small.
+#[inline(always)]
+fn look_at_plain(segments: &[IoSlice<'_>], small_bytes: usize, limits: Limits) -> Option<Seen> {
+    if segments.len() > limits.segments {
+        return None;
+    }
+    let seen = match segments.len() {
+        ..=KEPT_BORDERS => look_at_few(segments, small_bytes),
+        _ => look_at_many(segments, small_bytes),
+    };
+    // The loop for lists without a small one is half as long.
+    let seen = match seen {
+        Some(seen) => seen,
+        None => look_at_mixed(segments, small_bytes)?,
+    };
+    (seen.bytes <= limits.bytes).then_some(seen)
+}
+
+/// The same, for any list.
+#[inline(never)]
+fn look_at_mixed(segments: &[IoSlice<'_>], small_bytes: usize) -> Option<Seen> {
+    let mut bytes = 0_usize;
+    let mut last_is_small = false;
+    for segment in segments {
+        let is_small = segment.len() <= small_bytes;
+        if is_small && (last_is_small || segment.is_empty()) {
+            return None;
+        }
+        last_is_small = is_small;
+        bytes = bytes.saturating_add(segment.len());
+    }
+    // Who sends it looks for that.
+    let is_apart = false;
+    Some(Seen { bytes, is_apart })
+}
+
+/// The bytes of a list whose segments lie in memory one behind the other, if one call takes them: to
+/// the kernel they are one segment, however short each is.
+fn one_piece(segments: &[IoSlice<'_>], limits: Limits) -> Option<usize> {
+    let touches = |pair: &[IoSlice<'_>]| touch(&pair[0], &pair[1]);
+    if segments.len() < 2 || segments.len() > limits.segments || !segments.windows(2).all(touches) {
+        return None;
+    }
+    // It is one piece of memory, so the sum is no more than that.
+    let bytes = segments.iter().map(|segment| segment.len()).sum();
+    (bytes <= limits.bytes).then_some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cost::thresholds::Borders;
+    use crate::testing::{list, payload};
+
+    #[test]
+    fn the_border_is_that_of_the_list_at_hand() {
+        let mut stager = Stager::default();
+        let segments = [IoSlice::new(b"1"); 3000];
+        for count in [0, 1, 2, 2, 1000, 3, 0, 3000, 3000, 2] {
+            let border = stager.model.copy_below_bytes(count);
+            let rules = stager.rules(&segments[..count]);
+            assert_eq!(rules.copy_below_bytes, border, "{count}");
+        }
+    }
+
+    #[test]
+    fn lists_that_fit_pages_have_a_border_of_their_own() {
+        let mut stager = Stager::new(CostModel {
+            page_end_ns: 40.0,
+            ..CostModel::default()
+        });
+        let usual = stager.model.copy_below_bytes(4);
+        assert_eq!(usual, 1100);
+        for (sizes, border) in [
+            ([1024, 1024, 1024, 1024], 1023),
+            ([1024, 1024, 10, 5000], 1023),
+            ([1048, 1048, 1048, 1048], usual),
+            ([1024, 1000, 1024, 1024], usual),
+            ([512, 512, 512, 512], usual),
+            ([4096, 4096, 4096, 4096], usual),
+        ] {
+            let data = payload(&sizes);
+            let segments = list(&data);
+            assert_eq!(
+                stager.rules(&segments).copy_below_bytes,
+                border,
+                "{sizes:?}"
+            );
+            let is_copied = sizes.iter().all(|&bytes| bytes <= border);
+            assert_eq!(stager.begin(&segments, 0).is_staged, is_copied, "{sizes:?}");
+        }
+    }
+
+    /// What a list of pieces of 60 bytes begins with: the whole, or a run.
+    fn begun(copy_below_bytes: u32, pieces: &[(usize, usize)]) -> (Whole, usize) {
+        begun_by(Borders::everywhere(copy_below_bytes), pieces)
+    }
+
+    fn begun_by(borders: Borders, pieces: &[(usize, usize)]) -> (Whole, usize) {
+        let most = Limits {
+            segments: 4,
+            bytes: 50,
+        };
+        let model = CostModel {
+            borders,
+            ..CostModel::default()
+        };
+        let mut stager = Stager::within(most, model);
+        let data = payload(&[60]).concat();
+        let segments: Vec<_> = pieces
+            .iter()
+            .map(|&(from, to)| IoSlice::new(&data[from..to]))
+            .collect();
+        (stager.begin(&segments, 0), stager.run())
+    }
+
+    #[test]
+    fn a_list_begins_as_a_whole_that_is_staged_or_goes_as_it_is_or_with_a_run() {
+        let staged = |bytes| {
+            let is_staged = true;
+            (Whole { bytes, is_staged }, 0)
+        };
+        let listed = |bytes| {
+            let is_staged = false;
+            (Whole { bytes, is_staged }, 0)
+        };
+        let run = |count| (NOT_WHOLE, count);
+
+        assert_eq!(begun(9, &[(0, 9), (10, 15)]), staged(14));
+        assert_eq!(begun(9, &[(0, 9), (10, 20)]), listed(19));
+        assert_eq!(begun(8, &[(0, 8), (10, 12), (13, 30)]), run(2));
+        let body_between = |bytes: usize| [(0, 3), (4, 7), (8, 8 + bytes), (40, 43)];
+        assert_eq!(begun(9, &body_between(24)), staged(33));
+        assert_eq!(begun(9, &body_between(25)), run(2));
+        assert_eq!(begun(9, &[(0, 3), (4, 14), (20, 23), (24, 27)]), run(0));
+        // To the kernel the first two are one, and a list of two has a border of its own.
+        let shorter_lists = |bytes, pieces: &[(usize, usize)]| {
+            let mut borders = Borders::everywhere(9);
+            borders.set(2, Some(bytes)).unwrap();
+            begun_by(borders, pieces)
+        };
+        let header_and_body = [(0, 9), (10, 12), (13, 30)];
+        assert_eq!(shorter_lists(9, &header_and_body), staged(28));
+        assert_eq!(shorter_lists(8, &header_and_body), run(2));
+        let too_long_for_the_buffer = [(0, 9), (10, 12), (13, 53)];
+        assert_eq!(shorter_lists(45, &too_long_for_the_buffer), run(2));
+        // 3 × 12 bytes, for what is between 17 of two and 9 of four.
+        let two_bodies = |bytes: usize| [(0, 9), (10, 12), (13, 13 + bytes), (13, 32)];
+        assert_eq!(shorter_lists(17, &two_bodies(17)), staged(47));
+        assert_eq!(shorter_lists(17, &two_bodies(18)), run(2));
+        assert_eq!(shorter_lists(16, &two_bodies(17)), run(2));
+        assert_eq!(begun(9, &[(0, 10), (11, 12), (13, 15)]), run(0));
+        assert_eq!(begun(9, &[(0, 10), (11, 11), (13, 25)]), run(0));
+        assert_eq!(begun(9, &[(0, 10); 5]), run(0));
+        assert_eq!(begun(9, &[(0, 10); 4]), listed(40));
+        assert_eq!(begun(9, &[(0, 40), (41, 52)]), run(0));
+        assert_eq!(begun(9, &[(0, 0), (1, 1)]), staged(0));
+        assert_eq!(begun(9, &[(0, 8)]), listed(8));
+        assert_eq!(begun(9, &[]), listed(0));
+        // The staging buffer is no longer than a call may be.
+        assert_eq!(begun(40, &[(0, 39), (40, 55)]), run(1));
+        assert_eq!(begun(60, &[(0, 55), (56, 57)]), run(0));
+    }
+
+    #[test]
+    fn a_list_that_is_one_piece_goes_as_it_is() {
+        let (whole, none) = (
+            |bytes| Whole {
+                bytes,
+                is_staged: false,
+            },
+            0,
+        );
+        assert_eq!(begun(9, &[(0, 5), (5, 9), (9, 50)]), (whole(50), none));
+        assert_eq!(begun(9, &[(0, 5), (5, 9), (10, 12)]).0.bytes, 11);
+        assert_eq!(begun(9, &[(0, 5), (5, 9), (10, 50)]), (NOT_WHOLE, 2));
+        assert_eq!(begun(9, &[(0, 5), (5, 9), (9, 51)]), (NOT_WHOLE, 2));
+        // More segments than a call takes, and small ones: those are staged.
+        let five = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)];
+        assert!(begun(9, &five).0.is_staged);
+    }
+}

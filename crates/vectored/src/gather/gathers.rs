@@ -1,0 +1,298 @@
+//! The trait of the descriptors and streams that take several segments in one call.
+
+use std::fs::File;
+use std::io::{IoSlice, PipeWriter};
+use std::net::TcpStream;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::process::ChildStdin;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crate::cursor::SegmentCursor;
+use crate::error::TransferError;
+use crate::gather::Gather;
+use crate::sys;
+use crate::transfer::message_sockets::refuse_messages;
+use crate::transfer::write_loop::{Answer, Sink};
+
+/// A destination to which several segments go in one call, unbuffered.
+///
+/// [`Write::write_vectored`](std::io::Write::write_vectored) does not promise that. Its default writes the
+/// first segment only, `is_write_vectored` is unstable, and a writer with a buffer takes the bytes without
+/// a call. A type with this trait promises it.
+///
+/// The descriptors of the standard library that are streams of bytes have it: owned, by reference, in an
+/// [`Arc`] or [`Rc`]. [`Stdout`](std::io::Stdout) does not: it has a buffer, and a call that passed the
+/// buffer by would overtake the bytes in it. A `BorrowedFd` of it does; flush the `Stdout` first.
+///
+/// # `SIGPIPE`
+///
+/// [`TcpStream`] and [`UnixStream`] write without the signal (`MSG_NOSIGNAL`), as they do in the standard
+/// library: if the peer is gone the error is [`BrokenPipe`](std::io::ErrorKind::BrokenPipe), also in a
+/// program in which `SIGPIPE` has its default action. [`OwnedFd`], [`BorrowedFd`] and pipes behave as
+/// write(2) does: the signal is raised, and it ends the process unless it is ignored, blocked or handled. A
+/// Rust program ignores it from its start; a host in C, or a program that restores `SIG_DFL`, may not.
+///
+/// # Implementer notes
+///
+/// For a wrapper, pass the call on. For a destination of your own, implement it only if one of its calls
+/// takes many segments at the cost of one. Do not implement it for a TLS stream that makes a record of every
+/// segment, nor for a writer that copies into a buffer: copying first is better there
+/// ([`GatherWriter::copying`](crate::GatherWriter::copying)). An implementation must keep to this:
+///
+/// - The bytes go in the order of the list from `cursor` on, each once. When the method returns, none is
+///   held back in memory of the process.
+/// - `Ok` means that the list is at its end, and holds the bytes of this call.
+/// - On success and on error `cursor` has moved by exactly the bytes that went, and
+///   [`TransferError::transferred`] is their number. Move it after each call, so that it is also right if
+///   the method panics.
+/// - `EINTR` is retried. `EAGAIN` is the error [`WouldBlock`](std::io::ErrorKind::WouldBlock). A call that
+///   takes nothing without an error is [`WriteZero`](std::io::ErrorKind::WriteZero).
+/// - A list that one call can take goes in one call. Where several calls are needed, end each where a
+///   segment ends, if the segment fits in a call.
+///
+/// `gather` is the caller's working memory; an implementation may ignore it.
+///
+/// # Examples
+///
+/// A wrapper:
+///
+/// ```
+/// use std::io::{IoSlice, Read};
+/// use vectored::{Gather, Gathers, SegmentCursor, TransferError};
+///
+/// /// Counts what goes through it.
+/// struct Counted<W> {
+///     inner: W,
+///     bytes: u64,
+/// }
+///
+/// impl<W: Gathers> Gathers for Counted<W> {
+///     fn gather_from(
+///         &mut self,
+///         gather: &mut Gather,
+///         segments: &[IoSlice<'_>],
+///         cursor: &mut SegmentCursor,
+///     ) -> Result<u64, TransferError> {
+///         let result = self.inner.gather_from(gather, segments, cursor);
+///         self.bytes += match &result {
+///             Ok(bytes) => *bytes,
+///             Err(error) => error.transferred(),
+///         };
+///         result
+///     }
+/// }
+///
+/// # fn main() -> std::io::Result<()> {
+/// let (mut reader, writer) = std::io::pipe()?;
+/// let mut counted = Counted { inner: writer, bytes: 0 };
+/// let words = [IoSlice::new(b"to "), IoSlice::new(b"be")];
+/// counted.gather_from(&mut Gather::default(), &words, &mut SegmentCursor::new())?;
+/// assert_eq!(counted.bytes, 5);
+/// # drop(counted);
+/// # let mut text = String::new();
+/// # reader.read_to_string(&mut text)?;
+/// # assert_eq!(text, "to be");
+/// # Ok(())
+/// # }
+/// ```
+///
+/// From scratch, a stream that makes its own calls, of a limited number of bytes each:
+///
+/// ```
+/// use std::io::{ErrorKind, IoSlice, Read, Write};
+/// use std::os::unix::net::UnixStream;
+/// use vectored::{Gather, GatherWriter, Gathers, Limits, SegmentCursor, TransferError};
+///
+/// struct Throttled {
+///     stream: UnixStream,
+///     call_bytes: usize,
+/// }
+///
+/// impl Gathers for Throttled {
+///     fn gather_from(
+///         &mut self,
+///         _: &mut Gather,
+///         segments: &[IoSlice<'_>],
+///         cursor: &mut SegmentCursor,
+///     ) -> Result<u64, TransferError> {
+///         let limits = Limits { bytes: self.call_bytes, ..Limits::default() };
+///         let mut scratch = Vec::new();
+///         let mut transferred = 0;
+///         while !cursor.is_at_end(segments) {
+///             let batch = cursor.batch(segments, limits, &mut scratch);
+///             match self.stream.write_vectored(batch) {
+///                 Ok(0) => {
+///                     return Err(TransferError::new(transferred, ErrorKind::WriteZero.into()));
+///                 }
+///                 Ok(bytes) => {
+///                     cursor.advance(segments, bytes);
+///                     transferred += bytes as u64;
+///                     // Here it would wait until the next call is allowed.
+///                 }
+///                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
+///                 Err(error) => return Err(TransferError::new(transferred, error)),
+///             }
+///         }
+///         Ok(transferred)
+///     }
+/// }
+///
+/// # fn main() -> std::io::Result<()> {
+/// let (stream, mut peer) = UnixStream::pair()?;
+/// let mut writer = GatherWriter::new(Throttled { stream, call_bytes: 1000 });
+/// writer.write_all(b"header")?;
+/// writer.write_all(&[b'.'; 10_000])?;
+/// drop(writer.into_inner()?);
+///
+/// let mut received = Vec::new();
+/// peer.read_to_end(&mut received)?;
+/// assert_eq!(received.len(), 10_006);
+/// # Ok(())
+/// # }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not implement `Gathers`: it is not known to take several segments in one call",
+    label = "does not implement `Gathers`",
+    note = "`GatherWriter::copying` and `GatherWriter::copying_with_capacity` take any `Write`",
+    note = "`Gathers` can be implemented for a stream of your own: its documentation has an example"
+)]
+pub trait Gathers {
+    /// Writes `segments` from `cursor` to the end of the list, as
+    /// [`Gather::write_from`] does.
+    ///
+    /// # Errors
+    ///
+    /// As [`Gather::write_from`]: the first error, with the bytes that this call wrote before it.
+    fn gather_from(
+        &mut self,
+        gather: &mut Gather,
+        segments: &[IoSlice<'_>],
+        cursor: &mut SegmentCursor,
+    ) -> Result<u64, TransferError>;
+}
+
+macro_rules! descriptors_gather {
+    ($($descriptor:ty),* $(,)?) => {$(
+        impl Gathers for $descriptor {
+            fn gather_from(
+                &mut self,
+                gather: &mut Gather,
+                segments: &[IoSlice<'_>],
+                cursor: &mut SegmentCursor,
+            ) -> Result<u64, TransferError> {
+                gather.write_from(&*self, segments, cursor)
+            }
+        }
+    )*};
+}
+
+descriptors_gather!(
+    File,
+    &File,
+    PipeWriter,
+    &PipeWriter,
+    ChildStdin,
+    &ChildStdin,
+    OwnedFd,
+    &OwnedFd,
+    BorrowedFd<'_>,
+);
+
+/// The calls into a socket, none of which raises `SIGPIPE`.
+///
+/// Without the memory of refusals that other streams have: sockets take lists.
+struct Socket<'fd>(BorrowedFd<'fd>);
+
+impl Sink for Socket<'_> {
+    #[inline(always)]
+    fn take_all(
+        &mut self,
+        slices: &[IoSlice<'_>],
+        bytes: usize,
+        is_apart: bool,
+    ) -> Result<(), Answer> {
+        match sys::syscalls::send_slices(self.0, slices, is_apart) {
+            Ok(taken) if taken == bytes => Ok(()),
+            answer => Err(answer),
+        }
+    }
+
+    #[inline]
+    fn call(&mut self, slices: &[IoSlice<'_>]) -> Answer {
+        sys::syscalls::send_slices(self.0, slices, false)
+    }
+}
+
+/// Compiled once, and not for each type of socket.
+fn gather_into_socket(
+    socket: BorrowedFd<'_>,
+    gather: &mut Gather,
+    segments: &[IoSlice<'_>],
+    cursor: &mut SegmentCursor,
+) -> Result<u64, TransferError> {
+    let may_split = || refuse_messages(socket);
+    gather.send_from(segments, cursor, may_split, Socket(socket))
+}
+
+macro_rules! sockets_gather {
+    ($($socket:ty),* $(,)?) => {$(
+        impl Gathers for $socket {
+            fn gather_from(
+                &mut self,
+                gather: &mut Gather,
+                segments: &[IoSlice<'_>],
+                cursor: &mut SegmentCursor,
+            ) -> Result<u64, TransferError> {
+                gather_into_socket(self.as_fd(), gather, segments, cursor)
+            }
+        }
+    )*};
+}
+
+sockets_gather!(TcpStream, &TcpStream, UnixStream, &UnixStream);
+
+macro_rules! shared_gather {
+    ($($pointer:ident),* $(,)?) => {$(
+        /// For what gathers by reference: the descriptors above, and others.
+        impl<T: ?Sized> Gathers for $pointer<T>
+        where
+            for<'t> &'t T: Gathers,
+        {
+            fn gather_from(
+                &mut self,
+                gather: &mut Gather,
+                segments: &[IoSlice<'_>],
+                cursor: &mut SegmentCursor,
+            ) -> Result<u64, TransferError> {
+                let mut shared: &T = self;
+                shared.gather_from(gather, segments, cursor)
+            }
+        }
+    )*};
+}
+
+shared_gather!(Arc, Rc);
+
+impl<T: Gathers + ?Sized> Gathers for &mut T {
+    fn gather_from(
+        &mut self,
+        gather: &mut Gather,
+        segments: &[IoSlice<'_>],
+        cursor: &mut SegmentCursor,
+    ) -> Result<u64, TransferError> {
+        (**self).gather_from(gather, segments, cursor)
+    }
+}
+
+impl<T: Gathers + ?Sized> Gathers for Box<T> {
+    fn gather_from(
+        &mut self,
+        gather: &mut Gather,
+        segments: &[IoSlice<'_>],
+        cursor: &mut SegmentCursor,
+    ) -> Result<u64, TransferError> {
+        (**self).gather_from(gather, segments, cursor)
+    }
+}

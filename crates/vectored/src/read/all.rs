@@ -1,0 +1,475 @@
+//! Reading into a whole list, each segment where it lies.
+
+use std::io::{self, IoSliceMut};
+use std::os::fd::{AsFd, BorrowedFd};
+
+use crate::Limits;
+use crate::cursor::SegmentCursor;
+use crate::error::TransferError;
+use crate::gather::plan::Rules;
+use crate::sys;
+use crate::transfer::message_sockets::before_each_read;
+use crate::transfer::read_loop::{AtEof, Receiver};
+use crate::transfer::support_cache::Place;
+use crate::transfer::unvectored::Calls;
+
+/// Reads into all of `segments` in order until they are full, and returns their bytes.
+///
+/// At most [`iov_max`](crate::iov_max) segments and [`MAX_CALL_BYTES`](crate::MAX_CALL_BYTES) are
+/// asked for in one `readv(2)`, or `read(2)` where one segment is left. Longer lists take several
+/// calls, and so does a list of which a call filled a part, as is usual on pipes and sockets: other
+/// readers may come in between. Empty segments never reach the kernel; if all are empty there is no
+/// system call at all.
+///
+/// No more is ever asked for than the list holds: what comes after it stays in the stream. The array
+/// of slices is neither reordered nor shortened, so it can be used again; it is `&mut` because the
+/// bytes behind it are written. Nothing is copied, and nothing is allocated unless a batch must be
+/// built because of empty segments or a short read.
+///
+/// It is for streams of bytes. To find out that the descriptor is not a socket that keeps messages
+/// apart costs a getsockopt(2) for each list ([how much](crate#messages)): a program that reads many
+/// short records from one stream does better with a [`ScatterReader`](crate::ScatterReader).
+///
+/// # Errors
+///
+/// The first error other than `EINTR`, which is retried, with the bytes read before it. They are in
+/// the first segments; what lies behind them in the list is unspecified.
+///
+/// - [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) if the file or stream ends before the list is
+///   full; [`read_up_to_eof_vectored`] does not take that for an error;
+/// - [`WouldBlock`](io::ErrorKind::WouldBlock) if the descriptor is non-blocking and has no more, or a socket's
+///   `SO_RCVTIMEO` is over; [`read_into`] goes on from there;
+/// - [`InvalidInput`](io::ErrorKind::InvalidInput), before any byte, if the descriptor is a socket
+///   that keeps messages apart ([details](crate#messages));
+/// - whatever read(2) lists.
+///
+/// # Examples
+///
+/// ```
+/// use std::io::{IoSliceMut, Write};
+/// use vectored::read_exact_vectored;
+///
+/// # fn main() -> std::io::Result<()> {
+/// let (reader, mut writer) = std::io::pipe()?;
+/// writer.write_all(b"\x05\x00hello and more")?;
+///
+/// let (mut header, mut payload) = ([0; 2], [0; 5]);
+/// let mut segments = [IoSliceMut::new(&mut header), IoSliceMut::new(&mut payload)];
+/// assert_eq!(read_exact_vectored(&reader, &mut segments)?, 7);
+/// assert_eq!((header, &payload), ([5, 0], b"hello"));
+/// # Ok(())
+/// # }
+/// ```
+pub fn read_exact_vectored(
+    fd: impl AsFd,
+    segments: &mut [IoSliceMut<'_>],
+) -> Result<u64, TransferError> {
+    read_into(fd, segments, &mut SegmentCursor::new())
+}
+
+/// Reads into `segments` from `cursor` on until they are full; the cursor moves along.
+///
+/// As [`read_exact_vectored`], for a transfer that can be interrupted: after an error, of which
+/// [`WouldBlock`](io::ErrorKind::WouldBlock) is the usual one, the cursor stands behind the last
+/// byte that was read. Wait until the descriptor is ready and call again with the same list and
+/// cursor. It returns, and its errors carry, the bytes of this call alone. With a cursor at the end of a list it
+/// returns `Ok(0)` and makes no system call.
+///
+/// # Errors
+///
+/// As [`read_exact_vectored`].
+///
+/// # Panics
+///
+/// If the cursor lies outside of the list.
+///
+/// # Examples
+///
+/// ```
+/// use std::io::{ErrorKind, IoSliceMut, Write};
+/// use std::os::unix::net::UnixStream;
+/// use vectored::{SegmentCursor, read_into};
+///
+/// # fn main() -> std::io::Result<()> {
+/// let (reader, mut writer) = UnixStream::pair()?;
+/// reader.set_nonblocking(true)?;
+/// let (mut head, mut body) = ([0; 4], [0; 4]);
+/// let mut segments = [IoSliceMut::new(&mut head), IoSliceMut::new(&mut body)];
+/// let mut cursor = SegmentCursor::new();
+///
+/// writer.write_all(b"headbo")?;
+/// let error = read_into(&reader, &mut segments, &mut cursor).unwrap_err();
+/// assert_eq!((error.kind(), error.transferred()), (ErrorKind::WouldBlock, 6));
+///
+/// writer.write_all(b"dy")?;
+/// assert_eq!(read_into(&reader, &mut segments, &mut cursor)?, 2);
+/// assert_eq!((&head, &body), (b"head", b"body"));
+/// # Ok(())
+/// # }
+/// ```
+pub fn read_into(
+    fd: impl AsFd,
+    segments: &mut [IoSliceMut<'_>],
+    cursor: &mut SegmentCursor,
+) -> Result<u64, TransferError> {
+    let source = from_stream(fd.as_fd());
+    receive_directly(segments, cursor, Limits::default(), AtEof::Fail, source)
+}
+
+/// Reads into `segments` in order until they are full or the file ends; returns the bytes read.
+///
+/// As [`read_exact_vectored`], but an end of file is no error: fewer bytes than the list holds mean
+/// that there are no more. (A single `readv(2)` may return fewer at any time, so its count does not
+/// tell.)
+///
+/// # Errors
+///
+/// As [`read_exact_vectored`], without `UnexpectedEof`.
+///
+/// # Examples
+///
+/// ```
+/// use std::io::{IoSliceMut, Write};
+/// use vectored::read_up_to_eof_vectored;
+///
+/// # fn main() -> std::io::Result<()> {
+/// let (reader, mut writer) = std::io::pipe()?;
+/// writer.write_all(b"hello")?;
+/// drop(writer);
+///
+/// let (mut first, mut second) = ([b'-'; 4], [b'-'; 4]);
+/// let mut segments = [IoSliceMut::new(&mut first), IoSliceMut::new(&mut second)];
+/// assert_eq!(read_up_to_eof_vectored(&reader, &mut segments)?, 5);
+/// assert_eq!((&first, &second[..1]), (b"hell", &b"o"[..]));
+/// # Ok(())
+/// # }
+/// ```
+pub fn read_up_to_eof_vectored(
+    fd: impl AsFd,
+    segments: &mut [IoSliceMut<'_>],
+) -> Result<u64, TransferError> {
+    let cursor = &mut SegmentCursor::new();
+    let source = from_stream(fd.as_fd());
+    receive_directly(segments, cursor, Limits::default(), AtEof::Stop, source)
+}
+
+/// Reads into all of `segments` from byte `offset` of a file on, until they are full.
+///
+/// As [`read_exact_vectored`], by `preadv(2)` or `pread(2)`: the position of the descriptor is
+/// neither used nor changed, so several threads can read one file.
+///
+/// # Errors
+///
+/// As [`read_exact_vectored`] (sockets know no offsets), and
+///
+/// - [`InvalidInput`](io::ErrorKind::InvalidInput) before any byte if the list would end past the
+///   largest file offset, `i64::MAX`, wherever the file ends;
+/// - `ESPIPE` if the descriptor cannot seek (a pipe, a socket).
+///
+/// # Examples
+///
+/// ```
+/// use std::io::IoSliceMut;
+/// use vectored::read_exact_vectored_at;
+///
+/// # fn main() -> std::io::Result<()> {
+/// # let path = std::env::temp_dir().join(format!("vectored-doc-{}", std::process::id()));
+/// std::fs::write(&path, b"0123456789")?;
+/// let file = std::fs::File::open(&path)?;
+/// # std::fs::remove_file(&path)?;
+/// let (mut two, mut three) = ([0; 2], [0; 3]);
+/// let mut segments = [IoSliceMut::new(&mut two), IoSliceMut::new(&mut three)];
+/// assert_eq!(read_exact_vectored_at(&file, &mut segments, 4)?, 5);
+/// assert_eq!((&two, &three), (b"45", b"678"));
+/// # Ok(())
+/// # }
+/// ```
+pub fn read_exact_vectored_at(
+    fd: impl AsFd,
+    segments: &mut [IoSliceMut<'_>],
+    offset: u64,
+) -> Result<u64, TransferError> {
+    read_at(fd, segments, offset, AtEof::Fail)
+}
+
+/// Reads into `segments` from byte `offset` of a file on, until they are full or the file ends.
+///
+/// Returns the bytes read: 0 where the file ends at or before `offset`. Otherwise as
+/// [`read_exact_vectored_at`].
+///
+/// # Errors
+///
+/// As [`read_exact_vectored_at`], without `UnexpectedEof`.
+pub fn read_up_to_eof_vectored_at(
+    fd: impl AsFd,
+    segments: &mut [IoSliceMut<'_>],
+    offset: u64,
+) -> Result<u64, TransferError> {
+    read_at(fd, segments, offset, AtEof::Stop)
+}
+
+fn read_at(
+    fd: impl AsFd,
+    segments: &mut [IoSliceMut<'_>],
+    offset: u64,
+    at_eof: AtEof,
+) -> Result<u64, TransferError> {
+    check_offset(segments, offset).map_err(|error| TransferError::reading(0, error))?;
+    let cursor = &mut SegmentCursor::new();
+    let source = from_file(fd.as_fd(), offset);
+    receive_directly(segments, cursor, Limits::default(), at_eof, source)
+}
+
+/// A source of anything but a socket that keeps messages apart.
+pub(crate) fn from_stream(
+    fd: BorrowedFd<'_>,
+) -> impl FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize> {
+    let mut check = before_each_read(fd);
+    let mut calls = Calls::of_process();
+    move |slices| {
+        check()?;
+        let place = || Place::of(fd);
+        calls.read(slices, place, |slices| {
+            sys::syscalls::read_slices(fd, slices)
+        })
+    }
+}
+
+/// The source of a file, which reads from `offset` on.
+pub(crate) fn from_file(
+    fd: BorrowedFd<'_>,
+    offset: u64,
+) -> impl FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize> {
+    let mut calls = Calls::of_process();
+    at_offset(offset, move |slices, at| {
+        let place = || Place::of(fd);
+        calls.read(slices, place, |slices| {
+            sys::syscalls::read_slices_at(fd, slices, at)
+        })
+    })
+}
+
+/// `InvalidInput` if a list at `offset` would end past the largest `off_t` of 64 bits.
+pub(crate) fn check_offset(segments: &[IoSliceMut<'_>], offset: u64) -> io::Result<()> {
+    let bytes = SegmentCursor::new().remaining_bytes(segments);
+    match offset.checked_add(bytes) {
+        Some(end) if i64::try_from(end).is_ok() => Ok(()),
+        _ => Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            format!("{bytes} bytes at offset {offset} would end past the largest file offset"),
+        )),
+    }
+}
+
+/// A source that reads at an offset, and goes on behind what it has read.
+fn at_offset(
+    offset: u64,
+    mut read: impl FnMut(&mut [IoSliceMut<'_>], u64) -> io::Result<usize>,
+) -> impl FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize> {
+    let mut at = offset;
+    move |slices| {
+        let bytes = read(slices, at)?;
+        at += bytes as u64;
+        Ok(bytes)
+    }
+}
+
+/// A read without staging, from a position, within any limits, from any source.
+pub(crate) fn receive_directly(
+    segments: &mut [IoSliceMut<'_>],
+    cursor: &mut SegmentCursor,
+    limits: Limits,
+    at_eof: AtEof,
+    source: impl FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize>,
+) -> Result<u64, TransferError> {
+    let rules = Rules {
+        copy_below_bytes: 0,
+        limits,
+        fill_bytes: 0,
+    };
+    Receiver::new().receive_all(segments, cursor, rules, at_eof, source)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::reads::{ScriptedSource, check_read_against_model};
+    use crate::testing::{
+        Answer, any_limits, any_script, any_sizes, for_all_cuts_of_small_lists, payload,
+    };
+    use proptest::prelude::*;
+
+    /// Reads lists of these sizes from a source with a script, in both ways of ending.
+    fn check(sizes: &[usize], script: &[Answer], limits: Limits) {
+        for (is_exact, at_eof) in [(true, AtEof::Fail), (false, AtEof::Stop)] {
+            check_read_against_model(
+                sizes,
+                script,
+                limits,
+                is_exact,
+                |segments, cursor, source| {
+                    receive_directly(segments, cursor, limits, at_eof, |slices| {
+                        source.call(slices)
+                    })
+                },
+            );
+        }
+    }
+
+    fn calls_of(sizes: &[usize]) -> usize {
+        let limits = Limits::default();
+        let mut source = ScriptedSource::new(payload(sizes).concat(), &[], limits);
+        let mut buffers: Vec<Vec<u8>> = sizes.iter().map(|&size| vec![0; size]).collect();
+        let mut segments: Vec<_> = buffers.iter_mut().map(|b| IoSliceMut::new(b)).collect();
+        let cursor = &mut SegmentCursor::new();
+        receive_directly(&mut segments, cursor, limits, AtEof::Fail, |slices| {
+            source.call(slices)
+        })
+        .unwrap();
+        assert_eq!(buffers, payload(sizes));
+        source.calls
+    }
+
+    proptest! {
+        #[test]
+        fn any_list_is_filled_from_any_source_in_order_and_counted(
+            sizes in any_sizes(), script in any_script(), limits in any_limits()
+        ) {
+            check(&sizes, &script, limits);
+        }
+    }
+
+    #[test]
+    fn short_reads_resume_at_every_cut_of_small_lists() {
+        let limits = Limits {
+            segments: 3,
+            bytes: 8,
+        };
+        for_all_cuts_of_small_lists(|sizes, script| check(sizes, script, limits));
+    }
+
+    #[test]
+    fn a_source_of_one_two_three_bytes_a_call_fills_everything() {
+        let sizes = [5, 0, 1, 17, 0, 0, 3, 40];
+        for most in 1..=3 {
+            check(&sizes, &[Answer::Take(most); 70], Limits::default());
+        }
+    }
+
+    #[test]
+    fn an_error_or_an_end_at_any_point_carries_what_went_before_it() {
+        let sizes = [4, 0, 1, 7, 3];
+        for before in 0..15 {
+            for last in [
+                Answer::Fail(libc::EAGAIN),
+                Answer::Fail(libc::EIO),
+                Answer::Fail(libc::ECONNRESET),
+                Answer::Take(0),
+            ] {
+                let mut script = vec![Answer::Take(1); before];
+                script.push(last);
+                check(&sizes, &script, Limits::default());
+            }
+        }
+    }
+
+    #[test]
+    fn interrupted_reads_are_retried_before_and_after_progress() {
+        let interrupted = [Answer::Fail(libc::EINTR); 1000];
+        let mut script = interrupted.to_vec();
+        script.push(Answer::Take(2));
+        script.extend(interrupted);
+        check(&[3, 4], &script, Limits::default());
+    }
+
+    #[test]
+    fn reads_around_multiples_of_iov_max_take_the_fewest_calls() {
+        let max = crate::iov_max();
+        for count in [1, max - 1, max, max + 1, 2 * max, 2 * max + 1, 3000] {
+            assert_eq!(calls_of(&vec![3; count]), count.div_ceil(max), "{count}");
+        }
+    }
+
+    #[test]
+    fn empty_segments_take_no_room_in_a_read() {
+        let max = crate::iov_max();
+        assert_eq!(calls_of(&[]), 0, "no segment at all");
+        let mut sizes = vec![0; max];
+        assert_eq!(calls_of(&sizes), 0, "all empty");
+        sizes.extend(vec![2; max]);
+        assert_eq!(calls_of(&sizes), 1, "the first {max} empty");
+        let alternating: Vec<usize> = (0..2 * max).map(|i| i % 2).collect();
+        assert_eq!(calls_of(&alternating), 1, "every other one");
+    }
+
+    #[test]
+    fn no_read_asks_for_more_bytes_than_the_limit_of_a_call() {
+        // 2.5 GiB of zeroed memory, of which no page is ever touched.
+        let mut buffers = [vec![0_u8; 5 << 28], vec![0_u8; 5 << 28]];
+        let mut segments: Vec<_> = buffers.iter_mut().map(|b| IoSliceMut::new(b)).collect();
+        let mut calls: Vec<usize> = Vec::new();
+        let cursor = &mut SegmentCursor::new();
+        let result = receive_directly(
+            &mut segments,
+            cursor,
+            Limits::default(),
+            AtEof::Fail,
+            |slices| {
+                calls.push(slices.iter().map(|slice| slice.len()).sum());
+                Ok(calls[calls.len() - 1])
+            },
+        );
+        assert_eq!(result.unwrap(), 5 << 29);
+        assert!(calls.iter().all(|&bytes| bytes <= crate::MAX_CALL_BYTES));
+        assert_eq!(calls.len(), 2, "{calls:?}");
+    }
+
+    #[test]
+    fn a_read_at_an_offset_goes_on_behind_what_came() {
+        let mut offsets = Vec::new();
+        let mut bytes = [0; 3];
+        let mut segments = [IoSliceMut::new(&mut bytes)];
+        let cursor = &mut SegmentCursor::new();
+        let source = at_offset(1000, |slices, at| {
+            offsets.push(at);
+            match offsets.len() {
+                2 => Err(io::ErrorKind::Interrupted.into()),
+                _ => Ok(slices[0].len()),
+            }
+        });
+        let limits = Limits {
+            segments: 9,
+            bytes: 2,
+        };
+        let result = receive_directly(&mut segments, cursor, limits, AtEof::Fail, source);
+        assert_eq!(result.unwrap(), 3);
+        assert_eq!(offsets, [1000, 1002, 1002]);
+    }
+
+    #[test]
+    fn an_offset_that_overflows_is_invalid_input() {
+        let mut bytes = [0; 3];
+        let segments = [IoSliceMut::new(&mut bytes)];
+        let last = i64::MAX as u64 - 3;
+        assert!(check_offset(&segments, last).is_ok());
+        for offset in [last + 1, i64::MAX as u64 + 1, u64::MAX - 2, u64::MAX] {
+            let error = check_offset(&segments, offset).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "reported 6 bytes of 5")]
+    fn a_read_that_reports_more_than_it_was_asked_for_is_not_believed() {
+        let mut bytes = [0; 5];
+        let mut segments = [IoSliceMut::new(&mut bytes)];
+        let cursor = &mut SegmentCursor::new();
+        let _ = receive_directly(
+            &mut segments,
+            cursor,
+            Limits::default(),
+            AtEof::Fail,
+            |_| Ok(6),
+        );
+    }
+}

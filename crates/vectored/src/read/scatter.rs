@@ -1,0 +1,396 @@
+//! Reading a list through staging where segments are small, directly where they are large.
+
+use std::fmt;
+use std::io::{self, IoSliceMut};
+use std::os::fd::{AsFd, BorrowedFd};
+
+use crate::Limits;
+use crate::cost::CostModel;
+use crate::cursor::SegmentCursor;
+use crate::error::TransferError;
+use crate::gather::plan::Rules;
+use crate::read::all::{check_offset, from_file, from_stream, receive_directly};
+use crate::sys::staging::STAGING_ALIGNMENT;
+use crate::transfer::read_loop::{AtEof, Receiver};
+use crate::write::direct::{AlignedBuffer, resend_uncopied};
+
+/// A scattering reader, [`Gather`](crate::Gather)'s counterpart: it reads runs of small segments
+/// through a buffer of its own, large ones directly, in one call.
+///
+/// A run of two or more segments up to [`CostModel::copy_below_bytes`] (for the number of segments
+/// of the list) takes one entry of the `readv(2)`, in a staging buffer, and is split from there
+/// while it is in the CPU's cache. Everything else, but for what lies between two runs and is little, is read to where it belongs. The defaults of the
+/// model were measured on writes: for reads they are a first guess.
+///
+/// Staging is aligned to a page, so a file that is open with `O_DIRECT` takes aligned lists.
+///
+/// Between two calls it holds no bytes: a call asks for no more than the list, and what has come is
+/// in the caller's segments when a method returns, also with an error.
+///
+/// It owns the working memory: the staging buffer, of
+/// [`staging_bytes`](CostModel::staging_bytes), and an array of at most [`iov_max`](crate::iov_max)
+/// entries. Keep the `Scatter` and use it again: further lists of the kind allocate nothing.
+///
+/// # Examples
+///
+/// ```
+/// use std::io::{IoSliceMut, Write};
+/// use vectored::Scatter;
+///
+/// # fn main() -> std::io::Result<()> {
+/// let (reader, mut writer) = std::io::pipe()?;
+/// writer.write_all(b"GET /index.html and more")?;
+///
+/// let mut scatter = Scatter::default();
+/// let (mut method, mut space, mut path) = ([0; 3], [0; 1], [0; 11]);
+/// let mut segments = [&mut method[..], &mut space, &mut path].map(IoSliceMut::new);
+/// assert_eq!(scatter.read_exact(&reader, &mut segments)?, 15);
+/// assert_eq!((&method, &path), (b"GET", b"/index.html"));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Default)]
+pub struct Scatter {
+    model: CostModel,
+    /// Its staging buffer is empty until first used, then of the model's `staging_bytes` for good.
+    receiver: Receiver,
+    /// The number of segments of the last list, and the longest segment that is staged in such.
+    last_border: (usize, usize),
+}
+
+impl Scatter {
+    /// A scattering reader that decides by `model`. Allocates nothing yet.
+    #[must_use]
+    pub const fn new(model: CostModel) -> Scatter {
+        Scatter {
+            model,
+            receiver: Receiver::new(),
+            // True of every model: a list without segments has nothing to copy.
+            last_border: (0, 0),
+        }
+    }
+
+    /// The model that decides.
+    #[must_use]
+    pub fn cost_model(&self) -> &CostModel {
+        &self.model
+    }
+
+    /// Reads into all of `segments` in order until they are full, and returns their bytes.
+    ///
+    /// As [`read_exact_vectored`](crate::read_exact_vectored), of which it keeps every promise. A
+    /// call also ends where the staging buffer is full.
+    ///
+    /// # Errors
+    ///
+    /// As [`read_exact_vectored`](crate::read_exact_vectored). The `Scatter` can be used again.
+    pub fn read_exact(
+        &mut self,
+        fd: impl AsFd,
+        segments: &mut [IoSliceMut<'_>],
+    ) -> Result<u64, TransferError> {
+        self.read_into(fd, segments, &mut SegmentCursor::new())
+    }
+
+    /// Reads into `segments` from `cursor` on until they are full; the cursor moves along.
+    ///
+    /// As [`read_into`](crate::read_into): it goes on where a non-blocking descriptor had no more.
+    /// The cursor is all that must be kept for that; nothing is held back in the `Scatter`.
+    ///
+    /// # Errors
+    ///
+    /// As [`read_into`](crate::read_into).
+    ///
+    /// # Panics
+    ///
+    /// If the cursor lies outside of the list.
+    pub fn read_into(
+        &mut self,
+        fd: impl AsFd,
+        segments: &mut [IoSliceMut<'_>],
+        cursor: &mut SegmentCursor,
+    ) -> Result<u64, TransferError> {
+        self.read(fd.as_fd(), segments, cursor, AtEof::Fail)
+    }
+
+    /// Reads into `segments` in order until they are full or the file ends; returns the bytes read.
+    ///
+    /// # Errors
+    ///
+    /// As [`read_up_to_eof_vectored`](crate::read_up_to_eof_vectored).
+    pub fn read_up_to_eof(
+        &mut self,
+        fd: impl AsFd,
+        segments: &mut [IoSliceMut<'_>],
+    ) -> Result<u64, TransferError> {
+        self.read(fd.as_fd(), segments, &mut SegmentCursor::new(), AtEof::Stop)
+    }
+
+    /// Reads into all of `segments` from byte `offset` of a file on, until they are full.
+    ///
+    /// # Errors
+    ///
+    /// As [`read_exact_vectored_at`](crate::read_exact_vectored_at).
+    pub fn read_exact_at(
+        &mut self,
+        fd: impl AsFd,
+        segments: &mut [IoSliceMut<'_>],
+        offset: u64,
+    ) -> Result<u64, TransferError> {
+        self.read_at(fd.as_fd(), segments, offset, AtEof::Fail)
+    }
+
+    /// Reads into `segments` from byte `offset` of a file on, until they are full or the file ends.
+    ///
+    /// # Errors
+    ///
+    /// As [`read_up_to_eof_vectored_at`](crate::read_up_to_eof_vectored_at).
+    pub fn read_up_to_eof_at(
+        &mut self,
+        fd: impl AsFd,
+        segments: &mut [IoSliceMut<'_>],
+        offset: u64,
+    ) -> Result<u64, TransferError> {
+        self.read_at(fd.as_fd(), segments, offset, AtEof::Stop)
+    }
+
+    fn read(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        segments: &mut [IoSliceMut<'_>],
+        cursor: &mut SegmentCursor,
+        at_eof: AtEof,
+    ) -> Result<u64, TransferError> {
+        let rules = self.rules(segments.len());
+        let read = self.receive_all(segments, cursor, rules, at_eof, from_stream(fd));
+        read.or_else(|error| {
+            resend_uncopied(fd, error, |_| {
+                receive_directly(segments, cursor, rules.limits, at_eof, from_stream(fd))
+            })
+        })
+    }
+
+    fn read_at(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        segments: &mut [IoSliceMut<'_>],
+        offset: u64,
+        at_eof: AtEof,
+    ) -> Result<u64, TransferError> {
+        check_offset(segments, offset).map_err(|error| TransferError::reading(0, error))?;
+        let rules = self.rules(segments.len());
+        let (cursor, source) = (&mut SegmentCursor::new(), from_file(fd, offset));
+        let read = self.receive_all(segments, cursor, rules, at_eof, source);
+        read.or_else(|error| {
+            resend_uncopied(fd, error, |before| {
+                let source = from_file(fd, offset + before);
+                receive_directly(segments, cursor, rules.limits, at_eof, source)
+            })
+        })
+    }
+
+    fn rules(&mut self, segment_count: usize) -> Rules {
+        if self.last_border.0 != segment_count {
+            let border = self.model.copy_below_bytes(segment_count);
+            self.last_border = (segment_count, border);
+        }
+        Rules {
+            copy_below_bytes: self.last_border.1,
+            limits: Limits::default(),
+            fill_bytes: 0,
+        }
+    }
+
+    /// A read from a position, by any rules, from any source.
+    pub(crate) fn receive_all(
+        &mut self,
+        segments: &mut [IoSliceMut<'_>],
+        cursor: &mut SegmentCursor,
+        rules: Rules,
+        at_eof: AtEof,
+        source: impl FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize>,
+    ) -> Result<u64, TransferError> {
+        if rules.copy_below_bytes > 0 && self.receiver.staging.is_empty() {
+            // Without memory for it nothing is staged.
+            let bytes = self.model.staging_within(Limits::default());
+            self.receiver.staging =
+                AlignedBuffer::try_zeroed(bytes, STAGING_ALIGNMENT).unwrap_or_default();
+        }
+        self.receiver
+            .receive_all(segments, cursor, rules, at_eof, source)
+    }
+}
+
+impl fmt::Debug for Scatter {
+    /// Without the bytes of the staging buffer, which are a caller's.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scatter")
+            .field("model", &self.model)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::reads::{ScriptedSource, check_read_against_model};
+    use crate::testing::{
+        Answer, any_limits, any_script, any_sizes, for_all_cuts_of_small_lists, payload,
+    };
+    use proptest::prelude::*;
+
+    fn scatter_with_staging(staging_bytes: usize) -> Scatter {
+        Scatter::new(CostModel {
+            staging_bytes,
+            ..CostModel::default()
+        })
+    }
+
+    fn check(scatter: &mut Scatter, sizes: &[usize], script: &[Answer], rules: Rules) {
+        for (is_exact, at_eof) in [(true, AtEof::Fail), (false, AtEof::Stop)] {
+            let limits = rules.limits;
+            check_read_against_model(sizes, script, limits, is_exact, |list, cursor, source| {
+                scatter.receive_all(list, cursor, rules, at_eof, |slices| source.call(slices))
+            });
+        }
+    }
+
+    /// How many calls a list of these sizes takes by the default model.
+    fn calls_of(sizes: &[usize]) -> usize {
+        let mut scatter = Scatter::default();
+        let rules = scatter.rules(sizes.len());
+        let mut source = ScriptedSource::new(payload(sizes).concat(), &[], rules.limits);
+        let mut buffers: Vec<Vec<u8>> = sizes.iter().map(|&size| vec![0; size]).collect();
+        let mut segments: Vec<_> = buffers.iter_mut().map(|b| IoSliceMut::new(b)).collect();
+        let cursor = &mut SegmentCursor::new();
+        scatter
+            .receive_all(&mut segments, cursor, rules, AtEof::Fail, |slices| {
+                source.call(slices)
+            })
+            .unwrap();
+        assert!(buffers == payload(sizes));
+        source.calls
+    }
+
+    proptest! {
+        #[test]
+        fn any_lists_are_filled_from_any_source_in_order_and_counted(
+            lists in prop::collection::vec((any_sizes(), any_script()), 1..4),
+            copy_below_bytes in prop_oneof![Just(0), 1..70_usize, Just(1000)],
+            staging_bytes in prop_oneof![Just(0), 1..300_usize],
+            limits in any_limits(),
+        ) {
+            // One `Scatter` for several lists: nothing of one may come through into the next.
+            let mut scatter = scatter_with_staging(staging_bytes);
+            let rules = Rules { copy_below_bytes, limits, fill_bytes: 0 };
+            for (sizes, script) in lists {
+                check(&mut scatter, &sizes, &script, rules);
+            }
+        }
+    }
+
+    #[test]
+    fn short_reads_resume_at_every_cut_of_small_lists_at_every_border() {
+        for copy_below_bytes in 0..=3 {
+            let mut scatter = scatter_with_staging(5);
+            let rules = Rules {
+                copy_below_bytes,
+                limits: Limits {
+                    segments: 3,
+                    bytes: 8,
+                },
+                fill_bytes: 0,
+            };
+            for_all_cuts_of_small_lists(|sizes, script| check(&mut scatter, sizes, script, rules));
+        }
+    }
+
+    #[test]
+    fn an_error_or_an_end_at_any_point_loses_nothing_that_was_staged() {
+        let mut scatter = scatter_with_staging(100);
+        let rules = Rules {
+            copy_below_bytes: 3,
+            limits: Limits::default(),
+            fill_bytes: 0,
+        };
+        for step in 1..=3 {
+            for before in 0..22 {
+                for last in [
+                    Answer::Fail(libc::EAGAIN),
+                    Answer::Fail(libc::EIO),
+                    Answer::Take(0),
+                ] {
+                    let mut script = vec![Answer::Take(step); before];
+                    script.extend([last, Answer::Fail(libc::EINTR)]);
+                    check(&mut scatter, &[2, 3, 0, 8, 1, 3, 5], &script, rules);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn many_more_small_segments_than_iov_max_are_read_in_one_call() {
+        for count in [1, 2, 1023, 1024, 1025, 2048, 2049, 3000] {
+            assert_eq!(calls_of(&vec![50; count]), 1, "{count}");
+        }
+    }
+
+    #[test]
+    fn large_segments_are_read_by_iov_max() {
+        for (count, calls) in [(1023, 1), (1024, 1), (1025, 2), (2048, 2), (3000, 3)] {
+            assert_eq!(calls_of(&vec![1000; count]), calls, "{count}");
+        }
+    }
+
+    #[test]
+    fn small_segments_that_do_not_fit_the_staging_buffer_are_read_call_by_call() {
+        // 10,000 segments of 100 bytes are 1,000,000 bytes: four buffers of 256 KiB.
+        assert_eq!(calls_of(&[100; 10_000]), 4);
+    }
+
+    #[test]
+    fn empty_lists_make_no_call() {
+        assert_eq!(calls_of(&[]), 0);
+        assert_eq!(calls_of(&[0; 3000]), 0);
+    }
+
+    #[test]
+    fn working_memory_is_kept_and_does_not_grow() {
+        let mut scatter = Scatter::default();
+        let sizes: Vec<usize> = (0..4000).map(|i| [10, 20, 5000, 30][i % 4]).collect();
+        let mut buffers: Vec<Vec<u8>> = sizes.iter().map(|&size| vec![1; size]).collect();
+        let mut segments: Vec<_> = buffers.iter_mut().map(|b| IoSliceMut::new(b)).collect();
+        let zero = std::fs::File::open("/dev/zero").unwrap();
+        let memory = |scatter: &Scatter| {
+            let Receiver {
+                staging, iovecs, ..
+            } = &scatter.receiver;
+            let iovecs = (iovecs.as_ptr(), iovecs.capacity());
+            (staging.as_ptr(), staging.len(), iovecs)
+        };
+        scatter.read_exact(&zero, &mut segments).unwrap();
+        let first = memory(&scatter);
+        assert!(first.2.1 > 0, "the list must need an array");
+        for _ in 0..10 {
+            scatter.read_exact(&zero, &mut segments).unwrap();
+            assert_eq!(memory(&scatter), first);
+        }
+        assert!(buffers.concat().iter().all(|&byte| byte == 0));
+    }
+
+    #[test]
+    fn the_border_is_that_of_the_list_at_hand() {
+        let mut scatter = Scatter::default();
+        for count in [0, 1, 2, 2, 1000, 3, 0, 3000, 2] {
+            let border = scatter.model.copy_below_bytes(count);
+            assert_eq!(scatter.rules(count).copy_below_bytes, border, "{count}");
+        }
+    }
+
+    #[test]
+    fn its_debug_form_shows_no_bytes_of_a_caller() {
+        let text = format!("{:?}", Scatter::default());
+        assert!(text.starts_with("Scatter { model: CostModel"), "{text}");
+        assert!(!text.contains("staging:"), "{text}");
+    }
+}

@@ -1,0 +1,252 @@
+//! Help for the unit tests: payloads in which every byte tells its place, and sinks with a script.
+
+#[cfg(feature = "bytes")]
+pub(crate) mod bufs;
+pub(crate) mod reads;
+
+use std::io::{self, IoSlice};
+
+use proptest::prelude::*;
+
+use crate::Limits;
+use crate::cursor::SegmentCursor;
+use crate::error::TransferError;
+
+/// A list of buffers of these sizes. No two neighbouring bytes are the same, and the pattern does
+/// not repeat within a power of two.
+pub(crate) fn payload(sizes: &[usize]) -> Vec<Vec<u8>> {
+    // By whole periods, since Miri takes its time for each byte.
+    let period: Vec<u8> = (0..251).collect();
+    let all = period.repeat(sizes.iter().sum::<usize>() / period.len() + 1);
+    let mut left = &all[..];
+    let mut next = |size: &usize| {
+        let (buffer, after) = left.split_at(*size);
+        left = after;
+        buffer.to_vec()
+    };
+    sizes.iter().map(&mut next).collect()
+}
+
+pub(crate) fn list(data: &[Vec<u8>]) -> Vec<IoSlice<'_>> {
+    data.iter().map(|bytes| IoSlice::new(bytes)).collect()
+}
+
+/// What a scripted sink does at a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// Takes so many bytes, or all where there are fewer.
+    Take(usize),
+    /// Fails with this code of the operating system and takes nothing.
+    Fail(i32),
+}
+
+/// Keeps what it takes and checks every call; takes everything after the end of its script.
+#[derive(Debug)]
+pub(crate) struct ScriptedSink {
+    script: std::vec::IntoIter<Answer>,
+    limits: Limits,
+    /// The answer to the last call.
+    pub(crate) last: Answer,
+    pub(crate) taken: Vec<u8>,
+    pub(crate) calls: usize,
+    /// The answers so far that must end a transfer: nothing taken, and failures but `EINTR`.
+    pub(crate) refusals: usize,
+}
+
+impl ScriptedSink {
+    pub(crate) fn new(script: Vec<Answer>, limits: Limits) -> ScriptedSink {
+        ScriptedSink {
+            script: script.into_iter(),
+            limits,
+            last: Answer::Take(usize::MAX),
+            taken: Vec::new(),
+            calls: 0,
+            refusals: 0,
+        }
+    }
+
+    pub(crate) fn call(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.calls += 1;
+        let bytes: usize = slices.iter().map(|slice| slice.len()).sum();
+        assert!(!slices.is_empty(), "a call without a slice");
+        assert!(
+            slices.iter().all(|slice| !slice.is_empty()),
+            "an empty slice"
+        );
+        assert!(slices.len() <= self.limits.segments, "too many slices");
+        assert!(bytes <= self.limits.bytes, "too many bytes");
+        self.last = self.script.next().unwrap_or(Answer::Take(usize::MAX));
+        let ends = match self.last {
+            Answer::Take(most) => most == 0,
+            Answer::Fail(code) => code != libc::EINTR,
+        };
+        self.refusals += usize::from(ends);
+        match self.last {
+            Answer::Fail(code) => Err(io::Error::from_raw_os_error(code)),
+            Answer::Take(most) => {
+                let taken = most.min(bytes);
+                let mut left = taken;
+                for slice in slices {
+                    let here = slice.len().min(left);
+                    self.taken.extend_from_slice(&slice[..here]);
+                    left -= here;
+                }
+                Ok(taken)
+            }
+        }
+    }
+}
+
+/// Runs a transfer to its end, resuming after every error, and compares it with the model: the
+/// bytes of all segments in a row.
+///
+/// `transfer` goes on from the cursor it is given, as the functions of the library do.
+pub(crate) fn check_against_model(
+    sizes: &[usize],
+    script: &[Answer],
+    limits: Limits,
+    mut transfer: impl FnMut(
+        &[IoSlice<'_>],
+        &mut SegmentCursor,
+        &mut ScriptedSink,
+    ) -> Result<u64, TransferError>,
+) {
+    let data = payload(sizes);
+    let segments = list(&data);
+    let model = data.concat();
+    let mut sink = ScriptedSink::new(script.to_vec(), limits);
+    let mut cursor = SegmentCursor::new();
+    let mut errors = 0;
+    loop {
+        let taken_before = sink.taken.len();
+        let result = transfer(&segments, &mut cursor, &mut sink);
+        let transferred = match &result {
+            Ok(bytes) => *bytes,
+            Err(error) => error.transferred(),
+        };
+        assert_eq!(transferred, (sink.taken.len() - taken_before) as u64);
+        assert_eq!(sink.taken, model[..sink.taken.len()]);
+        let remaining = (model.len() - sink.taken.len()) as u64;
+        assert_eq!(cursor.remaining_bytes(&segments), remaining);
+        match result {
+            Ok(_) => break,
+            Err(error) => {
+                errors += 1;
+                match sink.last {
+                    Answer::Take(most) => {
+                        assert_eq!(most, 0, "an error, though the call succeeded: {error}");
+                        assert_eq!(error.kind(), io::ErrorKind::WriteZero);
+                    }
+                    Answer::Fail(code) => {
+                        assert_ne!(code, libc::EINTR, "an interrupted call was not made again");
+                        assert_eq!(error.io_error().raw_os_error(), Some(code));
+                    }
+                }
+            }
+        }
+    }
+    assert_eq!(sink.taken, model);
+    assert_eq!(errors, sink.refusals, "a refusal was passed over");
+    assert!(cursor.is_at_end(&segments));
+    // Every answer was asked for, unless the bytes ran out before; and each call beyond the script
+    // took something.
+    assert!(sink.calls <= script.len() + model.len());
+    if model.is_empty() {
+        assert_eq!(sink.calls, 0, "a system call for no bytes");
+    }
+}
+
+/// Every list of up to four segments of 0 to 3 bytes, with every pair of short first calls.
+pub(crate) fn for_all_cuts_of_small_lists(mut check: impl FnMut(&[usize], &[Answer])) {
+    for count in 0..=4 {
+        for number in 0..4_usize.pow(count) {
+            let sizes: Vec<usize> = (0..count).map(|i| number / 4_usize.pow(i) % 4).collect();
+            let bytes: usize = sizes.iter().sum();
+            for first in 1..=bytes.max(1) {
+                for second in 1..=bytes.saturating_sub(first).max(1) {
+                    check(&sizes, &[Answer::Take(first), Answer::Take(second)]);
+                }
+            }
+        }
+    }
+}
+
+/// Lists with many empties, and with lengths on both sides of any border up to 64 bytes.
+pub(crate) fn any_sizes() -> impl Strategy<Value = Vec<usize>> {
+    let size = prop_oneof![2 => Just(0), 4 => 1..8_usize, 3 => 8..70_usize, 1 => 70..300_usize];
+    prop::collection::vec(size, 0..40)
+}
+
+/// Lists that are alike from end to end, but for a body, as most are.
+pub(crate) fn any_even_sizes() -> impl Strategy<Value = Vec<usize>> {
+    let size = prop_oneof![1 => 0..8_usize, 3 => 8..140_usize, 2 => 140..700_usize];
+    let body = prop_oneof![2 => Just(None), 1 => (0..2000_usize).prop_map(Some)];
+    (0..40_usize, size, body).prop_map(|(count, size, body)| {
+        let mut sizes = vec![size; count];
+        sizes.extend(body);
+        sizes
+    })
+}
+
+/// Scripts in which calls are short, interrupted, refused, failed, or take nothing.
+pub(crate) fn any_script() -> impl Strategy<Value = Vec<Answer>> {
+    let answer = prop_oneof![
+        6 => (1..60_usize).prop_map(Answer::Take),
+        2 => Just(Answer::Take(usize::MAX)),
+        1 => Just(Answer::Take(0)),
+        2 => Just(Answer::Fail(libc::EINTR)),
+        1 => Just(Answer::Fail(libc::EAGAIN)),
+        1 => Just(Answer::Fail(libc::EIO)),
+    ];
+    prop::collection::vec(answer, 0..30)
+}
+
+pub(crate) fn any_limits() -> impl Strategy<Value = Limits> {
+    (1..12_usize, 1..200_usize).prop_map(|(segments, bytes)| Limits { segments, bytes })
+}
+
+/// Limits of real systems, but for the bytes.
+pub(crate) fn any_wide_limits() -> impl Strategy<Value = Limits> {
+    let bytes = prop_oneof![100..20_000_usize, Just(usize::MAX)];
+    (16..50_usize, bytes).prop_map(|(segments, bytes)| Limits { segments, bytes })
+}
+
+/// Checks what a transfer, of at most three segments a call, sends where splitting is refused.
+pub(crate) fn for_a_descriptor_of_messages(
+    mut transfer: impl FnMut(
+        &[IoSlice<'_>],
+        &mut SegmentCursor,
+        &mut ScriptedSink,
+    ) -> Result<u64, TransferError>,
+) {
+    let limits = Limits::default();
+    let mut check = |sizes: &[usize], from, script: &[Answer], expected: Result<u64, u64>| {
+        let data = payload(sizes);
+        let mut sink = ScriptedSink::new(script.to_vec(), limits);
+        let mut cursor = from;
+        let result = transfer(&list(&data), &mut cursor, &mut sink);
+        let is_refused = result.is_err();
+        let bytes = result.map_err(|error| {
+            assert_eq!(error.kind(), io::ErrorKind::InvalidInput, "{error}");
+            error.transferred()
+        });
+        assert_eq!(bytes, expected, "{sizes:?} from {from:?}");
+        let is_over = from != SegmentCursor::new() && from.is_at_end(&list(&data));
+        let calls = usize::from(!is_over && (!is_refused || !script.is_empty()));
+        assert_eq!(sink.calls, calls, "{sizes:?} from {from:?}");
+    };
+    let start = SegmentCursor::new();
+    check(&[20, 0, 30, 40, 0], start, &[], Ok(90));
+    check(&[20, 30, 40, 50], start, &[], Err(0));
+    check(&[10, 10, 30, 0, 40, 50], start, &[], Err(0));
+    // A message that is empty would be dropped.
+    check(&[], start, &[], Err(0));
+    check(&[0, 0], start, &[], Err(0));
+    // A message of which a part has gone, now or before.
+    check(&[20, 30], start, &[Answer::Take(21)], Err(21));
+    check(&[20, 30], SegmentCursor::at(1, 0), &[], Err(0));
+    // One that has gone.
+    for end in [SegmentCursor::at(2, 0), SegmentCursor::at(1, 30)] {
+        check(&[20, 30], end, &[], Ok(0));
+    }
+}

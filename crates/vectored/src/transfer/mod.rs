@@ -1,0 +1,9 @@
+//! From a cursor to system calls and back: the loops that every reader and writer shares.
+
+pub(crate) mod copy;
+pub(crate) mod message_sockets;
+pub(crate) mod read_loop;
+pub(crate) mod read_plan;
+pub(crate) mod support_cache;
+pub(crate) mod unvectored;
+pub(crate) mod write_loop;

@@ -1,0 +1,130 @@
+//! The loop that every complete read runs: one call after another until the list is full.
+
+use std::io::{self, IoSliceMut};
+use std::mem;
+
+use crate::cursor::SegmentCursor;
+use crate::error::TransferError;
+use crate::gather::plan::Rules;
+use crate::transfer::read_plan::{ReadPlan, Run, plan_read, split};
+use crate::write::direct::AlignedBuffer;
+
+/// What the end of the file means before the list is full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AtEof {
+    /// `UnexpectedEof`.
+    Fail,
+    /// The transfer is over.
+    Stop,
+}
+
+/// The working memory of a read, kept for the next one.
+#[derive(Default)]
+pub(crate) struct Receiver {
+    /// Small segments are read into this. No run is planned where it is empty.
+    pub(crate) staging: AlignedBuffer,
+    /// Always empty between calls: kept for its memory.
+    pub(crate) iovecs: Vec<IoSliceMut<'static>>,
+    runs: Vec<Run>,
+}
+
+impl Receiver {
+    pub(crate) const fn new() -> Receiver {
+        Receiver {
+            staging: AlignedBuffer::empty(),
+            iovecs: Vec::new(),
+            runs: Vec::new(),
+        }
+    }
+
+    /// Reads into `segments` from `cursor` on until they are full; moves the cursor along.
+    ///
+    /// A short read moves the cursor in the caller's list, with what was staged already there, and
+    /// the next call is planned anew from it.
+    ///
+    /// # Errors
+    ///
+    /// The first error of `source` other than `EINTR`, and the end of the file if it is one.
+    pub(crate) fn receive_all(
+        &mut self,
+        segments: &mut [IoSliceMut<'_>],
+        cursor: &mut SegmentCursor,
+        rules: Rules,
+        at_eof: AtEof,
+        mut source: impl FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize>,
+    ) -> Result<u64, TransferError> {
+        let mut transferred = 0;
+        while let Some(plan) =
+            plan_read(segments, *cursor, rules, self.staging.len(), &mut self.runs)
+        {
+            let read = match self.call(segments, plan, &mut source) {
+                Ok(read) => read,
+                Err(error) => return Err(TransferError::reading(transferred, error)),
+            };
+            if read == 0 {
+                return match at_eof {
+                    AtEof::Stop => Ok(transferred),
+                    AtEof::Fail => Err(TransferError::reading(transferred, unexpected_eof())),
+                };
+            }
+            assert!(
+                read <= plan.bytes,
+                "the system call reported {read} bytes of {}",
+                plan.bytes
+            );
+            split(&self.runs, &self.staging, read, segments);
+            transferred += read as u64;
+            if read == plan.bytes {
+                *cursor = plan.end;
+            } else {
+                cursor.advance(segments, read);
+            }
+        }
+        Ok(transferred)
+    }
+
+    fn call(
+        &mut self,
+        segments: &mut [IoSliceMut<'_>],
+        plan: ReadPlan,
+        source: &mut impl FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize>,
+    ) -> io::Result<usize> {
+        if plan.is_list {
+            return retry_interrupted(|| source(plan.as_list(segments)));
+        }
+        let mut iovecs = recycle(mem::take(&mut self.iovecs));
+        plan.build(segments, &self.runs, &mut self.staging, &mut iovecs);
+        let result = retry_interrupted(|| source(&mut iovecs));
+        self.iovecs = recycle(iovecs);
+        result
+    }
+}
+
+/// Makes a call again until it is not interrupted: one that was has moved nothing ("Errors" of
+/// read(2)).
+pub(crate) fn retry_interrupted(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
+    loop {
+        match call() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            result => return result,
+        }
+    }
+}
+
+pub(crate) fn unexpected_eof() -> io::Error {
+    io::Error::new(
+        io::ErrorKind::UnexpectedEof,
+        "the file or stream ended before the list was full",
+    )
+}
+
+/// The memory of an array of slices, empty and free for slices of another lifetime.
+///
+/// It relies on `collect` reusing the allocation, as that of [`Gather`](crate::Gather) does.
+pub(crate) fn recycle<'a>(mut slices: Vec<IoSliceMut<'_>>) -> Vec<IoSliceMut<'a>> {
+    slices.clear();
+    slices
+        .into_iter()
+        .map(|_| IoSliceMut::new(&mut []))
+        .collect()
+}

@@ -1,0 +1,332 @@
+//! The plan of one scattering call: which segments are read through staging, which directly.
+//!
+//! Pure, as [`plan`](crate::gather::plan) is for writes: lengths and positions decide. With nothing to be
+//! staged it is the plan of a plain `readv(2)`.
+
+use std::io::IoSliceMut;
+use std::mem;
+use std::ops::Deref;
+
+use crate::cursor::{SegmentCursor, next_is_small};
+use crate::gather::plan::Rules;
+use crate::transfer::copy::copy_short;
+
+/// What one call is to fill, from `start` to `end` in the caller's list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ReadPlan {
+    /// On a byte that is still to be read.
+    pub(crate) start: SegmentCursor,
+    /// Where the cursor stands once all of it is filled.
+    pub(crate) end: SegmentCursor,
+    /// How many entries the call has, at least 1.
+    pub(crate) entries: usize,
+    /// The sum of their lengths: never more than what the list wants, so no byte is read too many.
+    pub(crate) bytes: usize,
+    /// The call is a part of the caller's list just as it lies there.
+    pub(crate) is_list: bool,
+}
+
+/// Small segments in a row that are one entry of the call, in the staging buffer.
+///
+/// The runs of a plan lie there one behind the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Run {
+    start: SegmentCursor,
+    segment_count: usize,
+    bytes: usize,
+    /// How many bytes of the call come before it.
+    bytes_before: usize,
+}
+
+/// Plans the call at `from`; `None` at the end of the list. `runs` is overwritten.
+///
+/// Runs of two or more small segments become one entry each, within `staging_bytes`. As with
+/// writes, the call ends where the staging buffer is full, and a lone small segment is read
+/// directly.
+pub(crate) fn plan_read<S: Deref<Target = [u8]>>(
+    segments: &[S],
+    from: SegmentCursor,
+    rules: Rules,
+    staging_bytes: usize,
+    runs: &mut Vec<Run>,
+) -> Option<ReadPlan> {
+    let limits = rules.limits;
+    limits.assert_allow_progress();
+    runs.clear();
+    // What is staged must fit in an empty staging buffer, or the plan would never get past it.
+    let small_bytes = rules.copy_below_bytes.min(staging_bytes);
+    let start = from.skip_empty(segments);
+    if start.segment() == segments.len() {
+        return None;
+    }
+    let stretch = start.stretch(segments, limits, small_bytes);
+    let mut plan = ReadPlan {
+        start,
+        end: start,
+        entries: stretch.count,
+        bytes: stretch.bytes,
+        is_list: stretch.is_whole_call,
+    };
+    if stretch.count > 0 {
+        plan.end = SegmentCursor::at(start.segment() + stretch.count, 0);
+    }
+    if plan.is_list {
+        return Some(plan);
+    }
+
+    let mut free = staging_bytes;
+    while plan.entries < limits.segments
+        && let Some(segment) = segments.get(plan.end.segment())
+    {
+        let rest = segment.len() - plan.end.offset();
+        let room = limits.bytes - plan.bytes;
+        if rest > room {
+            if plan.entries == 0 {
+                // It exceeds the bytes of a call all by itself.
+                plan.entries = 1;
+                plan.bytes = room;
+                plan.end = SegmentCursor::at(plan.end.segment(), plan.end.offset() + room);
+            }
+            break;
+        }
+        let next = plan.end.segment() + 1;
+        if rest == 0 {
+            plan.end = SegmentCursor::at(next, 0);
+            continue;
+        }
+        let mut bytes = rest;
+        let mut following = 0;
+        if rest <= small_bytes && next_is_small(&segments[next..], small_bytes) {
+            if rest > free {
+                break;
+            }
+            let room = room.min(free);
+            for segment in &segments[next..] {
+                let len = segment.len();
+                if len > room - bytes || len > small_bytes {
+                    break;
+                }
+                bytes += len;
+                following += 1;
+            }
+            runs.push(Run {
+                start: plan.end,
+                segment_count: 1 + following,
+                bytes,
+                bytes_before: plan.bytes,
+            });
+            free -= bytes;
+        }
+        plan.entries += 1;
+        plan.bytes += bytes;
+        plan.end = SegmentCursor::at(next + following, 0);
+    }
+    Some(plan)
+}
+
+impl ReadPlan {
+    /// The call, where it is a part of the caller's list.
+    pub(crate) fn as_list<'s, 'a>(
+        &self,
+        segments: &'s mut [IoSliceMut<'a>],
+    ) -> &'s mut [IoSliceMut<'a>] {
+        &mut segments[self.start.segment()..self.end.segment()]
+    }
+
+    /// Builds the call in `iovecs`, whose content is replaced.
+    pub(crate) fn build<'b>(
+        &self,
+        segments: &'b mut [IoSliceMut<'_>],
+        runs: &[Run],
+        mut staging: &'b mut [u8],
+        iovecs: &mut Vec<IoSliceMut<'b>>,
+    ) {
+        iovecs.clear();
+        iovecs.reserve(self.entries);
+        let mut runs = runs.iter().peekable();
+        let mut index = self.start.segment();
+        let mut offset = self.start.offset();
+        let mut left = segments[index..].iter_mut();
+        while iovecs.len() < self.entries
+            && let Some(segment) = left.next()
+        {
+            if let Some(run) = runs.next_if(|run| run.start.segment() == index) {
+                let (staged, free) = mem::take(&mut staging).split_at_mut(run.bytes);
+                iovecs.push(IoSliceMut::new(staged));
+                staging = free;
+                if run.segment_count > 1 {
+                    left.nth(run.segment_count - 2);
+                }
+                index += run.segment_count;
+            } else {
+                let is_cut = index == self.end.segment();
+                let end = if is_cut {
+                    self.end.offset()
+                } else {
+                    segment.len()
+                };
+                if end > offset {
+                    iovecs.push(IoSliceMut::new(&mut segment[offset..end]));
+                }
+                index += 1;
+            }
+            offset = 0;
+        }
+    }
+}
+
+/// Copies to the segments what a call of `read` bytes left in the staging buffer.
+pub(crate) fn split(
+    runs: &[Run],
+    mut staging: &[u8],
+    read: usize,
+    segments: &mut [IoSliceMut<'_>],
+) {
+    for run in runs {
+        if run.bytes_before >= read {
+            break;
+        }
+        let staged = run.bytes.min(read - run.bytes_before);
+        copy_out(&staging[..staged], run.start, segments);
+        staging = &staging[run.bytes..];
+    }
+}
+
+/// Copies `from` into the list at a position: as much as it takes, which is returned.
+pub(crate) fn copy_out(
+    mut from: &[u8],
+    at: SegmentCursor,
+    segments: &mut [IoSliceMut<'_>],
+) -> usize {
+    let whole = from.len();
+    let mut offset = at.offset();
+    for segment in &mut segments[at.segment()..] {
+        let to = &mut segment[offset..];
+        let (here, after) = from.split_at(from.len().min(to.len()));
+        copy_short(&mut to[..here.len()], here);
+        from = after;
+        if from.is_empty() {
+            break;
+        }
+        offset = 0;
+    }
+    whole - from.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Limits;
+    use crate::sys::staging::Staged;
+    use crate::testing::{any_limits, any_sizes, list, payload};
+    use proptest::prelude::*;
+
+    /// Fills a plan's call with the bytes that a file has next, some of them, and looks at the list.
+    #[track_caller]
+    fn check(sizes: &[usize], rules: Rules, staging_bytes: usize, skip: usize, read: usize) {
+        let model = payload(sizes).concat();
+        let mut buffers: Vec<Vec<u8>> = sizes.iter().map(|&size| vec![0xff; size]).collect();
+        let mut segments: Vec<_> = buffers.iter_mut().map(|b| IoSliceMut::new(b)).collect();
+        let mut cursor = SegmentCursor::new();
+        cursor.advance(&segments, skip);
+        let mut runs = Vec::new();
+        let mut staging = vec![0xee; staging_bytes];
+        let Some(plan) = plan_read(&segments, cursor, rules, staging_bytes, &mut runs) else {
+            assert_eq!(skip, model.len());
+            return;
+        };
+        let mut filled = 0;
+        let mut fill = |slices: &mut [IoSliceMut<'_>]| {
+            assert_eq!(slices.len(), plan.entries);
+            assert!(slices.len() <= rules.limits.segments);
+            assert_eq!(slices.iter().map(|s| s.len()).sum::<usize>(), plan.bytes);
+            assert!(plan.bytes <= rules.limits.bytes);
+            for slice in slices {
+                assert!(!slice.is_empty());
+                let here = slice.len().min(read.min(plan.bytes) - filled);
+                slice[..here].copy_from_slice(&model[skip + filled..][..here]);
+                filled += here;
+            }
+        };
+        if plan.is_list {
+            fill(plan.as_list(&mut segments));
+        } else {
+            let mut iovecs = Vec::new();
+            plan.build(&mut segments, &runs, &mut staging, &mut iovecs);
+            fill(&mut iovecs);
+        }
+        split(&runs, &staging, filled, &mut segments);
+        let mut end = cursor;
+        end.advance(&segments, plan.bytes);
+        assert_eq!(end, plan.end.skip_empty(&segments));
+        let content = buffers.concat();
+        assert_eq!(content[skip..skip + filled], model[skip..skip + filled]);
+        assert!(content[..skip].iter().all(|&b| b == 0xff));
+    }
+
+    proptest! {
+        #[test]
+        fn what_a_call_reads_lands_where_the_list_says(
+            sizes in any_sizes(),
+            copy_below_bytes in prop_oneof![Just(0), 1..70_usize, Just(1000)],
+            staging_bytes in prop_oneof![Just(0), 1..300_usize],
+            limits in any_limits(),
+            skip in 0..300_usize,
+            read in 0..300_usize,
+        ) {
+            let total: usize = sizes.iter().sum();
+            let rules = Rules { copy_below_bytes, limits, fill_bytes: 0 };
+            check(&sizes, rules, staging_bytes, skip.min(total), read);
+        }
+
+        #[test]
+        fn reads_and_writes_are_planned_alike(
+            sizes in any_sizes(),
+            copy_below_bytes in prop_oneof![Just(0), 1..70_usize],
+            staging_bytes in prop_oneof![Just(0), 1..300_usize],
+            limits in any_limits(),
+            skip in 0..300_usize,
+        ) {
+            let data = payload(&sizes);
+            let segments = list(&data);
+            let mut cursor = SegmentCursor::new();
+            cursor.advance(&segments, skip.min(data.concat().len()));
+            let rules = Rules { copy_below_bytes, limits, fill_bytes: 0 };
+            let (mut memory, mut iovecs, mut runs) = (Staged::new(), Vec::new(), Vec::new());
+            let staging = crate::gather::plan::Staging { memory: &mut memory, bytes: staging_bytes };
+            let write = crate::gather::plan::plan(&segments, cursor, rules, staging, &mut iovecs)
+                .map(|batch| (batch.slices.len(), batch.bytes, batch.end));
+            let read = plan_read(&segments, cursor, rules, staging_bytes, &mut runs)
+                .map(|plan| (plan.entries, plan.bytes, plan.end));
+            prop_assert_eq!(read, write);
+        }
+    }
+
+    #[test]
+    fn one_between_two_runs_is_a_segment_of_the_list() {
+        let data = payload(&[3, 4, 20, 5]);
+        let rules = Rules {
+            copy_below_bytes: 10,
+            limits: Limits::default(),
+            fill_bytes: 0,
+        };
+        let (start, mut runs) = (SegmentCursor::new(), Vec::new());
+        let plan = plan_read(&list(&data), start, rules, 150, &mut runs).unwrap();
+        assert_eq!((plan.entries, plan.bytes), (3, 32));
+        assert_eq!(runs.len(), 1);
+    }
+
+    #[test]
+    fn a_list_without_small_or_empty_segments_is_the_call_itself() {
+        let data = payload(&[30, 40]);
+        let rules = Rules {
+            copy_below_bytes: 10,
+            limits: Limits::default(),
+            fill_bytes: 0,
+        };
+        let mut runs = Vec::new();
+        let plan = plan_read(&data, SegmentCursor::new(), rules, 64, &mut runs).unwrap();
+        assert!(plan.is_list);
+        assert!(runs.is_empty());
+    }
+}

@@ -1,0 +1,725 @@
+//! Files that refuse vectored calls: the same bytes by a plain call, through a buffer.
+//!
+//! Some file systems and drivers know `write` and `read` alone, and answer `EOPNOTSUPP` or `EINVAL`
+//! to a list. What they refuse has moved nothing. So the bytes of the refused call are copied into
+//! one buffer and given to the plain call. It is not made for the first segment alone: `EINVAL`,
+//! and `EOPNOTSUPP` too, may as well be the answer to what the bytes say (a value written to a file
+//! of sysfs or cgroupfs, a packet to a device), and a part of a value is another value. The same
+//! bytes in one call get the same answer, if that was meant.
+
+use std::io::{self, IoSlice, IoSliceMut};
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+
+use rustix::fs::FileType;
+
+use crate::sys;
+use crate::transfer::support_cache::{Place, Refusals, is_refusal};
+use crate::transfer::write_loop::{Answer, Sink};
+
+/// Writing, and reading, in the memory of refusals: a driver may know lists in one direction only.
+const WRITES: u32 = 1;
+const READS: u32 = 2;
+
+/// No value or message of such a file is longer, and a longer list is cheap enough in such pieces.
+const MOST_STAGED_BYTES: usize = 256 * 1024;
+
+static REFUSALS: Refusals = Refusals::new();
+
+type WriteCall<'c> = dyn FnMut(&[IoSlice<'_>]) -> io::Result<usize> + 'c;
+type ReadCall<'c> = dyn FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize> + 'c;
+
+/// What takes the calls of a stream: a descriptor, or a script in tests.
+pub(crate) trait Device {
+    /// Where it lies. Asked only after something was refused.
+    fn place(&self) -> Option<Place>;
+
+    /// Makes the plain call of one slice, and the vectored one of several; `is_apart` as in
+    /// [`Sink::take_all`].
+    fn write(&self, slices: &[IoSlice<'_>], is_apart: bool) -> Answer;
+
+    /// Its number, of a descriptor.
+    fn descriptor(&self) -> Option<RawFd> {
+        None
+    }
+}
+
+impl Device for BorrowedFd<'_> {
+    fn place(&self) -> Option<Place> {
+        Place::of(*self)
+    }
+
+    #[inline(always)]
+    fn write(&self, slices: &[IoSlice<'_>], is_apart: bool) -> Answer {
+        match is_apart {
+            true => sys::syscalls::write_entries(*self, slices),
+            false => sys::syscalls::write_slices(*self, slices),
+        }
+    }
+
+    fn descriptor(&self) -> Option<RawFd> {
+        Some(self.as_raw_fd())
+    }
+}
+
+/// The calls of one transfer into a stream, which are compiled into whoever makes them.
+pub(crate) struct Stream<'r, D> {
+    device: D,
+    calls: Calls<'r>,
+}
+
+impl<'fd> Stream<'static, BorrowedFd<'fd>> {
+    #[inline(always)]
+    pub(crate) fn of(fd: BorrowedFd<'fd>) -> Stream<'static, BorrowedFd<'fd>> {
+        Stream {
+            device: fd,
+            calls: Calls::of_process(),
+        }
+    }
+}
+
+impl<D: Device> Stream<'_, D> {
+    /// The same as [`call`](Sink::call), out of line.
+    #[cold]
+    fn call_carefully(&mut self, slices: &[IoSlice<'_>]) -> Answer {
+        self.call(slices)
+    }
+
+    /// Makes the plain call in place of a list that was refused.
+    #[cold]
+    fn call_instead(&mut self, slices: &[IoSlice<'_>], refused: io::Error) -> Answer {
+        let Stream { device, calls } = self;
+        let mut call = |slices: &[IoSlice<'_>]| device.write(slices, false);
+        calls.write_instead(refused, slices, &|| device.place(), &mut call)
+    }
+}
+
+impl<D: Device> Sink for Stream<'_, D> {
+    #[inline(always)]
+    fn take_all(
+        &mut self,
+        slices: &[IoSlice<'_>],
+        bytes: usize,
+        is_apart: bool,
+    ) -> Result<(), Answer> {
+        let is_list = slices.len() > 1;
+        let answer = if is_list && self.calls.may_be_refused(WRITES) {
+            self.call_carefully(slices)
+        } else {
+            match self.device.write(slices, is_apart) {
+                Err(error) if is_list => self.call_instead(slices, error),
+                answer => answer,
+            }
+        };
+        match answer {
+            Ok(taken) if taken == bytes => Ok(()),
+            answer => Err(answer),
+        }
+    }
+
+    #[inline]
+    fn call(&mut self, slices: &[IoSlice<'_>]) -> Answer {
+        let Stream { device, calls } = self;
+        let place = || device.place();
+        calls.write(slices, place, |slices| device.write(slices, false))
+    }
+
+    fn descriptor(&self) -> Option<RawFd> {
+        self.device.descriptor()
+    }
+}
+
+/// The same for who needs no [`Sink`].
+pub(crate) fn into_stream(fd: BorrowedFd<'_>) -> impl FnMut(&[IoSlice<'_>]) -> Answer {
+    let mut stream = Stream::of(fd);
+    move |slices| stream.call(slices)
+}
+
+/// The calls of one transfer.
+pub(crate) struct Calls<'r> {
+    refusals: &'r Refusals,
+    /// Whether lists are known to be refused, once that was looked up.
+    is_refused: Option<bool>,
+    // No memory that is kept: to drop it would be a part of each transfer that is refused nothing.
+}
+
+impl Calls<'static> {
+    /// The calls of a transfer of this process.
+    pub(crate) fn of_process() -> Calls<'static> {
+        Calls::new(&REFUSALS)
+    }
+}
+
+impl<'r> Calls<'r> {
+    fn new(refusals: &'r Refusals) -> Calls<'r> {
+        Calls {
+            refusals,
+            is_refused: None,
+        }
+    }
+
+    /// One call that writes of the slices what the kernel takes.
+    ///
+    /// `call` makes the plain call of one slice, and the vectored one of several. It is called at
+    /// one place, so that it is compiled into the caller's loop, and all that follows a refusal, or
+    /// the memory of one, is out of line.
+    #[inline]
+    pub(crate) fn write(
+        &mut self,
+        slices: &[IoSlice<'_>],
+        place: impl Fn() -> Option<Place>,
+        mut call: impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
+    ) -> io::Result<usize> {
+        let is_list = slices.len() > 1;
+        if is_list && self.may_be_refused(WRITES) && self.is_known(WRITES, &place) {
+            return self.write_plainly(slices, &mut call);
+        }
+        match call(slices) {
+            Err(error) if is_list => self.write_instead(error, slices, &place, &mut call),
+            result => result,
+        }
+    }
+
+    /// One call that reads into the slices; as [`write`](Calls::write).
+    #[inline]
+    pub(crate) fn read(
+        &mut self,
+        slices: &mut [IoSliceMut<'_>],
+        place: impl Fn() -> Option<Place>,
+        mut call: impl FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize>,
+    ) -> io::Result<usize> {
+        let is_list = slices.len() > 1;
+        if is_list && self.may_be_refused(READS) && self.is_known(READS, &place) {
+            return self.read_plainly(slices, &mut call);
+        }
+        match call(slices) {
+            Err(error) if is_list => self.read_instead(error, slices, &place, &mut call),
+            result => result,
+        }
+    }
+
+    /// Whether a list need be asked about: something was refused in this process, and that it was not here
+    /// is not known.
+    #[inline(always)]
+    fn may_be_refused(&self, direction: u32) -> bool {
+        match self.is_refused {
+            Some(is_refused) => is_refused,
+            None => self.refusals.has_any(direction),
+        }
+    }
+
+    #[cold]
+    fn is_known(&mut self, direction: u32, place: &dyn Fn() -> Option<Place>) -> bool {
+        let refusals = self.refusals;
+        *self
+            .is_refused
+            .get_or_insert_with(|| refusals.known(direction, place) != 0)
+    }
+
+    #[cold]
+    fn write_instead(
+        &mut self,
+        error: io::Error,
+        slices: &[IoSlice<'_>],
+        place: &dyn Fn() -> Option<Place>,
+        call: &mut WriteCall<'_>,
+    ) -> io::Result<usize> {
+        self.instead(error, WRITES, place, |calls| {
+            calls.write_plainly(slices, call)
+        })
+    }
+
+    #[cold]
+    fn read_instead(
+        &mut self,
+        error: io::Error,
+        slices: &mut [IoSliceMut<'_>],
+        place: &dyn Fn() -> Option<Place>,
+        call: &mut ReadCall<'_>,
+    ) -> io::Result<usize> {
+        self.instead(error, READS, place, |calls| {
+            calls.read_plainly(slices, call)
+        })
+    }
+
+    /// Makes the plain call after a refusal, where it means the same; its answer is the answer. Any
+    /// other error is passed on.
+    ///
+    /// On a socket it does not, which may keep messages apart, and to which the kernel takes lists
+    /// anyway; nor is the buffer aligned for direct I/O, which answers `EINVAL` to what is not.
+    fn instead(
+        &mut self,
+        error: io::Error,
+        direction: u32,
+        place: &dyn Fn() -> Option<Place>,
+        plain: impl FnOnce(&mut Self) -> io::Result<usize>,
+    ) -> io::Result<usize> {
+        if !is_refusal(&error) {
+            return Err(error);
+        }
+        let is_ambiguous = error.raw_os_error() == Some(libc::EINVAL);
+        let place = match place() {
+            Some(place) if place.kind != FileType::Socket && !place.is_direct => place,
+            _ => return Err(error),
+        };
+        let result = plain(self);
+        // Proven only by bytes that went: the plain call may fail for the same reason.
+        if matches!(result, Ok(1..)) {
+            self.is_refused = Some(true);
+            // `EINVAL` may have meant this list alone (a driver that is handed each segment by itself takes
+            // another), so the next transfer asks again.
+            if !is_ambiguous {
+                self.refusals.learn(direction, || Some(place));
+            }
+        }
+        result
+    }
+
+    #[cold]
+    fn write_plainly(
+        &mut self,
+        slices: &[IoSlice<'_>],
+        call: &mut WriteCall<'_>,
+    ) -> io::Result<usize> {
+        if slices[0].len() >= MOST_STAGED_BYTES {
+            return call(&slices[..1]);
+        }
+        let bytes = slices.iter().map(|slice| slice.len());
+        let mut staging = Vec::with_capacity(staged_bytes(bytes));
+        for slice in slices {
+            let free = MOST_STAGED_BYTES - staging.len();
+            staging.extend_from_slice(&slice[..slice.len().min(free)]);
+        }
+        call(&[IoSlice::new(&staging)])
+    }
+
+    #[cold]
+    fn read_plainly(
+        &mut self,
+        slices: &mut [IoSliceMut<'_>],
+        call: &mut ReadCall<'_>,
+    ) -> io::Result<usize> {
+        if slices[0].len() >= MOST_STAGED_BYTES {
+            return call(&mut slices[..1]);
+        }
+        let bytes = slices.iter().map(|slice| slice.len());
+        let mut staging = vec![0; staged_bytes(bytes)];
+        let read = call(&mut [IoSliceMut::new(&mut staging)])?;
+        let mut rest = &staging[..read];
+        for slice in slices {
+            let (here, after) = rest.split_at(rest.len().min(slice.len()));
+            slice[..here.len()].copy_from_slice(here);
+            rest = after;
+        }
+        Ok(read)
+    }
+}
+
+/// What of slices of these lengths is staged.
+fn staged_bytes(lengths: impl Iterator<Item = usize>) -> usize {
+    lengths
+        .fold(0, usize::saturating_add)
+        .min(MOST_STAGED_BYTES)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::{Cell, RefCell};
+
+    use super::*;
+    use crate::cost::thresholds::Borders;
+    use crate::gather::plan::Rules;
+    use crate::testing::reads::check_read_against_model;
+    use crate::testing::{
+        Answer, ScriptedSink, any_limits, any_script, any_sizes, check_against_model, list, payload,
+    };
+    use crate::transfer::read_loop::{AtEof, Receiver};
+    use crate::transfer::support_cache::testing::place;
+    use crate::write::all::send_all_referenced;
+    use crate::{CostModel, Gather, Limits, SegmentCursor};
+    use proptest::prelude::*;
+
+    const CODES: [i32; 3] = [libc::EOPNOTSUPP, libc::EINVAL, libc::ENOSYS];
+
+    fn refuse<T>(code: i32) -> io::Result<T> {
+        Err(io::Error::from_raw_os_error(code))
+    }
+
+    /// A device with a script for what it does not refuse.
+    struct Scripted<'s> {
+        place: Option<Place>,
+        sink: RefCell<&'s mut ScriptedSink>,
+        /// What it answers to a list, if it refuses lists.
+        refuses: Option<i32>,
+        refused: Cell<usize>,
+        looked_at: Cell<usize>,
+    }
+
+    impl<'s> Scripted<'s> {
+        fn new(place: Option<Place>, refuses: Option<i32>, sink: &'s mut ScriptedSink) -> Self {
+            Scripted {
+                place,
+                sink: RefCell::new(sink),
+                refuses,
+                refused: Cell::new(0),
+                looked_at: Cell::new(0),
+            }
+        }
+    }
+
+    impl Device for &Scripted<'_> {
+        fn place(&self) -> Option<Place> {
+            self.looked_at.set(self.looked_at.get() + 1);
+            self.place
+        }
+
+        fn write(&self, slices: &[IoSlice<'_>], _: bool) -> io::Result<usize> {
+            match self.refuses {
+                Some(code) if slices.len() > 1 => {
+                    self.refused.set(self.refused.get() + 1);
+                    refuse(code)
+                }
+                _ => self.sink.borrow_mut().call(slices),
+            }
+        }
+    }
+
+    /// One transfer to the device, by a `Gather` that copies segments of up to 8 bytes.
+    fn gather_into(
+        device: &Scripted<'_>,
+        refusals: &Refusals,
+        limits: Limits,
+        segments: &[IoSlice<'_>],
+        cursor: &mut SegmentCursor,
+    ) -> Result<u64, crate::TransferError> {
+        let model = CostModel {
+            borders: Borders::everywhere(8),
+            ..CostModel::default()
+        };
+        let calls = Calls::new(refusals);
+        let mut gather = Gather::within(limits, model);
+        gather.send_from(segments, cursor, || Ok(()), Stream { device, calls })
+    }
+
+    /// A list of two for a kernel that answers `vectored` to it and `plain` to one slice; the calls
+    /// made, by their slices.
+    fn two_slices(
+        refusals: &Refusals,
+        place: Option<Place>,
+        vectored: i32,
+        mut plain: impl FnMut(&[u8]) -> io::Result<usize>,
+    ) -> (io::Result<usize>, Vec<usize>) {
+        let mut calls = Vec::new();
+        let slices = [IoSlice::new(b"12"), IoSlice::new(b"345")];
+        let result = Calls::new(refusals).write(
+            &slices,
+            || place,
+            |slices| {
+                calls.push(slices.len());
+                match slices {
+                    [one] => plain(one),
+                    _ => refuse(vectored),
+                }
+            },
+        );
+        (result, calls)
+    }
+
+    proptest! {
+        #[test]
+        fn any_list_into_a_sink_that_refuses_vectored_calls_arrives_whole(
+            sizes in any_sizes(), script in any_script(), limits in any_limits(), code in 0..3_usize
+        ) {
+            let refusals = Refusals::new();
+            let mut refused = 0;
+            // A plain call may take as much as a vectored one, in one slice.
+            check_against_model(&sizes, &script, limits, |segments, cursor, sink| {
+                let mut calls = Calls::new(&refusals);
+                send_all_referenced(segments, cursor, limits, || Ok(()), |slices| {
+                    calls.write(slices, || place(1), |slices| match slices {
+                        [_] => sink.call(slices),
+                        _ => { refused += 1; refuse(CODES[code]) }
+                    })
+                })
+            });
+            // One more for each that a plain call did not prove to be what was refused.
+            let unproven = script.iter().filter(|answer| !matches!(answer, Answer::Take(1..)));
+            prop_assert!(refused <= 1 + unproven.count());
+        }
+
+        #[test]
+        fn any_gathered_list_into_a_sink_that_refuses_vectored_calls_arrives_whole(
+            sizes in any_sizes(), script in any_script(), limits in any_limits(), code in 0..3_usize
+        ) {
+            let refusals = Refusals::new();
+            let mut refused = 0;
+            check_against_model(&sizes, &script, limits, |segments, cursor, sink| {
+                let device = Scripted::new(place(1), Some(CODES[code]), sink);
+                let result = gather_into(&device, &refusals, limits, segments, cursor);
+                refused += device.refused.get();
+                result
+            });
+            let unproven = script.iter().filter(|answer| !matches!(answer, Answer::Take(1..)));
+            prop_assert!(refused <= 1 + unproven.count());
+        }
+
+        #[test]
+        fn any_list_from_a_source_that_refuses_vectored_calls_is_filled(
+            sizes in any_sizes(), script in any_script(), limits in any_limits(), code in 0..3_usize
+        ) {
+            let refusals = Refusals::new();
+            let rules = Rules { copy_below_bytes: 0, limits, fill_bytes: 0 };
+            check_read_against_model(&sizes, &script, limits, true, |segments, cursor, source| {
+                let mut calls = Calls::new(&refusals);
+                let at_eof = AtEof::Fail;
+                Receiver::new().receive_all(segments, cursor, rules, at_eof, |slices| {
+                    calls.read(slices, || place(1), |slices| match slices {
+                        [_] => source.call(slices),
+                        _ => refuse(CODES[code]),
+                    })
+                })
+            });
+        }
+    }
+
+    #[test]
+    fn a_refusal_is_met_once_for_a_file_and_an_invalid_argument_once_a_transfer() {
+        for code in CODES {
+            let refusals = Refusals::new();
+            let again: &[usize] = match code {
+                libc::EINVAL => &[2, 1],
+                _ => &[1],
+            };
+            let take = |bytes: &[u8]| {
+                assert_eq!(bytes, b"12345");
+                Ok(bytes.len())
+            };
+            for (file, expected) in [(1, &[2, 1][..]), (1, again), (2, &[2, 1]), (1, again)] {
+                let (result, calls) = two_slices(&refusals, place(file), code, take);
+                assert_eq!((result.unwrap(), &calls[..]), (5, expected));
+            }
+            assert_eq!(
+                refusals.known(READS, || place(1)),
+                0,
+                "writes say nothing of reads"
+            );
+        }
+    }
+
+    #[test]
+    fn a_transfer_looks_at_its_descriptor_once_and_only_if_one_was_refused() {
+        let data = payload(&[20; 40]);
+        let limits = Limits {
+            segments: 4,
+            bytes: 1000,
+        };
+        for (refuses, learned, looks) in [
+            (None, None, 0),
+            (None, Some(2), 1),
+            // And once more to know where it was refused.
+            (Some(libc::EINVAL), Some(2), 2),
+            (Some(libc::EINVAL), Some(1), 1),
+        ] {
+            let refusals = Refusals::new();
+            if let Some(device) = learned {
+                refusals.learn(WRITES, || place(device));
+            }
+            let mut sink = ScriptedSink::new(Vec::new(), limits);
+            let device = Scripted::new(place(1), refuses, &mut sink);
+            let cursor = &mut SegmentCursor::new();
+            let sent = gather_into(&device, &refusals, limits, &list(&data), cursor);
+            assert_eq!(sent.unwrap(), 800);
+            assert_eq!(device.looked_at.get(), looks, "{refuses:?}, {learned:?}");
+            let refused = usize::from(refuses.is_some() && learned != Some(1));
+            assert_eq!(device.refused.get(), refused);
+            assert_eq!(sink.calls, 10);
+        }
+    }
+
+    #[test]
+    fn an_error_of_the_plain_call_is_the_answer_without_another() {
+        let data = payload(&[20; 3]);
+        let limits = Limits::default();
+        for (learned, refused) in [(Some(1), 0), (Some(2), 1), (None, 1)] {
+            let refusals = Refusals::new();
+            if let Some(device) = learned {
+                refusals.learn(WRITES, || place(device));
+            }
+            let script = vec![Answer::Fail(libc::EINVAL)];
+            let mut sink = ScriptedSink::new(script, limits);
+            let device = Scripted::new(place(1), Some(libc::EINVAL), &mut sink);
+            let cursor = &mut SegmentCursor::new();
+            let sent = gather_into(&device, &refusals, limits, &list(&data), cursor);
+            assert_eq!(
+                sent.unwrap_err().io_error().raw_os_error(),
+                Some(libc::EINVAL)
+            );
+            assert_eq!(device.refused.get(), refused);
+            assert_eq!(sink.calls, 1);
+        }
+    }
+
+    #[test]
+    fn a_refused_read_is_met_once_and_says_nothing_of_writes() {
+        let refusals = Refusals::new();
+        for (device, expected) in [(1, &[2, 1][..]), (1, &[1]), (2, &[2, 1]), (2, &[1])] {
+            if device == 2 {
+                // Nor the other way round.
+                refusals.learn(WRITES, || place(device));
+            }
+            let (mut two, mut three) = ([0; 2], [0; 3]);
+            let mut slices = [IoSliceMut::new(&mut two), IoSliceMut::new(&mut three)];
+            let mut calls = Vec::new();
+            let read = Calls::new(&refusals).read(
+                &mut slices,
+                || place(device),
+                |slices| {
+                    calls.push(slices.len());
+                    match slices {
+                        [one] => {
+                            one[..4].copy_from_slice(b"1234");
+                            Ok(4)
+                        }
+                        _ => refuse(libc::EOPNOTSUPP),
+                    }
+                },
+            );
+            assert_eq!((read.unwrap(), &calls[..]), (4, expected));
+            assert_eq!((&two, &three), (b"12", b"34\0"));
+        }
+        assert_eq!(refusals.known(WRITES, || place(1)), 0);
+    }
+
+    #[test]
+    fn no_more_is_read_than_the_buffer_holds_and_large_segments_are_read_directly() {
+        let refusals = Refusals::new();
+        let most = MOST_STAGED_BYTES;
+        for (sizes, expected) in [
+            ([most - 1, 5], most),
+            ([1, 3 * most], most),
+            ([3, 4], 7),
+            ([most, 5], most),
+            ([most + 1, 5], most + 1),
+        ] {
+            let mut buffers = sizes.map(|size| vec![0; size]);
+            let first = buffers[0].as_ptr();
+            let [one, two] = &mut buffers;
+            let mut slices = [IoSliceMut::new(one), IoSliceMut::new(two)];
+            let mut is_direct = false;
+            let read = Calls::new(&refusals).read(
+                &mut slices,
+                || place(1),
+                |slices| match slices {
+                    [one] => {
+                        is_direct = one.as_ptr() == first;
+                        one.fill(7);
+                        Ok(one.len())
+                    }
+                    _ => refuse(libc::EOPNOTSUPP),
+                },
+            );
+            assert_eq!((read.unwrap(), is_direct), (expected, sizes[0] >= most));
+            let filled = buffers.concat();
+            // Whole slices are compared: byte by byte Miri takes minutes.
+            assert!(filled[..expected] == vec![7; expected]);
+            assert!(filled[expected..] == vec![0; filled.len() - expected]);
+        }
+    }
+
+    #[test]
+    fn the_answer_of_the_plain_call_is_the_answer_and_proves_nothing_unless_bytes_went() {
+        let refusals = Refusals::new();
+        for code in [libc::EINVAL, libc::ENOSPC, libc::EAGAIN, libc::EINTR] {
+            let (result, calls) = two_slices(&refusals, place(1), libc::EINVAL, |_| refuse(code));
+            assert_eq!(result.unwrap_err().raw_os_error(), Some(code));
+            assert_eq!(calls, [2, 1]);
+        }
+        let (result, _) = two_slices(&refusals, place(1), libc::EINVAL, |_| Ok(0));
+        assert_eq!(result.unwrap(), 0);
+        assert_eq!(refusals.known(WRITES, || place(1)), 0);
+    }
+
+    #[test]
+    fn sockets_and_direct_files_get_no_second_call() {
+        let refusals = Refusals::new();
+        let (mut socket, mut direct) = (place(1).unwrap(), place(1).unwrap());
+        socket.kind = FileType::Socket;
+        direct.is_direct = true;
+        for place in [Some(socket), Some(direct), None] {
+            for code in CODES {
+                let (result, calls) = two_slices(&refusals, place, code, |_| Ok(1));
+                assert_eq!(result.unwrap_err().raw_os_error(), Some(code));
+                assert_eq!(calls, [2]);
+            }
+        }
+    }
+
+    #[test]
+    fn within_a_transfer_an_invalid_list_is_met_once() {
+        let data = payload(&[20; 40]);
+        let limits = Limits {
+            segments: 4,
+            bytes: 1000,
+        };
+        for code in CODES {
+            let refusals = Refusals::new();
+            let mut sink = ScriptedSink::new(Vec::new(), limits);
+            let device = Scripted::new(place(1), Some(code), &mut sink);
+            let cursor = &mut SegmentCursor::new();
+            let sent = gather_into(&device, &refusals, limits, &list(&data), cursor);
+            assert_eq!(sent.unwrap(), 800);
+            assert_eq!(device.refused.get(), 1);
+            assert_eq!(refusals.has_any(WRITES), code != libc::EINVAL);
+        }
+    }
+
+    #[test]
+    fn another_error_is_no_refusal() {
+        let refusals = Refusals::new();
+        for code in [
+            libc::EIO,
+            libc::EFAULT,
+            libc::EAGAIN,
+            libc::EINTR,
+            libc::ESPIPE,
+        ] {
+            let (result, calls) = two_slices(&refusals, place(1), code, |_| Ok(1));
+            assert_eq!(result.unwrap_err().raw_os_error(), Some(code));
+            assert_eq!(calls, [2]);
+        }
+    }
+
+    #[test]
+    fn no_more_is_copied_than_the_buffer_holds_and_large_segments_are_not() {
+        let refusals = Refusals::new();
+        let most = MOST_STAGED_BYTES;
+        for sizes in [
+            [most - 1, 5, 1],
+            [most, 5, 1],
+            [most + 1, 5, 1],
+            [3, most, 1],
+            [1, 1, 3 * most],
+        ] {
+            let data = payload(&sizes);
+            let mut plain = Vec::new();
+            let mut address = std::ptr::null();
+            let written = Calls::new(&refusals)
+                .write(
+                    &list(&data),
+                    || place(1),
+                    |slices| match slices {
+                        [one] => {
+                            plain = one.to_vec();
+                            address = one.as_ptr();
+                            Ok(one.len())
+                        }
+                        _ => refuse(libc::EOPNOTSUPP),
+                    },
+                )
+                .unwrap();
+            assert!(plain == data.concat()[..written]);
+            let is_large = sizes[0] >= most;
+            assert_eq!(written, if is_large { sizes[0] } else { most });
+            assert_eq!(address == data[0].as_ptr(), is_large);
+        }
+    }
+}

@@ -1,0 +1,320 @@
+//! Writing a whole list, each segment from where it lies.
+
+use std::io::{self, IoSlice};
+use std::os::fd::AsFd;
+
+use crate::Limits;
+use crate::cursor::SegmentCursor;
+use crate::error::TransferError;
+use crate::transfer::message_sockets::refuse_messages;
+use crate::transfer::unvectored::into_stream;
+use crate::transfer::write_loop::{AnySink, SplitGuard, send_all};
+
+/// Writes all of `segments` in order, each from where it lies, and returns their bytes.
+///
+/// At most [`iov_max`](crate::iov_max) segments and [`MAX_CALL_BYTES`](crate::MAX_CALL_BYTES) go
+/// into one `writev(2)`, or `write(2)` where one segment is left. Longer lists take several calls,
+/// and so does a list of which a call wrote a part: other writers may come in between. Empty
+/// segments never reach the kernel; if all are empty nothing is written.
+///
+/// Nothing is copied, and nothing is allocated unless a batch must be built because of empty
+/// segments or a short write. (A file that refuses lists gets a copy:
+/// [details](crate#files-that-refuse-vectored-calls).) Where segments are of a few hundred bytes or less,
+/// [`Gather`](crate::Gather) is faster.
+///
+/// # Errors
+///
+/// The first error other than `EINTR`, which is retried, with the bytes written before it:
+///
+/// - [`WouldBlock`](io::ErrorKind::WouldBlock) if the descriptor is non-blocking and takes no more, or a
+///   socket's `SO_SNDTIMEO` is over: use [`write_from`] where that is to be expected. A [`SegmentCursor`] that is
+///   [advanced](SegmentCursor::advance) by [`transferred`](TransferError::transferred), as a
+///   `usize`, says where to go on;
+/// - [`InvalidInput`](io::ErrorKind::InvalidInput), before any byte, if the descriptor is a socket
+///   that keeps messages apart and the list would not be exactly one
+///   ([details](crate#messages));
+/// - [`WriteZero`](io::ErrorKind::WriteZero) if a call wrote none of its bytes without an error;
+/// - whatever write(2) lists: [`StorageFull`](io::ErrorKind::StorageFull),
+///   [`BrokenPipe`](io::ErrorKind::BrokenPipe) (a Rust program ignores `SIGPIPE` unless told
+///   otherwise) and the others.
+///
+/// # Examples
+///
+/// ```
+/// use std::io::{IoSlice, Read};
+/// use vectored::write_all_vectored;
+///
+/// # fn main() -> std::io::Result<()> {
+/// let (mut reader, writer) = std::io::pipe()?;
+/// let segments = [IoSlice::new(b"key"), IoSlice::new(b"="), IoSlice::new(b"value")];
+/// assert_eq!(write_all_vectored(&writer, &segments)?, 9);
+/// drop(writer);
+///
+/// let mut line = String::new();
+/// reader.read_to_string(&mut line)?;
+/// assert_eq!(line, "key=value");
+/// # Ok(())
+/// # }
+/// ```
+pub fn write_all_vectored(fd: impl AsFd, segments: &[IoSlice<'_>]) -> Result<u64, TransferError> {
+    write_from(fd, segments, &mut SegmentCursor::new())
+}
+
+/// Writes `segments` from `cursor` to the end of the list, and returns the bytes of this call.
+///
+/// As [`write_all_vectored`], but it can stop and go on: whether it succeeds or fails, `cursor`
+/// has moved in the caller's list by exactly the bytes that went. After
+/// [`WouldBlock`](io::ErrorKind::WouldBlock), wait until the descriptor is ready and call it again
+/// with the same list and the same cursor; nothing else needs to be kept. The same is true after
+/// any other error that can be mended.
+///
+/// With a cursor at the end of a list it returns `Ok(0)` and makes no system call.
+///
+/// # Errors
+///
+/// As [`write_all_vectored`]. [`transferred`](TransferError::transferred) counts the bytes of this
+/// call, not those of earlier ones; [`SegmentCursor::remaining_bytes`] says what is left of the
+/// list.
+///
+/// # Panics
+///
+/// If the cursor lies outside of the list.
+///
+/// # Examples
+///
+/// A socket whose peer reads slowly, with poll(2) by [rustix](https://docs.rs/rustix):
+///
+/// ```
+/// use std::io::{ErrorKind, IoSlice, Read};
+/// use std::os::unix::net::UnixStream;
+/// use rustix::event::{PollFd, PollFlags, poll};
+/// use vectored::{SegmentCursor, write_from};
+///
+/// # fn main() -> std::io::Result<()> {
+/// let (socket, mut peer) = UnixStream::pair()?;
+/// socket.set_nonblocking(true)?;
+/// let reading = std::thread::spawn(move || {
+///     let mut received = Vec::new();
+///     peer.read_to_end(&mut received).map(|_| received)
+/// });
+///
+/// let body = vec![b'x'; 10_000_000];
+/// let segments = [IoSlice::new(b"head"), IoSlice::new(&body)];
+/// let mut cursor = SegmentCursor::new();
+/// while let Err(error) = write_from(&socket, &segments, &mut cursor) {
+///     if error.kind() != ErrorKind::WouldBlock {
+///         return Err(error.into());
+///     }
+///     // The socket is full. A server would wait for all of its sockets here, and keep each one's cursor.
+///     let mut sockets = [PollFd::new(&socket, PollFlags::OUT)];
+///     match poll(&mut sockets, None) {
+///         Ok(_) => {} // ready, or an error that the next call reports
+///         Err(error) if error.kind() == ErrorKind::Interrupted => {}
+///         Err(error) => return Err(error.into()),
+///     }
+/// }
+/// assert!(cursor.is_at_end(&segments));
+///
+/// drop(socket);
+/// let received = reading.join().unwrap()?;
+/// assert_eq!(received.len(), 10_000_004);
+/// assert!(received.starts_with(b"headxxx"));
+/// # Ok(())
+/// # }
+/// ```
+pub fn write_from(
+    fd: impl AsFd,
+    segments: &[IoSlice<'_>],
+    cursor: &mut SegmentCursor,
+) -> Result<u64, TransferError> {
+    let fd = fd.as_fd();
+    send_all_referenced(
+        segments,
+        cursor,
+        Limits::default(),
+        || refuse_messages(fd),
+        into_stream(fd),
+    )
+}
+
+/// `write_from` within any limits, into any sink.
+pub(crate) fn send_all_referenced(
+    segments: &[IoSlice<'_>],
+    cursor: &mut SegmentCursor,
+    limits: Limits,
+    may_split: impl FnOnce() -> io::Result<()>,
+    sink: impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
+) -> Result<u64, TransferError> {
+    let mut guard = SplitGuard::new(segments, *cursor, may_split)?;
+    let mut sink = AnySink(sink);
+    let mut scratch = Vec::new();
+    send_all(segments, cursor, |from| {
+        let batch = from.next_batch(segments, limits, &mut scratch)?;
+        Some(guard.send(segments, from, batch, &mut sink))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{
+        Answer, ScriptedSink, any_limits, any_script, any_sizes, check_against_model,
+        for_a_descriptor_of_messages, for_all_cuts_of_small_lists, list, payload,
+    };
+    use proptest::prelude::*;
+
+    /// Writes lists of these sizes within the limits of the system into a sink with a script.
+    fn check(sizes: &[usize], script: &[Answer], limits: Limits) {
+        check_against_model(sizes, script, limits, |segments, cursor, sink| {
+            let may_split = || Ok(());
+            send_all_referenced(segments, cursor, limits, may_split, |slices| {
+                sink.call(slices)
+            })
+        });
+    }
+
+    fn calls_of(sizes: &[usize]) -> usize {
+        let data = payload(sizes);
+        let limits = Limits::default();
+        let mut sink = ScriptedSink::new(Vec::new(), limits);
+        let mut cursor = SegmentCursor::new();
+        let result = send_all_referenced(
+            &list(&data),
+            &mut cursor,
+            limits,
+            || Ok(()),
+            |slices| sink.call(slices),
+        );
+        assert_eq!(result.unwrap(), data.concat().len() as u64);
+        assert_eq!(sink.taken, data.concat());
+        sink.calls
+    }
+
+    proptest! {
+        #[test]
+        fn any_list_into_any_sink_arrives_whole_in_order_and_counted(
+            sizes in any_sizes(), script in any_script(), limits in any_limits()
+        ) {
+            check(&sizes, &script, limits);
+        }
+    }
+
+    #[test]
+    fn short_writes_resume_at_every_cut_of_small_lists() {
+        let limits = Limits {
+            segments: 3,
+            bytes: 8,
+        };
+        for_all_cuts_of_small_lists(|sizes, script| check(sizes, script, limits));
+    }
+
+    #[test]
+    fn a_sink_of_one_two_three_bytes_a_call_gets_everything() {
+        let sizes = [5, 0, 1, 17, 0, 0, 3, 40];
+        for most in 1..=3 {
+            check(&sizes, &[Answer::Take(most); 70], Limits::default());
+        }
+    }
+
+    #[test]
+    fn an_error_at_any_point_carries_what_went_before_it() {
+        let sizes = [4, 0, 1, 7, 3];
+        for before in 0..15 {
+            for code in [libc::EAGAIN, libc::EIO, libc::ENOSPC, libc::EPIPE] {
+                let mut script = vec![Answer::Take(1); before];
+                script.push(Answer::Fail(code));
+                check(&sizes, &script, Limits::default());
+            }
+        }
+    }
+
+    #[test]
+    fn interruptions_are_retried_before_and_after_progress() {
+        let interrupted = [Answer::Fail(libc::EINTR); 1000];
+        let mut script = interrupted.to_vec();
+        script.push(Answer::Take(2));
+        script.extend(interrupted);
+        check(&[3, 4], &script, Limits::default());
+    }
+
+    #[test]
+    fn a_call_that_takes_nothing_is_write_zero_and_not_a_spin() {
+        check(&[3, 4], &[Answer::Take(0)], Limits::default());
+        check(
+            &[3, 4],
+            &[Answer::Take(5), Answer::Take(0)],
+            Limits::default(),
+        );
+    }
+
+    #[test]
+    fn lists_around_multiples_of_iov_max_take_the_fewest_calls() {
+        let max = crate::iov_max();
+        for count in [1, max - 1, max, max + 1, 2 * max, 2 * max + 1, 3000] {
+            assert_eq!(calls_of(&vec![3; count]), count.div_ceil(max), "{count}");
+        }
+    }
+
+    #[test]
+    fn empty_segments_take_no_room_in_a_call() {
+        let max = crate::iov_max();
+        let mut sizes = vec![0; max];
+        assert_eq!(calls_of(&sizes), 0, "all empty");
+        sizes.extend(vec![2; max]);
+        assert_eq!(calls_of(&sizes), 1, "the first {max} empty");
+        sizes.extend(vec![0; max]);
+        assert_eq!(calls_of(&sizes), 1, "also the last {max}");
+        let alternating: Vec<usize> = (0..2 * max).map(|i| i % 2).collect();
+        assert_eq!(calls_of(&alternating), 1, "every other one");
+        assert_eq!(calls_of(&[]), 0, "no segment at all");
+    }
+
+    #[test]
+    fn no_call_is_given_more_bytes_than_the_kernel_moves() {
+        // 4 GiB out of 8 MiB, in so few entries that only the bytes limit a call.
+        let chunk = vec![0; 8 << 20];
+        let segments = vec![IoSlice::new(&chunk); 512];
+        let mut calls = Vec::new();
+        let result = send_all_referenced(
+            &segments,
+            &mut SegmentCursor::new(),
+            Limits::default(),
+            || Ok(()),
+            |slices| {
+                let bytes = slices.iter().map(|slice| slice.len()).sum();
+                calls.push(bytes);
+                Ok(bytes)
+            },
+        );
+        assert_eq!(result.unwrap(), 4 << 30);
+        assert_eq!(calls.iter().sum::<usize>(), 4 << 30);
+        assert!(calls.iter().all(|&bytes| bytes <= crate::MAX_CALL_BYTES));
+        assert_eq!(calls.len(), 3, "{calls:?}");
+    }
+
+    #[test]
+    #[should_panic(expected = "reported 6 bytes of 5")]
+    fn a_call_that_reports_more_than_it_was_given_is_not_believed() {
+        let segments = [IoSlice::new(b"12345")];
+        let mut cursor = SegmentCursor::new();
+        let _ = send_all_referenced(
+            &segments,
+            &mut cursor,
+            Limits::default(),
+            || Ok(()),
+            |_| Ok(6),
+        );
+    }
+
+    #[test]
+    fn only_a_list_that_is_one_whole_call_goes_to_a_descriptor_of_messages() {
+        let limits = Limits {
+            segments: 3,
+            bytes: 100,
+        };
+        for_a_descriptor_of_messages(|segments, cursor, sink| {
+            let refuse = || Err(io::ErrorKind::InvalidInput.into());
+            send_all_referenced(segments, cursor, limits, refuse, |slices| sink.call(slices))
+        });
+    }
+}

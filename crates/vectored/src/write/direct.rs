@@ -1,0 +1,452 @@
+//! Writing past the page cache (`O_DIRECT`): what must be aligned, and memory that is.
+
+use std::fmt;
+use std::io::{self, IoSlice};
+use std::ops::{Deref, DerefMut};
+use std::os::fd::{AsFd, BorrowedFd};
+
+use rustix::fs::FileType;
+
+use crate::error::TransferError;
+use crate::sys::staging::try_zeroed;
+use crate::transfer::support_cache::Place;
+use crate::write::positional::write_all_vectored_at;
+
+/// What direct I/O on a file asks of offsets, lengths and addresses ("O_DIRECT" in open(2)).
+///
+/// A transfer that is not aligned is `EINVAL` from most file systems, which does not say what was
+/// wrong, and is quietly buffered by others. [`check`](DirectAlignment::check) says it before the
+/// kernel is asked.
+///
+/// ```
+/// use std::io::IoSlice;
+/// use vectored::{AlignedBuffer, DirectAlignment};
+///
+/// let alignment = DirectAlignment { memory_bytes: 512, offset_bytes: 4096 };
+/// let page = AlignedBuffer::zeroed(4096, alignment.memory_bytes);
+/// assert!(alignment.check(&[IoSlice::new(&page)], 8192).is_ok());
+///
+/// let error = alignment.check(&[IoSlice::new(&page)], 1000).unwrap_err();
+/// assert_eq!(error.to_string(), "offset 1000 is not a multiple of 4096 bytes, as O_DIRECT asks");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct DirectAlignment {
+    /// Addresses of segments must be multiples of this many bytes: a power of two.
+    pub memory_bytes: usize,
+    /// Offsets in the file, and the length of every segment, must be multiples of this many bytes:
+    /// a power of two.
+    pub offset_bytes: usize,
+}
+
+impl DirectAlignment {
+    /// 4096 bytes for all: a page, and the largest logical block of common storage.
+    ///
+    /// It is enough nearly everywhere (512 bytes often are), but for storage with larger blocks.
+    pub const CONSERVATIVE: DirectAlignment = DirectAlignment {
+        memory_bytes: 4096,
+        offset_bytes: 4096,
+    };
+
+    /// What the file asks for; ask once and keep it.
+    ///
+    /// It is `STATX_DIOALIGN` of statx(2) (since Linux 6.1; ext4, f2fs, xfs, block devices and
+    /// others). Where the kernel or the file system does not tell,
+    /// [`CONSERVATIVE`](DirectAlignment::CONSERVATIVE). The descriptor need not be open with
+    /// `O_DIRECT`.
+    ///
+    /// # Errors
+    ///
+    /// [`Unsupported`](io::ErrorKind::Unsupported) if the file system says that it offers no direct
+    /// I/O on this file; else what statx(2) lists.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> std::io::Result<()> {
+    /// let file = std::fs::File::open("/dev/null")?;
+    /// let alignment = vectored::DirectAlignment::of(&file)?;
+    /// assert!(alignment.memory_bytes.is_power_of_two());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn of(fd: impl AsFd) -> io::Result<DirectAlignment> {
+        match ask(fd)? {
+            None => Ok(DirectAlignment::CONSERVATIVE),
+            Some((0, _) | (_, 0)) => Err(io::Error::new(
+                io::ErrorKind::Unsupported,
+                "the file system offers no direct I/O on this file: open it without O_DIRECT",
+            )),
+            Some((memory, offset)) => Ok(DirectAlignment {
+                memory_bytes: memory as usize,
+                offset_bytes: offset as usize,
+            }),
+        }
+    }
+
+    /// Checks a list that is to be written at `offset` bytes, or read from there. Empty segments
+    /// may lie anywhere.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidInput`](io::ErrorKind::InvalidInput) with a message that names the first thing that
+    /// is not aligned, and the alignment.
+    pub fn check(&self, segments: &[IoSlice<'_>], offset: u64) -> io::Result<()> {
+        if !offset.is_multiple_of(self.offset_bytes as u64) {
+            return Err(misaligned(&format!("offset {offset}"), self.offset_bytes));
+        }
+        for (index, segment) in segments.iter().enumerate() {
+            let (address, bytes) = (segment.as_ptr().addr(), segment.len());
+            if !bytes.is_multiple_of(self.offset_bytes) {
+                let what = format!("the length of segment {index}, {bytes},");
+                return Err(misaligned(&what, self.offset_bytes));
+            }
+            if bytes > 0 && !address.is_multiple_of(self.memory_bytes) {
+                let what = format!("the address of segment {index}, {address:#x},");
+                return Err(misaligned(&what, self.memory_bytes));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn misaligned(what: &str, alignment: usize) -> io::Error {
+    io::Error::new(
+        io::ErrorKind::InvalidInput,
+        format!("{what} is not a multiple of {alignment} bytes, as O_DIRECT asks"),
+    )
+}
+
+/// The alignments of memory and of offsets; `None` where they are not known.
+#[cfg(target_os = "linux")]
+fn ask(fd: impl AsFd) -> io::Result<Option<(u32, u32)>> {
+    use rustix::fs::{AtFlags, StatxFlags};
+    use rustix::io::Errno;
+
+    match rustix::fs::statx(fd, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN) {
+        Ok(answer) if answer.stx_mask & StatxFlags::DIOALIGN.bits() != 0 => Ok(Some((
+            answer.stx_dio_mem_align,
+            answer.stx_dio_offset_align,
+        ))),
+        // Before Linux 4.11 there is no statx.
+        Ok(_) | Err(Errno::NOSYS) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn ask(_fd: impl AsFd) -> io::Result<Option<(u32, u32)>> {
+    Ok(None)
+}
+
+/// Writes all of `segments` at `offset`, after checking that they are aligned for direct I/O.
+///
+/// As [`write_all_vectored_at`], for a file that was opened with `O_DIRECT`. Lists longer than one
+/// call stay aligned: a call ends between segments, or, within one of more than
+/// [`MAX_CALL_BYTES`](crate::MAX_CALL_BYTES), at a multiple of 4096 bytes.
+///
+/// # Errors
+///
+/// As [`write_all_vectored_at`], and what [`DirectAlignment::check`] finds, before any byte. After a
+/// short write (on a full disk, say) the rest may not be aligned: that is `EINVAL`
+/// ([`InvalidInput`](io::ErrorKind::InvalidInput)) with
+/// [`transferred`](TransferError::transferred) above 0.
+///
+/// # Examples
+///
+/// ```
+/// use std::io::IoSlice;
+/// use vectored::{AlignedBuffer, DirectAlignment, write_all_direct_at};
+///
+/// # fn main() -> std::io::Result<()> {
+/// # let path = std::env::temp_dir().join(format!("vectored-doc-direct-{}", std::process::id()));
+/// // Opened with O_DIRECT in earnest; `OpenOptionsExt::custom_flags` does that.
+/// let file = std::fs::File::create(&path)?;
+/// let alignment = DirectAlignment::CONSERVATIVE;
+/// let (mut index, mut page) = (
+///     AlignedBuffer::zeroed(4096, alignment.memory_bytes),
+///     AlignedBuffer::zeroed(8192, alignment.memory_bytes),
+/// );
+/// index[0] = 1;
+/// page[0] = 2;
+/// let segments = [IoSlice::new(&index), IoSlice::new(&page)];
+/// assert_eq!(write_all_direct_at(&file, &segments, 0, alignment)?, 12_288);
+/// assert_eq!(std::fs::read(&path)?[4096], 2);
+/// # std::fs::remove_file(&path)
+/// # }
+/// ```
+pub fn write_all_direct_at(
+    fd: impl AsFd,
+    segments: &[IoSlice<'_>],
+    offset: u64,
+    alignment: DirectAlignment,
+) -> Result<u64, TransferError> {
+    alignment
+        .check(segments, offset)
+        .map_err(|error| TransferError::new(0, error))?;
+    write_all_vectored_at(fd, segments, offset)
+}
+
+/// Whether the descriptor is a file or block device that is open with `O_DIRECT`. (On a pipe the flag means
+/// packets.)
+fn is_direct(fd: BorrowedFd<'_>) -> bool {
+    let kinds = [FileType::RegularFile, FileType::BlockDevice];
+    Place::of(fd).is_some_and(|place| place.is_direct && kinds.contains(&place.kind))
+}
+
+/// Sends the rest of a list uncopied if a transfer that copies was refused with `EINVAL` by a file that is open
+/// with `O_DIRECT`, and passes on any other error. `resend` moves what is left behind the given number of bytes.
+/// (A `BufSender` cannot, and copies to an aligned address.)
+///
+/// Staging is aligned, so this is for lists of which a call ends within a segment, as with
+/// [`Pieces`](crate::Pieces), and for storage that asks for more than a page. A list that is not aligned itself
+/// is refused once more.
+#[cold]
+pub(crate) fn resend_uncopied(
+    fd: BorrowedFd<'_>,
+    refused: TransferError,
+    resend: impl FnOnce(u64) -> Result<u64, TransferError>,
+) -> Result<u64, TransferError> {
+    if refused.io_error().raw_os_error() != Some(libc::EINVAL) || !is_direct(fd) {
+        return Err(refused);
+    }
+    let before = refused.transferred();
+    match resend(before) {
+        Ok(bytes) => Ok(before + bytes),
+        Err(error) => Err(error.behind(before)),
+    }
+}
+
+/// Bytes at an aligned address, for direct I/O. It does not grow.
+///
+/// It is a `Vec` with room to spare, up to `alignment` bytes, and derefs to the aligned part.
+///
+/// ```
+/// let mut buffer = vectored::AlignedBuffer::zeroed(10_000, 4096);
+/// buffer[..5].copy_from_slice(b"hello");
+/// assert_eq!(buffer.len(), 10_000);
+/// assert_eq!(buffer.as_ptr().addr() % 4096, 0);
+/// ```
+pub struct AlignedBuffer {
+    /// Never grown, so its memory stays where it is.
+    memory: Vec<u8>,
+    start: usize,
+    len: usize,
+}
+
+impl AlignedBuffer {
+    /// `len` zeros at an address that is a multiple of `alignment`.
+    ///
+    /// # Panics
+    ///
+    /// If `alignment` is not a power of two, or there is no memory.
+    #[must_use]
+    pub fn zeroed(len: usize, alignment: usize) -> AlignedBuffer {
+        assert!(
+            alignment.is_power_of_two(),
+            "an alignment of {alignment} bytes is not a power of two"
+        );
+        // Zeroed memory of some size comes from the system page by page, as it is touched.
+        let memory = vec![0; len.saturating_add(alignment - 1)];
+        let start = memory.as_ptr().addr().wrapping_neg() % alignment;
+        AlignedBuffer { memory, start, len }
+    }
+
+    /// No bytes, and no memory.
+    pub(crate) const fn empty() -> AlignedBuffer {
+        AlignedBuffer {
+            memory: Vec::new(),
+            start: 0,
+            len: 0,
+        }
+    }
+
+    /// As [`zeroed`](AlignedBuffer::zeroed); `None` if there is no memory.
+    pub(crate) fn try_zeroed(len: usize, alignment: usize) -> Option<AlignedBuffer> {
+        let memory = try_zeroed(len.checked_add(alignment - 1)?)?;
+        let start = memory.as_ptr().addr().wrapping_neg() % alignment;
+        Some(AlignedBuffer { memory, start, len })
+    }
+}
+
+impl Default for AlignedBuffer {
+    /// No bytes, and no memory.
+    fn default() -> AlignedBuffer {
+        AlignedBuffer::empty()
+    }
+}
+
+impl Deref for AlignedBuffer {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.memory[self.start..self.start + self.len]
+    }
+}
+
+impl DerefMut for AlignedBuffer {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.memory[self.start..self.start + self.len]
+    }
+}
+
+impl AsRef<[u8]> for AlignedBuffer {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+impl fmt::Debug for AlignedBuffer {
+    /// Without the bytes.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AlignedBuffer")
+            .field("len", &self.len)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cost::thresholds::Borders;
+    use crate::gather::plan::Rules;
+    use crate::transfer::read_loop::AtEof;
+    use crate::{CostModel, Gather, GatherWriter, Limits, Scatter, SegmentCursor};
+    use proptest::prelude::*;
+    use std::io::{IoSliceMut, Write};
+
+    /// What a file answers that takes only entries of whole blocks of 4096 bytes at multiples of it.
+    fn take_aligned<'s>(slices: impl Iterator<Item = &'s [u8]>) -> io::Result<usize> {
+        let mut bytes = 0;
+        for slice in slices {
+            if !slice.len().is_multiple_of(4096) || !slice.as_ptr().addr().is_multiple_of(4096) {
+                return Err(io::Error::from_raw_os_error(libc::EINVAL));
+            }
+            bytes += slice.len();
+        }
+        Ok(bytes)
+    }
+
+    fn blocks(counts: &[usize]) -> Vec<AlignedBuffer> {
+        let block = |count| AlignedBuffer::zeroed(count * 4096, 4096);
+        counts.iter().copied().map(block).collect()
+    }
+
+    fn any_counts() -> impl Strategy<Value = Vec<usize>> {
+        prop::collection::vec(prop_oneof![8 => 0..4_usize, 1 => 4..40_usize], 0..20)
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_staged_of_an_aligned_list_is_aligned(
+            counts in any_counts(), border in 0..20_000_u32, staging_bytes in 0..50_000_usize
+        ) {
+            let mut blocks = blocks(&counts);
+            let all_bytes: usize = blocks.iter().map(|block| block.len()).sum();
+            let model = CostModel {
+                borders: Borders::everywhere(border),
+                staging_bytes,
+                ..CostModel::default()
+            };
+            let mut gather = Gather::new(model);
+            let segments: Vec<_> = blocks.iter().map(|block| IoSlice::new(block)).collect();
+            for _ in 0..2 {
+                let cursor = &mut SegmentCursor::new();
+                let sink = |slices: &[IoSlice<'_>]| take_aligned(slices.iter().map(|slice| &**slice));
+                let sent = gather.send_all(&segments, cursor, || Ok(()), sink);
+                prop_assert_eq!(sent.unwrap(), all_bytes as u64);
+            }
+
+            let mut scatter = Scatter::new(model);
+            let rules = Rules {
+                copy_below_bytes: border as usize,
+                limits: Limits::default(),
+                fill_bytes: 0,
+            };
+            let mut segments: Vec<_> =
+                blocks.iter_mut().map(|block| IoSliceMut::new(block)).collect();
+            let cursor = &mut SegmentCursor::new();
+            let source = |slices: &mut [IoSliceMut<'_>]| {
+                take_aligned(slices.iter().map(|slice| &**slice))
+            };
+            let read = scatter.receive_all(&mut segments, cursor, rules, AtEof::Fail, source);
+            prop_assert_eq!(read.unwrap(), all_bytes as u64);
+        }
+    }
+
+    #[test]
+    fn a_buffered_writer_stages_at_an_aligned_address() {
+        for capacity in [1, 4096, 8192, 100_000] {
+            let mut writer = GatherWriter::copying_with_capacity(capacity, Vec::new());
+            writer.write_all(b"").unwrap();
+            assert!(
+                writer.buffer().as_ptr().addr().is_multiple_of(4096),
+                "{capacity}"
+            );
+        }
+    }
+
+    #[test]
+    fn buffers_are_aligned_and_hold_what_was_put_there_when_moved() {
+        for alignment in [1, 2, 64, 512, 4096, 1 << 16] {
+            for len in [0, 1, 4096, 10_001] {
+                let mut buffer = AlignedBuffer::zeroed(len, alignment);
+                assert!(buffer.iter().all(|&byte| byte == 0));
+                buffer.fill(7);
+                let moved = Box::new(buffer);
+                assert!(moved.as_ptr().addr().is_multiple_of(alignment));
+                assert_eq!(moved[..], vec![7; len]);
+            }
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "not a power of two")]
+    fn an_alignment_of_no_power_of_two_is_a_programmer_error() {
+        let _ = AlignedBuffer::zeroed(10, 24);
+    }
+
+    #[test]
+    fn the_error_names_what_is_not_aligned_and_to_what() {
+        let alignment = DirectAlignment {
+            memory_bytes: 8,
+            offset_bytes: 512,
+        };
+        let buffer = AlignedBuffer::zeroed(2048, 512);
+        let check = |from: usize, bytes, offset| {
+            let segments = [
+                IoSlice::new(&buffer[..512]),
+                IoSlice::new(&[]),
+                IoSlice::new(&buffer[from..from + bytes]),
+            ];
+            match alignment.check(&segments, offset) {
+                Ok(()) => String::new(),
+                Err(error) => {
+                    assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+                    error.to_string()
+                }
+            }
+        };
+        assert_eq!(check(8, 1024, 512), "");
+        assert_eq!(check(3, 0, 0), "");
+        let offset = check(8, 1024, 513);
+        assert!(
+            offset.starts_with("offset 513 is not a multiple of 512 bytes"),
+            "{offset}"
+        );
+        let length = check(8, 1023, 512);
+        assert!(
+            length.starts_with("the length of segment 2, 1023, is not a multiple of 512"),
+            "{length}"
+        );
+        let address = check(9, 512, 512);
+        assert!(
+            address.starts_with("the address of segment 2, 0x"),
+            "{address}"
+        );
+        assert!(address.contains("multiple of 8 bytes"), "{address}");
+        // The first counts as well.
+        let first = alignment.check(&[IoSlice::new(&buffer[1..513])], 0);
+        let first = first.unwrap_err().to_string();
+        assert!(first.starts_with("the address of segment 0"), "{first}");
+    }
+}

@@ -1,0 +1,7 @@
+//! Functions that write all segments of a list.
+
+pub(crate) mod all;
+pub(crate) mod direct;
+pub(crate) mod flags;
+pub(crate) mod once;
+pub(crate) mod positional;

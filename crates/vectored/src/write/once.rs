@@ -1,0 +1,270 @@
+//! Writing a list in one system call or not at all.
+
+use std::io::{self, IoSlice};
+use std::os::fd::{AsFd, BorrowedFd};
+
+use rustix::fs::FileType;
+
+use crate::Limits;
+use crate::cursor::SegmentCursor;
+use crate::error::TransferError;
+use crate::sys;
+use crate::transfer::write_loop::AnySink;
+
+/// Writes all of `segments` in exactly one system call, and returns their bytes.
+///
+/// For records of which each must be one call: lines of a log that several programs append to
+/// (`O_APPEND`), records on a pipe that several programs write to, messages on a datagram or
+/// `SOCK_SEQPACKET` socket (where one call is one message, however many segments it has). What
+/// cannot go in one call is an error before any byte has moved. The call is a `writev(2)`, or a
+/// `write(2)` where one segment is not empty; every segment is referenced where it lies.
+///
+/// Empty segments never reach the kernel and do not count; if all are empty there is no call, and
+/// the answer is 0. On a socket that keeps messages apart an empty message would be real: to send
+/// one, use send(2).
+///
+/// What one call means is the descriptor's affair. On a regular file opened with `O_APPEND` each
+/// call goes to the end of the file as it is then, in one piece on local file systems of Linux, but
+/// not over NFS ("BUGS" of open(2)). On a pipe or FIFO a call of up to `PIPE_BUF` bytes (4096 on
+/// Linux) is not mixed with others (pipe(7)). On a stream socket one call promises nothing. A driver
+/// that knows write(2) alone gets each segment by itself from Linux, as a record of its own, without
+/// an error (eventfd(2), some character devices): copy the record into one segment there.
+///
+/// Flags are not passed: for records that are durable when it returns, open the file with
+/// `O_DSYNC`.
+///
+/// # Errors
+///
+/// - [`InvalidInput`](io::ErrorKind::InvalidInput) with a message that names the limit, before any
+///   byte: more than [`iov_max`](crate::iov_max) segments that are not empty, more than
+///   [`MAX_CALL_BYTES`](crate::MAX_CALL_BYTES), more than `PIPE_BUF` bytes on a pipe or FIFO;
+/// - [`WriteZero`](io::ErrorKind::WriteZero) if the call wrote only a part. It cannot be undone:
+///   [`transferred`](TransferError::transferred) says how much of the record is there. A full disk,
+///   a non-blocking stream socket, or a signal that interrupts a long write can cause it. No second
+///   call is made;
+/// - [`Unsupported`](io::ErrorKind::Unsupported), before any byte, where the file system or driver
+///   refuses vectored calls by `EOPNOTSUPP`: copy the record into one segment;
+/// - what write(2) lists, before any byte; `EINTR` is retried, since an interrupted call has moved
+///   nothing. `EMSGSIZE` is a message that the socket cannot send in one piece;
+///   [`WouldBlock`](io::ErrorKind::WouldBlock) that nothing has gone, and the whole record may be
+///   tried again.
+///
+/// # Examples
+///
+/// ```
+/// use std::io::IoSlice;
+/// use std::os::unix::net::UnixDatagram;
+/// use vectored::write_once;
+///
+/// # fn main() -> std::io::Result<()> {
+/// let (sender, receiver) = UnixDatagram::pair()?;
+/// let message = [IoSlice::new(b"head"), IoSlice::new(b" and "), IoSlice::new(b"body")];
+/// assert_eq!(write_once(&sender, &message)?, 13);
+///
+/// let mut received = [0; 100];
+/// let bytes = receiver.recv(&mut received)?;
+/// assert_eq!(&received[..bytes], b"head and body");
+/// # Ok(())
+/// # }
+/// ```
+pub fn write_once(fd: impl AsFd, segments: &[IoSlice<'_>]) -> Result<u64, TransferError> {
+    let fd = fd.as_fd();
+    send_once(
+        segments,
+        Limits::default(),
+        || is_fifo(fd),
+        |slices| {
+            sys::syscalls::write_entries(fd, slices).map_err(|error| explained(error, slices.len()))
+        },
+    )
+}
+
+/// Other functions copy the list, and call again: here that would be a second call.
+fn explained(error: io::Error, slice_count: usize) -> io::Error {
+    let is_refusal = matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOSYS));
+    if slice_count < 2 || !is_refusal {
+        return error;
+    }
+    io::Error::new(
+        io::ErrorKind::Unsupported,
+        format!(
+            "writev(2) is refused, of which a record has one call: copy it into one segment ({error})"
+        ),
+    )
+}
+
+fn is_fifo(fd: BorrowedFd<'_>) -> io::Result<bool> {
+    let mode = rustix::fs::fstat(fd)?.st_mode;
+    Ok(FileType::from_raw_mode(mode) == FileType::Fifo)
+}
+
+/// `write_once` within any limits, into any sink.
+fn send_once(
+    segments: &[IoSlice<'_>],
+    limits: Limits,
+    is_fifo: impl FnOnce() -> io::Result<bool>,
+    sink: impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
+) -> Result<u64, TransferError> {
+    let refused = |error| TransferError::new(0, error);
+    let mut scratch = Vec::new();
+    let Some(batch) = SegmentCursor::new().next_batch(segments, limits, &mut scratch) else {
+        return Ok(0);
+    };
+    if !batch.end.is_at_end(segments) {
+        return Err(refused(exceeded(segments, limits)));
+    }
+    // Up to there a pipe keeps the call in one piece, and need not be told from a file.
+    if batch.bytes > libc::PIPE_BUF && is_fifo().map_err(refused)? {
+        return Err(refused(invalid(format!(
+            "{} bytes exceed the {} that a pipe takes in one piece (PIPE_BUF)",
+            batch.bytes,
+            libc::PIPE_BUF
+        ))));
+    }
+    let given = batch.bytes;
+    let written = batch
+        .send(&mut AnySink(sink))
+        .into_result()
+        .map_err(refused)?;
+    assert!(
+        written <= given,
+        "the system call reported {written} bytes of {given}"
+    );
+    if written < given {
+        let short = io::Error::new(
+            io::ErrorKind::WriteZero,
+            format!("the one system call wrote {written} of {given} bytes"),
+        );
+        return Err(TransferError::new(written as u64, short));
+    }
+    Ok(given as u64)
+}
+
+/// Which of the limits the list exceeds.
+fn exceeded(segments: &[IoSlice<'_>], limits: Limits) -> io::Error {
+    let bytes = SegmentCursor::new().remaining_bytes(segments);
+    if bytes > limits.bytes as u64 {
+        return invalid(format!(
+            "{bytes} bytes exceed the {} of one system call (MAX_CALL_BYTES)",
+            limits.bytes
+        ));
+    }
+    let count = segments.iter().filter(|s| !s.is_empty()).count();
+    invalid(format!(
+        "{count} segments exceed the {} of one system call (IOV_MAX)",
+        limits.segments
+    ))
+}
+
+fn invalid(message: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_list_says_what_to_do_and_another_error_is_the_kernels() {
+        let of = |code, count| explained(io::Error::from_raw_os_error(code), count);
+        let error = of(libc::EOPNOTSUPP, 2);
+        assert_eq!(error.kind(), io::ErrorKind::Unsupported);
+        assert!(
+            error.to_string().contains("copy it into one segment"),
+            "{error}"
+        );
+        for (code, count) in [(libc::EOPNOTSUPP, 1), (libc::EINVAL, 2), (libc::EIO, 2)] {
+            assert_eq!(of(code, count).raw_os_error(), Some(code));
+        }
+    }
+    use crate::testing::{
+        Answer, ScriptedSink, any_limits, any_script, any_sizes, for_all_cuts_of_small_lists, list,
+        payload,
+    };
+    use proptest::prelude::*;
+
+    /// One call for all bytes, or none at all; compared with what the limits allow.
+    fn check(sizes: &[usize], script: &[Answer], limits: Limits) {
+        let data = payload(sizes);
+        let segments = list(&data);
+        let model = data.concat();
+        let mut sink = ScriptedSink::new(script.to_vec(), limits);
+        let result = send_once(&segments, limits, || Ok(false), |slices| sink.call(slices));
+
+        let count = sizes.iter().filter(|&&size| size > 0).count();
+        let fits = count <= limits.segments && model.len() <= limits.bytes;
+        let interruptions = script
+            .iter()
+            .take_while(|&&answer| answer == Answer::Fail(libc::EINTR));
+        let calls = match fits && !model.is_empty() {
+            true => 1 + interruptions.count(),
+            false => 0,
+        };
+        assert_eq!(sink.calls, calls);
+        assert_eq!(sink.taken, model[..sink.taken.len()]);
+        match result {
+            Ok(bytes) => {
+                assert!(fits);
+                assert_eq!(bytes, model.len() as u64);
+                assert_eq!(sink.taken, model);
+            }
+            Err(error) => {
+                assert_eq!(error.transferred(), sink.taken.len() as u64);
+                assert!(sink.taken.len() < model.len());
+                match (fits, sink.last) {
+                    (false, _) => assert_eq!(error.kind(), io::ErrorKind::InvalidInput),
+                    (true, Answer::Take(_)) => assert_eq!(error.kind(), io::ErrorKind::WriteZero),
+                    (true, Answer::Fail(code)) => {
+                        assert_eq!(error.io_error().raw_os_error(), Some(code));
+                    }
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_list_goes_in_one_call_or_not_at_all(
+            sizes in any_sizes(), script in any_script(), limits in any_limits()
+        ) {
+            check(&sizes, &script, limits);
+        }
+    }
+
+    #[test]
+    fn no_short_call_is_followed_by_another() {
+        let limits = Limits {
+            segments: 3,
+            bytes: 8,
+        };
+        for_all_cuts_of_small_lists(|sizes, script| check(sizes, script, limits));
+    }
+
+    #[test]
+    fn the_error_names_the_limit() {
+        let refusal = |sizes: &[usize], is_fifo| {
+            let limits = Limits {
+                segments: 4,
+                bytes: 5000,
+            };
+            let data = payload(sizes);
+            let mut sink = ScriptedSink::new(Vec::new(), limits);
+            let result = send_once(&list(&data), limits, || Ok(is_fifo), |s| sink.call(s));
+            assert_eq!(sink.calls, 0);
+            result.unwrap_err().to_string()
+        };
+        assert!(
+            refusal(&[1; 5], false)
+                .ends_with("5 segments exceed the 4 of one system call (IOV_MAX)")
+        );
+        assert!(
+            refusal(&[5001], false)
+                .ends_with("5001 bytes exceed the 5000 of one system call (MAX_CALL_BYTES)")
+        );
+        let pipe = refusal(&[5000], true);
+        assert!(
+            pipe.ends_with("that a pipe takes in one piece (PIPE_BUF)"),
+            "{pipe}"
+        );
+    }
+}

@@ -1,0 +1,166 @@
+//! Writing a whole list at a place in a file, without the file's position.
+
+use std::io::{self, IoSlice};
+use std::os::fd::{AsFd, BorrowedFd};
+
+use crate::Limits;
+use crate::cursor::SegmentCursor;
+use crate::error::TransferError;
+use crate::sys;
+use crate::transfer::support_cache::Place;
+use crate::transfer::unvectored::Calls;
+use crate::write::all::send_all_referenced;
+
+/// Writes all of `segments` in order into a file, from `offset` bytes after its start on, and
+/// returns their bytes.
+///
+/// As [`write_all_vectored`](crate::write_all_vectored), but by `pwritev(2)`, or `pwrite(2)` where
+/// one segment is left: the file's position is neither used nor moved, so threads may share the
+/// descriptor. Each further call goes on where the last one stopped. Past the end of the file the
+/// gap reads as zeros.
+///
+/// Through a descriptor that was opened with `O_APPEND`, Linux appends to the file *whatever the
+/// offset is* ("BUGS" of pwrite(2)), and so does this function there; the count is right all the
+/// same. POSIX would have it use the offset. Where the file's kind knows no positions (a pipe,
+/// a socket) it fails; nothing is emulated by seeking.
+///
+/// # Errors
+///
+/// As [`write_all_vectored`](crate::write_all_vectored), and
+///
+/// - [`InvalidInput`](io::ErrorKind::InvalidInput), before any byte, if the last byte would lie at
+///   or past 2⁶³ − 1, where no file reaches;
+/// - `ESPIPE` ([`NotSeekable`](io::ErrorKind::NotSeekable)) on a pipe or socket, before any byte.
+///
+/// The rest of the list belongs at `offset` +
+/// [`transferred`](crate::TransferError::transferred);
+/// [`SegmentCursor::batch`](crate::SegmentCursor::batch) gives it, as much at a time as one call
+/// takes.
+///
+/// # Examples
+///
+/// ```
+/// use std::io::{IoSlice, Seek};
+/// use vectored::write_all_vectored_at;
+///
+/// # fn main() -> std::io::Result<()> {
+/// # let path = std::env::temp_dir().join(format!("vectored-doc-at-{}", std::process::id()));
+/// std::fs::write(&path, b"0123456789")?;
+/// let mut file = std::fs::File::options().write(true).open(&path)?;
+/// write_all_vectored_at(&file, &[IoSlice::new(b"ab"), IoSlice::new(b"cd")], 3)?;
+/// assert_eq!(std::fs::read(&path)?, b"012abcd789");
+/// assert_eq!(file.stream_position()?, 0);
+/// # std::fs::remove_file(&path)
+/// # }
+/// ```
+pub fn write_all_vectored_at(
+    fd: impl AsFd,
+    segments: &[IoSlice<'_>],
+    offset: u64,
+) -> Result<u64, TransferError> {
+    let fd = fd.as_fd();
+    check_end(segments, offset)?;
+    send_all_referenced(
+        segments,
+        &mut SegmentCursor::new(),
+        Limits::default(),
+        || Ok(()),
+        into_file(fd, offset),
+    )
+}
+
+/// A sink for calls with an offset, which moves on by what they write.
+pub(crate) fn at(
+    offset: u64,
+    mut call: impl FnMut(&[IoSlice<'_>], u64) -> io::Result<usize>,
+) -> impl FnMut(&[IoSlice<'_>]) -> io::Result<usize> {
+    let mut next = offset;
+    move |slices| {
+        let written = call(slices, next)?;
+        next += written as u64;
+        Ok(written)
+    }
+}
+
+/// The sink of a file.
+pub(crate) fn into_file(
+    fd: BorrowedFd<'_>,
+    offset: u64,
+) -> impl FnMut(&[IoSlice<'_>]) -> io::Result<usize> {
+    let mut calls = Calls::of_process();
+    at(offset, move |slices, offset| {
+        let place = || Place::of(fd);
+        calls.write(slices, place, |slices| {
+            sys::syscalls::pwrite_slices(fd, slices, offset)
+        })
+    })
+}
+
+/// An error if the list would not end within what an `off_t` can count.
+pub(crate) fn check_end(segments: &[IoSlice<'_>], offset: u64) -> Result<(), TransferError> {
+    let bytes = SegmentCursor::new().remaining_bytes(segments);
+    match offset.checked_add(bytes) {
+        Some(end) if i64::try_from(end).is_ok() => Ok(()),
+        _ => Err(TransferError::new(
+            0,
+            io::Error::new(
+                io::ErrorKind::InvalidInput,
+                format!("{bytes} bytes at offset {offset} would end past 2^63 - 1"),
+            ),
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{
+        Answer, any_limits, any_script, any_sizes, check_against_model, for_all_cuts_of_small_lists,
+    };
+    use proptest::prelude::*;
+
+    /// Every call must begin where the bytes that were taken end.
+    fn check(sizes: &[usize], script: &[Answer], limits: Limits) {
+        const START: u64 = 1000;
+        check_against_model(sizes, script, limits, |segments, cursor, sink| {
+            let before = START + sink.taken.len() as u64;
+            let sink = at(before, |slices, offset| {
+                assert_eq!(offset, START + sink.taken.len() as u64);
+                sink.call(slices)
+            });
+            send_all_referenced(segments, cursor, limits, || Ok(()), sink)
+        });
+    }
+
+    proptest! {
+        #[test]
+        fn any_list_goes_to_its_place_call_by_call(
+            sizes in any_sizes(), script in any_script(), limits in any_limits()
+        ) {
+            check(&sizes, &script, limits);
+        }
+    }
+
+    #[test]
+    fn short_writes_resume_at_their_place_at_every_cut_of_small_lists() {
+        let limits = Limits {
+            segments: 3,
+            bytes: 8,
+        };
+        for_all_cuts_of_small_lists(|sizes, script| check(sizes, script, limits));
+    }
+
+    #[test]
+    fn a_list_may_end_at_the_last_offset_and_not_past_it() {
+        let segments = [IoSlice::new(b"abc"), IoSlice::new(b"de")];
+        let last = i64::MAX as u64;
+        assert!(check_end(&segments, last - 5).is_ok());
+        for offset in [last - 4, last, last + 1, u64::MAX] {
+            let error = check_end(&segments, offset).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+            assert_eq!(error.transferred(), 0);
+        }
+        assert!(check_end(&[], last).is_ok());
+        assert!(check_end(&[], last + 1).is_err());
+    }
+}
