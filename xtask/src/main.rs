@@ -37,6 +37,7 @@ mod fuzz;
 mod hazards;
 mod instructions;
 mod miri;
+mod modules;
 mod packages;
 mod pairs;
 mod reproducibility;

@@ -3,7 +3,8 @@
 //! - `unsafe` lives in folders named `sys` alone,
 //! - `report` and `stats` of the lab do no I/O and read no clock,
 //! - the library needs no serde, no clap and no tokio in its default build,
-//! - every test that `docs/hazards.md` names exists.
+//! - every test that `docs/hazards.md` names exists,
+//! - a room of a crate imports from lower floors only, and no modules import each other.
 //!
 //! The first two look at the text of the code, without comments: enough
 //! against an oversight, not against somebody who wants to get round them.
@@ -14,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
+use crate::modules::{self, Crate};
 use crate::packages::{answer, cargo};
 use crate::{hazards, root};
 
@@ -28,6 +30,21 @@ const IMPURE: [&str; 4] = ["measure::", "std::fs", "std::time", "Instant"];
 
 /// What users of the library need not build.
 const UNWANTED: [&str; 3] = ["serde", "clap", "tokio"];
+
+/// The rooms of each crate by floor, the lowest first.
+const CRATES: [Crate; 1] = [Crate {
+    folder: "crates/vectored",
+    floors: &[
+        &["error", "sys"],
+        &["cursor"],
+        &["cost"],
+        &["transfer"],
+        &["read", "write"],
+        &["gather"],
+        &["buffered", "bytes_buf"],
+        &["calibrate"],
+    ],
+}];
 
 /// Prints what breaks a rule; false when something does.
 pub fn run() -> Result<bool> {
@@ -46,6 +63,9 @@ pub fn run() -> Result<bool> {
     let table = fs::read_to_string(root().join(hazards::TABLE))
         .with_context(|| format!("cannot read '{}'", hazards::TABLE))?;
     findings.extend(hazards::without_a_test(&table, &tests));
+    for one in &CRATES {
+        findings.extend(modules::findings(root(), one)?);
+    }
     for finding in &findings {
         println!("   {finding}");
     }

@@ -194,7 +194,7 @@ pub use buffered::into_inner_error::{IntoInnerError, WriterPanicked};
 pub use buffered::scatter_reader::ScatterReader;
 #[cfg(feature = "bytes")]
 pub use bytes_buf::sender::BufSender;
-pub use calibrate::CalibrationTarget;
+pub use calibrate::channel::CalibrationTarget;
 pub use cost::chunking::Pieces;
 pub use cost::fit::Observation;
 pub use cost::thresholds::{Borders, NoSuchBorder};
@@ -210,8 +210,9 @@ pub use read::all::{
 pub use read::scatter::Scatter;
 pub use read::uninit::{read_exact_uninit, read_up_to_eof_uninit};
 pub use sys::limits::{Limits, MAX_CALL_BYTES, iov_max};
+pub use transfer::aligned_buffer::AlignedBuffer;
 pub use write::all::{write_all_vectored, write_from};
-pub use write::direct::{AlignedBuffer, DirectAlignment, write_all_direct_at};
+pub use write::direct::{DirectAlignment, write_all_direct_at};
 pub use write::flags::{OnRefusal, WriteFlags, write_all_vectored_with};
 pub use write::once::write_once;
 pub use write::positional::write_all_vectored_at;

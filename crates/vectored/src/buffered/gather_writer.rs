@@ -12,7 +12,7 @@ use crate::error::TransferError;
 use crate::gather::gathers::Gathers;
 use crate::gather::{Gather, recycle};
 use crate::sys::limits::iov_max;
-use crate::sys::staging::Staged;
+use crate::sys::staging::StagingBuffer;
 
 /// The capacity of [`GatherWriter::new`] and [`GatherWriter::copying`], in bytes: 8 KiB, as
 /// [`BufWriter`](io::BufWriter) has.
@@ -54,7 +54,7 @@ const CAPACITY_BYTES: usize = 8 * 1024;
 /// accepted; the rest of it is not staged.
 ///
 /// If the inner writer panics, the slice of that `write` was not accepted, and no byte of it is staged.
-/// Staged bytes of which the inner writer had not reported that they went stay staged, as with `BufWriter`.
+/// StagingBuffer bytes of which the inner writer had not reported that they went stay staged, as with `BufWriter`.
 /// If a part of the slice had gone, to write it again would write that part twice: every later call that
 /// could write then fails, and [`into_parts`](GatherWriter::into_parts) returns the inner writer.
 ///
@@ -113,7 +113,7 @@ pub struct GatherWriter<W> {
     inner: Option<W>,
     route: Route<W>,
     /// Never grows beyond the capacity it was made with.
-    staged: Staged,
+    staged: StagingBuffer,
     borders: Borders,
     gather: Gather,
     /// Always empty between calls: kept for its memory.
@@ -268,7 +268,7 @@ impl<W> GatherWriter<W> {
         GatherWriter {
             inner: Some(inner),
             route,
-            staged: Staged::with_capacity(capacity),
+            staged: StagingBuffer::with_capacity(capacity),
             borders,
             gather: Gather::new(model),
             iovecs: Vec::new(),
@@ -307,7 +307,7 @@ impl<W> GatherWriter<W> {
     /// # Errors
     ///
     /// The error of writing, or one that was still to be reported, with this writer as it then is.
-    pub fn into_inner(mut self) -> Result<W, IntoInnerError<W>> {
+    pub fn into_inner(mut self) -> Result<W, IntoInnerError<GatherWriter<W>>> {
         match self.write_staged() {
             Ok(()) => Ok(self.into_parts().0),
             Err(error) => Err(IntoInnerError::new(self, error)),
@@ -546,7 +546,7 @@ fn sent_bytes(
 
 /// Takes what was written out of the staging, also if the inner writer panics.
 struct Sending<'s> {
-    staged: &'s mut Staged,
+    staged: &'s mut StagingBuffer,
     /// How far the list has come of which the staged bytes are the first segment.
     cursor: SegmentCursor,
     /// The inner writer did not panic.

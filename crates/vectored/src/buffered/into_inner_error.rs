@@ -1,12 +1,10 @@
-//! What [`GatherWriter`] answers where it cannot be taken apart as asked.
+//! Errors of taking a [`GatherWriter`](crate::GatherWriter) apart.
 
 use std::error::Error;
 use std::fmt;
 use std::io;
 
-use crate::buffered::gather_writer::GatherWriter;
-
-/// [`GatherWriter::into_inner`] could not write what was staged: the error, and the writer, whole.
+/// [`GatherWriter::into_inner`](crate::GatherWriter::into_inner) could not write what was staged: the error, and the writer, whole.
 ///
 /// As [`std::io::IntoInnerError`], which nobody else can make.
 ///
@@ -30,12 +28,12 @@ use crate::buffered::gather_writer::GatherWriter;
 #[derive(Debug)]
 pub struct IntoInnerError<W> {
     /// On the heap, since a `Result` has the size of its error also where there is none.
-    writer: Box<GatherWriter<W>>,
+    writer: Box<W>,
     error: io::Error,
 }
 
 impl<W> IntoInnerError<W> {
-    pub(crate) fn new(writer: GatherWriter<W>, error: io::Error) -> IntoInnerError<W> {
+    pub(crate) fn new(writer: W, error: io::Error) -> IntoInnerError<W> {
         IntoInnerError {
             writer: Box::new(writer),
             error,
@@ -54,15 +52,15 @@ impl<W> IntoInnerError<W> {
         self.error
     }
 
-    /// The writer, to try again or to take it [apart](GatherWriter::into_parts).
+    /// The writer, to try again or to take it [apart](crate::GatherWriter::into_parts).
     #[must_use]
-    pub fn into_inner(self) -> GatherWriter<W> {
+    pub fn into_inner(self) -> W {
         *self.writer
     }
 
     /// Both.
     #[must_use]
-    pub fn into_parts(self) -> (io::Error, GatherWriter<W>) {
+    pub fn into_parts(self) -> (io::Error, W) {
         (self.error, *self.writer)
     }
 }

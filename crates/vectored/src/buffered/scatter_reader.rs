@@ -7,10 +7,10 @@ use std::os::fd::AsFd;
 use crate::Limits;
 use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
-use crate::gather::plan::Rules;
 use crate::transfer::message_sockets::refuse_reading_messages;
 use crate::transfer::read_loop::{AtEof, recycle, retry_interrupted, unexpected_eof};
 use crate::transfer::read_plan::{copy_out, plan_read};
+use crate::transfer::rules::Rules;
 
 /// The usual size of the buffer, in bytes: that of [`std::io::BufReader`].
 const DEFAULT_CAPACITY: usize = 8 * 1024;

@@ -9,13 +9,13 @@ use bytes::Buf;
 use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
 use crate::gather::{Gather, recycle};
+use crate::transfer::direct_retry::resend_uncopied;
 use crate::transfer::message_sockets::refuse_messages;
 use crate::transfer::unvectored::into_stream;
 use crate::transfer::write_loop::AskOnce;
 use crate::write::all::send_all_referenced;
-use crate::write::direct::resend_uncopied;
 
-/// Room for so many slices is offered to a `Buf` first: to clear it costs about as much as a slice
+/// StagingTail for so many slices is offered to a `Buf` first: to clear it costs about as much as a slice
 /// costs in the kernel, and to clear room for `iov_max()` as much as a short system call.
 const FEW_SLICES: usize = 64;
 

@@ -12,11 +12,12 @@ use crate::cost::CostModel;
 use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
 use crate::sys::staging::STAGING_ALIGNMENT;
+use crate::transfer::aligned_buffer::AlignedBuffer;
+use crate::transfer::direct_retry::resend_uncopied;
 use crate::transfer::message_sockets::refuse_messages;
 use crate::transfer::unvectored::into_stream;
 use crate::transfer::write_loop::AskOnce;
 use crate::write::all::send_all_referenced;
-use crate::write::direct::{AlignedBuffer, resend_uncopied};
 
 /// A `bytes::Buf` on its way out, together with what was taken from it and has not gone yet.
 ///

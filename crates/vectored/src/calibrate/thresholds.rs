@@ -5,8 +5,8 @@ use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
 use super::bracket::{Found, Step, USUAL_STEPS, search};
+use super::channel::{BATCH, Channel, GAP, MOST_BYTES, MOST_CALLS, STREAM_BYTES};
 use super::isotonic::Curve;
-use super::{BATCH, Channel, GAP, MOST_BYTES, MOST_CALLS, STREAM_BYTES};
 use crate::cost::page_alignment::{PAGE_BYTES, fits_pages};
 use crate::cost::thresholds::Borders;
 use crate::{CostModel, Gather, TargetKind};

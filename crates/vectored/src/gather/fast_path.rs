@@ -5,12 +5,13 @@ use std::{mem, ptr};
 
 use crate::cost::CostModel;
 use crate::cursor::SegmentCursor;
-use crate::gather::plan::{Rules, Staging, allocate};
+use crate::gather::plan::{Staging, allocate};
 use crate::sys::coalesce::touch;
-use crate::sys::copy::{Copier, MOST_BY_16, MOST_BY_WIDEST};
+use crate::sys::copy::Copier;
+use crate::sys::copy::sizes::{MAX_BY_16, MAX_BY_WIDEST};
 use crate::sys::list_scan::{Seen, look_at_few, look_at_many};
-use crate::sys::room::Room;
-use crate::sys::staging::Staged;
+use crate::sys::staging::{StagingBuffer, StagingTail};
+use crate::transfer::rules::Rules;
 use crate::transfer::write_loop::{Answer, Sink};
 use crate::{Limits, MAX_CALL_BYTES, iov_max};
 
@@ -22,7 +23,7 @@ pub(crate) struct Stager {
     borders: Kept,
     /// Without memory until first used, then with that of the model's `staging_bytes` for good. Its
     /// content is of the call that is being made, or of the last one.
-    pub(crate) staging: Staged,
+    pub(crate) staging: StagingBuffer,
     /// How long that becomes: a loaded model may say anything.
     staging_bytes: usize,
     most: Limits,
@@ -132,7 +133,7 @@ impl Stager {
                 are_few_known: false,
                 last: (0, 0),
             },
-            staging: Staged::new(),
+            staging: StagingBuffer::new(),
             most,
         }
     }
@@ -256,8 +257,8 @@ impl Stager {
     }
 
     /// What was staged.
-    pub(crate) fn staged(&mut self) -> Room<'_> {
-        Room::with_content(&mut self.staging)
+    pub(crate) fn staged(&mut self) -> StagingTail<'_> {
+        StagingTail::with_content(&mut self.staging)
     }
 
     /// The staging buffer for another call.
@@ -283,10 +284,10 @@ impl Stager {
         let count = segments.len();
         let (small_bytes, short_bytes) = match self.borders.few.get(count) {
             // The border is 0 where it is not known.
-            Some(&border) => (border, MOST_BY_16),
+            Some(&border) => (border, MAX_BY_16),
             None if count != self.borders.last.0 => (0, 0),
             None if count > MOST_SHORT_SEGMENTS => (self.borders.last.1, SHORT_BYTES_OF_MANY),
-            None => (self.borders.last.1, MOST_BY_16),
+            None => (self.borders.last.1, MAX_BY_16),
         };
         let mut staged = 0;
         match segments {
@@ -373,7 +374,7 @@ impl Stager {
         [first_bytes, second_bytes]: [usize; 2],
     ) -> bool {
         let is_few = segment_count <= KEPT_BORDERS;
-        let is_long = first_bytes > MOST_BY_WIDEST;
+        let is_long = first_bytes > MAX_BY_WIDEST;
         (is_few || is_long && !self.may_be_in_pieces(segment_count, first_bytes))
             && (first_bytes < LEAST_FITTING_BYTES
                 || first_bytes != second_bytes
@@ -384,7 +385,7 @@ impl Stager {
     #[inline(always)]
     fn goes_by_wide_registers(&self, segment_count: usize, first_bytes: usize) -> bool {
         segment_count > KEPT_BORDERS
-            && first_bytes <= MOST_BY_WIDEST
+            && first_bytes <= MAX_BY_WIDEST
             && !self.may_be_in_pieces(segment_count, first_bytes)
     }
 

@@ -17,13 +17,13 @@ use crate::error::TransferError;
 use crate::gather::fast_path::{Begun, FEW_ENTRIES, Stager, Whole};
 use crate::gather::pace::Pace;
 use crate::gather::plan::{plan, plan_behind_run};
+use crate::transfer::direct_retry::resend_uncopied;
 use crate::transfer::message_sockets::refuse_messages;
 use crate::transfer::unvectored::Stream;
 use crate::transfer::write_loop::{
     Answer, AnySink, Attempt, Sink, SplitGuard, again, send, send_all,
 };
 use crate::write::all::{send_all_referenced, write_from};
-use crate::write::direct::resend_uncopied;
 use crate::write::positional::{check_end, into_file};
 
 /// A gathering writer: copies small segments together, references large ones, in one call.

@@ -5,43 +5,31 @@
 
 use std::io::IoSlice;
 
-use crate::Limits;
 use crate::cursor::{Batch, SegmentCursor, next_is_small};
 use crate::sys::copy::Copier;
-use crate::sys::room::Room;
-use crate::sys::staging::Staged;
-
-/// What a plan goes by.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Rules {
-    /// The longest segment that may be copied.
-    pub(crate) copy_below_bytes: usize,
-    /// What a call takes.
-    pub(crate) limits: Limits,
-    /// A call of fewer bytes is filled up with a part of the segment that does not fit.
-    pub(crate) fill_bytes: usize,
-}
+use crate::sys::staging::{StagingBuffer, StagingTail};
+use crate::transfer::rules::Rules;
 
 /// The staging buffer, which costs nothing until something is copied.
 pub(crate) struct Staging<'a> {
     /// Without memory until it is allocated, then of `bytes`.
-    pub(crate) memory: &'a mut Staged,
+    pub(crate) memory: &'a mut StagingBuffer,
     /// Its size.
     pub(crate) bytes: usize,
 }
 
 impl<'a> Staging<'a> {
     /// The buffer, empty.
-    pub(crate) fn allocated(self) -> Room<'a> {
+    pub(crate) fn allocated(self) -> StagingTail<'a> {
         allocate(self.memory, self.bytes);
-        Room::with_content(self.memory)
+        StagingTail::with_content(self.memory)
     }
 }
 
 /// Empties `memory`, and makes it of so many bytes, if it has none yet. If there is no memory for them, it
 /// stays without: nothing can be staged then.
 #[inline]
-pub(crate) fn allocate(memory: &mut Staged, bytes: usize) {
+pub(crate) fn allocate(memory: &mut StagingBuffer, bytes: usize) {
     memory.clear();
     if memory.capacity() < bytes {
         allocate_new(memory, bytes);
@@ -49,8 +37,8 @@ pub(crate) fn allocate(memory: &mut Staged, bytes: usize) {
 }
 
 #[cold]
-fn allocate_new(memory: &mut Staged, bytes: usize) {
-    if let Some(allocated) = Staged::try_with_capacity(bytes) {
+fn allocate_new(memory: &mut StagingBuffer, bytes: usize) {
+    if let Some(allocated) = StagingBuffer::try_with_capacity(bytes) {
         *memory = allocated;
     }
 }
@@ -108,7 +96,7 @@ pub(crate) fn plan_behind_run<'b, 'a: 'b>(
     segments: &'a [IoSlice<'_>],
     count: usize,
     rules: Rules,
-    mut room: Room<'a>,
+    mut room: StagingTail<'a>,
     iovecs: &'b mut Vec<IoSlice<'a>>,
 ) -> Batch<'b> {
     let run = room.take();
@@ -130,11 +118,11 @@ pub(crate) fn plan_behind_run<'b, 'a: 'b>(
 enum Memory<'a> {
     /// Costs nothing until something is copied.
     Unused(Staging<'a>),
-    Begun(Room<'a>),
+    Begun(StagingTail<'a>),
 }
 
 impl<'a> Memory<'a> {
-    fn begun(self) -> Room<'a> {
+    fn begun(self) -> StagingTail<'a> {
         match self {
             Memory::Unused(staging) => staging.allocated(),
             Memory::Begun(room) => room,
@@ -152,7 +140,7 @@ fn fill<'b, 'a: 'b>(
     iovecs: &'b mut Vec<IoSlice<'a>>,
 ) -> Batch<'b> {
     let mut memory = Some(memory);
-    let mut room = Room::new(&mut []);
+    let mut room = StagingTail::new(&mut []);
     let mut left = rules.limits.bytes - bytes;
     // Of the first segment, only what the transfer has not moved yet; the others are `behind` it.
     let mut offset = end.offset();
@@ -216,7 +204,7 @@ const MOST_ALONE_BYTES: usize = 128;
 /// Copies a run behind what is in `room` already.
 #[inline(always)]
 fn copy_run(
-    room: &mut Room<'_>,
+    room: &mut StagingTail<'_>,
     segments: &[IoSlice<'_>],
     small_bytes: usize,
     most_bytes: usize,
@@ -236,7 +224,7 @@ fn copy_run(
 /// The same for longer runs.
 #[inline(never)]
 fn copy_long_run(
-    room: &mut Room<'_>,
+    room: &mut StagingTail<'_>,
     segments: &[IoSlice<'_>],
     small_bytes: usize,
     most_bytes: usize,
@@ -267,6 +255,7 @@ const LEAST_FOR_COPIER: usize = 16;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Limits;
     use crate::testing::{any_limits, any_sizes, list, payload};
     use proptest::prelude::*;
 
@@ -285,7 +274,7 @@ mod tests {
     }
 
     fn describe(segments: &[IoSlice<'_>], rules: Rules, staging_bytes: usize) -> String {
-        let mut staging = Staged::with_capacity(staging_bytes);
+        let mut staging = StagingBuffer::with_capacity(staging_bytes);
         let start = staging.as_ptr();
         let staged = start..start.wrapping_add(staging_bytes);
         let staging = Staging {
@@ -447,7 +436,7 @@ mod tests {
             let mut cursor = SegmentCursor::new();
             cursor.advance(&segments, skip.min(data.concat().len()));
             let rules = Rules { copy_below_bytes: 0, limits, fill_bytes: 0 };
-            let (mut built, mut planned, mut memory) = (Vec::new(), Vec::new(), Staged::new());
+            let (mut built, mut planned, mut memory) = (Vec::new(), Vec::new(), StagingBuffer::new());
             let staging = Staging { memory: &mut memory, bytes: 64 };
             let batch = cursor.next_batch(&segments, limits, &mut built);
             let plan = plan(&segments, cursor, rules, staging, &mut planned);

@@ -8,11 +8,12 @@ use crate::Limits;
 use crate::cost::CostModel;
 use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
-use crate::gather::plan::Rules;
 use crate::read::all::{check_offset, from_file, from_stream, receive_directly};
 use crate::sys::staging::STAGING_ALIGNMENT;
+use crate::transfer::aligned_buffer::AlignedBuffer;
+use crate::transfer::direct_retry::resend_uncopied;
 use crate::transfer::read_loop::{AtEof, Receiver};
-use crate::write::direct::{AlignedBuffer, resend_uncopied};
+use crate::transfer::rules::Rules;
 
 /// A scattering reader, [`Gather`](crate::Gather)'s counterpart: it reads runs of small segments
 /// through a buffer of its own, large ones directly, in one call.

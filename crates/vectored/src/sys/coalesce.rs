@@ -20,7 +20,7 @@ use libc::iovec;
 pub(super) const MAX_ENTRIES: usize = 128;
 
 /// Memory for the entries of a merged list.
-pub(super) type Room = [MaybeUninit<iovec>; MAX_ENTRIES];
+pub(super) type StagingTail = [MaybeUninit<iovec>; MAX_ENTRIES];
 
 /// Whether the second begins where the first ends, and neither is empty.
 #[inline]
@@ -51,7 +51,7 @@ pub(super) fn any_touch(slices: &[IoSlice<'_>]) -> bool {
 /// aliasing model such as Stacked Borrows lets a pointer to the first segment read no other. So the address of
 /// each segment is exposed, and that of an entry is made of an address that was exposed
 /// ([`std::ptr::with_exposed_provenance`]), which allows what any of them does.
-pub(super) fn merge<'r>(slices: &[IoSlice<'_>], room: &'r mut Room) -> Option<&'r [iovec]> {
+pub(super) fn merge<'r>(slices: &[IoSlice<'_>], room: &'r mut StagingTail) -> Option<&'r [iovec]> {
     let mut count = 0;
     // Where the last entry begins, and its length.
     let mut last: Option<(usize, usize)> = None;

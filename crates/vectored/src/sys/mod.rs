@@ -10,7 +10,6 @@ mod copy_tests;
 pub(crate) mod fork;
 pub(crate) mod limits;
 pub(crate) mod list_scan;
-pub(crate) mod room;
 pub(crate) mod staging;
 pub(crate) mod syscalls;
 pub(crate) mod uninit;

@@ -10,7 +10,7 @@
 //!
 //! # Safety
 //!
-//! `unsafe` for looking at pages as bytes, for saying how many of these are initialised, and for zeroed
+//! `unsafe` for looking at pages as bytes, for handing out what is initialised, for saying how many of these are initialised, and for zeroed
 //! memory that the allocator may refuse.
 #![allow(unsafe_code)]
 
@@ -18,10 +18,9 @@ use std::alloc::{Layout, alloc_zeroed};
 use std::io::IoSlice;
 use std::mem::MaybeUninit;
 use std::ops::Deref;
-use std::slice;
+use std::{mem, ptr, slice};
 
-use super::copy::{Copier, copy_run, copy_short};
-use super::room::Room;
+use super::copy::{Copier, copy_one, copy_run, copy_short};
 
 /// The alignment of staging memory, in bytes.
 pub(crate) const STAGING_ALIGNMENT: usize = 4096;
@@ -35,17 +34,17 @@ const _: () = assert!(align_of::<Page>() == STAGING_ALIGNMENT);
 ///
 /// Invariant: the first `filled` bytes of `pages` are initialised, and no more than `capacity`, which is no
 /// more than there is.
-pub(crate) struct Staged {
+pub(crate) struct StagingBuffer {
     /// Always empty: kept for its memory.
     pages: Vec<Page>,
     capacity: usize,
     filled: usize,
 }
 
-impl Staged {
+impl StagingBuffer {
     /// One without memory, which holds nothing.
-    pub(crate) const fn new() -> Staged {
-        Staged {
+    pub(crate) const fn new() -> StagingBuffer {
+        StagingBuffer {
             pages: Vec::new(),
             capacity: 0,
             filled: 0,
@@ -53,8 +52,8 @@ impl Staged {
     }
 
     /// An empty one that holds `bytes` bytes. Without memory for it the process ends, as with any `Vec`.
-    pub(crate) fn with_capacity(bytes: usize) -> Staged {
-        Staged {
+    pub(crate) fn with_capacity(bytes: usize) -> StagingBuffer {
+        StagingBuffer {
             pages: Vec::with_capacity(bytes.div_ceil(size_of::<Page>())),
             capacity: bytes,
             filled: 0,
@@ -62,12 +61,12 @@ impl Staged {
     }
 
     /// The same; `None` if there is no memory for it.
-    pub(crate) fn try_with_capacity(bytes: usize) -> Option<Staged> {
+    pub(crate) fn try_with_capacity(bytes: usize) -> Option<StagingBuffer> {
         let mut pages = Vec::new();
         pages
             .try_reserve_exact(bytes.div_ceil(size_of::<Page>()))
             .ok()?;
-        Some(Staged {
+        Some(StagingBuffer {
             pages,
             capacity: bytes,
             filled: 0,
@@ -104,16 +103,16 @@ impl Staged {
 
     /// All of its memory.
     #[inline(always)]
-    pub(super) fn memory(&mut self) -> &mut [MaybeUninit<u8>] {
+    fn memory(&mut self) -> &mut [MaybeUninit<u8>] {
         let memory = self.pages.as_mut_ptr().cast();
         // SAFETY: so many bytes are allocated by the invariant, or it is none of them; those of `Page` may
         // be looked at as such, and none need be initialised. `self` is borrowed exclusively as long.
         unsafe { slice::from_raw_parts_mut(memory, self.capacity) }
     }
 
-    /// Takes what is there: that many bytes of [`memory`](Staged::memory) are initialised.
-    pub(super) fn take_filled(&mut self) -> usize {
-        std::mem::take(&mut self.filled)
+    /// Takes what is there: that many bytes of [`memory`](StagingBuffer::memory) are initialised.
+    fn take_filled(&mut self) -> usize {
+        mem::take(&mut self.filled)
     }
 
     /// The memory behind what is there.
@@ -130,7 +129,7 @@ impl Staged {
     /// If it does not fit.
     #[inline]
     pub(crate) fn push(&mut self, segment: &[u8]) {
-        Room::new(self.free()).push(segment);
+        StagingTail::new(self.free()).push(segment);
         self.filled += segment.len();
     }
 
@@ -169,7 +168,7 @@ impl Staged {
     }
 }
 
-impl Deref for Staged {
+impl Deref for StagingBuffer {
     type Target = [u8];
 
     #[inline(always)]
@@ -178,6 +177,99 @@ impl Deref for Staged {
         // SAFETY: by the invariant so many bytes are there and initialised. They are borrowed as long as
         // `self` is.
         unsafe { slice::from_raw_parts(memory, self.filled) }
+    }
+}
+
+/// Staging memory: what is pushed lies in one piece until it is [taken](StagingTail::take).
+///
+/// Invariant: the first `filled` bytes of `memory` are initialised.
+pub(crate) struct StagingTail<'a> {
+    memory: &'a mut [MaybeUninit<u8>],
+    filled: usize,
+}
+
+impl<'a> StagingTail<'a> {
+    pub(crate) fn new(memory: &'a mut [MaybeUninit<u8>]) -> StagingTail<'a> {
+        StagingTail { memory, filled: 0 }
+    }
+
+    /// That of `staged`, with its content as what was pushed. `staged` is empty then.
+    pub(crate) fn with_content(staged: &'a mut StagingBuffer) -> StagingTail<'a> {
+        let filled = staged.take_filled();
+        StagingTail {
+            memory: staged.memory(),
+            filled,
+        }
+    }
+
+    /// How much more it holds.
+    pub(crate) fn free_bytes(&self) -> usize {
+        self.memory.len() - self.filled
+    }
+
+    /// Copies one segment behind what is there.
+    ///
+    /// # Panics
+    ///
+    /// If it does not fit.
+    #[inline]
+    pub(crate) fn push(&mut self, segment: &[u8]) {
+        let len = segment.len();
+        let to = &mut self.memory[self.filled..][..len];
+        // SAFETY: both are slices of `len` bytes, and `to` is borrowed exclusively, so they do not
+        // overlap.
+        unsafe { copy_one(segment.as_ptr(), to.as_mut_ptr().cast(), len) };
+        self.filled += len;
+    }
+
+    /// The memory behind what is there: so many bytes, or what there is.
+    #[inline(always)]
+    fn free(&mut self, most_bytes: usize) -> &mut [MaybeUninit<u8>] {
+        let free = &mut self.memory[self.filled..];
+        let room = free.len().min(most_bytes);
+        &mut free[..room]
+    }
+
+    /// As [`push_run_by`](StagingTail::push_run_by), but it also ends before a segment of more than 128 bytes, and
+    /// where less than 128 bytes are left.
+    #[inline(always)]
+    pub(crate) fn push_short_run(
+        &mut self,
+        segments: &[IoSlice<'_>],
+        most_segment_bytes: usize,
+        most_bytes: usize,
+    ) -> usize {
+        let (count, bytes) = copy_short(segments, most_segment_bytes, self.free(most_bytes));
+        self.filled += bytes;
+        count
+    }
+
+    /// Copies segments behind what is there, up to the first that is longer than `most_segment_bytes` or
+    /// with which more than `most_bytes` more would be there. Returns how many it copied.
+    #[inline(always)]
+    pub(crate) fn push_run_by(
+        &mut self,
+        copier: Copier,
+        segments: &[IoSlice<'_>],
+        most_segment_bytes: usize,
+        most_bytes: usize,
+    ) -> usize {
+        let (count, bytes) = copy_run(copier, segments, most_segment_bytes, self.free(most_bytes));
+        self.filled += bytes;
+        count
+    }
+
+    /// What was pushed since the last time. The room goes on behind it.
+    #[inline]
+    pub(crate) fn take(&mut self) -> &'a mut [u8] {
+        let memory = mem::take(&mut self.memory);
+        let (filled, free) = memory.split_at_mut(mem::take(&mut self.filled));
+        self.memory = free;
+        let filled: *mut [MaybeUninit<u8>] = ptr::from_mut(filled);
+        // SAFETY: the pointer is made from a `&'a mut` slice that nothing else refers to: `self` has
+        // kept only what lies behind it. `MaybeUninit<u8>` has the layout of `u8`, and by the
+        // invariant all of these bytes are initialised.
+        unsafe { &mut *(filled as *mut [u8]) }
     }
 }
 
@@ -230,7 +322,7 @@ mod tests {
         fn it_is_a_vector_that_does_not_grow(
             capacity in 0..2000_usize, steps in prop::collection::vec(any_step(), 1..20)
         ) {
-            let (mut staged, mut model) = (Staged::with_capacity(capacity), Vec::new());
+            let (mut staged, mut model) = (StagingBuffer::with_capacity(capacity), Vec::new());
             for step in steps {
                 match step {
                     Step::Push(size) => {
@@ -281,11 +373,11 @@ mod tests {
     #[test]
     fn what_no_memory_holds_is_none_and_no_abort() {
         for bytes in [1 << 60, isize::MAX as usize, usize::MAX] {
-            assert!(Staged::try_with_capacity(bytes).is_none(), "{bytes}");
+            assert!(StagingBuffer::try_with_capacity(bytes).is_none(), "{bytes}");
             assert!(try_zeroed(bytes).is_none(), "{bytes}");
         }
         for bytes in [0, 1, 5000] {
-            let staged = Staged::try_with_capacity(bytes).unwrap();
+            let staged = StagingBuffer::try_with_capacity(bytes).unwrap();
             assert_eq!((staged.capacity(), staged.free_bytes()), (bytes, bytes));
             assert_eq!(try_zeroed(bytes).unwrap(), vec![0; bytes]);
         }
@@ -294,6 +386,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "out of range")]
     fn what_does_not_fit_is_refused() {
-        Staged::with_capacity(10).push(&[0; 11]);
+        StagingBuffer::with_capacity(10).push(&[0; 11]);
     }
 }

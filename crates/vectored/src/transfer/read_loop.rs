@@ -5,9 +5,9 @@ use std::mem;
 
 use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
-use crate::gather::plan::Rules;
+use crate::transfer::aligned_buffer::AlignedBuffer;
 use crate::transfer::read_plan::{ReadPlan, Run, plan_read, split};
-use crate::write::direct::AlignedBuffer;
+use crate::transfer::rules::Rules;
 
 /// What the end of the file means before the list is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

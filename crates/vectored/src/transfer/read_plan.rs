@@ -8,8 +8,8 @@ use std::mem;
 use std::ops::Deref;
 
 use crate::cursor::{SegmentCursor, next_is_small};
-use crate::gather::plan::Rules;
 use crate::transfer::copy::copy_short;
+use crate::transfer::rules::Rules;
 
 /// What one call is to fill, from `start` to `end` in the caller's list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -217,7 +217,7 @@ pub(crate) fn copy_out(
 mod tests {
     use super::*;
     use crate::Limits;
-    use crate::sys::staging::Staged;
+    use crate::sys::staging::StagingBuffer;
     use crate::testing::{any_limits, any_sizes, list, payload};
     use proptest::prelude::*;
 
@@ -292,7 +292,7 @@ mod tests {
             let mut cursor = SegmentCursor::new();
             cursor.advance(&segments, skip.min(data.concat().len()));
             let rules = Rules { copy_below_bytes, limits, fill_bytes: 0 };
-            let (mut memory, mut iovecs, mut runs) = (Staged::new(), Vec::new(), Vec::new());
+            let (mut memory, mut iovecs, mut runs) = (StagingBuffer::new(), Vec::new(), Vec::new());
             let staging = crate::gather::plan::Staging { memory: &mut memory, bytes: staging_bytes };
             let write = crate::gather::plan::plan(&segments, cursor, rules, staging, &mut iovecs)
                 .map(|batch| (batch.slices.len(), batch.bytes, batch.end));

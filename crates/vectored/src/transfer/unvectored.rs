@@ -327,12 +327,12 @@ mod tests {
 
     use super::*;
     use crate::cost::thresholds::Borders;
-    use crate::gather::plan::Rules;
     use crate::testing::reads::check_read_against_model;
     use crate::testing::{
         Answer, ScriptedSink, any_limits, any_script, any_sizes, check_against_model, list, payload,
     };
     use crate::transfer::read_loop::{AtEof, Receiver};
+    use crate::transfer::rules::Rules;
     use crate::transfer::support_cache::testing::place;
     use crate::write::all::send_all_referenced;
     use crate::{CostModel, Gather, Limits, SegmentCursor};

@@ -1,15 +1,9 @@
-//! Writing past the page cache (`O_DIRECT`): what must be aligned, and memory that is.
+//! Writing past the page cache (`O_DIRECT`): what must be aligned.
 
-use std::fmt;
 use std::io::{self, IoSlice};
-use std::ops::{Deref, DerefMut};
-use std::os::fd::{AsFd, BorrowedFd};
-
-use rustix::fs::FileType;
+use std::os::fd::AsFd;
 
 use crate::error::TransferError;
-use crate::sys::staging::try_zeroed;
-use crate::transfer::support_cache::Place;
 use crate::write::positional::write_all_vectored_at;
 
 /// What direct I/O on a file asks of offsets, lengths and addresses ("O_DIRECT" in open(2)).
@@ -186,130 +180,13 @@ pub fn write_all_direct_at(
     write_all_vectored_at(fd, segments, offset)
 }
 
-/// Whether the descriptor is a file or block device that is open with `O_DIRECT`. (On a pipe the flag means
-/// packets.)
-fn is_direct(fd: BorrowedFd<'_>) -> bool {
-    let kinds = [FileType::RegularFile, FileType::BlockDevice];
-    Place::of(fd).is_some_and(|place| place.is_direct && kinds.contains(&place.kind))
-}
-
-/// Sends the rest of a list uncopied if a transfer that copies was refused with `EINVAL` by a file that is open
-/// with `O_DIRECT`, and passes on any other error. `resend` moves what is left behind the given number of bytes.
-/// (A `BufSender` cannot, and copies to an aligned address.)
-///
-/// Staging is aligned, so this is for lists of which a call ends within a segment, as with
-/// [`Pieces`](crate::Pieces), and for storage that asks for more than a page. A list that is not aligned itself
-/// is refused once more.
-#[cold]
-pub(crate) fn resend_uncopied(
-    fd: BorrowedFd<'_>,
-    refused: TransferError,
-    resend: impl FnOnce(u64) -> Result<u64, TransferError>,
-) -> Result<u64, TransferError> {
-    if refused.io_error().raw_os_error() != Some(libc::EINVAL) || !is_direct(fd) {
-        return Err(refused);
-    }
-    let before = refused.transferred();
-    match resend(before) {
-        Ok(bytes) => Ok(before + bytes),
-        Err(error) => Err(error.behind(before)),
-    }
-}
-
-/// Bytes at an aligned address, for direct I/O. It does not grow.
-///
-/// It is a `Vec` with room to spare, up to `alignment` bytes, and derefs to the aligned part.
-///
-/// ```
-/// let mut buffer = vectored::AlignedBuffer::zeroed(10_000, 4096);
-/// buffer[..5].copy_from_slice(b"hello");
-/// assert_eq!(buffer.len(), 10_000);
-/// assert_eq!(buffer.as_ptr().addr() % 4096, 0);
-/// ```
-pub struct AlignedBuffer {
-    /// Never grown, so its memory stays where it is.
-    memory: Vec<u8>,
-    start: usize,
-    len: usize,
-}
-
-impl AlignedBuffer {
-    /// `len` zeros at an address that is a multiple of `alignment`.
-    ///
-    /// # Panics
-    ///
-    /// If `alignment` is not a power of two, or there is no memory.
-    #[must_use]
-    pub fn zeroed(len: usize, alignment: usize) -> AlignedBuffer {
-        assert!(
-            alignment.is_power_of_two(),
-            "an alignment of {alignment} bytes is not a power of two"
-        );
-        // Zeroed memory of some size comes from the system page by page, as it is touched.
-        let memory = vec![0; len.saturating_add(alignment - 1)];
-        let start = memory.as_ptr().addr().wrapping_neg() % alignment;
-        AlignedBuffer { memory, start, len }
-    }
-
-    /// No bytes, and no memory.
-    pub(crate) const fn empty() -> AlignedBuffer {
-        AlignedBuffer {
-            memory: Vec::new(),
-            start: 0,
-            len: 0,
-        }
-    }
-
-    /// As [`zeroed`](AlignedBuffer::zeroed); `None` if there is no memory.
-    pub(crate) fn try_zeroed(len: usize, alignment: usize) -> Option<AlignedBuffer> {
-        let memory = try_zeroed(len.checked_add(alignment - 1)?)?;
-        let start = memory.as_ptr().addr().wrapping_neg() % alignment;
-        Some(AlignedBuffer { memory, start, len })
-    }
-}
-
-impl Default for AlignedBuffer {
-    /// No bytes, and no memory.
-    fn default() -> AlignedBuffer {
-        AlignedBuffer::empty()
-    }
-}
-
-impl Deref for AlignedBuffer {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        &self.memory[self.start..self.start + self.len]
-    }
-}
-
-impl DerefMut for AlignedBuffer {
-    fn deref_mut(&mut self) -> &mut [u8] {
-        &mut self.memory[self.start..self.start + self.len]
-    }
-}
-
-impl AsRef<[u8]> for AlignedBuffer {
-    fn as_ref(&self) -> &[u8] {
-        self
-    }
-}
-
-impl fmt::Debug for AlignedBuffer {
-    /// Without the bytes.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AlignedBuffer")
-            .field("len", &self.len)
-            .finish_non_exhaustive()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::AlignedBuffer;
     use crate::cost::thresholds::Borders;
-    use crate::gather::plan::Rules;
     use crate::transfer::read_loop::AtEof;
+    use crate::transfer::rules::Rules;
     use crate::{CostModel, Gather, GatherWriter, Limits, Scatter, SegmentCursor};
     use proptest::prelude::*;
     use std::io::{IoSliceMut, Write};

@@ -669,7 +669,7 @@ fn an_error_inside_the_staged_bytes_accepts_nothing_and_one_behind_them_tells_ho
             } else {
                 assert_eq!(result.unwrap(), went - 20);
                 assert_eq!(writer.buffer(), b"");
-                // Staged, since it fits: the error is for whoever writes.
+                // StagingBuffer, since it fits: the error is for whoever writes.
                 writer.write_all(b"more").unwrap();
                 let flushed = writer.flush();
                 if code == libc::EAGAIN {

@@ -19,9 +19,9 @@ use std::ptr;
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 mod x86_64;
 
-/// Segments up to this are copied without a call to `memcpy`: eight registers of 16 bytes, or of 32.
-pub(crate) const MOST_BY_16: usize = 128;
-pub(crate) const MOST_BY_WIDEST: usize = 256;
+pub(crate) mod sizes;
+
+use self::sizes::{MAX_BY_16, MAX_BY_WIDEST};
 
 /// Which instructions copy: proof that this processor has them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +49,7 @@ impl Copier {
     #[inline]
     pub(crate) fn for_list(segments: &[IoSlice<'_>]) -> Copier {
         match segments.first() {
-            Some(first) if first.len() > MOST_BY_WIDEST => Copier::MEMCPY,
+            Some(first) if first.len() > MAX_BY_WIDEST => Copier::MEMCPY,
             _ => Copier::widest(),
         }
     }
@@ -102,7 +102,7 @@ pub(crate) fn copy_run(
         Instructions::Memcpy => copy_run_memcpy(segments, most_bytes, to),
         #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
         Instructions::Baseline => {
-            copy_stretches(segments, most_bytes, to, MOST_BY_16, |rest, free| {
+            copy_stretches(segments, most_bytes, to, MAX_BY_16, |rest, free| {
                 // SAFETY: the processor is an x86-64.
                 unsafe { x86_64::copy_short_run_sse2(rest, most_bytes, free) }
             })
@@ -114,7 +114,7 @@ pub(crate) fn copy_run(
             segments,
             most_bytes,
             to,
-            MOST_BY_WIDEST,
+            MAX_BY_WIDEST,
             // SAFETY: `Copier::widest`, which alone makes such a `Copier`, has found the instructions
             // on this processor.
             |rest, free| unsafe { x86_64::copy_short_run_avx512(rest, most_bytes, free) },
@@ -154,7 +154,7 @@ pub(crate) fn copy_short(
     // SAFETY: the processor is an x86-64.
     return unsafe { x86_64::copy_short_run_sse2(segments, most_bytes, to) };
     #[cfg(not(all(target_arch = "x86_64", target_pointer_width = "64", not(miri))))]
-    return copy_run_baseline(segments, most_bytes.min(MOST_BY_16), to);
+    return copy_run_baseline(segments, most_bytes.min(MAX_BY_16), to);
 }
 
 /// All by the moves that every processor has.
@@ -230,7 +230,7 @@ fn copy_long_run(
     // SAFETY: `copy_one` and `memcpy` copy as `run` demands.
     unsafe {
         run(segments, to, is_long, |from, to, len| {
-            if len > MOST_BY_WIDEST {
+            if len > MAX_BY_WIDEST {
                 ptr::copy_nonoverlapping(from, to, len);
             } else {
                 copy_one(from, to, len);
@@ -287,7 +287,7 @@ pub(super) unsafe fn copy_one(from: *const u8, to: *mut u8, len: usize) {
                 copy_ends::<16>(from, to, len);
             } else if len <= 64 {
                 copy_ends::<32>(from, to, len);
-            } else if len <= MOST_BY_16 {
+            } else if len <= MAX_BY_16 {
                 copy_ends::<64>(from, to, len);
             } else {
                 ptr::copy_nonoverlapping(from, to, len);
