@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 use libfuzzer_sys::fuzz_target;
-use vectored_lab::advisor::strace::{Counts, ReadOptions, Reader};
+use vectored_strace::{Counts, ReadOptions, Reader};
 
 // A log is read without a panic, and gives the same events in one piece and in many.
 fuzz_target!(|data: &[u8]| {

@@ -119,7 +119,7 @@ mod tests {
                 );
             }
         }
-        assert_eq!(published, 3);
+        assert_eq!(published, 4);
     }
 
     #[test]

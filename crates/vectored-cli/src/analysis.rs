@@ -10,8 +10,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context;
-use vectored_lab::advisor::event::{Action, Direction, Event};
-use vectored_lab::advisor::strace::Reader;
 use vectored_lab::advisor::words::{action, pattern};
 use vectored_lab::advisor::{
     About, Analysis, Options, Tallies, Traced, Untraced, Words, advise, merge, operation_of,
@@ -22,6 +20,8 @@ use vectored_lab::measure::{
     measure_prices,
 };
 use vectored_lab::model::{Advisory, Host, Leads, Operation, Price, Skipped, Target, WallSource};
+use vectored_strace::Reader;
+use vectored_strace::event::{Action, Direction, Event};
 
 use crate::failure::Failure;
 use crate::saved::unmatched;
@@ -83,7 +83,7 @@ pub fn follow_logs(paths: &[PathBuf], options: Options) -> Result<Observed, Fail
     }
     Ok(Observed {
         tallies: analysis.finish(),
-        skipped: counts.skipped(),
+        skipped: counts.skipped().into_iter().map(Skipped::from).collect(),
         complete: !counts.truncated,
         read_input: false,
     })
@@ -136,7 +136,7 @@ pub fn follow_command(
     let counts = reader.counts();
     Ok(Observed {
         tallies: analysis.finish(),
-        skipped: counts.skipped(),
+        skipped: counts.skipped().into_iter().map(Skipped::from).collect(),
         complete: !counts.truncated,
         read_input,
     })

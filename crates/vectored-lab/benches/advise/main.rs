@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use vectored_lab::advisor::strace::{Counts, Item, read_logs};
 use vectored_lab::advisor::{Analysis, Options};
+use vectored_strace::{Counts, Item, read_logs};
 
 fn main() -> io::Result<()> {
     let is_test = std::env::args().any(|argument| argument == "--test");

@@ -1,9 +1,9 @@
 //! From events to tallies: one pass, in memory bounded by what is open and by distinct patterns.
 
 use super::between::Names;
-use super::event::Event;
 use super::log::Log;
 use super::tally::Tallies;
+use vectored_strace::event::Event;
 
 /// What is asked of an analysis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! What a descriptor leads to, from the texts of a log.
 
-use super::event::SocketKind;
 use crate::model::Leads;
+use vectored_strace::event::SocketKind;
 
 /// What a descriptor leads to, as far as runs of calls differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,9 @@
 //! Where gathering would help in a program: from the log of its system calls to what merging
 //! them would save.
 //!
-//! `log → `[`Event`]`s → tallies of what could be merged → `[`Advisory`](crate::model::Advisory)
+//! `log → `[`Event`](vectored_strace::Event)`s → tallies of what could be merged → `[`Advisory`](crate::model::Advisory)
 //!
-//! - [`event`]: one system call, as far as it matters.
-//! - [`strace`]: from the text of strace(1) to events.
+//! - [`vectored_strace`]: from the text of strace(1) to events. `follow`: hands them to an analysis.
 //! - [`analysis`]: from events to tallies. `log` what each event changes; `tables` which descriptor of which process leads where
 //!   (`leads`, `opening`, `groups`), `between` what a call between two transfers means, `lane` the
 //!   transfers of one direction, cut into runs, `run` and `steps` a run and its pattern, `pending` the
@@ -19,7 +18,7 @@
 pub mod advise;
 pub mod analysis;
 mod between;
-pub mod event;
+mod follow;
 mod groups;
 mod hash;
 mod lane;
@@ -36,7 +35,6 @@ mod run;
 mod runtime;
 mod slab;
 mod steps;
-pub mod strace;
 mod tables;
 mod tally;
 pub mod untraced;
@@ -45,7 +43,6 @@ pub mod words;
 
 pub use advise::{About, Untraced, Words, advise};
 pub use analysis::{Analysis, Options};
-pub use event::Event;
 pub use merge::merge;
 pub use price::{Saving, operation_of, price};
 pub use tally::Tallies;

@@ -1,10 +1,10 @@
 //! An open file description: what an `open` made, and all duplicates of its descriptor share.
 
-use super::event::OpenFlags;
 use super::lane::Lane;
 use super::leads::Kind;
 use super::pending::Pending;
 use super::tally::Held;
+use vectored_strace::event::OpenFlags;
 
 /// What is known of one, and its transfers that are not yet counted.
 #[derive(Debug)]

@@ -1,12 +1,12 @@
 //! The runs of one opening by one process, until it is known what all of its calls are.
 
-use super::event::{Form, Transfer};
 use super::lane::Outcome;
 use super::reason::Reason;
 use super::run::Run;
 use super::steps::Pattern;
 use super::tally::{Found, Way, judge};
 use crate::model::{FindingKind, Grade, Tally};
+use vectored_strace::event::{Form, Transfer};
 
 /// Patterns of an opening that are told apart; those that come later are one.
 const PATTERNS_MAX: usize = 64;

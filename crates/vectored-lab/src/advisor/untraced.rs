@@ -8,7 +8,7 @@
 //! `fsync`, `gcc`, `git log`, `sort`, a shell) that took 1.6 to 26 times as long under strace, that was 0.8 to 2.2
 //! times the true time; of two that end within 20 ms, and took 20 to 70 times as long, 2.2 to 6.3 times.
 
-use super::event::Event;
+use vectored_strace::event::Event;
 
 /// strace never adds more to a call than this, in ns, with the options that are used here. Where most
 /// calls of a log take longer, they wait.
@@ -144,7 +144,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::advisor::event::Action;
+    use vectored_strace::event::Action;
 
     fn pace(calls: &[(u64, u64)]) -> Pace {
         let mut pace = Pace::default();

@@ -76,6 +76,16 @@ pub struct Skipped {
     pub first_line: u64,
 }
 
+impl From<vectored_strace::Skipped> for Skipped {
+    fn from(lines: vectored_strace::Skipped) -> Skipped {
+        Skipped {
+            reason: lines.reason,
+            lines: lines.lines,
+            first_line: lines.first_line,
+        }
+    }
+}
+
 /// Where a wall time comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -14,4 +14,3 @@ mod plot;
 mod report;
 mod rows;
 mod simulation;
-mod strace;

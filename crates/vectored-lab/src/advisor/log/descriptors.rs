@@ -1,12 +1,12 @@
 //! What a descriptor leads to, by the tables and by what the log shows.
 
 use super::{By, Log, WRITES};
-use crate::advisor::event::{Descriptor, Named, OpenFlags};
 use crate::advisor::leads::{Kind, kind_of_path, kind_of_text};
 use crate::advisor::marks::last_part;
 use crate::advisor::opening::Opening;
 use crate::advisor::reason::Reason;
 use crate::advisor::runtime::{runtime_of_file, surer};
+use vectored_strace::event::{Descriptor, Named, OpenFlags};
 
 impl Log {
     pub(super) fn open(

@@ -1,7 +1,6 @@
 //! What lies between a transfer and the one before it.
 
 use super::transfers::asked;
-use crate::advisor::event::{Direction, Transfer};
 use crate::advisor::groups::Groups;
 use crate::advisor::lane::{Lane, Link};
 use crate::advisor::leads::Kind;
@@ -9,6 +8,7 @@ use crate::advisor::opening::Opening;
 use crate::advisor::reason::Reason;
 use crate::advisor::run::{Bounds, Piece};
 use crate::advisor::tables::Thread;
+use vectored_strace::event::{Direction, Transfer};
 
 /// What lies around a transfer, besides what it goes through.
 #[derive(Clone, Copy, Debug)]

@@ -9,7 +9,6 @@ use std::collections::VecDeque;
 
 use super::analysis::Options;
 use super::between::{Effect, Names, Shown};
-use super::event::{Action, Descriptor, Event, Named};
 use super::groups::Groups;
 use super::hash::FastMap;
 use super::leads::{Kind, kind_of_socket, kind_of_text};
@@ -21,6 +20,7 @@ use super::tables::{ProcessId, Tables};
 use super::tally::{Book, Tallies};
 use super::untraced::Pace;
 use super::uses::Uses;
+use vectored_strace::event::{Action, Descriptor, Event, Named};
 
 /// What is known of the log that is followed.
 #[derive(Debug)]

@@ -2,7 +2,6 @@
 
 use super::links::Surroundings;
 use super::{By, Log, READS, WRITES};
-use crate::advisor::event::{Descriptor, Direction, Event, Form, Transfer};
 use crate::advisor::groups::Writer;
 use crate::advisor::lane::{Link, User};
 use crate::advisor::leads::Kind;
@@ -11,6 +10,7 @@ use crate::advisor::run::Piece;
 use crate::advisor::steps::{Move, call_number, size_class};
 use crate::advisor::tables::{Tables, Thread, process_at};
 use crate::advisor::tally::Held;
+use vectored_strace::event::{Descriptor, Direction, Event, Form, Transfer};
 
 /// Linux moves no more in one call: `MAX_RW_COUNT`. A log that says so is wrong.
 const TRANSFER_BYTES_MAX: u64 = 0x7fff_f000;

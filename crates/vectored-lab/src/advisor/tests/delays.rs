@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 
-use crate::advisor::strace::Reader;
 use crate::advisor::{Analysis, Options, Tallies};
+use vectored_strace::Reader;
 
 /// A program with a call each 100 µs, of which strace shows 40 µs in the call: 64 of them, `writes` to a
 /// file with `between` other calls after each, and a pause of `pause_us` besides.

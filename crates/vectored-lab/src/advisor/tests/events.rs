@@ -1,9 +1,9 @@
 //! Logs by hand: each function is a line.
 
-use crate::advisor::event::{
+use crate::advisor::{Analysis, Options, Tallies};
+use vectored_strace::event::{
     Action, Descriptor, Direction, Event, Form, OpenFlags, SocketKind, Transfer,
 };
-use crate::advisor::{Analysis, Options, Tallies};
 
 /// A line of a log, with its own memory.
 #[derive(Clone, Debug)]

@@ -4,9 +4,9 @@ use proptest::prelude::*;
 
 use super::events::*;
 use super::naive::any_lines;
-use crate::advisor::event::SocketKind;
 use crate::advisor::{About, Analysis, Options, Words, advise, merge};
 use crate::model::{Advisory, FindingKey, Leads, Operation, Price, Skipped, Tally, WallSource};
+use vectored_strace::event::SocketKind;
 
 const WORDS: Words = Words {
     pattern: |key, tally| format!("{} × {:?}", tally.calls, key.steps),

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::events::*;
-use crate::advisor::event::{Action, Direction, SocketKind, Transfer};
 use crate::advisor::{Options, Tallies};
+use vectored_strace::event::{Action, Direction, SocketKind, Transfer};
 
 /// Kind, grade, reason → runs, calls, merged calls, bytes.
 type Sums = BTreeMap<(String, String, String), [u64; 4]>;

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use proptest::prelude::*;
 
-use crate::advisor::strace::Reader;
 use crate::advisor::{Analysis, Options, Tallies};
+use vectored_strace::Reader;
 
 /// What follows the time of a line.
 const CALLS: &str = concat!(

@@ -1,8 +1,8 @@
 //! A rule a test.
 
 use super::events::*;
-use crate::advisor::event::{OpenFlags, SocketKind};
 use crate::model::{FindingKey, Runtime, Tally};
+use vectored_strace::event::{OpenFlags, SocketKind};
 
 #[track_caller]
 fn check(lines: &[Line], expected: &[&str]) {
@@ -189,7 +189,7 @@ fn what_may_let_others_see_the_data_crosses_writes() {
 }
 
 fn line_of_signal() -> Line {
-    line("SIGCHLD", crate::advisor::event::Action::Signal)
+    line("SIGCHLD", vectored_strace::event::Action::Signal)
 }
 
 #[test]
@@ -377,7 +377,7 @@ fn what_several_threads_or_processes_write_to_is_listed() {
 
 #[test]
 fn writers_that_wait_for_each_other_are_counted() {
-    let wait = |child| line("wait4", crate::advisor::event::Action::Wait { child });
+    let wait = |child| line("wait4", vectored_strace::event::Action::Wait { child });
     let child = |number: u32| {
         let lines = [fork(number), write(3, 8).by(number), write(3, 8).by(number)];
         [lines.to_vec(), vec![exit().by(number)]].concat()
@@ -495,7 +495,7 @@ fn another_thread_that_asks_for_a_file_by_its_path_sees_its_size() {
         let path = path.as_bytes();
         line(
             "stat",
-            crate::advisor::event::Action::Path { path, changes },
+            vectored_strace::event::Action::Path { path, changes },
         )
         .by(2)
     };
@@ -547,7 +547,7 @@ fn transfers_that_do_not_show_may_use_any_descriptor_of_the_process() {
     let submit = |unseen| {
         line(
             "io_uring_enter",
-            crate::advisor::event::Action::Submit { unseen },
+            vectored_strace::event::Action::Submit { unseen },
         )
     };
     let expected = "adjacent-writes file 2→1: write 4 (io_uring or AIO in the same process, whose transfers the log does not show)";
@@ -830,7 +830,7 @@ fn calls_with_a_meaning_of_their_own_are_in_no_run() {
     let special = write(3, 8).but(|of| of.special = true);
     let addressed = write(3, 8).but(|of| of.addressed = true);
     let cut = write(3, 8).but(|of| of.segment_bytes = None);
-    let opaque = write(3, 8).but(|of| of.form = crate::advisor::event::Form::Opaque);
+    let opaque = write(3, 8).but(|of| of.form = vectored_strace::event::Form::Opaque);
     for odd in [special, addressed, cut, opaque, write(3, 0)] {
         check(&[open(3), odd.clone(), odd.clone()], &[]);
         check(&[open(3), write(3, 8), odd, write(3, 8)], &[]);
@@ -883,7 +883,7 @@ fn threads_that_strace_was_attached_to_are_taken_for_one_process() {
     // Another's lseek moves the offset of both.
     let text = "/srv/app.log";
     let mut moves = seek(6, 800).by(2);
-    if let crate::advisor::event::Action::Seek { descriptor, .. } = &mut moves.action {
+    if let vectored_strace::event::Action::Seek { descriptor, .. } = &mut moves.action {
         descriptor.leads_to = Some(text.as_bytes());
     }
     check(
@@ -897,7 +897,7 @@ fn threads_that_strace_was_attached_to_are_taken_for_one_process() {
 #[test]
 fn packets_are_not_merged() {
     let mut lines = vec![pipe(3, 4), write(4, 8), write(4, 8)];
-    if let crate::advisor::event::Action::Pipe { packets, .. } = &mut lines[0].action {
+    if let vectored_strace::event::Action::Pipe { packets, .. } = &mut lines[0].action {
         *packets = true;
     }
     check(&lines, &[]);
@@ -1149,7 +1149,7 @@ fn reads_of_a_stream_that_one_thread_has_are_counted_and_all_others_are_listed()
     // Unless it is closed when that runs a program.
     let closes = line(
         "fcntl",
-        crate::advisor::event::Action::SetCloseOnExec {
+        vectored_strace::event::Action::SetCloseOnExec {
             descriptor: fd(3),
             close_on_exec: true,
         },

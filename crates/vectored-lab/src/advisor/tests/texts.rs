@@ -1,8 +1,8 @@
 //! Logs as strace writes them.
 
 use super::events::told;
-use crate::advisor::strace::Reader;
 use crate::advisor::{Analysis, Options, Tallies};
+use vectored_strace::Reader;
 
 /// What is found in a log that holds everything, or in one that has to show that it does.
 fn found_in(log: &str, shows_all: bool) -> Vec<String> {

@@ -2,14 +2,14 @@
 //! as `-f -ttt -T` makes them: read at once, where each part has the form that it mostly has. Whatever
 //! is unusual about a line, it is none of these, and is read as any line can be.
 
-use super::beginnings::{Beginning, First, Manner};
-use super::head::body;
-use super::line::LARGEST_THREAD;
+use super::call_prefix::{Beginning, First, Manner};
+use super::call_result::Tail;
+use super::line_prefix::LARGEST_THREAD;
 use super::names::Name;
 use super::numbers::{eight_digits, few_digits, few_digits_first, leading, six_digits_between};
-use super::outcome::Tail;
+use super::parsed_line::body;
 use super::transfers::asked_and_offset;
-use crate::advisor::event::{Action, Descriptor, Event, Transfer};
+use crate::event::{Action, Descriptor, Event, Transfer};
 
 const SECOND_NS: u64 = 1_000_000_000;
 

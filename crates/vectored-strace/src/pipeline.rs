@@ -7,8 +7,8 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 
 use super::batch::Batch;
 use super::counts::Counts;
-use super::follow::Follow;
-use super::logs::Item;
+use super::event_sink::EventSink;
+use super::item::Item;
 use super::reader::Reader;
 use super::transfers::Segments;
 
@@ -116,7 +116,7 @@ pub(super) struct Behind {
 impl Behind {
     /// Follows to the end, or as long as that is wanted: what showed only here, when the arguments
     /// of calls were read.
-    pub(super) fn follow(mut self, follower: &mut impl Follow) -> Counts {
+    pub(super) fn follow(mut self, follower: &mut impl EventSink) -> Counts {
         let mut showed = Counts::default();
         while let Ok(told) = self.heard.recv() {
             let flow = match told {
@@ -136,7 +136,7 @@ impl Behind {
         showed
     }
 
-    fn follow_events(&mut self, batch: Batch, follower: &mut impl Follow) -> ControlFlow<()> {
+    fn follow_events(&mut self, batch: Batch, follower: &mut impl EventSink) -> ControlFlow<()> {
         batch.follow(&mut self.segments, &mut self.counts, follower)?;
         // Nobody takes it back any more once all is read.
         let _ = self.used.send(batch);

@@ -4,7 +4,7 @@ use memchr::{memchr, memchr2};
 
 use super::counts::Reason;
 use super::numbers::{leading, leading_any};
-use crate::advisor::event::Descriptor;
+use crate::event::Descriptor;
 
 /// A position in the text after a call's opening bracket.
 #[derive(Clone, Copy, Debug)]

@@ -7,10 +7,11 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 
 use super::*;
-use crate::advisor::strace::counts::Counts;
-use crate::advisor::strace::follow::Each;
-use crate::advisor::strace::logs::{Item, read_logs};
-use crate::advisor::strace::reader::ReadOptions;
+use crate::counts::Counts;
+use crate::event_sink::Each;
+use crate::item::Item;
+use crate::read_logs::read_logs;
+use crate::reader::ReadOptions;
 
 /// A call as most are, or nearly so.
 const USUAL: &str = concat!(

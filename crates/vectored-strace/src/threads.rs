@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::line::{LARGEST_THREAD, Prefix};
+use super::line_prefix::{LARGEST_THREAD, Prefix};
 
 /// The threads of a log.
 ///

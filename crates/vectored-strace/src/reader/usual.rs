@@ -5,17 +5,17 @@ use std::io::Read;
 use memchr::memchr;
 
 use super::Reader;
-use crate::advisor::strace::batch::Batch;
-use crate::advisor::strace::beginnings::Manner;
-use crate::advisor::strace::clock::Stamp;
-use crate::advisor::strace::head::{Head, Kind};
-use crate::advisor::strace::outcome::Tail;
-use crate::advisor::strace::usual::{Amounts, CLOCK_NS, Start, Usual};
+use crate::batch::Batch;
+use crate::call_prefix::Manner;
+use crate::call_result::Tail;
+use crate::clock::Stamp;
+use crate::common_line::{Amounts, CLOCK_NS, Start, Usual};
+use crate::parsed_line::{Head, Kind};
 
 impl<R: Read> Reader<R> {
     /// Reads the lines that come next into a batch, until it is full, as long as they are usual and
     /// in the buffer: what they leave known is what [`advance`](Self::advance) would have left.
-    pub(in crate::advisor::strace) fn read_usual(&mut self, batch: &mut Batch) {
+    pub(crate) fn read_usual(&mut self, batch: &mut Batch) {
         let something_waits = self.deferred.is_some() || self.broken_off.is_some();
         if something_waits || self.has_hex || self.in_summary || self.times_are_void {
             return;

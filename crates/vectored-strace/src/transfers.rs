@@ -1,37 +1,15 @@
 //! The families of `read` and `write`: from their arguments to a [`Transfer`].
 
 use super::arguments::Arguments;
-use super::beginnings::Beginning;
+use super::call_prefix::Beginning;
+use super::call_result::{Outcome, outcome};
 use super::counts::Reason;
+use super::names::Shape;
 use super::numbers::{leading, trailing};
-use super::outcome::{Outcome, outcome};
-use crate::advisor::event::{Descriptor, Direction, Form, Transfer};
+use crate::event::{Descriptor, Direction, Form, Transfer};
 
 /// What follows the arguments of a call, and room for the lengths of its segments.
 pub(super) type Segments = Vec<u64>;
-
-/// What of a transfer is told by its call's name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
-    /// `read(fd, buffer, count)`, and with an offset.
-    Plain { positional: bool },
-    /// `sendto(fd, buffer, count, flags, …)`.
-    Message,
-    /// `readv(fd, list, count)`, with an offset, and with flags.
-    List { positional: bool },
-    /// `sendmsg(fd, header, flags)`.
-    MessageList,
-    /// `sendmmsg(fd, messages, count, flags)`.
-    Messages,
-    /// `sendfile(to, from, offset, count)`.
-    FromSecond,
-    /// `splice(from, offset, to, …, count, flags)`.
-    ToThird,
-    /// `tee(from, to, count, flags)`.
-    ToSecond,
-    /// `vmsplice(to, list, count, flags)`.
-    Mapped,
-}
 
 /// A call as it stands in the log, from after its opening bracket.
 #[derive(Clone, Copy, Debug)]

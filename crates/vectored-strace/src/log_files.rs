@@ -2,86 +2,19 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::fmt::{self, Display};
 use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use super::ahead::Ahead;
 use super::counts::Counts;
-use super::follow::{Each, read_logs_to};
 use super::input::Input;
-use super::lines::BUFFER_BYTES;
+use super::item::LogError;
+use super::line_reader::BUFFER_BYTES;
+use super::pipeline::Ahead;
 use super::reader::{ReadOptions, Reader};
-use crate::advisor::event::Event;
 
 /// All parts of a log together buffer so much.
 const PARTS_BUFFER_BYTES: usize = 32 << 20;
-
-/// What comes out of logs.
-#[derive(Debug)]
-// It is told and taken apart, and never kept: a box for each event would cost more than its bytes.
-#[expect(clippy::large_enum_variant)]
-pub enum Item<'a> {
-    /// A log begins: what was said of threads and descriptors before is of other ones.
-    Begin,
-    /// A call of it.
-    Event(Event<'a>),
-    /// It ends.
-    End(&'a Counts),
-}
-
-/// A log that cannot be read.
-#[derive(Debug)]
-pub struct LogError {
-    /// Which; `-` is standard input.
-    pub path: PathBuf,
-    /// Why.
-    pub error: io::Error,
-}
-
-impl Display for LogError {
-    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
-        let Self { path, error } = self;
-        write!(formatter, "cannot read '{}': {error}", path.display())?;
-        if error.raw_os_error() == Some(rustix::io::Errno::MFILE.raw_os_error()) {
-            write!(
-                formatter,
-                " (all parts of a log are read at once: `ulimit -n` allows more)"
-            )?;
-        }
-        Ok(())
-    }
-}
-
-impl std::error::Error for LogError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.error)
-    }
-}
-
-/// Reads each log from its beginning to its end, and tells `follow` what is in it.
-///
-/// `-` is standard input. Files `PREFIX.12`, `PREFIX.34` are one log, as `strace -ff -o PREFIX`
-/// writes it: of the threads 12 and 34, ordered by the beginnings of the calls if they have times,
-/// else file by file. What `gzip` compressed is read as it was, and with their programs what `xz`, `zstd`
-/// and `bzip2` did.
-///
-/// The logs are read in a thread of their own, a little ahead of `follow`, which is called in this
-/// one.
-///
-/// Returns what was read of all logs together.
-///
-/// # Errors
-///
-/// The first file that cannot be opened or read, whose compression is broken, or that another program
-/// wrote: `perf trace`, or `strace -c`. A log that only ends too early is no error.
-pub fn read_logs(
-    paths: &[PathBuf],
-    follow: impl FnMut(Item<'_>) -> ControlFlow<()>,
-) -> Result<Counts, LogError> {
-    read_logs_to(paths, &mut Each(follow))
-}
 
 /// Reads each log, as long as somebody follows: what was read of all, also of one that was not
 /// followed to its end.
@@ -253,6 +186,8 @@ fn failed(part: &Part, error: io::Error) -> LogError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::item::Item;
+    use crate::read_logs::read_logs;
 
     #[test]
     fn whoever_follows_may_stop_at_any_event() {

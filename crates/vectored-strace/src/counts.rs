@@ -1,6 +1,15 @@
 //! What was read of a log, and what could not be used.
 
-use crate::model::Skipped;
+/// Lines of a log that could not be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skipped {
+    /// Why, and what to do: `lists of segments were cut: trace again with -s1 -v`.
+    pub reason: String,
+    /// How many lines.
+    pub lines: u64,
+    /// The first such line's number, from 1 (the smallest over all logs).
+    pub first_line: u64,
+}
 
 /// What a reader saw of a log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

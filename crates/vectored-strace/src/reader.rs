@@ -8,23 +8,23 @@ use std::sync::LazyLock;
 
 use memchr::memmem::{self, Finder};
 
-use super::beginnings::{Beginning, Beginnings};
+use super::call_prefix::{Beginning, Beginnings};
+use super::call_result::Tail;
 use super::calls;
 use super::clock::Clock;
+use super::common_line::Seconds;
 use super::counts::{Counts, Reason};
-use super::head::{Head, Kind, Plain, body, read_event};
 use super::hex;
-use super::line::Prefix;
-use super::lines::{BUFFER_BYTES, Lines, Next};
+use super::line_prefix::Prefix;
+use super::line_reader::{BUFFER_BYTES, Lines, Next};
 use super::names::{Name, name_bytes};
 use super::numbers::leading;
-use super::outcome::Tail;
+use super::parsed_line::{Head, Kind, Plain, body, read_event};
 use super::stack;
 use super::threads::{Hints, Threads};
 use super::transfers::Segments;
 use super::unfinished::{AllUnfinished, Begun, Unfinished};
-use super::usual::Seconds;
-use crate::advisor::event::Event;
+use crate::event::Event;
 
 const UNFINISHED: &[u8] = b"<unfinished ...>";
 

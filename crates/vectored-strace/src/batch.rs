@@ -2,13 +2,13 @@
 
 use std::ops::ControlFlow;
 
-use super::beginnings::Slot;
+use super::call_prefix::Slot;
+use super::common_line::Usual;
 use super::counts::Counts;
-use super::follow::Follow;
-use super::head::{Head, read_event};
-use super::logs::Item;
+use super::event_sink::EventSink;
+use super::item::Item;
+use super::parsed_line::{Head, read_event};
 use super::transfers::Segments;
-use super::usual::Usual;
 
 /// So many events are handed over at once, and about so many bytes of text at most: with its heads,
 /// a batch fits the second level cache of either side.
@@ -89,7 +89,7 @@ impl Batch {
         &self,
         segments: &mut Segments,
         counts: &mut Counts,
-        follower: &mut impl Follow,
+        follower: &mut impl EventSink,
     ) -> ControlFlow<()> {
         counts.paths |= self.beginnings.iter().any(Slot::shows_path);
         let mut usual_told = 0;
@@ -112,7 +112,7 @@ impl Batch {
     fn follow_usual(
         &self,
         range: std::ops::Range<usize>,
-        follower: &mut impl Follow,
+        follower: &mut impl EventSink,
     ) -> ControlFlow<()> {
         for usual in &self.usual[range] {
             let slot = &self.beginnings[usual.beginning as usize];

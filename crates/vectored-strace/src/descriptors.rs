@@ -1,9 +1,9 @@
 //! Calls that make, change and close descriptors. `None` is what failed, or is of no interest.
 
 use super::arguments::Arguments;
+use super::call_result::is_success;
 use super::counts::Reason;
-use super::outcome::is_success;
-use crate::advisor::event::{Action, Descriptor, OpenFlags, SocketKind};
+use crate::event::{Action, Descriptor, OpenFlags, SocketKind};
 
 type Found<'a> = Result<Option<Action<'a>>, Reason>;
 

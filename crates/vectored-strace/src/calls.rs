@@ -5,14 +5,14 @@ use std::sync::LazyLock;
 use memchr::memmem::{self, Finder};
 
 use super::arguments::Arguments;
-use super::beginnings::First;
+use super::call_prefix::First;
+use super::call_result::{Outcome, is_success, outcome, thread};
 use super::counts::Reason;
 use super::descriptors;
 use super::names::Name;
 use super::numbers::{leading, leading_any};
-use super::outcome::{Outcome, is_success, outcome, thread};
 use super::transfers::{Body, Segments, is_cut, transfer};
-use crate::advisor::event::{Action, Named};
+use crate::event::{Action, Named};
 
 /// What a call did, and why not all of it is known.
 #[derive(Debug)]

@@ -8,15 +8,14 @@ use std::path::{Path, PathBuf};
 
 use flate2::{Compression, write::GzEncoder};
 use proptest::prelude::*;
-use vectored_lab::advisor::Event;
-use vectored_lab::advisor::event::{Action, Descriptor, Named, OpenFlags, Transfer};
-use vectored_lab::advisor::strace::{Counts, Item, ReadOptions, Reader, read_logs};
+use vectored_strace::event::{Action, Descriptor, Named, OpenFlags, Transfer};
+use vectored_strace::{Counts, Event, Item, ReadOptions, Reader, read_logs};
 
-/// Each file of `testdata/strace` is a log, each folder the parts of one. A new one makes a new
+/// Each file of `testdata` is a log, each folder the parts of one. A new one makes a new
 /// golden file.
 #[test]
 fn real_logs_become_the_events_of_their_golden_files() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/strace");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");
     let cases = list(&folder);
     assert!(cases.len() >= 10);
     for case in cases {
@@ -26,7 +25,7 @@ fn real_logs_become_the_events_of_their_golden_files() {
         } else {
             vec![case]
         };
-        insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => true }, {
+        insta::with_settings!({ omit_expression => true }, {
             insta::assert_snapshot!(name, text_of_logs(&paths));
         });
     }

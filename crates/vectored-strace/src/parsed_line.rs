@@ -2,13 +2,14 @@
 //!
 //! A head is plain, so that it can be handed to another thread with its text.
 
-use super::beginnings::{Beginning, First};
+use super::call_prefix::{Beginning, First};
+use super::call_result::Tail;
 use super::calls;
 use super::counts::Counts;
 use super::names::Name;
-use super::outcome::Tail;
-use super::transfers::{Body, Segments, Shape, asked_and_offset};
-use crate::advisor::event::{Action, Descriptor, Direction, Event, Transfer};
+use super::names::Shape;
+use super::transfers::{Body, Segments, asked_and_offset};
+use crate::event::{Action, Descriptor, Direction, Event, Transfer};
 
 /// What the next event is about.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,7 +1,29 @@
 //! What a call's name says.
 
-use super::transfers::Shape;
-use crate::advisor::event::Direction;
+use crate::event::Direction;
+
+/// What of a transfer is told by its call's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// `read(fd, buffer, count)`, and with an offset.
+    Plain { positional: bool },
+    /// `sendto(fd, buffer, count, flags, …)`.
+    Message,
+    /// `readv(fd, list, count)`, with an offset, and with flags.
+    List { positional: bool },
+    /// `sendmsg(fd, header, flags)`.
+    MessageList,
+    /// `sendmmsg(fd, messages, count, flags)`.
+    Messages,
+    /// `sendfile(to, from, offset, count)`.
+    FromSecond,
+    /// `splice(from, offset, to, …, count, flags)`.
+    ToThird,
+    /// `tee(from, to, count, flags)`.
+    ToSecond,
+    /// `vmsplice(to, list, count, flags)`.
+    Mapped,
+}
 
 /// What a call is, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,9 +2,8 @@
 //! of them often, so that they are read once and compared from then on.
 
 use super::arguments::Arguments;
-use super::names::{Name, name};
-use super::transfers::Shape;
-use crate::advisor::event::Descriptor;
+use super::names::{Name, Shape, name};
+use crate::event::Descriptor;
 
 /// How a call begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
