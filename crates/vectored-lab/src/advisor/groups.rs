@@ -40,6 +40,8 @@ struct Group {
     is_mapped: bool,
     is_mapped_to_write: bool,
     was_locked: bool,
+    /// The opening that bytes of a stream were first read through.
+    reader: Option<u32>,
     written: Latest,
     read: Latest,
     /// Who wrote, each of them for certain after those before it wrote last.
@@ -160,6 +162,7 @@ impl Groups {
             return;
         };
         let (writers, has_many) = (old.writers.clone(), old.has_many_writers);
+        let reader = old.reader;
         let held = std::mem::take(&mut old.held);
         let Some(new) = self.groups.get_mut(to) else {
             return;
@@ -170,7 +173,16 @@ impl Groups {
         if new.writers.is_empty() {
             new.writers = writers;
         }
+        new.reader = new.reader.or(reader);
         new.held.append(held);
+    }
+
+    /// Bytes of a stream are read through an opening: the one that they were first read through, if that is
+    /// another.
+    pub(super) fn note_reader(&mut self, place: u32, opening: u32) -> Option<u32> {
+        let group = self.groups.get_mut(place).filter(|_| place != 0)?;
+        let first = *group.reader.get_or_insert(opening);
+        (first != opening).then_some(first)
     }
 
     /// All findings that were held back.

@@ -3,6 +3,7 @@
 use super::lane::Lane;
 use super::leads::Kind;
 use super::pending::Pending;
+use super::reason::Reason;
 use super::tally::Held;
 use vectored_strace::event::OpenFlags;
 
@@ -29,8 +30,8 @@ pub(super) struct Opening {
     pub(super) sought_size: bool,
     /// The thread that first read from its offset or from the stream, by its serial number; 0 for none.
     pub(super) reader: u64,
-    /// Whether other threads or processes used the offset or the stream, too, or may have.
-    pub(super) has_many_readers: bool,
+    /// Why a larger buffer would take what others are to read from the offset or the stream.
+    pub(super) shared_reads: Option<Reason>,
     /// Findings of reads, counted if nobody else uses the offset or the stream.
     pub(super) held: Held,
     /// Whether processes that do not show may write to it: it is a FIFO.
@@ -74,7 +75,7 @@ impl Opening {
             sought_by: 0,
             sought_size: false,
             reader: 0,
-            has_many_readers: false,
+            shared_reads: None,
             held: Held::default(),
             has_other_writers: false,
             was_locked: false,

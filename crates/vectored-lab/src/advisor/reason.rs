@@ -79,6 +79,10 @@ pub(super) enum Reason {
     Asked,
     /// Another process or thread reads the same pipe or socket, or may.
     OtherReaders,
+    /// `sendfile`, `splice` or `tee` moves bytes from what is read, too.
+    Copied,
+    /// Descriptors or credentials come with the bytes of a socket.
+    ControlData,
     /// A pipe or socket was open before the log began, so that another process may read it.
     InheritedReader,
     /// Nothing says what the descriptor leads to.
@@ -173,6 +177,12 @@ impl Reason {
             Reason::OtherReaders => {
                 "several threads or processes read the stream, or may: a larger buffer would take \
                  what another is to read"
+            }
+            Reason::Copied => {
+                "sendfile, splice or tee from it: a larger buffer would take what that is to move"
+            }
+            Reason::ControlData => {
+                "descriptors or credentials came with some of its bytes: a larger buffer would lose them"
             }
             Reason::InheritedReader => {
                 "open before the log began: another process may read the stream, and a larger \

@@ -502,21 +502,36 @@ impl Tables {
         }
         self.recent = [NO_THREAD; RECENT];
         if !same_process {
-            self.note_birth(event, parent, child);
+            self.note_birth(event, parent, child, found.is_some());
         }
     }
 
     /// A process that spoke before its fork did is not known to be younger than what its parent did.
-    fn note_birth(&mut self, event: u64, parent: ProcessId, child: u32) {
+    fn note_birth(&mut self, event: u64, parent: ProcessId, child: u32, was_found: bool) {
         let place = self.by_number.get(&child).copied();
         let Some(thread) = place.and_then(|place| self.threads.get(place)) else {
             return;
         };
         let (process, is_new) = (thread.process, thread.last == 0);
+        if was_found && self.descends_from(parent, process) {
+            // The log is wrong: no process is its own ancestor.
+            return;
+        }
         if let Some(process) = self.process_mut(process) {
             process.parent = Some(parent);
             process.born = if is_new { event } else { 0 };
         }
+    }
+
+    /// Whether a process is another one, or descends from it. No process is its own ancestor, so this ends.
+    fn descends_from(&self, mut process: ProcessId, of: ProcessId) -> bool {
+        while process != of {
+            match self.process(process).and_then(|known| known.parent) {
+                Some(parent) => process = parent,
+                None => return false,
+            }
+        }
+        true
     }
 
     /// Whether what a process does comes after an event of another for certain: it is that process, or
@@ -603,7 +618,9 @@ impl Tables {
             if let Some(known) = self.openings.get_mut(opening) {
                 known.descriptors += 1;
                 known.tables += u32::from(index == 0 || openings[index - 1].0 != opening);
-                known.has_many_readers |= stays && known.reader != 0 && known.kind.has_peer();
+                if stays && known.reader != 0 && known.kind.has_peer() {
+                    known.shared_reads.get_or_insert(Reason::OtherReaders);
+                }
             }
         }
     }

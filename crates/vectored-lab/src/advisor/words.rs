@@ -1,6 +1,6 @@
 //! What was found, in words: the pattern in one line, and what to do about it.
 
-use crate::model::{FindingKey, FindingKind, Leads, Step, Tally};
+use crate::model::{FindingKey, FindingKind, Grade, Leads, Step, Tally};
 use crate::report::{bytes_in_words, escape_control, grouped};
 
 /// Calls of a pattern that are named; the others are counted.
@@ -165,7 +165,10 @@ pub fn action(key: &FindingKey, tally: &Tally) -> String {
         }
         FindingKind::Datagrams => "Send several datagrams in one call, sendmmsg(2)".to_owned(),
     };
-    let order = order_in_words(tally);
+    let order = match key.grade {
+        Grade::ReadsAhead => BEFORE_POLL.to_owned(),
+        _ => order_in_words(tally),
+    };
     if tally.merged_calls > 0 && tally.merged_calls < tally.calls {
         let (left, calls) = (short_count(tally.merged_calls), short_count(tally.calls));
         let of = if tally.merged_calls == 1 {
@@ -178,6 +181,10 @@ pub fn action(key: &FindingKey, tally: &Tally) -> String {
         format!("{what}.{order}")
     }
 }
+
+/// What a program with an event loop has to heed.
+const BEFORE_POLL: &str =
+    " Empty the buffer before poll or select: they do not report bytes that are in it.";
 
 /// What merging changes besides the number of calls; empty if nothing is known.
 fn order_in_words(tally: &Tally) -> String {
@@ -214,7 +221,6 @@ fn is_record(key: &FindingKey, tally: &Tally) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Grade;
 
     fn found(kind: FindingKind, steps: &[(&str, (u64, u64))], calls: u64) -> (FindingKey, Tally) {
         let key = FindingKey {
@@ -309,6 +315,15 @@ mod tests {
         // A file may have any number of them.
         tally.starts = vec![0, 0, 0, 0, 9];
         assert!(pattern(&key, &tally).starts_with("100 × write 4 B"));
+    }
+
+    #[test]
+    fn a_buffer_of_a_stream_is_emptied_before_a_wait() {
+        let (mut key, tally) = found(FindingKind::SmallReads, &[("read", (1, 1))], 10);
+        key.target = Leads::Pipe;
+        assert!(!action(&key, &tally).contains("poll"));
+        key.grade = Grade::ReadsAhead;
+        assert!(action(&key, &tally).contains("Empty the buffer before poll"));
     }
 
     #[test]

@@ -38,6 +38,10 @@ impl Log {
         if kind.is_shared_object() {
             opening.group = self.groups.join(&opening.text, &opening.path);
         }
+        if opening.kind.has_peer() {
+            // `/dev/stdin`: another descriptor leads to the same stream.
+            opening.shared_reads = Some(Reason::OtherReaders);
+        }
         if is_fifo {
             turn_to_fifo(&mut opening);
             // It waits for the other end.

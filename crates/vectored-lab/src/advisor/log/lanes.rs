@@ -86,11 +86,8 @@ impl Log {
         for row in rows.iter_mut().filter(|row| row.depends_on_others()) {
             let shared = match lane == READS {
                 false if groups.has_many_writers(opening.group) => Some(Reason::SeveralWriters),
-                true if !opening.has_many_readers => None,
-                true if row.grade == Grade::ReadsAhead => Some(Reason::OtherReaders),
-                true if opening.kind == Kind::File && !row.is_positional => {
-                    Some(Reason::SharedOffset)
-                }
+                true if row.grade == Grade::ReadsAhead => opening.shared_reads,
+                true if opening.kind == Kind::File && !row.is_positional => opening.shared_reads,
                 _ => None,
             };
             if shared.is_some() {
@@ -193,9 +190,9 @@ impl Log {
             return;
         };
         let held = std::mem::take(&mut opening.held);
-        match opening.has_many_readers {
-            true => self.list(place, READS, held, Reason::OtherReaders),
-            false => self.book.settle(held),
+        match opening.shared_reads {
+            Some(reason) => self.list(place, READS, held, reason),
+            None => self.book.settle(held),
         }
     }
 

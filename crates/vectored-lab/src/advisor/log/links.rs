@@ -157,8 +157,11 @@ impl Surroundings<'_> {
     fn crossing_of_stream(&self, opening: &Opening, lane: &Lane) -> Option<Reason> {
         // A FIFO is shown as a file is: who else has opened it does not show.
         let is_fifo = opening.kind == Kind::Pipe && opening.has_name();
-        if opening.tables > 1 || opening.has_many_readers || is_fifo {
+        if opening.tables > 1 || is_fifo {
             return Some(Reason::OtherReaders);
+        }
+        if opening.shared_reads.is_some() {
+            return opening.shared_reads;
         }
         if opening.is_inherited {
             return Some(Reason::InheritedReader);

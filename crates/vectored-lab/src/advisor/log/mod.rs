@@ -345,6 +345,7 @@ impl Log {
                     self.leave_to_another(opening, by.process);
                 }
                 self.tables.execute(by.process, name, runtime);
+                self.hand_reads_on(by);
                 self.wait(by, Reason::Process);
             }
             Action::Seek {

@@ -15,6 +15,10 @@ use vectored_strace::event::{Descriptor, Direction, Event, Form, Transfer};
 /// Linux moves no more in one call: `MAX_RW_COUNT`. A log that says so is wrong.
 const TRANSFER_BYTES_MAX: u64 = 0x7fff_f000;
 
+/// The reader of an opening that a program read from before its process ran another one: no thread's
+/// serial number.
+const EARLIER_PROGRAM: u64 = u64::MAX;
+
 impl Log {
     #[inline(always)]
     pub(super) fn transfer(&mut self, event: &Event<'_>, transfer: &Transfer<'_>, by: By) {
@@ -41,12 +45,16 @@ impl Log {
         let lane_number = usize::from(is_read);
         let is_others = opening.lanes[lane_number].user.thread != serial;
         let group = opening.group;
+        let is_stream_socket = opening.kind.is_socket();
         if is_read {
             if transfer.offset.is_none() && opening.reader != serial {
                 self.note_reader(place, serial);
             }
         } else if !self.groups.is_last_writer(group, number, serial) {
             self.note_writer(place, by);
+        }
+        if transfer.addressed && is_stream_socket {
+            self.pass_descriptors(place, is_read, by);
         }
         let user = match is_others {
             true => self.user(by, serial),
@@ -181,6 +189,7 @@ impl Log {
             self.note_reader(place, serial);
         }
         self.end_lane(place, READS);
+        self.share_reads(place, Reason::Copied);
         let Some(opening) = self.tables.openings.get_mut(place) else {
             return;
         };
@@ -231,16 +240,69 @@ impl Log {
             kind if kind.has_peer() => Reason::OtherReaders,
             _ => return,
         };
-        if opening.has_many_readers {
+        if opening.reader != 0 {
+            return self.share_reads(place, reason);
+        }
+        opening.reader = serial;
+        let group = opening.group;
+        if reason == Reason::OtherReaders
+            && let Some(first) = self.groups.note_reader(group, place)
+        {
+            // `/dev/fd/3`, or a descriptor that another process passed on.
+            let first_opening = self.tables.openings.get(first);
+            if first_opening.is_some_and(|opening| opening.group == group) {
+                self.share_reads(first, reason);
+            }
+            self.share_reads(place, reason);
+        }
+    }
+
+    /// Others are to read from an offset or a stream, too: its reads are listed.
+    pub(super) fn share_reads(&mut self, place: u32, reason: Reason) {
+        let Some(opening) = self.tables.openings.get_mut(place) else {
+            return;
+        };
+        if opening.shared_reads.is_some() {
             return;
         }
-        if opening.reader == 0 {
-            opening.reader = serial;
-            return;
-        }
-        opening.has_many_readers = true;
+        opening.shared_reads = Some(reason);
         let held = std::mem::take(&mut opening.held);
         self.list(place, READS, held, reason);
+    }
+
+    /// Another program goes on with what a process has open.
+    pub(super) fn hand_reads_on(&mut self, by: By) {
+        let serial = self.tables.at(by.thread).map_or(0, |thread| thread.serial);
+        for place in self.tables.openings_of(by.process) {
+            let Some(opening) = self.tables.openings.get_mut(place) else {
+                continue;
+            };
+            if opening.kind.has_peer() && opening.reader != 0 {
+                self.share_reads(place, Reason::OtherReaders);
+            } else if opening.reader == serial {
+                opening.reader = EARLIER_PROGRAM;
+            }
+        }
+    }
+
+    /// Descriptors may come or go with the bytes of a call (`SCM_RIGHTS`): which ones is not followed.
+    #[cold]
+    fn pass_descriptors(&mut self, place: u32, is_read: bool, by: By) {
+        if is_read {
+            return self.share_reads(place, Reason::ControlData);
+        }
+        for other in self.tables.openings_of(by.process) {
+            let opening = self.tables.openings.get(other);
+            let Some(opening) = opening.filter(|opening| opening.reader != 0) else {
+                continue;
+            };
+            match opening.kind {
+                _ if other == place => {}
+                Kind::File => self.share_reads(other, Reason::SharedOffset),
+                kind if kind.has_peer() => self.share_reads(other, Reason::OtherReaders),
+                _ => {}
+            }
+        }
     }
 
     /// A thread writes to what another one wrote to last, or nobody yet.

@@ -2,7 +2,7 @@
 
 use super::events::*;
 use crate::model::{FindingKey, Runtime, Tally};
-use vectored_strace::event::{OpenFlags, SocketKind};
+use vectored_strace::event::{Action, Descriptor, Form, OpenFlags, SocketKind};
 
 #[track_caller]
 fn check(lines: &[Line], expected: &[&str]) {
@@ -687,6 +687,24 @@ fn a_child_that_speaks_before_its_fork_returns_has_its_parents_descriptors() {
 }
 
 #[test]
+fn processes_that_seem_to_have_made_each_other_are_no_endless_line() {
+    // Both spoke before their forks, one of which is wrong: a third one asks who made whom.
+    let lines = [
+        open(3),
+        brk().by(2),
+        fork(2),
+        fork(1).by(2),
+        fork(3),
+        write(3, 8).by(3),
+        write(3, 8).by(2),
+        write(3, 8),
+    ];
+    assert_eq!(analysed(&lines).processes, 3);
+    let own = [fork(1), open(3), write(3, 8), fork(2), write(3, 8).by(2)];
+    assert_eq!(analysed(&own).processes, 2);
+}
+
+#[test]
 fn exec_closes_what_is_to_be_closed() {
     let flags = OpenFlags {
         close_on_exec: true,
@@ -1149,7 +1167,7 @@ fn reads_of_a_stream_that_one_thread_has_are_counted_and_all_others_are_listed()
     // Unless it is closed when that runs a program.
     let closes = line(
         "fcntl",
-        vectored_strace::event::Action::SetCloseOnExec {
+        Action::SetCloseOnExec {
             descriptor: fd(3),
             close_on_exec: true,
         },
@@ -1174,6 +1192,127 @@ fn reads_of_a_stream_that_one_thread_has_are_counted_and_all_others_are_listed()
             "small-reads pipe 3→1: read 1 (open before the log began: another process may read the stream, and a larger buffer would take what it is to read)",
         ],
     );
+}
+
+#[test]
+fn what_another_program_is_to_read_is_not_read_ahead() {
+    let reads = || vec![read(3, 1); 3];
+    let stream = |lines: Vec<Line>| [vec![socket(3, SocketKind::Tcp)], lines].concat();
+    let file = |lines: Vec<Line>| [vec![open(3)], lines].concat();
+    let of_stream = "small-reads tcp 3→1: read 1 (several threads or processes read the stream, or may: \
+                     a larger buffer would take what another is to read)";
+    let of_file = "small-reads file 3→1: read 1 (another thread or process uses the same offset, and would \
+                   go on from another place)";
+    // `read line; exec cat`: the next program has the same thread.
+    let next = vec![execve("/bin/cat"), read(3, 64)];
+    check(&stream([reads(), next.clone()].concat()), &[of_stream]);
+    check(&file([reads(), next].concat()), &[of_file]);
+    // What a program that runs later does with a stream may not show; the offset of a file matters only to
+    // one that uses it.
+    let runs = vec![execve("/bin/true")];
+    check(&stream([reads(), runs.clone()].concat()), &[of_stream]);
+    let counted = "small-reads file 3→1: read 1 [adjacent]";
+    check(&file([reads(), runs].concat()), &[counted]);
+    // In a child that keeps a duplicate only.
+    let closes = line(
+        "fcntl",
+        Action::SetCloseOnExec {
+            descriptor: fd(3),
+            close_on_exec: true,
+        },
+    );
+    let child = vec![fork(2), dup(3, 0).by(2), execve("/bin/cat").by(2)];
+    check(
+        &stream([vec![closes], reads(), child].concat()),
+        &[of_stream],
+    );
+}
+
+#[test]
+fn a_stream_that_is_opened_by_name_or_passed_on_is_not_read_ahead() {
+    const PIPE: &str = "pipe:[7]";
+    let named = |number| Descriptor {
+        leads_to: Some(PIPE.as_bytes()),
+        ..fd(number)
+    };
+    let made = line(
+        "pipe2",
+        Action::Pipe {
+            read: named(3),
+            write: named(4),
+            packets: false,
+            close_on_exec: false,
+        },
+    );
+    let by_name = line(
+        "openat",
+        Action::Open {
+            descriptor: named(5),
+            path: b"/dev/fd/3",
+            flags: OpenFlags::default(),
+        },
+    );
+    let others = "several threads or processes read the stream, or may: a larger buffer would take what \
+                  another is to read";
+    let listed = |calls| format!("small-reads pipe {calls}→1: read 1 ({others})");
+    let reads = |number| vec![read(number, 1).to(PIPE); 3];
+    // The other descriptor may be read before, after or in between.
+    for places in [[3, 5], [5, 3]] {
+        let lines = [
+            vec![made.clone(), by_name.clone()],
+            reads(places[0]),
+            reads(places[1]),
+        ];
+        let both = listed(6).replace("→1", "→2");
+        check(&lines.concat(), &[&both]);
+    }
+    check(
+        &[vec![made.clone(), by_name], reads(5)].concat(),
+        &[&listed(3)],
+    );
+    // Written only: nobody else reads.
+    let counted = "small-reads pipe 3→1: read 1 [reads-ahead]";
+    let writes = vec![write(4, 8).to(PIPE)];
+    check(&[vec![made.clone()], writes, reads(3)].concat(), &[counted]);
+    // A descriptor goes with a message; from where it came, it may be read before or after.
+    let sends = write(6, 2).but(|transfer| transfer.addressed = true);
+    let socket = socket(6, SocketKind::UnixStream);
+    check(
+        &[vec![made.clone(), socket.clone()], reads(3), vec![sends]].concat(),
+        &[&listed(3)],
+    );
+    // It shows under another number in another process.
+    let stranger = vec![thread(2), read(9, 64).to(PIPE).by(7)];
+    check(&[vec![made], reads(3), stranger].concat(), &[&listed(3)]);
+    // Descriptors come with bytes that `read` would drop them with.
+    let comes = read(6, 2).but(|transfer| transfer.addressed = true);
+    check(
+        &[vec![socket], vec![read(6, 1); 3], vec![comes]].concat(),
+        &[
+            "small-reads unix 3→1: read 1 (descriptors or credentials came with some of its bytes: \
+             a larger buffer would lose them)",
+        ],
+    );
+}
+
+#[test]
+fn what_splice_is_to_move_is_not_read_ahead() {
+    let moves = |from| {
+        write(8, 100).but(|transfer| {
+            transfer.from = Some(fd(from));
+            transfer.form = Form::Opaque;
+            transfer.segment_bytes = None;
+        })
+    };
+    let why = "sendfile, splice or tee from it: a larger buffer would take what that is to move";
+    for (made, target) in [(open(3), "file"), (pipe(3, 4), "pipe")] {
+        let reads = vec![read(3, 4); 3];
+        let lines = [vec![made, open(8)], reads, vec![moves(3)]].concat();
+        check(
+            &lines,
+            &[&format!("small-reads {target} 3→1: read 3 ({why})")],
+        );
+    }
 }
 
 #[test]
