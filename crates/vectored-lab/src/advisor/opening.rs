@@ -56,6 +56,9 @@ pub(super) struct Opening {
     pub(super) lanes: [Lane; 2],
     /// Whether its writes and its reads are in the table of uses.
     pub(super) was_counted: [bool; 2],
+    /// The number of its descriptor when its calls were first put into that table: all of them go there
+    /// under one, since a run of several processes may have used several.
+    pub(super) use_number: Option<i32>,
     /// How many openings before it handed their writes on to it.
     pub(super) reopened: u64,
     /// Writes, then reads: runs that are over, and how many calls there were.
@@ -88,6 +91,7 @@ impl Opening {
             counted: Bits::default(),
             lanes: [Lane::default(), Lane::default()],
             was_counted: [false; 2],
+            use_number: None,
             reopened: 0,
             pending: [Pending::default(), Pending::default()],
         }

@@ -123,7 +123,7 @@ impl Pending {
                 && row.reason == found.reason
                 && row.is_read == way.is_read
                 && row.is_positional == way.is_positional
-                && row.descriptor == run.descriptor
+                && (row.descriptor == run.descriptor || *pattern == Pattern::ANY)
                 && row.pattern == *pattern
         };
         let known = self
@@ -337,5 +337,41 @@ pub(super) fn join_ranges(known: &mut Vec<(u64, u64)>, new: impl Iterator<Item =
             Some(range) => *range = (range.0.min(least), range.1.max(most)),
             None => known.push((least, most)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::advisor::run::{Bounds, Piece};
+
+    #[test]
+    fn an_opening_with_many_descriptors_has_few_rows() {
+        let bounds = Bounds {
+            buffer_bytes: 100,
+            max_delay_ns: None,
+        };
+        let way = Way {
+            is_read: false,
+            is_positional: false,
+            is_stream: true,
+            is_datagram: false,
+        };
+        let mut pending = Pending::default();
+        for descriptor in 3..1003 {
+            let mut run = Run::new();
+            let piece = Piece {
+                descriptor,
+                bytes: 8,
+                segments: 1,
+                ..Piece::default()
+            };
+            run.push(&piece, 0, bounds);
+            run.push(&piece, 0, bounds);
+            pending.add(&mut run, Outcome::Joined, way, false);
+        }
+        assert_eq!(pending.rows.len(), PATTERNS_MAX + 1);
+        let calls: u64 = pending.rows.iter().map(|row| row.tally.calls).sum();
+        assert_eq!(calls, 2000);
     }
 }

@@ -633,8 +633,11 @@ impl Tables {
         if found == parent {
             return;
         }
+        let is_counted = self
+            .process(found)
+            .is_some_and(|process| process.is_counted);
         self.end_process(found);
-        self.process_count -= 1;
+        self.process_count -= u64::from(is_counted);
         if let Some(thread) = self.threads.get_mut(thread) {
             thread.process = parent;
             // It was not ended with its process after all.

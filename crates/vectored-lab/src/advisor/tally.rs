@@ -322,18 +322,16 @@ impl Book {
         if let Some(&own) = self.places.get(&key) {
             return Counted { own, any_file };
         }
-        let is_apart =
-            key.target != Leads::File || self.entries[any_file as usize].1.apart < FILES_APART;
-        self.entries[any_file as usize].1.apart += 1;
+        let apart = &mut self.entries[any_file as usize].1.apart;
+        let is_apart = key.target != Leads::File || *apart < FILES_APART;
+        // More than that need not be counted, nor be kept in mind: a log may have millions of files.
+        *apart = apart.saturating_add(1);
         match is_apart {
             true => Counted {
                 own: self.place_of(key),
                 any_file,
             },
-            false => {
-                self.places.insert(key, any_file);
-                both
-            }
+            false => both,
         }
     }
 
@@ -803,5 +801,46 @@ impl Names {
 
     pub(super) fn name(&self, number: u32) -> Option<String> {
         self.names.get((number as usize).checked_sub(1)?).cloned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_of_many_files_is_kept_once() {
+        let row = Row {
+            kind: FindingKind::AdjacentWrites,
+            grade: Grade::Adjacent,
+            reason: None,
+            is_read: false,
+            is_positional: false,
+            descriptor: 3,
+            pattern: Pattern::ANY,
+            sites: Vec::new(),
+            tally: Tally {
+                runs: 1,
+                calls: 2,
+                ..Tally::default()
+            },
+        };
+        let mut book = Book::default();
+        for file in 0..1000 {
+            let path = format!("/{file}");
+            let whose = Whose {
+                program: 0,
+                runtime: None,
+                process: 1,
+                target: Leads::File,
+                path: path.as_bytes(),
+            };
+            book.add(&row, &whose, None);
+        }
+        assert_eq!(book.places.len(), FILES_APART as usize + 1);
+        let mut tallies = Tallies::default();
+        book.close(None, 1, &mut tallies);
+        let calls: Vec<u64> = tallies.findings.values().map(|tally| tally.calls).collect();
+        assert_eq!(calls, [2000]);
     }
 }

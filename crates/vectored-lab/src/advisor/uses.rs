@@ -12,6 +12,9 @@ use crate::model::{DescriptorUse, Operation};
 /// Files of a log that are told apart; those that come later are one for each program.
 const FILES_MAX: usize = 4096;
 
+/// Entries of a log that are told apart; those that come later are one for each kind and direction.
+const ENTRIES_MAX: usize = 1 << 15;
+
 /// What is known of the calls of a log, by program, direction and file.
 #[derive(Debug, Default)]
 pub(super) struct Uses {
@@ -52,6 +55,8 @@ pub(super) struct Used<'a> {
     /// What the log shows, or the path.
     pub(super) name: &'a [u8],
     pub(super) descriptor: i32,
+    /// The one that tells standard streams apart: the same for all calls of an opening.
+    pub(super) first_descriptor: i32,
     pub(super) is_read: bool,
     /// How many openings of it were not counted before.
     pub(super) openings: u64,
@@ -122,9 +127,18 @@ impl Uses {
                 true => self.paths.number(name),
                 false => self.paths.known(name),
             },
-            standard: match used.descriptor {
-                0..=2 if !is_named => used.descriptor,
+            standard: match used.first_descriptor {
+                0..=2 if !is_named => used.first_descriptor,
                 _ => -1,
+            },
+        };
+        let key = match self.entries.len() < ENTRIES_MAX || self.places.contains_key(&key) {
+            true => key,
+            false => Key {
+                program: 0,
+                path: 0,
+                standard: -1,
+                ..key
             },
         };
         let next = self.entries.len() as u32;
@@ -296,5 +310,42 @@ fn why_never(kind: &str) -> &'static str {
         "null device" => "calls on it take next to no time",
         "eventfd" | "event descriptor" => "each call takes or gives an event",
         _ => "never counted: each call may have an effect of its own",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_with_many_files_each_have_a_bounded_table() {
+        let mut uses = Uses::default();
+        for program in 1..=40 {
+            for file in 0..1000 {
+                let name = format!("/{file}");
+                let used = Used {
+                    program,
+                    kind: Kind::File,
+                    is_folder: false,
+                    name: name.as_bytes(),
+                    descriptor: 3,
+                    first_descriptor: 3,
+                    is_read: false,
+                    openings: 1,
+                    calls: Use {
+                        calls: 1,
+                        ..Use::default()
+                    },
+                };
+                uses.add(&used, &[]);
+            }
+        }
+        assert_eq!(uses.entries.len(), ENTRIES_MAX + 1);
+        let calls: u64 = uses
+            .entries
+            .iter()
+            .map(|(_, entry)| entry.calls.calls)
+            .sum();
+        assert_eq!(calls, 40_000);
     }
 }

@@ -8,7 +8,7 @@ use crate::advisor::{About, Analysis, Options, Words, advise, merge};
 use crate::model::{Advisory, FindingKey, Leads, Operation, Price, Skipped, Tally, WallSource};
 use vectored_strace::event::SocketKind;
 
-const WORDS: Words = Words {
+pub(super) const WORDS: Words = Words {
     pattern: |key, tally| format!("{} × {:?}", tally.calls, key.steps),
     action: |key: &FindingKey, _: &Tally| format!("{:?}", key.kind),
 };
@@ -48,7 +48,7 @@ fn preamble(program: &'static str) -> Vec<Line> {
     ]
 }
 
-fn advised(logs: &[Vec<Line>]) -> Advisory {
+pub(super) fn advised(logs: &[Vec<Line>]) -> Advisory {
     let mut analysis = Analysis::new(Options::default());
     for log in logs {
         analysis.begin_log();
@@ -66,7 +66,7 @@ fn advised(logs: &[Vec<Line>]) -> Advisory {
     advise(analysis.finish(), &prices(), about, WORDS)
 }
 
-fn saved_and_loaded(advisory: &Advisory) -> Advisory {
+pub(super) fn saved_and_loaded(advisory: &Advisory) -> Advisory {
     let json = serde_json::to_string(advisory).unwrap();
     serde_json::from_str(&json).unwrap()
 }

@@ -2,6 +2,7 @@
 
 mod delays;
 mod events;
+mod histories;
 mod merging;
 mod naive;
 mod reading;

@@ -687,6 +687,18 @@ fn a_child_that_speaks_before_its_fork_returns_has_its_parents_descriptors() {
 }
 
 #[test]
+fn a_thread_that_is_taken_for_a_process_is_uncounted_once() {
+    // It has the same descriptor as the other, which then turns out to have made it.
+    let lines = [
+        write(3, 8).to("/a"),
+        write(3, 8).to("/a").by(2),
+        thread(2),
+        write(3, 8).to("/a").by(2),
+    ];
+    assert_eq!(analysed(&lines).processes, 1);
+}
+
+#[test]
 fn processes_that_seem_to_have_made_each_other_are_no_endless_line() {
     // Both spoke before their forks, one of which is wrong: a third one asks who made whom.
     let lines = [
@@ -1371,6 +1383,18 @@ fn every_call_is_counted_listed_or_neither_with_a_reason() {
     ];
     let (uses, _) = crate::advisor::uses::most_used(analysed(&lines.concat()).uses);
     assert_eq!((uses[0].calls, uses[0].counted, uses[0].listed), (4, 0, 3));
+}
+
+#[test]
+fn calls_of_one_opening_under_several_numbers_are_in_one_row_of_the_table() {
+    let writes = vec![write(1, 8).by(2), write(2, 8)];
+    let lines = [vec![dup(1, 2), fork(2)], vec![writes; 2].concat()].concat();
+    let (uses, _) = crate::advisor::uses::most_used(analysed(&lines).uses);
+    let told: Vec<_> = uses
+        .iter()
+        .map(|one| (one.descriptor, one.calls, one.counted, one.listed))
+        .collect();
+    assert_eq!(told, [(1, 4, 0, 4)]);
 }
 
 #[test]
