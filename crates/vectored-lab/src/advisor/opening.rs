@@ -32,6 +32,10 @@ pub(super) struct Opening {
     pub(super) reader: u64,
     /// Why a larger buffer would take what others are to read from the offset or the stream.
     pub(super) shared_reads: Option<Reason>,
+    /// The thread that first read or wrote at its offset, by its serial number; 0 for none.
+    pub(super) offset_user: u64,
+    /// Whether others did so, too: calls that give an offset would leave theirs where it is.
+    pub(super) has_shared_offset: bool,
     /// Findings of reads, counted if nobody else uses the offset or the stream.
     pub(super) held: Held,
     /// Whether processes that do not show may write to it: it is a FIFO.
@@ -79,6 +83,8 @@ impl Opening {
             sought_size: false,
             reader: 0,
             shared_reads: None,
+            offset_user: 0,
+            has_shared_offset: false,
             held: Held::default(),
             has_other_writers: false,
             was_locked: false,

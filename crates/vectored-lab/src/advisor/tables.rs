@@ -745,6 +745,18 @@ impl Tables {
         })
     }
 
+    /// As [`Tables::openings_of`], and whether the next program keeps the descriptor.
+    pub(super) fn openings_at_execute(&self, process: ProcessId) -> Vec<(u32, bool)> {
+        let table = self.process(process).map(|process| process.table);
+        let table = table.and_then(|table| self.tables.get(table));
+        let mut openings: Vec<(u32, bool)> = table.map_or(Vec::new(), |table| {
+            table.open().map(|open| (open.1, !open.2)).collect()
+        });
+        // Of several descriptors those first that stay.
+        openings.sort_unstable_by_key(|&(opening, is_kept)| (opening, !is_kept));
+        openings
+    }
+
     /// The end of a thread, and maybe of its process.
     pub(super) fn end_thread(&mut self, number: u32, process_ended: bool) {
         self.recent = [NO_THREAD; RECENT];

@@ -9,7 +9,7 @@ use crate::advisor::run::{Bounds, Piece, Run};
 use crate::advisor::tables::{ProcessId, Tables, process_at};
 use crate::advisor::tally::{Way, Whose};
 use crate::advisor::uses::Used;
-use crate::model::Grade;
+use crate::model::{FindingKind, Grade};
 
 impl Log {
     pub(super) fn push(&mut self, place: u32, lane: usize, link: Link, site: u32) {
@@ -27,10 +27,13 @@ impl Log {
         self.end_lane(place, READS);
     }
 
-    pub(super) fn end_lanes_of(&mut self, place: u32, process: ProcessId) {
+    /// Counts what a process did. If others keep the opening, they may go on from its offset.
+    pub(super) fn end_lanes_of(&mut self, place: u32, process: ProcessId, is_kept: bool) {
         for lane in [WRITES, READS] {
-            let opening = self.tables.openings.get(place);
-            if opening.is_some_and(|opening| opening.lanes[lane].user.owner == process) {
+            let opening = self.tables.openings.get_mut(place);
+            let of_process = opening.filter(|known| known.lanes[lane].user.owner == process);
+            if let Some(opening) = of_process {
+                opening.has_shared_offset |= is_kept;
                 self.end_lane(place, lane);
                 self.flush(place, lane);
             }
@@ -85,6 +88,9 @@ impl Log {
         let groups = &mut self.groups;
         for row in rows.iter_mut().filter(|row| row.depends_on_others()) {
             let shared = match lane == READS {
+                _ if row.kind == FindingKind::SeekThenTransfer && opening.has_shared_offset => {
+                    Some(Reason::SharedOffset)
+                }
                 false if groups.has_many_writers(opening.group) => Some(Reason::SeveralWriters),
                 true if row.grade == Grade::ReadsAhead => opening.shared_reads,
                 true if opening.kind == Kind::File && !row.is_positional => opening.shared_reads,
@@ -204,7 +210,7 @@ impl Log {
             if left.is_closed {
                 self.close_opening(left.opening);
             } else {
-                self.end_lanes_of(left.opening, left.process);
+                self.end_lanes_of(left.opening, left.process, true);
             }
         }
     }

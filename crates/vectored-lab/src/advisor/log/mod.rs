@@ -340,8 +340,8 @@ impl Log {
                 let name = program.rsplit(|&byte| byte == b'/').next();
                 let name = self.book.program(name.unwrap_or(program));
                 let runtime = runtime_of_program(program);
-                for opening in self.tables.openings_of(by.process) {
-                    self.end_lanes_of(opening, by.process);
+                for (opening, is_kept) in self.tables.openings_at_execute(by.process) {
+                    self.end_lanes_of(opening, by.process, is_kept);
                     self.leave_to_another(opening, by.process);
                 }
                 self.tables.execute(by.process, name, runtime);
@@ -517,6 +517,7 @@ impl Log {
         let Some(opening) = self.tables.openings.get_mut(place) else {
             return;
         };
+        opening.has_shared_offset |= opening.offset_user != 0 && opening.offset_user != serial;
         let moves = !only_asked && opening.position != Some(position);
         opening.position = Some(position);
         if moves {

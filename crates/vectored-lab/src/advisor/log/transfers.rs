@@ -46,6 +46,11 @@ impl Log {
         let is_others = opening.lanes[lane_number].user.thread != serial;
         let group = opening.group;
         let is_stream_socket = opening.kind.is_socket();
+        let uses_offset = transfer.offset.is_none() && (is_read || !opening.flags.append);
+        if uses_offset && opening.offset_user != serial {
+            opening.has_shared_offset |= opening.offset_user != 0;
+            opening.offset_user = serial;
+        }
         if is_read {
             if transfer.offset.is_none() && opening.reader != serial {
                 self.note_reader(place, serial);
@@ -277,6 +282,9 @@ impl Log {
             let Some(opening) = self.tables.openings.get_mut(place) else {
                 continue;
             };
+            if opening.offset_user == serial {
+                opening.offset_user = EARLIER_PROGRAM;
+            }
             if opening.kind.has_peer() && opening.reader != 0 {
                 self.share_reads(place, Reason::OtherReaders);
             } else if opening.reader == serial {

@@ -311,6 +311,10 @@ fn naive(lines: &[Line]) -> Sums {
         let shared = shared_by(lines, lane);
         for ((kind, grade, reason), sum) in of_lane {
             let depends = reason.is_empty() && kind != "tiny-segments";
+            let shared = match kind.as_str() {
+                "seek-then-transfer" if has_shared_offset(lines, lane.0) => Some(SHARED_OFFSET),
+                _ => shared,
+            };
             let shared = shared.filter(|_| depends && kind != "positional-reads");
             let key = match shared {
                 Some(shared) => (kind, "crossing".to_owned(), shared.to_owned()),
@@ -323,6 +327,23 @@ fn naive(lines: &[Line]) -> Sums {
         }
     }
     sums
+}
+
+/// Whether several threads read, write or seek at the offset of a descriptor, after the first transfer.
+fn has_shared_offset(lines: &[Line], number: i32) -> bool {
+    let mut users = lines
+        .iter()
+        .filter(|line| match &line.action {
+            Action::Transfer(transfer) => {
+                transfer.descriptor.number == number && transfer.offset.is_none()
+            }
+            Action::Seek { descriptor, .. } => descriptor.number == number,
+            _ => false,
+        })
+        .skip_while(|line| transfer_of(line).is_none())
+        .map(|line| line.thread);
+    let first = users.next();
+    users.any(|user| Some(user) != first)
 }
 
 /// Why nothing of a lane is counted, if both threads use it. Neither was made after the other's last call.

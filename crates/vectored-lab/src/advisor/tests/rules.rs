@@ -1308,6 +1308,41 @@ fn a_stream_that_is_opened_by_name_or_passed_on_is_not_read_ahead() {
 }
 
 #[test]
+fn seeks_are_not_left_out_if_another_goes_on_from_the_offset() {
+    let at_places = |call: fn(i32, u64) -> Line| -> Vec<Line> {
+        let places = [100, 200, 300];
+        let calls = places.map(|place| vec![seek(3, place), call(3, 8)]);
+        [vec![open(3), call(3, 8)], calls.concat()].concat()
+    };
+    let waits = line("wait4", Action::Wait { child: 2 });
+    let child = |last: Line| vec![fork(2), last.by(2), exit().by(2), waits.clone()];
+    let next = vec![execve("/bin/echo"), write(3, 5)];
+    for (call, name) in [(write as fn(i32, u64) -> Line, "write"), (read, "read")] {
+        let counted = format!("seek-then-transfer file 7→4: lseek 0, {name} 4 [adjacent]");
+        check(&at_places(call), &[&counted]);
+        let why =
+            "another thread or process uses the same offset, and would go on from another place";
+        let listed = format!("seek-then-transfer file 7→4: lseek 0, {name} 4 ({why})");
+        for others in [
+            child(write(3, 5)),
+            child(read(3, 5)),
+            child(tell(3, 308)),
+            next.clone(),
+            vec![fork(2), exit(), write(3, 5).by(2)],
+        ] {
+            check(&[at_places(call), others].concat(), &[&listed]);
+        }
+        // The next program does not have it.
+        let closes = Action::SetCloseOnExec {
+            descriptor: fd(3),
+            close_on_exec: true,
+        };
+        let lines = [vec![line("fcntl", closes), execve("/bin/echo")]].concat();
+        check(&[at_places(call), lines].concat(), &[&counted]);
+    }
+}
+
+#[test]
 fn what_splice_is_to_move_is_not_read_ahead() {
     let moves = |from| {
         write(8, 100).but(|transfer| {
