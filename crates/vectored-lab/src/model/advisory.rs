@@ -392,6 +392,7 @@ pub struct SiteCalls {
     /// Calls.
     pub calls: u64,
     /// Bytes that they moved.
+    #[serde(default)]
     pub bytes: u64,
 }
 

@@ -123,3 +123,39 @@ fn merged_wall_times_are_as_sure_as_the_least_sure() {
         assert_eq!(merged.traced_wall_s, Some(16.0));
     }
 }
+
+#[test]
+fn a_result_of_an_earlier_version_is_read_and_merged() {
+    let log = [
+        preamble("/bin/first"),
+        vec![write(3, 8).at_site("one"); 4],
+        vec![write(4, 8); 3],
+    ];
+    let new = advised(&[log.concat()]);
+    let mut json = serde_json::to_value(&new).unwrap();
+    // What the version before had not.
+    let fields = json.as_object_mut().unwrap();
+    fields.remove("descriptors").unwrap();
+    fields.remove("more_descriptors").unwrap();
+    for list in ["findings", "uncounted"] {
+        for row in fields[list].as_array_mut().unwrap() {
+            let row = row.as_object_mut().unwrap();
+            for name in ["file", "files", "more_files", "runtime"] {
+                row.remove(name).unwrap();
+            }
+            for site in row["sites"].as_array_mut().unwrap() {
+                site.as_object_mut().unwrap().remove("bytes").unwrap();
+            }
+        }
+    }
+    let old: Advisory = serde_json::from_value(json).unwrap();
+    let merged = merge(&[old, new.clone()], WORDS);
+    let calls = |advisory: &Advisory| -> u64 {
+        let counted = advisory.findings.iter().map(|one| one.tally.calls);
+        counted
+            .chain(advisory.uncounted.iter().map(|one| one.tally.calls))
+            .sum()
+    };
+    assert_eq!(calls(&merged), 2 * calls(&new));
+    assert_eq!(calls(&new), 7);
+}
