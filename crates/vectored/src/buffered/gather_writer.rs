@@ -23,13 +23,15 @@ const CAPACITY_BYTES: usize = 8 * 1024;
 
 /// A writer with a buffer, as [`BufWriter`](io::BufWriter), that gathers if the inner writer does.
 ///
-/// Short slices are copied behind one another (*staged*) and written together. The two differ when a slice
-/// does not fit the buffer: `BufWriter` writes the staged bytes and then the slice, in two calls. So a
-/// header of 16 bytes and a body of 64 KiB are two packets, or two records of a log between which another
-/// writer may come.
+/// A slice that fits the free part of the buffer is copied behind the others (*staged*), and staged slices are
+/// written together. The two differ when a slice does not fit: `BufWriter` writes the staged bytes in one call and
+/// the slice in a later one. So a header of 16 bytes and a body of 64 KiB are two packets, or two records of a log
+/// between which another writer may come.
 ///
 /// - [`new`](GatherWriter::new) takes what [`Gathers`] (files, pipes, stream sockets): the staged bytes and
-///   the slice go in one call, and the slice is not copied.
+///   the slice go in one call, and the slice is not copied. (A slice of up to 1600 bytes is staged once the
+///   staged bytes are written, as `BufWriter` does. So no sequence of `write`s takes more calls than with a
+///   `BufWriter` of the same capacity.)
 /// - [`copying`](GatherWriter::copying) takes any [`Write`]: `Stdout` and its lock, a `Box<dyn Write>`, a
 ///   TLS stream. It cannot find out whether that gathers, so every byte goes through
 ///   [`write`](Write::write), in the same calls as with `BufWriter`.
@@ -54,7 +56,7 @@ const CAPACITY_BYTES: usize = 8 * 1024;
 /// accepted; the rest of it is not staged.
 ///
 /// If the inner writer panics, the slice of that `write` was not accepted, and no byte of it is staged.
-/// StagingBuffer bytes of which the inner writer had not reported that they went stay staged, as with `BufWriter`.
+/// Staged bytes of which the inner writer had not reported that they went stay staged, as with `BufWriter`.
 /// If a part of the slice had gone, to write it again would write that part twice: every later call that
 /// could write then fails, and [`into_parts`](GatherWriter::into_parts) returns the inner writer.
 ///
@@ -157,6 +159,14 @@ impl Borders {
         large_bytes: usize::MAX,
     };
 
+    /// For a writer that gathers and was given a capacity: whatever fits the buffer is staged, since the capacity
+    /// is how much the caller wants in one call. A constant: a writer may be made for a single line.
+    const BY_CAPACITY: Borders = Borders {
+        // `copy_below_bytes(2)` of the default model.
+        small_bytes: 1600,
+        large_bytes: usize::MAX,
+    };
+
     fn of(model: &CostModel) -> Borders {
         let small_bytes = model.copy_below_bytes(2);
         let own_call_ns = model.call_ns + model.gather_call_ns + 2.0 * model.large_segment_ns;
@@ -183,8 +193,20 @@ impl<W: Gathers> GatherWriter<W> {
     }
 
     /// As [`new`](GatherWriter::new), with a buffer of `capacity` bytes. 0 is allowed, and stages nothing.
+    ///
+    /// Every slice that fits the free part of the buffer is staged, however long it is: 16 MiB in slices of
+    /// 16 KiB are 16 calls with a capacity of 1 MiB. A large capacity pays where a call is dear, as on a file that
+    /// is open with `O_DSYNC`; where it is not, [`with_model`](GatherWriter::with_model) spares copying slices
+    /// that take longer to copy than to send.
     pub fn with_capacity(capacity: usize, inner: W) -> GatherWriter<W> {
-        GatherWriter::with_model(capacity, CostModel::default(), inner)
+        let model = uncut(CostModel::default(), capacity);
+        GatherWriter::over(
+            inner,
+            Route::Gathers(W::gather_from),
+            capacity,
+            Borders::BY_CAPACITY,
+            model,
+        )
     }
 
     /// As [`with_capacity`](GatherWriter::with_capacity), with a model of what calls, segments and bytes
@@ -193,8 +215,10 @@ impl<W: Gathers> GatherWriter<W> {
     /// The model decides what is copied. A slice that does not fit what is free and is no longer than
     /// [`copy_below_bytes(2)`](CostModel::copy_below_bytes) is staged after the staged bytes are written; a
     /// longer one goes with them in one call. A slice that would take longer to copy than a call of its own
-    /// is sent at once with the staged bytes, even if it would fit: by the default model from 13 KB on, so
-    /// never with a capacity of 8 KiB.
+    /// is sent at once with the staged bytes, even if it would fit: by [`CostModel::default`] from 13 KB on. So
+    /// with a capacity above that and slices of that length there are more calls than with
+    /// [`with_capacity`](GatherWriter::with_capacity), and fewer bytes are copied. The numbers of a model are
+    /// those of calls that do not wait for storage.
     ///
     /// Lists ([`write_vectored`](Write::write_vectored)) that do not fit are written as by [`Gather`], which
     /// allocates working memory of its own when it first needs it: of the model's

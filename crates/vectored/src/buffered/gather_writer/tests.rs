@@ -579,6 +579,58 @@ fn a_list_of_more_segments_than_a_call_takes_is_not_cut_if_it_fits_the_buffer() 
     }
 }
 
+proptest! {
+    #[test]
+    fn with_a_capacity_it_makes_no_more_calls_than_a_buf_writer(
+        capacity in prop_oneof![0..3000_usize, 3000..100_000_usize],
+        sizes in prop::collection::vec(prop_oneof![0..2000_usize, 2000..40_000_usize], 0..12),
+    ) {
+        let (ours, theirs) = (Shared::new(&[]), Shared::new(&[]));
+        let mut writer = GatherWriter::with_capacity(capacity, ours.clone());
+        let mut buffered = io::BufWriter::with_capacity(capacity, theirs.clone());
+        let data = payload(&sizes);
+        for slice in &data {
+            let fits = slice.len() <= capacity - writer.buffer().len() && slice.len() < capacity;
+            let calls = ours.calls();
+            writer.write_all(slice).unwrap();
+            buffered.write_all(slice).unwrap();
+            prop_assert!(!fits || ours.calls() == calls, "{} bytes fit, and were sent", slice.len());
+            prop_assert!(ours.calls() <= theirs.calls());
+        }
+        writer.flush().unwrap();
+        buffered.flush().unwrap();
+        prop_assert!(ours.calls() <= theirs.calls(), "{} and {}", ours.calls(), theirs.calls());
+        prop_assert_eq!(ours.taken(), data.concat());
+    }
+}
+
+#[test]
+fn a_large_capacity_is_used_for_large_slices() {
+    let inner = Shared::new(&[]);
+    let mut writer = GatherWriter::with_capacity(1 << 20, inner.clone());
+    for _ in 0..1024 {
+        writer.write_all(&[b'x'; 16 << 10]).unwrap();
+    }
+    writer.flush().unwrap();
+    assert_eq!((inner.calls(), inner.taken().len()), (16, 16 << 20));
+}
+
+#[test]
+fn the_constant_borders_are_those_of_the_default_model() {
+    let small_bytes = CostModel::default().copy_below_bytes(2);
+    assert_eq!(Borders::BY_CAPACITY.small_bytes, small_bytes);
+}
+
+#[test]
+fn a_model_decides_what_is_sent_though_it_fits() {
+    let inner = Shared::new(&[]);
+    let mut writer = GatherWriter::with_model(1 << 20, CostModel::default(), inner.clone());
+    writer.write_all(&[b'x'; 13_333]).unwrap();
+    assert_eq!(inner.calls(), 1);
+    writer.write_all(&[b'x'; 13_332]).unwrap();
+    assert_eq!((inner.calls(), writer.buffer().len()), (1, 13_332));
+}
+
 #[test]
 fn it_is_as_safe_to_unwind_past_as_a_buf_writer() {
     fn is_safe<T: UnwindSafe + RefUnwindSafe>() {}
@@ -669,7 +721,7 @@ fn an_error_inside_the_staged_bytes_accepts_nothing_and_one_behind_them_tells_ho
             } else {
                 assert_eq!(result.unwrap(), went - 20);
                 assert_eq!(writer.buffer(), b"");
-                // StagingBuffer, since it fits: the error is for whoever writes.
+                // Staged, since it fits: the error is for whoever writes.
                 writer.write_all(b"more").unwrap();
                 let flushed = writer.flush();
                 if code == libc::EAGAIN {
