@@ -236,6 +236,10 @@ impl Stager {
 
     #[cold]
     fn ask_model(&mut self, segment_count: usize) -> usize {
+        // Whatever the model is: a `GatherWriter` that is made for one line sends a single segment.
+        if segment_count < 2 {
+            return 0;
+        }
         // What is copied must fit in an empty staging buffer.
         let border = |count| self.model.copy_below_bytes(count).min(self.staging_bytes);
         let asked = border(segment_count);
@@ -725,6 +729,15 @@ mod tests {
             let rules = stager.rules(&segments[..count]);
             assert_eq!(rules.copy_below_bytes, border, "{count}");
         }
+    }
+
+    #[test]
+    fn a_list_of_one_asks_no_model() {
+        let mut stager = Stager::default();
+        assert_eq!(stager.begin(&[IoSlice::new(b"line")], 0).bytes, 4);
+        assert!(!stager.borders.are_few_known);
+        stager.begin(&[IoSlice::new(b"line"); 2], 0);
+        assert!(stager.borders.are_few_known);
     }
 
     #[test]
