@@ -15,7 +15,7 @@ use crate::cost::page_alignment::PAGE_BYTES;
 use crate::error::TransferError;
 use crate::write::all::write_all_vectored;
 
-/// What [`CostModel::calibrate`] writes to: something of its own, that is gone afterwards.
+/// What [`CostModel::calibrate`](crate::CostModel::calibrate) writes to: something of its own, that is gone afterwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CalibrationTarget<'a> {
