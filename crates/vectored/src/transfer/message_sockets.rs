@@ -11,7 +11,7 @@ use rustix::net::{SocketType, sockopt};
 pub(crate) fn refuse_messages(fd: BorrowedFd<'_>) -> io::Result<()> {
     refuse(
         fd,
-        "this list is not exactly one: send each message with write_once",
+        "this list is not exactly one message: send each message with write_once, and an empty one with send(2)",
     )
 }
 
