@@ -1,6 +1,7 @@
 //! Writing past the page cache (`O_DIRECT`): what must be aligned.
 
 use std::io::{self, IoSlice};
+use std::ops::Deref;
 use std::os::fd::AsFd;
 
 use crate::error::TransferError;
@@ -77,14 +78,14 @@ impl DirectAlignment {
         }
     }
 
-    /// Checks a list that is to be written at `offset` bytes, or read from there. Empty segments
-    /// may lie anywhere.
+    /// Checks a list that is to be written at `offset` bytes (of [`IoSlice`]), or read from there (of
+    /// [`IoSliceMut`](io::IoSliceMut)). Empty segments may lie anywhere.
     ///
     /// # Errors
     ///
     /// [`InvalidInput`](io::ErrorKind::InvalidInput) with a message that names the first thing that
     /// is not aligned, and the alignment.
-    pub fn check(&self, segments: &[IoSlice<'_>], offset: u64) -> io::Result<()> {
+    pub fn check<S: Deref<Target = [u8]>>(&self, segments: &[S], offset: u64) -> io::Result<()> {
         if !offset.is_multiple_of(self.offset_bytes as u64) {
             return Err(misaligned(&format!("offset {offset}"), self.offset_bytes));
         }
@@ -280,6 +281,19 @@ mod tests {
     #[should_panic(expected = "not a power of two")]
     fn an_alignment_of_no_power_of_two_is_a_programmer_error() {
         let _ = AlignedBuffer::zeroed(10, 24);
+    }
+
+    #[test]
+    fn a_list_that_is_to_be_read_is_checked_as_one_that_is_to_be_written() {
+        let alignment = DirectAlignment::CONSERVATIVE;
+        let mut page = AlignedBuffer::zeroed(2 * 4096, 4096);
+        for (from, to) in [(0, 4096), (1, 4097), (0, 4095), (7, 7)] {
+            let error = |result: io::Result<()>| result.err().map(|error| error.to_string());
+            let written = error(alignment.check(&[IoSlice::new(&page[from..to])], 0));
+            let read = error(alignment.check(&[IoSliceMut::new(&mut page[from..to])], 0));
+            assert_eq!(written, read);
+            assert_eq!(written.is_some(), from % 4096 != to % 4096 || from == 1);
+        }
     }
 
     #[test]
