@@ -51,7 +51,7 @@ pub fn run() -> Result<bool> {
             command.args(["--skip", word]);
         }
         // proptest looks for a file of failures; a few cases are what takes a minute.
-        // Entries for several segments are made of exposed addresses (`sys/merged.rs`): no warning about that.
+        // Entries for several segments are made of exposed addresses (`sys/coalesce.rs`): no warning about that.
         let flags = "-Zmiri-disable-isolation -Zmiri-permissive-provenance";
         command.env("MIRIFLAGS", flags);
         command.env("PROPTEST_CASES", "2");
