@@ -165,6 +165,9 @@ mod tests {
         let read: FittedModel = serde_json::from_str(&text).unwrap();
         assert_eq!(read, fitted);
         assert_eq!(read.model(), model);
+        // As `docs/results.md` tells a program to load it.
+        assert!(text.contains(r#""source":"calibration""#), "{text}");
+        assert_eq!(serde_json::from_str::<CostModel>(&text).unwrap(), model);
     }
 
     #[test]

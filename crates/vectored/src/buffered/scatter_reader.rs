@@ -28,6 +28,10 @@ const DEFAULT_CAPACITY: usize = 8 * 1024;
 /// [`into_parts`](ScatterReader::into_parts); to drop the reader drops it. With a capacity of 0
 /// nothing is read ahead.
 ///
+/// The buffer is not aligned, so a file that is open with `O_DIRECT` mostly answers `EINVAL`. Read such a file with
+/// [`read_exact_vectored_at`](crate::read_exact_vectored_at) into an [`AlignedBuffer`](crate::AlignedBuffer), or with
+/// a [`Scatter`](crate::Scatter).
+///
 /// The inner reader should really scatter, as descriptors and sockets do. One whose `read_vectored`
 /// fills the first buffer alone (the default of the trait) is right as well, in more calls. It should
 /// be a stream of bytes: [`refusing_messages`](ScatterReader::refusing_messages) asks a descriptor.

@@ -113,6 +113,12 @@ impl<B: Buf> BufSender<B> {
     /// bytes that went. After [`WouldBlock`](io::ErrorKind::WouldBlock), wait until the descriptor is
     /// ready and call it again; the same holds after any other error that can be mended.
     ///
+    /// # `SIGPIPE`
+    ///
+    /// If the reader of a pipe or socket is gone, the call raises `SIGPIPE`, which ends the process unless the signal is
+    /// ignored, blocked or handled; then the error is [`BrokenPipe`](io::ErrorKind::BrokenPipe). A Rust program ignores it
+    /// from its start. ([Which functions raise none](crate#signals-timeouts-and-full-descriptors).)
+    ///
     /// # Errors
     ///
     /// As [`write_all_vectored`](crate::write_all_vectored), with the bytes of this call. A socket

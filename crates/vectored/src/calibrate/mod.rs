@@ -38,7 +38,8 @@ const LONG_LISTS: [(usize, usize); 3] = [(1000, 64), (256, 1024), (512, 2048)];
 const FEWEST_ROUNDS: usize = 5;
 
 impl CostModel {
-    /// Measures the numbers of the model, on a target of its own, in about `budget`.
+    /// Measures the numbers of the model, on a target of its own, in about `budget`; on a busy machine it may take
+    /// up to twice as long.
     ///
     /// It makes a pipe, a pair of sockets or an unnamed file, writes lists of several counts and sizes
     /// to it in three ways (in one piece, by `writev(2)`, and copied first), in turn, takes the medians

@@ -22,6 +22,9 @@
 /// Where both must share one CPU, or the others are busy, it is the other way round: calls of 8 KiB take 1.4 to 2.2
 /// times as long, since each call wakes the reader. A program that knows so sets `pieces` to `None`.
 ///
+/// On a socket calls of 8 KiB took 3 times as long as one call for lists of more than 64 KiB: use a model of a pipe for
+/// pipes only.
+///
 /// Between the calls other writers may come in, as they may within one of more than `PIPE_BUF` bytes (pipe(7)).
 ///
 /// # Examples

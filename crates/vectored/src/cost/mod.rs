@@ -26,11 +26,40 @@ use crate::cost::thresholds::{Borders, Measured, between};
 /// [`borders`](CostModel::borders) between copying and referencing besides; [`CostModel::fit`] finds
 /// the numbers in measurements that exist.
 ///
+/// Take a model for the kind of target that is written to, also when it is calibrated: one calibration for each kind.
+/// A model of a pipe has [`pieces`](CostModel::pieces) of 8 KiB; on a socket they make lists of more than 64 KiB
+/// three times slower (Unix socket, 2-core VM).
+///
+/// # Saving and loading
+///
 /// With the feature `serde` a model can be saved and loaded: its fields by their names, a file
-/// without `borders` as one in which none were measured, and one without `pieces` as one that has none.
-/// Numbers that are not finite are not for every format: JSON has none. Nothing is checked, since whatever
-/// a model says all bytes go, in order: one that makes no sense chooses badly, and `staging_bytes` is the
-/// memory that is taken.
+/// without `borders` as one in which none were measured, and one without `pieces` as one that has none. Unknown fields
+/// are ignored. Nothing is checked, since whatever a model says all bytes go, in order: one that makes no sense chooses
+/// badly, and `staging_bytes` is the memory that is taken.
+///
+/// In JSON, numbers that are not finite cannot be saved. By default `serde_json` may load a number with another last
+/// bit than was saved, so the loaded model may be unequal to the saved one (no choice depends on that bit). With the
+/// feature `float_roundtrip` of `serde_json` they are equal.
+///
+/// A result of `vectored measure` has up to two models of each target in `cost_models`. Load the one whose `source` is
+/// `"calibration"`: its [`borders`](CostModel::borders) were measured by trying both ways.
+///
+/// ```
+/// # #[cfg(feature = "serde")]
+/// # {
+/// # let file = r#"{ "cost_models": [
+/// #     { "target": "pipe", "source": "cells", "call_ns": 1 },
+/// #     { "target": "pipe", "source": "calibration", "call_ns": 166.0, "gather_call_ns": 28.7, "segment_ns": 22.4,
+/// #       "large_segment_ns": 26.2, "iovec_step_ns": 53.3, "byte_ns": 0.068, "copy_segment_ns": 2.01,
+/// #       "copy_byte_ns": 0.024, "copy_byte_uncached_ns": 0.08, "staging_bytes": 262144 }
+/// # ] }"#;
+/// let results: serde_json::Value = serde_json::from_str(file).unwrap();
+/// let mut models = results["cost_models"].as_array().unwrap().iter();
+/// let saved = models.find(|model| model["target"] == "pipe" && model["source"] == "calibration");
+/// let model: vectored::CostModel = serde_json::from_value(saved.unwrap().clone()).unwrap();
+/// # assert_eq!(model.call_ns, 166.0);
+/// # }
+/// ```
 ///
 /// The [defaults](CostModel::default_for) were measured on one machine, a virtual one with 2 cores
 /// (x86-64) and Linux 6.18, and rounded. They are a start: another processor, kernel or file system
@@ -237,10 +266,9 @@ impl CostModel {
     ///
     /// - at a count at which one was, it is that one;
     /// - between two such counts it is interpolated, `log(bytes)` by `log(count)`;
-    /// - beyond the last of them it is the last one, as long as all that is copied fits the staging
-    ///   buffer; then `staging_bytes / n`, but not less than `uncached` unless the last one is. (A last
-    ///   one that was measured in a list of half the staging buffer or more holds for all longer ones: what is
-    ///   worth copying there is so in several calls, too.)
+    /// - beyond the last of them, a border of `b` bytes at `m` segments, it is `b` if `n` segments of `b` bytes fit the
+    ///   staging buffer. It is also `b` if `m · b ≥ staging_bytes / 2`: `b` then holds for calls that stage much, and a
+    ///   longer list takes several of these. Otherwise it is `staging_bytes / n`, at least `uncached` and at most `b`.
     ///
     /// It is 0 for fewer than two segments, where there is nothing to merge, and never above
     /// `staging_bytes`. With numbers that make no sense (negative, not a number) it is some value in

@@ -25,6 +25,22 @@ use crate::transfer::write_loop::{Answer, Sink};
 /// The descriptors of the standard library that are streams of bytes have it: owned, by reference, in an
 /// [`Arc`] or [`Rc`]. [`Stdout`](std::io::Stdout) does not: it has a buffer, and a call that passed the
 /// buffer by would overtake the bytes in it. A `BorrowedFd` of it does; flush the `Stdout` first.
+/// [`Stderr`](std::io::Stderr) does not either: each of its writes takes a lock that other threads wait for. A
+/// `BorrowedFd` of it does, and takes no lock; there is no buffer to flush.
+///
+/// ```
+/// use std::io::Write;
+/// use std::os::fd::AsFd;
+/// use vectored::GatherWriter;
+///
+/// # fn main() -> std::io::Result<()> {
+/// let stderr = std::io::stderr().lock(); // no other thread prints in between
+/// let mut writer = GatherWriter::new(stderr.as_fd());
+/// writer.write_all(b"three ")?;
+/// writer.write_all(b"words\n")?;
+/// writer.flush()
+/// # }
+/// ```
 ///
 /// # `SIGPIPE`
 ///

@@ -30,12 +30,16 @@ use crate::write::positional::{check_end, into_file};
 ///
 /// To hand a segment to the kernel costs about 20 ns, however short it is; to copy one costs a few
 /// nanoseconds and its bytes. So `Gather` copies runs of short segments into a staging buffer, where
-/// a run takes one entry of the call, and leaves long ones where they are. Where the border lies is
-/// [`CostModel::copy_below_bytes`], for the number of segments of the list; a few segments behind a run
-/// at the start of it, as a body behind the pieces of a header, are copied as well if they hold no more
-/// bytes than a list of them and one more would be worth copying for. `Gather::default()`
-/// decides by the model of [`TargetKind::Other`](crate::TargetKind::Other): it does not ask what a
-/// descriptor leads to.
+/// a run takes one entry of the call, and leaves long ones where they are. A segment is short if it is no
+/// longer than [`CostModel::copy_below_bytes`] for the number of segments of the list.
+///
+/// There is one more case: the list begins with a run, and at most 15 segments follow the run, as a body follows the
+/// pieces of a header. The run is one entry of the call. So with `k` segments behind it the call has `k + 1` entries,
+/// and the `k` segments are copied too if they fit the staging buffer and have no more than
+/// `(k + 1) · copy_below_bytes(k + 1)` bytes together.
+///
+/// `Gather::default()` decides by the model of [`TargetKind::Other`](crate::TargetKind::Other): it does not ask what
+/// a descriptor leads to.
 ///
 /// Segments that touch in memory, pieces of one buffer, are one entry of a call without being copied,
 /// and a list that is one piece altogether is never copied, if one call takes it.
@@ -47,8 +51,11 @@ use crate::write::positional::{check_end, into_file};
 /// [`staging_bytes`](CostModel::staging_bytes) (if there is no memory for it, nothing is copied), and an array of
 /// at most [`iov_max`](crate::iov_max)
 /// entries. Each is allocated by the first list that needs it and kept, so keep the `Gather` and
-/// use it again: further lists allocate nothing. It holds none of a caller's bytes back: a list is
-/// written when [`write_all`](Gather::write_all) returns, or an error says how much of it.
+/// use it again: further lists allocate nothing. The first list that is copied pays for all of the staging buffer,
+/// however short the list is: with 256 KiB, two segments of 30 bytes to `/dev/null` took 17 µs by a new `Gather` and
+/// 0.3 µs by one that was kept. One `Gather` serves all connections of a thread. For a program that writes one list
+/// and ends, [`write_all_vectored`](crate::write_all_vectored) allocates nothing. A `Gather` holds none of a caller's
+/// bytes back: a list is written when [`write_all`](Gather::write_all) returns, or an error says how much of it.
 ///
 /// # Examples
 ///
@@ -118,10 +125,10 @@ impl Gather {
 
     /// Writes all of `segments` in order and returns their bytes.
     ///
-    /// Small segments are copied where two or more of them follow one another; the rest is
-    /// referenced, or copied with them where it is little. One call is a `writev(2)` of at most [`iov_max`](crate::iov_max) entries, of which
-    /// one can hold many small segments, and [`MAX_CALL_BYTES`](crate::MAX_CALL_BYTES); it is a
-    /// `write(2)` where one entry is all. It also ends where the staging buffer is full. As with
+    /// Small segments are copied where two or more of them follow one another; other segments are referenced,
+    /// except for a few behind a run at the start of the list ([details](Gather)). One call is a `writev(2)` of at
+    /// most [`iov_max`](crate::iov_max) entries, of which one can hold many small segments, and
+    /// [`MAX_CALL_BYTES`](crate::MAX_CALL_BYTES); it is a `write(2)` where one entry is all. It also ends where the staging buffer is full. As with
     /// [`write_all_vectored`](crate::write_all_vectored), a list may take several calls, other
     /// writers may come in between, and if all segments are empty nothing is written.
     ///
@@ -166,6 +173,12 @@ impl Gather {
     /// moved in the caller's list by exactly the bytes that went, and with it the transfer goes on
     /// after [`WouldBlock`](io::ErrorKind::WouldBlock). Nothing that was staged outlives the call,
     /// so another `Gather`, or none, may go on in its place.
+    ///
+    /// # `SIGPIPE`
+    ///
+    /// If the reader of a pipe or socket is gone, the call raises `SIGPIPE`, which ends the process unless the signal is
+    /// ignored, blocked or handled; then the error is [`BrokenPipe`](io::ErrorKind::BrokenPipe). A Rust program ignores it
+    /// from its start. ([Which functions raise none](crate#signals-timeouts-and-full-descriptors).)
     ///
     /// # Errors
     ///

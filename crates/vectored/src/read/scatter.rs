@@ -20,8 +20,8 @@ use crate::transfer::rules::Rules;
 ///
 /// A run of two or more segments up to [`CostModel::copy_below_bytes`] (for the number of segments
 /// of the list) takes one entry of the `readv(2)`, in a staging buffer, and is split from there
-/// while it is in the CPU's cache. Everything else, but for what lies between two runs and is little, is read to where it belongs. The defaults of the
-/// model were measured on writes: for reads they are a first guess.
+/// while it is in the CPU's cache. Every other segment is read to where it belongs. The defaults of the model were
+/// measured on writes: for reads they are a first guess.
 ///
 /// Staging is aligned to a page, so a file that is open with `O_DIRECT` takes aligned lists.
 ///

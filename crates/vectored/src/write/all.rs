@@ -70,6 +70,12 @@ pub fn write_all_vectored(fd: impl AsFd, segments: &[IoSlice<'_>]) -> Result<u64
 ///
 /// With a cursor at the end of a list it returns `Ok(0)` and makes no system call.
 ///
+/// # `SIGPIPE`
+///
+/// If the reader of a pipe or socket is gone, the call raises `SIGPIPE`, which ends the process unless the signal is
+/// ignored, blocked or handled; then the error is [`BrokenPipe`](io::ErrorKind::BrokenPipe). A Rust program ignores it
+/// from its start. ([Which functions raise none](crate#signals-timeouts-and-full-descriptors).)
+///
 /// # Errors
 ///
 /// As [`write_all_vectored`]. [`transferred`](TransferError::transferred) counts the bytes of this
