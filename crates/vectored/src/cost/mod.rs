@@ -27,8 +27,8 @@ use crate::cost::thresholds::{Borders, Measured, between};
 /// the numbers in measurements that exist.
 ///
 /// Take a model for the kind of target that is written to, also when it is calibrated: one calibration for each kind.
-/// A model of a pipe has [`pieces`](CostModel::pieces) of 8 KiB; on a socket they make lists of more than 64 KiB
-/// three times slower (Unix socket, 2-core VM).
+/// A model of a pipe has [`pieces`](CostModel::pieces) of 8 KiB; on a Unix socket lists of 32 to 256 KiB took 2 to 4
+/// times as long by it ([`Pieces`]).
 ///
 /// # Saving and loading
 ///
