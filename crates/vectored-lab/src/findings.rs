@@ -16,7 +16,7 @@ impl Results {
         let moves_bytes = |cell: &&Cell| cell.target != Target::Null;
         let cells = self.cells.iter().chain(&self.refined_cells);
         let cells: Vec<&Cell> = cells.filter(moves_bytes).collect();
-        let crossovers = crossovers(&cells, &self.rivals);
+        let crossovers = crossovers(&cells);
         let advice = advice(&cells, &crossovers, &self.rivals);
         let mut models = fitted_models(&cells);
         for mut model in calibrated {

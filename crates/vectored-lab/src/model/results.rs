@@ -97,7 +97,7 @@ pub struct Host {
     pub load_average: Option<f64>,
     /// Share of CPU time that the hypervisor took away during the run.
     pub steal_share: Option<f64>,
-    /// Times that the measuring thread was made to yield its CPU.
+    /// Involuntary context switches of the measuring thread.
     pub involuntary_switches: Option<u64>,
     /// What may have disturbed the figures, in plain words.
     pub warnings: Vec<String>,
@@ -183,8 +183,10 @@ pub enum Verdict {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OpenBecause {
-    /// The leader and a rival were sampled together in fewer rounds than a
-    /// verdict takes.
+    /// Too few rounds: the leader and a rival were sampled together in fewer
+    /// than a verdict takes, or the leader is ahead of every rival by the
+    /// unadjusted intervals, but not after adjustment for the looks and for all
+    /// cells of the run.
     Rounds,
     /// More rounds would not have decided: the A/A pair of the cell differs by
     /// as much as the techniques do, or the last look came, or the intervals

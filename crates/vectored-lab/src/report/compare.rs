@@ -109,16 +109,18 @@ fn before(comparison: &Comparison) -> Vec<String> {
         all.filter(|compared| compared.change == change).count()
     };
     let (slower, faster) = (called(Change::Slower), called(Change::Faster));
-    text.push(format!(
-        "{} against {}: of {} and {}, {slower} are slower, {faster} faster; the others were not \
-         told apart.",
-        words::count(comparison.base.len(), "base run"),
-        words::count(comparison.new.len(), "new run"),
-        words::count(comparison.targets.len(), "mean over a target"),
-        words::count(comparison.cells.len(), "technique in a cell"),
-    )
-    .replace("technique in a cells", "techniques in cells")
-    .replace("mean over a targets", "means over a target"));
+    text.push(
+        format!(
+            "{} against {}: of {} and {}, {slower} are slower, {faster} faster; no significant \
+         difference in the others.",
+            words::count(comparison.base.len(), "base run"),
+            words::count(comparison.new.len(), "new run"),
+            words::count(comparison.targets.len(), "mean over a target"),
+            words::count(comparison.cells.len(), "technique in a cell"),
+        )
+        .replace("technique in a cells", "techniques in cells")
+        .replace("mean over a targets", "means over a target"),
+    );
     text
 }
 
@@ -136,7 +138,7 @@ fn grids(comparison: &Comparison) -> Vec<Grid> {
         .filter(|compared| compared.change != Change::None)
         .collect();
     if !called.is_empty() {
-        grids.push(grid_of("Cells that were told apart", &called));
+        grids.push(grid_of("Cells with a significant difference", &called));
     }
     grids
 }
@@ -223,15 +225,15 @@ fn notes(comparison: &Comparison) -> Vec<String> {
     let mut notes = vec![format!(
         "A technique's figure is its time ÷ the floor's, round by round, so that a machine which is \
          slower altogether makes no difference. Intervals contain the variance between runs \
-         (standard deviation of a mean {}). Called is what is sure at 5 % over everything, and at \
-         least {}.",
+         (standard deviation of a mean {}). A change is reported if it is significant (5 %, adjusted \
+         over all cells) and at least {}.",
         words::percent(comparison.between_runs_sd),
         percent(comparison.called_from)
     )];
     if comparison.base.len().min(comparison.new.len()) < FEWEST_RUNS {
         notes.push(format!(
             "With fewer than {FEWEST_RUNS} runs a side the variance between runs is hardly known: \
-             nothing under {} is called. Measure {FEWEST_RUNS} or more of each, in turn.",
+             no change under {} is reported. Measure {FEWEST_RUNS} or more of each, in turn.",
             percent(comparison.called_from)
         ));
     }
@@ -239,7 +241,7 @@ fn notes(comparison: &Comparison) -> Vec<String> {
         let (change, _) = words::margin(floor.ratio, None);
         let sign = if change.starts_with('-') { "" } else { "+" };
         notes.push(format!(
-            "The floor of {} itself: {sign}{change} (not called: other load makes as much).",
+            "The floor of {} itself: {sign}{change} (not tested: other load on the machine makes as much).",
             conditions_in_words(&floor.conditions)
         ));
     }

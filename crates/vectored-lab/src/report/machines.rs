@@ -6,7 +6,7 @@ use super::places::{Kind, Titles};
 use super::svg::{Border, Group};
 use super::words::{self, three_digits};
 use crate::model::Technique::{CopyThenWrite, ReadThenSplit, Readv, Writev};
-use crate::model::{Cell, Crossover, ModelSource, Results};
+use crate::model::{Cell, Crossover, ModelSource, Results, Verdict};
 
 /// Machines beside each other, for a terminal of `width` columns.
 ///
@@ -52,7 +52,7 @@ pub(super) fn charts(runs: &[&Results]) -> Vec<(String, Vec<Group>)> {
                     .map(|run| one_border(run, runs, kind, count))
                     .collect(),
             });
-            let is_found = |group: &Group| group.borders.iter().any(|border| border.at.is_some());
+            let is_found = |group: &Group| group.borders.iter().any(|border| border.at.is_ok());
             (titles.of(kind), groups.filter(is_found).collect())
         })
         .filter(|(_, groups): &(String, Vec<Group>)| !groups.is_empty())
@@ -80,7 +80,10 @@ fn one_border(run: &Results, runs: &[&Results], kind: Kind<'_>, count: usize) ->
         .max_by(|a, b| a.at_bytes.total_cmp(&b.at_bytes));
     Border {
         machine,
-        at: last.map(|found| (found.at_bytes, found.low_bytes, found.high_bytes)),
+        at: match last {
+            Some(found) => Ok((found.at_bytes, found.low_bytes, found.high_bytes)),
+            None => Err(border(run, kind, count)),
+        },
     }
 }
 
@@ -144,7 +147,8 @@ fn crossovers(runs: &[&Results], kind: Kind<'_>, title: &str) -> Option<Grid> {
     })
 }
 
-/// `1.40 KiB [1.31, 1.52]`, with names where it is not from copying to gathering; who wins everywhere where nothing changes.
+/// `1.40 KiB [1.31, 1.52]`, with names where it is not from copying to gathering; else
+/// [`no_crossover`].
 fn border(run: &Results, kind: Kind<'_>, count: usize) -> String {
     let borders: Vec<String> = run
         .crossovers
@@ -166,15 +170,21 @@ fn border(run: &Results, kind: Kind<'_>, count: usize) -> String {
         .iter()
         .filter(|cell| Kind::of(cell) == kind && cell.segment_count == count)
         .collect();
-    if cells.is_empty() {
+    no_crossover(&cells)
+}
+
+/// What cells of one segment count without a crossover have in its place:
+/// `none: copy-then-write` where each cell has this winner, `none: tie` where all tie,
+/// `not decided` else.
+pub(super) fn no_crossover(cells: &[&Cell]) -> String {
+    let Some(first) = cells.first() else {
         return "not measured".to_owned();
-    }
-    let mut winners: Vec<_> = cells.iter().filter_map(|cell| cell.winner).collect();
-    winners.sort_unstable();
-    winners.dedup();
-    match winners[..] {
-        [only] => format!("none: {only}"),
-        _ => "none found".to_owned(),
+    };
+    let is_same = |cell: &&Cell| (cell.verdict, cell.winner) == (first.verdict, first.winner);
+    match (first.verdict, first.winner) {
+        (Verdict::Faster, Some(winner)) if cells.iter().all(is_same) => format!("none: {winner}"),
+        (Verdict::Tie, _) if cells.iter().all(is_same) => "none: tie".to_owned(),
+        _ => "not decided".to_owned(),
     }
 }
 
@@ -213,7 +223,7 @@ fn models(runs: &[&Results], kind: Kind<'_>, title: &str) -> Option<Grid> {
         .collect();
     (!rows.is_empty()).then(|| Grid {
         title: format!(
-            "{title}: cost model, in ns each; regret: what choosing by it costs, in the median cell"
+            "{title}: cost model, in ns each; regret: slowdown against the best technique (median)"
         ),
         heads,
         names,

@@ -1,7 +1,7 @@
 //! What the table and the Markdown have in common: the words of each row.
 
 use super::places::{self, Kind, Titles, has_tax, place};
-use super::words;
+use super::{machines, words};
 use crate::model::{
     Cache, Cell, Drain, IovecSetup, Layout, OpenBecause, Operation, PageCache, Results, Target,
     Technique, TechniqueResult, Verdict,
@@ -16,6 +16,8 @@ pub(super) struct Section {
     pub tally: String,
     /// Which lists, and what to do with them.
     pub advice: Vec<(String, String)>,
+    /// Where there is no advice, what there is in place of a crossover.
+    pub no_crossover: String,
     /// The cells that were asked for, in their order, and between them those of
     /// [`Results::refined_cells`].
     pub rows: Vec<Row>,
@@ -108,6 +110,7 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
             let refined: Vec<&Cell> = results.refined_cells.iter().filter(is_here).collect();
             Section {
                 title: titles.of(kind),
+                no_crossover: no_crossovers(&cells),
                 tally: tally(&cells, refined.len(), &results.rivals),
                 advice: results
                     .advice
@@ -123,6 +126,26 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
             }
         })
         .collect()
+}
+
+/// `not decided`; where segment counts differ, `2 segments: none: writev; 16 segments: not decided`.
+fn no_crossovers(cells: &[&Cell]) -> String {
+    let mut counts: Vec<usize> = cells.iter().map(|cell| cell.segment_count).collect();
+    counts.sort_unstable();
+    counts.dedup();
+    let words = counts.iter().map(|&count| {
+        let is_here = |cell: &&&Cell| cell.segment_count == count;
+        let cells: Vec<&Cell> = cells.iter().filter(is_here).copied().collect();
+        machines::no_crossover(&cells)
+    });
+    let words: Vec<String> = words.collect();
+    match words.iter().all(|one| *one == words[0]) {
+        true => words.into_iter().next().unwrap_or_default(),
+        false => std::iter::zip(counts, words)
+            .map(|(count, found)| format!("{}: {found}", words::count(count, "segment")))
+            .collect::<Vec<_>>()
+            .join("; "),
+    }
 }
 
 fn rows(results: &Results, is_here: &dyn Fn(&&Cell) -> bool, columns: &[Technique]) -> Vec<Row> {
@@ -363,7 +386,7 @@ pub(super) fn extent(results: &Results) -> String {
     let short = if results.complete {
         ""
     } else {
-        "; incomplete: it ended before every cell had its fewest rounds"
+        "; incomplete: it ended before every cell had the minimum of 20 rounds"
     };
     format!(
         "{}{between} in {:.1} s, {rounds} each{short}",
@@ -391,9 +414,9 @@ pub(super) fn notes(results: &Results) -> Vec<String> {
     if results.rivals.len() > 1 {
         notes.push(format!(
             "* wins: faster than every rival. = ties: within ±2 % of the leader. \
-             \"{example} by 9 % [7, 11]\": the nearest rival takes 9 % longer; the 95 % interval is \
-             in brackets. \"open (budget): {example} +9 % [-2, 20]\": {example} leads, but the \
-             difference is not significant."
+             \"{example} by 9 % [7, 11]\": the nearest rival takes 9 % longer; in brackets the 95 % \
+             interval, which is not adjusted for several cells; verdicts are. \"open (budget): \
+             {example} +9 % [-2, 20]\": {example} leads, but the difference is not significant."
         ));
     }
     notes.extend(why_open(results));
@@ -489,7 +512,10 @@ fn why_open(results: &Results) -> Option<String> {
         (
             OpenBecause::Rounds,
             format!(
-                "the leader and a rival were sampled together in fewer than {MIN_ROUNDS} rounds"
+                "fewer than {MIN_ROUNDS} rounds, or the difference is not significant after \
+                 adjustment for {} (Holm), the looks and serial correlation, though the unadjusted \
+                 interval excludes 0; more rounds decide",
+                words::count(cells().count(), "cell")
             ),
         ),
         (
@@ -500,7 +526,9 @@ fn why_open(results: &Results) -> Option<String> {
         ),
         (
             OpenBecause::Budget,
-            "the run ended before the intervals were narrow".to_owned(),
+            "the budget ended before the intervals were narrow, or before the noise floor of the \
+             cell was below the difference"
+                .to_owned(),
         ),
     ];
     let occurring: Vec<String> = meanings

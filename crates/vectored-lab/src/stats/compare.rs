@@ -384,17 +384,23 @@ fn floors(lists: &[&List<'_>]) -> Vec<FloorChange> {
 /// What of the machine, the system and the program is not the same on both
 /// sides.
 fn environment(base: &[&Results], new: &[&Results]) -> Vec<EnvironmentDifference> {
-    let of = |runs: &[&Results]| -> Vec<Vec<(&'static str, String)>> {
-        runs.iter().map(|run| properties(run)).collect()
-    };
+    type Properties = Vec<(&'static str, Option<String>)>;
+    let of =
+        |runs: &[&Results]| -> Vec<Properties> { runs.iter().map(|run| properties(run)).collect() };
     let (base, new) = (of(base), of(new));
-    let values = |runs: &[Vec<(&'static str, String)>], index: usize| {
-        let mut values: Vec<String> = runs.iter().map(|run| run[index].1.clone()).collect();
+    let is_in_all = |index: usize| {
+        let mut all = base.iter().chain(&new);
+        all.all(|run| run[index].1.is_some())
+    };
+    let values = |runs: &[Properties], index: usize| {
+        let values = runs.iter().filter_map(|run| run[index].1.clone());
+        let mut values: Vec<String> = values.collect();
         values.sort_unstable();
         values.dedup();
         values
     };
     (0..base[0].len())
+        .filter(|&index| is_in_all(index))
         .map(|index| EnvironmentDifference {
             what: base[0][index].0.to_owned(),
             base: values(&base, index),
@@ -404,8 +410,9 @@ fn environment(base: &[&Results], new: &[&Results]) -> Vec<EnvironmentDifference
         .collect()
 }
 
-/// What may make a difference, always in the same order.
-fn properties(run: &Results) -> Vec<(&'static str, String)> {
+/// What may make a difference, always in the same order. `None` where nothing was measured that
+/// has this property, such as a file system where no file was.
+fn properties(run: &Results) -> Vec<(&'static str, Option<String>)> {
     let Host {
         name,
         system,
@@ -416,8 +423,8 @@ fn properties(run: &Results) -> Vec<(&'static str, String)> {
         directory,
         ..
     } = &run.host;
-    let known = |value: Option<String>| value.unwrap_or_else(|| "unknown".to_owned());
-    let number = |value: Option<u64>| known(value.map(|value| value.to_string()));
+    let known = |value: Option<String>| Some(value.unwrap_or_else(|| "unknown".to_owned()));
+    let number = |value: Option<u64>| value.map(|value| value.to_string());
     let host = &run.host;
     let directory = directory.as_ref();
     let mitigations: Vec<String> = cpu
@@ -426,26 +433,26 @@ fn properties(run: &Results) -> Vec<(&'static str, String)> {
         .map(|(name, what)| format!("{name}: {what}"))
         .collect();
     vec![
-        ("host", name.clone()),
-        ("system", system.clone()),
-        ("kernel", kernel.clone()),
-        ("processor", cpu.model.clone()),
-        ("CPUs", cpu.allowed_cpus.len().to_string()),
+        ("host", Some(name.clone())),
+        ("system", Some(system.clone())),
+        ("kernel", Some(kernel.clone())),
+        ("processor", Some(cpu.model.clone())),
+        ("CPUs", Some(cpu.allowed_cpus.len().to_string())),
         ("governor", known(cpu.governor.clone())),
-        ("mitigations", mitigations.join("; ")),
-        ("memory, bytes", memory_bytes.to_string()),
+        ("mitigations", Some(mitigations.join("; "))),
+        ("memory, bytes", Some(memory_bytes.to_string())),
         ("virtualization", known(virtualization.clone())),
         (
             "file system",
-            known(directory.map(|directory| directory.file_system.clone())),
+            directory.map(|directory| directory.file_system.clone()),
         ),
         (
             "mount options",
-            known(directory.and_then(|directory| directory.mount_options.clone())),
+            directory.and_then(|directory| known(directory.mount_options.clone())),
         ),
         (
             "directory",
-            known(directory.map(|directory| directory.path.clone())),
+            directory.map(|directory| directory.path.clone()),
         ),
         ("pipe, bytes", number(host.pipe_bytes)),
         (
@@ -462,14 +469,16 @@ fn properties(run: &Results) -> Vec<(&'static str, String)> {
             number(host.tcp_receive_buffer_bytes),
         ),
         ("clock source", known(host.clock_source.clone())),
-        ("vectored", run.vectored_version.clone()),
+        ("vectored", Some(run.vectored_version.clone())),
         (
             "techniques that compete",
-            run.rivals
-                .iter()
-                .map(|rival| rival.name())
-                .collect::<Vec<_>>()
-                .join(", "),
+            Some(
+                run.rivals
+                    .iter()
+                    .map(|rival| rival.name())
+                    .collect::<Vec<_>>()
+                    .join(", "),
+            ),
         ),
     ]
 }

@@ -39,12 +39,13 @@ const NARROW: f64 = 1.2;
 const SPREAD_ROUNDS: u32 = 160;
 
 /// The crossovers of `cells`, in their order and then by size. Cells of mixed
-/// sizes have none.
-pub fn crossovers(cells: &[&Cell], rivals: &[Technique]) -> Vec<Crossover> {
+/// sizes have none. On each side of a crossover stands a cell whose verdict is
+/// that the technique of this side is the fastest.
+pub fn crossovers(cells: &[&Cell]) -> Vec<Crossover> {
     series(cells)
         .iter()
         .flat_map(|series| {
-            let points = points(&series.cells, rivals);
+            let points = points(&series.cells, |cell, _| cell.winner);
             brackets(&points)
                 .into_iter()
                 .map(|bracket| bracket.crossover(series))
@@ -72,6 +73,9 @@ pub enum Wish {
 
 /// What would make the crossovers of `cells` more certain, the most wanted
 /// first. Nothing for a crossover whose place is known well enough.
+///
+/// While a run lasts no cell has a verdict, so a crossover is looked for between
+/// two cells whose unadjusted intervals have a fastest technique.
 pub fn wishes(cells: &[&Cell], rivals: &[Technique]) -> Vec<Wish> {
     let mut sizes = Vec::new();
     let mut rounds: Vec<(u32, f64, usize)> = Vec::new();
@@ -80,7 +84,7 @@ pub fn wishes(cells: &[&Cell], rivals: &[Technique]) -> Vec<Wish> {
             let found = cells.iter().position(|other| std::ptr::eq(*other, cell));
             found.expect("a series is made of the cells")
         };
-        let points = points(&series.cells, rivals);
+        let points = points(&series.cells, |cell, noise| fastest(cell, rivals, noise));
         for bracket in brackets(&points) {
             if let Some(segment_bytes) = bracket.size_wanted() {
                 sizes.push(Wish::Size {
@@ -108,13 +112,17 @@ pub fn wishes(cells: &[&Cell], rivals: &[Technique]) -> Vec<Wish> {
 struct Point<'a> {
     cell: &'a Cell,
     bytes: f64,
-    /// The rival that is faster than every other by more than the tie zone and
-    /// the noise of its cell, surely.
+    /// The rival that is significantly faster than every other, by more than the
+    /// tie zone and the noise of its cell.
     fastest: Option<Technique>,
     noise: f64,
 }
 
-fn points<'a>(cells: &[&'a Cell], rivals: &[Technique]) -> Vec<Point<'a>> {
+/// `fastest` takes a cell and its noise.
+fn points<'a>(
+    cells: &[&'a Cell],
+    fastest: impl Fn(&Cell, f64) -> Option<Technique>,
+) -> Vec<Point<'a>> {
     cells
         .iter()
         .filter_map(|&cell| {
@@ -122,7 +130,7 @@ fn points<'a>(cells: &[&'a Cell], rivals: &[Technique]) -> Vec<Point<'a>> {
             Some(Point {
                 cell,
                 bytes: cell.segment_bytes? as f64,
-                fastest: fastest(cell, rivals, noise),
+                fastest: fastest(cell, noise),
                 noise,
             })
         })
@@ -139,6 +147,7 @@ fn noise(cell: &Cell) -> f64 {
     pair.map_or(f64::INFINITY, |(low, high)| high.ln().max(-low.ln()))
 }
 
+/// By unadjusted 95 % intervals.
 fn fastest(cell: &Cell, rivals: &[Technique], noise: f64) -> Option<Technique> {
     let measured: Vec<&TechniqueResult> = rivals
         .iter()

@@ -162,12 +162,17 @@ pub fn weigh(
     let shared_rounds = rivals()
         .map(|pair| pair.map_or(0, |pair| pair.rounds))
         .min();
+    // Only the adjustment for the looks and the other cells can then keep the cell open.
+    let is_unadjusted_winner =
+        rivals().all(|pair| pair.is_some_and(|pair| beaten(&pair) && pair.separated()));
     let open_because = if shared_rounds.is_none() {
         None
     } else if shared_rounds < Some(MIN_ROUNDS) {
         Some(OpenBecause::Rounds)
     } else if hidden || is_last_look || half_width <= WIDTH_TARGET {
         Some(OpenBecause::Noise)
+    } else if is_unadjusted_winner {
+        Some(OpenBecause::Rounds)
     } else {
         Some(OpenBecause::Budget)
     };
@@ -508,6 +513,18 @@ mod tests {
         };
         assert_eq!(why(&evidence(&[a(19), b(19)])), Some(OpenBecause::Rounds));
         assert_eq!(why(&evidence(&[a(40), b(40)])), Some(OpenBecause::Budget));
+        // Slower in 16 rounds of 20, faster in 4: significant by its own interval, but not
+        // after the adjustment for the looks.
+        let first = series(100.0, 0.0, 20, 0);
+        let second: Vec<_> = (0..20)
+            .map(|round| match round % 5 {
+                0 => Some(97.0 - f64::from(round)),
+                _ => Some(103.0 + f64::from(round * 7 % 20)),
+            })
+            .collect();
+        let unadjusted = evidence(&[first, second]);
+        assert!(unadjusted.against_leader[1].is_some_and(|pair| pair.separated()));
+        assert_eq!(why(&unadjusted), Some(OpenBecause::Rounds));
         // The second is sampled in too few of them.
         let mut rare = b(40);
         for (round, sample) in rare.iter_mut().enumerate() {

@@ -158,6 +158,22 @@ fn a_slower_machine_is_no_difference_and_its_environment_comes_first() {
 }
 
 #[test]
+fn a_run_without_files_has_no_file_system_to_differ() {
+    let mut rng = Rng::with_seed(1);
+    let (base, mut new) = (run(&mut rng, same), run(&mut rng, same));
+    let what = |new: &Results| -> Vec<String> {
+        let comparison = compared(std::slice::from_ref(&base), std::slice::from_ref(new));
+        let environment = comparison.environment.into_iter();
+        environment.map(|one| one.what).collect()
+    };
+    let directory = new.host.directory.as_mut().unwrap();
+    directory.file_system = "tmpfs".to_owned();
+    assert_eq!(what(&new), ["file system"]);
+    new.host.directory = None;
+    assert_eq!(what(&new), [] as [&str; 0]);
+}
+
+#[test]
 fn cells_that_not_every_run_has_are_counted_and_not_compared() {
     let mut rng = Rng::with_seed(5);
     let base = run(&mut rng, same);

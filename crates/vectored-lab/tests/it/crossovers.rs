@@ -50,7 +50,7 @@ fn check_coverage(name: &str, noise: Noise, median_width: f64) {
         let count = COUNTS[rng.usize(..COUNTS.len())];
         let cells = measure(machine, noise, seed, &[count], true);
         let cells: Vec<&Cell> = cells.iter().collect();
-        let crossovers = crossovers(&cells, &RIVALS);
+        let crossovers = crossovers(&cells);
         let truth = true_crossovers(&machine, count);
         truths += truth;
         missed += truth.saturating_sub(crossovers.len());

@@ -137,6 +137,51 @@ fn a_winner_that_the_border_contradicts_silences_the_advice() {
     assert!(said_of(&results, 16).is_some());
 }
 
+/// Whatever cells are open, a rule has a significantly fastest technique on each side.
+#[test]
+fn a_crossover_has_a_winner_on_each_side() {
+    let sure = run_on(machine());
+    assert!(!sure.crossovers.is_empty());
+    let mut rng = fastrand::Rng::with_seed(5);
+    let mut found = 0;
+    for percent_open in [0, 20, 50, 80, 100] {
+        for _ in 0..10 {
+            let mut results = sure.clone();
+            for cell in results.cells.iter_mut().chain(&mut results.refined_cells) {
+                if rng.u32(..100) < percent_open {
+                    (cell.verdict, cell.winner) = (Verdict::Open, None);
+                }
+            }
+            results.find(Vec::new());
+            found += results.crossovers.len();
+            for crossover in &results.crossovers {
+                let has_winner = |technique, is_on_side: &dyn Fn(f64) -> bool| {
+                    let mut cells = results.cells.iter().chain(&results.refined_cells);
+                    cells.any(|cell| {
+                        cell.segment_count == crossover.segment_count
+                            && cell.winner == Some(technique)
+                            && is_on_side(cell.segment_bytes.unwrap() as f64)
+                    })
+                };
+                let at = crossover.at_bytes;
+                assert!(
+                    has_winner(crossover.below, &|bytes| bytes <= at),
+                    "{crossover:?}"
+                );
+                assert!(
+                    has_winner(crossover.above, &|bytes| bytes >= at),
+                    "{crossover:?}"
+                );
+            }
+            if percent_open == 100 {
+                assert_eq!(said(&results), "");
+                assert_eq!(results.crossovers, []);
+            }
+        }
+    }
+    assert!(found > 0);
+}
+
 #[test]
 fn nothing_is_said_of_one_by_one_where_that_is_faster_somewhere() {
     let mut results = run_on(machine());

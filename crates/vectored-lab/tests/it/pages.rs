@@ -89,6 +89,46 @@ fn machines_stand_beside_each_other() {
     insta::assert_snapshot!(machines_table(&[&with_curves(), &other], 100));
 }
 
+/// Table, chart and page have one source for what stands in place of a crossover.
+#[test]
+fn without_a_crossover_the_table_the_chart_and_the_page_say_the_same() {
+    let crossing = with_curves();
+    let verdicts = |verdicts: [Verdict; 3]| {
+        let mut run = with_curves();
+        run.host.name = "other".to_owned();
+        run.crossovers.clear();
+        run.cells.retain(|cell| cell.target == Target::Unix);
+        for (cell, verdict) in std::iter::zip(&mut run.cells, verdicts) {
+            cell.verdict = verdict;
+            cell.winner = (verdict == Verdict::Faster).then_some(CopyThenWrite);
+        }
+        run
+    };
+    use Verdict::{Faster, Open, Tie};
+    for (run, words) in [
+        (verdicts([Faster, Faster, Faster]), "none: copy-then-write"),
+        (verdicts([Faster, Faster, Open]), "not decided"),
+        (verdicts([Open, Open, Open]), "not decided"),
+        (verdicts([Tie, Tie, Tie]), "none: tie"),
+    ] {
+        let table = machines_table(&[&crossing, &run], 100);
+        let (_, unix) = table.split_once("unix: crossovers").unwrap();
+        let row = unix.lines().find(|line| line.starts_with("other"));
+        assert!(
+            row.is_some_and(|row| row.ends_with(words)),
+            "{words}: {table}"
+        );
+        let page = html(&[&saved(crossing.clone()), &saved(run.clone())]);
+        let chart = format!(">{words}</text>");
+        assert!(page.contains(&chart), "{words}");
+        let alone = html(&[&saved(run)]);
+        assert!(
+            alone.contains(&format!("<dd>Crossover: {words}.")),
+            "{words}"
+        );
+    }
+}
+
 #[test]
 fn foreign_texts_are_only_text() {
     let hostile = "</script><script>alert(1)</script><!-- <b>\"'&\u{1b}[2J|`[x](y)";

@@ -209,7 +209,7 @@ fn a_narrow_table_keeps_winner_and_interval() {
     let narrow = table(&results(), plain(80));
     assert!(wide.contains("copy-then-write by 9 % [7, 11]"));
     assert!(narrow.contains("copy by 9 % [7, 11]\n"), "{narrow}");
-    for figure in ["86×", "+13 %*", "+23 %", "+12 %=", "2.34 ms"] {
+    for figure in ["86×", "+13 %*", "+23 %", "+12 %=", "+3.0 % [-1.2, 8.0]"] {
         assert!(narrow.contains(figure), "{figure}");
     }
     let narrow = table(&results(), plain(50));
@@ -220,6 +220,21 @@ fn a_narrow_table_keeps_winner_and_interval() {
     for width in 0..50 {
         table(&results(), plain(width));
     }
+}
+
+#[test]
+fn at_80_columns_a_row_has_the_floor_and_the_interval_of_an_open_cell() {
+    let mut results = results();
+    results.cells.retain(|cell| cell.segment_bytes.is_some());
+    for cell in &mut results.cells {
+        cell.segment_count = 1000;
+        cell.floor_ns = 2_340_000.0;
+    }
+    let text = table(&results, plain(80));
+    let open = text.lines().find(|line| line.contains("open (budget): "));
+    let open = open.unwrap_or_else(|| panic!("{text}"));
+    assert!(open.contains("2.34 ms"), "{text}");
+    assert!(open.ends_with("writev +3.0 % [-1.2, 8.0]"), "{text}");
 }
 
 /// Cells of every verdict on every target, with figures as wide as they come, and

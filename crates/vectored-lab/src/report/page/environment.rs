@@ -105,9 +105,8 @@ fn host(host: &Host) -> Vec<(&'static str, String)> {
             .map(|share| format!("{:.1} %", share * 100.0)),
     );
     add(
-        "made to yield",
-        host.involuntary_switches
-            .map(|times| format!("{times} times")),
+        "involuntary context switches",
+        host.involuntary_switches.map(|times| times.to_string()),
     );
     list
 }

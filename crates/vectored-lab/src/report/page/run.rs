@@ -48,7 +48,8 @@ fn answer(sections: &[Section]) -> String {
     for section in sections {
         text += &format!("<dt>{}</dt>\n<dd>", escape(&section.title));
         if section.advice.is_empty() {
-            text += "No rule was found: see the map.";
+            let words = escape(&section.no_crossover);
+            text += &format!("Crossover: {words}. The map has every cell.");
         }
         text += "<ul>\n";
         for (lists, advice) in &section.advice {

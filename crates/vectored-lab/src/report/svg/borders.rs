@@ -4,11 +4,12 @@ use super::drawing::{Anchor, Drawing};
 use super::ink::Ink;
 use crate::report::words::bytes_in_words;
 
-/// Where one machine changes from copying to gathering; `None` where it was not found to.
+/// Where one machine changes from copying to gathering.
 pub struct Border {
     pub machine: String,
-    /// Its size, and the interval of that, in bytes.
-    pub at: Option<(f64, f64, f64)>,
+    /// Its size, and the interval of that, in bytes; without a crossover, what there is
+    /// in its place.
+    pub at: Result<(f64, f64, f64), String>,
 }
 
 /// The machines of one segment count.
@@ -27,7 +28,7 @@ const NAME: usize = 38;
 /// `None` where no machine has any.
 pub fn draw(groups: &[Group]) -> Option<Drawing> {
     let all = || groups.iter().flat_map(|group| &group.borders);
-    let found = || all().filter_map(|border| border.at);
+    let found = || all().filter_map(|border| border.at.clone().ok());
     let low = found().map(|(_, low, _)| low).fold(f64::INFINITY, f64::min);
     let high = found().map(|(_, _, high)| high).fold(0.0, f64::max);
     if !(low > 0.0 && low.is_finite() && high.is_finite() && low <= high) {
@@ -61,11 +62,13 @@ pub fn draw(groups: &[Group]) -> Option<Drawing> {
             };
             drawing.text(12.0, y, Anchor::Start, 11.5, Ink::Text, &name);
             let middle = y - 4.0;
-            let Some((at, low, high)) = border.at else {
-                drawing.text(left, y, Anchor::Start, 11.0, Ink::Faint, "none found");
-                continue;
+            let [at, low, high] = match &border.at {
+                Ok((at, low, high)) => [*at, *low, *high].map(across),
+                Err(words) => {
+                    drawing.text(left, y, Anchor::Start, 11.0, Ink::Faint, words);
+                    continue;
+                }
             };
-            let [at, low, high] = [at, low, high].map(across);
             drawing.chain(&[(low, middle), (high, middle)], Ink::Gather, "none");
             for end in [low, high] {
                 drawing.line(

@@ -6,7 +6,8 @@ use crate::model::Verdict;
 use crate::report::panels::{Map, Square};
 use crate::report::words::bytes_in_words;
 
-const ACROSS: f64 = 104.0;
+/// The longest name fits, with the mark of an open cell before it.
+const ACROSS: f64 = 122.0;
 const DOWN: f64 = 40.0;
 const LEFT: f64 = 58.0;
 const TOP: f64 = 24.0;
@@ -79,6 +80,23 @@ fn draw_square(drawing: &mut Drawing, (x, y): (f64, f64), square: &Square<'_>) {
                 Ink::Faint,
                 &square.margin,
             );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Technique;
+
+    /// No letter of the fonts is wider than this, in parts of the size.
+    const WIDEST: f64 = 0.6;
+
+    #[test]
+    fn names_of_open_cells_lie_within_their_squares() {
+        for technique in Technique::ALL {
+            let letters = format!("? {technique}").chars().count() as f64;
+            assert!(letters * WIDEST * 11.5 <= ACROSS - 4.0, "{technique}");
         }
     }
 }
