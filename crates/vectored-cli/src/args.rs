@@ -46,6 +46,9 @@ pub struct Cli {
 }
 
 const ENVIRONMENT: &str = "\
+Standard output that is closed (>&-) counts as /dev/null: results are saved, and the exit status is
+that of a run whose output was written.
+
 Environment:
   XDG_STATE_HOME
           Results are saved in its directory vectored; by default ~/.local/state
@@ -93,8 +96,8 @@ const MEASURE_ABOUT: &str = "\
 Measure the techniques for a grid of segment counts and sizes
 
 Every technique is timed in rounds against every other, in balanced random order, on files, pipes \
-and sockets that vectored makes for itself and that are gone afterwards, or on what --target names. A technique is only called \
-faster where it surely is; otherwise the cell is a tie, or open. What arrived is read back \
+and sockets that vectored makes for itself and that are gone afterwards, or on what --target names. A technique is reported as \
+faster only if the difference is significant; otherwise the cell is a tie, or open. What arrived is read back \
 and compared: on pipes and sockets every byte, on a file every byte of each fifth sample; only on /dev/null, \
 another device or another program's socket it cannot be.
 
@@ -646,8 +649,8 @@ Compare results: did anything become slower, do machines differ
 
 Runs of a base are compared with new runs of the same cells. What is compared is a technique's time / \
 the floor's of the same round, so that a machine which is busier altogether makes no difference. A \
-change is called where it is surely more than what runs of one side differ by. With fewer than three \
-runs a side that is hardly known, and nothing under 5 % is called: measure both several times, in \
+change is reported if it is significant, given what runs of one side differ by. With fewer than three \
+runs a side that is hardly known, and no change under 5 % is reported: measure both several times, in \
 turn. What differs in the environment comes first.
 
 With --machines results are set beside each other instead: crossovers and cost models, a row a run. \
@@ -685,7 +688,7 @@ pub struct CompareArgs {
     #[arg(long)]
     pub machines: bool,
 
-    /// Exit with 3 if something surely became slower by as much, as 5% or 0.05
+    /// Exit with 3 if something became significantly slower, by as much, as 5% or 0.05
     #[arg(
         long,
         value_name = "SHARE",

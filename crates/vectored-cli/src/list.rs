@@ -72,6 +72,11 @@ impl FromStr for Sizes {
 /// Sorted and without repeats.
 fn list(text: &str, number: impl Fn(&str) -> Result<usize, String>) -> Result<Vec<usize>, String> {
     let mut numbers = Vec::new();
+    if text.trim().is_empty() {
+        return Err(
+            "the list is empty: write numbers or ranges, as in 2,16 or 16..1024".to_owned(),
+        );
+    }
     for item in text.split(',').map(str::trim) {
         let Some((first, last)) = item.split_once("..") else {
             numbers.push(number(item)?);
@@ -129,7 +134,9 @@ fn size(text: &str) -> Result<usize, String> {
 fn positive(text: &str, digits: &str, unit: usize) -> Result<usize, String> {
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     if !is_number {
-        return Err(format!("'{text}' is not a whole number greater than zero"));
+        return Err(format!(
+            "'{text}' is not a whole number greater than zero, as in 2,16 or 16..1024"
+        ));
     }
     let number = digits
         .parse::<usize>()
@@ -210,7 +217,10 @@ mod tests {
     #[test]
     fn malformed_lists_are_refused_with_the_culprit() {
         for (text, culprit) in [
-            ("", "'' is not a whole number"),
+            (
+                "",
+                "the list is empty: write numbers or ranges, as in 2,16 or 16..1024",
+            ),
             ("1,,2", "'' is not a whole number"),
             ("0", "0 moves nothing"),
             ("0KiB", "0 moves nothing"),

@@ -103,6 +103,7 @@ impl Plan {
                     target: cell.target,
                     call_bytes,
                     is_cold,
+                    is_target: cell.path.is_some(),
                 }),
             }
         }
@@ -132,6 +133,8 @@ pub struct FilePlan {
     pub call_bytes: u64,
     /// Whether it is read from outside the page cache.
     pub is_cold: bool,
+    /// Whether `--target` named the directory, and not `--dir`.
+    pub is_target: bool,
 }
 
 fn named_techniques(args: &MeasureArgs) -> Result<Vec<Technique>, Failure> {
@@ -232,7 +235,9 @@ fn places(args: &MeasureArgs) -> Result<Vec<Place>, Failure> {
     let places = match args.target.is_empty() {
         true => Target::USUAL.map(Place::from).to_vec(),
         false => {
-            let find = |name| Place::find(name, args.force);
+            // A device that is only read takes no harm; that it cannot be is said below.
+            let force = args.force || args.operation == Operation::Read;
+            let find = |name| Place::find(name, force);
             sorted(args.target.iter().map(find).collect::<Result<_, _>>()?)
         }
     };

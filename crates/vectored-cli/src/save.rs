@@ -98,6 +98,22 @@ fn path_in(variable: &str) -> Option<PathBuf> {
     path.filter(|path| path.is_absolute())
 }
 
+/// That the variable is set to a path that is ignored, and what is used.
+pub fn ignored_state_home() -> Option<String> {
+    let named = env::var_os("XDG_STATE_HOME").filter(|path| !path.is_empty())?;
+    if Path::new(&named).is_absolute() {
+        return None;
+    }
+    let used = match results_directory() {
+        Ok(directory) => format!("results are in '{}'", directory.display()),
+        Err(_) => "no results are saved".to_owned(),
+    };
+    Some(format!(
+        "XDG_STATE_HOME is ignored, since '{}' is not an absolute path: {used}",
+        named.to_string_lossy()
+    ))
+}
+
 fn home_exists() -> bool {
     path_in("HOME").is_some_and(|home| home.is_dir())
 }

@@ -137,9 +137,12 @@ impl ResultName {
                 files.into_iter().nth(*age).ok_or_else(|| {
                     let command = kind.command();
                     let results = if count == 1 { "result" } else { "results" };
+                    let remedy = match count {
+                        0 => format!("run `vectored {command}` first, or name a file"),
+                        _ => "`vectored history` lists them".to_owned(),
+                    };
                     Failure::usage(format!(
-                        "there is no '{}': {count} {results} of `vectored {command}` in '{}'; \
-                         `vectored history` lists them",
+                        "there is no '{}': {count} {results} of `vectored {command}` in '{}'; {remedy}",
                         self.in_words(),
                         directory.display()
                     ))

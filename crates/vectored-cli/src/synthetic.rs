@@ -50,6 +50,11 @@ impl FromStr for Synthetic {
 }
 
 impl Synthetic {
+    /// What it costs.
+    pub fn cost_model(&self) -> CostModel {
+        self.model
+    }
+
     /// The machine, whose samples move `clock`.
     pub fn machine(&self, clock: &FakeClock, seed: u64) -> SyntheticMachine {
         let noise = Noise::LogNormal { sigma: self.sigma };

@@ -60,6 +60,7 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
             let new = load(&args.against)?;
             each_once(&args.result, &base)?;
             each_once(&args.against, &new)?;
+            on_one_side((&args.result, &base), (&args.against, &new))?;
             let comparison = compare(&by_reference(&base), &by_reference(&new))
                 .expect("a result on each side was asked for");
             compared = !comparison.cells.is_empty();
@@ -111,6 +112,25 @@ fn each_once(names: &[ResultName], runs: &[Results]) -> Result<(), Failure> {
     Ok(())
 }
 
+/// A run that is on both sides says nothing of a difference.
+fn on_one_side(
+    (base_names, base): (&[ResultName], &[Results]),
+    (new_names, new): (&[ResultName], &[Results]),
+) -> Result<(), Failure> {
+    for (base_name, base) in std::iter::zip(base_names, base) {
+        if let Some(index) = new.iter().position(|new| new == base) {
+            return Err(Failure::usage(format!(
+                "'{}' and, after --against, '{}' are the same run, which cannot differ from itself: \
+                 measure again with `vectored measure`, or name another run (`vectored history` \
+                 lists them)",
+                base_name.in_words(),
+                new_names[index].in_words()
+            )));
+        }
+    }
+    Ok(())
+}
+
 fn by_reference(runs: &[Results]) -> Vec<&Results> {
     runs.iter().collect()
 }
@@ -137,7 +157,7 @@ fn rendered(comparison: &Comparison, format: Format, screen: Screen) -> String {
     }
 }
 
-/// What surely takes longer, by at least `limit`.
+/// What takes significantly longer, by at least `limit`.
 fn slower(comparison: &Comparison, limit: f64) -> Vec<String> {
     let is_slower =
         |compared: &&Compared| compared.change == Change::Slower && compared.ratio >= 1.0 + limit;

@@ -104,6 +104,7 @@ fn as_file(fd: &impl AsFd) -> io::Result<std::fs::Metadata> {
 /// `103316352 bytes, 25224 reads`, which `vectored reproduce` reads.
 fn in_words(copied: Copied) -> String {
     match copied.reads {
+        Some(1) => format!("{} bytes, 1 read", copied.bytes),
         Some(reads) => format!("{} bytes, {reads} reads", copied.bytes),
         None => format!("{} bytes", copied.bytes),
     }

@@ -4,17 +4,18 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
 use vectored_lab::model::{ADVISORY_SCHEMA, EXPERIMENTS_SCHEMA, SCHEMA};
 use vectored_lab::report::advisory::seconds_in_words;
-use vectored_lab::report::{escape_control, paragraph};
+use vectored_lab::report::{escape_control, grouped, paragraph};
 
 use crate::args::{HistoryArgs, HistoryFormat};
 use crate::failure::Failure;
-use crate::save::results_directory;
+use crate::notes::Notes;
+use crate::save::{ignored_state_home, results_directory};
 use crate::saved::{Kind, kept, read};
 use crate::terminal::{Screen, print};
 
@@ -24,6 +25,9 @@ const SHOWN_CHARACTERS: usize = 40;
 /// Runs the command.
 pub fn run(args: &HistoryArgs) -> Result<ExitCode, Failure> {
     let screen = Screen::of_output(false);
+    if let Some(note) = ignored_state_home() {
+        Notes { quiet: false }.note(&note);
+    }
     let directory = match results_directory() {
         Ok(directory) => directory,
         Err(why) => {
@@ -89,11 +93,32 @@ fn heading(args: &HistoryArgs, count: usize, place: &str) -> String {
             _ => format!("in {place}, newest first"),
         };
     };
-    let age = humantime::format_duration(age);
+    let age = age_in_words(age);
     match (count, args.dry_run) {
         (0, _) => format!("nothing to remove: no result in {place} is older than {age}"),
         (_, true) => format!("would remove {count} {results} older than {age} from {place}"),
         (_, false) => format!("removing {count} {results} older than {age} from {place}"),
+    }
+}
+
+/// `30 days`, `12 hours`, `90 minutes`: in the largest unit that needs no fraction.
+fn age_in_words(age: Duration) -> String {
+    let units = [
+        ("day", 86_400),
+        ("hour", 3600),
+        ("minute", 60),
+        ("second", 1),
+    ];
+    let s = age.as_secs();
+    let is_whole = |&(_, unit_s): &(&str, u64)| age.subsec_nanos() == 0 && s.is_multiple_of(unit_s);
+    match units.into_iter().find(is_whole) {
+        Some(_) if s == 0 => "0 seconds".to_owned(),
+        Some((unit, unit_s)) => {
+            let count = s / unit_s;
+            let ending = if count == 1 { "" } else { "s" };
+            format!("{} {unit}{ending}", grouped(count))
+        }
+        None => format!("{} seconds", age.as_secs_f64()),
     }
 }
 
@@ -126,7 +151,7 @@ impl Entry {
         name.and_then(|name| name.split('-').nth(1)).unwrap_or("")
     }
 
-    /// When it was begun, if it is surely a result that was saved here: a plain file with such a name
+    /// When it was begun, if it is certainly a result that was saved here: a plain file with such a name
     /// and such a content.
     fn result_begun(&self) -> Option<SystemTime> {
         let is_file = fs::symlink_metadata(&self.path).is_ok_and(|metadata| metadata.is_file());
@@ -175,7 +200,7 @@ struct BriefExperiment {
 fn entry(kind: Kind, age: usize, path: PathBuf) -> Entry {
     let found = read(&path)
         .map_err(|error| error.to_string())
-        .and_then(|text| serde_json::from_str(&text).map_err(|error| error.to_string()))
+        .and_then(|text| serde_json::from_str(&text).map_err(why_no_result))
         .and_then(of_known_schema);
     let (found, error) = match found {
         Ok(found) => (Some(found), None),
@@ -190,6 +215,13 @@ fn entry(kind: Kind, age: usize, path: PathBuf) -> Entry {
         path,
         found,
         error,
+    }
+}
+
+fn why_no_result(error: serde_json::Error) -> String {
+    match error.is_data() {
+        true => format!("JSON, but no result: {error}"),
+        false => "not JSON".to_owned(),
     }
 }
 
@@ -266,19 +298,20 @@ fn words(found: &Brief) -> String {
     what.extend(found.experiments.iter().map(|one| one.name.as_str()));
     what.sort_unstable();
     what.dedup();
-    let count = match found.cells.len() {
-        0 => String::new(),
-        1 => "1 cell on ".to_owned(),
-        cells => format!("{cells} cells on "),
-    };
-    let release = found.host.kernel.split(' ').next().unwrap_or_default();
-    let complete = if found.complete { "" } else { ", incomplete" };
     let advice;
     if let (Some(saving_s), Some(source)) = (found.saving_s, found.sources.first()) {
         let source: String = source.chars().take(SHOWN_CHARACTERS).collect();
         advice = format!("{source} would save {}", seconds_in_words(saving_s));
         what.push(&advice);
     }
+    let count = match found.cells.len() {
+        0 if what.is_empty() => "no cells".to_owned(),
+        0 => String::new(),
+        1 => "1 cell on ".to_owned(),
+        cells => format!("{cells} cells on "),
+    };
+    let release = found.host.kernel.split(' ').next().unwrap_or_default();
+    let complete = if found.complete { "" } else { ", incomplete" };
     let took = match found.elapsed_s {
         Some(elapsed_s) => format!(" in {elapsed_s:.1} s"),
         None => String::new(),
@@ -294,6 +327,23 @@ fn words(found: &Brief) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_age_has_one_unit_apart_from_its_number() {
+        for (age, words) in [
+            ("30d", "30 days"),
+            ("1d", "1 day"),
+            ("36h", "36 hours"),
+            ("90m", "90 minutes"),
+            ("1s", "1 second"),
+            ("0s", "0 seconds"),
+            ("1500ms", "1.5 seconds"),
+            ("100000000d", "100,000,000 days"),
+        ] {
+            let age = humantime::parse_duration(age).unwrap();
+            assert_eq!(age_in_words(age), words);
+        }
+    }
 
     #[test]
     fn only_names_that_vectored_gives_have_a_time() {

@@ -5,24 +5,26 @@ use std::process::ExitCode;
 use std::time::{Instant, SystemTime};
 
 use anyhow::Context;
+use vectored::CostModel;
 use vectored_lab::measure::{
     Clock, ColdPool, DescriptorSampler, Environment, FakeClock, MeasureError, MonotonicClock,
     Outcome, Pinning, Progress, Sampler, Watch, allowed_cpus, calibrate, check_directory,
     check_eviction, check_fifo, measure_ruler, pin_measuring_thread, run as run_engine,
 };
 use vectored_lab::model::{
-    Experiment, FittedModel, Host, Operation, Results, Ruler, SCHEMA, SyncMode, Target,
+    Cell, CellSpec, Experiment, FittedModel, Host, Operation, Results, Ruler, SCHEMA, SyncMode,
+    Target, Technique, TechniqueResult,
 };
-use vectored_lab::report::{self, left_out_in_words};
+use vectored_lab::report::{self, left_out_in_words, list_in_words};
 use vectored_lab::stats::MIN_ROUNDS;
 
 use crate::args::{Format, MeasureArgs};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::notes::Notes;
-use crate::plan::Plan;
+use crate::plan::{FilePlan, Plan};
 use crate::progress::Bar;
-use crate::save::{OutputFile, Store};
+use crate::save::{OutputFile, Store, ignored_state_home};
 use crate::synthetic::{self, Synthetic};
 use crate::terminal::{Screen, print};
 
@@ -40,6 +42,9 @@ pub fn run(args: &MeasureArgs) -> Result<ExitCode, Failure> {
         .transpose()?;
     let store = Store::open(args.no_save)?;
     let notes = Notes { quiet: args.quiet };
+    if let Some(note) = ignored_state_home().filter(|_| !args.no_save) {
+        notes.note(&note);
+    }
 
     let interrupt = Interrupt::watch()?;
     let mut measured = match &args.synthetic {
@@ -54,6 +59,13 @@ pub fn run(args: &MeasureArgs) -> Result<ExitCode, Failure> {
         notes.note("--segments and --sizes, given both, measure such lists up to 64 MiB");
     }
     let unmeasured = measured.outcome.left_out.len();
+    if measured.outcome.cells.is_empty()
+        && measured.failure.is_none()
+        && let Some(code) = interrupt.exit_code()
+    {
+        notes.note("stopped before any cell had figures: nothing is saved");
+        return Ok(ExitCode::from(code));
+    }
     let failure = measured.failure.take();
     let results = assemble(plan, measured);
     for note in report::unsuited_in_words(&results) {
@@ -107,10 +119,10 @@ fn measure_here(
     let mut directory = None;
     for file in plan.files(&args.dir) {
         let described = check_directory(&file.directory, file.target, file.call_bytes)
-            .map_err(Failure::of_directory)?;
+            .map_err(|error| of_file(error, &file))?;
         directory.get_or_insert(described);
         if file.is_cold {
-            check_eviction(&file.directory).map_err(Failure::of_directory)?;
+            check_eviction(&file.directory).map_err(|error| of_file(error, &file))?;
         }
     }
     for fifo in plan.fifos() {
@@ -127,6 +139,9 @@ fn measure_here(
     });
     for failure in failures {
         bar.aside(|| Notes { quiet: args.quiet }.note(&failure));
+    }
+    if let Some(note) = forecast(&plan.experiment, |cell| costs_of(cell, &models)) {
+        bar.aside(|| Notes { quiet: args.quiet }.note(&note));
     }
     let mut sampler = DescriptorSampler::new(&clock, &args.dir, plan.experiment.seed)
         .reader_cpu(pins.1)
@@ -159,6 +174,18 @@ fn measure_here(
         elapsed_s: began.elapsed().as_secs_f64(),
         models,
     })
+}
+
+/// The remedy names the option that named the directory.
+fn of_file(error: MeasureError, file: &FilePlan) -> Failure {
+    let failure = Failure::of_directory(error);
+    match file.is_target {
+        true => Failure {
+            error: anyhow::anyhow!(failure.error.to_string().replace("--dir", "--target")),
+            ..failure
+        },
+        false => failure,
+    }
 }
 
 /// A cost model for each target and folder that is written to. `begin` is called before each
@@ -199,6 +226,9 @@ fn measure_synthetic(
 ) -> Result<Measured, Failure> {
     let clock = FakeClock::default();
     let mut machine = synthetic.machine(&clock, experiment.seed);
+    if let Some(note) = forecast(experiment, |_| synthetic.cost_model().into()) {
+        Notes { quiet: args.quiet }.note(&note);
+    }
     let bar = Bar::new(args.quiet);
     let show = |progress| bar.show(progress);
     let (outcome, failure) = engine(experiment, &mut machine, &clock, show, interrupt)?;
@@ -282,20 +312,140 @@ fn assemble(plan: Plan, measured: Measured) -> Results {
 /// at all.
 fn incomplete(results: &Results, unmeasured: usize, interrupt: &Interrupt) -> String {
     let cells = results.cells.len() + unmeasured;
-    let fewest = MIN_ROUNDS as u32;
-    let short = results.cells.iter().filter(|cell| cell.rounds < fewest);
-    let short = format!(
-        "of {cells} cells {unmeasured} have no figures, and {} have fewer than {fewest} rounds",
-        short.count()
-    );
+    let short = results
+        .cells
+        .iter()
+        .filter(|cell| cell.rounds < MIN_ROUNDS as u32);
+    let parts = [
+        (unmeasured, "no figures".to_owned()),
+        (short.count(), format!("fewer than {MIN_ROUNDS} rounds")),
+    ];
+    let parts = parts.into_iter().filter(|(count, _)| *count > 0);
+    let parts = parts.map(|(count, what)| {
+        let cells_have = match (cells, count) {
+            (1, _) => "cell has",
+            (_, 1) => "cells has",
+            _ => "cells have",
+        };
+        format!("{count} of {cells} {cells_have} {what}")
+    });
+    let short = parts.collect::<Vec<_>>().join(", ");
     if interrupt.exit_code().is_some() {
-        format!("stopped: {short}")
-    } else {
-        format!(
-            "the budget of {} s ended early: {short}; give more with --budget",
-            results.budget_s
-        )
+        return format!("stopped: {short}");
     }
+    let Results {
+        budget_s,
+        elapsed_s,
+        ..
+    } = results;
+    let longest_s = results.cells.iter().map(round_s).fold(0.0, f64::max);
+    let ended = if longest_s > *budget_s {
+        format!("was exceeded: one round takes {}", seconds(longest_s))
+    } else if *elapsed_s > 1.1 * budget_s {
+        format!("was exceeded: the run took {}", seconds(*elapsed_s))
+    } else {
+        format!("ended before every cell had {MIN_ROUNDS} rounds")
+    };
+    format!("the budget of {budget_s} s {ended}; {short}; give more with --budget")
+}
+
+/// What the samples of one round of a cell take: two of the floor and one of each technique.
+fn round_s(cell: &Cell) -> f64 {
+    let calls = |technique: &TechniqueResult| f64::from(technique.calls_per_sample);
+    let most_calls = cell.techniques.iter().map(calls).fold(0.0, f64::max);
+    let techniques = cell.techniques.iter();
+    let techniques_ns: f64 = techniques.map(|one| one.median_ns * calls(one)).sum();
+    (2.0 * cell.floor_ns * most_calls + techniques_ns) / 1e9
+}
+
+/// `33 s`, `0.12 s`, `3.0 ms`.
+fn seconds(s: f64) -> String {
+    match s {
+        _ if s >= 10.0 => format!("{s:.0} s"),
+        _ if s >= 1.0 => format!("{s:.1} s"),
+        _ if s >= 0.1 => format!("{s:.2} s"),
+        _ => format!("{:.1} ms", s * 1e3),
+    }
+}
+
+/// What a forecast is made of.
+struct Costs {
+    call_ns: f64,
+    byte_ns: f64,
+    copy_byte_ns: f64,
+}
+
+impl From<CostModel> for Costs {
+    fn from(model: CostModel) -> Self {
+        Costs {
+            call_ns: model.call_ns,
+            byte_ns: model.byte_ns,
+            copy_byte_ns: model.copy_byte_ns,
+        }
+    }
+}
+
+/// As calibrated for the target of the cell; else the library's default.
+fn costs_of(cell: &CellSpec, models: &[FittedModel]) -> Costs {
+    let is_here = |model: &&FittedModel| {
+        model.conditions.target == cell.target
+            && model.conditions.path.as_deref().map(Path::new) == cell.path.as_deref()
+    };
+    match models.iter().find(is_here) {
+        Some(model) => Costs {
+            call_ns: model.call_ns,
+            byte_ns: model.byte_ns,
+            copy_byte_ns: model.copy_byte_ns,
+        },
+        None => CostModel::default().into(),
+    }
+}
+
+/// The cell whose first round is expected to take longer than the whole budget, if there is one:
+/// every technique moves the list twice on trial and once in the round, and the floor twice.
+fn forecast(experiment: &Experiment, costs: impl Fn(&CellSpec) -> Costs) -> Option<String> {
+    let budget_s = experiment.budget_ns as f64 / 1e9;
+    let round_s = |cell: &CellSpec| {
+        let Costs {
+            call_ns,
+            byte_ns,
+            copy_byte_ns,
+        } = costs(cell);
+        let bytes = cell.workload.total_bytes() as f64;
+        // What exceeds a pipe or socket waits for a thread at the other end, which makes a call
+        // and a byte so many times as dear.
+        let has_thread = !cell.target.is_file() && cell.target != Target::Null && bytes > 65536.0;
+        let (call_ns, byte_ns) = match has_thread {
+            true => (3.0 * call_ns, 6.0 * byte_ns),
+            false => (call_ns, byte_ns),
+        };
+        let count = cell.workload.segment_count() as f64;
+        let techniques = experiment.rivals.iter().chain(&experiment.beside);
+        let techniques_ns: f64 = techniques
+            .map(|technique| match technique {
+                Technique::WriteEach | Technique::ReadEach => count * call_ns,
+                Technique::CopyThenWrite | Technique::ReadThenSplit => bytes * copy_byte_ns,
+                _ => call_ns,
+            })
+            .map(|own_ns| own_ns + bytes * byte_ns)
+            .sum();
+        (3.0 * techniques_ns + 2.0 * (call_ns + bytes * byte_ns)) / 1e9
+    };
+    let (longest_s, cell) = experiment
+        .cells
+        .iter()
+        .map(|cell| (round_s(cell), cell))
+        .max_by(|(a, _), (b, _)| a.total_cmp(b))?;
+    (longest_s > budget_s).then(|| {
+        format!(
+            "one round of {} on {}, with the trial calls before it, is expected to take {} or more: \
+             the run will exceed its budget of {budget_s} s; give more with --budget, or name \
+             shorter lists",
+            list_in_words(&cell.workload.runs()),
+            cell.target,
+            seconds(longest_s)
+        )
+    })
 }
 
 fn render(results: &Results, format: Format, to_file: bool) -> String {

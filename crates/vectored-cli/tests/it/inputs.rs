@@ -27,7 +27,7 @@ const INPUTS: &[Wrong<'_>] = &[
     (
         &["measure", "--segments", ""],
         2,
-        &["''", "greater than zero"],
+        &["''", "the list is empty", "as in 2,16 or 16..1024"],
     ),
     (
         &["measure", "--segments", "-3"],
@@ -112,7 +112,11 @@ const INPUTS: &[Wrong<'_>] = &[
     (
         &["report", "latest~3"],
         2,
-        &["there is no 'latest~3'", "0 results", "vectored history"],
+        &[
+            "there is no 'latest~3'",
+            "0 results",
+            "run `vectored measure` first",
+        ],
     ),
     (
         &["report", "--svg", "folder"],

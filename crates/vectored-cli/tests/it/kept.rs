@@ -106,7 +106,7 @@ fn what_cannot_be_used_is_refused_with_a_clear_word() {
     let bench = Bench::new();
     let none = stderr_of(&bench, &["report"], 2);
     assert!(
-        none.contains("there is no 'latest'") && none.contains("vectored history"),
+        none.contains("there is no 'latest'") && none.contains("run `vectored measure` first"),
         "{none}"
     );
     let missing = stderr_of(&bench, &["report", "nowhere.json"], 2);
@@ -318,7 +318,8 @@ fn a_run_counts_once_on_a_side() {
     measured(&bench, "1");
     measured(&bench, "2");
     let path = bench.saved().remove(0);
-    fs::copy(path, bench.work().join("copy.json")).unwrap();
+    fs::copy(&path, bench.work().join("copy.json")).unwrap();
+    let path = path.to_str().unwrap();
     let words = [
         "compare",
         "latest",
@@ -329,12 +330,15 @@ fn a_run_counts_once_on_a_side() {
     ];
     let refused = stderr_of(&bench, &words, 2);
     assert!(refused.contains("are the same run"), "{refused}");
-    // On both sides it is only no difference.
-    stdout_of(
-        bench
-            .vectored()
-            .args(["compare", "latest", "--against", "latest"]),
-    );
+    for both in [
+        ["compare", "latest", "--against", "latest"],
+        ["compare", path, "--against", "copy.json"],
+        ["compare", "copy.json", "--against", path],
+    ] {
+        let refused = stderr_of(&bench, &both, 2);
+        assert!(refused.contains("cannot differ from itself"), "{refused}");
+        assert!(refused.contains("`vectored measure`"), "{refused}");
+    }
 }
 
 #[test]
@@ -415,6 +419,21 @@ fn a_page_of_a_comparison_needs_machines_and_a_name() {
 }
 
 #[test]
+fn history_has_words_for_a_result_without_cells_and_for_no_json() {
+    let bench = Bench::new();
+    measured(&bench, "1");
+    let path = bench.saved().remove(0);
+    let mut result = json(&fs::read_to_string(&path).unwrap());
+    result["cells"] = serde_json::json!([]);
+    fs::write(&path, result.to_string()).unwrap();
+    let broken = path.with_file_name("measure-20260101T000000Z-0000.json");
+    fs::write(broken, "cells: 3\n").unwrap();
+    let history = stdout_of(bench.vectored().arg("history"));
+    assert!(history.contains("0.0, no cells in "), "{history}");
+    assert!(history.contains("cannot be read: not JSON\n"), "{history}");
+}
+
+#[test]
 fn history_tells_what_cannot_be_used_and_waits_for_nobody() {
     let bench = Bench::new();
     measured(&bench, "1");
@@ -489,7 +508,7 @@ fn only_results_that_are_old_enough_are_pruned() {
     // The newest three are the one to come and the two of the invented machine.
     let dry = prune(&["30d", "--keep", "3", "--dry-run"]);
     assert!(
-        dry.starts_with("would remove 1 result older than 30days from "),
+        dry.starts_with("would remove 1 result older than 30 days from "),
         "{dry}"
     );
     assert!(listed(&dry, &older) && !listed(&dry, &newer), "{dry}");

@@ -205,12 +205,16 @@ fn a_read_only_mount_is_a_usage_error() {
         Err(reason) => return skip(test, &reason),
     };
     let dir = mount.path().to_str().unwrap();
-    for target in ["file", "file-overwrite", dir] {
+    for (target, option) in [
+        ("file", "--dir"),
+        ("file-overwrite", "--dir"),
+        (dir, "--target"),
+    ] {
         refused(
             &Bench::new(),
             &["--dir", dir, "--target", target],
             2,
-            &[dir, "read-only", "--dir"],
+            &[dir, "read-only", option],
         );
     }
 }
@@ -281,6 +285,49 @@ fn a_state_directory_that_cannot_be_written_is_told_first() {
     }
     let mut command = bench.synthetic();
     command.arg("--no-save").assert().success();
+}
+
+#[test]
+fn a_remedy_names_the_option_that_was_typed() {
+    let bench = Bench::new();
+    let run = |args: &[&str]| {
+        let output = bench.vectored().args(args).assert().code(2);
+        String::from_utf8(output.get_output().stderr.clone()).unwrap()
+    };
+    let target = run(&["measure", "--target", "/proc"]);
+    assert!(target.ends_with("directory with --target\n"), "{target}");
+    let dir = run(&["measure", "--target", "file", "--dir", "/proc"]);
+    assert!(dir.ends_with("directory with --dir\n"), "{dir}");
+    let args = ["measure", "--target", "/dev/urandom", "--operation", "read"];
+    let device = run(&args);
+    assert!(
+        device.contains("cannot read from device: choose --target from"),
+        "{device}"
+    );
+    assert!(!device.contains("written"), "{device}");
+    let none = run(&["report", "latest"]);
+    assert!(none.contains("run `vectored measure` first"), "{none}");
+}
+
+#[test]
+fn a_relative_state_home_is_ignored_with_a_note() {
+    let bench = Bench::new();
+    let home = tempfile::tempdir().unwrap();
+    for args in [&["measure", "--synthetic", "call=200"][..], &["history"]] {
+        let mut command = bench.vectored();
+        command.args(args).env("XDG_STATE_HOME", "relative");
+        command.env("HOME", home.path());
+        let output = command.assert().success().get_output().clone();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        let place = home.path().join(".local/state/vectored");
+        let note = format!(
+            "note: XDG_STATE_HOME is ignored, since 'relative' is not an absolute path: results \
+             are in '{}'",
+            place.display()
+        );
+        assert_eq!(stderr.lines().next(), Some(&note[..]), "{stderr}");
+    }
+    assert!(!bench.work().join("relative").exists());
 }
 
 #[test]

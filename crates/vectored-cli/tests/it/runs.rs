@@ -110,11 +110,80 @@ fn a_budget_that_ends_too_early_is_told_and_no_error() {
     let output = command.assert().success().get_output().clone();
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(
-        stderr.contains("note: the budget of 0.001 s ended"),
+        stderr.contains("note: the budget of 0.001 s was exceeded: "),
         "{stderr}"
     );
     assert!(stderr.contains("--budget"), "{stderr}");
     assert_eq!(bench.only_result()["complete"], false);
+}
+
+#[test]
+fn a_round_that_exceeds_the_budget_is_forecast_and_reported() {
+    let bench = Bench::new();
+    let mut command = bench.vectored();
+    // A call takes a second: 2 for one by one, 3 for the others, 2 for the floor.
+    command.args(["measure", "--synthetic", "call=9e8,sigma=0", "--seed", "7"]);
+    command.args(["--budget", "1s", "--target", "pipe"]);
+    command.args(["--segments", "2", "--sizes", "64"]);
+    let output = command.assert().success().get_output().clone();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    let notes: Vec<&str> = stderr.lines().collect();
+    assert!(
+        notes[0].starts_with("note: one round of 2 × 64 B on pipe, with the trial calls before it, is expected to take "),
+        "{stderr}"
+    );
+    assert!(notes[0].contains("exceed its budget of 1 s"), "{stderr}");
+    assert!(
+        notes[1].starts_with("note: the budget of 1 s was exceeded: one round takes 6.3 s; 1 of 1 cell has fewer than 20 rounds"),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn a_budget_that_a_round_fits_has_no_forecast() {
+    let bench = Bench::new();
+    let output = bench.synthetic().assert().success().get_output().clone();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(!stderr.contains("is expected to take"), "{stderr}");
+}
+
+#[test]
+fn a_signal_before_any_figures_saves_nothing() {
+    let bench = Bench::new();
+    let mut command = bench.std_vectored();
+    // A call of 64 MiB through a pipe: a round takes about a second.
+    command.args(["measure", "--budget", "30s", "--target", "pipe"]);
+    command.args(["--segments", "1", "--sizes", "64MiB"]);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    let status = format!("/proc/{}/status", child.id());
+    // SIGXFSZ is the last signal that gets a handler.
+    let catches = || -> Option<u64> {
+        let status = fs::read_to_string(&status).ok()?;
+        let mask = status
+            .lines()
+            .find_map(|line| line.strip_prefix("SigCgt:"))?;
+        u64::from_str_radix(mask.trim(), 16).ok()
+    };
+    let began = Instant::now();
+    while catches().is_none_or(|mask| mask & (1 << 24) == 0) {
+        assert!(
+            began.elapsed() < Duration::from_secs(60),
+            "it does not begin"
+        );
+        sleep(Duration::from_millis(1));
+    }
+    let pid = Pid::from_raw(child.id() as i32).unwrap();
+    kill_process(pid, Signal::INT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(130), "{stderr}");
+    assert_eq!(
+        stderr,
+        "note: stopped before any cell had figures: nothing is saved\n"
+    );
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "");
+    assert!(bench.saved().is_empty());
 }
 
 #[test]

@@ -196,6 +196,7 @@ fn parse_report(said: &str) -> Option<(u64, Option<u64>)> {
     let bytes = parts.next()?.strip_suffix(" bytes")?.parse().ok()?;
     let reads = match parts.next() {
         None => None,
+        Some("1 read") => Some(1),
         Some(part) => Some(part.strip_suffix(" reads")?.parse().ok()?),
     };
     parts.next().is_none().then_some((bytes, reads))
@@ -279,6 +280,7 @@ mod tests {
     #[test]
     fn reports_of_copies_are_read_and_others_refused() {
         assert_eq!(parse_report("12 bytes, 3 reads"), Some((12, Some(3))));
+        assert_eq!(parse_report("0 bytes, 1 read"), Some((0, Some(1))));
         assert_eq!(parse_report("12 bytes"), Some((12, None)));
         for bad in [
             "",
