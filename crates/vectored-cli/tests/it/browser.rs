@@ -1,7 +1,7 @@
 //! A headless Chromium, spoken to by its DevTools protocol: as much of it as the
 //! tests of the page need. <https://chromedevtools.github.io/devtools-protocol/>
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, ErrorKind};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tungstenite::stream::MaybeTlsStream;
-use tungstenite::{Message, WebSocket, connect};
+use tungstenite::{Error, Message, WebSocket, connect};
 
 /// Where Debian and others have it.
 const NAMES: [&str; 4] = [
@@ -118,8 +118,12 @@ impl Browser {
 
     fn next(&mut self) -> Value {
         loop {
-            if let Message::Text(text) = self.socket.read().unwrap() {
-                return serde_json::from_str(&text).unwrap();
+            match self.socket.read() {
+                Ok(Message::Text(text)) => return serde_json::from_str(&text).unwrap(),
+                Ok(_) => {}
+                // A child that ended, or a timer: nothing was read.
+                Err(Error::Io(error)) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => panic!("the browser does not answer: {error}"),
             }
         }
     }
