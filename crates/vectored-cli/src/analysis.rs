@@ -1,6 +1,8 @@
 //! From a log to an advisory: the engine's advisor, with the files that it reads and the prices of
 //! this machine.
 
+use std::env;
+use std::error::Error;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Read;
@@ -24,17 +26,54 @@ use vectored_strace::Reader;
 use vectored_strace::event::{Action, Direction, Event};
 
 use crate::failure::Failure;
+use crate::notes::Notes;
 use crate::saved::unmatched;
 use crate::strace;
 
 const WORDS: Words = Words { pattern, action };
 
 /// Where costs come from.
-pub enum Costs<'a> {
+pub enum Costs {
     /// A saved result, and as it was named.
     Of(Box<Advisory>, String),
     /// This machine, with files in this directory.
-    Measured(&'a Path),
+    Measured(PathBuf),
+}
+
+impl Costs {
+    /// Costs that are to be measured, with files in `directory`; without one in the working directory,
+    /// or the directory for temporary files if no file can be made there.
+    pub fn measured(directory: Option<&Path>, notes: &Notes) -> Result<Self, Failure> {
+        if let Some(directory) = directory {
+            check_directory(directory, Target::File, 0).map_err(Failure::of_directory)?;
+            return Ok(Costs::Measured(directory.to_owned()));
+        }
+        let here = Path::new(".");
+        let Err(error) = check_directory(here, Target::File, 0) else {
+            return Ok(Costs::Measured(here.to_owned()));
+        };
+        let temporary = env::temp_dir();
+        match check_directory(&temporary, Target::File, 0) {
+            Ok(_) => notes.note(&format!(
+                "costs of files are measured in '{}', since no file can be made in the working directory \
+                 ({}): name another directory with --dir",
+                temporary.display(),
+                cause(&error)
+            )),
+            Err(_) => notes.note(&format!(
+                "costs of files cannot be measured: {error}; name another directory with --dir"
+            )),
+        }
+        Ok(Costs::Measured(temporary))
+    }
+}
+
+/// The innermost reason.
+fn cause(error: &dyn Error) -> String {
+    match error.source() {
+        Some(source) => cause(source),
+        None => error.to_string(),
+    }
 }
 
 /// What logs told.
@@ -182,8 +221,8 @@ pub struct Told {
     pub was_left: bool,
 }
 
-/// Prices what was found.
-pub fn conclude(observed: Observed, costs: &Costs<'_>, told: Told) -> Result<Advisory, Failure> {
+/// Prices what was found. What has no price is listed, and a note says why.
+pub fn conclude(observed: Observed, costs: &Costs, told: Told, notes: &Notes) -> Advisory {
     let mut wanted: Vec<(Leads, Operation)> = Vec::new();
     for key in observed.tallies.findings.keys() {
         let price = (key.target, operation_of(key));
@@ -191,7 +230,7 @@ pub fn conclude(observed: Observed, costs: &Costs<'_>, told: Told) -> Result<Adv
             wanted.push(price);
         }
     }
-    let (host, prices) = prices(costs, &wanted)?;
+    let (host, prices) = prices(costs, &wanted, notes);
     let about = About {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         started_at: told.started_at,
@@ -201,7 +240,7 @@ pub fn conclude(observed: Observed, costs: &Costs<'_>, told: Told) -> Result<Adv
         skipped: observed.skipped,
         untraced: untraced(&observed.tallies, &told.times),
     };
-    Ok(advise(observed.tallies, &prices, about, WORDS))
+    advise(observed.tallies, &prices, about, WORDS)
 }
 
 /// The times without strace, measured or estimated.
@@ -231,44 +270,100 @@ fn untraced(tallies: &Tallies, times: &Times) -> Option<Untraced> {
     }
 }
 
-fn prices(costs: &Costs<'_>, wanted: &[(Leads, Operation)]) -> Result<(Host, Vec<Price>), Failure> {
-    match costs {
-        Costs::Of(advisory, name) => {
-            for &(target, operation) in wanted {
-                let is_it = |price: &Price| (price.target, price.operation) == (target, operation);
-                if !advisory.prices.iter().any(is_it) {
-                    return Err(Failure::usage(format!(
-                        "'{name}' does not say what it costs to {} a {}: name another result with \
-                         --costs, or leave it out to measure here",
-                        match operation {
-                            Operation::Read => "read from",
-                            Operation::Write => "write to",
-                        },
-                        match target {
-                            Leads::File => "file",
-                            Leads::Pipe => "pipe",
-                            Leads::Unix => "Unix socket",
-                            _ => "TCP socket",
-                        }
-                    )));
-                }
-            }
-            Ok((advisory.host.clone(), advisory.prices.clone()))
-        }
-        Costs::Measured(directory) => {
-            let files = wanted.iter().any(|(target, _)| *target == Leads::File);
-            let described = files.then(|| check_directory(directory, Target::File, 0));
-            let described = described.transpose().map_err(Failure::of_directory)?;
-            let environment = Environment::capture(described, (None, None), allowed_cpus());
-            let prices = measure_prices(directory, wanted, &MonotonicClock)
-                .map_err(Failure::of_directory)?;
-            Ok((environment.finish(), prices))
+/// What calls of these kinds cost, as far as that is known.
+fn prices(costs: &Costs, wanted: &[(Leads, Operation)], notes: &Notes) -> (Host, Vec<Price>) {
+    let (host, prices, missing) = match costs {
+        Costs::Of(advisory, name) => (
+            advisory.host.clone(),
+            advisory.prices.clone(),
+            format!("'{name}' does not say"),
+        ),
+        Costs::Measured(directory) => measured(directory, wanted, notes),
+    };
+    let is_known = |&(target, operation): &(Leads, Operation)| {
+        let mut known = prices.iter();
+        known.any(|price| (price.target, price.operation) == (target, operation))
+    };
+    let lacking: Vec<String> = wanted
+        .iter()
+        .filter(|one| !is_known(one))
+        .map(|&(target, operation)| to_transfer(target, operation))
+        .collect();
+    if !lacking.is_empty() {
+        notes.note(&format!(
+            "{missing} what it costs to {}: such calls are listed, and not counted",
+            lacking.join(" or to ")
+        ));
+    }
+    (host, prices)
+}
+
+/// What this machine costs: each kind of target by itself, so that one that cannot be measured leaves the
+/// others; and what to say of those that cannot.
+fn measured(
+    directory: &Path,
+    wanted: &[(Leads, Operation)],
+    notes: &Notes,
+) -> (Host, Vec<Price>, String) {
+    let mut targets: Vec<Leads> = Vec::new();
+    for (target, _) in wanted {
+        if !targets.contains(target) {
+            targets.push(*target);
         }
     }
+    let mut directory = directory.to_owned();
+    let mut prices = Vec::new();
+    for target in targets {
+        let of_target = wanted.iter().filter(|one| one.0 == target).copied();
+        let of_target: Vec<(Leads, Operation)> = of_target.collect();
+        let mut found = measure_prices(&directory, &of_target, &MonotonicClock);
+        if let (Err(error), Leads::File) = (&found, target) {
+            // The command may have filled or removed it.
+            let temporary = env::temp_dir();
+            if temporary != directory {
+                notes.note(&format!(
+                    "costs of files are measured in '{}', since they cannot be in '{}': {error}",
+                    temporary.display(),
+                    directory.display()
+                ));
+                directory = temporary;
+                found = measure_prices(&directory, &of_target, &MonotonicClock);
+            }
+        }
+        match found {
+            Ok(found) => prices.extend(found),
+            Err(error) => notes.note(&format!("costs cannot be measured: {error}")),
+        }
+    }
+    let files = wanted.iter().any(|(target, _)| *target == Leads::File);
+    let described = files.then(|| check_directory(&directory, Target::File, 0).ok());
+    let environment = Environment::capture(described.flatten(), (None, None), allowed_cpus());
+    (
+        environment.finish(),
+        prices,
+        "it could not be measured".to_owned(),
+    )
+}
+
+/// `read from a pipe`.
+fn to_transfer(target: Leads, operation: Operation) -> String {
+    let operation = match operation {
+        Operation::Read => "read from",
+        Operation::Write => "write to",
+    };
+    let target = match target {
+        Leads::File => "file",
+        Leads::Pipe => "pipe",
+        Leads::Unix => "Unix socket",
+        Leads::Tcp => "TCP socket",
+        Leads::Datagram => "datagram socket",
+        Leads::Unknown => "descriptor of unknown kind",
+    };
+    format!("{operation} a {target}")
 }
 
 /// Several results as one, with the prices of the first, or of `costs`.
-pub fn merged(mut loaded: Vec<Advisory>, costs: &Costs<'_>, started_at: String) -> Advisory {
+pub fn merged(mut loaded: Vec<Advisory>, costs: &Costs, started_at: String) -> Advisory {
     if let Costs::Of(advisory, _) = costs {
         for one in &mut loaded {
             one.prices.clone_from(&advisory.prices);

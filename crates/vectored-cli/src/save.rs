@@ -4,7 +4,7 @@
 use std::env;
 use std::fs::{self, DirBuilder, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, FileTypeExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -247,12 +247,12 @@ impl OutputFile {
         for output in outputs.iter().filter(is_file) {
             let place = final_place(&output.place);
             let named = output.named.display();
-            if inputs.iter().any(|input| final_place(input) == place) {
+            if inputs.iter().any(|input| is_same_file(input, &place)) {
                 return Err(Failure::usage(format!(
                     "'{named}' is read here and would be replaced: name another file for the output"
                 )));
             }
-            if places.contains(&place) {
+            if places.iter().any(|known| is_same_file(known, &place)) {
                 return Err(Failure::usage(format!(
                     "'{named}' is named for two outputs: name another file for one of them"
                 )));
@@ -320,6 +320,18 @@ fn final_place(path: &Path) -> PathBuf {
     match (parent(path).canonicalize(), path.file_name()) {
         (Ok(directory), Some(name)) => directory.join(name),
         _ => path.to_owned(),
+    }
+}
+
+/// Whether two paths lead to one file, by links of any kind or because both would make it.
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    let identity = |path: &Path| {
+        let metadata = fs::metadata(path).ok()?;
+        Some((metadata.dev(), metadata.ino()))
+    };
+    match (identity(one), identity(other)) {
+        (Some(one), Some(other)) => one == other,
+        _ => final_place(one) == final_place(other),
     }
 }
 

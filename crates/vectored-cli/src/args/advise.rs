@@ -104,8 +104,11 @@ pub struct AdviseArgs {
     pub costs: Option<ResultName>,
 
     /// Directory for the files that are measured for the costs; nothing is left there
-    #[arg(long, value_name = "DIRECTORY", default_value = ".")]
-    pub dir: PathBuf,
+    ///
+    /// By default the working directory, or the directory for temporary files if no file can be made in
+    /// the working directory.
+    #[arg(long, value_name = "DIRECTORY")]
+    pub dir: Option<PathBuf>,
 
     /// How many findings are shown; the JSON, CSV and the page have more
     #[arg(

@@ -1,7 +1,7 @@
 //! `vectored advise`.
 
 use std::io::{self, IsTerminal};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::SystemTime;
 
@@ -19,7 +19,7 @@ use crate::command_signals::{CommandSignals, Stage};
 use crate::failure::Failure;
 use crate::notes::Notes;
 use crate::save::{OutputFile, Store};
-use crate::saved::ResultName;
+use crate::saved::{self, ResultName};
 use crate::strace;
 use crate::terminal::{Screen, print, print_aside};
 
@@ -34,12 +34,14 @@ pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
         ));
     }
     let outputs = Outputs::check(args)?;
+    let notes = Notes { quiet: args.quiet };
     let costs = match &args.costs {
         Some(name) => Costs::Of(Box::new(name.load_advisory()?), name.in_words()),
-        None => Costs::Measured(&args.dir),
+        // Saved results have costs.
+        None if !args.merge.is_empty() => Costs::Measured(PathBuf::from(".")),
+        None => Costs::measured(args.dir.as_deref(), &notes)?,
     };
     let store = Store::open(args.no_save)?;
-    let notes = Notes { quiet: args.quiet };
     let started_at = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
     let (advisory, code) = if !args.merge.is_empty() {
         let loaded = args.merge.iter().map(ResultName::load_advisory);
@@ -54,7 +56,7 @@ pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
             started_at,
             was_left: false,
         };
-        (conclude(observed, &costs, told)?, 0)
+        (conclude(observed, &costs, told, &notes), 0)
     } else {
         let ran = run_command(args, &notes)?;
         let told = Told {
@@ -63,14 +65,14 @@ pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
             started_at,
             was_left: ran.was_left,
         };
-        (conclude(ran.observed, &costs, told)?, ran.code)
+        (conclude(ran.observed, &costs, told, &notes), ran.code)
     };
     let json = advisory::json(&advisory);
-    let saved = store.save("advise", &advisory.started_at, &json);
+    let kept = store.save("advise", &advisory.started_at, &json);
     // Whatever became of the saving, show what was found; and whatever becomes of the showing,
     // tell where it is saved.
     let shown = outputs.show(args, &advisory, json);
-    notes.saved(&saved?);
+    notes.saved(&kept?);
     shown?;
     Ok(ExitCode::from(code))
 }
@@ -162,6 +164,18 @@ fn run_command(args: &AdviseArgs, notes: &Notes) -> Result<Ran, Failure> {
     })
 }
 
+/// The files that are read.
+fn inputs(args: &AdviseArgs) -> Result<Vec<PathBuf>, Failure> {
+    let logs = args.trace.iter().map(|path| match path == Path::new("-") {
+        true => PathBuf::from("/dev/stdin"),
+        false => path.clone(),
+    });
+    let mut inputs: Vec<PathBuf> = logs.collect();
+    inputs.extend(saved::paths(&args.merge)?);
+    inputs.extend(saved::paths(args.costs.as_slice())?);
+    Ok(inputs)
+}
+
 /// Where the report goes, checked beforehand.
 struct Outputs {
     file: Option<OutputFile>,
@@ -172,7 +186,7 @@ impl Outputs {
     fn check(args: &AdviseArgs) -> Result<Self, Failure> {
         let named = args.output.as_deref();
         let file = named.filter(|name| *name != Path::new("-"));
-        Ok(Outputs {
+        let outputs = Outputs {
             file: file
                 .map(|name| OutputFile::check(name, "--output"))
                 .transpose()?,
@@ -181,7 +195,10 @@ impl Outputs {
                 .as_deref()
                 .map(|name| OutputFile::check(name, "--html"))
                 .transpose()?,
-        })
+        };
+        let files: Vec<&OutputFile> = outputs.file.iter().chain(&outputs.page).collect();
+        OutputFile::are_apart(&files, &inputs(args)?)?;
+        Ok(outputs)
     }
 
     fn show(&self, args: &AdviseArgs, advisory: &Advisory, json: String) -> anyhow::Result<()> {

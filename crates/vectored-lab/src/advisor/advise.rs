@@ -1,7 +1,7 @@
 //! From what was counted to an advisory: priced, in words, the largest saving first.
 
-use super::price::price;
-use super::tally::{Tallies, fold_files};
+use super::price::{Saving, price};
+use super::tally::{Tallies, fold_files, join};
 use super::uses::most_used;
 use crate::model::{
     ADVISORY_SCHEMA, Advisory, Finding, FindingKey, Host, Price, Skipped, Tally, Uncounted,
@@ -47,7 +47,10 @@ pub struct Words {
     pub action: fn(&FindingKey, &Tally) -> String,
 }
 
-/// Prices what was counted.
+/// Why a finding without a price is listed and not counted.
+pub const UNPRICED: &str = "what such a call costs is not known";
+
+/// Prices what was counted. What has no price is listed.
 pub fn advise(mut tallies: Tallies, prices: &[Price], about: About, words: Words) -> Advisory {
     fold_files(&mut tallies);
     let traced_wall_s = tallies.span_ns.map(|ns| ns as f64 / 1e9);
@@ -55,8 +58,17 @@ pub fn advise(mut tallies: Tallies, prices: &[Price], about: About, words: Words
         Some(untraced) => (Some(untraced.wall_s), Some(untraced.source)),
         None => (traced_wall_s, traced_wall_s.map(|_| WallSource::Traced)),
     };
-    let finding = |(key, tally): (FindingKey, Tally)| {
-        let saving = price(&key, &tally, prices).unwrap_or_default();
+    let counted = std::mem::take(&mut tallies.findings);
+    let (counted, unpriced): (Vec<_>, Vec<_>) = counted
+        .into_iter()
+        .map(|(key, tally)| (price(&key, &tally, prices), key, tally))
+        .partition(|(saving, ..)| saving.is_some());
+    for (_, key, tally) in unpriced {
+        let known = tallies.uncounted.entry((key, UNPRICED.to_owned()));
+        join(known.or_default(), &tally);
+    }
+    let finding = |(saving, key, tally): (Option<Saving>, FindingKey, Tally)| {
+        let saving = saving.unwrap_or_default();
         let wall_s = wall_s.filter(|&wall_s| wall_s > 0.0);
         Finding {
             pattern: (words.pattern)(&key, &tally),
@@ -76,7 +88,7 @@ pub fn advise(mut tallies: Tallies, prices: &[Price], about: About, words: Words
         tally,
     };
     // Both come sorted by key, and stay so where savings or calls are equal.
-    let mut findings: Vec<Finding> = tallies.findings.into_iter().map(finding).collect();
+    let mut findings: Vec<Finding> = counted.into_iter().map(finding).collect();
     findings.sort_by(|one, other| other.saving_s.total_cmp(&one.saving_s));
     let mut uncounted: Vec<Uncounted> = tallies.uncounted.into_iter().map(uncounted).collect();
     uncounted.sort_by_key(|uncounted| std::cmp::Reverse(uncounted.tally.calls));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::advise::{About, Untraced, Words, advise};
+use super::advise::{About, UNPRICED, Untraced, Words, advise};
 use super::tally::{Tallies, join};
 use super::uses::join_use;
 use crate::model::{Advisory, Price, Skipped, WallSource};
@@ -78,6 +78,12 @@ fn add(tallies: &mut Tallies, advisory: &Advisory) {
         join(known.or_default(), &finding.tally);
     }
     for uncounted in &advisory.uncounted {
+        if uncounted.reason == UNPRICED {
+            // The prices of another may have it.
+            let known = tallies.findings.entry(uncounted.key.clone());
+            join(known.or_default(), &uncounted.tally);
+            continue;
+        }
         let key = (uncounted.key.clone(), uncounted.reason.clone());
         join(tallies.uncounted.entry(key).or_default(), &uncounted.tally);
     }

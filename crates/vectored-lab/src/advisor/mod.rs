@@ -41,7 +41,7 @@ pub mod untraced;
 mod uses;
 pub mod words;
 
-pub use advise::{About, Untraced, Words, advise};
+pub use advise::{About, UNPRICED, Untraced, Words, advise};
 pub use analysis::{Analysis, Options};
 pub use merge::merge;
 pub use price::{Saving, operation_of, price};

@@ -38,7 +38,9 @@ const NAMED_CHARACTERS: usize = 60;
 /// assert_eq!(pattern(&key, &tally), "12,000 × write 70–90 B");
 /// ```
 pub fn pattern(key: &FindingKey, tally: &Tally) -> String {
-    let period = key.steps.len().max(1) as u64;
+    // Of records that are each synced the calls are those that write.
+    let counts = |step: &&Step| key.kind != FindingKind::SyncEach || moves_bytes(&step.call);
+    let period = key.steps.iter().filter(counts).count().max(1) as u64;
     let times = short_count((tally.calls / period).max(1));
     if key.steps.is_empty() {
         return format!("{times} calls");
@@ -281,6 +283,13 @@ mod tests {
             &seek,
             10,
             "5 × lseek + read 512 B",
+        );
+        let synced = [("write", (10, 10)), ("fsync", (0, 0))];
+        check(
+            FindingKind::SyncEach,
+            &synced,
+            100,
+            "100 × write 10 B + fsync",
         );
         let eight = [1, 1, 1, 1, 8, 1, 1, 6].map(|bytes| ("read", (bytes, bytes)));
         check(

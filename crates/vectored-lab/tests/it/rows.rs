@@ -4,7 +4,7 @@ use std::path::Path;
 
 use vectored_lab::advisor::words::{action, pattern};
 use vectored_lab::advisor::{About, Analysis, Options, Words, advise, merge};
-use vectored_lab::model::{Advisory, FindingKind, Runtime};
+use vectored_lab::model::{Advisory, FindingKind, Leads, Operation, Price, Runtime};
 
 const WORDS: Words = Words { pattern, action };
 
@@ -13,7 +13,32 @@ fn advised(name: &str) -> Advisory {
     let mut analysis = Analysis::new(Options::default());
     let counts = analysis.read_logs(&[folder.join(name)]).unwrap();
     assert!(counts.skipped().is_empty(), "{:?}", counts.skipped());
-    advise(analysis.finish(), &[], About::default(), WORDS)
+    advise(analysis.finish(), &prices(), About::default(), WORDS)
+}
+
+/// What has no price is listed.
+fn prices() -> Vec<Price> {
+    let targets = [Leads::File, Leads::Pipe, Leads::Unix, Leads::Tcp];
+    let price = |target, operation| Price {
+        target,
+        operation,
+        call_ns: 1000.0,
+        call_low_ns: 900.0,
+        call_high_ns: 1200.0,
+        medium_call_ns: 0.0,
+        answer_call_ns: 0.0,
+        batch_byte_ns: 0.0,
+        entry_ns: 100.0,
+        seek_ns: 100.0,
+        gather_call_ns: 10.0,
+        segment_ns: 5.0,
+        large_segment_ns: 10.0,
+        iovec_step_ns: 10.0,
+        copy_segment_ns: 1.0,
+        copy_byte_ns: 0.1,
+    };
+    let both = |target| [Operation::Write, Operation::Read].map(|way| price(target, way));
+    targets.into_iter().flat_map(both).collect()
 }
 
 /// The findings: file, descriptor, processes, calls, and what `of` says.

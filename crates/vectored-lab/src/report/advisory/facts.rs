@@ -4,8 +4,8 @@
 //! Markdown and HTML escape what means something to them.
 
 use super::figures::{LEAST_SAID_SHARE, seconds, share, shortened, span};
-use crate::advisor::operation_of;
 use crate::advisor::remedies::{language, remedy, runtime_of};
+use crate::advisor::{UNPRICED, operation_of};
 use crate::model::{
     Advisory, DescriptorUse, Finding, FindingKey, FindingKind, Grade, Leads, Operation, Price,
     Tally, WallSource,
@@ -39,8 +39,8 @@ const LITTLE_SHARE: f64 = 0.01;
 /// A table that would save less ends after its headline.
 const NEGLIGIBLE_SHARE: f64 = 0.001;
 
-/// An estimated wall time may be so many times the true one.
-const ESTIMATE_FACTOR: f64 = 2.0;
+/// An estimated wall time may be so many times the true one, or so small a part of it.
+const ESTIMATE_FACTOR: f64 = 3.0;
 
 /// A finding of a smaller part of all savings is not shown by itself.
 const LEAST_PART: f64 = 0.01;
@@ -51,6 +51,8 @@ pub struct Facts {
     pub answer: String,
     /// Whether that is next to nothing: a table ends here.
     pub is_negligible: bool,
+    /// All findings in one line, where they save next to nothing and only what is listed matters.
+    pub sum: Option<String>,
     /// What shares are of: `the wall time`.
     pub share_of: &'static str,
     /// What was read.
@@ -134,11 +136,24 @@ pub fn facts(advisory: &Advisory, top: usize) -> Facts {
             None => {}
         }
     }
+    let saves_little =
+        advisory.saving_s > 0.0 && most_share(advisory).is_some_and(|most| most < NEGLIGIBLE_SHARE);
+    let lists_little = uncounted_share(advisory).is_none_or(|most| most < NEGLIGIBLE_SHARE);
     Facts {
         answer: answer(advisory),
-        is_negligible: advisory.saving_s > 0.0
-            && most_share(advisory).is_some_and(|most| most < NEGLIGIBLE_SHARE)
-            && uncounted_share(advisory).is_none_or(|most| most < NEGLIGIBLE_SHARE),
+        is_negligible: saves_little && lists_little,
+        sum: (saves_little && !lists_little).then(|| {
+            format!(
+                "{} would save {}; the JSON has {}.",
+                count(advisory.findings.len(), "finding"),
+                seconds(advisory.saving_s),
+                if advisory.findings.len() == 1 {
+                    "it"
+                } else {
+                    "them"
+                },
+            )
+        }),
         share_of: share_of(advisory.wall_source),
         extent: extent(advisory),
         items,
@@ -184,6 +199,26 @@ fn at_least(share_of_traced: f64) -> String {
     }
 }
 
+/// A share of an estimated time, as far as that may be wrong: `4.0 % to 36 %`. No program takes longer
+/// without strace than with it.
+fn estimated_share(advisory: &Advisory, of_estimate: f64) -> String {
+    let longer = match (advisory.traced_wall_s, advisory.wall_s) {
+        (Some(traced), Some(wall)) if wall > 0.0 => (traced / wall).clamp(1.0, ESTIMATE_FACTOR),
+        _ => ESTIMATE_FACTOR,
+    };
+    let (least, most) = (of_estimate / longer, of_estimate * ESTIMATE_FACTOR);
+    let (low, high) = (share(least), share(most));
+    if low == high {
+        low
+    } else if least.abs() < LEAST_SAID_SHARE {
+        format!("at most {high}")
+    } else if most > 1.0 {
+        format!("{low} or more")
+    } else {
+        format!("{low} to {high}")
+    }
+}
+
 /// The share of the program's own wall time that all findings may save; `None` if that is not known.
 fn most_share(advisory: &Advisory) -> Option<f64> {
     let factor = match advisory.wall_source? {
@@ -218,10 +253,23 @@ fn share_of(source: Option<WallSource>) -> &'static str {
     }
 }
 
+/// Whether calls are listed only because their cost is not known.
+fn has_unpriced(advisory: &Advisory) -> bool {
+    let mut uncounted = advisory.uncounted.iter();
+    uncounted.any(|one| one.reason == UNPRICED)
+}
+
 /// What merging would save altogether, in a sentence or two. Where there is nothing, it says so.
 pub fn answer(advisory: &Advisory) -> String {
     let transfers = advisory.transfers;
     if advisory.findings.iter().all(|one| one.saving_s <= 0.0) {
+        if has_unpriced(advisory) {
+            return format!(
+                "No known saving: of {} calls that move bytes, some could be merged, but what they \
+                 cost is not known.",
+                grouped(transfers)
+            );
+        }
         return match (transfers, advisory.uncounted.is_empty()) {
             (0, _) => "Nothing to gain: the log has no call that moves bytes.".to_owned(),
             (1, true) => "Nothing to gain: there is one call that moves bytes.".to_owned(),
@@ -255,11 +303,8 @@ pub fn answer(advisory: &Advisory) -> String {
                 format!(", {} of the traced time of {wall}", at_least(saved_share))
             }
             Some(WallSource::Estimated) => format!(
-                ", {}{said} of an estimated wall time of {wall}",
-                match (LEAST_SAID_SHARE..=1.0).contains(&saved_share) {
-                    true => "about ",
-                    false => "",
-                }
+                ", {} of an estimated wall time of {wall}",
+                estimated_share(advisory, saved_share)
             ),
             _ => format!(", {said} of the wall time of {wall} (measured without strace)"),
         }
@@ -362,7 +407,12 @@ fn item(advisory: &Advisory, finding: &Finding) -> Item {
     Item {
         saving,
         interval,
-        share: finding.share_of_wall.map(share),
+        share: finding
+            .share_of_wall
+            .map(|of_wall| match advisory.wall_source {
+                Some(WallSource::Estimated) => estimated_share(advisory, of_wall),
+                _ => share(of_wall),
+            }),
         pattern: shortened(&finding.pattern, SHOWN_PATTERN),
         who: who(&finding.key, &finding.tally),
         site: sites(finding),
@@ -560,8 +610,8 @@ fn notes(advisory: &Advisory) -> Vec<String> {
                 };
                 format!(
                     "The wall time without strace is estimated from CPU time, waits and the number of \
-                     calls{traced}, and may be wrong by a factor of two. `--twice` measures it by a \
-                     second run."
+                     calls{traced}. The true time may be three times as long or a third as long, and \
+                     longer still if the program waits for a disk. `--twice` measures it by a second run."
                 )
             }
             Some(WallSource::Traced) => {

@@ -21,7 +21,13 @@ pub fn table(advisory: &Advisory, options: TableOptions, top: usize) -> String {
     if facts.is_negligible {
         return page.text;
     }
-    page.findings(&facts);
+    match &facts.sum {
+        Some(sum) => {
+            page.line("");
+            page.hanging("", "  ", sum, None);
+        }
+        None => page.findings(&facts),
+    }
     page.left(&facts);
     page.uses(&facts);
     if !facts.notes.is_empty() {
