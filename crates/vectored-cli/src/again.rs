@@ -6,6 +6,7 @@ use std::fs::{self, File};
 use std::io::{self, IsTerminal, Read, Seek, SeekFrom};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileTypeExt;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -151,6 +152,12 @@ pub fn run(
             usage,
             took,
         }),
+        (Ok((status, _)), _) if status.signal().is_some() => {
+            // `signal: 2 (SIGINT)`.
+            let words = status.to_string();
+            let name = words.split(['(', ')']).nth(1).unwrap_or("a signal");
+            Err(NoTime(format!("{name} ended it")))
+        }
         (Ok((status, _)), _) => Err(NoTime(format!(
             "it ended otherwise than under strace ({status}, not {})",
             first.status
@@ -219,7 +226,6 @@ fn drain(mut from: impl Read + Send + 'static) {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::process::ExitStatusExt;
     use std::process::ExitStatus;
 
     use vectored_lab::measure::Usage;
@@ -247,6 +253,8 @@ mod tests {
         assert!(again("exit 3", Input::Empty, first(3, HOUR)).is_ok());
         let NoTime(why) = again("exit 4", Input::Empty, first(3, HOUR)).unwrap_err();
         assert!(why.contains("ended otherwise"), "{why}");
+        let outcome = again("kill -INT $$", Input::Empty, first(0, HOUR));
+        assert_eq!(outcome.unwrap_err(), NoTime("SIGINT ended it".to_owned()));
     }
 
     #[test]

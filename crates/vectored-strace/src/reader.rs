@@ -28,6 +28,9 @@ use crate::event::Event;
 
 const UNFINISHED: &[u8] = b"<unfinished ...>";
 
+/// What strace ends the line of a thread with when it lets it go.
+const DETACHED: &[u8] = b"<detached ...>";
+
 /// Names of so many threads are told.
 const NAMES_MAX: usize = 1 << 16;
 
@@ -448,6 +451,9 @@ impl<R: Read> Reader<R> {
     #[cold]
     fn break_off(&mut self, name: Name, name_bytes: usize) -> Result<bool, Reason> {
         let text = self.lines.text(self.line.start, self.line.end);
+        if text.ends_with(DETACHED) {
+            return Ok(false);
+        }
         let at =
             memmem::rfind(text, b"strace: Process ").or_else(|| memmem::rfind(text, b"Process "));
         let at = at.filter(|at| *at > name_bytes).ok_or(Reason::NotALine)?;
@@ -478,6 +484,9 @@ impl<R: Read> Reader<R> {
     /// `<... write resumed>) = 1`.
     fn resumed(&mut self) -> Result<bool, Reason> {
         let text = self.lines.text(self.line.start, self.line.end);
+        if text == DETACHED {
+            return Ok(false);
+        }
         let rest = text.strip_prefix(b"<... ").ok_or(Reason::NotALine)?;
         let name_bytes = name_bytes(rest);
         let (name, rest) = rest.split_at(name_bytes);

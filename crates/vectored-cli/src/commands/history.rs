@@ -179,6 +179,8 @@ struct Brief {
     sources: Vec<String>,
     #[serde(default, skip_serializing)]
     saving_s: Option<f64>,
+    #[serde(default, skip_serializing)]
+    saving_low_s: Option<f64>,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -301,7 +303,10 @@ fn words(found: &Brief) -> String {
     let advice;
     if let (Some(saving_s), Some(source)) = (found.saving_s, found.sources.first()) {
         let source: String = source.chars().take(SHOWN_CHARACTERS).collect();
-        advice = format!("{source} would save {}", seconds_in_words(saving_s));
+        advice = match saving_s > 0.0 && found.saving_low_s.is_none_or(|low_s| low_s > 0.0) {
+            true => format!("{source} would save {}", seconds_in_words(saving_s)),
+            false => format!("{source}: no certain saving"),
+        };
         what.push(&advice);
     }
     let count = match found.cells.len() {

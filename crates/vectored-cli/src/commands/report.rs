@@ -39,6 +39,12 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
         .map(crate::saved::ResultName::load)
         .collect::<Result<_, _>>()?;
     let saved: Vec<&Saved> = saved.iter().collect();
+    let is_advice = |one: &&Saved| matches!(one, Saved::Advisory(_));
+    if args.svg.is_some() && saved.iter().all(is_advice) {
+        return Err(Failure::usage(
+            "a result of `vectored advise` has nothing to draw: write a page with --html in place of --svg",
+        ));
+    }
     if outputs.is_empty() {
         print(&tables(&saved))?;
     }

@@ -187,6 +187,12 @@ fn other_commands_know_what_was_saved() {
         history.contains("advice") && history.contains("log would save"),
         "{history}"
     );
+    // There is nothing to draw.
+    let mut draw = bench.vectored();
+    draw.args(["report", "advice", "--svg", "x.svg"]);
+    let refused = text(&draw.assert().code(2).get_output().stderr.clone());
+    assert!(refused.contains("write a page with --html"), "{refused}");
+    assert!(!bench.work().join("x.svg").exists());
     let mut compare = bench.vectored();
     compare.args(["compare", "advice", "--against", "advice"]);
     let refused = text(&compare.assert().code(2).get_output().stderr.clone());
@@ -276,6 +282,8 @@ fn findings_without_a_cost_are_listed_and_the_others_counted() {
         "{stdout}"
     );
     let saved = bench.only_result();
+    let history = stdout_of(bench.vectored().arg("history"));
+    assert!(history.contains("log: no certain saving"), "{history}");
     assert_eq!(saved["findings"], literal!([]));
     assert_eq!(saved["uncounted"][0]["calls"], 2000);
     // Merged with a result that has the cost, it is counted.

@@ -121,7 +121,7 @@ impl Reason {
             Reason::OtherStream => "a write to another pipe or socket between them",
             Reason::StreamClosed => "a pipe or socket closed between them",
             Reason::OtherTransfer => {
-                "a transfer between them on what is no file, pipe or stream socket"
+                "a read or write between them on a terminal, a device or another special descriptor"
             }
             Reason::SyncOwn => "fsync between them",
             Reason::SyncOther => "a sync of something else between them",

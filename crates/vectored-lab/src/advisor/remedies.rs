@@ -207,7 +207,12 @@ fn writes_at(runtime: Option<Runtime>) -> &'static str {
         Some(Runtime::Rust) => {
             "gather.write_all_at(&file, &segments, offset) of a vectored::Gather"
         }
-        _ => "pwritev(fd, iov, count, offset), or one buffer and pwrite",
+        Some(Runtime::Php | Runtime::Lua | Runtime::Perl | Runtime::Shell) => {
+            "join the pieces in a string, and write that once at the offset of the first"
+        }
+        Some(Runtime::Cpp | Runtime::C) | None => {
+            "pwritev(fd, iov, count, offset), or one buffer and pwrite"
+        }
     }
 }
 
@@ -221,7 +226,12 @@ fn reads_at(runtime: Option<Runtime>) -> &'static str {
         Some(Runtime::Rust) => {
             "scatter.read_exact_at(&file, &mut segments, offset) of a vectored::Scatter"
         }
-        _ => "preadv(fd, iov, count, offset), or one large pread",
+        Some(Runtime::Php | Runtime::Lua | Runtime::Perl | Runtime::Shell) => {
+            "read the whole range once from the offset of the first, and cut it in memory"
+        }
+        Some(Runtime::Cpp | Runtime::C) | None => {
+            "preadv(fd, iov, count, offset), or one large pread"
+        }
     }
 }
 
@@ -235,7 +245,16 @@ fn seeks(runtime: Option<Runtime>) -> &'static str {
         Some(Runtime::Rust) => {
             "FileExt::write_all_at(&file, bytes, offset), read_exact_at (std::os::unix::fs)"
         }
-        _ => "pwrite(fd, bytes, count, offset), pread(fd, buffer, count, offset)",
+        Some(Runtime::Shell) => {
+            "`read` seeks back to the end of each line: mapfile -t lines < file reads all at once, or let awk \
+             read them"
+        }
+        Some(Runtime::Php | Runtime::Lua | Runtime::Perl) => {
+            "no positional calls: read or write in the order of offsets, a whole range at once"
+        }
+        Some(Runtime::Cpp | Runtime::C) | None => {
+            "pwrite(fd, bytes, count, offset), pread(fd, buffer, count, offset)"
+        }
     }
 }
 
@@ -249,7 +268,11 @@ fn tiny(runtime: Option<Runtime>) -> &'static str {
         Some(Runtime::Rust) => {
             "gather.write_all(&fd, &segments) of a vectored::Gather copies the small ones"
         }
-        _ => "memcpy into one buffer, then write",
+        Some(Runtime::Php) => "implode(\"\", $parts), and one fwrite",
+        Some(Runtime::Lua) => "table.concat(parts), and one file:write",
+        Some(Runtime::Perl) => "join(\"\", @parts), and one print",
+        Some(Runtime::Shell) => "join the pieces in a variable, and print it once",
+        Some(Runtime::Cpp | Runtime::C) | None => "memcpy into one buffer, then write",
     }
 }
 
@@ -260,7 +283,8 @@ fn many(runtime: Option<Runtime>) -> &'static str {
         Some(Runtime::Rust) => {
             "vectored::write_all_vectored(&fd, &segments) takes lists of any length"
         }
-        _ => "sysconf(_SC_IOV_MAX) segments a writev",
+        Some(Runtime::Cpp | Runtime::C) | None => "sysconf(_SC_IOV_MAX) segments a writev",
+        Some(_) => "join the pieces in one buffer or string, and write that once",
     }
 }
 
@@ -273,7 +297,12 @@ fn syncs(runtime: Option<Runtime>) -> &'static str {
         Some(Runtime::Rust) => {
             "write several records, then file.sync_data(), then answer for all of them"
         }
-        _ => "fdatasync(fd) once for several records",
+        Some(Runtime::Ruby) => "io.fdatasync once for several records",
+        Some(Runtime::Php) => "fdatasync($file) (PHP 8.1) once for several records",
+        Some(Runtime::Perl) => "$file->sync (IO::Handle) once for several records",
+        Some(Runtime::Shell) => "sync -d FILE once, after several records",
+        Some(Runtime::Lua) => "let the library that syncs do so once for several records",
+        Some(Runtime::Cpp | Runtime::C) | None => "fdatasync(fd) once for several records",
     }
 }
 
@@ -338,6 +367,46 @@ mod tests {
             (Runtime::Php, Leads::File, "fwrite"),
         ] {
             assert!(remedy(writes, target, Some(runtime)).contains(word));
+        }
+    }
+
+    #[test]
+    fn no_remedy_needs_calls_that_its_language_lacks() {
+        let kinds = [
+            FindingKind::AdjacentWrites,
+            FindingKind::SmallReads,
+            FindingKind::PositionalWrites,
+            FindingKind::PositionalReads,
+            FindingKind::SeekThenTransfer,
+            FindingKind::TinySegments,
+            FindingKind::ManySegments,
+            FindingKind::SyncEach,
+            FindingKind::Datagrams,
+        ];
+        let of_c = ["(fd", "iov", "memcpy", "sysconf(_"];
+        for runtime in RUNTIMES {
+            if matches!(runtime, Runtime::C | Runtime::Cpp) {
+                continue;
+            }
+            // Languages whose standard library has such a call may name it.
+            let has_descriptors = matches!(
+                runtime,
+                Runtime::Python | Runtime::Node | Runtime::Go | Runtime::Rust
+            );
+            for kind in kinds {
+                for target in [Leads::File, Leads::Pipe, Leads::Tcp] {
+                    let text = remedy(kind, target, Some(runtime));
+                    let lacks = |word: &&str| !has_descriptors && text.contains(*word);
+                    let lacking = of_c.iter().find(|word| lacks(word));
+                    assert_eq!(lacking, None, "{runtime:?} {kind:?}: {text}");
+                    let scripts = [Runtime::Shell, Runtime::Lua, Runtime::Perl, Runtime::Php];
+                    if scripts.contains(&runtime) {
+                        let positional = ["pread", "pwrite"];
+                        let positional = positional.iter().find(|word| text.contains(**word));
+                        assert_eq!(positional, None, "{runtime:?} {kind:?}: {text}");
+                    }
+                }
+            }
         }
     }
 

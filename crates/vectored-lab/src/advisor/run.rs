@@ -4,6 +4,16 @@
 use super::steps::{FSYNC, LSEEK, Move, Pattern, Steps, size_class};
 use crate::model::FAST_IOVECS;
 
+impl Bounds {
+    /// Those of reads of a file: the bytes were there before, and nobody waits for them.
+    pub(super) fn of(self, reads_file: bool) -> Bounds {
+        Bounds {
+            max_delay_ns: self.max_delay_ns.filter(|_| !reads_file),
+            ..self
+        }
+    }
+}
+
 /// A call can take so many segments: `IOV_MAX`.
 const SEGMENTS_MAX: u64 = 1024;
 
@@ -113,7 +123,8 @@ impl Moved {
 pub(super) struct Bounds {
     /// It is closed when it has so many bytes.
     pub(super) buffer_bytes: u64,
-    /// Its first byte waits no longer, in ns; `None` in what is not counted anyway.
+    /// Its first byte waits no longer, in ns; `None` for reads of a file, whose bytes wait for nobody, and in
+    /// what is not counted anyway.
     pub(super) max_delay_ns: Option<u64>,
 }
 
@@ -156,12 +167,25 @@ pub(super) struct Run {
 #[derive(Clone, Debug, Default)]
 struct Group {
     calls: u64,
+    /// In its list.
     segments: u64,
+    /// Whether the last of them is copied.
+    ends_copied: bool,
     bytes: u64,
     /// When the first of its calls ended, in ns.
     since_ns: u64,
     /// The first of its calls, as long as it is alone.
     first: Piece,
+}
+
+impl Group {
+    /// The segments that a call adds to its list: what is copied next to what is copied is one with it.
+    fn segments_of(&self, piece: &Piece) -> u64 {
+        match piece.is_copied() {
+            true => u64::from(!self.ends_copied),
+            false => piece.segments,
+        }
+    }
 }
 
 impl Run {
@@ -218,7 +242,7 @@ impl Run {
         self.steps.push(piece.step, piece.bytes);
         let delay_ns = piece.began_ns.saturating_sub(self.group.since_ns);
         if self.group.calls > 0
-            && (self.group.segments + piece.segments > SEGMENTS_MAX
+            && (self.group.segments + self.group.segments_of(piece) > SEGMENTS_MAX
                 || bounds.max_delay_ns.is_some_and(|max| delay_ns > max))
         {
             self.close_group();
@@ -228,6 +252,7 @@ impl Run {
             0 => {
                 group.first.take_over(piece);
                 group.segments = 0;
+                group.ends_copied = false;
                 group.bytes = 0;
                 group.since_ns = piece.ended_ns;
             }
@@ -238,7 +263,8 @@ impl Run {
             _ => self.gathered.add(piece),
         }
         group.calls += 1;
-        group.segments += piece.segments;
+        group.segments += group.segments_of(piece);
+        group.ends_copied = piece.is_copied();
         group.bytes += piece.bytes;
         if group.bytes >= bounds.buffer_bytes {
             self.close_group();
@@ -337,6 +363,12 @@ impl Piece {
     /// Whether copying its segments into one buffer first may be cheaper.
     pub(super) fn is_tiny_list(&self) -> bool {
         self.is_list && self.segments > 1 && self.bytes < self.segments * TINY_BELOW_BYTES
+    }
+
+    /// Whether a merged call would copy it into a buffer. Of a list as long as a call can take no more is
+    /// known.
+    fn is_copied(&self) -> bool {
+        self.segments < SEGMENTS_MAX && self.bytes < self.segments * TINY_BELOW_BYTES
     }
 
     fn clone_sizes_from(&mut self, other: &Piece) {

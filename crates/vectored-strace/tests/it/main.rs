@@ -763,3 +763,20 @@ fn tempfile_folder(name: &str) -> PathBuf {
     fs::create_dir_all(&folder).unwrap();
     folder
 }
+
+#[test]
+fn a_thread_that_strace_lets_go_is_no_surprise() {
+    let log = b"7 1795315726.000000 write(1, \"x\"..., 1) = 1 <0.000010>\n\
+                7 1795315726.000100 read(0,  <detached ...>\n8 1795315726.000200 <detached ...>\n";
+    let mut reader = Reader::new(&log[..]);
+    let mut calls = 0;
+    while reader.next().unwrap().is_some() {
+        calls += 1;
+    }
+    assert_eq!(calls, 1);
+    assert!(
+        reader.counts().skipped().is_empty(),
+        "{:?}",
+        reader.counts().skipped()
+    );
+}

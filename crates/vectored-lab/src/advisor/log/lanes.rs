@@ -65,7 +65,7 @@ impl Log {
         act(
             &mut opening.lanes[lane],
             &self.piece,
-            self.bounds,
+            self.bounds.of(way.is_read && opening.kind == Kind::File),
             &mut take,
         );
     }

@@ -128,8 +128,9 @@ impl Log {
             let link = surroundings.link(place, opening, transfer, sought);
             let (between, other) = written_before.of_others(place);
             let in_turn = !is_read && between > opening.lanes[lane_number].last;
+            let bounds = self.bounds.of(is_read && opening.kind == Kind::File);
             let lane = &mut opening.lanes[lane_number];
-            if !lane.goes_on_with(link, &self.piece, site, self.bounds) {
+            if !lane.goes_on_with(link, &self.piece, site, bounds) {
                 self.push(place, lane_number, link, site);
             }
             if is_others {

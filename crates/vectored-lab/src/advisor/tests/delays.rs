@@ -77,6 +77,55 @@ fn a_merged_call_is_not_cut_by_what_strace_adds() {
 }
 
 #[test]
+fn bytes_of_a_file_that_are_read_wait_for_nobody() {
+    // 48,000 reads that take 4.8 s: a buffer of 64 KiB reads the file at once.
+    let log = log(48_000, 0, 0)
+        .replace("O_WRONLY|O_CREAT, 0666", "O_RDONLY")
+        .replace(
+            "write(3</tmp/log>, \"x\"..., 8) = 8",
+            "read(3</tmp/log>, \"x\"..., 1) = 1",
+        );
+    for deflates in [false, true] {
+        assert_eq!(sums(&tallies(&log, deflates)), (48_000, 1, 0));
+    }
+}
+
+#[test]
+fn small_segments_are_copied_into_one_buffer_however_many_they_are() {
+    let write = "write(3</tmp/log>, \"x\"..., 8) = 8";
+    let list = |segments: usize, bytes: usize| {
+        let entry = format!("{{iov_base=\"x\"..., iov_len={bytes}}}");
+        let entries = vec![entry; segments].join(", ");
+        let moved = segments * bytes;
+        format!("writev(3</tmp/log>, [{entries}], {segments}) = {moved}")
+    };
+    let merged = |text: String, buffer_bytes: u64| {
+        let options = Options {
+            shows_all: true,
+            buffer_bytes,
+            max_delay_ns: u64::MAX,
+            ..Options::default()
+        };
+        let mut analysis = Analysis::new(options);
+        let mut reader = Reader::new(text.as_bytes());
+        while let Some(event) = reader.next().unwrap() {
+            analysis.follow(&event);
+        }
+        sums(&analysis.finish())
+    };
+    // 600,000 bytes are ten buffers of 64 KiB, of 100 segments a call or of one.
+    let log = log(2000, 0, 0);
+    let buffer = 64 * 1024;
+    let small = log.replace(write, &list(100, 3));
+    assert_eq!(merged(small, buffer), (2000, 10, 0));
+    let single = "write(3</tmp/log>, \"x\"..., 200) = 200";
+    assert_eq!(merged(log.replace(write, single), buffer), (2000, 7, 0));
+    // Large ones are handed over where they are, 1,024 at most.
+    let large = log.replace(write, &list(100, 300));
+    assert_eq!(merged(large, 1 << 30), (2000, 200, 0));
+}
+
+#[test]
 fn a_log_without_durations_keeps_its_times() {
     let text = log(3, 200, 0).replace(" <0.000040>", "");
     assert_eq!(sums(&tallies(&text, true)), (0, 0, 3));

@@ -419,18 +419,32 @@ fn count(lines: &[Line], clock: &[u64], calls: &[(Link, usize)], by: &Link, sums
     } else {
         by
     };
-    let delays_end = matches!(by, Link::Joined(_));
+    // The bytes of a file that are read wait for nobody.
+    let reads_file = lane_of(&lines[*first]).is_some_and(|lane| lane.1 && FILES.contains(&lane.0));
+    let delays_end = matches!(by, Link::Joined(_)) && !reads_file;
     let mut merged: Vec<Vec<usize>> = Vec::new();
     let mut is_full = true;
     for &(_, place) in calls {
+        // Those of the list that would be handed over: what is copied is one with what is copied before it.
         let segments = |group: &[usize]| -> u64 {
-            let of = |&place: &usize| transfer_of(&lines[place]).map_or(0, |of| of.segment_count);
-            group.iter().map(of).sum()
+            let mut segments = 0;
+            let mut ends_copied = false;
+            for &place in group {
+                let own = transfer_of(&lines[place]).map_or(0, |of| of.segment_count);
+                let is_copied = own < 1024 && moved(&lines[place]) < 256 * own;
+                segments += match (is_copied, ends_copied) {
+                    (true, true) => 0,
+                    (true, false) => 1,
+                    (false, _) => own,
+                };
+                ends_copied = is_copied;
+            }
+            segments
         };
         let fits = merged.last().is_some_and(|group| {
             let delay_ns = clock[place].saturating_sub(clock[group[0]] + 1000);
             !is_full
-                && segments(group) + segments(&[place]) <= 1024
+                && segments(&[&group[..], &[place]].concat()) <= 1024
                 && !(delays_end && delay_ns > MAX_DELAY_NS)
         });
         match merged.last_mut() {

@@ -369,7 +369,7 @@ fn datagrams_are_listed_whatever_their_addresses() {
     let socket = "socket(AF_INET, SOCK_DGRAM|SOCK_CLOEXEC, IPPROTO_UDP) = 3<UDP:[7]>";
     let listed = "datagrams datagram 2→1: sendto 5 (each call sends a datagram: sendmmsg sends several in one call and keeps them apart)";
     check(&[socket, send, send], &[listed]);
-    let heard = "datagrams datagram 2→1: sendto 5 (a transfer between them on what is no file, pipe or stream socket)";
+    let heard = "datagrams datagram 2→1: sendto 5 (a read or write between them on a terminal, a device or another special descriptor)";
     check(&[socket, send, receive, send], &[heard]);
     check(&[socket, receive, receive], &[]);
 }

@@ -337,6 +337,10 @@ pub fn answer(advisory: &Advisory) -> String {
 
 fn what_saves(findings: &[&Finding]) -> &'static str {
     let reads = |kind| matches!(kind, FindingKind::SmallReads | FindingKind::PositionalReads);
+    let copies = |one: &&Finding| one.key.kind == FindingKind::TinySegments;
+    if findings.iter().any(copies) {
+        return "Merging or copying calls";
+    }
     match findings.iter().filter(|one| reads(one.key.kind)).count() {
         0 => "Gathering",
         all if all == findings.len() => "Reading more at once",
@@ -452,7 +456,7 @@ fn who(key: &FindingKey, tally: &Tally) -> String {
         Leads::Unix => "Unix socket",
         Leads::Tcp => "TCP",
         Leads::Datagram => "datagram socket",
-        Leads::Unknown => "something",
+        Leads::Unknown => "unknown kind",
     };
     let path = match &tally.path {
         // strace's names of what has none begin so: `pipe:[4711]`, `TCP:[…]`, `UNIX-STREAM:[…]`.
@@ -460,7 +464,7 @@ fn who(key: &FindingKey, tally: &Tally) -> String {
         Some(path) => format!("{leads} {}", shortened(path, SHOWN_CHARACTERS)),
         None => match key.target {
             Leads::Tcp => "a TCP socket".to_owned(),
-            Leads::Unknown => leads.to_owned(),
+            Leads::Unknown => "of unknown kind".to_owned(),
             _ => format!("a {leads}"),
         },
     };
@@ -473,8 +477,12 @@ fn who(key: &FindingKey, tally: &Tally) -> String {
         (2, _) => " and another one".to_owned(),
         (many, _) => format!(" and {} others", grouped(many - 1)),
     };
+    let comma = match (key.target, &tally.path) {
+        (Leads::Unknown, None) => "",
+        _ => ",",
+    };
     format!(
-        "{program}{processes}, descriptor {}, {path}{others}",
+        "{program}{processes}, descriptor {}{comma} {path}{others}",
         tally.descriptor
     )
 }
