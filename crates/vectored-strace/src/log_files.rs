@@ -187,7 +187,7 @@ fn failed(part: &Part, error: io::Error) -> LogError {
 mod tests {
     use super::*;
     use crate::item::Item;
-    use crate::read_logs::read_logs;
+    use crate::reading::read_logs;
 
     #[test]
     fn whoever_follows_may_stop_at_any_event() {

@@ -10,8 +10,8 @@ use super::*;
 use crate::counts::Counts;
 use crate::event_sink::Each;
 use crate::item::Item;
-use crate::read_logs::read_logs;
 use crate::reader::ReadOptions;
+use crate::reading::read_logs;
 
 /// A call as most are, or nearly so.
 const USUAL: &str = concat!(
