@@ -225,9 +225,9 @@ mod tests {
             "let began = Instant::now();",
         ] {
             assert_eq!(impure(REPORT.as_ref(), bad).len(), 1, "{bad}");
-            let statistics = "crates/vectored-lab/src/stats/sign.rs";
+            let statistics = "crates/vectored-lab/src/stats/sign_test.rs";
             assert_eq!(impure(statistics.as_ref(), bad).len(), 1, "{bad}");
-            let measuring = "crates/vectored-lab/src/measure/clock.rs";
+            let measuring = "crates/vectored-lab/src/measure/sampling/clock.rs";
             assert!(impure(measuring.as_ref(), bad).is_empty(), "{bad}");
         }
         assert!(impure(REPORT.as_ref(), "// as measure::run says").is_empty());

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context;
-use vectored_lab::advisor::words::{action, pattern};
+use vectored_lab::advisor::wording::words::{action, pattern};
 use vectored_lab::advisor::{
     About, Analysis, Options, Tallies, Traced, Untraced, Words, advise, merge, operation_of,
     without_strace,

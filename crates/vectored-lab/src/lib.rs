@@ -34,7 +34,6 @@
 //! ```
 
 pub mod advisor;
-pub mod copy;
 mod findings;
 pub mod measure;
 pub mod model;
@@ -42,3 +41,4 @@ pub mod report;
 pub mod reproduce;
 pub mod stats;
 mod sys;
+pub mod text;

@@ -23,7 +23,7 @@ pub fn count(log: &Path) -> Result<Tallies> {
 pub fn total(tallies: &Tallies, prices: &[Price]) -> Saving {
     let mut total = Saving::default();
     for (key, tally) in &tallies.findings {
-        let saving = price::price(key, tally, prices).unwrap_or_default();
+        let saving = price(key, tally, prices).unwrap_or_default();
         total.s += saving.s;
         total.low_s += saving.low_s;
         total.high_s += saving.high_s;

@@ -1,8 +1,8 @@
 //! From events to tallies: one pass, in memory bounded by what is open and by distinct patterns.
 
-use super::between::Names;
-use super::log::Log;
-use super::tally::Tallies;
+use crate::advisor::findings::tally::Tallies;
+use crate::advisor::runs::call_effects::Names;
+use crate::advisor::tracker::Log;
 use vectored_strace::event::Event;
 
 /// What is asked of an analysis.

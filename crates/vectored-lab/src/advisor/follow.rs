@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use vectored_strace::{Counts, Event, EventSink, Item, LogError, read_logs_to};
 
-use super::analysis::Analysis;
+use crate::advisor::analysis::Analysis;
 
 impl EventSink for Analysis {
     fn follow(&mut self, item: Item<'_>) -> ControlFlow<()> {

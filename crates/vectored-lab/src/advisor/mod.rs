@@ -15,38 +15,23 @@
 //! - [`words`]: patterns and what to do, in words. [`remedies`]: how, in the language of a runtime
 //!   (`runtime`).
 
-pub mod advise;
 pub mod analysis;
-mod between;
+pub(crate) mod descriptors;
+pub(crate) mod findings;
 mod follow;
-mod groups;
 mod hash;
-mod lane;
-mod leads;
-mod log;
-mod marks;
-pub mod merge;
-mod opening;
-mod pending;
-pub mod price;
-mod reason;
-pub mod remedies;
-mod run;
-mod runtime;
+pub(crate) mod runs;
 mod slab;
-mod steps;
-mod tables;
-mod tally;
+mod tracker;
 pub mod untraced;
-mod uses;
-pub mod words;
+pub mod wording;
 
-pub use advise::{About, UNPRICED, Untraced, Words, advise};
-pub use analysis::{Analysis, Options};
-pub use merge::merge;
-pub use price::{Saving, operation_of, price};
-pub use tally::Tallies;
-pub use untraced::{Traced, without_strace};
+pub use crate::advisor::analysis::{Analysis, Options};
+pub use crate::advisor::findings::advise::{About, UNPRICED, Untraced, Words, advise};
+pub use crate::advisor::findings::merge::merge;
+pub use crate::advisor::findings::price::{Saving, operation_of, price};
+pub use crate::advisor::findings::tally::Tallies;
+pub use crate::advisor::untraced::{Traced, without_strace};
 
 #[cfg(test)]
 mod tests;

@@ -2,13 +2,13 @@
 
 /// A vector with holes.
 #[derive(Debug)]
-pub(super) struct Slab<T> {
+pub(crate) struct Slab<T> {
     places: Vec<Option<T>>,
     free: Vec<u32>,
 }
 
 impl<T> Slab<T> {
-    pub(super) fn new() -> Slab<T> {
+    pub(crate) fn new() -> Slab<T> {
         Slab {
             places: Vec::new(),
             free: Vec::new(),
@@ -16,7 +16,7 @@ impl<T> Slab<T> {
     }
 
     /// Puts it somewhere: where.
-    pub(super) fn insert(&mut self, value: T) -> u32 {
+    pub(crate) fn insert(&mut self, value: T) -> u32 {
         match self.free.pop() {
             Some(place) => {
                 self.places[place as usize] = Some(value);
@@ -29,15 +29,15 @@ impl<T> Slab<T> {
         }
     }
 
-    pub(super) fn get(&self, place: u32) -> Option<&T> {
+    pub(crate) fn get(&self, place: u32) -> Option<&T> {
         self.places.get(place as usize)?.as_ref()
     }
 
-    pub(super) fn get_mut(&mut self, place: u32) -> Option<&mut T> {
+    pub(crate) fn get_mut(&mut self, place: u32) -> Option<&mut T> {
         self.places.get_mut(place as usize)?.as_mut()
     }
 
-    pub(super) fn remove(&mut self, place: u32) -> Option<T> {
+    pub(crate) fn remove(&mut self, place: u32) -> Option<T> {
         let value = self.places.get_mut(place as usize)?.take();
         if value.is_some() {
             self.free.push(place);
@@ -46,7 +46,7 @@ impl<T> Slab<T> {
     }
 
     /// Places that are in use.
-    pub(super) fn in_use(&self) -> impl Iterator<Item = u32> + '_ {
+    pub(crate) fn in_use(&self) -> impl Iterator<Item = u32> + '_ {
         let used = |(place, value): (usize, &Option<T>)| value.is_some().then_some(place as u32);
         self.places.iter().enumerate().filter_map(used)
     }

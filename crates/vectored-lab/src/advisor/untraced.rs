@@ -10,8 +10,8 @@
 //! processes) on a machine of 2 CPUs with a load of 5, that was 1.0 to 1.9 times the true time; for `grep`, which
 //! ends within 5 ms, 0.2 to 0.4 times.
 
-use super::between::{Effect, between};
-use super::leads::{Kind, kind_of_text};
+use crate::advisor::descriptors::fd_kind::{Kind, kind_of_text};
+use crate::advisor::runs::call_effects::{Effect, between};
 use vectored_strace::event::{Action, Descriptor, Event};
 
 /// strace never adds more to a call than this, in ns, with the options that are used here. Where most

@@ -6,54 +6,41 @@
 //! have fakes ([`SyntheticMachine`], [`FakeClock`]), with which the whole tool
 //! runs in tests without timing noise.
 
-mod calibration;
-mod clock;
-mod engine;
-mod environment;
-mod feeder;
-mod lists;
-mod mover;
-mod movers;
-mod order;
-mod pattern;
-mod payload;
-mod pool;
-mod prices;
-mod probe;
-mod read_cell;
-mod read_mover;
-mod reader;
-mod real;
-mod ruler;
-mod sampler;
-mod source;
-mod supply;
-mod synced;
-mod synthetic;
-mod targets;
-mod write_cell;
+pub(crate) mod engine;
+pub(crate) mod host;
+pub(crate) mod prices;
+pub(crate) mod read;
+pub(crate) mod sampling;
+pub(crate) mod targets;
+pub(crate) mod write;
 
-pub use crate::sys::usage::{Usage, wait_for};
-pub use calibration::calibrate;
-pub use clock::{Clock, FakeClock, MonotonicClock};
-pub use engine::{Outcome, Progress, RunError, SCREENING_ROUNDS, SWEEPS, Watch, run, run_rounds};
-pub use environment::{Environment, Pinning, allowed_cpus, pin_measuring_thread};
-pub use lists::{Lists, Turns};
-pub use mover::{Mover, Timed, movers, time_calls};
-pub(crate) use movers::write_all;
-pub(crate) use order::BalancedOrder;
-pub(crate) use pattern::Pattern;
-pub use pool::{ColdPool, MOST_COLD_CALL_BYTES};
-pub use prices::{measure_entry_ns, measure_prices};
-pub use probe::probe_host;
-pub use read_mover::{ReadMover, read_movers};
-pub use real::DescriptorSampler;
-pub use ruler::measure_ruler;
-pub use sampler::{CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing};
-pub(crate) use source::PatternFile;
-pub use source::check_eviction;
-pub use synthetic::{Noise, SyntheticMachine};
-pub use targets::{
+pub(crate) use crate::measure::engine::balanced_order::BalancedOrder;
+pub use crate::measure::engine::{
+    Outcome, Progress, RunError, SCREENING_ROUNDS, SWEEPS, Watch, run, run_rounds,
+};
+pub use crate::measure::host::calibration::calibrate;
+pub use crate::measure::host::environment::{
+    Environment, Pinning, allowed_cpus, pin_measuring_thread,
+};
+pub use crate::measure::host::host_probe::probe_host;
+pub use crate::measure::prices::{measure_entry_ns, measure_prices};
+pub use crate::measure::read::mover::{ReadMover, read_movers};
+pub(crate) use crate::measure::read::read_source::PatternFile;
+pub use crate::measure::read::read_source::check_eviction;
+pub use crate::measure::sampling::clock::{Clock, FakeClock, MonotonicClock};
+pub use crate::measure::sampling::cold_pool::{ColdPool, MOST_COLD_CALL_BYTES};
+pub use crate::measure::sampling::descriptor_sampler::DescriptorSampler;
+pub use crate::measure::sampling::lists::{Lists, Turns};
+pub(crate) use crate::measure::sampling::pattern::Pattern;
+pub use crate::measure::sampling::ruler::measure_ruler;
+pub use crate::measure::sampling::sampler::{
+    CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing,
+};
+pub use crate::measure::sampling::synthetic::{Noise, SyntheticMachine};
+pub use crate::measure::targets::{
     Batch, FILE_SPAN_BYTES, Mismatch, Sink, check_directory, check_fifo, check_room,
 };
-pub(crate) use targets::{Comparison, sync_flags, unnamed_file};
+pub(crate) use crate::measure::targets::{Comparison, sync_flags, unnamed_file};
+pub use crate::measure::write::mover::{Mover, Timed, movers, time_calls};
+pub(crate) use crate::measure::write::movers::write_all;
+pub use crate::sys::usage::{Usage, wait_for};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Conditions;
+use crate::model::conditions::Conditions;
 
 /// One sentence or two on what to do with lists of so many segments. Every
 /// figure in it is in the cells, crossovers and cost models of the run; where

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Host, Operation};
+use crate::model::results::Host;
+use crate::model::workload::Operation;
 
 /// The schema of [`Advisory`].
 pub const ADVISORY_SCHEMA: &str = "vectored-advice/1";

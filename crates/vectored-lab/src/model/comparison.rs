@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::{Conditions, Technique};
+use crate::model::conditions::Conditions;
+use crate::model::technique::Technique;
 
 /// The value of [`Comparison::schema`].
 pub const COMPARISON_SCHEMA: &str = "vectored-comparison/1";
@@ -10,7 +11,7 @@ pub const COMPARISON_SCHEMA: &str = "vectored-comparison/1";
 /// Runs of a base against new runs of the same cells.
 ///
 /// What is compared is a technique's time ÷ the floor's
-/// ([`floor_ratio`](super::TechniqueResult::floor_ratio)): a machine that is
+/// ([`floor_ratio`](crate::model::results::TechniqueResult::floor_ratio)): a machine that is
 /// slower altogether makes no difference.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {

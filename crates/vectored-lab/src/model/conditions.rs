@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Cache, Cell, Drain, IovecSetup, Layout, Operation, PageCache, SyncMode, Target};
+use crate::model::results::{Cell, Drain};
+use crate::model::sync::SyncMode;
+use crate::model::target::Target;
+use crate::model::workload::{Cache, IovecSetup, Layout, Operation, PageCache};
 
 /// Everything of a cell but its list of segments. Only cells that share it say
 /// something of each other.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use vectored::{Borders, CostModel, Pieces};
 
-use super::Conditions;
+use crate::model::conditions::Conditions;
 
 /// A cost model of one kind of target, and how good its advice is.
 ///
@@ -129,7 +129,9 @@ fn is_default(borders: &Borders) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Drain, Operation, Target};
+    use crate::model::results::Drain;
+    use crate::model::target::Target;
+    use crate::model::workload::Operation;
 
     fn conditions() -> Conditions {
         Conditions {
@@ -140,7 +142,7 @@ mod tests {
             cache: Default::default(),
             page_cache: None,
             iovec_setup: Default::default(),
-            sync: crate::model::SyncMode::None,
+            sync: crate::model::sync::SyncMode::None,
             drain: Some(Drain::BetweenSamples),
         }
     }

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Conditions, Technique};
+use crate::model::conditions::Conditions;
+use crate::model::technique::Technique;
 
 /// The segment size at which the faster of two techniques changes, among
 /// lists of equal segments that differ in nothing else.

@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use super::{
-    Cache, IovecSetup, Layout, Operation, PageCache, SyncMode, Target, Technique, Workload,
-};
+use crate::model::sync::SyncMode;
+use crate::model::target::Target;
+use crate::model::technique::Technique;
+use crate::model::workload::{Cache, IovecSetup, Layout, Operation, PageCache, Workload};
 
 /// One target × one workload × one operation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -9,7 +9,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Host, IovecSetup, Operation, PageCache, Ruler, SyncMode};
+use crate::model::results::{Host, Ruler};
+use crate::model::sync::SyncMode;
+use crate::model::workload::{IovecSetup, Operation, PageCache};
 
 /// The value of [`Experiments::schema`].
 pub const EXPERIMENTS_SCHEMA: &str = "vectored-experiments/1";

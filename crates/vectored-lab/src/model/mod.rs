@@ -3,47 +3,49 @@
 //!
 //! `arguments → `[`Experiment`]` → (sampler) → `[`Results`]` → report`
 
-mod advice;
-mod advisory;
-mod comparison;
-mod conditions;
-mod cost_model;
-mod crossover;
-mod experiment;
-mod experiments;
-mod offer;
-mod results;
-mod saved;
-mod sync;
-mod target;
-mod technique;
-mod workload;
+pub(crate) mod advice;
+pub(crate) mod advisory;
+pub(crate) mod comparison;
+pub(crate) mod conditions;
+pub(crate) mod cost_model;
+pub(crate) mod crossover;
+pub(crate) mod experiment;
+pub(crate) mod experiments;
+pub(crate) mod host_report;
+pub(crate) mod results;
+pub(crate) mod saved;
+pub(crate) mod sync;
+pub(crate) mod target;
+pub(crate) mod technique;
+pub(crate) mod workload;
 
-pub use advice::Advice;
-pub use advisory::{
+pub use crate::model::advice::Advice;
+pub use crate::model::advisory::{
     ADVISORY_SCHEMA, Advisory, DescriptorUse, FileCalls, Finding, FindingKey, FindingKind, Grade,
     Leads, Price, Runtime, SiteCalls, Skipped, Step, Tally, Uncounted, WallSource,
 };
-pub use comparison::{
+pub use crate::model::comparison::{
     COMPARISON_SCHEMA, Change, Compared, Comparison, EnvironmentDifference, FloorChange,
 };
-pub use conditions::Conditions;
-pub use cost_model::{FittedModel, ModelSource};
-pub use crossover::Crossover;
-pub use experiment::{CellSpec, Experiment};
-pub use experiments::{
+pub use crate::model::conditions::Conditions;
+pub use crate::model::cost_model::{FittedModel, ModelSource};
+pub use crate::model::crossover::Crossover;
+pub use crate::model::experiment::{CellSpec, Experiment};
+pub use crate::model::experiments::{
     Border, EXPERIMENTS_SCHEMA, ExperimentName, ExperimentRow, Experiments, Measure,
     PublishedRatio, PublishedRow, Ratio, Reproduction, Setting,
 };
-pub use offer::{
+pub use crate::model::host_report::{
     BufferLimits, DirectOffer, FlagAnswer, HOST_SCHEMA, HostReport, HugePages, IoUringOffer, Known,
 };
-pub use results::{
+pub use crate::model::results::{
     Cell, CpuInfo, DirectoryInfo, Drain, Host, LeftOut, OpenBecause, Results, Ruler, SCHEMA,
     TechniqueResult, Verdict,
 };
-pub use saved::Saved;
-pub use sync::SyncMode;
-pub use target::Target;
-pub use technique::{Technique, UnknownTechnique};
-pub use workload::{Cache, FAST_IOVECS, IovecSetup, Layout, Operation, PageCache, Workload};
+pub use crate::model::saved::Saved;
+pub use crate::model::sync::SyncMode;
+pub use crate::model::target::Target;
+pub use crate::model::technique::{Technique, UnknownTechnique};
+pub use crate::model::workload::{
+    Cache, FAST_IOVECS, IovecSetup, Layout, Operation, PageCache, Workload,
+};

@@ -6,10 +6,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Advice, Cache, Crossover, FittedModel, IovecSetup, Layout, Operation, PageCache, SyncMode,
-    Target, Technique,
-};
+use crate::model::advice::Advice;
+use crate::model::cost_model::FittedModel;
+use crate::model::crossover::Crossover;
+use crate::model::sync::SyncMode;
+use crate::model::target::Target;
+use crate::model::technique::Technique;
+use crate::model::workload::{Cache, IovecSetup, Layout, Operation, PageCache};
 
 /// The value of [`Results::schema`].
 pub const SCHEMA: &str = "vectored-results/1";

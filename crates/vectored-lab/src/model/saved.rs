@@ -1,6 +1,8 @@
 //! A saved result of any command.
 
-use super::{Advisory, Experiments, Host, Results};
+use crate::model::advisory::Advisory;
+use crate::model::experiments::Experiments;
+use crate::model::results::{Host, Results};
 
 /// What `vectored` saves, told apart by its schema.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 /// Where bytes go, or come from. What a user names by its path is one of these
-/// too; [`CellSpec::path`](super::CellSpec::path) says which one.
+/// too; [`CellSpec::path`](crate::model::experiment::CellSpec::path) says which one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Target {

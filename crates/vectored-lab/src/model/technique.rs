@@ -5,7 +5,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Operation, SyncMode, Target};
+use crate::model::sync::SyncMode;
+use crate::model::target::Target;
+use crate::model::workload::Operation;
 
 /// A way to move the bytes of several segments through one descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

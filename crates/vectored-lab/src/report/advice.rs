@@ -1,9 +1,9 @@
 //! What to do, in words: computed from cells and crossovers, silent where
 //! those do not carry it.
 
-use super::words;
 use crate::model::{Advice, Cell, Crossover, Technique, Verdict};
 use crate::stats::{PairStats, pair, series};
+use crate::text::format;
 
 /// One entry for each kind of list of which enough is known: `cells` of equal
 /// segments that differ in size only, of which one technique is surely the
@@ -198,7 +198,7 @@ fn dearest(
 }
 
 /// Where a crossover is, with its interval: `1.40 KiB [1.31, 1.52]`.
-pub(super) fn place(border: &Crossover) -> String {
+pub(crate) fn place(border: &Crossover) -> String {
     let (scale, unit) = match border.at_bytes {
         at if at < 999.5 => (1.0, "B"),
         at if at < 1023.5 * 1024.0 => (1024.0, "KiB"),
@@ -206,14 +206,14 @@ pub(super) fn place(border: &Crossover) -> String {
     };
     let number = |bytes: f64| match scale {
         1.0 => format!("{bytes:.0}"),
-        _ => words::three_digits(bytes / scale),
+        _ => format::three_digits(bytes / scale),
     };
     let [at, low, high] = [border.at_bytes, border.low_bytes, border.high_bytes].map(number);
     format!("{at} {unit} [{low}, {high}]")
 }
 
 fn size(cell: &Cell) -> String {
-    words::bytes_in_words(cell.segment_bytes.unwrap_or(0) as u64)
+    format::bytes_in_words(cell.segment_bytes.unwrap_or(0) as u64)
 }
 
 /// `5.6 to 47 % longer`, `31 % longer to 15 times as long`.
@@ -238,7 +238,7 @@ const TIMES: &str = " times as long";
 
 /// `47 % longer`; from ten times on `12 times as long`.
 fn longer(ratio: f64) -> String {
-    let tax = words::tax(ratio - 1.0);
+    let tax = format::tax(ratio - 1.0);
     match tax.strip_suffix('×') {
         Some(times) => format!("{times}{TIMES}"),
         None => format!("{} longer", tax.trim_start_matches('+')),

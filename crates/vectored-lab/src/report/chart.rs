@@ -1,6 +1,6 @@
 //! Curves over sizes, and bars, for a terminal.
 
-use super::plot::{Canvas, Ink, PlotOptions, side_by_side, wrapped};
+use crate::report::plot::{Canvas, Ink, PlotOptions, side_by_side, wrapped};
 
 /// Rows between the lowest and the highest value.
 const ROWS: usize = 14;

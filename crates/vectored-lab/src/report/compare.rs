@@ -1,11 +1,13 @@
 //! What two sets of runs say of each other, in words: what differs around them
 //! first, then what is called, then everything.
 
-use super::grid::{self, Grid};
-use super::places::place;
-use super::words::{self, escape_control, list_in_words, three_digits};
 use crate::model::{Change, Compared, Comparison, Conditions};
+use crate::report::grid;
+use crate::report::grid::Grid;
+use crate::report::target_names::place;
 use crate::stats::FEWEST_RUNS;
+use crate::text::format;
+use crate::text::format::{escape_control, list_in_words, three_digits};
 
 /// For a terminal of `width` columns.
 pub fn comparison_table(comparison: &Comparison, width: usize) -> String {
@@ -26,12 +28,12 @@ pub fn comparison_table(comparison: &Comparison, width: usize) -> String {
 pub fn comparison_markdown(comparison: &Comparison) -> String {
     let mut text = String::new();
     for paragraph in before(comparison) {
-        text += &format!("{}\n\n", super::markdown::escape(&paragraph));
+        text += &format!("{}\n\n", crate::report::markdown::escape(&paragraph));
     }
     text += &grid::markdowns(&grids(comparison));
     text.push('\n');
     for note in notes(comparison) {
-        text += &format!("- {}\n", super::markdown::escape(&note));
+        text += &format!("- {}\n", crate::report::markdown::escape(&note));
     }
     text
 }
@@ -73,7 +75,7 @@ pub fn comparison_csv(comparison: &Comparison) -> String {
     writer.write_record(head).expect(SOUND);
     for compared in comparison.targets.iter().chain(&comparison.cells) {
         let value = serde_json::to_value(compared).expect("plain data");
-        let line = head.map(|name| words::csv_word(&value[name]));
+        let line = head.map(|name| format::csv_word(&value[name]));
         writer.write_record(line).expect(SOUND);
     }
     let bytes = writer.into_inner().expect(SOUND);
@@ -113,10 +115,10 @@ fn before(comparison: &Comparison) -> Vec<String> {
         format!(
             "{} against {}: of {} and {}, {slower} are slower, {faster} faster; no significant \
          difference in the others.",
-            words::count(comparison.base.len(), "base run"),
-            words::count(comparison.new.len(), "new run"),
-            words::count(comparison.targets.len(), "mean over a target"),
-            words::count(comparison.cells.len(), "technique in a cell"),
+            format::count(comparison.base.len(), "base run"),
+            format::count(comparison.new.len(), "new run"),
+            format::count(comparison.targets.len(), "mean over a target"),
+            format::count(comparison.cells.len(), "technique in a cell"),
         )
         .replace("technique in a cells", "techniques in cells")
         .replace("mean over a targets", "means over a target"),
@@ -165,9 +167,9 @@ fn grid_of(title: &str, all: &[&Compared]) -> Grid {
 fn row(compared: &Compared) -> Vec<String> {
     let list = match &compared.segment_sizes {
         Some(runs) => list_in_words(runs),
-        None => words::count(compared.cell_count, "cell"),
+        None => format::count(compared.cell_count, "cell"),
     };
-    let (change, interval) = words::margin(
+    let (change, interval) = format::margin(
         compared.ratio,
         Some((compared.ratio_low, compared.ratio_high)),
     );
@@ -227,7 +229,7 @@ fn notes(comparison: &Comparison) -> Vec<String> {
          slower altogether makes no difference. Intervals contain the variance between runs \
          (standard deviation of a mean {}). A change is reported if it is significant (5 %, adjusted \
          over all cells) and at least {}.",
-        words::percent(comparison.between_runs_sd),
+        format::percent(comparison.between_runs_sd),
         percent(comparison.called_from)
     )];
     if comparison.base.len().min(comparison.new.len()) < FEWEST_RUNS {
@@ -238,7 +240,7 @@ fn notes(comparison: &Comparison) -> Vec<String> {
         ));
     }
     for floor in &comparison.floors {
-        let (change, _) = words::margin(floor.ratio, None);
+        let (change, _) = format::margin(floor.ratio, None);
         let sign = if change.starts_with('-') { "" } else { "+" };
         notes.push(format!(
             "The floor of {} itself: {sign}{change} (not tested: other load on the machine makes as much).",
@@ -255,7 +257,7 @@ fn notes(comparison: &Comparison) -> Vec<String> {
     if comparison.unmatched_cells > 0 {
         notes.push(format!(
             "Not compared: {}, which not every run has under the same conditions.",
-            words::count(comparison.unmatched_cells, "cell")
+            format::count(comparison.unmatched_cells, "cell")
         ));
     }
     notes

@@ -1,17 +1,17 @@
 //! Cost models in words.
 
-use super::places::{Kind, Titles};
-use super::words::{bytes_in_words, count, percent, time};
 use crate::model::{
     Cell, Conditions, Drain, FAST_IOVECS, FittedModel, ModelSource, Operation, Results,
 };
+use crate::report::target_names::{Kind, Titles};
+use crate::text::format::{bytes_in_words, count, percent, time};
 
 /// What stands above them.
-pub(super) const COSTS: &str = "Costs on this machine, fitted to the cells:";
+pub(crate) const COSTS: &str = "Costs on this machine, fitted to the cells:";
 
 /// What a call, a segment and a byte cost, a paragraph for each of the conditions
 /// that a model was fitted to, with what it costs to choose by it.
-pub(super) fn costs(results: &Results) -> Vec<String> {
+pub(crate) fn costs(results: &Results) -> Vec<String> {
     let titles = Titles::among(&results.cells);
     let models = &results.cost_models;
     let fitted = models

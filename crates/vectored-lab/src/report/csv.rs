@@ -2,8 +2,8 @@
 
 use ::csv::WriterBuilder;
 
-use super::words::csv_word as word;
 use crate::model::{Cell, Results, TechniqueResult};
+use crate::text::format::csv_word as word;
 
 const HEAD: [&str; 39] = [
     "target",

@@ -1,10 +1,10 @@
 //! Plain tables of texts, for a terminal and for a document.
 
-use super::markdown::escape;
-use super::plot::wrapped;
+use crate::report::markdown::escape;
+use crate::report::plot::wrapped;
 
 /// A title, heads, and rows of as many texts.
-pub(super) struct Grid {
+pub(crate) struct Grid {
     pub title: String,
     pub heads: Vec<String>,
     /// How many columns from the left are names, rather than figures, which are
@@ -17,13 +17,13 @@ pub(super) struct Grid {
 const GAP: usize = 2;
 
 /// For a terminal of `width` columns, an empty line between two.
-pub(super) fn texts(grids: &[Grid], width: usize) -> String {
+pub(crate) fn texts(grids: &[Grid], width: usize) -> String {
     let texts = grids.iter().map(|grid| text(grid, width));
     texts.collect::<Vec<_>>().join("\n")
 }
 
 /// For a document.
-pub(super) fn markdowns(grids: &[Grid]) -> String {
+pub(crate) fn markdowns(grids: &[Grid]) -> String {
     grids.iter().map(markdown).collect::<Vec<_>>().join("\n")
 }
 
@@ -151,7 +151,7 @@ fn length(text: &str) -> usize {
     text.chars().count()
 }
 
-pub(super) fn markdown(grid: &Grid) -> String {
+pub(crate) fn markdown(grid: &Grid) -> String {
     let mut text = format!("**{}**\n\n|", escape(&grid.title));
     for head in &grid.heads {
         text += &format!(" {} |", escape(head));

@@ -2,8 +2,8 @@
 //!
 //! A line that could not be filled says why; none is left out.
 
-use super::words;
 use crate::model::{FlagAnswer, HostReport, Known};
+use crate::text::format;
 
 /// Columns of the names in front of the lines.
 const LABEL: usize = 14;
@@ -44,7 +44,10 @@ pub fn table(report: &HostReport, width: usize) -> String {
 pub fn markdown(report: &HostReport) -> String {
     let mut text = "| | |\n|---|---|\n".to_owned();
     for (label, value) in sections(report).into_iter().flatten() {
-        text += &format!("| {label} | {} |\n", super::markdown::escape(&value));
+        text += &format!(
+            "| {label} | {} |\n",
+            crate::report::markdown::escape(&value)
+        );
     }
     text += &format!("\n{NOTE}\n");
     text
@@ -83,7 +86,7 @@ fn machine(report: &HostReport) -> Vec<Line> {
     let cpu = &host.cpu;
     let virtualization = host.virtualization.as_deref();
     let cache = |name: &str, bytes: Option<u64>, field| match bytes {
-        Some(bytes) => format!("{name} {}", words::bytes_in_words(bytes)),
+        Some(bytes) => format!("{name} {}", format::bytes_in_words(bytes)),
         None => format!("{name} {}", missing(report, field)),
     };
     let caches = [
@@ -98,28 +101,28 @@ fn machine(report: &HostReport) -> Vec<Line> {
         },
         active => {
             let names: Vec<&str> = active.iter().map(|(name, _)| name.as_str()).collect();
-            words::escape_control(&names.join(", "))
+            format::escape_control(&names.join(", "))
         }
     };
     let or_missing = |value: &Option<String>, field| match value {
-        Some(value) => words::escape_control(value),
+        Some(value) => format::escape_control(value),
         None => missing(report, field),
     };
     let ruler = &report.ruler;
     let pages = &report.huge_pages;
     let mut lines = vec![
-        ("system", words::system(host)),
+        ("system", format::system(host)),
         (
             "machine",
             format!(
                 "{}, {}, {}, {}",
-                words::escape_control(&cpu.model),
-                words::count(cpu.allowed_cpus.len(), "CPU"),
+                format::escape_control(&cpu.model),
+                format::count(cpu.allowed_cpus.len(), "CPU"),
                 match host.memory_bytes {
                     0 => unknown("/proc/meminfo does not tell the memory"),
-                    bytes => words::about_bytes(bytes),
+                    bytes => format::about_bytes(bytes),
                 },
-                words::escape_control(virtualization.unwrap_or("no virtualization noticed")),
+                format::escape_control(virtualization.unwrap_or("no virtualization noticed")),
             ),
         ),
         ("caches", caches.join(", ")),
@@ -129,9 +132,9 @@ fn machine(report: &HostReport) -> Vec<Line> {
             "clock",
             format!(
                 "{}, source {}; a reading takes {}, smallest step {} ns",
-                words::escape_control(&ruler.clock),
+                format::escape_control(&ruler.clock),
                 or_missing(&host.clock_source, "clock_source"),
-                words::time(ruler.reading_ns),
+                format::time(ruler.reading_ns),
                 ruler.step_ns,
             ),
         ),
@@ -139,14 +142,14 @@ fn machine(report: &HostReport) -> Vec<Line> {
             "huge pages",
             format!(
                 "transparent: {}; reserved: {} of {}",
-                shown(&pages.transparent, |mode| words::escape_control(mode)),
+                shown(&pages.transparent, |mode| format::escape_control(mode)),
                 shown(&pages.reserved, u64::to_string),
                 bytes(&pages.page_bytes),
             ),
         ),
     ];
     for warning in &host.warnings {
-        lines.push(("warning", words::escape_control(warning)));
+        lines.push(("warning", format::escape_control(warning)));
     }
     lines
 }
@@ -156,10 +159,10 @@ fn ring(report: &HostReport) -> String {
     let ring = match &offer.ring {
         Known::Value(true) => "available".to_owned(),
         Known::Value(false) => "not available".to_owned(),
-        Known::Unknown(why) => format!("not available: {}", words::escape_control(why)),
+        Known::Unknown(why) => format!("not available: {}", format::escape_control(why)),
     };
     let locked = match offer.memlock_bytes {
-        Some(bytes) => format!("{} may be locked", words::bytes_in_words(bytes)),
+        Some(bytes) => format!("{} may be locked", format::bytes_in_words(bytes)),
         None => "no limit on locked memory".to_owned(),
     };
     let sysctl = shown(&offer.disabled_sysctl, u64::to_string);
@@ -179,7 +182,7 @@ fn operations(report: &HostReport) -> String {
             .operations
             .iter()
             .filter(|(_, there)| *there == wanted);
-        let names: Vec<String> = some.map(|(name, _)| words::escape_control(name)).collect();
+        let names: Vec<String> = some.map(|(name, _)| format::escape_control(name)).collect();
         names.join(", ")
     };
     match (names(true), names(false)) {
@@ -198,15 +201,15 @@ fn directory(report: &HostReport) -> Vec<Line> {
                 "directory",
                 format!(
                     "{}, {}, {} free",
-                    words::escape_control(&info.path),
-                    words::escape_control(&info.file_system),
-                    words::about_bytes(info.free_bytes),
+                    format::escape_control(&info.path),
+                    format::escape_control(&info.file_system),
+                    format::about_bytes(info.free_bytes),
                 ),
             ),
             (
                 "mounted",
                 match &info.mount_options {
-                    Some(options) => words::escape_control(options),
+                    Some(options) => format::escape_control(options),
                     None => unknown("/proc/self/mountinfo does not tell"),
                 },
             ),
@@ -214,9 +217,9 @@ fn directory(report: &HostReport) -> Vec<Line> {
                 "st_blksize",
                 format!(
                     "{}; read-ahead {}",
-                    words::bytes_in_words(info.st_blksize),
+                    format::bytes_in_words(info.st_blksize),
                     match info.read_ahead_kb {
-                        Some(kib) => words::bytes_in_words(kib.saturating_mul(1024)),
+                        Some(kib) => format::bytes_in_words(kib.saturating_mul(1024)),
                         None => unknown("no block device with a queue in /sys/dev/block"),
                     }
                 ),
@@ -233,7 +236,7 @@ fn directory(report: &HostReport) -> Vec<Line> {
             bytes(offset)
         ),
     };
-    let opened = words::escape_control(&direct.open);
+    let opened = format::escape_control(&direct.open);
     lines.push(("O_DIRECT", format!("{opened}; {alignment}")));
     let buffered = |answer: &FlagAnswer| Some(answer.buffered.clone());
     let past_cache = |answer: &FlagAnswer| answer.direct.clone();
@@ -254,7 +257,7 @@ fn answers(flags: &[FlagAnswer], of: impl Fn(&FlagAnswer) -> Option<String>) -> 
     let mut groups: Vec<(String, Vec<String>)> = Vec::new();
     for flag in flags {
         let answer = of(flag).unwrap_or_else(|| unknown("no file could be opened so"));
-        let name = words::escape_control(&flag.flag);
+        let name = format::escape_control(&flag.flag);
         match groups.iter_mut().find(|(other, _)| *other == answer) {
             Some((_, names)) => names.push(name),
             None => groups.push((answer, vec![name])),
@@ -264,7 +267,7 @@ fn answers(flags: &[FlagAnswer], of: impl Fn(&FlagAnswer) -> Option<String>) -> 
     groups.sort_by_key(|(answer, _)| answer != "ok");
     let texts = groups
         .iter()
-        .map(|(answer, names)| format!("{}: {}", words::escape_control(answer), names.join(", ")));
+        .map(|(answer, names)| format!("{}: {}", format::escape_control(answer), names.join(", ")));
     texts.collect::<Vec<_>>().join("; ")
 }
 
@@ -272,12 +275,12 @@ fn buffers(report: &HostReport) -> Vec<Line> {
     let host = &report.host;
     let limits = &report.buffers;
     let made = |size: Option<u64>| match size {
-        Some(size) => words::bytes_in_words(size),
+        Some(size) => format::bytes_in_words(size),
         None => unknown("none could be made"),
     };
     let three = |sizes: &Known<[u64; 3]>| {
         shown(sizes, |sizes| {
-            let [least, usual, most] = sizes.map(words::bytes_in_words);
+            let [least, usual, most] = sizes.map(format::bytes_in_words);
             format!("{usual} ({least} to {most})")
         })
     };
@@ -320,7 +323,7 @@ fn buffers(report: &HostReport) -> Vec<Line> {
 }
 
 fn bytes(size: &Known<u64>) -> String {
-    shown(size, |&size| words::bytes_in_words(size))
+    shown(size, |&size| format::bytes_in_words(size))
 }
 
 fn shown<T>(known: &Known<T>, show: impl Fn(&T) -> String) -> String {
@@ -339,5 +342,5 @@ fn missing(report: &HostReport, field: &str) -> String {
 }
 
 fn unknown(why: &str) -> String {
-    format!("unknown: {}", words::escape_control(why))
+    format!("unknown: {}", format::escape_control(why))
 }

@@ -4,11 +4,11 @@ use std::fmt;
 
 use serde::Deserialize;
 
-use super::sound;
 use crate::model::{
     ADVISORY_SCHEMA, Advisory, Cell, EXPERIMENTS_SCHEMA, Experiments, Results, SCHEMA, Saved,
     Verdict,
 };
+use crate::report::validate;
 use crate::stats::{fill_floor_ratios, weigh_cell};
 
 /// Results as one line of JSON, with everything that is known.
@@ -54,12 +54,12 @@ pub fn parse_saved(text: &str) -> Result<Saved, ParseError> {
         SCHEMA => Ok(Saved::Results(Box::new(results(text)?))),
         EXPERIMENTS_SCHEMA => {
             let experiments: Experiments = read(text)?;
-            sound::experiments(&experiments).map_err(|why| ParseError(Problem::Unsound(why)))?;
+            validate::experiments(&experiments).map_err(|why| ParseError(Problem::Unsound(why)))?;
             Ok(Saved::Experiments(Box::new(experiments)))
         }
         ADVISORY_SCHEMA => {
             let advisory: Advisory = read(text)?;
-            sound::advisory(&advisory).map_err(|why| ParseError(Problem::Unsound(why)))?;
+            validate::advisory(&advisory).map_err(|why| ParseError(Problem::Unsound(why)))?;
             Ok(Saved::Advisory(Box::new(advisory)))
         }
         other => Err(ParseError(Problem::UnknownSchema(other.to_owned()))),
@@ -68,7 +68,7 @@ pub fn parse_saved(text: &str) -> Result<Saved, ParseError> {
 
 fn results(text: &str) -> Result<Results, ParseError> {
     let mut results: Results = read(text)?;
-    sound::results(&results).map_err(|why| ParseError(Problem::Unsound(why)))?;
+    validate::results(&results).map_err(|why| ParseError(Problem::Unsound(why)))?;
     let cells = results.cells.iter_mut().chain(&mut results.refined_cells);
     for cell in cells.filter(|cell| cell.techniques.iter().any(|t| t.floor_ratio.is_none())) {
         fill_floor_ratios(cell);

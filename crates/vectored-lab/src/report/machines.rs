@@ -1,12 +1,14 @@
 //! How machines differ: crossovers and cost models by host.
 
-use super::advice::place;
-use super::grid::{self, Grid};
-use super::places::{Kind, Titles};
-use super::svg::{Border, Group};
-use super::words::{self, three_digits};
 use crate::model::Technique::{CopyThenWrite, ReadThenSplit, Readv, Writev};
 use crate::model::{Cell, Crossover, ModelSource, Results, Verdict};
+use crate::report::advice::place;
+use crate::report::grid;
+use crate::report::grid::Grid;
+use crate::report::svg::{Border, Group};
+use crate::report::target_names::{Kind, Titles};
+use crate::text::format;
+use crate::text::format::three_digits;
 
 /// Machines beside each other, for a terminal of `width` columns.
 ///
@@ -26,7 +28,7 @@ pub fn machines_markdown(runs: &[&Results]) -> String {
 
 /// For each target that any of the runs measured a table of crossovers, a row a
 /// machine and a column a segment count; then one each of cost models.
-pub(super) fn sheets(runs: &[&Results]) -> Vec<Grid> {
+pub(crate) fn sheets(runs: &[&Results]) -> Vec<Grid> {
     let (kinds, titles) = kinds(runs);
     let borders = kinds
         .iter()
@@ -39,13 +41,13 @@ pub(super) fn sheets(runs: &[&Results]) -> Vec<Grid> {
 
 /// Of each target with such crossovers its title and where each machine has them, by
 /// segment count.
-pub(super) fn charts(runs: &[&Results]) -> Vec<(String, Vec<Group>)> {
+pub(crate) fn charts(runs: &[&Results]) -> Vec<(String, Vec<Group>)> {
     let (kinds, titles) = kinds(runs);
     kinds
         .into_iter()
         .map(|kind| {
             let groups = counts(runs, kind).into_iter().map(|count| Group {
-                title: words::count(count, "segment"),
+                title: format::count(count, "segment"),
                 borders: runs
                     .iter()
                     .filter(|run| is_measured(run, kind, count))
@@ -134,7 +136,7 @@ fn crossovers(runs: &[&Results], kind: Kind<'_>, title: &str) -> Option<Grid> {
     }
     let mut heads = machine_heads();
     let names = heads.len();
-    heads.extend(counts.iter().map(|count| words::count(*count, "segment")));
+    heads.extend(counts.iter().map(|count| format::count(*count, "segment")));
     let rows = runs.iter().map(|run| {
         let of_count = counts.iter().map(|&count| border(run, kind, count));
         machine_names(run).into_iter().chain(of_count).collect()
@@ -176,7 +178,7 @@ fn border(run: &Results, kind: Kind<'_>, count: usize) -> String {
 /// What cells of one segment count without a crossover have in its place:
 /// `none: copy-then-write` where each cell has this winner, `none: tie` where all tie,
 /// `not decided` else.
-pub(super) fn no_crossover(cells: &[&Cell]) -> String {
+pub(crate) fn no_crossover(cells: &[&Cell]) -> String {
     let Some(first) = cells.first() else {
         return "not measured".to_owned();
     };
@@ -216,7 +218,7 @@ fn models(runs: &[&Results], kind: Kind<'_>, title: &str) -> Option<Grid> {
                 format!("{:.4}", model.byte_ns),
                 three_digits(model.copy_segment_ns),
                 format!("{:.4}", model.copy_byte_ns),
-                model.regret_median.map_or("–".to_owned(), words::percent),
+                model.regret_median.map_or("–".to_owned(), format::percent),
             ];
             Some(machine_names(run).into_iter().chain(figures).collect())
         })
@@ -245,5 +247,5 @@ fn machine_names(run: &Results) -> [String; 4] {
         release,
         &run.started_at,
     ]
-    .map(|text: &str| words::escape_control(text))
+    .map(|text: &str| format::escape_control(text))
 }

@@ -1,9 +1,9 @@
 //! Tables for a document.
 
-use super::costs::{COSTS, costs};
-use super::rows::{columns, extent, notes, sections};
-use super::words;
 use crate::model::Results;
+use crate::report::costs::{COSTS, costs};
+use crate::report::table_rows::{columns, extent, notes, sections};
+use crate::text::format;
 
 /// Results as Markdown: the answer, one table a target, notes.
 pub fn markdown(results: &Results) -> String {
@@ -12,7 +12,7 @@ pub fn markdown(results: &Results) -> String {
         text.push_str(line);
         text.push('\n');
     };
-    line(&format!("{}.", escape(&words::machine(results))));
+    line(&format!("{}.", escape(&format::machine(results))));
     line(&format!("{}.", extent(results)));
     line("");
     let sections = sections(results);
@@ -75,7 +75,7 @@ pub fn markdown(results: &Results) -> String {
 }
 
 /// What could end a table's cell, or become a link, markup or HTML.
-pub(super) fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
         if matches!(c, '\\' | '|' | '`' | '<' | '[' | ']' | '*') {

@@ -4,42 +4,41 @@
 //! [`csv()`] for spreadsheets and [`json()`] for programs. Only [`json()`] has
 //! everything, and [`parse`] reads it back; the others show what is in it.
 
-mod advice;
+pub(crate) mod advice;
 pub mod advisory;
-mod chart;
-mod compare;
-mod costs;
-mod csv;
+pub(crate) mod chart;
+pub(crate) mod compare;
+pub(crate) mod costs;
+pub(crate) mod csv;
 pub mod experiments;
-mod grid;
+pub(crate) mod grid;
 pub mod host;
-mod json;
-mod machines;
-mod markdown;
-mod page;
-mod panels;
-mod places;
-mod plot;
-mod rows;
-mod sound;
-mod svg;
-mod table;
-mod words;
+pub(crate) mod json;
+pub(crate) mod machines;
+pub(crate) mod markdown;
+pub(crate) mod page;
+pub(crate) mod panels;
+pub(crate) mod plot;
+pub(crate) mod svg;
+pub(crate) mod table;
+pub(crate) mod table_rows;
+pub(crate) mod target_names;
+pub(crate) mod validate;
 
-pub use advice::advice;
-pub use compare::{
+pub use crate::report::advice::advice;
+pub use crate::report::compare::{
     comparison_csv, comparison_json, comparison_markdown, comparison_table, conditions_in_words,
 };
-pub use csv::{csv, csv_of_runs};
-pub use grid::paragraph;
-pub use json::{ParseError, json, parse, parse_saved};
-pub use machines::{machines_markdown, machines_table};
-pub use markdown::markdown;
-pub use page::html;
-pub use plot::{PlotOptions, plot};
-pub use rows::unsuited_in_words;
-pub use svg::svg;
-pub use table::{TableOptions, table};
-pub use words::{
+pub use crate::report::csv::{csv, csv_of_runs};
+pub use crate::report::grid::paragraph;
+pub use crate::report::json::{ParseError, json, parse, parse_saved};
+pub use crate::report::machines::{machines_markdown, machines_table};
+pub use crate::report::markdown::markdown;
+pub use crate::report::page::html;
+pub use crate::report::plot::{PlotOptions, plot};
+pub use crate::report::svg::svg;
+pub use crate::report::table::{TableOptions, table};
+pub use crate::report::table_rows::unsuited_in_words;
+pub use crate::text::format::{
     LeftOutWords, bytes_in_words, escape_control, grouped, left_out_in_words, list_in_words,
 };

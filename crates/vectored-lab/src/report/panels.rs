@@ -1,13 +1,13 @@
 //! The cells of each target, as maps and charts show them.
 
-use super::places::{Kind, Titles, has_tax};
-use super::rows::{named_leader, nearest_rival, verdict_in_words};
-use super::words::{bytes_in_words, margin};
 use crate::model::{Cell, Crossover, Results, Technique, Verdict};
+use crate::report::table_rows::{named_leader, nearest_rival, verdict_in_words};
+use crate::report::target_names::{Kind, Titles, has_tax};
+use crate::text::format::{bytes_in_words, margin};
 
 /// The cells of one target, operation, mode of sync, and state of caches and
 /// lists: one decision map, and a chart a segment count.
-pub(super) struct Panel<'a> {
+pub(crate) struct Panel<'a> {
     /// As in the table.
     pub title: String,
     /// Figures are taxes; otherwise they are times.
@@ -17,7 +17,7 @@ pub(super) struct Panel<'a> {
 }
 
 /// Who wins, by segment count and size.
-pub(super) struct Map<'a> {
+pub(crate) struct Map<'a> {
     pub counts: Vec<usize>,
     pub sizes: Vec<usize>,
     /// By count, then by size; `None` where nothing was measured.
@@ -25,7 +25,7 @@ pub(super) struct Map<'a> {
 }
 
 /// One cell on the map.
-pub(super) struct Square<'a> {
+pub(crate) struct Square<'a> {
     pub index: usize,
     pub cell: &'a Cell,
     /// The winner; where there is none, the leader.
@@ -52,7 +52,7 @@ impl Square<'_> {
 
 /// The cells of one segment count, by size: those that were asked for and those
 /// that were measured in between.
-pub(super) struct Curves<'a> {
+pub(crate) struct Curves<'a> {
     pub segment_count: usize,
     pub cells: Vec<&'a Cell>,
     pub techniques: Vec<Technique>,
@@ -60,7 +60,7 @@ pub(super) struct Curves<'a> {
 }
 
 /// In the order of the tables.
-pub(super) fn panels(results: &Results) -> Vec<Panel<'_>> {
+pub(crate) fn panels(results: &Results) -> Vec<Panel<'_>> {
     let titles = Titles::among(&results.cells);
     let mut kinds: Vec<Kind<'_>> = results.cells.iter().map(Kind::of).collect();
     kinds.sort_unstable();

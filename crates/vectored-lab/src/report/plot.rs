@@ -3,9 +3,9 @@
 //! A plot is one target and segment count. Letters stand at what was measured;
 //! the fine lines between them only lead the eye from one letter to the next.
 
-use super::places::{Kind, Titles};
-use super::words;
 use crate::model::{Cell, Drain, Results, Target, Technique, Verdict};
+use crate::report::target_names::{Kind, Titles};
+use crate::text::format;
 
 /// Rows between the lowest and the highest tick of the vertical axis.
 const ROWS: usize = 12;
@@ -81,7 +81,7 @@ pub fn plot(results: &Results, options: PlotOptions) -> String {
 }
 
 /// Canvases of one height.
-pub(super) fn side_by_side(canvases: &[Canvas], color: bool) -> String {
+pub(crate) fn side_by_side(canvases: &[Canvas], color: bool) -> String {
     let mut text = String::new();
     for row in 0..canvases[0].height {
         let mut line = String::new();
@@ -286,7 +286,7 @@ impl Signs {
 }
 
 /// Parts in lines, each broken by force if it is wider than a line.
-pub(super) fn wrapped(
+pub(crate) fn wrapped(
     parts: impl IntoIterator<Item = (String, usize)>,
     width: usize,
 ) -> Vec<String> {
@@ -312,7 +312,7 @@ pub(super) fn wrapped(
 }
 
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Ink {
+pub(crate) enum Ink {
     None,
     Bold,
     Faint,
@@ -338,7 +338,7 @@ impl Ink {
 }
 
 /// Characters and their inks.
-pub(super) struct Canvas {
+pub(crate) struct Canvas {
     width: usize,
     height: usize,
     places: Vec<(char, Ink)>,
@@ -679,7 +679,7 @@ impl Horizontal {
         let last = cells.len() - 1;
         let order = [0, last].into_iter().chain(1..last);
         for cell in order.map(|index| cells[index]) {
-            let text = words::bytes_in_words(cell.segment_bytes.unwrap_or(0) as u64);
+            let text = format::bytes_in_words(cell.segment_bytes.unwrap_or(0) as u64);
             let length = text.chars().count();
             let begin = self.column(cell).saturating_sub(length / 2);
             let begin = begin.min(self.columns.saturating_sub(length));

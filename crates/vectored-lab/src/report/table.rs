@@ -1,10 +1,10 @@
 //! The table for a terminal.
 
-use super::costs::{COSTS, costs};
-use super::plot::{PlotOptions, plot};
-use super::rows::{Mark, Row, Section, columns, extent, notes, sections, short_name};
-use super::words;
 use crate::model::{Results, Technique, Verdict};
+use crate::report::costs::{COSTS, costs};
+use crate::report::plot::{PlotOptions, plot};
+use crate::report::table_rows::{Mark, Row, Section, columns, extent, notes, sections, short_name};
+use crate::text::format;
 
 /// How the table is to be set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub fn table(results: &Results, options: TableOptions) -> String {
         text: String::new(),
         options,
     };
-    page.paragraph("", &words::machine(results));
+    page.paragraph("", &format::machine(results));
     page.paragraph("", &extent(results));
     let sections = sections(results);
     if !sections.is_empty() {

@@ -7,11 +7,6 @@ use fastrand::Rng;
 use rustix::fs::OFlags;
 use vectored::CostModel;
 
-use super::content::check_repeated;
-use super::ledger::Ledger;
-use super::ratios::ratio;
-use super::repeats::{REPEATS, Sample, interleaved, note, prepare};
-use super::{Bench, conclude, published};
 use crate::measure::{
     Contender, Lists, MeasureError, Mover, Timed, calibrate, check_room, movers, unnamed_file,
 };
@@ -19,6 +14,11 @@ use crate::model::{
     ExperimentName, ExperimentRow, IovecSetup, Measure, Operation, PageCache, Ratio, Reproduction,
     Setting, Target, Technique,
 };
+use crate::reproduce::eta::Ledger;
+use crate::reproduce::ratios::ratio;
+use crate::reproduce::repeats::{REPEATS, Sample, interleaved, note, prepare};
+use crate::reproduce::verify_content::check_repeated;
+use crate::reproduce::{Bench, conclude, published};
 use crate::sys::usage::thread_usage;
 
 const NAME: ExperimentName = ExperimentName::Apue1428;

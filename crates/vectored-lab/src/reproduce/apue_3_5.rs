@@ -7,12 +7,6 @@ use std::path::{Path, PathBuf};
 
 use fastrand::Rng;
 
-use super::child::{ChildCopy, CopyTechnique, Order, Output, copy, reopened};
-use super::content::{PatternCheck, wrong};
-use super::ledger::Ledger;
-use super::ratios::ratio;
-use super::repeats::{REPEATS, Sample, interleaved, note, prepare};
-use super::{Bench, conclude, published};
 use crate::measure::{
     MeasureError, Pattern, PatternFile, check_eviction, check_room, sync_flags, unnamed_file,
 };
@@ -20,6 +14,12 @@ use crate::model::{
     DirectoryInfo, ExperimentName, ExperimentRow, Measure, PageCache, Ratio, Reproduction, Setting,
     SyncMode,
 };
+use crate::reproduce::copy_process::{ChildCopy, CopyTechnique, Order, Output, copy, reopened};
+use crate::reproduce::eta::Ledger;
+use crate::reproduce::ratios::ratio;
+use crate::reproduce::repeats::{REPEATS, Sample, interleaved, note, prepare};
+use crate::reproduce::verify_content::{PatternCheck, wrong};
+use crate::reproduce::{Bench, conclude, published};
 
 const NAME: ExperimentName = ExperimentName::Apue35;
 

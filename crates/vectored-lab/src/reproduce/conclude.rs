@@ -1,10 +1,10 @@
 //! From the samples of an experiment to what they say: pure.
 
-use super::border::borders;
-use super::repeats::{middle_of, summarize};
-use super::{apue_3_5, apue_14_28, kalinin, mincer};
 use crate::model::{ExperimentName, Measure, Reproduction};
 use crate::report::experiments::finding;
+use crate::reproduce::crossover::borders;
+use crate::reproduce::repeats::{middle_of, summarize};
+use crate::reproduce::{apue_3_5, apue_14_28, kalinin, mincer};
 
 /// Fills in all that follows from the samples of the rows: medians, rates,
 /// ratios, borders and the finding. The same samples always give the same.

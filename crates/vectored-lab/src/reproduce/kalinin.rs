@@ -8,15 +8,15 @@ use fastrand::Rng;
 use rustix::fs::OFlags;
 use vectored::CostModel;
 
-use super::content::check_repeated;
-use super::ledger::Ledger;
-use super::ratios::ratio;
-use super::repeats::{REPEATS, Sample, interleaved, note, prepare};
-use super::{Bench, conclude, published};
 use crate::measure::{Clock, Contender, MeasureError, Mover, check_room, movers, unnamed_file};
 use crate::model::{
     ExperimentName, ExperimentRow, Measure, PageCache, Ratio, Reproduction, Setting, Technique,
 };
+use crate::reproduce::eta::Ledger;
+use crate::reproduce::ratios::ratio;
+use crate::reproduce::repeats::{REPEATS, Sample, interleaved, note, prepare};
+use crate::reproduce::verify_content::check_repeated;
+use crate::reproduce::{Bench, conclude, published};
 
 const NAME: ExperimentName = ExperimentName::Kalinin;
 

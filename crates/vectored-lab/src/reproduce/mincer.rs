@@ -7,11 +7,6 @@ use fastrand::Rng;
 use rustix::fs::{OFlags, SeekFrom, fsync, ftruncate, seek};
 use vectored::CostModel;
 
-use super::content::{check_repeated, wrong};
-use super::ledger::Ledger;
-use super::ratios::ratio;
-use super::repeats::{REPEATS, Sample, interleaved, note, prepare};
-use super::{Bench, conclude, published};
 use crate::measure::{
     Contender, Lists, MeasureError, Mismatch, Mover, ReadMover, Timed, check_room, movers,
     read_movers, unnamed_file,
@@ -20,6 +15,11 @@ use crate::model::{
     ExperimentName, ExperimentRow, IovecSetup, Measure, Operation, PageCache, Ratio, Reproduction,
     Setting, Technique,
 };
+use crate::reproduce::eta::Ledger;
+use crate::reproduce::ratios::ratio;
+use crate::reproduce::repeats::{REPEATS, Sample, interleaved, note, prepare};
+use crate::reproduce::verify_content::{check_repeated, wrong};
+use crate::reproduce::{Bench, conclude, published};
 
 const NAME: ExperimentName = ExperimentName::Mincer;
 

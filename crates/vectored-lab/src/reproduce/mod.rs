@@ -9,30 +9,31 @@
 //!
 //! [`Reproduction`]: crate::model::Reproduction
 
-mod apue_14_28;
-mod apue_3_5;
-mod border;
-mod child;
-mod conclude;
-mod content;
-mod kalinin;
-mod ledger;
-mod mincer;
-mod published;
-mod ratios;
-mod repeats;
+pub(crate) mod apue_14_28;
+pub(crate) mod apue_3_5;
+pub(crate) mod conclude;
+pub(crate) mod copy_process;
+pub mod copy_program;
+pub(crate) mod crossover;
+pub(crate) mod eta;
+pub(crate) mod kalinin;
+pub(crate) mod mincer;
+pub(crate) mod published;
+pub(crate) mod ratios;
+pub(crate) mod repeats;
+pub(crate) mod verify_content;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-pub use apue_3_5::{CopyPlan, CopyTarget, PUBLISHED_FILE_BYTES};
-pub use apue_14_28::RecordPlan;
-pub use conclude::conclude;
-pub use kalinin::ElementPlan;
-pub use ledger::{Ledger, Progress};
-pub use mincer::{BufferList, PassPlan};
-pub use published::published;
-pub use repeats::REPEATS;
+pub use crate::reproduce::apue_3_5::{CopyPlan, CopyTarget, PUBLISHED_FILE_BYTES};
+pub use crate::reproduce::apue_14_28::RecordPlan;
+pub use crate::reproduce::conclude::conclude;
+pub use crate::reproduce::eta::{Ledger, Progress};
+pub use crate::reproduce::kalinin::ElementPlan;
+pub use crate::reproduce::mincer::{BufferList, PassPlan};
+pub use crate::reproduce::published::published;
+pub use crate::reproduce::repeats::REPEATS;
 
 use crate::measure::{Clock, MeasureError};
 use crate::model::{DirectoryInfo, ExperimentName, Reproduction};

@@ -10,15 +10,15 @@
 //! Empirical Bayes Methods for Assessing Differential Expression", Statistical
 //! Applications in Genetics and Molecular Biology 3, 2004).
 
-use super::holm::holm_rejects;
-use super::series::has_helper;
-use super::student::{two_sided_p, two_sided_quantile};
-use super::summary::median;
-use super::verdict::{FAMILY_ERROR, TIE_ZONE};
 use crate::model::{
     COMPARISON_SCHEMA, Cell, Change, Compared, Comparison, Conditions, EnvironmentDifference,
     FloorChange, Host, Results, Technique,
 };
+use crate::stats::holm::holm_rejects;
+use crate::stats::series::has_helper;
+use crate::stats::summary::median;
+use crate::stats::t_distribution::{two_sided_p, two_sided_quantile};
+use crate::stats::verdict::{FAMILY_ERROR, TIE_ZONE};
 
 /// With fewer runs a side the variance between runs is hardly known.
 pub const FEWEST_RUNS: usize = 3;

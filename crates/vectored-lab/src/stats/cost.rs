@@ -2,8 +2,8 @@
 
 use vectored::{CostModel, Observation, TargetKind};
 
-use super::series::pair;
 use crate::model::{Cell, Conditions, FittedModel, ModelSource, Operation, Target, Technique};
+use crate::stats::series::pair;
 
 /// Fewer cells fit no model.
 const FEWEST_CELLS: usize = 6;

@@ -12,10 +12,10 @@
 //! the crossover can be from that size, at the smaller of the slopes on its two
 //! sides.
 
-use super::series::{Series, pair, series};
-use super::sign::paired;
-use super::verdict::{TIE_ZONE, lead};
 use crate::model::{Cell, Crossover, Technique, TechniqueResult};
+use crate::stats::series::{Series, pair, series};
+use crate::stats::sign_test::paired;
+use crate::stats::verdict::{TIE_ZONE, lead};
 
 /// No further size is measured between two that are as near as this.
 const NEAR: f64 = 1.25;

@@ -3,28 +3,28 @@
 //!
 //! The method, and why each part is as it is, is told in `docs/method.md`.
 
-mod compare;
-mod cost;
-mod crossover;
-mod holm;
-mod judge;
-mod series;
-mod sign;
-mod student;
-mod summary;
-mod verdict;
+pub(crate) mod compare;
+pub(crate) mod cost;
+pub(crate) mod crossover;
+pub(crate) mod fill_verdicts;
+pub(crate) mod holm;
+pub(crate) mod series;
+pub(crate) mod sign_test;
+pub(crate) mod summary;
+pub(crate) mod t_distribution;
+pub(crate) mod verdict;
 
-pub use compare::{CALLED_FROM_WITH_FEW_RUNS, FEWEST_RUNS, compare};
-pub use cost::{fitted_models, judge_model, target_kind};
-pub use crossover::{Wish, crossovers, wishes};
-pub use holm::holm_rejects;
-pub use judge::{fill_floor_ratios, judge, weigh_cell};
-pub use series::{Series as SizeSeries, pair, series};
-pub use sign::{
+pub use crate::stats::compare::{CALLED_FROM_WITH_FEW_RUNS, FEWEST_RUNS, compare};
+pub use crate::stats::cost::{fitted_models, judge_model, target_kind};
+pub use crate::stats::crossover::{Wish, crossovers, wishes};
+pub use crate::stats::fill_verdicts::{fill_floor_ratios, judge, weigh_cell};
+pub use crate::stats::holm::holm_rejects;
+pub use crate::stats::series::{Series as SizeSeries, pair, series};
+pub use crate::stats::sign_test::{
     INTERVAL_LEVEL, PairStats, interval_rank, lower_tail, paired, serial_inflation, sign_test_p,
 };
-pub use summary::{median, minimum};
-pub use verdict::{
+pub use crate::stats::summary::{median, minimum};
+pub use crate::stats::verdict::{
     Decision, Evidence, FAMILY_ERROR, LOOKS, MIN_ROUNDS, Series, TIE_ZONE, WIDTH_TARGET, decide,
     lead, weigh,
 };

@@ -1,7 +1,7 @@
 //! Cells that differ in the size of their segments only.
 
 use crate::model::{Cell, Conditions, Drain, Technique};
-use crate::stats::{PairStats, paired};
+use crate::stats::sign_test::{PairStats, paired};
 
 /// Lists of so many equal segments, under the same conditions.
 pub struct Series<'a> {
@@ -42,7 +42,7 @@ pub fn series<'a>(cells: &[&'a Cell]) -> Vec<Series<'a>> {
 }
 
 /// Whether a thread or program at the other end took part.
-pub(super) fn has_helper(cell: &Cell) -> bool {
+pub(crate) fn has_helper(cell: &Cell) -> bool {
     matches!(
         cell.drain,
         Some(Drain::ReaderThread | Drain::WriterThread | Drain::Peer)

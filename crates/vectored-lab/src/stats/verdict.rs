@@ -1,9 +1,9 @@
 //! From the samples of the cells to their verdicts.
 
-use super::holm::holm_rejects;
-use super::sign::{PairStats, paired};
-use super::summary::median;
 use crate::model::OpenBecause;
+use crate::stats::holm::holm_rejects;
+use crate::stats::sign_test::{PairStats, paired};
+use crate::stats::summary::median;
 
 /// Two techniques whose ratio surely lies within 1 ± this are a tie, and
 /// nothing smaller is called `faster`.

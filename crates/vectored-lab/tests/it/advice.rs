@@ -1,7 +1,7 @@
 //! Reports of fixed advisories, and of hostile ones.
 
 use serde_json::{Value, json as literal};
-use vectored_lab::advisor::words::{action, pattern};
+use vectored_lab::advisor::wording::words::{action, pattern};
 use vectored_lab::model::{
     ADVISORY_SCHEMA, Advisory, DescriptorUse, FileCalls, Finding, FindingKey, FindingKind, Grade,
     Host, Leads, Operation, Price, Saved, SiteCalls, Skipped, Step, Tally, Uncounted, WallSource,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use vectored_lab::advisor::words::{action, pattern};
+use vectored_lab::advisor::wording::words::{action, pattern};
 use vectored_lab::advisor::{About, Analysis, Options, Words, advise, merge};
 use vectored_lab::model::{Advisory, FindingKind, Leads, Operation, Price, Runtime};
 

@@ -1,6 +1,7 @@
 //! Logs by hand: each function is a line.
 
-use crate::advisor::{Analysis, Options, Tallies};
+use crate::advisor::analysis::{Analysis, Options};
+use crate::advisor::findings::tally::Tallies;
 use vectored_strace::event::{
     Action, Descriptor, Direction, Event, Form, OpenFlags, SocketKind, Transfer,
 };

@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 
-use super::events::*;
-use super::merging::{advised, saved_and_loaded};
 use crate::advisor::merge;
+use crate::advisor::tests::events::*;
+use crate::advisor::tests::merging::{advised, saved_and_loaded};
 use crate::model::{FindingKey, FindingKind, Tally};
 use vectored_strace::event::{Action, Descriptor, Form, OpenFlags, SocketKind};
 
@@ -155,7 +155,7 @@ proptest! {
             .iter()
             .map(|log| saved_and_loaded(&advised(std::slice::from_ref(log))))
             .collect();
-        let merged = merge(&one_by_one, super::merging::WORDS);
+        let merged = merge(&one_by_one, crate::advisor::tests::merging::WORDS);
         prop_assert_eq!(saved_and_loaded(&merged), advised(&logs));
     }
 }

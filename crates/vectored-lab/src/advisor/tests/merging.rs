@@ -2,9 +2,11 @@
 
 use proptest::prelude::*;
 
-use super::events::*;
-use super::naive::any_lines;
-use crate::advisor::{About, Analysis, Options, Words, advise, merge};
+use crate::advisor::analysis::{Analysis, Options};
+use crate::advisor::findings::advise::{About, Words};
+use crate::advisor::tests::events::*;
+use crate::advisor::tests::naive::any_lines;
+use crate::advisor::{advise, merge};
 use crate::model::{Advisory, FindingKey, Leads, Operation, Price, Skipped, Tally, WallSource};
 use vectored_strace::event::SocketKind;
 

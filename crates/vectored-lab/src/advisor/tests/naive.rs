@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use super::events::*;
-use crate::advisor::{Options, Tallies};
+use crate::advisor::analysis::Options;
+use crate::advisor::findings::tally::Tallies;
+use crate::advisor::tests::events::*;
 use vectored_strace::event::{Action, Direction, SocketKind, Transfer};
 
 /// Kind, grade, reason → runs, calls, merged calls, bytes.

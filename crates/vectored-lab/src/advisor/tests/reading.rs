@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use proptest::prelude::*;
 
-use crate::advisor::{Analysis, Options, Tallies};
+use crate::advisor::analysis::{Analysis, Options};
+use crate::advisor::findings::tally::Tallies;
 use vectored_strace::Reader;
 
 /// What follows the time of a line.

@@ -1,6 +1,6 @@
 //! A rule a test.
 
-use super::events::*;
+use crate::advisor::tests::events::*;
 use crate::model::{FindingKey, Runtime, Tally};
 use vectored_strace::event::{Action, Descriptor, Form, OpenFlags, SocketKind};
 
@@ -597,7 +597,7 @@ fn files_that_are_written_in_turn_are_counted_and_said() {
     let (wal, data) = (Some("/a/wal"), Some("/a/data"));
     assert_eq!(order, [(wal, data), (data, wal)]);
     let (key, tally) = tallies.findings.iter().next().unwrap();
-    let action = crate::advisor::words::action(key, tally);
+    let action = crate::advisor::wording::words::action(key, tally);
     assert!(
         action.ends_with(
             " The program writes wal and data in turn: merging changes the order in which their bytes reach the kernel."
@@ -639,7 +639,7 @@ fn a_file_that_is_opened_for_each_record_is_listed() {
     };
     check(&[record(0), record(8), record(16)].concat(), &[expected]);
     let uses = analysed(&[record(0), record(8), record(16)].concat()).uses;
-    let (uses, _) = crate::advisor::uses::most_used(uses);
+    let (uses, _) = crate::advisor::findings::uses::most_used(uses);
     assert_eq!((uses[0].calls, uses[0].listed, uses[0].openings), (3, 3, 3));
     // To write it anew is something else.
     let anew = || [open(3), write(3, 8), close(3)];
@@ -963,7 +963,8 @@ fn patterns_are_periods_or_sets() {
 #[test]
 fn a_log_without_waits_is_not_believed() {
     let of = |lines: &[Line]| {
-        let mut analysis = crate::advisor::Analysis::new(crate::advisor::Options::default());
+        let mut analysis =
+            crate::advisor::analysis::Analysis::new(crate::advisor::analysis::Options::default());
         analysis.begin_log();
         feed(&mut analysis, lines);
         told(&analysis.finish())
@@ -1390,7 +1391,7 @@ fn every_call_is_counted_listed_or_neither_with_a_reason() {
         ],
     ];
     let tallies = analysed(&lines.concat());
-    let (uses, more) = crate::advisor::uses::most_used(tallies.uses);
+    let (uses, more) = crate::advisor::findings::uses::most_used(tallies.uses);
     let told: Vec<String> = uses
         .iter()
         .map(|one| {
@@ -1416,7 +1417,7 @@ fn every_call_is_counted_listed_or_neither_with_a_reason() {
         vec![write(3, 8); 3],
         vec![exit(), write(3, 8).by(2)],
     ];
-    let (uses, _) = crate::advisor::uses::most_used(analysed(&lines.concat()).uses);
+    let (uses, _) = crate::advisor::findings::uses::most_used(analysed(&lines.concat()).uses);
     assert_eq!((uses[0].calls, uses[0].counted, uses[0].listed), (4, 0, 3));
 }
 
@@ -1424,7 +1425,7 @@ fn every_call_is_counted_listed_or_neither_with_a_reason() {
 fn calls_of_one_opening_under_several_numbers_are_in_one_row_of_the_table() {
     let writes = vec![write(1, 8).by(2), write(2, 8)];
     let lines = [vec![dup(1, 2), fork(2)], vec![writes; 2].concat()].concat();
-    let (uses, _) = crate::advisor::uses::most_used(analysed(&lines).uses);
+    let (uses, _) = crate::advisor::findings::uses::most_used(analysed(&lines).uses);
     let told: Vec<_> = uses
         .iter()
         .map(|one| (one.descriptor, one.calls, one.counted, one.listed))

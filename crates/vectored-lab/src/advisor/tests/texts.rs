@@ -1,7 +1,8 @@
 //! Logs as strace writes them.
 
-use super::events::told;
-use crate::advisor::{Analysis, Options, Tallies};
+use crate::advisor::analysis::{Analysis, Options};
+use crate::advisor::findings::tally::Tallies;
+use crate::advisor::tests::events::told;
 use vectored_strace::Reader;
 
 /// What is found in a log that holds everything, or in one that has to show that it does.

@@ -2,7 +2,7 @@
 
 use vectored::CostModel;
 
-use super::probes::Tells;
+use crate::measure::prices::probes::Tells;
 use crate::model::{Leads, Operation, Price};
 use crate::stats::median;
 

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use rustix::fs::{SeekFrom, seek};
 use vectored::CostModel;
 
-use super::probes::Manner;
-use crate::measure::mover::{Mover, movers};
-use crate::measure::sampler::Contender;
-use crate::measure::write_all;
+use crate::measure::prices::probes::Manner;
+use crate::measure::sampling::sampler::Contender;
+use crate::measure::write::mover::{Mover, movers};
+use crate::measure::write::movers::write_all;
 
 /// What a program does before it writes a piece: about as long as formatting a line of numbers.
 const WORK: Duration = Duration::from_micros(1);

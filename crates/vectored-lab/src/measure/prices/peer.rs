@@ -12,12 +12,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::movers::work;
-use super::probes::Manner;
-use crate::measure::clock::Clock;
-use crate::measure::sampler::{CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing};
+use crate::measure::prices::movers::work;
+use crate::measure::prices::probes::Manner;
+use crate::measure::sampling::clock::Clock;
+use crate::measure::sampling::sampler::{
+    CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing,
+};
 use crate::measure::targets::{pipe, tcp_pair, unix_pair};
-use crate::measure::write_all;
+use crate::measure::write::movers::write_all;
 use crate::model::{CellSpec, Target, Technique};
 
 /// What every byte is.

@@ -6,8 +6,8 @@ use std::os::fd::OwnedFd;
 use fastrand::Rng;
 use rustix::io::Errno;
 
-use super::POISON;
-use super::streams::Stream;
+use crate::measure::targets::POISON;
+use crate::measure::targets::stream_kind::Stream;
 
 /// Pages that a round may hold back: as many as a pipe usually has.
 const MOST_BALLAST: usize = 16;
@@ -18,7 +18,7 @@ const MOST_BALLAST: usize = 16;
 /// would find the same few pages in the same order, and a technique that
 /// happens to get the better ones would seem faster.
 #[derive(Debug, Default)]
-pub(in crate::measure) struct Ballast(Option<(OwnedFd, OwnedFd)>);
+pub(crate) struct Ballast(Option<(OwnedFd, OwnedFd)>);
 
 impl Ballast {
     /// Holds another number of pages.

@@ -7,10 +7,10 @@ use std::path::Path;
 use rustix::fs::{Mode, OFlags, StatVfsMountFlags};
 use rustix::io::Errno;
 
-use super::file::appended_bytes;
-use super::overwrite::overwritten_bytes;
-use crate::measure::environment::describe_directory;
-use crate::measure::sampler::MeasureError;
+use crate::measure::host::environment::describe_directory;
+use crate::measure::sampling::sampler::MeasureError;
+use crate::measure::targets::file::appended_bytes;
+use crate::measure::targets::overwrite::overwritten_bytes;
 use crate::model::{DirectoryInfo, Target};
 
 /// What is kept free beside the bytes that a run writes.

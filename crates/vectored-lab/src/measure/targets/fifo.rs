@@ -7,8 +7,8 @@ use std::path::Path;
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::pairs::Pair;
-use crate::measure::sampler::MeasureError;
+use crate::measure::sampling::sampler::MeasureError;
+use crate::measure::targets::endpoints::Pair;
 
 /// Whether a FIFO can be measured: nobody else has it open.
 ///
@@ -26,7 +26,7 @@ pub fn check_fifo(path: &Path) -> Result<(), MeasureError> {
 /// have it open. Each end is opened without waiting, before ours could be taken
 /// for another's: for writing, which fails if nobody reads (`fifo(7)`), then
 /// for reading, which then finds the end of the file if nobody writes.
-pub(super) fn open_fifo(path: &Path) -> io::Result<Pair> {
+pub(crate) fn open_fifo(path: &Path) -> io::Result<Pair> {
     match open(path, OFlags::WRONLY) {
         Err(Errno::NXIO) => {}
         Ok(_) => return Err(in_use("reading")),

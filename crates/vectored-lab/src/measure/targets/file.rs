@@ -8,8 +8,9 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-use super::directory::unnamed_file;
-use super::{Batch, Comparison, Mismatch, POISON, Sink};
+use crate::measure::targets::comparison::Comparison;
+use crate::measure::targets::directory::unnamed_file;
+use crate::measure::targets::{Batch, Mismatch, POISON, Sink};
 use crate::model::SyncMode;
 
 /// A file is appended to up to this size, then truncated.
@@ -28,7 +29,7 @@ pub(crate) fn sync_flags(sync: SyncMode) -> OFlags {
 /// What a file that is appended to may grow to, with calls of so many bytes. A
 /// sample of several calls ends near the span; a single call, with the untimed
 /// one and a proof before it, may pass it.
-pub(super) fn appended_bytes(call_bytes: u64) -> u64 {
+pub(crate) fn appended_bytes(call_bytes: u64) -> u64 {
     FILE_SPAN_BYTES.max(3 * call_bytes)
 }
 

@@ -1,40 +1,41 @@
 //! Real targets: what receives the bytes of a sample, empties itself between
 //! samples, and checks every byte that it can.
 
+pub(crate) mod ballast;
+pub(crate) mod comparison;
+pub(crate) mod directory;
+pub(crate) mod drain_thread;
+pub(crate) mod endpoints;
+pub(crate) mod fifo;
+pub(crate) mod file;
+pub(crate) mod foreign_socket;
+pub(crate) mod null;
+pub(crate) mod open;
+pub(crate) mod overwrite;
+pub(crate) mod stream_kind;
+pub(crate) mod stream_sink;
+
 use std::io;
 use std::os::fd::BorrowedFd;
 
 use fastrand::Rng;
 use rustix::io::Errno;
 
-mod ballast;
-mod comparison;
-mod directory;
-mod fifo;
-mod file;
-mod null;
-mod open;
-mod overwrite;
-mod pairs;
-mod peer;
-mod stream;
-mod streams;
-
-pub(super) use ballast::Ballast;
-pub(crate) use comparison::Comparison;
-pub(crate) use directory::unnamed_file;
-pub use directory::{check_directory, check_room};
-pub use fifo::check_fifo;
-pub use file::FILE_SPAN_BYTES;
-pub(crate) use file::sync_flags;
-pub(super) use open::{Emptying, Opened, Opener};
-pub(super) use pairs::{pipe, tcp_pair, unix_pair};
-pub(super) use peer::peer_is_stuck;
-pub(super) use streams::Stream;
+pub(crate) use crate::measure::targets::ballast::Ballast;
+pub(crate) use crate::measure::targets::comparison::Comparison;
+pub(crate) use crate::measure::targets::directory::unnamed_file;
+pub use crate::measure::targets::directory::{check_directory, check_room};
+pub(crate) use crate::measure::targets::endpoints::{pipe, tcp_pair, unix_pair};
+pub use crate::measure::targets::fifo::check_fifo;
+pub use crate::measure::targets::file::FILE_SPAN_BYTES;
+pub(crate) use crate::measure::targets::file::sync_flags;
+pub(crate) use crate::measure::targets::foreign_socket::peer_is_stuck;
+pub(crate) use crate::measure::targets::open::{Emptying, Opened, Opener};
+pub(crate) use crate::measure::targets::stream_kind::Stream;
 
 /// Fills every buffer before something is read back into it, so that bytes
 /// that are left from before cannot pass for bytes that arrived.
-pub(super) const POISON: u8 = 0xa5;
+pub(crate) const POISON: u8 = 0xa5;
 
 /// What receives the bytes of samples.
 ///
@@ -133,7 +134,7 @@ pub enum Mismatch {
 }
 
 impl Mismatch {
-    pub(super) fn wrong_count(arrived_bytes: u64, batch: Batch) -> Self {
+    pub(crate) fn wrong_count(arrived_bytes: u64, batch: Batch) -> Self {
         Mismatch::Bytes(format!(
             "{arrived_bytes} bytes arrived of {} that were sent",
             batch.bytes()
@@ -143,7 +144,7 @@ impl Mismatch {
 
 impl Mismatch {
     /// Of a batch that was to be read.
-    pub(super) fn wrong_taking(taken_bytes: u64, batch: Batch) -> Self {
+    pub(crate) fn wrong_taking(taken_bytes: u64, batch: Batch) -> Self {
         Mismatch::Bytes(format!(
             "{taken_bytes} bytes were taken of {} that were sent",
             batch.bytes()

@@ -5,21 +5,21 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use super::Sink;
-use super::directory::check_directory;
-use super::file::{FILE_SPAN_BYTES, FileSink};
-use super::null::DeviceSink;
-use super::overwrite::{OverwriteSink, SpanFile};
-use super::peer::PeerSink;
-use super::stream::StreamSink;
-use super::streams::Stream;
-use crate::measure::reader::ReaderSink;
-use crate::measure::sampler::{DrainChoice, MeasureError};
+use crate::measure::sampling::sampler::{DrainChoice, MeasureError};
+use crate::measure::targets::Sink;
+use crate::measure::targets::directory::check_directory;
+use crate::measure::targets::drain_thread::ReaderSink;
+use crate::measure::targets::file::{FILE_SPAN_BYTES, FileSink};
+use crate::measure::targets::foreign_socket::PeerSink;
+use crate::measure::targets::null::DeviceSink;
+use crate::measure::targets::overwrite::{OverwriteSink, SpanFile};
+use crate::measure::targets::stream_kind::Stream;
+use crate::measure::targets::stream_sink::StreamSink;
 use crate::model::{CellSpec, Target};
 
 /// Opens targets, and keeps what serves several cells.
 #[derive(Default)]
-pub(in crate::measure) struct Opener {
+pub(crate) struct Opener {
     span_files: Vec<Rc<SpanFile>>,
     peers: Vec<(PathBuf, Rc<OwnedFd>)>,
 }
@@ -127,7 +127,7 @@ fn nameless() -> io::Error {
 }
 
 /// A target that is ready.
-pub(in crate::measure) struct Opened {
+pub(crate) struct Opened {
     pub sink: Box<dyn Sink>,
     pub emptying: Emptying,
     /// Of a file.
@@ -149,7 +149,7 @@ impl Opened {
 
 /// How room is made in a target.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::measure) enum Emptying {
+pub(crate) enum Emptying {
     /// It is never full, or empties itself.
     Itself,
     BetweenSamples,

@@ -7,9 +7,10 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use super::directory::unnamed_file;
-use super::file::sync_flags;
-use super::{Batch, Comparison, Mismatch, POISON, Sink};
+use crate::measure::targets::comparison::Comparison;
+use crate::measure::targets::directory::unnamed_file;
+use crate::measure::targets::file::sync_flags;
+use crate::measure::targets::{Batch, Mismatch, POISON, Sink};
 use crate::model::SyncMode;
 
 /// What is rewritten, from its begin to its end and again, unless two calls
@@ -20,7 +21,7 @@ const OVERWRITE_SPAN_BYTES: u64 = 64 << 20;
 const PIECE_BYTES: usize = 1 << 20;
 
 /// The length of the file that calls of so many bytes rewrite.
-pub(super) fn overwritten_bytes(call_bytes: u64) -> u64 {
+pub(crate) fn overwritten_bytes(call_bytes: u64) -> u64 {
     let for_two = (2 * call_bytes).next_multiple_of(PIECE_BYTES as u64);
     OVERWRITE_SPAN_BYTES.max(for_two)
 }

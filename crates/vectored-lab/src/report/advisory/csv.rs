@@ -1,7 +1,7 @@
 //! One line a finding, counted or not, for spreadsheets.
 
 use crate::model::{Advisory, Finding, FindingKey, Tally, Uncounted};
-use crate::report::words::csv_word as word;
+use crate::text::format::csv_word as word;
 use ::csv::WriterBuilder;
 
 const HEAD: [&str; 24] = [

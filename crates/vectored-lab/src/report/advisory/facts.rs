@@ -3,14 +3,14 @@
 //! Texts from outside (programs, paths, reasons of a loaded file) are escaped here for a terminal;
 //! Markdown and HTML escape what means something to them.
 
-use super::figures::{LEAST_SAID_SHARE, seconds, share, shortened, span};
-use crate::advisor::remedies::{language, remedy, runtime_of};
+use crate::advisor::wording::remedies::{language, remedy, runtime_of};
 use crate::advisor::{UNPRICED, operation_of};
 use crate::model::{
     Advisory, DescriptorUse, Finding, FindingKey, FindingKind, Grade, Leads, Operation, Price,
     Tally, WallSource,
 };
-use crate::report::words::{about_bytes, count, escape_control, grouped, machine_of};
+use crate::report::advisory::figures::{LEAST_SAID_SHARE, seconds, share, shortened, span};
+use crate::text::format::{about_bytes, count, escape_control, grouped, machine_of};
 
 /// Names of sources that are told; the JSON has all.
 const NAMED_SOURCES: usize = 4;

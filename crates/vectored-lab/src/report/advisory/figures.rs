@@ -1,6 +1,6 @@
 //! Times with their intervals, shares and paths in words.
 
-use crate::report::words::{escape_control, three_digits};
+use crate::text::format::{escape_control, three_digits};
 
 /// A time with its interval, all in the unit and with the precision of the time: `1.24 s` and
 /// `[1.02, 1.48]`.

@@ -1,7 +1,7 @@
 //! The report for a document.
 
-use super::facts::facts;
 use crate::model::Advisory;
+use crate::report::advisory::facts::facts;
 use crate::report::markdown::escape;
 
 /// An advisory as Markdown: the answer, a table of the findings, what is not counted, how it is

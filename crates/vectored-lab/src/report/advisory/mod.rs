@@ -9,14 +9,14 @@ mod json;
 mod markdown;
 mod table;
 
-pub use csv::csv;
-pub use facts::answer;
-pub use figures::seconds as seconds_in_words;
-pub use json::json;
-pub use markdown::markdown;
-pub use table::table;
+pub use crate::report::advisory::csv::csv;
+pub use crate::report::advisory::facts::answer;
+pub use crate::report::advisory::figures::seconds as seconds_in_words;
+pub use crate::report::advisory::json::json;
+pub use crate::report::advisory::markdown::markdown;
+pub use crate::report::advisory::table::table;
 
-pub(super) use facts::{Facts, Item, Left, Used, facts};
+pub(crate) use crate::report::advisory::facts::{Facts, Item, Left, Used, facts};
 
 /// Findings that are shown in full unless somebody wants more.
 pub const TOP: usize = 10;

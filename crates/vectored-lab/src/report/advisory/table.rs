@@ -1,9 +1,9 @@
 //! The report for a terminal.
 
-use super::facts::{Facts, Item, facts};
 use crate::model::Advisory;
-use crate::report::TableOptions;
+use crate::report::advisory::facts::{Facts, Item, facts};
 use crate::report::plot::wrapped;
+use crate::report::table::TableOptions;
 
 const BOLD: &str = "1";
 const GREEN: &str = "32";

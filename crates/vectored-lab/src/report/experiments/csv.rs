@@ -3,7 +3,7 @@
 use ::csv::WriterBuilder;
 
 use crate::model::{ExperimentRow, Experiments, PublishedRow, Reproduction};
-use crate::report::words::csv_word as word;
+use crate::text::format::csv_word as word;
 
 const HEAD: [&str; 20] = [
     "experiment",

@@ -1,11 +1,11 @@
 //! What the figures of an experiment say, in a sentence: only what their
 //! intervals carry.
 
-use super::sheets::{more, ratio_of};
 use crate::model::{
     Border, ExperimentName, ExperimentRow, Measure, Operation, PageCache, Ratio, Reproduction,
 };
-use crate::report::words::{bytes_in_words, list_in_words};
+use crate::report::experiments::sheets::{more, ratio_of};
+use crate::text::format::{bytes_in_words, list_in_words};
 
 /// Times that differ by less count as flat: the published figures of Figure 3.5
 /// beyond the block size lie within that of each other, but for a few.

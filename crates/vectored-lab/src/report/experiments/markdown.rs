@@ -1,24 +1,24 @@
 //! The tables for a document.
 
-use super::pictures::picture;
-use super::sheets::{Sheet, notes, sheets, title};
 use crate::model::{Experiments, Reproduction};
+use crate::report::experiments::pictures::picture;
+use crate::report::experiments::sheets::{Sheet, notes, sheets, title};
 use crate::report::markdown::escape;
 use crate::report::plot::PlotOptions;
-use crate::report::words;
+use crate::text::format;
 
 /// Columns of the plots, which stand in a block of code.
 const PLOT_WIDTH: usize = 78;
 
 /// Experiments as Markdown: of each the finding, its tables, a plot and notes.
 pub fn markdown(experiments: &Experiments) -> String {
-    let mut text = format!("{}.\n", escape(&words::machine_of(&experiments.host)));
+    let mut text = format!("{}.\n", escape(&format::machine_of(&experiments.host)));
     for experiment in &experiments.experiments {
         text += &of_one(experiment);
     }
     text.push('\n');
     for warning in &experiments.host.warnings {
-        let warning = words::escape_control(warning);
+        let warning = format::escape_control(warning);
         text += &format!("- Warning: {}.\n", escape(&warning));
     }
     text += &format!("- Seed {}.\n", experiments.seed);

@@ -10,12 +10,12 @@ mod pictures;
 mod sheets;
 mod table;
 
-pub use csv::csv;
-pub use finding::finding;
-pub use json::json;
-pub use markdown::markdown;
-pub use table::table;
+pub use crate::report::experiments::csv::csv;
+pub use crate::report::experiments::finding::finding;
+pub use crate::report::experiments::json::json;
+pub use crate::report::experiments::markdown::markdown;
+pub use crate::report::experiments::table::table;
 
-pub(super) use super::chart::Curve as CurveOf;
-pub(super) use pictures::curves_of;
-pub(super) use sheets::{Sheet, notes, sheets, title};
+pub(crate) use crate::report::chart::Curve as CurveOf;
+pub(crate) use crate::report::experiments::pictures::curves_of;
+pub(crate) use crate::report::experiments::sheets::{Sheet, notes, sheets, title};

@@ -1,10 +1,11 @@
 //! The plot of each experiment.
 
-use super::sheets::{published_of, sources};
 use crate::model::{ExperimentName, Measure, Operation, PublishedRow, Reproduction};
 use crate::report::chart::{Curve as CurveOf, Line, bars, curves};
+use crate::report::experiments::sheets::{published_of, sources};
 use crate::report::plot::PlotOptions;
-use crate::report::words::{self, bytes_in_words, list_in_words};
+use crate::text::format;
+use crate::text::format::{bytes_in_words, list_in_words};
 
 /// What a plot shows, and the plot; none where there is nothing to show, or no
 /// room.
@@ -38,7 +39,7 @@ const ELEMENTS: &str =
 fn copies(experiment: &Reproduction, options: PlotOptions) -> String {
     let along = |bytes: f64| bytes_in_words(bytes as u64);
     let all = copies_by_size(experiment);
-    curves(&all, along, |s| words::time(s * 1e9), options)
+    curves(&all, along, |s| format::time(s * 1e9), options)
 }
 
 fn copies_by_size(experiment: &Reproduction) -> Vec<CurveOf> {
@@ -160,5 +161,5 @@ fn line(name: String, value: f64) -> Line {
 }
 
 fn times(ratio: f64) -> String {
-    format!("{}×", words::three_digits(ratio))
+    format!("{}×", format::three_digits(ratio))
 }

@@ -4,7 +4,8 @@ use crate::model::{
     ExperimentName, ExperimentRow, IovecSetup, Measure, Operation, PageCache, PublishedRow, Ratio,
     Reproduction, SyncMode,
 };
-use crate::report::words::{self, bytes_in_words, list_in_words, margin};
+use crate::text::format;
+use crate::text::format::{bytes_in_words, list_in_words, margin};
 
 /// A table: two lines of heads, and rows of as many words.
 pub struct Sheet {
@@ -59,7 +60,7 @@ pub fn title(experiment: &Reproduction) -> String {
         }
         ExperimentName::Apue1428 => {
             let calls = experiment.rows.first().and_then(|row| row.calls);
-            let calls = words::grouped(calls.unwrap_or(0));
+            let calls = format::grouped(calls.unwrap_or(0));
             format!("a header of 100 B and data of 200 B, {calls} times into one file")
         }
         ExperimentName::Kalinin => {
@@ -71,7 +72,7 @@ pub fn title(experiment: &Reproduction) -> String {
         }
         ExperimentName::Mincer => {
             let passes = experiment.rows.first().and_then(|row| row.calls);
-            let passes = words::count(passes.unwrap_or(0) as usize, "time");
+            let passes = format::count(passes.unwrap_or(0) as usize, "time");
             format!("buffers one by one, or vectored: written, synced and read back {passes}")
         }
     };
@@ -116,7 +117,7 @@ fn copies(experiment: &Reproduction) -> Sheet {
     for row in &experiment.rows {
         let published = published_of(row, &experiment.published);
         let name = match row.buffer_bytes {
-            Some(bytes) => words::grouped(bytes),
+            Some(bytes) => format::grouped(bytes),
             None => row.technique.clone(),
         };
         let mut cells = vec![
@@ -124,7 +125,7 @@ fn copies(experiment: &Reproduction) -> Sheet {
             fine_seconds(row.user_s),
             fine_seconds(row.system_s),
             fine_seconds(row.clock_s),
-            row.loops.map_or_else(none, words::grouped),
+            row.loops.map_or_else(none, format::grouped),
         ];
         cells.extend([
             seconds(published.and_then(|row| row.user_s)),
@@ -132,7 +133,7 @@ fn copies(experiment: &Reproduction) -> Sheet {
             seconds(published.and_then(|row| row.clock_s)),
             published
                 .and_then(|row| row.loops)
-                .map_or_else(none, words::grouped),
+                .map_or_else(none, format::grouped),
         ]);
         if is_cold {
             // The worst of the repeats: the proof is for all of them.
@@ -337,7 +338,7 @@ pub fn notes(experiment: &Reproduction) -> Vec<String> {
                 note(&left_out);
             }
             if let Some(start_s) = experiment.setting.start_s {
-                let start = words::time(start_s * 1e9);
+                let start = format::time(start_s * 1e9);
                 note(&format!(
                     "{start} of each row go to starting and ending a process, as a copy of \
                      nothing shows."
@@ -404,7 +405,7 @@ pub fn notes(experiment: &Reproduction) -> Vec<String> {
         experiment
             .notes
             .iter()
-            .map(|text| words::escape_control(text)),
+            .map(|text| format::escape_control(text)),
     );
     notes
 }
@@ -478,7 +479,7 @@ pub fn more(ratio: &Ratio) -> String {
 }
 
 fn time(s: Option<f64>) -> String {
-    s.map_or_else(none, |s| words::time(s * 1e9))
+    s.map_or_else(none, |s| format::time(s * 1e9))
 }
 
 /// As books print them.

@@ -1,23 +1,23 @@
 //! The tables for a terminal.
 
-use super::pictures::picture;
-use super::sheets::{Sheet, notes, sheets, title};
 use crate::model::{Experiments, Reproduction};
-use crate::report::TableOptions;
+use crate::report::experiments::pictures::picture;
+use crate::report::experiments::sheets::{Sheet, notes, sheets, title};
 use crate::report::plot::{PlotOptions, wrapped};
-use crate::report::words;
+use crate::report::table::TableOptions;
+use crate::text::format;
 
 /// Experiments for people: of each the finding, the table, a plot, and what is
 /// needed to read them.
 pub fn table(experiments: &Experiments, options: TableOptions) -> String {
-    let mut text = paragraph(&words::machine_of(&experiments.host), options.width);
+    let mut text = paragraph(&format::machine_of(&experiments.host), options.width);
     for experiment in &experiments.experiments {
         text.push('\n');
         text += &of_one(experiment, options);
     }
     text.push('\n');
     for warning in &experiments.host.warnings {
-        let warning = format!("Warning: {}.", words::escape_control(warning));
+        let warning = format!("Warning: {}.", format::escape_control(warning));
         text += &paragraph(&warning, options.width);
     }
     text += &paragraph(&format!("Seed {}.", experiments.seed), options.width);

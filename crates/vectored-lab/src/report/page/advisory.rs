@@ -1,9 +1,9 @@
 //! Where gathering would help in a program: the answer, a card for each finding, what is not counted.
 
-use super::escape::escape;
-use super::experiments::table;
 use crate::model::Advisory;
 use crate::report::advisory::{Facts, Item, Left, Used, facts};
+use crate::report::page::escape::escape;
+use crate::report::page::experiments::table;
 
 /// Findings of one advisory that the page has; more is in the JSON.
 const MOST: usize = 100;

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::model::{Cell, Results, Technique};
 use crate::report::panels::{Curves, panels};
-use crate::report::words::{bytes_in_words, list_in_words};
+use crate::text::format::{bytes_in_words, list_in_words};
 
 /// Samples that a page holds; more make it slow to open. Then every second,
 /// third, … round of each cell is left away, and the page says so.

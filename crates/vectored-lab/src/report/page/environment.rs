@@ -1,8 +1,8 @@
 //! The machine and the run, as a list of terms.
 
-use super::escape::escape;
 use crate::model::{Host, Results};
-use crate::report::words::{about_bytes, bytes_in_words};
+use crate::report::page::escape::escape;
+use crate::text::format::{about_bytes, bytes_in_words};
 
 /// Everything that is known, in the order of interest.
 pub fn section(results: &Results) -> String {

@@ -1,6 +1,6 @@
 //! What came from outside, made harmless.
 
-use crate::report::words::escape_control;
+use crate::text::format::escape_control;
 
 /// A text as HTML, between tags or in a quoted attribute.
 pub fn escape(text: &str) -> String {

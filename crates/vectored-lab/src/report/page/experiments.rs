@@ -1,18 +1,18 @@
 //! The published experiments, beside ours.
 
-use super::escape::escape;
-use super::tooltips;
 use crate::model::Experiments;
 use crate::report::experiments::{Sheet, notes, sheets, title};
+use crate::report::page::escape::escape;
+use crate::report::page::tooltips;
 use crate::report::svg;
-use crate::report::words;
+use crate::text::format;
 
 /// The experiments of one run: of each the finding, its tables, a chart, notes.
 pub fn section(experiments: &Experiments) -> String {
     let mut text = format!(
         "<section class=\"experiments\">\n<h2>Published experiments, run here</h2>\n\
          <p class=\"machine\">{}. Measured {}.</p>\n",
-        escape(&words::machine_of(&experiments.host)),
+        escape(&format::machine_of(&experiments.host)),
         escape(&experiments.started_at)
     );
     for experiment in &experiments.experiments {

@@ -14,11 +14,11 @@ mod experiments;
 mod run;
 mod tooltips;
 
-use super::machines;
-use super::svg;
-use super::words;
 use crate::model::Saved;
-use escape::{escape, in_script};
+use crate::report::machines;
+use crate::report::page::escape::{escape, in_script};
+use crate::report::svg;
+use crate::text::format;
 
 const STYLE: &str = include_str!("../../../assets/page.css");
 const SCRIPT: &str = include_str!("../../../assets/page.js");
@@ -137,7 +137,7 @@ fn title(heading: &str, saved: &[&Saved]) -> String {
     let names: Vec<String> = saved
         .iter()
         .take(3)
-        .map(|one| words::escape_control(&one.host().name))
+        .map(|one| format::escape_control(&one.host().name))
         .collect();
     match names.is_empty() {
         true => "vectored".to_owned(),

@@ -1,20 +1,21 @@
 //! One run: the answer, then of each target the map, the curves and the figures.
 
-use super::environment;
-use super::escape::escape;
-use super::tooltips;
 use crate::model::{Results, Technique, Verdict};
+use crate::report::page::environment;
+use crate::report::page::escape::escape;
+use crate::report::page::tooltips;
 use crate::report::panels::{Panel, Square, panels};
-use crate::report::rows::{Section, columns, extent, notes, sections, short_name};
-use crate::report::words::{self, bytes_in_words};
+use crate::report::table_rows::{Section, columns, extent, notes, sections, short_name};
+use crate::text::format;
+use crate::text::format::bytes_in_words;
 
 /// `host, 2026-01-01T00:00:00Z, Linux 6.18`.
 pub fn name(results: &Results) -> String {
     format!(
         "{}, {}, {}",
-        words::escape_control(&results.host.name),
-        words::escape_control(&results.started_at),
-        words::system(&results.host)
+        format::escape_control(&results.host.name),
+        format::escape_control(&results.started_at),
+        format::system(&results.host)
     )
 }
 
@@ -24,7 +25,7 @@ pub fn section(index: usize, results: &Results) -> String {
     let mut text = format!(
         "<section class=\"run\" id=\"run-{index}\" data-run=\"{index}\"{hidden}>\n\
          <h2>The answer</h2>\n<p class=\"machine\">{}.<br>{}.</p>\n",
-        escape(&words::machine(results)),
+        escape(&format::machine(results)),
         escape(&extent(results))
     );
     let sections = sections(results);
@@ -107,7 +108,7 @@ fn panel_of(
         for (chart, curves) in panel.curves.iter().enumerate() {
             text += &format!(
                 "<figure class=\"chart\" data-chart=\"{chart}\"><figcaption>{}</figcaption></figure>\n",
-                escape(&words::count(curves.segment_count, "segment"))
+                escape(&format::count(curves.segment_count, "segment"))
             );
         }
         text += "</div>\n";

@@ -1,7 +1,7 @@
 //! Curves on logarithmic axes.
 
-use super::drawing::{Anchor, Drawing};
-use super::ink::{Ink, dashes};
+use crate::report::svg::drawing::{Anchor, Drawing};
+use crate::report::svg::palette::{Ink, dashes};
 
 /// A place along, a value, and its interval if it has one.
 pub type Point = (f64, f64, Option<(f64, f64)>);

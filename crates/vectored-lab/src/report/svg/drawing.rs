@@ -1,7 +1,7 @@
 //! Shapes with a size, set beside and below each other.
 
-use super::ink::Ink;
-use crate::report::words::escape_control;
+use crate::report::svg::palette::Ink;
+use crate::text::format::escape_control;
 
 /// Shapes within `width` × `height`.
 #[derive(Default)]

@@ -1,10 +1,10 @@
 //! The decision map: a square a cell.
 
-use super::drawing::{Anchor, Drawing};
-use super::ink::Ink;
 use crate::model::Verdict;
 use crate::report::panels::{Map, Square};
-use crate::report::words::bytes_in_words;
+use crate::report::svg::drawing::{Anchor, Drawing};
+use crate::report::svg::palette::Ink;
+use crate::text::format::bytes_in_words;
 
 /// The longest name fits, with the mark of an open cell before it.
 const ACROSS: f64 = 122.0;

@@ -1,22 +1,23 @@
 //! Decision maps and charts as one SVG, for a README or a paper: no script, no
 //! font of its own, and by night in a browser it is dark.
 
-mod borders;
-mod chart;
-mod drawing;
-mod ink;
-mod map;
+pub(crate) mod chart;
+pub(crate) mod crossover_chart;
+pub(crate) mod drawing;
+pub(crate) mod map;
+pub(crate) mod palette;
 
-use super::advisory;
-use super::experiments::{CurveOf, curves_of, title};
-use super::panels::{Curves, Panel, panels};
-use super::rows::sections;
-use super::words::{self, bytes_in_words, three_digits};
 use crate::model::{Reproduction, Results, Saved, Technique};
-pub(super) use borders::{Border, Group};
-use chart::{Chart, Curve, Mark};
-use drawing::{Anchor, Drawing, escape};
-use ink::Ink;
+use crate::report::advisory;
+use crate::report::experiments::{CurveOf, curves_of, title};
+use crate::report::panels::{Curves, Panel, panels};
+use crate::report::svg::chart::{Chart, Curve, Mark};
+pub(crate) use crate::report::svg::crossover_chart::{Border, Group};
+use crate::report::svg::drawing::{Anchor, Drawing, escape};
+use crate::report::svg::palette::Ink;
+use crate::report::table_rows::sections;
+use crate::text::format;
+use crate::text::format::{bytes_in_words, three_digits};
 
 /// Charts beside each other.
 const ACROSS: usize = 3;
@@ -31,7 +32,7 @@ pub fn svg(saved: &[&Saved]) -> String {
             // Its page has bars; here are no techniques to compare.
             Saved::Advisory(advisory) => sheet.line(14.0, &advisory::answer(advisory)),
             Saved::Experiments(experiments) => {
-                sheet.line(14.0, &words::machine_of(&experiments.host));
+                sheet.line(14.0, &format::machine_of(&experiments.host));
                 for experiment in &experiments.experiments {
                     sheet.line(16.0, &title(experiment));
                     sheet.beside(chart_of(experiment).into_iter().collect());
@@ -39,18 +40,18 @@ pub fn svg(saved: &[&Saved]) -> String {
             }
         }
     }
-    document(&sheet.drawing, &ink::style())
+    document(&sheet.drawing, &palette::style())
 }
 
 /// The chart of one experiment, to be put into a page that has the colours.
-pub(super) fn experiment(experiment: &Reproduction) -> Option<String> {
+pub(crate) fn experiment(experiment: &Reproduction) -> Option<String> {
     chart_of(experiment).map(|drawing| document(&drawing, ""))
 }
 
 /// Where machines change from copying to gathering, to be put into a page that has
 /// the colours.
-pub(super) fn crossovers(groups: &[Group]) -> Option<String> {
-    borders::draw(groups).map(|drawing| document(&drawing, ""))
+pub(crate) fn crossovers(groups: &[Group]) -> Option<String> {
+    crossover_chart::draw(groups).map(|drawing| document(&drawing, ""))
 }
 
 fn document(drawing: &Drawing, style: &str) -> String {
@@ -76,7 +77,7 @@ struct Sheet {
 
 impl Sheet {
     fn run(&mut self, results: &Results) {
-        self.line(13.0, &words::machine(results));
+        self.line(13.0, &format::machine(results));
         for (panel, section) in std::iter::zip(panels(results), sections(results)) {
             self.line(18.0, &panel.title);
             for (lists, advice) in &section.advice {
@@ -134,7 +135,7 @@ fn curves_drawn(panel: &Panel<'_>, curves: &Curves<'_>) -> Option<Drawing> {
         true => "time ÷ floor",
         false => "time a call",
     };
-    let segments = words::count(curves.segment_count, "segment");
+    let segments = format::count(curves.segment_count, "segment");
     chart::draw(&Chart {
         title: format!("{segments}: {what}, by segment size"),
         curves: curves
@@ -163,7 +164,7 @@ fn curves_drawn(panel: &Panel<'_>, curves: &Curves<'_>) -> Option<Drawing> {
         },
         up: &|value| match panel.has_tax {
             true => format!("{}×", three_digits(value)),
-            false => words::time(value),
+            false => format::time(value),
         },
     })
 }
@@ -186,7 +187,7 @@ fn chart_of(experiment: &Reproduction) -> Option<Drawing> {
         marks: Vec::new(),
         along: &|bytes| bytes_in_words(bytes as u64),
         up: &|value| match is_time {
-            true => words::time(value * 1e9),
+            true => format::time(value * 1e9),
             false => format!("{}×", three_digits(value)),
         },
     })

@@ -1,0 +1,54 @@
+//! Names that something is known of for good, in bounded memory.
+
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// So many names are told apart; a log that has more is believed of none.
+const NAMES_MAX: usize = 1 << 16;
+
+/// A set of names, by their hashes: a name may be taken for one that is in it, which only makes that
+/// more careful.
+#[derive(Debug, Default)]
+pub(crate) struct Marks(HashSet<u64>);
+
+impl Marks {
+    /// Adds a name.
+    pub(crate) fn insert(&mut self, name: &[u8]) {
+        if self.0.len() < NAMES_MAX {
+            self.0.insert(hash(name));
+        }
+    }
+
+    /// Whether a name is in it, or may be.
+    pub(crate) fn has(&self, name: &[u8]) -> bool {
+        !self.0.is_empty() && (self.0.len() >= NAMES_MAX || self.0.contains(&hash(name)))
+    }
+}
+
+/// The last part of a path, which is the same however its folder is named.
+pub(crate) fn last_part(path: &[u8]) -> &[u8] {
+    path.rsplit(|&byte| byte == b'/').next().unwrap_or(path)
+}
+
+fn hash(name: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    name.hash(&mut hasher);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn when_it_is_full_every_name_may_be_in_it() {
+        let mut marks = Marks::default();
+        assert!(!marks.has(b"a"));
+        marks.insert(b"a");
+        assert!(marks.has(b"a") && !marks.has(b"b"));
+        for number in 0..NAMES_MAX {
+            marks.insert(&number.to_le_bytes());
+        }
+        assert!(marks.has(b"b"));
+    }
+}

@@ -1,0 +1,332 @@
+//! Files, pipes and sockets, each of which may have several openings: what was done through any of them.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use crate::advisor::descriptors::name_set::{Marks, last_part};
+use crate::advisor::descriptors::tables::{Latest, ProcessId};
+use crate::advisor::findings::tally::Held;
+use crate::advisor::hash::FastMap;
+use crate::advisor::slab::Slab;
+
+/// So many names of linked files are kept in mind.
+const LINKS_MAX: usize = 1 << 16;
+
+/// More threads in turn are not told apart: then it has several writers.
+const WRITERS_MAX: usize = 8;
+
+/// Files and streams by what the log calls them.
+#[derive(Debug)]
+pub(crate) struct Groups {
+    by_name: HashMap<Vec<u8>, u32>,
+    /// Files by the hash of the last part of their paths: a path that a program gave need not be whole.
+    by_last_part: FastMap<u64, Vec<u32>>,
+    groups: Slab<Group>,
+    /// The last parts of two paths of one file, by their hashes, in both directions.
+    links: FastMap<u64, u64>,
+    /// Files that were mapped into memory, and those whose mapping can be written.
+    mapped: Marks,
+    mapped_to_write: Marks,
+}
+
+/// Openings of one file, or of one end of a stream.
+#[derive(Debug, Default)]
+struct Group {
+    /// Empty if the log does not tell.
+    name: Vec<u8>,
+    members: u32,
+    /// An opening that was there before the log began.
+    inherited: Option<u32>,
+    is_mapped: bool,
+    is_mapped_to_write: bool,
+    was_locked: bool,
+    /// The opening that bytes of a stream were first read through.
+    reader: Option<u32>,
+    written: Latest,
+    read: Latest,
+    /// Who wrote, each of them for certain after those before it wrote last.
+    writers: Vec<Writer>,
+    has_many_writers: bool,
+    /// Findings of writes, which are counted if it has one writer at a time.
+    held: Held,
+}
+
+/// A thread that wrote.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Writer {
+    /// By its serial number.
+    pub(crate) thread: u64,
+    /// Its process.
+    pub(crate) process: ProcessId,
+    /// That process's number.
+    pub(crate) number: u32,
+    /// The event of its last write.
+    pub(crate) last: u64,
+}
+
+impl Groups {
+    pub(crate) fn new() -> Groups {
+        let mut groups = Slab::new();
+        // The first place is no group.
+        groups.insert(Group::default());
+        Groups {
+            by_name: HashMap::new(),
+            by_last_part: FastMap::default(),
+            groups,
+            links: FastMap::default(),
+            mapped: Marks::default(),
+            mapped_to_write: Marks::default(),
+        }
+    }
+
+    /// An opening joins the group of a name: which that is. What the log shows is the whole path;
+    /// of a path that a program gave only the last part is the same in all folders.
+    pub(crate) fn join(&mut self, shown: &[u8], path: &[u8]) -> u32 {
+        let name = match shown.is_empty() {
+            false => shown,
+            true => last_part(path),
+        };
+        if name.is_empty() {
+            return self.groups.insert(Group {
+                members: 1,
+                ..Group::default()
+            });
+        }
+        let known = self.by_name.get(name).copied();
+        let place = match known.or_else(|| self.linked(name)) {
+            Some(place) => place,
+            None => {
+                let place = self.groups.insert(Group {
+                    name: name.to_vec(),
+                    is_mapped: self.mapped.has(name),
+                    is_mapped_to_write: self.mapped_to_write.has(name),
+                    ..Group::default()
+                });
+                self.by_name.insert(name.to_vec(), place);
+                let alike = self.by_last_part.entry(hash(last_part(name))).or_default();
+                alike.push(place);
+                place
+            }
+        };
+        if let Some(group) = self.groups.get_mut(place) {
+            group.members += 1;
+        }
+        place
+    }
+
+    /// A file has two names, by the last parts of its paths.
+    pub(crate) fn link(&mut self, from: &[u8], to: &[u8]) {
+        if self.links.len() >= LINKS_MAX {
+            // Those before are taken for files of their own again.
+            self.links.clear();
+        }
+        let (from, to) = (hash(last_part(from)), hash(last_part(to)));
+        self.links.insert(from, to);
+        self.links.insert(to, from);
+    }
+
+    /// A group of the same file under another name.
+    fn linked(&self, name: &[u8]) -> Option<u32> {
+        if self.links.is_empty() {
+            return None;
+        }
+        let other = self.links.get(&hash(last_part(name)))?;
+        self.by_last_part.get(other)?.first().copied()
+    }
+
+    /// An opening leaves its group: the findings that were held back, if that was its last one.
+    pub(crate) fn leave(&mut self, place: u32) -> Option<Held> {
+        let group = self.groups.get_mut(place).filter(|_| place != 0)?;
+        group.members -= 1;
+        if group.members > 0 {
+            return None;
+        }
+        let group = self.groups.remove(place)?;
+        self.by_name.remove(&group.name);
+        let last = hash(last_part(&group.name));
+        if let Some(alike) = self.by_last_part.get_mut(&last) {
+            alike.retain(|&other| other != place);
+            if alike.is_empty() {
+                self.by_last_part.remove(&last);
+            }
+        }
+        Some(group.held)
+    }
+
+    /// What is known of one group holds for another: an opening is shown otherwise than before.
+    pub(crate) fn carry(&mut self, from: u32, to: u32) {
+        if from == to || from == 0 || to == 0 {
+            return;
+        }
+        let Some(old) = self.groups.get_mut(from) else {
+            return;
+        };
+        let (writers, has_many) = (old.writers.clone(), old.has_many_writers);
+        let reader = old.reader;
+        let held = std::mem::take(&mut old.held);
+        let Some(new) = self.groups.get_mut(to) else {
+            return;
+        };
+        let first_of = |writers: &[Writer]| writers.first().map(|writer| writer.thread);
+        let differ = !new.writers.is_empty() && first_of(&new.writers) != first_of(&writers);
+        new.has_many_writers |= has_many || differ && !writers.is_empty();
+        if new.writers.is_empty() {
+            new.writers = writers;
+        }
+        new.reader = new.reader.or(reader);
+        new.held.append(held);
+    }
+
+    /// Bytes of a stream are read through an opening: the one that they were first read through, if that is
+    /// another.
+    pub(crate) fn note_reader(&mut self, place: u32, opening: u32) -> Option<u32> {
+        let group = self.groups.get_mut(place).filter(|_| place != 0)?;
+        let first = *group.reader.get_or_insert(opening);
+        (first != opening).then_some(first)
+    }
+
+    /// All findings that were held back.
+    pub(crate) fn take_all_held(&mut self) -> Vec<Held> {
+        let places: Vec<u32> = self.groups.in_use().collect();
+        let held = |place| Some(std::mem::take(&mut self.groups.get_mut(place)?.held));
+        places.into_iter().filter_map(held).collect()
+    }
+
+    /// Where findings of writes are held back; `None` if they are listed at once.
+    pub(crate) fn held(&mut self, place: u32) -> Option<&mut Held> {
+        let group = self.groups.get_mut(place).filter(|_| place != 0)?;
+        (!group.has_many_writers).then_some(&mut group.held)
+    }
+
+    /// Whether several write to it.
+    pub(crate) fn has_many_writers(&self, place: u32) -> bool {
+        let group = self.groups.get(place).filter(|_| place != 0);
+        group.is_some_and(|group| group.has_many_writers)
+    }
+
+    /// A thread writes: whether it is the one that wrote last, so that no more is to be done.
+    #[inline]
+    pub(crate) fn is_last_writer(&mut self, place: u32, event: u64, thread: u64) -> bool {
+        let Some(group) = self.groups.get_mut(place).filter(|_| place != 0) else {
+            return true;
+        };
+        match group.writers.last_mut() {
+            Some(writer) if writer.thread == thread => {
+                writer.last = event;
+                true
+            }
+            _ => group.has_many_writers,
+        }
+    }
+
+    /// A thread writes that did not write last. `is_over` tells whether a writer ended, and was waited for,
+    /// before the new one goes on; `is_younger` whether the new one was made after a writer's last write, by
+    /// its process. Without either there are several writers from now on: the findings come back that were
+    /// held.
+    pub(crate) fn add_writer(
+        &mut self,
+        place: u32,
+        new: Writer,
+        is_over: impl Fn(&Writer) -> bool,
+        is_younger: impl Fn(&Writer) -> bool,
+    ) -> Option<Held> {
+        let group = self.groups.get_mut(place).filter(|_| place != 0)?;
+        group.writers.retain(|writer| !is_over(writer));
+        let comes_after = match group.writers.last_mut() {
+            Some(writer) if writer.thread == new.thread => {
+                writer.last = new.last;
+                return None;
+            }
+            Some(writer) => is_younger(writer),
+            None => true,
+        };
+        let is_known = group.writers.iter().any(|one| one.thread == new.thread);
+        if comes_after && !is_known && group.writers.len() < WRITERS_MAX {
+            group.writers.push(new);
+            return None;
+        }
+        group.has_many_writers = true;
+        Some(std::mem::take(&mut group.held))
+    }
+
+    /// An opening of it that was there before the log began; the one before that, if there is one.
+    pub(crate) fn inherited(&self, place: u32) -> Option<u32> {
+        self.groups.get(place)?.inherited
+    }
+
+    /// As [`Groups::inherited`], from now on.
+    pub(crate) fn set_inherited(&mut self, place: u32, opening: u32) {
+        if let Some(group) = self.groups.get_mut(place).filter(|_| place != 0) {
+            group.inherited = Some(opening);
+        }
+    }
+
+    /// A lock was asked for: a process loses its locks on a file with any descriptor that it closes.
+    pub(crate) fn lock(&mut self, place: u32) {
+        if let Some(group) = self.groups.get_mut(place).filter(|_| place != 0) {
+            group.was_locked = true;
+        }
+    }
+
+    /// Whether a lock was asked for.
+    pub(crate) fn was_locked(&self, place: u32) -> bool {
+        self.groups.get(place).is_some_and(|group| group.was_locked)
+    }
+
+    /// A member was written (or may have been changed) or read (or looked at).
+    #[inline]
+    pub(crate) fn note(&mut self, place: u32, event: u64, by: u32, is_read: bool) {
+        if let Some(group) = self.groups.get_mut(place).filter(|_| place != 0) {
+            match is_read {
+                true => group.read.note(event, by),
+                false => group.written.note(event, by),
+            }
+        }
+    }
+
+    /// As [`Groups::note`], of all files that a path may lead to.
+    pub(crate) fn note_path(&mut self, path: &[u8], event: u64, is_read: bool) {
+        let alike = self.by_last_part.get(&hash(last_part(path)));
+        for place in alike.cloned().unwrap_or_default() {
+            self.note(place, event, u32::MAX, is_read);
+        }
+    }
+
+    /// A member was mapped into memory: for good, since the end of a mapping does not tell of what.
+    pub(crate) fn map(&mut self, place: u32, writes_through: bool) {
+        let Some(group) = self.groups.get_mut(place).filter(|_| place != 0) else {
+            return;
+        };
+        if !group.is_mapped {
+            group.is_mapped = true;
+            self.mapped.insert(&group.name);
+        }
+        if writes_through && !group.is_mapped_to_write {
+            group.is_mapped_to_write = true;
+            self.mapped_to_write.insert(&group.name);
+        }
+    }
+
+    /// Whether a mapping may see what is written to the file, or change what is read from it.
+    pub(crate) fn is_mapped(&self, place: u32, is_read: bool) -> bool {
+        self.groups.get(place).is_some_and(|group| match is_read {
+            true => group.is_mapped_to_write,
+            false => group.is_mapped,
+        })
+    }
+
+    /// Whether other members were used since an event in a way that matters to a run.
+    pub(crate) fn was_used_since(&self, place: u32, event: u64, by: u32, is_read: bool) -> bool {
+        self.groups.get(place).is_some_and(|group| {
+            let written = group.written.by_others(by);
+            let read = if is_read { 0 } else { group.read.by_others(by) };
+            written.max(read) > event
+        })
+    }
+}
+
+fn hash(name: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    name.hash(&mut hasher);
+    hasher.finish()
+}

@@ -1,0 +1,128 @@
+//! From what was counted to an advisory: priced, in words, the largest saving first.
+
+use crate::advisor::findings::price::{Saving, price};
+use crate::advisor::findings::tally::{Tallies, fold_files, join};
+use crate::advisor::findings::uses::most_used;
+use crate::model::{
+    ADVISORY_SCHEMA, Advisory, Finding, FindingKey, Host, Price, Skipped, Tally, Uncounted,
+    WallSource,
+};
+
+/// What an advisory says besides what was found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct About {
+    /// See [`Advisory::version`].
+    pub version: String,
+    /// See [`Advisory::started_at`].
+    pub started_at: String,
+    /// See [`Advisory::host`].
+    pub host: Host,
+    /// See [`Advisory::sources`].
+    pub sources: Vec<String>,
+    /// See [`Advisory::complete`].
+    pub complete: bool,
+    /// See [`Advisory::skipped`].
+    pub skipped: Vec<Skipped>,
+    /// The times without strace, if they are known.
+    pub untraced: Option<Untraced>,
+}
+
+/// Times of a program without strace.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Untraced {
+    /// See [`Advisory::wall_s`].
+    pub wall_s: f64,
+    /// See [`Advisory::cpu_s`].
+    pub cpu_s: Option<f64>,
+    /// See [`Advisory::wall_source`].
+    pub source: WallSource,
+}
+
+/// How a finding is put in words.
+#[derive(Clone, Copy, Debug)]
+pub struct Words {
+    /// The pattern in one line.
+    pub pattern: fn(&FindingKey, &Tally) -> String,
+    /// What to do, in a sentence.
+    pub action: fn(&FindingKey, &Tally) -> String,
+}
+
+/// Why a finding without a price is listed and not counted.
+pub const UNPRICED: &str = "what such a call costs is not known";
+
+/// Prices what was counted. What has no price is listed.
+pub fn advise(mut tallies: Tallies, prices: &[Price], about: About, words: Words) -> Advisory {
+    fold_files(&mut tallies);
+    let traced_wall_s = tallies.span_ns.map(|ns| ns as f64 / 1e9);
+    let (wall_s, wall_source) = match about.untraced {
+        Some(untraced) => (Some(untraced.wall_s), Some(untraced.source)),
+        None => (traced_wall_s, traced_wall_s.map(|_| WallSource::Traced)),
+    };
+    let counted = std::mem::take(&mut tallies.findings);
+    let (counted, unpriced): (Vec<_>, Vec<_>) = counted
+        .into_iter()
+        .map(|(key, tally)| (price(&key, &tally, prices), key, tally))
+        .partition(|(saving, ..)| saving.is_some());
+    for (_, key, tally) in unpriced {
+        let known = tallies.uncounted.entry((key, UNPRICED.to_owned()));
+        join(known.or_default(), &tally);
+    }
+    let finding = |(saving, key, tally): (Option<Saving>, FindingKey, Tally)| {
+        let saving = saving.unwrap_or_default();
+        let wall_s = wall_s.filter(|&wall_s| wall_s > 0.0);
+        Finding {
+            pattern: (words.pattern)(&key, &tally),
+            action: (words.action)(&key, &tally),
+            saving_s: saving.s,
+            saving_low_s: saving.low_s,
+            saving_high_s: saving.high_s,
+            share_of_wall: wall_s.map(|wall_s| saving.s / wall_s),
+            key,
+            tally,
+        }
+    };
+    let uncounted = |((key, reason), tally): ((FindingKey, String), Tally)| Uncounted {
+        pattern: (words.pattern)(&key, &tally),
+        key,
+        reason,
+        tally,
+    };
+    // Both come sorted by key, and stay so where savings or calls are equal.
+    let mut findings: Vec<Finding> = counted.into_iter().map(finding).collect();
+    findings.sort_by(|one, other| other.saving_s.total_cmp(&one.saving_s));
+    let mut uncounted: Vec<Uncounted> = tallies.uncounted.into_iter().map(uncounted).collect();
+    uncounted.sort_by_key(|uncounted| std::cmp::Reverse(uncounted.tally.calls));
+    let (descriptors, more) = most_used(tallies.uses);
+    Advisory {
+        schema: ADVISORY_SCHEMA.to_owned(),
+        version: about.version,
+        started_at: about.started_at,
+        host: about.host,
+        sources: about.sources,
+        complete: about.complete,
+        calls: tallies.calls,
+        transfers: tallies.transfers,
+        bytes: tallies.bytes,
+        processes: tallies.processes,
+        skipped: about.skipped,
+        wall_s,
+        wall_source,
+        cpu_s: about.untraced.and_then(|untraced| untraced.cpu_s),
+        traced_wall_s,
+        prices: prices.to_vec(),
+        saving_s: total(&findings, |finding| finding.saving_s),
+        saving_low_s: total(&findings, |finding| finding.saving_low_s),
+        saving_high_s: total(&findings, |finding| finding.saving_high_s),
+        findings,
+        uncounted,
+        descriptors,
+        more_descriptors: more.saturating_add(tallies.more_uses),
+    }
+}
+
+/// The sum over all findings that save anything: nobody is advised to follow the others. An empty sum
+/// is 0, and not the -0 of `Iterator::sum`.
+fn total(findings: &[Finding], of: impl Fn(&Finding) -> f64) -> f64 {
+    let saving = findings.iter().filter(|finding| finding.saving_s > 0.0);
+    saving.fold(0.0, |sum, finding| sum + of(finding))
+}

@@ -1,0 +1,113 @@
+//! Several advisories as one: counts are added, and priced again.
+
+use std::collections::BTreeMap;
+
+use crate::advisor::findings::advise::{About, UNPRICED, Untraced, Words, advise};
+use crate::advisor::findings::tally::{Tallies, join};
+use crate::advisor::findings::uses::join_use;
+use crate::model::{Advisory, Price, Skipped, WallSource};
+
+/// The advisory of all logs that these are of, with the machine and the prices of the first.
+///
+/// It is the one that all logs together would have given. Wall times add up, as if the programs had
+/// run one after the other; with one that is not known the sum is not known.
+pub fn merge(advisories: &[Advisory], words: Words) -> Advisory {
+    let mut tallies = Tallies::default();
+    let mut about = About {
+        complete: true,
+        ..About::default()
+    };
+    if let Some(first) = advisories.first() {
+        about.version.clone_from(&first.version);
+        about.started_at.clone_from(&first.started_at);
+        about.host = first.host.clone();
+    }
+    let mut skipped = BTreeMap::new();
+    for advisory in advisories {
+        about.sources.extend_from_slice(&advisory.sources);
+        about.complete &= advisory.complete;
+        for lines in &advisory.skipped {
+            add_skipped(&mut skipped, lines);
+        }
+        add(&mut tallies, advisory);
+    }
+    about.skipped = skipped.into_values().collect();
+    let wall_s = |advisory: &Advisory| advisory.wall_s;
+    // Results of older versions have one time: the log's, or that without strace.
+    tallies.span_ns = sum_ns(advisories, |one| one.traced_wall_s.or(one.wall_s));
+    about.untraced = common_source(advisories)
+        .zip(sum_ns(advisories, wall_s))
+        .map(|(source, wall_ns)| Untraced {
+            wall_s: wall_ns as f64 / 1e9,
+            cpu_s: sum_ns(advisories, |one| one.cpu_s).map(|ns| ns as f64 / 1e9),
+            source,
+        });
+    advise(tallies, &prices_of(advisories), about, words)
+}
+
+/// In whole ns, so that the order of additions does not matter; `None` if one is not known.
+fn sum_ns(advisories: &[Advisory], time_s: impl Fn(&Advisory) -> Option<f64>) -> Option<u64> {
+    advisories.iter().try_fold(0_u64, |sum, advisory| {
+        time_s(advisory).map(|s| sum.saturating_add((s * 1e9).round() as u64))
+    })
+}
+
+/// Where the sum of wall times comes from, if each is one without strace.
+fn common_source(advisories: &[Advisory]) -> Option<WallSource> {
+    let first = advisories.first()?.wall_source?;
+    advisories.iter().try_fold(first, |known, advisory| {
+        match (known, advisory.wall_source?) {
+            (WallSource::Traced, _) | (_, WallSource::Traced) => None,
+            (WallSource::Untraced, WallSource::Untraced) => Some(WallSource::Untraced),
+            _ => Some(WallSource::Estimated),
+        }
+    })
+}
+
+fn add(tallies: &mut Tallies, advisory: &Advisory) {
+    tallies.calls = tallies.calls.saturating_add(advisory.calls);
+    tallies.transfers = tallies.transfers.saturating_add(advisory.transfers);
+    tallies.bytes = tallies.bytes.saturating_add(advisory.bytes);
+    tallies.processes = tallies.processes.saturating_add(advisory.processes);
+    for one in &advisory.descriptors {
+        join_use(&mut tallies.uses, one.clone());
+    }
+    tallies.more_uses = tallies.more_uses.saturating_add(advisory.more_descriptors);
+    for finding in &advisory.findings {
+        let known = tallies.findings.entry(finding.key.clone());
+        join(known.or_default(), &finding.tally);
+    }
+    for uncounted in &advisory.uncounted {
+        if uncounted.reason == UNPRICED {
+            // The prices of another may have it.
+            let known = tallies.findings.entry(uncounted.key.clone());
+            join(known.or_default(), &uncounted.tally);
+            continue;
+        }
+        let key = (uncounted.key.clone(), uncounted.reason.clone());
+        join(tallies.uncounted.entry(key).or_default(), &uncounted.tally);
+    }
+}
+
+/// By reason, so that they come in one order.
+fn add_skipped(known: &mut BTreeMap<String, Skipped>, new: &Skipped) {
+    let sum = known.entry(new.reason.clone()).or_insert_with(|| Skipped {
+        lines: 0,
+        ..new.clone()
+    });
+    sum.lines = sum.lines.saturating_add(new.lines);
+    sum.first_line = sum.first_line.min(new.first_line);
+}
+
+/// Those of the first, and what it lacks from the others.
+fn prices_of(advisories: &[Advisory]) -> Vec<Price> {
+    let mut prices: Vec<Price> = Vec::new();
+    for price in advisories.iter().flat_map(|advisory| &advisory.prices) {
+        let is_same =
+            |known: &&Price| (known.target, known.operation) == (price.target, price.operation);
+        if prices.iter().find(is_same).is_none() {
+            prices.push(*price);
+        }
+    }
+    prices
+}

@@ -1,0 +1,351 @@
+//! All calls by program and file, so that what is not counted is seen, too.
+
+use std::collections::BTreeMap;
+
+use crate::advisor::descriptors::fd_kind::Kind;
+use crate::advisor::findings::pending::{Row, Use};
+use crate::advisor::findings::tally::{Held, Names};
+use crate::advisor::hash::FastMap;
+use crate::advisor::runs::barriers::Reason;
+use crate::model::{DescriptorUse, Operation};
+
+/// Files of a log that are told apart; those that come later are one for each program.
+const FILES_MAX: usize = 4096;
+
+/// Entries of a log that are told apart; those that come later are one for each kind and direction.
+const ENTRIES_MAX: usize = 1 << 15;
+
+/// What is known of the calls of a log, by program, direction and file.
+#[derive(Debug, Default)]
+pub(crate) struct Uses {
+    places: FastMap<Key, u32>,
+    entries: Vec<(Key, Entry)>,
+    paths: Names,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    program: u32,
+    kind: &'static str,
+    is_read: bool,
+    /// The number of a file's path.
+    path: u32,
+    /// Of what is no file: the number of a standard stream, or -1.
+    standard: i32,
+}
+
+#[derive(Debug, Default)]
+struct Entry {
+    kind: Option<Kind>,
+    descriptor: i32,
+    openings: u64,
+    calls: Use,
+    counted: u64,
+    listed: BTreeMap<Option<Reason>, u64>,
+    /// Calls of [`Entry::counted`] whose finding rests on the order of all calls.
+    ordered: u64,
+}
+
+/// What was done with one opening.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Used<'a> {
+    pub(crate) program: u32,
+    pub(crate) kind: Kind,
+    pub(crate) is_folder: bool,
+    /// What the log shows, or the path.
+    pub(crate) name: &'a [u8],
+    pub(crate) descriptor: i32,
+    /// The one that tells standard streams apart: the same for all calls of an opening.
+    pub(crate) first_descriptor: i32,
+    pub(crate) is_read: bool,
+    /// How many openings of it were not counted before.
+    pub(crate) openings: u64,
+    pub(crate) calls: Use,
+}
+
+/// Uses of all logs, by program, kind, direction, path and standard stream.
+pub(crate) type UsesByName = BTreeMap<(String, String, bool, Option<String>, i32), DescriptorUse>;
+
+/// Adds a use to those of the same name.
+pub(crate) fn join_use(known: &mut UsesByName, new: DescriptorUse) {
+    let standard = match new.descriptor {
+        0..=2 if new.path.is_none() => new.descriptor,
+        _ => -1,
+    };
+    let is_read = new.operation == Operation::Read;
+    let name = (
+        new.program.clone(),
+        new.kind.clone(),
+        is_read,
+        new.path.clone(),
+        standard,
+    );
+    let Some(one) = known.get_mut(&name) else {
+        known.insert(name, new);
+        return;
+    };
+    let left = |one: &DescriptorUse| one.calls.saturating_sub(one.counted);
+    if one.reason.is_none() || new.reason.is_some() && left(&new) > left(one) {
+        one.reason = new.reason;
+    }
+    one.descriptor = one.descriptor.min(new.descriptor);
+    one.openings = one.openings.saturating_add(new.openings);
+    one.calls = one.calls.saturating_add(new.calls);
+    one.bytes = one.bytes.saturating_add(new.bytes);
+    one.counted = one.counted.saturating_add(new.counted);
+    one.listed = one.listed.saturating_add(new.listed);
+}
+
+/// Uses that an advisory has.
+const USES_KEPT: usize = 64;
+
+/// Those with the most calls, and how many more there are.
+pub(crate) fn most_used(uses: UsesByName) -> (Vec<DescriptorUse>, u64) {
+    let mut uses: Vec<DescriptorUse> = uses.into_values().collect();
+    uses.sort_by_key(|one| std::cmp::Reverse(one.calls));
+    let more = uses.len().saturating_sub(USES_KEPT);
+    uses.truncate(USES_KEPT);
+    (uses, more as u64)
+}
+
+impl Uses {
+    /// Adds the calls of one direction; `rows` holds those that can be merged. The place of this use.
+    pub(crate) fn add(&mut self, used: &Used<'_>, rows: &[Row]) -> u32 {
+        // Without strace's `<char 1:3>`.
+        let name = match used.name.first() {
+            Some(b'/') => used.name.split(|&byte| byte == b'<').next(),
+            _ => None,
+        };
+        let name = name.unwrap_or(used.name);
+        let is_named = used.kind == Kind::File || used.name.first() == Some(&b'/');
+        let has_room = self.paths.count() < FILES_MAX;
+        let key = Key {
+            program: used.program,
+            kind: kind_in_words(used.kind, used.is_folder, used.name),
+            is_read: used.is_read,
+            path: match is_named && has_room {
+                true => self.paths.number(name),
+                false => self.paths.known(name),
+            },
+            standard: match used.first_descriptor {
+                0..=2 if !is_named => used.first_descriptor,
+                _ => -1,
+            },
+        };
+        let key = match self.entries.len() < ENTRIES_MAX || self.places.contains_key(&key) {
+            true => key,
+            false => Key {
+                program: 0,
+                path: 0,
+                standard: -1,
+                ..key
+            },
+        };
+        let next = self.entries.len() as u32;
+        let place = *self.places.entry(key.clone()).or_insert(next);
+        if place == next {
+            self.entries.push((key, Entry::default()));
+        }
+        let entry = &mut self.entries[place as usize].1;
+        if entry.calls.calls == 0 || used.descriptor < entry.descriptor {
+            entry.descriptor = used.descriptor;
+        }
+        entry.kind = Some(used.kind);
+        entry.openings += used.openings;
+        entry.calls.join(&used.calls);
+        for row in rows {
+            let transfers = row.transfers();
+            match row.reason {
+                None => {
+                    entry.counted += transfers;
+                    if crate::advisor::findings::tally::rests_on_order(row.kind) {
+                        entry.ordered += transfers;
+                    }
+                }
+                reason => *entry.listed.entry(reason).or_default() += transfers,
+            }
+        }
+        place
+    }
+
+    /// What was held back is listed, for this reason.
+    pub(crate) fn list(&mut self, held: &Held, reason: Reason) {
+        for (place, calls, ordered) in held.uses() {
+            let entry = &mut self.entries[place as usize].1;
+            entry.counted -= calls;
+            entry.ordered -= ordered;
+            *entry.listed.entry(Some(reason)).or_default() += calls;
+        }
+    }
+
+    /// What was done with which file. What rests on the order of all calls is not counted if the log
+    /// lacks that.
+    pub(crate) fn close(
+        self,
+        program: impl Fn(u32) -> String,
+        lack: Option<Reason>,
+        max_delay_ns: u64,
+        into: &mut UsesByName,
+    ) {
+        let Uses { entries, paths, .. } = self;
+        let of = |(key, mut entry): (Key, Entry)| {
+            if lack.is_some() && entry.ordered > 0 {
+                *entry.listed.entry(lack).or_default() += entry.ordered;
+                entry.counted -= entry.ordered;
+            }
+            let listed = entry.listed.values().sum();
+            DescriptorUse {
+                program: program(key.program),
+                kind: key.kind.to_owned(),
+                operation: match key.is_read {
+                    true => Operation::Read,
+                    false => Operation::Write,
+                },
+                path: paths.name(key.path),
+                descriptor: entry.descriptor,
+                openings: entry.openings,
+                calls: entry.calls.calls,
+                bytes: entry.calls.bytes,
+                counted: entry.counted,
+                listed,
+                reason: entry.reason(key.kind, listed, max_delay_ns),
+            }
+        };
+        for entry in entries {
+            join_use(into, of(entry));
+        }
+    }
+}
+
+impl Entry {
+    /// Why most of those calls are not counted that are not.
+    fn reason(&self, kind: &str, listed: u64, max_delay_ns: u64) -> Option<String> {
+        let calls = &self.calls;
+        let neither = calls.calls.saturating_sub(self.counted + listed);
+        let by_reason = self.listed.iter().max_by_key(|(_, calls)| **calls);
+        if let Some((Some(reason), most)) = by_reason
+            && *most >= neither
+        {
+            return Some(reason.in_words(max_delay_ns));
+        }
+        if neither == 0 {
+            return None;
+        }
+        if self.kind == Some(Kind::Datagram)
+            || self.kind.is_some_and(|kind| kind.target().is_none())
+        {
+            return Some(why_never(kind).to_owned());
+        }
+        let alone = neither
+            .saturating_sub(calls.empty)
+            .saturating_sub(calls.special)
+            .saturating_sub(calls.large)
+            .saturating_sub(calls.short);
+        let why = [
+            (alone, "no adjacent call that it could be merged with"),
+            (calls.large, "the calls are as large as a buffer already"),
+            (
+                calls.short,
+                "the calls returned less than they asked for: a larger buffer would not help",
+            ),
+            (
+                calls.special,
+                "calls with flags or an address, or without a buffer of the program",
+            ),
+            (calls.empty, "the calls failed or moved nothing"),
+        ];
+        // Of equal ones the first.
+        let most = why.iter().rev().max_by_key(|(calls, _)| *calls)?;
+        Some(most.1.to_owned())
+    }
+}
+
+impl Use {
+    fn join(&mut self, other: &Use) {
+        self.calls += other.calls;
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.empty += other.empty;
+        self.short += other.short;
+        self.large += other.large;
+        self.special += other.special;
+    }
+}
+
+/// `file`, `pipe`, `terminal`, `datagram socket` …
+fn kind_in_words(kind: Kind, is_folder: bool, name: &[u8]) -> &'static str {
+    let starts = |with: &str| name.starts_with(with.as_bytes());
+    match kind {
+        Kind::File => "file",
+        Kind::Pipe => "pipe",
+        Kind::Unix => "Unix socket",
+        Kind::Tcp => "TCP socket",
+        Kind::Socket => "socket",
+        Kind::Unknown => "unknown",
+        Kind::Datagram => "datagram socket",
+        Kind::Nothing => "null device",
+        Kind::Other if is_folder => "folder",
+        Kind::Other if starts("/proc/") => "/proc file",
+        Kind::Other if starts("/sys/") => "/sys file",
+        Kind::Other if starts("/dev/pts/") || starts("/dev/tty") || starts("/dev/console") => {
+            "terminal"
+        }
+        Kind::Other if starts("/") => "device",
+        Kind::Other if starts("UNIX-SEQPACKET") => "packet socket",
+        Kind::Other if starts("NETLINK") => "netlink socket",
+        Kind::Other if starts("anon_inode:[eventfd") => "eventfd",
+        Kind::Other if starts("anon_inode:") => "event descriptor",
+        Kind::Other if starts("pipe:") => "packet pipe",
+        Kind::Other => "message socket",
+    }
+}
+
+/// Why calls on a kind of descriptor are never counted.
+fn why_never(kind: &str) -> &'static str {
+    match kind {
+        "terminal" => "terminals are never counted: text has to appear at once",
+        "datagram socket" | "message socket" | "packet socket" | "netlink socket" => {
+            "each call is a message: sendmmsg and recvmmsg move several in one call"
+        }
+        "packet pipe" => "each call is a packet",
+        "null device" => "calls on it take next to no time",
+        "eventfd" | "event descriptor" => "each call takes or gives an event",
+        _ => "never counted: each call may have an effect of its own",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_with_many_files_each_have_a_bounded_table() {
+        let mut uses = Uses::default();
+        for program in 1..=40 {
+            for file in 0..1000 {
+                let name = format!("/{file}");
+                let used = Used {
+                    program,
+                    kind: Kind::File,
+                    is_folder: false,
+                    name: name.as_bytes(),
+                    descriptor: 3,
+                    first_descriptor: 3,
+                    is_read: false,
+                    openings: 1,
+                    calls: Use {
+                        calls: 1,
+                        ..Use::default()
+                    },
+                };
+                uses.add(&used, &[]);
+            }
+        }
+        assert_eq!(uses.entries.len(), ENTRIES_MAX + 1);
+        let calls: u64 = uses
+            .entries
+            .iter()
+            .map(|(_, entry)| entry.calls.calls)
+            .sum();
+        assert_eq!(calls, 40_000);
+    }
+}

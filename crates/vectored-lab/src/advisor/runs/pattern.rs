@@ -1,0 +1,424 @@
+//! The pattern of a run: its shortest period, found as the calls come.
+
+/// A call's number in [`CALLS`] and the class of its size.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Move {
+    /// Place in [`CALLS`].
+    pub(crate) call: u8,
+    /// The number of binary digits of its bytes, or [`ANY_SIZE`].
+    pub(crate) size_class: u8,
+}
+
+/// The class of calls of any size.
+pub(crate) const ANY_SIZE: u8 = crate::model::Step::ANY_SIZE;
+
+/// Calls that move bytes. The last stands for all others.
+const CALLS: [&str; 21] = [
+    "lseek", "fsync", "write", "writev", "pwrite64", "pwritev", "pwritev2", "send", "sendto",
+    "sendmsg", "sendmmsg", "read", "readv", "pread64", "preadv", "preadv2", "recv", "recvfrom",
+    "recvmsg", "recvmmsg", "other",
+];
+
+/// `lseek`, in [`CALLS`].
+pub(crate) const LSEEK: u8 = 0;
+
+/// `fsync`, in [`CALLS`].
+pub(crate) const FSYNC: u8 = 1;
+
+/// The place of a call in [`CALLS`].
+#[inline]
+pub(crate) fn call_number(name: &[u8]) -> u8 {
+    match name {
+        b"write" => 2,
+        b"read" => 11,
+        _ => {
+            let place = CALLS.iter().position(|call| call.as_bytes() == name);
+            place.unwrap_or(CALLS.len() - 1) as u8
+        }
+    }
+}
+
+/// The call at a place in [`CALLS`].
+pub(crate) fn call_name(number: u8) -> &'static str {
+    CALLS[usize::from(number)]
+}
+
+/// The number of binary digits.
+pub(crate) fn size_class(bytes: u64) -> u8 {
+    (u64::BITS - bytes.leading_zeros()) as u8
+}
+
+/// As many steps are kept to find a period.
+const WINDOW: usize = 32;
+
+/// The longest period that is found.
+pub(crate) const PERIOD_MAX: usize = WINDOW / 2;
+
+/// A run of at most so many calls that has no period is told in their order.
+const ORDERED_MAX: usize = 3;
+
+/// The pattern of a run: a period, or a set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Pattern {
+    steps: [Move; PERIOD_MAX],
+    count: u8,
+}
+
+impl Pattern {
+    /// No step: any pattern.
+    pub(crate) const ANY: Pattern = Pattern {
+        steps: [Move {
+            call: 0,
+            size_class: 0,
+        }; PERIOD_MAX],
+        count: 0,
+    };
+
+    fn of(steps: impl IntoIterator<Item = Move>) -> Pattern {
+        let mut pattern = Pattern::ANY;
+        for (place, step) in pattern.steps.iter_mut().zip(steps) {
+            *place = step;
+            pattern.count += 1;
+        }
+        pattern
+    }
+
+    /// Its steps.
+    pub(crate) fn steps(&self) -> &[Move] {
+        &self.steps[..usize::from(self.count)]
+    }
+
+    /// The least of its rotations, which is the same for all of them, and the place in it of the step
+    /// that comes first here.
+    pub(crate) fn canonical(self) -> (Pattern, usize) {
+        let steps = self.steps();
+        let rotated = |by: usize| steps[by..].iter().chain(&steps[..by]);
+        let least = (0..steps.len()).min_by(|&one, &other| rotated(one).cmp(rotated(other)));
+        match least {
+            None | Some(0) => (self, 0),
+            Some(by) => (Pattern::of(rotated(by).copied()), steps.len() - by),
+        }
+    }
+
+    /// Whether its calls may be of any size.
+    pub(crate) fn is_of_any_size(&self) -> bool {
+        self.steps().iter().any(|step| step.size_class == ANY_SIZE)
+    }
+
+    /// Whether each of its calls is one of another pattern.
+    pub(crate) fn calls_are_of(&self, other: &Pattern) -> bool {
+        let is_of = |step: &Move| other.steps().iter().any(|of| of.call == step.call);
+        self.steps().iter().all(is_of)
+    }
+
+    /// Where in a longer or equal pattern, repeated without end, these steps occur, with sizes that
+    /// differ by a factor of two at most: `rec9` and `rec10` are of one loop. Of several places the one
+    /// where the sizes differ least; `gap` is by how many bytes a step differs from one of the other.
+    pub(crate) fn place_in(
+        &self,
+        whole: &Pattern,
+        gap: impl Fn(usize, usize) -> u64,
+    ) -> Option<usize> {
+        let whole = whole.steps();
+        let distance = |from: usize| {
+            let repeated = whole.iter().cycle().skip(from);
+            std::iter::zip(self.steps(), repeated).try_fold(0_u32, |sum, (one, other)| {
+                let apart = one.size_class.abs_diff(other.size_class);
+                let is_near = one.call == other.call && apart <= 1;
+                is_near.then_some(sum + u32::from(apart))
+            })
+        };
+        let gaps = |from: usize| {
+            let steps = 0..self.steps().len();
+            steps.fold(0_u64, |sum, step| {
+                sum.saturating_add(gap(step, (from + step) % whole.len()))
+            })
+        };
+        let near = (0..whole.len()).filter_map(|from| Some((gaps(from), distance(from)?, from)));
+        near.min().map(|(.., from)| from)
+    }
+
+    /// With a step before or after each of the others; without it where there is no room.
+    pub(crate) fn with(self, extra: Move, before: bool) -> Pattern {
+        if self.steps().len() * 2 > PERIOD_MAX {
+            return self;
+        }
+        Pattern::of(self.steps().iter().flat_map(|&step| match before {
+            true => [extra, step],
+            false => [step, extra],
+        }))
+    }
+}
+
+/// What is known of the steps of a run so far, in memory that does not grow.
+#[derive(Clone, Debug)]
+pub(crate) struct Steps {
+    first: [Move; WINDOW],
+    first_bytes: [u64; WINDOW],
+    /// The least and the greatest bytes of each step of the period.
+    ranges: [(u64, u64); PERIOD_MAX],
+    count: u64,
+    /// The place of the next step in the period, if there is one.
+    phase: usize,
+    course: Course,
+    distinct: Distinct,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Course {
+    /// Fewer steps than the window has room for.
+    Open,
+    /// So many steps are repeated; the last step may have been another.
+    Periodic { period: usize, missed: bool },
+    /// They are not.
+    Free,
+}
+
+impl Steps {
+    pub(crate) fn new() -> Steps {
+        Steps {
+            first: [Move::default(); WINDOW],
+            first_bytes: [0; WINDOW],
+            ranges: [NO_BYTES; PERIOD_MAX],
+            count: 0,
+            phase: 0,
+            course: Course::Open,
+            distinct: Distinct::new(),
+        }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.count = 0;
+        self.course = Course::Open;
+        self.distinct.clear();
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, step: Move, bytes: u64) {
+        self.distinct.push(step, bytes);
+        match &mut self.course {
+            Course::Free => {}
+            Course::Periodic { missed: true, .. } => self.course = Course::Free,
+            Course::Periodic { period, missed } => {
+                // Counted along, since a division takes as long as all else here.
+                *missed = self.first[self.phase] != step;
+                if !*missed {
+                    widen(&mut self.ranges[self.phase], bytes);
+                }
+                self.phase += 1;
+                if self.phase == *period {
+                    self.phase = 0;
+                }
+            }
+            Course::Open => {
+                self.first[self.count as usize] = step;
+                self.first_bytes[self.count as usize] = bytes;
+                if self.count as usize + 1 == WINDOW {
+                    self.course = course(&self.first);
+                    if let Course::Periodic { period, .. } = self.course {
+                        self.phase = WINDOW % period;
+                        self.ranges = ranges(&self.first_bytes, period);
+                    }
+                }
+            }
+        }
+        self.count += 1;
+    }
+
+    /// The pattern: the shortest period if there is one but for the last step, else what was called, of
+    /// whatever sizes: told one after the other, they would look like a period.
+    pub(crate) fn pattern(&self) -> Pattern {
+        let known = &self.first[..(self.count as usize).min(WINDOW)];
+        let course = match self.course {
+            Course::Open => course(known),
+            other => other,
+        };
+        match course {
+            Course::Periodic { period, .. } => Pattern::of(known[..period].iter().copied()),
+            _ if known.len() <= ORDERED_MAX => Pattern::of(known.iter().copied()),
+            _ => self.distinct.pattern(),
+        }
+    }
+
+    /// The least and the greatest bytes of a step, of whatever place.
+    pub(crate) fn range(&self, step: Move) -> (u64, u64) {
+        self.distinct.range(step)
+    }
+
+    /// The least and the greatest bytes of each step of the period, if there is one.
+    pub(crate) fn period_ranges(&self) -> Option<Vec<(u64, u64)>> {
+        let count = (self.count as usize).min(WINDOW);
+        let (ranges, period) = match self.course {
+            Course::Free => return None,
+            Course::Periodic { period, .. } => (self.ranges, period),
+            Course::Open => match course(&self.first[..count]) {
+                Course::Periodic { period, missed } => {
+                    let known = count - usize::from(missed);
+                    (ranges(&self.first_bytes[..known], period), period)
+                }
+                _ if count <= ORDERED_MAX => (ranges(&self.first_bytes[..count], count), count),
+                _ => return None,
+            },
+        };
+        Some(ranges[..period].to_vec())
+    }
+}
+
+/// No bytes so far.
+const NO_BYTES: (u64, u64) = (u64::MAX, 0);
+
+fn ranges(bytes: &[u64], period: usize) -> [(u64, u64); PERIOD_MAX] {
+    let mut ranges = [NO_BYTES; PERIOD_MAX];
+    for (place, &bytes) in bytes.iter().enumerate() {
+        widen(&mut ranges[place % period], bytes);
+    }
+    ranges
+}
+
+fn widen(range: &mut (u64, u64), bytes: u64) {
+    *range = (range.0.min(bytes), range.1.max(bytes));
+}
+
+/// The shortest period that occurs at least twice, of all steps or of all but the last.
+fn course(steps: &[Move]) -> Course {
+    let period_of = |steps: &[Move]| {
+        let repeats = |&period: &usize| steps[period..] == steps[..steps.len() - period];
+        (1..=PERIOD_MAX.min(steps.len() / 2)).find(repeats)
+    };
+    let but_last = &steps[..steps.len().saturating_sub(1)];
+    let (whole, missed) = (period_of(steps), false);
+    match whole.map(|period| Course::Periodic { period, missed }) {
+        Some(course) => course,
+        None => period_of(but_last).map_or(Course::Free, |period| Course::Periodic {
+            period,
+            missed: true,
+        }),
+    }
+}
+
+/// So many distinct steps are told apart.
+const DISTINCT_MAX: usize = 16;
+
+/// Distinct steps and the range of their bytes; by calls alone once there are too many.
+#[derive(Clone, Debug)]
+struct Distinct {
+    seen: Vec<(Move, u64, u64)>,
+    by_call: bool,
+}
+
+impl Distinct {
+    fn new() -> Distinct {
+        Distinct {
+            seen: Vec::with_capacity(DISTINCT_MAX),
+            by_call: false,
+        }
+    }
+
+    fn clear(&mut self) {
+        self.seen.clear();
+        self.by_call = false;
+    }
+
+    #[inline]
+    fn push(&mut self, step: Move, bytes: u64) {
+        let step = match self.by_call {
+            true => any_size(step),
+            false => step,
+        };
+        if !join(&mut self.seen, step, bytes, bytes) {
+            self.push_new(step, bytes);
+        }
+    }
+
+    #[cold]
+    fn push_new(&mut self, step: Move, bytes: u64) {
+        if insert(&mut self.seen, step, bytes, bytes) || self.by_call {
+            return;
+        }
+        self.by_call = true;
+        self.seen = by_call(&self.seen);
+        insert(&mut self.seen, any_size(step), bytes, bytes);
+    }
+
+    fn pattern(&self) -> Pattern {
+        let mut steps: Vec<Move> = by_call(&self.seen).iter().map(|seen| seen.0).collect();
+        steps.sort_unstable();
+        Pattern::of(steps)
+    }
+
+    fn range(&self, step: Move) -> (u64, u64) {
+        let same = |seen: &&(Move, u64, u64)| seen.0 == step;
+        let of_call = |seen: &&(Move, u64, u64)| seen.0.call == step.call;
+        if let Some(&(_, least, most)) = self.seen.iter().find(same) {
+            return (least, most);
+        }
+        let ranges = self.seen.iter().filter(of_call);
+        let join =
+            |(low, high): (u64, u64), seen: &(Move, u64, u64)| (low.min(seen.1), high.max(seen.2));
+        ranges.fold((u64::MAX, 0), join)
+    }
+}
+
+fn any_size(step: Move) -> Move {
+    Move {
+        size_class: ANY_SIZE,
+        ..step
+    }
+}
+
+fn by_call(seen: &[(Move, u64, u64)]) -> Vec<(Move, u64, u64)> {
+    let mut calls = Vec::with_capacity(DISTINCT_MAX);
+    for &(step, least, most) in seen {
+        insert(&mut calls, any_size(step), least, most);
+    }
+    calls
+}
+
+/// False if there was no such step before.
+#[inline]
+fn join(seen: &mut [(Move, u64, u64)], step: Move, least: u64, most: u64) -> bool {
+    let Some(found) = seen.iter_mut().find(|found| found.0 == step) else {
+        return false;
+    };
+    found.1 = found.1.min(least);
+    found.2 = found.2.max(most);
+    true
+}
+
+/// False if there was no room.
+fn insert(seen: &mut Vec<(Move, u64, u64)>, step: Move, least: u64, most: u64) -> bool {
+    if join(seen, step, least, most) {
+        return true;
+    }
+    let has_room = seen.len() < DISTINCT_MAX;
+    if has_room {
+        seen.push((step, least, most));
+    }
+    has_room
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn all_rotations_have_one_canonical_form(
+            steps in proptest::collection::vec((0_u8..3, 0_u8..3), 0..=PERIOD_MAX),
+            by in 0_usize..PERIOD_MAX,
+        ) {
+            let steps: Vec<Move> = steps
+                .into_iter()
+                .map(|(call, size_class)| Move { call, size_class })
+                .collect();
+            let mut rotated = steps.clone();
+            rotated.rotate_left(by % steps.len().max(1));
+            let (canonical, start) = Pattern::of(rotated.iter().copied()).canonical();
+            prop_assert_eq!(canonical, Pattern::of(steps.iter().copied()).canonical().0);
+            let mut back = canonical.steps().to_vec();
+            back.rotate_left(start);
+            prop_assert_eq!(back, rotated);
+        }
+    }
+}

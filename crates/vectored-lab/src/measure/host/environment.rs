@@ -1,0 +1,433 @@
+//! What the figures were measured on, and what may have disturbed them.
+//!
+//! Read from `/proc`, `/sys` and a few system calls. What a system does not
+//! tell is `None`; nothing here can fail a run.
+
+use std::fs;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use rustix::fs::Stat;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
+
+use crate::measure::targets::{pipe, tcp_pair, unix_pair};
+use crate::model::{CpuInfo, DirectoryInfo, Host};
+
+/// Load per CPU above which a warning is due.
+const BUSY_LOAD: f64 = 0.5;
+
+/// Share of stolen time above which a warning is due.
+const MUCH_STEAL: f64 = 0.02;
+
+/// The CPU that the measuring thread shall stay on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pinning {
+    /// Where the scheduler put it, which is where it found room.
+    #[default]
+    Current,
+    /// This one.
+    Cpu(usize),
+    /// It may move.
+    None,
+}
+
+/// Pins the calling thread; returns its CPU and one for a reader thread, which
+/// is on another core where there is one.
+///
+/// # Errors
+///
+/// When the CPU is not one that this process may use.
+pub fn pin_measuring_thread(pinning: Pinning) -> io::Result<(Option<usize>, Option<usize>)> {
+    let allowed = allowed_cpus();
+    let cpu = match pinning {
+        Pinning::None => return Ok((None, None)),
+        Pinning::Current => sched_getcpu(),
+        Pinning::Cpu(cpu) if allowed.contains(&cpu) => cpu,
+        Pinning::Cpu(_) => return Err(io::ErrorKind::InvalidInput.into()),
+    };
+    let mut set = CpuSet::new();
+    set.set(cpu);
+    sched_setaffinity(None, &set)?;
+    let siblings = read(&format!(
+        "/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list"
+    ))
+    .map(|list| parse_cpu_list(&list))
+    .unwrap_or_default();
+    let others = || allowed.iter().copied().filter(|&other| other != cpu);
+    let reader = others()
+        .find(|other| !siblings.contains(other))
+        .or_else(|| others().next());
+    Ok((Some(cpu), reader))
+}
+
+/// Watches the machine from the beginning of a run to its end.
+pub struct Environment {
+    host: Host,
+    ticks: Option<CpuTicks>,
+    involuntary: Option<u64>,
+}
+
+impl Environment {
+    /// Describes the machine and begins to watch it. `directory` is where
+    /// files are measured, if they are.
+    pub fn capture(
+        directory: Option<DirectoryInfo>,
+        pins: (Option<usize>, Option<usize>),
+        allowed: Vec<usize>,
+    ) -> Self {
+        Environment {
+            host: describe_host(directory, pins, allowed),
+            ticks: CpuTicks::now(),
+            involuntary: involuntary_switches(),
+        }
+    }
+
+    /// Ends the watch.
+    pub fn finish(mut self) -> Host {
+        if let (Some(before), Some(after)) = (self.ticks, CpuTicks::now()) {
+            let total = after.total.saturating_sub(before.total);
+            let steal = after.steal.saturating_sub(before.steal);
+            if total > 0 {
+                let share = (steal as f64 / total as f64 * 1e4).round() / 1e4;
+                self.host.steal_share = Some(share);
+                if share > MUCH_STEAL {
+                    self.host.warnings.push(format!(
+                        "the hypervisor took {:.1} % of the CPU time during the run",
+                        share * 100.0
+                    ));
+                }
+            }
+        }
+        if let (Some(before), Some(after)) = (self.involuntary, involuntary_switches()) {
+            self.host.involuntary_switches = Some(after.saturating_sub(before));
+        }
+        self.host
+    }
+}
+
+/// The machine as it is now, without what only the end of a run can tell.
+pub(crate) fn describe_host(
+    directory: Option<DirectoryInfo>,
+    (pinned_cpu, reader_cpu): (Option<usize>, Option<usize>),
+    allowed: Vec<usize>,
+) -> Host {
+    let uname = rustix::system::uname();
+    let text = |s: &std::ffi::CStr| s.to_string_lossy().into_owned();
+    let load_average =
+        read("/proc/loadavg").and_then(|loads| loads.split_whitespace().next()?.parse().ok());
+    let (send, receive) = buffers(unix_pair);
+    let (tcp_send, tcp_receive) = buffers(tcp_pair);
+    let mut host = Host {
+        name: text(uname.nodename()),
+        system: format!("{} {}", text(uname.sysname()), text(uname.machine())),
+        kernel: format!("{} {}", text(uname.release()), text(uname.version())),
+        cpu: describe_cpu(allowed),
+        memory_bytes: memory_bytes().unwrap_or(0),
+        virtualization: virtualization(),
+        iov_max: vectored::iov_max(),
+        pipe_bytes: pipe()
+            .ok()
+            .and_then(|(writer, _)| rustix::pipe::fcntl_getpipe_size(&writer).ok())
+            .map(|bytes| bytes as u64),
+        unix_send_buffer_bytes: send,
+        unix_receive_buffer_bytes: receive,
+        tcp_send_buffer_bytes: tcp_send,
+        tcp_receive_buffer_bytes: tcp_receive,
+        directory,
+        clock_source: read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        pinned_cpu,
+        reader_cpu,
+        load_average,
+        steal_share: None,
+        involuntary_switches: None,
+        warnings: Vec::new(),
+    };
+    host.warnings = standing_warnings(&host);
+    host
+}
+
+/// The CPUs that this thread may use. Ask before pinning.
+pub fn allowed_cpus() -> Vec<usize> {
+    sched_getaffinity(None)
+        .map(|set| {
+            (0..CpuSet::MAX_CPU)
+                .filter(|&cpu| set.is_set(cpu))
+                .collect()
+        })
+        .unwrap_or_default()
+}
+
+/// What is known of a directory whose file has this `stat`.
+pub(crate) fn describe_directory(path: &Path, free_bytes: u64, stat: &Stat) -> DirectoryInfo {
+    let (major, minor) = (
+        rustix::fs::major(stat.st_dev),
+        rustix::fs::minor(stat.st_dev),
+    );
+    let mount = read("/proc/self/mountinfo").and_then(|mounts| mount_of(&mounts, path));
+    let (file_system, mount_options) = match mount {
+        Some((file_system, options)) => (file_system, Some(options)),
+        None => ("unknown".to_owned(), None),
+    };
+    // A partition has no queue of its own: its disk is one level up.
+    let device = format!("/sys/dev/block/{major}:{minor}");
+    let read_ahead_kb = ["queue", "../queue"]
+        .iter()
+        .find_map(|queue| read(&format!("{device}/{queue}/read_ahead_kb")))
+        .and_then(|kib| kib.parse().ok());
+    DirectoryInfo {
+        path: path.to_string_lossy().into_owned(),
+        file_system,
+        mount_options,
+        free_bytes,
+        st_blksize: stat.st_blksize as u64,
+        read_ahead_kb,
+    }
+}
+
+/// File system type and mount options of the mount that holds `path`: of those
+/// whose mount point is above it, the deepest, and of these the last, which
+/// hides the others. From `/proc/self/mountinfo`, see `proc_pid_mountinfo(5)`.
+fn mount_of(mounts: &str, path: &Path) -> Option<(String, String)> {
+    let holding = mounts.lines().filter_map(|line| {
+        let (mount, file_system) = line.split_once(" - ")?;
+        let mut fields = mount.split(' ').skip(4);
+        // A space in it is written as an octal escape.
+        let point = fields.next()?.replace("\\040", " ");
+        let options = fields.next()?;
+        let kind = file_system.split(' ').next()?;
+        path.starts_with(&point)
+            .then(|| (point.len(), (kind.to_owned(), options.to_owned())))
+    });
+    let (_, mount) = holding.max_by_key(|(depth, _)| *depth)?;
+    Some(mount)
+}
+
+fn standing_warnings(host: &Host) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let cpus = host.cpu.allowed_cpus.len().max(1) as f64;
+    if let Some(load) = host.load_average.filter(|load| *load > BUSY_LOAD * cpus) {
+        warnings.push(format!(
+            "the machine is busy (load average {load} on {cpus} CPUs): figures will vary more"
+        ));
+    }
+    if let Some(governor) = &host.cpu.governor
+        && governor != "performance"
+    {
+        warnings.push(format!(
+            "the frequency governor is '{governor}': 'performance' gives steadier figures"
+        ));
+    }
+    if host.cpu.allowed_cpus.len() == 1 {
+        warnings.push(
+            "only one CPU may be used: a reader thread would share it with the writer".to_owned(),
+        );
+    }
+    warnings
+}
+
+fn describe_cpu(allowed_cpus: Vec<usize>) -> CpuInfo {
+    let model = read("/proc/cpuinfo")
+        .and_then(|info| {
+            let line = info.lines().find(|line| line.starts_with("model name"))?;
+            Some(line.split_once(':')?.1.trim().to_owned())
+        })
+        .unwrap_or_else(|| "unknown".to_owned());
+    let mut info = CpuInfo {
+        model,
+        allowed_cpus,
+        governor: read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        ..CpuInfo::default()
+    };
+    for index in 0..8 {
+        let attribute = |name: &str| {
+            read(&format!(
+                "/sys/devices/system/cpu/cpu0/cache/index{index}/{name}"
+            ))
+        };
+        let bytes = attribute("size").and_then(|size| parse_cache_size(&size));
+        match (attribute("level").as_deref(), attribute("type").as_deref()) {
+            (Some("1"), Some("Data")) => info.l1d_bytes = bytes,
+            (Some("2"), _) => info.l2_bytes = bytes,
+            (Some("3"), _) => info.l3_bytes = bytes,
+            _ => {}
+        }
+    }
+    if let Ok(entries) = fs::read_dir("/sys/devices/system/cpu/vulnerabilities") {
+        for entry in entries.flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if let Ok(state) = fs::read_to_string(entry.path())
+                && let Some(mitigation) = state.trim().strip_prefix("Mitigation: ")
+            {
+                info.mitigations.push((name, mitigation.to_owned()));
+            }
+        }
+    }
+    info.mitigations.sort();
+    info
+}
+
+fn virtualization() -> Option<String> {
+    let is_virtual = read("/proc/cpuinfo").is_some_and(|info| {
+        info.lines()
+            .find(|line| line.starts_with("flags"))
+            .is_some_and(|flags| flags.split(' ').any(|flag| flag == "hypervisor"))
+    });
+    let container = ["/.dockerenv", "/run/.containerenv"]
+        .iter()
+        .any(|mark| Path::new(mark).exists());
+    match (is_virtual, container) {
+        (true, true) => Some("container in a virtual machine".to_owned()),
+        (true, false) => Some("virtual machine".to_owned()),
+        (false, true) => Some("container".to_owned()),
+        (false, false) => None,
+    }
+}
+
+/// Send and receive buffer of a new pair of sockets.
+fn buffers(make_pair: fn() -> io::Result<(OwnedFd, OwnedFd)>) -> (Option<u64>, Option<u64>) {
+    let Ok((writer, reader)) = make_pair() else {
+        return (None, None);
+    };
+    let bytes = |size: usize| size as u64;
+    (
+        rustix::net::sockopt::socket_send_buffer_size(&writer)
+            .ok()
+            .map(bytes),
+        rustix::net::sockopt::socket_recv_buffer_size(&reader)
+            .ok()
+            .map(bytes),
+    )
+}
+
+/// Ticks of all CPUs since boot, from `/proc/stat`.
+#[derive(Clone, Copy)]
+struct CpuTicks {
+    total: u64,
+    steal: u64,
+}
+
+impl CpuTicks {
+    fn now() -> Option<Self> {
+        Self::parse(&read("/proc/stat")?)
+    }
+
+    /// The first line: user, nice, system, idle, iowait, irq, softirq, steal,
+    /// and guest times, which user and nice contain already.
+    fn parse(stat: &str) -> Option<Self> {
+        let line = stat.lines().next()?.strip_prefix("cpu ")?;
+        let ticks: Vec<u64> = line
+            .split_whitespace()
+            .take(8)
+            .map(|field| field.parse().ok())
+            .collect::<Option<_>>()?;
+        Some(CpuTicks {
+            total: ticks.iter().sum(),
+            steal: *ticks.get(7)?,
+        })
+    }
+}
+
+fn involuntary_switches() -> Option<u64> {
+    let status = read("/proc/thread-self/status")?;
+    let line = status
+        .lines()
+        .find(|line| line.starts_with("nonvoluntary_ctxt_switches"))?;
+    line.split_once(':')?.1.trim().parse().ok()
+}
+
+fn memory_bytes() -> Option<u64> {
+    let info = read("/proc/meminfo")?;
+    let line = info.lines().find(|line| line.starts_with("MemTotal"))?;
+    let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kib * 1024)
+}
+
+/// `1024K`, `32M`.
+pub(crate) fn parse_cache_size(size: &str) -> Option<u64> {
+    let unit = size.find(|c: char| !c.is_ascii_digit())?;
+    let count: u64 = size[..unit].parse().ok()?;
+    match &size[unit..] {
+        "K" => Some(count << 10),
+        "M" => Some(count << 20),
+        _ => None,
+    }
+}
+
+/// `0-3,8`.
+fn parse_cpu_list(list: &str) -> Vec<usize> {
+    list.split(',')
+        .filter_map(|part| {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            Some(first.trim().parse().ok()?..=last.trim().parse().ok()?)
+        })
+        .flatten()
+        .collect()
+}
+
+pub(crate) fn read(path: &str) -> Option<String> {
+    Some(fs::read_to_string(path).ok()?.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernel_texts_are_parsed() {
+        assert_eq!(parse_cpu_list("0-2,5"), [0, 1, 2, 5]);
+        assert_eq!(parse_cpu_list("7"), [7]);
+        assert_eq!(parse_cache_size("1024K"), Some(1 << 20));
+        assert_eq!(parse_cache_size("32M"), Some(32 << 20));
+        assert_eq!(parse_cache_size("odd"), None);
+        let ticks = CpuTicks::parse("cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 …").unwrap();
+        assert_eq!((ticks.total, ticks.steal), (36, 8));
+        let mounts = "22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,discard\n\
+                      23 22 0:21 / /dev/shm rw,nosuid - tmpfs tmpfs rw\n\
+                      24 22 254:0 /x /mnt/a\\040b ro - ext4 /dev/vda rw\n";
+        let check = |path: &str, kind: &str, options: &str| {
+            let expected = Some((kind.to_owned(), options.to_owned()));
+            assert_eq!(mount_of(mounts, Path::new(path)), expected, "{path}");
+        };
+        check("/home/x", "ext4", "rw,relatime");
+        check("/dev/shm/y", "tmpfs", "rw,nosuid");
+        check("/dev/shmem", "ext4", "rw,relatime");
+        check("/mnt/a b", "ext4", "ro");
+    }
+
+    #[test]
+    fn a_pinned_thread_may_use_one_cpu_only() {
+        std::thread::spawn(|| {
+            let cpu = allowed_cpus()[0];
+            let (pinned, reader) = pin_measuring_thread(Pinning::Cpu(cpu)).unwrap();
+            assert_eq!(pinned, Some(cpu));
+            assert_eq!(allowed_cpus(), [cpu]);
+            assert_ne!(reader, Some(cpu));
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn a_busy_machine_is_told() {
+        let host = Host {
+            load_average: Some(1.5),
+            cpu: CpuInfo {
+                allowed_cpus: vec![0, 1],
+                governor: Some("powersave".to_owned()),
+                ..CpuInfo::default()
+            },
+            ..Host::default()
+        };
+        let warnings = standing_warnings(&host);
+        assert_eq!(warnings.len(), 2, "{warnings:?}");
+        assert!(
+            standing_warnings(&Host {
+                load_average: Some(0.1),
+                ..host.clone()
+            })
+            .len()
+                == 1
+        );
+    }
+}

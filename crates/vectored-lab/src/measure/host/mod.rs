@@ -1,0 +1,5 @@
+//! What this machine is and offers, and the cost models calibrated on it.
+
+pub(crate) mod calibration;
+pub(crate) mod environment;
+pub(crate) mod host_probe;

@@ -1,0 +1,382 @@
+//! What one more call costs in a program: the prices of advice, measured in a moment.
+//!
+//! A price is no property of a call alone. How long `write(2)` takes differs by a factor of two or
+//! three between states of the machine that a log does not tell: whether the reader of a pipe
+//! sleeps and has to be woken, how large the pieces are in which a file got its memory, whether the
+//! host is busy. So each price is sampled in several states, its value comes from those that
+//! programs are mostly in, and its interval holds all.
+
+pub(crate) mod arithmetic;
+pub(crate) mod movers;
+pub(crate) mod peer;
+pub(crate) mod probes;
+
+use std::path::Path;
+use std::time::Duration;
+
+use vectored::{CalibrationTarget, CostModel};
+
+use crate::measure::prices::arithmetic::{LEAST_NS, Rounds, price};
+use crate::measure::prices::movers::mover;
+use crate::measure::prices::peer::PeerSampler;
+use crate::measure::prices::probes::{Manner, Probe, probes};
+use crate::measure::sampling::clock::Clock;
+use crate::measure::sampling::descriptor_sampler::DescriptorSampler;
+use crate::measure::sampling::sampler::{Contender, DrainChoice, MeasureError, Sampler, Timing};
+use crate::model::{Leads, Operation, Price};
+
+/// What the calls of one price may take, about.
+const BUDGET: Duration = Duration::from_millis(100);
+
+/// What the numbers of copying and of lists may take.
+const CALIBRATION_BUDGET: Duration = Duration::from_millis(30);
+
+/// Rounds that are made whatever the budget.
+const FEWEST_ROUNDS: usize = 8;
+
+/// More rounds say nothing more.
+const MOST_ROUNDS: usize = 400;
+
+/// What a sample should last, in ns: the clock, some 50 ns, must not matter.
+const SAMPLE_NS: u64 = 40_000;
+
+/// The file that is read has as many bytes.
+const READ_BYTES: u64 = 1 << 20;
+
+/// Entries to the kernel that are timed together.
+const ENTRIES: u32 = 64;
+
+/// How often that is done: the fastest counts.
+const ENTRY_ROUNDS: u32 = 40;
+
+/// What the cheapest system call takes, in ns: `getppid(2)` in a loop, which does nothing but enter the
+/// kernel. That takes a millisecond at most.
+pub fn measure_entry_ns(clock: &dyn Clock) -> f64 {
+    let round = |_| {
+        let began_ns = clock.now_ns();
+        for _ in 0..ENTRIES {
+            std::hint::black_box(rustix::process::getppid());
+        }
+        (clock.now_ns() - began_ns) as f64 / f64::from(ENTRIES)
+    };
+    let fastest = (0..ENTRY_ROUNDS).map(round).fold(f64::INFINITY, f64::min);
+    // A clock may stand still for as long.
+    fastest.max(LEAST_NS)
+}
+
+/// Measures what calls cost, some 150 ms for each that is wanted, in the order in which they are.
+/// What is not known ([`Leads::Unknown`]) has no price, and is left out.
+///
+/// It uses a pipe, sockets and files of its own. The files are made in `directory` and have no
+/// name, so nothing is left however the process ends.
+///
+/// # Errors
+///
+/// Those of making a target, [`MeasureError::NoSpace`] among them, and of calibration.
+pub fn measure_prices(
+    directory: &Path,
+    wanted: &[(Leads, Operation)],
+    clock: &dyn Clock,
+) -> Result<Vec<Price>, MeasureError> {
+    let entry_ns = measure_entry_ns(clock);
+    let mut models: Vec<(Leads, CostModel)> = Vec::new();
+    let mut prices = Vec::with_capacity(wanted.len());
+    for (number, &(target, operation)) in wanted.iter().enumerate() {
+        let probes = probes(target, operation);
+        let Some(on) = calibration_target(target, directory) else {
+            continue;
+        };
+        let model = match models.iter().find(|(measured, _)| *measured == target) {
+            Some(&(_, model)) => model,
+            None => {
+                let model = CostModel::calibrate(on, CALIBRATION_BUDGET)
+                    .map_err(MeasureError::io("cannot calibrate"))?;
+                models.push((target, model));
+                model
+            }
+        };
+        let mut rounds = Vec::with_capacity(probes.len());
+        for probe in probes {
+            let budget_ns = (BUDGET.as_nanos() as f64 * probe.share) as u64;
+            let mut sampler = sampler(probe.manner, directory, clock, number as u64);
+            rounds.push(sample(&mut *sampler, &probe, clock, budget_ns)?);
+        }
+        prices.push(price(target, operation, &model, entry_ns, &rounds));
+    }
+    Ok(prices)
+}
+
+/// What makes the calls of a probe.
+fn sampler<'a>(
+    manner: Manner,
+    directory: &Path,
+    clock: &'a dyn Clock,
+    seed: u64,
+) -> Box<dyn Sampler + 'a> {
+    match manner {
+        Manner::ToAReader | Manner::WorkingToAReader | Manner::Answering => {
+            Box::new(PeerSampler::new(clock, manner))
+        }
+        Manner::Alone | Manner::Seeking { .. } => Box::new(
+            DescriptorSampler::new(clock, directory, seed)
+                .read_file_bytes(READ_BYTES)
+                .with_movers(move |contender, model| mover(manner, contender, model)),
+        ),
+    }
+}
+
+/// Where what is copied and what a list costs is measured, by writing: reading is priced alike.
+fn calibration_target(target: Leads, directory: &Path) -> Option<CalibrationTarget<'_>> {
+    match target {
+        Leads::File => Some(CalibrationTarget::File(directory)),
+        Leads::Pipe => Some(CalibrationTarget::Pipe),
+        Leads::Unix => Some(CalibrationTarget::UnixSocket),
+        Leads::Tcp => Some(CalibrationTarget::TcpSocket),
+        Leads::Datagram | Leads::Unknown => None,
+    }
+}
+
+/// Samples a probe in rounds of one sample of each side, which take turns in going first.
+fn sample(
+    sampler: &mut dyn Sampler,
+    probe: &Probe,
+    clock: &dyn Clock,
+    budget_ns: u64,
+) -> Result<Rounds, MeasureError> {
+    let until_ns = clock.now_ns() + budget_ns;
+    match attempt(sampler, probe, DrainChoice::Probe, clock, until_ns) {
+        // It was probed, but a stream holds less than it did: another thread makes room.
+        Err(MeasureError::DidNotFit) => {
+            attempt(sampler, probe, DrainChoice::Thread, clock, until_ns)
+        }
+        outcome => outcome,
+    }
+}
+
+fn attempt(
+    sampler: &mut dyn Sampler,
+    probe: &Probe,
+    drain: DrainChoice,
+    clock: &dyn Clock,
+    until_ns: u64,
+) -> Result<Rounds, MeasureError> {
+    let each = Contender::Technique(probe.technique);
+    let setup = sampler.begin_cell(&probe.spec, &[probe.technique], drain)?;
+    sampler.begin_round(0)?;
+    let alone_ns = per_call_ns(sampler.sample(each, 1)?, 1).max(1.0);
+    let calls = ((SAMPLE_NS as f64 / alone_ns) as u32).clamp(1, setup.max_calls);
+    let mut extra_ns = Vec::new();
+    while extra_ns.len() < FEWEST_ROUNDS
+        || (extra_ns.len() < MOST_ROUNDS && clock.now_ns() < until_ns)
+    {
+        let round = extra_ns.len() as u32 + 1;
+        sampler.begin_round(round)?;
+        let mut take = |contender| Ok(per_call_ns(sampler.sample(contender, calls)?, calls));
+        let (each_ns, floor_ns) = if round.is_multiple_of(2) {
+            let each_ns = take(each)?;
+            (each_ns, take(Contender::Floor)?)
+        } else {
+            let floor_ns = take(Contender::Floor)?;
+            (take(each)?, floor_ns)
+        };
+        extra_ns.push((each_ns - floor_ns) / probe.more_calls());
+    }
+    sampler.end_cell()?;
+    Ok(Rounds {
+        tells: probe.tells,
+        bytes_a_call: probe.bytes_a_call(),
+        extra_ns,
+    })
+}
+
+fn per_call_ns(timing: Timing, calls: u32) -> f64 {
+    timing.elapsed_ns as f64 / f64::from(calls)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::prices::probes::Tells;
+    use crate::measure::sampling::clock::{FakeClock, MonotonicClock};
+    use crate::measure::sampling::synthetic::{Noise, SyntheticMachine};
+
+    /// A machine on which a call costs 340 ns, a byte 0.2 ns in a call of a page or less and 0.1 ns
+    /// in a larger one, and `lseek` 90 ns.
+    fn machine(clock: FakeClock, noise: Noise, manner: Manner) -> SyntheticMachine {
+        SyntheticMachine::new(clock, noise, 1, move |cell, contender| {
+            let pieces = cell.workload.segment_count() as f64;
+            let bytes = cell.workload.total_bytes() as f64;
+            let byte_ns = if bytes > 4096.0 { 0.1 } else { 0.2 };
+            let seeks = if let Manner::Seeking { .. } = manner {
+                90.0
+            } else {
+                0.0
+            };
+            match (contender, manner) {
+                (Contender::Technique(_), _) => pieces * (340.0 + seeks) + bytes * 0.2,
+                (_, Manner::Seeking { .. }) => pieces * 340.0 + bytes * 0.2,
+                _ => 340.0 + bytes * byte_ns,
+            }
+        })
+    }
+
+    fn measured(target: Leads, operation: Operation, noise: Noise) -> Price {
+        let rounds: Vec<Rounds> = probes(target, operation)
+            .iter()
+            .map(|probe| {
+                let clock = FakeClock::default();
+                let mut machine = machine(clock.clone(), noise, probe.manner);
+                sample(&mut machine, probe, &clock, 10_000_000).unwrap()
+            })
+            .collect();
+        let model = CostModel::default();
+        price(target, operation, &model, 0.0, &rounds)
+    }
+
+    fn within(got: f64, expected: f64, share: f64) {
+        assert!(
+            (got / expected - 1.0).abs() < share,
+            "{got}, not {expected}"
+        );
+    }
+
+    #[test]
+    fn a_call_is_priced_beyond_its_bytes() {
+        for target in [Leads::File, Leads::Pipe, Leads::Unix, Leads::Tcp] {
+            for operation in Operation::ALL {
+                let price = measured(target, operation, Noise::None);
+                within(price.call_ns, 340.0, 0.001);
+                assert_eq!((price.target, price.operation), (target, operation));
+            }
+        }
+    }
+
+    #[test]
+    fn large_calls_of_a_file_are_priced_by_the_byte_too() {
+        let price = measured(Leads::File, Operation::Write, Noise::None);
+        within(price.batch_byte_ns, 0.1, 0.01);
+        assert_eq!(
+            measured(Leads::Pipe, Operation::Write, Noise::None).batch_byte_ns,
+            0.0
+        );
+    }
+
+    #[test]
+    fn a_medium_call_costs_at_least_as_much_as_a_small_one() {
+        let price = measured(Leads::File, Operation::Write, Noise::None);
+        assert!(price.medium_call_ns >= price.call_ns, "{price:?}");
+        within(price.medium_call_ns, 340.0, 0.001);
+    }
+
+    #[test]
+    fn seeking_is_priced_on_files_only() {
+        within(
+            measured(Leads::File, Operation::Write, Noise::None).seek_ns,
+            90.0,
+            0.001,
+        );
+        within(
+            measured(Leads::File, Operation::Read, Noise::None).seek_ns,
+            90.0,
+            0.001,
+        );
+        assert_eq!(
+            measured(Leads::Unix, Operation::Write, Noise::None).seek_ns,
+            0.0
+        );
+    }
+
+    #[test]
+    fn an_interval_holds_the_price_and_most_rounds() {
+        let quiet = measured(Leads::File, Operation::Read, Noise::None);
+        within(quiet.call_low_ns, 340.0 * 0.9, 0.001);
+        within(quiet.call_high_ns, 340.0 * 1.1, 0.001);
+        let noise = Noise::LogNormal { sigma: 0.2 };
+        let noisy = measured(Leads::File, Operation::Read, noise);
+        within(noisy.call_ns, 340.0, 0.1);
+        assert!(noisy.call_low_ns < 0.8 * noisy.call_ns, "{noisy:?}");
+        assert!(noisy.call_high_ns > 1.2 * noisy.call_ns, "{noisy:?}");
+    }
+
+    #[test]
+    fn a_stall_is_no_end_of_an_interval() {
+        let rounds = Rounds {
+            tells: Tells::Usual,
+            bytes_a_call: 64.0,
+            extra_ns: [[400.0; 7].as_slice(), &[1e6]].concat(),
+        };
+        let model = CostModel::default();
+        let price = price(Leads::File, Operation::Write, &model, 0.0, &[rounds]);
+        assert_eq!((price.call_ns, price.call_high_ns), (400.0, 1600.0));
+    }
+
+    #[test]
+    fn no_call_costs_less_than_its_entry_to_the_kernel() {
+        let rounds = |extra_ns: f64| Rounds {
+            tells: Tells::Usual,
+            bytes_a_call: 64.0,
+            extra_ns: vec![extra_ns; 8],
+        };
+        let model = CostModel::default();
+        let price = |extra_ns| {
+            let rounds = [rounds(extra_ns)];
+            price(Leads::Pipe, Operation::Write, &model, 200.0, &rounds)
+        };
+        let drowned = price(-50.0);
+        assert_eq!((drowned.call_low_ns, drowned.call_ns), (200.0, 200.0));
+        let usual = price(210.0);
+        assert_eq!((usual.call_low_ns, usual.call_ns), (200.0, 210.0));
+        assert_eq!(usual.entry_ns, 200.0);
+    }
+
+    #[test]
+    fn an_entry_to_the_kernel_takes_time_but_less_than_a_write() {
+        let entry_ns = measure_entry_ns(&MonotonicClock);
+        assert!((LEAST_NS..1e6).contains(&entry_ns), "{entry_ns}");
+    }
+
+    #[test]
+    fn a_machine_that_makes_no_sense_still_has_positive_prices() {
+        let clock = FakeClock::default();
+        let probe = &probes(Leads::File, Operation::Write)[0];
+        // Many calls are cheaper than one.
+        let cost = |_: &_, contender| match contender {
+            Contender::Technique(_) => 10.0,
+            _ => 10_000.0,
+        };
+        let mut machine = SyntheticMachine::new(clock.clone(), Noise::None, 1, cost);
+        let rounds = sample(&mut machine, probe, &clock, 1_000_000).unwrap();
+        let model = CostModel::default();
+        let price = price(Leads::File, Operation::Write, &model, 0.0, &[rounds]);
+        assert!(price.call_low_ns > 0.0 && price.call_low_ns <= price.call_ns);
+        assert!(price.call_ns <= price.call_high_ns);
+    }
+
+    #[test]
+    fn real_prices_are_positive_and_ordered_and_leave_no_file() {
+        let directory = std::env::temp_dir().join(format!("prices-{}", std::process::id()));
+        std::fs::create_dir(&directory).unwrap();
+        let all = [Leads::File, Leads::Pipe, Leads::Unix, Leads::Tcp]
+            .map(|target| Operation::ALL.map(|operation| (target, operation)))
+            .concat();
+        let prices = measure_prices(&directory, &all, &MonotonicClock).unwrap();
+        let left = std::fs::read_dir(&directory).unwrap().count();
+        std::fs::remove_dir_all(&directory).unwrap();
+        assert_eq!(left, 0, "files are left");
+        let named: Vec<_> = prices.iter().map(|p| (p.target, p.operation)).collect();
+        assert_eq!(named, all);
+        for price in prices {
+            let ends = [price.call_low_ns, price.call_ns, price.call_high_ns];
+            assert!(
+                ends.iter().all(|ns| ns.is_finite() && *ns > 0.0),
+                "{price:?}"
+            );
+            assert!(ends.is_sorted(), "{price:?}");
+            assert!(price.batch_byte_ns.is_finite(), "{price:?}");
+            assert!(
+                price.seek_ns.is_finite() && price.seek_ns >= 0.0,
+                "{price:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! A stream that a thread on another CPU writes while a sample is timed, for
+//! calls that do not fit.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crate::measure::read::read_source::{Source, nothing_left};
+use crate::measure::sampling::pattern::Pattern;
+use crate::measure::targets::drain_thread::stay_on;
+use crate::measure::targets::{Batch, Mismatch};
+
+/// All calls have returned when the thread is asked whether it has written
+/// everything; if it has not after this long, it never will.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// When everything has been written and the calls have not returned after this
+/// many waits, they want more than there is. Several waits, since a process
+/// that was stopped for long finds one of them over.
+const WAITS: u32 = 3;
+const WAIT: Duration = Duration::from_secs(1);
+
+/// A stream with a writer thread.
+pub(crate) struct FeederSource {
+    reader: Option<OwnedFd>,
+    orders: Option<Sender<Order>>,
+    reports: Receiver<Report>,
+    position: u64,
+    thread: Option<JoinHandle<()>>,
+}
+
+enum Order {
+    /// Write the batch whose pattern begins here.
+    Write { position: u64, batch: Batch },
+    /// It has been read.
+    Settled,
+}
+
+enum Report {
+    /// The bytes lie ready and are written from now on.
+    Ready,
+    /// All are written.
+    Written(io::Result<()>),
+}
+
+impl FeederSource {
+    /// Starts the thread, on `cpu` if one is named.
+    pub fn start(
+        (writer, reader): (OwnedFd, OwnedFd),
+        pattern: Pattern,
+        cpu: Option<usize>,
+    ) -> io::Result<Self> {
+        let (orders, incoming) = channel();
+        let (outgoing, reports) = channel();
+        let thread = std::thread::Builder::new()
+            .name("writer".to_owned())
+            .spawn(move || {
+                stay_on(cpu);
+                feed(&writer, pattern, &incoming, &outgoing);
+            })?;
+        Ok(FeederSource {
+            reader: Some(reader),
+            orders: Some(orders),
+            reports,
+            position: 0,
+            thread: Some(thread),
+        })
+    }
+
+    fn order(&self, order: Order) -> io::Result<()> {
+        let orders = self.orders.as_ref().expect("open until dropped");
+        orders.send(order).map_err(|_| thread_ended())
+    }
+
+    fn reader(&self) -> &OwnedFd {
+        self.reader.as_ref().expect("open until dropped")
+    }
+}
+
+impl Source for FeederSource {
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.reader().as_fd()
+    }
+
+    fn aim(&mut self, _batch: Batch) -> u64 {
+        self.position
+    }
+
+    fn begin(&mut self, batch: Batch) -> io::Result<()> {
+        let position = self.position;
+        self.position += batch.bytes();
+        self.order(Order::Write { position, batch })?;
+        match self.reports.recv() {
+            Ok(Report::Ready) => Ok(()),
+            _ => Err(thread_ended()),
+        }
+    }
+
+    fn finish(&mut self, batch: Batch) -> Result<(), Mismatch> {
+        match self.reports.recv_timeout(PATIENCE) {
+            Ok(Report::Written(outcome)) => outcome?,
+            Err(RecvTimeoutError::Timeout) => {
+                return Err(Mismatch::Bytes(format!(
+                    "fewer than the {} bytes that were sent have been taken",
+                    batch.bytes()
+                )));
+            }
+            _ => return Err(thread_ended().into()),
+        }
+        nothing_left(self.reader(), batch)?;
+        self.order(Order::Settled)?;
+        Ok(())
+    }
+}
+
+impl Drop for FeederSource {
+    fn drop(&mut self) {
+        // Closing the reading end ends a write that waits, closing the channel
+        // ends the thread.
+        self.reader = None;
+        self.orders = None;
+        if let Some(thread) = self.thread.take() {
+            // A panic of the writer has been reported as a missing answer.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The thread: writes each batch. When it ends, so does the stream.
+fn feed(writer: &OwnedFd, pattern: Pattern, orders: &Receiver<Order>, reports: &Sender<Report>) {
+    let mut buffer = Vec::new();
+    while let Ok(Order::Write { position, batch }) = orders.recv() {
+        // Room that is left from a longer batch stays.
+        let bytes = batch.bytes() as usize;
+        if buffer.len() < bytes {
+            buffer.resize(bytes, 0);
+        }
+        pattern.fill(position, &mut buffer[..bytes]);
+        if reports.send(Report::Ready).is_err() {
+            return;
+        }
+        let written = buffer[..bytes]
+            .chunks(batch.call_bytes as usize)
+            .try_for_each(|call| write_all(writer, call));
+        if reports.send(Report::Written(written)).is_err() || !settled(orders) {
+            return;
+        }
+    }
+}
+
+/// Waits until the batch has been read.
+fn settled(orders: &Receiver<Order>) -> bool {
+    for _ in 0..WAITS {
+        match orders.recv_timeout(WAIT) {
+            Ok(Order::Settled) => return true,
+            Err(RecvTimeoutError::Timeout) => {}
+            _ => return false,
+        }
+    }
+    false
+}
+
+fn write_all(writer: &OwnedFd, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        let written = rustix::io::retry_on_intr(|| rustix::io::write(writer, bytes))?;
+        bytes = &bytes[written..];
+    }
+    Ok(())
+}
+
+fn thread_ended() -> io::Error {
+    io::Error::other("the writer thread has ended")
+}

@@ -1,0 +1,305 @@
+//! The techniques that read, as a program would write them by hand.
+
+use std::io::{self, IoSliceMut};
+use std::os::fd::BorrowedFd;
+
+use rustix::fs::{SeekFrom, fstat, seek};
+use rustix::io::{Errno, read, readv, retry_on_intr};
+use vectored::{CostModel, Scatter};
+
+use crate::measure::sampling::clock::Clock;
+use crate::measure::sampling::sampler::{Contender, Timing};
+use crate::measure::write::mover::{Timed, time_calls};
+use crate::model::{IovecSetup, Technique};
+use crate::sys::mapping::Mapping;
+
+/// Reads into a list of segments from a descriptor: one technique.
+///
+/// # Implementer notes
+///
+/// `call` fills every byte of all segments, in order, and reads nothing more,
+/// or fails; what it fills in for that (an iovec array, a staging buffer) is
+/// part of the technique and is timed. What a program would allocate once
+/// belongs into `prepare`.
+pub trait ReadMover {
+    /// Makes room for the working memory that `call` needs; what is read into
+    /// first starts `start_bytes` into its allocation, which changes from
+    /// round to round. Not timed.
+    fn prepare(&mut self, segments: &[&mut [u8]], start_bytes: usize);
+
+    /// Fills all segments once.
+    ///
+    /// # Errors
+    ///
+    /// What the kernel said; `UnexpectedEof` when there are not so many bytes.
+    fn call(&mut self, fd: BorrowedFd<'_>, segments: &mut [&mut [u8]]) -> io::Result<()>;
+
+    /// Times `batch.calls` calls, after one that is not timed if it is asked
+    /// for.
+    ///
+    /// # Errors
+    ///
+    /// Those of `call`.
+    fn sample(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        segments: &mut [&mut [u8]],
+        batch: Timed,
+        clock: &dyn Clock,
+    ) -> io::Result<Timing> {
+        // A default method, so that each technique has its own copy of the
+        // loop and the call inside it costs no dispatch.
+        time_calls(fd, batch, clock, || self.call(fd, segments))
+    }
+}
+
+/// The mover of a contender on a target with this cost model. The floors are
+/// given one segment that holds all bytes.
+pub fn read_movers(contender: Contender, model: &CostModel) -> Box<dyn ReadMover> {
+    match contender {
+        Contender::Floor | Contender::FloorAgain => Box::new(ReadEach),
+        Contender::Technique(Technique::ReadEach) => Box::new(ReadEach),
+        Contender::Technique(Technique::ReadThenSplit) => Box::new(ReadThenSplit::default()),
+        Contender::Technique(Technique::Readv) => Box::new(WithArray::new(Readv::default())),
+        Contender::Technique(Technique::Mmap) => Box::new(Mmap),
+        Contender::Technique(Technique::Adaptive) => Box::new(WithArray::new(Adaptive {
+            scatter: Scatter::new(*model),
+        })),
+        Contender::Technique(_) => panic!("{contender} does not read"),
+    }
+}
+
+struct ReadEach;
+
+impl ReadMover for ReadEach {
+    fn prepare(&mut self, _segments: &[&mut [u8]], _start_bytes: usize) {}
+
+    fn call(&mut self, fd: BorrowedFd<'_>, segments: &mut [&mut [u8]]) -> io::Result<()> {
+        for segment in segments {
+            read_exact(fd, segment)?;
+        }
+        Ok(())
+    }
+}
+
+#[derive(Default)]
+struct ReadThenSplit {
+    staging: Vec<u8>,
+    start_bytes: usize,
+}
+
+impl ReadMover for ReadThenSplit {
+    fn prepare(&mut self, segments: &[&mut [u8]], start_bytes: usize) {
+        self.start_bytes = start_bytes;
+        let total_bytes: usize = segments.iter().map(|segment| segment.len()).sum();
+        self.staging.resize(start_bytes + total_bytes, 0);
+    }
+
+    fn call(&mut self, fd: BorrowedFd<'_>, segments: &mut [&mut [u8]]) -> io::Result<()> {
+        let staging = &mut self.staging[self.start_bytes..];
+        read_exact(fd, staging)?;
+        let mut rest = &*staging;
+        for segment in segments {
+            let (bytes, behind) = rest.split_at(segment.len());
+            segment.copy_from_slice(bytes);
+            rest = behind;
+        }
+        Ok(())
+    }
+}
+
+/// What reads into the segments of an array, and leaves the array as it was.
+trait Scattering {
+    /// See [`ReadMover::prepare`].
+    fn prepare(&mut self, _segments: &[&mut [u8]]) {}
+
+    /// See [`ReadMover::call`].
+    fn receive(&mut self, fd: BorrowedFd<'_>, iovecs: &mut [IoSliceMut<'_>]) -> io::Result<()>;
+}
+
+/// Fills the array, in every call or once for all of a sample, and hands it on.
+struct WithArray<S> {
+    scattering: S,
+    iovecs: Vec<IoSliceMut<'static>>,
+}
+
+impl<S> WithArray<S> {
+    fn new(scattering: S) -> Self {
+        WithArray {
+            scattering,
+            iovecs: Vec::new(),
+        }
+    }
+}
+
+impl<S: Scattering> ReadMover for WithArray<S> {
+    fn prepare(&mut self, segments: &[&mut [u8]], _start_bytes: usize) {
+        self.iovecs.reserve(segments.len());
+        self.scattering.prepare(segments);
+    }
+
+    fn call(&mut self, fd: BorrowedFd<'_>, segments: &mut [&mut [u8]]) -> io::Result<()> {
+        let mut iovecs = recycled(std::mem::take(&mut self.iovecs));
+        iovecs.extend(segments.iter_mut().map(|segment| IoSliceMut::new(segment)));
+        let outcome = self.scattering.receive(fd, &mut iovecs);
+        self.iovecs = recycled(iovecs);
+        outcome
+    }
+
+    fn sample(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        segments: &mut [&mut [u8]],
+        batch: Timed,
+        clock: &dyn Clock,
+    ) -> io::Result<Timing> {
+        match batch.iovec_setup {
+            IovecSetup::Timed => time_calls(fd, batch, clock, || self.call(fd, segments)),
+            IovecSetup::Once => {
+                let mut iovecs: Vec<IoSliceMut<'_>> =
+                    segments.iter_mut().map(|s| IoSliceMut::new(s)).collect();
+                time_calls(fd, batch, clock, || {
+                    self.scattering.receive(fd, &mut iovecs)
+                })
+            }
+        }
+    }
+}
+
+#[derive(Default)]
+struct Readv {
+    iov_max: usize,
+    total_bytes: usize,
+}
+
+impl Scattering for Readv {
+    fn prepare(&mut self, segments: &[&mut [u8]]) {
+        self.iov_max = vectored::iov_max();
+        self.total_bytes = segments.iter().map(|segment| segment.len()).sum();
+    }
+
+    fn receive(&mut self, fd: BorrowedFd<'_>, iovecs: &mut [IoSliceMut<'_>]) -> io::Result<()> {
+        if iovecs.len() <= self.iov_max {
+            return readv_exact(fd, iovecs, self.total_bytes);
+        }
+        iovecs.chunks_mut(self.iov_max).try_for_each(|chunk| {
+            let bytes = chunk.iter().map(|s| s.len()).sum();
+            readv_exact(fd, chunk, bytes)
+        })
+    }
+}
+
+struct Adaptive {
+    scatter: Scatter,
+}
+
+impl Scattering for Adaptive {
+    fn receive(&mut self, fd: BorrowedFd<'_>, iovecs: &mut [IoSliceMut<'_>]) -> io::Result<()> {
+        self.scatter.read_exact(fd, iovecs)?;
+        Ok(())
+    }
+}
+
+/// Maps the place where `read` would go on, copies to the segments from there,
+/// and unmaps it, in every call. The position moves on as a `read` would move
+/// it.
+struct Mmap;
+
+impl ReadMover for Mmap {
+    fn prepare(&mut self, _segments: &[&mut [u8]], _start_bytes: usize) {}
+
+    fn call(&mut self, fd: BorrowedFd<'_>, segments: &mut [&mut [u8]]) -> io::Result<()> {
+        let place = seek(fd, SeekFrom::Current(0))?;
+        let bytes: usize = segments.iter().map(|segment| segment.len()).sum();
+        let end = place + bytes as u64;
+        // Nothing behind the end of a file can be read from a mapping.
+        if end > fstat(fd)?.st_size as u64 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let mut mapping = Mapping::to_read(fd, place, bytes)?;
+        for segment in segments {
+            mapping.get(segment);
+        }
+        drop(mapping);
+        seek(fd, SeekFrom::Start(end))?;
+        Ok(())
+    }
+}
+
+/// One `read`; the rest of a short one in further calls.
+///
+/// Never inlined, nor is [`readv_exact`]: see the writes.
+#[inline(never)]
+pub(crate) fn read_exact(fd: BorrowedFd<'_>, mut bytes: &mut [u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match read(fd, &mut *bytes) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(count) => bytes = &mut bytes[count..],
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+/// One `readv`; the rest of a short one in further calls. The array stays as it
+/// is.
+#[inline(never)]
+pub(crate) fn readv_exact(
+    fd: BorrowedFd<'_>,
+    iovecs: &mut [IoSliceMut<'_>],
+    total_bytes: usize,
+) -> io::Result<()> {
+    let count = retry_on_intr(|| readv(fd, iovecs))?;
+    if count < total_bytes {
+        receive_rest(fd, iovecs, count)?;
+    }
+    Ok(())
+}
+
+/// With an array of its own, since reading in parts uses one up.
+#[cold]
+fn receive_rest(
+    fd: BorrowedFd<'_>,
+    iovecs: &mut [IoSliceMut<'_>],
+    mut count: usize,
+) -> io::Result<()> {
+    let mut rest: Vec<IoSliceMut<'_>> = iovecs.iter_mut().map(|s| IoSliceMut::new(s)).collect();
+    let mut rest = rest.as_mut_slice();
+    loop {
+        if count == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        IoSliceMut::advance_slices(&mut rest, count);
+        if rest.is_empty() {
+            return Ok(());
+        }
+        count = retry_on_intr(|| readv(fd, rest))?;
+    }
+}
+
+/// An empty array with the same allocation, for slices of another lifetime.
+/// Collecting a vector's own iterator reuses its memory.
+fn recycled<'to>(mut iovecs: Vec<IoSliceMut<'_>>) -> Vec<IoSliceMut<'to>> {
+    iovecs.clear();
+    iovecs
+        .into_iter()
+        .map(|_| IoSliceMut::new(&mut []))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recycled_arrays_keep_their_memory() {
+        let mut bytes = [0; 1000];
+        let iovecs: Vec<IoSliceMut<'_>> = bytes.chunks_mut(1).map(IoSliceMut::new).collect();
+        let memory = iovecs.as_ptr().addr();
+        let again: Vec<IoSliceMut<'static>> = recycled(iovecs);
+        assert!(again.is_empty());
+        assert!(again.capacity() >= 1000);
+        assert_eq!(again.as_ptr().addr(), memory);
+    }
+}

@@ -1,0 +1,338 @@
+//! Real sources: what delivers the bytes of a sample that reads, and tells
+//! whether all of them, and no others, were taken.
+
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::rc::Rc;
+
+use fastrand::Rng;
+use rustix::fs::{Advice, OFlags};
+
+use crate::measure::sampling::pattern::Pattern;
+use crate::measure::sampling::sampler::MeasureError;
+use crate::measure::targets::{Ballast, Batch, Mismatch, Stream, check_directory, unnamed_file};
+use crate::model::{PageCache, Target};
+use crate::sys::residency::resident_bytes;
+
+/// Samples of a file begin on a page.
+const PAGE_BYTES: u64 = 4096;
+
+/// Between two samples of a cold file at least this much is left out: what the
+/// kernel read ahead for the one may still be on its way when the pages are
+/// evicted for the other.
+const COLD_GAP_BYTES: u64 = 2 << 20;
+
+/// What delivers the bytes of samples: a [`Pattern`].
+///
+/// # Implementer notes
+///
+/// `aim`, `begin` and `finish` enclose a batch of calls. None is timed.
+pub(crate) trait Source {
+    /// The descriptor that techniques read from.
+    fn fd(&self) -> BorrowedFd<'_>;
+
+    /// Chooses where in the pattern the next batch begins.
+    fn aim(&mut self, batch: Batch) -> u64;
+
+    /// Makes the batch available, from where [`Source::aim`] said. What can be
+    /// done before the bytes come is done before this.
+    fn begin(&mut self, batch: Batch) -> io::Result<()>;
+
+    /// Whether exactly the bytes of the batch have been taken.
+    fn finish(&mut self, batch: Batch) -> Result<(), Mismatch>;
+
+    /// Begins a round on other memory of the kernel, where that is possible.
+    fn lay_out(&mut self, _rng: &mut Rng) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// An unnamed file that is full of a pattern. It serves all cells of a run.
+#[derive(Debug)]
+pub(crate) struct PatternFile {
+    file: File,
+    pub span_bytes: u64,
+    /// Whether all of it has been read since pages were evicted.
+    is_warm: Cell<bool>,
+}
+
+impl PatternFile {
+    /// The length of the file that calls of so many bytes read, at least `least_bytes`.
+    pub fn span_bytes(call_bytes: u64, least_bytes: u64) -> u64 {
+        let for_two = (2 * call_bytes + COLD_GAP_BYTES).next_multiple_of(1 << 20);
+        least_bytes.max(for_two)
+    }
+
+    /// A file of exactly so many bytes.
+    pub fn with_span(directory: &Path, pattern: Pattern, span_bytes: u64) -> io::Result<Self> {
+        let mut file = File::from(unnamed_file(directory, OFlags::empty())?);
+        let mut buffer = vec![0; 1 << 16];
+        for position in (0..span_bytes).step_by(buffer.len()) {
+            pattern.fill(position, &mut buffer);
+            let length = (span_bytes - position).min(buffer.len() as u64) as usize;
+            file.write_all(&buffer[..length])?;
+        }
+        // Only clean pages can be evicted; and nothing is to be written back
+        // while samples are timed.
+        rustix::fs::fdatasync(&file)?;
+        Ok(PatternFile {
+            file,
+            span_bytes,
+            is_warm: Cell::new(false),
+        })
+    }
+
+    /// The file itself.
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+
+    /// How much of it is in the page cache.
+    pub fn resident_bytes(&self) -> io::Result<u64> {
+        resident_bytes(self.fd(), self.span_bytes)
+    }
+
+    /// Reads all of it once, unless that was done since pages were evicted.
+    pub fn warm(&self) -> io::Result<()> {
+        if self.is_warm.replace(true) {
+            return Ok(());
+        }
+        let mut file = &self.file;
+        file.rewind()?;
+        io::copy(&mut file, &mut io::sink()).map(drop)
+    }
+
+    /// Evicts its pages, as far as the kernel likes to.
+    pub fn evict(&self) -> io::Result<()> {
+        self.is_warm.set(false);
+        rustix::fs::fadvise(&self.file, 0, None, Advice::DontNeed)?;
+        Ok(())
+    }
+}
+
+/// Whether pages of a file in `directory` can be evicted, and be seen to come
+/// from a device when they are read again.
+///
+/// # Errors
+///
+/// [`MeasureError::NotCold`] when they cannot; those of [`check_directory`].
+pub fn check_eviction(directory: &Path) -> Result<(), MeasureError> {
+    let described = check_directory(directory, Target::File, 0)?;
+    let attempt = || -> Result<(), Mismatch> {
+        let file = PatternFile::with_span(directory, Pattern::new(1), 8 << 20)?;
+        let mut source = FileSource::new(Rc::new(file), PageCache::Cold, 1)?;
+        let batch = Batch {
+            calls: 1,
+            call_bytes: PAGE_BYTES,
+        };
+        source.aim(batch);
+        source.begin(batch)?;
+        rustix::io::read(source.fd(), &mut [0; PAGE_BYTES as usize])?;
+        source.finish(batch)
+    };
+    // A single page may have come back by chance.
+    let mut outcome = attempt();
+    for _ in 0..3 {
+        if matches!(outcome, Err(Mismatch::NotCold)) {
+            outcome = attempt();
+        }
+    }
+    match outcome {
+        Ok(()) => Ok(()),
+        Err(Mismatch::Io(error)) => Err(MeasureError::io(format!(
+            "cannot evict pages of a file in '{}'",
+            directory.display()
+        ))(error)),
+        Err(_) => Err(MeasureError::NotCold {
+            directory: described.path,
+            file_system: described.file_system,
+        }),
+    }
+}
+
+/// A file that is read, from another page in each sample.
+pub(crate) struct FileSource {
+    file: Rc<PatternFile>,
+    page_cache: PageCache,
+    rng: Rng,
+    position: u64,
+    /// What the thread had fetched from devices when the batch began.
+    fetched_bytes: u64,
+}
+
+impl FileSource {
+    pub fn new(file: Rc<PatternFile>, page_cache: PageCache, seed: u64) -> io::Result<Self> {
+        if page_cache == PageCache::Hot {
+            file.warm()?;
+        }
+        Ok(FileSource {
+            file,
+            page_cache,
+            rng: Rng::with_seed(seed),
+            position: 0,
+            fetched_bytes: 0,
+        })
+    }
+}
+
+impl Source for FileSource {
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.file.file.as_fd()
+    }
+
+    fn aim(&mut self, batch: Batch) -> u64 {
+        let last = self.file.span_bytes - batch.bytes();
+        let pages = |bytes: u64| bytes / PAGE_BYTES;
+        self.position = match self.page_cache {
+            PageCache::Hot => self.rng.u64(0..=pages(last)) * PAGE_BYTES,
+            PageCache::Cold => {
+                let behind = self.position + batch.bytes() + COLD_GAP_BYTES;
+                let next = pages(behind) + self.rng.u64(0..pages(COLD_GAP_BYTES));
+                match next * PAGE_BYTES {
+                    next if next <= last => next,
+                    // Around, as far from where this sample was as it can be.
+                    _ => self.rng.u64(0..=pages(last.min(COLD_GAP_BYTES))) * PAGE_BYTES,
+                }
+            }
+        };
+        self.position
+    }
+
+    fn begin(&mut self, _batch: Batch) -> io::Result<()> {
+        (&self.file.file).seek(SeekFrom::Start(self.position))?;
+        if self.page_cache == PageCache::Cold {
+            self.file.evict()?;
+            self.fetched_bytes = fetched_bytes()?;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, batch: Batch) -> Result<(), Mismatch> {
+        if self.page_cache == PageCache::Cold
+            && fetched_bytes()? - self.fetched_bytes < batch.bytes()
+        {
+            return Err(Mismatch::NotCold);
+        }
+        let end = (&self.file.file).stream_position()?;
+        match end.checked_sub(self.position) {
+            Some(taken) if taken == batch.bytes() => Ok(()),
+            taken => Err(Mismatch::wrong_taking(taken.unwrap_or(0), batch)),
+        }
+    }
+}
+
+/// What this thread has caused to be read from storage devices: `read_bytes`
+/// in `proc_pid_io(5)`. A page that is in memory adds nothing to it.
+fn fetched_bytes() -> io::Result<u64> {
+    let text = std::fs::read_to_string("/proc/thread-self/io")?;
+    text.lines()
+        .find_map(|line| line.strip_prefix("read_bytes: ")?.parse().ok())
+        .ok_or_else(|| io::Error::other("/proc/thread-self/io does not tell read_bytes"))
+}
+
+/// Both ends of a stream, non-blocking, filled by the thread that empties it.
+pub(crate) struct StreamSource {
+    stream: Stream,
+    writer: OwnedFd,
+    reader: OwnedFd,
+    pattern: Pattern,
+    position: u64,
+    buffer: Vec<u8>,
+    ballast: Ballast,
+}
+
+impl StreamSource {
+    pub fn open(stream: Stream, pattern: Pattern, call_bytes: u64) -> io::Result<Self> {
+        let (writer, reader) = stream.open_non_blocking()?;
+        let call_bytes = usize::try_from(call_bytes).map_err(io::Error::other)?;
+        Ok(StreamSource {
+            stream,
+            writer,
+            reader,
+            pattern,
+            position: 0,
+            buffer: vec![0; call_bytes],
+            ballast: Ballast::default(),
+        })
+    }
+
+    /// How many calls, up to `most`, the stream holds when each is written at
+    /// once.
+    pub fn probe(&mut self, most: u32) -> io::Result<u32> {
+        let mut fitting = 0;
+        let call_bytes = self.buffer.len() as u64;
+        while fitting < most
+            && self.put()?
+            && self
+                .stream
+                .has_arrived(&self.reader, u64::from(fitting + 1) * call_bytes)?
+        {
+            fitting += 1;
+        }
+        self.reopen()?;
+        Ok(fitting)
+    }
+
+    /// Writes one call's bytes, or tells that they do not fit.
+    fn put(&self) -> io::Result<bool> {
+        match rustix::io::write(&self.writer, &self.buffer) {
+            Ok(count) => Ok(count == self.buffer.len()),
+            Err(rustix::io::Errno::AGAIN) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn reopen(&mut self) -> io::Result<()> {
+        let (writer, reader) = self.stream.open_non_blocking()?;
+        self.writer = writer;
+        self.reader = reader;
+        Ok(())
+    }
+}
+
+impl Source for StreamSource {
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.reader.as_fd()
+    }
+
+    fn aim(&mut self, _batch: Batch) -> u64 {
+        self.position
+    }
+
+    fn begin(&mut self, batch: Batch) -> io::Result<()> {
+        for _ in 0..batch.calls {
+            self.pattern.fill(self.position, &mut self.buffer);
+            self.position += batch.call_bytes;
+            if !self.put()? {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+        }
+        match self.stream.has_arrived(&self.reader, batch.bytes())? {
+            true => Ok(()),
+            false => Err(io::ErrorKind::WouldBlock.into()),
+        }
+    }
+
+    fn finish(&mut self, batch: Batch) -> Result<(), Mismatch> {
+        nothing_left(&self.reader, batch)
+    }
+
+    fn lay_out(&mut self, rng: &mut Rng) -> io::Result<()> {
+        self.ballast.change(rng)?;
+        self.reopen()
+    }
+}
+
+/// Whether all bytes of a batch have been taken out of a stream.
+pub(crate) fn nothing_left(reader: &OwnedFd, batch: Batch) -> Result<(), Mismatch> {
+    match rustix::io::ioctl_fionread(reader)? {
+        0 => Ok(()),
+        left => Err(Mismatch::wrong_taking(
+            batch.bytes().saturating_sub(left),
+            batch,
+        )),
+    }
+}

@@ -1,0 +1,481 @@
+//! The sampler of real system calls.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use fastrand::Rng;
+use vectored::CostModel;
+
+use crate::measure::read::cell::{FirstCall, ReadCell};
+use crate::measure::read::feed_thread::FeederSource;
+use crate::measure::read::mover::{ReadMover, read_movers};
+use crate::measure::read::read_source::{FileSource, PatternFile, Source, StreamSource};
+use crate::measure::sampling::clock::Clock;
+use crate::measure::sampling::cold_pool::{ColdPool, PoolMemory, PoolPayload};
+use crate::measure::sampling::pattern::Pattern;
+use crate::measure::sampling::payload::{Payload, random_start};
+use crate::measure::sampling::payload_supply::Supply;
+use crate::measure::sampling::sampler::{
+    CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing,
+};
+use crate::measure::targets::{
+    Emptying, FILE_SPAN_BYTES, Opened, Opener, Sink, Stream, check_directory,
+};
+use crate::measure::write::cell::{Contestant, WriteCell};
+use crate::measure::write::mover::{Mover, movers};
+use crate::model::{
+    Cache, CellSpec, Drain, FittedModel, Operation, PageCache, SyncMode, Target, Technique,
+};
+use crate::stats::target_kind;
+
+/// Most calls of a sample, and so of the probe.
+pub(crate) const MOST_CALLS: u32 = 1024;
+
+/// What a thread at the other end may have to hold: the bytes of one batch.
+const THREAD_BYTES: u64 = 8 << 20;
+
+type MakeMover = Box<dyn FnMut(Contender, &CostModel) -> Box<dyn Mover>>;
+type MakeReadMover = Box<dyn FnMut(Contender, &CostModel) -> Box<dyn ReadMover>>;
+type OpenSink = Box<dyn FnMut(&CellSpec) -> io::Result<Box<dyn Sink>>>;
+
+/// Times techniques on descriptors of its own.
+pub struct DescriptorSampler<'a> {
+    clock: &'a dyn Clock,
+    directory: PathBuf,
+    reader_cpu: Option<usize>,
+    seed: u64,
+    /// What is to be read.
+    pattern: Pattern,
+    rng: Rng,
+    /// What `adaptive` works with, where it is not the default.
+    models: Vec<FittedModel>,
+    make_mover: MakeMover,
+    make_read_mover: MakeReadMover,
+    open_sink: Option<OpenSink>,
+    cold_pool_bytes: u64,
+    /// What cold cells draw from, once there was one and while none is open.
+    pool_memory: PoolMemory,
+    opener: Opener,
+    /// How long the file is that file cells read, unless a call needs more.
+    read_file_bytes: u64,
+    /// What file cells read, once there is one.
+    pattern_file: Option<(PathBuf, Rc<PatternFile>)>,
+    cell: Option<OpenCell>,
+}
+
+/// The cell at hand.
+enum OpenCell {
+    Write(WriteCell),
+    Read(ReadCell),
+}
+
+impl<'a> DescriptorSampler<'a> {
+    /// A sampler that makes its temporary files in `directory`.
+    pub fn new(clock: &'a dyn Clock, directory: &Path, seed: u64) -> Self {
+        DescriptorSampler {
+            clock,
+            directory: directory.to_owned(),
+            reader_cpu: None,
+            seed,
+            pattern: Pattern::new(seed),
+            rng: Rng::with_seed(seed),
+            models: Vec::new(),
+            make_mover: Box::new(movers),
+            make_read_mover: Box::new(read_movers),
+            open_sink: None,
+            cold_pool_bytes: ColdPool::of_this_machine().pool_bytes,
+            pool_memory: PoolMemory::default(),
+            opener: Opener::default(),
+            read_file_bytes: FILE_SPAN_BYTES,
+            pattern_file: None,
+            cell: None,
+        }
+    }
+
+    /// Reader and writer threads, where a cell needs one, run on this CPU.
+    pub fn reader_cpu(mut self, cpu: Option<usize>) -> Self {
+        self.reader_cpu = cpu;
+        self
+    }
+
+    /// `adaptive` works with these models when it writes to the targets that
+    /// they were calibrated on; else with the default for its kind.
+    pub fn with_models(mut self, models: Vec<FittedModel>) -> Self {
+        self.models = models;
+        self
+    }
+
+    /// Uses other movers than [`movers`], such as deliberately wrong ones.
+    pub fn with_movers(
+        mut self,
+        make_mover: impl FnMut(Contender, &CostModel) -> Box<dyn Mover> + 'static,
+    ) -> Self {
+        self.make_mover = Box::new(make_mover);
+        self
+    }
+
+    /// Uses other movers than [`read_movers`].
+    pub fn with_read_movers(
+        mut self,
+        make_mover: impl FnMut(Contender, &CostModel) -> Box<dyn ReadMover> + 'static,
+    ) -> Self {
+        self.make_read_mover = Box::new(make_mover);
+        self
+    }
+
+    /// Cold cells draw from pools of this size instead of [`ColdPool`]'s.
+    pub fn cold_pool_bytes(mut self, bytes: u64) -> Self {
+        self.cold_pool_bytes = bytes;
+        self
+    }
+
+    /// The file that file cells read has so many bytes, or what two calls need.
+    pub fn read_file_bytes(mut self, bytes: u64) -> Self {
+        self.read_file_bytes = bytes;
+        self
+    }
+
+    /// Writes to a descriptor of the caller's instead of the cell's target.
+    pub fn with_sink(
+        mut self,
+        open_sink: impl FnMut(&CellSpec) -> io::Result<Box<dyn Sink>> + 'static,
+    ) -> Self {
+        self.open_sink = Some(Box::new(open_sink));
+        self
+    }
+
+    /// Opens the target; says which way it is emptied.
+    fn open(&mut self, spec: &CellSpec, drain: DrainChoice) -> Result<Opened, MeasureError> {
+        match &mut self.open_sink {
+            Some(open_sink) => {
+                let what = format!("cannot open {}", spec.place());
+                let sink = open_sink(spec).map_err(MeasureError::io(what))?;
+                Ok(Opened::new(sink, Emptying::Itself))
+            }
+            None => {
+                let cpu = self.reader_cpu;
+                self.opener.open(spec, &self.directory, cpu, drain)
+            }
+        }
+    }
+}
+
+impl DescriptorSampler<'_> {
+    fn begin_write(
+        &mut self,
+        spec: &CellSpec,
+        techniques: &[Technique],
+        drain: DrainChoice,
+    ) -> Result<CellSetup, MeasureError> {
+        if let Some(technique) = techniques.iter().find(|t| !t.heeds(spec.sync)) {
+            let unsupported = io::Error::from(io::ErrorKind::Unsupported);
+            let what = format!("{technique} does not heed --sync {}", spec.sync);
+            return Err(MeasureError::io(what)(unsupported));
+        }
+        let call_bytes = spec.workload.total_bytes() as u64;
+        let Opened {
+            sink,
+            emptying,
+            file_system,
+            span_bytes,
+        } = self.open(spec, drain)?;
+        let mut models = self.models.iter();
+        let path = spec.path.as_deref().map(Path::to_string_lossy);
+        let calibrated = models.find(|model| {
+            let on = &model.conditions;
+            on.target == spec.target && on.path.as_deref() == path.as_deref()
+        });
+        let model = match calibrated {
+            Some(fitted) => fitted.model(),
+            None => CostModel::default_for(target_kind(spec.target)),
+        };
+        let contenders = contenders(techniques);
+        self.seed = self.seed.wrapping_add(1);
+        let supply = self.supply(spec);
+        let mut cell = WriteCell {
+            name: format!("{} with {}", spec.place(), describe(spec)),
+            sink,
+            supply,
+            iovec_setup: spec.iovec_setup,
+            fsync: spec.sync == SyncMode::Fsync,
+            movers: contenders
+                .iter()
+                .map(|&contender| Contestant {
+                    contender,
+                    mover: (self.make_mover)(contender, &model),
+                    samples: 0,
+                })
+                .collect(),
+            call_bytes,
+            emptying,
+            first: match spec.sync {
+                SyncMode::None => FirstCall::WithTheOthers,
+                // It would take as long as the sample, and warm nothing.
+                _ => FirstCall::None,
+            },
+            start_bytes: 0,
+            round: 0,
+            batches: 0,
+            proof_calls: 0,
+        };
+        let up_to = |bytes: u64| (bytes / call_bytes).clamp(1, MOST_CALLS.into()) as u32;
+        let max_calls = match emptying {
+            // One call less, since the one that is not timed takes its place.
+            Emptying::Itself if spec.target == Target::FileOverwrite => {
+                up_to(span_bytes.unwrap_or(0).saturating_sub(call_bytes))
+            }
+            Emptying::Itself => up_to(FILE_SPAN_BYTES),
+            Emptying::Reader | Emptying::Peer => up_to(THREAD_BYTES.saturating_sub(call_bytes)),
+            Emptying::BetweenSamples => match cell.probe()? {
+                0 => {
+                    self.keep_memory(cell.supply);
+                    // Its end of a FIFO would be in the way.
+                    drop(cell.sink);
+                    return self.begin_write(spec, techniques, DrainChoice::Thread);
+                }
+                1 => {
+                    cell.first = FirstCall::Apart;
+                    1
+                }
+                // The call that is not timed takes its place too.
+                fitting => fitting - 1,
+            },
+        };
+        if emptying == Emptying::Reader {
+            cell.age()?;
+        }
+        for &contender in &contenders {
+            cell.prove(contender)?;
+        }
+        self.cell = Some(OpenCell::Write(cell));
+        Ok(CellSetup {
+            max_calls,
+            drain: match emptying {
+                Emptying::Itself => None,
+                Emptying::BetweenSamples => Some(Drain::BetweenSamples),
+                Emptying::Reader => Some(Drain::ReaderThread),
+                Emptying::Peer => Some(Drain::Peer),
+            },
+            span_bytes,
+            file_system,
+        })
+    }
+
+    /// Where the calls of a cell get their segments.
+    fn supply(&mut self, spec: &CellSpec) -> Supply {
+        match spec.cache {
+            Cache::Hot => Supply::Hot(Payload::new(spec.workload.sizes(), spec.layout, self.seed)),
+            Cache::Cold => Supply::Cold(PoolPayload::new(
+                &spec.workload,
+                spec.layout,
+                self.cold_pool_bytes,
+                std::mem::take(&mut self.pool_memory),
+                self.seed,
+            )),
+        }
+    }
+
+    fn keep_memory(&mut self, supply: Supply) {
+        if let Some(memory) = supply.into_memory() {
+            self.pool_memory = memory;
+        }
+    }
+
+    fn begin_read(
+        &mut self,
+        spec: &CellSpec,
+        techniques: &[Technique],
+        drain: DrainChoice,
+    ) -> Result<CellSetup, MeasureError> {
+        if spec.cache == Cache::Cold {
+            let unsupported = io::Error::from(io::ErrorKind::Unsupported);
+            return Err(MeasureError::io(
+                "cannot read into segments that are in no cache",
+            )(unsupported));
+        }
+        let call_bytes = spec.workload.total_bytes() as u64;
+        let (source, mut setup) = self.open_source(spec, drain)?;
+        let model = CostModel::default_for(target_kind(spec.target));
+        self.seed = self.seed.wrapping_add(1);
+        let first = match (spec.page_cache, setup.max_calls) {
+            (Some(PageCache::Cold), _) => FirstCall::None,
+            (None, 1) if setup.drain == Some(Drain::BetweenSamples) => FirstCall::Apart,
+            _ => FirstCall::WithTheOthers,
+        };
+        if first == FirstCall::WithTheOthers && setup.max_calls > 1 {
+            // The call that is not timed takes its place too.
+            setup.max_calls -= 1;
+        }
+        let mut cell = ReadCell {
+            name: format!("{} with {}", spec.place(), describe(spec)),
+            source,
+            pattern: self.pattern,
+            landing: Payload::new(spec.workload.sizes(), spec.layout, self.seed),
+            iovec_setup: spec.iovec_setup,
+            movers: contenders(techniques)
+                .into_iter()
+                .map(|contender| (contender, (self.make_read_mover)(contender, &model)))
+                .collect(),
+            call_bytes,
+            first,
+            start_bytes: 0,
+            proof_calls: 0,
+            not_cold: (
+                spec.path
+                    .as_deref()
+                    .unwrap_or(&self.directory)
+                    .display()
+                    .to_string(),
+                setup.file_system.clone().unwrap_or_default(),
+            ),
+        };
+        cell.prove(self.clock)?;
+        self.cell = Some(OpenCell::Read(cell));
+        Ok(setup)
+    }
+
+    /// Opens what is read; says how it is filled, and how many calls it has
+    /// bytes for at once.
+    fn open_source(
+        &mut self,
+        spec: &CellSpec,
+        drain: DrainChoice,
+    ) -> Result<(Box<dyn Source>, CellSetup), MeasureError> {
+        let call_bytes = spec.workload.total_bytes() as u64;
+        let what = |doing: &str| MeasureError::io(format!("cannot {doing} {}", spec.place()));
+        let up_to = |bytes: u64| (bytes / call_bytes).clamp(1, MOST_CALLS.into()) as u32;
+        if spec.target == Target::File {
+            let directory = spec.path.as_deref().unwrap_or(&self.directory).to_owned();
+            let page_cache = spec.page_cache.unwrap_or_default();
+            let described = check_directory(&directory, spec.target, call_bytes)?;
+            let file = self
+                .pattern_file(&directory, call_bytes)
+                .map_err(what("create"))?;
+            let span_bytes = file.span_bytes;
+            let source = FileSource::new(file, page_cache, self.seed).map_err(what("read"))?;
+            let setup = CellSetup {
+                max_calls: match page_cache {
+                    PageCache::Hot => up_to(span_bytes),
+                    PageCache::Cold => 1,
+                },
+                drain: None,
+                file_system: Some(described.file_system),
+                span_bytes: Some(span_bytes),
+            };
+            return Ok((Box::new(source), setup));
+        }
+        let Some(stream) = Stream::of(spec.target, None) else {
+            let nothing = io::Error::other("there is nothing to read in it");
+            return Err(what("read")(nothing));
+        };
+        if drain == DrainChoice::Probe {
+            let mut source = StreamSource::open(stream.clone(), self.pattern, call_bytes)
+                .map_err(what("open"))?;
+            let fitting = source.probe(MOST_CALLS + 1).map_err(what("fill"))?;
+            if fitting > 0 {
+                let setup = CellSetup {
+                    max_calls: fitting,
+                    drain: Some(Drain::BetweenSamples),
+                    ..CellSetup::default()
+                };
+                return Ok((Box::new(source), setup));
+            }
+        }
+        let pair = stream.open().map_err(what("open"))?;
+        let source = FeederSource::start(pair, self.pattern, self.reader_cpu)
+            .map_err(what("start a writer thread for"))?;
+        let setup = CellSetup {
+            max_calls: up_to(THREAD_BYTES),
+            drain: Some(Drain::WriterThread),
+            ..CellSetup::default()
+        };
+        Ok((Box::new(source), setup))
+    }
+
+    /// The file of the run in a directory, made anew where it is too short for
+    /// two calls.
+    fn pattern_file(&mut self, directory: &Path, call_bytes: u64) -> io::Result<Rc<PatternFile>> {
+        let span_bytes = PatternFile::span_bytes(call_bytes, self.read_file_bytes);
+        match &self.pattern_file {
+            Some((place, file)) if place == directory && file.span_bytes >= span_bytes => {
+                Ok(Rc::clone(file))
+            }
+            _ => {
+                let file = PatternFile::with_span(directory, self.pattern, span_bytes)?;
+                let file = Rc::new(file);
+                self.pattern_file = Some((directory.to_owned(), Rc::clone(&file)));
+                Ok(file)
+            }
+        }
+    }
+}
+
+impl Sampler for DescriptorSampler<'_> {
+    fn begin_cell(
+        &mut self,
+        spec: &CellSpec,
+        techniques: &[Technique],
+        drain: DrainChoice,
+    ) -> Result<CellSetup, MeasureError> {
+        match spec.operation {
+            Operation::Write => self.begin_write(spec, techniques, drain),
+            Operation::Read => self.begin_read(spec, techniques, drain),
+        }
+    }
+
+    fn begin_round(&mut self, round: u32) -> Result<(), MeasureError> {
+        let start_bytes = random_start(&mut self.rng);
+        let (name, outcome) = match self.cell.as_mut().expect("begin_cell comes first") {
+            OpenCell::Write(cell) => {
+                cell.round = round;
+                cell.supply.lay_out();
+                cell.start_bytes = start_bytes;
+                (&cell.name, cell.sink.lay_out(&mut self.rng))
+            }
+            OpenCell::Read(cell) => {
+                cell.landing.lay_out();
+                cell.start_bytes = start_bytes;
+                (&cell.name, cell.source.lay_out(&mut self.rng))
+            }
+        };
+        outcome.map_err(MeasureError::io(format!("cannot reopen {name}")))
+    }
+
+    fn sample(&mut self, contender: Contender, calls: u32) -> Result<Timing, MeasureError> {
+        match self.cell.as_mut().expect("begin_cell comes first") {
+            OpenCell::Write(cell) => cell.sample(contender, calls, self.clock),
+            OpenCell::Read(cell) => cell.sample(contender, calls, self.clock),
+        }
+    }
+
+    fn end_cell(&mut self) -> Result<u64, MeasureError> {
+        Ok(match self.cell.take() {
+            Some(OpenCell::Write(cell)) => {
+                self.keep_memory(cell.supply);
+                cell.proof_calls
+            }
+            Some(OpenCell::Read(cell)) => cell.proof_calls,
+            None => 0,
+        })
+    }
+}
+
+/// Both floors, then the techniques.
+fn contenders(techniques: &[Technique]) -> Vec<Contender> {
+    [Contender::Floor, Contender::FloorAgain]
+        .into_iter()
+        .chain(techniques.iter().copied().map(Contender::Technique))
+        .collect()
+}
+
+fn describe(spec: &CellSpec) -> String {
+    let runs = spec.workload.runs();
+    let shown: Vec<String> = runs
+        .iter()
+        .take(4)
+        .map(|(count, bytes)| format!("{count} × {bytes} B"))
+        .collect();
+    let more = if runs.len() > 4 { ", …" } else { "" };
+    format!("{}{more}", shown.join(", "))
+}

@@ -1,0 +1,12 @@
+//! One sample: the clock, the sampler, and the segments that a technique moves.
+
+pub(crate) mod clock;
+pub(crate) mod cold_pool;
+pub(crate) mod descriptor_sampler;
+pub(crate) mod lists;
+pub(crate) mod pattern;
+pub(crate) mod payload;
+pub(crate) mod payload_supply;
+pub(crate) mod ruler;
+pub(crate) mod sampler;
+pub(crate) mod synthetic;

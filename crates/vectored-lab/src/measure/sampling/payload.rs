@@ -1,0 +1,277 @@
+//! The bytes that are moved: scattered segments, and the same bytes in one
+//! piece, which is both the floor's source and the proof's expectation.
+
+use fastrand::Rng;
+
+use crate::model::Layout;
+
+/// Segments start on multiples of this, as `malloc` lays them.
+pub(crate) const ALIGNMENT: usize = 16;
+
+/// Gaps between scattered segments, in units of [`ALIGNMENT`]: never adjacent.
+const WIDEST_GAP: usize = 4;
+
+/// The start of everything is moved within this range from round to round.
+/// Not only the alignment differs then, but also the pages: which physical
+/// memory a page happens to have can make a call a quarter slower, for as long
+/// as the page is used.
+const START_RANGE: usize = 256 << 10;
+
+/// The segments of one workload.
+#[derive(Debug)]
+pub struct Payload {
+    sizes: Vec<usize>,
+    layout: Layout,
+    arena: Vec<u8>,
+    offsets: Vec<usize>,
+    image: Vec<u8>,
+    image_start: usize,
+    total_bytes: usize,
+    rng: Rng,
+}
+
+impl Payload {
+    /// Lays out segments of these sizes.
+    pub fn new(sizes: &[usize], layout: Layout, seed: u64) -> Self {
+        let total_bytes = sizes.iter().sum();
+        let mut payload = Payload {
+            sizes: sizes.to_vec(),
+            layout,
+            arena: vec![0; widest_extent(sizes, layout) + START_RANGE],
+            offsets: vec![0; sizes.len()],
+            image: vec![0; total_bytes + START_RANGE],
+            image_start: 0,
+            total_bytes,
+            rng: Rng::with_seed(seed),
+        };
+        payload.lay_out();
+        payload
+    }
+
+    /// Moves every segment to another place and fills it with other bytes.
+    pub fn lay_out(&mut self) {
+        let start = random_start(&mut self.rng);
+        let Payload { sizes, layout, .. } = self;
+        place(sizes, *layout, start, &mut self.rng, &mut self.offsets);
+        self.image_start = random_start(&mut self.rng);
+        let image = self.image_start..self.image_start + self.total_bytes;
+        self.rng.fill(&mut self.image[image]);
+        let mut at = self.image_start;
+        for (&bytes, &offset) in std::iter::zip(&self.sizes, &self.offsets) {
+            self.arena[offset..offset + bytes].copy_from_slice(&self.image[at..at + bytes]);
+            at += bytes;
+        }
+    }
+
+    /// Stamps the head of every segment with `mark`, so that bytes of another
+    /// technique or round cannot be taken for these.
+    pub fn mark(&mut self, mark: u64) {
+        let mut at = self.image_start;
+        let segments = std::iter::zip(&self.sizes, &self.offsets);
+        for ((&bytes, &offset), stamp) in segments.zip(stamps(mark)) {
+            let head = &stamp[..bytes.min(stamp.len())];
+            self.arena[offset..offset + head.len()].copy_from_slice(head);
+            self.image[at..at + head.len()].copy_from_slice(head);
+            at += bytes;
+        }
+    }
+
+    /// The segments, in order.
+    pub fn segments(&self) -> Vec<&[u8]> {
+        std::iter::zip(&self.sizes, &self.offsets)
+            .map(|(&bytes, &offset)| &self.arena[offset..offset + bytes])
+            .collect()
+    }
+
+    /// The segments, in order, to be read into.
+    pub fn segments_mut(&mut self) -> Vec<&mut [u8]> {
+        let mut by_place: Vec<usize> = (0..self.sizes.len()).collect();
+        by_place.sort_unstable_by_key(|&index| self.offsets[index]);
+        let mut segments: Vec<&mut [u8]> = self.sizes.iter().map(|_| &mut [][..]).collect();
+        let mut rest = self.arena.as_mut_slice();
+        let mut passed = 0;
+        for index in by_place {
+            let (offset, bytes) = (self.offsets[index], self.sizes[index]);
+            let (segment, behind) = rest[offset - passed..].split_at_mut(bytes);
+            segments[index] = segment;
+            rest = behind;
+            passed = offset + bytes;
+        }
+        segments
+    }
+
+    /// The one piece, to be read into.
+    pub fn image_mut(&mut self) -> &mut [u8] {
+        &mut self.image[self.image_start..self.image_start + self.total_bytes]
+    }
+
+    /// The same bytes in one piece.
+    pub fn image(&self) -> &[u8] {
+        &self.image[self.image_start..self.image_start + self.total_bytes]
+    }
+}
+
+/// A place for something to start at: aligned as `malloc` does, below
+/// [`START_RANGE`].
+pub fn random_start(rng: &mut Rng) -> usize {
+    ALIGNMENT * rng.usize(..START_RANGE / ALIGNMENT)
+}
+
+/// The most that segments can take up from their start on.
+pub(crate) fn widest_extent(sizes: &[usize], layout: Layout) -> usize {
+    let widest_slot = |&bytes: &usize| match layout {
+        Layout::Scattered => bytes.next_multiple_of(ALIGNMENT) + ALIGNMENT * WIDEST_GAP,
+        Layout::Adjacent => bytes,
+    };
+    sizes.iter().map(widest_slot).sum()
+}
+
+/// Chooses a place for each segment, from `start` on.
+pub(crate) fn place(
+    sizes: &[usize],
+    layout: Layout,
+    start: usize,
+    rng: &mut Rng,
+    offsets: &mut [usize],
+) {
+    let mut offset = start;
+    match layout {
+        Layout::Scattered => {
+            let mut order: Vec<usize> = (0..sizes.len()).collect();
+            rng.shuffle(&mut order);
+            for index in order {
+                offsets[index] = offset;
+                let gap = ALIGNMENT * rng.usize(1..=WIDEST_GAP);
+                offset += sizes[index].next_multiple_of(ALIGNMENT) + gap;
+            }
+        }
+        Layout::Adjacent => {
+            for (place, bytes) in std::iter::zip(offsets, sizes) {
+                *place = offset;
+                offset += bytes;
+            }
+        }
+    }
+}
+
+/// What the heads of successive segments are stamped with.
+pub(crate) fn stamps(mark: u64) -> impl Iterator<Item = [u8; 8]> {
+    let mut stamp = mark;
+    std::iter::repeat_with(move || {
+        // A step of a Weyl sequence, then mixed: neighbours differ.
+        stamp = stamp.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (stamp ^ (stamp >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        (mixed ^ (mixed >> 32)).to_le_bytes()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn layouts() -> impl Strategy<Value = Layout> {
+        prop::sample::select(Layout::ALL.to_vec())
+    }
+
+    proptest! {
+        #[test]
+        fn segments_are_the_image_in_pieces(
+            sizes in prop::collection::vec(1_usize..300, 1..40),
+            layout in layouts(),
+            seed: u64,
+            marks: Vec<u64>,
+        ) {
+            let mut payload = Payload::new(&sizes, layout, seed);
+            prop_assert_eq!(payload.segments().concat(), payload.image());
+            for mark in marks {
+                payload.mark(mark);
+                prop_assert_eq!(payload.segments().concat(), payload.image());
+                payload.lay_out();
+                prop_assert_eq!(payload.segments().concat(), payload.image());
+            }
+        }
+
+        #[test]
+        fn segments_to_be_read_into_are_those_that_are_written(
+            sizes in prop::collection::vec(1_usize..300, 1..40),
+            layout in layouts(),
+            seed: u64,
+        ) {
+            let mut payload = Payload::new(&sizes, layout, seed);
+            let places = |segments: &[&[u8]]| -> Vec<(usize, usize)> {
+                segments.iter().map(|s| (s.as_ptr().addr(), s.len())).collect()
+            };
+            let written = places(&payload.segments());
+            let segments = payload.segments_mut();
+            let read: Vec<&[u8]> = segments.iter().map(|segment| &**segment).collect();
+            prop_assert_eq!(written, places(&read));
+        }
+
+        #[test]
+        fn segments_are_apart(
+            sizes in prop::collection::vec(1_usize..300, 2..40),
+            seed: u64,
+        ) {
+            let payload = Payload::new(&sizes, Layout::Scattered, seed);
+            let mut places: Vec<(usize, usize)> = payload
+                .segments()
+                .iter()
+                .map(|segment| (segment.as_ptr().addr(), segment.len()))
+                .collect();
+            places.sort_unstable();
+            for pair in places.windows(2) {
+                prop_assert!(pair[0].0 + pair[0].1 < pair[1].0);
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn adjacent_segments_touch_in_their_order(
+            sizes in prop::collection::vec(1_usize..300, 2..40),
+            seed: u64,
+            rounds in 0_usize..3,
+        ) {
+            let mut payload = Payload::new(&sizes, Layout::Adjacent, seed);
+            for _ in 0..rounds {
+                payload.lay_out();
+            }
+            for pair in payload.segments().windows(2) {
+                let end = pair[0].as_ptr().addr() + pair[0].len();
+                prop_assert_eq!(end, pair[1].as_ptr().addr());
+            }
+        }
+    }
+
+    #[test]
+    fn another_mark_changes_every_segment() {
+        let mut payload = Payload::new(&[3, 8, 100, 16], Layout::Scattered, 1);
+        payload.mark(1);
+        let first: Vec<Vec<u8>> = payload.segments().iter().map(|s| s.to_vec()).collect();
+        payload.mark(2);
+        for (before, after) in std::iter::zip(first, payload.segments()) {
+            assert_ne!(before, after);
+        }
+    }
+
+    #[test]
+    fn the_seed_decides_places_and_bytes() {
+        let laid_out = |seed| {
+            let payload = Payload::new(&[64; 32], Layout::Scattered, seed);
+            (payload.offsets.clone(), payload.image().to_vec())
+        };
+        assert_eq!(laid_out(1), laid_out(1));
+        assert_ne!(laid_out(1), laid_out(2));
+    }
+
+    #[test]
+    fn rounds_move_the_segments() {
+        let mut payload = Payload::new(&[64; 32], Layout::Scattered, 1);
+        let places = |p: &Payload| p.offsets.clone();
+        let before = places(&payload);
+        payload.lay_out();
+        assert_ne!(before, places(&payload));
+    }
+}

@@ -1,0 +1,65 @@
+//! The ruler: the clock and the empty loop, measured before anything else.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use crate::measure::sampling::clock::Clock;
+use crate::measure::sampling::lists::Lists;
+use crate::measure::write::mover::{Mover, Timed};
+use crate::model::{IovecSetup, Ruler};
+use crate::stats::median;
+
+const TURNS: u32 = 10_000;
+const REPEATS: usize = 11;
+
+/// Measures `clock` with itself.
+///
+/// # Errors
+///
+/// When `/dev/null` cannot be opened, which the empty loop is handed.
+pub fn measure_ruler(clock: &dyn Clock) -> io::Result<Ruler> {
+    let null = std::fs::File::open("/dev/null")?;
+    let lists = Lists::one(vec![&[0]]);
+    let mut steps = Vec::new();
+    let mut readings = Vec::new();
+    let mut loops = Vec::new();
+    for _ in 0..REPEATS {
+        let began = clock.now_ns();
+        let mut previous = began;
+        for _ in 0..TURNS {
+            let now = clock.now_ns();
+            if now > previous {
+                steps.push(now - previous);
+            }
+            previous = now;
+        }
+        readings.push((previous - began) as f64 / f64::from(TURNS));
+        let turns = Timed {
+            calls: TURNS,
+            untimed_first: true,
+            iovec_setup: IovecSetup::Timed,
+            fsync: false,
+        };
+        let timing = Nothing.sample(null.as_fd(), &lists, turns, clock)?;
+        loops.push(timing.elapsed_ns as f64 / f64::from(TURNS));
+    }
+    let tenths = |ns: Option<f64>| (ns.unwrap_or(0.0) * 10.0).round() / 10.0;
+    Ok(Ruler {
+        clock: "CLOCK_MONOTONIC".to_owned(),
+        step_ns: steps.into_iter().min().unwrap_or(0),
+        reading_ns: tenths(median(&readings)),
+        empty_loop_ns: tenths(median(&loops)),
+    })
+}
+
+/// A technique that does nothing, for the loop around it.
+struct Nothing;
+
+impl Mover for Nothing {
+    fn prepare(&mut self, _segments: &[&[u8]], _start_bytes: usize) {}
+
+    fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
+        std::hint::black_box((fd, segments));
+        Ok(())
+    }
+}

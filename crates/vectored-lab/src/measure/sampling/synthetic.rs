@@ -1,0 +1,188 @@
+//! A machine that exists only as costs and noise: invented, exact timings for
+//! tests of the engine, the statistics and the command line tool.
+
+use fastrand::Rng;
+
+use crate::measure::sampling::clock::FakeClock;
+use crate::measure::sampling::sampler::{
+    CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing,
+};
+use crate::model::{CellSpec, Technique};
+
+/// How the timings of a [`SyntheticMachine`] vary.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Noise {
+    /// Not at all.
+    None,
+    /// Independent log-normal factors.
+    LogNormal {
+        /// Standard deviation of the logarithm.
+        sigma: f64,
+    },
+    /// A first-order autoregressive series of log factors.
+    Autoregressive {
+        /// Correlation of one value with the next.
+        rho: f64,
+        /// Standard deviation of the logarithm.
+        sigma: f64,
+        /// Whether all contenders share one series in the order of time, as
+        /// the load of a machine would have it, or each has its own from
+        /// round to round, which pairing cannot remove.
+        shared: bool,
+    },
+    /// A machine that changes its speed at random moments, as shared ones do.
+    LevelShifts {
+        /// Slow ÷ fast.
+        factor: f64,
+        /// Probability of a change from one sample to the next.
+        probability: f64,
+        /// Standard deviation of independent log-normal noise on top.
+        sigma: f64,
+    },
+}
+
+type Cost = Box<dyn Fn(&CellSpec, Contender) -> f64>;
+
+/// A [`Sampler`] that invents its timings and moves a [`FakeClock`] by them.
+pub struct SyntheticMachine {
+    clock: FakeClock,
+    cost_ns: Cost,
+    noise: Noise,
+    rng: Rng,
+    cell: Option<CellSpec>,
+    own_state: Vec<(Contender, f64)>,
+    shared_state: f64,
+    slow: bool,
+}
+
+impl SyntheticMachine {
+    /// A machine on which one call costs `cost_ns(cell, contender)`.
+    pub fn new(
+        clock: FakeClock,
+        noise: Noise,
+        seed: u64,
+        cost_ns: impl Fn(&CellSpec, Contender) -> f64 + 'static,
+    ) -> Self {
+        SyntheticMachine {
+            clock,
+            cost_ns: Box::new(cost_ns),
+            noise,
+            rng: Rng::with_seed(seed),
+            cell: None,
+            own_state: Vec::new(),
+            shared_state: 0.0,
+            slow: false,
+        }
+    }
+
+    /// A machine on which the cost of each technique follows from the
+    /// constants of a cost model.
+    pub fn with_model(
+        clock: FakeClock,
+        noise: Noise,
+        seed: u64,
+        model: vectored::CostModel,
+    ) -> Self {
+        Self::new(clock, noise, seed, move |cell, contender| {
+            let segments = cell.workload.segment_count();
+            let bytes = cell.workload.total_bytes() as u64;
+            let copied = model.copy_then_write_ns(segments, bytes);
+            let referenced = model.writev_ns(segments, bytes);
+            match contender {
+                Contender::Floor | Contender::FloorAgain => model.write_ns(bytes),
+                Contender::Technique(
+                    Technique::WriteEach | Technique::ReadEach | Technique::SendMore,
+                ) => segments as f64 * model.call_ns + bytes as f64 * model.byte_ns,
+                Contender::Technique(Technique::CopyThenWrite | Technique::ReadThenSplit) => copied,
+                Contender::Technique(Technique::Writev | Technique::Readv) => referenced,
+                // A little is enough for those to differ from what they are like.
+                Contender::Technique(Technique::Pwritev2) => referenced + 0.1 * model.call_ns,
+                Contender::Technique(Technique::Stdio) => copied + 0.2 * model.call_ns,
+                // Asks for the length, sets it, maps and unmaps.
+                Contender::Technique(Technique::Mmap) => copied + 4.0 * model.call_ns,
+                Contender::Technique(Technique::Adaptive) => copied.min(referenced),
+                Contender::Technique(_) => panic!("nothing is known of what {contender} costs"),
+            }
+        })
+    }
+
+    fn factor(&mut self, contender: Contender) -> f64 {
+        match self.noise {
+            Noise::None => 1.0,
+            Noise::LogNormal { sigma } => (sigma * self.normal()).exp(),
+            Noise::Autoregressive { rho, sigma, shared } => {
+                let step = sigma * (1.0 - rho * rho).sqrt() * self.normal();
+                let fresh = sigma * self.normal();
+                let state = if shared {
+                    &mut self.shared_state
+                } else {
+                    let index = match self.own_state.iter().position(|(c, _)| *c == contender) {
+                        Some(index) => index,
+                        None => {
+                            // Start in the stationary distribution.
+                            self.own_state.push((contender, fresh));
+                            self.own_state.len() - 1
+                        }
+                    };
+                    &mut self.own_state[index].1
+                };
+                *state = rho * *state + step;
+                state.exp()
+            }
+            Noise::LevelShifts {
+                factor,
+                probability,
+                sigma,
+            } => {
+                if self.rng.f64() < probability {
+                    self.slow = !self.slow;
+                }
+                let level = if self.slow { factor } else { 1.0 };
+                level * (sigma * self.normal()).exp()
+            }
+        }
+    }
+
+    /// A standard normal deviate (Box and Muller 1958).
+    fn normal(&mut self) -> f64 {
+        let radius = (-2.0 * (1.0 - self.rng.f64()).ln()).sqrt();
+        radius * (std::f64::consts::TAU * self.rng.f64()).cos()
+    }
+}
+
+impl Sampler for SyntheticMachine {
+    fn begin_cell(
+        &mut self,
+        cell: &CellSpec,
+        _techniques: &[Technique],
+        _drain: DrainChoice,
+    ) -> Result<CellSetup, MeasureError> {
+        self.cell = Some(cell.clone());
+        Ok(CellSetup {
+            max_calls: 1 << 16,
+            ..CellSetup::default()
+        })
+    }
+
+    fn begin_round(&mut self, _round: u32) -> Result<(), MeasureError> {
+        Ok(())
+    }
+
+    fn sample(&mut self, contender: Contender, calls: u32) -> Result<Timing, MeasureError> {
+        let factor = self.factor(contender);
+        let cell = self.cell.as_ref().expect("begin_cell comes first");
+        let elapsed_ns = ((self.cost_ns)(cell, contender) * f64::from(calls) * factor) as u64;
+        // No sample is free, or a budget would never end.
+        let elapsed_ns = elapsed_ns.max(1);
+        self.clock.advance(elapsed_ns);
+        Ok(Timing {
+            elapsed_ns,
+            cpu_ns: elapsed_ns,
+        })
+    }
+
+    fn end_cell(&mut self) -> Result<u64, MeasureError> {
+        self.cell = None;
+        Ok(0)
+    }
+}

@@ -1,0 +1,254 @@
+//! A stream that a thread on another CPU reads while a sample is timed, for
+//! batches that do not fit.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rustix::thread::{CpuSet, sched_setaffinity};
+
+use crate::measure::targets::{Batch, Comparison, Mismatch, POISON, Sink, Stream};
+
+/// When nothing at all has arrived for this long, nothing will: all calls have
+/// returned by then, so the bytes are in the stream or nowhere.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// When a batch has arrived and its writer has not returned for this long, it
+/// may be writing too much.
+const SUSPICION: Duration = Duration::from_millis(100);
+
+/// A stream with a reader thread.
+///
+/// The thread also compares: if the measuring thread did, each `read` of the
+/// next batch would first have to get its buffer back from the other CPU's
+/// cache, inside the timed region.
+pub struct ReaderSink {
+    stream: Stream,
+    writer: Option<OwnedFd>,
+    /// A second handle on the reading end, to ask what is left in it.
+    residue: OwnedFd,
+    orders: Option<Sender<Order>>,
+    reports: Receiver<Report>,
+    arrived_bytes: Arc<AtomicU64>,
+    /// Memory for the image of the next batch.
+    spare: Vec<u8>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What the thread is told: first to read, then what should have come.
+enum Order {
+    Read(Batch),
+    Compare { batch: Batch, image: Vec<u8> },
+}
+
+/// What it answers, with the image's memory.
+struct Report {
+    outcome: Result<(), Mismatch>,
+    image: Vec<u8>,
+}
+
+impl ReaderSink {
+    /// Starts the thread, on `cpu` if one is named.
+    pub(crate) fn start(stream: Stream, cpu: Option<usize>) -> io::Result<Self> {
+        let (writer, reader) = stream.open()?;
+        let (orders, incoming) = channel();
+        let (outgoing, reports) = channel();
+        let arrived_bytes = Arc::new(AtomicU64::new(0));
+        let residue = reader.try_clone()?;
+        let arrived = Arc::clone(&arrived_bytes);
+        let thread = std::thread::Builder::new()
+            .name("reader".to_owned())
+            .spawn(move || {
+                stay_on(cpu);
+                serve(&reader.into(), &incoming, &outgoing, &arrived);
+            })?;
+        Ok(ReaderSink {
+            stream,
+            writer: Some(writer),
+            residue,
+            orders: Some(orders),
+            reports,
+            arrived_bytes,
+            spare: Vec::new(),
+            thread: Some(thread),
+        })
+    }
+
+    fn order(&self, order: Order) -> io::Result<()> {
+        let orders = self.orders.as_ref().expect("open until dropped");
+        orders.send(order).map_err(|_| thread_ended())
+    }
+
+    fn report(&mut self, batch: Batch) -> Result<(), Mismatch> {
+        loop {
+            let before = self.arrived_bytes.load(Ordering::Relaxed);
+            match self.reports.recv_timeout(PATIENCE) {
+                Ok(report) => {
+                    self.spare = report.image;
+                    return report.outcome;
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    let arrived = self.arrived_bytes.load(Ordering::Relaxed);
+                    let is_short = arrived < batch.bytes();
+                    if is_short
+                        && arrived == before
+                        && rustix::io::ioctl_fionread(&self.residue)? == 0
+                    {
+                        return Err(Mismatch::wrong_count(arrived, batch));
+                    }
+                }
+                Err(RecvTimeoutError::Disconnected) => return Err(thread_ended().into()),
+            }
+        }
+    }
+}
+
+impl Sink for ReaderSink {
+    fn fd(&self) -> BorrowedFd<'_> {
+        let writer = self.writer.as_ref();
+        writer.expect("open until dropped").as_fd()
+    }
+
+    fn begin(&mut self, batch: Batch) -> io::Result<()> {
+        self.arrived_bytes.store(0, Ordering::Relaxed);
+        self.order(Order::Read(batch))
+    }
+
+    fn finish(&mut self, batch: Batch, image: &[u8], _proof: bool) -> Result<(), Mismatch> {
+        let mut copy = std::mem::take(&mut self.spare);
+        copy.clear();
+        copy.extend_from_slice(image);
+        self.order(Order::Compare { batch, image: copy })?;
+        self.report(batch)
+            .map_err(|mismatch| self.stream.explain(mismatch))?;
+        self.stream.settle(self.fd(), &self.residue)?;
+        let surplus = rustix::io::ioctl_fionread(&self.residue)?;
+        if surplus > 0 {
+            return Err(Mismatch::wrong_count(batch.bytes() + surplus, batch));
+        }
+        Ok(())
+    }
+
+    fn discard(&mut self) -> io::Result<()> {
+        // Batches are only ever complete here: the writer blocks until they are.
+        Ok(())
+    }
+}
+
+impl Drop for ReaderSink {
+    fn drop(&mut self) {
+        // Closing the writing end ends a read that waits, closing the channel
+        // ends the thread.
+        self.writer = None;
+        self.orders = None;
+        if let Some(thread) = self.thread.take() {
+            // A panic of the reader has been reported as a missing answer.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Pins the calling thread, if a CPU is named.
+pub(crate) fn stay_on(cpu: Option<usize>) {
+    if let Some(cpu) = cpu {
+        let mut set = CpuSet::new();
+        set.set(cpu);
+        // The CPU was allowed a moment ago; if it no longer is, an unpinned
+        // thread is as good as there is.
+        let _ = sched_setaffinity(None, &set);
+    }
+}
+
+/// The thread: reads each batch to its end, then compares it.
+fn serve(
+    stream: &File,
+    orders: &Receiver<Order>,
+    reports: &Sender<Report>,
+    arrived_bytes: &AtomicU64,
+) {
+    // What is left in it from an earlier batch cannot pass for a later one's:
+    // only what was counted is compared.
+    let mut buffer = Vec::new();
+    let mut filled = Ok(0);
+    let mut surplus_bytes = 0;
+    let mut is_read = false;
+    loop {
+        match orders.recv_timeout(SUSPICION) {
+            Ok(Order::Read(batch)) => {
+                filled = fill(stream, &mut buffer, batch, arrived_bytes);
+                surplus_bytes = 0;
+                is_read = true;
+            }
+            Ok(Order::Compare { batch, image }) => {
+                let outcome = match std::mem::replace(&mut filled, Ok(0)) {
+                    Ok(_) if surplus_bytes > 0 => {
+                        Err(Mismatch::wrong_count(batch.bytes() + surplus_bytes, batch))
+                    }
+                    Ok(count) => {
+                        let mut comparison = Comparison::new(&image, batch);
+                        comparison
+                            .take(&buffer[..count])
+                            .and_then(|()| comparison.end())
+                    }
+                    Err(error) => Err(error.into()),
+                };
+                is_read = false;
+                if reports.send(Report { outcome, image }).is_err() {
+                    return;
+                }
+            }
+            // The batch is here, but its writer has not returned: perhaps it
+            // writes more than it was given and nobody reads that.
+            Err(RecvTimeoutError::Timeout) if is_read => match take_surplus(stream) {
+                Ok(bytes) => surplus_bytes += bytes,
+                Err(error) => filled = Err(error),
+            },
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+    }
+}
+
+/// Empties the stream; returns how much was in it.
+fn take_surplus(mut stream: &File) -> io::Result<u64> {
+    let mut taken = 0;
+    let mut piece = [0; 1 << 16];
+    while rustix::io::ioctl_fionread(stream)? > 0 {
+        taken += stream.read(&mut piece)? as u64;
+    }
+    Ok(taken)
+}
+
+fn fill(
+    mut stream: &File,
+    buffer: &mut Vec<u8>,
+    batch: Batch,
+    arrived_bytes: &AtomicU64,
+) -> io::Result<usize> {
+    let bytes = usize::try_from(batch.bytes()).map_err(io::Error::other)?;
+    if buffer.len() < bytes {
+        buffer.resize(bytes, POISON);
+    }
+    let mut filled = 0;
+    while filled < bytes {
+        match stream.read(&mut buffer[filled..bytes]) {
+            Ok(0) => break,
+            Ok(count) => {
+                filled += count;
+                arrived_bytes.store(filled as u64, Ordering::Relaxed);
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
+
+fn thread_ended() -> io::Error {
+    io::Error::other("the reader thread has ended")
+}

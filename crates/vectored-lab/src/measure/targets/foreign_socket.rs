@@ -1,0 +1,114 @@
+//! A Unix stream socket that another program listens on.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use rustix::io::Errno;
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{
+    AddressFamily, RecvFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recv, socket_with,
+};
+
+use crate::measure::targets::{Batch, Mismatch, Sink};
+use crate::sys::sockets::unsent_bytes;
+
+/// A peer that takes nothing for this long takes nothing at all.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A connection to another program, which reads what we write, when it likes.
+/// One serves all cells of a run: a peer may accept only one.
+pub struct PeerSink {
+    socket: Rc<OwnedFd>,
+}
+
+impl PeerSink {
+    /// Connects to the socket at `path`.
+    pub fn connect(path: &Path) -> io::Result<Rc<OwnedFd>> {
+        let socket = socket_with(
+            AddressFamily::UNIX,
+            SocketType::STREAM,
+            SocketFlags::CLOEXEC,
+            None,
+        )?;
+        connect(&socket, &SocketAddrUnix::new(path)?).map_err(refused)?;
+        set_socket_timeout(&socket, Timeout::Send, Some(PATIENCE))?;
+        Ok(Rc::new(socket))
+    }
+
+    /// A sink on a connection.
+    pub fn new(socket: Rc<OwnedFd>) -> Self {
+        PeerSink { socket }
+    }
+
+    /// Waits until the peer has taken all, and throws away what it says: a
+    /// peer that cannot get rid of its answers would stop to read.
+    fn wait(&self) -> io::Result<()> {
+        let mut answer = [0; 1 << 12];
+        let mut since = Instant::now();
+        let mut left = u64::MAX;
+        loop {
+            match recv(&*self.socket, &mut answer, RecvFlags::DONTWAIT) {
+                Ok((_, 0)) => return Err(gone()),
+                Ok(_) => continue,
+                Err(Errno::AGAIN | Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+            match unsent_bytes(&*self.socket)? {
+                0 => return Ok(()),
+                now if now < left => (left, since) = (now, Instant::now()),
+                _ if since.elapsed() > PATIENCE => return Err(peer_is_stuck()),
+                _ => std::thread::yield_now(),
+            }
+        }
+    }
+}
+
+impl Sink for PeerSink {
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    fn begin(&mut self, _batch: Batch) -> io::Result<()> {
+        self.wait()
+    }
+
+    fn finish(&mut self, _batch: Batch, _image: &[u8], _proof: bool) -> Result<(), Mismatch> {
+        Ok(self.wait()?)
+    }
+
+    fn discard(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn can_prove(&self) -> bool {
+        false
+    }
+}
+
+/// What a write that took longer than [`PATIENCE`] means.
+pub(crate) fn peer_is_stuck() -> io::Error {
+    io::Error::other(format!(
+        "its peer has taken nothing for {} s; name a socket whose peer reads all that comes",
+        PATIENCE.as_secs()
+    ))
+}
+
+/// Why there is no connection, and what helps.
+fn refused(errno: Errno) -> io::Error {
+    match errno {
+        Errno::CONNREFUSED => {
+            io::Error::other("nobody listens on it; start the program that does, then measure")
+        }
+        Errno::PROTOTYPE => {
+            io::Error::other("it is no stream socket; name one whose program reads a stream")
+        }
+        other => other.into(),
+    }
+}
+
+fn gone() -> io::Error {
+    io::Error::other("its peer has closed the connection")
+}

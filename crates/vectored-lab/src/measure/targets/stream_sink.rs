@@ -1,0 +1,104 @@
+//! Streams that are emptied between samples, by the thread that fills them.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use fastrand::Rng;
+
+use crate::measure::targets::ballast::Ballast;
+use crate::measure::targets::comparison::Comparison;
+use crate::measure::targets::stream_kind::Stream;
+use crate::measure::targets::{Batch, Mismatch, POISON, Sink};
+
+/// Both ends of a stream, non-blocking, emptied by the thread that fills it.
+pub struct StreamSink {
+    stream: Stream,
+    writer: OwnedFd,
+    reader: File,
+    buffer: Vec<u8>,
+    ballast: Ballast,
+}
+
+impl StreamSink {
+    /// Opens a stream, non-blocking: a sample that does not fit must fail,
+    /// since nobody else would empty the stream.
+    pub(crate) fn open(stream: Stream) -> io::Result<Self> {
+        let (writer, reader) = stream.open_non_blocking()?;
+        Ok(StreamSink {
+            stream,
+            writer,
+            reader: reader.into(),
+            buffer: vec![POISON; 1 << 16],
+            ballast: Ballast::default(),
+        })
+    }
+
+    fn drain(
+        &mut self,
+        mut take: impl FnMut(&[u8]) -> Result<(), Mismatch>,
+    ) -> Result<(), Mismatch> {
+        self.take_what_is_there(&mut take)?;
+        while !self.stream.settle(&self.writer, &self.reader)? {
+            self.take_what_is_there(&mut take)?;
+        }
+        // What was on its way until then.
+        match self.stream.has_a_way() {
+            true => self.take_what_is_there(&mut take),
+            false => Ok(()),
+        }
+    }
+
+    fn take_what_is_there(
+        &mut self,
+        take: &mut impl FnMut(&[u8]) -> Result<(), Mismatch>,
+    ) -> Result<(), Mismatch> {
+        loop {
+            match self.reader.read(&mut self.buffer) {
+                Ok(0) => return Ok(()),
+                Ok(count) => take(&self.buffer[..count])?,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+impl Sink for StreamSink {
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.writer.as_fd()
+    }
+
+    fn begin(&mut self, _batch: Batch) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn finish(&mut self, batch: Batch, image: &[u8], _proof: bool) -> Result<(), Mismatch> {
+        let mut comparison = Comparison::new(image, batch);
+        self.drain(|piece| comparison.take(piece))
+            .and_then(|()| comparison.end())
+            .map_err(|mismatch| self.stream.explain(mismatch))
+    }
+
+    fn discard(&mut self) -> io::Result<()> {
+        match self.drain(|_| Ok(())) {
+            Err(Mismatch::Io(error)) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    fn holds(&mut self, bytes: u64) -> io::Result<bool> {
+        self.stream.has_arrived(&self.reader, bytes)
+    }
+
+    fn lay_out(&mut self, rng: &mut Rng) -> io::Result<()> {
+        self.ballast.change(rng)?;
+        if self.stream.can_be_reopened() {
+            let (writer, reader) = self.stream.open_non_blocking()?;
+            self.writer = writer;
+            self.reader = reader.into();
+        }
+        Ok(())
+    }
+}

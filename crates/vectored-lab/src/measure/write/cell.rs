@@ -1,0 +1,245 @@
+//! A cell that writes, while it is open: its target, its segments, and the
+//! proof that they arrived.
+
+use std::io;
+
+use crate::measure::read::cell::FirstCall;
+use crate::measure::sampling::clock::Clock;
+use crate::measure::sampling::descriptor_sampler::MOST_CALLS;
+use crate::measure::sampling::payload_supply::Supply;
+use crate::measure::sampling::sampler::{Contender, MeasureError, Timing};
+use crate::measure::targets::{Batch, Emptying, Mismatch, Sink, peer_is_stuck};
+use crate::measure::write::mover::{Mover, Timed};
+use crate::model::IovecSetup;
+
+/// What goes through a stream with a reader thread before it is measured.
+const AGE_BYTES: u64 = 32 << 20;
+
+/// In batches of about this size.
+const AGE_BATCH_BYTES: u64 = 1 << 20;
+
+/// Of this many samples of a technique one is read back from a file and
+/// compared, the first of each visit among them. Streams are compared every
+/// time, since they have to be read anyway.
+const PROOF_EVERY: u32 = 5;
+
+/// A cell that writes.
+pub(crate) struct WriteCell {
+    pub name: String,
+    pub sink: Box<dyn Sink>,
+    pub supply: Supply,
+    pub iovec_setup: IovecSetup,
+    /// Whether each call ends with an `fsync(2)`.
+    pub fsync: bool,
+    pub movers: Vec<Contestant>,
+    pub call_bytes: u64,
+    pub emptying: Emptying,
+    /// Where the target holds one call but not two, it is emptied after the
+    /// untimed call as well.
+    pub first: FirstCall,
+    /// Where the working memory of techniques starts in this round.
+    pub start_bytes: usize,
+    pub round: u32,
+    pub batches: u64,
+    pub proof_calls: u64,
+}
+
+impl WriteCell {
+    /// How many calls fit into the target, at the least over all contenders.
+    pub fn probe(&mut self) -> Result<u32, MeasureError> {
+        let mut fewest = MOST_CALLS + 1;
+        for Contestant {
+            contender, mover, ..
+        } in &mut self.movers
+        {
+            self.supply.draw(*contender, 1, 0);
+            let lists = self.supply.lists(*contender);
+            mover.prepare(lists.first(), self.start_bytes);
+            let mut fitting = 0;
+            while fitting < fewest {
+                match mover.call(self.sink.fd(), lists.first()) {
+                    Ok(()) => {
+                        let bytes = u64::from(fitting + 1) * self.call_bytes;
+                        let cannot = MeasureError::io(format!("cannot fill {}", self.name));
+                        match self.sink.holds(bytes).map_err(cannot)? {
+                            true => fitting += 1,
+                            false => break,
+                        }
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                    Err(error) => return Err(failed(*contender, &self.name)(error)),
+                }
+            }
+            self.sink
+                .discard()
+                .map_err(MeasureError::io(format!("cannot empty {}", self.name)))?;
+            fewest = fitting;
+        }
+        Ok(fewest)
+    }
+
+    /// Sends bytes through a new stream until it is like one in use.
+    ///
+    /// Pages that one CPU fills and another frees spread over the memory with
+    /// time, and are no longer in a cache when they come round again: a pipe
+    /// read by a thread takes a third longer after its first 10 MiB or so.
+    pub fn age(&mut self) -> Result<(), MeasureError> {
+        let calls = (AGE_BATCH_BYTES / self.call_bytes).clamp(1, MOST_CALLS.into());
+        let batch = Batch {
+            calls: calls as u32,
+            call_bytes: self.call_bytes,
+        };
+        let mover = &mut find(&mut self.movers, Contender::Floor).mover;
+        let cannot = || failed(Contender::Floor, &self.name);
+        for part in 0..AGE_BYTES.div_ceil(batch.bytes()) {
+            self.supply.draw(Contender::Floor, batch.calls, part);
+            let lists = self.supply.lists(Contender::Floor);
+            mover.prepare(lists.first(), self.start_bytes);
+            self.sink.begin(batch).map_err(cannot())?;
+            let mut turns = lists.in_turn();
+            for _ in 0..calls {
+                mover
+                    .call(self.sink.fd(), turns.next())
+                    .map_err(|error| full_or(error, self.emptying, cannot()))?;
+            }
+            self.sink
+                .finish(batch, &self.supply.sent(), false)
+                .map_err(|mismatch| wrong(mismatch, Contender::Floor, &self.name))?;
+        }
+        Ok(())
+    }
+
+    /// One call whose every byte is read back and compared.
+    pub fn prove(&mut self, contender: Contender) -> Result<(), MeasureError> {
+        self.batches += 1;
+        let mark = mark(contender, u32::MAX, self.batches);
+        self.supply.draw(contender, 1, mark);
+        let lists = self.supply.lists(contender);
+        let mover = &mut find(&mut self.movers, contender).mover;
+        mover.prepare(lists.first(), self.start_bytes);
+        let batch = Batch {
+            calls: 1,
+            call_bytes: self.call_bytes,
+        };
+        let cannot = || failed(contender, &self.name);
+        self.sink
+            .poison(batch)
+            .and_then(|()| self.sink.begin(batch))
+            .map_err(cannot())?;
+        mover
+            .call(self.sink.fd(), lists.first())
+            .map_err(|error| full_or(error, self.emptying, cannot()))?;
+        self.sink
+            .finish(batch, &self.supply.sent(), true)
+            .map_err(|mismatch| wrong(mismatch, contender, &self.name))?;
+        self.proof_calls += u64::from(self.sink.can_prove());
+        Ok(())
+    }
+
+    pub fn sample(
+        &mut self,
+        contender: Contender,
+        calls: u32,
+        clock: &dyn Clock,
+    ) -> Result<Timing, MeasureError> {
+        let contestant = find(&mut self.movers, contender);
+        let proof = contestant.samples.is_multiple_of(PROOF_EVERY);
+        contestant.samples += 1;
+        let mover = &mut contestant.mover;
+        let cannot = || failed(contender, &self.name);
+        let batch_of = |calls| Batch {
+            calls,
+            call_bytes: self.call_bytes,
+        };
+        if self.first == FirstCall::Apart {
+            let first = batch_of(1);
+            self.batches += 1;
+            let mark = mark(contender, self.round, self.batches);
+            self.supply.draw(contender, 1, mark);
+            let lists = self.supply.lists(contender);
+            mover.prepare(lists.first(), self.start_bytes);
+            self.sink.begin(first).map_err(cannot())?;
+            mover
+                .call(self.sink.fd(), lists.first())
+                .map_err(|error| full_or(error, self.emptying, cannot()))?;
+            self.sink
+                .finish(first, &self.supply.sent(), true)
+                .map_err(|mismatch| wrong(mismatch, contender, &self.name))?;
+        }
+        let timed = Timed {
+            calls,
+            untimed_first: self.first == FirstCall::WithTheOthers,
+            iovec_setup: self.iovec_setup,
+            fsync: self.fsync,
+        };
+        let batch = batch_of(timed.all_calls());
+        self.batches += 1;
+        let mark = mark(contender, self.round, self.batches);
+        self.supply.draw(contender, batch.calls, mark);
+        let lists = self.supply.lists(contender);
+        mover.prepare(lists.first(), self.start_bytes);
+        self.sink.begin(batch).map_err(cannot())?;
+        let timing = mover
+            .sample(self.sink.fd(), &lists, timed, clock)
+            .map_err(|error| full_or(error, self.emptying, cannot()))?;
+        self.sink
+            .finish(batch, &self.supply.sent(), proof)
+            .map_err(|mismatch| wrong(mismatch, contender, &self.name))?;
+        Ok(timing)
+    }
+}
+
+/// What takes part in a cell.
+pub(crate) struct Contestant {
+    pub contender: Contender,
+    pub mover: Box<dyn Mover>,
+    pub samples: u32,
+}
+
+fn find(contestants: &mut [Contestant], contender: Contender) -> &mut Contestant {
+    contestants
+        .iter_mut()
+        .find(|contestant| contestant.contender == contender)
+        .expect("the engine samples what it announced")
+}
+
+/// A number that no other technique, round or batch has.
+fn mark(contender: Contender, round: u32, batch: u64) -> u64 {
+    let who = match contender {
+        Contender::Floor => 1,
+        Contender::FloorAgain => 2,
+        Contender::Technique(technique) => 3 + technique as u64,
+    };
+    (who << 56) ^ (u64::from(round) << 24) ^ batch.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+fn failed(contender: Contender, cell: &str) -> impl FnOnce(io::Error) -> MeasureError {
+    MeasureError::io(format!("{contender} failed on {cell}"))
+}
+
+/// A non-blocking target that is full is a matter for the engine.
+fn full_or(
+    error: io::Error,
+    emptying: Emptying,
+    otherwise: impl FnOnce(io::Error) -> MeasureError,
+) -> MeasureError {
+    match (error.kind(), emptying) {
+        // That one waits, but not for ever.
+        (io::ErrorKind::WouldBlock, Emptying::Peer) => otherwise(peer_is_stuck()),
+        (io::ErrorKind::WouldBlock, _) => MeasureError::DidNotFit,
+        _ => otherwise(error),
+    }
+}
+
+fn wrong(mismatch: Mismatch, contender: Contender, cell: &str) -> MeasureError {
+    match mismatch {
+        Mismatch::Io(error) => MeasureError::io(format!("cannot read back from {cell}"))(error),
+        // What is written is in the page cache anyway.
+        Mismatch::NotCold => MeasureError::DidNotFit,
+        Mismatch::Bytes(difference) => MeasureError::WrongBytes {
+            contender: contender.to_string(),
+            cell: cell.to_owned(),
+            difference,
+        },
+    }
+}

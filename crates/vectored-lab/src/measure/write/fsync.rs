@@ -1,0 +1,16 @@
+//! An `fsync(2)` after each call of a technique.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+
+/// A call with the sync that follows it, both of which are timed.
+pub(crate) fn synced(
+    fd: BorrowedFd<'_>,
+    mut call: impl FnMut() -> io::Result<()>,
+) -> impl FnMut() -> io::Result<()> {
+    move || {
+        call()?;
+        rustix::io::retry_on_intr(|| rustix::fs::fsync(fd))?;
+        Ok(())
+    }
+}

@@ -1,0 +1,6 @@
+//! Techniques that write, and the cell that samples them.
+
+pub(crate) mod cell;
+pub(crate) mod fsync;
+pub(crate) mod mover;
+pub(crate) mod movers;

@@ -1,0 +1,32 @@
+//! Everything into one buffer, then one call.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use crate::measure::write::mover::Mover;
+use crate::measure::write::movers::each::write_all;
+
+#[derive(Default)]
+pub struct CopyThenWrite {
+    staging: Vec<u8>,
+    start_bytes: usize,
+}
+
+impl Mover for CopyThenWrite {
+    fn prepare(&mut self, segments: &[&[u8]], start_bytes: usize) {
+        self.start_bytes = start_bytes;
+        let total_bytes: usize = segments.iter().map(|segment| segment.len()).sum();
+        self.staging.resize(start_bytes + total_bytes, 0);
+    }
+
+    fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
+        let staging = &mut self.staging[self.start_bytes..];
+        let mut free = &mut *staging;
+        for segment in segments {
+            let (place, rest) = free.split_at_mut(segment.len());
+            place.copy_from_slice(segment);
+            free = rest;
+        }
+        write_all(fd, staging)
+    }
+}

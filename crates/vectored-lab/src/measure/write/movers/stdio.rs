@@ -1,0 +1,56 @@
+//! The C library's buffered streams.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use crate::measure::sampling::clock::Clock;
+use crate::measure::sampling::lists::Lists;
+use crate::measure::sampling::sampler::Timing;
+use crate::measure::write::mover::{Mover, Timed, time_calls};
+use crate::sys::stdio::Stream;
+
+/// `fwrite` for every segment, then `fflush`.
+///
+/// A program opens a stream once and uses it for long, so that is not timed:
+/// each sample has a stream of its own, since targets are reopened between
+/// rounds.
+#[derive(Default)]
+pub struct Stdio {
+    buffer_bytes: Option<usize>,
+}
+
+impl Stdio {
+    /// With a buffer of another size than glibc chooses.
+    pub fn with_buffer(bytes: usize) -> Self {
+        Stdio {
+            buffer_bytes: Some(bytes),
+        }
+    }
+}
+
+impl Mover for Stdio {
+    fn prepare(&mut self, _segments: &[&[u8]], _start_bytes: usize) {}
+
+    fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
+        send(&mut Stream::open(fd, self.buffer_bytes)?, segments)
+    }
+
+    fn sample(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        lists: &Lists<'_>,
+        batch: Timed,
+        clock: &dyn Clock,
+    ) -> io::Result<Timing> {
+        let mut stream = Stream::open(fd, self.buffer_bytes)?;
+        let mut turns = lists.in_turn();
+        time_calls(fd, batch, clock, || send(&mut stream, turns.next()))
+    }
+}
+
+fn send(stream: &mut Stream, segments: &[&[u8]]) -> io::Result<()> {
+    for segment in segments {
+        stream.write(segment)?;
+    }
+    stream.flush()
+}

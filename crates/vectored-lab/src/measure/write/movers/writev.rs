@@ -1,0 +1,100 @@
+//! One call for an array of segments.
+
+use std::io::{self, IoSlice};
+use std::os::fd::BorrowedFd;
+
+use rustix::io::{ReadWriteFlags, pwritev2, retry_on_intr, writev};
+use vectored::write_all_vectored;
+
+use crate::measure::write::movers::array::Gathering;
+
+/// What both forms need to know of a list.
+#[derive(Default)]
+struct Shape {
+    iov_max: usize,
+    total_bytes: usize,
+}
+
+impl Shape {
+    fn prepare(&mut self, segments: &[&[u8]]) {
+        self.iov_max = vectored::iov_max();
+        self.total_bytes = segments.iter().map(|segment| segment.len()).sum();
+    }
+
+    /// Hands `send` as many at a time as a call may have, and their bytes.
+    #[inline]
+    fn send_all(
+        &self,
+        iovecs: &[IoSlice<'_>],
+        send: impl Fn(&[IoSlice<'_>], usize) -> io::Result<()>,
+    ) -> io::Result<()> {
+        if iovecs.len() <= self.iov_max {
+            send(iovecs, self.total_bytes)
+        } else {
+            iovecs
+                .chunks(self.iov_max)
+                .try_for_each(|chunk| send(chunk, chunk.iter().map(|s| s.len()).sum()))
+        }
+    }
+}
+
+#[derive(Default)]
+pub struct Writev(Shape);
+
+impl Gathering for Writev {
+    fn prepare(&mut self, segments: &[&[u8]]) {
+        self.0.prepare(segments);
+    }
+
+    fn send(&mut self, fd: BorrowedFd<'_>, iovecs: &[IoSlice<'_>]) -> io::Result<()> {
+        self.0
+            .send_all(iovecs, |chunk, bytes| writev_all(fd, chunk, bytes))
+    }
+}
+
+/// Offset −1 is the descriptor's own position, so it works on streams as well
+/// (since Linux 4.6).
+#[derive(Default)]
+pub struct Pwritev2(Shape);
+
+impl Gathering for Pwritev2 {
+    fn prepare(&mut self, segments: &[&[u8]]) {
+        self.0.prepare(segments);
+    }
+
+    fn send(&mut self, fd: BorrowedFd<'_>, iovecs: &[IoSlice<'_>]) -> io::Result<()> {
+        self.0
+            .send_all(iovecs, |chunk, bytes| pwritev2_all(fd, chunk, bytes))
+    }
+}
+
+/// One `writev`; the rest of a short one by the library's loop. Never inlined:
+/// see `write_all`.
+#[inline(never)]
+fn writev_all(fd: BorrowedFd<'_>, iovecs: &[IoSlice<'_>], total_bytes: usize) -> io::Result<()> {
+    let written = retry_on_intr(|| writev(fd, iovecs))?;
+    if written < total_bytes {
+        send_rest(fd, iovecs, written)?;
+    }
+    Ok(())
+}
+
+/// One `pwritev2`; the rest of a short one by the library's loop.
+#[inline(never)]
+fn pwritev2_all(fd: BorrowedFd<'_>, iovecs: &[IoSlice<'_>], total_bytes: usize) -> io::Result<()> {
+    let no_flags = ReadWriteFlags::empty();
+    let written = retry_on_intr(|| pwritev2(fd, iovecs, u64::MAX, no_flags))?;
+    if written < total_bytes {
+        send_rest(fd, iovecs, written)?;
+    }
+    Ok(())
+}
+
+#[cold]
+fn send_rest(fd: BorrowedFd<'_>, iovecs: &[IoSlice<'_>], written: usize) -> io::Result<()> {
+    let mut rest: Vec<IoSlice<'_>> = iovecs.iter().map(|s| IoSlice::new(s)).collect();
+    let mut rest = rest.as_mut_slice();
+    IoSlice::advance_slices(&mut rest, written);
+    write_all_vectored(fd, rest)?;
+    Ok(())
+}

@@ -1,0 +1,556 @@
+//! What the table and the Markdown have in common: the words of each row.
+
+use crate::model::{
+    Cache, Cell, Drain, IovecSetup, Layout, OpenBecause, Operation, PageCache, Results, Target,
+    Technique, TechniqueResult, Verdict,
+};
+use crate::report::machines;
+use crate::report::target_names;
+use crate::report::target_names::{Kind, Titles, has_tax, place};
+use crate::stats::{MIN_ROUNDS, TIE_ZONE, median};
+use crate::text::format;
+
+/// The cells of one target, operation, mode of sync, and state of caches and
+/// lists.
+pub(crate) struct Section {
+    /// `file`, or `file read hot`, or `pipe, cache cold`.
+    pub title: String,
+    pub tally: String,
+    /// Which lists, and what to do with them.
+    pub advice: Vec<(String, String)>,
+    /// Where there is no advice, what there is in place of a crossover.
+    pub no_crossover: String,
+    /// The cells that were asked for, in their order, and between them those of
+    /// [`Results::refined_cells`].
+    pub rows: Vec<Row>,
+}
+
+/// One cell in words.
+pub(crate) struct Row {
+    /// Index in [`Results::cells`]; `None` for a cell of
+    /// [`Results::refined_cells`].
+    pub index: Option<usize>,
+    /// `1000`, or empty for a mix.
+    pub count: String,
+    /// `16 KiB`, or the whole mix.
+    pub size: String,
+    /// Behind the list, where a thread at the other end took part.
+    pub thread_mark: &'static str,
+    pub floor: String,
+    /// In the order of [`columns`].
+    pub entries: Vec<Entry>,
+    pub verdict: Verdict,
+    /// With the technique's name in full.
+    pub words: String,
+    /// With [`short_name`] in its place.
+    pub short_words: String,
+    pub interval: Option<String>,
+}
+
+impl Row {
+    /// Measured between the sizes that were asked for, to place a crossover.
+    pub fn is_refined(&self) -> bool {
+        self.index.is_none()
+    }
+
+    /// Behind the list: where it is between those asked for, and the thread.
+    pub fn marks(&self) -> String {
+        let between = if self.is_refined() { BETWEEN } else { "" };
+        format!("{between}{}", self.thread_mark)
+    }
+}
+
+/// Behind the list of a cell that was measured between those asked for.
+pub(crate) const BETWEEN: &str = "+";
+
+/// One technique in one cell.
+pub(crate) struct Entry {
+    /// Its gather tax, or its time where a tax would say nothing.
+    pub tax: String,
+    pub mark: Mark,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Mark {
+    None,
+    Winner,
+    Tie,
+}
+
+impl Mark {
+    pub fn sign(self) -> &'static str {
+        match self {
+            Mark::None => "",
+            Mark::Winner => "*",
+            Mark::Tie => "=",
+        }
+    }
+}
+
+/// The techniques, those that compete first.
+pub(crate) fn columns(results: &Results) -> Vec<Technique> {
+    let measured = |technique: &Technique| {
+        let mut cells = results.cells.iter();
+        cells.any(|cell| cell.technique(*technique).is_some())
+    };
+    let mut columns: Vec<Technique> = Technique::ALL.into_iter().filter(measured).collect();
+    columns.sort_by_key(|technique| !results.rivals.contains(technique));
+    columns
+}
+
+pub(crate) fn sections(results: &Results) -> Vec<Section> {
+    let columns = columns(results);
+    let titles = Titles::among(&results.cells);
+    let mut kinds: Vec<Kind<'_>> = results.cells.iter().map(Kind::of).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    kinds
+        .into_iter()
+        .map(|kind| {
+            let is_here = |cell: &&Cell| Kind::of(cell) == kind;
+            let cells: Vec<&Cell> = results.cells.iter().filter(is_here).collect();
+            let refined: Vec<&Cell> = results.refined_cells.iter().filter(is_here).collect();
+            Section {
+                title: titles.of(kind),
+                no_crossover: no_crossovers(&cells),
+                tally: tally(&cells, refined.len(), &results.rivals),
+                advice: results
+                    .advice
+                    .iter()
+                    .filter(|advice| Kind::of_conditions(&advice.conditions) == kind)
+                    .map(|advice| {
+                        let lists = format::count(advice.segment_count, "segment");
+                        // A saved text may come from anywhere.
+                        (lists, format::escape_control(&advice.text))
+                    })
+                    .collect(),
+                rows: rows(results, &is_here, &columns),
+            }
+        })
+        .collect()
+}
+
+/// `not decided`; where segment counts differ, `2 segments: none: writev; 16 segments: not decided`.
+fn no_crossovers(cells: &[&Cell]) -> String {
+    let mut counts: Vec<usize> = cells.iter().map(|cell| cell.segment_count).collect();
+    counts.sort_unstable();
+    counts.dedup();
+    let words = counts.iter().map(|&count| {
+        let is_here = |cell: &&&Cell| cell.segment_count == count;
+        let cells: Vec<&Cell> = cells.iter().filter(is_here).copied().collect();
+        machines::no_crossover(&cells)
+    });
+    let words: Vec<String> = words.collect();
+    match words.iter().all(|one| *one == words[0]) {
+        true => words.into_iter().next().unwrap_or_default(),
+        false => std::iter::zip(counts, words)
+            .map(|(count, found)| format!("{}: {found}", format::count(count, "segment")))
+            .collect::<Vec<_>>()
+            .join("; "),
+    }
+}
+
+fn rows(results: &Results, is_here: &dyn Fn(&&Cell) -> bool, columns: &[Technique]) -> Vec<Row> {
+    let mut cells: Vec<(Option<usize>, &Cell)> = results
+        .cells
+        .iter()
+        .enumerate()
+        .filter(|(_, cell)| is_here(cell))
+        .map(|(index, cell)| (Some(index), cell))
+        .collect();
+    // Those asked for keep their order.
+    let list = |cell: &Cell| (cell.segment_count, cell.segment_bytes);
+    for cell in results.refined_cells.iter().filter(is_here) {
+        let before = |(_, other): &(Option<usize>, &Cell)| list(other) <= list(cell);
+        let place = cells.iter().rposition(before).map_or(0, |last| last + 1);
+        cells.insert(place, (None, cell));
+    }
+    cells
+        .into_iter()
+        .map(|(index, cell)| row(index, cell, columns, &results.rivals))
+        .collect()
+}
+
+/// The named techniques that some targets cannot be measured with, a sentence
+/// each: `mmap is for files only: it was not measured on pipe, unix`.
+pub fn unsuited_in_words(results: &Results) -> Vec<String> {
+    let mut sentences = Vec::new();
+    for technique in &results.rivals {
+        let Some(needed) = technique.needs() else {
+            continue;
+        };
+        let mut places: Vec<(Target, Option<&str>)> = results
+            .cells
+            .iter()
+            .filter(|cell| cell.technique(*technique).is_none())
+            .map(|cell| (cell.target, cell.path.as_deref()))
+            .collect();
+        places.sort_unstable();
+        places.dedup();
+        if !places.is_empty() {
+            let names: Vec<String> = places
+                .into_iter()
+                .map(|(target, path)| place(target, path))
+                .collect();
+            sentences.push(format!(
+                "{technique} is for {needed} only: it was not measured on {}",
+                names.join(", ")
+            ));
+        }
+    }
+    sentences
+}
+
+/// `copy-then-write wins 7 cells, writev 5, tie 3, open 2 (and 4 cells between)`.
+fn tally(cells: &[&Cell], between: usize, rivals: &[Technique]) -> String {
+    let between = match between {
+        0 => String::new(),
+        count => format!(" (and {} between)", format::count(count, "cell")),
+    };
+    tally_of(cells, rivals) + &between
+}
+
+fn tally_of(cells: &[&Cell], rivals: &[Technique]) -> String {
+    let here: Vec<Technique> = rivals
+        .iter()
+        .copied()
+        .filter(|rival| cells.iter().any(|cell| cell.technique(*rival).is_some()))
+        .collect();
+    if let [only] = &here[..] {
+        return format!(
+            "{only} had no rival in {}",
+            format::count(cells.len(), "cell")
+        );
+    }
+    let mut wins: Vec<(Technique, usize)> = Technique::ALL
+        .into_iter()
+        .map(|technique| {
+            let won = |cell: &&&Cell| cell.winner == Some(technique);
+            (technique, cells.iter().filter(won).count())
+        })
+        .filter(|&(_, count)| count > 0)
+        .collect();
+    wins.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+    let mut parts: Vec<String> = wins
+        .iter()
+        .enumerate()
+        .map(|(index, (technique, count))| match index {
+            0 => format!("{technique} wins {}", format::count(*count, "cell")),
+            _ => format!("{technique} {count}"),
+        })
+        .collect();
+    for (verdict, word) in [(Verdict::Tie, "tie"), (Verdict::Open, "open")] {
+        let count = cells.iter().filter(|cell| cell.verdict == verdict).count();
+        if count > 0 {
+            parts.push(format!("{word} {count}"));
+        }
+    }
+    parts.join(", ")
+}
+
+fn row(index: Option<usize>, cell: &Cell, columns: &[Technique], rivals: &[Technique]) -> Row {
+    let (count, size) = match (cell.segment_bytes, &cell.segment_sizes) {
+        (Some(bytes), _) => (
+            cell.segment_count.to_string(),
+            format::bytes_in_words(bytes as u64),
+        ),
+        (None, Some(runs)) => (String::new(), format::list_in_words(runs)),
+        (None, None) => (cell.segment_count.to_string(), "mixed".to_owned()),
+    };
+    let (words, interval) = verdict_in_words(cell, rivals, Technique::name);
+    let (short_words, _) = verdict_in_words(cell, rivals, short_name);
+    Row {
+        index,
+        count,
+        size,
+        thread_mark: match cell.drain {
+            Some(Drain::ReaderThread) => "r",
+            Some(Drain::WriterThread) => "w",
+            Some(Drain::BetweenSamples | Drain::Peer) | None => "",
+        },
+        floor: format::time(cell.floor_ns),
+        entries: columns
+            .iter()
+            .map(|&technique| entry(cell, technique, rivals))
+            .collect(),
+        verdict: cell.verdict,
+        words,
+        short_words,
+        interval,
+    }
+}
+
+fn entry(cell: &Cell, technique: Technique, rivals: &[Technique]) -> Entry {
+    let Some(result) = cell.technique(technique) else {
+        return Entry {
+            tax: "–".to_owned(),
+            mark: Mark::None,
+        };
+    };
+    let in_tie_zone = || {
+        let rival = rivals.contains(&technique);
+        let low = result.ratio_low.is_some_and(|low| low >= 1.0 - TIE_ZONE);
+        let high = result.ratio_high.is_some_and(|high| high <= 1.0 + TIE_ZONE);
+        cell.leader == Some(technique) || (rival && low && high)
+    };
+    let mark = match cell.verdict {
+        Verdict::Faster if cell.winner == Some(technique) => Mark::Winner,
+        Verdict::Tie if in_tie_zone() => Mark::Tie,
+        _ => Mark::None,
+    };
+    Entry {
+        tax: match has_tax(cell) {
+            // By round, as verdicts and curves are.
+            true => format::tax(
+                result
+                    .floor_ratio
+                    .map_or(result.gather_tax, |ratio| ratio - 1.0),
+            ),
+            false => format::time(result.median_ns),
+        },
+        mark,
+    }
+}
+
+/// What fits a narrow column.
+pub(crate) fn short_name(technique: Technique) -> &'static str {
+    match technique {
+        Technique::CopyThenWrite => "copy",
+        Technique::ReadThenSplit => "split",
+        Technique::WriteEach | Technique::ReadEach => "each",
+        other => other.name(),
+    }
+}
+
+/// The rival nearest to the leader, of those that compete.
+pub(crate) fn nearest_rival<'a>(
+    cell: &'a Cell,
+    rivals: &[Technique],
+) -> Option<&'a TechniqueResult> {
+    cell.techniques
+        .iter()
+        .filter(|technique| rivals.contains(&technique.name))
+        .filter(|technique| Some(technique.name) != cell.leader)
+        .min_by(|a, b| a.ratio_to_leader.total_cmp(&b.ratio_to_leader))
+}
+
+/// The technique that a report may name as the one ahead. None where a rival takes
+/// less time in the median round: in files of earlier versions, whose leader has the
+/// lowest median time, and where median ratios go round in a circle.
+pub(crate) fn named_leader(cell: &Cell, rivals: &[Technique]) -> Option<Technique> {
+    let nearest = nearest_rival(cell, rivals).map(|rival| rival.ratio_to_leader);
+    let trails = cell.verdict == Verdict::Open && nearest.is_some_and(|ratio| ratio < 1.0);
+    cell.winner.or(cell.leader).filter(|_| !trails)
+}
+
+/// The verdict, and the 95 % interval of the number in it.
+pub(crate) fn verdict_in_words(
+    cell: &Cell,
+    rivals: &[Technique],
+    name: fn(Technique) -> &'static str,
+) -> (String, Option<String>) {
+    let Some(nearest) = nearest_rival(cell, rivals).filter(|_| cell.leader.is_some()) else {
+        return ("no rival".to_owned(), None);
+    };
+    let (margin, interval) = format::margin(
+        nearest.ratio_to_leader,
+        nearest.ratio_low.zip(nearest.ratio_high),
+    );
+    let open = match cell.open_because {
+        Some(why) => format!("open ({})", why.name()),
+        None => "open".to_owned(),
+    };
+    match (cell.verdict, named_leader(cell, rivals)) {
+        (Verdict::Tie, _) => (format!("tie (±{:.0} %)", TIE_ZONE * 100.0), None),
+        (Verdict::Faster, Some(winner)) => (format!("{} by {margin}", name(winner)), interval),
+        (Verdict::Open, _) if interval.is_none() => {
+            let rounds = format::count(cell.rounds as usize, "round");
+            (format!("{open}: {rounds}"), None)
+        }
+        (Verdict::Open, Some(leader)) => (format!("{open}: {} +{margin}", name(leader)), interval),
+        (Verdict::Faster | Verdict::Open, None) => (format!("{open}: no leader"), None),
+    }
+}
+
+/// What was measured, and whether it is all.
+pub(crate) fn extent(results: &Results) -> String {
+    let between = match results.refined_cells.len() {
+        0 => String::new(),
+        count => format!(" and {count} between them"),
+    };
+    let rounds = results.cells.iter().map(|cell| cell.rounds);
+    let fewest = rounds.clone().min().unwrap_or(0);
+    let most = rounds.max().unwrap_or(0);
+    let rounds = match fewest == most {
+        true => format::count(most as usize, "round"),
+        false => format!("{fewest} to {most} rounds"),
+    };
+    let short = if results.complete {
+        ""
+    } else {
+        "; incomplete: it ended before every cell had the minimum of 20 rounds"
+    };
+    format!(
+        "{}{between} in {:.1} s, {rounds} each{short}",
+        format::count(results.cells.len(), "cell"),
+        results.elapsed_s
+    )
+}
+
+/// What a reader needs to know to read the rows, a paragraph each.
+pub(crate) fn notes(results: &Results) -> Vec<String> {
+    let is_read = |cell: &Cell| cell.operation == Operation::Read;
+    let reads = !results.cells.is_empty() && results.cells.iter().all(is_read);
+    let (floor, example) = match reads {
+        false => ("write of the same bytes, already in one piece", "writev"),
+        true => ("read of the same bytes into one piece", "readv"),
+    };
+    let figures = match results.cells.iter().any(has_tax) || results.cells.is_empty() {
+        true => {
+            "The other figures are the gather tax, time ÷ floor − 1; 12× means twelve times the \
+             floor."
+        }
+        false => "The other figures are times a call.",
+    };
+    let mut notes = vec![format!("floor: one {floor}. {figures}")];
+    if results.rivals.len() > 1 {
+        notes.push(format!(
+            "* wins: faster than every rival. = ties: within ±2 % of the leader. \
+             \"{example} by 9 % [7, 11]\": the nearest rival takes 9 % longer; in brackets the 95 % \
+             interval, which is not adjusted for several cells; verdicts are. \"open (budget): \
+             {example} +9 % [-2, 20]\": {example} leads, but the difference is not significant."
+        ));
+    }
+    notes.extend(why_open(results));
+    if !results.refined_cells.is_empty() {
+        notes.push(format!(
+            "{BETWEEN}: a cell between those that were asked for, measured to place a crossover or \
+             to fit the costs. The counts of wins, ties and open cells leave it out."
+        ));
+    }
+    if !results.crossovers.is_empty() {
+        notes.push(
+            "\"below 1.40 KiB [1.31, 1.52]\": where each segment is smaller than that; in \
+             brackets, the interval in which the border lies."
+                .to_owned(),
+        );
+    }
+    for (state, words) in [
+        (PageCache::Hot, "hot: the file was in the page cache."),
+        (
+            PageCache::Cold,
+            "cold: the file was evicted from the page cache before each call, and each call was \
+             seen to fetch its bytes from the device.",
+        ),
+    ] {
+        if results
+            .cells
+            .iter()
+            .any(|cell| cell.page_cache == Some(state))
+        {
+            notes.push(words.to_owned());
+        }
+    }
+    let has = |is: &dyn Fn(&Cell) -> bool| results.cells.iter().any(is);
+    if has(&|cell| cell.cache == Cache::Cold) {
+        notes.push(
+            "cache cold: each call's bytes, the floor's as well, come from memory: calls draw them \
+             from a pool that exceeds the CPU's caches."
+                .to_owned(),
+        );
+    }
+    if has(&|cell| cell.layout == Layout::Adjacent) {
+        notes.push(
+            "layout adjacent: the segments lie one directly after another in memory.".to_owned(),
+        );
+    }
+    if has(&|cell| cell.iovec_setup == IovecSetup::Once) {
+        notes.push(
+            "iovec-setup once: the array that a call takes is filled before it is timed."
+                .to_owned(),
+        );
+    }
+    let beside: Vec<&str> = columns(results)
+        .into_iter()
+        .filter(|technique| !results.rivals.contains(technique))
+        .map(Technique::name)
+        .collect();
+    if !beside.is_empty() {
+        notes.push(format!(
+            "{} is shown beside and takes no part in the verdict.",
+            beside.join(", ")
+        ));
+    }
+    for (drain, mark, did) in [
+        (Drain::ReaderThread, "r", "read"),
+        (Drain::WriterThread, "w", "wrote"),
+    ] {
+        if results.cells.iter().any(|cell| cell.drain == Some(drain)) {
+            notes.push(format!(
+                "{mark}: the list does not fit the target, so a thread on another CPU {did} while \
+                 the call was timed."
+            ));
+        }
+    }
+    notes.extend(target_names::notes(results));
+    notes.extend(noise(results));
+    for warning in &results.host.warnings {
+        notes.push(format!("Warning: {}.", format::escape_control(warning)));
+    }
+    for sentence in unsuited_in_words(results) {
+        notes.push(format!("{sentence}."));
+    }
+    for group in format::left_out_in_words(&results.left_out) {
+        notes.push(format!("Not measured ({}): {}.", group.reason, group.cells));
+    }
+    notes.push(format!("Seed {}.", results.seed));
+    notes
+}
+
+/// What the words behind "open" mean, of those that occur.
+fn why_open(results: &Results) -> Option<String> {
+    let cells = || results.cells.iter().chain(&results.refined_cells);
+    let meanings = [
+        (
+            OpenBecause::Rounds,
+            format!(
+                "fewer than {MIN_ROUNDS} rounds, or the difference is not significant after \
+                 adjustment for {} (Holm), the looks and serial correlation, though the unadjusted \
+                 interval excludes 0; more rounds decide",
+                format::count(cells().count(), "cell")
+            ),
+        ),
+        (
+            OpenBecause::Noise,
+            "more rounds would not decide, since the cell's own noise hides the difference or its \
+             intervals are as narrow as they get"
+                .to_owned(),
+        ),
+        (
+            OpenBecause::Budget,
+            "the budget ended before the intervals were narrow, or before the noise floor of the \
+             cell was below the difference"
+                .to_owned(),
+        ),
+    ];
+    let occurring: Vec<String> = meanings
+        .into_iter()
+        .filter(|(why, _)| cells().any(|cell| cell.open_because == Some(*why)))
+        .map(|(why, meaning)| format!("{}: {meaning}", why.name()))
+        .collect();
+    (!occurring.is_empty()).then(|| format!("Why a cell is open: {}.", occurring.join("; ")))
+}
+
+fn noise(results: &Results) -> Option<String> {
+    let floors: Vec<f64> = results.cells.iter().filter_map(|c| c.noise_floor).collect();
+    let typical = format::percent(median(&floors)?);
+    let apart = match results.cells.iter().filter(|c| c.aa_separated).count() {
+        0 => "none".to_owned(),
+        count => count.to_string(),
+    };
+    Some(format!(
+        "Noise floor (A/A test): {typical} in the median of {}, significant in {apart}. No cell \
+         reports a difference below its own noise floor.",
+        format::count(floors.len(), "cell"),
+    ))
+}

@@ -1,0 +1,184 @@
+//! Targets in words: what a section is called, and what its figures mean.
+
+use crate::model::{
+    Cache, Cell, Conditions, IovecSetup, Layout, Operation, PageCache, Results, SyncMode, Target,
+};
+use crate::text::format::{bytes_in_words, escape_control};
+
+/// What the cells of one section have in common.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Kind<'a> {
+    target: Target,
+    path: Option<&'a str>,
+    operation: Operation,
+    page_cache: Option<PageCache>,
+    sync: SyncMode,
+    cache: Cache,
+    layout: Layout,
+    iovec_setup: IovecSetup,
+}
+
+impl<'a> Kind<'a> {
+    pub fn of(cell: &'a Cell) -> Self {
+        Kind {
+            target: cell.target,
+            path: cell.path.as_deref(),
+            operation: cell.operation,
+            page_cache: cell.page_cache,
+            sync: cell.sync,
+            cache: cell.cache,
+            layout: cell.layout,
+            iovec_setup: cell.iovec_setup,
+        }
+    }
+
+    /// Of cells under these conditions, however they were drained.
+    pub fn of_conditions(conditions: &'a Conditions) -> Self {
+        Kind {
+            target: conditions.target,
+            path: conditions.path.as_deref(),
+            operation: conditions.operation,
+            page_cache: conditions.page_cache,
+            sync: conditions.sync,
+            cache: conditions.cache,
+            layout: conditions.layout,
+            iovec_setup: conditions.iovec_setup,
+        }
+    }
+}
+
+/// What kinds are called among others: a state of caches or lists is named
+/// where it is not the usual one, or not the only one.
+#[derive(Default)]
+pub(crate) struct Titles {
+    cache_varies: bool,
+    layout_varies: bool,
+    iovec_setup_varies: bool,
+}
+
+impl Titles {
+    pub fn among<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Self {
+        let mut titles = Titles::default();
+        let mut cells = cells.into_iter();
+        if let Some(first) = cells.next() {
+            for cell in cells {
+                titles.cache_varies |= cell.cache != first.cache;
+                titles.layout_varies |= cell.layout != first.layout;
+                titles.iovec_setup_varies |= cell.iovec_setup != first.iovec_setup;
+            }
+        }
+        titles
+    }
+
+    /// `file`, `file read hot`, `file-overwrite fsync`, `fifo /tmp/x`,
+    /// `pipe, cache cold, layout adjacent`.
+    pub fn of(&self, kind: Kind<'_>) -> String {
+        let mut words = vec![place(kind.target, kind.path)];
+        if kind.operation == Operation::Read {
+            words.push("read".to_owned());
+        }
+        words.extend(kind.page_cache.map(|state| state.to_string()));
+        if kind.sync != SyncMode::None {
+            words.push(kind.sync.to_string());
+        }
+        let mut title = words.join(" ");
+        for (option, name, is_named) in [
+            (
+                "cache",
+                kind.cache.name(),
+                self.cache_varies || kind.cache != Cache::default(),
+            ),
+            (
+                "layout",
+                kind.layout.name(),
+                self.layout_varies || kind.layout != Layout::default(),
+            ),
+            (
+                "iovec-setup",
+                kind.iovec_setup.name(),
+                self.iovec_setup_varies || kind.iovec_setup != IovecSetup::default(),
+            ),
+        ] {
+            if is_named {
+                title += &format!(", {option} {name}");
+            }
+        }
+        title
+    }
+}
+
+/// A target, and which one where it was named by its path.
+pub(crate) fn place(target: Target, path: Option<&str>) -> String {
+    match path {
+        None => target.to_string(),
+        Some(path) => format!("{target} {}", escape_control(path)),
+    }
+}
+
+/// Whether a tax says something of the target: `/dev/null` looks at no byte,
+/// so the floor costs nothing there that grows with the list.
+pub(crate) fn has_tax(cell: &Cell) -> bool {
+    cell.target != Target::Null
+}
+
+/// What there is to know of the targets of these results.
+pub(crate) fn notes(results: &Results) -> Vec<String> {
+    let any = |is: &dyn Fn(&Cell) -> bool| results.cells.iter().any(is);
+    let mut notes = Vec::new();
+    for (target, words) in [
+        (
+            Target::FileOverwrite,
+            "file-overwrite: a file that is in the page cache is rewritten in place.",
+        ),
+        (
+            Target::Socket,
+            "socket: another program reads, at its own pace. That it got the right bytes cannot be \
+             proved.",
+        ),
+        (
+            Target::Device,
+            "device: what becomes of the bytes is its own affair. That they were the right ones \
+             cannot be proved.",
+        ),
+        (
+            Target::Null,
+            "null: /dev/null looks at no byte. So its figures are fixed costs, times a call and not \
+             taxes, and that the right bytes were moved cannot be proved there.",
+        ),
+    ] {
+        if any(&|cell| cell.target == target) {
+            notes.push(words.to_owned());
+        }
+    }
+    let host = &results.host;
+    let buffers = (host.tcp_send_buffer_bytes).zip(host.tcp_receive_buffer_bytes);
+    if let Some((send, receive)) = buffers
+        && any(&|cell| cell.target == Target::Tcp)
+    {
+        notes.push(format!(
+            "tcp: over the loopback device, with TCP_NODELAY, a send buffer of {} and a receive \
+             buffer of {} that do not grow.",
+            bytes_in_words(send),
+            bytes_in_words(receive)
+        ));
+    }
+    for (sync, words) in [
+        (
+            SyncMode::Dsync,
+            "dsync: each write returned when its data were on the device (O_DSYNC).",
+        ),
+        (
+            SyncMode::Sync,
+            "sync: each write returned when it was on the device with all metadata (O_SYNC).",
+        ),
+        (
+            SyncMode::Fsync,
+            "fsync: one fsync(2) after each call is part of its time, and of the floor's.",
+        ),
+    ] {
+        if any(&|cell| cell.sync == sync) {
+            notes.push(words.to_owned());
+        }
+    }
+    notes
+}

@@ -1,0 +1,172 @@
+//! Whether results can be what some run found: renderings and statistics rely on
+//! what is checked here, and files come from anywhere.
+
+use crate::model::{Advisory, Cell, Experiments, FindingKey, Grade, Results, Tally};
+
+/// No run has more segments in a list, or bytes in a segment.
+const MOST: usize = 1 << 40;
+
+/// # Errors
+///
+/// What is wrong, in words.
+pub(crate) fn results(results: &Results) -> Result<(), String> {
+    for cell in results.cells.iter().chain(&results.refined_cells) {
+        self::cell(cell).map_err(|why| format!("a cell of {} {why}", cell.target))?;
+    }
+    for crossover in &results.crossovers {
+        let sizes = [
+            crossover.low_bytes,
+            crossover.at_bytes,
+            crossover.high_bytes,
+        ];
+        if !sizes.iter().all(|&bytes| is_positive(bytes)) {
+            return Err("a crossover is at no size".to_owned());
+        }
+    }
+    Ok(())
+}
+
+fn cell(cell: &Cell) -> Result<(), String> {
+    let runs = cell.segment_sizes.as_deref().unwrap_or_default();
+    let all_sizes = runs.iter().map(|&(count, bytes)| (count, bytes));
+    let all_sizes = all_sizes.chain(cell.segment_bytes.map(|bytes| (cell.segment_count, bytes)));
+    for (count, bytes) in all_sizes {
+        if count == 0 || bytes == 0 || count > MOST || bytes > MOST {
+            return Err(format!("has {count} segments of {bytes} bytes"));
+        }
+    }
+    let floors = cell.floor_samples_ns.iter().chain(&cell.aa_samples_ns);
+    let times = cell.techniques.iter().flat_map(|t| &t.samples_ns).flatten();
+    let summaries = cell
+        .techniques
+        .iter()
+        .flat_map(|t| [&t.median_ns, &t.min_ns]);
+    let summaries = summaries.chain([&cell.floor_ns]);
+    if !floors
+        .chain(times)
+        .chain(summaries)
+        .all(|&ns| is_positive(ns))
+    {
+        return Err("has a time that is none".to_owned());
+    }
+    let rounds = cell.rounds as usize;
+    let samples = cell.techniques.iter().map(|t| t.samples_ns.len());
+    let most = samples.fold(cell.floor_samples_ns.len(), usize::max);
+    if rounds == 0 || most > rounds {
+        return Err(format!("has {most} samples of {rounds} rounds"));
+    }
+    let mut names: Vec<_> = cell.techniques.iter().map(|t| t.name).collect();
+    names.sort_unstable();
+    names.dedup();
+    if names.len() < cell.techniques.len() {
+        return Err("has a technique twice".to_owned());
+    }
+    for name in cell.leader.iter().chain(&cell.winner) {
+        if cell.technique(*name).is_none() {
+            return Err(format!("is led by {name}, which was not measured"));
+        }
+    }
+    Ok(())
+}
+
+/// # Errors
+///
+/// What is wrong, in words.
+pub(crate) fn experiments(experiments: &Experiments) -> Result<(), String> {
+    for experiment in &experiments.experiments {
+        let rows = experiment.rows.len();
+        for ratio in &experiment.ratios {
+            if ratio.of >= rows || ratio.over >= rows {
+                return Err(format!(
+                    "{} compares rows {} and {} of {rows}",
+                    experiment.name, ratio.of, ratio.over
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// # Errors
+///
+/// What is wrong, in words.
+pub(crate) fn advisory(advisory: &Advisory) -> Result<(), String> {
+    let is_interval = |low: f64, value: f64, high: f64| {
+        low.is_finite() && high.is_finite() && low <= value && value <= high
+    };
+    let times = [advisory.wall_s, advisory.cpu_s, advisory.traced_wall_s];
+    if times
+        .iter()
+        .flatten()
+        .any(|time| !time.is_finite() || *time < 0.0)
+    {
+        return Err("the wall time is none".to_owned());
+    }
+    for price in &advisory.prices {
+        let others = [
+            price.entry_ns,
+            price.gather_call_ns,
+            price.segment_ns,
+            price.large_segment_ns,
+            price.iovec_step_ns,
+            price.copy_segment_ns,
+            price.copy_byte_ns,
+        ];
+        if !is_interval(price.call_low_ns, price.call_ns, price.call_high_ns)
+            || !others.iter().all(|cost| cost.is_finite())
+        {
+            return Err("a price is none".to_owned());
+        }
+    }
+    let total = (
+        advisory.saving_low_s,
+        advisory.saving_s,
+        advisory.saving_high_s,
+    );
+    if !is_interval(total.0, total.1, total.2) {
+        return Err("the saving lies outside of its interval".to_owned());
+    }
+    for finding in &advisory.findings {
+        let pattern = || format!("the finding {:?}", finding.pattern);
+        if matches!(finding.key.grade, Grade::Crossing | Grade::Unknown) {
+            return Err(format!("{} is of a grade that is never counted", pattern()));
+        }
+        let (low, high) = (finding.saving_low_s, finding.saving_high_s);
+        if !is_interval(low, finding.saving_s, high)
+            || finding
+                .share_of_wall
+                .is_some_and(|share| !share.is_finite())
+        {
+            return Err(format!("{} has a saving that is none", pattern()));
+        }
+        tally(&finding.key, &finding.tally).map_err(|why| format!("{} {why}", pattern()))?;
+    }
+    for left in &advisory.uncounted {
+        tally(&left.key, &left.tally).map_err(|why| format!("{:?} {why}", left.pattern))?;
+    }
+    Ok(())
+}
+
+/// Merging adds these counts, and reads what belongs to a step by its place.
+fn tally(key: &FindingKey, tally: &Tally) -> Result<(), String> {
+    if key.steps.len() != tally.step_bytes.len() {
+        return Err(format!(
+            "has {} steps and the bytes of {}",
+            key.steps.len(),
+            tally.step_bytes.len()
+        ));
+    }
+    if tally.step_bytes.iter().any(|(least, most)| least > most) {
+        return Err("has a step whose least bytes are more than its most".to_owned());
+    }
+    let classes = || tally.sizes.iter().map(|&(class, _, _)| class);
+    let ascends = classes().zip(classes().skip(1)).all(|(a, b)| a < b);
+    if !ascends || classes().any(|class| u32::from(class) > u64::BITS) {
+        return Err("has classes of sizes that are none".to_owned());
+    }
+    Ok(())
+}
+
+fn is_positive(value: f64) -> bool {
+    value.is_finite() && value > 0.0
+}

@@ -1,0 +1,105 @@
+//! Fills in what follows from the samples of measured cells.
+
+use crate::model::{Cell, Technique, Verdict};
+use crate::stats::sign_test::paired;
+use crate::stats::summary::{median, minimum};
+use crate::stats::verdict::{Decision, Evidence, Series, decide, weigh};
+
+/// Computes medians, taxes, ratios and verdicts of all `cells` of one run from
+/// their samples. The same samples give the same results, so this can be
+/// repeated on loaded ones.
+pub fn judge(cells: &mut [Cell], rivals: &[Technique]) {
+    let evidence: Vec<Option<Evidence>> =
+        cells.iter().map(|cell| weigh_cell(cell, rivals)).collect();
+    let decisions = decide(evidence.iter().flatten());
+    let mut decisions = decisions.into_iter();
+    for (cell, evidence) in std::iter::zip(cells, evidence) {
+        summarise(cell);
+        if let (Some(evidence), Some(decision)) =
+            (&evidence, evidence.as_ref().and_then(|_| decisions.next()))
+        {
+            apply(cell, evidence, decision);
+        }
+    }
+}
+
+/// What the samples of one cell say. `None` without any round.
+pub fn weigh_cell(cell: &Cell, rivals: &[Technique]) -> Option<Evidence> {
+    let series: Vec<Series<'_>> = cell
+        .techniques
+        .iter()
+        .map(|technique| Series {
+            samples_ns: &technique.samples_ns,
+            rival: rivals.contains(&technique.name),
+            contender: technique.contender,
+        })
+        .collect();
+    weigh(&series, &cell.floor_samples_ns, &cell.aa_samples_ns)
+}
+
+fn summarise(cell: &mut Cell) {
+    cell.floor_ns = hundredths(median(&cell.floor_samples_ns).unwrap_or(0.0));
+    for technique in &mut cell.techniques {
+        let sampled: Vec<f64> = technique.samples_ns.iter().copied().flatten().collect();
+        technique.median_ns = hundredths(median(&sampled).unwrap_or(0.0));
+        technique.min_ns = minimum(&sampled).unwrap_or(0.0);
+        technique.gather_tax = if cell.floor_ns > 0.0 {
+            technique.median_ns / cell.floor_ns - 1.0
+        } else {
+            0.0
+        };
+    }
+    fill_floor_ratios(cell);
+}
+
+/// Fills in each technique's ratio to the floor, which files of earlier versions
+/// lack, from the samples. Rounds whose times are no positive numbers say
+/// nothing.
+pub fn fill_floor_ratios(cell: &mut Cell) {
+    for technique in &mut cell.techniques {
+        let logs: Vec<f64> = std::iter::zip(&technique.samples_ns, &cell.floor_samples_ns)
+            .filter_map(|(time, floor)| Some(((*time)? / floor).ln()))
+            .filter(|log| log.is_finite())
+            .collect();
+        let pair = paired(&logs);
+        let interval = pair.and_then(|pair| pair.interval);
+        technique.floor_ratio = pair.map(|pair| pair.ratio);
+        technique.floor_ratio_low = interval.map(|(low, _)| low);
+        technique.floor_ratio_high = interval.map(|(_, high)| high);
+    }
+}
+
+/// As exact as the samples are, without the digits of a binary fraction.
+fn hundredths(ns: f64) -> f64 {
+    (ns * 100.0).round() / 100.0
+}
+
+fn apply(cell: &mut Cell, evidence: &Evidence, decision: Decision) {
+    let leader = cell.techniques[evidence.leader].name;
+    cell.leader = Some(leader);
+    cell.winner = (decision == Decision::Faster).then_some(leader);
+    cell.verdict = match decision {
+        Decision::Faster => Verdict::Faster,
+        Decision::Tie => Verdict::Tie,
+        Decision::Open => Verdict::Open,
+    };
+    cell.open_because = match decision {
+        Decision::Open => evidence.open_because,
+        Decision::Faster | Decision::Tie => None,
+    };
+    cell.aa_separated = evidence.aa_separated();
+    cell.noise_floor = evidence
+        .noise
+        .and_then(|noise| noise.interval)
+        .map(|_| evidence.noise_floor);
+    for (technique, pair) in std::iter::zip(&mut cell.techniques, &evidence.against_leader) {
+        technique.ratio_to_leader = pair.map_or(1.0, |pair| pair.ratio);
+        let interval = if technique.name == leader {
+            Some((1.0, 1.0))
+        } else {
+            pair.and_then(|pair| pair.interval)
+        };
+        technique.ratio_low = interval.map(|(low, _)| low);
+        technique.ratio_high = interval.map(|(_, high)| high);
+    }
+}

@@ -1,0 +1,3 @@
+//! Texts of numbers, sizes and names, and their escaping: below everything that words a report.
+
+pub mod format;
