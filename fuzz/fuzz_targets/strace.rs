@@ -15,7 +15,7 @@ fuzz_target!(|data: &[u8]| {
         buffer_bytes: 1,
         ..ReadOptions::default()
     };
-    let pieces = Pieces {
+    let pieces = ChunkPolicy {
         rest: log,
         sizes: sizes.iter().cycle(),
     };
@@ -32,12 +32,12 @@ fn events<R: Read>(mut reader: Reader<R>) -> (Vec<String>, Counts) {
 }
 
 /// An input that returns as many bytes at a time as it is told.
-struct Pieces<'a, S> {
+struct ChunkPolicy<'a, S> {
     rest: &'a [u8],
     sizes: S,
 }
 
-impl<'s, S: Iterator<Item = &'s u8>> Read for Pieces<'_, S> {
+impl<'s, S: Iterator<Item = &'s u8>> Read for ChunkPolicy<'_, S> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let size = self.sizes.next().map_or(1, |size| usize::from(*size) + 1);
         let bytes = size.min(buffer.len()).min(self.rest.len());

@@ -36,10 +36,10 @@
 #include <unistd.h>
 
 enum {
-    MOST_SEGMENTS = 1024, /* IOV_MAX on Linux: one writev takes them all. */
-    MOST_CALLS = 1024,    /* in a sample */
-    MOST_ROUNDS = 4096,
-    FEWEST_ROUNDS = 5,
+    MAX_SEGMENTS = 1024, /* IOV_MAX on Linux: one writev takes them all. */
+    MAX_CALLS = 1024,    /* in a sample */
+    MAX_ROUNDS = 4096,
+    MIN_ROUNDS = 5,
     SAMPLE_NS = 75000,    /* what a sample of the fastest technique lasts */
     FAR_BEHIND = 4,       /* times slower than the fastest: own calls, */
     RARE = 10,            /* and sampled in one of this many rounds */
@@ -56,7 +56,7 @@ static const char *const names[TECHNIQUES] = {
 };
 
 /* The payload: scattered segments, and the same bytes in one piece. */
-static struct iovec segments[MOST_SEGMENTS];
+static struct iovec segments[MAX_SEGMENTS];
 static size_t segment_count;
 static size_t call_bytes;
 static unsigned char *arena;       /* holds the segments */
@@ -66,7 +66,7 @@ static unsigned char *floor_bytes; /* where in it that begins */
 /* The working memory of two techniques. */
 static unsigned char *staging_place; /* holds the staging buffer */
 static unsigned char *staging;       /* where in it that begins */
-static struct iovec iovecs[MOST_SEGMENTS];
+static struct iovec iovecs[MAX_SEGMENTS];
 
 /* The target. */
 static int target_fd = -1;
@@ -211,7 +211,7 @@ static void parse_sizes(char *list)
         if (sscanf(run, "%lux%lu", &count, &bytes) != 2 || count == 0 || bytes == 0)
             fail_with("SIZES are runs such as 1000x100 or 1x100,1x200");
         for (; count > 0; count--) {
-            if (segment_count == MOST_SEGMENTS)
+            if (segment_count == MAX_SEGMENTS)
                 fail_with("more segments than one writev takes");
             segments[segment_count++].iov_len = bytes;
             call_bytes += bytes;
@@ -239,7 +239,7 @@ static size_t random_start(void)
  * from some places, by several per cent of a file's time. */
 static void scatter(void)
 {
-    size_t order[MOST_SEGMENTS];
+    size_t order[MAX_SEGMENTS];
     shuffle(order, segment_count);
     unsigned char *place = arena + random_start();
     for (size_t i = 0; i < segment_count; i++) {
@@ -392,11 +392,11 @@ static void after_batch(size_t bytes)
 /* The most calls that a sample may have, beside the one that is not timed. */
 static uint32_t most_calls(void)
 {
-    if (is_file && FILE_SPAN / call_bytes < MOST_CALLS)
+    if (is_file && FILE_SPAN / call_bytes < MAX_CALLS)
         return FILE_SPAN / call_bytes > 1 ? (uint32_t)(FILE_SPAN / call_bytes) : 1;
     if (reader_fd < 0)
-        return MOST_CALLS;
-    uint32_t fewest = MOST_CALLS + 1;
+        return MAX_CALLS;
+    uint32_t fewest = MAX_CALLS + 1;
     for (int technique = 0; technique < TECHNIQUES; technique++) {
         uint32_t fitting = 0;
         while (fitting < fewest && call((enum technique)technique))
@@ -407,7 +407,7 @@ static uint32_t most_calls(void)
     if (fewest >= 2)
         return fewest - 1;
     start_reader_thread();
-    return MOST_CALLS;
+    return MAX_CALLS;
 }
 
 /* ---- sampling ---------------------------------------------------------- */
@@ -483,7 +483,7 @@ static double median(double *values, size_t count)
 
 int main(int argc, char **argv)
 {
-    static double samples_ns[TECHNIQUES][MOST_ROUNDS];
+    static double samples_ns[TECHNIQUES][MAX_ROUNDS];
     size_t counts[TECHNIQUES] = {0};
     uint32_t calls[TECHNIQUES];
     if (argc != 8)
@@ -501,7 +501,7 @@ int main(int argc, char **argv)
     uint64_t began_ns = now_ns();
     choose_calls(calls);
     size_t rounds = 0;
-    while (rounds < FEWEST_ROUNDS || (rounds < MOST_ROUNDS && now_ns() - began_ns < budget_ns)) {
+    while (rounds < MIN_ROUNDS || (rounds < MAX_ROUNDS && now_ns() - began_ns < budget_ns)) {
         size_t order[TECHNIQUES];
         shuffle(order, TECHNIQUES);
         scatter();

@@ -17,7 +17,7 @@ const SIZES: [usize; 4] = [8, 24, 50, 200];
 /// As `crates/vectored/benches/copy.rs` calls them. The first is what the others are to beat.
 const TECHNIQUES: [&str; 3] = ["memcpy", "sse2", "Gather"];
 /// Up to here, to copy by moves of our own must take no more instructions than `memcpy`.
-const MOST_BYTES: usize = 50;
+const MAX_BYTES: usize = 50;
 /// What the bench ends with where the processor lacks the instructions of a technique.
 const NOT_HERE: i32 = 3;
 
@@ -46,12 +46,12 @@ pub fn run() -> Result<bool> {
             }
             let memcpy = *memcpy.get_or_insert(figure);
             let is_copier = technique != "Gather";
-            is_well &= !is_copier || bytes > MOST_BYTES || figure <= memcpy;
+            is_well &= !is_copier || bytes > MAX_BYTES || figure <= memcpy;
         }
         println!();
     }
     if !is_well {
-        println!("   up to {MOST_BYTES} bytes a copy takes more instructions than memcpy");
+        println!("   up to {MAX_BYTES} bytes a copy takes more instructions than memcpy");
     }
     Ok(is_well)
 }
@@ -62,7 +62,7 @@ fn heading() -> String {
     let copiers = copiers.join(", ");
     format!(
         "   instructions a segment, in lists of {SEGMENTS}, in the program itself\n   \
-         fails if, up to {MOST_BYTES} bytes, {copiers} takes more than {memcpy}; the other figures \
+         fails if, up to {MAX_BYTES} bytes, {copiers} takes more than {memcpy}; the other figures \
          are for information"
     )
 }

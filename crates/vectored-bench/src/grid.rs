@@ -21,7 +21,7 @@ pub const HELD_OUT_SIZES: [usize; 6] = [7, 30, 180, 550, 2000, 7000];
 const COLD_SIZES: [usize; 5] = [10, 100, 300, 1000, 4096];
 
 /// A call of more bytes than this is left out.
-pub const MOST_CALL_BYTES: usize = 4 << 20;
+pub const MAX_CALL_BYTES: usize = 4 << 20;
 
 /// What a list is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,12 +159,12 @@ fn part(wanted: &Wanted, place: Place, cache: Cache) -> Part {
         if !filters.is_empty() && !filters.iter().any(|filter| name.contains(filter.as_str())) {
             continue;
         }
-        if spec.workload.total_bytes() > MOST_CALL_BYTES {
+        if spec.workload.total_bytes() > MAX_CALL_BYTES {
             part.left_out.push(LeftOut {
                 target: spec.target,
                 path: place.path().map(|path| path.display().to_string()),
                 segment_sizes: spec.workload.runs(),
-                reason: format!("a call has more than {} MiB", MOST_CALL_BYTES >> 20),
+                reason: format!("a call has more than {} MiB", MAX_CALL_BYTES >> 20),
             });
         } else if list.is_plain() && cache == Cache::Hot {
             part.with_peers.push(spec);

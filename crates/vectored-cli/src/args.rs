@@ -861,12 +861,12 @@ fn page_caches() -> impl TypedValueParser<Value = PageCache> {
 }
 
 /// A longer budget is a slip of the pen: a run of minutes has intervals of a percent.
-const MOST_BUDGET: Duration = Duration::from_secs(24 * 60 * 60);
+const MAX_BUDGET: Duration = Duration::from_secs(24 * 60 * 60);
 
 fn budget(text: &str) -> Result<Duration, String> {
     match time(text, "500ms, 18s or 2m")? {
         Duration::ZERO => Err("budget must be greater than zero, for example 18s".to_owned()),
-        budget if budget > MOST_BUDGET => Err("budget must be at most 24h".to_owned()),
+        budget if budget > MAX_BUDGET => Err("budget must be at most 24h".to_owned()),
         budget => Ok(budget),
     }
 }
@@ -904,7 +904,7 @@ fn age(text: &str) -> Result<Duration, String> {
 }
 
 /// No share is as large: a slip of the pen, too.
-const MOST_SHARE: f64 = 10.0;
+const MAX_SHARE: f64 = 10.0;
 
 /// `5%` or `0.05`.
 fn share(text: &str) -> Result<f64, String> {
@@ -923,7 +923,7 @@ fn share(text: &str) -> Result<f64, String> {
             true => format!(" or {fraction}"),
             false => String::new(),
         };
-        let or_as_typed = match value < MOST_SHARE {
+        let or_as_typed = match value < MAX_SHARE {
             true => format!(", or {percent}% if that is meant"),
             false => String::new(),
         };
@@ -932,7 +932,7 @@ fn share(text: &str) -> Result<f64, String> {
         ));
     }
     share
-        .filter(|share| (0.0..MOST_SHARE).contains(share))
+        .filter(|share| (0.0..MAX_SHARE).contains(share))
         .ok_or_else(|| "not a share from 0 to below 1000 %: write it as 5% or 0.05".to_owned())
 }
 
@@ -979,7 +979,7 @@ mod tests {
     #[test]
     fn budgets_are_times_of_up_to_a_day() {
         assert_eq!(budget("1m30s"), Ok(Duration::from_secs(90)));
-        assert_eq!(budget("24h"), Ok(MOST_BUDGET));
+        assert_eq!(budget("24h"), Ok(MAX_BUDGET));
         for (text, words) in [
             ("18", "with its unit"),
             ("-1s", "cannot be negative: write it as 500ms, 18s or 2m"),

@@ -11,7 +11,7 @@ use vectored_lab::model::Target;
 use crate::failure::Failure;
 
 /// The longest path that a socket's address has room for, `unix(7)`.
-const MOST_SOCKET_PATH_BYTES: usize = 107;
+const MAX_SOCKET_PATH_BYTES: usize = 107;
 
 /// A target as it was typed: a name, or else a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,7 +119,7 @@ impl Place {
 /// result, too.
 fn whole(path: &Path) -> PathBuf {
     match path.canonicalize() {
-        Ok(whole) if whole.as_os_str().as_bytes().len() <= MOST_SOCKET_PATH_BYTES => whole,
+        Ok(whole) if whole.as_os_str().as_bytes().len() <= MAX_SOCKET_PATH_BYTES => whole,
         Ok(whole) if !path.metadata().is_ok_and(|m| m.file_type().is_socket()) => whole,
         _ => path.to_owned(),
     }

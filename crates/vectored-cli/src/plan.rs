@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use vectored_lab::measure::MOST_COLD_CALL_BYTES;
+use vectored_lab::measure::MAX_COLD_CALL_BYTES;
 use vectored_lab::model::{
     Cache, CellSpec, Experiment, LeftOut, Operation, PageCache, SyncMode, Target, Technique,
     Workload,
@@ -19,10 +19,10 @@ use crate::place::Place;
 const USUAL_CALL_BYTES: usize = 4 << 20;
 
 /// No call moves more than this.
-const MOST_CALL_BYTES: usize = 64 << 20;
+const MAX_CALL_BYTES: usize = 64 << 20;
 
 /// No list has more segments: `iovec`s and buffers take memory, too.
-const MOST_SEGMENTS: usize = 1 << 20;
+const MAX_SEGMENTS: usize = 1 << 20;
 
 const DEFAULT_COUNTS: [usize; 3] = [2, 16, 1000];
 const DEFAULT_SIZES: [usize; 6] = [16, 64, 256, 1 << 10, 4 << 10, 16 << 10];
@@ -329,15 +329,15 @@ fn grid(
     let lists = lists(args);
     let caches = states(&args.cache);
     let (most, most_with) = match caches.contains(&Cache::Cold) {
-        true => (MOST_COLD_CALL_BYTES, " with --cache cold"),
-        false => (MOST_CALL_BYTES, ""),
+        true => (MAX_COLD_CALL_BYTES, " with --cache cold"),
+        false => (MAX_CALL_BYTES, ""),
     };
     let asked_in_full = !args.mix.is_empty() || (args.segments.is_some() && args.sizes.is_some());
     let limit = match asked_in_full {
         true => most,
         false => USUAL_CALL_BYTES,
     };
-    if let Some(list) = lists.iter().find(|list| list.segment_count > MOST_SEGMENTS) {
+    if let Some(list) = lists.iter().find(|list| list.segment_count > MAX_SEGMENTS) {
         let remedy = match args.mix.is_empty() {
             true => "--segments",
             false => "--mix",
@@ -345,7 +345,7 @@ fn grid(
         return Err(Failure::usage(format!(
             "cannot measure lists of {} segments: the most is {}; choose fewer with {remedy}",
             grouped(list.segment_count as u64),
-            grouped(MOST_SEGMENTS as u64),
+            grouped(MAX_SEGMENTS as u64),
         )));
     }
     if let Some(Sizes(sizes)) = &args.sizes

@@ -7,7 +7,7 @@ use vectored_lab::reproduce::{
 };
 
 use crate::args::{CopyTo, ReproduceArgs};
-use crate::commands::copy::MOST_BUFFER_BYTES;
+use crate::commands::copy::MAX_BUFFER_BYTES;
 use crate::failure::Failure;
 
 /// `--quick` divides the file that is copied by this. The smallest buffers then
@@ -22,7 +22,7 @@ const QUICK_CALLS: u32 = 10;
 const QUICK_PASSES: u32 = 2;
 
 /// Memory for the buffers of `mincer`, which are there twice.
-const MOST_BUFFERS_BYTES: u64 = 1 << 30;
+const MAX_BUFFERS_BYTES: u64 = 1 << 30;
 
 /// And what each takes up besides: its allocation, and its places in the lists.
 const BESIDE_A_BUFFER_BYTES: u64 = 64;
@@ -97,7 +97,7 @@ fn copies(args: &ReproduceArgs) -> Result<CopyPlan, Failure> {
     let published = CopyPlan::published_buffers();
     let last = published.last().copied().unwrap_or(1);
     let max = args.max.unwrap_or(last);
-    if max > MOST_BUFFER_BYTES {
+    if max > MAX_BUFFER_BYTES {
         return Err(Failure::usage(
             "a buffer is too large: give --max at most 1GiB",
         ));
@@ -162,7 +162,7 @@ fn passes(args: &ReproduceArgs) -> Result<PassPlan, Failure> {
             let bytes = size
                 .saturating_add(BESIDE_A_BUFFER_BYTES)
                 .checked_mul(count);
-            if bytes.is_none_or(|bytes| bytes > MOST_BUFFERS_BYTES) {
+            if bytes.is_none_or(|bytes| bytes > MAX_BUFFERS_BYTES) {
                 return Err(Failure::usage(
                     "these buffers take more than 1 GiB, with 64 bytes beside each: give a smaller --size or --count",
                 ));

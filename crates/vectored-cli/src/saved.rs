@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::save::results_directory;
 
 /// Larger files are no results: the largest that are known have some MB.
-const MOST_BYTES: u64 = 1 << 29;
+const MAX_BYTES: u64 = 1 << 29;
 
 /// What saves results, and what its results are called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -233,7 +233,7 @@ pub fn paths(names: &[ResultName]) -> Result<Vec<PathBuf>, Failure> {
 pub fn read(path: &Path) -> io::Result<String> {
     let file = fs::File::open(path)?;
     let mut text = String::new();
-    let read = file.take(MOST_BYTES + 1).read_to_string(&mut text);
+    let read = file.take(MAX_BYTES + 1).read_to_string(&mut text);
     read.map_err(|error| match error.kind() {
         io::ErrorKind::InvalidData => io::Error::new(error.kind(), "it is not text, so no result"),
         _ => error,
@@ -241,7 +241,7 @@ pub fn read(path: &Path) -> io::Result<String> {
     if text.trim().is_empty() {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "it is empty"));
     }
-    if text.len() as u64 > MOST_BYTES {
+    if text.len() as u64 > MAX_BYTES {
         return Err(io::Error::new(
             io::ErrorKind::FileTooLarge,
             "it is longer than any result",

@@ -4,7 +4,7 @@
 
 use std::os::fd::AsFd;
 
-use vectored::{CostModel, Gather, Limits, Pieces, SegmentCursor};
+use vectored::{ChunkPolicy, CostModel, Gather, Limits, SegmentCursor};
 
 use crate::model::{list, payload};
 use crate::read_ways::{Asks, EXACT, ReadWay, buffered, scattered};
@@ -26,11 +26,11 @@ impl Input<'_> {
             copy_segment_ns: self.byte() as f64 / 8.0,
             copy_byte_ns: self.byte() as f64 / 64.0,
             staging_bytes: self.byte() * 64,
-            pieces: match self.byte() {
+            chunk_policy: match self.byte() {
                 0..=127 => None,
-                some => Some(Pieces {
-                    beyond_bytes: (some - 128) * 64,
-                    piece_bytes: self.byte() * 16,
+                some => Some(ChunkPolicy {
+                    threshold_bytes: (some - 128) * 64,
+                    chunk_bytes: self.byte() * 16,
                 }),
             },
             ..CostModel::default()

@@ -16,7 +16,7 @@ use vectored::SegmentCursor;
 
 use crate::model::{Landing, bytes_lost};
 use crate::read_ways::{Asks, AtEof, ReadMover, ReadWay};
-use crate::target::{MOST_IDLE, nameless};
+use crate::target::{MAX_IDLE, nameless};
 use crate::ways::Takes;
 
 /// The bytes that a source gives, and the pieces in which it gives them.
@@ -262,7 +262,7 @@ impl Source {
                 0
             };
             let would_block = error.kind() == io::ErrorKind::WouldBlock;
-            if idle > MOST_IDLE || !would_block {
+            if idle > MAX_IDLE || !would_block {
                 break Some(error);
             }
             let Some(fed) = self.feeder.step(self.reader.as_fd())? else {

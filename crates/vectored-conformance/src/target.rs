@@ -20,7 +20,7 @@ use crate::ways::{Mover, Takes};
 const BEFORE: &[u8] = b"before\n";
 
 /// Resumptions in a row without a byte: a way that forgets its count would go on for ever.
-pub(crate) const MOST_IDLE: u32 = 100;
+pub(crate) const MAX_IDLE: u32 = 100;
 
 /// A descriptor to write to, and the means to see what arrived.
 #[derive(Debug)]
@@ -193,7 +193,7 @@ impl Target {
             } else {
                 0
             };
-            if idle > MOST_IDLE {
+            if idle > MAX_IDLE {
                 break Some(error);
             }
             if error.kind() == io::ErrorKind::WouldBlock

@@ -8,7 +8,7 @@ use super::names::Name;
 const MOST: usize = 1 << 16;
 
 /// So many bytes of them are kept.
-const MOST_BYTES: usize = 64 << 20;
+const MAX_BYTES: usize = 64 << 20;
 
 /// A call that began.
 #[derive(Debug)]
@@ -59,7 +59,7 @@ impl AllUnfinished {
             self.reuse(before);
             line
         });
-        if self.by_thread.len() >= MOST || self.bytes + text.len() > MOST_BYTES {
+        if self.by_thread.len() >= MOST || self.bytes + text.len() > MAX_BYTES {
             return Begun::TooMany;
         }
         let mut kept = self.spare.pop().unwrap_or_default();
@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(all.begin(one_more, b"f(", call()), Begun::TooMany);
         assert_eq!(all.begin(3, b"f(", call()), Begun::InsteadOf(0));
         assert_eq!(all.drain().count(), MOST);
-        let long = vec![b'x'; MOST_BYTES / 2 + 1];
+        let long = vec![b'x'; MAX_BYTES / 2 + 1];
         assert_eq!(all.begin(1, &long, call()), Begun::Kept);
         assert_eq!(all.begin(2, &long, call()), Begun::TooMany);
         assert_eq!(all.begin(1, &long, call()), Begun::InsteadOf(0));

@@ -200,9 +200,9 @@ pub use buffered::scatter_reader::ScatterReader;
 #[cfg(feature = "bytes")]
 pub use bytes_buf::sender::BufSender;
 pub use calibrate::channel::CalibrationTarget;
-pub use cost::chunking::Pieces;
+pub use cost::chunking::ChunkPolicy;
 pub use cost::fit::Observation;
-pub use cost::thresholds::{Borders, NoSuchBorder};
+pub use cost::thresholds::{CopyThresholds, UnknownSegmentCount};
 pub use cost::{CostModel, TargetKind};
 pub use cursor::SegmentCursor;
 pub use error::TransferError;

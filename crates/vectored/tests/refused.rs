@@ -4,15 +4,15 @@
 use std::io::IoSlice;
 
 use rustix::event::{EventfdFlags, eventfd};
-use vectored::{Borders, CostModel, Gather};
+use vectored::{CopyThresholds, CostModel, Gather};
 
 /// An event counter takes 8 bytes at once or answers `EINVAL`, and is handed each segment by itself.
 #[test]
 fn a_gather_whose_first_call_is_a_list_that_is_refused_writes_it_plainly() {
-    let mut borders = Borders::default();
+    let mut borders = CopyThresholds::default();
     borders.set(2, Some(1)).unwrap();
     let mut gather = Gather::new(CostModel {
-        borders,
+        copy_thresholds: borders,
         ..CostModel::default()
     });
     // Twice: of an anonymous inode no refusal is remembered.

@@ -5,7 +5,7 @@ use std::fmt;
 use vectored_lab::model::{Cell, Results, Verdict};
 
 /// A run that decides a smaller share of its cells is of little use.
-const FEWEST_DECIDED: f64 = 0.70;
+const MIN_DECIDED: f64 = 0.70;
 
 /// All runs together.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,7 +22,7 @@ pub struct Evaluation {
 impl Evaluation {
     /// No contradiction, and enough decided in every run.
     pub fn passes(&self) -> bool {
-        let enough = |&share: &f64| share >= FEWEST_DECIDED;
+        let enough = |&share: &f64| share >= MIN_DECIDED;
         self.contradicted == 0 && self.cells > 0 && self.decided.iter().all(enough)
     }
 }
@@ -108,7 +108,7 @@ impl fmt::Display for Evaluation {
             f,
             "the least that a run decided is {:.1} % ({:.0} % required): {}",
             100.0 * least.min(1.0),
-            100.0 * FEWEST_DECIDED,
+            100.0 * MIN_DECIDED,
             if self.passes() { "passed" } else { "FAILED" }
         )
     }

@@ -10,7 +10,7 @@ use super::Medians;
 const LIMIT: f64 = 0.05;
 
 /// However much the C loops differ from themselves, no more is forgiven.
-const MOST_FORGIVEN: f64 = 0.10;
+const MAX_FORGIVEN: f64 = 0.10;
 
 /// One turn of each instrument: times in ns, or ratios of times.
 #[derive(Clone, Debug)]
@@ -58,7 +58,7 @@ impl Agreement {
     }
 
     fn limit(&self) -> f64 {
-        LIMIT.max(self.spread.unwrap_or(0.0).min(MOST_FORGIVEN))
+        LIMIT.max(self.spread.unwrap_or(0.0).min(MAX_FORGIVEN))
     }
 }
 

@@ -484,7 +484,7 @@ fn peers(cells: &[Known<'_>]) -> Section {
 }
 
 /// Most lines of lost cells of one peer.
-const MOST_LOST: usize = 8;
+const MAX_LOST: usize = 8;
 
 fn lost_to_peers(cells: &[Known<'_>]) -> Section {
     let cells = chosen(&contested(cells), |known| known.place != Place::Null);
@@ -500,13 +500,13 @@ fn lost_to_peers(cells: &[Known<'_>]) -> Section {
             })
             .collect();
         lost.sort_by(|one, other| other.0.total_cmp(&one.0));
-        if lost.len() > MOST_LOST {
+        if lost.len() > MAX_LOST {
             notes.push(format!(
                 "{peer}: {} more, nearer to 1",
-                lost.len() - MOST_LOST
+                lost.len() - MAX_LOST
             ));
         }
-        rows.extend(lost.into_iter().take(MOST_LOST).map(|(ratio, low, name)| {
+        rows.extend(lost.into_iter().take(MAX_LOST).map(|(ratio, low, name)| {
             Row::plain(format!("{peer}: {name}"), vec![factor(ratio), factor(low)])
         }));
     }

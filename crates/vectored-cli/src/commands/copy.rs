@@ -15,11 +15,11 @@ use crate::args::{CopyArgs, CopyWith};
 use crate::failure::Failure;
 
 /// The largest buffer: larger ones only touch more memory.
-pub const MOST_BUFFER_BYTES: u64 = 1 << 30;
+pub const MAX_BUFFER_BYTES: u64 = 1 << 30;
 
 /// Runs the command. Signals end it as they end any filter: nothing is kept.
 pub fn run(args: &CopyArgs) -> Result<ExitCode, Failure> {
-    if args.buffer_size > MOST_BUFFER_BYTES {
+    if args.buffer_size > MAX_BUFFER_BYTES {
         let size = bytes_in_words(args.buffer_size);
         return Err(Failure::usage(format!(
             "a buffer of {size} is too large: give --buffer-size at most 1 GiB"

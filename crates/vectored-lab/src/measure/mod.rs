@@ -28,7 +28,7 @@ pub use crate::measure::read::mover::{ReadMover, read_movers};
 pub(crate) use crate::measure::read::read_source::PatternFile;
 pub use crate::measure::read::read_source::check_eviction;
 pub use crate::measure::sampling::clock::{Clock, FakeClock, MonotonicClock};
-pub use crate::measure::sampling::cold_pool::{ColdPool, MOST_COLD_CALL_BYTES};
+pub use crate::measure::sampling::cold_pool::{ColdPool, MAX_COLD_CALL_BYTES};
 pub use crate::measure::sampling::descriptor_sampler::DescriptorSampler;
 pub use crate::measure::sampling::lists::{Lists, Turns};
 pub(crate) use crate::measure::sampling::pattern::Pattern;

@@ -1,7 +1,7 @@
 //! What a call, a segment and a byte cost, as a run found it.
 
 use serde::{Deserialize, Serialize};
-use vectored::{Borders, CostModel, Pieces};
+use vectored::{ChunkPolicy, CopyThresholds, CostModel};
 
 use crate::model::conditions::Conditions;
 
@@ -44,11 +44,11 @@ pub struct FittedModel {
     pub copy_below_bytes: Vec<(usize, usize)>,
     /// Those borders that a calibration measured, in the same form. Without
     /// any, all follow from the numbers above.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub borders: Borders,
+    #[serde(default, rename = "borders", skip_serializing_if = "is_default")]
+    pub copy_thresholds: CopyThresholds,
     /// When a list goes in several calls although one would take it: neither fitted nor measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pieces: Option<Pieces>,
+    #[serde(default, rename = "pieces", skip_serializing_if = "Option::is_none")]
+    pub chunk_policy: Option<ChunkPolicy>,
     /// Cells that its choice was judged in.
     pub judged_cells: usize,
     /// What choosing by the model costs against the best technique of a cell:
@@ -94,8 +94,8 @@ impl FittedModel {
                 .iter()
                 .map(|&count| (count, model.copy_below_bytes(count)))
                 .collect(),
-            borders: model.borders,
-            pieces: model.pieces,
+            copy_thresholds: model.copy_thresholds,
+            chunk_policy: model.chunk_policy,
             judged_cells: 0,
             regret_median: None,
             regret_p95: None,
@@ -116,14 +116,14 @@ impl FittedModel {
             copy_byte_ns: self.copy_byte_ns,
             copy_byte_uncached_ns: self.copy_byte_uncached_ns,
             staging_bytes: self.staging_bytes,
-            borders: self.borders,
-            pieces: self.pieces,
+            copy_thresholds: self.copy_thresholds,
+            chunk_policy: self.chunk_policy,
         }
     }
 }
 
-fn is_default(borders: &Borders) -> bool {
-    *borders == Borders::default()
+fn is_default(borders: &CopyThresholds) -> bool {
+    *borders == CopyThresholds::default()
 }
 
 #[cfg(test)]
@@ -148,11 +148,11 @@ mod tests {
     }
 
     fn calibrated() -> CostModel {
-        let mut borders = Borders::default();
+        let mut borders = CopyThresholds::default();
         borders.set(2, Some(1234)).unwrap();
         borders.set(64, Some(0)).unwrap();
         CostModel {
-            borders,
+            copy_thresholds: borders,
             ..CostModel::default()
         }
     }

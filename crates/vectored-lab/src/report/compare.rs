@@ -5,7 +5,7 @@ use crate::model::{Change, Compared, Comparison, Conditions};
 use crate::report::grid;
 use crate::report::grid::Grid;
 use crate::report::target_names::place;
-use crate::stats::FEWEST_RUNS;
+use crate::stats::MIN_RUNS;
 use crate::text::format;
 use crate::text::format::{escape_control, list_in_words, three_digits};
 
@@ -232,10 +232,10 @@ fn notes(comparison: &Comparison) -> Vec<String> {
         format::percent(comparison.between_runs_sd),
         percent(comparison.called_from)
     )];
-    if comparison.base.len().min(comparison.new.len()) < FEWEST_RUNS {
+    if comparison.base.len().min(comparison.new.len()) < MIN_RUNS {
         notes.push(format!(
-            "With fewer than {FEWEST_RUNS} runs a side the variance between runs is hardly known: \
-             no change under {} is reported. Measure {FEWEST_RUNS} or more of each, in turn.",
+            "With fewer than {MIN_RUNS} runs a side the variance between runs is hardly known: \
+             no change under {} is reported. Measure {MIN_RUNS} or more of each, in turn.",
             percent(comparison.called_from)
         ));
     }

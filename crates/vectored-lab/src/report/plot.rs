@@ -21,11 +21,11 @@ const GAP: usize = 3;
 const LABEL: usize = 6;
 
 /// More rows of plots than this do not fit one screen.
-const MOST_BANDS: usize = 2;
+const MAX_BANDS: usize = 2;
 
 /// The vertical axis spans at least this ratio, or noise would look like a
 /// difference.
-const LEAST_SPAN: f64 = 1.25;
+const MIN_SPAN: f64 = 1.25;
 
 /// Where several letters would stand and have no room.
 const CROWD: char = '#';
@@ -52,7 +52,7 @@ pub fn plot(results: &Results, options: PlotOptions) -> String {
     }
     let mut groups = groups(results);
     let across = (options.width + GAP) / (NARROWEST + GAP);
-    let shown_all = groups.len() <= MOST_BANDS * across;
+    let shown_all = groups.len() <= MAX_BANDS * across;
     if !shown_all {
         groups = largest_of_each(groups);
     }
@@ -572,7 +572,7 @@ impl Vertical {
         };
         Vertical {
             low,
-            high: high.max(low * LEAST_SPAN),
+            high: high.max(low * MIN_SPAN),
         }
     }
 

@@ -37,7 +37,7 @@ const PROOF_BYTES: u64 = (1 << 20) + 1234;
 
 /// Of evicted pages so many may be left: the kernel keeps what is in use just
 /// now.
-const MOST_LEFT_SHARE: f64 = 0.01;
+const MAX_LEFT_SHARE: f64 = 0.01;
 
 /// Where copies go.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -319,7 +319,7 @@ fn measure_row(
     }
     .and_then(|()| file.resident_bytes())
     .map_err(cannot)?;
-    let is_cold = resident_bytes as f64 <= MOST_LEFT_SHARE * plan.file_bytes as f64;
+    let is_cold = resident_bytes as f64 <= MAX_LEFT_SHARE * plan.file_bytes as f64;
     if plan.page_cache == PageCache::Cold && !is_cold {
         let described = check_room(bench.directory, 0)?;
         return Err(MeasureError::NotCold {

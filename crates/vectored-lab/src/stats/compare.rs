@@ -21,7 +21,7 @@ use crate::stats::t_distribution::{two_sided_p, two_sided_quantile};
 use crate::stats::verdict::{FAMILY_ERROR, TIE_ZONE};
 
 /// With fewer runs a side the variance between runs is hardly known.
-pub const FEWEST_RUNS: usize = 3;
+pub const MIN_RUNS: usize = 3;
 
 /// Then nothing smaller is called.
 pub const CALLED_FROM_WITH_FEW_RUNS: f64 = 0.05;
@@ -36,7 +36,7 @@ const FEW_RUNS_SD: f64 = 0.05;
 const FEW_RUNS_SD_WITH_HELPER: f64 = 0.15;
 
 /// With enough runs, the least that is believed.
-const LEAST_SD: f64 = 0.004;
+const MIN_SD: f64 = 0.004;
 
 /// As how many degrees of freedom the usual variance counts.
 const PRIOR_DEGREES: f64 = 4.0;
@@ -47,7 +47,7 @@ pub fn compare(base: &[&Results], new: &[&Results]) -> Option<Comparison> {
     if base.is_empty() || new.is_empty() {
         return None;
     }
-    let is_few = base.len().min(new.len()) < FEWEST_RUNS;
+    let is_few = base.len().min(new.len()) < MIN_RUNS;
     let lists = lists(base, new);
     let everywhere: Vec<&List<'_>> = lists.iter().filter(|list| list.is_everywhere()).collect();
     let mut alone: Vec<Item> = Vec::new();
@@ -63,7 +63,7 @@ pub fn compare(base: &[&Results], new: &[&Results]) -> Option<Comparison> {
     let all = everywhere.iter().map(|list| techniques(list).len());
     let unmatched_techniques = all.sum::<usize>() - alone.len() - with_helper.len();
     let mut together = of_targets(&everywhere);
-    let least = |sd: f64| if is_few { sd } else { LEAST_SD };
+    let least = |sd: f64| if is_few { sd } else { MIN_SD };
     let between_runs_sd = weigh(&mut together, least(FEW_RUNS_SD));
     weigh(&mut alone, least(FEW_RUNS_SD));
     weigh(&mut with_helper, least(FEW_RUNS_SD_WITH_HELPER));

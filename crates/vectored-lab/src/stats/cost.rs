@@ -6,7 +6,7 @@ use crate::model::{Cell, Conditions, FittedModel, ModelSource, Operation, Target
 use crate::stats::series::pair;
 
 /// Fewer cells fit no model.
-const FEWEST_CELLS: usize = 6;
+const MIN_CELLS: usize = 6;
 
 /// A cost model for each of the conditions under which enough of `cells` were
 /// measured, judged by cross-validation: each cell by a fit to the others.
@@ -30,7 +30,7 @@ fn fitted_model(conditions: Conditions, cells: &[&Cell]) -> Option<FittedModel> 
         .filter(|cell| cell.conditions() == conditions)
         .filter_map(|&cell| Some((cell, observation(cell)?)))
         .collect();
-    if observed.len() < FEWEST_CELLS {
+    if observed.len() < MIN_CELLS {
         return None;
     }
     let prior = CostModel::default_for(target_kind(conditions.target));

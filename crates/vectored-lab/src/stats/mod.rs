@@ -14,7 +14,7 @@ pub(crate) mod summary;
 pub(crate) mod t_distribution;
 pub(crate) mod verdict;
 
-pub use crate::stats::compare::{CALLED_FROM_WITH_FEW_RUNS, FEWEST_RUNS, compare};
+pub use crate::stats::compare::{CALLED_FROM_WITH_FEW_RUNS, MIN_RUNS, compare};
 pub use crate::stats::cost::{fitted_models, judge_model, target_kind};
 pub use crate::stats::crossover::{Wish, crossovers, wishes};
 pub use crate::stats::fill_verdicts::{fill_floor_ratios, judge, weigh_cell};

@@ -6,7 +6,7 @@
 use std::sync::atomic::AtomicBool;
 
 use fastrand::Rng;
-use vectored::{Borders, CostModel};
+use vectored::{CopyThresholds, CostModel};
 use vectored_lab::measure::{FakeClock, Noise, SyntheticMachine, Watch, run};
 use vectored_lab::model::{Cell, CellSpec, Experiment, Target, Technique, Workload};
 use vectored_lab::stats::{crossovers, fitted_models};
@@ -15,7 +15,7 @@ pub const COUNTS: [usize; 3] = [2, 16, 1000];
 const SIZES: [usize; 6] = [16, 64, 256, 1 << 10, 4 << 10, 16 << 10];
 
 /// A cell of the grid moves no more.
-const MOST_BYTES: usize = 4 << 20;
+const MAX_BYTES: usize = 4 << 20;
 
 /// Of each kind of noise.
 const SIMULATIONS: u64 = 500;
@@ -181,14 +181,14 @@ pub fn any_machine(rng: &mut Rng) -> CostModel {
         copy_byte_ns,
         copy_byte_uncached_ns: copy_byte_ns * within(1.5, 3.0),
         staging_bytes: 256 << 10,
-        borders: Borders::default(),
-        pieces: None,
+        copy_thresholds: CopyThresholds::default(),
+        chunk_policy: None,
     }
 }
 
 /// How often the fastest technique changes with the size.
 fn true_crossovers(machine: &CostModel, count: usize) -> usize {
-    let largest = (MOST_BYTES / count).min(SIZES[5]);
+    let largest = (MAX_BYTES / count).min(SIZES[5]);
     let fastest = |bytes: usize| {
         let of = |technique| cost(machine, technique, count, bytes);
         RIVALS.into_iter().min_by(|&a, &b| of(a).total_cmp(&of(b)))
@@ -223,7 +223,7 @@ pub fn measure(
         .flat_map(|&count| SIZES.map(|bytes| (count, bytes)));
     let experiment = Experiment {
         cells: grid
-            .filter(|(count, bytes)| count * bytes <= MOST_BYTES)
+            .filter(|(count, bytes)| count * bytes <= MAX_BYTES)
             .map(|(count, bytes)| CellSpec::write(Target::Pipe, Workload::uniform(count, bytes)))
             .collect(),
         rivals: RIVALS.to_vec(),

@@ -1,7 +1,7 @@
 //! What a run says after its figures: advice, from invented machines without
 //! noise, so that every word of it is known.
 
-use vectored::{Borders, CostModel};
+use vectored::{CopyThresholds, CostModel};
 use vectored_lab::measure::Noise;
 use vectored_lab::model::{Cell, ModelSource, Results, Target, Technique, Verdict};
 
@@ -31,8 +31,8 @@ fn machine() -> CostModel {
         iovec_step_ns: 40.0,
         page_end_ns: 0.0,
         staging_bytes: 256 << 10,
-        borders: Borders::default(),
-        pieces: None,
+        copy_thresholds: CopyThresholds::default(),
+        chunk_policy: None,
     }
 }
 

@@ -108,7 +108,7 @@ proptest! {
     fn any_bytes_in_any_pieces_are_the_same_events(log in log_like(), pieces in prop::collection::vec(1..40_usize, 1..8)) {
         let whole = events_of(&mut Reader::new(&log[..]));
         let options = ReadOptions { buffer_bytes: 1, ..ReadOptions::default() };
-        let pieces = Pieces { rest: &log, sizes: pieces.iter().cycle() };
+        let pieces = ChunkPolicy { rest: &log, sizes: pieces.iter().cycle() };
         prop_assert_eq!(whole, events_of(&mut Reader::with_options(pieces, options)));
     }
 
@@ -510,12 +510,12 @@ fn parts(call: &Call, style: &Style) -> (&'static str, String, String, String) {
 }
 
 /// An input that returns as many bytes at a time as it is told.
-struct Pieces<'a, S> {
+struct ChunkPolicy<'a, S> {
     rest: &'a [u8],
     sizes: S,
 }
 
-impl<'s, S: Iterator<Item = &'s usize>> Read for Pieces<'_, S> {
+impl<'s, S: Iterator<Item = &'s usize>> Read for ChunkPolicy<'_, S> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let bytes = (*self.sizes.next().unwrap())
             .min(buffer.len())

@@ -116,7 +116,7 @@ pub struct GatherWriter<W> {
     route: Route<W>,
     /// Never grows beyond the capacity it was made with.
     staged: StagingBuffer,
-    borders: Borders,
+    borders: SliceThresholds,
     gather: Gather,
     /// Always empty between calls: kept for its memory.
     iovecs: Vec<IoSlice<'static>>,
@@ -144,7 +144,7 @@ type SendList<W> =
 
 /// Which slices are staged and which are sent from where they lie.
 #[derive(Clone, Copy, Debug)]
-struct Borders {
+struct SliceThresholds {
     /// A slice of up to this length that does not fit what is free is staged after the staged bytes are
     /// written: an entry of a list costs more than the copy.
     small_bytes: usize,
@@ -152,34 +152,34 @@ struct Borders {
     large_bytes: usize,
 }
 
-impl Borders {
+impl SliceThresholds {
     /// For a writer that does not gather: whatever fits the buffer is staged.
-    const COPY: Borders = Borders {
+    const COPY: SliceThresholds = SliceThresholds {
         small_bytes: usize::MAX,
         large_bytes: usize::MAX,
     };
 
     /// For a writer that gathers and was given a capacity: whatever fits the buffer is staged, since the capacity
     /// is how much the caller wants in one call. A constant: a writer may be made for a single line.
-    const BY_CAPACITY: Borders = Borders {
+    const BY_CAPACITY: SliceThresholds = SliceThresholds {
         // `copy_below_bytes(2)` of the default model.
         small_bytes: 1600,
         large_bytes: usize::MAX,
     };
 
-    fn of(model: &CostModel) -> Borders {
+    fn of(model: &CostModel) -> SliceThresholds {
         let small_bytes = model.copy_below_bytes(2);
         let own_call_ns = model.call_ns + model.gather_call_ns + 2.0 * model.large_segment_ns;
         // `as` rounds down, and turns what is negative or not a number into 0.
         let large_bytes = (own_call_ns / model.copy_byte_ns) as usize;
-        Borders {
+        SliceThresholds {
             small_bytes,
             large_bytes: large_bytes.max(small_bytes.saturating_add(1)),
         }
     }
 
     /// Stages nothing.
-    const NOTHING: Borders = Borders {
+    const NOTHING: SliceThresholds = SliceThresholds {
         small_bytes: 0,
         large_bytes: 0,
     };
@@ -204,7 +204,7 @@ impl<W: Gathers> GatherWriter<W> {
             inner,
             Route::Gathers(W::gather_from),
             capacity,
-            Borders::BY_CAPACITY,
+            SliceThresholds::BY_CAPACITY,
             model,
         )
     }
@@ -223,10 +223,10 @@ impl<W: Gathers> GatherWriter<W> {
     /// Lists ([`write_vectored`](Write::write_vectored)) that do not fit are written as by [`Gather`], which
     /// allocates working memory of its own when it first needs it: of the model's
     /// [`staging_bytes`](CostModel::staging_bytes), or of twice the capacity if that is more. The model's
-    /// [`pieces`](CostModel::pieces) are not used: they would cut slices.
+    /// [`pieces`](CostModel::chunk_policy) are not used: they would cut slices.
     pub fn with_model(capacity: usize, model: CostModel, inner: W) -> GatherWriter<W> {
         let route = Route::Gathers(W::gather_from);
-        let borders = Borders::of(&model);
+        let borders = SliceThresholds::of(&model);
         GatherWriter::over(inner, route, capacity, borders, uncut(model, capacity))
     }
 }
@@ -234,7 +234,7 @@ impl<W: Gathers> GatherWriter<W> {
 /// A model by which a `Gather` never cuts the staged bytes, nor a list behind them that fits the buffer.
 fn uncut(model: CostModel, capacity: usize) -> CostModel {
     CostModel {
-        pieces: None,
+        chunk_policy: None,
         staging_bytes: match model.staging_bytes {
             0 => 0,
             bytes => bytes.max(capacity.saturating_mul(2)),
@@ -277,7 +277,13 @@ impl<W: Write> GatherWriter<W> {
             write: W::write,
             flush: W::flush,
         };
-        GatherWriter::over(inner, route, capacity, Borders::COPY, CostModel::default())
+        GatherWriter::over(
+            inner,
+            route,
+            capacity,
+            SliceThresholds::COPY,
+            CostModel::default(),
+        )
     }
 }
 
@@ -286,7 +292,7 @@ impl<W> GatherWriter<W> {
         inner: W,
         route: Route<W>,
         capacity: usize,
-        borders: Borders,
+        borders: SliceThresholds,
         model: CostModel,
     ) -> GatherWriter<W> {
         GatherWriter {
@@ -576,7 +582,7 @@ struct Sending<'s> {
     /// The inner writer did not panic.
     has_returned: bool,
     is_poisoned: &'s mut bool,
-    borders: &'s mut Borders,
+    borders: &'s mut SliceThresholds,
 }
 
 impl Sending<'_> {
@@ -619,7 +625,7 @@ impl Drop for Sending<'_> {
         };
         if !self.has_returned && is_behind_staged {
             *self.is_poisoned = true;
-            *self.borders = Borders::NOTHING;
+            *self.borders = SliceThresholds::NOTHING;
         }
         self.staged.remove_first(self.sent());
     }

@@ -4,7 +4,7 @@ use std::io;
 use std::ops::RangeInclusive;
 
 /// Sizes that are measured for a border, at most.
-const MOST_STEPS: u32 = 11;
+const MAX_STEPS: u32 = 11;
 
 /// So many are usual.
 pub(super) const USUAL_STEPS: u32 = 7;
@@ -71,7 +71,7 @@ pub(super) fn search(
     {
         let copied = Step { bytes: beyond, log };
         let start = (2 * beyond).min(most);
-        let steps = MOST_STEPS - STEPS_TO_A_CROSSING - 1;
+        let steps = MAX_STEPS - STEPS_TO_A_CROSSING - 1;
         crossing_from(start, Some(copied), (beyond, most), steps, &mut ratio)?;
     }
     Ok(())

@@ -52,7 +52,7 @@ impl CalibrationTarget<'_> {
 }
 
 /// No list is longer.
-pub(super) const MOST_BYTES: usize = 1 << 20;
+pub(super) const MAX_BYTES: usize = 1 << 20;
 
 /// A file is truncated when it has grown to this.
 pub(super) const FILE_BYTES: u64 = 7 << 20;
@@ -66,7 +66,7 @@ pub(super) const OVERWRITTEN_BYTES: u64 = 16 << 20;
 pub(super) const BATCH: Duration = Duration::from_micros(6);
 
 /// No batch has more calls: a socket's buffer counts a small write as several hundred bytes.
-pub(super) const MOST_CALLS: u32 = 16;
+pub(super) const MAX_CALLS: u32 = 16;
 
 /// What a stream is trusted to take at once.
 pub(super) const STREAM_BYTES: u64 = 48 << 10;
@@ -185,8 +185,8 @@ impl Channel {
 
     /// From now on a file is written over what it holds, again and again.
     pub(super) fn overwrite(&mut self) -> io::Result<()> {
-        let piece = vec![0x5a; MOST_BYTES];
-        for _ in 0..OVERWRITTEN_BYTES / MOST_BYTES as u64 {
+        let piece = vec![0x5a; MAX_BYTES];
+        for _ in 0..OVERWRITTEN_BYTES / MAX_BYTES as u64 {
             write_all_vectored(&self.writer, &[IoSlice::new(&piece)])?;
         }
         (self.position, self.end) = (OVERWRITTEN_BYTES, OVERWRITTEN_BYTES);

@@ -3,7 +3,7 @@
 use std::io::{self, IoSlice};
 use std::time::{Duration, Instant};
 
-use self::channel::{BATCH, CalibrationTarget, Channel, GAP, MOST_BYTES, MOST_CALLS, STREAM_BYTES};
+use self::channel::{BATCH, CalibrationTarget, Channel, GAP, MAX_BYTES, MAX_CALLS, STREAM_BYTES};
 use crate::cost::fit::Observation;
 use crate::cost::{CostModel, TargetKind};
 use crate::sys::staging::StagingBuffer;
@@ -35,7 +35,7 @@ const LISTS: [(usize, usize); 11] = [
 const LONG_LISTS: [(usize, usize); 3] = [(1000, 64), (256, 1024), (512, 2048)];
 
 /// Rounds that are made whatever the budget.
-const FEWEST_ROUNDS: usize = 5;
+const MIN_ROUNDS: usize = 5;
 
 impl CostModel {
     /// Measures the numbers of the model, on a target of its own, in about `budget`; on a busy machine it may take
@@ -48,8 +48,8 @@ impl CostModel {
     /// that is copying beyond the caches. The prices of copying are those of a staging buffer of
     /// [`default_for`](CostModel::default_for), also where it becomes longer.
     ///
-    /// Half the budget goes to that, the other half to the [borders](CostModel::borders): at each of
-    /// [`Borders::COUNTS`](crate::Borders::COUNTS) a [`Gather`](crate::Gather) that copies all and one
+    /// Half the budget goes to that, the other half to the [borders](CostModel::copy_thresholds): at each of
+    /// [`CopyThresholds::COUNTS`](crate::CopyThresholds::COUNTS) a [`Gather`](crate::Gather) that copies all and one
     /// that copies nothing write the same lists in turn. The size at which they take equally long is narrowed
     /// down and then tried from both sides until the budget is spent, and the border is where a rising curve
     /// through all that was measured crosses. On a stream only lists up to 64 KiB are
@@ -92,15 +92,15 @@ impl CostModel {
         if target.kind() == TargetKind::File {
             lists.extend(LONG_LISTS.iter().map(|&list| List::new(list)));
         }
-        let mut staging = Pieces {
-            whole: vec![0; MOST_BYTES],
-            copied: StagingBuffer::with_capacity(MOST_BYTES),
+        let mut staging = ChunkPolicy {
+            whole: vec![0; MAX_BYTES],
+            copied: StagingBuffer::with_capacity(MAX_BYTES),
         };
         for list in &mut lists {
             list.choose_calls(&mut channel, &mut staging)?;
         }
         for round in 0.. {
-            if round >= FEWEST_ROUNDS && began.elapsed() >= budget / 2 {
+            if round >= MIN_ROUNDS && began.elapsed() >= budget / 2 {
                 break;
             }
             for list in &mut lists {
@@ -118,7 +118,7 @@ impl CostModel {
 }
 
 /// The bytes of a list, in one piece.
-struct Pieces {
+struct ChunkPolicy {
     /// There from the start.
     whole: Vec<u8>,
     /// Copied anew for each call.
@@ -162,14 +162,14 @@ impl List {
     }
 
     /// As many calls as last long enough and fit.
-    fn choose_calls(&mut self, channel: &mut Channel, staging: &mut Pieces) -> io::Result<()> {
+    fn choose_calls(&mut self, channel: &mut Channel, staging: &mut ChunkPolicy) -> io::Result<()> {
         // The first call finds its memory for the first time, the second counts.
         self.batch(channel, staging, Way::Writev)?;
         let Some(call) = self.batch(channel, staging, Way::Writev)? else {
             self.calls = 0;
             return Ok(());
         };
-        let fitting = (STREAM_BYTES / self.bytes()).clamp(1, MOST_CALLS.into());
+        let fitting = (STREAM_BYTES / self.bytes()).clamp(1, MAX_CALLS.into());
         let wanted = BATCH.as_nanos() / call.as_nanos().max(1);
         self.calls = wanted.clamp(1, fitting.into()) as u32;
         Ok(())
@@ -179,7 +179,7 @@ impl List {
     fn sample(
         &mut self,
         channel: &mut Channel,
-        staging: &mut Pieces,
+        staging: &mut ChunkPolicy,
         round: usize,
     ) -> io::Result<()> {
         for turn in 0..WAYS.len() {
@@ -203,7 +203,7 @@ impl List {
     fn batch(
         &self,
         channel: &mut Channel,
-        staging: &mut Pieces,
+        staging: &mut ChunkPolicy,
         way: Way,
     ) -> io::Result<Option<Duration>> {
         let bytes = self.bytes() as usize;
@@ -282,7 +282,10 @@ mod tests {
                 TargetKind::File | TargetKind::Other => &[2, 4, 8],
             };
             for &count in tried {
-                assert!(model.borders.get(count).is_some(), "{target:?}: {model:?}");
+                assert!(
+                    model.copy_thresholds.get(count).is_some(),
+                    "{target:?}: {model:?}"
+                );
             }
         }
     }

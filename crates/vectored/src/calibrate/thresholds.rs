@@ -5,28 +5,28 @@ use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
 use super::bracket::{Found, Step, USUAL_STEPS, search};
-use super::channel::{BATCH, Channel, GAP, MOST_BYTES, MOST_CALLS, STREAM_BYTES};
+use super::channel::{BATCH, Channel, GAP, MAX_BYTES, MAX_CALLS, STREAM_BYTES};
 use super::isotonic::Curve;
 use crate::cost::page_alignment::{PAGE_BYTES, fits_pages};
-use crate::cost::thresholds::Borders;
+use crate::cost::thresholds::CopyThresholds;
 use crate::{CostModel, Gather, TargetKind};
 
 /// The sizes that are tried, in bytes a segment.
-const LEAST_SEGMENT_BYTES: usize = 32;
-const MOST_SEGMENT_BYTES: usize = 16 << 10;
+const MIN_SEGMENT_BYTES: usize = 32;
+const MAX_SEGMENT_BYTES: usize = 16 << 10;
 
 /// The longest list that is tried on a stream: what a pipe holds.
-const MOST_STREAM_BYTES: usize = 64 << 10;
+const MAX_STREAM_BYTES: usize = 64 << 10;
 
 /// So far from a size that divides a page the next one is tried.
 const BESIDE_BYTES: usize = 8;
 
 /// What was found is tried again so often at most.
-const MOST_ROUNDS: usize = 20;
+const MAX_ROUNDS: usize = 20;
 
 /// Longer lists outgrow the caches, of which the numbers know nothing: their search starts from what was
 /// found for the last count, and as if the border fell by this power of the counts.
-const MOST_CACHED_SEGMENTS: usize = 64;
+const MAX_CACHED_SEGMENTS: usize = 64;
 const FALL: f64 = 0.6;
 
 /// Sizes of staging buffers differ by this.
@@ -39,13 +39,13 @@ const BESIDE: [f64; 6] = [1.4, 0.7, 3.0, 0.33, 1.15, 0.87];
 const LONG_LOOK: Duration = Duration::from_micros(400);
 
 /// Pairs of batches of each size, whatever the budget.
-const FEWEST_PAIRS: usize = 2;
+const MIN_PAIRS: usize = 2;
 
 /// Such a call finds most of its memory for the first time anyway.
 const LONG_CALL: Duration = Duration::from_micros(40);
 
 /// More tell no more.
-const MOST_PAIRS: usize = 40;
+const MAX_PAIRS: usize = 40;
 
 /// A list of whole pages, and beside it one of segments that are none.
 const PAGES: usize = 8;
@@ -57,7 +57,7 @@ const PAGE_SHARE: u32 = 5;
 
 /// If fewer of these comparisons say that pages gain, chance may have done it: of eight so many are
 /// alike by chance in 4 % of cases.
-const FEWEST_GAINS: usize = 7;
+const MIN_GAINS: usize = 7;
 
 /// Tries both ways at every count until about `deadline`, from where the numbers of `fitted` or the last
 /// count say that the border is, and on a file with segments that are pages. Returns `fitted` with what
@@ -69,21 +69,24 @@ pub(super) fn measure(
     deadline: Instant,
 ) -> io::Result<CostModel> {
     let most_bytes = match channel.reader {
-        Some(_) => MOST_STREAM_BYTES,
-        None => MOST_BYTES,
+        Some(_) => MAX_STREAM_BYTES,
+        None => MAX_BYTES,
     };
     let mut pair = Pair {
         copying: Gather::new(CostModel {
-            borders: Borders::everywhere(u32::MAX),
+            copy_thresholds: CopyThresholds::everywhere(u32::MAX),
             // Where it pays to stage the longest list in one piece, the buffer becomes as long.
             staging_bytes: most_bytes.max(fitted.staging_bytes),
             ..*fitted
         }),
         gathering: Gather::new(CostModel {
-            borders: Borders::everywhere(0),
+            copy_thresholds: CopyThresholds::everywhere(0),
             ..*fitted
         }),
-        memory: vec![0x5a; MOST_BYTES + Borders::COUNTS[Borders::COUNTS.len() - 1] * GAP],
+        memory: vec![
+            0x5a;
+            MAX_BYTES + CopyThresholds::COUNTS[CopyThresholds::COUNTS.len() - 1] * GAP
+        ],
         logs: Vec::new(),
         gathered_ns: Vec::new(),
     };
@@ -92,26 +95,26 @@ pub(super) fn measure(
         let left = deadline.saturating_duration_since(Instant::now());
         page_end_ns = pair.page_end_ns(channel, left / PAGE_SHARE)?;
     }
-    let mut curves: [Curve; Borders::COUNTS.len()] = Default::default();
-    let most = |count: usize| (most_bytes / count).min(MOST_SEGMENT_BYTES);
+    let mut curves: [Curve; CopyThresholds::COUNTS.len()] = Default::default();
+    let most = |count: usize| (most_bytes / count).min(MAX_SEGMENT_BYTES);
     let half_time = Instant::now() + deadline.saturating_duration_since(Instant::now()) / 2;
-    for (index, count) in Borders::COUNTS.into_iter().enumerate() {
+    for (index, count) in CopyThresholds::COUNTS.into_iter().enumerate() {
         let (fitted_bytes, most) = (fitted.copy_below_bytes(count), most(count));
         // Even if copying won at the longest that can be tried, that would say nothing new, but of lists that do
         // not fit the buffer: how long that should be.
         let all_fit = most_bytes <= fitted.staging_bytes;
-        if fitted_bytes / 2 >= most && most < MOST_SEGMENT_BYTES && all_fit {
+        if fitted_bytes / 2 >= most && most < MAX_SEGMENT_BYTES && all_fit {
             continue;
         }
         let start = match curves[..index].last().map(Curve::border) {
-            Some(Found::Border(found)) if count > MOST_CACHED_SEGMENTS => {
-                border_of_longer(found, Borders::COUNTS[index - 1], count)
+            Some(Found::Border(found)) if count > MAX_CACHED_SEGMENTS => {
+                border_of_longer(found, CopyThresholds::COUNTS[index - 1], count)
             }
             _ => fitted_bytes,
         };
         let left = half_time.saturating_duration_since(Instant::now());
-        let share = left / (Borders::COUNTS.len() - index) as u32;
-        search(start, LEAST_SEGMENT_BYTES, most, |segment_bytes| {
+        let share = left / (CopyThresholds::COUNTS.len() - index) as u32;
+        search(start, MIN_SEGMENT_BYTES, most, |segment_bytes| {
             pair.add(
                 channel,
                 (count, segment_bytes),
@@ -122,8 +125,8 @@ pub(super) fn measure(
     }
     // What was found is tried on either side, one after the other: the speed of a machine that others
     // share changes for milliseconds, and what is measured meanwhile can be four times off.
-    for (round, beside) in BESIDE.into_iter().cycle().take(MOST_ROUNDS).enumerate() {
-        for (index, count) in Borders::COUNTS.into_iter().enumerate() {
+    for (round, beside) in BESIDE.into_iter().cycle().take(MAX_ROUNDS).enumerate() {
+        for (index, count) in CopyThresholds::COUNTS.into_iter().enumerate() {
             let (Found::Border(found) | Found::AtLeast(found)) = curves[index].border() else {
                 continue;
             };
@@ -132,21 +135,21 @@ pub(super) fn measure(
                 break;
             }
             let bytes = (found as f64 * beside) as usize;
-            let bytes = bytes.clamp(LEAST_SEGMENT_BYTES, most(count));
-            let searches = Borders::COUNTS.len() - index;
+            let bytes = bytes.clamp(MIN_SEGMENT_BYTES, most(count));
+            let searches = CopyThresholds::COUNTS.len() - index;
             let time = (left / searches as u32).min(LONG_LOOK);
             pair.add(channel, (count, bytes), time, &mut curves[index])?;
         }
     }
     let found = curves.each_ref().map(Curve::border);
-    let mut borders = fitted.borders;
-    for (index, count) in Borders::COUNTS.into_iter().enumerate() {
+    let mut borders = fitted.copy_thresholds;
+    for (index, count) in CopyThresholds::COUNTS.into_iter().enumerate() {
         borders.bytes[index] = match found[index] {
             Found::Border(bytes) => Some(bytes as u32),
             // The numbers may well be right that it is higher, but not that it is lower; and of segments that
             // are longer than any that is tried, and won, they know nothing.
             Found::AtLeast(bytes)
-                if bytes >= fitted.copy_below_bytes(count) || bytes == MOST_SEGMENT_BYTES =>
+                if bytes >= fitted.copy_below_bytes(count) || bytes == MAX_SEGMENT_BYTES =>
             {
                 Some(bytes as u32)
             }
@@ -154,7 +157,7 @@ pub(super) fn measure(
         };
     }
     Ok(CostModel {
-        borders,
+        copy_thresholds: borders,
         page_end_ns,
         staging_bytes: staging_bytes(fitted.staging_bytes, found),
         ..*fitted
@@ -162,10 +165,10 @@ pub(super) fn measure(
 }
 
 /// A staging buffer that holds each of the lists of which it was measured that they are worth copying.
-fn staging_bytes(least: usize, found: [Found; Borders::COUNTS.len()]) -> usize {
-    let lists = std::iter::zip(Borders::COUNTS, found).map(|(count, found)| match found {
+fn staging_bytes(least: usize, found: [Found; CopyThresholds::COUNTS.len()]) -> usize {
+    let lists = std::iter::zip(CopyThresholds::COUNTS, found).map(|(count, found)| match found {
         Found::Border(bytes) | Found::AtLeast(bytes) => {
-            let bytes = bytes.min(MOST_BYTES / count);
+            let bytes = bytes.min(MAX_BYTES / count);
             (count * bytes).next_multiple_of(STAGING_STEP)
         }
         Found::Nothing => 0,
@@ -257,7 +260,7 @@ impl Pair {
             if channel.time(1, bytes, copying)?.is_none() {
                 return Ok(None);
             }
-            let fitting = (STREAM_BYTES / bytes).clamp(1, MOST_CALLS.into());
+            let fitting = (STREAM_BYTES / bytes).clamp(1, MAX_CALLS.into());
             let wanted = BATCH.as_nanos() / call.as_nanos().max(1);
             calls = wanted.clamp(1, fitting.into()) as u32;
             if call > LONG_CALL {
@@ -266,8 +269,7 @@ impl Pair {
         }
         self.logs.clear();
         self.gathered_ns.clear();
-        while self.logs.len() < FEWEST_PAIRS
-            || (self.logs.len() < MOST_PAIRS && began.elapsed() < time)
+        while self.logs.len() < MIN_PAIRS || (self.logs.len() < MAX_PAIRS && began.elapsed() < time)
         {
             // What goes first finds the caches as the reader left them: they take turns.
             let copying_first = self.logs.len().is_multiple_of(2);
@@ -299,7 +301,7 @@ impl Pair {
 
 /// What a page's end spares, by what lists of pages gained on others in several comparisons.
 fn page_end_ns_by(gains_ns: &mut [f64]) -> f64 {
-    if gains_ns.iter().filter(|&&gain| gain > 0.0).count() < FEWEST_GAINS {
+    if gains_ns.iter().filter(|&&gain| gain > 0.0).count() < MIN_GAINS {
         return 0.0;
     }
     median(gains_ns) / (PAGES - 1) as f64

@@ -1,7 +1,7 @@
 //! From measurements to the numbers of a [`CostModel`]: pure arithmetic.
 
 use crate::cost::page_alignment::page_ends;
-use crate::cost::thresholds::Borders;
+use crate::cost::thresholds::CopyThresholds;
 use crate::cost::{CostModel, LARGE_SEGMENT_BYTES, has_iovec_step};
 
 /// What one list of equal segments took, by technique.
@@ -151,8 +151,8 @@ impl CostModel {
             copy_byte_ns: copying.byte_ns,
             copy_byte_uncached_ns: copying.byte_uncached_ns,
             staging_bytes: copying.staging_bytes as usize,
-            borders: Borders::NONE,
-            pieces: prior.pieces,
+            copy_thresholds: CopyThresholds::NONE,
+            chunk_policy: prior.chunk_policy,
         }
     }
 }
@@ -410,8 +410,8 @@ mod tests {
                 copy_segment_ns, copy_byte_ns,
                 copy_byte_uncached_ns: copy_byte_ns * dearer,
                 staging_bytes: STAGING_BYTES[staging - 1] as usize,
-                borders: Borders::NONE,
-                pieces: None,
+                copy_thresholds: CopyThresholds::NONE,
+                chunk_policy: None,
             };
             let fitted = CostModel::fit(CostModel::default(), &observe(&machine, |_| 1.0));
             for (found, true_one) in std::iter::zip(numbers(&fitted), numbers(&machine)) {

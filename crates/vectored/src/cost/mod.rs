@@ -6,9 +6,9 @@ pub(crate) mod page_alignment;
 pub(crate) mod thresholds;
 
 use crate::Limits;
-use crate::cost::chunking::Pieces;
+use crate::cost::chunking::ChunkPolicy;
 use crate::cost::page_alignment::{PAGE_BYTES, fits_pages, page_ends};
-use crate::cost::thresholds::{Borders, Measured, between};
+use crate::cost::thresholds::{CopyThresholds, Measured, between};
 
 /// What a call, a segment and a byte cost on a kind of target: plain numbers, to be read and set.
 ///
@@ -23,12 +23,12 @@ use crate::cost::thresholds::{Borders, Measured, between};
 ///   buffer first, with `copy_byte_uncached_ns` in place of `copy_byte_ns` if `b > staging_bytes`.
 ///
 /// [`CostModel::calibrate`] measures these numbers on the machine at hand in some 40 ms, and the
-/// [`borders`](CostModel::borders) between copying and referencing besides; [`CostModel::fit`] finds
+/// [`borders`](CostModel::copy_thresholds) between copying and referencing besides; [`CostModel::fit`] finds
 /// the numbers in measurements that exist.
 ///
 /// Take a model for the kind of target that is written to, also when it is calibrated: one calibration for each kind.
-/// A model of a pipe has [`pieces`](CostModel::pieces) of 8 KiB; on a Unix socket lists of 32 to 256 KiB took 2 to 4
-/// times as long by it ([`Pieces`]).
+/// A model of a pipe has [`pieces`](CostModel::chunk_policy) of 8 KiB; on a Unix socket lists of 32 to 256 KiB took 2 to 4
+/// times as long by it ([`ChunkPolicy`]).
 ///
 /// # Saving and loading
 ///
@@ -42,7 +42,7 @@ use crate::cost::thresholds::{Borders, Measured, between};
 /// feature `float_roundtrip` of `serde_json` they are equal.
 ///
 /// A result of `vectored measure` has up to two models of each target in `cost_models`. Load the one whose `source` is
-/// `"calibration"`: its [`borders`](CostModel::borders) were measured by trying both ways.
+/// `"calibration"`: its [`borders`](CostModel::copy_thresholds) were measured by trying both ways.
 ///
 /// ```
 /// # #[cfg(feature = "serde")]
@@ -122,20 +122,20 @@ pub struct CostModel {
     /// that lists of so many bytes are worth copying there. Whoever works by the model
     /// ([`Gather`](crate::Gather), [`Scatter`](crate::Scatter)) allocates all of it when first used.
     pub staging_bytes: usize,
-    /// Borders between copying and referencing that were measured, in bytes by number of segments.
+    /// Thresholds between copying and referencing that were measured, in bytes by number of segments.
     ///
     /// None by default: the border then follows from the numbers above.
-    #[cfg_attr(feature = "serde", serde(default))]
-    pub borders: Borders,
+    #[cfg_attr(feature = "serde", serde(default, rename = "borders"))]
+    pub copy_thresholds: CopyThresholds,
     /// When a list goes in several calls although one would take it: on pipes, beyond 32 KiB, and
     /// without a pause between lists beyond 12 KiB.
     ///
     /// No part of the costs above, and neither fitted nor calibrated.
     #[cfg_attr(
         feature = "serde",
-        serde(default, skip_serializing_if = "Option::is_none")
+        serde(default, rename = "pieces", skip_serializing_if = "Option::is_none")
     )]
-    pub pieces: Option<Pieces>,
+    pub chunk_policy: Option<ChunkPolicy>,
 }
 
 /// What a descriptor leads to, as far as costs differ.
@@ -203,14 +203,14 @@ impl CostModel {
             copy_byte_ns: 0.03,
             copy_byte_uncached_ns: 0.08,
             staging_bytes: 256 * 1024,
-            borders: Borders::NONE,
-            pieces: None,
+            copy_thresholds: CopyThresholds::NONE,
+            chunk_policy: None,
         };
         match target {
             TargetKind::Other => other,
             TargetKind::Pipe => CostModel {
                 page_end_ns: 40.0,
-                pieces: Some(Pieces::OF_PIPES),
+                chunk_policy: Some(ChunkPolicy::OF_PIPES),
                 ..other
             },
             TargetKind::File => CostModel {
@@ -262,7 +262,7 @@ impl CostModel {
     /// and the further calls: there the border is the lower one, `uncached`, and segments between the
     /// two are referenced.
     ///
-    /// [Borders](CostModel::borders) that were measured take the place of this:
+    /// [Thresholds](CostModel::copy_thresholds) that were measured take the place of this:
     ///
     /// - at a count at which one was, it is that one;
     /// - between two such counts it is interpolated, `log(bytes)` by `log(count)`;
@@ -291,7 +291,7 @@ impl CostModel {
         if segment_count < 2 {
             return 0;
         }
-        let border = match self.borders.around(segment_count) {
+        let border = match self.copy_thresholds.around(segment_count) {
             (Some(below), Some(above)) => between(below, above, segment_count),
             (Some(last), None) => self.border_beyond(last, segment_count),
             (None, _) => self.border_by_numbers(segment_count),

@@ -1,4 +1,4 @@
-//! Borders between copying and referencing that were measured, and what lies between them.
+//! CopyThresholds between copying and referencing that were measured, and what lies between them.
 
 use std::fmt;
 
@@ -8,38 +8,38 @@ use std::fmt;
 /// Nine numbers fit no kernel exactly, and near the border a few nanoseconds decide.
 /// [`CostModel::calibrate`](crate::CostModel::calibrate) therefore tries both ways at these counts;
 /// [`CostModel::copy_below_bytes`](crate::CostModel::copy_below_bytes) says what holds between them.
-/// `Borders::default()` has nothing measured.
+/// `CopyThresholds::default()` has nothing measured.
 ///
 /// # Examples
 ///
 /// ```
-/// use vectored::{Borders, CostModel};
+/// use vectored::{CopyThresholds, CostModel};
 ///
-/// let mut borders = Borders::default();
+/// let mut borders = CopyThresholds::default();
 /// borders.set(2, Some(400)).unwrap();
 /// borders.set(8, Some(100)).unwrap();
-/// let model = CostModel { borders, ..CostModel::default() };
+/// let model = CostModel { copy_thresholds: borders, ..CostModel::default() };
 /// assert_eq!(model.copy_below_bytes(2), 400);
 /// assert_eq!(model.copy_below_bytes(4), 200);
 /// assert_eq!(model.copy_below_bytes(8), 100);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Borders {
-    /// In bytes, one for each of [`Borders::COUNTS`], in their order; `None` where nothing was
+pub struct CopyThresholds {
+    /// In bytes, one for each of [`CopyThresholds::COUNTS`], in their order; `None` where nothing was
     /// measured. `Some(0)` copies nothing but empty segments.
     pub bytes: [Option<u32>; 7],
 }
 
-impl Borders {
+impl CopyThresholds {
     /// The numbers of segments for which there is a border.
     pub const COUNTS: [usize; 7] = [2, 4, 8, 16, 64, 256, 1000];
 
     /// Nothing measured: what `default()` gives, for constants.
-    pub const NONE: Borders = Borders { bytes: [None; 7] };
+    pub const NONE: CopyThresholds = CopyThresholds { bytes: [None; 7] };
 
     /// The same border for every number of segments.
-    pub(crate) const fn everywhere(bytes: u32) -> Borders {
-        Borders {
+    pub(crate) const fn everywhere(bytes: u32) -> CopyThresholds {
+        CopyThresholds {
             bytes: [Some(bytes); 7],
         }
     }
@@ -56,19 +56,23 @@ impl Borders {
     ///
     /// # Errors
     ///
-    /// If `segment_count` is none of [`Borders::COUNTS`].
-    pub fn set(&mut self, segment_count: usize, bytes: Option<u32>) -> Result<(), NoSuchBorder> {
-        let index = Borders::COUNTS
+    /// If `segment_count` is none of [`CopyThresholds::COUNTS`].
+    pub fn set(
+        &mut self,
+        segment_count: usize,
+        bytes: Option<u32>,
+    ) -> Result<(), UnknownSegmentCount> {
+        let index = CopyThresholds::COUNTS
             .iter()
             .position(|&count| count == segment_count)
-            .ok_or(NoSuchBorder { segment_count })?;
+            .ok_or(UnknownSegmentCount { segment_count })?;
         self.bytes[index] = bytes;
         Ok(())
     }
 
     /// What was measured, as segment count and bytes, the counts ascending.
     pub fn measured(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
-        std::iter::zip(Borders::COUNTS, self.bytes)
+        std::iter::zip(CopyThresholds::COUNTS, self.bytes)
             .filter_map(|(count, bytes)| Some((count, bytes?)))
     }
 
@@ -112,43 +116,43 @@ pub(crate) fn between(below: Measured, above: Measured, segment_count: usize) ->
 }
 
 /// There is no border of its own for lists of this many segments, but for those of
-/// [`Borders::COUNTS`].
+/// [`CopyThresholds::COUNTS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NoSuchBorder {
+pub struct UnknownSegmentCount {
     /// What was asked for.
     pub segment_count: usize,
 }
 
-impl fmt::Display for NoSuchBorder {
+impl fmt::Display for UnknownSegmentCount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
             "no border can be set for {} segments: take one of {:?}",
             self.segment_count,
-            Borders::COUNTS
+            CopyThresholds::COUNTS
         )
     }
 }
 
-impl std::error::Error for NoSuchBorder {}
+impl std::error::Error for UnknownSegmentCount {}
 
 /// `[[count, bytes], …]`, which stays readable should there be other counts one day.
 #[cfg(feature = "serde")]
 mod with_serde {
-    use super::Borders;
+    use super::CopyThresholds;
     use serde::de::{Deserialize, Deserializer, Error};
     use serde::ser::{Serialize, Serializer};
 
-    impl Serialize for Borders {
+    impl Serialize for CopyThresholds {
         fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
             serializer.collect_seq(self.measured())
         }
     }
 
-    impl<'de> Deserialize<'de> for Borders {
-        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Borders, D::Error> {
+    impl<'de> Deserialize<'de> for CopyThresholds {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<CopyThresholds, D::Error> {
             let pairs = Vec::<(usize, u32)>::deserialize(deserializer)?;
-            let mut borders = Borders::default();
+            let mut borders = CopyThresholds::default();
             for (count, bytes) in pairs {
                 borders.set(count, Some(bytes)).map_err(Error::custom)?;
             }
@@ -163,13 +167,13 @@ mod tests {
     use crate::{CostModel, TargetKind};
     use proptest::prelude::*;
 
-    fn any_borders() -> impl Strategy<Value = Borders> {
+    fn any_borders() -> impl Strategy<Value = CopyThresholds> {
         let one = prop_oneof![
             Just(None),
             (0..5000_u32).prop_map(Some),
             Just(Some(u32::MAX))
         ];
-        prop::array::uniform7(one).prop_map(|bytes| Borders { bytes })
+        prop::array::uniform7(one).prop_map(|bytes| CopyThresholds { bytes })
     }
 
     /// Numbers with and without sense.
@@ -195,7 +199,7 @@ mod tests {
                     copy_segment_ns,
                     copy_byte_ns,
                     copy_byte_uncached_ns,
-                    borders,
+                    copy_thresholds: borders,
                     staging_bytes,
                     ..CostModel::default()
                 }
@@ -210,10 +214,10 @@ mod tests {
         ) {
             let border = |count| model.copy_below_bytes(count);
             prop_assert!(border(count) <= model.staging_bytes);
-            for (count, bytes) in model.borders.measured() {
+            for (count, bytes) in model.copy_thresholds.measured() {
                 prop_assert_eq!(border(count), (bytes as usize).min(model.staging_bytes));
             }
-            if let (Some(below), Some(above)) = model.borders.around(count) {
+            if let (Some(below), Some(above)) = model.copy_thresholds.around(count) {
                 let (a, b) = (border(below.count), border(above.count));
                 prop_assert!((a.min(b)..=a.max(b)).contains(&border(count)));
                 // From one to the other it goes one way.
@@ -227,7 +231,7 @@ mod tests {
         fn beyond_the_last_count_the_border_never_rises(
             model in any_model(), count in 2..100_000_usize, more in 0..100_000_usize,
         ) {
-            let last = model.borders.measured().map(|(count, _)| count).last();
+            let last = model.copy_thresholds.measured().map(|(count, _)| count).last();
             prop_assume!(last.is_some_and(|last| last <= count));
             let (here, there) = (model.copy_below_bytes(count), model.copy_below_bytes(count + more));
             prop_assert!(there <= here, "{} at {}", there, count + more);
@@ -238,21 +242,21 @@ mod tests {
             model in any_model(), count in 0..1100_usize,
         ) {
             let mut model = model;
-            for (of, bytes) in std::iter::zip(Borders::COUNTS, &mut model.borders.bytes) {
+            for (of, bytes) in std::iter::zip(CopyThresholds::COUNTS, &mut model.copy_thresholds.bytes) {
                 *bytes = bytes.filter(|_| of > count);
             }
-            let plain = CostModel { borders: Borders::default(), ..model };
+            let plain = CostModel { copy_thresholds: CopyThresholds::default(), ..model };
             prop_assert_eq!(model.copy_below_bytes(count), plain.copy_below_bytes(count));
         }
     }
 
     #[test]
     fn between_two_counts_the_border_is_geometric() {
-        let mut borders = Borders::default();
+        let mut borders = CopyThresholds::default();
         borders.set(16, Some(1600)).unwrap();
         borders.set(64, Some(400)).unwrap();
         let model = CostModel {
-            borders,
+            copy_thresholds: borders,
             ..CostModel::default()
         };
         let at = [16, 32, 64].map(|count| model.copy_below_bytes(count));
@@ -262,7 +266,7 @@ mod tests {
     #[test]
     fn a_border_of_zero_copies_nothing_at_its_count() {
         let model = CostModel {
-            borders: Borders::everywhere(0),
+            copy_thresholds: CopyThresholds::everywhere(0),
             ..CostModel::default()
         };
         for count in [2, 3, 1000, 5000] {
@@ -272,10 +276,10 @@ mod tests {
 
     #[test]
     fn beyond_the_last_count_what_is_copied_fits_the_staging_buffer() {
-        let mut borders = Borders::default();
+        let mut borders = CopyThresholds::default();
         borders.set(64, Some(700)).unwrap();
         let model = CostModel {
-            borders,
+            copy_thresholds: borders,
             ..CostModel::default()
         };
         assert_eq!(model.copy_below_bytes(64), 700);
@@ -287,7 +291,11 @@ mod tests {
         let with_border = |bytes| {
             let mut borders = borders;
             borders.set(256, Some(bytes)).unwrap();
-            CostModel { borders, ..model }.copy_below_bytes(5000)
+            CostModel {
+                copy_thresholds: borders,
+                ..model
+            }
+            .copy_below_bytes(5000)
         };
         assert_eq!(with_border(511), 221);
         assert_eq!(with_border(512), 512);
@@ -295,13 +303,13 @@ mod tests {
 
     #[test]
     fn a_count_without_a_border_is_an_error_that_names_the_others() {
-        let mut borders = Borders::default();
+        let mut borders = CopyThresholds::default();
         let error = borders.set(3, Some(1)).unwrap_err();
         assert_eq!(
             error.to_string(),
             "no border can be set for 3 segments: take one of [2, 4, 8, 16, 64, 256, 1000]"
         );
-        assert_eq!(borders, Borders::default());
+        assert_eq!(borders, CopyThresholds::default());
     }
 
     #[test]
@@ -313,7 +321,10 @@ mod tests {
             TargetKind::Other,
         ];
         for kind in kinds {
-            assert_eq!(CostModel::default_for(kind).borders, Borders::default());
+            assert_eq!(
+                CostModel::default_for(kind).copy_thresholds,
+                CopyThresholds::default()
+            );
         }
     }
 
@@ -340,11 +351,11 @@ mod tests {
 
         #[test]
         fn the_names_in_a_saved_model_stay() {
-            let mut borders = Borders::default();
+            let mut borders = CopyThresholds::default();
             borders.set(2, Some(900)).unwrap();
             borders.set(64, Some(700)).unwrap();
             let model = CostModel {
-                borders,
+                copy_thresholds: borders,
                 ..CostModel::default()
             };
             let saved = serde_json::json!({
@@ -369,7 +380,7 @@ mod tests {
 
         #[test]
         fn a_count_that_is_not_known_is_an_error() {
-            let error = serde_json::from_str::<Borders>("[[3, 100]]").unwrap_err();
+            let error = serde_json::from_str::<CopyThresholds>("[[3, 100]]").unwrap_err();
             assert!(error.to_string().contains("3 segments"), "{error}");
         }
     }

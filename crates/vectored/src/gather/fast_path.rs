@@ -31,7 +31,7 @@ pub(crate) struct Stager {
     /// [`send_long`](Stager::send_long).
     whole_bytes: usize,
     /// A list of more bytes goes in pieces even if it begins after a pause.
-    beyond_bytes: usize,
+    threshold_bytes: usize,
     /// Whether the last long list began without a pause: all lists of more than `whole_bytes` go in pieces.
     is_burst: bool,
     /// What a call takes of a list of a few segments that goes as it is.
@@ -49,16 +49,16 @@ impl Default for Stager {
 const SHORT_BYTES_OF_MANY: usize = 32;
 
 /// Lists of more segments than this are many to that.
-const MOST_SHORT_SEGMENTS: usize = 32;
+const MAX_SHORT_SEGMENTS: usize = 32;
 
 /// Shorter segments are not asked whether they fit pages: so many of them do not differ by that.
-const LEAST_FITTING_BYTES: usize = 512;
+const MIN_FITTING_BYTES: usize = 512;
 
 /// A pipe takes a call of up to so many bytes as one piece between those of other writers: `PIPE_BUF` of Linux
 /// (pipe(7)).
 const PIPE_BUF: usize = 4096;
 
-/// Borders of lists of up to so many segments are kept, and of longer ones that of the last.
+/// CopyThresholds of lists of up to so many segments are kept, and of longer ones that of the last.
 const KEPT_BORDERS: usize = 16;
 
 /// The longest segments that are copied, by the number of segments of the list: to ask the model
@@ -103,13 +103,16 @@ impl Stager {
 
     /// One whose calls keep within these limits as well as those of the system.
     pub(crate) const fn within(most: Limits, model: CostModel) -> Stager {
-        let (whole_bytes, beyond_bytes) = match model.pieces {
+        let (whole_bytes, threshold_bytes) = match model.chunk_policy {
             Some(pieces) => {
                 // A list of one piece is one call.
-                let beyond_bytes = max(pieces.beyond_bytes, pieces.piece_bytes);
+                let threshold_bytes = max(pieces.threshold_bytes, pieces.chunk_bytes);
                 // Two calls for little more than a piece take longer than one.
-                let short_bytes = pieces.piece_bytes.saturating_add(pieces.piece_bytes / 2);
-                (min(max(short_bytes, PIPE_BUF), beyond_bytes), beyond_bytes)
+                let short_bytes = pieces.chunk_bytes.saturating_add(pieces.chunk_bytes / 2);
+                (
+                    min(max(short_bytes, PIPE_BUF), threshold_bytes),
+                    threshold_bytes,
+                )
             }
             None => (usize::MAX, usize::MAX),
         };
@@ -121,9 +124,9 @@ impl Stager {
         };
         Stager {
             // No more is staged of a list that goes whole.
-            staging_bytes: min(staging_bytes, beyond_bytes),
+            staging_bytes: min(staging_bytes, threshold_bytes),
             whole_bytes,
-            beyond_bytes,
+            threshold_bytes,
             is_burst: false,
             few_bytes,
             model,
@@ -162,10 +165,10 @@ impl Stager {
         let mut limits = self.limits();
         let mut segment_count = segments.len();
         let mut fill_bytes = 0;
-        if let Some(pieces) = self.model.pieces
+        if let Some(pieces) = self.model.chunk_policy
             && let Some((count, bytes)) = start_beyond(segments, self.most_in_one_call())
         {
-            limits.bytes = limits.bytes.min(pieces.piece_bytes.max(1));
+            limits.bytes = limits.bytes.min(pieces.chunk_bytes.max(1));
             fill_bytes = limits.bytes / 2;
             // Each piece is a list of its own to the kernel, of so many by how the list begins.
             let share = (limits.bytes as f64 / bytes as f64).min(1.0);
@@ -193,9 +196,9 @@ impl Stager {
         if !is_in_pieces || from == SegmentCursor::new() {
             return rules;
         }
-        let piece_bytes = rules.limits.bytes;
-        let bytes = piece_bytes
-            .saturating_add(piece_bytes / 2)
+        let chunk_bytes = rules.limits.bytes;
+        let bytes = chunk_bytes
+            .saturating_add(chunk_bytes / 2)
             .min(self.most.bytes);
         let rest = &segments[from.segment()..];
         if start_beyond(rest, bytes.saturating_add(from.offset())).is_some() {
@@ -213,7 +216,7 @@ impl Stager {
         let border = self.border(segment_count);
         match segments {
             [first, second, ..]
-                if first.len() >= LEAST_FITTING_BYTES && first.len() == second.len() =>
+                if first.len() >= MIN_FITTING_BYTES && first.len() == second.len() =>
             {
                 self.fitting(border, first.len())
             }
@@ -290,7 +293,7 @@ impl Stager {
             // The border is 0 where it is not known.
             Some(&border) => (border, MAX_BY_16),
             None if count != self.borders.last.0 => (0, 0),
-            None if count > MOST_SHORT_SEGMENTS => (self.borders.last.1, SHORT_BYTES_OF_MANY),
+            None if count > MAX_SHORT_SEGMENTS => (self.borders.last.1, SHORT_BYTES_OF_MANY),
             None => (self.borders.last.1, MAX_BY_16),
         };
         let mut staged = 0;
@@ -380,7 +383,7 @@ impl Stager {
         let is_few = segment_count <= KEPT_BORDERS;
         let is_long = first_bytes > MAX_BY_WIDEST;
         (is_few || is_long && !self.may_be_in_pieces(segment_count, first_bytes))
-            && (first_bytes < LEAST_FITTING_BYTES
+            && (first_bytes < MIN_FITTING_BYTES
                 || first_bytes != second_bytes
                 || self.model.copies_up_to(small_bytes, first_bytes))
     }
@@ -439,7 +442,7 @@ impl Stager {
                 NOT_WHOLE
             }
             [first, ..] if begins_small(segments, small_bytes) => match first.len() {
-                ..LEAST_FITTING_BYTES => self.stage_many(segments, small_bytes, 0),
+                ..MIN_FITTING_BYTES => self.stage_many(segments, small_bytes, 0),
                 _ => self.stage_fitting(segments, small_bytes),
             },
             _ => self.list(segments, small_bytes),
@@ -457,7 +460,7 @@ impl Stager {
     /// Whether the way of a list depends on what came before it.
     #[inline]
     pub(crate) fn is_long(&self, segments: &[IoSlice<'_>]) -> bool {
-        self.model.pieces.is_some() && start_beyond(segments, self.whole_bytes).is_some()
+        self.model.chunk_policy.is_some() && start_beyond(segments, self.whole_bytes).is_some()
     }
 
     /// Sets whether lists of more than `whole_bytes` go in pieces from now on.
@@ -471,7 +474,7 @@ impl Stager {
         segments: &[IoSlice<'_>],
         sink: &mut impl Sink,
     ) -> Result<u64, Begun> {
-        let whole_bytes = mem::replace(&mut self.whole_bytes, self.beyond_bytes);
+        let whole_bytes = mem::replace(&mut self.whole_bytes, self.threshold_bytes);
         let whole = self.begin(segments, 0);
         self.whole_bytes = whole_bytes;
         match whole.bytes {
@@ -484,7 +487,7 @@ impl Stager {
     fn most_in_one_call(&self) -> usize {
         match self.is_burst {
             true => self.whole_bytes,
-            false => self.beyond_bytes,
+            false => self.threshold_bytes,
         }
     }
 
@@ -717,7 +720,7 @@ fn one_piece(segments: &[IoSlice<'_>], limits: Limits) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cost::thresholds::Borders;
+    use crate::cost::thresholds::CopyThresholds;
     use crate::testing::{list, payload};
 
     #[test]
@@ -770,16 +773,16 @@ mod tests {
 
     /// What a list of pieces of 60 bytes begins with: the whole, or a run.
     fn begun(copy_below_bytes: u32, pieces: &[(usize, usize)]) -> (Whole, usize) {
-        begun_by(Borders::everywhere(copy_below_bytes), pieces)
+        begun_by(CopyThresholds::everywhere(copy_below_bytes), pieces)
     }
 
-    fn begun_by(borders: Borders, pieces: &[(usize, usize)]) -> (Whole, usize) {
+    fn begun_by(copy_thresholds: CopyThresholds, pieces: &[(usize, usize)]) -> (Whole, usize) {
         let most = Limits {
             segments: 4,
             bytes: 50,
         };
         let model = CostModel {
-            borders,
+            copy_thresholds,
             ..CostModel::default()
         };
         let mut stager = Stager::within(most, model);
@@ -812,7 +815,7 @@ mod tests {
         assert_eq!(begun(9, &[(0, 3), (4, 14), (20, 23), (24, 27)]), run(0));
         // To the kernel the first two are one, and a list of two has a border of its own.
         let shorter_lists = |bytes, pieces: &[(usize, usize)]| {
-            let mut borders = Borders::everywhere(9);
+            let mut borders = CopyThresholds::everywhere(9);
             borders.set(2, Some(bytes)).unwrap();
             begun_by(borders, pieces)
         };

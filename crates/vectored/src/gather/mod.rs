@@ -509,7 +509,7 @@ mod warm_tests;
 mod tests {
     use super::*;
     use crate::TargetKind;
-    use crate::cost::thresholds::Borders;
+    use crate::cost::thresholds::CopyThresholds;
     use crate::testing::{
         Answer, ScriptedSink, any_even_sizes, any_limits, any_script, any_sizes, any_wide_limits,
         check_against_model, for_a_descriptor_of_messages, for_all_cuts_of_small_lists, list,
@@ -520,7 +520,7 @@ mod tests {
     /// One that copies so much, and whose calls keep within these limits.
     fn gather_within(limits: Limits, copy_below_bytes: usize, staging_bytes: usize) -> Gather {
         let model = CostModel {
-            borders: Borders::everywhere(copy_below_bytes as u32),
+            copy_thresholds: CopyThresholds::everywhere(copy_below_bytes as u32),
             staging_bytes,
             ..CostModel::default()
         };
@@ -767,12 +767,12 @@ mod tests {
 
     #[test]
     fn pieces_that_are_longer_than_the_list_are_no_reason_to_copy_less() {
-        let pieces = Some(crate::Pieces {
-            beyond_bytes: 0,
-            piece_bytes: 8192,
+        let pieces = Some(crate::ChunkPolicy {
+            threshold_bytes: 0,
+            chunk_bytes: 8192,
         });
         let mut gather = Gather::new(CostModel {
-            pieces,
+            chunk_policy: pieces,
             ..CostModel::default()
         });
         let data = payload(&[8; 1000]);
@@ -783,10 +783,10 @@ mod tests {
 
     #[test]
     fn a_piece_is_copied_as_a_list_of_so_many_segments_would_be() {
-        let mut borders = Borders::everywhere(10);
+        let mut borders = CopyThresholds::everywhere(10);
         borders.set(8, Some(1000)).unwrap();
         let mut gather = Gather::new(CostModel {
-            borders,
+            copy_thresholds: borders,
             ..CostModel::default_for(TargetKind::Pipe)
         });
         let data = payload(&[1000; 32]);

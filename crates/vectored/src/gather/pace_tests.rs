@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use crate::gather::pace::{MAX_GAP, Pace};
 use crate::testing::{Answer, any_script, check_against_model, list, payload};
 use crate::transfer::write_loop::{self, Sink};
-use crate::{CostModel, Gather, Pieces, SegmentCursor, TargetKind};
+use crate::{ChunkPolicy, CostModel, Gather, SegmentCursor, TargetKind};
 
 static START: LazyLock<Instant> = LazyLock::new(Instant::now);
 
@@ -211,17 +211,17 @@ fn short_lists_within_a_burst_go_whole() {
 /// What a pipe takes as one piece between those of other writers (`PIPE_BUF`) stays one call.
 #[test]
 fn no_model_of_pieces_splits_what_a_pipe_takes_as_one() {
-    for piece_bytes in [0, 1, 100, 4096] {
-        let pieces = Some(Pieces {
-            beyond_bytes: 65_536,
-            piece_bytes,
+    for chunk_bytes in [0, 1, 100, 4096] {
+        let pieces = Some(ChunkPolicy {
+            threshold_bytes: 65_536,
+            chunk_bytes,
         });
         let mut gather = gather_for(CostModel {
-            pieces,
+            chunk_policy: pieces,
             ..CostModel::default()
         });
         for _ in 0..100 {
-            assert_eq!(calls_of(&mut gather, &[1024; 4]), [4096], "{piece_bytes}");
+            assert_eq!(calls_of(&mut gather, &[1024; 4]), [4096], "{chunk_bytes}");
         }
     }
 }

@@ -5,9 +5,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use proptest::prelude::*;
 
-use crate::cost::thresholds::Borders;
+use crate::cost::thresholds::CopyThresholds;
 use crate::testing::{Answer, ScriptedSink, any_limits, any_script};
-use crate::{CostModel, Gather, Limits, Pieces, SegmentCursor};
+use crate::{ChunkPolicy, CostModel, Gather, Limits, SegmentCursor};
 
 /// Pieces of one memory: the gap before each, and its size.
 type Cuts = Vec<(usize, usize)>;
@@ -20,19 +20,19 @@ fn any_cuts() -> impl Strategy<Value = Cuts> {
 
 fn any_gather() -> impl Strategy<Value = Gather> {
     let border = prop_oneof![Just(None), (0..60_u32).prop_map(Some), Just(Some(2000))];
-    let borders = prop::array::uniform7(border).prop_map(|bytes| Borders { bytes });
+    let borders = prop::array::uniform7(border).prop_map(|bytes| CopyThresholds { bytes });
     let staging_bytes = prop_oneof![Just(0), 1..300_usize];
     let pieces = prop::option::of((0..200_usize, 0..60_usize));
     (borders, staging_bytes, pieces, any_limits()).prop_map(
         |(borders, staging_bytes, pieces, limits)| {
-            let pieces = pieces.map(|(beyond_bytes, piece_bytes)| Pieces {
-                beyond_bytes,
-                piece_bytes,
+            let pieces = pieces.map(|(threshold_bytes, chunk_bytes)| ChunkPolicy {
+                threshold_bytes,
+                chunk_bytes,
             });
             let model = CostModel {
-                borders,
+                copy_thresholds: borders,
                 staging_bytes,
-                pieces,
+                chunk_policy: pieces,
                 ..CostModel::default()
             };
             Gather::within(limits, model)
@@ -165,7 +165,7 @@ fn one_piece_that_no_staging_buffer_holds_is_one_message() {
     let memory = memory();
     let segments: Vec<_> = memory.chunks(400).map(IoSlice::new).collect();
     let model = CostModel {
-        borders: Borders::everywhere(500),
+        copy_thresholds: CopyThresholds::everywhere(500),
         staging_bytes: 1000,
         ..CostModel::default()
     };

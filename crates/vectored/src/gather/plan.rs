@@ -199,7 +199,7 @@ fn fill<'b, 'a: 'b>(
 }
 
 /// Longer segments are left to a loop.
-const MOST_ALONE_BYTES: usize = 128;
+const MAX_ALONE_BYTES: usize = 128;
 
 /// Copies a run behind what is in `room` already.
 #[inline(always)]
@@ -212,7 +212,7 @@ fn copy_run(
     // Most runs between large segments are two small ones: for one more no loop is entered.
     if let [second, third, ..] = segments
         && third.len() > small_bytes
-        && second.len() <= small_bytes.min(MOST_ALONE_BYTES)
+        && second.len() <= small_bytes.min(MAX_ALONE_BYTES)
         && second.len() <= most_bytes.min(room.free_bytes())
     {
         room.push(second);
@@ -231,7 +231,7 @@ fn copy_long_run(
 ) -> usize {
     let free_before = room.free_bytes();
     let mut count = 0;
-    if !is_run(segments, LEAST_FOR_COPIER, small_bytes) {
+    if !is_run(segments, MIN_FOR_COPIER, small_bytes) {
         count = room.push_short_run(segments, small_bytes, most_bytes);
     }
     let rest = &segments[count..];
@@ -250,7 +250,7 @@ fn is_run(segments: &[IoSlice<'_>], count: usize, small_bytes: usize) -> bool {
 }
 
 /// To ask for a copier takes longer than to copy a run of fewer segments.
-const LEAST_FOR_COPIER: usize = 16;
+const MIN_FOR_COPIER: usize = 16;
 
 #[cfg(test)]
 mod tests {

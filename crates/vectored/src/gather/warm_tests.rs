@@ -5,14 +5,14 @@ use std::io::{self, IoSlice, Read};
 
 use proptest::prelude::*;
 
-use crate::cost::thresholds::Borders;
+use crate::cost::thresholds::CopyThresholds;
 use crate::testing::{any_even_sizes, any_sizes, any_wide_limits};
 use crate::transfer::write_loop::{Answer, Sink};
 use crate::{CostModel, Gather, Limits, SegmentCursor};
 
 fn model(copy_below_bytes: u32) -> CostModel {
     CostModel {
-        borders: Borders::everywhere(copy_below_bytes),
+        copy_thresholds: CopyThresholds::everywhere(copy_below_bytes),
         ..CostModel::default()
     }
 }
@@ -113,7 +113,7 @@ proptest! {
     ) {
         let memory = memory();
         let model = CostModel {
-            borders: Borders { bytes: borders.map(Some) },
+            copy_thresholds: CopyThresholds { bytes: borders.map(Some) },
             staging_bytes,
             ..CostModel::default()
         };

@@ -85,7 +85,7 @@ mod avx2 {
     const A_REGISTER: usize = 2;
 
     /// Of 2^14 segments of so many bytes the sum is not too large, and no memory has more.
-    const MOST_BYTES: usize = 1 << 48;
+    const MAX_BYTES: usize = 1 << 48;
 
     /// Of the two addresses and the two lengths in a register, the addresses; and the lengths.
     const ADDRESSES: i32 = 0b0101;
@@ -100,7 +100,7 @@ mod avx2 {
     pub(super) unsafe fn look(segments: &[IoSlice<'_>], small_bytes: usize) -> Option<Seen> {
         // Lengths are no more than `isize::MAX`: as long as what is subtracted is, too, the sign tells which
         // one is larger.
-        let small = _mm256_set1_epi64x(small_bytes.min(MOST_BYTES) as i64);
+        let small = _mm256_set1_epi64x(small_bytes.min(MAX_BYTES) as i64);
         let (mut sums, mut bits) = (_mm256_setzero_si256(), _mm256_setzero_si256());
         let mut touching = _mm256_setzero_si256();
         let mut begin = 0;
@@ -132,7 +132,7 @@ mod avx2 {
             }
             begin += AT_ONCE;
         }
-        if (length(bits, 0) | length(bits, 1)) > MOST_BYTES {
+        if (length(bits, 0) | length(bits, 1)) > MAX_BYTES {
             return look_at_few(segments, small_bytes);
         }
         let bytes = length(sums, 0) + length(sums, 1);

@@ -19,7 +19,7 @@ fn is_direct(fd: BorrowedFd<'_>) -> bool {
 /// (A `BufSender` cannot, and copies to an aligned address.)
 ///
 /// Staging is aligned, so this is for lists of which a call ends within a segment, as with
-/// [`Pieces`](crate::Pieces), and for storage that asks for more than a page. A list that is not aligned itself
+/// [`ChunkPolicy`](crate::ChunkPolicy), and for storage that asks for more than a page. A list that is not aligned itself
 /// is refused once more.
 #[cold]
 pub(crate) fn resend_uncopied(

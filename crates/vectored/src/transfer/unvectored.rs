@@ -21,7 +21,7 @@ const WRITES: u32 = 1;
 const READS: u32 = 2;
 
 /// No value or message of such a file is longer, and a longer list is cheap enough in such pieces.
-const MOST_STAGED_BYTES: usize = 256 * 1024;
+const MAX_STAGED_BYTES: usize = 256 * 1024;
 
 static REFUSALS: Refusals = Refusals::new();
 
@@ -280,13 +280,13 @@ impl<'r> Calls<'r> {
         slices: &[IoSlice<'_>],
         call: &mut WriteCall<'_>,
     ) -> io::Result<usize> {
-        if slices[0].len() >= MOST_STAGED_BYTES {
+        if slices[0].len() >= MAX_STAGED_BYTES {
             return call(&slices[..1]);
         }
         let bytes = slices.iter().map(|slice| slice.len());
         let mut staging = Vec::with_capacity(staged_bytes(bytes));
         for slice in slices {
-            let free = MOST_STAGED_BYTES - staging.len();
+            let free = MAX_STAGED_BYTES - staging.len();
             staging.extend_from_slice(&slice[..slice.len().min(free)]);
         }
         call(&[IoSlice::new(&staging)])
@@ -298,7 +298,7 @@ impl<'r> Calls<'r> {
         slices: &mut [IoSliceMut<'_>],
         call: &mut ReadCall<'_>,
     ) -> io::Result<usize> {
-        if slices[0].len() >= MOST_STAGED_BYTES {
+        if slices[0].len() >= MAX_STAGED_BYTES {
             return call(&mut slices[..1]);
         }
         let bytes = slices.iter().map(|slice| slice.len());
@@ -316,9 +316,7 @@ impl<'r> Calls<'r> {
 
 /// What of slices of these lengths is staged.
 fn staged_bytes(lengths: impl Iterator<Item = usize>) -> usize {
-    lengths
-        .fold(0, usize::saturating_add)
-        .min(MOST_STAGED_BYTES)
+    lengths.fold(0, usize::saturating_add).min(MAX_STAGED_BYTES)
 }
 
 #[cfg(test)]
@@ -326,7 +324,7 @@ mod tests {
     use std::cell::{Cell, RefCell};
 
     use super::*;
-    use crate::cost::thresholds::Borders;
+    use crate::cost::thresholds::CopyThresholds;
     use crate::testing::reads::check_read_against_model;
     use crate::testing::{
         Answer, ScriptedSink, any_limits, any_script, any_sizes, check_against_model, list, payload,
@@ -392,7 +390,7 @@ mod tests {
         cursor: &mut SegmentCursor,
     ) -> Result<u64, crate::TransferError> {
         let model = CostModel {
-            borders: Borders::everywhere(8),
+            copy_thresholds: CopyThresholds::everywhere(8),
             ..CostModel::default()
         };
         let calls = Calls::new(refusals);
@@ -592,7 +590,7 @@ mod tests {
     #[test]
     fn no_more_is_read_than_the_buffer_holds_and_large_segments_are_read_directly() {
         let refusals = Refusals::new();
-        let most = MOST_STAGED_BYTES;
+        let most = MAX_STAGED_BYTES;
         for (sizes, expected) in [
             ([most - 1, 5], most),
             ([1, 3 * most], most),
@@ -691,7 +689,7 @@ mod tests {
     #[test]
     fn no_more_is_copied_than_the_buffer_holds_and_large_segments_are_not() {
         let refusals = Refusals::new();
-        let most = MOST_STAGED_BYTES;
+        let most = MAX_STAGED_BYTES;
         for sizes in [
             [most - 1, 5, 1],
             [most, 5, 1],

@@ -185,7 +185,7 @@ pub fn write_all_direct_at(
 mod tests {
     use super::*;
     use crate::AlignedBuffer;
-    use crate::cost::thresholds::Borders;
+    use crate::cost::thresholds::CopyThresholds;
     use crate::transfer::read_loop::AtEof;
     use crate::transfer::rules::Rules;
     use crate::{CostModel, Gather, GatherWriter, Limits, Scatter, SegmentCursor};
@@ -221,7 +221,7 @@ mod tests {
             let mut blocks = blocks(&counts);
             let all_bytes: usize = blocks.iter().map(|block| block.len()).sum();
             let model = CostModel {
-                borders: Borders::everywhere(border),
+                copy_thresholds: CopyThresholds::everywhere(border),
                 staging_bytes,
                 ..CostModel::default()
             };

@@ -7,8 +7,8 @@ use std::os::unix::fs::OpenOptionsExt;
 
 use proptest::prelude::*;
 use vectored::{
-    AlignedBuffer, Borders, CostModel, DirectAlignment, Gather, GatherWriter, Pieces, Scatter,
-    read_exact_vectored, write_all_direct_at,
+    AlignedBuffer, ChunkPolicy, CopyThresholds, CostModel, DirectAlignment, Gather, GatherWriter,
+    Scatter, read_exact_vectored, write_all_direct_at,
 };
 
 use crate::support::{TemporaryFile, file_writers, skip};
@@ -142,8 +142,8 @@ fn concat(blocks: &[AlignedBuffer]) -> Vec<u8> {
 /// A `Gather` that copies segments up to the given length.
 fn copying_up_to(bytes: u32) -> CostModel {
     CostModel {
-        borders: Borders {
-            bytes: [Some(bytes); Borders::COUNTS.len()],
+        copy_thresholds: CopyThresholds {
+            bytes: [Some(bytes); CopyThresholds::COUNTS.len()],
         },
         ..CostModel::default()
     }
@@ -215,12 +215,12 @@ fn a_list_that_a_direct_file_refuses_in_parts_goes_uncopied() {
     let blocks = blocks(alignment, &[1; 16]);
     let segments = list(&blocks);
     let model = concat(&blocks);
-    let pieces = Some(Pieces {
-        beyond_bytes: 2000,
-        piece_bytes: 300,
+    let pieces = Some(ChunkPolicy {
+        threshold_bytes: 2000,
+        chunk_bytes: 300,
     });
     let mut gather = Gather::new(CostModel {
-        pieces,
+        chunk_policy: pieces,
         ..copying_up_to(8192)
     });
     for way in 0..3 {
@@ -257,12 +257,18 @@ fn aligned_chunks_reach_a_direct_file_copied_or_not() {
         return;
     };
     // Calls of 300 bytes end within blocks: what is copied for them is refused.
-    let pieces = Some(Pieces {
-        beyond_bytes: 2000,
-        piece_bytes: 300,
+    let pieces = Some(ChunkPolicy {
+        threshold_bytes: 2000,
+        chunk_bytes: 300,
     });
     let usual = copying_up_to(8192);
-    for model in [usual, CostModel { pieces, ..usual }] {
+    for model in [
+        usual,
+        CostModel {
+            chunk_policy: pieces,
+            ..usual
+        },
+    ] {
         for counts in [&[1; 16][..], &[1, 1, 40, 1, 1], &[1; 2000]] {
             let blocks = blocks(alignment, counts);
             let expected = concat(&blocks);

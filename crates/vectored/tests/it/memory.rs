@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{IoSlice, IoSliceMut, Seek, Write};
 use std::process::Command;
 
-use vectored::{Borders, CostModel, Gather, GatherWriter, Scatter, SegmentCursor};
+use vectored::{CopyThresholds, CostModel, Gather, GatherWriter, Scatter, SegmentCursor};
 
 use crate::support::{TemporaryFile, list, payload};
 
@@ -31,8 +31,8 @@ fn a_model_with_more_staging_than_there_is_memory_does_without() {
     for staging_bytes in [1 << 30, 1 << 60, usize::MAX] {
         let model = CostModel {
             staging_bytes,
-            borders: Borders {
-                bytes: [Some(100); Borders::COUNTS.len()],
+            copy_thresholds: CopyThresholds {
+                bytes: [Some(100); CopyThresholds::COUNTS.len()],
             },
             ..CostModel::default()
         };

@@ -29,12 +29,12 @@ use crate::stats::{Evidence, FAMILY_ERROR, LOOKS, Wish, judge, median, weigh_cel
 pub const SCREENING_ROUNDS: u32 = 5;
 
 /// Rounds that every cell gets, whatever the budget.
-const FEWEST_ROUNDS: u32 = LOOKS[0] as u32;
+const MIN_ROUNDS: u32 = LOOKS[0] as u32;
 
 /// How far each sweep over the cells goes: the fewest rounds in two parts, then
 /// from look to look.
 const STOPS: [u32; 1 + LOOKS.len()] = {
-    let mut stops = [FEWEST_ROUNDS / 2; 1 + LOOKS.len()];
+    let mut stops = [MIN_ROUNDS / 2; 1 + LOOKS.len()];
     let mut index = 0;
     while index < LOOKS.len() {
         stops[index + 1] = LOOKS[index] as u32;
@@ -312,7 +312,7 @@ impl<'a> Engine<'a> {
             let is_time = self.elapsed_ns() < self.experiment.budget_ns;
             if cells[index].cell.rounds == 0 && is_time && !self.stopped() {
                 self.report(cells, index, None);
-                self.visit(&mut cells[index], FEWEST_ROUNDS)?;
+                self.visit(&mut cells[index], MIN_ROUNDS)?;
             }
         }
         Ok(())
@@ -357,7 +357,7 @@ impl<'a> Engine<'a> {
     fn steps_to_crossovers(&self, cells: &[CellRun<'a>]) -> Vec<Step<'a>> {
         let sampled: Vec<&CellRun<'_>> = cells
             .iter()
-            .filter(|cell| cell.cell.rounds >= FEWEST_ROUNDS)
+            .filter(|cell| cell.cell.rounds >= MIN_ROUNDS)
             .collect();
         let measured: Vec<&Cell> = sampled.iter().map(|cell| &cell.cell).collect();
         let index_of = |run: &CellRun<'_>| cells.iter().position(|cell| std::ptr::eq(cell, run));
@@ -530,7 +530,7 @@ impl<'a> Engine<'a> {
             // Beyond the fewest rounds only what fits is begun. Up to them a
             // long call could hold the run for minutes.
             let is_late = self.elapsed_ns() >= self.experiment.budget_ns;
-            if is_late && (1..FEWEST_ROUNDS).contains(&cell.cell.rounds) {
+            if is_late && (1..MIN_ROUNDS).contains(&cell.cell.rounds) {
                 break;
             }
             let began_ns = self.clock.now_ns();
@@ -555,7 +555,7 @@ impl<'a> Engine<'a> {
                 1 => (Contender::FloorAgain, cell.calls),
                 _ => {
                     let technique = &cell.cell.techniques[place - 2];
-                    let is_rare = !technique.contender && round >= FEWEST_ROUNDS;
+                    let is_rare = !technique.contender && round >= MIN_ROUNDS;
                     if is_rare && !round.is_multiple_of(RARE) {
                         continue;
                     }
@@ -581,7 +581,7 @@ impl<'a> Engine<'a> {
         } else {
             "the budget ended before its first round"
         };
-        let has_fewest = |cell: &CellRun<'_>| cell.is_between || cell.cell.rounds >= FEWEST_ROUNDS;
+        let has_fewest = |cell: &CellRun<'_>| cell.is_between || cell.cell.rounds >= MIN_ROUNDS;
         let complete = !failed && cells.iter().all(has_fewest);
         let (measured, unmeasured): (Vec<_>, Vec<_>) =
             cells.into_iter().partition(|cell| cell.cell.rounds > 0);
@@ -611,7 +611,7 @@ impl<'a> Engine<'a> {
     }
 
     fn report(&mut self, cells: &[CellRun<'_>], index: usize, open: Option<usize>) {
-        let sampled = |cell: &&CellRun<'_>| cell.cell.rounds >= FEWEST_ROUNDS;
+        let sampled = |cell: &&CellRun<'_>| cell.cell.rounds >= MIN_ROUNDS;
         let progress = Progress {
             cells_sampled: cells.iter().filter(sampled).count(),
             cells: cells.len(),

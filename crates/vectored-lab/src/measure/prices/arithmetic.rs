@@ -15,10 +15,10 @@ const COLDER: f64 = 0.1;
 
 /// What took so many times the median was no state of the machine but a stall: where rounds are few,
 /// one would be an end of the interval.
-const MOST_TIMES: f64 = 4.0;
+const MAX_TIMES: f64 = 4.0;
 
 /// No price is less, in ns: where the differences drown in noise, calls are still not free.
-pub(super) const LEAST_NS: f64 = 1.0;
+pub(super) const MIN_NS: f64 = 1.0;
 
 /// What the rounds of a probe said.
 #[derive(Clone, Debug)]
@@ -31,7 +31,7 @@ pub(super) struct Rounds {
 }
 
 /// The price that follows, where an entry to the kernel takes `entry_ns`: no call costs less. `call_ns` is the median of the usual states, each as weighty as the
-/// other; its interval holds nine of ten rounds of every state, but for stalls ([`MOST_TIMES`]).
+/// other; its interval holds nine of ten rounds of every state, but for stalls ([`MAX_TIMES`]).
 pub(super) fn price(
     target: Leads,
     operation: Operation,
@@ -39,7 +39,7 @@ pub(super) fn price(
     entry_ns: f64,
     rounds: &[Rounds],
 ) -> Price {
-    let least_ns = entry_ns.max(LEAST_NS);
+    let least_ns = entry_ns.max(MIN_NS);
     let of = |tells: Tells| rounds.iter().filter(move |rounds| rounds.tells == tells);
     let usual_ns: Vec<f64> = of(Tells::Usual).map(Rounds::median_ns).collect();
     let call_ns = mean(&usual_ns).max(least_ns);
@@ -47,7 +47,7 @@ pub(super) fn price(
     for rounds in of(Tells::Usual).chain(of(Tells::Medium)) {
         low_ns = low_ns.min(rounds.quantile_ns(TAIL));
         let high = rounds.quantile_ns(1.0 - TAIL);
-        high_ns = high_ns.max(high.min(rounds.median_ns() * MOST_TIMES));
+        high_ns = high_ns.max(high.min(rounds.median_ns() * MAX_TIMES));
     }
     let batch_byte_ns: Vec<f64> = of(Tells::Pages)
         .map(|rounds| (rounds.median_ns() - call_ns) / rounds.bytes_a_call)

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use vectored::{CalibrationTarget, CostModel};
 
-use crate::measure::prices::arithmetic::{LEAST_NS, Rounds, price};
+use crate::measure::prices::arithmetic::{MIN_NS, Rounds, price};
 use crate::measure::prices::movers::mover;
 use crate::measure::prices::peer::PeerSampler;
 use crate::measure::prices::probes::{Manner, Probe, probes};
@@ -32,10 +32,10 @@ const BUDGET: Duration = Duration::from_millis(100);
 const CALIBRATION_BUDGET: Duration = Duration::from_millis(30);
 
 /// Rounds that are made whatever the budget.
-const FEWEST_ROUNDS: usize = 8;
+const MIN_ROUNDS: usize = 8;
 
 /// More rounds say nothing more.
-const MOST_ROUNDS: usize = 400;
+const MAX_ROUNDS: usize = 400;
 
 /// What a sample should last, in ns: the clock, some 50 ns, must not matter.
 const SAMPLE_NS: u64 = 40_000;
@@ -61,7 +61,7 @@ pub fn measure_entry_ns(clock: &dyn Clock) -> f64 {
     };
     let fastest = (0..ENTRY_ROUNDS).map(round).fold(f64::INFINITY, f64::min);
     // A clock may stand still for as long.
-    fastest.max(LEAST_NS)
+    fastest.max(MIN_NS)
 }
 
 /// Measures what calls cost, some 150 ms for each that is wanted, in the order in which they are.
@@ -166,8 +166,7 @@ fn attempt(
     let alone_ns = per_call_ns(sampler.sample(each, 1)?, 1).max(1.0);
     let calls = ((SAMPLE_NS as f64 / alone_ns) as u32).clamp(1, setup.max_calls);
     let mut extra_ns = Vec::new();
-    while extra_ns.len() < FEWEST_ROUNDS
-        || (extra_ns.len() < MOST_ROUNDS && clock.now_ns() < until_ns)
+    while extra_ns.len() < MIN_ROUNDS || (extra_ns.len() < MAX_ROUNDS && clock.now_ns() < until_ns)
     {
         let round = extra_ns.len() as u32 + 1;
         sampler.begin_round(round)?;
@@ -332,7 +331,7 @@ mod tests {
     #[test]
     fn an_entry_to_the_kernel_takes_time_but_less_than_a_write() {
         let entry_ns = measure_entry_ns(&MonotonicClock);
-        assert!((LEAST_NS..1e6).contains(&entry_ns), "{entry_ns}");
+        assert!((MIN_NS..1e6).contains(&entry_ns), "{entry_ns}");
     }
 
     #[test]

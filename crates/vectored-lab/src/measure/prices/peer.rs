@@ -26,7 +26,7 @@ use crate::model::{CellSpec, Target, Technique};
 const FILL: u8 = b'v';
 
 /// Most calls of a sample.
-const MOST_CALLS: u32 = 64;
+const MAX_CALLS: u32 = 64;
 
 /// What has not arrived after this does not arrive.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -71,7 +71,7 @@ impl Sampler for PeerSampler<'_> {
         )))?;
         self.cell = Some(cell);
         Ok(CellSetup {
-            max_calls: MOST_CALLS,
+            max_calls: MAX_CALLS,
             ..CellSetup::default()
         })
     }

@@ -14,7 +14,7 @@ use crate::measure::write::mover::Timed;
 use crate::model::IovecSetup;
 
 /// How often a sample is repeated whose pages were in memory after all.
-const MOST_TRIES: u32 = 8;
+const MAX_TRIES: u32 = 8;
 
 pub(crate) struct ReadCell {
     pub name: String,
@@ -81,7 +81,7 @@ impl ReadCell {
         timed: Timed,
         clock: &dyn Clock,
     ) -> Result<Timing, MeasureError> {
-        for _ in 0..MOST_TRIES {
+        for _ in 0..MAX_TRIES {
             match self.attempt(contender, timed, clock) {
                 Err(Failed::Taking(Mismatch::NotCold)) => {}
                 Ok(timing) => return Ok(timing),

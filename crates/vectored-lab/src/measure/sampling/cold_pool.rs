@@ -18,13 +18,13 @@ const ASSUMED_CACHE_BYTES: u64 = 32 << 20;
 /// The most that one of the two pools may have, and what is read to empty the
 /// caches: with what a call of the most bytes needs besides, a run stays below
 /// 512 MiB.
-const MOST_POOL_BYTES: u64 = 128 << 20;
+const MAX_POOL_BYTES: u64 = 128 << 20;
 
 /// A line of the caches. A slot has whole lines of its own.
 const LINE_BYTES: usize = 64;
 
 /// The bytes of a cold call are at most this many.
-pub const MOST_COLD_CALL_BYTES: usize = 16 << 20;
+pub const MAX_COLD_CALL_BYTES: usize = 16 << 20;
 
 /// How large the pools of `--cache cold` are, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ impl ColdPool {
         let assumed = cache_bytes.unwrap_or(ASSUMED_CACHE_BYTES);
         ColdPool {
             cache_bytes,
-            pool_bytes: (2 * assumed).min(MOST_POOL_BYTES),
+            pool_bytes: (2 * assumed).min(MAX_POOL_BYTES),
         }
     }
 

@@ -30,7 +30,7 @@ use crate::model::{
 use crate::stats::target_kind;
 
 /// Most calls of a sample, and so of the probe.
-pub(crate) const MOST_CALLS: u32 = 1024;
+pub(crate) const MAX_CALLS: u32 = 1024;
 
 /// What a thread at the other end may have to hold: the bytes of one batch.
 const THREAD_BYTES: u64 = 8 << 20;
@@ -219,7 +219,7 @@ impl DescriptorSampler<'_> {
             batches: 0,
             proof_calls: 0,
         };
-        let up_to = |bytes: u64| (bytes / call_bytes).clamp(1, MOST_CALLS.into()) as u32;
+        let up_to = |bytes: u64| (bytes / call_bytes).clamp(1, MAX_CALLS.into()) as u32;
         let max_calls = match emptying {
             // One call less, since the one that is not timed takes its place.
             Emptying::Itself if spec.target == Target::FileOverwrite => {
@@ -344,7 +344,7 @@ impl DescriptorSampler<'_> {
     ) -> Result<(Box<dyn Source>, CellSetup), MeasureError> {
         let call_bytes = spec.workload.total_bytes() as u64;
         let what = |doing: &str| MeasureError::io(format!("cannot {doing} {}", spec.place()));
-        let up_to = |bytes: u64| (bytes / call_bytes).clamp(1, MOST_CALLS.into()) as u32;
+        let up_to = |bytes: u64| (bytes / call_bytes).clamp(1, MAX_CALLS.into()) as u32;
         if spec.target == Target::File {
             let directory = spec.path.as_deref().unwrap_or(&self.directory).to_owned();
             let page_cache = spec.page_cache.unwrap_or_default();
@@ -372,7 +372,7 @@ impl DescriptorSampler<'_> {
         if drain == DrainChoice::Probe {
             let mut source = StreamSource::open(stream.clone(), self.pattern, call_bytes)
                 .map_err(what("open"))?;
-            let fitting = source.probe(MOST_CALLS + 1).map_err(what("fill"))?;
+            let fitting = source.probe(MAX_CALLS + 1).map_err(what("fill"))?;
             if fitting > 0 {
                 let setup = CellSetup {
                     max_calls: fitting,

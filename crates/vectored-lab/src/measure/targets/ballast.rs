@@ -10,7 +10,7 @@ use crate::measure::targets::POISON;
 use crate::measure::targets::stream_kind::Stream;
 
 /// Pages that a round may hold back: as many as a pipe usually has.
-const MOST_BALLAST: usize = 16;
+const MAX_BALLAST: usize = 16;
 
 /// Holds pages of the kernel for a round, so that a stream gets others.
 ///
@@ -25,7 +25,7 @@ impl Ballast {
     pub fn change(&mut self, rng: &mut Rng) -> io::Result<()> {
         self.0 = None;
         let (writer, reader) = Stream::Pipe.open_non_blocking()?;
-        for _ in 0..rng.usize(..MOST_BALLAST) {
+        for _ in 0..rng.usize(..MAX_BALLAST) {
             match rustix::io::write(&writer, &[POISON; 4096]) {
                 Ok(_) => {}
                 // A user with many pipes gets small ones: then that is all.

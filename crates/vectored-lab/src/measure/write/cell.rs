@@ -5,7 +5,7 @@ use std::io;
 
 use crate::measure::read::cell::FirstCall;
 use crate::measure::sampling::clock::Clock;
-use crate::measure::sampling::descriptor_sampler::MOST_CALLS;
+use crate::measure::sampling::descriptor_sampler::MAX_CALLS;
 use crate::measure::sampling::payload_supply::Supply;
 use crate::measure::sampling::sampler::{Contender, MeasureError, Timing};
 use crate::measure::targets::{Batch, Emptying, Mismatch, Sink, peer_is_stuck};
@@ -47,7 +47,7 @@ pub(crate) struct WriteCell {
 impl WriteCell {
     /// How many calls fit into the target, at the least over all contenders.
     pub fn probe(&mut self) -> Result<u32, MeasureError> {
-        let mut fewest = MOST_CALLS + 1;
+        let mut fewest = MAX_CALLS + 1;
         for Contestant {
             contender, mover, ..
         } in &mut self.movers
@@ -84,7 +84,7 @@ impl WriteCell {
     /// time, and are no longer in a cache when they come round again: a pipe
     /// read by a thread takes a third longer after its first 10 MiB or so.
     pub fn age(&mut self) -> Result<(), MeasureError> {
-        let calls = (AGE_BATCH_BYTES / self.call_bytes).clamp(1, MOST_CALLS.into());
+        let calls = (AGE_BATCH_BYTES / self.call_bytes).clamp(1, MAX_CALLS.into());
         let batch = Batch {
             calls: calls as u32,
             call_bytes: self.call_bytes,

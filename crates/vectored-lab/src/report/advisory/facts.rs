@@ -9,7 +9,7 @@ use crate::model::{
     Advisory, DescriptorUse, Finding, FindingKey, FindingKind, Grade, Leads, Operation, Price,
     Tally, WallSource,
 };
-use crate::report::advisory::figures::{LEAST_SAID_SHARE, seconds, share, shortened, span};
+use crate::report::advisory::figures::{MIN_SAID_SHARE, seconds, share, shortened, span};
 use crate::text::format::{about_bytes, count, escape_control, grouped, machine_of};
 
 /// Names of sources that are told; the JSON has all.
@@ -31,7 +31,7 @@ const NAMED_SITES: usize = 4;
 const SHOWN_USES: usize = 8;
 
 /// Those with fewer calls are not, and those with less than 1 % of all.
-const LEAST_CALLS: u64 = 100;
+const MIN_CALLS: u64 = 100;
 
 /// A saving of less is called little, as a share of the wall time.
 const LITTLE_SHARE: f64 = 0.01;
@@ -43,7 +43,7 @@ const NEGLIGIBLE_SHARE: f64 = 0.001;
 const ESTIMATE_FACTOR: f64 = 3.0;
 
 /// A finding of a smaller part of all savings is not shown by itself.
-const LEAST_PART: f64 = 0.01;
+const MIN_PART: f64 = 0.01;
 
 /// A report before it is set.
 pub struct Facts {
@@ -120,7 +120,7 @@ pub struct Used {
 /// Everything that a report says; the first `top` findings, and of what is not counted as many.
 pub fn facts(advisory: &Advisory, top: usize) -> Facts {
     // Those that hardly matter are summed up, unless nothing matters more.
-    let least_s = advisory.saving_s * LEAST_PART;
+    let least_s = advisory.saving_s * MIN_PART;
     let matters = |one: &Finding| one.saving_s > 0.0 && one.saving_s >= least_s;
     let mattering = advisory.findings.iter().filter(|one| matters(one)).count();
     let shown = &advisory.findings[..mattering.max(1).min(top).min(advisory.findings.len())];
@@ -192,7 +192,7 @@ pub fn facts(advisory: &Advisory, top: usize) -> Facts {
 /// Of a time that strace made longer: the share of the program's own is this or more.
 fn at_least(share_of_traced: f64) -> String {
     let said = share(share_of_traced);
-    match share_of_traced.abs() < LEAST_SAID_SHARE || share_of_traced > 1.0 {
+    match share_of_traced.abs() < MIN_SAID_SHARE || share_of_traced > 1.0 {
         // Less than a bound from below is no bound, and more than one says so.
         true => said,
         false => format!("{said} or more"),
@@ -210,7 +210,7 @@ fn estimated_share(advisory: &Advisory, of_estimate: f64) -> String {
     let (low, high) = (share(least), share(most));
     if low == high {
         low
-    } else if least.abs() < LEAST_SAID_SHARE {
+    } else if least.abs() < MIN_SAID_SHARE {
         format!("at most {high}")
     } else if most > 1.0 {
         format!("{low} or more")
@@ -516,7 +516,7 @@ fn calls_in_words(calls: u64) -> String {
 
 /// Those with enough calls to matter.
 fn notable(advisory: &Advisory) -> Vec<&DescriptorUse> {
-    let least = LEAST_CALLS.max(advisory.transfers / 100);
+    let least = MIN_CALLS.max(advisory.transfers / 100);
     let uses = advisory.descriptors.iter();
     uses.filter(|one| one.calls >= least)
         .take(SHOWN_USES)

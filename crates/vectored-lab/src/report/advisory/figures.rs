@@ -54,14 +54,14 @@ fn rounded(value: f64, decimals: usize) -> String {
 }
 
 /// Shares below this are said to be under 0.1 %.
-pub const LEAST_SAID_SHARE: f64 = 0.000_5;
+pub const MIN_SAID_SHARE: f64 = 0.000_5;
 
 /// `28 %`, `3.1 %`, `under 0.1 %`. What runs at the same time can save more than the time that passes.
 pub fn share(share: f64) -> String {
     match share.abs() {
         _ if share > 1.0 => "over 100 %".to_owned(),
         0.0 => "0 %".to_owned(),
-        size if size < LEAST_SAID_SHARE => "under 0.1 %".to_owned(),
+        size if size < MIN_SAID_SHARE => "under 0.1 %".to_owned(),
         size if size < 0.099_5 => format!("{} %", rounded(share * 100.0, 1)),
         _ => format!("{} %", rounded(share * 100.0, 0)),
     }

@@ -8,7 +8,7 @@ use crate::text::format::{bytes_in_words, list_in_words};
 
 /// Samples that a page holds; more make it slow to open. Then every second,
 /// third, … round of each cell is left away, and the page says so.
-const MOST_SAMPLES: usize = 260_000;
+const MAX_SAMPLES: usize = 260_000;
 
 #[derive(Serialize)]
 pub struct Data {
@@ -79,7 +79,7 @@ pub fn of(runs: &[&Results]) -> Data {
         .flat_map(|run| &run.cells)
         .map(|cell| (1 + cell.techniques.len()) * cell.floor_samples_ns.len())
         .sum();
-    let every = samples.div_ceil(MOST_SAMPLES).max(1);
+    let every = samples.div_ceil(MAX_SAMPLES).max(1);
     Data {
         runs: runs.iter().map(|results| run(results, every)).collect(),
         every,

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use proptest::prelude::*;
 
 use crate::testing::{Answer, ScriptedSink, any_script, list, payload};
-use crate::{Limits, Pieces};
+use crate::{ChunkPolicy, Limits};
 
 /// A sink that the test can look into while it is written to.
 #[derive(Clone)]
@@ -86,7 +86,7 @@ impl Gathers for Shared {
 /// A writer of 64 bytes that copies slices of up to 8 whenever they fit, and sends those from 40 on at once.
 fn gathering(inner: &Shared) -> GatherWriter<Shared> {
     let mut writer = GatherWriter::with_capacity(64, inner.clone());
-    writer.borders = Borders {
+    writer.borders = SliceThresholds {
         small_bytes: 8,
         large_bytes: 40,
     };
@@ -113,25 +113,29 @@ fn any_steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 0..30)
 }
 
-fn any_writer() -> impl Strategy<Value = (bool, usize, Borders)> {
+fn any_writer() -> impl Strategy<Value = (bool, usize, SliceThresholds)> {
     let capacity = prop_oneof![Just(0), 1..10_usize, 10..100_usize];
     let large = prop_oneof![Just(usize::MAX), 20..100_usize];
     (any::<bool>(), capacity, 0..20_usize, large).prop_map(|(gathers, capacity, small, large)| {
-        let borders = Borders {
+        let borders = SliceThresholds {
             small_bytes: small,
             large_bytes: large,
         };
         (
             gathers,
             capacity,
-            if gathers { borders } else { Borders::COPY },
+            if gathers {
+                borders
+            } else {
+                SliceThresholds::COPY
+            },
         )
     })
 }
 
 fn make(
     inner: &Shared,
-    (gathers, capacity, borders): (bool, usize, Borders),
+    (gathers, capacity, borders): (bool, usize, SliceThresholds),
 ) -> GatherWriter<Shared> {
     let mut writer = if gathers {
         GatherWriter::with_capacity(capacity, inner.clone())
@@ -303,17 +307,17 @@ proptest! {
 fn any_model() -> impl Strategy<Value = CostModel> {
     let pieces = prop_oneof![
         Just(None),
-        (1..100_usize, 1..100_usize).prop_map(|(beyond_bytes, piece_bytes)| Some(Pieces {
-            beyond_bytes,
-            piece_bytes
+        (1..100_usize, 1..100_usize).prop_map(|(threshold_bytes, chunk_bytes)| Some(ChunkPolicy {
+            threshold_bytes,
+            chunk_bytes
         })),
     ];
     let staging = prop_oneof![Just(0), 1..100_usize, Just(1 << 18)];
     (pieces, staging, 0..100_u32, 0.03..100.0).prop_map(
         |(pieces, staging_bytes, border, copy_byte_ns)| CostModel {
-            pieces,
+            chunk_policy: pieces,
             staging_bytes,
-            borders: crate::cost::thresholds::Borders::everywhere(border),
+            copy_thresholds: crate::cost::thresholds::CopyThresholds::everywhere(border),
             copy_byte_ns,
             ..CostModel::default()
         },
@@ -618,7 +622,7 @@ fn a_large_capacity_is_used_for_large_slices() {
 #[test]
 fn the_constant_borders_are_those_of_the_default_model() {
     let small_bytes = CostModel::default().copy_below_bytes(2);
-    assert_eq!(Borders::BY_CAPACITY.small_bytes, small_bytes);
+    assert_eq!(SliceThresholds::BY_CAPACITY.small_bytes, small_bytes);
 }
 
 #[test]
@@ -778,7 +782,7 @@ fn parts_after_a_panic_say_so() {
     for gathers in [false, true] {
         let mut inner = Shared::new(&[Answer::Take(3)]);
         inner.panics_at = Some(1);
-        let borders = Borders::COPY;
+        let borders = SliceThresholds::COPY;
         let mut writer = make(&inner, (gathers, 10, borders));
         writer.write_all(b"staged").unwrap();
         catch_unwind(AssertUnwindSafe(|| writer.flush())).unwrap_err();
