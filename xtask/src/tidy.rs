@@ -35,8 +35,13 @@ const UNWANTED: [&str; 3] = ["serde", "clap", "tokio"];
 const CRATES: [Crate; 2] = [
     Crate {
         folder: "crates/vectored-strace",
-        // Modules alone: the order of its floors is that of its pipeline.
-        floors: &[],
+        floors: &[
+            &["counts", "event"],
+            &["item", "text"],
+            &["call", "event_sink", "line"],
+            &["reader"],
+            &["files"],
+        ],
     },
     Crate {
         folder: "crates/vectored",

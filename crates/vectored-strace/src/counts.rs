@@ -63,7 +63,7 @@ impl Counts {
     }
 
     /// Counts a line that could not be used.
-    pub(super) fn skip(&mut self, reason: Reason, line: u64) {
+    pub(crate) fn skip(&mut self, reason: Reason, line: u64) {
         let lines = Lines {
             count: 1,
             first: line,
@@ -74,7 +74,7 @@ impl Counts {
 
 /// Why a line could not be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reason {
+pub(crate) enum Reason {
     NotALine,
     TooLong,
     Overflow,

@@ -246,7 +246,7 @@ pub struct Transfer<'a> {
 impl<'a> Transfer<'a> {
     /// What most calls are: one buffer of so many bytes, of which some were moved, and no more to say.
     #[inline(always)]
-    pub(super) fn plain(
+    pub(crate) fn plain(
         direction: Direction,
         descriptor: Descriptor<'a>,
         asked_bytes: &'a u64,

@@ -2,8 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use super::item::Item;
 use crate::event::Event;
+use crate::item::Item;
 
 /// Takes what is in logs, item by item. Each answer says whether to go on.
 pub trait EventSink {
@@ -16,7 +16,7 @@ pub trait EventSink {
 }
 
 /// Something that is called for each item.
-pub(super) struct Each<F>(pub(super) F);
+pub(crate) struct Each<F>(pub(crate) F);
 
 impl<F: FnMut(Item<'_>) -> ControlFlow<()>> EventSink for Each<F> {
     fn follow(&mut self, item: Item<'_>) -> ControlFlow<()> {

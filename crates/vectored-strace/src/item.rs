@@ -4,7 +4,7 @@ use std::fmt::{self, Display};
 use std::io;
 use std::path::PathBuf;
 
-use super::counts::Counts;
+use crate::counts::Counts;
 use crate::event::Event;
 
 /// What comes out of logs.

@@ -34,37 +34,19 @@
 //!
 //! The format is that of strace 4.5 to 6.x; what older versions wrote differently is named where it is read.
 
-mod arguments;
-mod batch;
-mod call_prefix;
-mod call_result;
-mod calls;
-mod clock;
-mod common_line;
+mod call;
 mod counts;
-mod descriptors;
 pub mod event;
 mod event_sink;
-mod hex;
-mod input;
+mod files;
 mod item;
-mod line_prefix;
-mod line_reader;
-mod log_files;
-mod names;
-mod numbers;
-mod parsed_line;
-mod pipeline;
+mod line;
 mod reader;
-mod reading;
-mod stack;
-mod threads;
-mod transfers;
-mod unfinished;
+mod text;
 
 pub use counts::{Counts, Skipped};
 pub use event::Event;
 pub use event_sink::EventSink;
+pub use files::{read_logs, read_logs_to};
 pub use item::{Item, LogError};
 pub use reader::{ReadOptions, Reader};
-pub use reading::{read_logs, read_logs_to};

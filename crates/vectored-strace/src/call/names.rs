@@ -4,7 +4,7 @@ use crate::event::Direction;
 
 /// What of a transfer is told by its call's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(crate) enum Shape {
     /// `read(fd, buffer, count)`, and with an offset.
     Plain { positional: bool },
     /// `sendto(fd, buffer, count, flags, …)`.
@@ -27,7 +27,7 @@ pub(super) enum Shape {
 
 /// What a call is, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Name {
+pub(crate) enum Name {
     Transfer(Shape, Direction),
     Open,
     OpenAt,
@@ -67,14 +67,14 @@ pub(super) enum Name {
 
 impl Name {
     /// Whether such a call makes threads.
-    pub(super) fn makes_threads(self) -> bool {
+    pub(crate) fn makes_threads(self) -> bool {
         matches!(self, Self::Fork | Self::Clone)
     }
 }
 
 /// The name of a call, and its length; `None` if `text` does not begin with one and its bracket.
 #[inline]
-pub(super) fn name(text: &[u8]) -> Option<(Name, usize)> {
+pub(crate) fn name(text: &[u8]) -> Option<(Name, usize)> {
     let length = name_bytes(text);
     if length == 0 || text.get(length) != Some(&b'(') {
         return None;
@@ -85,7 +85,7 @@ pub(super) fn name(text: &[u8]) -> Option<(Name, usize)> {
 /// How many bytes of a name `text` begins with: small letters, digits, `_`; what strace does not
 /// know is `???`.
 #[inline]
-pub(super) fn name_bytes(text: &[u8]) -> usize {
+pub(crate) fn name_bytes(text: &[u8]) -> usize {
     let is_of_name = |byte: &u8| NAME_BYTES[usize::from(*byte)];
     text.iter()
         .position(|byte| !is_of_name(byte))

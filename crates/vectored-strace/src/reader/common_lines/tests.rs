@@ -9,9 +9,9 @@ use proptest::sample::Index;
 use super::*;
 use crate::counts::Counts;
 use crate::event_sink::Each;
+use crate::files::read_logs;
 use crate::item::Item;
 use crate::reader::ReadOptions;
-use crate::reading::read_logs;
 
 /// A call as most are, or nearly so.
 const USUAL: &str = concat!(

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::line_prefix::{LARGEST_THREAD, Prefix};
+use crate::line::line_prefix::{LARGEST_THREAD, Prefix};
 
 /// The threads of a log.
 ///
@@ -10,7 +10,7 @@ use super::line_prefix::{LARGEST_THREAD, Prefix};
 /// (`[pid 12]`), so the first thread's number is not known before it has a companion. It stays 0
 /// throughout.
 #[derive(Debug)]
-pub(super) struct Threads {
+pub(crate) struct Threads {
     /// Seen, or returned by a call that made it.
     known: ThreadSet,
     /// The thread of the line before: it need not be looked up again.
@@ -26,16 +26,16 @@ pub(super) struct Threads {
 
 /// What is known when a thread is named.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Hints {
+pub(crate) struct Hints {
     /// The line resumes a call.
-    pub(super) resumes: bool,
+    pub(crate) resumes: bool,
     /// The first thread is in a call.
-    pub(super) first_is_busy: bool,
+    pub(crate) first_is_busy: bool,
 }
 
 impl Threads {
     /// Lines that name no thread are of `lone`.
-    pub(super) fn new(lone: u32) -> Self {
+    pub(crate) fn new(lone: u32) -> Self {
         Self {
             known: ThreadSet::default(),
             last: None,
@@ -47,7 +47,7 @@ impl Threads {
     }
 
     /// The thread that a line names.
-    pub(super) fn of(&mut self, prefix: &Prefix, hints: impl FnOnce(u32) -> Hints) -> u32 {
+    pub(crate) fn of(&mut self, prefix: &Prefix, hints: impl FnOnce(u32) -> Hints) -> u32 {
         match prefix.thread {
             None => self.lone,
             Some(thread) if !prefix.bracketed => thread,
@@ -56,7 +56,7 @@ impl Threads {
     }
 
     /// Whether this thread was never seen, nor made.
-    pub(super) fn is_new(&mut self, thread: u32) -> bool {
+    pub(crate) fn is_new(&mut self, thread: u32) -> bool {
         if self.last == Some(thread) {
             return false;
         }
@@ -66,12 +66,12 @@ impl Threads {
 
     /// Whether this thread was seen, or made.
     #[inline]
-    pub(super) fn is_known(&self, thread: u32) -> bool {
+    pub(crate) fn is_known(&self, thread: u32) -> bool {
         self.last == Some(thread) || self.known.has(thread)
     }
 
     /// A call made this thread, or strace said that it follows it.
-    pub(super) fn made(&mut self, thread: u32) {
+    pub(crate) fn made(&mut self, thread: u32) {
         self.known.insert(thread);
         if self.first != Some(thread) {
             self.alive.insert(thread);
@@ -79,14 +79,14 @@ impl Threads {
     }
 
     /// strace said that it follows this thread.
-    pub(super) fn attached(&mut self, thread: u32) {
+    pub(crate) fn attached(&mut self, thread: u32) {
         if self.first != Some(thread) {
             self.alive.insert(thread);
         }
     }
 
     /// This thread has ended. If one is left, it is named no more.
-    pub(super) fn ended(&mut self, thread: u32) {
+    pub(crate) fn ended(&mut self, thread: u32) {
         self.known.remove(thread);
         self.last = None;
         self.alive.remove(&thread);
@@ -96,7 +96,7 @@ impl Threads {
     }
 
     /// How the first thread is called among the others, if that is known.
-    pub(super) fn renamed(&self, thread: u32) -> u32 {
+    pub(crate) fn renamed(&self, thread: u32) -> u32 {
         if self.first == Some(thread) {
             self.start
         } else {

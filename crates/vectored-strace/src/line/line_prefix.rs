@@ -2,9 +2,9 @@
 
 use memchr::memchr;
 
-use super::clock::Stamp;
-use super::counts::Reason;
-use super::numbers::{eight_digits, fraction_ns, leading, six_digits};
+use crate::counts::Reason;
+use crate::line::clock::Stamp;
+use crate::text::numbers::{eight_digits, fraction_ns, leading, six_digits};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -15,31 +15,31 @@ const THREAD_DIGITS: usize = 5;
 const RELATIVE_DIGITS: usize = 6;
 
 /// The kernel's `PID_MAX_LIMIT`: what is greater is no thread. It also bounds what is kept of them.
-pub(super) const LARGEST_THREAD: u32 = 1 << 22;
+pub(crate) const LARGEST_THREAD: u32 = 1 << 22;
 
 /// What stands before a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Prefix {
+pub(crate) struct Prefix {
     /// The thread, if the line names one.
-    pub(super) thread: Option<u32>,
+    pub(crate) thread: Option<u32>,
     /// It is named as `[pid 12]`: strace's own standard error, where a lone thread has no name.
-    pub(super) bracketed: bool,
+    pub(crate) bracketed: bool,
     /// The time.
-    pub(super) stamp: Option<Stamp>,
+    pub(crate) stamp: Option<Stamp>,
     /// How exact that is, in ns.
-    pub(super) clock_ns: u64,
+    pub(crate) clock_ns: u64,
     /// Where the call begins.
-    pub(super) end: usize,
+    pub(crate) end: usize,
     /// Where a time begins, with the blanks that pad it.
     time_start: usize,
     /// Where the name begins and ends that `-Y` shows beside the thread; 0 without.
-    pub(super) program: (usize, usize),
+    pub(crate) program: (usize, usize),
 }
 
 impl Prefix {
     /// Of a line.
     #[inline]
-    pub(super) fn of(line: &[u8]) -> Result<Self, Reason> {
+    pub(crate) fn of(line: &[u8]) -> Result<Self, Reason> {
         match Self::usual(line) {
             Some(prefix) => Ok(prefix),
             None => Self::any(line),

@@ -6,14 +6,14 @@ use std::io::{ErrorKind, Read};
 use memchr::memchr;
 
 /// Fits the second level cache, with what was read last still in it.
-pub(super) const BUFFER_BYTES: usize = 256 << 10;
+pub(crate) const BUFFER_BYTES: usize = 256 << 10;
 
 /// A line may be so long: 1,024 segments of some KiB each with `-s`, escaped.
 const LONGEST_BYTES: usize = 16 << 20;
 
 /// What comes next.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Next {
+pub(crate) enum Next {
     /// A line, from here to there in the buffer, without its end.
     Line(usize, usize),
     /// A line that was too long, and is passed over.
@@ -25,7 +25,7 @@ pub(super) enum Next {
 }
 
 /// Lines of an input.
-pub(super) struct Lines<R> {
+pub(crate) struct Lines<R> {
     input: R,
     /// Bytes not yet handed out are in `start..filled`.
     buffer: Vec<u8>,
@@ -33,13 +33,13 @@ pub(super) struct Lines<R> {
     filled: usize,
     ended: bool,
     /// How many lines were handed out.
-    pub(super) count: u64,
+    pub(crate) count: u64,
     /// How many bytes were read.
-    pub(super) bytes: u64,
+    pub(crate) bytes: u64,
 }
 
 impl<R: Read> Lines<R> {
-    pub(super) fn new(input: R, buffer_bytes: usize) -> Self {
+    pub(crate) fn new(input: R, buffer_bytes: usize) -> Self {
         Self {
             input,
             buffer: vec![0; buffer_bytes.max(1)],
@@ -53,7 +53,7 @@ impl<R: Read> Lines<R> {
 
     /// The next line. Where the buffer has it, and what follows, is known until the next call.
     #[inline]
-    pub(super) fn next(&mut self) -> io::Result<Next> {
+    pub(crate) fn next(&mut self) -> io::Result<Next> {
         let Some(length) = self.find_end(0)? else {
             return self.without_end();
         };
@@ -69,34 +69,34 @@ impl<R: Read> Lines<R> {
 
     /// What the buffer has that was not handed out.
     #[inline]
-    pub(super) fn unread(&self) -> &[u8] {
+    pub(crate) fn unread(&self) -> &[u8] {
         &self.buffer[self.start..self.filled]
     }
 
     /// So many lines of so many bytes together were used of what is unread.
-    pub(super) fn used(&mut self, lines: u64, bytes: usize) {
+    pub(crate) fn used(&mut self, lines: u64, bytes: usize) {
         self.count += lines;
         self.start += bytes;
     }
 
-    pub(super) fn input(&self) -> &R {
+    pub(crate) fn input(&self) -> &R {
         &self.input
     }
 
     /// The bytes of a line.
     #[inline]
-    pub(super) fn text(&self, start: usize, end: usize) -> &[u8] {
+    pub(crate) fn text(&self, start: usize, end: usize) -> &[u8] {
         &self.buffer[start..end]
     }
 
     /// The bytes of a line, to be changed.
-    pub(super) fn text_mut(&mut self, start: usize, end: usize) -> &mut [u8] {
+    pub(crate) fn text_mut(&mut self, start: usize, end: usize) -> &mut [u8] {
         &mut self.buffer[start..end]
     }
 
     /// Whether the next line is one of a stack, ` > /usr/lib/libc.so.6(write+0x14) [0xf7aa4]`.
     #[inline]
-    pub(super) fn stack_follows(&self) -> bool {
+    pub(crate) fn stack_follows(&self) -> bool {
         self.buffer[self.start..self.filled].starts_with(b" >")
     }
 

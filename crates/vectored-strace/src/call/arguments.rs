@@ -2,13 +2,13 @@
 
 use memchr::{memchr, memchr2};
 
-use super::counts::Reason;
-use super::numbers::{leading, leading_any};
+use crate::counts::Reason;
 use crate::event::Descriptor;
+use crate::text::numbers::{leading, leading_any};
 
 /// A position in the text after a call's opening bracket.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Arguments<'a> {
+pub(crate) struct Arguments<'a> {
     text: &'a [u8],
     at: usize,
     /// The descriptor that comes first, and how many bytes it takes, if that is known.
@@ -16,7 +16,7 @@ pub(super) struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    pub(super) fn new(text: &'a [u8]) -> Self {
+    pub(crate) fn new(text: &'a [u8]) -> Self {
         Self {
             text,
             at: 0,
@@ -26,7 +26,7 @@ impl<'a> Arguments<'a> {
 
     /// Those that begin with a descriptor, of so many bytes.
     #[inline]
-    pub(super) fn with_first(text: &'a [u8], first: Descriptor<'a>, bytes: usize) -> Self {
+    pub(crate) fn with_first(text: &'a [u8], first: Descriptor<'a>, bytes: usize) -> Self {
         Self {
             text,
             at: 0,
@@ -35,13 +35,13 @@ impl<'a> Arguments<'a> {
     }
 
     /// What was not yet read.
-    pub(super) fn rest(&self) -> &'a [u8] {
+    pub(crate) fn rest(&self) -> &'a [u8] {
         &self.text[self.at..]
     }
 
     /// `3`, `3</tmp/x>`, `3</tmp/x>(deleted)`, `-1`.
     #[inline]
-    pub(super) fn descriptor(&mut self) -> Result<Descriptor<'a>, Reason> {
+    pub(crate) fn descriptor(&mut self) -> Result<Descriptor<'a>, Reason> {
         match self.first {
             Some((first, bytes)) if self.at == 0 => {
                 self.at = bytes;
@@ -67,14 +67,14 @@ impl<'a> Arguments<'a> {
     }
 
     /// A number that is not negative, decimal or hexadecimal.
-    pub(super) fn number(&mut self) -> Result<u64, Reason> {
+    pub(crate) fn number(&mut self) -> Result<u64, Reason> {
         let (number, digits) = leading_any(self.rest())?;
         self.at += digits;
         Ok(number)
     }
 
     /// `[3, 4]`, as `pipe` and `socketpair` return them.
-    pub(super) fn two_descriptors(&mut self) -> Result<[Descriptor<'a>; 2], Reason> {
+    pub(crate) fn two_descriptors(&mut self) -> Result<[Descriptor<'a>; 2], Reason> {
         self.expect(b"[")?;
         let first = self.descriptor()?;
         self.comma()?;
@@ -87,7 +87,7 @@ impl<'a> Arguments<'a> {
     }
 
     /// A string, without its quotes and with its escapes, and whether it was cut (`"abc"...`).
-    pub(super) fn string(&mut self) -> Result<&'a [u8], Reason> {
+    pub(crate) fn string(&mut self) -> Result<&'a [u8], Reason> {
         self.expect(b"\"")?;
         let start = self.at;
         self.at = end_of_string(self.text, start)?;
@@ -97,7 +97,7 @@ impl<'a> Arguments<'a> {
     }
 
     /// Any argument, passed over: what was in it.
-    pub(super) fn any(&mut self) -> Result<&'a [u8], Reason> {
+    pub(crate) fn any(&mut self) -> Result<&'a [u8], Reason> {
         let start = self.at;
         let mut depth = 0_usize;
         loop {
@@ -125,14 +125,14 @@ impl<'a> Arguments<'a> {
     }
 
     /// The comma before the next argument, and blanks: a resumed call may have two.
-    pub(super) fn comma(&mut self) -> Result<(), Reason> {
+    pub(crate) fn comma(&mut self) -> Result<(), Reason> {
         self.expect(b",")?;
         self.spaces();
         Ok(())
     }
 
     /// The closing bracket and what stands before the result.
-    pub(super) fn close(&mut self) -> Result<(), Reason> {
+    pub(crate) fn close(&mut self) -> Result<(), Reason> {
         self.spaces();
         self.expect(b")")?;
         self.spaces();
@@ -140,7 +140,7 @@ impl<'a> Arguments<'a> {
     }
 
     /// Whether `text` comes next; it then is read.
-    pub(super) fn eat(&mut self, text: &[u8]) -> bool {
+    pub(crate) fn eat(&mut self, text: &[u8]) -> bool {
         let comes = self.rest().starts_with(text);
         if comes {
             self.at += text.len();
@@ -148,7 +148,7 @@ impl<'a> Arguments<'a> {
         comes
     }
 
-    pub(super) fn expect(&mut self, text: &[u8]) -> Result<(), Reason> {
+    pub(crate) fn expect(&mut self, text: &[u8]) -> Result<(), Reason> {
         if self.eat(text) {
             Ok(())
         } else {
@@ -156,14 +156,14 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    pub(super) fn spaces(&mut self) {
+    pub(crate) fn spaces(&mut self) {
         while self.text.get(self.at) == Some(&b' ') {
             self.at += 1;
         }
     }
 
     /// What `-y` says of a descriptor or `-Y` of a thread.
-    pub(super) fn annotation(&mut self) -> Result<Option<&'a [u8]>, Reason> {
+    pub(crate) fn annotation(&mut self) -> Result<Option<&'a [u8]>, Reason> {
         if self.text.get(self.at) != Some(&b'<') {
             return Ok(None);
         }

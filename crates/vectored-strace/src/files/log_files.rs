@@ -6,19 +6,19 @@ use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use super::counts::Counts;
-use super::input::Input;
-use super::item::LogError;
-use super::line_reader::BUFFER_BYTES;
-use super::pipeline::Ahead;
-use super::reader::{ReadOptions, Reader};
+use crate::counts::Counts;
+use crate::files::input::Input;
+use crate::files::pipeline::Ahead;
+use crate::item::LogError;
+use crate::line::line_reader::BUFFER_BYTES;
+use crate::reader::{ReadOptions, Reader};
 
 /// All parts of a log together buffer so much.
 const PARTS_BUFFER_BYTES: usize = 32 << 20;
 
 /// Reads each log, as long as somebody follows: what was read of all, also of one that was not
 /// followed to its end.
-pub(super) fn read_all(paths: &[PathBuf], ahead: &mut Ahead) -> Result<Counts, LogError> {
+pub(crate) fn read_all(paths: &[PathBuf], ahead: &mut Ahead) -> Result<Counts, LogError> {
     let mut all = Counts::default();
     for log in logs(paths) {
         let (counts, flow) = read_log(&log, ahead)?;
@@ -186,8 +186,8 @@ fn failed(part: &Part, error: io::Error) -> LogError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::read_logs;
     use crate::item::Item;
-    use crate::reading::read_logs;
 
     #[test]
     fn whoever_follows_may_stop_at_any_event() {

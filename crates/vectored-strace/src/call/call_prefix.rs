@@ -1,24 +1,24 @@
 //! How calls begin: with a name and, mostly, a descriptor. A log has few of these beginnings and each
 //! of them often, so that they are read once and compared from then on.
 
-use super::arguments::Arguments;
-use super::names::{Name, Shape, name};
+use crate::call::arguments::Arguments;
+use crate::call::names::{Name, Shape, name};
 use crate::event::Descriptor;
 
 /// How a call begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Beginning {
+pub(crate) struct Beginning {
     /// What its name says.
-    pub(super) name: Name,
+    pub(crate) name: Name,
     /// How long its name is.
-    pub(super) name_bytes: usize,
+    pub(crate) name_bytes: usize,
     /// Whether its first argument is a descriptor.
-    pub(super) first: First,
+    pub(crate) first: First,
 }
 
 /// The first argument of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum First {
+pub(crate) enum First {
     /// It was not looked at.
     Unread,
     /// It is no descriptor.
@@ -34,7 +34,7 @@ pub(super) enum First {
 
 impl Beginning {
     /// Of a call whose arguments were not looked at.
-    pub(super) fn of_name(name: Name, name_bytes: usize) -> Self {
+    pub(crate) fn of_name(name: Name, name_bytes: usize) -> Self {
         Self {
             name,
             name_bytes,
@@ -44,7 +44,7 @@ impl Beginning {
 
     /// The arguments of a call that begins so, from after the opening bracket.
     #[inline]
-    pub(super) fn arguments<'a>(&self, arguments: &'a [u8]) -> Arguments<'a> {
+    pub(crate) fn arguments<'a>(&self, arguments: &'a [u8]) -> Arguments<'a> {
         match self.first {
             First::Descriptor {
                 number,
@@ -64,7 +64,7 @@ impl Beginning {
 
 /// Beginnings that came before.
 #[derive(Debug)]
-pub(super) struct Beginnings {
+pub(crate) struct Beginnings {
     /// A power of two of them: those of the same slot push each other out.
     slots: Vec<Slot>,
     /// The hash of a beginning is shifted so far.
@@ -82,17 +82,17 @@ const TEXT_BYTES: usize = 112;
 
 /// A beginning that came before.
 #[derive(Clone, Debug)]
-pub(super) struct Slot {
+pub(crate) struct Slot {
     text: [u8; TEXT_BYTES],
     text_bytes: usize,
     /// All bits of those of the first bytes that decide.
     mask: [u64; MASK_WORDS],
     /// What calls are that begin so.
-    pub(super) beginning: Beginning,
+    pub(crate) beginning: Beginning,
     /// How such a call is read if it is a usual one.
-    pub(super) manner: Manner,
+    pub(crate) manner: Manner,
     /// In which batch it was told last, and its place there.
-    pub(super) told: (u64, u32),
+    pub(crate) told: (u64, u32),
 }
 
 /// So many words of a beginning are compared at once, whatever its length.
@@ -102,7 +102,7 @@ const MASK_BYTES: usize = 64;
 
 impl Beginnings {
     /// For a reader with a buffer of so many bytes.
-    pub(super) fn new(buffer_bytes: usize) -> Self {
+    pub(crate) fn new(buffer_bytes: usize) -> Self {
         let slots = (buffer_bytes / BUFFER_BYTES_PER_SLOT).clamp(*SLOTS.start(), *SLOTS.end());
         let slots = slots.next_power_of_two();
         let none = Slot {
@@ -122,7 +122,7 @@ impl Beginnings {
 
     /// How a call begins; `None` if `text` does not begin with a name and its bracket.
     #[inline]
-    pub(super) fn read(&mut self, text: &[u8]) -> Option<Beginning> {
+    pub(crate) fn read(&mut self, text: &[u8]) -> Option<Beginning> {
         let place = match text.first_chunk() {
             Some(text) => self.place(text),
             None => {
@@ -142,7 +142,7 @@ impl Beginnings {
     /// The beginning of a call that came before; `None` if it did not, or if so few bytes follow that
     /// they cannot be compared at once.
     #[inline]
-    pub(super) fn find(&mut self, text: &[u8]) -> Option<&mut Slot> {
+    pub(crate) fn find(&mut self, text: &[u8]) -> Option<&mut Slot> {
         let compared: &[u8; MASK_BYTES] = text.first_chunk()?;
         let place = self.place(compared);
         let slot = &mut self.slots[place];
@@ -168,13 +168,13 @@ impl Beginnings {
 
 impl Slot {
     /// The bytes that decide that a call begins so.
-    pub(super) fn text(&self) -> &[u8] {
+    pub(crate) fn text(&self) -> &[u8] {
         self.text.get(..self.text_bytes).unwrap_or_default()
     }
 
     /// Whether what `-y` shows is in them, of a call that moves bytes.
     #[inline]
-    pub(super) fn shows_path(&self) -> bool {
+    pub(crate) fn shows_path(&self) -> bool {
         matches!(
             (self.beginning.name, self.beginning.first),
             (
@@ -189,7 +189,7 @@ impl Slot {
 
     /// How many they are.
     #[inline]
-    pub(super) fn text_bytes(&self) -> usize {
+    pub(crate) fn text_bytes(&self) -> usize {
         self.text_bytes
     }
 
@@ -212,7 +212,7 @@ impl Slot {
 
 /// How a usual call is read, by how it begins: one that took a time and returned a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Manner {
+pub(crate) enum Manner {
     /// There is more to such a call than what it did.
     Unusual,
     /// Few numbers tell all.

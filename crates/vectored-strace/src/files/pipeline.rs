@@ -5,12 +5,12 @@ use std::io::Read;
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 
-use super::batch::Batch;
-use super::counts::Counts;
-use super::event_sink::EventSink;
-use super::item::Item;
-use super::reader::Reader;
-use super::transfers::Segments;
+use crate::call::transfers::Segments;
+use crate::counts::Counts;
+use crate::event_sink::EventSink;
+use crate::item::Item;
+use crate::reader::Reader;
+use crate::reader::batch::Batch;
 
 /// So many batches may wait.
 const BATCHES: usize = 3;
@@ -23,7 +23,7 @@ enum Told {
 }
 
 /// Both ends of the way from who reads to who follows.
-pub(super) fn ahead() -> (Ahead, Behind) {
+pub(crate) fn ahead() -> (Ahead, Behind) {
     let (told, heard) = sync_channel(BATCHES);
     let (used, unused) = channel();
     let ahead = Ahead {
@@ -42,7 +42,7 @@ pub(super) fn ahead() -> (Ahead, Behind) {
 }
 
 /// The end of who reads. Each of its answers is a break once nobody follows any more.
-pub(super) struct Ahead {
+pub(crate) struct Ahead {
     told: SyncSender<Told>,
     unused: Receiver<Batch>,
     batch: Batch,
@@ -52,13 +52,13 @@ pub(super) struct Ahead {
 
 impl Ahead {
     /// A log begins.
-    pub(super) fn begin(&mut self) -> ControlFlow<()> {
+    pub(crate) fn begin(&mut self) -> ControlFlow<()> {
         self.tell(Told::Begin)
     }
 
     /// The event that a reader went to, if it did.
     #[inline]
-    pub(super) fn event<R: Read>(&mut self, reader: &Reader<R>) -> ControlFlow<()> {
+    pub(crate) fn event<R: Read>(&mut self, reader: &Reader<R>) -> ControlFlow<()> {
         let (head, text, site) = reader.head();
         self.batch.push(head, text, site);
         if self.batch.is_full() {
@@ -70,7 +70,7 @@ impl Ahead {
 
     /// The usual calls that come next, however many.
     #[inline]
-    pub(super) fn usual<R: Read>(&mut self, reader: &mut Reader<R>) -> ControlFlow<()> {
+    pub(crate) fn usual<R: Read>(&mut self, reader: &mut Reader<R>) -> ControlFlow<()> {
         loop {
             reader.read_usual(&mut self.batch);
             if !self.batch.is_full() {
@@ -81,14 +81,14 @@ impl Ahead {
     }
 
     /// A log ends, of which so much was read.
-    pub(super) fn end(&mut self, counts: Counts) -> ControlFlow<()> {
+    pub(crate) fn end(&mut self, counts: Counts) -> ControlFlow<()> {
         self.hand_over()?;
         self.tell(Told::End(counts))
     }
 
     /// Hands over what was not yet.
     #[cold]
-    pub(super) fn hand_over(&mut self) -> ControlFlow<()> {
+    pub(crate) fn hand_over(&mut self) -> ControlFlow<()> {
         let mut unused = self.unused.try_recv().unwrap_or_default();
         self.batches += 1;
         unused.renew(self.batches);
@@ -105,7 +105,7 @@ impl Ahead {
 }
 
 /// The end of who follows.
-pub(super) struct Behind {
+pub(crate) struct Behind {
     heard: Receiver<Told>,
     used: Sender<Batch>,
     segments: Segments,
@@ -116,7 +116,7 @@ pub(super) struct Behind {
 impl Behind {
     /// Follows to the end, or as long as that is wanted: what showed only here, when the arguments
     /// of calls were read.
-    pub(super) fn follow(mut self, follower: &mut impl EventSink) -> Counts {
+    pub(crate) fn follow(mut self, follower: &mut impl EventSink) -> Counts {
         let mut showed = Counts::default();
         while let Ok(told) = self.heard.recv() {
             let flow = match told {

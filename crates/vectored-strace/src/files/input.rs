@@ -15,7 +15,7 @@ const SEEN_BYTES: u64 = 4096;
 type Opened = Chain<Cursor<Vec<u8>>, Box<dyn Read + Send>>;
 
 /// What a log is read from.
-pub(super) enum Input {
+pub(crate) enum Input {
     Plain(Opened),
     Gzip {
         input: Box<MultiGzDecoder<BufReader<Opened>>>,
@@ -26,7 +26,7 @@ pub(super) enum Input {
 
 impl Input {
     /// `-` is standard input.
-    pub(super) fn open(path: &Path) -> io::Result<Self> {
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let mut input: Box<dyn Read + Send> = if path == Path::new("-") {
             Box::new(io::stdin())
         } else {
@@ -52,7 +52,7 @@ impl Input {
     }
 
     /// Whether it ended before it should.
-    pub(super) fn is_cut(&self) -> bool {
+    pub(crate) fn is_cut(&self) -> bool {
         match self {
             Self::Plain(_) => false,
             Self::Gzip { cut, .. } => *cut,
@@ -120,7 +120,7 @@ impl Packer {
 }
 
 /// What another program unpacks.
-pub(super) struct Unpacked {
+pub(crate) struct Unpacked {
     packer: Packer,
     process: Child,
     text: ChildStdout,

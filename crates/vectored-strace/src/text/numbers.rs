@@ -1,13 +1,13 @@
 //! Numbers as strace writes them, at either end of a text.
 
-use super::counts::Reason;
+use crate::counts::Reason;
 
 /// No number of so many digits overflows 64 bits.
 const SAFE_DIGITS: usize = 19;
 
 /// The decimal number that `text` begins with, and how many bytes it takes.
 #[inline]
-pub(super) fn leading(text: &[u8]) -> Result<(u64, usize), Reason> {
+pub(crate) fn leading(text: &[u8]) -> Result<(u64, usize), Reason> {
     let mut value = 0_u64;
     let mut digits = 0;
     for byte in text {
@@ -27,7 +27,7 @@ pub(super) fn leading(text: &[u8]) -> Result<(u64, usize), Reason> {
 
 /// The decimal number that `text` ends with, and where it begins.
 #[inline]
-pub(super) fn trailing(text: &[u8]) -> Result<(u64, usize), Reason> {
+pub(crate) fn trailing(text: &[u8]) -> Result<(u64, usize), Reason> {
     if let Some((value, digits)) = few_digits(text) {
         return Ok((value, text.len() - digits));
     }
@@ -53,7 +53,7 @@ pub(super) fn trailing(text: &[u8]) -> Result<(u64, usize), Reason> {
 /// The decimal number that `text` ends with, and its digits, if they are one to seven; else it may
 /// still end with one.
 #[inline]
-pub(super) fn few_digits(text: &[u8]) -> Option<(u64, usize)> {
+pub(crate) fn few_digits(text: &[u8]) -> Option<(u64, usize)> {
     let (bytes, others) = digits_and_others(u64::from_le_bytes(*text.last_chunk()?));
     // The last byte is the highest.
     let bits = others.leading_zeros() & !7;
@@ -66,7 +66,7 @@ pub(super) fn few_digits(text: &[u8]) -> Option<(u64, usize)> {
 
 /// As [`few_digits`], of the number that `text` begins with.
 #[inline]
-pub(super) fn few_digits_first(text: [u8; 8]) -> Option<(u64, usize)> {
+pub(crate) fn few_digits_first(text: [u8; 8]) -> Option<(u64, usize)> {
     let (bytes, others) = digits_and_others(u64::from_le_bytes(text));
     let bits = others.trailing_zeros() & !7;
     if bits == 0 || bits == u64::BITS {
@@ -89,7 +89,7 @@ fn digits_and_others(word: u64) -> (u64, u64) {
 const EACH: u64 = 0x0101_0101_0101_0101;
 
 /// The number that `text` begins with, decimal or `0x…`, and how many bytes it takes.
-pub(super) fn leading_any(text: &[u8]) -> Result<(u64, usize), Reason> {
+pub(crate) fn leading_any(text: &[u8]) -> Result<(u64, usize), Reason> {
     let Some(hexadecimal) = text.strip_prefix(b"0x") else {
         return leading(text);
     };
@@ -113,7 +113,7 @@ pub(super) fn leading_any(text: &[u8]) -> Result<(u64, usize), Reason> {
 
 /// Nanoseconds of the fraction whose digits `text` begins with, and how many digits they are: none
 /// to nine.
-pub(super) fn fraction_ns(text: &[u8]) -> Result<(u64, usize), Reason> {
+pub(crate) fn fraction_ns(text: &[u8]) -> Result<(u64, usize), Reason> {
     let (value, digits) = leading(text)?;
     let power = u32::try_from(digits)
         .ok()
@@ -124,7 +124,7 @@ pub(super) fn fraction_ns(text: &[u8]) -> Result<(u64, usize), Reason> {
 
 /// The value of eight digits; `None` if one of the bytes is none.
 #[inline]
-pub(super) fn eight_digits(text: [u8; 8]) -> Option<u64> {
+pub(crate) fn eight_digits(text: [u8; 8]) -> Option<u64> {
     let word = u64::from_le_bytes(text);
     // Digits are 0x30 to 0x39: the high half of each byte is 3, also after 6 is added.
     let high = word & 0xf0f0_f0f0_f0f0_f0f0;
@@ -146,7 +146,7 @@ fn join_eight(digits: u64) -> u64 {
 
 /// The value of six digits between two other bytes, `.006254 `; `None` if these are others.
 #[inline]
-pub(super) fn six_digits_between(first: u8, text: [u8; 8], last: u8) -> Option<u64> {
+pub(crate) fn six_digits_between(first: u8, text: [u8; 8], last: u8) -> Option<u64> {
     let [is_first, a, b, c, d, e, f, is_last] = text;
     if is_first != first || is_last != last {
         return None;
@@ -156,7 +156,7 @@ pub(super) fn six_digits_between(first: u8, text: [u8; 8], last: u8) -> Option<u
 
 /// The value of six digits.
 #[inline]
-pub(super) fn six_digits(text: [u8; 6]) -> Option<u64> {
+pub(crate) fn six_digits(text: [u8; 6]) -> Option<u64> {
     let [a, b, c, d, e, f] = text;
     eight_digits([b'0', b'0', a, b, c, d, e, f])
 }

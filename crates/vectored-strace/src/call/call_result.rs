@@ -2,9 +2,9 @@
 
 use memchr::memrchr;
 
-use super::arguments::Arguments;
-use super::counts::Reason;
-use super::numbers::{few_digits, fraction_ns, leading, leading_any, six_digits};
+use crate::call::arguments::Arguments;
+use crate::counts::Reason;
+use crate::text::numbers::{few_digits, fraction_ns, leading, leading_any, six_digits};
 
 /// `<0.000012>` has six digits after its point, or nine; seconds may have some before.
 const LONGEST_DURATION: usize = 24;
@@ -13,7 +13,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 
 /// What a call returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome<'a> {
+pub(crate) enum Outcome<'a> {
     /// This number.
     Value(u64),
     /// Nothing but an error: its name, or `?` if the call never returned.
@@ -22,22 +22,22 @@ pub(super) enum Outcome<'a> {
 
 /// The end of a call's line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Tail {
+pub(crate) struct Tail {
     /// Where the last `=` is with blanks around it: before the result, unless that has a path with
     /// such a one in it.
-    pub(super) equals: usize,
+    pub(crate) equals: usize,
     /// Where the result ends, and `<0.000012>` or nothing follows.
-    pub(super) end: usize,
+    pub(crate) end: usize,
     /// How long the call took, with `-T`, in ns.
-    pub(super) took_ns: Option<u64>,
+    pub(crate) took_ns: Option<u64>,
     /// The result, where it is a number of few digits and nothing else.
-    pub(super) value: Option<u64>,
+    pub(crate) value: Option<u64>,
 }
 
 impl Tail {
     /// Of a call; `None` if no result is there.
     #[inline]
-    pub(super) fn of(call: &[u8]) -> Option<Self> {
+    pub(crate) fn of(call: &[u8]) -> Option<Self> {
         let duration = short_duration(call).or_else(|| duration(call));
         Self::with_number(call, duration).or_else(|| Self::with_any(call, duration))
     }
@@ -45,7 +45,7 @@ impl Tail {
     /// Of a call that took less than ten seconds, since that is quick; `None` for others, and without
     /// a duration.
     #[inline]
-    pub(super) fn usual(call: &[u8]) -> Option<Self> {
+    pub(crate) fn usual(call: &[u8]) -> Option<Self> {
         let duration = Some(short_duration(call)?);
         Self::with_number(call, duration).or_else(|| Self::with_any(call, duration))
     }
@@ -98,7 +98,7 @@ fn end_and_time(call: &[u8], duration: Option<(usize, u64)>) -> (usize, Option<u
 }
 
 /// A result: `5`, `0x8402 (flags O_RDWR)`, `-1 EAGAIN (…)`, `?`, `? ERESTARTSYS (…)`.
-pub(super) fn outcome(result: &[u8]) -> Result<Outcome<'_>, Reason> {
+pub(crate) fn outcome(result: &[u8]) -> Result<Outcome<'_>, Reason> {
     match result.first() {
         Some(b'?') => Ok(Outcome::Error(error_name(&result[1..]))),
         Some(b'-') => {
@@ -110,12 +110,12 @@ pub(super) fn outcome(result: &[u8]) -> Result<Outcome<'_>, Reason> {
 }
 
 /// A result that is a descriptor or a thread, with what strace says of it.
-pub(super) fn is_success(result: &[u8]) -> bool {
+pub(crate) fn is_success(result: &[u8]) -> bool {
     result.first().is_some_and(u8::is_ascii_digit)
 }
 
 /// The thread that a call returned, as strace itself would name it.
-pub(super) fn thread(result: &[u8]) -> Result<u32, Reason> {
+pub(crate) fn thread(result: &[u8]) -> Result<u32, Reason> {
     let mut returned = Arguments::new(result);
     let mut thread = returned.number()?;
     returned.annotation()?;

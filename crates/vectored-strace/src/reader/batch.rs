@@ -2,13 +2,13 @@
 
 use std::ops::ControlFlow;
 
-use super::call_prefix::Slot;
-use super::common_line::Usual;
-use super::counts::Counts;
-use super::event_sink::EventSink;
-use super::item::Item;
-use super::parsed_line::{Head, read_event};
-use super::transfers::Segments;
+use crate::call::call_prefix::Slot;
+use crate::call::transfers::Segments;
+use crate::counts::Counts;
+use crate::event_sink::EventSink;
+use crate::item::Item;
+use crate::reader::common_line::Usual;
+use crate::reader::parsed_line::{Head, read_event};
 
 /// So many events are handed over at once, and about so many bytes of text at most: with its heads,
 /// a batch fits the second level cache of either side.
@@ -17,7 +17,7 @@ const BATCH_BYTES: usize = 192 << 10;
 
 /// Usual calls, and others as heads with their texts one after the other.
 #[derive(Default)]
-pub(super) struct Batch {
+pub(crate) struct Batch {
     /// No other that is under way has the same; 0 is none.
     number: u64,
     usual: Vec<Usual>,
@@ -38,7 +38,7 @@ struct Packed {
 
 impl Batch {
     /// An empty one.
-    pub(super) fn numbered(number: u64) -> Self {
+    pub(crate) fn numbered(number: u64) -> Self {
         Self {
             number,
             ..Self::default()
@@ -46,13 +46,13 @@ impl Batch {
     }
 
     #[inline]
-    pub(super) fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.usual.len() + self.others.len() >= BATCH_EVENTS || self.texts.len() >= BATCH_BYTES
     }
 
     /// Adds any event.
     #[inline]
-    pub(super) fn push(&mut self, head: &Head, text: &[u8], site: Option<&[u8]>) {
+    pub(crate) fn push(&mut self, head: &Head, text: &[u8], site: Option<&[u8]>) {
         self.others.push(Packed {
             head: *head,
             usual_before: self.usual.len(),
@@ -65,13 +65,13 @@ impl Batch {
 
     /// Adds a usual call.
     #[inline]
-    pub(super) fn push_usual(&mut self, usual: Usual) {
+    pub(crate) fn push_usual(&mut self, usual: Usual) {
         self.usual.push(usual);
     }
 
     /// The place of a beginning in this batch.
     #[inline]
-    pub(super) fn beginning(&mut self, slot: &mut Slot) -> u32 {
+    pub(crate) fn beginning(&mut self, slot: &mut Slot) -> u32 {
         if slot.told.0 != self.number {
             self.tell(slot);
         }
@@ -85,7 +85,7 @@ impl Batch {
     }
 
     /// Tells what is in it.
-    pub(super) fn follow(
+    pub(crate) fn follow(
         &self,
         segments: &mut Segments,
         counts: &mut Counts,
@@ -126,7 +126,7 @@ impl Batch {
     }
 
     /// Nothing is in it any more but room, and it counts as another.
-    pub(super) fn renew(&mut self, number: u64) {
+    pub(crate) fn renew(&mut self, number: u64) {
         self.number = number;
         self.usual.clear();
         self.beginnings.clear();

@@ -4,7 +4,7 @@ const DAY_NS: u64 = 24 * 3600 * 1_000_000_000;
 
 /// What a line says of its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stamp {
+pub(crate) enum Stamp {
     /// `-t`, `-tt`: since midnight, in ns.
     OfDay(u64),
     /// `-ttt`: since 1970, in ns.
@@ -18,19 +18,19 @@ pub(super) enum Stamp {
 
 /// Follows the times of the lines of a log.
 #[derive(Debug, Default)]
-pub(super) struct Clock {
+pub(crate) struct Clock {
     /// Midnights that went by, or the sum of what was relative.
     base_ns: u64,
     last_ns: u64,
     /// Some time was relative to the line before.
-    pub(super) relative: bool,
+    pub(crate) relative: bool,
     /// There was a time.
     has_begun: bool,
 }
 
 impl Clock {
     /// When it is by the next line, in ns since a moment that all lines share.
-    pub(super) fn read(&mut self, stamp: Stamp) -> u64 {
+    pub(crate) fn read(&mut self, stamp: Stamp) -> u64 {
         let is_first = !std::mem::replace(&mut self.has_begun, true);
         match stamp {
             // The first of `-r` is 0, and those of `-ttt` do not go back.

@@ -1,15 +1,15 @@
 //! Calls that make, change and close descriptors. `None` is what failed, or is of no interest.
 
-use super::arguments::Arguments;
-use super::call_result::is_success;
-use super::counts::Reason;
+use crate::call::arguments::Arguments;
+use crate::call::call_result::is_success;
+use crate::counts::Reason;
 use crate::event::{Action, Descriptor, OpenFlags, SocketKind};
 
 type Found<'a> = Result<Option<Action<'a>>, Reason>;
 
 /// `open("x", O_RDONLY) = 3`, `openat(AT_FDCWD, "x", O_RDONLY|O_CREAT, 0666) = 3`,
 /// `openat2(AT_FDCWD, "x", {flags=O_RDONLY, resolve=0}, 24) = 3`.
-pub(super) fn open<'a>(mut arguments: Arguments<'a>, from_folder: bool) -> Found<'a> {
+pub(crate) fn open<'a>(mut arguments: Arguments<'a>, from_folder: bool) -> Found<'a> {
     if from_folder {
         arguments.any()?;
         arguments.comma()?;
@@ -33,7 +33,7 @@ pub(super) fn open<'a>(mut arguments: Arguments<'a>, from_folder: bool) -> Found
 }
 
 /// `creat("x", 0666) = 3`.
-pub(super) fn create<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
+pub(crate) fn create<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
     if !arguments.rest().starts_with(b"\"") {
         return Ok(None);
     }
@@ -49,7 +49,7 @@ pub(super) fn create<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
 }
 
 /// `pipe2([3, 4], O_CLOEXEC) = 0`.
-pub(super) fn pipe<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
+pub(crate) fn pipe<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
     if !arguments.rest().starts_with(b"[") {
         return Ok(None);
     }
@@ -64,7 +64,7 @@ pub(super) fn pipe<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
 }
 
 /// `socket(AF_INET, SOCK_STREAM|SOCK_CLOEXEC, IPPROTO_TCP) = 3`.
-pub(super) fn socket<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
+pub(crate) fn socket<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
     let (kind, close_on_exec) = kind_of_socket(&mut arguments)?;
     Ok(returned(arguments)?.map(|descriptor| Action::Socket {
         descriptor,
@@ -75,7 +75,7 @@ pub(super) fn socket<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
 }
 
 /// `socketpair(AF_UNIX, SOCK_STREAM, 0, [3, 4]) = 0`.
-pub(super) fn socket_pair<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
+pub(crate) fn socket_pair<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
     let (kind, close_on_exec) = kind_of_socket(&mut arguments)?;
     arguments.comma()?;
     if !arguments.rest().starts_with(b"[") {
@@ -90,7 +90,7 @@ pub(super) fn socket_pair<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
 }
 
 /// `accept4(3, {sa_family=AF_INET, …}, [16], SOCK_CLOEXEC) = 4`.
-pub(super) fn accept<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
+pub(crate) fn accept<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
     let from = arguments.descriptor()?;
     let rest = rest_of_arguments(&mut arguments)?;
     Ok(returned(arguments)?.map(|descriptor| Action::Socket {
@@ -102,7 +102,7 @@ pub(super) fn accept<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
 }
 
 /// `dup(3) = 4`, `dup2(3, 4) = 4`, `dup3(3, 4, O_CLOEXEC) = 4`.
-pub(super) fn duplicate<'a>(mut arguments: Arguments<'a>, has_flags: bool) -> Found<'a> {
+pub(crate) fn duplicate<'a>(mut arguments: Arguments<'a>, has_flags: bool) -> Found<'a> {
     let from = arguments.descriptor()?;
     let rest = rest_of_arguments(&mut arguments)?;
     Ok(returned(arguments)?.map(|to| Action::Duplicate {
@@ -113,7 +113,7 @@ pub(super) fn duplicate<'a>(mut arguments: Arguments<'a>, has_flags: bool) -> Fo
 }
 
 /// `fcntl(3, F_SETFL, O_RDONLY|O_NONBLOCK) = 0`.
-pub(super) fn control<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
+pub(crate) fn control<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
     let descriptor = arguments.descriptor()?;
     arguments.comma()?;
     let command = arguments.any()?;
@@ -140,7 +140,7 @@ pub(super) fn control<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
 }
 
 /// `ioctl(3, FIOCLEX) = 0`.
-pub(super) fn device_control<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
+pub(crate) fn device_control<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
     let descriptor = arguments.descriptor()?;
     arguments.comma()?;
     let close_on_exec = match arguments.any()? {
@@ -155,7 +155,7 @@ pub(super) fn device_control<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
 }
 
 /// `close(3) = 0`. The kernel frees the number whatever it returns.
-pub(super) fn close<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
+pub(crate) fn close<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
     let descriptor = arguments.descriptor()?;
     Ok(Some(Action::Close {
         first: descriptor.number,
@@ -165,7 +165,7 @@ pub(super) fn close<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
 }
 
 /// `close_range(3, 4294967295, 0) = 0`. With `CLOSE_RANGE_CLOEXEC` nothing is closed yet.
-pub(super) fn close_range<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
+pub(crate) fn close_range<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
     let as_number = |number: u64| i32::try_from(number).unwrap_or(i32::MAX);
     let first = as_number(arguments.number()?);
     let leads_to = arguments.annotation()?;
@@ -183,7 +183,7 @@ pub(super) fn close_range<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
 }
 
 /// `mmap(NULL, 4096, PROT_READ, MAP_SHARED, 3, 0) = 0x7f00`.
-pub(super) fn map<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
+pub(crate) fn map<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
     for _ in 0..2 {
         arguments.any()?;
         arguments.comma()?;
@@ -204,7 +204,7 @@ pub(super) fn map<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
 }
 
 /// `lseek(3, 0, SEEK_CUR) = 100`.
-pub(super) fn seek<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
+pub(crate) fn seek<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
     let descriptor = arguments.descriptor()?;
     arguments.comma()?;
     let by = arguments.any()?;
@@ -223,7 +223,7 @@ pub(super) fn seek<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
 }
 
 /// `_llseek(3, 0, [100], SEEK_CUR) = 0`, of 32-bit programs.
-pub(super) fn seek_32<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
+pub(crate) fn seek_32<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
     let descriptor = arguments.descriptor()?;
     arguments.comma()?;
     let by = arguments.any()?;

@@ -4,21 +4,21 @@ use std::sync::LazyLock;
 
 use memchr::memmem::{self, Finder};
 
-use super::arguments::Arguments;
-use super::call_prefix::First;
-use super::call_result::{Outcome, is_success, outcome, thread};
-use super::counts::Reason;
-use super::descriptors;
-use super::names::Name;
-use super::numbers::{leading, leading_any};
-use super::transfers::{Body, Segments, is_cut, transfer};
+use crate::call::arguments::Arguments;
+use crate::call::call_prefix::First;
+use crate::call::call_result::{Outcome, is_success, outcome, thread};
+use crate::call::descriptors;
+use crate::call::names::Name;
+use crate::call::transfers::{Body, Segments, is_cut, transfer};
+use crate::counts::Reason;
 use crate::event::{Action, Named};
+use crate::text::numbers::{leading, leading_any};
 
 /// What a call did, and why not all of it is known.
 #[derive(Debug)]
-pub(super) struct Read<'a> {
-    pub(super) action: Action<'a>,
-    pub(super) missing: Option<Reason>,
+pub(crate) struct Read<'a> {
+    pub(crate) action: Action<'a>,
+    pub(crate) missing: Option<Reason>,
 }
 
 impl<'a> Read<'a> {
@@ -31,7 +31,7 @@ impl<'a> Read<'a> {
 }
 
 /// What a call did. What cannot be read becomes [`Action::Other`], with the reason.
-pub(super) fn call<'a>(body: Body<'a>, segments: &'a mut Segments) -> Read<'a> {
+pub(crate) fn call<'a>(body: Body<'a>, segments: &'a mut Segments) -> Read<'a> {
     let action = match body.beginning.name {
         Name::Transfer(shape, direction) => {
             return match transfer(shape, direction, body, segments) {
@@ -61,7 +61,7 @@ pub(super) fn call<'a>(body: Body<'a>, segments: &'a mut Segments) -> Read<'a> {
 }
 
 /// The thread that a call made, if it is one that makes threads.
-pub(super) fn child(body: Body) -> Option<u32> {
+pub(crate) fn child(body: Body) -> Option<u32> {
     (body.beginning.name.makes_threads() && is_success(body.result()))
         .then(|| thread(body.result()).ok())?
 }

@@ -1,13 +1,13 @@
 //! The lines of `-k`, which follow a call: who made it.
 
 /// The frame of a line, ` > /usr/bin/cat(main+0x10) [0x2345]`.
-pub(super) fn frame(line: &[u8]) -> Option<&[u8]> {
+pub(crate) fn frame(line: &[u8]) -> Option<&[u8]> {
     let frame = line.strip_prefix(b" >")?.trim_ascii();
     (!frame.is_empty()).then_some(frame)
 }
 
 /// Whether a frame is of the C library, the loader or the kernel: these make calls for others.
-pub(super) fn is_of_c_library(frame: &[u8]) -> bool {
+pub(crate) fn is_of_c_library(frame: &[u8]) -> bool {
     let object = frame.split(|byte| *byte == b'(').next().unwrap_or_default();
     let name = object
         .rsplit(|byte| *byte == b'/')

@@ -1,14 +1,18 @@
 //! Reads logs in one thread and hands their items over in another.
 
+mod input;
+mod log_files;
+mod pipeline;
+
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::thread;
 
-use super::counts::Counts;
-use super::event_sink::{Each, EventSink};
-use super::item::{Item, LogError};
-use super::log_files::read_all;
-use super::pipeline::ahead;
+use crate::counts::Counts;
+use crate::event_sink::{Each, EventSink};
+use crate::files::log_files::read_all;
+use crate::files::pipeline::ahead;
+use crate::item::{Item, LogError};
 
 /// Reads each log from its beginning to its end, and tells `follow` what is in it.
 ///

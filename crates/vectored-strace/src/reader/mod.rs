@@ -1,6 +1,11 @@
 //! From an input to events, one at a time.
 
-mod usual;
+pub(crate) mod batch;
+mod common_line;
+mod common_lines;
+mod parsed_line;
+mod threads;
+mod unfinished;
 
 use std::collections::HashMap;
 use std::io::{self, Read};
@@ -8,23 +13,23 @@ use std::sync::LazyLock;
 
 use memchr::memmem::{self, Finder};
 
-use super::call_prefix::{Beginning, Beginnings};
-use super::call_result::Tail;
-use super::calls;
-use super::clock::Clock;
-use super::common_line::Seconds;
-use super::counts::{Counts, Reason};
-use super::hex;
-use super::line_prefix::Prefix;
-use super::line_reader::{BUFFER_BYTES, Lines, Next};
-use super::names::{Name, name_bytes};
-use super::numbers::leading;
-use super::parsed_line::{Head, Kind, Plain, body, read_event};
-use super::stack;
-use super::threads::{Hints, Threads};
-use super::transfers::Segments;
-use super::unfinished::{AllUnfinished, Begun, Unfinished};
+use crate::call::call_prefix::{Beginning, Beginnings};
+use crate::call::call_result::Tail;
+use crate::call::calls;
+use crate::call::names::{Name, name_bytes};
+use crate::call::transfers::Segments;
+use crate::counts::{Counts, Reason};
 use crate::event::Event;
+use crate::line::clock::Clock;
+use crate::line::line_prefix::Prefix;
+use crate::line::line_reader::{BUFFER_BYTES, Lines, Next};
+use crate::line::stack;
+use crate::reader::common_line::Seconds;
+use crate::reader::parsed_line::{Head, Kind, Plain, body, read_event};
+use crate::reader::threads::{Hints, Threads};
+use crate::reader::unfinished::{AllUnfinished, Begun, Unfinished};
+use crate::text::hex;
+use crate::text::numbers::leading;
 
 const UNFINISHED: &[u8] = b"<unfinished ...>";
 
@@ -197,7 +202,7 @@ impl<R: Read> Reader<R> {
     }
 
     /// What [`advance`](Self::advance) went to, its text, and its call site.
-    pub(super) fn head(&self) -> (&Head, &[u8], Option<&[u8]>) {
+    pub(crate) fn head(&self) -> (&Head, &[u8], Option<&[u8]>) {
         let text = if self.in_joined {
             &self.joined
         } else {

@@ -5,12 +5,12 @@ use std::io::Read;
 use memchr::memchr;
 
 use super::Reader;
-use crate::batch::Batch;
-use crate::call_prefix::Manner;
-use crate::call_result::Tail;
-use crate::clock::Stamp;
-use crate::common_line::{Amounts, CLOCK_NS, Start, Usual};
-use crate::parsed_line::{Head, Kind};
+use crate::call::call_prefix::Manner;
+use crate::call::call_result::Tail;
+use crate::line::clock::Stamp;
+use crate::reader::batch::Batch;
+use crate::reader::common_line::{Amounts, CLOCK_NS, Start, Usual};
+use crate::reader::parsed_line::{Head, Kind};
 
 impl<R: Read> Reader<R> {
     /// Reads the lines that come next into a batch, until it is full, as long as they are usual and

@@ -1,38 +1,38 @@
 //! The families of `read` and `write`: from their arguments to a [`Transfer`].
 
-use super::arguments::Arguments;
-use super::call_prefix::Beginning;
-use super::call_result::{Outcome, outcome};
-use super::counts::Reason;
-use super::names::Shape;
-use super::numbers::{leading, trailing};
+use crate::call::arguments::Arguments;
+use crate::call::call_prefix::Beginning;
+use crate::call::call_result::{Outcome, outcome};
+use crate::call::names::Shape;
+use crate::counts::Reason;
 use crate::event::{Descriptor, Direction, Form, Transfer};
+use crate::text::numbers::{leading, trailing};
 
 /// What follows the arguments of a call, and room for the lengths of its segments.
-pub(super) type Segments = Vec<u64>;
+pub(crate) type Segments = Vec<u64>;
 
 /// A call as it stands in the log, from after its opening bracket.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Body<'a> {
+pub(crate) struct Body<'a> {
     /// How the call begins.
-    pub(super) beginning: Beginning,
+    pub(crate) beginning: Beginning,
     /// To the end of the result.
-    pub(super) text: &'a [u8],
+    pub(crate) text: &'a [u8],
     /// Where the last ` = ` is in it.
-    pub(super) equals: usize,
+    pub(crate) equals: usize,
     /// The result, where it is a number and nothing else.
-    pub(super) value: Option<u64>,
+    pub(crate) value: Option<u64>,
 }
 
 impl<'a> Body<'a> {
     /// The result, by the last ` = `: right wherever the result is no path.
-    pub(super) fn result(&self) -> &'a [u8] {
+    pub(crate) fn result(&self) -> &'a [u8] {
         self.text.get(self.equals + 2..).unwrap_or_default()
     }
 
     /// All from after the opening bracket, one after the other.
     #[inline]
-    pub(super) fn arguments(&self) -> Arguments<'a> {
+    pub(crate) fn arguments(&self) -> Arguments<'a> {
         self.beginning.arguments(self.text)
     }
 
@@ -52,7 +52,7 @@ impl<'a> Body<'a> {
 }
 
 /// Reads a transfer. `segments` takes the lengths of its segments.
-pub(super) fn transfer<'a>(
+pub(crate) fn transfer<'a>(
     shape: Shape,
     direction: Direction,
     body: Body<'a>,
@@ -117,7 +117,7 @@ fn plain(
 /// What a plain call asked for, and where: the numbers are read from the end, since a string may be
 /// long.
 #[inline]
-pub(super) fn asked_and_offset(body: Body, positional: bool) -> Result<(u64, Option<u64>), Reason> {
+pub(crate) fn asked_and_offset(body: Body, positional: bool) -> Result<(u64, Option<u64>), Reason> {
     let mut rest = body.arguments_alone()?;
     let mut offset = None;
     if positional {
@@ -318,7 +318,7 @@ fn fill_list(
 }
 
 /// Whether strace cut the list of a transfer.
-pub(super) fn is_cut(transfer: &Transfer, body: &[u8]) -> bool {
+pub(crate) fn is_cut(transfer: &Transfer, body: &[u8]) -> bool {
     transfer.form == Form::List
         && transfer.segment_bytes.is_none()
         && memchr::memmem::find(body, b", ...]").is_some()

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::names::Name;
+use crate::call::names::Name;
 
 /// So many calls may be unfinished at once, of so many threads.
 const MOST: usize = 1 << 16;
@@ -12,26 +12,26 @@ const MAX_BYTES: usize = 64 << 20;
 
 /// A call that began.
 #[derive(Debug)]
-pub(super) struct Unfinished {
+pub(crate) struct Unfinished {
     /// From its name to where it breaks off.
-    pub(super) text: Vec<u8>,
+    pub(crate) text: Vec<u8>,
     /// How long its name is.
-    pub(super) name_bytes: usize,
+    pub(crate) name_bytes: usize,
     /// When it began, in ns.
-    pub(super) began_ns: Option<u64>,
+    pub(crate) began_ns: Option<u64>,
     /// How exact that is, in ns.
-    pub(super) clock_ns: u64,
+    pub(crate) clock_ns: u64,
     /// The line where it began.
-    pub(super) line: u64,
+    pub(crate) line: u64,
     /// What that says.
-    pub(super) name: Name,
+    pub(crate) name: Name,
     /// The thread that it makes was seen, and told.
-    pub(super) announced: bool,
+    pub(crate) announced: bool,
 }
 
 /// Those of all threads.
 #[derive(Debug, Default)]
-pub(super) struct AllUnfinished {
+pub(crate) struct AllUnfinished {
     by_thread: HashMap<u32, Unfinished>,
     bytes: usize,
     /// Threads whose calls make a thread that was not yet seen.
@@ -42,7 +42,7 @@ pub(super) struct AllUnfinished {
 
 /// What happened to a call that begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Begun {
+pub(crate) enum Begun {
     /// It is kept.
     Kept,
     /// It is kept, and takes the place of one that began in this line and did not end.
@@ -53,7 +53,7 @@ pub(super) enum Begun {
 
 impl AllUnfinished {
     /// A call of `thread` begins.
-    pub(super) fn begin(&mut self, thread: u32, text: &[u8], call: Unfinished) -> Begun {
+    pub(crate) fn begin(&mut self, thread: u32, text: &[u8], call: Unfinished) -> Begun {
         let before = self.take(thread).map(|before| {
             let line = before.line;
             self.reuse(before);
@@ -75,7 +75,7 @@ impl AllUnfinished {
     }
 
     /// The call of `thread`, which is not unfinished any more.
-    pub(super) fn take(&mut self, thread: u32) -> Option<Unfinished> {
+    pub(crate) fn take(&mut self, thread: u32) -> Option<Unfinished> {
         let call = self.by_thread.remove(&thread)?;
         self.bytes -= call.text.len();
         if call.name.makes_threads() {
@@ -85,20 +85,20 @@ impl AllUnfinished {
     }
 
     /// Keeps the memory of a call that was taken, unless that is unusually much.
-    pub(super) fn reuse(&mut self, call: Unfinished) {
+    pub(crate) fn reuse(&mut self, call: Unfinished) {
         if call.text.capacity() <= 4096 && self.spare.len() < 256 {
             self.spare.push(call.text);
         }
     }
 
     /// Whether a call of `thread` is unfinished.
-    pub(super) fn has(&self, thread: u32) -> bool {
+    pub(crate) fn has(&self, thread: u32) -> bool {
         self.by_thread.contains_key(&thread)
     }
 
     /// The call that must have made a thread that is seen for the first time, and its thread; `None`
     /// if there is none, or more than one. It is marked as told.
-    pub(super) fn maker(&mut self) -> Option<(u32, &Unfinished)> {
+    pub(crate) fn maker(&mut self) -> Option<(u32, &Unfinished)> {
         let [thread] = self.forking[..] else {
             return None;
         };
@@ -109,7 +109,7 @@ impl AllUnfinished {
     }
 
     /// `execve` makes the thread that called it the first of its process.
-    pub(super) fn rename(&mut self, from: u32, to: u32) {
+    pub(crate) fn rename(&mut self, from: u32, to: u32) {
         if let Some(call) = self.by_thread.remove(&from) {
             if call.name.makes_threads() {
                 self.forking.retain(|forking| *forking != from);
@@ -121,7 +121,7 @@ impl AllUnfinished {
     }
 
     /// The lines where calls began that never ended.
-    pub(super) fn drain(&mut self) -> impl Iterator<Item = u64> {
+    pub(crate) fn drain(&mut self) -> impl Iterator<Item = u64> {
         self.bytes = 0;
         self.forking.clear();
         self.by_thread.drain().map(|(_, call)| call.line)

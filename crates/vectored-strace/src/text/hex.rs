@@ -3,7 +3,7 @@
 /// Replaces hexadecimal escapes of characters that mean nothing to a reader of the line by these
 /// characters: how long the text is then. Others stay: control characters, and what ends a string or a
 /// path (`"`, `\\`, `<`, `>`).
-pub(super) fn decode(text: &mut [u8]) -> usize {
+pub(crate) fn decode(text: &mut [u8]) -> usize {
     let mut from = 0;
     let mut to = 0;
     while from < text.len() {

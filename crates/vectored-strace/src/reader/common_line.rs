@@ -2,32 +2,34 @@
 //! as `-f -ttt -T` makes them: read at once, where each part has the form that it mostly has. Whatever
 //! is unusual about a line, it is none of these, and is read as any line can be.
 
-use super::call_prefix::{Beginning, First, Manner};
-use super::call_result::Tail;
-use super::line_prefix::LARGEST_THREAD;
-use super::names::Name;
-use super::numbers::{eight_digits, few_digits, few_digits_first, leading, six_digits_between};
-use super::parsed_line::body;
-use super::transfers::asked_and_offset;
+use crate::call::call_prefix::{Beginning, First, Manner};
+use crate::call::call_result::Tail;
+use crate::call::names::Name;
+use crate::call::transfers::asked_and_offset;
 use crate::event::{Action, Descriptor, Event, Transfer};
+use crate::line::line_prefix::LARGEST_THREAD;
+use crate::reader::parsed_line::body;
+use crate::text::numbers::{
+    eight_digits, few_digits, few_digits_first, leading, six_digits_between,
+};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// How exact the times are.
-pub(super) const CLOCK_NS: u64 = 1000;
+pub(crate) const CLOCK_NS: u64 = 1000;
 
 /// What stands before a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Start {
-    pub(super) thread: u32,
-    pub(super) began_ns: u64,
+pub(crate) struct Start {
+    pub(crate) thread: u32,
+    pub(crate) began_ns: u64,
     /// Where the call begins.
-    pub(super) call: usize,
+    pub(crate) call: usize,
 }
 
 /// The whole seconds of the line before, which mostly are those of the next.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seconds {
+pub(crate) struct Seconds {
     digits: [u8; 10],
     ns: u64,
 }
@@ -44,7 +46,7 @@ impl Default for Seconds {
 impl Start {
     /// `9658  1795312736.006254 `: the thread is padded to five bytes.
     #[inline]
-    pub(super) fn of(line: &[u8], seconds: &mut Seconds) -> Option<Self> {
+    pub(crate) fn of(line: &[u8], seconds: &mut Seconds) -> Option<Self> {
         let word = *line.first_chunk()?;
         let (thread, digits) = few_digits_first(word)?;
         let time = digits.max(5) + 1;
@@ -81,12 +83,12 @@ impl Seconds {
 
 /// A usual call of which few numbers tell all. How it begins is told once for all of its batch.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Usual {
-    pub(super) thread: u32,
+pub(crate) struct Usual {
+    pub(crate) thread: u32,
     /// The place of its beginning.
-    pub(super) beginning: u32,
-    pub(super) began_ns: u64,
-    pub(super) took_ns: u64,
+    pub(crate) beginning: u32,
+    pub(crate) began_ns: u64,
+    pub(crate) took_ns: u64,
     asked_bytes: u64,
     moved_bytes: u64,
     offset: Option<u64>,
@@ -94,7 +96,7 @@ pub(super) struct Usual {
 
 /// What the arguments of a usual call tell.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Amounts {
+pub(crate) struct Amounts {
     asked_bytes: u64,
     moved_bytes: u64,
     offset: Option<u64>,
@@ -103,7 +105,7 @@ pub(super) struct Amounts {
 impl Amounts {
     /// `call` goes to the end of its line.
     #[inline]
-    pub(super) fn of(
+    pub(crate) fn of(
         call: &[u8],
         beginning: Beginning,
         manner: Manner,
@@ -144,7 +146,7 @@ fn last_of_few_digits(call: &[u8], tail: Tail) -> Option<u64> {
 
 impl Usual {
     #[inline]
-    pub(super) fn new(start: Start, beginning: u32, took_ns: u64, amounts: Amounts) -> Self {
+    pub(crate) fn new(start: Start, beginning: u32, took_ns: u64, amounts: Amounts) -> Self {
         Self {
             thread: start.thread,
             beginning,
@@ -158,7 +160,7 @@ impl Usual {
 
     /// The event of a call that begins with `text` and moved bytes; `None` of any other.
     #[inline(always)]
-    pub(super) fn transfer<'a>(
+    pub(crate) fn transfer<'a>(
         &'a self,
         beginning: Beginning,
         text: &'a [u8],
@@ -173,7 +175,7 @@ impl Usual {
     }
 
     /// The event of any other call that begins with `text`.
-    pub(super) fn other<'a>(&'a self, beginning: Beginning, text: &'a [u8]) -> Event<'a> {
+    pub(crate) fn other<'a>(&'a self, beginning: Beginning, text: &'a [u8]) -> Event<'a> {
         let descriptor = descriptor(beginning, text);
         self.event(beginning, text, Action::Other { descriptor })
     }

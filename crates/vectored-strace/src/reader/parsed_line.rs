@@ -2,33 +2,33 @@
 //!
 //! A head is plain, so that it can be handed to another thread with its text.
 
-use super::call_prefix::{Beginning, First};
-use super::call_result::Tail;
-use super::calls;
-use super::counts::Counts;
-use super::names::Name;
-use super::names::Shape;
-use super::transfers::{Body, Segments, asked_and_offset};
+use crate::call::call_prefix::{Beginning, First};
+use crate::call::call_result::Tail;
+use crate::call::calls;
+use crate::call::names::Name;
+use crate::call::names::Shape;
+use crate::call::transfers::{Body, Segments, asked_and_offset};
+use crate::counts::Counts;
 use crate::event::{Action, Descriptor, Direction, Event, Transfer};
 
 /// What the next event is about.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Head {
+pub(crate) struct Head {
     /// The line where it began.
-    pub(super) number: u64,
+    pub(crate) number: u64,
     /// Its thread.
-    pub(super) thread: u32,
+    pub(crate) thread: u32,
     /// When it began, in ns.
-    pub(super) began_ns: Option<u64>,
+    pub(crate) began_ns: Option<u64>,
     /// How exact that is, in ns.
-    pub(super) clock_ns: u64,
+    pub(crate) clock_ns: u64,
     /// What it is.
-    pub(super) kind: Kind,
+    pub(crate) kind: Kind,
 }
 
 /// What an event is.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// There is none.
     #[default]
     Nothing,
@@ -54,7 +54,7 @@ pub(super) enum Kind {
 /// `write(3</tmp/x>, "a"..., 100) = 100`, with or without an offset: what most logs are full of, and
 /// where few numbers tell all.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Plain {
+pub(crate) struct Plain {
     name_bytes: usize,
     direction: Direction,
     number: i32,
@@ -69,7 +69,7 @@ pub(super) struct Plain {
 impl Plain {
     /// Of a call that is one; whatever is unusual about it, it then is none.
     #[inline]
-    pub(super) fn of(text: &[u8], beginning: Beginning, tail: Tail) -> Option<Self> {
+    pub(crate) fn of(text: &[u8], beginning: Beginning, tail: Tail) -> Option<Self> {
         let Name::Transfer(Shape::Plain { positional }, direction) = beginning.name else {
             return None;
         };
@@ -115,7 +115,7 @@ impl Plain {
 
 /// The event of a head, if there is one. What cannot be read is counted.
 #[inline]
-pub(super) fn read_event<'a>(
+pub(crate) fn read_event<'a>(
     head: &'a Head,
     text: &'a [u8],
     site: Option<&'a [u8]>,
@@ -170,7 +170,7 @@ pub(super) fn read_event<'a>(
 
 /// What stands between a call's opening bracket and its duration.
 #[inline]
-pub(super) fn body(call: &[u8], beginning: Beginning, tail: Tail) -> Body<'_> {
+pub(crate) fn body(call: &[u8], beginning: Beginning, tail: Tail) -> Body<'_> {
     let start = beginning.name_bytes + 1;
     Body {
         beginning,

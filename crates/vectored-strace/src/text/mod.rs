@@ -1,0 +1,4 @@
+//! Numbers and escapes within a line.
+
+pub(crate) mod hex;
+pub(crate) mod numbers;
