@@ -36,9 +36,9 @@ const CRATES: [Crate; 2] = [
     Crate {
         folder: "crates/vectored-strace",
         floors: &[
-            &["counts", "event"],
-            &["item", "text"],
-            &["call", "event_sink", "line"],
+            &["counts", "error", "event"],
+            &["event_sink", "text"],
+            &["line", "call"],
             &["reader"],
             &["files"],
         ],

@@ -1,54 +1,61 @@
-//! What was read of a log, and what could not be used.
+//! Counts of a log: what it holds, and lines that could not be used.
 
-/// Lines of a log that could not be used.
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Lines of a log that could not be used for one reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skipped {
-    /// Why, and what to do: `lists of segments were cut: trace again with -s1 -v`.
+    /// The reason and, where there is one, the remedy: `lists of segments were cut: trace again with -s1 -v`.
     pub reason: String,
-    /// How many lines.
+    /// Number of lines.
     pub lines: u64,
-    /// The first such line's number, from 1 (the smallest over all logs).
+    /// Number of the first such line in its file, from 1; the smallest one if several files have such lines.
     pub first_line: u64,
+    /// The file with that line; `-` is standard input. `None` from a [`Reader`](crate::Reader), which knows no
+    /// file, and where arguments could not be read in a log of several parts.
+    pub first_file: Option<PathBuf>,
 }
 
-/// What a reader saw of a log.
+/// Counts of a log, or of several.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Lines, whatever was in them.
+    /// Lines of any content.
     pub lines: u64,
-    /// Bytes of the text, after decompression.
+    /// Bytes of text, after decompression.
     pub bytes: u64,
-    /// System calls, those included whose arguments could not be read.
+    /// System calls, including those whose arguments could not be read.
     pub calls: u64,
-    /// The log ends in the middle of a line, which was not used.
+    /// Whether the log ends in the middle of a line, which was not used.
     pub truncated: bool,
-    /// Some line told when it was written.
+    /// Whether any line has a time (`-t`, `-tt`, `-ttt`, `-r`).
     pub times: bool,
-    /// Some call told how long it took (`-T`).
+    /// Whether any call has a duration (`-T`).
     pub durations: bool,
-    /// Some descriptor told what it leads to (`-y`, `-yy`).
+    /// Whether any descriptor has its path or address (`-y`, `-yy`).
     pub paths: bool,
-    /// Some call told where it was made (`-k`).
+    /// Whether any call has a call site (`-k`).
     pub sites: bool,
-    skipped: [Lines; Reason::ALL.len()],
+    skipped: [SkippedLines; SkipReason::ALL.len()],
 }
 
 impl Counts {
-    /// Lines that could not be used, by reason; reasons that did not occur are left out.
+    /// Lines that could not be used, by reason. Reasons that did not occur are left out.
     pub fn skipped(&self) -> Vec<Skipped> {
-        let with_reasons = self.skipped.iter().zip(Reason::ALL);
+        let with_reasons = self.skipped.iter().zip(SkipReason::ALL);
         with_reasons
             .filter(|(lines, _)| lines.count > 0)
             .map(|(lines, reason)| Skipped {
                 reason: reason.text().to_owned(),
                 lines: lines.count,
                 first_line: lines.first,
+                first_file: lines.file.as_deref().map(Path::to_owned),
             })
             .collect()
     }
 
-    /// Counts what another log had.
-    pub fn add(&mut self, other: &Self) {
+    /// Adds the counts of another log.
+    pub(crate) fn add(&mut self, other: &Self) {
         self.lines += other.lines;
         self.bytes += other.bytes;
         self.calls += other.calls;
@@ -58,23 +65,30 @@ impl Counts {
         self.paths |= other.paths;
         self.sites |= other.sites;
         for (ours, theirs) in self.skipped.iter_mut().zip(&other.skipped) {
-            ours.add(*theirs);
+            ours.add(theirs);
         }
     }
 
     /// Counts a line that could not be used.
-    pub(crate) fn skip(&mut self, reason: Reason, line: u64) {
-        let lines = Lines {
+    pub(crate) fn skip(&mut self, reason: SkipReason, line: u64) {
+        self.skipped[reason as usize].add(&SkippedLines {
             count: 1,
             first: line,
-        };
-        self.skipped[reason as usize].add(lines);
+            file: None,
+        });
+    }
+
+    /// Sets the file of all lines that could not be used and whose file is not known yet.
+    pub(crate) fn set_file(&mut self, file: &Path) {
+        for lines in self.skipped.iter_mut().filter(|lines| lines.count > 0) {
+            lines.file.get_or_insert_with(|| file.into());
+        }
     }
 }
 
 /// Why a line could not be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reason {
+pub(crate) enum SkipReason {
     NotALine,
     TooLong,
     Overflow,
@@ -86,8 +100,8 @@ pub(crate) enum Reason {
     Truncated,
 }
 
-impl Reason {
-    /// In the order of their values.
+impl SkipReason {
+    /// All reasons, in the order of their values.
     const ALL: [Self; 9] = [
         Self::NotALine,
         Self::TooLong,
@@ -115,17 +129,21 @@ impl Reason {
     }
 }
 
-/// Lines with the same reason.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Lines {
+/// Lines that were skipped for the same reason.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct SkippedLines {
     count: u64,
+    /// Number of the first, from 1.
     first: u64,
+    /// File of the first.
+    file: Option<Arc<Path>>,
 }
 
-impl Lines {
-    fn add(&mut self, other: Self) {
+impl SkippedLines {
+    fn add(&mut self, other: &Self) {
         if self.count == 0 || other.count > 0 && other.first < self.first {
             self.first = other.first;
+            self.file.clone_from(&other.file);
         }
         self.count += other.count;
     }
@@ -136,17 +154,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reasons_are_listed_in_their_own_order() {
-        for (index, reason) in Reason::ALL.into_iter().enumerate() {
+    fn reasons_are_listed_in_the_order_of_their_values() {
+        for (index, reason) in SkipReason::ALL.into_iter().enumerate() {
             assert_eq!(reason as usize, index);
         }
     }
 
     #[test]
-    fn the_first_line_of_several_logs_is_the_smallest() {
-        let counts = |line| {
+    fn the_first_line_of_several_logs_is_the_smallest_and_keeps_its_file() {
+        let counts = |line: u64| {
             let mut counts = Counts::default();
-            counts.skip(Reason::NotALine, line);
+            counts.skip(SkipReason::NotALine, line);
+            counts.set_file(Path::new(&format!("log.{line}")));
             counts
         };
         let mut all = Counts::default();
@@ -155,9 +174,10 @@ mod tests {
             all.add(&Counts::default());
         }
         let expected = Skipped {
-            reason: Reason::NotALine.text().to_owned(),
+            reason: SkipReason::NotALine.text().to_owned(),
             lines: 3,
             first_line: 3,
+            first_file: Some("log.3".into()),
         };
         assert_eq!(all.skipped(), [expected]);
     }

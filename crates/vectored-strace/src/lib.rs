@@ -1,52 +1,120 @@
-//! Reads the logs of strace(1), and of `strace -ff`, and gives their system calls as [`Event`]s: which
-//! descriptor, how many bytes, when, and how it ended.
+//! Parses the logs of [strace(1)](https://strace.io): system calls, with their descriptors, bytes and times, as
+//! [`Event`]s.
 //!
-//! - [`Reader`]: one log, an event at a time.
-//! - [`read_logs`]: files of logs, compressed or in parts (`-ff`); [`read_logs_to`] the same for an [`EventSink`].
+//! - [`read_logs`] reads files: plain or compressed, one per program (`strace -f`) or one per thread (`strace -ff`).
+//! - [`read_logs_to`] does the same for an [`EventSink`], which avoids a copy of most events.
+//! - [`Reader`] parses one log from anything that implements [`Read`](std::io::Read), one event at a time.
+//!
+//! # Example
+//!
+//! Bytes written to each file, from the text of a log:
 //!
 //! ```
+//! use std::collections::BTreeMap;
 //! use vectored_strace::Reader;
-//! use vectored_strace::event::Action;
+//! use vectored_strace::event::{Action, Direction};
 //!
-//! let log = b"7 write(3</tmp/log>, \"a\", 1) = 1\n7 close(3</tmp/log>) = 0\n";
+//! let log = br#"7 1795312736.000001 openat(AT_FDCWD, "/tmp/log", O_WRONLY|O_CREAT, 0666) = 3</tmp/log> <0.000012>
+//! 7 1795312736.000101 write(3</tmp/log>, "head"..., 4) = 4 <0.000008>
+//! 7 1795312736.000201 writev(3</tmp/log>, [{iov_base="a"..., iov_len=10}, {iov_base="b"..., iov_len=20}], 2) = 30 <0.000009>
+//! 7 1795312736.000301 close(3</tmp/log>) = 0 <0.000004>
+//! this line is not of strace
+//! "#;
+//!
+//! let mut written = BTreeMap::new();
 //! let mut reader = Reader::new(&log[..]);
-//! let event = reader.next()?.unwrap();
-//! let Action::Transfer(transfer) = &event.action else { panic!() };
-//! assert_eq!((event.name, transfer.result), (&b"write"[..], Ok(1)));
+//! while let Some(event) = reader.next()? {
+//!     if let Action::Transfer(transfer) = &event.action
+//!         && transfer.direction == Direction::Write
+//!         && let (Some(path), Ok(bytes)) = (transfer.descriptor.leads_to, transfer.result)
+//!     {
+//!         *written.entry(String::from_utf8_lossy(path).into_owned()).or_insert(0) += bytes;
+//!     }
+//! }
+//! assert_eq!(written, BTreeMap::from([("/tmp/log".to_owned(), 34)]));
+//!
+//! let counts = reader.counts();
+//! assert_eq!((counts.lines, counts.calls), (5, 4));
+//! let skipped = &counts.skipped()[0];
+//! assert_eq!((&*skipped.reason, skipped.lines, skipped.first_line), ("not a line of strace", 1, 5));
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
-//! Calls that move bytes, and calls that open, duplicate or close descriptors, have their arguments read; of
-//! all others the name is given. `-f`, `-ff`, `-t`, `-tt`, `-ttt`, `-r`, `-T`, `-y`, `-yy`, `-k`, `-v` and `-xx` are
-//! known; what a log lacks is in [`Counts`].
+//! # Supported logs
 //!
-//! # How it is made
+//! Logs of strace 4.5 to 6.x, written with or without any of these options:
 //!
-//! `line_reader` finds lines, `line_prefix` reads what stands before a call (its thread, its time, which
-//! `threads` and `clock` follow), `unfinished` joins calls that are in two lines, `stack` reads `-k`,
-//! `call_prefix` the name and the first argument, `call_result` the result from the end. That makes a
-//! `parsed_line`, which `pipeline` hands in a `batch` to the thread of the sink; there `calls` reads what the
-//! call did, with `names`, `transfers` and `descriptors` for the two large families, and `arguments` and
-//! `numbers` below. In a log of `-xx`, `hex` decodes a line before it is read.
+//! | option | effect on events |
+//! |---|---|
+//! | `-f`, `-ff` | [`Event::thread`]; with `-ff`, `PREFIX.12` and `PREFIX.34` are parts of one log |
+//! | `-t`, `-tt`, `-ttt`, `-r` | [`Event::began_ns`] and [`Event::clock_ns`] |
+//! | `-T` | [`Event::took_ns`] |
+//! | `-y`, `-yy` | [`Descriptor::leads_to`](event::Descriptor::leads_to) |
+//! | `-Y` | [`Action::Name`](event::Action::Name) |
+//! | `-k` | [`Event::site`] |
+//! | `-v`, `-s` | whether [`Transfer::segment_bytes`](event::Transfer::segment_bytes) is complete; contents are not read |
+//! | `-x`, `-xx`, `-i`, `-n`, `-C`, `-e write=…` | none |
 //!
-//! Most lines have one form: such a line is a `common_line`, read as a whole, and its few numbers go to the batch
-//! without its text. It means the same as when it is read the long way; a test holds the two together.
+//! `strace -f -s1 -v -yy -ttt -T -o FILE COMMAND` records everything that events can hold except call sites, in a small
+//! log.
 //!
-//! The format is that of strace 4.5 to 6.x; what older versions wrote differently is named where it is read.
+//! Arguments are read of calls that move bytes and of calls that open, duplicate, close, sync or map descriptors, or
+//! that create, wait for or end processes. Any other call is an [`Action::Other`](event::Action::Other) with its name.
+//!
+//! # Not supported
+//!
+//! - The table of `strace -c` alone and the output of `perf trace` are refused with a [`LogError`].
+//! - Flags as bare numbers (`-X raw`): such an `open` is counted as unreadable, since the numbers differ between machines.
+//! - The contents of buffers, and the arguments of calls not named above.
+//!
+//! # Errors
+//!
+//! Only input and output fail. No content of a log is an error: a line that cannot be used is counted by reason in
+//! [`Counts`], and a call whose arguments cannot be read is still reported, as [`Action::Other`](event::Action::Other).
+//! A log that ends in the middle of a line sets [`Counts::truncated`].
+//!
+//! # Limits
+//!
+//! Any input is read in bounded memory:
+//!
+//! - A line may have 16 MiB. The buffer of a reader starts with 256 KiB and grows with the longest line; the readers of
+//!   a log in parts start with 32 MiB together, at least 4 KiB each.
+//! - Up to 65,536 calls, and up to 64 MiB of their text, may be unfinished at once.
+//! - Thread numbers go to 2²² (the kernel's `PID_MAX_LIMIT`), other numbers to 2⁶⁴ − 1.
+//! - [`Action::Name`](event::Action::Name) is reported for up to 65,536 threads.
+//! - All parts of a log are open at once; `ulimit -n` limits their number.
+//!
+//! # Structure
+//!
+//! ```text
+//! files    opens logs, decompresses, merges parts, and passes batches of lines to the thread of the sink
+//! reader   joins calls that span two lines, assigns threads and times, and makes events
+//! call     reads names, arguments and results of calls
+//! line     finds lines; reads the thread and time before a call, and the stack after it
+//! text     reads numbers and hexadecimal escapes
+//! ```
+//!
+//! Most lines of a log made by `-f -ttt -T` have one form. `reader::common_lines` reads those in a loop of its own and
+//! passes on a few numbers instead of text. A property test checks that both ways give the same events.
 
 mod call;
 mod counts;
+mod error;
 pub mod event;
 mod event_sink;
 mod files;
-mod item;
 mod line;
 mod reader;
 mod text;
 
 pub use counts::{Counts, Skipped};
+pub use error::LogError;
 pub use event::Event;
-pub use event_sink::EventSink;
+pub use event_sink::{EventSink, Item};
 pub use files::{read_logs, read_logs_to};
-pub use item::{Item, LogError};
 pub use reader::{ReadOptions, Reader};
+
+/// Compiles the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -916,7 +916,7 @@ fn logs_are_read_compressed() {
         .clone();
     let stderr = text(&output.stderr);
     assert!(
-        stderr.contains("there is no xz here to read it: install xz-utils"),
+        stderr.contains("compressed by xz, which is not installed: install xz-utils"),
         "{stderr}"
     );
     assert!(!stderr.contains("strace -o wrote"), "{stderr}");

@@ -8,7 +8,7 @@ use vectored_strace::{Counts, Event, EventSink, Item, LogError, read_logs_to};
 use crate::advisor::analysis::Analysis;
 
 impl EventSink for Analysis {
-    fn follow(&mut self, item: Item<'_>) -> ControlFlow<()> {
+    fn on_item(&mut self, item: Item<'_>) -> ControlFlow<()> {
         match item {
             Item::Begin => self.begin_log(),
             Item::Event(event) => Analysis::follow(self, &event),
@@ -18,7 +18,7 @@ impl EventSink for Analysis {
     }
 
     #[inline(always)]
-    fn follow_usual(&mut self, event: &Event<'_>) -> ControlFlow<()> {
+    fn on_common_transfer(&mut self, event: &Event<'_>) -> ControlFlow<()> {
         self.follow_here(event);
         ControlFlow::Continue(())
     }

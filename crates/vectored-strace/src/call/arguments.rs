@@ -1,17 +1,17 @@
-//! The arguments of a call, one after the other, as strace writes them.
+//! Reads the arguments of a call one after the other, as strace writes them.
 
 use memchr::{memchr, memchr2};
 
-use crate::counts::Reason;
+use crate::counts::SkipReason;
 use crate::event::Descriptor;
 use crate::text::numbers::{leading, leading_any};
 
-/// A position in the text after a call's opening bracket.
+/// A position in the text after a call's opening bracket. Each method that reads something moves it behind that.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arguments<'a> {
     text: &'a [u8],
     at: usize,
-    /// The descriptor that comes first, and how many bytes it takes, if that is known.
+    /// The first argument and its length in bytes, if it is a descriptor that was read already.
     first: Option<(Descriptor<'a>, usize)>,
 }
 
@@ -24,7 +24,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// Those that begin with a descriptor, of so many bytes.
+    /// Arguments whose first is a descriptor of `bytes` bytes that was read already.
     #[inline]
     pub(crate) fn with_first(text: &'a [u8], first: Descriptor<'a>, bytes: usize) -> Self {
         Self {
@@ -34,14 +34,14 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// What was not yet read.
+    /// The text not yet read.
     pub(crate) fn rest(&self) -> &'a [u8] {
         &self.text[self.at..]
     }
 
-    /// `3`, `3</tmp/x>`, `3</tmp/x>(deleted)`, `-1`.
+    /// Reads a descriptor: `3`, `3</tmp/x>`, `3</tmp/x>(deleted)`, `-1`.
     #[inline]
-    pub(crate) fn descriptor(&mut self) -> Result<Descriptor<'a>, Reason> {
+    pub(crate) fn descriptor(&mut self) -> Result<Descriptor<'a>, SkipReason> {
         match self.first {
             Some((first, bytes)) if self.at == 0 => {
                 self.at = bytes;
@@ -51,14 +51,14 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    fn read_descriptor(&mut self) -> Result<Descriptor<'a>, Reason> {
+    fn read_descriptor(&mut self) -> Result<Descriptor<'a>, SkipReason> {
         let negative = self.eat(b"-");
         let (number, digits) = leading(self.rest())?;
-        let number = i32::try_from(number).map_err(|_| Reason::Overflow)?;
+        let number = i32::try_from(number).map_err(|_| SkipReason::Overflow)?;
         self.at += digits;
         // `0x7ffd8400` is an address.
         if self.text.get(self.at) == Some(&b'x') {
-            return Err(Reason::Unreadable);
+            return Err(SkipReason::Unreadable);
         }
         Ok(Descriptor {
             number: if negative { -number } else { number },
@@ -66,28 +66,28 @@ impl<'a> Arguments<'a> {
         })
     }
 
-    /// A number that is not negative, decimal or hexadecimal.
-    pub(crate) fn number(&mut self) -> Result<u64, Reason> {
+    /// Reads a number that is not negative, decimal or hexadecimal.
+    pub(crate) fn number(&mut self) -> Result<u64, SkipReason> {
         let (number, digits) = leading_any(self.rest())?;
         self.at += digits;
         Ok(number)
     }
 
-    /// `[3, 4]`, as `pipe` and `socketpair` return them.
-    pub(crate) fn two_descriptors(&mut self) -> Result<[Descriptor<'a>; 2], Reason> {
+    /// Reads two descriptors as `pipe` and `socketpair` return them: `[3, 4]`.
+    pub(crate) fn two_descriptors(&mut self) -> Result<[Descriptor<'a>; 2], SkipReason> {
         self.expect(b"[")?;
         let first = self.descriptor()?;
         self.comma()?;
         if self.eat(b"...") {
-            return Err(Reason::ListCut);
+            return Err(SkipReason::ListCut);
         }
         let second = self.descriptor()?;
         self.expect(b"]")?;
         Ok([first, second])
     }
 
-    /// A string, without its quotes and with its escapes, and whether it was cut (`"abc"...`).
-    pub(crate) fn string(&mut self) -> Result<&'a [u8], Reason> {
+    /// Reads a string, and the dots after it if strace cut it (`"abc"...`). Returns it without quotes, but with escapes.
+    pub(crate) fn string(&mut self) -> Result<&'a [u8], SkipReason> {
         self.expect(b"\"")?;
         let start = self.at;
         self.at = end_of_string(self.text, start)?;
@@ -96,12 +96,12 @@ impl<'a> Arguments<'a> {
         Ok(string)
     }
 
-    /// Any argument, passed over: what was in it.
-    pub(crate) fn any(&mut self) -> Result<&'a [u8], Reason> {
+    /// Skips an argument of any form and returns its text.
+    pub(crate) fn any(&mut self) -> Result<&'a [u8], SkipReason> {
         let start = self.at;
         let mut depth = 0_usize;
         loop {
-            let byte = *self.text.get(self.at).ok_or(Reason::Unreadable)?;
+            let byte = *self.text.get(self.at).ok_or(SkipReason::Unreadable)?;
             match byte {
                 b'"' => {
                     self.at = end_of_string(self.text, self.at + 1)?;
@@ -124,46 +124,47 @@ impl<'a> Arguments<'a> {
         Ok(self.text[start..self.at].trim_ascii_end())
     }
 
-    /// The comma before the next argument, and blanks: a resumed call may have two.
-    pub(crate) fn comma(&mut self) -> Result<(), Reason> {
+    /// Reads the comma before the next argument, and blanks; a resumed call may have two.
+    pub(crate) fn comma(&mut self) -> Result<(), SkipReason> {
         self.expect(b",")?;
         self.spaces();
         Ok(())
     }
 
-    /// The closing bracket and what stands before the result.
-    pub(crate) fn close(&mut self) -> Result<(), Reason> {
+    /// Reads from the closing bracket to the equals sign before the result.
+    pub(crate) fn close(&mut self) -> Result<(), SkipReason> {
         self.spaces();
         self.expect(b")")?;
         self.spaces();
         self.expect(b"= ")
     }
 
-    /// Whether `text` comes next; it then is read.
+    /// Reads `text` if it comes next, and returns whether it does.
     pub(crate) fn eat(&mut self, text: &[u8]) -> bool {
-        let comes = self.rest().starts_with(text);
-        if comes {
+        let is_next = self.rest().starts_with(text);
+        if is_next {
             self.at += text.len();
         }
-        comes
+        is_next
     }
 
-    pub(crate) fn expect(&mut self, text: &[u8]) -> Result<(), Reason> {
+    /// Reads `text`, which must come next.
+    pub(crate) fn expect(&mut self, text: &[u8]) -> Result<(), SkipReason> {
         if self.eat(text) {
             Ok(())
         } else {
-            Err(Reason::Unreadable)
+            Err(SkipReason::Unreadable)
         }
     }
 
-    pub(crate) fn spaces(&mut self) {
+    fn spaces(&mut self) {
         while self.text.get(self.at) == Some(&b' ') {
             self.at += 1;
         }
     }
 
-    /// What `-y` says of a descriptor or `-Y` of a thread.
-    pub(crate) fn annotation(&mut self) -> Result<Option<&'a [u8]>, Reason> {
+    /// Reads the `<…>` that `-y` adds to a descriptor and `-Y` to a thread, if there is one.
+    pub(crate) fn annotation(&mut self) -> Result<Option<&'a [u8]>, SkipReason> {
         if self.text.get(self.at) != Some(&b'<') {
             return Ok(None);
         }
@@ -174,19 +175,19 @@ impl<'a> Arguments<'a> {
         Ok(Some(leads_to))
     }
 
-    fn skip_comment(&mut self) -> Result<(), Reason> {
-        let length = memchr::memmem::find(self.rest(), b"*/").ok_or(Reason::Unreadable)?;
+    fn skip_comment(&mut self) -> Result<(), SkipReason> {
+        let length = memchr::memmem::find(self.rest(), b"*/").ok_or(SkipReason::Unreadable)?;
         self.at += length + 1;
         Ok(())
     }
 }
 
-/// Where a string ends, after its quote, whose first byte is at `start`.
-fn end_of_string(text: &[u8], start: usize) -> Result<usize, Reason> {
+/// The position after the closing quote of a string whose first byte is at `start`.
+fn end_of_string(text: &[u8], start: usize) -> Result<usize, SkipReason> {
     let mut at = start;
     loop {
-        let rest = text.get(at..).ok_or(Reason::Unreadable)?;
-        at += memchr2(b'"', b'\\', rest).ok_or(Reason::Unreadable)?;
+        let rest = text.get(at..).ok_or(SkipReason::Unreadable)?;
+        at += memchr2(b'"', b'\\', rest).ok_or(SkipReason::Unreadable)?;
         if text[at] == b'"' {
             return Ok(at + 1);
         }
@@ -194,14 +195,14 @@ fn end_of_string(text: &[u8], start: usize) -> Result<usize, Reason> {
     }
 }
 
-/// Where `<…>` ends, after its bracket, that begins at `start`.
+/// The position after the closing bracket of a `<…>` that begins at `start`.
 ///
-/// strace escapes angle brackets in paths since 4.9; it has itself `->` between addresses and
-/// `</dev/null<char 1:3>>`. So the closing one is that after which an argument can end.
-fn end_of_annotation(text: &[u8], start: usize) -> Result<usize, Reason> {
+/// Brackets nest: strace writes `->` between addresses, and `</dev/null<char 1:3>>`; before 4.9 it did not escape
+/// brackets in paths. So the closing bracket is the first after which an argument can end.
+fn end_of_annotation(text: &[u8], start: usize) -> Result<usize, SkipReason> {
     let mut at = start;
     loop {
-        at += memchr(b'>', &text[at..]).ok_or(Reason::Unreadable)? + 1;
+        at += memchr(b'>', &text[at..]).ok_or(SkipReason::Unreadable)? + 1;
         match text.get(at) {
             None | Some(b',' | b')' | b']' | b'}' | b' ') => return Ok(at),
             Some(b'(') if text[at..].starts_with(b"(deleted)") => return Ok(at),
@@ -224,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn descriptors_tell_what_they_lead_to() {
+    fn descriptors_are_read_with_their_path_or_address() {
         check("3)", 3, None, ")");
         check("-1, x", -1, None, ", x");
         check("3</tmp/a b>, 4", 3, Some("/tmp/a b"), ", 4");
@@ -243,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_of_any_form_are_passed_over() {
+    fn arguments_of_any_form_are_skipped() {
         for argument in [
             "NULL",
             "\"a, b)\\\" c\\\\\"...",
@@ -266,11 +267,11 @@ mod tests {
     }
 
     #[test]
-    fn what_never_closes_is_no_argument() {
+    fn an_argument_without_its_end_is_unreadable() {
         for text in ["", "\"abc", "\"abc\\", "{1, 2", "3<", "1 /* x"] {
             assert_eq!(
                 Arguments::new(text.as_bytes()).any(),
-                Err(Reason::Unreadable),
+                Err(SkipReason::Unreadable),
                 "{text}"
             );
         }

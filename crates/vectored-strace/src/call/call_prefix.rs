@@ -1,30 +1,32 @@
-//! How calls begin: with a name and, mostly, a descriptor. A log has few of these beginnings and each
-//! of them often, so that they are read once and compared from then on.
+//! The prefix of a call: its name and first argument, usually a descriptor.
+//!
+//! A log has few different prefixes and each of them often. So a prefix is parsed once and kept in a [`PrefixCache`];
+//! later calls are compared with the cached text.
 
 use crate::call::arguments::Arguments;
-use crate::call::names::{Name, Shape, name};
+use crate::call::names::{ArgumentShape, Syscall, name};
 use crate::event::Descriptor;
 
-/// How a call begins.
+/// The prefix of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Beginning {
-    /// What its name says.
-    pub(crate) name: Name,
-    /// How long its name is.
+pub(crate) struct CallPrefix {
+    /// The call.
+    pub(crate) name: Syscall,
+    /// Length of its name in the text.
     pub(crate) name_bytes: usize,
-    /// Whether its first argument is a descriptor.
-    pub(crate) first: First,
+    /// Its first argument.
+    pub(crate) first: FirstArgument,
 }
 
 /// The first argument of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum First {
-    /// It was not looked at.
+pub(crate) enum FirstArgument {
+    /// Not read.
     Unread,
-    /// It is no descriptor.
+    /// No descriptor.
     Other,
-    /// It is a descriptor, whose text has so many bytes, and what `-y` shows is from there to there
-    /// in it; nothing if both are 0.
+    /// A descriptor with a text of `bytes` bytes. `leads_to` has the positions of what `-y` shows within the text, or
+    /// 0 twice.
     Descriptor {
         number: i32,
         bytes: u16,
@@ -32,21 +34,21 @@ pub(crate) enum First {
     },
 }
 
-impl Beginning {
-    /// Of a call whose arguments were not looked at.
-    pub(crate) fn of_name(name: Name, name_bytes: usize) -> Self {
+impl CallPrefix {
+    /// The prefix of a call whose arguments were not read.
+    pub(crate) fn of_name(name: Syscall, name_bytes: usize) -> Self {
         Self {
             name,
             name_bytes,
-            first: First::Unread,
+            first: FirstArgument::Unread,
         }
     }
 
-    /// The arguments of a call that begins so, from after the opening bracket.
+    /// A reader of the arguments of a call with this prefix; `arguments` begins after the opening bracket.
     #[inline]
     pub(crate) fn arguments<'a>(&self, arguments: &'a [u8]) -> Arguments<'a> {
         match self.first {
-            First::Descriptor {
+            FirstArgument::Descriptor {
                 number,
                 bytes,
                 leads_to: (start, end),
@@ -62,57 +64,57 @@ impl Beginning {
     }
 }
 
-/// Beginnings that came before.
+/// The prefixes parsed so far: a direct-mapped cache.
 #[derive(Debug)]
-pub(crate) struct Beginnings {
-    /// A power of two of them: those of the same slot push each other out.
-    slots: Vec<Slot>,
-    /// The hash of a beginning is shifted so far.
+pub(crate) struct PrefixCache {
+    /// A power of two of slots. A prefix replaces another one in its slot.
+    slots: Vec<CachedPrefix>,
+    /// Right shift from the hash of a prefix to the index of its slot.
     shift: u32,
 }
 
-/// So many beginnings are kept at most, and at least: fewer where many logs are read at once.
+/// Fewest and most slots. Fewer are used when many parts of a log are read at once.
 const SLOTS: std::ops::RangeInclusive<usize> = 64..=2048;
 
-/// A slot for so many bytes of the reader's buffer.
+/// Bytes of the reader's buffer for each slot.
 const BUFFER_BYTES_PER_SLOT: usize = 128;
 
-/// Longer beginnings are read each time.
+/// Longest prefix that is cached, in bytes. Longer ones are parsed each time.
 const TEXT_BYTES: usize = 112;
 
-/// A beginning that came before.
+/// A prefix in the cache.
 #[derive(Clone, Debug)]
-pub(crate) struct Slot {
+pub(crate) struct CachedPrefix {
     text: [u8; TEXT_BYTES],
     text_bytes: usize,
-    /// All bits of those of the first bytes that decide.
+    /// The bits of the first `MASK_BYTES` bytes that belong to the prefix.
     mask: [u64; MASK_WORDS],
-    /// What calls are that begin so.
-    pub(crate) beginning: Beginning,
-    /// How such a call is read if it is a usual one.
-    pub(crate) manner: Manner,
-    /// In which batch it was told last, and its place there.
-    pub(crate) told: (u64, u32),
+    /// The parsed prefix.
+    pub(crate) prefix: CallPrefix,
+    /// How to read a call with this prefix whose line has the common form.
+    pub(crate) common_form: CommonForm,
+    /// Number of the last batch that this prefix was added to, and its index there.
+    pub(crate) batch_index: (u64, u32),
 }
 
-/// So many words of a beginning are compared at once, whatever its length.
-const MASK_WORDS: usize = MASK_BYTES / 8;
-
+/// Bytes of a prefix that are compared without a branch on its length.
 const MASK_BYTES: usize = 64;
 
-impl Beginnings {
-    /// For a reader with a buffer of so many bytes.
+const MASK_WORDS: usize = MASK_BYTES / 8;
+
+impl PrefixCache {
+    /// Makes the cache of a reader with a buffer of `buffer_bytes`.
     pub(crate) fn new(buffer_bytes: usize) -> Self {
         let slots = (buffer_bytes / BUFFER_BYTES_PER_SLOT).clamp(*SLOTS.start(), *SLOTS.end());
         let slots = slots.next_power_of_two();
-        let none = Slot {
+        let none = CachedPrefix {
             text: [0; TEXT_BYTES],
-            // No call is so long.
+            // Longer than any call, so that an empty slot matches none.
             text_bytes: usize::MAX,
             mask: [0; MASK_WORDS],
-            beginning: Beginning::of_name(Name::Other, 0),
-            manner: Manner::Unusual,
-            told: (0, 0),
+            prefix: CallPrefix::of_name(Syscall::Other, 0),
+            common_form: CommonForm::None,
+            batch_index: (0, 0),
         };
         Self {
             slots: vec![none; slots],
@@ -120,32 +122,31 @@ impl Beginnings {
         }
     }
 
-    /// How a call begins; `None` if `text` does not begin with a name and its bracket.
+    /// The prefix of a call; `None` if `text` does not begin with a name and an opening bracket.
     #[inline]
-    pub(crate) fn read(&mut self, text: &[u8]) -> Option<Beginning> {
-        let place = match text.first_chunk() {
-            Some(text) => self.place(text),
+    pub(crate) fn read(&mut self, text: &[u8]) -> Option<CallPrefix> {
+        let index = match text.first_chunk() {
+            Some(text) => self.slot_of(text),
             None => {
                 let mut longer = [0; MASK_BYTES];
                 longer[..text.len()].copy_from_slice(text);
-                self.place(&longer)
+                self.slot_of(&longer)
             }
         };
-        let slot = &mut self.slots[place];
+        let slot = &mut self.slots[index];
         if text.len() >= slot.text_bytes && text[..slot.text_bytes] == slot.text[..slot.text_bytes]
         {
-            return Some(slot.beginning);
+            return Some(slot.prefix);
         }
         slot.fill(text)
     }
 
-    /// The beginning of a call that came before; `None` if it did not, or if so few bytes follow that
-    /// they cannot be compared at once.
+    /// The cached prefix of a call; `None` if it is not cached or `text` has fewer than `MASK_BYTES` bytes.
     #[inline]
-    pub(crate) fn find(&mut self, text: &[u8]) -> Option<&mut Slot> {
+    pub(crate) fn find(&mut self, text: &[u8]) -> Option<&mut CachedPrefix> {
         let compared: &[u8; MASK_BYTES] = text.first_chunk()?;
-        let place = self.place(compared);
-        let slot = &mut self.slots[place];
+        let index = self.slot_of(compared);
+        let slot = &mut self.slots[index];
         let words = compared.as_chunks().0.iter().zip(slot.text.as_chunks().0);
         let differences = words.zip(slot.mask).fold(0, |all, ((given, known), mask)| {
             all | ((u64::from_le_bytes(*given) ^ u64::from_le_bytes(*known)) & mask)
@@ -161,25 +162,25 @@ impl Beginnings {
     }
 
     #[inline]
-    fn place(&self, text: &[u8; MASK_BYTES]) -> usize {
+    fn slot_of(&self, text: &[u8; MASK_BYTES]) -> usize {
         (hash(text) >> self.shift) as usize
     }
 }
 
-impl Slot {
-    /// The bytes that decide that a call begins so.
+impl CachedPrefix {
+    /// The text by which a call has this prefix, up to the byte after the first argument.
     pub(crate) fn text(&self) -> &[u8] {
         self.text.get(..self.text_bytes).unwrap_or_default()
     }
 
-    /// Whether what `-y` shows is in them, of a call that moves bytes.
+    /// Whether this is the prefix of a transfer with a path or address (`-y`).
     #[inline]
     pub(crate) fn shows_path(&self) -> bool {
         matches!(
-            (self.beginning.name, self.beginning.first),
+            (self.prefix.name, self.prefix.first),
             (
-                Name::Transfer(..),
-                First::Descriptor {
+                Syscall::Transfer(..),
+                FirstArgument::Descriptor {
                     leads_to: (_, 1..),
                     ..
                 }
@@ -187,65 +188,65 @@ impl Slot {
         )
     }
 
-    /// How many they are.
+    /// Length of the text.
     #[inline]
     pub(crate) fn text_bytes(&self) -> usize {
         self.text_bytes
     }
 
     #[cold]
-    fn fill(&mut self, text: &[u8]) -> Option<Beginning> {
-        let (beginning, text_bytes) = read(text)?;
+    fn fill(&mut self, text: &[u8]) -> Option<CallPrefix> {
+        let (prefix, text_bytes) = read(text)?;
         if let Some(text_bytes) = text_bytes.filter(|&bytes| bytes <= TEXT_BYTES)
-            && let Some(decisive) = text.get(..text_bytes)
+            && let Some(prefix_text) = text.get(..text_bytes)
         {
-            self.text[..text_bytes].copy_from_slice(decisive);
+            self.text[..text_bytes].copy_from_slice(prefix_text);
             self.text_bytes = text_bytes;
             self.mask = mask(text_bytes);
-            self.beginning = beginning;
-            self.manner = Manner::of(beginning, decisive);
-            self.told = (0, 0);
+            self.prefix = prefix;
+            self.common_form = CommonForm::of(prefix, prefix_text);
+            self.batch_index = (0, 0);
         }
-        Some(beginning)
+        Some(prefix)
     }
 }
 
-/// How a usual call is read, by how it begins: one that took a time and returned a number.
+/// How to read a call whose line has the common form, by its prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Manner {
-    /// There is more to such a call than what it did.
-    Unusual,
-    /// Few numbers tell all.
+pub(crate) enum CommonForm {
+    /// Not as a common line: the call affects how later lines are read.
+    None,
+    /// As a transfer of one buffer: the numbers asked for and moved, and the offset.
     Transfer { positional: bool },
-    /// Only its name matters, and its descriptor.
-    Name,
-    /// By its arguments.
+    /// By its name and descriptor alone.
+    NameOnly,
+    /// By all of its arguments.
     Arguments,
 }
 
-impl Manner {
-    fn of(beginning: Beginning, decisive: &[u8]) -> Self {
-        let is_descriptor = matches!(beginning.first, First::Descriptor { .. });
-        match beginning.name {
-            name if name.makes_threads() || !is_usual(decisive) => Self::Unusual,
-            Name::Transfer(Shape::Plain { positional }, _) => {
-                match is_descriptor && decisive.ends_with(b",") {
+impl CommonForm {
+    fn of(prefix: CallPrefix, prefix_text: &[u8]) -> Self {
+        let is_descriptor = matches!(prefix.first, FirstArgument::Descriptor { .. });
+        match prefix.name {
+            name if name.makes_threads() || !begins_with_letter(prefix_text) => Self::None,
+            Syscall::Transfer(ArgumentShape::Plain { positional }, _) => {
+                match is_descriptor && prefix_text.ends_with(b",") {
                     true => Self::Transfer { positional },
-                    false => Self::Unusual,
+                    false => Self::None,
                 }
             }
-            Name::Other => Self::Name,
+            Syscall::Other => Self::NameOnly,
             _ => Self::Arguments,
         }
     }
 }
 
-/// Whether a call begins with a letter, by which the end of its time is told.
-fn is_usual(call: &[u8]) -> bool {
+/// Whether a call begins with a lower-case letter, unlike further fields of the line's prefix (`(+ 0.1)`, `[12]`).
+fn begins_with_letter(call: &[u8]) -> bool {
     call.first().is_some_and(u8::is_ascii_lowercase)
 }
 
-/// All bits of so many bytes of the first ones.
+/// The mask of the first `bytes` bytes of `MASK_BYTES`.
 fn mask(bytes: usize) -> [u64; MASK_WORDS] {
     let of_word = |word: usize| match bytes.saturating_sub(word * 8) {
         0 => 0,
@@ -255,8 +256,8 @@ fn mask(bytes: usize) -> [u64; MASK_WORDS] {
     std::array::from_fn(of_word)
 }
 
-/// A number by which the slot of a call is found: of its first bytes, which hold the number of most
-/// descriptors, and of what `-y` shows, in which the files of a folder differ late.
+/// Hashes a call by its first 16 bytes, which contain the number of most descriptors, and, if these begin a path (`-y`),
+/// by the rest of it: files of one directory differ late.
 #[inline]
 fn hash(text: &[u8; MASK_BYTES]) -> u64 {
     let words = text.as_chunks().0;
@@ -267,7 +268,7 @@ fn hash(text: &[u8; MASK_BYTES]) -> u64 {
     if shows_path && with(low, b' ') | with(high, b' ') == 0 {
         for index in 2..MASK_WORDS {
             let blanks = with(word(index), b' ');
-            // What comes after the first blank differs from call to call.
+            // After the first blank, calls with the same prefix differ.
             let before = match blanks {
                 0 => u64::MAX,
                 _ => ((blanks & blanks.wrapping_neg()) - 1) >> 7,
@@ -281,27 +282,27 @@ fn hash(text: &[u8; MASK_BYTES]) -> u64 {
     (mixed ^ (mixed >> 29)).wrapping_mul(FACTORS[0])
 }
 
-/// 2^64 ÷ π and ÷ φ, odd.
+/// Odd numbers near 2⁶⁴ ÷ π and 2⁶⁴ ÷ φ (multiplicative hashing).
 const FACTORS: [u64; 2] = [0x517c_c1b7_2722_0a95, 0x9e37_79b9_7f4a_7c15];
 
-/// The high bit of the first of the bytes that are `byte`, and maybe of some after it.
+/// Marks the first byte of a word that equals `byte` by its high bit. Bytes after it may be marked falsely.
 #[inline]
 fn with(word: u64, byte: u8) -> u64 {
     let others = word ^ u64::from_le_bytes([byte; 8]);
     others.wrapping_sub(u64::from_le_bytes([1; 8])) & !others & u64::from_le_bytes([0x80; 8])
 }
 
-/// How a call begins, and how many of its bytes decide that: each call with the same ones begins so.
-/// Without them it cannot be told.
-fn read(text: &[u8]) -> Option<(Beginning, Option<usize>)> {
+/// Parses the prefix of a call, and returns how many bytes determine it: each call with the same bytes has this prefix.
+/// `None` for these means that the prefix must not be cached.
+fn read(text: &[u8]) -> Option<(CallPrefix, Option<usize>)> {
     let (name, name_bytes) = name(text)?;
-    let mut beginning = Beginning::of_name(name, name_bytes);
+    let mut prefix = CallPrefix::of_name(name, name_bytes);
     let arguments = text.get(name_bytes + 1..)?;
     let mut after = Arguments::new(arguments);
-    let decisive = match after.descriptor() {
+    let decisive_bytes = match after.descriptor() {
         Ok(descriptor) => {
             let bytes = arguments.len() - after.rest().len();
-            beginning.first = first(descriptor, arguments, bytes);
+            prefix.first = first(descriptor, arguments, bytes);
             bytes + 1
         }
         Err(_) => {
@@ -309,33 +310,33 @@ fn read(text: &[u8]) -> Option<(Beginning, Option<usize>)> {
             let digits = arguments[digits_at..].iter();
             let digits = digits.take_while(|byte| byte.is_ascii_digit()).count();
             let is_address = arguments.get(digits_at + digits) == Some(&b'x');
-            // Anything else may begin as a descriptor does, and end otherwise.
+            // Anything else may begin as a descriptor does and end differently.
             if digits > 0 && !(is_address && digits < 10) {
-                return Some((beginning, None));
+                return Some((prefix, None));
             }
-            beginning.first = First::Other;
+            prefix.first = FirstArgument::Other;
             digits_at + digits + 1
         }
     };
-    let known = beginning.first != First::Unread;
-    Some((beginning, known.then_some(name_bytes + 1 + decisive)))
+    let known = prefix.first != FirstArgument::Unread;
+    Some((prefix, known.then_some(name_bytes + 1 + decisive_bytes)))
 }
 
-fn first(descriptor: Descriptor, arguments: &[u8], bytes: usize) -> First {
+fn first(descriptor: Descriptor, arguments: &[u8], bytes: usize) -> FirstArgument {
     let Ok(bytes) = u16::try_from(bytes) else {
-        return First::Unread;
+        return FirstArgument::Unread;
     };
     let leads_to = match descriptor.leads_to {
         None => (0, 0),
         Some(text) => {
-            // Only digits stand before its bracket.
+            // Only a sign and digits come before the bracket.
             let bracket = arguments.iter().position(|byte| *byte == b'<').unwrap_or(0);
             let start = bracket + 1;
-            // Both are less than `bytes`.
+            // Both are less than `bytes`, which fits.
             (start as u16, (start + text.len()) as u16)
         }
     };
-    First::Descriptor {
+    FirstArgument::Descriptor {
         number: descriptor.number,
         bytes,
         leads_to,
@@ -348,31 +349,31 @@ mod tests {
 
     use super::*;
 
-    /// Calls that begin alike, or nearly so.
+    /// Calls with equal or similar prefixes.
     const CALLS: &str = r"(write|copy_file_range|f|)\((-|)[0-9]{0,2}(|x|<[ab>, ]{0,3}>)(|\(deleted\)|\(d)(, |\)| |)[a>,]{0,9}.{0,9}";
 
     proptest! {
         #[test]
-        fn a_beginning_that_came_before_is_read_as_if_it_were_new(
+        fn a_cached_prefix_is_the_prefix_parsed_anew(
             calls in proptest::collection::vec(CALLS, 1..60),
         ) {
-            let mut beginnings = Beginnings::new(0);
+            let mut prefixes = PrefixCache::new(0);
             for call in calls.iter().chain(&calls) {
                 let anew = read(call.as_bytes()).map(|read| read.0);
-                prop_assert_eq!(beginnings.read(call.as_bytes()), anew, "{}", call);
+                prop_assert_eq!(prefixes.read(call.as_bytes()), anew, "{}", call);
             }
         }
 
         #[test]
         fn the_first_descriptor_is_the_same_wherever_the_arguments_are_cut(call in CALLS) {
-            if let Some((beginning, decisive)) = read(call.as_bytes()) {
-                let arguments = &call.as_bytes()[beginning.name_bytes + 1..];
+            if let Some((prefix, decisive_bytes)) = read(call.as_bytes()) {
+                let arguments = &call.as_bytes()[prefix.name_bytes + 1..];
                 for end in 0..=arguments.len() {
                     let cut = &arguments[..end];
-                    let known = beginning.arguments(cut).descriptor();
+                    let known = prefix.arguments(cut).descriptor();
                     let is_decided =
-                        decisive.is_some_and(|bytes| beginning.name_bytes + 1 + end >= bytes);
-                    if is_decided && beginning.first == First::Other {
+                        decisive_bytes.is_some_and(|bytes| prefix.name_bytes + 1 + end >= bytes);
+                    if is_decided && prefix.first == FirstArgument::Other {
                         prop_assert!(known.is_err());
                     }
                     prop_assert_eq!(known, Arguments::new(cut).descriptor());

@@ -1,51 +1,49 @@
-//! How a call ended: what stands at the end of its line.
+//! The end of a call's line: its result and duration.
 
 use memchr::memrchr;
 
 use crate::call::arguments::Arguments;
-use crate::counts::Reason;
-use crate::text::numbers::{few_digits, fraction_ns, leading, leading_any, six_digits};
+use crate::counts::SkipReason;
+use crate::text::numbers::{fraction_ns, leading, leading_any, six_digits, trailing_short_number};
 
-/// `<0.000012>` has six digits after its point, or nine; seconds may have some before.
-const LONGEST_DURATION: usize = 24;
+/// Longest duration between `<` and `>`, in bytes: any seconds that fit 64 bits of ns, a point, nine digits.
+const MAX_DURATION_BYTES: usize = 24;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// What a call returned.
+/// The result of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome<'a> {
-    /// This number.
+    /// A number.
     Value(u64),
-    /// Nothing but an error: its name, or `?` if the call never returned.
+    /// The name of an error, or `?` if the call never returned.
     Error(&'a [u8]),
 }
 
-/// The end of a call's line.
+/// Positions at the end of a call's line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tail {
-    /// Where the last `=` is with blanks around it: before the result, unless that has a path with
-    /// such a one in it.
+    /// Position of the equals sign in the last ` = `. The result follows, unless it is a path that contains ` = `.
     pub(crate) equals: usize,
-    /// Where the result ends, and `<0.000012>` or nothing follows.
+    /// End of the result; the duration or nothing follows.
     pub(crate) end: usize,
-    /// How long the call took, with `-T`, in ns.
+    /// Duration (`-T`), in ns.
     pub(crate) took_ns: Option<u64>,
-    /// The result, where it is a number of few digits and nothing else.
+    /// The result, if it is a number of up to seven digits and nothing else.
     pub(crate) value: Option<u64>,
 }
 
 impl Tail {
-    /// Of a call; `None` if no result is there.
+    /// Reads the tail of a call; `None` if it has no result.
     #[inline]
     pub(crate) fn of(call: &[u8]) -> Option<Self> {
         let duration = short_duration(call).or_else(|| duration(call));
         Self::with_number(call, duration).or_else(|| Self::with_any(call, duration))
     }
 
-    /// Of a call that took less than ten seconds, since that is quick; `None` for others, and without
-    /// a duration.
+    /// Reads the tail of a call with a duration below ten seconds; `None` for any other call. It is faster than `of`.
     #[inline]
-    pub(crate) fn usual(call: &[u8]) -> Option<Self> {
+    pub(crate) fn common(call: &[u8]) -> Option<Self> {
         let duration = Some(short_duration(call)?);
         Self::with_number(call, duration).or_else(|| Self::with_any(call, duration))
     }
@@ -53,8 +51,8 @@ impl Tail {
     #[inline]
     fn with_number(call: &[u8], duration: Option<(usize, u64)>) -> Option<Self> {
         let (end, took_ns) = end_and_time(call, duration);
-        // Mostly a number is all that stands after the equals sign.
-        let (value, digits) = few_digits(&call[..end])?;
+        // In most lines only a number follows the equals sign.
+        let (value, digits) = trailing_short_number(&call[..end])?;
         let [_, _, _, .., b' ', b'=', b' '] = call[..end - digits] else {
             return None;
         };
@@ -71,7 +69,7 @@ impl Tail {
         let mut before = end;
         loop {
             let equals = memrchr(b'=', &call[..before])?;
-            // A name and two brackets stand before.
+            // A name and two brackets come before.
             if equals < 3 {
                 return None;
             }
@@ -88,7 +86,7 @@ impl Tail {
     }
 }
 
-/// Where the result ends, and how long the call took.
+/// The end of the result, and the duration.
 #[inline]
 fn end_and_time(call: &[u8], duration: Option<(usize, u64)>) -> (usize, Option<u64>) {
     match duration {
@@ -97,8 +95,8 @@ fn end_and_time(call: &[u8], duration: Option<(usize, u64)>) -> (usize, Option<u
     }
 }
 
-/// A result: `5`, `0x8402 (flags O_RDWR)`, `-1 EAGAIN (…)`, `?`, `? ERESTARTSYS (…)`.
-pub(crate) fn outcome(result: &[u8]) -> Result<Outcome<'_>, Reason> {
+/// Reads a result: `5`, `0x8402 (flags O_RDWR)`, `-1 EAGAIN (…)`, `?`, `? ERESTARTSYS (…)`.
+pub(crate) fn outcome(result: &[u8]) -> Result<Outcome<'_>, SkipReason> {
     match result.first() {
         Some(b'?') => Ok(Outcome::Error(error_name(&result[1..]))),
         Some(b'-') => {
@@ -109,24 +107,24 @@ pub(crate) fn outcome(result: &[u8]) -> Result<Outcome<'_>, Reason> {
     }
 }
 
-/// A result that is a descriptor or a thread, with what strace says of it.
+/// Whether a call succeeded: its result is a number that is not negative.
 pub(crate) fn is_success(result: &[u8]) -> bool {
     result.first().is_some_and(u8::is_ascii_digit)
 }
 
-/// The thread that a call returned, as strace itself would name it.
-pub(crate) fn thread(result: &[u8]) -> Result<u32, Reason> {
+/// The thread that a call returned, by its number in strace's PID namespace.
+pub(crate) fn thread(result: &[u8]) -> Result<u32, SkipReason> {
     let mut returned = Arguments::new(result);
     let mut thread = returned.number()?;
     returned.annotation()?;
-    // `2 /* 12345 in strace's PID NS */`: the number in the caller's own namespace comes first.
+    // `2 /* 12345 in strace's PID NS */`: the number in the caller's namespace comes first.
     if returned.eat(b" /* ") {
         thread = returned.number()?;
     }
-    u32::try_from(thread).map_err(|_| Reason::Overflow)
+    u32::try_from(thread).map_err(|_| SkipReason::Overflow)
 }
 
-/// `ERESTARTSYS` of ` ERESTARTSYS (To be restarted)`.
+/// The name in ` ERESTARTSYS (To be restarted)`.
 fn error_name(text: &[u8]) -> &[u8] {
     let name = text.trim_ascii_start();
     let length = name.iter().take_while(|byte| byte.is_ascii_alphanumeric());
@@ -136,7 +134,7 @@ fn error_name(text: &[u8]) -> &[u8] {
     }
 }
 
-/// [`duration`] of less than ten seconds, to the microsecond, since that is quick.
+/// As [`duration`], below ten seconds and to the microsecond. It is faster.
 #[inline]
 fn short_duration(call: &[u8]) -> Option<(usize, u64)> {
     let (_, last) = call.split_last_chunk::<11>()?;
@@ -154,12 +152,12 @@ fn short_duration(call: &[u8]) -> Option<(usize, u64)> {
     ))
 }
 
-/// The duration at the end of a call, and where the blank before it is.
+/// The position of the blank before the duration at the end of a call, and the duration in ns.
 fn duration(call: &[u8]) -> Option<(usize, u64)> {
     let inner = call.strip_suffix(b">")?;
-    let from = inner.len().saturating_sub(LONGEST_DURATION);
+    let from = inner.len().saturating_sub(MAX_DURATION_BYTES);
     let start = from + memrchr(b'<', &inner[from..])?;
-    // A path after a result has no blank before its bracket.
+    // The path of a returned descriptor follows it without a blank.
     if start == 0 || call[start - 1] != b' ' {
         return None;
     }
@@ -189,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn the_result_is_found_from_the_end() {
+    fn the_result_is_found_by_the_last_equals_sign() {
         check("write(1, \"a = b\", 5) = 5", "5", None);
         check(
             "close(9)      = -1 EBADF (Bad) <0.000007>",
@@ -224,15 +222,15 @@ mod tests {
         assert_eq!(outcome(b"?"), Ok(Outcome::Error(b"?")));
         let never = b"? ERESTARTSYS (To be restarted if SA_RESTART is set)";
         assert_eq!(outcome(never), Ok(Outcome::Error(b"ERESTARTSYS")));
-        assert_eq!(outcome(b"x"), Err(Reason::Unreadable));
-        assert_eq!(outcome(b"18446744073709551616"), Err(Reason::Overflow));
+        assert_eq!(outcome(b"x"), Err(SkipReason::Unreadable));
+        assert_eq!(outcome(b"18446744073709551616"), Err(SkipReason::Overflow));
     }
 
     #[test]
-    fn a_thread_is_named_as_strace_names_it() {
+    fn a_thread_has_its_number_in_the_namespace_of_strace() {
         assert_eq!(thread(b"12"), Ok(12));
         assert_eq!(thread(b"12<sh>"), Ok(12));
         assert_eq!(thread(b"2 /* 12345 in strace's PID NS */"), Ok(12345));
-        assert_eq!(thread(b"99999999999"), Err(Reason::Overflow));
+        assert_eq!(thread(b"99999999999"), Err(SkipReason::Overflow));
     }
 }

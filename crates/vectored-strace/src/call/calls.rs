@@ -1,28 +1,29 @@
-//! From a call to what it did.
+//! Turns a call into the [`Action`] of its event.
 
 use std::sync::LazyLock;
 
 use memchr::memmem::{self, Finder};
 
 use crate::call::arguments::Arguments;
-use crate::call::call_prefix::First;
+use crate::call::body::Body;
+use crate::call::call_prefix::FirstArgument;
 use crate::call::call_result::{Outcome, is_success, outcome, thread};
 use crate::call::descriptors;
-use crate::call::names::Name;
-use crate::call::transfers::{Body, Segments, is_cut, transfer};
-use crate::counts::Reason;
+use crate::call::names::Syscall;
+use crate::call::transfers::{Segments, is_cut, transfer};
+use crate::counts::SkipReason;
 use crate::event::{Action, Named};
 use crate::text::numbers::{leading, leading_any};
 
-/// What a call did, and why not all of it is known.
+/// The action of a call, and the reason if part of the call could not be read.
 #[derive(Debug)]
-pub(crate) struct Read<'a> {
+pub(crate) struct ReadCall<'a> {
     pub(crate) action: Action<'a>,
-    pub(crate) missing: Option<Reason>,
+    pub(crate) missing: Option<SkipReason>,
 }
 
-impl<'a> Read<'a> {
-    fn whole(action: Action<'a>) -> Self {
+impl<'a> ReadCall<'a> {
+    fn complete(action: Action<'a>) -> Self {
         Self {
             action,
             missing: None,
@@ -30,106 +31,106 @@ impl<'a> Read<'a> {
     }
 }
 
-/// What a call did. What cannot be read becomes [`Action::Other`], with the reason.
-pub(crate) fn call<'a>(body: Body<'a>, segments: &'a mut Segments) -> Read<'a> {
-    let action = match body.beginning.name {
-        Name::Transfer(shape, direction) => {
+/// Reads a call. If its arguments cannot be read, the action is [`Action::Other`].
+pub(crate) fn call<'a>(body: Body<'a>, segments: &'a mut Segments) -> ReadCall<'a> {
+    let action = match body.prefix.name {
+        Syscall::Transfer(shape, direction) => {
             return match transfer(shape, direction, body, segments) {
-                Ok(transfer) => Read {
-                    missing: is_cut(&transfer, body.text).then_some(Reason::ListCut),
+                Ok(transfer) => ReadCall {
+                    missing: is_cut(&transfer, body.text).then_some(SkipReason::ListCut),
                     action: Action::Transfer(transfer),
                 },
-                // It never returned, so neither did its arguments.
-                Err(_) if body.result().starts_with(b"?") => Read::whole(other(body)),
-                Err(reason) => Read {
+                // The call never returned, so strace never wrote the arguments that it fills in.
+                Err(_) if body.result().starts_with(b"?") => ReadCall::complete(other(body)),
+                Err(reason) => ReadCall {
                     action: other(body),
                     missing: Some(reason),
                 },
             };
         }
-        Name::Other => Ok(None),
+        Syscall::Other => Ok(None),
         name => action(name, body),
     };
     match action {
-        Ok(Some(action)) => Read::whole(action),
-        Ok(None) => Read::whole(other(body)),
-        Err(reason) => Read {
+        Ok(Some(action)) => ReadCall::complete(action),
+        Ok(None) => ReadCall::complete(other(body)),
+        Err(reason) => ReadCall {
             action: other(body),
             missing: Some(reason),
         },
     }
 }
 
-/// The thread that a call made, if it is one that makes threads.
+/// The thread that a call created, if any.
 pub(crate) fn child(body: Body) -> Option<u32> {
-    (body.beginning.name.makes_threads() && is_success(body.result()))
+    (body.prefix.name.makes_threads() && is_success(body.result()))
         .then(|| thread(body.result()).ok())?
 }
 
-/// What a call that moves no bytes did; `None` if it is of no interest, or failed.
-fn action(name: Name, body: Body<'_>) -> Result<Option<Action<'_>>, Reason> {
+/// The action of a call that moves no bytes; `None` if it is [`Action::Other`].
+fn action(name: Syscall, body: Body<'_>) -> Result<Option<Action<'_>>, SkipReason> {
     let mut arguments = body.arguments();
     match name {
-        Name::Open => descriptors::open(arguments, false),
-        Name::OpenAt => descriptors::open(arguments, true),
-        Name::Create => descriptors::create(arguments),
-        Name::Pipe => descriptors::pipe(arguments),
-        Name::Socket => descriptors::socket(arguments),
-        Name::SocketPair => descriptors::socket_pair(arguments),
-        Name::Accept => descriptors::accept(arguments),
-        Name::Duplicate => descriptors::duplicate(arguments, false),
-        Name::Duplicate3 => descriptors::duplicate(arguments, true),
-        Name::Control => descriptors::control(arguments),
-        Name::DeviceControl => descriptors::device_control(arguments),
-        Name::Close => descriptors::close(arguments),
-        Name::CloseRange => descriptors::close_range(arguments),
-        Name::Seek if is_refused_seek(body) => fifo(Name::Status, arguments),
-        Name::Seek => descriptors::seek(arguments),
-        Name::Seek32 => descriptors::seek_32(arguments),
-        Name::Sync => Ok(Some(Action::Sync(Some(arguments.descriptor()?)))),
-        Name::SyncAll => Ok(Some(Action::Sync(None))),
-        Name::Map if is_success(body.result()) => descriptors::map(arguments),
-        Name::Map => Ok(None),
-        Name::Status | Name::StatusAt | Name::StatusOfPath => match tells_of_fifo(body) {
+        Syscall::Open => descriptors::open(arguments, false),
+        Syscall::OpenAt => descriptors::open(arguments, true),
+        Syscall::Create => descriptors::create(arguments),
+        Syscall::Pipe => descriptors::pipe(arguments),
+        Syscall::Socket => descriptors::socket(arguments),
+        Syscall::SocketPair => descriptors::socket_pair(arguments),
+        Syscall::Accept => descriptors::accept(arguments),
+        Syscall::Duplicate => descriptors::duplicate(arguments, false),
+        Syscall::Duplicate3 => descriptors::duplicate(arguments, true),
+        Syscall::Control => descriptors::control(arguments),
+        Syscall::DeviceControl => descriptors::device_control(arguments),
+        Syscall::Close => descriptors::close(arguments),
+        Syscall::CloseRange => descriptors::close_range(arguments),
+        Syscall::Seek if is_refused_seek(body) => fifo(Syscall::Status, arguments),
+        Syscall::Seek => descriptors::seek(arguments),
+        Syscall::Seek32 => descriptors::seek_32(arguments),
+        Syscall::Sync => Ok(Some(Action::Sync(Some(arguments.descriptor()?)))),
+        Syscall::SyncAll => Ok(Some(Action::Sync(None))),
+        Syscall::Map if is_success(body.result()) => descriptors::map(arguments),
+        Syscall::Map => Ok(None),
+        Syscall::Status | Syscall::StatusAt | Syscall::StatusOfPath => match shows_fifo(body) {
             true => fifo(name, arguments),
             false => status(name, arguments),
         },
-        Name::Truncate => by_path(arguments, true),
-        Name::Link if is_success(body.result()) => link(arguments),
-        Name::Link => Ok(None),
-        Name::Wait => Ok(waited(body)),
-        Name::WaitId => Ok(waited_by_id(body)),
-        Name::Submit => Ok(Some(Action::Submit { unseen: false })),
-        Name::Ring => Ok(ring(body)),
-        Name::Execute => execute(arguments, false, body),
-        Name::ExecuteAt => execute(arguments, true, body),
-        Name::Exit | Name::ExitGroup => Ok(Some(Action::Exit {
-            process_ended: name == Name::ExitGroup,
+        Syscall::Truncate => by_path(arguments, true),
+        Syscall::Link if is_success(body.result()) => link(arguments),
+        Syscall::Link => Ok(None),
+        Syscall::Wait => Ok(waited(body)),
+        Syscall::WaitId => Ok(waited_by_id(body)),
+        Syscall::Submit => Ok(Some(Action::Submit { unseen: false })),
+        Syscall::Ring => Ok(ring(body)),
+        Syscall::Execute => execute(arguments, false, body),
+        Syscall::ExecuteAt => execute(arguments, true, body),
+        Syscall::Exit | Syscall::ExitGroup => Ok(Some(Action::Exit {
+            process_ended: name == Syscall::ExitGroup,
         })),
-        Name::Fork | Name::Clone => fork(name, body),
-        Name::Transfer(..) | Name::Other => Ok(None),
+        Syscall::Fork | Syscall::Clone => fork(name, body),
+        Syscall::Transfer(..) | Syscall::Other => Ok(None),
     }
 }
 
-/// `lseek(3, 0, SEEK_CUR) = -1 ESPIPE (Illegal seek)`.
+/// Whether a call failed because the descriptor cannot seek: `lseek(3, 0, SEEK_CUR) = -1 ESPIPE (Illegal seek)`.
 fn is_refused_seek(body: Body) -> bool {
     matches!(outcome(body.result()), Ok(Outcome::Error(b"ESPIPE")))
 }
 
-/// Whether a call, successful, has `st_mode=S_IFIFO|0644` or the like.
-fn tells_of_fifo(body: Body) -> bool {
-    // To prepare a search takes as long as to search a line.
+/// Whether a call succeeded and shows a FIFO: `st_mode=S_IFIFO|0644`.
+fn shows_fifo(body: Body) -> bool {
+    // Preparing a search takes as long as searching a line.
     static FIFO: LazyLock<Finder> = LazyLock::new(|| Finder::new(b"S_IFIFO|"));
     FIFO.find(body.text).is_some() && is_success(body.result())
 }
 
-/// `fstat(3, …)`, `newfstatat(AT_FDCWD, "x", …)`, `newfstatat(3, "", …)`, `stat("x", …)`.
-fn fifo<'a>(name: Name, mut arguments: Arguments<'a>) -> Result<Option<Action<'a>>, Reason> {
-    if name == Name::StatusOfPath {
+/// A call that shows a FIFO: `fstat(3, …)`, `newfstatat(AT_FDCWD, "x", …)`, `newfstatat(3, "", …)`, `stat("x", …)`.
+fn fifo<'a>(name: Syscall, mut arguments: Arguments<'a>) -> Result<Option<Action<'a>>, SkipReason> {
+    if name == Syscall::StatusOfPath {
         return Ok(Some(Action::Fifo(Named::Path(arguments.string()?))));
     }
     let mut after = arguments;
-    if name == Name::StatusAt {
+    if name == Syscall::StatusAt {
         after.any()?;
         after.comma()?;
         let path = after.string()?;
@@ -141,11 +142,14 @@ fn fifo<'a>(name: Name, mut arguments: Arguments<'a>) -> Result<Option<Action<'a
     Ok(Some(Action::Fifo(Named::Descriptor(descriptor))))
 }
 
-/// `stat("x", …)`, `newfstatat(AT_FDCWD, "x", …)`; `None` of a descriptor alone.
-fn status<'a>(name: Name, mut arguments: Arguments<'a>) -> Result<Option<Action<'a>>, Reason> {
+/// A call by path, `stat("x", …)` or `newfstatat(AT_FDCWD, "x", …)`; `None` for `fstat`, which has a descriptor alone.
+fn status<'a>(
+    name: Syscall,
+    mut arguments: Arguments<'a>,
+) -> Result<Option<Action<'a>>, SkipReason> {
     match name {
-        Name::Status => return Ok(None),
-        Name::StatusAt => {
+        Syscall::Status => return Ok(None),
+        Syscall::StatusAt => {
             arguments.any()?;
             arguments.comma()?;
         }
@@ -154,19 +158,22 @@ fn status<'a>(name: Name, mut arguments: Arguments<'a>) -> Result<Option<Action<
     by_path(arguments, false)
 }
 
-/// A path that is not empty.
-fn by_path<'a>(mut arguments: Arguments<'a>, changes: bool) -> Result<Option<Action<'a>>, Reason> {
+/// A call whose next argument is a path; `None` if that is empty.
+fn by_path<'a>(
+    mut arguments: Arguments<'a>,
+    changes: bool,
+) -> Result<Option<Action<'a>>, SkipReason> {
     if !arguments.rest().starts_with(b"\"") {
-        // An address: the call failed.
+        // An address instead of a string: the call failed.
         return Ok(None);
     }
-    // What cannot be read may be any path: then the call's name decides.
+    // A path that cannot be read makes the call an `Action::Other`.
     let path = arguments.string().unwrap_or_default();
     Ok((!path.is_empty()).then_some(Action::Path { path, changes }))
 }
 
 /// `link("a", "b") = 0`, `linkat(AT_FDCWD, "a", AT_FDCWD, "b", 0) = 0`.
-fn link<'a>(mut arguments: Arguments<'a>) -> Result<Option<Action<'a>>, Reason> {
+fn link<'a>(mut arguments: Arguments<'a>) -> Result<Option<Action<'a>>, SkipReason> {
     let mut from = None;
     loop {
         if arguments.rest().starts_with(b"\"") {
@@ -209,7 +216,7 @@ fn execute<'a>(
     mut arguments: Arguments<'a>,
     from_folder: bool,
     body: Body,
-) -> Result<Option<Action<'a>>, Reason> {
+) -> Result<Option<Action<'a>>, SkipReason> {
     if !is_success(body.result()) {
         return Ok(None);
     }
@@ -222,16 +229,16 @@ fn execute<'a>(
 }
 
 /// `clone(child_stack=NULL, flags=CLONE_VM|CLONE_VFORK|SIGCHLD) = 12`.
-fn fork<'a>(name: Name, body: Body) -> Result<Option<Action<'a>>, Reason> {
+fn fork<'a>(name: Syscall, body: Body) -> Result<Option<Action<'a>>, SkipReason> {
     if !is_success(body.result()) {
         return Ok(None);
     }
     let child = thread(body.result())?;
     let arguments = &body.text[..body.equals.min(body.text.len())];
     let (bits, flags) = match memmem::find(arguments, b"flags=") {
-        Some(at) if name == Name::Clone => {
+        Some(at) if name == Syscall::Clone => {
             let flags = &arguments[at + 6..];
-            // The same on all machines; named, unless with `-X raw`.
+            // With `-X raw` the flags are a number. Its bits are the same on all machines.
             (leading_any(flags).map_or(0, |(bits, _)| bits), flags)
         }
         _ => (0, &[][..]),
@@ -244,12 +251,14 @@ fn fork<'a>(name: Name, body: Body) -> Result<Option<Action<'a>>, Reason> {
     }))
 }
 
-/// A call of no interest, but for the descriptor that it may be about.
+/// The action of any other call, with its first argument if that may be a descriptor.
 fn other(body: Body<'_>) -> Action<'_> {
     Action::Other {
-        descriptor: match body.beginning.first {
-            First::Other => None,
-            First::Unread | First::Descriptor { .. } => body.arguments().descriptor().ok(),
+        descriptor: match body.prefix.first {
+            FirstArgument::Other => None,
+            FirstArgument::Unread | FirstArgument::Descriptor { .. } => {
+                body.arguments().descriptor().ok()
+            }
         },
     }
 }

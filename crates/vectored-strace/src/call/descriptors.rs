@@ -1,11 +1,13 @@
-//! Calls that make, change and close descriptors. `None` is what failed, or is of no interest.
+//! Calls that create, change and close descriptors.
+//!
+//! Each function returns the action of such a call; `None` if it failed or has no action of its own.
 
 use crate::call::arguments::Arguments;
 use crate::call::call_result::is_success;
-use crate::counts::Reason;
+use crate::counts::SkipReason;
 use crate::event::{Action, Descriptor, OpenFlags, SocketKind};
 
-type Found<'a> = Result<Option<Action<'a>>, Reason>;
+type Found<'a> = Result<Option<Action<'a>>, SkipReason>;
 
 /// `open("x", O_RDONLY) = 3`, `openat(AT_FDCWD, "x", O_RDONLY|O_CREAT, 0666) = 3`,
 /// `openat2(AT_FDCWD, "x", {flags=O_RDONLY, resolve=0}, 24) = 3`.
@@ -15,7 +17,7 @@ pub(crate) fn open<'a>(mut arguments: Arguments<'a>, from_folder: bool) -> Found
         arguments.comma()?;
     }
     if !arguments.rest().starts_with(b"\"") {
-        // An address: the call failed.
+        // An address instead of a string: the call failed.
         return Ok(None);
     }
     let path = arguments.string()?;
@@ -243,13 +245,13 @@ pub(crate) fn seek_32<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
     }))
 }
 
-/// Whether the result of a seek depends on what was written. A `whence` that is not known may.
+/// Whether the result of a seek depends on the contents of the file. An unknown `whence` counts as such.
 fn asks_size(whence: &[u8]) -> bool {
     !matches!(whence, b"SEEK_SET" | b"SEEK_CUR")
 }
 
-/// `AF_UNIX, SOCK_STREAM|SOCK_CLOEXEC, 0`: what kind, and whether it goes at `execve`.
-fn kind_of_socket(arguments: &mut Arguments) -> Result<(SocketKind, bool), Reason> {
+/// Reads `AF_UNIX, SOCK_STREAM|SOCK_CLOEXEC, 0`. Returns the kind, and whether the socket closes at `execve`.
+fn kind_of_socket(arguments: &mut Arguments) -> Result<(SocketKind, bool), SkipReason> {
     let domain = arguments.any()?;
     arguments.comma()?;
     let flags = arguments.any()?;
@@ -269,8 +271,8 @@ fn kind_of_socket(arguments: &mut Arguments) -> Result<(SocketKind, bool), Reaso
     Ok((kind, has(flags, b"SOCK_CLOEXEC")))
 }
 
-/// `O_WRONLY|O_APPEND`, also within `{flags=…}` and `0x401 /* O_WRONLY|O_APPEND */`.
-fn open_flags(text: &[u8]) -> Result<OpenFlags, Reason> {
+/// Reads `O_WRONLY|O_APPEND`, also within `{flags=…}` and `0x401 /* O_WRONLY|O_APPEND */`.
+fn open_flags(text: &[u8]) -> Result<OpenFlags, SkipReason> {
     let mut flags = OpenFlags::default();
     let mut named = text == b"0";
     let in_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
@@ -288,22 +290,23 @@ fn open_flags(text: &[u8]) -> Result<OpenFlags, Reason> {
             _ => (),
         }
     }
-    // Bare numbers (`-X raw`) differ between machines.
+    // Bare numbers (`-X raw`) differ between architectures.
     if named {
         Ok(flags)
     } else {
-        Err(Reason::Unreadable)
+        Err(SkipReason::Unreadable)
     }
 }
 
+/// Whether `flags` has the word `flag`.
 fn has(flags: &[u8], flag: &[u8]) -> bool {
     flags
         .split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_')
         .any(|word| word == flag)
 }
 
-/// The arguments that are left, as a text.
-fn rest_of_arguments<'a>(arguments: &mut Arguments<'a>) -> Result<&'a [u8], Reason> {
+/// Skips the arguments that are left and returns their text.
+fn rest_of_arguments<'a>(arguments: &mut Arguments<'a>) -> Result<&'a [u8], SkipReason> {
     let start = arguments.rest();
     while arguments.comma().is_ok() {
         arguments.any()?;
@@ -311,20 +314,21 @@ fn rest_of_arguments<'a>(arguments: &mut Arguments<'a>) -> Result<&'a [u8], Reas
     Ok(&start[..start.len() - arguments.rest().len()])
 }
 
-/// The descriptor that a call returned, after whatever arguments are left.
-fn returned<'a>(mut arguments: Arguments<'a>) -> Result<Option<Descriptor<'a>>, Reason> {
-    if !succeeded_at(&mut arguments)? {
+/// The descriptor that a call returned, if it succeeded. Skips the arguments that are left.
+fn returned<'a>(mut arguments: Arguments<'a>) -> Result<Option<Descriptor<'a>>, SkipReason> {
+    if !skip_to_result(&mut arguments)? {
         return Ok(None);
     }
     arguments.descriptor().map(Some)
 }
 
-fn succeeded(mut arguments: Arguments) -> Result<bool, Reason> {
-    succeeded_at(&mut arguments)
+/// Whether a call succeeded. Skips the arguments that are left.
+fn succeeded(mut arguments: Arguments) -> Result<bool, SkipReason> {
+    skip_to_result(&mut arguments)
 }
 
-/// Goes to the result.
-fn succeeded_at(arguments: &mut Arguments) -> Result<bool, Reason> {
+/// Skips the arguments that are left, up to the result, and returns whether the call succeeded.
+fn skip_to_result(arguments: &mut Arguments) -> Result<bool, SkipReason> {
     rest_of_arguments(arguments)?;
     arguments.close()?;
     Ok(is_success(arguments.rest()))

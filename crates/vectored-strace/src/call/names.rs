@@ -1,10 +1,10 @@
-//! What a call's name says.
+//! The names of the calls whose arguments are read.
 
 use crate::event::Direction;
 
-/// What of a transfer is told by its call's name.
+/// The arguments of a transfer, by the name of its call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum ArgumentShape {
     /// `read(fd, buffer, count)`, and with an offset.
     Plain { positional: bool },
     /// `sendto(fd, buffer, count, flags, …)`.
@@ -25,10 +25,10 @@ pub(crate) enum Shape {
     Mapped,
 }
 
-/// What a call is, by its name.
+/// A call, or several with the same arguments. `Other` is any call whose arguments are not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Name {
-    Transfer(Shape, Direction),
+pub(crate) enum Syscall {
+    Transfer(ArgumentShape, Direction),
     Open,
     OpenAt,
     Create,
@@ -65,25 +65,25 @@ pub(crate) enum Name {
     Other,
 }
 
-impl Name {
-    /// Whether such a call makes threads.
+impl Syscall {
+    /// Whether the call creates threads.
     pub(crate) fn makes_threads(self) -> bool {
         matches!(self, Self::Fork | Self::Clone)
     }
 }
 
-/// The name of a call, and its length; `None` if `text` does not begin with one and its bracket.
+/// The call at the beginning of `text`, and the length of its name; `None` if there is no name with an opening bracket.
 #[inline]
-pub(crate) fn name(text: &[u8]) -> Option<(Name, usize)> {
+pub(crate) fn name(text: &[u8]) -> Option<(Syscall, usize)> {
     let length = name_bytes(text);
     if length == 0 || text.get(length) != Some(&b'(') {
         return None;
     }
-    Some((kind(&text[..length]), length))
+    Some((syscall(&text[..length]), length))
 }
 
-/// How many bytes of a name `text` begins with: small letters, digits, `_`; what strace does not
-/// know is `???`.
+/// Length of the name at the beginning of `text`: lower-case letters, digits, `_`, and `?`, as strace writes `???` for a
+/// call that it does not know.
 #[inline]
 pub(crate) fn name_bytes(text: &[u8]) -> usize {
     let is_of_name = |byte: &u8| NAME_BYTES[usize::from(*byte)];
@@ -103,12 +103,12 @@ const NAME_BYTES: [bool; 256] = {
     table
 };
 
-/// The longest name that is of interest.
-const LONGEST: usize = 16;
+/// Longest name in the table below.
+const MAX_NAME_BYTES: usize = 16;
 
-/// A name as one number, so that it is compared at once; 0 if it is longer than any of interest.
+/// A name as one number, for comparison in one step; 0 if it is longer than `MAX_NAME_BYTES`.
 const fn key(name: &[u8]) -> u128 {
-    if name.len() > LONGEST {
+    if name.len() > MAX_NAME_BYTES {
         return 0;
     }
     let mut key = 0_u128;
@@ -120,73 +120,75 @@ const fn key(name: &[u8]) -> u128 {
     key
 }
 
+/// Returns the value of the name that equals a key.
 macro_rules! names {
     ($given:expr, $($($name:literal)|+ => $value:expr),+ $(,)?) => {{
         let given = $given;
         $($(if const { key($name) } == given { return $value; })+)+
-        Name::Other
+        Syscall::Other
     }};
 }
 
-fn kind(name: &[u8]) -> Name {
+/// The call of a name. The most frequent names come first.
+fn syscall(name: &[u8]) -> Syscall {
     use Direction::{Read, Write};
-    const fn plain(direction: Direction, positional: bool) -> Name {
-        Name::Transfer(Shape::Plain { positional }, direction)
+    const fn plain(direction: Direction, positional: bool) -> Syscall {
+        Syscall::Transfer(ArgumentShape::Plain { positional }, direction)
     }
-    const fn list(direction: Direction, positional: bool) -> Name {
-        Name::Transfer(Shape::List { positional }, direction)
+    const fn list(direction: Direction, positional: bool) -> Syscall {
+        Syscall::Transfer(ArgumentShape::List { positional }, direction)
     }
     names!(key(name),
         b"write" => plain(Write, false),
         b"read" => plain(Read, false),
-        b"sendto" | b"send" => Name::Transfer(Shape::Message, Write),
-        b"recvfrom" | b"recv" => Name::Transfer(Shape::Message, Read),
+        b"sendto" | b"send" => Syscall::Transfer(ArgumentShape::Message, Write),
+        b"recvfrom" | b"recv" => Syscall::Transfer(ArgumentShape::Message, Read),
         b"writev" => list(Write, false),
         b"readv" => list(Read, false),
         b"pread64" | b"pread" => plain(Read, true),
         b"pwrite64" | b"pwrite" => plain(Write, true),
-        b"sendmsg" => Name::Transfer(Shape::MessageList, Write),
-        b"recvmsg" => Name::Transfer(Shape::MessageList, Read),
-        b"lseek" => Name::Seek,
-        b"close" => Name::Close,
-        b"openat" | b"openat2" => Name::OpenAt,
-        b"open" => Name::Open,
+        b"sendmsg" => Syscall::Transfer(ArgumentShape::MessageList, Write),
+        b"recvmsg" => Syscall::Transfer(ArgumentShape::MessageList, Read),
+        b"lseek" => Syscall::Seek,
+        b"close" => Syscall::Close,
+        b"openat" | b"openat2" => Syscall::OpenAt,
+        b"open" => Syscall::Open,
         b"preadv" | b"preadv2" => list(Read, true),
         b"pwritev" | b"pwritev2" => list(Write, true),
-        b"recvmmsg" | b"recvmmsg_time64" => Name::Transfer(Shape::Messages, Read),
-        b"sendmmsg" => Name::Transfer(Shape::Messages, Write),
-        b"sendfile" | b"sendfile64" => Name::Transfer(Shape::FromSecond, Write),
-        b"splice" | b"copy_file_range" => Name::Transfer(Shape::ToThird, Write),
-        b"tee" => Name::Transfer(Shape::ToSecond, Write),
-        b"vmsplice" => Name::Transfer(Shape::Mapped, Write),
-        b"creat" => Name::Create,
-        b"pipe" | b"pipe2" => Name::Pipe,
-        b"socket" => Name::Socket,
-        b"socketpair" => Name::SocketPair,
-        b"accept" | b"accept4" => Name::Accept,
-        b"dup" | b"dup2" => Name::Duplicate,
-        b"dup3" => Name::Duplicate3,
-        b"fcntl" | b"fcntl64" => Name::Control,
-        b"ioctl" => Name::DeviceControl,
-        b"close_range" => Name::CloseRange,
-        b"_llseek" => Name::Seek32,
-        b"fsync" | b"fdatasync" | b"syncfs" | b"sync_file_range" | b"sync_file_range2" => Name::Sync,
-        b"sync" | b"msync" => Name::SyncAll,
-        b"mmap" | b"mmap2" => Name::Map,
-        b"fstat" | b"fstat64" => Name::Status,
-        b"newfstatat" | b"fstatat64" | b"statx" | b"mknodat" => Name::StatusAt,
-        b"stat" | b"stat64" | b"lstat" | b"lstat64" | b"mknod" => Name::StatusOfPath,
-        b"truncate" | b"truncate64" => Name::Truncate,
-        b"link" | b"linkat" => Name::Link,
-        b"wait4" | b"waitpid" => Name::Wait,
-        b"waitid" => Name::WaitId,
-        b"io_uring_enter" | b"io_submit" => Name::Submit,
-        b"io_uring_setup" => Name::Ring,
-        b"execve" => Name::Execute,
-        b"execveat" => Name::ExecuteAt,
-        b"exit" => Name::Exit,
-        b"exit_group" => Name::ExitGroup,
-        b"fork" | b"vfork" => Name::Fork,
-        b"clone" | b"clone3" | b"__clone2" => Name::Clone,
+        b"recvmmsg" | b"recvmmsg_time64" => Syscall::Transfer(ArgumentShape::Messages, Read),
+        b"sendmmsg" => Syscall::Transfer(ArgumentShape::Messages, Write),
+        b"sendfile" | b"sendfile64" => Syscall::Transfer(ArgumentShape::FromSecond, Write),
+        b"splice" | b"copy_file_range" => Syscall::Transfer(ArgumentShape::ToThird, Write),
+        b"tee" => Syscall::Transfer(ArgumentShape::ToSecond, Write),
+        b"vmsplice" => Syscall::Transfer(ArgumentShape::Mapped, Write),
+        b"creat" => Syscall::Create,
+        b"pipe" | b"pipe2" => Syscall::Pipe,
+        b"socket" => Syscall::Socket,
+        b"socketpair" => Syscall::SocketPair,
+        b"accept" | b"accept4" => Syscall::Accept,
+        b"dup" | b"dup2" => Syscall::Duplicate,
+        b"dup3" => Syscall::Duplicate3,
+        b"fcntl" | b"fcntl64" => Syscall::Control,
+        b"ioctl" => Syscall::DeviceControl,
+        b"close_range" => Syscall::CloseRange,
+        b"_llseek" => Syscall::Seek32,
+        b"fsync" | b"fdatasync" | b"syncfs" | b"sync_file_range" | b"sync_file_range2" => Syscall::Sync,
+        b"sync" | b"msync" => Syscall::SyncAll,
+        b"mmap" | b"mmap2" => Syscall::Map,
+        b"fstat" | b"fstat64" => Syscall::Status,
+        b"newfstatat" | b"fstatat64" | b"statx" | b"mknodat" => Syscall::StatusAt,
+        b"stat" | b"stat64" | b"lstat" | b"lstat64" | b"mknod" => Syscall::StatusOfPath,
+        b"truncate" | b"truncate64" => Syscall::Truncate,
+        b"link" | b"linkat" => Syscall::Link,
+        b"wait4" | b"waitpid" => Syscall::Wait,
+        b"waitid" => Syscall::WaitId,
+        b"io_uring_enter" | b"io_submit" => Syscall::Submit,
+        b"io_uring_setup" => Syscall::Ring,
+        b"execve" => Syscall::Execute,
+        b"execveat" => Syscall::ExecuteAt,
+        b"exit" => Syscall::Exit,
+        b"exit_group" => Syscall::ExitGroup,
+        b"fork" | b"vfork" => Syscall::Fork,
+        b"clone" | b"clone3" | b"__clone2" => Syscall::Clone,
     )
 }

@@ -1,63 +1,23 @@
-//! The families of `read` and `write`: from their arguments to a [`Transfer`].
+//! Calls that move bytes: reads their arguments into a [`Transfer`].
 
 use crate::call::arguments::Arguments;
-use crate::call::call_prefix::Beginning;
+use crate::call::body::Body;
 use crate::call::call_result::{Outcome, outcome};
-use crate::call::names::Shape;
-use crate::counts::Reason;
+use crate::call::names::ArgumentShape;
+use crate::counts::SkipReason;
 use crate::event::{Descriptor, Direction, Form, Transfer};
 use crate::text::numbers::{leading, trailing};
 
-/// What follows the arguments of a call, and room for the lengths of its segments.
+/// Memory for the lengths of the segments of a transfer, in bytes.
 pub(crate) type Segments = Vec<u64>;
 
-/// A call as it stands in the log, from after its opening bracket.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Body<'a> {
-    /// How the call begins.
-    pub(crate) beginning: Beginning,
-    /// To the end of the result.
-    pub(crate) text: &'a [u8],
-    /// Where the last ` = ` is in it.
-    pub(crate) equals: usize,
-    /// The result, where it is a number and nothing else.
-    pub(crate) value: Option<u64>,
-}
-
-impl<'a> Body<'a> {
-    /// The result, by the last ` = `: right wherever the result is no path.
-    pub(crate) fn result(&self) -> &'a [u8] {
-        self.text.get(self.equals + 2..).unwrap_or_default()
-    }
-
-    /// All from after the opening bracket, one after the other.
-    #[inline]
-    pub(crate) fn arguments(&self) -> Arguments<'a> {
-        self.beginning.arguments(self.text)
-    }
-
-    /// The arguments, found from the end likewise.
-    #[inline]
-    fn arguments_alone(&self) -> Result<&'a [u8], Reason> {
-        let before = self.text.get(..self.equals).ok_or(Reason::Unreadable)?;
-        // Mostly there is one blank before the result, and none within the bracket.
-        if let [arguments @ .., last, b')', b' '] = before
-            && !last.is_ascii_whitespace()
-        {
-            return Ok(&before[..arguments.len() + 1]);
-        }
-        let arguments = before.trim_ascii_end().strip_suffix(b")");
-        Ok(arguments.ok_or(Reason::Unreadable)?.trim_ascii_end())
-    }
-}
-
-/// Reads a transfer. `segments` takes the lengths of its segments.
+/// Reads a transfer. The lengths of its segments are stored in `segments`.
 pub(crate) fn transfer<'a>(
-    shape: Shape,
+    shape: ArgumentShape,
     direction: Direction,
     body: Body<'a>,
     segments: &'a mut Segments,
-) -> Result<Transfer<'a>, Reason> {
+) -> Result<Transfer<'a>, SkipReason> {
     segments.clear();
     let result = match body.value {
         Some(value) => Ok(value),
@@ -85,15 +45,15 @@ pub(crate) fn transfer<'a>(
         addressed: false,
     };
     match shape {
-        Shape::Plain { positional } => plain(&mut transfer, positional, body, segments)?,
-        Shape::Message => message(&mut transfer, arguments, segments)?,
-        Shape::List { positional } => list(&mut transfer, positional, arguments, segments)?,
-        Shape::MessageList => message_list(&mut transfer, arguments, segments)?,
-        Shape::Messages => messages(&mut transfer, arguments)?,
-        Shape::FromSecond | Shape::ToThird | Shape::ToSecond => {
+        ArgumentShape::Plain { positional } => plain(&mut transfer, positional, body, segments)?,
+        ArgumentShape::Message => message(&mut transfer, arguments, segments)?,
+        ArgumentShape::List { positional } => list(&mut transfer, positional, arguments, segments)?,
+        ArgumentShape::MessageList => message_list(&mut transfer, arguments, segments)?,
+        ArgumentShape::Messages => messages(&mut transfer, arguments)?,
+        ArgumentShape::FromSecond | ArgumentShape::ToThird | ArgumentShape::ToSecond => {
             between(&mut transfer, shape, arguments)?;
         }
-        Shape::Mapped => mapped(&mut transfer, arguments, segments)?,
+        ArgumentShape::Mapped => mapped(&mut transfer, arguments, segments)?,
     }
     if transfer.form != Form::Opaque && transfer.asked_bytes.is_some() {
         transfer.segment_bytes = Some(segments.as_slice());
@@ -107,23 +67,26 @@ fn plain(
     positional: bool,
     body: Body,
     segments: &mut Segments,
-) -> Result<(), Reason> {
+) -> Result<(), SkipReason> {
     let asked;
     (asked, transfer.offset) = asked_and_offset(body, positional)?;
     one_segment(transfer, asked, segments);
     Ok(())
 }
 
-/// What a plain call asked for, and where: the numbers are read from the end, since a string may be
-/// long.
+/// The number of bytes that a plain call asked for, and its offset. They are read from the end, since the string before
+/// them may be long.
 #[inline]
-pub(crate) fn asked_and_offset(body: Body, positional: bool) -> Result<(u64, Option<u64>), Reason> {
-    let mut rest = body.arguments_alone()?;
+pub(crate) fn asked_and_offset(
+    body: Body,
+    positional: bool,
+) -> Result<(u64, Option<u64>), SkipReason> {
+    let mut rest = body.arguments_text()?;
     let mut offset = None;
     if positional {
         let (number, start) = trailing(rest)?;
         let before = &rest[..start];
-        // A negative offset is refused by the kernel.
+        // The kernel refuses a negative offset.
         let before = match before.strip_suffix(b"-") {
             Some(before) => before,
             None => {
@@ -131,21 +94,21 @@ pub(crate) fn asked_and_offset(body: Body, positional: bool) -> Result<(u64, Opt
                 before
             }
         };
-        rest = before.strip_suffix(b", ").ok_or(Reason::Unreadable)?;
+        rest = before.strip_suffix(b", ").ok_or(SkipReason::Unreadable)?;
     }
     let (asked, start) = trailing(rest)?;
     if !rest[..start].ends_with(b", ") {
-        return Err(Reason::Unreadable);
+        return Err(SkipReason::Unreadable);
     }
     Ok((asked, offset))
 }
 
-/// `sendto(3, "abc"..., 100, MSG_NOSIGNAL, NULL, 0)`; `send` ends before the address.
+/// `sendto(3, "abc"..., 100, MSG_NOSIGNAL, NULL, 0)`, and `send`, which has no address.
 fn message(
     transfer: &mut Transfer,
     mut arguments: Arguments,
     segments: &mut Segments,
-) -> Result<(), Reason> {
+) -> Result<(), SkipReason> {
     arguments.any()?;
     arguments.comma()?;
     let asked = arguments.number()?;
@@ -164,13 +127,13 @@ fn list(
     positional: bool,
     mut arguments: Arguments,
     segments: &mut Segments,
-) -> Result<(), Reason> {
+) -> Result<(), SkipReason> {
     let whole = read_list(&mut arguments, segments)?;
     arguments.comma()?;
     let count = arguments.number()?;
     if positional {
         arguments.comma()?;
-        // -1 means the descriptor's own offset (`preadv2`), or is refused.
+        // -1 is the descriptor's own offset (`preadv2`); other negative offsets are refused.
         if !arguments.eat(b"-") {
             transfer.offset = Some(arguments.number()?);
         } else {
@@ -188,10 +151,10 @@ fn message_list(
     transfer: &mut Transfer,
     mut arguments: Arguments,
     segments: &mut Segments,
-) -> Result<(), Reason> {
+) -> Result<(), SkipReason> {
     transfer.form = Form::List;
     if !arguments.eat(b"{") {
-        // A pointer: the call failed before it was filled in.
+        // An address instead of a structure: the call failed before it was filled in.
         arguments.any()?;
         transfer.segment_count = 0;
         arguments.comma()?;
@@ -206,7 +169,7 @@ fn message_list(
         } else if arguments.eat(b"msg_iovlen=") {
             count = arguments.number()?;
         } else {
-            // Before 4.14 the list and its count had no such names: `msg_iov(2)=[…]`.
+            // Before strace 4.14, `msg_iov(2)=[…]` had both the count and the list.
             if arguments.eat(b"msg_iov(") {
                 count = arguments.number()?;
                 arguments.expect(b")=")?;
@@ -230,37 +193,37 @@ fn message_list(
 }
 
 /// `sendmmsg(3, [{msg_hdr={…}, msg_len=8}, …], 2, 0) = 2`: it returns messages, not bytes.
-fn messages(transfer: &mut Transfer, mut arguments: Arguments) -> Result<(), Reason> {
+fn messages(transfer: &mut Transfer, mut arguments: Arguments) -> Result<(), SkipReason> {
     let list = arguments.any()?;
     arguments.comma()?;
     transfer.segment_count = arguments.number()?;
     if let Ok(moved) = transfer.result {
         let lengths = lengths_of_messages(list)?;
-        let moved = usize::try_from(moved).map_err(|_| Reason::Overflow)?;
-        let lengths = lengths.get(..moved).ok_or(Reason::ListCut)?;
+        let moved = usize::try_from(moved).map_err(|_| SkipReason::Overflow)?;
+        let lengths = lengths.get(..moved).ok_or(SkipReason::ListCut)?;
         transfer.result = Ok(sum(lengths.iter())?);
     }
     Ok(())
 }
 
-/// `sendfile(1, 3, NULL, 100)` and its like: from one descriptor to another.
+/// `sendfile(1, 3, NULL, 100)` and others that move bytes from one descriptor to another.
 fn between<'a>(
     transfer: &mut Transfer<'a>,
-    shape: Shape,
+    shape: ArgumentShape,
     mut arguments: Arguments<'a>,
-) -> Result<(), Reason> {
+) -> Result<(), SkipReason> {
     transfer.direction = Direction::Write;
-    if shape == Shape::ToThird {
+    if shape == ArgumentShape::ToThird {
         arguments.any()?;
         arguments.comma()?;
     }
     let second: Descriptor<'a> = arguments.descriptor()?;
-    if shape == Shape::FromSecond {
+    if shape == ArgumentShape::FromSecond {
         transfer.from = Some(second);
     } else {
         transfer.from = Some(std::mem::replace(&mut transfer.descriptor, second));
     }
-    if shape != Shape::ToSecond {
+    if shape != ArgumentShape::ToSecond {
         arguments.comma()?;
         arguments.any()?;
     }
@@ -269,12 +232,12 @@ fn between<'a>(
     Ok(())
 }
 
-/// `vmsplice(4, [{iov_base="abc", iov_len=3}], 1, 0)`: pages change hands, so nothing is merged.
+/// `vmsplice(4, [{iov_base="abc", iov_len=3}], 1, 0)`: opaque, since it moves pages instead of copying bytes.
 fn mapped(
     transfer: &mut Transfer,
     mut arguments: Arguments,
     segments: &mut Segments,
-) -> Result<(), Reason> {
+) -> Result<(), SkipReason> {
     let whole = read_list(&mut arguments, segments)?;
     arguments.comma()?;
     let count = arguments.number()?;
@@ -283,49 +246,51 @@ fn mapped(
     Ok(())
 }
 
+/// Sets the only segment of a transfer.
 fn one_segment(transfer: &mut Transfer, asked: u64, segments: &mut Segments) {
     transfer.form = Form::Plain;
     transfer.asked_bytes = Some(asked);
     segments.push(asked);
 }
 
-/// What of a list stands in the log.
+/// How much of a list of segments is in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Listed {
-    /// All.
+    /// All of it.
     Whole,
-    /// Some: `...]`.
+    /// Its first segments; `...]` follows.
     Cut,
-    /// Only its address.
+    /// Its address alone.
     Unknown,
 }
 
+/// Sets the segments of a transfer.
 fn fill_list(
     transfer: &mut Transfer,
     listed: Listed,
     count: u64,
     segments: &[u64],
-) -> Result<(), Reason> {
+) -> Result<(), SkipReason> {
     transfer.form = Form::List;
     transfer.segment_count = count;
     if listed == Listed::Whole {
         if segments.len() as u64 != count {
-            return Err(Reason::Unreadable);
+            return Err(SkipReason::Unreadable);
         }
         transfer.asked_bytes = Some(sum(segments.iter())?);
     }
     Ok(())
 }
 
-/// Whether strace cut the list of a transfer.
+/// Whether strace cut the list of segments of a transfer.
 pub(crate) fn is_cut(transfer: &Transfer, body: &[u8]) -> bool {
     transfer.form == Form::List
         && transfer.segment_bytes.is_none()
         && memchr::memmem::find(body, b", ...]").is_some()
 }
 
-/// `[{iov_base="abc"..., iov_len=100}, …]`, before 4.14 `[{"abc"..., 100}, …]`.
-fn read_list(arguments: &mut Arguments, segments: &mut Segments) -> Result<Listed, Reason> {
+/// Reads `[{iov_base="abc"..., iov_len=100}, …]` or, before strace 4.14, `[{"abc"..., 100}, …]`.
+fn read_list(arguments: &mut Arguments, segments: &mut Segments) -> Result<Listed, SkipReason> {
     segments.clear();
     if !arguments.eat(b"[") {
         arguments.any()?;
@@ -340,7 +305,7 @@ fn read_list(arguments: &mut Arguments, segments: &mut Segments) -> Result<Liste
             return Ok(Listed::Cut);
         }
         if !arguments.eat(b"{") {
-            // `..., 0x7ffd1000]`: where the list is no memory of the program any more.
+            // `..., 0x7ffd1000]`: the rest of the list is not in memory that the program can access.
             arguments.any()?;
             arguments.expect(b"]")?;
             return Ok(Listed::Unknown);
@@ -363,7 +328,7 @@ fn read_list(arguments: &mut Arguments, segments: &mut Segments) -> Result<Liste
 }
 
 /// The `msg_len` of each message of `sendmmsg` and `recvmmsg`.
-fn lengths_of_messages(list: &[u8]) -> Result<Vec<u64>, Reason> {
+fn lengths_of_messages(list: &[u8]) -> Result<Vec<u64>, SkipReason> {
     let mut lengths = Vec::new();
     let mut arguments = Arguments::new(list);
     if !arguments.eat(b"[") || arguments.eat(b"]") {
@@ -371,7 +336,7 @@ fn lengths_of_messages(list: &[u8]) -> Result<Vec<u64>, Reason> {
     }
     loop {
         if !arguments.eat(b"{") {
-            // `...`
+            // The list was cut: `...`.
             return Ok(lengths);
         }
         loop {
@@ -391,13 +356,13 @@ fn lengths_of_messages(list: &[u8]) -> Result<Vec<u64>, Reason> {
     }
 }
 
-fn sum<'a>(mut lengths: impl Iterator<Item = &'a u64>) -> Result<u64, Reason> {
+fn sum<'a>(mut lengths: impl Iterator<Item = &'a u64>) -> Result<u64, SkipReason> {
     lengths
         .try_fold(0_u64, |sum, length| sum.checked_add(*length))
-        .ok_or(Reason::Overflow)
+        .ok_or(SkipReason::Overflow)
 }
 
-/// Flags of `send` and `recv`. What is not known is special.
+/// Reads the flags of `send` and `recv`. Unknown flags count as special.
 fn message_flags(transfer: &mut Transfer, flags: &[u8]) {
     for flag in flags.split(|byte| *byte == b'|') {
         match flag {
@@ -408,7 +373,7 @@ fn message_flags(transfer: &mut Transfer, flags: &[u8]) {
     }
 }
 
-/// Flags of `pwritev2` and `preadv2`. What is not known is special.
+/// Reads the flags of `pwritev2` and `preadv2`. Unknown flags count as special.
 fn call_flags(transfer: &mut Transfer, flags: &[u8]) {
     for flag in flags.split(|byte| *byte == b'|') {
         match flag {

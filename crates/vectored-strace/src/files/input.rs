@@ -1,4 +1,4 @@
-//! What a log is read from: a file or standard input, plain or compressed.
+//! The input of a log: a file or standard input, plain or compressed.
 
 use std::fs::File;
 use std::io::{self, BufReader, Chain, Cursor, ErrorKind, Read};
@@ -8,41 +8,47 @@ use std::thread::{self, JoinHandle};
 
 use flate2::read::MultiGzDecoder;
 
-/// So much of a file tells what it is.
-const SEEN_BYTES: u64 = 4096;
+/// Bytes at the beginning of a file by which its format is recognised.
+const FORMAT_BYTES: u64 = 4096;
 
-/// A file, whose first bytes were looked at.
+/// A file whose first bytes were read and are put back in front.
 type Opened = Chain<Cursor<Vec<u8>>, Box<dyn Read + Send>>;
 
-/// What a log is read from.
+/// The input of a log.
 pub(crate) enum Input {
     Plain(Opened),
     Gzip {
         input: Box<MultiGzDecoder<BufReader<Opened>>>,
+        /// Whether the compressed data ended too early.
         cut: bool,
     },
-    Unpacked(Unpacked),
+    Decompressed(Decompressor),
 }
 
 impl Input {
-    /// `-` is standard input.
+    /// Opens a file; `-` is standard input.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let mut input: Box<dyn Read + Send> = if path == Path::new("-") {
             Box::new(io::stdin())
         } else {
             Box::new(File::open(path)?)
         };
-        let mut begins = Vec::new();
-        input.by_ref().take(SEEN_BYTES).read_to_end(&mut begins)?;
-        if let Some(remedy) = other_program(&begins) {
+        let mut first_bytes = Vec::new();
+        input
+            .by_ref()
+            .take(FORMAT_BYTES)
+            .read_to_end(&mut first_bytes)?;
+        if let Some(remedy) = other_program(&first_bytes) {
             return Err(io::Error::new(ErrorKind::InvalidData, remedy));
         }
-        let packer = Packer::of(&begins);
-        // RFC 1952.
-        let is_gzip = begins.starts_with(&[0x1f, 0x8b]);
-        let input = Cursor::new(begins).chain(input);
-        Ok(match packer {
-            Some(packer) => Self::Unpacked(Unpacked::start(packer, packer.program, input)?),
+        let compressor = Compressor::of(&first_bytes);
+        // RFC 1952, section 2.3.1.
+        let is_gzip = first_bytes.starts_with(&[0x1f, 0x8b]);
+        let input = Cursor::new(first_bytes).chain(input);
+        Ok(match compressor {
+            Some(compressor) => {
+                Self::Decompressed(Decompressor::start(compressor, compressor.program, input)?)
+            }
             None if is_gzip => Self::Gzip {
                 input: Box::new(MultiGzDecoder::new(BufReader::new(input))),
                 cut: false,
@@ -51,12 +57,12 @@ impl Input {
         })
     }
 
-    /// Whether it ended before it should.
+    /// Whether the compressed data ended too early.
     pub(crate) fn is_cut(&self) -> bool {
         match self {
             Self::Plain(_) => false,
             Self::Gzip { cut, .. } => *cut,
-            Self::Unpacked(unpacked) => unpacked.cut,
+            Self::Decompressed(unpacked) => unpacked.cut,
         }
     }
 }
@@ -72,68 +78,70 @@ impl Read for Input {
                 }
                 read => read,
             },
-            Self::Unpacked(unpacked) => unpacked.read(buffer),
+            Self::Decompressed(unpacked) => unpacked.read(buffer),
         }
     }
 }
 
-/// A program that compresses. Its own program reads what it wrote: logs are rarely compressed by one of
-/// these, which is no reason for three more dependencies, one of them in C.
+/// A compression format that is read through its own program.
+///
+/// Logs are rarely in these formats, too rarely for three more dependencies, one of them in C.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Packer {
+struct Compressor {
     program: &'static str,
-    /// Where distributions have it.
+    /// The packages of distributions that have the program.
     package: &'static str,
-    /// What a file begins with.
+    /// The first bytes of a file.
     magic: &'static [u8],
-    /// What it says of a file that ends too early.
-    says_cut: &'static str,
+    /// Part of the program's message about a file that ends too early.
+    cut_message: &'static str,
 }
 
-const PACKERS: [Packer; 3] = [
-    Packer {
+const COMPRESSORS: [Compressor; 3] = [
+    Compressor {
         program: "xz",
         package: "xz-utils or xz",
         magic: b"\xfd7zXZ\0",
-        says_cut: "nexpected end of input",
+        cut_message: "nexpected end of input",
     },
-    Packer {
+    Compressor {
         program: "zstd",
         package: "zstd",
         magic: b"\x28\xb5\x2f\xfd",
-        says_cut: "premature end",
+        cut_message: "premature end",
     },
-    Packer {
+    Compressor {
         program: "bzip2",
         package: "bzip2",
         magic: b"BZh",
-        says_cut: "ends unexpectedly",
+        cut_message: "ends unexpectedly",
     },
 ];
 
-impl Packer {
-    fn of(begins: &[u8]) -> Option<Packer> {
-        PACKERS
+impl Compressor {
+    fn of(first_bytes: &[u8]) -> Option<Compressor> {
+        COMPRESSORS
             .into_iter()
-            .find(|packer| begins.starts_with(packer.magic))
+            .find(|compressor| first_bytes.starts_with(compressor.magic))
     }
 }
 
-/// What another program unpacks.
-pub(crate) struct Unpacked {
-    packer: Packer,
+/// The output of a program that decompresses a file.
+pub(crate) struct Decompressor {
+    compressor: Compressor,
     process: Child,
     text: ChildStdout,
-    /// Hands it the file.
+    /// Writes the file to the program's standard input.
     feeder: Option<JoinHandle<io::Result<()>>>,
-    /// Takes what it complains of.
-    complaints: Option<JoinHandle<io::Result<String>>>,
+    /// Reads the program's standard error.
+    messages: Option<JoinHandle<io::Result<String>>>,
+    /// Whether the file ended too early.
     cut: bool,
 }
 
-impl Unpacked {
-    /// `program` is that of the packer, but in tests.
-    fn start(packer: Packer, program: &str, mut input: Opened) -> io::Result<Self> {
+impl Decompressor {
+    /// Starts a program; `program` differs from the compressor's own only in tests.
+    fn start(compressor: Compressor, program: &str, mut input: Opened) -> io::Result<Self> {
         let started = Command::new(program)
             .arg("-dc")
             .stdin(Stdio::piped())
@@ -144,63 +152,67 @@ impl Unpacked {
             ErrorKind::NotFound => io::Error::new(
                 ErrorKind::Unsupported,
                 format!(
-                    "it is compressed by {0}, and there is no {0} here to read it: install {1}, or \
-                     unpack it elsewhere",
-                    packer.program, packer.package
+                    "it is compressed by {0}, which is not installed: install {1}, or decompress \
+                     the file elsewhere",
+                    compressor.program, compressor.package
                 ),
             ),
-            kind => io::Error::new(kind, format!("cannot run {}: {error}", packer.program)),
+            kind => io::Error::new(kind, format!("cannot run {}: {error}", compressor.program)),
         })?;
-        let piped = "all three were asked for";
+        let piped = "all three streams are piped";
         let mut stdin = process.stdin.take().expect(piped);
         let text = process.stdout.take().expect(piped);
         let mut stderr = process.stderr.take().expect(piped);
         let feeder = thread::spawn(move || match io::copy(&mut input, &mut stdin) {
-            // It has what it wanted, or complains elsewhere.
+            // The program ended early; its status tells whether that is an error.
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
             copied => copied.map(|_| ()),
         });
-        let complaints = thread::spawn(move || {
+        let messages = thread::spawn(move || {
             let mut said = Vec::new();
             stderr.read_to_end(&mut said)?;
             Ok(String::from_utf8_lossy(&said).trim().to_owned())
         });
-        Ok(Unpacked {
-            packer,
+        Ok(Decompressor {
+            compressor,
             process,
             text,
             feeder: Some(feeder),
-            complaints: Some(complaints),
+            messages: Some(messages),
             cut: false,
         })
     }
 
-    /// After the end of its text: whether that was all.
+    /// Waits for the program after the end of its output.
+    ///
+    /// # Errors
+    ///
+    /// The program failed for another reason than a file that ends too early.
     fn finish(&mut self) -> io::Result<()> {
-        let (Some(feeder), Some(complaints)) = (self.feeder.take(), self.complaints.take()) else {
+        let (Some(feeder), Some(messages)) = (self.feeder.take(), self.messages.take()) else {
             return Ok(());
         };
         let status = self.process.wait()?;
         let panicked = "these threads cannot panic";
-        let said = complaints.join().expect(panicked)?;
+        let said = messages.join().expect(panicked)?;
         feeder.join().expect(panicked)?;
         if status.success() {
             return Ok(());
         }
-        self.cut = said.contains(self.packer.says_cut);
+        self.cut = said.contains(self.compressor.cut_message);
         match self.cut {
             true => Ok(()),
             false => {
-                let program = self.packer.program;
+                let program = self.compressor.program;
                 Err(io::Error::other(format!(
-                    "{program} cannot unpack it: {said}"
+                    "{program} cannot decompress it: {said}"
                 )))
             }
         }
     }
 }
 
-impl Read for Unpacked {
+impl Read for Decompressor {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self.text.read(buffer)? {
             0 if !buffer.is_empty() => self.finish().map(|()| 0),
@@ -209,27 +221,27 @@ impl Read for Unpacked {
     }
 }
 
-impl Drop for Unpacked {
+impl Drop for Decompressor {
     fn drop(&mut self) {
         if self.feeder.is_some() {
-            // Nobody reads on. It may have ended by itself.
+            // The output is not read to its end. Both fail only if the program has ended already.
             let _ = self.process.kill();
             let _ = self.process.wait();
         }
     }
 }
 
-/// What to do about the output of another program, if it is one that is known.
-fn other_program(begins: &[u8]) -> Option<String> {
-    let text = String::from_utf8_lossy(begins);
+/// The error message for the output of another program; `None` if the file is not recognised as such.
+fn other_program(first_bytes: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(first_bytes);
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let first = lines.find(|line| !line.to_lowercase().starts_with("warning"))?;
     let wrote = if first.starts_with("% time") && first.ends_with("syscall") {
-        "it is the summary of `strace -c`, which has no single calls"
+        "it is the summary of `strace -c`, which does not list calls"
     } else if first == "Summary of events:" {
-        "it is the summary of `perf trace -s`, which has no single calls"
+        "it is the summary of `perf trace -s`, which does not list calls"
     } else if is_perf_trace(first) {
-        "it is the output of `perf trace`, which does not show how much calls move"
+        "it is the output of `perf trace`, which does not show how many bytes calls move"
     } else {
         return None;
     };
@@ -238,8 +250,8 @@ fn other_program(begins: &[u8]) -> Option<String> {
     ))
 }
 
-/// `0.012 ( 0.003 ms): ls/1234 write(fd: 1, …`, or without durations `0.012 ls/1234 write(fd: 1, …`; `?`
-/// where the time is not known.
+/// Whether a line is one of `perf trace`: `0.012 ( 0.003 ms): ls/1234 write(fd: 1, …`, or without durations
+/// `0.012 ls/1234 write(fd: 1, …`, with `?` for an unknown time.
 fn is_perf_trace(line: &str) -> bool {
     let is_time = |word: &str| word == "?" || word.parse::<f64>().is_ok();
     let Some((began, rest)) = line.split_once(char::is_whitespace) else {
@@ -269,31 +281,32 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_program_is_named_with_a_remedy() {
-        for packer in PACKERS {
-            assert_eq!(Packer::of(packer.magic), Some(packer));
-            let Err(error) = Unpacked::start(packer, "/no/such/program", opened(packer.magic))
+    fn a_missing_program_is_reported_with_its_package() {
+        for compressor in COMPRESSORS {
+            assert_eq!(Compressor::of(compressor.magic), Some(compressor));
+            let Err(error) =
+                Decompressor::start(compressor, "/no/such/program", opened(compressor.magic))
             else {
-                panic!("there is none");
+                panic!("the program does not exist");
             };
             let expected = format!(
-                "no {} here to read it: install {}",
-                packer.program, packer.package
+                "compressed by {}, which is not installed: install {}",
+                compressor.program, compressor.package
             );
             assert!(error.to_string().contains(&expected), "{error}");
         }
-        assert_eq!(Packer::of(b"7 write(1"), None);
+        assert_eq!(Compressor::of(b"7 write(1"), None);
     }
 
     #[test]
-    fn a_program_that_unpacks_is_not_left_behind() {
-        // It writes for ever, whatever it is asked for.
-        let file = std::env::temp_dir().join(format!("vectored-packer-{}", std::process::id()));
+    fn dropping_the_input_ends_the_program() {
+        // It writes for ever and ignores its arguments.
+        let file = std::env::temp_dir().join(format!("vectored-compressor-{}", std::process::id()));
         std::fs::write(&file, "#!/bin/sh\necho $$\nexec yes\n").unwrap();
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         std::fs::set_permissions(&file, mode).unwrap();
         let program = file.to_str().unwrap();
-        let mut unpacked = Unpacked::start(PACKERS[0], program, opened(b"")).unwrap();
+        let mut unpacked = Decompressor::start(COMPRESSORS[0], program, opened(b"")).unwrap();
         let process = unpacked.process.id();
         assert_eq!(unpacked.read(&mut [0]).unwrap(), 1);
         drop(unpacked);
@@ -302,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn the_output_of_other_programs_is_known() {
+    fn the_output_of_other_programs_is_recognised() {
         let said = |text: &str| other_program(text.as_bytes()).unwrap_or_default();
         let summary = "% time     seconds  usecs/call     calls    errors syscall\n------ --\n";
         assert!(said(summary).contains("`strace -c`"));

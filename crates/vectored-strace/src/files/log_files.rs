@@ -1,4 +1,4 @@
-//! Logs in files: plain or compressed, whole or in parts.
+//! Groups files into logs and merges the parts of a log by time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,23 +7,29 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use crate::counts::Counts;
+use crate::error::LogError;
 use crate::files::input::Input;
-use crate::files::pipeline::Ahead;
-use crate::item::LogError;
+use crate::files::pipeline::Producer;
 use crate::line::line_reader::BUFFER_BYTES;
 use crate::reader::{ReadOptions, Reader};
 
-/// All parts of a log together buffer so much.
+/// Initial buffers of all parts of a log together, in bytes.
 const PARTS_BUFFER_BYTES: usize = 32 << 20;
 
-/// Reads each log, as long as somebody follows: what was read of all, also of one that was not
-/// followed to its end.
-pub(crate) fn read_all(paths: &[PathBuf], ahead: &mut Ahead) -> Result<Counts, LogError> {
+/// Reads each log until the consumer is gone. Returns the counts of all that was read.
+pub(crate) fn read_all<'a>(
+    paths: &'a [PathBuf],
+    producer: &mut Producer<'a>,
+) -> Result<Counts, LogError> {
     let mut all = Counts::default();
     for log in logs(paths) {
-        let (counts, flow) = read_log(&log, ahead)?;
+        let (counts, flow) = read_log(&log, producer)?;
         all.add(&counts);
-        if flow.is_break() || ahead.end(counts).is_break() {
+        let file = match log[..] {
+            [Part { path, .. }] => Some(path),
+            _ => None,
+        };
+        if flow.is_break() || producer.end(counts, file).is_break() {
             break;
         }
     }
@@ -34,11 +40,11 @@ pub(crate) fn read_all(paths: &[PathBuf], ahead: &mut Ahead) -> Result<Counts, L
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Part<'a> {
     path: &'a Path,
-    /// The thread that its name tells.
+    /// The thread in its name.
     thread: Option<u32>,
 }
 
-/// Which files are of which log, in the order of the first of each.
+/// Groups files into logs, in the order of the first file of each.
 fn logs(paths: &[PathBuf]) -> Vec<Vec<Part<'_>>> {
     let mut logs: Vec<(Option<&[u8]>, Vec<Part>)> = Vec::new();
     for path in paths {
@@ -57,13 +63,13 @@ fn logs(paths: &[PathBuf]) -> Vec<Vec<Part<'_>>> {
         }
     }
     for (_, parts) in &mut logs {
-        // A child's number is mostly greater than its parent's.
+        // A child's number is usually greater than its parent's.
         parts.sort_by_key(|part| part.thread);
     }
     logs.into_iter().map(|(_, parts)| parts).collect()
 }
 
-/// `PREFIX` and 12 of `PREFIX.12`, `PREFIX.12.gz`, `PREFIX.12.xz`.
+/// Splits `PREFIX.12`, `PREFIX.12.gz` or `PREFIX.12.xz` into `PREFIX` and 12.
 fn prefix_and_thread(path: &Path) -> Option<(&[u8], u32)> {
     let name = path.as_os_str().as_encoded_bytes();
     let packed = [b".gz".as_slice(), b".xz", b".zst", b".bz2"];
@@ -82,67 +88,73 @@ fn prefix_and_thread(path: &Path) -> Option<(&[u8], u32)> {
 type Open<'a> = (&'a Part<'a>, Reader<Input>);
 
 /// Reads a log of one or more parts.
-fn read_log(parts: &[Part], ahead: &mut Ahead) -> Result<(Counts, ControlFlow<()>), LogError> {
+fn read_log(
+    parts: &[Part],
+    producer: &mut Producer,
+) -> Result<(Counts, ControlFlow<()>), LogError> {
     let buffer_bytes = (PARTS_BUFFER_BYTES / parts.len()).clamp(4096, BUFFER_BYTES);
-    let mut open = Vec::new();
+    let mut open_parts = Vec::new();
     for part in parts {
         let options = ReadOptions {
             thread: part.thread.unwrap_or_default(),
             buffer_bytes,
         };
         let input = Input::open(part.path).map_err(|error| failed(part, error))?;
-        open.push((part, Reader::with_options(input, options)));
+        open_parts.push((part, Reader::with_options(input, options)));
     }
-    let mut flow = ahead.begin();
+    let mut flow = producer.begin();
     if flow.is_continue() {
-        let read = match &mut open[..] {
+        let read = match &mut open_parts[..] {
             [only] => match advance(only) {
-                Ok(true) => to_the_end(only, ahead),
+                Ok(true) => read_to_end(only, producer),
                 Ok(false) => Ok(flow),
                 Err(error) => Err(error),
             },
-            parts => read_parts(parts, ahead),
+            parts => read_parts(parts, producer),
         };
-        // What came before an error is told all the same.
+        // Deliver the events before an error. That error is returned even if the consumer is gone.
         if read.is_err() {
-            let _ = ahead.hand_over();
+            let _ = producer.flush();
         }
         flow = read?;
     }
     let mut counts = Counts::default();
-    for (_, reader) in &open {
-        counts.add(&reader.counts());
-        counts.truncated |= reader.input().is_cut();
+    for (part, reader) in &open_parts {
+        let mut of_part = reader.counts();
+        of_part.truncated |= reader.input().is_cut();
+        of_part.set_file(part.path);
+        counts.add(&of_part);
     }
     Ok((counts, flow))
 }
 
-/// Reads the parts of a log: merged by time, or one after the other if they have none.
-fn read_parts(parts: &mut [Open], ahead: &mut Ahead) -> Result<ControlFlow<()>, LogError> {
-    let mut heads = BinaryHeap::new();
+/// Reads the parts of a log: merged by time, or one after the other if they have no absolute times.
+fn read_parts(parts: &mut [Open], producer: &mut Producer) -> Result<ControlFlow<()>, LogError> {
+    // The next event of each part.
+    let mut next_events = BinaryHeap::new();
     let mut have_times = true;
     for (index, part) in parts.iter_mut().enumerate() {
         if advance(part)? {
             let reader = &part.1;
             have_times &= reader.began_ns().is_some() && !reader.times_are_relative();
-            heads.push(Reverse((reader.began_ns(), index)));
+            next_events.push(Reverse((reader.began_ns(), index)));
         }
     }
     if !have_times {
         for part in parts {
             part.1.forget_times();
-            let flow = to_the_end(part, ahead)?;
+            let flow = read_to_end(part, producer)?;
             if flow.is_break() {
                 return Ok(flow);
             }
         }
         return Ok(ControlFlow::Continue(()));
     }
-    while let Some(Reverse((_, index))) = heads.pop() {
-        let until_ns = heads.peek().map(|Reverse((began_ns, _))| *began_ns);
+    while let Some(Reverse((_, index))) = next_events.pop() {
+        let until_ns = next_events.peek().map(|Reverse((began_ns, _))| *began_ns);
         let part = &mut parts[index];
         loop {
-            let flow = ahead.event(&part.1);
+            let flow = producer.event(&part.1);
             if flow.is_break() {
                 return Ok(flow);
             }
@@ -151,7 +163,7 @@ fn read_parts(parts: &mut [Open], ahead: &mut Ahead) -> Result<ControlFlow<()>, 
             }
             let began_ns = part.1.began_ns();
             if until_ns.is_some_and(|until_ns| began_ns > until_ns) {
-                heads.push(Reverse((began_ns, index)));
+                next_events.push(Reverse((began_ns, index)));
                 break;
             }
         }
@@ -159,12 +171,12 @@ fn read_parts(parts: &mut [Open], ahead: &mut Ahead) -> Result<ControlFlow<()>, 
     Ok(ControlFlow::Continue(()))
 }
 
-/// Reads on in a part that was advanced to its first event.
-fn to_the_end(part: &mut Open, ahead: &mut Ahead) -> Result<ControlFlow<()>, LogError> {
+/// Reads a part to its end, beginning with the event to which it was advanced.
+fn read_to_end(part: &mut Open, producer: &mut Producer) -> Result<ControlFlow<()>, LogError> {
     loop {
-        let mut flow = ahead.event(&part.1);
+        let mut flow = producer.event(&part.1);
         if flow.is_continue() {
-            flow = ahead.usual(&mut part.1);
+            flow = producer.common_lines(&mut part.1);
         }
         if flow.is_break() || !advance(part)? {
             return Ok(flow);
@@ -186,13 +198,13 @@ fn failed(part: &Part, error: io::Error) -> LogError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event_sink::Item;
     use crate::files::read_logs;
-    use crate::item::Item;
 
     #[test]
-    fn whoever_follows_may_stop_at_any_event() {
+    fn the_sink_may_stop_at_any_event() {
         let path = std::env::temp_dir().join(format!("vectored-stop-{}", std::process::id()));
-        // More than wait to be followed.
+        // More than fit into the waiting batches.
         std::fs::write(&path, "sync() = 0\n".repeat(20_000)).unwrap();
         for wanted in [1, 1024, 1025, 20_000] {
             let mut seen = 0;
@@ -210,14 +222,14 @@ mod tests {
     }
 
     #[test]
-    fn what_came_before_an_error_is_followed() {
+    fn events_before_an_error_are_delivered() {
         let folder = std::env::temp_dir().join(format!("vectored-error-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let path = folder.join("log");
         std::fs::write(&path, "sync() = 0\n").unwrap();
-        let mut told = Vec::new();
+        let mut delivered = Vec::new();
         let error = read_logs(&[path, folder.join("missing")], |item| {
-            told.push(match item {
+            delivered.push(match item {
                 Item::Begin => "begin",
                 Item::Event(_) => "event",
                 Item::End(_) => "end",
@@ -225,7 +237,7 @@ mod tests {
             ControlFlow::Continue(())
         });
         std::fs::remove_dir_all(&folder).unwrap();
-        assert_eq!(told, ["begin", "event", "end"]);
+        assert_eq!(delivered, ["begin", "event", "end"]);
         assert_eq!(error.unwrap_err().path, folder.join("missing"));
     }
 

@@ -1,65 +1,85 @@
-//! Reads logs in one thread and hands their items over in another.
-
-mod input;
-mod log_files;
-mod pipeline;
+//! Logs in files: reading in one thread, delivery to the sink in another.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::thread;
 
 use crate::counts::Counts;
-use crate::event_sink::{Each, EventSink};
-use crate::files::log_files::read_all;
-use crate::files::pipeline::ahead;
-use crate::item::{Item, LogError};
+use crate::error::LogError;
+use crate::event_sink::{EventSink, FnSink, Item};
 
-/// Reads each log from its beginning to its end, and tells `follow` what is in it.
+mod input;
+mod log_files;
+mod pipeline;
+
+/// Reads each log from beginning to end and calls `on_item` for each item.
 ///
-/// `-` is standard input. Files `PREFIX.12`, `PREFIX.34` are one log, as `strace -ff -o PREFIX`
-/// writes it: of the threads 12 and 34, ordered by the beginnings of the calls if they have times,
-/// else file by file. What `gzip` compressed is read as it was, and with their programs what `xz`, `zstd`
-/// and `bzip2` did.
+/// The path `-` is standard input. Files `PREFIX.12` and `PREFIX.34`, as `strace -ff -o PREFIX` writes them, are the
+/// parts of one log, of the threads 12 and 34: their events are ordered by the time at which calls began or, without
+/// absolute times, file by file. Files compressed by gzip are decompressed here, those by xz, zstd and bzip2 by these
+/// programs.
 ///
-/// The logs are read in a thread of their own, a little ahead of `follow`, which is called in this
-/// one.
+/// Parsing runs in a thread of its own, a few thousand events ahead. `on_item` is called in the caller's thread; it
+/// stops reading by returning [`ControlFlow::Break`].
 ///
-/// Returns what was read of all logs together.
+/// Returns the counts of all logs together, as far as they were read.
 ///
 /// # Errors
 ///
-/// The first file that cannot be opened or read, whose compression is broken, or that another program
-/// wrote: `perf trace`, or `strace -c`. A log that only ends too early is no error.
+/// The first file that cannot be opened or read, cannot be decompressed, or was written by another program
+/// (`perf trace`, or `strace -c` alone). Events before the error are delivered. A log that ends too early is no error:
+/// see [`Counts::truncated`].
+///
+/// # Examples
+///
+/// ```
+/// use std::ops::ControlFlow;
+/// use vectored_strace::{Item, read_logs};
+///
+/// let path = std::env::temp_dir().join(format!("strace-example-{}", std::process::id()));
+/// std::fs::write(&path, "7 sync() = 0\n7 close(3) = 0\n")?;
+/// let mut names = Vec::new();
+/// let counts = read_logs(std::slice::from_ref(&path), |item| {
+///     if let Item::Event(event) = item {
+///         names.push(String::from_utf8_lossy(event.name).into_owned());
+///     }
+///     ControlFlow::Continue(())
+/// });
+/// std::fs::remove_file(&path)?;
+/// assert_eq!(counts?.calls, 2);
+/// assert_eq!(names, ["sync", "close"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn read_logs(
     paths: &[PathBuf],
-    follow: impl FnMut(Item<'_>) -> ControlFlow<()>,
+    on_item: impl FnMut(Item<'_>) -> ControlFlow<()>,
 ) -> Result<Counts, LogError> {
-    read_logs_to(paths, &mut Each(follow))
+    read_logs_to(paths, &mut FnSink(on_item))
 }
 
-/// As [`read_logs`], for a sink that has a shorter way for the most common calls.
+/// Reads logs as [`read_logs`] does, into a sink, which may receive the most common calls without a copy.
 ///
 /// # Errors
 ///
 /// As [`read_logs`].
-pub fn read_logs_to(paths: &[PathBuf], follower: &mut impl EventSink) -> Result<Counts, LogError> {
+pub fn read_logs_to(paths: &[PathBuf], sink: &mut impl EventSink) -> Result<Counts, LogError> {
     let Some(first) = paths.first() else {
         return Ok(Counts::default());
     };
-    let (mut ahead, behind) = ahead();
+    let (mut producer, consumer) = pipeline::new();
     thread::scope(|scope| {
         let reading = thread::Builder::new()
-            .spawn_scoped(scope, move || read_all(paths, &mut ahead))
+            .spawn_scoped(scope, move || log_files::read_all(paths, &mut producer))
             .map_err(|error| LogError {
                 path: first.clone(),
                 error,
             })?;
-        let showed = behind.follow(follower);
+        let of_arguments = consumer.deliver(sink);
         let mut counts = match reading.join() {
             Ok(counts) => counts?,
             Err(panic) => std::panic::resume_unwind(panic),
         };
-        counts.add(&showed);
+        counts.add(&of_arguments);
         Ok(counts)
     })
 }

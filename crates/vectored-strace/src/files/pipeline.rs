@@ -1,144 +1,153 @@
-//! Logs are read in a thread of their own, ahead of who follows what is in them: their heads and
-//! texts go from one to the other, many at a time and in order, so that the result is the same.
+//! The channel from the thread that reads logs (the producer) to the thread of the sink (the consumer).
+//!
+//! Parsed lines cross it in batches and in order, so that the sink receives what it would receive from one thread.
 
 use std::io::Read;
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 
 use crate::call::transfers::Segments;
 use crate::counts::Counts;
-use crate::event_sink::EventSink;
-use crate::item::Item;
+use crate::event_sink::{EventSink, Item};
 use crate::reader::Reader;
 use crate::reader::batch::Batch;
 
-/// So many batches may wait.
-const BATCHES: usize = 3;
+/// Full batches that may wait for the consumer.
+const MAX_WAITING_BATCHES: usize = 3;
 
-/// What the one who reads tells the one who follows.
-enum Told {
+/// A message from the producer to the consumer.
+enum Message<'a> {
     Begin,
     Events(Batch),
-    End(Counts),
+    End {
+        counts: Box<Counts>,
+        /// The file of the log, unless it has several.
+        file: Option<&'a Path>,
+    },
 }
 
-/// Both ends of the way from who reads to who follows.
-pub(crate) fn ahead() -> (Ahead, Behind) {
-    let (told, heard) = sync_channel(BATCHES);
+/// Makes the two ends of the channel.
+pub(crate) fn new<'a>() -> (Producer<'a>, Consumer<'a>) {
+    let (messages, received) = sync_channel(MAX_WAITING_BATCHES);
     let (used, unused) = channel();
-    let ahead = Ahead {
-        told,
+    let producer = Producer {
+        messages,
         unused,
         batch: Batch::numbered(1),
         batches: 1,
     };
-    let behind = Behind {
-        heard,
+    let consumer = Consumer {
+        received,
         used,
         segments: Segments::new(),
         counts: Counts::default(),
     };
-    (ahead, behind)
+    (producer, consumer)
 }
 
-/// The end of who reads. Each of its answers is a break once nobody follows any more.
-pub(crate) struct Ahead {
-    told: SyncSender<Told>,
+/// The sending end. Its methods return a break once the consumer is gone.
+pub(crate) struct Producer<'a> {
+    messages: SyncSender<Message<'a>>,
+    /// Batches that come back to be filled again.
     unused: Receiver<Batch>,
     batch: Batch,
-    /// How many there were, with this one.
+    /// Number of batches so far, including the current one.
     batches: u64,
 }
 
-impl Ahead {
-    /// A log begins.
+impl<'a> Producer<'a> {
+    /// Begins a log.
     pub(crate) fn begin(&mut self) -> ControlFlow<()> {
-        self.tell(Told::Begin)
+        self.send(Message::Begin)
     }
 
-    /// The event that a reader went to, if it did.
+    /// Sends the event to which a reader advanced, if any.
     #[inline]
     pub(crate) fn event<R: Read>(&mut self, reader: &Reader<R>) -> ControlFlow<()> {
-        let (head, text, site) = reader.head();
-        self.batch.push(head, text, site);
+        let (line, text, site) = reader.parsed_line();
+        self.batch.push(line, text, site);
         if self.batch.is_full() {
-            self.hand_over()
+            self.flush()
         } else {
             ControlFlow::Continue(())
         }
     }
 
-    /// The usual calls that come next, however many.
+    /// Sends the lines of common form that come next.
     #[inline]
-    pub(crate) fn usual<R: Read>(&mut self, reader: &mut Reader<R>) -> ControlFlow<()> {
+    pub(crate) fn common_lines<R: Read>(&mut self, reader: &mut Reader<R>) -> ControlFlow<()> {
         loop {
-            reader.read_usual(&mut self.batch);
+            reader.read_common_lines(&mut self.batch);
             if !self.batch.is_full() {
                 return ControlFlow::Continue(());
             }
-            self.hand_over()?;
+            self.flush()?;
         }
     }
 
-    /// A log ends, of which so much was read.
-    pub(crate) fn end(&mut self, counts: Counts) -> ControlFlow<()> {
-        self.hand_over()?;
-        self.tell(Told::End(counts))
+    /// Ends a log.
+    pub(crate) fn end(&mut self, counts: Counts, file: Option<&'a Path>) -> ControlFlow<()> {
+        self.flush()?;
+        let counts = Box::new(counts);
+        self.send(Message::End { counts, file })
     }
 
-    /// Hands over what was not yet.
+    /// Sends the current batch.
     #[cold]
-    pub(crate) fn hand_over(&mut self) -> ControlFlow<()> {
+    pub(crate) fn flush(&mut self) -> ControlFlow<()> {
         let mut unused = self.unused.try_recv().unwrap_or_default();
         self.batches += 1;
-        unused.renew(self.batches);
+        unused.clear(self.batches);
         let batch = std::mem::replace(&mut self.batch, unused);
-        self.tell(Told::Events(batch))
+        self.send(Message::Events(batch))
     }
 
-    fn tell(&mut self, told: Told) -> ControlFlow<()> {
-        match self.told.send(told) {
+    fn send(&mut self, message: Message<'a>) -> ControlFlow<()> {
+        match self.messages.send(message) {
             Ok(()) => ControlFlow::Continue(()),
             Err(_) => ControlFlow::Break(()),
         }
     }
 }
 
-/// The end of who follows.
-pub(crate) struct Behind {
-    heard: Receiver<Told>,
+/// The receiving end.
+pub(crate) struct Consumer<'a> {
+    received: Receiver<Message<'a>>,
     used: Sender<Batch>,
     segments: Segments,
-    /// What showed only when the arguments of calls were read.
+    /// Counts of the current log that are known only after arguments are read.
     counts: Counts,
 }
 
-impl Behind {
-    /// Follows to the end, or as long as that is wanted: what showed only here, when the arguments
-    /// of calls were read.
-    pub(crate) fn follow(mut self, follower: &mut impl EventSink) -> Counts {
-        let mut showed = Counts::default();
-        while let Ok(told) = self.heard.recv() {
-            let flow = match told {
-                Told::Begin => follower.follow(Item::Begin),
-                Told::Events(batch) => self.follow_events(batch, follower),
-                Told::End(mut counts) => {
+impl Consumer<'_> {
+    /// Delivers all items, until the sink breaks. Returns the counts that come from reading arguments.
+    pub(crate) fn deliver(mut self, sink: &mut impl EventSink) -> Counts {
+        let mut of_arguments = Counts::default();
+        while let Ok(message) = self.received.recv() {
+            let flow = match message {
+                Message::Begin => sink.on_item(Item::Begin),
+                Message::Events(batch) => self.deliver_events(batch, sink),
+                Message::End { mut counts, file } => {
+                    if let Some(file) = file {
+                        self.counts.set_file(file);
+                    }
                     counts.add(&self.counts);
-                    showed.add(&std::mem::take(&mut self.counts));
-                    follower.follow(Item::End(&counts))
+                    of_arguments.add(&std::mem::take(&mut self.counts));
+                    sink.on_item(Item::End(&counts))
                 }
             };
             if flow.is_break() {
                 break;
             }
         }
-        showed.add(&self.counts);
-        showed
+        of_arguments.add(&self.counts);
+        of_arguments
     }
 
-    fn follow_events(&mut self, batch: Batch, follower: &mut impl EventSink) -> ControlFlow<()> {
-        batch.follow(&mut self.segments, &mut self.counts, follower)?;
-        // Nobody takes it back any more once all is read.
+    fn deliver_events(&mut self, batch: Batch, sink: &mut impl EventSink) -> ControlFlow<()> {
+        batch.deliver(&mut self.segments, &mut self.counts, sink)?;
+        // The producer is gone after the last line; then the batch is dropped.
         let _ = self.used.send(batch);
         ControlFlow::Continue(())
     }

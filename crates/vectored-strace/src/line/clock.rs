@@ -1,62 +1,63 @@
-//! From the times that lines bear to nanoseconds since one moment.
+//! Converts the times of lines to nanoseconds since one origin.
 
 const DAY_NS: u64 = 24 * 3600 * 1_000_000_000;
 
-/// What a line says of its time.
+/// The time of a line, as it was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stamp {
-    /// `-t`, `-tt`: since midnight, in ns.
+pub(crate) enum Timestamp {
+    /// `-t`, `-tt`: ns since midnight.
     OfDay(u64),
-    /// `-ttt`: since 1970, in ns.
+    /// `-ttt`: ns since 1970.
     OfEpoch(u64),
-    /// `-r`: since the line before, in ns.
+    /// `-r`: ns since the line before.
     SinceLast(u64),
-    /// Either, in ns: `-r` of which the blanks were lost, or hours; or `-ttt` where the clock was not
-    /// set.
+    /// Ambiguous, in ns: `-r` without its padding, or `-ttt` on a machine whose clock was not set.
     Short(u64),
 }
 
-/// Follows the times of the lines of a log.
+/// The times of the lines of a log so far.
 #[derive(Debug, Default)]
 pub(crate) struct Clock {
-    /// Midnights that went by, or the sum of what was relative.
+    /// Days that passed (`OfDay`), or the sum of relative times, in ns.
     base_ns: u64,
+    /// The last absolute time.
     last_ns: u64,
-    /// Some time was relative to the line before.
+    /// Whether any time was relative to the line before.
     pub(crate) relative: bool,
-    /// There was a time.
+    /// Whether there was a time.
     has_begun: bool,
 }
 
 impl Clock {
-    /// When it is by the next line, in ns since a moment that all lines share.
-    pub(crate) fn read(&mut self, stamp: Stamp) -> u64 {
+    /// Converts the time of the next line to ns since the origin that all lines of the log share.
+    pub(crate) fn read(&mut self, stamp: Timestamp) -> u64 {
         let is_first = !std::mem::replace(&mut self.has_begun, true);
         match stamp {
-            // The first of `-r` is 0, and those of `-ttt` do not go back.
-            Stamp::Short(ns) if self.relative || ns < self.last_ns || ns == 0 && is_first => {
+            // It is `-r` if the first time is 0 or a time goes back, which times of `-ttt` do not.
+            Timestamp::Short(ns) if self.relative || ns < self.last_ns || ns == 0 && is_first => {
                 self.later(ns)
             }
-            Stamp::Short(now_ns) | Stamp::OfEpoch(now_ns) => {
+            Timestamp::Short(now_ns) | Timestamp::OfEpoch(now_ns) => {
                 self.last_ns = now_ns;
                 now_ns
             }
-            Stamp::OfDay(now_ns) => {
-                // Clocks are set back by seconds, or an hour in autumn; midnight is a day.
+            Timestamp::OfDay(now_ns) => {
+                // A clock is set back by seconds, or by an hour at the end of summer time. Going back by half a day or
+                // more means that midnight passed.
                 if self.last_ns > now_ns + DAY_NS / 2 {
                     self.base_ns = self.base_ns.saturating_add(DAY_NS);
                 }
                 self.last_ns = now_ns;
                 self.base_ns.saturating_add(now_ns)
             }
-            Stamp::SinceLast(ns) => self.later(ns),
+            Timestamp::SinceLast(ns) => self.later(ns),
         }
     }
 
-    /// So long after the line before.
+    /// The time `ns` after the line before.
     fn later(&mut self, ns: u64) -> u64 {
         if !self.relative {
-            // What came before, if anything, was not.
+            // The first relative time continues from the last absolute one.
             self.base_ns = self.base_ns.max(self.last_ns);
         }
         self.relative = true;
@@ -70,8 +71,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn midnight_goes_by_but_an_hour_back_does_not() {
-        let hour = |hour: u64| Stamp::OfDay(hour * DAY_NS / 24);
+    fn midnight_adds_a_day_but_an_hour_back_does_not() {
+        let hour = |hour: u64| Timestamp::OfDay(hour * DAY_NS / 24);
         let mut clock = Clock::default();
         let read: Vec<u64> = [22, 23, 0, 3, 2, 23, 1]
             .map(|at| clock.read(hour(at)) / (DAY_NS / 24))
@@ -82,7 +83,7 @@ mod tests {
     #[test]
     fn relative_times_add_up() {
         let mut clock = Clock::default();
-        let read = [0, 5, 7].map(|ns| clock.read(Stamp::SinceLast(ns)));
+        let read = [0, 5, 7].map(|ns| clock.read(Timestamp::SinceLast(ns)));
         assert_eq!(read, [0, 5, 12]);
     }
 
@@ -90,7 +91,7 @@ mod tests {
     fn short_times_are_relative_if_the_first_is_zero_or_one_goes_back() {
         let read = |stamps: &[u64]| -> Vec<u64> {
             let mut clock = Clock::default();
-            let read = stamps.iter().map(|&ns| clock.read(Stamp::Short(ns)));
+            let read = stamps.iter().map(|&ns| clock.read(Timestamp::Short(ns)));
             read.collect()
         };
         assert_eq!(read(&[0, 5, 7]), [0, 5, 12]);

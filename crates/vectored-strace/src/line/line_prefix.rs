@@ -1,54 +1,55 @@
-//! What stands before a call: `[pid 12] 02:05:40.639682 (+     0.000595) [  12] [00007fed00539c47] `.
+//! The prefix of a line, before the call: `[pid 12] 02:05:40.639682 (+     0.000595) [  12] [00007fed00539c47] `.
 
 use memchr::memchr;
 
-use crate::counts::Reason;
-use crate::line::clock::Stamp;
+use crate::counts::SkipReason;
+use crate::line::clock::Timestamp;
 use crate::text::numbers::{eight_digits, fraction_ns, leading, six_digits};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// strace makes the thread at least so wide, and then a blank.
+/// Width to which strace pads thread numbers, before a blank.
 const THREAD_DIGITS: usize = 5;
 
-/// It makes the seconds of `-r` at least so wide; those of `-ttt` are not padded.
+/// Width to which strace pads the seconds of `-r`. It does not pad those of `-ttt`.
 const RELATIVE_DIGITS: usize = 6;
 
-/// The kernel's `PID_MAX_LIMIT`: what is greater is no thread. It also bounds what is kept of them.
-pub(crate) const LARGEST_THREAD: u32 = 1 << 22;
+/// The kernel's `PID_MAX_LIMIT`: greater numbers are no threads. It also bounds the memory for the set of threads.
+pub(crate) const MAX_THREAD: u32 = 1 << 22;
 
-/// What stands before a call.
+/// The prefix of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Prefix {
     /// The thread, if the line names one.
     pub(crate) thread: Option<u32>,
-    /// It is named as `[pid 12]`: strace's own standard error, where a lone thread has no name.
+    /// Whether the thread is written as `[pid 12]`, as strace does on its standard error, and only there while it
+    /// follows several threads.
     pub(crate) bracketed: bool,
     /// The time.
-    pub(crate) stamp: Option<Stamp>,
-    /// How exact that is, in ns.
+    pub(crate) stamp: Option<Timestamp>,
+    /// Resolution of the time, in ns.
     pub(crate) clock_ns: u64,
-    /// Where the call begins.
+    /// Position of the call.
     pub(crate) end: usize,
-    /// Where a time begins, with the blanks that pad it.
+    /// Position of the time, including its padding.
     time_start: usize,
-    /// Where the name begins and ends that `-Y` shows beside the thread; 0 without.
+    /// Positions of the beginning and end of the program's name that `-Y` adds; 0 without.
     pub(crate) program: (usize, usize),
 }
 
 impl Prefix {
-    /// Of a line.
+    /// Reads the prefix of a line.
     #[inline]
-    pub(crate) fn of(line: &[u8]) -> Result<Self, Reason> {
-        match Self::usual(line) {
+    pub(crate) fn of(line: &[u8]) -> Result<Self, SkipReason> {
+        match Self::common(line) {
             Some(prefix) => Ok(prefix),
             None => Self::any(line),
         }
     }
 
-    /// As `-f -ttt` makes it, `9658  1795312736.006254 `, since that is quick; `None` for others.
+    /// Reads the prefix that `-f -ttt` makes, `9658  1795312736.006254 `; `None` for any other. It is faster than `any`.
     #[inline]
-    fn usual(line: &[u8]) -> Option<Self> {
+    fn common(line: &[u8]) -> Option<Self> {
         let mut at = 0;
         let mut thread = 0;
         while at < 7 {
@@ -59,7 +60,7 @@ impl Prefix {
             thread = thread * 10 + u64::from(digit);
             at += 1;
         }
-        if at == 0 || *line.get(at)? != b' ' || thread > u64::from(LARGEST_THREAD) {
+        if at == 0 || *line.get(at)? != b' ' || thread > u64::from(MAX_THREAD) {
             return None;
         }
         while *line.get(at)? == b' ' {
@@ -85,7 +86,7 @@ impl Prefix {
         Some(Self {
             thread: u32::try_from(thread).ok(),
             bracketed: false,
-            stamp: Some(Stamp::OfEpoch(seconds * SECOND_NS + micros * 1000)),
+            stamp: Some(Timestamp::OfEpoch(seconds * SECOND_NS + micros * 1000)),
             clock_ns: 1000,
             end: at + 18,
             time_start: 0,
@@ -93,7 +94,7 @@ impl Prefix {
         })
     }
 
-    fn any(line: &[u8]) -> Result<Self, Reason> {
+    fn any(line: &[u8]) -> Result<Self, SkipReason> {
         let mut prefix = Self::default();
         if let Some(rest) = line.strip_prefix(b"[pid ") {
             prefix.end = line.len() - rest.len();
@@ -106,7 +107,7 @@ impl Prefix {
             prefix.expect(line, b"] ")?;
             prefix.time_start = prefix.end;
         }
-        // A thread, then a time, in whatever form.
+        // A thread, then a time; both are optional.
         loop {
             let digits_follow = |at: usize| line.get(at).is_some_and(u8::is_ascii_digit);
             let mut at = prefix.end;
@@ -119,7 +120,7 @@ impl Prefix {
             prefix.end = at;
             prefix.read_number(line)?;
         }
-        // Relative beside absolute times, the number of the call, the instruction pointer.
+        // The relative time beside an absolute one, the number of the call (`-n`), the instruction pointer (`-i`).
         loop {
             let rest = &line[prefix.end..];
             let end = match rest.first() {
@@ -127,13 +128,13 @@ impl Prefix {
                 Some(b'[') => memchr(b']', rest),
                 _ => return Ok(prefix),
             };
-            prefix.end += end.ok_or(Reason::NotALine)? + 1;
+            prefix.end += end.ok_or(SkipReason::NotALine)? + 1;
             prefix.skip_spaces(line);
         }
     }
 
-    /// A thread or a time, and the blanks after it.
-    fn read_number(&mut self, line: &[u8]) -> Result<(), Reason> {
+    /// Reads a thread or a time, and the blanks after it.
+    fn read_number(&mut self, line: &[u8]) -> Result<(), SkipReason> {
         let (number, digits) = leading(&line[self.end..])?;
         let is_padded =
             self.end + digits >= self.time_start + RELATIVE_DIGITS && self.end > self.time_start;
@@ -153,23 +154,23 @@ impl Prefix {
                 self.read_program(line)?;
             }
             Some(b' ') => self.set_time(seconds(number, digits, 0, is_padded)?, 0)?,
-            _ => return Err(Reason::NotALine),
+            _ => return Err(SkipReason::NotALine),
         }
         if line.get(self.end) != Some(&b' ') {
-            return Err(Reason::NotALine);
+            return Err(SkipReason::NotALine);
         }
         self.skip_spaces(line);
         Ok(())
     }
 
-    /// Minutes, seconds and their fraction, after hours.
-    fn read_day_time(&mut self, hours: u64, line: &[u8]) -> Result<(), Reason> {
+    /// Reads minutes, seconds and their fraction, after the hours.
+    fn read_day_time(&mut self, hours: u64, line: &[u8]) -> Result<(), SkipReason> {
         let mut whole = hours;
         for _ in 0..2 {
             self.expect(line, b":")?;
             let (number, digits) = leading(&line[self.end..])?;
             if number >= 60 || digits != 2 || whole > 24 * 60 {
-                return Err(Reason::NotALine);
+                return Err(SkipReason::NotALine);
             }
             whole = whole * 60 + number;
             self.end += digits;
@@ -179,30 +180,30 @@ impl Prefix {
             fraction = fraction_ns(&line[self.end + 1..])?;
             self.end += 1 + fraction.1;
         }
-        self.set_time(Stamp::OfDay(whole * SECOND_NS + fraction.0), fraction.1)
+        self.set_time(Timestamp::OfDay(whole * SECOND_NS + fraction.0), fraction.1)
     }
 
-    fn set_time(&mut self, stamp: Stamp, fraction_digits: usize) -> Result<(), Reason> {
+    fn set_time(&mut self, stamp: Timestamp, fraction_digits: usize) -> Result<(), SkipReason> {
         if self.stamp.is_some() {
-            return Err(Reason::NotALine);
+            return Err(SkipReason::NotALine);
         }
         self.stamp = Some(stamp);
         self.clock_ns = (0..fraction_digits).fold(SECOND_NS, |ns, _| ns / 10);
         Ok(())
     }
 
-    fn name_thread(&mut self, thread: u64) -> Result<(), Reason> {
-        if thread > u64::from(LARGEST_THREAD) {
-            return Err(Reason::NotALine);
+    fn name_thread(&mut self, thread: u64) -> Result<(), SkipReason> {
+        if thread > u64::from(MAX_THREAD) {
+            return Err(SkipReason::NotALine);
         }
         self.thread = u32::try_from(thread).ok();
         Ok(())
     }
 
-    /// The program's name beside the thread, `-Y`.
-    fn read_program(&mut self, line: &[u8]) -> Result<(), Reason> {
+    /// Reads the program's name beside the thread (`-Y`), if there is one.
+    fn read_program(&mut self, line: &[u8]) -> Result<(), SkipReason> {
         if line.get(self.end) == Some(&b'<') {
-            let end = memchr(b'>', &line[self.end..]).ok_or(Reason::NotALine)?;
+            let end = memchr(b'>', &line[self.end..]).ok_or(SkipReason::NotALine)?;
             self.program = (self.end + 1, self.end + end);
             self.end += end + 1;
         }
@@ -215,26 +216,31 @@ impl Prefix {
         }
     }
 
-    fn expect(&mut self, line: &[u8], text: &[u8]) -> Result<(), Reason> {
+    fn expect(&mut self, line: &[u8], text: &[u8]) -> Result<(), SkipReason> {
         if !line[self.end..].starts_with(text) {
-            return Err(Reason::NotALine);
+            return Err(SkipReason::NotALine);
         }
         self.end += text.len();
         Ok(())
     }
 }
 
-/// Seconds since 1970 or, if they are padded with blanks, since the line before. Few that are not are
-/// of a clock that was not set, or have lost their blanks.
-fn seconds(whole: u64, digits: usize, fraction_ns: u64, is_padded: bool) -> Result<Stamp, Reason> {
+/// The time of a count of seconds: since 1970 if it has nine digits or more, since the line before if it is padded, else
+/// ambiguous.
+fn seconds(
+    whole: u64,
+    digits: usize,
+    fraction_ns: u64,
+    is_padded: bool,
+) -> Result<Timestamp, SkipReason> {
     let ns = whole
         .checked_mul(SECOND_NS)
         .and_then(|ns| ns.checked_add(fraction_ns))
-        .ok_or(Reason::Overflow)?;
+        .ok_or(SkipReason::Overflow)?;
     Ok(match digits {
-        9.. => Stamp::OfEpoch(ns),
-        _ if is_padded => Stamp::SinceLast(ns),
-        _ => Stamp::Short(ns),
+        9.. => Timestamp::OfEpoch(ns),
+        _ if is_padded => Timestamp::SinceLast(ns),
+        _ => Timestamp::Short(ns),
     })
 }
 
@@ -243,7 +249,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(line: &str, thread: Option<u32>, stamp: Option<Stamp>, clock_ns: u64, rest: &str) {
+    fn check(line: &str, thread: Option<u32>, stamp: Option<Timestamp>, clock_ns: u64, rest: &str) {
         let prefix = Prefix::of(line.as_bytes()).unwrap();
         assert_eq!(prefix.thread, thread);
         assert_eq!(prefix.stamp, stamp);
@@ -252,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_and_times_are_told_apart() {
+    fn threads_and_times_are_distinguished() {
         check("close(1) = 0", None, None, 0, "close(1) = 0");
         check("12    close(", Some(12), None, 0, "close(");
         check("[pid    12] +++", Some(12), None, 0, "+++");
@@ -261,35 +267,35 @@ mod tests {
         check(
             "12:00:00 f(",
             None,
-            Some(Stamp::OfDay(noon)),
+            Some(Timestamp::OfDay(noon)),
             SECOND_NS,
             "f(",
         );
-        let stamp = Some(Stamp::OfDay(noon + 34_000));
+        let stamp = Some(Timestamp::OfDay(noon + 34_000));
         check("7 12:00:00.000034 f(", Some(7), stamp, 1000, "f(");
-        let stamp = Some(Stamp::OfEpoch(1_795_313_141_281_030_751));
+        let stamp = Some(Timestamp::OfEpoch(1_795_313_141_281_030_751));
         check("1795313141.281030751 f(", None, stamp, 1, "f(");
-        let stamp = Some(Stamp::OfEpoch(1_795_313_141 * SECOND_NS));
+        let stamp = Some(Timestamp::OfEpoch(1_795_313_141 * SECOND_NS));
         check("7 1795313141 f(", Some(7), stamp, SECOND_NS, "f(");
-        let stamp = Some(Stamp::SinceLast(97_000));
+        let stamp = Some(Timestamp::SinceLast(97_000));
         check("     0.000097 f(", None, stamp, 1000, "f(");
         check("7          0.000097 f(", Some(7), stamp, 1000, "f(");
         check("[pid 7]      0.000097 f(", Some(7), stamp, 1000, "f(");
-        let stamp = Some(Stamp::Short(97_000));
+        let stamp = Some(Timestamp::Short(97_000));
         check("0.000097 f(", None, stamp, 1000, "f(");
         check("7     0.000097 f(", Some(7), stamp, 1000, "f(");
     }
 
     #[test]
-    fn what_else_may_stand_there_is_passed_over() {
+    fn other_fields_of_a_prefix_are_skipped() {
         let line = "12<a> 12:00:00 (+     0.000595) [  12] [00007fed00539c47] brk(NULL) = 0";
-        let stamp = Some(Stamp::OfDay(12 * 3600 * SECOND_NS));
+        let stamp = Some(Timestamp::OfDay(12 * 3600 * SECOND_NS));
         check(line, Some(12), stamp, SECOND_NS, "brk(NULL) = 0");
         check("[????????????????] +++ x", None, None, 0, "+++ x");
     }
 
     #[test]
-    fn numbers_that_mean_nothing_make_no_line() {
+    fn numbers_that_are_neither_thread_nor_time_make_no_line() {
         for line in [
             "12",
             "12:00 f(",
@@ -299,9 +305,13 @@ mod tests {
             "[1",
             "12x(",
         ] {
-            assert_eq!(Prefix::of(line.as_bytes()), Err(Reason::NotALine), "{line}");
+            assert_eq!(
+                Prefix::of(line.as_bytes()),
+                Err(SkipReason::NotALine),
+                "{line}"
+            );
         }
         let line = b"99999999999.0 f(";
-        assert_eq!(Prefix::of(line), Err(Reason::Overflow));
+        assert_eq!(Prefix::of(line), Err(SkipReason::Overflow));
     }
 }

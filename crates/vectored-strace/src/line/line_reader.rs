@@ -1,44 +1,44 @@
-//! From an input to its lines, in one buffer.
+//! Splits an input into lines, in one buffer.
 
-use std::io;
-use std::io::{ErrorKind, Read};
+use std::io::{self, ErrorKind, Read};
 
 use memchr::memchr;
 
-/// Fits the second level cache, with what was read last still in it.
+/// Initial size of the buffer. It fits the second-level cache, so that parsed bytes are still in it.
 pub(crate) const BUFFER_BYTES: usize = 256 << 10;
 
-/// A line may be so long: 1,024 segments of some KiB each with `-s`, escaped.
-const LONGEST_BYTES: usize = 16 << 20;
+/// Longest line, in bytes: 1,024 segments of some KiB each, escaped.
+const MAX_LINE_BYTES: usize = 16 << 20;
 
-/// What comes next.
+/// The result of looking for the next line.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Next {
-    /// A line, from here to there in the buffer, without its end.
+pub(crate) enum NextLine {
+    /// A line: its first position in the buffer, and the position of its line feed.
     Line(usize, usize),
-    /// A line that was too long, and is passed over.
+    /// A line of more than `MAX_LINE_BYTES`, which was skipped.
     TooLong,
-    /// Bytes without an end of line after them, and then the end.
+    /// Bytes without a line feed at the end of the input.
     Truncated,
-    /// Nothing.
+    /// The end of the input.
     End,
 }
 
-/// Lines of an input.
-pub(crate) struct Lines<R> {
+/// The lines of an input.
+pub(crate) struct LineReader<R> {
     input: R,
-    /// Bytes not yet handed out are in `start..filled`.
+    /// `start..filled` has the bytes of lines not yet returned.
     buffer: Vec<u8>,
     start: usize,
     filled: usize,
+    /// Whether the input has ended.
     ended: bool,
-    /// How many lines were handed out.
+    /// Lines returned so far.
     pub(crate) count: u64,
-    /// How many bytes were read.
+    /// Bytes read from the input so far.
     pub(crate) bytes: u64,
 }
 
-impl<R: Read> Lines<R> {
+impl<R: Read> LineReader<R> {
     pub(crate) fn new(input: R, buffer_bytes: usize) -> Self {
         Self {
             input,
@@ -51,30 +51,30 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// The next line. Where the buffer has it, and what follows, is known until the next call.
+    /// Finds the next line. Its positions in the buffer are valid until the next call.
     #[inline]
-    pub(crate) fn next(&mut self) -> io::Result<Next> {
+    pub(crate) fn next(&mut self) -> io::Result<NextLine> {
         let Some(length) = self.find_end(0)? else {
             return self.without_end();
         };
-        // What is needed to tell whether the stack of the call follows.
+        // `stack_follows` looks at the two bytes after the line feed.
         while self.filled - self.start < length + 3 && !self.ended {
             self.fill()?;
         }
         let start = self.start;
         self.start = start + length + 1;
         self.count += 1;
-        Ok(Next::Line(start, start + length))
+        Ok(NextLine::Line(start, start + length))
     }
 
-    /// What the buffer has that was not handed out.
+    /// The bytes in the buffer that were not yet returned as lines.
     #[inline]
     pub(crate) fn unread(&self) -> &[u8] {
         &self.buffer[self.start..self.filled]
     }
 
-    /// So many lines of so many bytes together were used of what is unread.
-    pub(crate) fn used(&mut self, lines: u64, bytes: usize) {
+    /// Counts `lines` lines, of `bytes` bytes together, at the beginning of [`unread`](Self::unread) as returned.
+    pub(crate) fn consume(&mut self, lines: u64, bytes: usize) {
         self.count += lines;
         self.start += bytes;
     }
@@ -89,19 +89,19 @@ impl<R: Read> Lines<R> {
         &self.buffer[start..end]
     }
 
-    /// The bytes of a line, to be changed.
+    /// The bytes of a line, for decoding in place.
     pub(crate) fn text_mut(&mut self, start: usize, end: usize) -> &mut [u8] {
         &mut self.buffer[start..end]
     }
 
-    /// Whether the next line is one of a stack, ` > /usr/lib/libc.so.6(write+0x14) [0xf7aa4]`.
+    /// Whether the next line is a stack frame: ` > /usr/lib/libc.so.6(write+0x14) [0xf7aa4]`.
     #[inline]
     pub(crate) fn stack_follows(&self) -> bool {
         self.buffer[self.start..self.filled].starts_with(b" >")
     }
 
-    /// How long the line is whose end was not in its first `searched` bytes; `None` if the input
-    /// or the patience ends before it does.
+    /// The length of the next line, of which `searched` bytes are known to have no line feed. `None` if there is no line
+    /// feed before the end of the input, or within `MAX_LINE_BYTES`.
     #[inline]
     fn find_end(&mut self, mut searched: usize) -> io::Result<Option<usize>> {
         loop {
@@ -110,18 +110,18 @@ impl<R: Read> Lines<R> {
                 return Ok(Some(searched + found));
             }
             searched = unread.len();
-            if self.ended || searched >= LONGEST_BYTES {
+            if self.ended || searched >= MAX_LINE_BYTES {
                 return Ok(None);
             }
             self.fill()?;
         }
     }
 
-    /// Passes over a line that is too long, or is the last and cut.
+    /// Skips a line that is too long, or the last one without a line feed.
     #[cold]
-    fn without_end(&mut self) -> io::Result<Next> {
+    fn without_end(&mut self) -> io::Result<NextLine> {
         if self.start == self.filled {
-            return Ok(Next::End);
+            return Ok(NextLine::End);
         }
         self.count += 1;
         let mut too_long = false;
@@ -132,18 +132,18 @@ impl<R: Read> Lines<R> {
             self.fill()?;
             if let Some(end) = memchr(b'\n', &self.buffer[..self.filled]) {
                 self.start = end + 1;
-                return Ok(Next::TooLong);
+                return Ok(NextLine::TooLong);
             }
         }
         self.start = self.filled;
         Ok(if too_long {
-            Next::TooLong
+            NextLine::TooLong
         } else {
-            Next::Truncated
+            NextLine::Truncated
         })
     }
 
-    /// Reads once, into a buffer that has room.
+    /// Reads once into the buffer; makes room first if it is full.
     #[cold]
     fn fill(&mut self) -> io::Result<()> {
         if self.filled == self.buffer.len() {

@@ -1,12 +1,12 @@
-//! The lines of `-k`, which follow a call: who made it.
+//! Stack frames (`-k`), one a line after a call.
 
-/// The frame of a line, ` > /usr/bin/cat(main+0x10) [0x2345]`.
+/// The frame in a line such as ` > /usr/bin/cat(main+0x10) [0x2345]`.
 pub(crate) fn frame(line: &[u8]) -> Option<&[u8]> {
     let frame = line.strip_prefix(b" >")?.trim_ascii();
     (!frame.is_empty()).then_some(frame)
 }
 
-/// Whether a frame is of the C library, the loader or the kernel: these make calls for others.
+/// Whether a frame is in the C library, the loader or the vDSO, which make calls on behalf of their callers.
 pub(crate) fn is_of_c_library(frame: &[u8]) -> bool {
     let object = frame.split(|byte| *byte == b'(').next().unwrap_or_default();
     let name = object
@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_c_library_calls_for_others() {
+    fn frames_of_the_c_library_are_recognised() {
         let of = |line: &str| frame(line.as_bytes()).map(is_of_c_library);
         let libc = " > /usr/lib/x86_64-linux-gnu/libc.so.6(write+0x14) [0xf7aa4]";
         assert_eq!(of(libc), Some(true));

@@ -1,43 +1,45 @@
-//! Events on their way from who reads to who follows, many at a time and in order.
+//! A batch of parsed lines, in order, on its way to the thread of the sink.
 
 use std::ops::ControlFlow;
 
-use crate::call::call_prefix::Slot;
+use crate::call::call_prefix::CachedPrefix;
 use crate::call::transfers::Segments;
 use crate::counts::Counts;
-use crate::event_sink::EventSink;
-use crate::item::Item;
-use crate::reader::common_line::Usual;
-use crate::reader::parsed_line::{Head, read_event};
+use crate::event_sink::{EventSink, Item};
+use crate::reader::common_line::CommonCall;
+use crate::reader::parsed_line::{ParsedLine, read_event};
 
-/// So many events are handed over at once, and about so many bytes of text at most: with its heads,
-/// a batch fits the second level cache of either side.
-const BATCH_EVENTS: usize = 1024;
-const BATCH_BYTES: usize = 192 << 10;
+/// Most events of a batch.
+const MAX_EVENTS: usize = 1024;
 
-/// Usual calls, and others as heads with their texts one after the other.
+/// Bytes of text at which a batch is full. With its events it then fits the second-level cache of either thread's
+/// processor.
+const FULL_BYTES: usize = 192 << 10;
+
+/// Calls of common form as a few numbers each, and other lines with their texts.
 #[derive(Default)]
 pub(crate) struct Batch {
-    /// No other that is under way has the same; 0 is none.
+    /// Identifies the batch among those that are in use; 0 in an unused one.
     number: u64,
-    usual: Vec<Usual>,
-    /// How those begin.
-    beginnings: Vec<Slot>,
-    others: Vec<Packed>,
+    common: Vec<CommonCall>,
+    /// The prefixes of the common calls, each once.
+    prefixes: Vec<CachedPrefix>,
+    others: Vec<OtherLine>,
+    /// The texts and call sites of the other lines, one after the other.
     texts: Vec<u8>,
 }
 
-struct Packed {
-    head: Head,
-    /// So many usual calls come before it.
-    usual_before: usize,
+struct OtherLine {
+    line: ParsedLine,
+    /// Number of common calls in the batch before this line.
+    common_before: usize,
     text_bytes: usize,
-    /// The call site comes after the text.
+    /// Length of the call site, which follows the text.
     site_bytes: Option<usize>,
 }
 
 impl Batch {
-    /// An empty one.
+    /// Makes an empty batch.
     pub(crate) fn numbered(number: u64) -> Self {
         Self {
             number,
@@ -47,15 +49,15 @@ impl Batch {
 
     #[inline]
     pub(crate) fn is_full(&self) -> bool {
-        self.usual.len() + self.others.len() >= BATCH_EVENTS || self.texts.len() >= BATCH_BYTES
+        self.common.len() + self.others.len() >= MAX_EVENTS || self.texts.len() >= FULL_BYTES
     }
 
-    /// Adds any event.
+    /// Adds a line of any form.
     #[inline]
-    pub(crate) fn push(&mut self, head: &Head, text: &[u8], site: Option<&[u8]>) {
-        self.others.push(Packed {
-            head: *head,
-            usual_before: self.usual.len(),
+    pub(crate) fn push(&mut self, line: &ParsedLine, text: &[u8], site: Option<&[u8]>) {
+        self.others.push(OtherLine {
+            line: *line,
+            common_before: self.common.len(),
             text_bytes: text.len(),
             site_bytes: site.map(<[u8]>::len),
         });
@@ -63,73 +65,73 @@ impl Batch {
         self.texts.extend_from_slice(site.unwrap_or_default());
     }
 
-    /// Adds a usual call.
+    /// Adds a call of common form.
     #[inline]
-    pub(crate) fn push_usual(&mut self, usual: Usual) {
-        self.usual.push(usual);
+    pub(crate) fn push_common(&mut self, call: CommonCall) {
+        self.common.push(call);
     }
 
-    /// The place of a beginning in this batch.
+    /// The index of a prefix in this batch; adds the prefix if it is new.
     #[inline]
-    pub(crate) fn beginning(&mut self, slot: &mut Slot) -> u32 {
-        if slot.told.0 != self.number {
-            self.tell(slot);
+    pub(crate) fn index_of(&mut self, prefix: &mut CachedPrefix) -> u32 {
+        if prefix.batch_index.0 != self.number {
+            self.add_prefix(prefix);
         }
-        slot.told.1
+        prefix.batch_index.1
     }
 
     #[cold]
-    fn tell(&mut self, slot: &mut Slot) {
-        slot.told = (self.number, self.beginnings.len() as u32);
-        self.beginnings.push(slot.clone());
+    fn add_prefix(&mut self, prefix: &mut CachedPrefix) {
+        prefix.batch_index = (self.number, self.prefixes.len() as u32);
+        self.prefixes.push(prefix.clone());
     }
 
-    /// Tells what is in it.
-    pub(crate) fn follow(
+    /// Delivers all events to a sink, in the order of their lines.
+    pub(crate) fn deliver(
         &self,
         segments: &mut Segments,
         counts: &mut Counts,
-        follower: &mut impl EventSink,
+        sink: &mut impl EventSink,
     ) -> ControlFlow<()> {
-        counts.paths |= self.beginnings.iter().any(Slot::shows_path);
-        let mut usual_told = 0;
+        counts.paths |= self.prefixes.iter().any(CachedPrefix::shows_path);
+        let mut common_delivered = 0;
         let mut texts = self.texts.as_slice();
-        for packed in &self.others {
-            self.follow_usual(usual_told..packed.usual_before, follower)?;
-            usual_told = packed.usual_before;
-            let (text, rest) = texts.split_at(packed.text_bytes);
-            let (site, rest) = rest.split_at(packed.site_bytes.unwrap_or(0));
+        for other in &self.others {
+            self.deliver_common(common_delivered..other.common_before, sink)?;
+            common_delivered = other.common_before;
+            let (text, rest) = texts.split_at(other.text_bytes);
+            let (site, rest) = rest.split_at(other.site_bytes.unwrap_or(0));
             texts = rest;
-            let site = packed.site_bytes.map(|_| site);
-            if let Some(event) = read_event(&packed.head, text, site, segments, counts) {
-                follower.follow(Item::Event(event))?;
+            let site = other.site_bytes.map(|_| site);
+            if let Some(event) = read_event(&other.line, text, site, segments, counts) {
+                sink.on_item(Item::Event(event))?;
             }
         }
-        self.follow_usual(usual_told..self.usual.len(), follower)
+        self.deliver_common(common_delivered..self.common.len(), sink)
     }
 
     #[inline]
-    fn follow_usual(
+    fn deliver_common(
         &self,
         range: std::ops::Range<usize>,
-        follower: &mut impl EventSink,
+        sink: &mut impl EventSink,
     ) -> ControlFlow<()> {
-        for usual in &self.usual[range] {
-            let slot = &self.beginnings[usual.beginning as usize];
-            let (beginning, text) = (slot.beginning, slot.text());
-            match usual.transfer(beginning, text) {
-                Some(event) => follower.follow_usual(&event)?,
-                None => follower.follow(Item::Event(usual.other(beginning, text)))?,
+        for call in &self.common[range] {
+            let cached = &self.prefixes[call.prefix_index as usize];
+            let (prefix, text) = (cached.prefix, cached.text());
+            match call.transfer(prefix, text) {
+                Some(event) => sink.on_common_transfer(&event)?,
+                None => sink.on_item(Item::Event(call.other(prefix, text)))?,
             }
         }
         ControlFlow::Continue(())
     }
 
-    /// Nothing is in it any more but room, and it counts as another.
-    pub(crate) fn renew(&mut self, number: u64) {
+    /// Empties the batch, keeps its memory, and gives it another number.
+    pub(crate) fn clear(&mut self, number: u64) {
         self.number = number;
-        self.usual.clear();
-        self.beginnings.clear();
+        self.common.clear();
+        self.prefixes.clear();
         self.others.clear();
         self.texts.clear();
     }

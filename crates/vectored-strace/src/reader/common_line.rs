@@ -1,40 +1,41 @@
-//! What most lines of a log are, `9658  1795312736.006254 write(3</tmp/x>, "a"..., 9) = 9 <0.000012>`,
-//! as `-f -ttt -T` makes them: read at once, where each part has the form that it mostly has. Whatever
-//! is unusual about a line, it is none of these, and is read as any line can be.
+//! Lines of the common form, `9658  1795312736.006254 write(3</tmp/x>, "a"..., 9) = 9 <0.000012>`.
+//!
+//! With `-f -ttt -T` most lines have this form. Their parts are read here by code that knows no other. A line that
+//! differs in any part is read by [`Reader::advance`](crate::Reader), with the same result.
 
-use crate::call::call_prefix::{Beginning, First, Manner};
+use crate::call::body::Body;
+use crate::call::call_prefix::{CallPrefix, CommonForm, FirstArgument};
 use crate::call::call_result::Tail;
-use crate::call::names::Name;
+use crate::call::names::Syscall;
 use crate::call::transfers::asked_and_offset;
 use crate::event::{Action, Descriptor, Event, Transfer};
-use crate::line::line_prefix::LARGEST_THREAD;
-use crate::reader::parsed_line::body;
+use crate::line::line_prefix::MAX_THREAD;
 use crate::text::numbers::{
-    eight_digits, few_digits, few_digits_first, leading, six_digits_between,
+    eight_digits, leading, leading_short_number, six_digits_between, trailing_short_number,
 };
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// How exact the times are.
+/// Resolution of the times, in ns.
 pub(crate) const CLOCK_NS: u64 = 1000;
 
-/// What stands before a call.
+/// The prefix of a line of common form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Start {
+pub(crate) struct CommonPrefix {
     pub(crate) thread: u32,
     pub(crate) began_ns: u64,
-    /// Where the call begins.
-    pub(crate) call: usize,
+    /// Position of the call.
+    pub(crate) end: usize,
 }
 
-/// The whole seconds of the line before, which mostly are those of the next.
+/// The digits of the whole seconds of the previous line and their value: consecutive lines usually share them.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Seconds {
+pub(crate) struct SecondsCache {
     digits: [u8; 10],
     ns: u64,
 }
 
-impl Default for Seconds {
+impl Default for SecondsCache {
     fn default() -> Self {
         Self {
             digits: *b"0000000000",
@@ -43,33 +44,34 @@ impl Default for Seconds {
     }
 }
 
-impl Start {
-    /// `9658  1795312736.006254 `: the thread is padded to five bytes.
+impl CommonPrefix {
+    /// Reads `9658  1795312736.006254 `, where the thread is padded to five bytes.
     #[inline]
-    pub(crate) fn of(line: &[u8], seconds: &mut Seconds) -> Option<Self> {
+    pub(crate) fn of(line: &[u8], seconds: &mut SecondsCache) -> Option<Self> {
         let word = *line.first_chunk()?;
-        let (thread, digits) = few_digits_first(word)?;
+        let (thread, digits) = leading_short_number(word)?;
         let time = digits.max(5) + 1;
+        // The bytes from the last digit to the time must be blanks.
         let padding = (u64::MAX << (8 * digits)) & (u64::MAX >> (64 - 8 * time));
-        let others = u64::from_le_bytes(word) ^ u64::from_le_bytes([b' '; 8]);
-        if others & padding != 0 || thread > u64::from(LARGEST_THREAD) {
+        let differences = u64::from_le_bytes(word) ^ u64::from_le_bytes([b' '; 8]);
+        if differences & padding != 0 || thread > u64::from(MAX_THREAD) {
             return None;
         }
         let time_text: &[u8; 18] = line.get(time..)?.first_chunk()?;
         let (whole, fraction) = time_text.split_first_chunk()?;
         if *whole != seconds.digits {
-            *seconds = Seconds::of(*whole)?;
+            *seconds = SecondsCache::of(*whole)?;
         }
         let micros = six_digits_between(b'.', *fraction.first_chunk()?, b' ')?;
         Some(Self {
             thread: thread as u32,
             began_ns: seconds.ns + micros * 1000,
-            call: time + time_text.len(),
+            end: time + time_text.len(),
         })
     }
 }
 
-impl Seconds {
+impl SecondsCache {
     #[cold]
     fn of(digits: [u8; 10]) -> Option<Self> {
         eight_digits(*digits.first_chunk()?)?;
@@ -81,12 +83,12 @@ impl Seconds {
     }
 }
 
-/// A usual call of which few numbers tell all. How it begins is told once for all of its batch.
+/// A call of common form. Its prefix is stored once for all calls of the batch.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Usual {
+pub(crate) struct CommonCall {
     pub(crate) thread: u32,
-    /// The place of its beginning.
-    pub(crate) beginning: u32,
+    /// Index of its prefix in the batch.
+    pub(crate) prefix_index: u32,
     pub(crate) began_ns: u64,
     pub(crate) took_ns: u64,
     asked_bytes: u64,
@@ -94,7 +96,7 @@ pub(crate) struct Usual {
     offset: Option<u64>,
 }
 
-/// What the arguments of a usual call tell.
+/// The numbers in the arguments and result of a call of common form.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Amounts {
     asked_bytes: u64,
@@ -103,26 +105,26 @@ pub(crate) struct Amounts {
 }
 
 impl Amounts {
-    /// `call` goes to the end of its line.
+    /// Reads the numbers of a call, whose text goes to the end of its line.
     #[inline]
     pub(crate) fn of(
         call: &[u8],
-        beginning: Beginning,
-        manner: Manner,
+        prefix: CallPrefix,
+        form: CommonForm,
         tail: Tail,
     ) -> Option<Self> {
-        let Manner::Transfer { positional } = manner else {
+        let CommonForm::Transfer { positional } = form else {
             return Some(Self::default());
         };
         let moved_bytes = tail.value?;
-        if let Some(asked_bytes) = last_of_few_digits(call, tail).filter(|_| !positional) {
+        if let Some(asked_bytes) = last_short_number(call, tail).filter(|_| !positional) {
             return Some(Self {
                 asked_bytes,
                 moved_bytes,
                 offset: None,
             });
         }
-        let body = body(call, beginning, tail);
+        let body = Body::of(call, prefix, tail);
         let (asked_bytes, offset) = asked_and_offset(body, positional).ok()?;
         Some(Self {
             asked_bytes,
@@ -132,24 +134,28 @@ impl Amounts {
     }
 }
 
-/// The last argument, after another, where it is a number of few digits: what most calls asked for,
-/// found quickly.
+/// The last of several arguments if it is a short number, as the count of most transfers is.
 #[inline(always)]
-fn last_of_few_digits(call: &[u8], tail: Tail) -> Option<u64> {
+fn last_short_number(call: &[u8], tail: Tail) -> Option<u64> {
     let arguments = call.get(..tail.equals)?.strip_suffix(b") ")?;
-    let (number, digits) = few_digits(arguments)?;
-    // A name has no comma in it.
+    let (number, digits) = trailing_short_number(arguments)?;
+    // The comma rules out the only argument: a call's name has none.
     arguments[..arguments.len() - digits]
         .ends_with(b", ")
         .then_some(number)
 }
 
-impl Usual {
+impl CommonCall {
     #[inline]
-    pub(crate) fn new(start: Start, beginning: u32, took_ns: u64, amounts: Amounts) -> Self {
+    pub(crate) fn new(
+        start: CommonPrefix,
+        prefix_index: u32,
+        took_ns: u64,
+        amounts: Amounts,
+    ) -> Self {
         Self {
             thread: start.thread,
-            beginning,
+            prefix_index,
             began_ns: start.began_ns,
             took_ns,
             asked_bytes: amounts.asked_bytes,
@@ -158,54 +164,50 @@ impl Usual {
         }
     }
 
-    /// The event of a call that begins with `text` and moved bytes; `None` of any other.
+    /// The event of a transfer with this prefix and prefix text; `None` for any other call.
     #[inline(always)]
-    pub(crate) fn transfer<'a>(
-        &'a self,
-        beginning: Beginning,
-        text: &'a [u8],
-    ) -> Option<Event<'a>> {
-        let Name::Transfer(_, direction) = beginning.name else {
+    pub(crate) fn transfer<'a>(&'a self, prefix: CallPrefix, text: &'a [u8]) -> Option<Event<'a>> {
+        let Syscall::Transfer(_, direction) = prefix.name else {
             return None;
         };
-        let descriptor = descriptor(beginning, text)?;
+        let descriptor = descriptor(prefix, text)?;
         let (asked, moved) = (&self.asked_bytes, self.moved_bytes);
         let transfer = Transfer::plain(direction, descriptor, asked, moved, self.offset);
-        Some(self.event(beginning, text, Action::Transfer(transfer)))
+        Some(self.event(prefix, text, Action::Transfer(transfer)))
     }
 
-    /// The event of any other call that begins with `text`.
-    pub(crate) fn other<'a>(&'a self, beginning: Beginning, text: &'a [u8]) -> Event<'a> {
-        let descriptor = descriptor(beginning, text);
-        self.event(beginning, text, Action::Other { descriptor })
+    /// The event of any other call with this prefix and prefix text.
+    pub(crate) fn other<'a>(&'a self, prefix: CallPrefix, text: &'a [u8]) -> Event<'a> {
+        let descriptor = descriptor(prefix, text);
+        self.event(prefix, text, Action::Other { descriptor })
     }
 
     #[inline(always)]
-    fn event<'a>(&self, beginning: Beginning, text: &'a [u8], action: Action<'a>) -> Event<'a> {
+    fn event<'a>(&self, prefix: CallPrefix, text: &'a [u8], action: Action<'a>) -> Event<'a> {
         Event {
             thread: self.thread,
             began_ns: Some(self.began_ns),
             clock_ns: CLOCK_NS,
             took_ns: Some(self.took_ns),
-            name: text.get(..beginning.name_bytes).unwrap_or_default(),
+            name: text.get(..prefix.name_bytes).unwrap_or_default(),
             action,
             site: None,
         }
     }
 }
 
-/// The descriptor that a call begins with.
+/// The descriptor that is the first argument of a call.
 #[inline(always)]
-fn descriptor(beginning: Beginning, text: &[u8]) -> Option<Descriptor<'_>> {
-    let First::Descriptor {
+fn descriptor(prefix: CallPrefix, text: &[u8]) -> Option<Descriptor<'_>> {
+    let FirstArgument::Descriptor {
         number,
         leads_to: (start, end),
         ..
-    } = beginning.first
+    } = prefix.first
     else {
         return None;
     };
-    let arguments = text.get(beginning.name_bytes + 1..).unwrap_or_default();
+    let arguments = text.get(prefix.name_bytes + 1..).unwrap_or_default();
     let leads_to = match end {
         0 => None,
         _ => arguments.get(usize::from(start)..usize::from(end)),

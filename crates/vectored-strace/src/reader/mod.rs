@@ -1,9 +1,11 @@
-//! From an input to events, one at a time.
+//! Parses one log: from lines to events.
 
 pub(crate) mod batch;
 mod common_line;
 mod common_lines;
+mod interpret;
 mod parsed_line;
+mod strace_messages;
 mod threads;
 mod unfinished;
 
@@ -11,76 +13,86 @@ use std::collections::HashMap;
 use std::io::{self, Read};
 use std::sync::LazyLock;
 
-use memchr::memmem::{self, Finder};
+use memchr::memmem::Finder;
 
-use crate::call::call_prefix::{Beginning, Beginnings};
+use crate::call::call_prefix::{CallPrefix, PrefixCache};
 use crate::call::call_result::Tail;
-use crate::call::calls;
-use crate::call::names::{Name, name_bytes};
 use crate::call::transfers::Segments;
-use crate::counts::{Counts, Reason};
+use crate::counts::{Counts, SkipReason};
 use crate::event::Event;
 use crate::line::clock::Clock;
 use crate::line::line_prefix::Prefix;
-use crate::line::line_reader::{BUFFER_BYTES, Lines, Next};
+use crate::line::line_reader::{BUFFER_BYTES, LineReader, NextLine};
 use crate::line::stack;
-use crate::reader::common_line::Seconds;
-use crate::reader::parsed_line::{Head, Kind, Plain, body, read_event};
-use crate::reader::threads::{Hints, Threads};
-use crate::reader::unfinished::{AllUnfinished, Begun, Unfinished};
+use crate::reader::common_line::SecondsCache;
+use crate::reader::parsed_line::{LineKind, ParsedLine, read_event};
+use crate::reader::strace_messages::{attached_thread, is_of_summary, is_other_output};
+use crate::reader::threads::{Hints, ThreadTracker};
+use crate::reader::unfinished::UnfinishedCalls;
 use crate::text::hex;
-use crate::text::numbers::leading;
 
-const UNFINISHED: &[u8] = b"<unfinished ...>";
+/// Most threads whose names (`-Y`) are reported.
+const MAX_THREAD_NAMES: usize = 1 << 16;
 
-/// What strace ends the line of a thread with when it lets it go.
-const DETACHED: &[u8] = b"<detached ...>";
-
-/// Names of so many threads are told.
-const NAMES_MAX: usize = 1 << 16;
-
-/// Reads a log of strace.
+/// Parses one log of strace, an event at a time.
 ///
-/// What it keeps is bounded by the threads of the log, their unfinished calls and the longest
-/// line, which are limited in turn: any input can be read.
+/// An event borrows from the reader, so the reader is no [`Iterator`]. Memory is bounded for any input: see the
+/// [limits](crate#limits).
+///
+/// # Examples
+///
+/// ```
+/// use vectored_strace::Reader;
+///
+/// let log = b"7 write(3</tmp/log>, \"a\", 1) = 1\n7 close(3</tmp/log>) = 0\n";
+/// let mut reader = Reader::new(&log[..]);
+/// let mut names = Vec::new();
+/// while let Some(event) = reader.next()? {
+///     names.push(String::from_utf8_lossy(event.name).into_owned());
+/// }
+/// assert_eq!(names, ["write", "close"]);
+/// assert_eq!(reader.counts().calls, 2);
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub struct Reader<R> {
-    lines: Lines<R>,
+    lines: LineReader<R>,
     clock: Clock,
-    threads: Threads,
-    unfinished: AllUnfinished,
+    threads: ThreadTracker,
+    unfinished: UnfinishedCalls,
     counts: Counts,
-    /// The thread whose line strace broke off to say that it follows another.
+    /// The thread whose line was interrupted by a message that strace attached to another thread.
     broken_off: Option<u32>,
-    /// Within the table that `-c` and `-C` append.
+    /// Whether the reader is within the table that `-C` appends.
     in_summary: bool,
+    /// Whether times are left out: see `forget_times`.
     times_are_void: bool,
-    /// A call that was in two lines, or is followed by its stack.
+    /// The text of a call that was in two lines or is followed by its stack, or a thread's name.
     joined: Vec<u8>,
+    /// The call site of the current event.
     site: Vec<u8>,
     segments: Segments,
-    beginnings: Beginnings,
-    seconds: Seconds,
-    /// Some line had hexadecimal escapes: `-xx`.
+    prefixes: PrefixCache,
+    seconds: SecondsCache,
+    /// Whether any line had hexadecimal escapes (`-xx`).
     has_hex: bool,
-    /// What `-Y` shows beside each thread.
+    /// The name that `-Y` shows beside each thread.
     names: HashMap<u32, Vec<u8>>,
-    /// A line that waits until the call is told that made its thread, or the thread's name.
+    /// A line that waits until an event before it was returned: the creation or the name of its thread.
     deferred: Option<Line>,
-    /// The line that is looked at, and whose event is next. It is filled in place: moves of so much
-    /// would take longer than reading it.
+    /// The current line and its parts. Both are filled in place: moving them would take longer than parsing the line.
     line: Line,
-    head: Head,
-    /// The text of the head is in `joined`, not in the buffer.
+    parsed: ParsedLine,
+    /// Whether the text of `parsed` is in `joined` instead of the buffer.
     in_joined: bool,
     has_site: bool,
 }
 
-/// How a log is read.
+/// Options of a [`Reader`].
 #[derive(Clone, Copy, Debug)]
 pub struct ReadOptions {
-    /// Whose the lines are that name no thread: 0 unless it is known.
+    /// The thread of lines that name none. Default: 0. For a part of a log (`-ff`) it is the number in the file's name.
     pub thread: u32,
-    /// How much is read at once. It grows for longer lines.
+    /// Initial size of the buffer, in bytes. Default: 256 KiB. It grows with the longest line, to 32 MiB at most.
     pub buffer_bytes: usize,
 }
 
@@ -96,7 +108,7 @@ impl Default for ReadOptions {
 /// A line after its prefix.
 #[derive(Clone, Copy, Debug, Default)]
 struct Line {
-    /// Where its text begins and ends in the buffer.
+    /// Positions of the beginning and end of its text in the buffer.
     start: usize,
     end: usize,
     thread: u32,
@@ -105,18 +117,18 @@ struct Line {
 }
 
 impl<R: Read> Reader<R> {
-    /// Of a log that is one thread's, or names its threads.
+    /// Makes a reader of a log whose lines name their threads, or which has one thread.
     pub fn new(input: R) -> Self {
         Self::with_options(input, ReadOptions::default())
     }
 
-    /// With other options.
+    /// Makes a reader with other options.
     pub fn with_options(input: R, options: ReadOptions) -> Self {
         Self {
-            lines: Lines::new(input, options.buffer_bytes),
+            lines: LineReader::new(input, options.buffer_bytes),
             clock: Clock::default(),
-            threads: Threads::new(options.thread),
-            unfinished: AllUnfinished::default(),
+            threads: ThreadTracker::new(options.thread),
+            unfinished: UnfinishedCalls::default(),
             counts: Counts::default(),
             broken_off: None,
             in_summary: false,
@@ -124,36 +136,36 @@ impl<R: Read> Reader<R> {
             joined: Vec::new(),
             site: Vec::new(),
             segments: Segments::new(),
-            beginnings: Beginnings::new(options.buffer_bytes),
-            seconds: Seconds::default(),
+            prefixes: PrefixCache::new(options.buffer_bytes),
+            seconds: SecondsCache::default(),
             has_hex: false,
             names: HashMap::new(),
             deferred: None,
             line: Line::default(),
-            head: Head::default(),
+            parsed: ParsedLine::default(),
             in_joined: false,
             has_site: false,
         }
     }
 
-    /// The next event, `None` at the end.
+    /// Returns the next event, or `None` at the end of the log.
     ///
     /// # Errors
     ///
-    /// What the input returned, but for `EINTR`. Nothing that a log holds is an error: lines that
-    /// cannot be used are counted.
+    /// Any error of the input except `EINTR`, after which the read is repeated. No content of a log is an error: lines
+    /// that cannot be used are counted in [`counts`](Self::counts).
     #[expect(clippy::should_implement_trait, reason = "an iterator cannot lend")]
     pub fn next(&mut self) -> io::Result<Option<Event<'_>>> {
         Ok(if self.advance()? { self.event() } else { None })
     }
 
-    /// Goes to the next event; false at the end.
+    /// Advances to the next event; false at the end.
     ///
     /// # Errors
     ///
     /// As [`next`](Self::next).
-    pub fn advance(&mut self) -> io::Result<bool> {
-        self.head.kind = Kind::Nothing;
+    pub(crate) fn advance(&mut self) -> io::Result<bool> {
+        self.parsed.kind = LineKind::Nothing;
         loop {
             let found = match self.deferred.take() {
                 Some(line) => {
@@ -161,18 +173,18 @@ impl<R: Read> Reader<R> {
                     self.interpret()
                 }
                 None => match self.lines.next()? {
-                    Next::Line(start, end) => {
+                    NextLine::Line(start, end) => {
                         let end = self.decoded(start, end);
-                        self.look(start, end)
+                        self.read_line(start, end)
                     }
-                    Next::End => {
+                    NextLine::End => {
                         self.finish();
                         return Ok(false);
                     }
-                    Next::TooLong => Err(Reason::TooLong),
-                    Next::Truncated => {
+                    NextLine::TooLong => Err(SkipReason::TooLong),
+                    NextLine::Truncated => {
                         self.counts.truncated = true;
-                        Err(Reason::Truncated)
+                        Err(SkipReason::Truncated)
                     }
                 },
             };
@@ -189,48 +201,53 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// The event that [`advance`](Self::advance) went to; `None` before it was called and after the
-    /// end.
-    pub fn event(&mut self) -> Option<Event<'_>> {
+    /// The event that [`advance`](Self::advance) reached; `None` before the first one and after the end.
+    fn event(&mut self) -> Option<Event<'_>> {
         let text = if self.in_joined {
             &self.joined
         } else {
             self.lines.text(self.line.start, self.line.end)
         };
         let site = self.has_site.then_some(&*self.site);
-        read_event(&self.head, text, site, &mut self.segments, &mut self.counts)
+        read_event(
+            &self.parsed,
+            text,
+            site,
+            &mut self.segments,
+            &mut self.counts,
+        )
     }
 
-    /// What [`advance`](Self::advance) went to, its text, and its call site.
-    pub(crate) fn head(&self) -> (&Head, &[u8], Option<&[u8]>) {
+    /// The line that [`advance`](Self::advance) reached, its text, and its call site.
+    pub(crate) fn parsed_line(&self) -> (&ParsedLine, &[u8], Option<&[u8]>) {
         let text = if self.in_joined {
             &self.joined
         } else {
             self.lines.text(self.line.start, self.line.end)
         };
-        (&self.head, text, self.has_site.then_some(&*self.site))
+        (&self.parsed, text, self.has_site.then_some(&*self.site))
     }
 
-    /// When the event began that [`advance`](Self::advance) went to, in ns.
-    pub fn began_ns(&self) -> Option<u64> {
-        self.head.began_ns
+    /// When the event began that [`advance`](Self::advance) reached, in ns.
+    pub(crate) fn began_ns(&self) -> Option<u64> {
+        self.parsed.began_ns
     }
 
-    /// Whether times are relative to the line before (`-r`). strace takes the line before from
-    /// whatever file with `-ff`, so times of such a file alone mean nothing.
-    pub fn times_are_relative(&self) -> bool {
+    /// Whether times are relative to the line before (`-r`). With `-ff` that line may be in another file, so the sums of
+    /// such times in one file are wrong.
+    pub(crate) fn times_are_relative(&self) -> bool {
         self.clock.relative
     }
 
-    /// Leaves the times out from here on.
-    pub fn forget_times(&mut self) {
+    /// Leaves times out, from the current event on.
+    pub(crate) fn forget_times(&mut self) {
         self.times_are_void = true;
         self.counts.times = false;
-        self.head.began_ns = None;
-        self.head.clock_ns = 0;
+        self.parsed.began_ns = None;
+        self.parsed.clock_ns = 0;
     }
 
-    /// What was read so far, and what could not be used.
+    /// The counts of the lines read so far.
     pub fn counts(&self) -> Counts {
         let mut counts = self.counts.clone();
         counts.lines = self.lines.count;
@@ -238,26 +255,25 @@ impl<R: Read> Reader<R> {
         counts
     }
 
-    /// What it reads from.
-    pub fn input(&self) -> &R {
+    pub(crate) fn input(&self) -> &R {
         self.lines.input()
     }
 
-    fn skip(&mut self, reason: Reason) {
+    fn skip(&mut self, reason: SkipReason) {
         self.counts.skip(reason, self.lines.count);
     }
 
-    /// Counts what never ended.
+    /// Counts the calls that never ended.
     fn finish(&mut self) {
         for line in self.unfinished.drain() {
-            self.counts.skip(Reason::NeverResumed, line);
+            self.counts.skip(SkipReason::NeverResumed, line);
         }
     }
 
-    /// Where a line ends after its hexadecimal escapes were decoded.
+    /// Decodes the hexadecimal escapes of a line in place; returns the new position of its end.
     #[inline]
     fn decoded(&mut self, start: usize, end: usize) -> usize {
-        // To prepare a search takes as long as to search a line.
+        // Preparing a search takes as long as searching a line.
         static ESCAPE: LazyLock<Finder> = LazyLock::new(|| Finder::new(b"\\x"));
         if ESCAPE.find(self.lines.text(start, end)).is_none() {
             return end;
@@ -267,16 +283,16 @@ impl<R: Read> Reader<R> {
         start + length
     }
 
-    /// Looks at a line. Whether it is an event; no surprise either way.
-    fn look(&mut self, start: usize, end: usize) -> Result<bool, Reason> {
+    /// Parses a line; returns whether it completes an event.
+    fn read_line(&mut self, start: usize, end: usize) -> Result<bool, SkipReason> {
         let text = self.lines.text(start, end);
         if let Some(thread) = self.broken_off.take()
             && text.first().is_some_and(|byte| b",) ".contains(byte))
         {
-            return self.go_on(thread, start, end);
+            return self.resume_interrupted(thread, start, end);
         }
-        let begins_as_usual = text.first().is_some_and(u8::is_ascii_digit);
-        if (!begins_as_usual || self.in_summary) && self.is_expected(start, end) {
+        let begins_with_digit = text.first().is_some_and(u8::is_ascii_digit);
+        if (!begins_with_digit || self.in_summary) && self.is_expected(start, end) {
             return Ok(false);
         }
         let text = self.lines.text(start, end);
@@ -307,48 +323,48 @@ impl<R: Read> Reader<R> {
         };
         if self.threads.is_new(thread) {
             let line = self.line;
-            if self.tell_maker(thread) {
+            if self.set_thread_creation(thread) {
                 self.deferred = Some(line);
                 return Ok(true);
             }
         }
-        if prefix.program.1 > 0 && self.tell_name(start, prefix.program) {
+        if prefix.program.1 > 0 && self.set_thread_name(start, prefix.program) {
             self.deferred = Some(self.line);
             return Ok(true);
         }
         self.interpret()
     }
 
-    /// Tells what `-Y` shows beside a thread; false if that was told before.
+    /// Makes the name that `-Y` shows beside a thread the current event; false if it was reported before.
     #[cold]
-    fn tell_name(&mut self, line: usize, (start, end): (usize, usize)) -> bool {
+    fn set_thread_name(&mut self, line: usize, (start, end): (usize, usize)) -> bool {
         let thread = self.line.thread;
         let name = self.lines.text(line + start, line + end);
         let is_known = self.names.get(&thread).is_some_and(|known| known == name);
-        if is_known || self.names.len() >= NAMES_MAX {
+        if is_known || self.names.len() >= MAX_THREAD_NAMES {
             return false;
         }
         self.names.insert(thread, name.to_vec());
         self.joined.clear();
         self.joined.extend_from_slice(name);
-        self.head = Head {
+        self.parsed = ParsedLine {
             number: self.lines.count,
             thread,
             began_ns: self.line.began_ns,
             clock_ns: self.line.clock_ns,
-            kind: Kind::Named,
+            kind: LineKind::Named,
         };
         self.in_joined = true;
         self.has_site = false;
         true
     }
 
-    /// Whether a line tells of no call but is no surprise.
+    /// Whether a line is no event but belongs to a log: a message of strace, or part of the table of `-C`.
     #[cold]
     fn is_expected(&mut self, start: usize, end: usize) -> bool {
         let text = self.lines.text(start, end);
-        if is_aside(text) {
-            if let Some(thread) = attached(text) {
+        if is_other_output(text) {
+            if let Some(thread) = attached_thread(text) {
                 self.threads.attached(thread);
             }
             return true;
@@ -361,11 +377,11 @@ impl<R: Read> Reader<R> {
         self.in_summary
     }
 
-    /// Tells the call that made a thread whose first line comes before that call's end, as if it had
-    /// ended; false if there is no such call.
+    /// Makes the creation of a thread the current event, although the call that created it has not ended yet; false if
+    /// that call is not known.
     #[cold]
-    fn tell_maker(&mut self, thread: u32) -> bool {
-        let Some((parent, call)) = self.unfinished.maker() else {
+    fn set_thread_creation(&mut self, thread: u32) -> bool {
+        let Some((parent, call)) = self.unfinished.announce_creator() else {
             return false;
         };
         self.joined.clear();
@@ -375,211 +391,24 @@ impl<R: Read> Reader<R> {
         let Some(tail) = Tail::of(&self.joined) else {
             return false;
         };
-        self.head = Head {
+        self.parsed = ParsedLine {
             number: call.line,
             thread: parent,
             began_ns: call.began_ns,
             clock_ns: call.clock_ns,
-            kind: Kind::Call(Beginning::of_name(call.name, call.name_bytes), tail),
+            kind: LineKind::Call(CallPrefix::of_name(call.name, call.name_bytes), tail),
         };
         self.in_joined = true;
         self.has_site = false;
         true
     }
 
+    /// Makes the current line the current event.
     #[inline]
-    fn interpret(&mut self) -> Result<bool, Reason> {
-        match self.text().first() {
-            Some(b'<') => self.resumed(),
-            Some(b'-') => self.signal(),
-            Some(b'+') => self.end(),
-            Some(_) => self.call(),
-            None => Err(Reason::NotALine),
-        }
-    }
-
-    fn text(&self) -> &[u8] {
-        self.lines.text(self.line.start, self.line.end)
-    }
-
-    /// `write(1, "a", 1) = 1` or `write(1, "a", 1 <unfinished ...>`.
-    #[inline]
-    fn call(&mut self) -> Result<bool, Reason> {
-        let text = self.lines.text(self.line.start, self.line.end);
-        let beginning = self.beginnings.read(text).ok_or(Reason::NotALine)?;
-        let Beginning {
-            name, name_bytes, ..
-        } = beginning;
-        if let Some(head) = text.strip_suffix(UNFINISHED) {
-            let bytes = head.strip_suffix(b" ").unwrap_or(head).len();
-            return self.begin(name, name_bytes, bytes);
-        }
-        let Some(tail) = tail(text, name_bytes) else {
-            return self.break_off(name, name_bytes);
-        };
-        if name.makes_threads()
-            && let Some(child) = calls::child(body(text, beginning, tail))
-        {
-            self.threads.made(child);
-        }
-        self.set_head(match Plain::of(text, beginning, tail) {
-            Some(plain) => Kind::Plain(plain),
-            None => Kind::Call(beginning, tail),
-        });
-        self.counts.durations |= tail.took_ns.is_some();
-        Ok(true)
-    }
-
-    /// `write(1, "a", 1 <unfinished ...>`.
-    fn begin(&mut self, name: Name, name_bytes: usize, bytes: usize) -> Result<bool, Reason> {
-        let head = self.lines.text(self.line.start, self.line.start + bytes);
-        let call = Unfinished {
-            name_bytes,
-            began_ns: self.line.began_ns,
-            clock_ns: self.line.clock_ns,
-            line: self.lines.count,
-            name,
-            announced: false,
-            text: Vec::new(),
-        };
-        match self.unfinished.begin(self.line.thread, head, call) {
-            Begun::Kept => Ok(false),
-            Begun::InsteadOf(lost) => {
-                self.counts.skip(Reason::NeverResumed, lost);
-                Ok(false)
-            }
-            Begun::TooMany => Err(Reason::TooManyUnfinished),
-        }
-    }
-
-    /// `clone(flags=SIGCHLDstrace: Process 12 attached`, which goes on in the next line.
-    #[cold]
-    fn break_off(&mut self, name: Name, name_bytes: usize) -> Result<bool, Reason> {
-        let text = self.lines.text(self.line.start, self.line.end);
-        if text.ends_with(DETACHED) {
-            return Ok(false);
-        }
-        let at =
-            memmem::rfind(text, b"strace: Process ").or_else(|| memmem::rfind(text, b"Process "));
-        let at = at.filter(|at| *at > name_bytes).ok_or(Reason::NotALine)?;
-        let thread = attached(&text[at..]).ok_or(Reason::NotALine)?;
-        self.threads.attached(thread);
-        self.broken_off = Some(self.line.thread);
-        self.begin(name, name_bytes, at)
-    }
-
-    /// `, child_tidptr=0x7f772f4b9a10) = 12`, where the line before broke off, or
-    /// ` <unfinished ...>`.
-    #[cold]
-    fn go_on(&mut self, thread: u32, start: usize, end: usize) -> Result<bool, Reason> {
-        if self.lines.text(start, end).trim_ascii() == UNFINISHED {
-            return Ok(false);
-        }
-        self.line = Line {
-            start,
-            end,
-            thread,
-            began_ns: None,
-            clock_ns: 0,
-        };
-        let call = self.unfinished.take(thread).ok_or(Reason::NeverBegun)?;
-        self.join(call, 0)
-    }
-
-    /// `<... write resumed>) = 1`.
-    fn resumed(&mut self) -> Result<bool, Reason> {
-        let text = self.lines.text(self.line.start, self.line.end);
-        if text == DETACHED {
-            return Ok(false);
-        }
-        let rest = text.strip_prefix(b"<... ").ok_or(Reason::NotALine)?;
-        let name_bytes = name_bytes(rest);
-        let (name, rest) = rest.split_at(name_bytes);
-        let rest = rest.strip_prefix(b" resumed>").ok_or(Reason::NotALine)?;
-        let call = self.unfinished.take(self.line.thread);
-        let call = call.ok_or(Reason::NeverBegun)?;
-        if call.text[..call.name_bytes] != *name {
-            self.counts.skip(Reason::NeverResumed, call.line);
-            self.unfinished.reuse(call);
-            return Err(Reason::NeverBegun);
-        }
-        let skipped = text.len() - rest.len();
-        self.join(call, skipped)
-    }
-
-    /// A call that was unfinished, and the rest of it in this line after so many bytes.
-    fn join(&mut self, call: Unfinished, skipped: usize) -> Result<bool, Reason> {
-        let rest = self.lines.text(self.line.start + skipped, self.line.end);
-        let name_bytes = call.name_bytes;
-        self.joined.clear();
-        self.joined.extend_from_slice(&call.text);
-        self.joined.extend_from_slice(rest);
-        self.line.began_ns = call.began_ns;
-        self.line.clock_ns = call.clock_ns;
-        let (name, announced) = (call.name, call.announced);
-        self.unfinished.reuse(call);
-        let tail = tail(&self.joined, name_bytes).ok_or(Reason::NotALine)?;
-        let beginning = Beginning::of_name(name, name_bytes);
-        if let Some(child) = calls::child(body(&self.joined, beginning, tail)) {
-            self.threads.made(child);
-        }
-        self.counts.durations |= tail.took_ns.is_some();
-        self.set_head(if announced {
-            Kind::Told(beginning, tail)
-        } else {
-            Kind::Call(beginning, tail)
-        });
-        self.in_joined = true;
-        Ok(true)
-    }
-
-    /// `--- SIGCHLD {si_signo=SIGCHLD, …} ---`, `--- stopped by SIGSTOP ---`.
-    fn signal(&mut self) -> Result<bool, Reason> {
-        let text = self.text();
-        if !text.starts_with(b"--- ") || !text.ends_with(b" ---") {
-            return Err(Reason::NotALine);
-        }
-        let name_bytes = first_word(&text[4..]);
-        self.line.start += 4;
-        self.set_head(Kind::Signal(name_bytes));
-        Ok(true)
-    }
-
-    /// `+++ exited with 0 +++`, `+++ killed by SIGTERM +++`,
-    /// `+++ superseded by execve in pid 12 +++`.
-    fn end(&mut self) -> Result<bool, Reason> {
-        let text = self.lines.text(self.line.start, self.line.end);
-        let ending = text
-            .strip_prefix(b"+++ ")
-            .and_then(|text| text.strip_suffix(b" +++"))
-            .ok_or(Reason::NotALine)?;
-        let name_bytes = first_word(ending);
-        let process_ended = ending.starts_with(b"killed");
-        if let Some(thread) = ending.strip_prefix(b"superseded by execve in pid ") {
-            // The line is the first thread's, whose number the other one takes over.
-            let thread = leading(thread)?.0;
-            let thread = u32::try_from(thread).map_err(|_| Reason::Overflow)?;
-            let thread = self.threads.renamed(thread);
-            self.unfinished.rename(thread, self.line.thread);
-            self.line.thread = thread;
-        } else if let Some(lost) = self.unfinished.take(self.line.thread) {
-            self.counts.skip(Reason::NeverResumed, lost.line);
-            self.unfinished.reuse(lost);
-        }
-        self.line.start += 4;
-        self.threads.ended(self.line.thread);
-        self.set_head(Kind::Exit {
-            name_bytes,
-            process_ended,
-        });
-        Ok(true)
-    }
-
-    #[inline]
-    fn set_head(&mut self, kind: Kind) {
-        let is_call = !matches!(kind, Kind::Signal(_) | Kind::Exit { .. });
+    fn set_parsed(&mut self, kind: LineKind) {
+        let is_call = !matches!(kind, LineKind::Signal { .. } | LineKind::Exit { .. });
         self.counts.calls += u64::from(is_call);
-        self.head = Head {
+        self.parsed = ParsedLine {
             number: self.lines.count,
             thread: self.line.thread,
             began_ns: self.line.began_ns,
@@ -590,7 +419,7 @@ impl<R: Read> Reader<R> {
         self.has_site = false;
     }
 
-    /// Reads the stack that follows a call, and keeps its innermost frame outside the C library.
+    /// Reads the stack after a call and keeps its innermost frame outside the C library.
     #[cold]
     fn read_stack(&mut self) -> io::Result<()> {
         if !self.in_joined {
@@ -600,8 +429,8 @@ impl<R: Read> Reader<R> {
             self.in_joined = true;
         }
         while self.lines.stack_follows() {
-            let Next::Line(start, end) = self.lines.next()? else {
-                self.skip(Reason::TooLong);
+            let NextLine::Line(start, end) = self.lines.next()? else {
+                self.skip(SkipReason::TooLong);
                 return Ok(());
             };
             let frame = stack::frame(self.lines.text(start, end));
@@ -617,38 +446,4 @@ impl<R: Read> Reader<R> {
         }
         Ok(())
     }
-}
-
-/// Where a call ends.
-fn tail(call: &[u8], name_bytes: usize) -> Option<Tail> {
-    Tail::of(call).filter(|tail| tail.equals > name_bytes + 1)
-}
-
-fn first_word(text: &[u8]) -> usize {
-    text.iter().take_while(|byte| **byte != b' ').count()
-}
-
-/// Lines that are expected but tell of no call: stacks, dumps of data (`-e write=1`), and what
-/// strace says of itself.
-fn is_aside(text: &[u8]) -> bool {
-    match text.first() {
-        Some(b' ') => text.starts_with(b" >") || text.starts_with(b" | "),
-        Some(b's') => text.starts_with(b"strace: "),
-        Some(b'P') => text.starts_with(b"Process "),
-        Some(b'[') => text.starts_with(b"[ Process PID="),
-        _ => false,
-    }
-}
-
-/// The thread of `strace: Process 12 attached`.
-fn attached(text: &[u8]) -> Option<u32> {
-    let text = text.strip_prefix(b"strace: ").unwrap_or(text);
-    let thread = text.strip_prefix(b"Process ")?.strip_suffix(b" attached")?;
-    str::from_utf8(thread).ok()?.parse().ok()
-}
-
-/// A line of the table of `-c`: `  0.00    0.000000           0         4           openat`.
-fn is_of_summary(text: &[u8]) -> bool {
-    let begins = text.trim_ascii_start().first();
-    begins.is_none_or(|byte| byte.is_ascii_digit() || *byte == b'-') && !text.contains(&b'(')
 }

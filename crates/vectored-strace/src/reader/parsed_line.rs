@@ -1,64 +1,67 @@
-//! What is known of an event before its arguments are read, and how it then becomes one.
+//! A line whose arguments are not read yet, and its conversion to an event.
 //!
-//! A head is plain, so that it can be handed to another thread with its text.
+//! A [`ParsedLine`] has positions instead of references, so that it can go to another thread beside its text.
 
-use crate::call::call_prefix::{Beginning, First};
+use crate::call::body::Body;
+use crate::call::call_prefix::{CallPrefix, FirstArgument};
 use crate::call::call_result::Tail;
 use crate::call::calls;
-use crate::call::names::Name;
-use crate::call::names::Shape;
-use crate::call::transfers::{Body, Segments, asked_and_offset};
+use crate::call::names::ArgumentShape;
+use crate::call::names::Syscall;
+use crate::call::transfers::{Segments, asked_and_offset};
 use crate::counts::Counts;
 use crate::event::{Action, Descriptor, Direction, Event, Transfer};
 
-/// What the next event is about.
+/// A line that was split into its parts.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Head {
-    /// The line where it began.
+pub(crate) struct ParsedLine {
+    /// Its number in the file, from 1.
     pub(crate) number: u64,
     /// Its thread.
     pub(crate) thread: u32,
-    /// When it began, in ns.
+    /// When the call began, in ns.
     pub(crate) began_ns: Option<u64>,
-    /// How exact that is, in ns.
+    /// Resolution of that time, in ns.
     pub(crate) clock_ns: u64,
-    /// What it is.
-    pub(crate) kind: Kind,
+    /// The kind of event.
+    pub(crate) kind: LineKind,
 }
 
-/// What an event is.
+/// The kind of event in a line.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) enum Kind {
-    /// There is none.
+pub(crate) enum LineKind {
+    /// No event.
     #[default]
     Nothing,
     /// A call.
-    Call(Beginning, Tail),
-    /// A call whose arguments were read already.
-    Plain(Plain),
-    /// A call that made a thread, which was told when the thread was seen.
-    Told(Beginning, Tail),
-    /// The name of a thread, which is the whole text.
+    Call(CallPrefix, Tail),
+    /// A transfer whose arguments were read already.
+    Plain(PlainTransfer),
+    /// The end of a call whose `Action::Fork` was reported before.
+    Announced(CallPrefix, Tail),
+    /// The name of a thread (`-Y`), which is the whole text.
     Named,
-    /// A signal, whose name has so many bytes.
-    Signal(usize),
+    /// A signal.
+    Signal {
+        /// Length of its name, at the beginning of the text.
+        name_bytes: usize,
+    },
     /// The end of a thread.
     Exit {
-        /// How many bytes are its name.
+        /// Length of the word at the beginning of the text: `exited`, `killed`.
         name_bytes: usize,
-        /// With its process.
+        /// Whether its process ended.
         process_ended: bool,
     },
 }
 
-/// `write(3</tmp/x>, "a"..., 100) = 100`, with or without an offset: what most logs are full of, and
-/// where few numbers tell all.
+/// A transfer of one buffer with or without an offset: `write(3</tmp/x>, "a"..., 100) = 100`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Plain {
+pub(crate) struct PlainTransfer {
     name_bytes: usize,
     direction: Direction,
     number: i32,
-    /// Where in the text what `-y` shows is.
+    /// Positions in the text of what `-y` shows.
     leads_to: Option<(usize, usize)>,
     asked_bytes: u64,
     moved_bytes: u64,
@@ -66,31 +69,31 @@ pub(crate) struct Plain {
     took_ns: Option<u64>,
 }
 
-impl Plain {
-    /// Of a call that is one; whatever is unusual about it, it then is none.
+impl PlainTransfer {
+    /// Reads a call; `None` unless it is a successful transfer of one buffer with a short result.
     #[inline]
-    pub(crate) fn of(text: &[u8], beginning: Beginning, tail: Tail) -> Option<Self> {
-        let Name::Transfer(Shape::Plain { positional }, direction) = beginning.name else {
+    pub(crate) fn of(text: &[u8], prefix: CallPrefix, tail: Tail) -> Option<Self> {
+        let Syscall::Transfer(ArgumentShape::Plain { positional }, direction) = prefix.name else {
             return None;
         };
-        let First::Descriptor {
+        let FirstArgument::Descriptor {
             number,
             bytes,
             leads_to: (start, end),
-        } = beginning.first
+        } = prefix.first
         else {
             return None;
         };
         let moved_bytes = tail.value?;
-        let arguments = beginning.name_bytes + 1;
+        let arguments = prefix.name_bytes + 1;
         if text.get(arguments + usize::from(bytes)) != Some(&b',') {
             return None;
         }
         let (asked_bytes, offset) =
-            asked_and_offset(body(text, beginning, tail), positional).ok()?;
+            asked_and_offset(Body::of(text, prefix, tail), positional).ok()?;
         let leads_to = (arguments + usize::from(start), arguments + usize::from(end));
         Some(Self {
-            name_bytes: beginning.name_bytes,
+            name_bytes: prefix.name_bytes,
             direction,
             number,
             leads_to: (end > 0).then_some(leads_to),
@@ -113,54 +116,54 @@ impl Plain {
     }
 }
 
-/// The event of a head, if there is one. What cannot be read is counted.
+/// The event of a line, if it has one. Arguments that cannot be read are counted.
 #[inline]
 pub(crate) fn read_event<'a>(
-    head: &'a Head,
+    line: &'a ParsedLine,
     text: &'a [u8],
     site: Option<&'a [u8]>,
     segments: &'a mut Segments,
     counts: &mut Counts,
 ) -> Option<Event<'a>> {
     let mut took_ns = None;
-    let (name_bytes, action) = match &head.kind {
-        Kind::Nothing => return None,
-        Kind::Plain(plain) => {
+    let (name_bytes, action) = match &line.kind {
+        LineKind::Nothing => return None,
+        LineKind::Plain(plain) => {
             counts.paths |= plain.leads_to.is_some();
             return Some(Event {
-                thread: head.thread,
-                began_ns: head.began_ns,
-                clock_ns: head.clock_ns,
+                thread: line.thread,
+                began_ns: line.began_ns,
+                clock_ns: line.clock_ns,
                 took_ns: plain.took_ns,
                 name: &text[..plain.name_bytes],
                 action: Action::Transfer(plain.transfer(text)),
                 site,
             });
         }
-        &Kind::Call(beginning, tail) => {
+        &LineKind::Call(prefix, tail) => {
             took_ns = tail.took_ns;
-            let read = calls::call(body(text, beginning, tail), segments);
+            let read = calls::call(Body::of(text, prefix, tail), segments);
             if let Some(reason) = read.missing {
-                counts.skip(reason, head.number);
+                counts.skip(reason, line.number);
             }
             counts.paths |= has_path(&read.action);
-            (beginning.name_bytes, read.action)
+            (prefix.name_bytes, read.action)
         }
-        Kind::Told(beginning, tail) => {
+        LineKind::Announced(prefix, tail) => {
             took_ns = tail.took_ns;
-            (beginning.name_bytes, Action::Other { descriptor: None })
+            (prefix.name_bytes, Action::Other { descriptor: None })
         }
-        Kind::Named => (0, Action::Name { program: text }),
-        &Kind::Signal(name_bytes) => (name_bytes, Action::Signal),
-        &Kind::Exit {
+        LineKind::Named => (0, Action::Name { program: text }),
+        &LineKind::Signal { name_bytes } => (name_bytes, Action::Signal),
+        &LineKind::Exit {
             name_bytes,
             process_ended,
         } => (name_bytes, Action::Exit { process_ended }),
     };
     Some(Event {
-        thread: head.thread,
-        began_ns: head.began_ns,
-        clock_ns: head.clock_ns,
+        thread: line.thread,
+        began_ns: line.began_ns,
+        clock_ns: line.clock_ns,
         took_ns,
         name: &text[..name_bytes],
         action,
@@ -168,19 +171,7 @@ pub(crate) fn read_event<'a>(
     })
 }
 
-/// What stands between a call's opening bracket and its duration.
-#[inline]
-pub(crate) fn body(call: &[u8], beginning: Beginning, tail: Tail) -> Body<'_> {
-    let start = beginning.name_bytes + 1;
-    Body {
-        beginning,
-        text: &call[start..tail.end],
-        equals: tail.equals - start,
-        value: tail.value,
-    }
-}
-
-/// Whether a call told what its descriptor leads to.
+/// Whether a call shows what its descriptor leads to (`-y`).
 fn has_path(action: &Action) -> bool {
     match action {
         Action::Transfer(transfer) => transfer.descriptor.leads_to.is_some(),

@@ -1,40 +1,40 @@
-//! Which thread a line is of.
+//! Determines the thread of a line.
 
 use std::collections::HashSet;
 
-use crate::line::line_prefix::{LARGEST_THREAD, Prefix};
+use crate::line::line_prefix::{MAX_THREAD, Prefix};
 
 /// The threads of a log.
 ///
-/// On its own standard error, strace names threads only while it follows more than one
-/// (`[pid 12]`), so the first thread's number is not known before it has a companion. It stays 0
-/// throughout.
+/// On its standard error strace names threads only while it follows more than one (`[pid 12]`). The number of the first
+/// thread is then unknown until there is a second one, so the first thread is 0 in all events.
 #[derive(Debug)]
-pub(crate) struct Threads {
-    /// Seen, or returned by a call that made it.
+pub(crate) struct ThreadTracker {
+    /// Threads that have had a line, or that a call returned.
     known: ThreadSet,
-    /// The thread of the line before: it need not be looked up again.
+    /// The thread of the previous line, which needs no second look-up.
     last: Option<u32>,
-    /// Whose the lines are that name none.
+    /// The thread of lines that name none.
     lone: u32,
-    /// In a log of `[pid 12]`: those that have not ended, the first one as `lone` was in the beginning.
+    /// In a log with `[pid 12]`: threads that have not ended, the first one as `start`.
     alive: HashSet<u32>,
-    /// In such a log: what the first one is called.
+    /// In such a log: the number that strace writes for the first thread.
     first: Option<u32>,
+    /// The number of the first thread in events.
     start: u32,
 }
 
-/// What is known when a thread is named.
+/// Evidence for whether a line with `[pid 12]` belongs to the first thread.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hints {
-    /// The line resumes a call.
+    /// Whether the line resumes a call.
     pub(crate) resumes: bool,
-    /// The first thread is in a call.
+    /// Whether a call of the first thread is unfinished.
     pub(crate) first_is_busy: bool,
 }
 
-impl Threads {
-    /// Lines that name no thread are of `lone`.
+impl ThreadTracker {
+    /// Lines that name no thread belong to `lone`.
     pub(crate) fn new(lone: u32) -> Self {
         Self {
             known: ThreadSet::default(),
@@ -46,7 +46,7 @@ impl Threads {
         }
     }
 
-    /// The thread that a line names.
+    /// The thread of a line with this prefix.
     pub(crate) fn of(&mut self, prefix: &Prefix, hints: impl FnOnce(u32) -> Hints) -> u32 {
         match prefix.thread {
             None => self.lone,
@@ -55,7 +55,7 @@ impl Threads {
         }
     }
 
-    /// Whether this thread was never seen, nor made.
+    /// Whether this thread had no line yet and was not returned by a call; it is known from now on.
     pub(crate) fn is_new(&mut self, thread: u32) -> bool {
         if self.last == Some(thread) {
             return false;
@@ -64,28 +64,28 @@ impl Threads {
         self.known.insert(thread)
     }
 
-    /// Whether this thread was seen, or made.
+    /// Whether this thread had a line or was returned by a call.
     #[inline]
     pub(crate) fn is_known(&self, thread: u32) -> bool {
         self.last == Some(thread) || self.known.has(thread)
     }
 
-    /// A call made this thread, or strace said that it follows it.
-    pub(crate) fn made(&mut self, thread: u32) {
+    /// Records that a call returned this new thread.
+    pub(crate) fn created(&mut self, thread: u32) {
         self.known.insert(thread);
         if self.first != Some(thread) {
             self.alive.insert(thread);
         }
     }
 
-    /// strace said that it follows this thread.
+    /// Records that strace attached to this thread.
     pub(crate) fn attached(&mut self, thread: u32) {
         if self.first != Some(thread) {
             self.alive.insert(thread);
         }
     }
 
-    /// This thread has ended. If one is left, it is named no more.
+    /// Records the end of this thread. If one thread is left, strace stops naming it.
     pub(crate) fn ended(&mut self, thread: u32) {
         self.known.remove(thread);
         self.last = None;
@@ -95,8 +95,8 @@ impl Threads {
         }
     }
 
-    /// How the first thread is called among the others, if that is known.
-    pub(crate) fn renamed(&self, thread: u32) -> u32 {
+    /// The number in events of a thread that strace names.
+    pub(crate) fn in_events(&self, thread: u32) -> u32 {
         if self.first == Some(thread) {
             self.start
         } else {
@@ -113,7 +113,7 @@ impl Threads {
         }
         if self.first.is_none() && self.alive.contains(&self.start) && self.start == 0 {
             let hints = hints(self.start);
-            // A thread in a call goes on with it; one that begins a call is in none.
+            // A thread in a call resumes it; a thread that begins a call is in none.
             if hints.resumes == hints.first_is_busy {
                 self.first = Some(thread);
                 return self.start;
@@ -124,14 +124,14 @@ impl Threads {
     }
 }
 
-/// A set of threads, a bit each: 512 KiB at most.
+/// A set of threads, one bit for each: at most 512 KiB, for `MAX_THREAD`.
 #[derive(Debug, Default)]
 struct ThreadSet {
     words: Vec<u64>,
 }
 
 impl ThreadSet {
-    /// Whether it was not in the set.
+    /// Adds a thread; returns whether it is new.
     fn insert(&mut self, thread: u32) -> bool {
         let (word, bit) = place(thread);
         if self.words.len() <= word {
@@ -155,7 +155,8 @@ impl ThreadSet {
     }
 }
 
+/// The index of a thread's word, and its bit.
 fn place(thread: u32) -> (usize, u64) {
-    let thread = thread.min(LARGEST_THREAD);
+    let thread = thread.min(MAX_THREAD);
     (thread as usize / 64, 1 << (thread % 64))
 }

@@ -1,66 +1,67 @@
-//! Calls that began in one line and end in another.
+//! Calls that began in one line and end in a later one.
 
 use std::collections::HashMap;
 
-use crate::call::names::Name;
+use crate::call::names::Syscall;
 
-/// So many calls may be unfinished at once, of so many threads.
-const MOST: usize = 1 << 16;
+/// Most calls that may be unfinished at once, one of each thread.
+const MAX_UNFINISHED: usize = 1 << 16;
 
-/// So many bytes of them are kept.
-const MAX_BYTES: usize = 64 << 20;
+/// Most bytes of their texts together.
+const MAX_UNFINISHED_BYTES: usize = 64 << 20;
 
 /// A call that began.
 #[derive(Debug)]
-pub(crate) struct Unfinished {
-    /// From its name to where it breaks off.
+pub(crate) struct UnfinishedCall {
+    /// The text from its name to where the line breaks off.
     pub(crate) text: Vec<u8>,
-    /// How long its name is.
+    /// Length of its name.
     pub(crate) name_bytes: usize,
     /// When it began, in ns.
     pub(crate) began_ns: Option<u64>,
-    /// How exact that is, in ns.
+    /// Resolution of that time, in ns.
     pub(crate) clock_ns: u64,
-    /// The line where it began.
+    /// Number of the line where it began.
     pub(crate) line: u64,
-    /// What that says.
-    pub(crate) name: Name,
-    /// The thread that it makes was seen, and told.
+    /// The call.
+    pub(crate) name: Syscall,
+    /// Whether its [`Action::Fork`](crate::event::Action::Fork) was reported already, since its child had a line.
     pub(crate) announced: bool,
 }
 
-/// Those of all threads.
+/// The unfinished calls of all threads.
 #[derive(Debug, Default)]
-pub(crate) struct AllUnfinished {
-    by_thread: HashMap<u32, Unfinished>,
+pub(crate) struct UnfinishedCalls {
+    by_thread: HashMap<u32, UnfinishedCall>,
     bytes: usize,
-    /// Threads whose calls make a thread that was not yet seen.
+    /// Threads within a call that creates a thread, which had no line yet.
     forking: Vec<u32>,
-    /// Texts to be used again, so that no line allocates.
+    /// Memory for texts, reused to avoid an allocation for each call.
     spare: Vec<Vec<u8>>,
 }
 
-/// What happened to a call that begins.
+/// The result of adding an unfinished call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Begun {
-    /// It is kept.
-    Kept,
-    /// It is kept, and takes the place of one that began in this line and did not end.
-    InsteadOf(u64),
-    /// There is no room.
-    TooMany,
+pub(crate) enum Insertion {
+    /// The call was added.
+    Added,
+    /// The call was added in place of an earlier one of the thread that never ended; its line.
+    Replaced(u64),
+    /// The call was not added: there are too many.
+    Full,
 }
 
-impl AllUnfinished {
-    /// A call of `thread` begins.
-    pub(crate) fn begin(&mut self, thread: u32, text: &[u8], call: Unfinished) -> Begun {
+impl UnfinishedCalls {
+    /// Adds a call of `thread`, with the text as far as its line goes.
+    pub(crate) fn begin(&mut self, thread: u32, text: &[u8], call: UnfinishedCall) -> Insertion {
         let before = self.take(thread).map(|before| {
             let line = before.line;
             self.reuse(before);
             line
         });
-        if self.by_thread.len() >= MOST || self.bytes + text.len() > MAX_BYTES {
-            return Begun::TooMany;
+        if self.by_thread.len() >= MAX_UNFINISHED || self.bytes + text.len() > MAX_UNFINISHED_BYTES
+        {
+            return Insertion::Full;
         }
         let mut kept = self.spare.pop().unwrap_or_default();
         kept.clear();
@@ -70,12 +71,12 @@ impl AllUnfinished {
             self.forking.push(thread);
         }
         self.by_thread
-            .insert(thread, Unfinished { text: kept, ..call });
-        before.map_or(Begun::Kept, Begun::InsteadOf)
+            .insert(thread, UnfinishedCall { text: kept, ..call });
+        before.map_or(Insertion::Added, Insertion::Replaced)
     }
 
-    /// The call of `thread`, which is not unfinished any more.
-    pub(crate) fn take(&mut self, thread: u32) -> Option<Unfinished> {
+    /// Removes and returns the call of `thread`.
+    pub(crate) fn take(&mut self, thread: u32) -> Option<UnfinishedCall> {
         let call = self.by_thread.remove(&thread)?;
         self.bytes -= call.text.len();
         if call.name.makes_threads() {
@@ -84,8 +85,8 @@ impl AllUnfinished {
         Some(call)
     }
 
-    /// Keeps the memory of a call that was taken, unless that is unusually much.
-    pub(crate) fn reuse(&mut self, call: Unfinished) {
+    /// Takes back the memory of a removed call, unless it is large.
+    pub(crate) fn reuse(&mut self, call: UnfinishedCall) {
         if call.text.capacity() <= 4096 && self.spare.len() < 256 {
             self.spare.push(call.text);
         }
@@ -96,9 +97,9 @@ impl AllUnfinished {
         self.by_thread.contains_key(&thread)
     }
 
-    /// The call that must have made a thread that is seen for the first time, and its thread; `None`
-    /// if there is none, or more than one. It is marked as told.
-    pub(crate) fn maker(&mut self) -> Option<(u32, &Unfinished)> {
+    /// The call that must have created a thread which has its first line, with the calling thread; `None` if there is
+    /// no such call, or more than one. Marks the call as announced.
+    pub(crate) fn announce_creator(&mut self) -> Option<(u32, &UnfinishedCall)> {
         let [thread] = self.forking[..] else {
             return None;
         };
@@ -108,7 +109,7 @@ impl AllUnfinished {
         Some((thread, call))
     }
 
-    /// `execve` makes the thread that called it the first of its process.
+    /// Moves the call of a thread to another number: `execve` makes its caller the first thread of the process.
     pub(crate) fn rename(&mut self, from: u32, to: u32) {
         if let Some(call) = self.by_thread.remove(&from) {
             if call.name.makes_threads() {
@@ -120,7 +121,7 @@ impl AllUnfinished {
         }
     }
 
-    /// The lines where calls began that never ended.
+    /// Removes all calls, and returns the lines where they began.
     pub(crate) fn drain(&mut self) -> impl Iterator<Item = u64> {
         self.bytes = 0;
         self.forking.clear();
@@ -132,33 +133,33 @@ impl AllUnfinished {
 mod tests {
     use super::*;
 
-    fn call() -> Unfinished {
-        Unfinished {
+    fn call() -> UnfinishedCall {
+        UnfinishedCall {
             text: Vec::new(),
             name_bytes: 1,
             began_ns: None,
             clock_ns: 0,
             line: 0,
-            name: Name::Other,
+            name: Syscall::Other,
             announced: false,
         }
     }
 
     #[test]
-    fn no_more_is_kept_than_there_is_room_for() {
-        let mut all = AllUnfinished::default();
-        for thread in 0..u32::try_from(MOST).unwrap() {
-            assert_eq!(all.begin(thread, b"f(", call()), Begun::Kept);
+    fn unfinished_calls_are_limited_in_number_and_bytes() {
+        let mut all = UnfinishedCalls::default();
+        for thread in 0..u32::try_from(MAX_UNFINISHED).unwrap() {
+            assert_eq!(all.begin(thread, b"f(", call()), Insertion::Added);
         }
         let one_more = u32::MAX;
-        assert_eq!(all.begin(one_more, b"f(", call()), Begun::TooMany);
-        assert_eq!(all.begin(3, b"f(", call()), Begun::InsteadOf(0));
-        assert_eq!(all.drain().count(), MOST);
-        let long = vec![b'x'; MAX_BYTES / 2 + 1];
-        assert_eq!(all.begin(1, &long, call()), Begun::Kept);
-        assert_eq!(all.begin(2, &long, call()), Begun::TooMany);
-        assert_eq!(all.begin(1, &long, call()), Begun::InsteadOf(0));
+        assert_eq!(all.begin(one_more, b"f(", call()), Insertion::Full);
+        assert_eq!(all.begin(3, b"f(", call()), Insertion::Replaced(0));
+        assert_eq!(all.drain().count(), MAX_UNFINISHED);
+        let long = vec![b'x'; MAX_UNFINISHED_BYTES / 2 + 1];
+        assert_eq!(all.begin(1, &long, call()), Insertion::Added);
+        assert_eq!(all.begin(2, &long, call()), Insertion::Full);
+        assert_eq!(all.begin(1, &long, call()), Insertion::Replaced(0));
         all.take(1).unwrap();
-        assert_eq!(all.begin(2, &long, call()), Begun::Kept);
+        assert_eq!(all.begin(2, &long, call()), Insertion::Added);
     }
 }

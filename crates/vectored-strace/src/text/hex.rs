@@ -1,8 +1,8 @@
-//! Logs of `-xx`, in which each byte of a string and a path is `\\x41`.
+//! Logs of `-xx`, in which each byte of a string or path is escaped as `\x41`.
 
-/// Replaces hexadecimal escapes of characters that mean nothing to a reader of the line by these
-/// characters: how long the text is then. Others stay: control characters, and what ends a string or a
-/// path (`"`, `\\`, `<`, `>`).
+/// Decodes hexadecimal escapes in place and returns the new length.
+///
+/// Escapes of control characters and of `"`, `\`, `<` and `>` stay, since these end strings or paths.
 pub(crate) fn decode(text: &mut [u8]) -> usize {
     let mut from = 0;
     let mut to = 0;
@@ -12,7 +12,7 @@ pub(crate) fn decode(text: &mut [u8]) -> usize {
                 Some(byte) => (byte, 4),
                 None => (b'\\', 1),
             },
-            // Whatever is escaped, it begins no escape: `\\x41` is a backslash and three letters.
+            // An escaped backslash begins no escape: `\\x41` is a backslash and three characters.
             [b'\\', after, ..] => {
                 text[to] = b'\\';
                 to += 1;
@@ -29,7 +29,7 @@ pub(crate) fn decode(text: &mut [u8]) -> usize {
     to
 }
 
-/// The character of two hexadecimal digits.
+/// The character with these two hexadecimal digits, if it may be decoded.
 fn plain(high: u8, low: u8) -> Option<u8> {
     let digit = |byte: u8| (byte as char).to_digit(16);
     let byte = u8::try_from(digit(high)? * 16 + digit(low)?).ok()?;
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn characters_that_mean_nothing_are_decoded_and_others_stay() {
+    fn plain_characters_are_decoded_and_delimiters_stay_escaped() {
         check(r"3<\x2f\x74>", "3</t>");
         check(
             r#""\x22\x5c\x3c\x3e\x00\xff""#,

@@ -1,4 +1,4 @@
-//! Usual lines are read as any line can be.
+//! Lines of common form give the same events in their own loop as line by line.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -8,13 +8,12 @@ use proptest::sample::Index;
 
 use super::*;
 use crate::counts::Counts;
-use crate::event_sink::Each;
+use crate::event_sink::{FnSink, Item};
 use crate::files::read_logs;
-use crate::item::Item;
 use crate::reader::ReadOptions;
 
-/// A call as most are, or nearly so.
-const USUAL: &str = concat!(
+/// Lines of common form, or nearly so.
+const NEARLY_COMMON: &str = concat!(
     r"(9658|9659|12345|123456|1234567|7)",
     r" {1,5}(1795312736|1795312737|17953127360|0000000000|\x00{10})\.[0-9]{6} ",
     r"(write|read|pwrite64|pread64|futex|epoll_wait|recvfrom|close|lseek|clone|_llseek|what)",
@@ -24,7 +23,7 @@ const USUAL: &str = concat!(
     r"\) {1,4}= (-?[0-9]{1,9}|-1 EAGAIN \(a = 2\)|\?|3</a>)(| <[0-9]{1,2}\.[0-9]{5,7}>|\r)",
 );
 
-/// Lines that change how those after them are read.
+/// Lines that affect how later lines are read.
 const OTHERS: [&str; 12] = [
     "9658  1795312736.000001 write(3, <unfinished ...>",
     "9658  1795312736.000002 <... write resumed>\"a\", 1) = 1 <0.000003>",
@@ -40,12 +39,12 @@ const OTHERS: [&str; 12] = [
     "12:00:00.000008 read(4, \"a\", 1) = 1 <0.000004>",
 ];
 
-/// A line, and maybe a byte of it that is another.
+/// A line, in which one byte may be replaced.
 fn line() -> impl Strategy<Value = Vec<u8>> {
-    let like_most = r#"(9658|9659)  1795312736\.[0-9]{6} (write|read)\([34]</srv/[ab]>, "x"\.\.\., [0-9]{1,4}\) = [0-9]{1,4} <0\.[0-9]{6}>"#;
+    let common = r#"(9658|9659)  1795312736\.[0-9]{6} (write|read)\([34]</srv/[ab]>, "x"\.\.\., [0-9]{1,4}\) = [0-9]{1,4} <0\.[0-9]{6}>"#;
     let line = prop_oneof![
-        4 => like_most,
-        4 => USUAL,
+        4 => common,
+        4 => NEARLY_COMMON,
         1 => proptest::sample::select(&OTHERS[..]).prop_map(str::to_owned),
     ];
     let other_byte = proptest::option::weighted(0.3, (any::<Index>(), any::<u8>()));
@@ -64,8 +63,8 @@ fn log(lines: &[Vec<u8>], ended: bool) -> Vec<u8> {
     log
 }
 
-/// Each event in words, and what was counted, line by line.
-fn one_by_one(log: &[u8]) -> (Vec<String>, Counts) {
+/// The events as text and the counts, read line by line.
+fn line_by_line(log: &[u8]) -> (Vec<String>, Counts) {
     let mut reader = Reader::new(log);
     let mut events = Vec::new();
     while let Some(event) = reader.next().unwrap() {
@@ -74,65 +73,66 @@ fn one_by_one(log: &[u8]) -> (Vec<String>, Counts) {
     (events, reader.counts())
 }
 
-/// The same, usual lines at once.
-fn at_once(log: &[u8], options: ReadOptions) -> (Vec<String>, Counts, u64) {
+/// The events as text and the counts, with the loop for common lines; also the number of calls that this loop read.
+fn with_common_lines(log: &[u8], options: ReadOptions) -> (Vec<String>, Counts, u64) {
     let mut reader = Reader::with_options(log, options);
     let mut events = Vec::new();
     let mut counts = Counts::default();
     let mut segments = Vec::new();
     let mut number = 0;
-    let mut at_once = 0;
+    let mut common_calls = 0;
     while reader.advance().unwrap() {
         number += 1;
         let mut batch = Batch::numbered(number);
-        let (head, text, site) = reader.head();
-        batch.push(head, text, site);
+        let (line, text, site) = reader.parsed_line();
+        batch.push(line, text, site);
         let before = reader.counts().calls;
-        reader.read_usual(&mut batch);
-        at_once += reader.counts().calls - before;
-        let mut each = Each(|item: Item<'_>| {
+        reader.read_common_lines(&mut batch);
+        common_calls += reader.counts().calls - before;
+        let mut each = FnSink(|item: Item<'_>| {
             if let Item::Event(event) = item {
                 events.push(format!("{event:?}"));
             }
             ControlFlow::Continue(())
         });
-        let told = batch.follow(&mut segments, &mut counts, &mut each);
-        assert!(told.is_continue());
+        let flow = batch.deliver(&mut segments, &mut counts, &mut each);
+        assert!(flow.is_continue());
     }
     counts.add(&reader.counts());
-    (events, counts, at_once)
+    (events, counts, common_calls)
 }
 
 proptest! {
     #[test]
-    fn usual_lines_are_read_as_any_line_can_be(
+    fn common_lines_give_the_events_of_reading_line_by_line(
         lines in proptest::collection::vec(line(), 1..40),
         ended: bool,
         buffer_bytes in 1..2000_usize,
     ) {
         let log = log(&lines, ended);
         let options = ReadOptions { buffer_bytes, ..ReadOptions::default() };
-        let (events, counts, _) = at_once(&log, options);
-        let (expected_events, expected_counts) = one_by_one(&log);
+        let (events, counts, _) = with_common_lines(&log, options);
+        let (expected_events, expected_counts) = line_by_line(&log);
         prop_assert_eq!(events, expected_events);
         prop_assert_eq!(counts, expected_counts);
     }
 }
 
 #[test]
-fn most_lines_are_usual() {
+fn most_lines_have_the_common_form() {
     let line = "9658  1795312736.000001 write(3</srv/a>, \"x\"..., 9)       = 9 <0.000012>\n\
         9658  1795312736.000002 pwrite64(3</srv/a>, \"x\"..., 9, 123456789012) = 9 <0.000012>\n\
         9658  1795312736.000003 futex(0x7f7b10116990, FUTEX_WAKE_PRIVATE, 1) = 1 <0.000012>\n\
         9658  1795312736.000004 recvfrom(4, \"x\"..., 9, 0, NULL, NULL) = 9 <0.000012>\n";
-    let (_, counts, at_once) = at_once(line.repeat(100).as_bytes(), ReadOptions::default());
+    let (_, counts, common_calls) =
+        with_common_lines(line.repeat(100).as_bytes(), ReadOptions::default());
     assert_eq!(counts.lines, 400);
-    // The first of each begins as none did before, and too few bytes follow the last one.
-    assert!(at_once > 390, "{at_once}");
+    // The first line of each call has a new prefix, and too few bytes follow the last line.
+    assert!(common_calls > 390, "{common_calls}");
 }
 
 #[test]
-fn a_log_of_many_batches_is_read_in_its_order() {
+fn events_of_many_batches_keep_their_order() {
     let mut random = fastrand::Rng::with_seed(5);
     let mut log = String::new();
     for number in 0..30_000_u64 {
@@ -161,7 +161,7 @@ fn a_log_of_many_batches_is_read_in_its_order() {
         ControlFlow::Continue(())
     });
     std::fs::remove_file(&path).unwrap();
-    let (expected_events, expected_counts) = one_by_one(log.as_bytes());
+    let (expected_events, expected_counts) = line_by_line(log.as_bytes());
     assert_eq!(events, expected_events);
     assert_eq!(counts.unwrap(), expected_counts);
 }

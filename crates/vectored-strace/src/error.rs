@@ -1,0 +1,46 @@
+//! The error of reading logs from files.
+
+use std::fmt::{self, Display};
+use std::io;
+use std::path::PathBuf;
+
+/// A log that cannot be read: its file and the cause.
+///
+/// # Examples
+///
+/// ```
+/// use std::ops::ControlFlow;
+///
+/// let error = vectored_strace::read_logs(&["/no/such.log".into()], |_| ControlFlow::Continue(())).unwrap_err();
+/// assert_eq!(error.error.kind(), std::io::ErrorKind::NotFound);
+/// assert!(error.to_string().starts_with("cannot read '/no/such.log': "));
+/// ```
+#[derive(Debug)]
+pub struct LogError {
+    /// The file; `-` is standard input.
+    pub path: PathBuf,
+    /// The cause: [`InvalidData`](io::ErrorKind::InvalidData) if another program wrote the file or its
+    /// compression is broken, [`Unsupported`](io::ErrorKind::Unsupported) if the program that decompresses it is not
+    /// installed, else the error of opening or reading it.
+    pub error: io::Error,
+}
+
+impl Display for LogError {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        let Self { path, error } = self;
+        write!(formatter, "cannot read '{}': {error}", path.display())?;
+        if error.raw_os_error() == Some(rustix::io::Errno::MFILE.raw_os_error()) {
+            write!(
+                formatter,
+                " (all parts of a log are open at once: raise the limit with `ulimit -n`)"
+            )?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for LogError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.error)
+    }
+}

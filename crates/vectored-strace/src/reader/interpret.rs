@@ -1,0 +1,239 @@
+//! Turns the text after a line's prefix into a [`ParsedLine`]: calls, in one line or two, signals, and ends of threads.
+
+use std::io::Read;
+
+use memchr::memmem;
+
+use super::{Line, Reader};
+use crate::call::body::Body;
+use crate::call::call_prefix::CallPrefix;
+use crate::call::call_result::Tail;
+use crate::call::calls;
+use crate::call::names::{Syscall, name_bytes};
+use crate::counts::SkipReason;
+use crate::reader::parsed_line::{LineKind, PlainTransfer};
+use crate::reader::strace_messages::attached_thread;
+use crate::reader::unfinished::{Insertion, UnfinishedCall};
+use crate::text::numbers::leading;
+
+/// The end of a line whose call goes on in a later one.
+const UNFINISHED: &[u8] = b"<unfinished ...>";
+
+/// The end of the last line of a thread from which strace detached.
+const DETACHED: &[u8] = b"<detached ...>";
+
+impl<R: Read> Reader<R> {
+    /// Parses the current line after its prefix; returns whether it completes an event.
+    #[inline]
+    pub(super) fn interpret(&mut self) -> Result<bool, SkipReason> {
+        match self.text().first() {
+            Some(b'<') => self.resumed(),
+            Some(b'-') => self.signal(),
+            Some(b'+') => self.end(),
+            Some(_) => self.call(),
+            None => Err(SkipReason::NotALine),
+        }
+    }
+
+    fn text(&self) -> &[u8] {
+        self.lines.text(self.line.start, self.line.end)
+    }
+
+    /// A call, or its beginning: `write(1, "a", 1) = 1` or `write(1, "a", 1 <unfinished ...>`.
+    #[inline]
+    fn call(&mut self) -> Result<bool, SkipReason> {
+        let text = self.lines.text(self.line.start, self.line.end);
+        let prefix = self.prefixes.read(text).ok_or(SkipReason::NotALine)?;
+        let CallPrefix {
+            name, name_bytes, ..
+        } = prefix;
+        if let Some(head) = text.strip_suffix(UNFINISHED) {
+            let bytes = head.strip_suffix(b" ").unwrap_or(head).len();
+            return self.begin(name, name_bytes, bytes);
+        }
+        let Some(tail) = tail(text, name_bytes) else {
+            return self.read_interrupted(name, name_bytes);
+        };
+        if name.makes_threads()
+            && let Some(child) = calls::child(Body::of(text, prefix, tail))
+        {
+            self.threads.created(child);
+        }
+        self.set_parsed(match PlainTransfer::of(text, prefix, tail) {
+            Some(plain) => LineKind::Plain(plain),
+            None => LineKind::Call(prefix, tail),
+        });
+        self.counts.durations |= tail.took_ns.is_some();
+        Ok(true)
+    }
+
+    /// The beginning of a call, of `bytes` bytes: `write(1, "a", 1 <unfinished ...>`.
+    fn begin(
+        &mut self,
+        name: Syscall,
+        name_bytes: usize,
+        bytes: usize,
+    ) -> Result<bool, SkipReason> {
+        let head = self.lines.text(self.line.start, self.line.start + bytes);
+        let call = UnfinishedCall {
+            name_bytes,
+            began_ns: self.line.began_ns,
+            clock_ns: self.line.clock_ns,
+            line: self.lines.count,
+            name,
+            announced: false,
+            text: Vec::new(),
+        };
+        match self.unfinished.begin(self.line.thread, head, call) {
+            Insertion::Added => Ok(false),
+            Insertion::Replaced(lost) => {
+                self.counts.skip(SkipReason::NeverResumed, lost);
+                Ok(false)
+            }
+            Insertion::Full => Err(SkipReason::TooManyUnfinished),
+        }
+    }
+
+    /// The beginning of a call, interrupted by a message of strace: `clone(flags=SIGCHLDstrace: Process 12 attached`. The
+    /// call continues in the next line.
+    #[cold]
+    fn read_interrupted(&mut self, name: Syscall, name_bytes: usize) -> Result<bool, SkipReason> {
+        let text = self.lines.text(self.line.start, self.line.end);
+        if text.ends_with(DETACHED) {
+            return Ok(false);
+        }
+        let at =
+            memmem::rfind(text, b"strace: Process ").or_else(|| memmem::rfind(text, b"Process "));
+        let at = at
+            .filter(|at| *at > name_bytes)
+            .ok_or(SkipReason::NotALine)?;
+        let thread = attached_thread(&text[at..]).ok_or(SkipReason::NotALine)?;
+        self.threads.attached(thread);
+        self.broken_off = Some(self.line.thread);
+        self.begin(name, name_bytes, at)
+    }
+
+    /// The rest of a call that a message of strace interrupted in the line before:
+    /// `, child_tidptr=0x7f772f4b9a10) = 12`, or ` <unfinished ...>`.
+    #[cold]
+    pub(super) fn resume_interrupted(
+        &mut self,
+        thread: u32,
+        start: usize,
+        end: usize,
+    ) -> Result<bool, SkipReason> {
+        if self.lines.text(start, end).trim_ascii() == UNFINISHED {
+            return Ok(false);
+        }
+        self.line = Line {
+            start,
+            end,
+            thread,
+            began_ns: None,
+            clock_ns: 0,
+        };
+        let call = self.unfinished.take(thread).ok_or(SkipReason::NeverBegun)?;
+        self.join(call, 0)
+    }
+
+    /// The end of an unfinished call: `<... write resumed>) = 1`.
+    fn resumed(&mut self) -> Result<bool, SkipReason> {
+        let text = self.lines.text(self.line.start, self.line.end);
+        if text == DETACHED {
+            return Ok(false);
+        }
+        let rest = text.strip_prefix(b"<... ").ok_or(SkipReason::NotALine)?;
+        let name_bytes = name_bytes(rest);
+        let (name, rest) = rest.split_at(name_bytes);
+        let rest = rest
+            .strip_prefix(b" resumed>")
+            .ok_or(SkipReason::NotALine)?;
+        let call = self.unfinished.take(self.line.thread);
+        let call = call.ok_or(SkipReason::NeverBegun)?;
+        if call.text[..call.name_bytes] != *name {
+            self.counts.skip(SkipReason::NeverResumed, call.line);
+            self.unfinished.reuse(call);
+            return Err(SkipReason::NeverBegun);
+        }
+        let skipped = text.len() - rest.len();
+        self.join(call, skipped)
+    }
+
+    /// Joins an unfinished call and its rest, which is in the current line after `skipped` bytes.
+    fn join(&mut self, call: UnfinishedCall, skipped: usize) -> Result<bool, SkipReason> {
+        let rest = self.lines.text(self.line.start + skipped, self.line.end);
+        let name_bytes = call.name_bytes;
+        self.joined.clear();
+        self.joined.extend_from_slice(&call.text);
+        self.joined.extend_from_slice(rest);
+        self.line.began_ns = call.began_ns;
+        self.line.clock_ns = call.clock_ns;
+        let (name, announced) = (call.name, call.announced);
+        self.unfinished.reuse(call);
+        let tail = tail(&self.joined, name_bytes).ok_or(SkipReason::NotALine)?;
+        let prefix = CallPrefix::of_name(name, name_bytes);
+        if let Some(child) = calls::child(Body::of(&self.joined, prefix, tail)) {
+            self.threads.created(child);
+        }
+        self.counts.durations |= tail.took_ns.is_some();
+        self.set_parsed(if announced {
+            LineKind::Announced(prefix, tail)
+        } else {
+            LineKind::Call(prefix, tail)
+        });
+        self.in_joined = true;
+        Ok(true)
+    }
+
+    /// A signal: `--- SIGCHLD {si_signo=SIGCHLD, …} ---`, `--- stopped by SIGSTOP ---`.
+    fn signal(&mut self) -> Result<bool, SkipReason> {
+        let text = self.text();
+        if !text.starts_with(b"--- ") || !text.ends_with(b" ---") {
+            return Err(SkipReason::NotALine);
+        }
+        let name_bytes = first_word(&text[4..]);
+        self.line.start += 4;
+        self.set_parsed(LineKind::Signal { name_bytes });
+        Ok(true)
+    }
+
+    /// The end of a thread: `+++ exited with 0 +++`, `+++ killed by SIGTERM +++`,
+    /// `+++ superseded by execve in pid 12 +++`.
+    fn end(&mut self) -> Result<bool, SkipReason> {
+        let text = self.lines.text(self.line.start, self.line.end);
+        let ending = text
+            .strip_prefix(b"+++ ")
+            .and_then(|text| text.strip_suffix(b" +++"))
+            .ok_or(SkipReason::NotALine)?;
+        let name_bytes = first_word(ending);
+        let process_ended = ending.starts_with(b"killed");
+        if let Some(thread) = ending.strip_prefix(b"superseded by execve in pid ") {
+            // The line is that of the first thread. The thread that called execve takes over its number.
+            let thread = leading(thread)?.0;
+            let thread = u32::try_from(thread).map_err(|_| SkipReason::Overflow)?;
+            let thread = self.threads.in_events(thread);
+            self.unfinished.rename(thread, self.line.thread);
+            self.line.thread = thread;
+        } else if let Some(lost) = self.unfinished.take(self.line.thread) {
+            self.counts.skip(SkipReason::NeverResumed, lost.line);
+            self.unfinished.reuse(lost);
+        }
+        self.line.start += 4;
+        self.threads.ended(self.line.thread);
+        self.set_parsed(LineKind::Exit {
+            name_bytes,
+            process_ended,
+        });
+        Ok(true)
+    }
+}
+
+/// The tail of a call; `None` if it lies within the name.
+fn tail(call: &[u8], name_bytes: usize) -> Option<Tail> {
+    Tail::of(call).filter(|tail| tail.equals > name_bytes + 1)
+}
+
+/// Length of the first word.
+fn first_word(text: &[u8]) -> usize {
+    text.iter().take_while(|byte| **byte != b' ').count()
+}
