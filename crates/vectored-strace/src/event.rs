@@ -1,62 +1,63 @@
-//! One system call, as far as it matters for moving bytes.
+//! Events of a log: system calls, signals, and ends of threads.
 //!
-//! An event borrows from the reader of the log and is lent to whoever follows; names and paths are
-//! bytes, since a log may hold anything.
+//! An event borrows from the reader of the log. Names and paths are bytes, since a log may hold any. Paths have the
+//! escapes of strace (`\"`, `\n`, `\303`), except hexadecimal ones of plain characters, which are decoded.
 
-/// A system call that returned (or never did), or the end of a thread.
+/// A system call, a signal, or the end of a thread.
 ///
-/// Events of a log come in the order in which calls returned; of a log in parts (`-ff`), in the order
-/// in which they began. A call whose line could not be read comes as [`Action::Other`] under its name,
-/// `write` for one, so that nothing is taken for silence that was not.
+/// Events of a log come in the order in which calls returned; those of a log in parts (`-ff`) with absolute times, in the
+/// order in which calls began. A call whose arguments could not be read is an [`Action::Other`] with its name: check the
+/// name if such a call must not be missed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event<'a> {
-    /// The thread that made it. 0 where the log names none: it then is of one thread.
+    /// The thread that made the call. 0 in a log that names no threads, and for the first thread of a log that names
+    /// threads only while there are several (`[pid 12]`).
     pub thread: u32,
-    /// When it began, in ns since a moment that all events of a log share. `None` without `-t`,
-    /// `-tt`, `-ttt` or `-r`.
+    /// When the call began, in ns since an origin that all events of a log share. `None` without `-t`, `-tt`, `-ttt` or
+    /// `-r`.
     pub began_ns: Option<u64>,
-    /// How exact `began_ns` is, in ns: 1,000,000,000 with `-t`, 1000 with `-tt`, `-ttt` and `-r`;
-    /// 0 without times.
+    /// Resolution of `began_ns`, in ns: 1,000,000,000 with `-t`, 1000 with `-tt`, `-ttt` and `-r`; 0 without times.
     pub clock_ns: u64,
-    /// How long it took, with `-T`, in ns. strace's own work is in it.
+    /// Duration of the call (`-T`), in ns. It includes the work of strace.
     pub took_ns: Option<u64>,
-    /// The call's name, `write`; of a signal its own, `SIGCHLD`; of an end `exited` or `killed`.
+    /// The name of the call (`write`) or signal (`SIGCHLD`); `exited` or `killed` for the end of a thread; empty for
+    /// [`Action::Name`].
     pub name: &'a [u8],
-    /// What it did.
+    /// The effect of the call.
     pub action: Action<'a>,
-    /// Who called, with `-k`: the innermost frame outside the C library, as the log has it.
+    /// The call site (`-k`): the innermost stack frame outside the C library, as written in the log.
     pub site: Option<&'a [u8]>,
 }
 
-/// A number of a descriptor, and what the log says that it leads to.
+/// A file descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Descriptor<'a> {
-    /// The number.
+    /// Its number.
     pub number: i32,
-    /// What `-y` or `-yy` shows between `<` and `>`: `/tmp/x`, `pipe:[123]`,
+    /// Its path or address, as `-y` or `-yy` shows it between `<` and `>`: `/tmp/x`, `pipe:[123]`,
     /// `TCP:[127.0.0.1:4->127.0.0.1:5]`, `/dev/null<char 1:3>`.
     pub leads_to: Option<&'a [u8]>,
 }
 
-/// What a call did.
+/// The effect of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action<'a> {
-    /// It moved bytes, or tried to.
+    /// A call that moves bytes, successful or not.
     Transfer(Transfer<'a>),
     /// `open`, `openat`, `openat2`, `creat`, successful.
     Open {
-        /// The new one.
+        /// The new descriptor.
         descriptor: Descriptor<'a>,
-        /// As the program named it, escapes of strace and all.
+        /// The path that the program passed.
         path: &'a [u8],
-        /// What was asked for.
+        /// The flags that the program passed.
         flags: OpenFlags,
     },
     /// `pipe`, `pipe2`, successful.
     Pipe {
-        /// The end that is read.
+        /// The read end.
         read: Descriptor<'a>,
-        /// The end that is written.
+        /// The write end.
         write: Descriptor<'a>,
         /// `O_DIRECT`: each write is a packet.
         packets: bool,
@@ -65,11 +66,11 @@ pub enum Action<'a> {
     },
     /// `socket`, `accept`, `accept4`, successful.
     Socket {
-        /// The new one.
+        /// The new descriptor.
         descriptor: Descriptor<'a>,
-        /// What kind it is; `None` after `accept`, which has it from `from`.
+        /// Its kind; `None` for `accept`, whose sockets are of the kind of `from`.
         kind: Option<SocketKind>,
-        /// The listening socket of `accept`.
+        /// The listening socket, for `accept`.
         from: Option<Descriptor<'a>>,
         /// `SOCK_CLOEXEC`.
         close_on_exec: bool,
@@ -78,173 +79,173 @@ pub enum Action<'a> {
     SocketPair {
         /// Both ends.
         descriptors: [Descriptor<'a>; 2],
-        /// What kind they are.
+        /// The kind of both.
         kind: SocketKind,
         /// `SOCK_CLOEXEC`.
         close_on_exec: bool,
     },
     /// `dup`, `dup2`, `dup3`, `fcntl(F_DUPFD…)`, successful.
     Duplicate {
-        /// The old one.
+        /// The old descriptor.
         from: Descriptor<'a>,
-        /// The new one; what it was before is closed.
+        /// The new descriptor. If it was open, the call closed it first.
         to: Descriptor<'a>,
-        /// Whether the new one goes at `execve`.
+        /// Whether `execve` closes the new descriptor.
         close_on_exec: bool,
     },
-    /// `close`, whatever it returned; `close_range` as a range.
+    /// `close` with any result; `close_range`, successful, without `CLOSE_RANGE_CLOEXEC`.
     Close {
-        /// The first that is closed.
+        /// The first closed descriptor.
         first: i32,
-        /// The last that is closed.
+        /// The last closed descriptor.
         last: i32,
-        /// What the log says the first led to.
+        /// The path or address of the first one: see [`Descriptor::leads_to`].
         leads_to: Option<&'a [u8]>,
     },
-    /// `fcntl(F_SETFL)`, successful: the flags that are up from now on.
+    /// `fcntl(F_SETFL)`, successful.
     SetFlags {
-        /// Whose.
+        /// The descriptor.
         descriptor: Descriptor<'a>,
-        /// Those up now.
+        /// Its flags from now on.
         flags: OpenFlags,
     },
-    /// `fcntl(F_SETFD)`, `ioctl(FIOCLEX)`, successful.
+    /// `fcntl(F_SETFD)`, `ioctl(FIOCLEX)`, `ioctl(FIONCLEX)`, successful.
     SetCloseOnExec {
-        /// Whose.
+        /// The descriptor.
         descriptor: Descriptor<'a>,
-        /// Up or down.
+        /// Whether `execve` closes it from now on.
         close_on_exec: bool,
     },
-    /// `fork`, `vfork`, `clone`, `clone3`, successful, in the parent. It comes before the events of
-    /// the child where the log allows to tell; when such a call then returns, it is `Other`.
+    /// `fork`, `vfork`, `clone`, `clone3`, successful, in the parent.
+    ///
+    /// If the child has lines before the call returns, this event comes before them; the return of the call is then an
+    /// [`Action::Other`]. If several such calls are unfinished at once, the child's events may come first.
     Fork {
-        /// The thread that it made.
+        /// The new thread.
         child: u32,
-        /// `CLONE_THREAD`: it belongs to the same process.
+        /// `CLONE_THREAD`: the new thread belongs to the same process.
         same_process: bool,
-        /// `CLONE_FILES`: it shares the table of descriptors.
+        /// `CLONE_FILES`: the new thread shares the table of descriptors.
         shares_descriptors: bool,
     },
     /// `execve`, `execveat`, successful.
     Execute {
-        /// The program, as it was named.
+        /// The path of the program, as it was passed.
         program: &'a [u8],
     },
-    /// `-Y` shows this name beside the thread for the first time: no call.
+    /// No call: `-Y` shows a new name beside the thread.
     Name {
-        /// The name: that of its program, unless the thread has one of its own.
+        /// The name of the thread: that of its program, unless the thread has set another.
         program: &'a [u8],
     },
     /// `lseek`, successful.
     Seek {
-        /// Whose offset.
+        /// The descriptor.
         descriptor: Descriptor<'a>,
-        /// Where it is now, in bytes from the start.
+        /// The new offset, in bytes from the start of the file.
         position: u64,
-        /// Whether it only asked (`lseek(fd, 0, SEEK_CUR)`).
+        /// Whether the call only asked for the offset: `lseek(fd, 0, SEEK_CUR)`.
         only_asked: bool,
-        /// Whether its result depends on what was written: `SEEK_END`, `SEEK_DATA`, `SEEK_HOLE`.
+        /// Whether the result depends on the contents of the file: `SEEK_END`, `SEEK_DATA`, `SEEK_HOLE`.
         asks_size: bool,
     },
-    /// `mmap` of a file, successful. It stays when the descriptor is closed.
+    /// `mmap` of a file, successful. Closing the descriptor does not end the mapping.
     Map {
-        /// Of what.
+        /// The descriptor of the file.
         descriptor: Descriptor<'a>,
-        /// Whether what is written to the memory is written to the file (`MAP_SHARED`, `PROT_WRITE`).
+        /// Whether writes to the memory reach the file (`MAP_SHARED` with `PROT_WRITE`).
         writes_through: bool,
     },
-    /// A call on a file by its path: `stat`, `lstat`, `statx`, `truncate`. It is what its name says
-    /// besides.
+    /// A call on a file by its path: `stat`, `lstat`, `newfstatat`, `statx`, `mknod`, `truncate`.
     Path {
-        /// As the program named it.
+        /// The path that the program passed.
         path: &'a [u8],
-        /// Whether the call changes the file.
+        /// Whether the call changes the file (`truncate`).
         changes: bool,
     },
-    /// `link`, `linkat`, successful: a file has another name.
+    /// `link`, `linkat`, successful.
     Link {
-        /// The name that it had, as the program named it.
+        /// The existing path, as it was passed.
         from: &'a [u8],
-        /// The new one.
+        /// The new path, as it was passed.
         to: &'a [u8],
     },
-    /// `wait4`, `waitpid`, `waitid`: the call returned the end of this process.
+    /// `wait4`, `waitpid`, `waitid`, which returned a child.
     Wait {
-        /// The process, by its number.
+        /// The number of the child process.
         child: u32,
     },
-    /// `io_uring_enter`, `io_submit`: the call may move bytes through descriptors that the log does
-    /// not name.
+    /// `io_uring_enter`, `io_submit`, or `io_uring_setup` with `IORING_SETUP_SQPOLL`: transfers through descriptors that
+    /// the log does not show.
     Submit {
-        /// Whether the kernel polls the queue from now on, so that later transfers need no call
-        /// (`IORING_SETUP_SQPOLL`).
+        /// Whether the kernel polls the queue from now on (`IORING_SETUP_SQPOLL`), so that later transfers need no call.
         unseen: bool,
     },
-    /// Any call that tells that something is a FIFO: `mknod`, `fstat`, a refused `lseek`. It is what
-    /// its name says besides.
+    /// A call that shows that a file is a FIFO or, by a refused `lseek`, that a descriptor cannot seek: `mknod`, `fstat`,
+    /// `stat`.
     Fifo(Named<'a>),
-    /// `fsync`, `fdatasync`, `sync_file_range`, `syncfs`, `msync`; `None` for `sync`.
+    /// `fsync`, `fdatasync`, `sync_file_range`, `syncfs` with their descriptor; `None` for `sync` and `msync`.
     Sync(Option<Descriptor<'a>>),
-    /// Any other call: the name says whether it matters.
+    /// Any other call, or a call of the other kinds that failed or could not be read.
     Other {
-        /// Its first argument, where that is a descriptor with a `-y` text or a plain number that
-        /// may be one.
+        /// The first argument, if it is a descriptor or a number that may be one.
         descriptor: Option<Descriptor<'a>>,
     },
-    /// A signal was delivered.
+    /// The delivery of a signal.
     Signal,
-    /// The thread has ended. It may come twice: of the call `exit`, and of the end itself.
+    /// The end of a thread. It may come twice: for the call `exit` or `exit_group`, and for the end itself.
     Exit {
-        /// With its process (`exit_group`, killed).
+        /// Whether the process ended too (`exit_group`, killed by a signal).
         process_ended: bool,
     },
 }
 
-/// What a call names a file by.
+/// A file in the arguments of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Named<'a> {
-    /// A descriptor.
+    /// By a descriptor.
     Descriptor(Descriptor<'a>),
-    /// A path, as the program named it.
+    /// By a path, as it was passed.
     Path(&'a [u8]),
 }
 
-/// A call of the families of `read` and `write`.
+/// A call that moves bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Transfer<'a> {
-    /// Which way.
+    /// The direction. Calls between two descriptors are writes.
     pub direction: Direction,
-    /// Through what.
+    /// The descriptor that is read or written.
     pub descriptor: Descriptor<'a>,
-    /// Where the bytes that it wrote came from, if not from the program: `sendfile`, `splice`, `tee`,
-    /// `copy_file_range`.
+    /// The source of a call between two descriptors: `sendfile`, `splice`, `tee`, `copy_file_range`.
     pub from: Option<Descriptor<'a>>,
-    /// How it names its bytes.
+    /// How the call passes its bytes.
     pub form: Form,
-    /// The lengths of its segments, in bytes, in order; one for a plain call. `None` if strace cut
-    /// the list (`-s` limits its entries).
+    /// The length of each segment, in bytes; one for [`Form::Plain`]. `None` if the log does not show all of them
+    /// (strace without `-v` cuts lists), and for [`Form::Opaque`].
     pub segment_bytes: Option<&'a [u64]>,
-    /// How many segments it was given (1,024 at most succeed).
+    /// Number of segments that the program passed, or of messages (`sendmmsg`, `recvmmsg`). Linux refuses more than
+    /// 1,024.
     pub segment_count: u64,
-    /// What it was asked to move, in bytes; `None` if the list was cut.
+    /// Number of bytes that the program asked for; `None` if the log does not show all segments.
     pub asked_bytes: Option<u64>,
-    /// What it moved, in bytes, or why it did not.
+    /// Number of bytes moved, or the name of the error (`EAGAIN`); `?` if the call never returned.
     pub result: Result<u64, &'a [u8]>,
-    /// Where, for the positional calls, in bytes from the start.
+    /// The offset of a positional call (`pwrite64`), in bytes from the start of the file.
     pub offset: Option<u64>,
-    /// A flag that gives the single call a meaning of its own was set: `MSG_PEEK`, `MSG_OOB`,
-    /// `MSG_EOR`, `RWF_SYNC`, `RWF_ATOMIC` …; not `MSG_NOSIGNAL`, `MSG_DONTWAIT`, `MSG_MORE`.
+    /// Whether a flag distinguishes this call from several shorter ones: `MSG_PEEK`, `MSG_OOB`, `MSG_EOR`, `RWF_SYNC`,
+    /// `RWF_ATOMIC`, any unknown flag; but not `MSG_NOSIGNAL`, `MSG_DONTWAIT`, `MSG_MORE` and others without such an
+    /// effect.
     pub special: bool,
-    /// `MSG_MORE`, which gathers in the kernel already.
+    /// Whether `MSG_MORE` was set, by which the kernel joins the bytes with those of the next call.
     pub more: bool,
-    /// `RWF_DSYNC` or `RWF_SYNC`.
+    /// Whether `RWF_DSYNC` or `RWF_SYNC` was set.
     pub sync: bool,
-    /// It named an address (`sendto`, `sendmsg`) or carried control data.
+    /// Whether the call has an address (`sendto`, `sendmsg`) or control data.
     pub addressed: bool,
 }
 
 impl<'a> Transfer<'a> {
-    /// What most calls are: one buffer of so many bytes, of which some were moved, and no more to say.
+    /// A successful transfer of one buffer without flags.
     #[inline(always)]
     pub(crate) fn plain(
         direction: Direction,
@@ -271,28 +272,28 @@ impl<'a> Transfer<'a> {
     }
 }
 
-/// Which way bytes go.
+/// The direction of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Direction {
-    /// To the program.
+    /// From the descriptor to the program.
     Read,
-    /// From it.
+    /// From the program to the descriptor.
     Write,
 }
 
-/// How a transfer names its bytes.
+/// How a transfer passes its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Form {
     /// One buffer: `write`, `read`, `pwrite64`, `send`, `recvfrom` …
     Plain,
     /// A list: `writev`, `readv`, `pwritev2`, `sendmsg` …
     List,
-    /// Messages (`sendmmsg`, `recvmmsg`) or no buffer of the program (`sendfile`, `splice`,
-    /// `copy_file_range`): it counts as something that moved the bytes, and nothing is merged.
+    /// Several messages (`sendmmsg`, `recvmmsg`), pages (`vmsplice`), or no buffer of the program (`sendfile`, `splice`,
+    /// `tee`, `copy_file_range`).
     Opaque,
 }
 
-/// What `open`, `fcntl(F_SETFL)` say of a descriptor.
+/// Flags of `open` and `fcntl(F_SETFL)`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OpenFlags {
     /// `O_APPEND`.
@@ -309,7 +310,7 @@ pub struct OpenFlags {
     pub path_only: bool,
     /// `O_DIRECTORY`.
     pub directory: bool,
-    /// `O_CREAT`: the call may make a name that other processes wait for.
+    /// `O_CREAT`.
     pub creates: bool,
 }
 
@@ -322,6 +323,6 @@ pub enum SocketKind {
     Tcp,
     /// `SOCK_DGRAM` of `AF_INET`, `AF_INET6` or `AF_UNIX`: each call is a datagram.
     Datagram,
-    /// Keeps messages apart otherwise, or is not known.
+    /// Any other or unknown kind, which may keep messages apart.
     Other,
 }
