@@ -251,6 +251,13 @@ fn what_is_no_log_is_refused() {
         .collect();
     fs::write(bench.work().join("noise"), noise).unwrap();
     refused("noise", "no system call in 'noise'");
+    fs::write(bench.work().join("log"), records()).unwrap();
+    let output = advise(&bench).args(["log", "noise"]).assert().success();
+    let stdout = text(&output.get_output().stdout).replace('\n', " ");
+    assert!(
+        stdout.contains(" of 'noise': not a line of strace"),
+        "{stdout}"
+    );
     fs::write(bench.work().join("empty"), "").unwrap();
     refused("empty", "no system call in 'empty'");
 }

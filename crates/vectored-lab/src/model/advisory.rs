@@ -73,8 +73,11 @@ pub struct Skipped {
     pub reason: String,
     /// How many lines.
     pub lines: u64,
-    /// The first such line's number, from 1 (the smallest over all logs).
+    /// Number of the first such line in its file, from 1; the smallest one over all logs.
     pub first_line: u64,
+    /// The file with that line, if it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_file: Option<String>,
 }
 
 impl From<vectored_strace::Skipped> for Skipped {
@@ -83,6 +86,7 @@ impl From<vectored_strace::Skipped> for Skipped {
             reason: lines.reason,
             lines: lines.lines,
             first_line: lines.first_line,
+            first_file: lines.first_file.map(|file| file.display().to_string()),
         }
     }
 }

@@ -185,6 +185,7 @@ pub fn fixed() -> Advisory {
             reason: "lists of segments were cut: trace again with -s1 -v".to_owned(),
             lines: 12,
             first_line: 1007,
+            first_file: Some("store.log".to_owned()),
         }],
         wall_s: Some(4.3),
         wall_source: Some(WallSource::Untraced),

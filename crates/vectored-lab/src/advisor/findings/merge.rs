@@ -96,7 +96,12 @@ fn add_skipped(known: &mut BTreeMap<String, Skipped>, new: &Skipped) {
         ..new.clone()
     });
     sum.lines = sum.lines.saturating_add(new.lines);
-    sum.first_line = sum.first_line.min(new.first_line);
+    // Whatever the order of merging, a known file goes before an unknown one.
+    let first = |lines: &Skipped| (lines.first_line, lines.first_file.is_none());
+    if (first(new), &new.first_file) < (first(sum), &sum.first_file) {
+        sum.first_line = new.first_line;
+        sum.first_file.clone_from(&new.first_file);
+    }
 }
 
 /// Those of the first, and what it lacks from the others.

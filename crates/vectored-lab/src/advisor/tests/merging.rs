@@ -62,6 +62,7 @@ pub(super) fn advised(logs: &[Vec<Line>]) -> Advisory {
             reason: "no reason".to_owned(),
             lines: logs.len() as u64,
             first_line: 7,
+            first_file: None,
         }],
         ..About::default()
     };

@@ -578,16 +578,19 @@ fn used(one: &DescriptorUse) -> Used {
 fn notes(advisory: &Advisory) -> Vec<String> {
     let mut notes = Vec::new();
     for skipped in &advisory.skipped {
+        let first = grouped(skipped.first_line);
         let lines = match skipped.lines {
-            1 => format!("line {}", grouped(skipped.first_line)),
-            lines => format!(
-                "{} lines, the first is {}",
-                grouped(lines),
-                grouped(skipped.first_line)
-            ),
+            1 => format!("line {first}"),
+            lines => format!("{} lines, the first is {first}", grouped(lines)),
+        };
+        let file = match &skipped.first_file {
+            Some(file) if advisory.sources.len() > 1 => {
+                format!(" of '{}'", shortened(file, SHOWN_CHARACTERS))
+            }
+            _ => String::new(),
         };
         notes.push(format!(
-            "Not used: {lines}: {}.",
+            "Not used: {lines}{file}: {}.",
             shortened(&skipped.reason, SHOWN_SENTENCE)
         ));
     }

@@ -1,0 +1,90 @@
+//! Any bytes are read without a panic, with the same events whatever the sizes of the reads.
+
+use std::io::{self, Read};
+
+use proptest::prelude::*;
+use vectored_strace::{ReadOptions, Reader};
+
+use crate::text::events_of;
+
+proptest! {
+    #[test]
+    fn the_sizes_of_reads_do_not_change_the_events(log in log_like(), pieces in prop::collection::vec(1..40_usize, 1..8)) {
+        let whole = events_of(&mut Reader::new(&log[..]));
+        let options = ReadOptions { buffer_bytes: 1, ..ReadOptions::default() };
+        let pieces = ChunkPolicy { rest: &log, sizes: pieces.iter().cycle() };
+        prop_assert_eq!(whole, events_of(&mut Reader::with_options(pieces, options)));
+    }
+}
+
+/// Bytes made of parts of a log.
+fn log_like() -> impl Strategy<Value = Vec<u8>> {
+    let word = prop_oneof![
+        "[ -~]{0,3}".prop_map(String::into_bytes),
+        prop::collection::vec(any::<u8>(), 0..3),
+        prop::sample::select(WORDS.to_vec()).prop_map(|word| word.as_bytes().to_vec()),
+    ];
+    prop::collection::vec(word, 0..60).prop_map(|words| words.concat())
+}
+
+const WORDS: [&str; 41] = [
+    "\n",
+    "\n",
+    "\n",
+    "write(",
+    "read(",
+    "writev(",
+    "sendmsg(",
+    "pwritev2(",
+    "sendmmsg(",
+    "clone(",
+    "fcntl(",
+    "lseek(",
+    "openat(",
+    "pipe2(",
+    "1 ",
+    "[pid 2] ",
+    "12:00:00 ",
+    "1795312736.000001 ",
+    "3</tmp/x>",
+    "\"a\"...",
+    ", ",
+    "[{iov_base=\"a\", iov_len=1}]",
+    "{msg_iov=",
+    "...]",
+    "...",
+    "]",
+    "}",
+    ", 10",
+    "99999999999999999999",
+    ") = 1",
+    " = ",
+    "? ERESTARTSYS (x)",
+    " <0.000012>",
+    " <unfinished ...>",
+    "<... write resumed>",
+    "<... read resumed>",
+    "+++ exited with 0 +++",
+    "--- SIGHUP {} ---",
+    " > /lib/libc.so.6(write+0x1) [0x2]",
+    "% time",
+    "O_WRONLY|O_APPEND",
+];
+
+/// An input whose reads return the given counts of bytes, over and over.
+struct ChunkPolicy<'a, S> {
+    rest: &'a [u8],
+    sizes: S,
+}
+
+impl<'s, S: Iterator<Item = &'s usize>> Read for ChunkPolicy<'_, S> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let bytes = (*self.sizes.next().unwrap())
+            .min(buffer.len())
+            .min(self.rest.len());
+        let (piece, rest) = self.rest.split_at(bytes);
+        buffer[..bytes].copy_from_slice(piece);
+        self.rest = rest;
+        Ok(bytes)
+    }
+}
