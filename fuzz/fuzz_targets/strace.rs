@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use libfuzzer_sys::fuzz_target;
 use vectored_strace::{Counts, ReadOptions, Reader};
 
-// A log is read without a panic, and gives the same events in one piece and in many.
+// Any bytes are read without a panic, with the same events whatever the sizes of the reads.
 fuzz_target!(|data: &[u8]| {
     let Some((sizes, log)) = data.split_at_checked(4) else {
         return;
@@ -31,7 +31,7 @@ fn events<R: Read>(mut reader: Reader<R>) -> (Vec<String>, Counts) {
     (events, reader.counts())
 }
 
-/// An input that returns as many bytes at a time as it is told.
+/// An input whose reads return the given counts of bytes, over and over.
 struct ChunkPolicy<'a, S> {
     rest: &'a [u8],
     sizes: S,

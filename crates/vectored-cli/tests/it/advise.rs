@@ -251,15 +251,19 @@ fn what_is_no_log_is_refused() {
         .collect();
     fs::write(bench.work().join("noise"), noise).unwrap();
     refused("noise", "no system call in 'noise'");
-    fs::write(bench.work().join("log"), records()).unwrap();
-    let output = advise(&bench).args(["log", "noise"]).assert().success();
-    let stdout = text(&output.get_output().stdout).replace('\n', " ");
-    assert!(
-        stdout.contains(" of 'noise': not a line of strace"),
-        "{stdout}"
-    );
     fs::write(bench.work().join("empty"), "").unwrap();
     refused("empty", "no system call in 'empty'");
+}
+
+#[test]
+fn lines_that_could_not_be_used_name_their_file_if_several_logs_are_read() {
+    let bench = bench();
+    fs::write(bench.work().join("log"), records()).unwrap();
+    fs::write(bench.work().join("notes"), "one\ntwo\n").unwrap();
+    let output = advise(&bench).args(["log", "notes"]).assert().success();
+    let stdout = text(&output.get_output().stdout);
+    let expected = "Not used: 2 lines, the first is 1 of 'notes': not a line of strace.";
+    assert!(stdout.contains(expected), "{stdout}");
 }
 
 #[test]

@@ -164,7 +164,7 @@ impl Decompressor {
         let text = process.stdout.take().expect(piped);
         let mut stderr = process.stderr.take().expect(piped);
         let feeder = thread::spawn(move || match io::copy(&mut input, &mut stdin) {
-            // The program ended early; its status tells whether that is an error.
+            // The program ended early. Its exit status decides whether that is an error.
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
             copied => copied.map(|_| ()),
         });
