@@ -1,4 +1,4 @@
-//! Turns the text after a line's prefix into a [`ParsedLine`]: calls, in one line or two, signals, and ends of threads.
+//! Turns the text after a line's prefix into a [`ParsedLine`](super::parsed_line::ParsedLine): calls, in one line or two, signals, and ends of threads.
 
 use std::io::Read;
 
