@@ -7,10 +7,10 @@ use std::os::fd::AsFd;
 use vectored::{ChunkPolicy, CostModel, Gather, Limits, SegmentCursor};
 
 use crate::model::{list, payload};
-use crate::read_ways::{Asks, EXACT, ReadWay, buffered, scattered};
+use crate::readers::{CallScope, EXACT_READER, Reader, buffered, scattered};
 use crate::source::{Feed, Source};
 use crate::target::Target;
-use crate::ways::whole_list;
+use crate::writers::whole_list;
 
 /// Bytes that run out into zeros.
 struct Input<'a>(std::slice::Iter<'a, u8>);
@@ -78,20 +78,24 @@ pub fn read_plan(data: &[u8]) {
     let pieces: Vec<usize> = pieces.iter().map(|&piece| piece.max(least)).collect();
     let feed = Feed::new(content, &pieces);
 
-    let ahead = ReadWay {
-        asks: Asks::ListAndMore,
-        ..EXACT
+    let ahead = Reader {
+        call_scope: CallScope::ListAndReadAhead,
+        ..EXACT_READER
     };
-    let movers = [
-        (EXACT, scattered(input.cost_model())),
+    let readers = [
+        (EXACT_READER, scattered(input.cost_model())),
         (ahead, buffered(capacity)),
     ];
-    for (way, mut mover) in movers {
+    for (reader, mut read_fn) in readers {
         let source = Source::non_blocking_pipe(feed.clone()).expect("a pipe can be made");
-        let arrival = source.fill(&way, &mut mover, &sizes);
+        let arrival = source.fill(&reader, &mut read_fn, &sizes);
         let arrival = arrival.expect("a pipe can be fed");
-        assert!(arrival.ended_well(&way), "{:?}", arrival.error);
-        assert_eq!(arrival.lost(&way), 0, "the bytes are not those of the pipe");
+        assert!(arrival.ended_well(&reader), "{:?}", arrival.error);
+        assert_eq!(
+            arrival.lost(&reader),
+            0,
+            "the bytes are not those of the pipe"
+        );
     }
 }
 
@@ -166,12 +170,12 @@ pub fn cursor(data: &[u8]) {
 pub fn plan(data: &[u8]) {
     let mut input = Input(data.iter());
     let mut gather = Gather::new(input.cost_model());
-    let mut mover = whole_list(move |fd, list| gather.write_all(fd.as_fd(), list).into());
+    let mut write_fn = whole_list(move |fd, list| gather.write_all(fd.as_fd(), list).into());
     // Several lists: nothing of one may come through into the next.
     for _ in 0..1 + input.byte() % 3 {
         let data = payload(&input.sizes());
         let target = Target::non_blocking_pipe().expect("a pipe can be made");
-        let delivery = target.deliver(&mut mover, &list(&data));
+        let delivery = target.deliver(&mut write_fn, &list(&data));
         let delivery = delivery.expect("a pipe can be emptied");
         let expected = data.concat();
         assert!(delivery.error.is_none(), "{:?}", delivery.error);

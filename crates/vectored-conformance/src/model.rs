@@ -21,7 +21,7 @@ pub fn list(data: &[Vec<u8>]) -> Vec<IoSlice<'_>> {
 
 /// The list of segments of these sizes that lie in `bytes` one behind the other, as far as they go.
 #[must_use]
-pub fn pieces<'d>(bytes: &'d [u8], sizes: &[usize]) -> Vec<IoSlice<'d>> {
+pub fn adjacent_list<'d>(bytes: &'d [u8], sizes: &[usize]) -> Vec<IoSlice<'d>> {
     let mut left = bytes;
     sizes
         .iter()
@@ -56,7 +56,7 @@ pub fn bytes_lost(expected: &[u8], received: &[u8]) -> u64 {
 
 /// Memory for a list to be filled: the segments, and guards between them, which must stay.
 #[derive(Debug)]
-pub struct Landing {
+pub struct GuardedList {
     memory: Vec<u8>,
     sizes: Vec<usize>,
 }
@@ -67,12 +67,12 @@ const GUARD_BYTES: usize = 3;
 /// What stands there, and in segments that were not filled: no byte of a payload.
 const BLANK: u8 = 0xff;
 
-impl Landing {
+impl GuardedList {
     /// Room for segments of these sizes.
     #[must_use]
-    pub fn new(sizes: &[usize]) -> Landing {
+    pub fn new(sizes: &[usize]) -> GuardedList {
         let guards = GUARD_BYTES * (sizes.len() + 1);
-        Landing {
+        GuardedList {
             memory: vec![BLANK; sizes.iter().sum::<usize>() + guards],
             sizes: sizes.to_vec(),
         }
@@ -103,7 +103,7 @@ impl Landing {
 
     /// How many bytes of the guards were changed.
     #[must_use]
-    pub fn trespasses(&self) -> u64 {
+    pub fn stray_writes(&self) -> u64 {
         let last = &self.memory[self.memory.len() - GUARD_BYTES..];
         let guards = self.parts().flat_map(|(guard, _)| guard).chain(last);
         guards.filter(|&&byte| byte != BLANK).count() as u64
@@ -127,17 +127,17 @@ mod tests {
 
     #[test]
     fn bytes_beside_the_segments_are_trespasses() {
-        let mut landing = Landing::new(&[2, 0, 3]);
-        for (segment, byte) in landing.segments().iter_mut().zip(1..) {
+        let mut guarded = GuardedList::new(&[2, 0, 3]);
+        for (segment, byte) in guarded.segments().iter_mut().zip(1..) {
             segment.fill(byte);
         }
-        assert_eq!(landing.received(), [1, 1, 3, 3, 3]);
-        assert_eq!(landing.trespasses(), 0);
-        let end = landing.memory.len() - GUARD_BYTES;
+        assert_eq!(guarded.received(), [1, 1, 3, 3, 3]);
+        assert_eq!(guarded.stray_writes(), 0);
+        let end = guarded.memory.len() - GUARD_BYTES;
         for place in [0, GUARD_BYTES + 2, end] {
-            landing.memory[place] = 7;
+            guarded.memory[place] = 7;
         }
-        assert_eq!(landing.trespasses(), 3);
+        assert_eq!(guarded.stray_writes(), 3);
     }
 
     #[test]

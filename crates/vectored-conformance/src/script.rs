@@ -4,7 +4,7 @@ use std::io::{self, IoSlice};
 
 /// What the sink does at a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum ScriptedCall {
     /// Takes so many bytes, or all where there are fewer.
     Take(usize),
     /// Fails with this code of the operating system and takes nothing.
@@ -14,7 +14,7 @@ pub enum Answer {
 /// Keeps what it takes and checks every call; takes everything after the end of its script.
 #[derive(Debug)]
 pub struct ScriptedSink {
-    script: std::vec::IntoIter<Answer>,
+    script: std::vec::IntoIter<ScriptedCall>,
     /// All that it took.
     pub taken: Vec<u8>,
     /// How many calls were short or failed.
@@ -26,7 +26,7 @@ pub struct ScriptedSink {
 impl ScriptedSink {
     /// A sink that answers so.
     #[must_use]
-    pub fn new(script: Vec<Answer>) -> ScriptedSink {
+    pub fn new(script: Vec<ScriptedCall>) -> ScriptedSink {
         ScriptedSink {
             script: script.into_iter(),
             taken: Vec::new(),
@@ -53,12 +53,12 @@ impl ScriptedSink {
             "an empty slice"
         );
         assert!(slices.len() <= vectored::iov_max(), "too many slices");
-        match self.script.next().unwrap_or(Answer::Take(usize::MAX)) {
-            Answer::Fail(code) => {
+        match self.script.next().unwrap_or(ScriptedCall::Take(usize::MAX)) {
+            ScriptedCall::Fail(code) => {
                 self.faults += 1;
                 Err(io::Error::from_raw_os_error(code))
             }
-            Answer::Take(most) => {
+            ScriptedCall::Take(most) => {
                 let taken = most.min(bytes);
                 self.faults += u64::from(taken < bytes);
                 let all = slices.iter().flat_map(|slice| slice.iter());

@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 use fastrand::Rng;
 use vectored::SegmentCursor;
 
-use crate::here::limit_file_size;
-use crate::model::{bytes_lost, list, payload, pieces};
-use crate::read_ways::{ReadMover, ReadWay};
-use crate::script::{Answer, ScriptedSink};
-use crate::signals::{Rain, ignore_file_size_signal};
+use crate::host::limit_file_size;
+use crate::model::{adjacent_list, bytes_lost, list, payload};
+use crate::readers::{ReadFn, Reader};
+use crate::script::{ScriptedCall, ScriptedSink};
+use crate::signals::{SignalStorm, ignore_file_size_signal};
 use crate::source::{self, Feed, Source};
 use crate::target::{self, Delivery, Target};
-use crate::ways::{Mover, Takes, Way, drive};
+use crate::writers::{Takes, WriteFn, Writer, drive};
 
 /// What a soak is asked for.
 #[derive(Debug)]
@@ -26,9 +26,9 @@ pub struct Options {
     /// Where files lie.
     pub directory: PathBuf,
     /// The ways to write that are tried; all of the table, but for a test.
-    pub ways: &'static [Way],
+    pub writers: &'static [Writer],
     /// The ways to read that are tried, in turns with those: at least one of both.
-    pub read_ways: &'static [ReadWay],
+    pub readers: &'static [Reader],
 }
 
 /// What a soak has seen.
@@ -89,7 +89,7 @@ const FAULTS: [Fault; 9] = [
 ];
 
 /// What one transfer adds.
-struct Seen {
+struct TransferCounts {
     arrived: u64,
     faults: u64,
     lost: u64,
@@ -106,37 +106,38 @@ struct Seen {
 pub fn run(options: &Options, mut tell: impl FnMut(&Totals, Option<String>)) -> io::Result<Totals> {
     ignore_file_size_signal();
     let mut rng = Rng::with_seed(options.seed);
-    let ways = options.ways.iter();
-    let mut ways: Vec<(&Way, Mover)> = ways.map(|way| (way, (way.make)())).collect();
-    let read_ways = options.read_ways.iter();
-    let mut read_ways: Vec<(&ReadWay, ReadMover)> =
-        read_ways.map(|way| (way, (way.make)())).collect();
+    let writers = options.writers.iter();
+    let mut writers: Vec<(&Writer, WriteFn)> =
+        writers.map(|writer| (writer, (writer.make)())).collect();
+    let readers = options.readers.iter();
+    let mut readers: Vec<(&Reader, ReadFn)> =
+        readers.map(|reader| (reader, (reader.make)())).collect();
     let mut totals = Totals::default();
     let began = Instant::now();
     while began.elapsed() < options.duration {
-        let sizes = any_sizes(&mut rng);
-        let number = rng.usize(..ways.len() + read_ways.len());
-        let (name, what, seen) = if let Some((way, mover)) = ways.get_mut(number) {
+        let sizes = random_sizes(&mut rng);
+        let number = rng.usize(..writers.len() + readers.len());
+        let (name, what, counts) = if let Some((writer, write_fn)) = writers.get_mut(number) {
             let data = payload(&sizes);
             let fault = FAULTS[rng.usize(..FAULTS.len())];
-            let seen = match (fault, way.takes) {
+            let counts = match (fault, writer.takes) {
                 (Fault::Script, _) => scripted(&mut rng, &data),
                 (Fault::Signals | Fault::Break, Takes::Files) => continue,
-                _ => transfer(&mut rng, fault, way, mover, &data, &options.directory)?,
+                _ => transfer(&mut rng, fault, writer, write_fn, &data, &options.directory)?,
             };
-            (way.name, format!("{fault:?}"), seen)
+            (writer.name, format!("{fault:?}"), counts)
         } else {
-            let (way, mover) = &mut read_ways[number - ways.len()];
-            let (source, seen) = read(&mut rng, way, mover, &sizes, &options.directory)?;
-            (way.name, format!("from {source}"), seen)
+            let (reader, read_fn) = &mut readers[number - writers.len()];
+            let (source, counts) = read(&mut rng, reader, read_fn, &sizes, &options.directory)?;
+            (reader.name, format!("from {source}"), counts)
         };
         totals.transfers += 1;
-        totals.bytes += seen.arrived;
-        totals.faults += seen.faults;
-        totals.bytes_lost += seen.lost;
-        let loss = (seen.lost > 0).then(|| {
+        totals.bytes += counts.arrived;
+        totals.faults += counts.faults;
+        totals.bytes_lost += counts.lost;
+        let loss = (counts.lost > 0).then(|| {
             let number = totals.transfers;
-            let (count, lost) = (sizes.len(), seen.lost);
+            let (count, lost) = (sizes.len(), counts.lost);
             format!("transfer {number}: {name}, {count} segments, {what}: {lost} bytes lost")
         });
         tell(&totals, loss);
@@ -147,32 +148,32 @@ pub fn run(options: &Options, mut tell: impl FnMut(&Totals, Option<String>)) -> 
 fn transfer(
     rng: &mut Rng,
     fault: Fault,
-    way: &Way,
-    mover: &mut Mover,
+    writer: &Writer,
+    write_fn: &mut WriteFn,
     data: &[Vec<u8>],
     directory: &Path,
-) -> io::Result<Seen> {
+) -> io::Result<TransferCounts> {
     let model = data.concat();
     // Now and then they touch.
     let segments = match rng.u32(..4) {
-        0 => pieces(&model, &data.iter().map(Vec::len).collect::<Vec<_>>()),
+        0 => adjacent_list(&model, &data.iter().map(Vec::len).collect::<Vec<_>>()),
         _ => list(data),
     };
     let somewhere = rng.u64(..=model.len() as u64);
     let mut mended = 0;
-    let signals_before = Rain::caught();
+    let signals_before = SignalStorm::caught();
     let delivery = match fault {
         Fault::None => {
             let mut target = target::ALL[rng.usize(..target::ALL.len())](directory)?;
-            if !target.suits(way.takes) {
+            if !target.suits(writer.takes) {
                 target = Target::file(directory)?;
             }
-            target.deliver(mover, &segments)?
+            target.deliver(write_fn, &segments)?
         }
         Fault::Signals => {
             let target = Target::small_pipe(Duration::from_micros(rng.u64(..200)))?;
-            let _rain = Rain::begin(Duration::from_micros(rng.u64(20..200)))?;
-            target.deliver(mover, &segments)?
+            let _storm = SignalStorm::begin(Duration::from_micros(rng.u64(20..200)))?;
+            target.deliver(write_fn, &segments)?
         }
         Fault::FileSize => {
             let target = Target::file(directory)?;
@@ -181,22 +182,22 @@ fn transfer(
                 mended += 1;
                 error.kind() == io::ErrorKind::FileTooLarge && limit_file_size(None).is_ok()
             };
-            let delivery = target.deliver_resuming(mover, &segments, mend);
+            let delivery = target.deliver_resuming(write_fn, &segments, mend);
             limit_file_size(None)?;
             delivery?
         }
-        Fault::Break => Target::pipe_that_breaks(somewhere)?.deliver(mover, &segments)?,
+        Fault::Break => Target::pipe_that_breaks(somewhere)?.deliver(write_fn, &segments)?,
         Fault::Seal => {
-            let delivery = Target::memory(Some(somewhere))?.deliver(mover, &segments)?;
-            sealed(delivery)
+            let delivery = Target::memory(Some(somewhere))?.deliver(write_fn, &segments)?;
+            without_unwritten_zeros(delivery)
         }
         Fault::Script => unreachable!("a script needs no descriptor"),
     };
     let faults = mended
         + delivery.resumptions
         + u64::from(delivery.error.is_some())
-        + (Rain::caught() - signals_before);
-    Ok(Seen {
+        + (SignalStorm::caught() - signals_before);
+    Ok(TransferCounts {
         arrived: delivery.received.len() as u64,
         faults,
         lost: lost(&model, &delivery, fault),
@@ -207,11 +208,11 @@ fn transfer(
 /// signals. Returns the name of the source, too.
 fn read(
     rng: &mut Rng,
-    way: &ReadWay,
-    mover: &mut ReadMover,
+    reader: &Reader,
+    read_fn: &mut ReadFn,
     sizes: &[usize],
     directory: &Path,
-) -> io::Result<(&'static str, Seen)> {
+) -> io::Result<(&'static str, TransferCounts)> {
     let total: usize = sizes.iter().sum();
     let held = match rng.u32(..4) {
         0 => rng.usize(..=total),
@@ -224,33 +225,35 @@ fn read(
         .map(|_| least + rng.choice([0, 3, 700, 5000, 100_000]).unwrap_or(0))
         .collect();
     let mut feed = Feed::new(content, &pieces);
-    let in_rain = way.takes == Takes::All && rng.u32(..6) == 0;
-    if in_rain {
+    let in_storm = reader.takes == Takes::All && rng.u32(..6) == 0;
+    if in_storm {
         feed = feed.waiting(Duration::from_micros(rng.u64(1..50)));
     }
     let mut source = source::ALL[rng.usize(..source::ALL.len())](directory, feed.clone())?;
-    if !source.suits(way.takes) {
+    if !source.suits(reader.takes) {
         source = Source::file(directory, feed)?;
     }
     let name = source.name;
-    let signals_before = Rain::caught();
-    let rain = match in_rain {
-        true => Some(Rain::begin(Duration::from_micros(rng.u64(50..300)))?),
+    let signals_before = SignalStorm::caught();
+    let storm = match in_storm {
+        true => Some(SignalStorm::begin(Duration::from_micros(rng.u64(50..300)))?),
         false => None,
     };
-    let arrival = source.fill(way, mover, sizes)?;
-    drop(rain);
+    let arrival = source.fill(reader, read_fn, sizes)?;
+    drop(storm);
     if arrival.error.is_some() {
         // What it may have read ahead is of a source that is gone.
-        *mover = (way.make)();
+        *read_fn = (reader.make)();
     }
-    let ends = u64::from(!arrival.ended_well(way));
-    let seen = Seen {
+    let ends = u64::from(!arrival.ended_well(reader));
+    let counts = TransferCounts {
         arrived: arrival.reported,
-        faults: arrival.resumptions + u64::from(held < total) + (Rain::caught() - signals_before),
-        lost: arrival.lost(way) + ends,
+        faults: arrival.resumptions
+            + u64::from(held < total)
+            + (SignalStorm::caught() - signals_before),
+        lost: arrival.lost(reader) + ends,
     };
-    Ok((name, seen))
+    Ok((name, counts))
 }
 
 /// The bytes that a delivery owes its list.
@@ -271,7 +274,7 @@ fn lost(model: &[u8], delivery: &Delivery, fault: Fault) -> u64 {
 
 /// A sealed file had its size before: cuts off the zeros that were not overwritten, as no byte of a
 /// payload is zero.
-fn sealed(mut delivery: Delivery) -> Delivery {
+fn without_unwritten_zeros(mut delivery: Delivery) -> Delivery {
     let received = &mut delivery.received;
     let written = received.iter().take_while(|&&byte| byte != 0).count();
     if received[written..].iter().all(|&byte| byte == 0) {
@@ -281,10 +284,10 @@ fn sealed(mut delivery: Delivery) -> Delivery {
 }
 
 /// The cursor into a sink with a script.
-fn scripted(rng: &mut Rng, data: &[Vec<u8>]) -> Seen {
+fn scripted(rng: &mut Rng, data: &[Vec<u8>]) -> TransferCounts {
     let segments = list(data);
     let model = data.concat();
-    let mut sink = ScriptedSink::new(any_script(rng));
+    let mut sink = ScriptedSink::new(random_script(rng));
     let mut cursor = SegmentCursor::new();
     let mut reported = 0;
     let mut miscounted = 0;
@@ -296,14 +299,14 @@ fn scripted(rng: &mut Rng, data: &[Vec<u8>]) -> Seen {
             break;
         }
     }
-    Seen {
+    TransferCounts {
         arrived: sink.taken.len() as u64,
         faults: sink.faults,
         lost: bytes_lost(&model, &sink.taken) + miscounted,
     }
 }
 
-fn any_sizes(rng: &mut Rng) -> Vec<usize> {
+fn random_sizes(rng: &mut Rng) -> Vec<usize> {
     let count = match rng.u32(..10) {
         0 => 0,
         1 => rng.usize(1000..2100),
@@ -326,17 +329,17 @@ fn any_sizes(rng: &mut Rng) -> Vec<usize> {
     sizes
 }
 
-fn any_script(rng: &mut Rng) -> Vec<Answer> {
+fn random_script(rng: &mut Rng) -> Vec<ScriptedCall> {
     let count = rng.usize(..40);
     let most = rng.usize(1..5000);
-    let answer = |_| match rng.u32(..12) {
-        0 | 1 => Answer::Fail(libc::EINTR),
-        2 => Answer::Fail(libc::EAGAIN),
-        3 => Answer::Fail(libc::EIO),
-        4 => Answer::Take(0),
-        5 => Answer::Take(usize::MAX),
-        6 | 7 => Answer::Take(rng.usize(1..4)),
-        _ => Answer::Take(rng.usize(1..=most)),
+    let call = |_| match rng.u32(..12) {
+        0 | 1 => ScriptedCall::Fail(libc::EINTR),
+        2 => ScriptedCall::Fail(libc::EAGAIN),
+        3 => ScriptedCall::Fail(libc::EIO),
+        4 => ScriptedCall::Take(0),
+        5 => ScriptedCall::Take(usize::MAX),
+        6 | 7 => ScriptedCall::Take(rng.usize(1..4)),
+        _ => ScriptedCall::Take(rng.usize(1..=most)),
     };
-    (0..count).map(answer).collect()
+    (0..count).map(call).collect()
 }

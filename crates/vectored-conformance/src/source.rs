@@ -14,10 +14,10 @@ use rustix::fs::{MemfdFlags, OFlags};
 use rustix::io::Errno;
 use vectored::SegmentCursor;
 
-use crate::model::{Landing, bytes_lost};
-use crate::read_ways::{Asks, AtEof, ReadMover, ReadWay};
+use crate::model::{GuardedList, bytes_lost};
+use crate::readers::{AtEof, CallScope, ReadFn, Reader};
 use crate::target::{MAX_IDLE, nameless};
-use crate::ways::Takes;
+use crate::writers::Takes;
 
 /// The bytes that a source gives, and the pieces in which it gives them.
 #[derive(Clone, Debug)]
@@ -105,7 +105,7 @@ pub struct Arrival {
     /// How often another count was reported then than had been fed.
     pub miscounts: u64,
     /// Bytes beside the segments that were changed, and segments of the list that were moved.
-    pub trespasses: u64,
+    pub stray_writes: u64,
     /// What could still be read afterwards.
     pub unread: Vec<u8>,
     /// Where it ended.
@@ -118,26 +118,26 @@ impl Arrival {
     /// The bytes that are missing, wrong, surplus, counted wrongly, or outside of the list, by the
     /// naive model: the first bytes of the content, cut up by the sizes, and the rest where it was.
     #[must_use]
-    pub fn lost(&self, way: &ReadWay) -> u64 {
+    pub fn lost(&self, reader: &Reader) -> u64 {
         let expected = self.received.len().min(self.content.len());
         let reported = self.received.len().min(self.reported as usize);
-        let rest = match way.takes {
+        let rest = match reader.takes {
             Takes::All => expected,
             // These do not move the position.
             Takes::Files => 0,
         };
         bytes_lost(&self.content[..expected], &self.received[..reported])
             + bytes_lost(&self.content[rest..], &self.unread)
-            + self.trespasses
+            + self.stray_writes
             + self.miscounts
     }
 
     /// Whether it ended as its way should on this content, with or without an error.
     #[must_use]
-    pub fn ended_well(&self, way: &ReadWay) -> bool {
+    pub fn ended_well(&self, reader: &Reader) -> bool {
         let is_eof = self.content.len() < self.received.len();
         let kind = self.error.as_ref().map(io::Error::kind);
-        match way.at_eof {
+        match reader.at_eof {
             AtEof::Fails if is_eof => kind == Some(io::ErrorKind::UnexpectedEof),
             _ => kind.is_none(),
         }
@@ -220,15 +220,15 @@ impl Source {
     /// Those of the feeding side.
     pub fn fill(
         mut self,
-        way: &ReadWay,
-        mover: &mut ReadMover,
+        reader: &Reader,
+        read_fn: &mut ReadFn,
         sizes: &[usize],
     ) -> io::Result<Arrival> {
-        let mut arrival = self.fill_next(mover, sizes)?;
-        if way.asks == Asks::ListAndMore && arrival.error.is_none() {
+        let mut arrival = self.fill_next(read_fn, sizes)?;
+        if reader.call_scope == CallScope::ListAndReadAhead && arrival.error.is_none() {
             // What was read ahead is the start of the next list.
             let ahead = self.content.len().saturating_sub(arrival.reported as usize);
-            let next = self.fill_next(mover, &[ahead])?;
+            let next = self.fill_next(read_fn, &[ahead])?;
             let came = next.reported as usize;
             arrival.unread.extend(&next.received[..came.min(ahead)]);
         }
@@ -241,16 +241,16 @@ impl Source {
     /// # Errors
     ///
     /// Those of the feeding side.
-    pub fn fill_next(&mut self, mover: &mut ReadMover, sizes: &[usize]) -> io::Result<Arrival> {
-        let mut landing = Landing::new(sizes);
+    pub fn fill_next(&mut self, read_fn: &mut ReadFn, sizes: &[usize]) -> io::Result<Arrival> {
+        let mut guarded = GuardedList::new(sizes);
         let mut cursor = SegmentCursor::new();
         let mut reported = 0;
         let (mut resumptions, mut miscounts) = (0, 0);
         let mut idle = 0;
-        let mut segments = landing.segments();
+        let mut segments = guarded.segments();
         let before: Vec<_> = segments.iter().map(|s| (s.as_ptr(), s.len())).collect();
         let error = loop {
-            let outcome = mover(self.reader.as_fd(), &mut segments, &mut cursor);
+            let outcome = read_fn(self.reader.as_fd(), &mut segments, &mut cursor);
             reported += outcome.transferred;
             self.reported += outcome.transferred;
             let Some(error) = outcome.error else {
@@ -275,12 +275,12 @@ impl Source {
         let moved = before.into_iter().zip(after).filter(|(b, a)| b != a);
         let moved = moved.count() as u64;
         Ok(Arrival {
-            received: landing.received(),
+            received: guarded.received(),
             reported,
             error,
             resumptions,
             miscounts,
-            trespasses: moved + landing.trespasses(),
+            stray_writes: moved + guarded.stray_writes(),
             unread: Vec::new(),
             cursor,
             content: self.content.clone(),
@@ -435,7 +435,7 @@ fn feed_in_thread(mut to: impl Write + Send + 'static, mut feed: Feed) -> JoinHa
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::read_ways::EXACT;
+    use crate::readers::EXACT_READER;
 
     #[test]
     fn a_stream_ends_when_the_last_holder_of_its_writer_does() {
@@ -451,9 +451,15 @@ mod tests {
                 drop(held);
             });
             let name = source.name;
-            let arrival = source.fill(&EXACT, &mut (EXACT.make)(), &[9, 9]).unwrap();
-            assert!(arrival.ended_well(&EXACT), "{name}: {:?}", arrival.error);
-            assert_eq!(arrival.lost(&EXACT), 0, "{name}");
+            let arrival = source
+                .fill(&EXACT_READER, &mut (EXACT_READER.make)(), &[9, 9])
+                .unwrap();
+            assert!(
+                arrival.ended_well(&EXACT_READER),
+                "{name}: {:?}",
+                arrival.error
+            );
+            assert_eq!(arrival.lost(&EXACT_READER), 0, "{name}");
             holder.join().unwrap();
         }
     }

@@ -14,7 +14,7 @@ use std::time::Duration;
 use rustix::fs::{MemfdFlags, OFlags, SealFlags};
 use vectored::SegmentCursor;
 
-use crate::ways::{Mover, Takes};
+use crate::writers::{Takes, WriteFn};
 
 /// What stands in a file before a list is appended to it.
 const BEFORE: &[u8] = b"before\n";
@@ -163,8 +163,8 @@ impl Target {
     /// # Errors
     ///
     /// Those of the receiving side.
-    pub fn deliver(self, mover: &mut Mover, segments: &[IoSlice<'_>]) -> io::Result<Delivery> {
-        self.deliver_resuming(mover, segments, |_| false)
+    pub fn deliver(self, write_fn: &mut WriteFn, segments: &[IoSlice<'_>]) -> io::Result<Delivery> {
+        self.deliver_resuming(write_fn, segments, |_| false)
     }
 
     /// As [`deliver`](Target::deliver), going on after each error that `mend` says it has mended.
@@ -174,7 +174,7 @@ impl Target {
     /// Those of the receiving side.
     pub fn deliver_resuming(
         mut self,
-        mover: &mut Mover,
+        write_fn: &mut WriteFn,
         segments: &[IoSlice<'_>],
         mut mend: impl FnMut(&io::Error) -> bool,
     ) -> io::Result<Delivery> {
@@ -183,7 +183,7 @@ impl Target {
         let (mut resumptions, mut miscounts) = (0, 0);
         let mut idle = 0;
         let error = loop {
-            let outcome = mover(self.writer.as_fd(), segments, &mut cursor);
+            let outcome = write_fn(self.writer.as_fd(), segments, &mut cursor);
             reported += outcome.transferred;
             let Some(error) = outcome.error else {
                 break None;

@@ -11,9 +11,9 @@ use std::fs;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use vectored_conformance::read_ways::{BROKEN_READ, READ_WAYS, ReadWay};
+use vectored_conformance::readers::{BROKEN_READER, READERS, Reader};
 use vectored_conformance::soak::{Options, run};
-use vectored_conformance::ways::{BROKEN, WAYS, Way};
+use vectored_conformance::writers::{BROKEN_WRITER, WRITERS, Writer};
 
 const PROGRESS: Duration = Duration::from_secs(5);
 
@@ -23,8 +23,8 @@ const WARM: u64 = 500;
 /// Losses that are described; the rest is only counted.
 const TOLD: u64 = 10;
 
-const ONLY_BROKEN: &[Way] = &[BROKEN];
-const ONLY_BROKEN_READ: &[ReadWay] = &[BROKEN_READ];
+const ONLY_BROKEN_WRITER: &[Writer] = &[BROKEN_WRITER];
+const ONLY_BROKEN_READER: &[Reader] = &[BROKEN_READER];
 
 fn main() -> ExitCode {
     let options = match parse(std::env::args().skip(1)) {
@@ -81,8 +81,8 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
         duration: Duration::from_secs(60),
         seed: 1,
         directory: std::env::temp_dir(),
-        ways: WAYS,
-        read_ways: READ_WAYS,
+        writers: WRITERS,
+        readers: READERS,
     };
     while let Some(word) = words.next() {
         let mut value = || words.next().ok_or_else(|| format!("{word} takes a value"));
@@ -94,8 +94,8 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
                 other => return Err(format!("unknown back end '{other}': there is plain")),
             },
             // For the tests that a loss is seen.
-            "--broken" => (options.ways, options.read_ways) = (ONLY_BROKEN, &[]),
-            "--broken-read" => (options.ways, options.read_ways) = (&[], ONLY_BROKEN_READ),
+            "--broken" => (options.writers, options.readers) = (ONLY_BROKEN_WRITER, &[]),
+            "--broken-read" => (options.writers, options.readers) = (&[], ONLY_BROKEN_READER),
             other => return Err(format!("unexpected '{other}'")),
         }
     }

@@ -23,19 +23,19 @@ extern "C" fn count(_signal: libc::c_int) {
 /// The handler is set without `SA_RESTART`, so system calls are interrupted. The timer of the whole
 /// process (setitimer(2)) would pick a thread itself, and seldom the one that moves bytes.
 #[derive(Debug)]
-pub struct Rain {
+pub struct SignalStorm {
     timer: libc::timer_t,
     /// The signals are for the thread that made it, so it stays there.
     here: PhantomData<*const ()>,
 }
 
-impl Rain {
+impl SignalStorm {
     /// Begins.
     ///
     /// # Errors
     ///
     /// If the handler or the timer cannot be set.
-    pub fn begin(interval: Duration) -> io::Result<Rain> {
+    pub fn begin(interval: Duration) -> io::Result<SignalStorm> {
         // SAFETY: a zeroed `sigaction` is valid: no flags (no SA_RESTART among them), an empty mask.
         // The handler is a function that lives as long as the process and is safe in a signal.
         let outcome = unsafe {
@@ -56,7 +56,7 @@ impl Rain {
         };
         check(outcome)?;
         // From here on it is deleted, whatever comes.
-        let rain = Rain {
+        let storm = SignalStorm {
             timer,
             here: PhantomData,
         };
@@ -70,7 +70,7 @@ impl Rain {
         };
         // SAFETY: the timer exists until `rain` is dropped, and the setting is only read.
         check(unsafe { libc::timer_settime(timer, 0, &setting, ptr::null_mut()) })?;
-        Ok(rain)
+        Ok(storm)
     }
 
     /// How many signals were caught in this process so far, in every rain.
@@ -80,7 +80,7 @@ impl Rain {
     }
 }
 
-impl Drop for Rain {
+impl Drop for SignalStorm {
     fn drop(&mut self) {
         // SAFETY: the timer is this value's own, and not used again. A signal that it has sent is
         // caught by the handler, which stays.

@@ -10,68 +10,75 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 use vectored::{Gather, GatherWriter, Gathers};
-use vectored_conformance::here::{
-    Mount, in_child, limit_file_size, no_strace, role, skip, under_strace,
+use vectored_conformance::host::{
+    Mount, in_child, limit_file_size, report_skip, role, strace_unavailable, under_strace,
 };
 use vectored_conformance::model::{bytes_lost, list, mixed_sizes, payload};
-use vectored_conformance::signals::{Rain, end_on_broken_pipes, ignore_file_size_signal};
+use vectored_conformance::signals::{SignalStorm, end_on_broken_pipes, ignore_file_size_signal};
 use vectored_conformance::target::{Delivery, Target};
-use vectored_conformance::ways::{Takes, Way};
+use vectored_conformance::writers::{Takes, Writer};
 
-use crate::support::{build_directory, expect_all_of, expect_whole, ways};
+use crate::support::{build_directory, expect_all_of, expect_whole, writers};
 
 /// Expects this error, and a count of exactly the bytes that arrived, which are the first of the
 /// list.
-fn expect_partial(way: &Way, model: &[u8], delivery: &Delivery, error: Errno) {
+fn expect_partial(writer: &Writer, model: &[u8], delivery: &Delivery, error: Errno) {
     let Delivery {
         received, reported, ..
     } = delivery;
     let code = delivery.error.as_ref().and_then(io::Error::raw_os_error);
-    assert_eq!(code, Some(error.raw_os_error()), "{way:?}");
-    assert_eq!(*reported, received.len() as u64, "{way:?}");
-    assert_eq!(bytes_lost(&model[..received.len()], received), 0, "{way:?}");
+    assert_eq!(code, Some(error.raw_os_error()), "{writer:?}");
+    assert_eq!(*reported, received.len() as u64, "{writer:?}");
+    assert_eq!(
+        bytes_lost(&model[..received.len()], received),
+        0,
+        "{writer:?}"
+    );
 }
 
 #[test]
-fn a_rain_of_signals_loses_nothing() {
-    for (way, mut mover) in ways().filter(|(way, _)| way.takes == Takes::All) {
-        let before = Rain::caught();
-        let _rain = Rain::begin(Duration::from_micros(50)).unwrap();
+fn a_signal_storm_loses_nothing() {
+    for (writer, mut write_fn) in writers().filter(|(writer, _)| writer.takes == Takes::All) {
+        let before = SignalStorm::caught();
+        let _storm = SignalStorm::begin(Duration::from_micros(50)).unwrap();
         for _ in 0..20 {
             let target = Target::small_pipe(Duration::from_micros(300)).unwrap();
-            expect_whole(way, &mut mover, target, &mixed_sizes(100));
+            expect_whole(writer, &mut write_fn, target, &mixed_sizes(100));
             let target = Target::small_pipe(Duration::from_micros(300)).unwrap();
-            expect_whole(way, &mut mover, target, &[30_000, 50, 60, 20_000]);
+            expect_whole(writer, &mut write_fn, target, &[30_000, 50, 60, 20_000]);
         }
-        assert!(Rain::caught() - before > 20, "{way:?}: too few signals");
+        assert!(
+            SignalStorm::caught() - before > 20,
+            "{writer:?}: too few signals"
+        );
     }
 }
 
 #[test]
 fn a_non_blocking_descriptor_is_resumed_where_it_would_block() {
-    for (way, mut mover) in ways().filter(|(way, _)| way.takes == Takes::All) {
+    for (writer, mut write_fn) in writers().filter(|(writer, _)| writer.takes == Takes::All) {
         for open in [Target::non_blocking_pipe, Target::non_blocking_unix_stream] {
-            let delivery = expect_whole(way, &mut mover, open().unwrap(), &mixed_sizes(3000));
-            assert!(delivery.resumptions > 0, "{way:?} never blocked");
+            let delivery = expect_whole(writer, &mut write_fn, open().unwrap(), &mixed_sizes(3000));
+            assert!(delivery.resumptions > 0, "{writer:?} never blocked");
         }
     }
 }
 
 #[test]
 fn a_broken_pipe_has_taken_what_was_counted() {
-    for (way, mut mover) in ways().filter(|(way, _)| way.takes == Takes::All) {
+    for (writer, mut write_fn) in writers().filter(|(writer, _)| writer.takes == Takes::All) {
         let data = payload(&mixed_sizes(3000));
         let model = data.concat();
         let target = Target::pipe_that_breaks(100_000).unwrap();
-        let delivery = target.deliver(&mut mover, &list(&data)).unwrap();
+        let delivery = target.deliver(&mut write_fn, &list(&data)).unwrap();
         let kind = delivery.error.as_ref().map(io::Error::kind);
-        assert_eq!(kind, Some(io::ErrorKind::BrokenPipe), "{way:?}");
+        assert_eq!(kind, Some(io::ErrorKind::BrokenPipe), "{writer:?}");
         assert_eq!(bytes_lost(&model[..100_000], &delivery.received), 0);
         // What the pipe held when it broke was taken, too: 64 KiB at most.
         let reported = delivery.reported as usize;
         assert!(
             (100_000..=165_536).contains(&reported),
-            "{way:?} {reported}"
+            "{writer:?} {reported}"
         );
     }
 }
@@ -85,21 +92,21 @@ fn beyond_the_file_size_limit_the_count_is_the_files_size() {
     ignore_file_size_signal();
     let data = payload(&mixed_sizes(3000));
     let model = data.concat();
-    for (way, mut mover) in ways() {
+    for (writer, mut write_fn) in writers() {
         for limit in [0, 1, 4096, 100_000, 777_777, model.len() as u64 - 1] {
             let target = Target::file(build_directory()).unwrap();
             limit_file_size(Some(limit)).unwrap();
-            let delivery = target.deliver(&mut mover, &list(&data)).unwrap();
+            let delivery = target.deliver(&mut write_fn, &list(&data)).unwrap();
             limit_file_size(None).unwrap();
-            expect_partial(way, &model, &delivery, Errno::FBIG);
-            assert_eq!(delivery.reported, limit, "{way:?}");
+            expect_partial(writer, &model, &delivery, Errno::FBIG);
+            assert_eq!(delivery.reported, limit, "{writer:?}");
             // The cursor is all it takes to go on when the limit is lifted.
             let target = Target::file(build_directory()).unwrap();
             limit_file_size(Some(limit)).unwrap();
             let lift = |_: &io::Error| limit_file_size(None).is_ok();
-            let delivery = target.deliver_resuming(&mut mover, &list(&data), lift);
+            let delivery = target.deliver_resuming(&mut write_fn, &list(&data), lift);
             limit_file_size(None).unwrap();
-            expect_all_of(way.name, &model, delivery.unwrap());
+            expect_all_of(writer.name, &model, delivery.unwrap());
         }
     }
 }
@@ -109,18 +116,18 @@ fn on_a_full_file_system_the_count_is_the_files_size() {
     let mount = match Mount::tmpfs("size=1m") {
         Ok(mount) => mount,
         Err(reason) => {
-            return skip("on_a_full_file_system_the_count_is_the_files_size", &reason);
+            return report_skip("on_a_full_file_system_the_count_is_the_files_size", &reason);
         }
     };
     let data = payload(&mixed_sizes(3000));
     let model = data.concat();
     assert!(model.len() > 1 << 20);
-    for (way, mut mover) in ways() {
+    for (writer, mut write_fn) in writers() {
         for open in [Target::file, Target::appended_file] {
             let target = open(mount.path()).unwrap();
-            let delivery = target.deliver(&mut mover, &list(&data)).unwrap();
-            expect_partial(way, &model, &delivery, Errno::NOSPC);
-            assert!(delivery.reported > 1_000_000, "{way:?}");
+            let delivery = target.deliver(&mut write_fn, &list(&data)).unwrap();
+            expect_partial(writer, &model, &delivery, Errno::NOSPC);
+            assert!(delivery.reported > 1_000_000, "{writer:?}");
         }
     }
 }
@@ -129,15 +136,15 @@ fn on_a_full_file_system_the_count_is_the_files_size() {
 fn a_file_that_may_not_grow_holds_what_was_counted() {
     let data = payload(&mixed_sizes(1500));
     let model = data.concat();
-    for (way, mut mover) in ways() {
+    for (writer, mut write_fn) in writers() {
         let target = Target::memory(Some(500_000)).unwrap();
-        let mut delivery = target.deliver(&mut mover, &list(&data)).unwrap();
+        let mut delivery = target.deliver(&mut write_fn, &list(&data)).unwrap();
         // No byte of the payload is zero.
         let written = delivery.received.iter().take_while(|&&byte| byte != 0);
         let written = written.count();
         delivery.received.truncate(written);
-        expect_partial(way, &model, &delivery, Errno::PERM);
-        assert!(written > 0, "{way:?}");
+        expect_partial(writer, &model, &delivery, Errno::PERM);
+        assert!(written > 0, "{writer:?}");
     }
 }
 
@@ -147,8 +154,8 @@ fn under_writing_strace(test: &str, injections: &[&str]) {
 }
 
 /// The bytes of each call but the last.
-fn call_bytes(way: &Way) -> u64 {
-    match way.name {
+fn call_bytes(writer: &Writer) -> u64 {
+    match writer.name {
         // It copies chunks as small as these: 256 KiB, and the chunk that begins within them.
         "BufSender" => (256_u64 << 10).div_ceil(900) * 900,
         // What is staged when a segment does not fit 8 KiB any more, and the segment.
@@ -167,14 +174,14 @@ const PLAIN: [&str; 3] = [
 /// A list of at least three calls for every other way: the third is answered by the rule of the role.
 ///
 /// strace counts the calls of each thread; each way gets one of its own.
-fn answered_by_the_kernel(check: fn(&Way, &[u8], &Delivery)) {
-    let ways = vectored_conformance::ways::WAYS.iter();
-    for way in ways.filter(|way| !PLAIN.contains(&way.name)) {
+fn answered_by_the_kernel(check: fn(&Writer, &[u8], &Delivery)) {
+    let writers = vectored_conformance::writers::WRITERS.iter();
+    for writer in writers.filter(|writer| !PLAIN.contains(&writer.name)) {
         let thread = std::thread::spawn(move || {
             let data = payload(&vec![900; 3000]);
             let target = Target::file(build_directory()).unwrap();
-            let delivery = target.deliver(&mut (way.make)(), &list(&data)).unwrap();
-            check(way, &data.concat(), &delivery);
+            let delivery = target.deliver(&mut (writer.make)(), &list(&data)).unwrap();
+            check(writer, &data.concat(), &delivery);
         });
         thread.join().unwrap();
     }
@@ -191,18 +198,18 @@ fn an_error_that_the_kernel_answers_carries_the_exact_count() {
         ];
         return under_writing_strace(test, &injections);
     };
-    let check: fn(&Way, &[u8], &Delivery) = match role.as_str() {
-        "error=EIO:when=1" => |way, model, delivery| {
-            expect_partial(way, model, delivery, Errno::IO);
+    let check: fn(&Writer, &[u8], &Delivery) = match role.as_str() {
+        "error=EIO:when=1" => |writer, model, delivery| {
+            expect_partial(writer, model, delivery, Errno::IO);
             assert_eq!(delivery.reported, 0);
         },
-        "error=EIO:when=3" => |way, model, delivery| {
-            expect_partial(way, model, delivery, Errno::IO);
-            assert_eq!(delivery.reported, 2 * call_bytes(way), "{way:?}");
+        "error=EIO:when=3" => |writer, model, delivery| {
+            expect_partial(writer, model, delivery, Errno::IO);
+            assert_eq!(delivery.reported, 2 * call_bytes(writer), "{writer:?}");
         },
-        _ => |way, model, delivery| {
-            expect_partial(way, model, delivery, Errno::NOSPC);
-            assert_eq!(delivery.reported, call_bytes(way), "{way:?}");
+        _ => |writer, model, delivery| {
+            expect_partial(writer, model, delivery, Errno::NOSPC);
+            assert_eq!(delivery.reported, call_bytes(writer), "{writer:?}");
         },
     };
     answered_by_the_kernel(check);
@@ -211,9 +218,9 @@ fn an_error_that_the_kernel_answers_carries_the_exact_count() {
 /// Runs the test again with all of these calls refused, and returns how often each was made on a
 /// file with this in its path.
 fn calls_refused(test: &str, role: &str, file: &str, refused: &str) -> Option<[usize; 2]> {
-    if let Some(reason) = no_strace() {
+    if let Some(reason) = strace_unavailable() {
         let name = test.rsplit("::").next().unwrap_or(test);
-        skip(name, &reason);
+        report_skip(name, &reason);
         return None;
     }
     let code = role.split(' ').next_back().unwrap_or(role);
@@ -248,12 +255,13 @@ fn a_file_without_vectored_writes_gets_plain_calls_and_is_asked_once() {
         "write_once, as much as fits at a time",
         "GatherWriter::new that stages no slice behind a call",
     ];
-    let ways = vectored_conformance::ways::WAYS.iter();
-    let ways = ways.filter(|way| !others.contains(&way.name) && !PLAIN.contains(&way.name));
+    let writers = vectored_conformance::writers::WRITERS.iter();
+    let writers =
+        writers.filter(|writer| !others.contains(&writer.name) && !PLAIN.contains(&writer.name));
     if role().is_some() {
-        for way in ways {
+        for writer in writers {
             let target = Target::file(build_directory()).unwrap();
-            expect_whole(way, &mut (way.make)(), target, &vec![900; 3000]);
+            expect_whole(writer, &mut (writer.make)(), target, &vec![900; 3000]);
         }
         return;
     }
@@ -264,7 +272,7 @@ fn a_file_without_vectored_writes_gets_plain_calls_and_is_asked_once() {
         };
         // Each way writes a file of its own, which may have the inode of one that is gone; some ways copy all
         // that they are given. `EINVAL` may mean the list at hand, so each transfer asks once.
-        let files = ways.clone().count();
+        let files = writers.clone().count();
         let fewest = if role.ends_with("EINVAL") {
             files / 2
         } else {
@@ -324,10 +332,10 @@ fn interruptions_that_the_kernel_answers_are_retried() {
         let injections = ["error=EINTR:when=1", "error=EINTR:when=2..201"];
         return under_writing_strace(test, &injections);
     }
-    answered_by_the_kernel(|way, model, delivery| {
-        assert!(delivery.error.is_none(), "{way:?}: {:?}", delivery.error);
-        assert_eq!(delivery.reported, model.len() as u64, "{way:?}");
-        assert_eq!(bytes_lost(model, &delivery.received), 0, "{way:?}");
+    answered_by_the_kernel(|writer, model, delivery| {
+        assert!(delivery.error.is_none(), "{writer:?}: {:?}", delivery.error);
+        assert_eq!(delivery.reported, model.len() as u64, "{writer:?}");
+        assert_eq!(bytes_lost(model, &delivery.received), 0, "{writer:?}");
     });
 }
 
@@ -337,13 +345,13 @@ fn a_call_that_moves_nothing_is_write_zero_and_not_a_spin() {
     if role().is_none() {
         return under_writing_strace(test, &["retval=0:when=2+"]);
     }
-    answered_by_the_kernel(|way, model, delivery| {
+    answered_by_the_kernel(|writer, model, delivery| {
         let kind = delivery.error.as_ref().map(io::Error::kind);
-        assert_eq!(kind, Some(io::ErrorKind::WriteZero), "{way:?}");
-        assert_eq!(delivery.reported, call_bytes(way), "{way:?}");
+        assert_eq!(kind, Some(io::ErrorKind::WriteZero), "{writer:?}");
+        assert_eq!(delivery.reported, call_bytes(writer), "{writer:?}");
         let arrived = &delivery.received;
-        let first = &model[..call_bytes(way) as usize];
-        assert_eq!(bytes_lost(first, arrived), 0, "{way:?}");
+        let first = &model[..call_bytes(writer) as usize];
+        assert_eq!(bytes_lost(first, arrived), 0, "{writer:?}");
     });
 }
 

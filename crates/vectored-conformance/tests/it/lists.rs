@@ -6,19 +6,19 @@ use std::os::fd::AsFd;
 use std::path::Path;
 
 use vectored::{MAX_CALL_BYTES, SegmentCursor, iov_max};
-use vectored_conformance::here::{Mount, skip};
-use vectored_conformance::model::{list, mixed_sizes, payload, pieces};
+use vectored_conformance::host::{Mount, report_skip};
+use vectored_conformance::model::{adjacent_list, list, mixed_sizes, payload};
 use vectored_conformance::target::{self, Target};
-use vectored_conformance::ways::{DURABLE, Takes, drive};
+use vectored_conformance::writers::{DURABLE_WRITERS, Takes, drive};
 
-use crate::support::{build_directory, content, expect_all_of, expect_whole, ways};
+use crate::support::{build_directory, content, expect_all_of, expect_whole, writers};
 
 fn into_every_target(sizes: &[usize]) {
-    for (way, mut mover) in ways() {
+    for (writer, mut write_fn) in writers() {
         for open in target::ALL {
             let target = open(build_directory()).unwrap();
-            if target.suits(way.takes) {
-                expect_whole(way, &mut mover, target, sizes);
+            if target.suits(writer.takes) {
+                expect_whole(writer, &mut write_fn, target, sizes);
             }
         }
     }
@@ -66,17 +66,17 @@ fn pieces_of_one_buffer_arrive_everywhere() {
         vec![999; 300],
         mixed_sizes(300),
     ];
-    for (way, mut mover) in ways() {
+    for (writer, mut write_fn) in writers() {
         for open in target::ALL {
             for sizes in &lists {
                 let target = open(build_directory()).unwrap();
-                if !target.suits(way.takes) {
+                if !target.suits(writer.takes) {
                     continue;
                 }
-                let what = format!("{way:?} to {}, {} pieces", target.name, sizes.len());
+                let what = format!("{writer:?} to {}, {} pieces", target.name, sizes.len());
                 let content = content(sizes);
-                let mut touching = pieces(&content, sizes);
-                let delivery = target.deliver(&mut mover, &touching).expect(&what);
+                let mut touching = adjacent_list(&content, sizes);
+                let delivery = target.deliver(&mut write_fn, &touching).expect(&what);
                 expect_all_of(&what, &content, delivery);
                 // In two halves, the other way round: the last of one does not touch the first of
                 // the other.
@@ -84,7 +84,7 @@ fn pieces_of_one_buffer_arrive_everywhere() {
                 let model = touching.iter().flat_map(|piece| piece.iter().copied());
                 let model: Vec<u8> = model.collect();
                 let target = open(build_directory()).unwrap();
-                let delivery = target.deliver(&mut mover, &touching).expect(&what);
+                let delivery = target.deliver(&mut write_fn, &touching).expect(&what);
                 expect_all_of(&what, &model, delivery);
             }
         }
@@ -95,20 +95,20 @@ fn pieces_of_one_buffer_arrive_everywhere() {
 /// segments again and again.
 #[test]
 fn short_writes_resume_mid_segment() {
-    for (way, mut mover) in ways() {
-        if way.takes != Takes::All {
+    for (writer, mut write_fn) in writers() {
+        if writer.takes != Takes::All {
             continue;
         }
         for size in [100_000, 5000, 999] {
             let sizes = vec![size; 300_000 / size];
             let delivery = expect_whole(
-                way,
-                &mut mover,
+                writer,
+                &mut write_fn,
                 Target::non_blocking_pipe().unwrap(),
                 &sizes,
             );
             // A page goes at a time, and then it would block.
-            assert!(delivery.resumptions > 50, "{way:?}, {size}");
+            assert!(delivery.resumptions > 50, "{writer:?}, {size}");
         }
     }
 }
@@ -127,12 +127,12 @@ fn totals_around_the_most_that_a_call_moves_are_counted() {
     ] {
         let mut segments = vec![IoSlice::new(&chunk); total / chunk.len()];
         segments.push(IoSlice::new(&chunk[..total % chunk.len()]));
-        for (way, mut mover) in ways() {
+        for (writer, mut write_fn) in writers() {
             let mut cursor = SegmentCursor::new();
-            let outcome = mover(null.as_fd(), &segments, &mut cursor);
-            assert!(outcome.error.is_none(), "{way:?}: {:?}", outcome.error);
-            assert_eq!(outcome.transferred, total as u64, "{way:?}");
-            assert!(cursor.is_at_end(&segments), "{way:?}");
+            let outcome = write_fn(null.as_fd(), &segments, &mut cursor);
+            assert!(outcome.error.is_none(), "{writer:?}: {:?}", outcome.error);
+            assert_eq!(outcome.transferred, total as u64, "{writer:?}");
+            assert!(cursor.is_at_end(&segments), "{writer:?}");
         }
     }
 }
@@ -180,34 +180,34 @@ fn no_batch_exceeds_the_most_that_a_call_moves() {
 /// Whether the file system takes the flag or refuses it, which `OnRefusal::Fallback` mends.
 #[test]
 fn lists_with_flags_arrive_in_files() {
-    for way in DURABLE {
-        let mut mover = (way.make)();
+    for writer in DURABLE_WRITERS {
+        let mut write_fn = (writer.make)();
         for open in target::ALL {
             for sizes in [mixed_sizes(300), vec![700; 1025], vec![0; 3], vec![]] {
                 let target = open(build_directory()).unwrap();
-                if target.suits(way.takes) {
-                    expect_whole(way, &mut mover, target, &sizes);
+                if target.suits(writer.takes) {
+                    expect_whole(writer, &mut write_fn, target, &sizes);
                 }
             }
         }
         let data = payload(&mixed_sizes(1500));
         let target = Target::memory(Some(500_000)).unwrap();
-        let delivery = target.deliver(&mut mover, &list(&data)).unwrap();
-        assert!(delivery.error.is_some(), "{way:?}");
+        let delivery = target.deliver(&mut write_fn, &list(&data)).unwrap();
+        assert!(delivery.error.is_some(), "{writer:?}");
         let reported = delivery.reported as usize;
         let model = data.concat();
         assert!(
             delivery.received[..reported] == model[..reported],
-            "{way:?}"
+            "{writer:?}"
         );
     }
 }
 
 fn on_file_system_at(directory: &Path) {
-    for (way, mut mover) in ways() {
+    for (writer, mut write_fn) in writers() {
         for open in [Target::file, Target::appended_file] {
             for sizes in [mixed_sizes(300), vec![700; 2049], vec![3; 1025]] {
-                expect_whole(way, &mut mover, open(directory).unwrap(), &sizes);
+                expect_whole(writer, &mut write_fn, open(directory).unwrap(), &sizes);
             }
         }
     }
@@ -216,7 +216,7 @@ fn on_file_system_at(directory: &Path) {
 fn on_file_system(test: &str, kind: &str) {
     match Mount::of_image(kind, build_directory()) {
         Ok(mount) => on_file_system_at(mount.path()),
-        Err(reason) => skip(test, &reason),
+        Err(reason) => report_skip(test, &reason),
     }
 }
 
@@ -241,6 +241,6 @@ fn lists_arrive_in_files_on_tmpfs() {
     if place.is_dir() {
         on_file_system_at(place);
     } else {
-        skip("lists_arrive_in_files_on_tmpfs", "there is no /dev/shm");
+        report_skip("lists_arrive_in_files_on_tmpfs", "there is no /dev/shm");
     }
 }

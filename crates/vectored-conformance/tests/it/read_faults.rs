@@ -4,40 +4,43 @@ use std::io;
 use std::time::Duration;
 
 use rustix::io::Errno;
-use vectored_conformance::here::{role, under_strace};
+use vectored_conformance::host::{role, under_strace};
 use vectored_conformance::model::mixed_sizes;
-use vectored_conformance::read_ways::{Asks, AtEof, READ_WAYS, ReadWay};
-use vectored_conformance::signals::Rain;
+use vectored_conformance::readers::{AtEof, CallScope, READERS, Reader};
+use vectored_conformance::signals::SignalStorm;
 use vectored_conformance::source::{Arrival, Feed, Source};
-use vectored_conformance::ways::Takes;
+use vectored_conformance::writers::Takes;
 
-use crate::support::{build_directory, content, expect_filled, expect_model, read_ways};
+use crate::support::{build_directory, content, expect_filled, expect_model, readers};
 
 #[test]
-fn a_rain_of_signals_loses_no_byte_of_a_read() {
-    for (way, mut mover) in read_ways().filter(|(way, _)| way.takes == Takes::All) {
-        let before = Rain::caught();
-        let _rain = Rain::begin(Duration::from_micros(50)).unwrap();
+fn a_signal_storm_loses_no_byte_of_a_read() {
+    for (reader, mut read_fn) in readers().filter(|(reader, _)| reader.takes == Takes::All) {
+        let before = SignalStorm::caught();
+        let _storm = SignalStorm::begin(Duration::from_micros(50)).unwrap();
         for sizes in [mixed_sizes(100), vec![30_000, 50, 60, 20_000]] {
             for open in [Source::pipe, Source::unix_stream] {
                 let whole = content(&[&sizes[..], &[5000]].concat());
                 // While there is nothing to read, the call waits, and is interrupted.
                 let feed = Feed::new(whole, &[7777, 1, 12_345]).waiting(Duration::from_micros(300));
-                expect_filled(way, &mut mover, open(feed).unwrap(), &sizes);
+                expect_filled(reader, &mut read_fn, open(feed).unwrap(), &sizes);
             }
         }
-        assert!(Rain::caught() - before > 20, "{way:?}: too few signals");
+        assert!(
+            SignalStorm::caught() - before > 20,
+            "{reader:?}: too few signals"
+        );
     }
 }
 
 #[test]
 fn a_non_blocking_source_is_resumed_where_it_had_no_more() {
     let sizes = mixed_sizes(3000);
-    for (way, mut mover) in read_ways().filter(|(way, _)| way.takes == Takes::All) {
+    for (reader, mut read_fn) in readers().filter(|(reader, _)| reader.takes == Takes::All) {
         for open in [Source::non_blocking_pipe, Source::non_blocking_unix_stream] {
             let feed = Feed::new(content(&sizes), &[5000, 3, 40_000]);
-            let arrival = expect_filled(way, &mut mover, open(feed).unwrap(), &sizes);
-            assert!(arrival.resumptions > 20, "{way:?} never blocked");
+            let arrival = expect_filled(reader, &mut read_fn, open(feed).unwrap(), &sizes);
+            assert!(arrival.resumptions > 20, "{reader:?} never blocked");
         }
     }
 }
@@ -45,13 +48,16 @@ fn a_non_blocking_source_is_resumed_where_it_had_no_more() {
 /// A list of three calls for every way that scatters: the third is answered by the rule of the role.
 ///
 /// strace counts the calls of each thread; each way gets one of its own.
-fn answered_by_the_kernel(check: fn(&ReadWay, Arrival)) {
-    for way in READ_WAYS.iter().filter(|way| way.asks != Asks::Segment) {
+fn answered_by_the_kernel(check: fn(&Reader, Arrival)) {
+    for reader in READERS
+        .iter()
+        .filter(|reader| reader.call_scope != CallScope::Segment)
+    {
         let thread = std::thread::spawn(move || {
             let sizes = vec![900; 3000];
             let source = Source::file(build_directory(), Feed::new(content(&sizes), &[])).unwrap();
-            let arrival = source.fill(way, &mut (way.make)(), &sizes).unwrap();
-            check(way, arrival);
+            let arrival = source.fill(reader, &mut (reader.make)(), &sizes).unwrap();
+            check(reader, arrival);
         });
         thread.join().unwrap();
     }
@@ -63,17 +69,21 @@ fn under_reading_strace(test: &str, injections: &[&str]) {
 
 /// Expects this error, and a count of exactly these bytes, which are the first of the list and gone
 /// from the file.
-fn expect_partial(way: &ReadWay, arrival: &Arrival, error: Errno, count: usize) {
+fn expect_partial(reader: &Reader, arrival: &Arrival, error: Errno, count: usize) {
     let code = arrival.error.as_ref().and_then(io::Error::raw_os_error);
-    assert_eq!(code, Some(error.raw_os_error()), "{way:?}");
-    assert_eq!(arrival.reported, count as u64, "{way:?}");
+    assert_eq!(code, Some(error.raw_os_error()), "{reader:?}");
+    assert_eq!(arrival.reported, count as u64, "{reader:?}");
     assert!(
         arrival.received[..count] == arrival.content[..count],
-        "{way:?}"
+        "{reader:?}"
     );
-    let read = if way.takes == Takes::Files { 0 } else { count };
-    assert!(arrival.unread == arrival.content[read..], "{way:?}");
-    assert_eq!(arrival.trespasses, 0, "{way:?}");
+    let read = if reader.takes == Takes::Files {
+        0
+    } else {
+        count
+    };
+    assert!(arrival.unread == arrival.content[read..], "{reader:?}");
+    assert_eq!(arrival.stray_writes, 0, "{reader:?}");
 }
 
 #[test]
@@ -88,12 +98,12 @@ fn an_error_of_a_read_that_the_kernel_answers_carries_the_exact_count() {
         return under_reading_strace(test, &injections);
     };
     // The calls are of 1024 segments, of which the last holds what is left.
-    let check: fn(&ReadWay, Arrival) = match role.as_str() {
-        "error=EIO:when=1" => |way, arrival| expect_partial(way, &arrival, Errno::IO, 0),
+    let check: fn(&Reader, Arrival) = match role.as_str() {
+        "error=EIO:when=1" => |reader, arrival| expect_partial(reader, &arrival, Errno::IO, 0),
         "error=EIO:when=3" => {
-            |way, arrival| expect_partial(way, &arrival, Errno::IO, 2 * 1024 * 900)
+            |reader, arrival| expect_partial(reader, &arrival, Errno::IO, 2 * 1024 * 900)
         }
-        _ => |way, arrival| expect_partial(way, &arrival, Errno::ISDIR, 1024 * 900),
+        _ => |reader, arrival| expect_partial(reader, &arrival, Errno::ISDIR, 1024 * 900),
     };
     answered_by_the_kernel(check);
 }
@@ -106,8 +116,8 @@ fn interruptions_of_reads_that_the_kernel_answers_are_retried() {
         let injections = ["error=EINTR:when=1", "error=EINTR:when=2..201"];
         return under_reading_strace(test, &injections);
     }
-    answered_by_the_kernel(|way, arrival| {
-        expect_model("interrupted", way, arrival);
+    answered_by_the_kernel(|reader, arrival| {
+        expect_model("interrupted", reader, arrival);
     });
 }
 
@@ -117,15 +127,15 @@ fn a_read_that_the_kernel_answers_by_0_is_the_end_and_not_a_spin() {
     if role().is_none() {
         return under_reading_strace(test, &["retval=0:when=2+"]);
     }
-    answered_by_the_kernel(|way, arrival| {
+    answered_by_the_kernel(|reader, arrival| {
         let kind = arrival.error.as_ref().map(io::Error::kind);
-        let expected = (way.at_eof == AtEof::Fails).then_some(io::ErrorKind::UnexpectedEof);
-        assert_eq!(kind, expected, "{way:?}");
-        assert_eq!(arrival.reported, 1024 * 900, "{way:?}");
+        let expected = (reader.at_eof == AtEof::Fails).then_some(io::ErrorKind::UnexpectedEof);
+        assert_eq!(kind, expected, "{reader:?}");
+        assert_eq!(arrival.reported, 1024 * 900, "{reader:?}");
         let count = 1024 * 900;
         assert!(
             arrival.received[..count] == arrival.content[..count],
-            "{way:?}"
+            "{reader:?}"
         );
     });
 }

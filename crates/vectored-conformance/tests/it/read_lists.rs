@@ -8,13 +8,13 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use vectored::{MAX_CALL_BYTES, SegmentCursor, iov_max};
-use vectored_conformance::here::{Mount, skip};
+use vectored_conformance::host::{Mount, report_skip};
 use vectored_conformance::model::mixed_sizes;
-use vectored_conformance::read_ways::{AtEof, BROKEN_READ, READ_WAYS, ReadWay};
+use vectored_conformance::readers::{AtEof, BROKEN_READER, READERS, Reader};
 use vectored_conformance::source::{self, Feed, Source};
-use vectored_conformance::ways::Takes;
+use vectored_conformance::writers::Takes;
 
-use crate::support::{build_directory, content, expect_filled, expect_model, read_ways};
+use crate::support::{build_directory, content, expect_filled, expect_model, readers};
 
 /// What a source holds beyond the list, which must stay there.
 const BEYOND: usize = 9000;
@@ -25,11 +25,11 @@ const PIECES: [usize; 7] = [1, 4095, 7, 60_000, 700, 20_001, 0x10000];
 /// From every source, with something behind the list.
 fn from_every_source(sizes: &[usize]) {
     let feed = Feed::new(content(&[sizes, &[BEYOND]].concat()), &PIECES);
-    for (way, mut mover) in read_ways() {
+    for (reader, mut read_fn) in readers() {
         for open in source::ALL {
             let source = open(build_directory(), feed.clone()).unwrap();
-            if source.suits(way.takes) {
-                expect_filled(way, &mut mover, source, sizes);
+            if source.suits(reader.takes) {
+                expect_filled(reader, &mut read_fn, source, sizes);
             }
         }
     }
@@ -79,12 +79,12 @@ fn short_reads_resume_at_every_cut_of_small_lists_everywhere() {
     for sizes in small_lists() {
         let bytes: usize = sizes.iter().sum();
         let whole = content(&[bytes + 2]);
-        for (way, mut mover) in read_ways().filter(|(way, _)| way.takes == Takes::All) {
+        for (reader, mut read_fn) in readers().filter(|(reader, _)| reader.takes == Takes::All) {
             for first in 1..bytes {
                 for second in 1..=bytes - first {
                     let feed = Feed::new(whole.clone(), &[first, second, 100]);
                     let source = Source::non_blocking_pipe(feed).unwrap();
-                    expect_filled(way, &mut mover, source, &sizes);
+                    expect_filled(reader, &mut read_fn, source, &sizes);
                 }
             }
         }
@@ -101,14 +101,14 @@ fn the_end_of_the_file_at_every_point_of_small_lists_is_told_with_the_exact_coun
     for sizes in small_lists() {
         let bytes: usize = sizes.iter().sum();
         for held in 0..=bytes {
-            for (way, mut mover) in read_ways() {
+            for (reader, mut read_fn) in readers() {
                 for open in opens {
                     let source = open(Feed::new(content(&[held]), &[1, 5])).unwrap();
-                    if source.suits(way.takes) {
-                        let arrival = expect_filled(way, &mut mover, source, &sizes);
+                    if source.suits(reader.takes) {
+                        let arrival = expect_filled(reader, &mut read_fn, source, &sizes);
                         assert_eq!(arrival.reported, held as u64);
-                        let fails = held < bytes && way.at_eof == AtEof::Fails;
-                        assert_eq!(arrival.error.is_some(), fails, "{way:?}");
+                        let fails = held < bytes && reader.at_eof == AtEof::Fails;
+                        assert_eq!(arrival.error.is_some(), fails, "{reader:?}");
                     }
                 }
             }
@@ -122,11 +122,11 @@ fn the_end_of_the_file_within_long_lists_is_told_with_the_exact_count() {
     let bytes: usize = sizes.iter().sum();
     for held in [0, 1, 100_000, bytes - 1, bytes] {
         let feed = Feed::new(content(&[held]), &[1, 60_000, 333, 0x10000, 0x10000]);
-        for (way, mut mover) in read_ways() {
+        for (reader, mut read_fn) in readers() {
             for open in source::ALL {
                 let source = open(build_directory(), feed.clone()).unwrap();
-                if source.suits(way.takes) {
-                    expect_filled(way, &mut mover, source, &sizes);
+                if source.suits(reader.takes) {
+                    expect_filled(reader, &mut read_fn, source, &sizes);
                 }
             }
         }
@@ -137,13 +137,18 @@ fn the_end_of_the_file_within_long_lists_is_told_with_the_exact_count() {
 #[test]
 fn short_reads_resume_mid_segment() {
     let feed = Feed::new(content(&[300_000 + BEYOND]), &[4096, 1, 3333]);
-    for (way, mut mover) in read_ways().filter(|(way, _)| way.takes == Takes::All) {
+    for (reader, mut read_fn) in readers().filter(|(reader, _)| reader.takes == Takes::All) {
         for size in [100_000, 5000, 999] {
             let sizes = vec![size; 300_000 / size];
             let source = Source::non_blocking_pipe(feed.clone()).unwrap();
-            let arrival = expect_filled(way, &mut mover, source, &sizes);
-            assert!(arrival.resumptions > 50, "{way:?}, {size}");
-            expect_filled(way, &mut mover, Source::pipe(feed.clone()).unwrap(), &sizes);
+            let arrival = expect_filled(reader, &mut read_fn, source, &sizes);
+            assert!(arrival.resumptions > 50, "{reader:?}, {size}");
+            expect_filled(
+                reader,
+                &mut read_fn,
+                Source::pipe(feed.clone()).unwrap(),
+                &sizes,
+            );
         }
     }
 }
@@ -159,21 +164,21 @@ fn lists_that_follow_one_another_share_a_source_without_a_gap() {
         vec![1],
     ];
     let whole = content(&[&lists.concat()[..], &[BEYOND]].concat());
-    for (way, mut mover) in read_ways().filter(|(way, _)| way.takes == Takes::All) {
+    for (reader, mut read_fn) in readers().filter(|(reader, _)| reader.takes == Takes::All) {
         for open in source::ALL {
             let feed = Feed::new(whole.clone(), &PIECES);
             let mut source = open(build_directory(), feed).unwrap();
             let mut at = 0;
             for sizes in lists.iter().chain([&vec![BEYOND]]) {
-                let arrival = source.fill_next(&mut mover, sizes).unwrap();
-                let what = format!("{way:?} from {}, {} segments", source.name, sizes.len());
+                let arrival = source.fill_next(&mut read_fn, sizes).unwrap();
+                let what = format!("{reader:?} from {}, {} segments", source.name, sizes.len());
                 assert!(arrival.error.is_none(), "{what}: {:?}", arrival.error);
                 let end = at + arrival.received.len();
                 assert!(arrival.received == whole[at..end], "{what}");
-                assert_eq!((arrival.trespasses, arrival.miscounts), (0, 0), "{what}");
+                assert_eq!((arrival.stray_writes, arrival.miscounts), (0, 0), "{what}");
                 at = end;
             }
-            assert_eq!(source.finish().unwrap(), b"", "{way:?}");
+            assert_eq!(source.finish().unwrap(), b"", "{reader:?}");
         }
     }
 }
@@ -191,20 +196,20 @@ fn lists_of_more_bytes_than_a_call_moves_are_asked_for_in_part() {
     ] {
         // Zeroed memory of this size is given by the system page by page.
         let mut memory = vec![0; total];
-        for way in READ_WAYS {
+        for reader in READERS {
             let source = Source::memory(Feed::new(content(&[10_000]), &[])).unwrap();
             let file = source.into_reader();
             let (first, second) = memory.split_at_mut(5000);
             let mut segments = [IoSliceMut::new(first), IoSliceMut::new(second)];
             let mut cursor = SegmentCursor::new();
-            let outcome = (way.make)()(file.as_fd(), &mut segments, &mut cursor);
+            let outcome = (reader.make)()(file.as_fd(), &mut segments, &mut cursor);
             let kind = outcome.error.as_ref().map(io::Error::kind);
-            let expected = (way.at_eof == AtEof::Fails).then_some(io::ErrorKind::UnexpectedEof);
-            assert_eq!(kind, expected, "{way:?}");
-            assert_eq!(outcome.transferred, 10_000, "{way:?}");
+            let expected = (reader.at_eof == AtEof::Fails).then_some(io::ErrorKind::UnexpectedEof);
+            assert_eq!(kind, expected, "{reader:?}");
+            assert_eq!(outcome.transferred, 10_000, "{reader:?}");
             let left = (total - 10_000) as u64;
-            assert_eq!(cursor.remaining_bytes(&segments), left, "{way:?}");
-            assert!(memory[..10_000] == content(&[10_000]), "{way:?}");
+            assert_eq!(cursor.remaining_bytes(&segments), left, "{reader:?}");
+            assert!(memory[..10_000] == content(&[10_000]), "{reader:?}");
             memory[..10_000].fill(0);
         }
     }
@@ -212,7 +217,7 @@ fn lists_of_more_bytes_than_a_call_moves_are_asked_for_in_part() {
 
 #[test]
 fn a_file_that_grows_is_read_on_from_where_it_ended() {
-    for (way, mut mover) in read_ways() {
+    for (reader, mut read_fn) in readers() {
         let whole = content(&[3000]);
         let source = Source::memory(Feed::new(whole[..1234].to_vec(), &[])).unwrap();
         let mut file = File::from(source.into_reader());
@@ -220,28 +225,28 @@ fn a_file_that_grows_is_read_on_from_where_it_ended() {
         let (first, second) = landing.split_at_mut(1000);
         let mut segments = [IoSliceMut::new(first), IoSliceMut::new(second)];
         let mut cursor = SegmentCursor::new();
-        let before = mover(file.as_fd(), &mut segments, &mut cursor);
-        assert_eq!(before.transferred, 1234, "{way:?}");
+        let before = read_fn(file.as_fd(), &mut segments, &mut cursor);
+        assert_eq!(before.transferred, 1234, "{reader:?}");
         // At the position's end, which positional reads have not moved.
         rustix::fs::seek(&file, rustix::fs::SeekFrom::End(0)).unwrap();
         file.write_all(&whole[1234..]).unwrap();
         rustix::fs::seek(&file, rustix::fs::SeekFrom::Start(1234)).unwrap();
-        let after = mover(file.as_fd(), &mut segments, &mut cursor);
-        assert!(after.error.is_none(), "{way:?}: {:?}", after.error);
-        assert_eq!(after.transferred, 3000 - 1234, "{way:?}");
-        assert!(landing == whole, "{way:?}");
+        let after = read_fn(file.as_fd(), &mut segments, &mut cursor);
+        assert!(after.error.is_none(), "{reader:?}: {:?}", after.error);
+        assert_eq!(after.transferred, 3000 - 1234, "{reader:?}");
+        assert!(landing == whole, "{reader:?}");
     }
 }
 
 fn from_file_system_at(directory: &Path) {
-    for (way, mut mover) in read_ways() {
+    for (reader, mut read_fn) in readers() {
         for sizes in [mixed_sizes(300), vec![700; 2049], vec![3; 1025]] {
             let whole = content(&[&sizes[..], &[BEYOND]].concat());
             let source = Source::file(directory, Feed::new(whole, &[])).unwrap();
-            expect_filled(way, &mut mover, source, &sizes);
+            expect_filled(reader, &mut read_fn, source, &sizes);
             let short: usize = sizes.iter().sum::<usize>() - 1000;
             let source = Source::file(directory, Feed::new(content(&[short]), &[])).unwrap();
-            expect_filled(way, &mut mover, source, &sizes);
+            expect_filled(reader, &mut read_fn, source, &sizes);
         }
     }
 }
@@ -250,7 +255,7 @@ fn from_file_system_at(directory: &Path) {
 fn lists_are_filled_from_files_on_ext4() {
     match Mount::of_image("ext4", build_directory()) {
         Ok(mount) => from_file_system_at(mount.path()),
-        Err(reason) => skip("lists_are_filled_from_files_on_ext4", &reason),
+        Err(reason) => report_skip("lists_are_filled_from_files_on_ext4", &reason),
     }
 }
 
@@ -260,7 +265,7 @@ fn lists_are_filled_from_files_on_tmpfs() {
     if place.is_dir() {
         from_file_system_at(place);
     } else {
-        skip(
+        report_skip(
             "lists_are_filled_from_files_on_tmpfs",
             "there is no /dev/shm",
         );
@@ -289,33 +294,33 @@ proptest! {
         // A feed of single bytes of a long list would take for ever.
         let least = whole.len() / 300;
         let pieces: Vec<usize> = pieces.iter().map(|&piece| piece.max(least)).collect();
-        for (way, mut mover) in read_ways() {
+        for (reader, mut read_fn) in readers() {
             let feed = Feed::new(whole.clone(), &pieces);
             let source = source::ALL[open](build_directory(), feed).unwrap();
-            if source.suits(way.takes) {
-                expect_filled(way, &mut mover, source, &sizes);
+            if source.suits(reader.takes) {
+                expect_filled(reader, &mut read_fn, source, &sizes);
             }
         }
     }
 }
 
 /// Whether the suite has something to say about a way, at one of its cases.
-fn is_caught(way: &ReadWay, sizes: &[usize]) -> bool {
+fn is_caught(reader: &Reader, sizes: &[usize]) -> bool {
     let whole = content(&[sizes, &[BEYOND]].concat());
     let source = Source::non_blocking_pipe(Feed::new(whole, &PIECES)).unwrap();
-    let arrival = source.fill(way, &mut (way.make)(), sizes).unwrap();
-    let check = AssertUnwindSafe(|| expect_model("", way, arrival));
+    let arrival = source.fill(reader, &mut (reader.make)(), sizes).unwrap();
+    let check = AssertUnwindSafe(|| expect_model("", reader, arrival));
     catch_unwind(check).is_err()
 }
 
 #[test]
 fn a_broken_read_cursor_is_caught() {
     for sizes in [mixed_sizes(300), vec![700; 1025], vec![100_000; 3]] {
-        assert!(is_caught(&BROKEN_READ, &sizes), "{} segments", sizes.len());
         assert!(
-            !is_caught(&READ_WAYS[0], &sizes),
+            is_caught(&BROKEN_READER, &sizes),
             "{} segments",
             sizes.len()
         );
+        assert!(!is_caught(&READERS[0], &sizes), "{} segments", sizes.len());
     }
 }

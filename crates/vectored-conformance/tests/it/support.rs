@@ -3,26 +3,31 @@
 use std::path::Path;
 
 use vectored_conformance::model::{bytes_lost, list, payload};
-use vectored_conformance::read_ways::{READ_WAYS, ReadMover, ReadWay};
+use vectored_conformance::readers::{READERS, ReadFn, Reader};
 use vectored_conformance::source::{Arrival, Source};
 use vectored_conformance::target::{Delivery, Target};
-use vectored_conformance::ways::{Mover, WAYS, Way};
+use vectored_conformance::writers::{WRITERS, WriteFn, Writer};
 
 /// The build's own directory, on whatever file system it lies.
 pub fn build_directory() -> &'static Path {
     Path::new(env!("CARGO_TARGET_TMPDIR"))
 }
 
-/// Every way with a fresh state.
-pub fn ways() -> impl Iterator<Item = (&'static Way, Mover)> {
-    WAYS.iter().map(|way| (way, (way.make)()))
+/// Every writer with a fresh state.
+pub fn writers() -> impl Iterator<Item = (&'static Writer, WriteFn)> {
+    WRITERS.iter().map(|writer| (writer, (writer.make)()))
 }
 
 /// Moves a list of these sizes and expects all of it to arrive.
-pub fn expect_whole(way: &Way, mover: &mut Mover, target: Target, sizes: &[usize]) -> Delivery {
-    let what = format!("{way:?} to {}, {} segments", target.name, sizes.len());
+pub fn expect_whole(
+    writer: &Writer,
+    write_fn: &mut WriteFn,
+    target: Target,
+    sizes: &[usize],
+) -> Delivery {
+    let what = format!("{writer:?} to {}, {} segments", target.name, sizes.len());
     let data = payload(sizes);
-    let delivery = target.deliver(mover, &list(&data)).expect(&what);
+    let delivery = target.deliver(write_fn, &list(&data)).expect(&what);
     expect_all_of(&what, &data.concat(), delivery)
 }
 
@@ -35,9 +40,9 @@ pub fn expect_all_of(what: &str, model: &[u8], delivery: Delivery) -> Delivery {
     delivery
 }
 
-/// Every way to read with a fresh state.
-pub fn read_ways() -> impl Iterator<Item = (&'static ReadWay, ReadMover)> {
-    READ_WAYS.iter().map(|way| (way, (way.make)()))
+/// Every writer to read with a fresh state.
+pub fn readers() -> impl Iterator<Item = (&'static Reader, ReadFn)> {
+    READERS.iter().map(|reader| (reader, (reader.make)()))
 }
 
 /// The bytes of a payload of these sizes in a row.
@@ -48,24 +53,24 @@ pub fn content(sizes: &[usize]) -> Vec<u8> {
 /// Fills a list of these sizes and expects what the naive model says, as much as the source holds.
 #[track_caller]
 pub fn expect_filled(
-    way: &ReadWay,
-    mover: &mut ReadMover,
+    reader: &Reader,
+    read_fn: &mut ReadFn,
     source: Source,
     sizes: &[usize],
 ) -> Arrival {
-    let what = format!("{way:?} from {}, {} segments", source.name, sizes.len());
-    let arrival = source.fill(way, mover, sizes).expect(&what);
-    expect_model(&what, way, arrival)
+    let what = format!("{reader:?} from {}, {} segments", source.name, sizes.len());
+    let arrival = source.fill(reader, read_fn, sizes).expect(&what);
+    expect_model(&what, reader, arrival)
 }
 
 /// Expects an arrival to be what the naive model says.
 #[track_caller]
-pub fn expect_model(what: &str, way: &ReadWay, arrival: Arrival) -> Arrival {
-    assert!(arrival.ended_well(way), "{what}: {:?}", arrival.error);
+pub fn expect_model(what: &str, reader: &Reader, arrival: Arrival) -> Arrival {
+    assert!(arrival.ended_well(reader), "{what}: {:?}", arrival.error);
     let expected = arrival.received.len().min(arrival.content.len());
     assert_eq!(arrival.reported, expected as u64, "{what}");
-    assert_eq!(arrival.trespasses, 0, "{what}: bytes outside of the list");
+    assert_eq!(arrival.stray_writes, 0, "{what}: bytes outside of the list");
     assert_eq!(arrival.miscounts, 0, "{what}");
-    assert_eq!(arrival.lost(way), 0, "{what}");
+    assert_eq!(arrival.lost(reader), 0, "{what}");
     arrival
 }

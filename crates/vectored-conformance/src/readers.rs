@@ -1,6 +1,6 @@
-//! The table of the ways to fill a list from a descriptor: [`ways`](crate::ways), for reads.
+//! The table of the ways to fill a list from a descriptor: [`writers`](crate::writers), for reads.
 //!
-//! To add one, add an entry to [`READ_WAYS`]. [`whole_list`] and [`positional`] make one of a
+//! To add one, add an entry to [`READERS`]. [`whole_list`] and [`positional`] make one of a
 //! function that knows no cursor; a function that goes on from a cursor is one with [`counted`].
 
 use std::fmt;
@@ -15,14 +15,14 @@ use vectored::{
 };
 
 use crate::sys::uninit;
-use crate::ways::{Outcome, Takes};
+use crate::writers::{Outcome, Takes};
 
 /// Fills the list from the cursor on, and moves the cursor by what came.
-pub type ReadMover =
+pub type ReadFn =
     Box<dyn FnMut(BorrowedFd<'_>, &mut [IoSliceMut<'_>], &mut SegmentCursor) -> Outcome>;
 
 /// One way to fill a list.
-pub struct ReadWay {
+pub struct Reader {
     /// What a failing test calls it.
     pub name: &'static str,
     /// Which descriptors it takes. Those that take only files leave the file's position alone.
@@ -30,12 +30,12 @@ pub struct ReadWay {
     /// What an early end of the file is to it.
     pub at_eof: AtEof,
     /// What it asks of the descriptor in a call.
-    pub asks: Asks,
+    pub call_scope: CallScope,
     /// Makes the state that it keeps from list to list.
-    pub make: fn() -> ReadMover,
+    pub make: fn() -> ReadFn,
 }
 
-impl fmt::Debug for ReadWay {
+impl fmt::Debug for Reader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)
     }
@@ -52,31 +52,31 @@ pub enum AtEof {
 
 /// What a call asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asks {
+pub enum CallScope {
     /// As much of the list as a call takes, and nothing beyond the list.
     List,
-    /// As [`List`](Asks::List), and what follows it as well, which it keeps for the next list.
-    ListAndMore,
+    /// As [`List`](CallScope::List), and what follows it as well, which it keeps for the next list.
+    ListAndReadAhead,
     /// One segment.
     Segment,
 }
 
 /// What most ways are but for their names.
-pub(crate) const EXACT: ReadWay = ReadWay {
-    name: "a way that fills the list",
+pub(crate) const EXACT_READER: Reader = Reader {
+    name: "a reader that fills the list",
     takes: Takes::All,
     at_eof: AtEof::Fails,
-    asks: Asks::List,
+    call_scope: CallScope::List,
     make: || whole_list(|fd, segments| read_exact_vectored(fd, segments).into()),
 };
 
 /// Every way there is.
-pub const READ_WAYS: &[ReadWay] = &[
-    ReadWay {
+pub const READERS: &[Reader] = &[
+    Reader {
         name: "read_exact_vectored",
-        ..EXACT
+        ..EXACT_READER
     },
-    ReadWay {
+    Reader {
         name: "read_into",
         make: || {
             Box::new(|fd, segments, cursor| {
@@ -85,23 +85,23 @@ pub const READ_WAYS: &[ReadWay] = &[
                 })
             })
         },
-        ..EXACT
+        ..EXACT_READER
     },
-    ReadWay {
+    Reader {
         name: "read_up_to_eof_vectored",
         at_eof: AtEof::Stops,
         make: || whole_list(|fd, segments| read_up_to_eof_vectored(fd, segments).into()),
-        ..EXACT
+        ..EXACT_READER
     },
-    ReadWay {
+    Reader {
         name: "read_exact_vectored_at",
         takes: Takes::Files,
         make: || {
             positional(|fd, segments, offset| read_exact_vectored_at(fd, segments, offset).into())
         },
-        ..EXACT
+        ..EXACT_READER
     },
-    ReadWay {
+    Reader {
         name: "read_up_to_eof_vectored_at",
         takes: Takes::Files,
         at_eof: AtEof::Stops,
@@ -110,14 +110,14 @@ pub const READ_WAYS: &[ReadWay] = &[
                 read_up_to_eof_vectored_at(fd, segments, offset).into()
             })
         },
-        ..EXACT
+        ..EXACT_READER
     },
-    ReadWay {
+    Reader {
         name: "Scatter::read_exact",
         make: || scatter(CostModel::default()),
-        ..EXACT
+        ..EXACT_READER
     },
-    ReadWay {
+    Reader {
         name: "Scatter::read_exact with little staging memory",
         make: || {
             scatter(CostModel {
@@ -125,9 +125,9 @@ pub const READ_WAYS: &[ReadWay] = &[
                 ..CostModel::default()
             })
         },
-        ..EXACT
+        ..EXACT_READER
     },
-    ReadWay {
+    Reader {
         name: "Scatter::read_exact that stages nothing",
         make: || {
             scatter(CostModel {
@@ -135,23 +135,23 @@ pub const READ_WAYS: &[ReadWay] = &[
                 ..CostModel::default()
             })
         },
-        ..EXACT
+        ..EXACT_READER
     },
-    ReadWay {
+    Reader {
         name: "Scatter::read_into",
         make: || scattered(CostModel::default()),
-        ..EXACT
+        ..EXACT_READER
     },
-    ReadWay {
+    Reader {
         name: "Scatter::read_up_to_eof",
         at_eof: AtEof::Stops,
         make: || {
             let mut scatter = Scatter::default();
             whole_list(move |fd, segments| scatter.read_up_to_eof(fd, segments).into())
         },
-        ..EXACT
+        ..EXACT_READER
     },
-    ReadWay {
+    Reader {
         name: "Scatter::read_exact_at",
         takes: Takes::Files,
         make: || {
@@ -160,9 +160,9 @@ pub const READ_WAYS: &[ReadWay] = &[
                 scatter.read_exact_at(fd, segments, offset).into()
             })
         },
-        ..EXACT
+        ..EXACT_READER
     },
-    ReadWay {
+    Reader {
         name: "Scatter::read_up_to_eof_at",
         takes: Takes::Files,
         at_eof: AtEof::Stops,
@@ -172,66 +172,66 @@ pub const READ_WAYS: &[ReadWay] = &[
                 scatter.read_up_to_eof_at(fd, segments, offset).into()
             })
         },
-        ..EXACT
+        ..EXACT_READER
     },
-    ReadWay {
+    Reader {
         name: "ScatterReader::read_exact_vectored with a small buffer",
-        asks: Asks::ListAndMore,
+        call_scope: CallScope::ListAndReadAhead,
         make: || {
-            let mut reader = Reader::with_capacity(100);
+            let mut reader = ReusedReader::with_capacity(100);
             whole_list(move |fd, segments| {
                 reader.on(fd, |reader| reader.read_exact_vectored(segments).into())
             })
         },
-        ..EXACT
+        ..EXACT_READER
     },
-    ReadWay {
+    Reader {
         name: "ScatterReader::read_into",
-        asks: Asks::ListAndMore,
+        call_scope: CallScope::ListAndReadAhead,
         make: || buffered(8192),
-        ..EXACT
+        ..EXACT_READER
     },
-    ReadWay {
+    Reader {
         name: "ScatterReader::read_up_to_eof_vectored",
         at_eof: AtEof::Stops,
-        asks: Asks::ListAndMore,
+        call_scope: CallScope::ListAndReadAhead,
         make: || {
-            let mut reader = Reader::with_capacity(8192);
+            let mut reader = ReusedReader::with_capacity(8192);
             whole_list(move |fd, segments| {
                 reader.on(fd, |reader| reader.read_up_to_eof_vectored(segments).into())
             })
         },
-        ..EXACT
+        ..EXACT_READER
     },
-    ReadWay {
+    Reader {
         name: "ScatterReader without a buffer",
         make: || {
-            let mut reader = Reader::with_capacity(0);
+            let mut reader = ReusedReader::with_capacity(0);
             whole_list(move |fd, segments| {
                 reader.on(fd, |reader| reader.read_exact_vectored(segments).into())
             })
         },
-        ..EXACT
+        ..EXACT_READER
     },
-    ReadWay {
+    Reader {
         name: "read_exact_uninit, segment by segment",
-        asks: Asks::Segment,
+        call_scope: CallScope::Segment,
         make: || segment_by_segment(uninit::read_exact),
-        ..EXACT
+        ..EXACT_READER
     },
-    ReadWay {
+    Reader {
         name: "read_up_to_eof_uninit, segment by segment",
         at_eof: AtEof::Stops,
-        asks: Asks::Segment,
+        call_scope: CallScope::Segment,
         make: || segment_by_segment(uninit::read_up_to_eof),
-        ..EXACT
+        ..EXACT_READER
     },
 ];
 
 /// Not a way: its cursor goes one byte too far at every third short read.
 ///
 /// It proves that the suite would notice.
-pub const BROKEN_READ: ReadWay = ReadWay {
+pub const BROKEN_READER: Reader = Reader {
     name: "a broken read cursor",
     make: || {
         let mut short_reads = 0_u64;
@@ -261,13 +261,13 @@ pub const BROKEN_READ: ReadWay = ReadWay {
             }
         })
     },
-    ..EXACT
+    ..EXACT_READER
 };
 
 /// A mover of a function that fills whole lists: it is handed the rest of the list as a list.
 pub fn whole_list(
     mut read_all: impl FnMut(BorrowedFd<'_>, &mut [IoSliceMut<'_>]) -> Outcome + 'static,
-) -> ReadMover {
+) -> ReadFn {
     Box::new(move |fd, segments, cursor| {
         let outcome = if *cursor == SegmentCursor::new() {
             read_all(fd, segments)
@@ -282,7 +282,7 @@ pub fn whole_list(
 /// A mover of a function that fills whole lists from an offset, for files that the list begins.
 pub fn positional(
     mut read_all_at: impl FnMut(BorrowedFd<'_>, &mut [IoSliceMut<'_>], u64) -> Outcome + 'static,
-) -> ReadMover {
+) -> ReadFn {
     Box::new(move |fd, segments, cursor| {
         let all = SegmentCursor::new().remaining_bytes(segments);
         let offset = all - cursor.remaining_bytes(segments);
@@ -309,13 +309,13 @@ pub fn counted(
     outcome
 }
 
-fn scatter(model: CostModel) -> ReadMover {
+fn scatter(model: CostModel) -> ReadFn {
     let mut scatter = Scatter::new(model);
     whole_list(move |fd, segments| scatter.read_exact(fd, segments).into())
 }
 
 /// `Scatter::read_into` by a model.
-pub(crate) fn scattered(model: CostModel) -> ReadMover {
+pub(crate) fn scattered(model: CostModel) -> ReadFn {
     let mut scatter = Scatter::new(model);
     Box::new(move |fd, segments, cursor| {
         counted(segments, cursor, |segments, cursor| {
@@ -325,8 +325,8 @@ pub(crate) fn scattered(model: CostModel) -> ReadMover {
 }
 
 /// `ScatterReader::read_into` with a buffer of so many bytes.
-pub(crate) fn buffered(capacity: usize) -> ReadMover {
-    let mut reader = Reader::with_capacity(capacity);
+pub(crate) fn buffered(capacity: usize) -> ReadFn {
+    let mut reader = ReusedReader::with_capacity(capacity);
     Box::new(move |fd, segments, cursor| {
         reader.on(fd, |reader| {
             counted(segments, cursor, |segments, cursor| {
@@ -337,9 +337,7 @@ pub(crate) fn buffered(capacity: usize) -> ReadMover {
 }
 
 /// A mover of a function for one buffer.
-fn segment_by_segment(
-    read: fn(BorrowedFd<'_>, &mut [u8]) -> Result<u64, TransferError>,
-) -> ReadMover {
+fn segment_by_segment(read: fn(BorrowedFd<'_>, &mut [u8]) -> Result<u64, TransferError>) -> ReadFn {
     whole_list(move |fd, segments| {
         let mut transferred = 0;
         for segment in segments {
@@ -356,11 +354,11 @@ fn segment_by_segment(
 }
 
 /// A `ScatterReader` that is lent its descriptor for each transfer, and keeps what it read ahead.
-struct Reader(ScatterReader<Lent>);
+struct ReusedReader(ScatterReader<Lent>);
 
-impl Reader {
-    fn with_capacity(capacity: usize) -> Reader {
-        Reader(ScatterReader::with_capacity(capacity, Lent(None)))
+impl ReusedReader {
+    fn with_capacity(capacity: usize) -> ReusedReader {
+        ReusedReader(ScatterReader::with_capacity(capacity, Lent(None)))
     }
 
     fn on(

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Tells, where somebody collects it, that a test could not run here.
-pub fn skip(test: &str, reason: &str) {
+pub fn report_skip(test: &str, reason: &str) {
     eprintln!("skipped {test}: {reason}");
     if let Some(list) = env::var_os("VECTORED_SKIPS") {
         let list = fs::File::options().append(true).create(true).open(list);
@@ -155,9 +155,9 @@ pub fn in_child(test: &str, role: &str, prefix: &[&str]) {
 ///
 /// If it fails there.
 pub fn under_strace(test: &str, calls: &str, injections: &[&str]) {
-    if let Some(reason) = no_strace() {
+    if let Some(reason) = strace_unavailable() {
         let name = test.rsplit("::").next().unwrap_or(test);
-        return skip(name, &reason);
+        return report_skip(name, &reason);
     }
     let trace = format!("trace={calls}");
     let quiet = ["strace", "-f", "-o", "/dev/null", "-e", &trace, "-e"];
@@ -168,7 +168,7 @@ pub fn under_strace(test: &str, calls: &str, injections: &[&str]) {
 }
 
 /// Why strace(1) cannot be used here, if it cannot.
-pub fn no_strace() -> Option<String> {
+pub fn strace_unavailable() -> Option<String> {
     run(Command::new("strace").args(["-o", "/dev/null", "-e", "trace=none", "true"])).err()
 }
 

@@ -1,6 +1,6 @@
 //! The table of the ways to move a list into a descriptor.
 //!
-//! To add one, add an entry to [`WAYS`]. [`whole_list`] and [`positional`] make one of a function
+//! To add one, add an entry to [`WRITERS`]. [`whole_list`] and [`positional`] make one of a function
 //! that knows no cursor; a function that goes on from a cursor is one as it stands.
 
 use std::fmt;
@@ -43,19 +43,19 @@ impl From<Result<u64, TransferError>> for Outcome {
 }
 
 /// Moves the list from the cursor on, and the cursor by what went.
-pub type Mover = Box<dyn FnMut(BorrowedFd<'_>, &[IoSlice<'_>], &mut SegmentCursor) -> Outcome>;
+pub type WriteFn = Box<dyn FnMut(BorrowedFd<'_>, &[IoSlice<'_>], &mut SegmentCursor) -> Outcome>;
 
 /// One way to move a list.
-pub struct Way {
+pub struct Writer {
     /// What a failing test calls it.
     pub name: &'static str,
     /// Which descriptors it takes.
     pub takes: Takes,
     /// Makes the state that it keeps from list to list.
-    pub make: fn() -> Mover,
+    pub make: fn() -> WriteFn,
 }
 
-impl fmt::Debug for Way {
+impl fmt::Debug for Writer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)
     }
@@ -71,18 +71,18 @@ pub enum Takes {
 }
 
 /// Every way there is.
-pub const WAYS: &[Way] = &[
-    Way {
+pub const WRITERS: &[Writer] = &[
+    Writer {
         name: "write_all_vectored",
         takes: Takes::All,
         make: || whole_list(|fd, segments| write_all_vectored(fd, segments).into()),
     },
-    Way {
+    Writer {
         name: "Gather::write_all",
         takes: Takes::All,
         make: || gather(CostModel::default()),
     },
-    Way {
+    Writer {
         name: "Gather::write_all with little staging memory",
         takes: Takes::All,
         make: || {
@@ -92,12 +92,12 @@ pub const WAYS: &[Way] = &[
             })
         },
     },
-    Way {
+    Writer {
         name: "Gather::write_all as to a pipe",
         takes: Takes::All,
         make: || gather(CostModel::default_for(TargetKind::Pipe)),
     },
-    Way {
+    Writer {
         name: "Gather::write_all that copies nothing",
         takes: Takes::All,
         make: || {
@@ -107,12 +107,12 @@ pub const WAYS: &[Way] = &[
             })
         },
     },
-    Way {
+    Writer {
         name: "SegmentCursor by hand",
         takes: Takes::All,
         make: || Box::new(by_hand),
     },
-    Way {
+    Writer {
         name: "write_from",
         takes: Takes::All,
         make: || {
@@ -121,7 +121,7 @@ pub const WAYS: &[Way] = &[
             })
         },
     },
-    Way {
+    Writer {
         name: "Gather::write_from",
         takes: Takes::All,
         make: || {
@@ -133,7 +133,7 @@ pub const WAYS: &[Way] = &[
             })
         },
     },
-    Way {
+    Writer {
         name: "Gathers::gather_from",
         takes: Takes::All,
         make: || {
@@ -145,7 +145,7 @@ pub const WAYS: &[Way] = &[
             })
         },
     },
-    Way {
+    Writer {
         name: "Gathers::gather_from of a UnixStream where it is a socket",
         takes: Takes::All,
         make: || {
@@ -162,7 +162,7 @@ pub const WAYS: &[Way] = &[
             })
         },
     },
-    Way {
+    Writer {
         name: "Gather::write_buf",
         takes: Takes::All,
         make: || {
@@ -170,24 +170,24 @@ pub const WAYS: &[Way] = &[
             whole_list(move |fd, segments| gather.write_buf(fd, &mut Chunks::of(segments)).into())
         },
     },
-    Way {
+    Writer {
         name: "BufSender",
         takes: Takes::All,
         make: || whole_list(|fd, segments| BufSender::new(Chunks::of(segments)).send(fd).into()),
     },
-    Way {
+    Writer {
         name: "GatherWriter::copying",
         takes: Takes::All,
         make: || {
             whole_list(|fd, segments| slice_by_slice(GatherWriter::copying(Plain(fd)), segments))
         },
     },
-    Way {
+    Writer {
         name: "GatherWriter::new",
         takes: Takes::All,
         make: || whole_list(|fd, segments| slice_by_slice(GatherWriter::new(fd), segments)),
     },
-    Way {
+    Writer {
         name: "GatherWriter::new that stages no slice behind a call",
         takes: Takes::All,
         make: || {
@@ -200,7 +200,7 @@ pub const WAYS: &[Way] = &[
             })
         },
     },
-    Way {
+    Writer {
         name: "GatherWriter::write_vectored",
         takes: Takes::All,
         make: || {
@@ -224,14 +224,14 @@ pub const WAYS: &[Way] = &[
             })
         },
     },
-    Way {
+    Writer {
         name: "write_all_vectored_at",
         takes: Takes::Files,
         make: || {
             positional(|fd, segments, offset| write_all_vectored_at(fd, segments, offset).into())
         },
     },
-    Way {
+    Writer {
         name: "Gather::write_all_at",
         takes: Takes::Files,
         make: || {
@@ -239,19 +239,19 @@ pub const WAYS: &[Way] = &[
             positional(move |fd, segments, offset| gather.write_all_at(fd, segments, offset).into())
         },
     },
-    Way {
+    Writer {
         name: "write_all_vectored_with without a flag",
         takes: Takes::All,
         make: || whole_list(|fd, segments| with(fd, segments, None, WriteFlags::empty())),
     },
-    Way {
+    Writer {
         name: "write_all_vectored_with at an offset, without a flag",
         takes: Takes::Files,
         make: || {
             positional(|fd, segments, offset| with(fd, segments, Some(offset), WriteFlags::empty()))
         },
     },
-    Way {
+    Writer {
         name: "write_once, as much as fits at a time",
         takes: Takes::All,
         make: || Box::new(record_by_record),
@@ -259,13 +259,13 @@ pub const WAYS: &[Way] = &[
 ];
 
 /// The ways with `RWF_DSYNC`: not in the table of all, since each of their calls waits for the disk.
-pub const DURABLE: &[Way] = &[
-    Way {
+pub const DURABLE_WRITERS: &[Writer] = &[
+    Writer {
         name: "write_all_vectored_with DSYNC",
         takes: Takes::Files,
         make: || whole_list(|fd, segments| with(fd, segments, None, WriteFlags::DSYNC)),
     },
-    Way {
+    Writer {
         name: "write_all_vectored_with DSYNC at an offset",
         takes: Takes::Files,
         make: || {
@@ -277,7 +277,7 @@ pub const DURABLE: &[Way] = &[
 /// Not a way: its cursor goes one byte too far at every third short write.
 ///
 /// It proves that the suite would notice.
-pub const BROKEN: Way = Way {
+pub const BROKEN_WRITER: Writer = Writer {
     name: "a broken cursor",
     takes: Takes::All,
     make: || {
@@ -297,7 +297,7 @@ pub const BROKEN: Way = Way {
 /// A mover of a function that writes whole lists: it is handed the rest of the list as a list.
 pub fn whole_list(
     mut write_all: impl FnMut(BorrowedFd<'_>, &[IoSlice<'_>]) -> Outcome + 'static,
-) -> Mover {
+) -> WriteFn {
     Box::new(move |fd, segments, cursor| {
         let outcome = if *cursor == SegmentCursor::new() {
             write_all(fd, segments)
@@ -312,7 +312,7 @@ pub fn whole_list(
 /// A mover of a function that writes whole lists at an offset, for files that the list begins.
 pub fn positional(
     mut write_all_at: impl FnMut(BorrowedFd<'_>, &[IoSlice<'_>], u64) -> Outcome + 'static,
-) -> Mover {
+) -> WriteFn {
     Box::new(move |fd, segments, cursor| {
         let all = SegmentCursor::new().remaining_bytes(segments);
         let offset = all - cursor.remaining_bytes(segments);
@@ -335,7 +335,7 @@ fn counted(
     outcome
 }
 
-fn gather(model: CostModel) -> Mover {
+fn gather(model: CostModel) -> WriteFn {
     let mut gather = Gather::new(model);
     whole_list(move |fd, segments| gather.write_all(fd, segments).into())
 }
