@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use vectored_bench::args::{HELP, Options, Task, parse};
-use vectored_bench::bars::bars;
 use vectored_bench::grid::{List, name, parts};
 use vectored_bench::measure::{Listener, estimated_s, measure};
 use vectored_bench::page::page;
+use vectored_bench::promises::promises;
 use vectored_bench::table::table;
 use vectored_lab::model::Results;
 use vectored_lab::report;
@@ -23,7 +23,7 @@ fn main() -> ExitCode {
             Ok(())
         }
         Ok(Task::Measure(options)) => run(&options),
-        Ok(Task::Bars(files)) => load(&files).map(|results| print!("{}", bars(&results))),
+        Ok(Task::Promises(files)) => load(&files).map(|results| print!("{}", promises(&results))),
         Ok(Task::Page(files)) => load(&files).map(|results| print!("{}", page(&results))),
         Err(usage) => {
             eprintln!("error: {usage}");
@@ -45,14 +45,14 @@ fn list(options: &Options) {
         let (adaptives, peers) = (options.calibrations, options.peers.len());
         let part_s = estimated_s(&part, options.rounds, adaptives, peers);
         total_s += part_s;
-        println!("{} {}: about {part_s:.0} s", part.place, part.cache.name());
+        println!("{} {}: about {part_s:.0} s", part.target, part.cache.name());
         for (cells, who) in [
             (&part.with_peers, "with peers"),
             (&part.without_peers, "without peers"),
         ] {
             for cell in cells {
                 if let Some(list) = List::of_runs(&cell.workload.runs()) {
-                    println!("  {}, {who}", name(part.place, list, part.cache));
+                    println!("  {}, {who}", name(part.target, list, part.cache));
                 }
             }
         }
@@ -61,25 +61,25 @@ fn list(options: &Options) {
 }
 
 fn run(options: &Options) -> Result<(), String> {
-    let mut teller = Teller {
+    let mut reporter = Reporter {
         output: options.output.clone(),
         failed: None,
     };
-    let results = measure(options, &mut teller)?;
+    let results = measure(options, &mut reporter)?;
     print!("{}", table(&results));
     if !results.complete {
         eprintln!("not all cells were measured: see above");
     }
-    teller.failed.map_or(Ok(()), Err)
+    reporter.failed.map_or(Ok(()), Err)
 }
 
 /// Tells on standard error, and saves.
-struct Teller {
+struct Reporter {
     output: Option<PathBuf>,
     failed: Option<String>,
 }
 
-impl Listener for Teller {
+impl Listener for Reporter {
     fn note(&mut self, line: &str) {
         eprintln!("{line}");
     }

@@ -6,10 +6,10 @@ use std::str::FromStr;
 
 use vectored_lab::model::{Cache, IovecSetup, Technique};
 
+use crate::bench_target::BenchTarget;
 use crate::grid::Wanted;
 use crate::mix::Mix;
 use crate::peers::PEERS;
-use crate::place::Place;
 
 /// What `--help` prints.
 pub const HELP: &str = "\
@@ -48,7 +48,7 @@ pub enum Task {
     /// Measure.
     Measure(Box<Options>),
     /// Judge saved results.
-    Bars(Vec<PathBuf>),
+    Promises(Vec<PathBuf>),
     /// Render saved results as a page.
     Page(Vec<PathBuf>),
 }
@@ -105,11 +105,11 @@ pub fn parse(words: impl IntoIterator<Item = String>) -> Result<Task, String> {
             "--help" | "-h" => return Ok(Task::Help),
             // Cargo's own word.
             "--bench" => {}
-            "--bars" => return files(&word, words).map(Task::Bars),
+            "--bars" => return files(&word, words).map(Task::Promises),
             "--page" => return files(&word, words).map(Task::Page),
             "--rounds" => rounds = Some(number(&word, &value()?)?),
             "--targets" => {
-                wanted.places = Some(names(&word, &value()?, &Place::ALL)?);
+                wanted.targets = Some(names(&word, &value()?, &BenchTarget::ALL)?);
             }
             "--counts" => wanted.counts = Some(numbers(&word, &value()?)?),
             "--sizes" => wanted.sizes = Some(numbers(&word, &value()?)?),
@@ -228,12 +228,17 @@ mod tests {
             panic!("{line}");
         };
         assert_eq!(options.rounds, 5);
-        assert_eq!(options.wanted.places, Some(vec![Place::Pipe, Place::Tmpfs]));
+        assert_eq!(
+            options.wanted.targets,
+            Some(vec![BenchTarget::Pipe, BenchTarget::Tmpfs])
+        );
         assert_eq!(options.wanted.mixes, Some(vec![Mix::Wal(1024)]));
         assert_eq!(options.wanted.iovec_setup, Some(IovecSetup::Timed));
         assert_eq!(options.peers, [Technique::Libuv]);
         assert_eq!(options.wanted.filters, ["64x"]);
-        assert!(matches!(task("--bars a b --bench"), Ok(Task::Bars(files)) if files.len() == 2));
+        assert!(
+            matches!(task("--bars a b --bench"), Ok(Task::Promises(files)) if files.len() == 2)
+        );
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use vectored_lab::model::{Cache, Cell, CellSpec, IovecSetup, LeftOut, Workload};
 
+use crate::bench_target::BenchTarget;
 use crate::mix::Mix;
-use crate::place::Place;
 
 /// Segment counts that a calibration measures too.
 pub const COUNTS: [usize; 4] = [2, 8, 64, 1000];
@@ -93,7 +93,7 @@ impl List {
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
     /// Places.
-    pub places: Option<Vec<Place>>,
+    pub targets: Option<Vec<BenchTarget>>,
     /// Segment counts.
     pub counts: Option<Vec<usize>>,
     /// Segment sizes, in bytes.
@@ -114,7 +114,7 @@ pub struct Wanted {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
     /// Where they write to.
-    pub place: Place,
+    pub target: BenchTarget,
     /// State of the caches.
     pub cache: Cache,
     /// Cells in which the peers take part.
@@ -128,20 +128,20 @@ pub struct Part {
 /// The cells that are wanted, by place and cache; parts without cells are not
 /// there.
 pub fn parts(wanted: &Wanted) -> Vec<Part> {
-    let places = wanted.places.as_deref().unwrap_or(&Place::ALL);
+    let targets = wanted.targets.as_deref().unwrap_or(&BenchTarget::ALL);
     let caches = wanted.caches.as_deref().unwrap_or(&Cache::ALL);
-    let pairs = places
+    let pairs = targets
         .iter()
-        .flat_map(|&place| caches.iter().map(move |&cache| (place, cache)));
+        .flat_map(|&target| caches.iter().map(move |&cache| (target, cache)));
     pairs
-        .map(|(place, cache)| part(wanted, place, cache))
+        .map(|(target, cache)| part(wanted, target, cache))
         .filter(|part| !(part.with_peers.is_empty() && part.without_peers.is_empty()))
         .collect()
 }
 
-fn part(wanted: &Wanted, place: Place, cache: Cache) -> Part {
+fn part(wanted: &Wanted, target: BenchTarget, cache: Cache) -> Part {
     let mut part = Part {
-        place,
+        target,
         cache,
         with_peers: Vec::new(),
         without_peers: Vec::new(),
@@ -149,12 +149,12 @@ fn part(wanted: &Wanted, place: Place, cache: Cache) -> Part {
     };
     for list in lists(wanted, cache) {
         let spec = CellSpec {
-            path: place.path(),
+            path: target.path(),
             cache,
             iovec_setup: wanted.iovec_setup.unwrap_or(IovecSetup::Once),
-            ..CellSpec::write(place.target(), list.workload())
+            ..CellSpec::write(target.lab_target(), list.workload())
         };
-        let name = name(place, list, cache);
+        let name = name(target, list, cache);
         let filters = &wanted.filters;
         if !filters.is_empty() && !filters.iter().any(|filter| name.contains(filter.as_str())) {
             continue;
@@ -162,7 +162,7 @@ fn part(wanted: &Wanted, place: Place, cache: Cache) -> Part {
         if spec.workload.total_bytes() > MAX_CALL_BYTES {
             part.left_out.push(LeftOut {
                 target: spec.target,
-                path: place.path().map(|path| path.display().to_string()),
+                path: target.path().map(|path| path.display().to_string()),
                 segment_sizes: spec.workload.runs(),
                 reason: format!("a call has more than {} MiB", MAX_CALL_BYTES >> 20),
             });
@@ -211,14 +211,14 @@ fn merged(one: &[usize], other: &[usize]) -> Vec<usize> {
 }
 
 /// As in `pipe 64x100 hot`: what filters look at.
-pub fn name(place: Place, list: List, cache: Cache) -> String {
-    format!("{place} {} {}", list.name(), cache.name())
+pub fn name(target: BenchTarget, list: List, cache: Cache) -> String {
+    format!("{target} {} {}", list.name(), cache.name())
 }
 
 /// The name of a measured cell.
 pub fn name_of(cell: &Cell) -> String {
-    match (Place::of(cell), List::of(cell)) {
-        (Some(place), Some(list)) => name(place, list, cell.cache),
+    match (BenchTarget::of(cell), List::of(cell)) {
+        (Some(target), Some(list)) => name(target, list, cell.cache),
         _ => format!("{} of {} segments", cell.target, cell.segment_count),
     }
 }
@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn the_usual_cells_are_those_of_the_plan() {
         let all = parts(&Wanted::default());
-        assert_eq!(all.len(), 2 * Place::ALL.len());
+        assert_eq!(all.len(), 2 * BenchTarget::ALL.len());
         let hot = &all[0];
         // 8 counts × 14 sizes and 9 mixes, less what is too large.
         assert_eq!(hot.with_peers.len(), 31 + 9);
@@ -259,7 +259,7 @@ mod tests {
     #[test]
     fn words_narrow_the_grid() {
         let wanted = Wanted {
-            places: Some(vec![Place::Pipe, Place::Null]),
+            targets: Some(vec![BenchTarget::Pipe, BenchTarget::Null]),
             counts: Some(vec![2, 64]),
             filters: vec!["pipe".to_owned(), "64x10 ".to_owned()],
             caches: Some(vec![Cache::Hot]),

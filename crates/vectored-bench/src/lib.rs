@@ -7,12 +7,12 @@
 //! rendering are pure functions of results, which can be saved and loaded.
 
 pub mod args;
-pub mod bars;
+pub mod bench_target;
 pub mod grid;
 pub mod measure;
 pub mod mix;
 pub mod page;
 pub mod peers;
-pub mod place;
+pub mod promises;
 mod sys;
 pub mod table;

@@ -17,9 +17,9 @@ use vectored_lab::model::{
 use vectored_lab::stats::target_kind;
 
 use crate::args::Options;
+use crate::bench_target::BenchTarget;
 use crate::grid::{Part, parts};
 use crate::peers::{ADAPTIVES, Peers};
-use crate::place::Place;
 
 /// The techniques that a program writes by hand.
 pub const BY_HAND: [Technique; 3] = [
@@ -59,7 +59,7 @@ pub fn measure(options: &Options, listener: &mut dyn Listener) -> Result<Results
         return Err("no cell has such a name: see --list".to_owned());
     }
     let here = Path::new(".");
-    let directory = check_directory(here, Place::FileOverwrite.target(), 0)
+    let directory = check_directory(here, BenchTarget::FileOverwrite.lab_target(), 0)
         .map_err(|error| error.to_string())?;
     // Before this thread is left with one of them.
     let allowed = allowed_cpus();
@@ -97,20 +97,20 @@ pub fn measure(options: &Options, listener: &mut dyn Listener) -> Result<Results
         left_out: Vec::new(),
     };
     let measured = run.measured_peers();
-    let mut place: Option<(Place, Vec<CostModel>)> = None;
+    let mut target: Option<(BenchTarget, Vec<CostModel>)> = None;
     for part in &parts {
         results.left_out.extend(part.left_out.iter().cloned());
-        if let Err(reason) = usable(part.place) {
+        if let Err(reason) = usable(part.target) {
             run.listener.note(&format!("not measured: {reason}"));
             results.left_out.extend(all_left_out(part, &reason));
             results.complete = false;
             continue;
         }
-        let models = match place.take() {
-            Some((same, models)) if same == part.place => models,
-            _ => run.calibrate(part.place, &mut results.cost_models),
+        let models = match target.take() {
+            Some((same, models)) if same == part.target => models,
+            _ => run.calibrate(part.target, &mut results.cost_models),
         };
-        place = Some((part.place, models.clone()));
+        target = Some((part.target, models.clone()));
         for (cells, peers) in [
             (&part.with_peers, &measured[..]),
             (&part.without_peers, &[][..]),
@@ -158,21 +158,21 @@ impl Run<'_> {
     }
 
     /// As many fresh calibrations in a row as are asked for.
-    fn calibrate(&mut self, place: Place, fitted: &mut Vec<FittedModel>) -> Vec<CostModel> {
-        let directory = place.path().unwrap_or_else(|| ".".into());
-        let default = CostModel::default_for(target_kind(place.target()));
+    fn calibrate(&mut self, target: BenchTarget, fitted: &mut Vec<FittedModel>) -> Vec<CostModel> {
+        let directory = target.path().unwrap_or_else(|| ".".into());
+        let default = CostModel::default_for(target_kind(target.lab_target()));
         let mut models = Vec::new();
         for _ in 0..self.options.calibrations {
-            models.push(match calibrate(place.target(), None, &directory) {
+            models.push(match calibrate(target.lab_target(), None, &directory) {
                 Ok(Some(mut model)) => {
-                    model.conditions.path = place.path().map(|path| path.display().to_string());
+                    model.conditions.path = target.path().map(|path| path.display().to_string());
                     fitted.push(model.clone());
                     model.model()
                 }
                 Ok(None) => default,
                 Err(error) => {
                     self.listener.note(&format!(
-                        "cannot calibrate on {place}, adaptive works with defaults: {error}"
+                        "cannot calibrate on {target}, adaptive works with defaults: {error}"
                     ));
                     default
                 }
@@ -190,7 +190,7 @@ impl Run<'_> {
         peers: &[Technique],
         models: &[CostModel],
     ) -> Outcome {
-        let is_controlled = part.place.is_stream() && part.cache == Cache::Hot;
+        let is_controlled = part.target.is_stream() && part.cache == Cache::Hot;
         let control = is_controlled.then_some(CONTROL);
         let experiment = Experiment {
             cells: cells.to_vec(),
@@ -230,7 +230,7 @@ impl Run<'_> {
         };
         self.listener.note(&format!(
             "{} {}: {} of {} cells, {} techniques, {:.1} s",
-            part.place,
+            part.target,
             part.cache.name(),
             outcome.cells.len(),
             cells.len(),
@@ -242,16 +242,16 @@ impl Run<'_> {
 }
 
 /// Whether files can be made there, and it is what it is called.
-fn usable(place: Place) -> Result<(), String> {
-    let Some(path) = place.path() else {
+fn usable(target: BenchTarget) -> Result<(), String> {
+    let Some(path) = target.path() else {
         return Ok(());
     };
-    let described = check_directory(&path, place.target(), 0);
-    let described = described.map_err(|error| format!("{place}: {error}"))?;
+    let described = check_directory(&path, target.lab_target(), 0);
+    let described = described.map_err(|error| format!("{target}: {error}"))?;
     match described.file_system.as_str() {
         "tmpfs" => Ok(()),
         other => Err(format!(
-            "{place}: '{}' is on {other}; mount a tmpfs there",
+            "{target}: '{}' is on {other}; mount a tmpfs there",
             path.display()
         )),
     }

@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use vectored_lab::model::{Cache, Cell, Host, IovecSetup, Results, Technique};
 use vectored_lab::report::{PlotOptions, plot};
 
-use crate::bars::{Rounds, bars, geometric_mean, ratio};
+use crate::bench_target::BenchTarget;
 use crate::grid::{COUNTS, List};
 use crate::measure::BY_HAND;
 use crate::peers::PEERS;
-use crate::place::Place;
+use crate::promises::{Rounds, geometric_mean, promises, ratio};
 
 /// Columns of the longest bar.
 const BAR: usize = 40;
@@ -40,7 +40,7 @@ pub fn page(results: &Results) -> String {
     text += "```text\n";
     text += &peer_bars(&results.cells);
     text += "```\n\n## What is promised\n\n```text\n";
-    text += &bars(results);
+    text += &promises(results);
     text += "```\n\n## Gather tax over segment size\n\n```text\n";
     let options = PlotOptions {
         color: false,
@@ -77,16 +77,16 @@ fn machine(host: &Host) -> String {
 fn peer_bars(cells: &[Cell]) -> String {
     let rivals = [&BY_HAND[..], &PEERS].concat();
     let mut text = String::new();
-    for place in Place::ALL {
+    for target in BenchTarget::ALL {
         let here: Vec<&Cell> = cells
             .iter()
-            .filter(|cell| Place::of(cell) == Some(place) && cell.cache == Cache::Hot)
+            .filter(|cell| BenchTarget::of(cell) == Some(target) && cell.cache == Cache::Hot)
             .filter(|cell| List::of(cell).is_some_and(List::is_plain))
             .collect();
         if here.is_empty() {
             continue;
         }
-        let _ = writeln!(text, "{place}");
+        let _ = writeln!(text, "{target}");
         for &rival in &rivals {
             let ratios = here
                 .iter()

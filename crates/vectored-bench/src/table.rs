@@ -3,10 +3,10 @@
 use vectored_lab::model::{Cell, Drain, Results, Technique};
 use vectored_lab::report::left_out_in_words;
 
-use crate::bars::{Row, Section};
 use crate::grid::name_of;
 use crate::measure::{BY_HAND, CONTROL};
 use crate::peers::{ADAPTIVES, PEERS};
+use crate::promises::{Row, Section};
 
 /// Every cell with its floor and the gather tax of each technique, and what
 /// was left out.

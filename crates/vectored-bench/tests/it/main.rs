@@ -1,4 +1,4 @@
 //! One binary for all tests of this crate that use it from outside.
 
-mod bars;
 mod peers;
+mod promises;

@@ -6,8 +6,8 @@ use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 
 use vectored::CostModel;
+use vectored_bench::bench_target::BenchTarget;
 use vectored_bench::peers::{PEERS, Peers};
-use vectored_bench::place::Place;
 use vectored_lab::measure::{DescriptorSampler, MonotonicClock, Watch, run_rounds};
 use vectored_lab::model::{CellSpec, Experiment, Technique, Workload};
 use vectored_lab::stats::target_kind;
@@ -43,17 +43,17 @@ fn every_byte_of_every_peer_arrives() {
         Workload::uniform(1500, 9),
     ];
     let clock = MonotonicClock;
-    for place in Place::ALL {
-        if place.path().is_some_and(|path| !path.exists()) {
+    for target in BenchTarget::ALL {
+        if target.path().is_some_and(|path| !path.exists()) {
             skip(
                 "peers::every_byte_of_every_peer_arrives",
-                &format!("{place} is not here"),
+                &format!("{target} is not here"),
             );
             continue;
         }
         let cells = lists.iter().map(|list| CellSpec {
-            path: place.path(),
-            ..CellSpec::write(place.target(), list.clone())
+            path: target.path(),
+            ..CellSpec::write(target.lab_target(), list.clone())
         });
         let experiment = Experiment {
             cells: cells.collect(),
@@ -63,7 +63,7 @@ fn every_byte_of_every_peer_arrives() {
             budget_ns: 0,
             seed: 1,
         };
-        let models = vec![CostModel::default_for(target_kind(place.target()))];
+        let models = vec![CostModel::default_for(target_kind(target.lab_target()))];
         let all = Rc::clone(&peers);
         let mut sampler = DescriptorSampler::new(&clock, Path::new("."), 1)
             .with_movers(move |contender, _| all.mover(contender, &models));
@@ -72,10 +72,14 @@ fn every_byte_of_every_peer_arrives() {
             stop: &AtomicBool::new(false),
         };
         let outcome = run_rounds(&experiment, 2, &mut sampler, &clock, watch)
-            .unwrap_or_else(|error| panic!("{place}: {error}"));
+            .unwrap_or_else(|error| panic!("{target}: {error}"));
         for cell in &outcome.cells {
-            assert_eq!(cell.rounds, 2, "{place}");
-            assert_eq!(cell.proof_calls > 0, place != Place::Null, "{place}");
+            assert_eq!(cell.rounds, 2, "{target}");
+            assert_eq!(
+                cell.proof_calls > 0,
+                target != BenchTarget::Null,
+                "{target}"
+            );
             assert_eq!(cell.techniques.len(), 1 + here.len());
         }
     }

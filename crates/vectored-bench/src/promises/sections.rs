@@ -2,26 +2,26 @@
 
 use vectored_lab::model::{Cache, Cell, Drain, Technique};
 
-use super::pair::{Against, Rounds, against_best, geometric_mean, over_floor, ratio};
-use super::rows::{Row, Section, factor, percent};
+use super::ratio::{AgainstBest, Rounds, against_best, geometric_mean, over_floor, ratio};
+use super::section::{Row, Section, factor, percent};
+use crate::bench_target::BenchTarget;
 use crate::grid::{List, name_of};
 use crate::measure::{BY_HAND, CONTROL};
 use crate::mix::Mix;
 use crate::peers::{ADAPTIVES, PEERS};
-use crate::place::Place;
 
 const COPY: Technique = Technique::CopyThenWrite;
 const ADAPTIVE: Technique = Technique::Adaptive;
 
 /// A cell, and what it is.
 #[derive(Clone, Copy)]
-struct Known<'a> {
+struct KnownCell<'a> {
     cell: &'a Cell,
-    place: Place,
+    target: BenchTarget,
     list: List,
 }
 
-impl Known<'_> {
+impl KnownCell<'_> {
     fn is_hot(&self) -> bool {
         self.cell.cache == Cache::Hot
     }
@@ -32,7 +32,7 @@ impl Known<'_> {
 
     /// Bytes are moved, by one thread.
     fn is_real(&self) -> bool {
-        self.place != Place::Null && !self.has_reader()
+        self.target != BenchTarget::Null && !self.has_reader()
     }
 
     fn uniform(&self) -> Option<(usize, usize)> {
@@ -49,7 +49,7 @@ impl Known<'_> {
         }
     }
 
-    fn against(&self, technique: Technique) -> Option<Against> {
+    fn against(&self, technique: Technique) -> Option<AgainstBest> {
         against_best(self.cell, technique, &BY_HAND)
     }
 
@@ -60,12 +60,12 @@ impl Known<'_> {
 
 /// All sections. Cells that this crate does not measure count for none.
 pub fn sections(cells: &[Cell]) -> Vec<Section> {
-    let known: Vec<Known<'_>> = cells
+    let known: Vec<KnownCell<'_>> = cells
         .iter()
         .filter_map(|cell| {
-            Some(Known {
+            Some(KnownCell {
                 cell,
-                place: Place::of(cell)?,
+                target: BenchTarget::of(cell)?,
                 list: List::of(cell)?,
             })
         })
@@ -112,9 +112,9 @@ impl Nearness {
         })
     }
 
-    fn of_technique(cells: &[Known<'_>], technique: Technique) -> Option<Self> {
+    fn of_technique(cells: &[KnownCell<'_>], technique: Technique) -> Option<Self> {
         let pairs = cells.iter().filter_map(|known| {
-            let Against { best, pair } = known.against(technique)?;
+            let AgainstBest { best, pair } = known.against(technique)?;
             let name = format!("{} ÷ {best}", name_of(known.cell));
             Some((pair.ratio, pair.interval, name))
         });
@@ -153,11 +153,11 @@ fn names(columns: &[&str]) -> Vec<String> {
     columns.iter().map(|&column| column.to_owned()).collect()
 }
 
-fn chosen<'a>(cells: &[Known<'a>], is: impl Fn(&Known<'a>) -> bool) -> Vec<Known<'a>> {
+fn chosen<'a>(cells: &[KnownCell<'a>], is: impl Fn(&KnownCell<'a>) -> bool) -> Vec<KnownCell<'a>> {
     cells.iter().copied().filter(|known| is(known)).collect()
 }
 
-fn near_the_best(cells: &[Known<'_>]) -> Section {
+fn near_the_best(cells: &[KnownCell<'_>]) -> Section {
     let real = chosen(cells, |known| known.is_real() && known.is_hot());
     let held_out = chosen(&real, |known| known.list.is_held_out());
     let mut rows = Vec::new();
@@ -196,15 +196,18 @@ fn near_the_best(cells: &[Known<'_>]) -> Section {
 /// What cannot be told from a technique that is as good as the best.
 const SAME: &str = "write-each ÷ itself where it is best";
 
-fn apart(cells: &[Known<'_>]) -> Section {
-    let hot = chosen(cells, Known::is_hot);
+fn apart(cells: &[KnownCell<'_>]) -> Section {
+    let hot = chosen(cells, KnownCell::is_hot);
     let mut groups = vec![(
         "null".to_owned(),
-        chosen(&hot, |known| known.place == Place::Null),
+        chosen(&hot, |known| known.target == BenchTarget::Null),
     )];
-    for place in Place::ALL.into_iter().filter(|place| place.is_stream()) {
-        let read = chosen(&hot, |known| known.place == place && known.has_reader());
-        groups.push((format!("{place} with a reader"), read));
+    for target in BenchTarget::ALL
+        .into_iter()
+        .filter(|target| target.is_stream())
+    {
+        let read = chosen(&hot, |known| known.target == target && known.has_reader());
+        groups.push((format!("{target} with a reader"), read));
     }
     let mut rows = Vec::new();
     for (what, set) in groups {
@@ -216,7 +219,7 @@ fn apart(cells: &[Known<'_>]) -> Section {
             });
         }
         let same = set.iter().filter_map(|known| {
-            let Against { best, pair } = known.against(CONTROL)?;
+            let AgainstBest { best, pair } = known.against(CONTROL)?;
             let name = name_of(known.cell);
             (best == Technique::WriteEach).then_some((pair.ratio, pair.interval, name))
         });
@@ -235,28 +238,28 @@ fn apart(cells: &[Known<'_>]) -> Section {
 }
 
 /// Geometric means by place, and over all places but null.
-fn by_place(
-    cells: &[Known<'_>],
-    value: impl Fn(&Known<'_>) -> Option<f64>,
+fn by_target(
+    cells: &[KnownCell<'_>],
+    value: impl Fn(&KnownCell<'_>) -> Option<f64>,
 ) -> (Vec<String>, Option<f64>) {
-    let mean = |set: &[Known<'_>]| geometric_mean(set.iter().filter_map(&value));
-    let mut found: Vec<String> = Place::ALL
+    let mean = |set: &[KnownCell<'_>]| geometric_mean(set.iter().filter_map(&value));
+    let mut found: Vec<String> = BenchTarget::ALL
         .into_iter()
-        .map(|place| mean(&chosen(cells, |known| known.place == place)))
+        .map(|target| mean(&chosen(cells, |known| known.target == target)))
         .map(|mean| mean.map_or_else(|| "–".to_owned(), factor))
         .collect();
-    let real = mean(&chosen(cells, Known::is_real));
+    let real = mean(&chosen(cells, KnownCell::is_real));
     found.push(real.map_or_else(|| "–".to_owned(), factor));
     (found, real)
 }
 
-fn place_columns(last: &str) -> Vec<String> {
-    let places = Place::ALL.iter().map(Place::to_string);
-    places.chain([last.to_owned()]).collect()
+fn target_columns(last: &str) -> Vec<String> {
+    let targets = BenchTarget::ALL.iter().map(BenchTarget::to_string);
+    targets.chain([last.to_owned()]).collect()
 }
 
-fn tiny_segments(cells: &[Known<'_>]) -> Section {
-    let is_tiny = |known: &Known<'_>| {
+fn tiny_segments(cells: &[KnownCell<'_>]) -> Section {
+    let is_tiny = |known: &KnownCell<'_>| {
         let bytes = known.uniform().map(|(_, bytes)| bytes);
         known.is_hot() && !known.has_reader() && bytes.is_some_and(|bytes| bytes <= 50)
     };
@@ -271,7 +274,7 @@ fn tiny_segments(cells: &[Known<'_>]) -> Section {
                 .uniform()
                 .is_some_and(|(count, _)| counts.contains(&count))
         });
-        let (found, real) = by_place(&set, |known| known.ratio(COPY));
+        let (found, real) = by_target(&set, |known| known.ratio(COPY));
         if let Some(real) = real {
             rows.push(Row {
                 what: what.to_owned(),
@@ -285,27 +288,27 @@ fn tiny_segments(cells: &[Known<'_>]) -> Section {
                 real cells: counts ≥ 64 ≤ 0.88 with AVX2 or better (≤ 0.92 with SSE2 only), \
                 counts ≤ 8 ≤ 1.02"
             .to_owned(),
-        columns: place_columns("real"),
+        columns: target_columns("real"),
         rows,
         notes: Vec::new(),
     }
 }
 
-fn mixes(cells: &[Known<'_>]) -> Section {
-    let better = |known: &Known<'_>| {
+fn mixes(cells: &[KnownCell<'_>]) -> Section {
+    let better = |known: &KnownCell<'_>| {
         let pair = against_best(known.cell, ADAPTIVE, &[COPY, Technique::Writev])?.pair;
         Some(pair.ratio)
     };
     let mixed = chosen(cells, |known| known.is_hot() && known.mix().is_some());
-    let real = chosen(&mixed, Known::is_real);
+    let real = chosen(&mixed, KnownCell::is_real);
     let mut rows: Vec<Row> = Mix::ALL
         .into_iter()
         .map(|mix| chosen(&mixed, |known| known.mix() == Some(mix)))
         .filter(|set| !set.is_empty())
-        .map(|set| Row::plain(set[0].list.name(), by_place(&set, better).0))
+        .map(|set| Row::plain(set[0].list.name(), by_target(&set, better).0))
         .collect();
-    let promised = |what: &str, set: &[Known<'_>], most: f64| {
-        let (found, mean) = by_place(set, better);
+    let promised = |what: &str, set: &[KnownCell<'_>], most: f64| {
+        let (found, mean) = by_target(set, better);
         mean.map(|mean| Row {
             what: what.to_owned(),
             found,
@@ -318,7 +321,7 @@ fn mixes(cells: &[Known<'_>]) -> Section {
         0.93,
     ));
     let small = chosen(&real, |known| {
-        known.place.is_stream() && known.mix().is_some_and(Mix::is_of_small_records)
+        known.target.is_stream() && known.mix().is_some_and(Mix::is_of_small_records)
     });
     rows.extend(promised(
         "log lines, replies, wal-100 on streams: ≤ 0.85",
@@ -332,13 +335,17 @@ fn mixes(cells: &[Known<'_>]) -> Section {
     if let Some((worst, name)) = worst {
         rows.push(Row {
             what: format!("the worst: ≤ 1.06: {name}"),
-            found: [vec![String::new(); Place::ALL.len()], vec![factor(worst)]].concat(),
+            found: [
+                vec![String::new(); BenchTarget::ALL.len()],
+                vec![factor(worst)],
+            ]
+            .concat(),
             met: Some(worst <= 1.06),
         });
     }
     Section {
         title: "Adaptive ÷ better of copy-then-write and writev, mixes, geometric mean".to_owned(),
-        columns: place_columns("real"),
+        columns: target_columns("real"),
         rows,
         notes: marked_readers(&mixed),
     }
@@ -346,11 +353,11 @@ fn mixes(cells: &[Known<'_>]) -> Section {
 
 /// Which of the mixes had a reader thread: they count for a place, not for real
 /// cells.
-fn marked_readers(mixed: &[Known<'_>]) -> Vec<String> {
+fn marked_readers(mixed: &[KnownCell<'_>]) -> Vec<String> {
     let read: Vec<String> = mixed
         .iter()
         .filter(|known| known.has_reader())
-        .map(|known| format!("{} {}", known.place, known.list.name()))
+        .map(|known| format!("{} {}", known.target, known.list.name()))
         .collect();
     match read.is_empty() {
         true => Vec::new(),
@@ -358,12 +365,12 @@ fn marked_readers(mixed: &[Known<'_>]) -> Vec<String> {
     }
 }
 
-fn cold(cells: &[Known<'_>]) -> Section {
+fn cold(cells: &[KnownCell<'_>]) -> Section {
     let cold = chosen(cells, |known| !known.is_hot() && known.is_real());
     let mut groups = vec![("all".to_owned(), cold.clone(), true)];
-    for place in Place::ALL {
-        let here = chosen(&cold, |known| known.place == place);
-        groups.push((place.to_string(), here, false));
+    for target in BenchTarget::ALL {
+        let here = chosen(&cold, |known| known.target == target);
+        groups.push((target.to_string(), here, false));
     }
     let rows = groups.into_iter().filter_map(|(what, set, is_promised)| {
         let near = Nearness::of_technique(&set, ADAPTIVE)?;
@@ -383,17 +390,17 @@ fn cold(cells: &[Known<'_>]) -> Section {
 }
 
 /// The most gather tax that is promised for `adaptive`.
-fn most_tax(place: Place) -> Option<f64> {
-    match place {
-        Place::FileOverwrite | Place::Tcp => Some(0.13),
-        Place::Tmpfs => Some(0.16),
-        Place::Pipe => Some(0.25),
-        Place::Unix => Some(0.23),
-        Place::File | Place::Null => None,
+fn most_tax(target: BenchTarget) -> Option<f64> {
+    match target {
+        BenchTarget::FileOverwrite | BenchTarget::Tcp => Some(0.13),
+        BenchTarget::Tmpfs => Some(0.16),
+        BenchTarget::Pipe => Some(0.25),
+        BenchTarget::Unix => Some(0.23),
+        BenchTarget::File | BenchTarget::Null => None,
     }
 }
 
-fn taxes(cells: &[Known<'_>]) -> Section {
+fn taxes(cells: &[KnownCell<'_>]) -> Section {
     let techniques = [&BY_HAND[..], &[ADAPTIVE], &PEERS].concat();
     let plain = chosen(cells, |known| {
         known.is_hot() && !known.has_reader() && known.list.is_plain()
@@ -406,24 +413,24 @@ fn taxes(cells: &[Known<'_>]) -> Section {
                 .any(|known| known.cell.technique(technique).is_some())
         })
         .collect();
-    let tax = |place: Place, technique: Technique| {
-        let here = plain.iter().filter(|known| known.place == place);
+    let tax = |target: BenchTarget, technique: Technique| {
+        let here = plain.iter().filter(|known| known.target == target);
         let ratios = here.filter_map(|known| Some(over_floor(known.cell, Some(technique))?.ratio));
         geometric_mean(ratios).map(|mean| mean - 1.0)
     };
-    let rows = Place::ALL.into_iter().filter_map(|place| {
-        let own = tax(place, ADAPTIVE)?;
+    let rows = BenchTarget::ALL.into_iter().filter_map(|target| {
+        let own = tax(target, ADAPTIVE)?;
         let found = measured.iter().map(|&technique| {
-            tax(place, technique)
+            tax(target, technique)
                 .map_or_else(|| "–".to_owned(), |tax| format!("{:.0} %", tax * 100.0))
         });
         Some(Row {
-            what: match most_tax(place) {
-                Some(most) => format!("{place}: adaptive < {:.0} %", most * 100.0),
-                None => place.to_string(),
+            what: match most_tax(target) {
+                Some(most) => format!("{target}: adaptive < {:.0} %", most * 100.0),
+                None => target.to_string(),
             },
             found: found.collect(),
-            met: most_tax(place).map(|most| own < most),
+            met: most_tax(target).map(|most| own < most),
         })
     });
     Section {
@@ -444,26 +451,26 @@ fn rivals() -> impl Iterator<Item = (Technique, bool)> {
 }
 
 /// Cells in which peers took part.
-fn contested<'a>(cells: &[Known<'a>]) -> Vec<Known<'a>> {
+fn contested<'a>(cells: &[KnownCell<'a>]) -> Vec<KnownCell<'a>> {
     chosen(cells, |known| known.is_hot() && known.list.is_plain())
 }
 
-fn peers(cells: &[Known<'_>]) -> Section {
+fn peers(cells: &[KnownCell<'_>]) -> Section {
     let cells = contested(cells);
     let rows = rivals().filter_map(|(rival, is_peer)| {
-        let means: Vec<Option<f64>> = Place::ALL
+        let means: Vec<Option<f64>> = BenchTarget::ALL
             .into_iter()
-            .map(|place| {
-                let here = cells.iter().filter(|known| known.place == place);
+            .map(|target| {
+                let here = cells.iter().filter(|known| known.target == target);
                 geometric_mean(here.filter_map(|known| known.ratio(rival)))
             })
             .collect();
-        let is_met = |(&place, mean): (&Place, &Option<f64>)| match (place, mean) {
-            (Place::Null, _) | (_, None) => true,
+        let is_met = |(&target, mean): (&BenchTarget, &Option<f64>)| match (target, mean) {
+            (BenchTarget::Null, _) | (_, None) => true,
             (_, Some(mean)) if is_peer => *mean < 1.0,
             (_, Some(mean)) => *mean <= 1.0,
         };
-        let met = std::iter::zip(&Place::ALL, &means).all(is_met);
+        let met = std::iter::zip(&BenchTarget::ALL, &means).all(is_met);
         means.iter().any(Option::is_some).then(|| Row {
             what: rival.to_string(),
             found: means
@@ -477,7 +484,10 @@ fn peers(cells: &[Known<'_>]) -> Section {
         title: "Adaptive ÷ each peer, geometric mean of hot cells. Promised but on null: faster \
                 than peers, not slower than techniques by hand"
             .to_owned(),
-        columns: Place::ALL.iter().map(Place::to_string).collect(),
+        columns: BenchTarget::ALL
+            .iter()
+            .map(BenchTarget::to_string)
+            .collect(),
         rows: rows.collect(),
         notes: Vec::new(),
     }
@@ -486,8 +496,8 @@ fn peers(cells: &[Known<'_>]) -> Section {
 /// Most lines of lost cells of one peer.
 const MAX_LOST: usize = 8;
 
-fn lost_to_peers(cells: &[Known<'_>]) -> Section {
-    let cells = chosen(&contested(cells), |known| known.place != Place::Null);
+fn lost_to_peers(cells: &[KnownCell<'_>]) -> Section {
+    let cells = chosen(&contested(cells), |known| known.target != BenchTarget::Null);
     let mut rows = Vec::new();
     let mut notes = Vec::new();
     for (peer, _) in rivals().filter(|(_, is_peer)| *is_peer) {

@@ -55,7 +55,7 @@ pub fn over_floor(cell: &Cell, this: Option<Technique>) -> Option<PairStats> {
 
 /// A technique against the best of several.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Against {
+pub struct AgainstBest {
     /// Which one was the best on the odd rounds.
     pub best: Technique,
     /// The ratio on the even ones.
@@ -63,7 +63,7 @@ pub struct Against {
 }
 
 /// `this` against the best of `others`; `None` where something has no samples.
-pub fn against_best(cell: &Cell, this: Technique, others: &[Technique]) -> Option<Against> {
+pub fn against_best(cell: &Cell, this: Technique, others: &[Technique]) -> Option<AgainstBest> {
     let typical = |technique: Technique| {
         let samples = cell.technique(technique)?.samples_ns.iter();
         let samples: Vec<f64> = Rounds::Odd.of(samples).copied().flatten().collect();
@@ -74,7 +74,7 @@ pub fn against_best(cell: &Cell, this: Technique, others: &[Technique]) -> Optio
         .filter_map(|&other| typical(other))
         .min_by(|(one, _), (other, _)| one.total_cmp(other))?;
     let pair = ratio(cell, this, best, Rounds::Even)?;
-    Some(Against { best, pair })
+    Some(AgainstBest { best, pair })
 }
 
 /// The geometric mean, or `None` of nothing. Ratios are to be averaged so: half
@@ -83,7 +83,7 @@ pub fn against_best(cell: &Cell, this: Technique, others: &[Technique]) -> Optio
 /// # Examples
 ///
 /// ```
-/// use vectored_bench::bars::geometric_mean;
+/// use vectored_bench::promises::geometric_mean;
 ///
 /// assert_eq!(geometric_mean([0.5, 2.0]), Some(1.0));
 /// assert_eq!(geometric_mean([]), None);

@@ -2,13 +2,13 @@
 
 use std::sync::atomic::AtomicBool;
 
-use vectored_bench::bars::{Rounds, against_best, bars, ratio};
+use vectored_bench::bench_target::BenchTarget;
 use vectored_bench::grid::{Wanted, parts};
 use vectored_bench::measure::{BY_HAND, CONTROL};
 use vectored_bench::mix::Mix;
 use vectored_bench::page::page;
 use vectored_bench::peers::{ADAPTIVES, PEERS};
-use vectored_bench::place::Place;
+use vectored_bench::promises::{Rounds, against_best, promises, ratio};
 use vectored_bench::table::table;
 use vectored_lab::measure::{Contender, FakeClock, Noise, SyntheticMachine, Watch, run_rounds};
 use vectored_lab::model::{
@@ -118,7 +118,7 @@ fn measured(specs: &[CellSpec], peers: &[Technique]) -> Vec<Cell> {
 
 #[test]
 fn fixed_samples_always_say_the_same() {
-    insta::assert_snapshot!("bars", bars(&samples()));
+    insta::assert_snapshot!("promises", promises(&samples()));
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn a_page_has_plots_and_the_machine() {
     let mut results = samples();
     results
         .cells
-        .retain(|cell| Place::of(cell) == Some(Place::Tmpfs));
+        .retain(|cell| BenchTarget::of(cell) == Some(BenchTarget::Tmpfs));
     insta::assert_snapshot!("page", page(&results));
 }
 

@@ -6,18 +6,18 @@
 //! the odd rounds and compared on the even ones: else the luck of the best
 //! would count against the other.
 
-mod pair;
-mod rows;
+mod ratio;
+mod section;
 mod sections;
 
 use vectored_lab::model::Results;
 
-pub use pair::{Against, Rounds, against_best, geometric_mean, ratio};
-pub use rows::{Row, Section};
+pub use ratio::{AgainstBest, Rounds, against_best, geometric_mean, ratio};
+pub use section::{Row, Section};
 pub use sections::sections;
 
 /// Everything that is promised, and what was found, as text.
-pub fn bars(results: &Results) -> String {
+pub fn promises(results: &Results) -> String {
     let sections = sections(&results.cells);
     let mut text: Vec<String> = sections.iter().map(Section::text).collect();
     let rounds = results.cells.iter().map(|cell| cell.rounds);
