@@ -73,7 +73,7 @@ fn run(options: &Options) -> Result<(), String> {
     reporter.failed.map_or(Ok(()), Err)
 }
 
-/// Tells on standard error, and saves.
+/// Reports on standard error and saves the results.
 struct Reporter {
     output: Option<PathBuf>,
     failed: Option<String>,
@@ -97,14 +97,14 @@ impl Listener for Reporter {
     }
 }
 
-/// Completely or not at all.
+/// Saves a file completely or not at all.
 fn save(path: &Path, text: &str) -> Result<(), String> {
     let beside = path.with_extension("part");
     let saved = std::fs::write(&beside, text).and_then(|()| std::fs::rename(&beside, path));
     saved.map_err(|error| format!("cannot save '{}': {error}", path.display()))
 }
 
-/// The results of several runs as one: the first one's, with the cells of all.
+/// Joins the results of several runs: those of the first, with the cells of all.
 fn load(files: &[PathBuf]) -> Result<Results, String> {
     let mut all: Option<Results> = None;
     for file in files {
@@ -122,5 +122,5 @@ fn load(files: &[PathBuf]) -> Result<Results, String> {
             }
         }
     }
-    all.ok_or_else(|| "no file is named".to_owned())
+    all.ok_or_else(|| "--bars and --page take files that --output has saved".to_owned())
 }

@@ -1,13 +1,21 @@
-// Writes lists of buffers with net.Buffers, and tells how long that took.
+// Writes lists of buffers with net.Buffers and measures the time.
 //
-// Standard input is a Unix stream socket, over which orders come and answers
-// go. An order is a header of five little-endian 64-bit numbers, with the
-// descriptor to write to beside it (SCM_RIGHTS): whether that is a socket,
-// calls to time, whether one goes before them that is not timed, the number of
-// buffers, and 1 where a full descriptor stays full. Then come the sizes of
-// the buffers, 64 bits each, and their bytes. The answer is a state (0 done, 1
-// full, 2 an error), nanoseconds of wall time, of CPU time of the process, and
-// the length of a message, which follows.
+// Standard input is a Unix stream socket that carries orders and answers.
+//
+// An order is a header of five little-endian 64-bit numbers, and the descriptor
+// to write to (SCM_RIGHTS):
+//
+//  0. 1 if the descriptor is a socket
+//  1. the number of calls to time
+//  2. 1 if an untimed call goes before them
+//  3. the number of buffers
+//  4. 1 if nobody reads, so that a full descriptor stays full
+//
+// The sizes of the buffers follow, 64 bits each, then their bytes.
+//
+// The answer is four numbers: a state (0 done, 1 full, 2 an error), the wall
+// time and the CPU time of the process in nanoseconds, and the length of the
+// error message, which follows.
 package main
 
 import (
@@ -28,7 +36,7 @@ const (
 	failed
 )
 
-// What is full and read by nobody stays full: this long is waited to see it.
+// The time after which a write that nobody reads is taken to be blocked.
 const patience = 50 * time.Millisecond
 
 type order struct {
@@ -94,8 +102,8 @@ func nextOrder() (order, error) {
 	}, nil
 }
 
-// The buffers lie apart and in random order, each on a multiple of 16 bytes, as
-// those of the other techniques do.
+// The buffers lie apart and in random order, each at a multiple of 16 bytes, as
+// for the other techniques.
 func readBuffers(from io.Reader, count uint64) (net.Buffers, error) {
 	sizes := make([]uint64, count)
 	if err := binary.Read(from, binary.LittleEndian, sizes); err != nil {
@@ -131,10 +139,10 @@ func (order order) run(buffers net.Buffers) (time.Duration, int64, error) {
 		}
 		writer = connection
 	} else if order.staysFull {
-		// Files that never wait know no deadline, and need none.
+		// A regular file refuses a deadline. It needs none, since it never blocks.
 		_ = order.file.SetWriteDeadline(time.Now().Add(patience))
 	}
-	// WriteTo consumes its list.
+	// WriteTo changes its list.
 	list := make(net.Buffers, len(buffers))
 	send := func() error {
 		copy(list, buffers)

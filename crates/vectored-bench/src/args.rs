@@ -1,4 +1,4 @@
-//! The words of the command line.
+//! The command line.
 
 use std::fmt::Display;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use crate::grid::Wanted;
 use crate::mix::Mix;
 use crate::peers::PEERS;
 
-/// What `--help` prints.
+/// The text of `--help`.
 pub const HELP: &str = "\
 The adaptive gather against its peers
 
@@ -19,73 +19,73 @@ Usage: cargo bench -p vectored-bench -- [OPTIONS] [FILTER]...
        cargo bench -p vectored-bench -- --bars FILE...
        cargo bench -p vectored-bench -- --page FILE...
 
-FILTER is a part of a cell's name, as in 'pipe 64x100 hot'.
+FILTER is a part of a cell's name, such as 'pipe 64x100 hot'.
 
 Options:
-  --rounds N          rounds a cell [161]
+  --rounds N          rounds for each cell [161]
   --targets LIST      file,file-overwrite,tmpfs,pipe,unix,tcp,null [all]
   --counts LIST       segments in a list [2,5,8,24,64,130,800,1000]
   --sizes LIST        bytes of a segment [3 to 16384]
   --mixes LIST        http-2k,http-64k,log-lines,replies,wal-100,wal-1k,wal-4k,wal-32k,pages
   --caches LIST       hot,cold [both]
-  --iovec-setup WHEN  timed fills arrays of iovec in each call, once before all [once]
+  --iovec-setup WHEN  fill the array of iovec in each call (timed) or once before them [once]
   --peers LIST        buf-writer,buf-writer-large,std-vectored,tokio-util,stdio-large,libuv,
                       libevent-copy,libevent-reference,go-net-buffers, or none [all]
-  --calibrations N    fresh calibrations in a row, each measured, up to 3 [3]
-  --seed N            of everything random [1]
-  --quick             21 rounds of few cells, to see that all works
-  --list              names the cells and the time they may take, and ends
-  --output FILE       saves the results there [none]
-  --bars FILE...      prints what saved results say of the library's promises
-  --page FILE...      prints saved results as the page docs/peers.md
+  --calibrations N    calibrations, 1 to 3; adaptive is measured with each [3]
+  --seed N            seed of the random numbers [1]
+  --quick             21 rounds of few cells, to check that all works
+  --list              print the cells and their estimated time, and exit
+  --output FILE       save the results there [none]
+  --bars FILE...      compare saved results with the library's promises
+  --page FILE...      print saved results as the page docs/peers.md
 ";
 
-/// What is to be done.
+/// The task that the command line asks for.
 #[derive(Debug)]
 pub enum Task {
     /// Print [`HELP`].
     Help,
     /// Measure.
     Measure(Box<Options>),
-    /// Judge saved results.
+    /// Compare saved results with the promises.
     Promises(Vec<PathBuf>),
     /// Render saved results as a page.
     Page(Vec<PathBuf>),
 }
 
-/// How to measure.
+/// The options of a measurement.
 #[derive(Debug)]
 pub struct Options {
-    /// Which cells.
+    /// The cells that are asked for.
     pub wanted: Wanted,
-    /// Rounds a cell.
+    /// Rounds for each cell.
     pub rounds: u32,
-    /// Which peers.
+    /// The peers that are asked for.
     pub peers: Vec<Technique>,
     /// Calibrations in a row, one to three.
     pub calibrations: usize,
-    /// Seed of everything random.
+    /// The seed of the random numbers.
     pub seed: u64,
-    /// Whether only to say what would be measured.
+    /// Whether only to print the cells.
     pub list: bool,
-    /// Where results are saved.
+    /// The file that results are saved to.
     pub output: Option<PathBuf>,
 }
 
-/// Rounds of a full run: with so many, half of the cells are known to 0.7 %.
+/// Rounds of a full run. With these, half of the cells are known to within 0.7 %.
 const ROUNDS: u32 = 161;
 
-/// What `--quick` measures, unless told otherwise.
+/// Rounds of `--quick`, unless `--rounds` is given.
 const QUICK_ROUNDS: u32 = 21;
 
-/// What `cargo xtask test` measures, which knows no other word.
+/// Rounds of `--test`, the only argument that `cargo xtask test` passes.
 const TEST_ROUNDS: u32 = 2;
 
-/// Reads the words after the program's name.
+/// Reads the arguments after the program's name.
 ///
 /// # Errors
 ///
-/// What is wrong with them, and what would be right.
+/// A message that says what is wrong and what would be right.
 pub fn parse(words: impl IntoIterator<Item = String>) -> Result<Task, String> {
     let mut words = words.into_iter();
     let mut options = Options {
@@ -103,7 +103,7 @@ pub fn parse(words: impl IntoIterator<Item = String>) -> Result<Task, String> {
         let wanted = &mut options.wanted;
         match word.as_str() {
             "--help" | "-h" => return Ok(Task::Help),
-            // Cargo's own word.
+            // Added by Cargo.
             "--bench" => {}
             "--bars" => return files(&word, words).map(Task::Promises),
             "--page" => return files(&word, words).map(Task::Page),
@@ -124,7 +124,7 @@ pub fn parse(words: impl IntoIterator<Item = String>) -> Result<Task, String> {
                 };
             }
             "--calibrations" => match number(&word, &value()?)? {
-                count @ 1..=3 => options.calibrations = count as usize,
+                count @ 1..=3 => options.calibrations = count,
                 count => return Err(format!("--calibrations takes 1 to 3, not {count}")),
             },
             "--seed" => options.seed = value()?.parse().map_err(|_| "--seed takes a number")?,
@@ -152,7 +152,7 @@ pub fn parse(words: impl IntoIterator<Item = String>) -> Result<Task, String> {
     Ok(Task::Measure(Box::new(options)))
 }
 
-/// Few cells of every kind, where nothing else is asked for.
+/// Chooses a few cells of every kind if none are asked for.
 fn make_quick(wanted: &mut Wanted) {
     if wanted.counts.is_none() && wanted.sizes.is_none() && wanted.mixes.is_none() {
         wanted.counts = Some(vec![2, 24, 64]);
@@ -172,12 +172,22 @@ fn files(word: &str, words: impl Iterator<Item = String>) -> Result<Vec<PathBuf>
     }
 }
 
-fn number(option: &str, word: &str) -> Result<u32, String> {
-    let number: Option<u32> = word.parse().ok().filter(|&number| number > 0);
+/// Reads a number that is not zero.
+///
+/// # Errors
+///
+/// A message that names the option and the expected form.
+pub fn number<T: FromStr + Default + PartialEq>(option: &str, word: &str) -> Result<T, String> {
+    let number = word.parse().ok().filter(|number| *number != T::default());
     number.ok_or_else(|| format!("{option} takes a number from 1, not '{word}'"))
 }
 
-fn numbers(option: &str, list: &str) -> Result<Vec<usize>, String> {
+/// Reads numbers with commas between them.
+///
+/// # Errors
+///
+/// A message that names the option and the expected form.
+pub fn numbers(option: &str, list: &str) -> Result<Vec<usize>, String> {
     let numbers = list
         .split(',')
         .map(|word| usize::from_str(word).ok().filter(|&number| number > 0));
@@ -185,7 +195,7 @@ fn numbers(option: &str, list: &str) -> Result<Vec<usize>, String> {
     numbers.ok_or_else(|| format!("{option} takes numbers from 1, as in 2,64, not '{list}'"))
 }
 
-/// Each of the words of `list` is the name of one of `all`.
+/// The members of `all` that `list` names.
 fn names<T: Copy + Display>(option: &str, list: &str, all: &[T]) -> Result<Vec<T>, String> {
     let named = |word: &str| {
         let found = all.iter().find(|one| one.to_string() == word);
@@ -221,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_understood() {
+    fn options_are_read() {
         let line = "--rounds 5 --targets pipe,tmpfs --mixes wal-1k --iovec-setup timed \
                     --peers libuv --bench 64x";
         let Ok(Task::Measure(options)) = task(line) else {
@@ -242,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_words_are_told_with_the_right_ones() {
+    fn an_error_names_what_would_be_right() {
         for (line, told) in [
             ("--rounds 0", "from 1"),
             ("--iovec-setup never", "timed or once"),

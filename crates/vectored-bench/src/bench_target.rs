@@ -1,18 +1,18 @@
-//! Where cells write to.
+//! The targets that cells write to.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use vectored_lab::model::{Cell, Target};
 
-/// A target, and for files which file system it is on.
+/// A target of the lab, and for files the file system that they are on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum BenchTarget {
-    /// A file that is appended to, on the file system of the working directory.
+    /// A file that is appended to, in the working directory.
     File,
-    /// A file that is overwritten in place there.
+    /// A file that is overwritten in place, in the working directory.
     FileOverwrite,
-    /// The same on tmpfs, in `/dev/shm`.
+    /// A file that is overwritten in place on tmpfs, in `/dev/shm`.
     Tmpfs,
     /// See [`Target::Pipe`].
     Pipe,
@@ -24,11 +24,11 @@ pub enum BenchTarget {
     Null,
 }
 
-/// Where Linux mounts a tmpfs for everyone (`shm_open(3)`).
+/// The tmpfs that every Linux process may use (`shm_open(3)`).
 const SHARED_MEMORY: &str = "/dev/shm";
 
 impl BenchTarget {
-    /// Every place, in the order of the tables.
+    /// Every target, in the order of the tables.
     pub const ALL: [BenchTarget; 7] = [
         BenchTarget::File,
         BenchTarget::FileOverwrite,
@@ -39,7 +39,7 @@ impl BenchTarget {
         BenchTarget::Null,
     ];
 
-    /// What the lab calls it.
+    /// The target of the lab.
     pub fn lab_target(self) -> Target {
         match self {
             BenchTarget::File => Target::File,
@@ -51,12 +51,12 @@ impl BenchTarget {
         }
     }
 
-    /// The folder of its file, where that is not the one of the run.
+    /// The folder of the file; `None` for the working directory and for what is not a file.
     pub fn path(self) -> Option<PathBuf> {
         (self == BenchTarget::Tmpfs).then(|| Path::new(SHARED_MEMORY).to_owned())
     }
 
-    /// Where a cell was.
+    /// The target of a cell; `None` if this crate does not measure it.
     pub fn of(cell: &Cell) -> Option<BenchTarget> {
         let is_here = |target: &BenchTarget| {
             let path = target.path();
@@ -66,7 +66,7 @@ impl BenchTarget {
         BenchTarget::ALL.into_iter().find(is_here)
     }
 
-    /// Whether bytes go through a socket or a pipe.
+    /// Whether it is a socket or a pipe.
     pub fn is_stream(self) -> bool {
         matches!(
             self,
@@ -74,7 +74,7 @@ impl BenchTarget {
         )
     }
 
-    /// The name, the same on the command line and in tables.
+    /// The name on the command line and in tables.
     pub fn name(self) -> &'static str {
         match self {
             BenchTarget::Tmpfs => "tmpfs",

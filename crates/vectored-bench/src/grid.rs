@@ -1,45 +1,44 @@
-//! Which cells are measured, and what they are called.
+//! The cells that are measured, and their names.
 
 use vectored_lab::model::{Cache, Cell, CellSpec, IovecSetup, LeftOut, Workload};
 
 use crate::bench_target::BenchTarget;
 use crate::mix::Mix;
 
-/// Segment counts that a calibration measures too.
+/// Segment counts of the plain grid. A calibration measures them, too.
 pub const COUNTS: [usize; 4] = [2, 8, 64, 1000];
 
-/// Segment counts that no calibration measures.
+/// Held-out segment counts: no calibration measures them.
 pub const HELD_OUT_COUNTS: [usize; 4] = [5, 24, 130, 800];
 
 /// Segment sizes of the plain grid, in bytes.
 pub const SIZES: [usize; 8] = [3, 10, 50, 100, 300, 1000, 4096, 16384];
 
-/// Sizes that lie between those, in bytes.
+/// Held-out segment sizes, between those of the plain grid, in bytes.
 pub const HELD_OUT_SIZES: [usize; 6] = [7, 30, 180, 550, 2000, 7000];
 
-/// Sizes of cold cells, in bytes: fewer, since they take longer.
+/// Segment sizes of cold cells, in bytes. Fewer, since a cold cell takes longer.
 const COLD_SIZES: [usize; 5] = [10, 100, 300, 1000, 4096];
 
-/// A call of more bytes than this is left out.
+/// A list with more bytes than this is left out.
 pub const MAX_CALL_BYTES: usize = 4 << 20;
 
-/// What a list is.
+/// A list of segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum List {
     /// Segments of one size.
     Uniform {
-        /// How many.
+        /// The number of segments.
         count: usize,
-        /// Of how many bytes.
+        /// The bytes of each.
         bytes: usize,
     },
-    /// Segments as a program has them.
+    /// Segments of several sizes.
     Mixed(Mix),
 }
 
 impl List {
-    /// The list that was measured in a cell; `None` for what this crate does
-    /// not measure.
+    /// The list of a cell; `None` if this crate does not measure it.
     pub fn of(cell: &Cell) -> Option<List> {
         match (&cell.segment_sizes, cell.segment_bytes) {
             (Some(runs), _) => List::of_runs(runs),
@@ -56,7 +55,7 @@ impl List {
         }
     }
 
-    /// Its segments.
+    /// Its segment sizes.
     pub fn workload(self) -> Workload {
         match self {
             List::Uniform { count, bytes } => Workload::uniform(count, bytes),
@@ -64,7 +63,7 @@ impl List {
         }
     }
 
-    /// As in `64x100` and `log-lines`.
+    /// The name, such as `64x100` or `log-lines`.
     pub fn name(self) -> String {
         match self {
             List::Uniform { count, bytes } => format!("{count}x{bytes}"),
@@ -72,7 +71,7 @@ impl List {
         }
     }
 
-    /// Whether neither its count nor its size is one of the plain grid.
+    /// Whether neither its count nor its size is in the plain grid.
     pub fn is_held_out(self) -> bool {
         match self {
             List::Uniform { count, bytes } => !COUNTS.contains(&count) && !SIZES.contains(&bytes),
@@ -80,7 +79,7 @@ impl List {
         }
     }
 
-    /// Whether it is one of the plain grid, or a mix.
+    /// Whether it is in the plain grid, or a mix.
     pub fn is_plain(self) -> bool {
         match self {
             List::Uniform { count, bytes } => COUNTS.contains(&count) && SIZES.contains(&bytes),
@@ -89,10 +88,10 @@ impl List {
     }
 }
 
-/// What is asked for; `None` where that is the usual.
+/// The cells that are asked for. `None` stands for the default.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
-    /// Places.
+    /// Targets.
     pub targets: Option<Vec<BenchTarget>>,
     /// Segment counts.
     pub counts: Option<Vec<usize>>,
@@ -102,31 +101,29 @@ pub struct Wanted {
     pub mixes: Option<Vec<Mix>>,
     /// Caches.
     pub caches: Option<Vec<Cache>>,
-    /// Whether arrays of `iovec` are filled in each call; if not told they are there before, like the
-    /// lists of the other techniques: the library is handed one and leaves it as it is. What uses its
-    /// array up, as the standard library does, fills it in each call all the same.
+    /// Whether the array of `iovec` is filled in each call, or once before all calls (the default). A
+    /// technique that changes its array, such as the standard library's loop, fills it in each call anyway.
     pub iovec_setup: Option<IovecSetup>,
-    /// Parts of names, of which a cell's has at least one. Empty for all.
+    /// A cell is measured if its name contains one of these, or if there are none.
     pub filters: Vec<String>,
 }
 
-/// The cells of one place and one state of the caches.
+/// The cells of one target and one state of the caches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    /// Where they write to.
+    /// The target that they write to.
     pub target: BenchTarget,
-    /// State of the caches.
+    /// The state of the caches.
     pub cache: Cache,
-    /// Cells in which the peers take part.
+    /// Cells in which the peers are measured, too.
     pub with_peers: Vec<CellSpec>,
-    /// Cells for the library and what is written by hand.
+    /// Cells with the library and the techniques by hand only.
     pub without_peers: Vec<CellSpec>,
-    /// Cells of too many bytes.
+    /// Cells whose list has too many bytes.
     pub left_out: Vec<LeftOut>,
 }
 
-/// The cells that are wanted, by place and cache; parts without cells are not
-/// there.
+/// The cells that are asked for, by target and cache. A part without cells is left out.
 pub fn parts(wanted: &Wanted) -> Vec<Part> {
     let targets = wanted.targets.as_deref().unwrap_or(&BenchTarget::ALL);
     let caches = wanted.caches.as_deref().unwrap_or(&Cache::ALL);
@@ -183,7 +180,7 @@ fn lists(wanted: &Wanted, cache: Cache) -> Vec<List> {
         ),
         Cache::Cold => (COUNTS.to_vec(), COLD_SIZES.to_vec()),
     };
-    // Who names counts or sizes does not want mixes, and the other way round.
+    // Counts or sizes exclude the mixes, unless mixes are named as well; mixes exclude the others likewise.
     let names_uniform = wanted.counts.is_some() || wanted.sizes.is_some();
     let counts = wanted.counts.clone().unwrap_or(usual_counts);
     let sizes = wanted.sizes.clone().unwrap_or(usual_sizes);
@@ -210,7 +207,7 @@ fn merged(one: &[usize], other: &[usize]) -> Vec<usize> {
     all
 }
 
-/// As in `pipe 64x100 hot`: what filters look at.
+/// The name of a cell, such as `pipe 64x100 hot`. Filters are compared with it.
 pub fn name(target: BenchTarget, list: List, cache: Cache) -> String {
     format!("{target} {} {}", list.name(), cache.name())
 }
@@ -228,7 +225,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_usual_cells_are_those_of_the_plan() {
+    fn the_default_cells_are_the_whole_grid() {
         let all = parts(&Wanted::default());
         assert_eq!(all.len(), 2 * BenchTarget::ALL.len());
         let hot = &all[0];
@@ -257,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn words_narrow_the_grid() {
+    fn options_narrow_the_grid() {
         let wanted = Wanted {
             targets: Some(vec![BenchTarget::Pipe, BenchTarget::Null]),
             counts: Some(vec![2, 64]),

@@ -1,10 +1,11 @@
-//! The adaptive gather against its peers, on this machine: what
-//! `cargo bench -p vectored-bench` runs.
+//! Measures the adaptive gather against its peers: `cargo bench -p vectored-bench`.
 //!
-//! The lab's engine interleaves everything in rounds; this crate brings the
-//! techniques of other projects ([`peers`]), chooses the cells ([`grid`]) and
-//! says what the figures mean for the library ([`bars`]). Arithmetic and
-//! rendering are pure functions of results, which can be saved and loaded.
+//! The lab's engine samples all techniques in turns. This crate adds the techniques of other projects
+//! ([`peers`]), chooses the cells ([`grid`]) and compares the figures with the library's promises
+//! ([`promises`]). Arithmetic and rendering are pure functions of results, which can be saved and loaded.
+//!
+//! [`args`] reads the command line, [`measure`] runs, [`table`] and [`page`] render. A cell writes a
+//! list ([`grid::List`], some of them a [`mix`]) to a target ([`bench_target`]).
 
 pub mod args;
 pub mod bench_target;

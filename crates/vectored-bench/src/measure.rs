@@ -1,4 +1,4 @@
-//! Measures the cells: the lab's engine, with the peers as further techniques.
+//! Measures the cells by the lab's engine, with the peers as further techniques.
 
 use std::path::Path;
 use std::rc::Rc;
@@ -28,40 +28,39 @@ pub const BY_HAND: [Technique; 3] = [
     Technique::Writev,
 ];
 
-/// What is measured once more, as a control: where a reader runs on another CPU,
-/// the same calls take one time or another by who falls asleep.
+/// The technique of the A/A control. With a reader on another CPU the same calls take different times,
+/// depending on which side falls asleep; the control shows by how much.
 pub const CONTROL: Technique = Technique::WriteEachAgain;
 
-/// What a run tells while it goes on.
+/// Receives the progress of a run.
 pub trait Listener {
-    /// A line for whoever waits.
+    /// A line of progress.
     fn note(&mut self, line: &str);
 
-    /// What went wrong; the run goes on with other cells.
+    /// An error. The run continues with other cells.
     fn error(&mut self, line: &str);
 
-    /// All that there is by now, to be saved.
+    /// All results so far, to be saved.
     fn results(&mut self, results: &Results);
 }
 
-/// Measures what `options` ask for. The results are complete or say what is
-/// missing.
+/// Measures the cells of `options`. Incomplete results are marked as such.
 ///
 /// # Errors
 ///
-/// What makes measuring impossible at all, and what to do about it. A part of
-/// the cells that fails is told instead, and the others are measured.
+/// If nothing can be measured. If only a part of the cells fails, `listener` is told and the others are
+/// measured.
 pub fn measure(options: &Options, listener: &mut dyn Listener) -> Result<Results, String> {
     let began = Instant::now();
     let started_at = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
     let parts = parts(&options.wanted);
     if parts.is_empty() {
-        return Err("no cell has such a name: see --list".to_owned());
+        return Err("no cell has a name that contains a FILTER: see --list".to_owned());
     }
     let here = Path::new(".");
     let directory = check_directory(here, BenchTarget::FileOverwrite.lab_target(), 0)
         .map_err(|error| error.to_string())?;
-    // Before this thread is left with one of them.
+    // Before this thread is pinned to one of them.
     let allowed = allowed_cpus();
     let pins = pin_measuring_thread(Pinning::Current)
         .map_err(|error| format!("cannot stay on one CPU: {error}"))?;
@@ -145,7 +144,7 @@ struct Run<'r> {
 }
 
 impl Run<'_> {
-    /// The peers that are asked for and here; the others are named.
+    /// The peers that are asked for and available. Reports the others.
     fn measured_peers(&mut self) -> Vec<Technique> {
         let mut here = Vec::new();
         for &technique in &self.options.peers {
@@ -157,7 +156,7 @@ impl Run<'_> {
         here
     }
 
-    /// As many fresh calibrations in a row as are asked for.
+    /// As many fresh calibrations as are asked for.
     fn calibrate(&mut self, target: BenchTarget, fitted: &mut Vec<FittedModel>) -> Vec<CostModel> {
         let directory = target.path().unwrap_or_else(|| ".".into());
         let default = CostModel::default_for(target_kind(target.lab_target()));
@@ -172,7 +171,7 @@ impl Run<'_> {
                 Ok(None) => default,
                 Err(error) => {
                     self.listener.note(&format!(
-                        "cannot calibrate on {target}, adaptive works with defaults: {error}"
+                        "cannot calibrate on {target}, so adaptive uses the default model: {error}"
                     ));
                     default
                 }
@@ -181,8 +180,7 @@ impl Run<'_> {
         models
     }
 
-    /// Some cells of a part. What goes wrong is told, and the outcome has what
-    /// there was before.
+    /// Measures some cells of a part. An error is reported, and the outcome has the rounds before it.
     fn part(
         &mut self,
         part: &Part,
@@ -212,14 +210,14 @@ impl Run<'_> {
         let rounds = self.options.rounds;
         let outcome = match run_rounds(&experiment, rounds, &mut sampler, &self.clock, watch) {
             Ok(mut outcome) => {
-                // A few rounds are enough where a few are asked for.
+                // The engine would expect more rounds than may have been asked for.
                 outcome.complete = outcome.cells.iter().all(|cell| cell.rounds >= rounds);
                 outcome
             }
             Err(failed) => {
                 self.listener.error(&failed.error.to_string());
                 match failed.error {
-                    // Where a technique moved wrong bytes its figures mean nothing.
+                    // Figures of a technique that moved wrong bytes mean nothing.
                     MeasureError::WrongBytes { .. } => Outcome {
                         elapsed_ns: failed.outcome.elapsed_ns,
                         ..Outcome::default()
@@ -241,7 +239,7 @@ impl Run<'_> {
     }
 }
 
-/// Whether files can be made there, and it is what it is called.
+/// Checks that files can be made on the target, and that a tmpfs is one.
 fn usable(target: BenchTarget) -> Result<(), String> {
     let Some(path) = target.path() else {
         return Ok(());
@@ -267,10 +265,10 @@ fn all_left_out<'p>(part: &'p Part, reason: &'p str) -> impl Iterator<Item = Lef
     })
 }
 
-/// The wall time that the cells of a part will take about, in seconds.
+/// The estimated wall time of a part, in seconds.
 ///
-/// From runs on one machine: a sample takes some 75 µs, and about as long
-/// before and after it; where a single call takes longer, so does all else.
+/// From runs on one machine: a sample takes some 75 µs, and the work around it about as long. A list with
+/// many bytes takes longer for both.
 pub fn estimated_s(part: &Part, rounds: u32, adaptives: usize, peers: usize) -> f64 {
     let cells = |cells: &[CellSpec], techniques: usize| -> f64 {
         cells.iter().map(|cell| cell_s(cell, techniques)).sum()

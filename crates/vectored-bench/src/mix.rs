@@ -1,30 +1,30 @@
-//! Lists of segments of several sizes, as programs send them.
+//! Mixes: lists of segments of several sizes, as real programs write them.
 
 use std::fmt;
 
 use vectored_lab::model::Workload;
 
-/// A list as a kind of program has it. Sizes are fixed, so that runs can be
-/// compared.
+/// A list with segments of several sizes, modelled on one kind of program. The sizes are fixed, so that
+/// runs can be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Mix {
-    /// An HTTP response: twelve pieces of a header and a body of so many bytes.
+    /// An HTTP response: twelve segments of a header and a body of the given bytes.
     Http(usize),
-    /// 64 log lines of six pieces.
+    /// 64 log lines of six segments each.
     LogLines,
-    /// A thousand replies: nine of 16 B, then one of 4 KiB.
+    /// A thousand replies: nine of 16 B and one of 4 KiB, again and again.
     Replies,
-    /// A write-ahead log: 64 times a header of 24 B, a payload of so many
-    /// bytes and a trailer of 4 B.
+    /// A write-ahead log: 64 records, each a header of 24 B, a payload of the given bytes and a trailer of
+    /// 4 B.
     Wal(usize),
-    /// 64 pages of 8 KiB: one size, but what databases write.
+    /// 64 pages of 8 KiB, as databases write them. All of one size, but listed with the mixes.
     Pages,
 }
 
-/// Pieces of an HTTP header: names, separators and values, 5 to 90 B.
+/// Segments of an HTTP header: names, separators and values, 5 to 90 B.
 const HEADER: [usize; 12] = [15, 6, 29, 5, 90, 8, 24, 12, 61, 17, 5, 43];
 
-/// Time stamp, level, module, message, key and line end.
+/// Segments of a log line: time stamp, level, module, message, key and line end.
 const LINE: [usize; 6] = [24, 5, 12, 48, 9, 1];
 
 impl Mix {
@@ -41,7 +41,7 @@ impl Mix {
         Mix::Pages,
     ];
 
-    /// The list.
+    /// The list of segment sizes.
     ///
     /// # Examples
     ///
@@ -53,7 +53,7 @@ impl Mix {
     pub fn workload(self) -> Workload {
         Workload::from_sizes(match self {
             Mix::Http(body) => [&HEADER[..], &[body]].concat(),
-            // Messages are not all of one length.
+            // Messages have 24 to 87 bytes.
             Mix::LogLines => (0..64)
                 .flat_map(|line| LINE.map(|bytes| if bytes == 48 { 24 + line } else { bytes }))
                 .collect(),
@@ -65,16 +65,15 @@ impl Mix {
         })
     }
 
-    /// The mix that these runs of `(count, bytes)` are, which is how results
-    /// name a list.
+    /// The mix with these runs of `(count, bytes)`, the form in which results store a list.
     pub fn of_runs(runs: &[(usize, usize)]) -> Option<Mix> {
         Mix::ALL
             .into_iter()
             .find(|mix| mix.workload().runs() == runs)
     }
 
-    /// Whether small segments stand beside each other often enough for copying
-    /// them to pay: for those the library promises most.
+    /// Whether the list has long runs of small segments, which pay off to copy. The library's strictest
+    /// promise is for these.
     pub fn is_of_small_records(self) -> bool {
         matches!(self, Mix::LogLines | Mix::Replies | Mix::Wal(100))
     }

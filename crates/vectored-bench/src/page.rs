@@ -1,4 +1,4 @@
-//! Results as a page that is kept: figures, plots, and the machine.
+//! Results as the page docs/peers.md: figures, plots, and the machine.
 
 use std::fmt::Write as _;
 
@@ -11,30 +11,30 @@ use crate::measure::BY_HAND;
 use crate::peers::PEERS;
 use crate::promises::{Rounds, geometric_mean, promises, ratio};
 
-/// Columns of the longest bar.
-const BAR: usize = 40;
+/// The length of the longest bar, in characters.
+const BAR_COLUMNS: usize = 40;
 
-/// Time ÷ adaptive at the end of the longest bar.
+/// The time ÷ adaptive that the longest bar stands for.
 const BAR_FACTOR: f64 = 4.0;
 
 /// The page, in Markdown.
 pub fn page(results: &Results) -> String {
     let mut text = "# The adaptive gather and its peers\n\n\
-        What `cargo bench -p vectored-bench -- --output FILE` measured and \
-        `cargo bench -p vectored-bench -- --page FILE` printed. All techniques took turns in \
-        random order within one run; each peer is used as its documentation says.\n\n"
+        Measured by `cargo bench -p vectored-bench -- --output FILE`, printed by \
+        `cargo bench -p vectored-bench -- --page FILE`. All techniques took turns in random order within \
+        one run. Each peer is used as its documentation says.\n\n"
         .to_owned();
     let is_once = |cell: &Cell| cell.iovec_setup == IovecSetup::Once;
     if results.cells.iter().all(is_once) {
-        text += "Lists are there before they are written, as slices or as an array of `iovec`. The \
-            standard library's loop, tokio-util and Go are handed theirs to change, and libuv's has another \
-            form: those fill it in each call.\n\n";
+        text += "Each technique is handed its list ready made, as slices or as an array of `iovec`. The \
+            standard library's loop, tokio-util and Go change the array, and libuv's has another form: these \
+            four fill theirs in each call.\n\n";
     }
     text += &machine(&results.host);
     let _ = writeln!(
         text,
         "\nBegun {}, {:.0} s, seed {}.\n\n## Time ÷ adaptive\n\n\
-         Geometric mean over hot cells; `|` is adaptive itself, what ends before it is faster.\n",
+         Geometric mean over hot cells. `|` marks adaptive; a bar that ends before it is faster.\n",
         results.started_at, results.elapsed_s, results.seed
     );
     text += "```text\n";
@@ -73,7 +73,7 @@ fn machine(host: &Host) -> String {
     text
 }
 
-/// For each place, a bar a rival.
+/// For each target, one bar for each other technique.
 fn peer_bars(cells: &[Cell]) -> String {
     let rivals = [&BY_HAND[..], &PEERS].concat();
     let mut text = String::new();
@@ -100,11 +100,11 @@ fn peer_bars(cells: &[Cell]) -> String {
     text
 }
 
-/// A bar on a logarithmic scale from ½ on, with `|` where 1 is.
+/// A bar on a logarithmic scale that begins at ½, with `|` at 1.
 fn bar(factor: f64) -> String {
     let column = |factor: f64| {
         let share = (factor * 2.0).max(1.0).ln() / (BAR_FACTOR * 2.0).ln();
-        ((share * BAR as f64).round() as usize).min(BAR)
+        ((share * BAR_COLUMNS as f64).round() as usize).min(BAR_COLUMNS)
     };
     let (end, one) = (column(factor), column(1.0));
     let mut bar: Vec<char> = vec!['█'; end];
@@ -116,8 +116,7 @@ fn bar(factor: f64) -> String {
     bar.into_iter().collect()
 }
 
-/// The plain grid with the techniques by hand and adaptive: more letters would
-/// have no room.
+/// The plain grid with the techniques by hand and adaptive. A plot has no room for more letters.
 fn plotted(results: &Results) -> Results {
     let shown = [&BY_HAND[..], &[Technique::Adaptive]].concat();
     let is_shown = |cell: &&Cell| {

@@ -1,4 +1,4 @@
-//! The cells of a run, a line each.
+//! A table with one line for each cell of a run.
 
 use vectored_lab::model::{Cell, Drain, Results, Technique};
 use vectored_lab::report::left_out_in_words;
@@ -8,8 +8,7 @@ use crate::measure::{BY_HAND, CONTROL};
 use crate::peers::{ADAPTIVES, PEERS};
 use crate::promises::{Row, Section};
 
-/// Every cell with its floor and the gather tax of each technique, and what
-/// was left out.
+/// Every cell with its floor and the time ÷ floor of each technique, then the cells that were left out.
 pub fn table(results: &Results) -> String {
     let all = [&BY_HAND[..], &[CONTROL], &ADAPTIVES, &PEERS].concat();
     let is_measured = |&technique: &Technique| {
@@ -19,7 +18,7 @@ pub fn table(results: &Results) -> String {
     let columns: Vec<Technique> = all.into_iter().filter(is_measured).collect();
     let names = columns.iter().map(Technique::to_string);
     let section = Section {
-        title: "Floor, one write of the same bytes, and time ÷ floor. r: a thread read meanwhile"
+        title: "Floor (one write of the same bytes), and time ÷ floor. r: a thread read meanwhile"
             .to_owned(),
         columns: ["floor".to_owned()].into_iter().chain(names).collect(),
         rows: results

@@ -9,7 +9,7 @@ use super::Peer;
 /// `write_all` for every segment, then `flush`.
 #[derive(Default)]
 pub struct StdBufWriter {
-    /// `None` for std's own.
+    /// `None` for the default of the standard library.
     capacity: Option<usize>,
     writer: Option<BufWriter<File>>,
 }
@@ -42,7 +42,7 @@ impl Peer for StdBufWriter {
     }
 
     fn close(&mut self) {
-        // To drop it would write what is left.
+        // Dropping it would write the bytes that are left.
         self.writer.take().map(BufWriter::into_parts);
     }
 }

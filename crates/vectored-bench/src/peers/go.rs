@@ -1,8 +1,7 @@
-//! `net.Buffers` of Go, in a process and a loop of its own.
+//! `net.Buffers` of Go, in a process of its own.
 //!
-//! That process stays for the whole run and takes turns like every other
-//! technique: for each sample it is sent the segments and the descriptor, and
-//! answers with its own time.
+//! The process runs for the whole measurement. For each sample it is sent the segments and the descriptor,
+//! times its own calls and answers with the time.
 
 use std::cell::RefCell;
 use std::io::{self, BufWriter, IoSlice, Read, Write};
@@ -18,10 +17,10 @@ use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg}
 use vectored_lab::measure::{Clock, Lists, Mover, Timed, Timing};
 use vectored_lab::model::IovecSetup;
 
-/// Where its source is.
+/// The folder of the Go source.
 const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/go");
 
-/// The process.
+/// The Go process.
 #[derive(Debug)]
 pub struct GoProgram {
     socket: UnixStream,
@@ -33,17 +32,17 @@ impl GoProgram {
     ///
     /// # Errors
     ///
-    /// Why it cannot be had.
+    /// Why it cannot be compiled or started.
     pub fn start() -> Result<Self, String> {
         let program = compile()?;
         let start = || {
             let (ours, its) = UnixStream::pair()?;
-            // Pinned to the CPU that measures, as this process is.
+            // It inherits the pinning of this process to the CPU that measures.
             let child = Command::new(&program)
                 .stdin(Stdio::from(OwnedFd::from(its)))
                 .stdout(Stdio::null())
                 .spawn();
-            // It runs without its file.
+            // The running process does not need its file any more.
             if let Some(folder) = program.parent() {
                 std::fs::remove_dir_all(folder)?;
             }
@@ -61,7 +60,7 @@ impl GoProgram {
         let kind = FileType::from_raw_mode(rustix::fs::fstat(fd)?.st_mode);
         let order = Order {
             is_socket: kind == FileType::Socket,
-            // Nobody makes room while a sample is timed that must not wait.
+            // A non-blocking descriptor has no reader during the sample.
             stays_full: flags.contains(OFlags::NONBLOCK),
             batch,
             segments,
@@ -69,7 +68,7 @@ impl GoProgram {
         let outcome = order
             .send(&self.socket, fd)
             .and_then(|()| answer(&self.socket));
-        // Go has its descriptors not wait, and this one is ours as well.
+        // Go made the descriptor non-blocking, and it shares this flag with ours.
         rustix::fs::fcntl_setfl(fd, flags)?;
         outcome
     }
@@ -77,7 +76,7 @@ impl GoProgram {
 
 impl Drop for GoProgram {
     fn drop(&mut self) {
-        // It ends when there are no more orders.
+        // The process ends when its socket is closed.
         let _ = self.socket.shutdown(std::net::Shutdown::Both);
         let _ = self.child.borrow_mut().wait();
     }
@@ -91,7 +90,7 @@ fn compile() -> Result<PathBuf, String> {
         .arg(&program)
         .arg(".")
         .current_dir(Path::new(SOURCE))
-        // Nothing is fetched: it needs the standard library only.
+        // Nothing is downloaded: the program needs the standard library only.
         .envs([
             ("GOTOOLCHAIN", "local"),
             ("GOPROXY", "off"),
@@ -108,7 +107,7 @@ fn compile() -> Result<PathBuf, String> {
     }
 }
 
-/// What the program is told. See `go/net_buffers.go`.
+/// One request to the process. `go/net_buffers.go` describes the format.
 struct Order<'a> {
     is_socket: bool,
     stays_full: bool,
@@ -141,7 +140,7 @@ impl Order<'_> {
             SendFlags::empty(),
         )?;
         if sent != header.len() {
-            return Err(io::Error::other("half an order was sent"));
+            return Err(io::Error::other("a part of an order was sent"));
         }
         let mut writer = BufWriter::with_capacity(1 << 16, socket);
         for segment in self.segments {
@@ -175,8 +174,8 @@ fn answer(mut socket: &UnixStream) -> io::Result<Timing> {
     }
 }
 
-/// `WriteTo` of a `net.Buffers`: on a connection one `writev`, on any other
-/// writer, such as a file or a pipe, a `Write` a buffer.
+/// `WriteTo` of a `net.Buffers`: one `writev` on a connection, and one `Write` for each buffer on any other
+/// writer, such as a file or a pipe.
 pub struct GoNetBuffers {
     program: Rc<GoProgram>,
 }

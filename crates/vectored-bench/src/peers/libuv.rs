@@ -6,8 +6,8 @@ use std::os::fd::BorrowedFd;
 use super::Peer;
 use crate::sys::uv::{Uv, Writer};
 
-/// `uv_try_write` on pipes and sockets, `uv_fs_write` on all else, both at once
-/// and without a callback.
+/// `uv_try_write` on pipes and sockets, `uv_fs_write` on everything else. Both are synchronous here, without
+/// a callback.
 pub struct Libuv {
     uv: Uv,
     writer: Option<Writer>,

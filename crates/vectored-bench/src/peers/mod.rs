@@ -1,8 +1,6 @@
-//! What other projects offer to a program that has several buffers to write,
-//! each used as its documentation says.
+//! The peers: functions of other projects that write several buffers, used as their documentation says.
 //!
-//! Each is opened once a sample, which is not timed: programs keep such things
-//! for as long as they keep the descriptor.
+//! A peer is opened once for each sample, untimed: a program opens it once for each descriptor.
 
 mod buf_writer;
 mod go;
@@ -43,20 +41,19 @@ pub const PEERS: [Technique; 9] = [
     Technique::GoNetBuffers,
 ];
 
-/// Something that writes lists and has to be opened first.
+/// Writes lists to a descriptor that it was opened for.
 trait Peer {
-    /// Makes ready for a descriptor; untimed.
+    /// Prepares for a descriptor. Untimed.
     fn open(&mut self, fd: BorrowedFd<'_>) -> io::Result<()>;
 
     /// Writes all segments once.
     fn send(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()>;
 
-    /// Gives up what `open` made, with whatever an error has left in it:
-    /// nothing may be written any more.
+    /// Drops what `open` made. Bytes that an error has left in it must not be written.
     fn close(&mut self);
 }
 
-/// A peer as the engine wants it.
+/// Makes a peer a mover of the engine.
 struct Opened<P>(P);
 
 impl<P: Peer> Mover for Opened<P> {
@@ -84,7 +81,7 @@ impl<P: Peer> Mover for Opened<P> {
     }
 }
 
-/// What is here of the peers, and why the others are not.
+/// The peers that are available, and for each other one the reason.
 pub struct Peers {
     uv: Result<Uv, String>,
     evbuffers: Result<Evbuffers, String>,
@@ -93,11 +90,11 @@ pub struct Peers {
 }
 
 impl Peers {
-    /// Loads and starts those among `wanted`.
+    /// Loads or starts the peers in `wanted`.
     ///
     /// # Errors
     ///
-    /// When no tokio runtime can be made: that one is built in.
+    /// If no tokio runtime can be made. A missing library is not an error: see [`missing`](Peers::missing).
     pub fn find(wanted: &[Technique]) -> io::Result<Self> {
         let unwanted = || "not asked for".to_owned();
         let is_wanted = |technique| wanted.contains(&technique);
@@ -122,7 +119,7 @@ impl Peers {
         })
     }
 
-    /// Why a peer cannot be measured here, and what helps; `None` where it can.
+    /// Why a peer cannot be measured here and what helps; `None` if it can.
     pub fn missing(&self, technique: Technique) -> Option<String> {
         let reason = match technique {
             Technique::Libuv => self.uv.as_ref().err(),
@@ -135,8 +132,7 @@ impl Peers {
         })
     }
 
-    /// The mover of a contender. `adaptive` and its like each have a model of
-    /// their own, in the order of [`ADAPTIVES`].
+    /// The mover of a contender. `models` has one model for each of [`ADAPTIVES`], in that order.
     ///
     /// # Panics
     ///
@@ -178,7 +174,7 @@ impl Peers {
     }
 }
 
-/// The library with a first, a second and a third calibration.
+/// `adaptive` with a first, a second and a third calibration.
 pub const ADAPTIVES: [Technique; 3] = [
     Technique::Adaptive,
     Technique::Adaptive2,

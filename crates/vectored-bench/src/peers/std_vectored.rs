@@ -6,8 +6,8 @@ use std::os::fd::BorrowedFd;
 
 use super::Peer;
 
-/// The loop that std has as `write_all_vectored`, which is not stable, and
-/// shows at `IoSlice::advance_slices`.
+/// The loop of the unstable `Write::write_all_vectored`, as the documentation of
+/// `IoSlice::advance_slices` shows it.
 #[derive(Default)]
 pub struct StdVectored {
     file: Option<File>,
@@ -46,8 +46,8 @@ fn write_all_vectored(file: &mut File, mut slices: &mut [IoSlice<'_>]) -> io::Re
     Ok(())
 }
 
-/// An empty array with the same allocation, for slices of another lifetime.
-/// Collecting a vector's own iterator reuses its memory.
+/// An empty vector with the same allocation, for slices of another lifetime. Collecting a vector's own
+/// iterator reuses its memory.
 pub(super) fn recycled<'to>(mut slices: Vec<IoSlice<'_>>) -> Vec<IoSlice<'to>> {
     slices.clear();
     slices.into_iter().map(|_| IoSlice::new(&[])).collect()

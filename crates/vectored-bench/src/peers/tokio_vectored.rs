@@ -17,12 +17,11 @@ use vectored_lab::model::IovecSetup;
 
 use super::std_vectored::recycled;
 
-/// Where nobody reads, what is full stays full: this long is waited to see it.
+/// The time after which a write that nobody reads is taken to be blocked.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// On a runtime of one thread, in one task for all calls of a sample, as in a
-/// program that is asynchronous anyway. Files are tokio's as well: it hands
-/// each write to a thread, and `flush` waits for that.
+/// Runs on a runtime of one thread, all calls of a sample in one task, as in a program that is asynchronous
+/// anyway. Files are `tokio::fs::File`, which hands each write to a thread; `flush` waits for it.
 pub struct TokioUtil {
     runtime: Rc<Runtime>,
 }
@@ -76,22 +75,22 @@ impl Mover for TokioUtil {
         };
         let fd_here = fd.try_clone_to_owned()?;
         let outcome = self.runtime.block_on(write_to(fd_here, sample));
-        // Others have this descriptor too, and may want to wait.
+        // The flags belong to the open file description, which other techniques write to as well.
         rustix::fs::fcntl_setfl(fd, flags)?;
         outcome
     }
 }
 
-/// What is to be timed.
+/// The calls to time.
 struct Sample<'s> {
     lists: &'s Lists<'s>,
     batch: Timed,
     clock: &'s dyn Clock,
-    /// Whether somebody makes room meanwhile.
+    /// Whether a thread reads meanwhile.
     is_read_from: bool,
 }
 
-/// Makes the writer that tokio has for a descriptor, and times it.
+/// Times the calls of the tokio writer for this kind of descriptor.
 async fn write_to(fd: OwnedFd, sample: Sample<'_>) -> io::Result<Timing> {
     let kind = FileType::from_raw_mode(rustix::fs::fstat(&fd)?.st_mode);
     if matches!(kind, FileType::Fifo | FileType::Socket) {
@@ -122,7 +121,7 @@ impl Sample<'_> {
     }
 }
 
-/// What the lab's loop does, asynchronously.
+/// The asynchronous form of the lab's timing loop.
 async fn time(writer: &mut (impl AsyncWrite + Unpin), sample: Sample<'_>) -> io::Result<Timing> {
     let Sample {
         lists,

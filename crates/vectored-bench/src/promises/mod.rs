@@ -1,11 +1,17 @@
-//! What results say of the library's promises: pure functions, results in,
-//! text out.
+//! Compares results with the library's promises. Pure functions: results in, text out.
 //!
-//! Ratios are of times within one round, and a cell's is their median. Where a
-//! technique is compared with the best of several, the best one is chosen on
-//! the odd rounds and compared on the even ones: else the luck of the best
-//! would count against the other.
+//! A promise is an upper limit for a ratio, such as the time of `adaptive` ÷ that of the best technique by
+//! hand. `--bars` prints all of them; a bar is such a limit.
+//!
+//! Each ratio is taken within one round; the ratio of a cell is the median over its rounds. If a
+//! technique is compared with the best of several, the best is chosen on the odd rounds and compared on
+//! the even ones. On the same rounds it would look better than it is, since noise decided the choice.
 
+mod against_best;
+mod against_copying;
+mod against_peers;
+mod known_cell;
+mod nearness;
 mod ratio;
 mod section;
 mod sections;
@@ -16,7 +22,7 @@ pub use ratio::{AgainstBest, Rounds, against_best, geometric_mean, ratio};
 pub use section::{Row, Section};
 pub use sections::sections;
 
-/// Everything that is promised, and what was found, as text.
+/// All promises and what was found, as text.
 pub fn promises(results: &Results) -> String {
     let sections = sections(&results.cells);
     let mut text: Vec<String> = sections.iter().map(Section::text).collect();

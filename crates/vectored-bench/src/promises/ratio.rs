@@ -1,21 +1,21 @@
-//! One technique against another, in one cell.
+//! Time ratios of techniques in one cell.
 
 use vectored_lab::model::{Cell, Technique};
 use vectored_lab::stats::{PairStats, median, paired};
 
-/// Which rounds of a cell count, the first being an odd one.
+/// The rounds of a cell that count, numbered from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rounds {
-    /// All.
+    /// Every round.
     All,
-    /// The first, the third and so on.
+    /// Rounds 1, 3, 5 and so on.
     Odd,
-    /// The second, the fourth and so on.
+    /// Rounds 2, 4, 6 and so on.
     Even,
 }
 
 impl Rounds {
-    /// `values` has one entry a round.
+    /// Selects from `values`, one for each round.
     fn of<T>(self, values: impl Iterator<Item = T>) -> impl Iterator<Item = T> {
         let (from, step) = match self {
             Rounds::All => (0, 1),
@@ -26,7 +26,7 @@ impl Rounds {
     }
 }
 
-/// `this` ÷ `other`, over the rounds that sampled both.
+/// The time of `this` ÷ that of `other`, over the rounds in which both were sampled.
 pub fn ratio(cell: &Cell, this: Technique, other: Technique, rounds: Rounds) -> Option<PairStats> {
     let (this, other) = (cell.technique(this)?, cell.technique(other)?);
     let pairs = std::iter::zip(&this.samples_ns, &other.samples_ns);
@@ -37,8 +37,8 @@ pub fn ratio(cell: &Cell, this: Technique, other: Technique, rounds: Rounds) -> 
     paired(&logs)
 }
 
-/// `this` ÷ the floor, and the floor ÷ itself under another name where `this`
-/// is none.
+/// The time of `this` ÷ the floor. For `None`, the A/A control: the floor's second measurement ÷ the
+/// floor.
 pub fn over_floor(cell: &Cell, this: Option<Technique>) -> Option<PairStats> {
     let floor = cell.floor_samples_ns.iter();
     let logs: Vec<f64> = match this {
@@ -56,13 +56,13 @@ pub fn over_floor(cell: &Cell, this: Option<Technique>) -> Option<PairStats> {
 /// A technique against the best of several.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AgainstBest {
-    /// Which one was the best on the odd rounds.
+    /// The best one on the odd rounds.
     pub best: Technique,
-    /// The ratio on the even ones.
+    /// The ratio to it on the even rounds.
     pub pair: PairStats,
 }
 
-/// `this` against the best of `others`; `None` where something has no samples.
+/// `this` against the best of `others`; `None` if one of the two has no samples.
 pub fn against_best(cell: &Cell, this: Technique, others: &[Technique]) -> Option<AgainstBest> {
     let typical = |technique: Technique| {
         let samples = cell.technique(technique)?.samples_ns.iter();
@@ -77,8 +77,7 @@ pub fn against_best(cell: &Cell, this: Technique, others: &[Technique]) -> Optio
     Some(AgainstBest { best, pair })
 }
 
-/// The geometric mean, or `None` of nothing. Ratios are to be averaged so: half
-/// and double make one.
+/// The geometric mean, or `None` without ratios. It suits ratios: the mean of 0.5 and 2 is 1.
 ///
 /// # Examples
 ///

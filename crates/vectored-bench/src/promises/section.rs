@@ -1,20 +1,20 @@
-//! Rows of a table: what is promised and what was found.
+//! Tables of what is promised and what was found.
 
 use std::fmt::Write as _;
 
-/// One row.
+/// One row of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// What it is about.
+    /// The name of the row.
     pub what: String,
-    /// What was found, a column each.
+    /// The figures, one for each column.
     pub found: Vec<String>,
-    /// Whether that is what is promised; `None` where nothing is.
+    /// Whether the promise is kept; `None` if nothing is promised.
     pub met: Option<bool>,
 }
 
 impl Row {
-    /// A row about which nothing is promised.
+    /// A row without a promise.
     pub fn plain(what: impl Into<String>, found: Vec<String>) -> Self {
         Row {
             what: what.into(),
@@ -24,21 +24,21 @@ impl Row {
     }
 }
 
-/// Rows of one kind.
+/// A table with a title.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Section {
-    /// What the rows have in common, and what is promised.
+    /// What the rows show, and what is promised.
     pub title: String,
     /// Names of the columns of [`Row::found`].
     pub columns: Vec<String>,
-    /// The rows.
+    /// In the order of the output.
     pub rows: Vec<Row>,
-    /// What else is to be known, a line each.
+    /// Lines below the table.
     pub notes: Vec<String>,
 }
 
 impl Section {
-    /// As text, columns under their names, `ok` or `NOT MET` at the end.
+    /// The table as text. A row with a promise ends with `ok` or `NOT MET`.
     pub fn text(&self) -> String {
         let cell = |row: &Row, column: usize| row.found.get(column).cloned().unwrap_or_default();
         let length = |text: &String| text.chars().count();
@@ -80,12 +80,17 @@ impl Section {
     }
 }
 
-/// A share as percent.
+/// Names of columns.
+pub fn names(columns: &[&str]) -> Vec<String> {
+    columns.iter().map(|&column| column.to_owned()).collect()
+}
+
+/// A share, in percent.
 pub fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-/// A ratio.
+/// A ratio, with three decimals.
 pub fn factor(ratio: f64) -> String {
     format!("{ratio:.3}")
 }

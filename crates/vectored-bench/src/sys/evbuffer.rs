@@ -2,8 +2,7 @@
 //!
 //! # Safety
 //!
-//! `unsafe` for calling C. A buffer is a pointer that only libevent looks
-//! behind; it is made and freed here, and used by one thread.
+//! `unsafe` for calling C. A buffer is an opaque pointer. It is made and freed here, and used by one thread.
 #![allow(unsafe_code)]
 
 use std::ffi::{c_int, c_void};
@@ -13,12 +12,12 @@ use std::ptr::NonNull;
 
 use super::library::Library;
 
-/// With its ABI version: that of every libevent 2.1.
+/// The file name, with the ABI version of every libevent 2.1.
 const NAME: &std::ffi::CStr = c"libevent_core-2.1.so.7";
 
 type Raw = *mut c_void;
 
-/// The functions.
+/// The functions that are used.
 #[derive(Clone, Copy, Debug)]
 pub struct Evbuffers {
     new: unsafe extern "C" fn() -> Raw,
@@ -59,12 +58,12 @@ impl Evbuffers {
     }
 }
 
-/// How segments come into a buffer.
+/// How segments are added to a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Adding {
-    /// Copied.
+    /// `evbuffer_add`, which copies.
     Copy,
-    /// As references to where they are.
+    /// `evbuffer_add_reference`, which does not.
     Reference,
 }
 
@@ -80,20 +79,19 @@ impl Evbuffer {
     ///
     /// # Errors
     ///
-    /// When there is no memory.
+    /// If there is no memory.
     pub fn new(functions: Evbuffers) -> io::Result<Self> {
-        // SAFETY: needs nothing.
+        // SAFETY: the function has no preconditions.
         let raw = NonNull::new(unsafe { (functions.new)() });
         let raw = raw.ok_or(io::ErrorKind::OutOfMemory)?;
         Ok(Evbuffer { functions, raw })
     }
 
-    /// Adds all segments and writes until the buffer is empty. After an error
-    /// nothing is left in it.
+    /// Adds all segments and writes until the buffer is empty. It is empty after an error, too.
     ///
     /// # Errors
     ///
-    /// What the kernel said.
+    /// The error of the system call.
     pub fn send(
         &mut self,
         fd: BorrowedFd<'_>,

@@ -1,5 +1,4 @@
-//! What has no safe interface; the only place of this crate where `unsafe` may
-//! be.
+//! C libraries without a safe interface. `unsafe` code is allowed nowhere else in this crate.
 
 pub mod evbuffer;
 pub mod library;

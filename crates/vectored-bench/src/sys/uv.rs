@@ -1,10 +1,9 @@
-//! The functions of libuv that write, <https://docs.libuv.org>.
+//! The writing functions of libuv, <https://docs.libuv.org>.
 //!
 //! # Safety
 //!
-//! `unsafe` for calling C. The structs of libuv are memory of the sizes that
-//! its own `uv_loop_size`, `uv_handle_size` and `uv_req_size` tell, at places
-//! that do not move.
+//! `unsafe` for calling C. Each struct of libuv is memory of the size that `uv_loop_size`,
+//! `uv_handle_size` or `uv_req_size` returns, at an address that does not change.
 #![allow(unsafe_code)]
 
 use std::ffi::{c_int, c_uint, c_void};
@@ -15,10 +14,10 @@ use rustix::fs::{FileType, OFlags};
 
 use super::library::Library;
 
-/// With its ABI version, the only one there has been since libuv 1.0.
+/// The file name. Its ABI version is the only one since libuv 1.0.
 const NAME: &std::ffi::CStr = c"libuv.so.1";
 
-/// The loop, a handle or a request.
+/// A pointer to a loop, a handle or a request.
 type Opaque = *mut c_void;
 
 /// `uv_buf_t`, as it is on Unix.
@@ -29,8 +28,8 @@ struct Buf {
     len: usize,
 }
 
-// uv.h: `uv_handle_type` and `uv_req_type` are enumerations that only grow at
-// their ends, by the promise of ABI stability.
+// Members of `uv_handle_type` and `uv_req_type` in uv.h. ABI stability means that these enumerations only
+// grow at their ends.
 const NAMED_PIPE: c_int = 7;
 const TCP: c_int = 12;
 const FS: c_int = 6;
@@ -38,7 +37,7 @@ const FS: c_int = 6;
 /// `UV_RUN_DEFAULT`.
 const RUN_DEFAULT: c_int = 0;
 
-/// The functions.
+/// The functions that are used.
 #[derive(Clone, Copy, Debug)]
 pub struct Uv {
     loop_size: unsafe extern "C" fn() -> usize,
@@ -76,8 +75,7 @@ impl Uv {
     /// Why it cannot be loaded.
     pub fn load() -> Result<Self, String> {
         let library = Library::load(NAME)?;
-        // SAFETY: the types are those of uv.h, with `void *` for pointers to its
-        // structs.
+        // SAFETY: the types are those of uv.h, with `void *` for pointers to its structs.
         unsafe {
             Ok(Uv {
                 loop_size: library.function(c"uv_loop_size")?,
@@ -100,7 +98,7 @@ impl Uv {
     }
 }
 
-/// Memory for a struct of libuv, aligned for anything in it.
+/// Memory for a struct of libuv, with the largest alignment that C types need.
 #[derive(Debug)]
 struct Memory(Box<[u128]>);
 
@@ -123,10 +121,10 @@ struct Loop {
 
 impl Loop {
     fn new(uv: Uv) -> io::Result<Self> {
-        // SAFETY: asks for the size of a struct.
+        // SAFETY: returns the size of a struct.
         let mut memory = Memory::new(unsafe { (uv.loop_size)() });
-        // SAFETY: the memory is as large as a loop and is not moved: it is in a
-        // box of its own until the loop is closed.
+        // SAFETY: the memory is as large as a loop. It is in a box of its own, so it does not move until
+        // the loop is closed.
         check(unsafe { (uv.loop_init)(memory.pointer()) })?;
         Ok(Loop { uv, memory })
     }
@@ -134,22 +132,21 @@ impl Loop {
 
 impl Drop for Loop {
     fn drop(&mut self) {
-        // SAFETY: the loop is open, and what was in it is closed: `Writer` saw
-        // to that.
+        // SAFETY: the loop is open, and `Writer` has closed the handle that was in it.
         unsafe { (self.uv.loop_close)(self.memory.pointer()) };
     }
 }
 
-/// What is written to.
+/// The object that is written to.
 #[derive(Debug)]
 enum Handle {
-    /// A pipe or socket, whose descriptor libuv closes.
+    /// A pipe or socket. libuv closes its descriptor.
     Stream(Memory),
     /// Anything else: a descriptor, and a request for each write.
     File(OwnedFd, Memory),
 }
 
-/// A loop with one thing to write to.
+/// A loop with one handle to write to.
 #[derive(Debug)]
 pub struct Writer {
     run_loop: Loop,
@@ -157,7 +154,7 @@ pub struct Writer {
     bufs: Vec<Buf>,
 }
 
-/// What a descriptor is to libuv, as `uv_guess_handle` has it.
+/// The kind of a descriptor, by the rules of `uv_guess_handle`.
 enum Kind {
     Pipe,
     Tcp,
@@ -165,24 +162,24 @@ enum Kind {
 }
 
 impl Writer {
-    /// Writes to a duplicate of `fd`. A descriptor that waits goes on waiting,
-    /// although libuv would have it otherwise: others write to it as well.
+    /// Opens a duplicate of `fd`. A blocking descriptor stays blocking, though libuv would change that:
+    /// other techniques write to the same open file description.
     ///
     /// # Errors
     ///
-    /// What libuv says.
+    /// The error that libuv returns.
     pub fn open(uv: Uv, fd: BorrowedFd<'_>) -> io::Result<Self> {
         let waits = !rustix::fs::fcntl_getfl(fd)?.contains(OFlags::NONBLOCK);
         let kind = kind(fd)?;
         let duplicate = fd.try_clone_to_owned()?;
         let mut run_loop = Loop::new(uv)?;
-        // SAFETY: asks for the size of a struct.
+        // SAFETY: returns the size of a struct.
         let stream = |kind| Memory::new(unsafe { (uv.handle_size)(kind) });
         let mut memory = match kind {
             Kind::Pipe => stream(NAMED_PIPE),
             Kind::Tcp => stream(TCP),
             Kind::File => {
-                // SAFETY: asks for the size of a struct.
+                // SAFETY: returns the size of a struct.
                 let request = Memory::new(unsafe { (uv.req_size)(FS) });
                 return Ok(Writer {
                     run_loop,
@@ -192,15 +189,15 @@ impl Writer {
             }
         };
         let (stream, in_loop) = (memory.pointer(), run_loop.memory.pointer());
-        // SAFETY: the loop is open. The memory is as large as such a handle,
-        // and stays where it is until `drop` has closed the handle.
+        // SAFETY: the loop is open. The memory is as large as such a handle and does not move until `drop`
+        // has closed the handle.
         check(unsafe {
             match kind {
                 Kind::Pipe => (uv.pipe_init)(in_loop, stream, 0),
                 _ => (uv.tcp_init)(in_loop, stream),
             }
         })?;
-        // From here on the handle has to be closed, whatever happens.
+        // From here on the handle must be closed, also after an error.
         let writer = Writer {
             run_loop,
             handle: Handle::Stream(memory),
@@ -213,19 +210,18 @@ impl Writer {
                 _ => (uv.tcp_open)(stream, duplicate.as_raw_fd()),
             }
         })?;
-        // The handle's from now on.
+        // The handle owns it now.
         let _ = duplicate.into_raw_fd();
         // SAFETY: the handle is open.
         check(unsafe { (uv.set_blocking)(stream, c_int::from(waits)) })?;
         Ok(writer)
     }
 
-    /// `uv_try_write`, or `uv_fs_write` at the descriptor's own position, and
-    /// again for what is left.
+    /// Calls `uv_try_write`, or `uv_fs_write` at the descriptor's own position, until all is written.
     ///
     /// # Errors
     ///
-    /// What the kernel said; `WouldBlock` where it is full.
+    /// The error of the system call; `WouldBlock` if the descriptor is full.
     pub fn write_all(&mut self, segments: &[&[u8]]) -> io::Result<()> {
         self.bufs.clear();
         self.bufs.extend(segments.iter().map(|segment| Buf {
@@ -245,17 +241,16 @@ impl Writer {
         let bufs = &self.bufs[from..];
         let count = bufs.len() as c_uint;
         match &mut self.handle {
-            // SAFETY: the handle is open. The buffers are parts of the segments
-            // that `write_all` has borrowed, and the call is over when it
-            // returns: nothing is queued by it.
+            // SAFETY: the handle is open. The buffers are parts of the segments that `write_all` has
+            // borrowed. The call queues nothing, so it does not use them after it returns.
             Handle::Stream(memory) => check(unsafe {
                 (self.run_loop.uv.try_write)(memory.pointer(), bufs.as_ptr(), count)
             }),
             Handle::File(fd, request) => {
                 let request = request.pointer();
-                // SAFETY: without a callback the call is over when it returns
-                // (libuv's guide, "Filesystem"); the request is as large as one,
-                // and its memory is released right after.
+                // SAFETY: without a callback the call is complete when it returns (libuv's guide,
+                // "Filesystem"). The memory is as large as a request, and the request is cleaned up
+                // right after.
                 check(unsafe {
                     let outcome = (self.run_loop.uv.fs_write)(
                         self.run_loop.memory.pointer(),
@@ -278,9 +273,8 @@ impl Drop for Writer {
     fn drop(&mut self) {
         let Loop { uv, memory } = &mut self.run_loop;
         if let Handle::Stream(stream) = &mut self.handle {
-            // SAFETY: loop and handle are open. The loop runs until nothing is
-            // left in it, and so until the handle is closed, before the memory
-            // of either is freed.
+            // SAFETY: loop and handle are open. `run` returns when the loop is empty, so the handle is
+            // closed before the memory of either is freed.
             unsafe {
                 (uv.close)(stream.pointer(), None);
                 (uv.run)(memory.pointer(), RUN_DEFAULT);
@@ -289,8 +283,8 @@ impl Drop for Writer {
     }
 }
 
-/// Takes so many bytes off `bufs`, from one of them on; returns the first that
-/// has some left.
+/// Removes the first `written` bytes of `bufs[from..]`. Returns the index of the first buffer that is not
+/// empty.
 fn advance(bufs: &mut [Buf], mut from: usize, mut written: usize) -> usize {
     while from < bufs.len() && written >= bufs[from].len {
         written -= bufs[from].len;
@@ -315,7 +309,7 @@ fn kind(fd: BorrowedFd<'_>) -> io::Result<Kind> {
     }
 }
 
-/// libuv's errors are the negated numbers of the kernel.
+/// Converts a result of libuv, whose errors are negated error numbers of the kernel.
 fn check(outcome: c_int) -> io::Result<usize> {
     usize::try_from(outcome).map_err(|_| io::Error::from_raw_os_error(-outcome))
 }
@@ -325,7 +319,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_after_a_short_write_goes_on_where_it_ended() {
+    fn a_short_write_is_resumed_where_it_ended() {
         let segments: [&[u8]; 4] = [b"abc", b"", b"defg", b"h"];
         let total: usize = segments.iter().map(|segment| segment.len()).sum();
         for written in 0..=total {

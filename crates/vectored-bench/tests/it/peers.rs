@@ -1,4 +1,4 @@
-//! Every peer moves every byte, to every place.
+//! Every peer moves every byte to every target.
 
 use std::io::Write;
 use std::path::Path;
@@ -21,8 +21,7 @@ fn skip(test: &str, reason: &str) {
     }
 }
 
-/// Measuring compares every byte that it can read back, so two rounds say
-/// whether they arrive.
+/// Measuring compares every byte that it can read back, so two rounds are enough.
 #[test]
 fn every_byte_of_every_peer_arrives() {
     let peers = Rc::new(Peers::find(&PEERS).unwrap());
@@ -36,7 +35,7 @@ fn every_byte_of_every_peer_arrives() {
             }
         })
         .collect();
-    // Small ones, one that is larger than a pipe, and more than one array holds.
+    // Small segments, a list larger than a pipe, and more segments than IOV_MAX.
     let lists = [
         Workload::from_sizes(vec![1, 10_000, 7]),
         Workload::from_sizes(vec![5, 200_000, 3]),
@@ -47,7 +46,7 @@ fn every_byte_of_every_peer_arrives() {
         if target.path().is_some_and(|path| !path.exists()) {
             skip(
                 "peers::every_byte_of_every_peer_arrives",
-                &format!("{target} is not here"),
+                &format!("{target} is missing"),
             );
             continue;
         }
@@ -86,7 +85,7 @@ fn every_byte_of_every_peer_arrives() {
 }
 
 #[test]
-fn what_is_missing_is_named_with_what_helps() {
+fn a_missing_peer_is_reported_with_a_remedy() {
     let peers = Peers::find(&[]).unwrap();
     let reason = peers.missing(Technique::Libuv).unwrap();
     assert!(reason.starts_with("libuv: "), "{reason}");

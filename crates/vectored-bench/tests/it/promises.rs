@@ -1,4 +1,4 @@
-//! What is said of fixed samples.
+//! The output for fixed samples.
 
 use std::sync::atomic::AtomicBool;
 
@@ -15,8 +15,8 @@ use vectored_lab::model::{
     Cache, Cell, CellSpec, Drain, Experiment, Host, Results, Ruler, SCHEMA, Target, Technique,
 };
 
-/// What a technique costs on an invented machine, in ns: `adaptive` is near the
-/// best of the others but for one cell, its second calibration but for all.
+/// The cost of a technique on an invented machine, in ns. `adaptive` is near the best of the others in all
+/// cells but one; with the second calibration it is slower in all cells.
 fn cost_ns(spec: &CellSpec, contender: Contender) -> f64 {
     let bytes = spec.workload.total_bytes() as f64;
     let count = spec.workload.segment_count() as f64;
@@ -34,7 +34,7 @@ fn cost_ns(spec: &CellSpec, contender: Contender) -> f64 {
         return floor;
     };
     match technique {
-        // As beside a reader: faster in many calls, and not as fast when called again.
+        // As with a reader: the same technique takes different times when it is measured twice.
         Technique::WriteEach if list == (Target::Pipe, 130, Some(1000)) => 0.9 * best,
         CONTROL if list == (Target::Pipe, 130, Some(1000)) => best,
         Technique::WriteEach | CONTROL => each,
@@ -70,7 +70,7 @@ fn samples() -> Results {
         }
     }
     for cell in &mut cells {
-        // As a pipe of 64 KiB needs one.
+        // A list that does not fit a pipe of 64 KiB needs a reader thread.
         let bytes = cell.segment_count * cell.segment_bytes.unwrap_or(0);
         let is_large = bytes > 65_536 || cell.segment_count == 13;
         cell.drain = (cell.target == Target::Pipe && is_large).then_some(Drain::ReaderThread);
@@ -117,7 +117,7 @@ fn measured(specs: &[CellSpec], peers: &[Technique]) -> Vec<Cell> {
 }
 
 #[test]
-fn fixed_samples_always_say_the_same() {
+fn fixed_samples_have_fixed_results() {
     insta::assert_snapshot!("promises", promises(&samples()));
 }
 
@@ -139,7 +139,7 @@ fn a_page_has_plots_and_the_machine() {
     insta::assert_snapshot!("page", page(&results));
 }
 
-/// A cell with these times by round, the same for all techniques not named.
+/// A cell with only these techniques, and these times by round.
 fn cell(times: &[(Technique, &[f64])]) -> Cell {
     let spec = parts(&Wanted::default())[0].with_peers[0].clone();
     let mut cell = measured(&[spec], &[]).remove(0);
@@ -154,7 +154,7 @@ fn cell(times: &[(Technique, &[f64])]) -> Cell {
 
 #[test]
 fn the_best_is_chosen_on_odd_rounds_and_compared_on_even_ones() {
-    // Copying seems the better on odd rounds, and is not on even ones.
+    // Copying is the faster one on odd rounds only.
     let cell = cell(&[
         (Technique::CopyThenWrite, &[90.0, 200.0, 90.0, 200.0]),
         (Technique::Writev, &[100.0, 100.0, 100.0, 100.0]),

@@ -1,0 +1,77 @@
+//! The cells that the promises count, each with its target and its list.
+
+use vectored_lab::model::{Cache, Cell, Drain, Technique};
+
+use super::ratio::{AgainstBest, Rounds, against_best, ratio};
+use crate::bench_target::BenchTarget;
+use crate::grid::List;
+use crate::measure::BY_HAND;
+use crate::mix::Mix;
+
+/// The technique that the promises are about, with its first calibration.
+pub const ADAPTIVE: Technique = Technique::Adaptive;
+
+/// A measured cell with its target and its list.
+#[derive(Clone, Copy)]
+pub struct KnownCell<'a> {
+    pub cell: &'a Cell,
+    pub target: BenchTarget,
+    pub list: List,
+}
+
+impl<'a> KnownCell<'a> {
+    /// `None` for a cell that this crate does not measure.
+    pub fn of(cell: &'a Cell) -> Option<Self> {
+        Some(KnownCell {
+            cell,
+            target: BenchTarget::of(cell)?,
+            list: List::of(cell)?,
+        })
+    }
+
+    pub fn is_hot(&self) -> bool {
+        self.cell.cache == Cache::Hot
+    }
+
+    pub fn has_reader(&self) -> bool {
+        self.cell.drain == Some(Drain::ReaderThread)
+    }
+
+    /// Whether bytes are really moved (not to `/dev/null`) and by one thread alone.
+    pub fn is_real(&self) -> bool {
+        self.target != BenchTarget::Null && !self.has_reader()
+    }
+
+    /// The count and the bytes of segments of one size.
+    pub fn uniform(&self) -> Option<(usize, usize)> {
+        match self.list {
+            List::Uniform { count, bytes } => Some((count, bytes)),
+            List::Mixed(_) => None,
+        }
+    }
+
+    pub fn mix(&self) -> Option<Mix> {
+        match self.list {
+            List::Mixed(mix) => Some(mix),
+            List::Uniform { .. } => None,
+        }
+    }
+
+    /// `technique` against the best of the techniques that a program writes by hand.
+    pub fn against_by_hand(&self, technique: Technique) -> Option<AgainstBest> {
+        against_best(self.cell, technique, &BY_HAND)
+    }
+
+    /// The time of `adaptive` ÷ that of `other`.
+    pub fn adaptive_ratio(&self, other: Technique) -> Option<f64> {
+        Some(ratio(self.cell, ADAPTIVE, other, Rounds::All)?.ratio)
+    }
+}
+
+/// The cells for which `is` holds.
+pub fn select<'a>(
+    cells: &[KnownCell<'a>],
+    is: impl Fn(&KnownCell<'a>) -> bool,
+) -> Vec<KnownCell<'a>> {
+    cells.iter().copied().filter(|known| is(known)).collect()
+}
