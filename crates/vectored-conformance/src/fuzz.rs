@@ -1,6 +1,6 @@
-//! What the fuzz targets run: any bytes become a list and what befalls it.
+//! The bodies of the fuzz targets. The input decides on a list, and on the results of the calls that move it.
 //!
-//! They are here and not in `fuzz/` so that the seeds run with the other tests, without a fuzzer.
+//! They are here and not in `fuzz/` so that ordinary tests can run the seeds without a fuzzer.
 
 use std::os::fd::AsFd;
 
@@ -12,7 +12,7 @@ use crate::source::{Feed, Source};
 use crate::target::Target;
 use crate::writers::whole_list;
 
-/// Bytes that run out into zeros.
+/// The input, followed by zeros without end.
 struct Input<'a>(std::slice::Iter<'a, u8>);
 
 impl Input<'_> {
@@ -37,9 +37,9 @@ impl Input<'_> {
         }
     }
 
-    /// Sizes around every border, empties among them.
+    /// Sizes of segments, some of them zero.
     fn sizes(&mut self) -> Vec<usize> {
-        // The high bit of the count makes a list beyond IOV_MAX of it.
+        // With the high bit of the count the list is longer than IOV_MAX.
         let count = self.byte();
         let mut sizes: Vec<usize> = (0..count & 0x7f)
             .map(|_| match self.byte() {
@@ -56,12 +56,15 @@ impl Input<'_> {
     }
 }
 
-/// The plan of reads, through [`Scatter`](vectored::Scatter), and
-/// [`ScatterReader`](vectored::ScatterReader) with any buffer: any list, from a pipe that holds the next piece, of any size, whenever it is empty; the pipe may end too soon.
+/// Tests the plan of reads through [`Scatter`](vectored::Scatter) with any model, and
+/// [`ScatterReader`](vectored::ScatterReader) with any buffer.
+///
+/// The list is read from a pipe that gets its next piece, of any size, whenever it is empty. The pipe may
+/// end before the list is full.
 ///
 /// # Panics
 ///
-/// If a byte is lost, out of order, not counted, or written beside the list.
+/// If a byte is lost, out of order, not counted, or written outside the list.
 pub fn read_plan(data: &[u8]) {
     let mut input = Input(data.iter());
     let capacity = input.byte() * 16;
@@ -71,9 +74,9 @@ pub fn read_plan(data: &[u8]) {
         .collect();
     let sizes = input.sizes();
     let total: usize = sizes.iter().sum();
-    // From nothing to a half more than what is asked for.
+    // From nothing to half as much again as the list holds.
     let content = payload(&[total * held / 170]).concat();
-    // A single byte at a time is for short lists.
+    // Pieces of single bytes would take too long with a long list.
     let least = content.len() / 500;
     let pieces: Vec<usize> = pieces.iter().map(|&piece| piece.max(least)).collect();
     let feed = Feed::new(content, &pieces);
@@ -99,11 +102,11 @@ pub fn read_plan(data: &[u8]) {
     }
 }
 
-/// The cursor: any list, any limits, any short calls; every byte once, in order.
+/// Tests the cursor with any list, any limits and any short calls.
 ///
 /// # Panics
 ///
-/// If the cursor errs.
+/// If a byte is not moved once and in order.
 pub fn cursor(data: &[u8]) {
     let mut input = Input(data.iter());
     let limits = Limits {
@@ -113,7 +116,7 @@ pub fn cursor(data: &[u8]) {
     let data = payload(&input.sizes());
     let segments = list(&data);
     let model = data.concat();
-    // Where each segment ends: the byte after so many lies in the first that ends behind it.
+    // The end of each segment, in bytes from the start of the list.
     let mut end = 0;
     let ends = data.iter().map(|segment| {
         end += segment.len();
@@ -130,7 +133,7 @@ pub fn cursor(data: &[u8]) {
     let mut scratch = Vec::new();
     for step in 0.. {
         assert_eq!(cursor.is_at_end(&segments), moved.len() == model.len());
-        // These walk along the list. At each step of a long one that is all that there is time for.
+        // These checks walk along the list, so with a long one they are made at some steps only.
         if segments.len() < 128 || step % 64 == 0 || moved.len() == model.len() {
             let remaining = (model.len() - moved.len()) as u64;
             assert_eq!(cursor.remaining_bytes(&segments), remaining);
@@ -145,10 +148,10 @@ pub fn cursor(data: &[u8]) {
         assert!(batch.iter().all(|slice| !slice.is_empty()));
         let bytes: usize = batch.iter().map(|slice| slice.len()).sum();
         assert!(batch.len() <= limits.segments && bytes <= limits.bytes);
-        // A zero is a call that took everything.
+        // Zero stands for a call that takes everything.
         let went = match input.byte() {
             0 => bytes,
-            most => most.min(bytes),
+            limit => limit.min(bytes),
         };
         let all_moved = moved.len() + went;
         for slice in batch {
@@ -161,8 +164,8 @@ pub fn cursor(data: &[u8]) {
     assert!(moved == model, "the bytes are not those of the list");
 }
 
-/// The plan, through [`Gather`]: any lists by any model, into a pipe of one page that is emptied
-/// whenever it is full.
+/// Tests the plan of writes through [`Gather`] with any lists and any model. The target is a pipe of one page
+/// that is emptied whenever it is full.
 ///
 /// # Panics
 ///
@@ -171,7 +174,7 @@ pub fn plan(data: &[u8]) {
     let mut input = Input(data.iter());
     let mut gather = Gather::new(input.cost_model());
     let mut write_fn = whole_list(move |fd, list| gather.write_all(fd.as_fd(), list).into());
-    // Several lists: nothing of one may come through into the next.
+    // Several lists: no byte of one may appear in the next.
     for _ in 0..1 + input.byte() % 3 {
         let data = payload(&input.sizes());
         let target = Target::non_blocking_pipe().expect("a pipe can be made");

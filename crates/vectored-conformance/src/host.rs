@@ -1,4 +1,4 @@
-//! What tests need of the machine: file systems, child processes, and a way to say what is missing.
+//! Mounts, child processes and limits for tests, and reports of tests that were skipped.
 
 use std::env;
 use std::fs;
@@ -9,76 +9,79 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Tells, where somebody collects it, that a test could not run here.
+/// Reports that a test could not run here: on standard error, and in the file that `VECTORED_SKIPS` names.
 pub fn report_skip(test: &str, reason: &str) {
     eprintln!("skipped {test}: {reason}");
     if let Some(list) = env::var_os("VECTORED_SKIPS") {
         let list = fs::File::options().append(true).create(true).open(list);
         let mut list = list.expect("the list of skips can be opened");
-        // One call, since tests of several processes share the list.
+        // One call, since several processes append to the list.
         let line = format!("{test}: {reason}\n");
         list.write_all(line.as_bytes())
             .expect("the list of skips can be written");
     }
 }
 
-/// A file system that is unmounted with this value.
+/// A mounted file system. Dropping the value unmounts it.
 #[derive(Debug)]
 pub struct Mount {
-    place: PathBuf,
+    mount_point: PathBuf,
     image: Option<PathBuf>,
 }
 
 impl Mount {
-    /// A tmpfs with these options, such as `size=1m`.
+    /// Mounts a tmpfs with these options, such as `size=1m`.
     ///
     /// # Errors
     ///
-    /// Why it cannot be had, in words.
+    /// Why it cannot be mounted.
     pub fn tmpfs(options: &str) -> Result<Mount, String> {
         let mount = Mount {
-            place: fresh_directory()?,
+            mount_point: fresh_directory()?,
             image: None,
         };
         let words = ["-t", "tmpfs", "-o", options, "vectored-test"];
-        run(Command::new("mount").args(words).arg(&mount.place))?;
+        run(Command::new("mount").args(words).arg(&mount.mount_point))?;
         Ok(mount)
     }
 
-    /// A file system of this kind (`ext4`, `xfs`, `btrfs`) in a file within `directory`.
+    /// Makes a file system of this kind (`ext4`, `xfs`, `btrfs`) in an image file in `directory`, and mounts it.
     ///
     /// # Errors
     ///
-    /// Why it cannot be had, in words.
+    /// Why it cannot be made or mounted.
     pub fn of_image(kind: &str, directory: &Path) -> Result<Mount, String> {
-        // xfs takes no less than 300 MB; the image is sparse.
+        // xfs needs at least 300 MB. The image is sparse.
         const IMAGE_BYTES: u64 = 320 << 20;
-        let place = fresh_directory()?;
-        let name = place.file_name().unwrap_or_default().to_owned();
+        let mount_point = fresh_directory()?;
+        let name = mount_point.file_name().unwrap_or_default().to_owned();
         let image = directory.join(name).with_extension(kind);
         let mount = Mount {
-            place,
+            mount_point,
             image: Some(image.clone()),
         };
         let made = fs::File::create(&image).and_then(|file| file.set_len(IMAGE_BYTES));
         made.map_err(|error| format!("cannot make an image: {error}"))?;
         run(Command::new(format!("mkfs.{kind}")).arg("-q").arg(&image))?;
         let mut command = Command::new("mount");
-        run(command.args(["-o", "loop"]).arg(&image).arg(&mount.place))?;
+        run(command
+            .args(["-o", "loop"])
+            .arg(&image)
+            .arg(&mount.mount_point))?;
         Ok(mount)
     }
 
-    /// Where it is mounted.
+    /// The mount point.
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.place
+        &self.mount_point
     }
 }
 
 impl Drop for Mount {
     fn drop(&mut self) {
-        let _ = run(Command::new("umount").arg(&self.place));
-        let _ = fs::remove_dir(&self.place);
+        let _ = run(Command::new("umount").arg(&self.mount_point));
+        let _ = fs::remove_dir(&self.mount_point);
         if let Some(image) = &self.image {
             let _ = fs::remove_file(image);
         }
@@ -109,21 +112,21 @@ fn run(command: &mut Command) -> Result<(), String> {
     }
 }
 
-/// Names what a child that runs a test is to do.
+/// The environment variable with the role of a child that runs a test.
 const ROLE: &str = "VECTORED_CONFORMANCE_ROLE";
 
-/// What this process is to do, if it is the child of a test.
+/// The role of this process if [`in_child`] started it.
 #[must_use]
 pub fn role() -> Option<String> {
     env::var(ROLE).ok()
 }
 
-/// Runs the test of this name in a process of its own, with a [`role`], behind `prefix` (a tracer and
-/// its options, or nothing).
+/// Runs the test of this name in a process of its own, with a [`role`]. `prefix` is a tracer with its
+/// options, or empty.
 ///
 /// # Panics
 ///
-/// If it fails there.
+/// If the test fails there.
 pub fn in_child(test: &str, role: &str, prefix: &[&str]) {
     let exe = env::current_exe().expect("a test knows its own program");
     let mut command = match prefix {
@@ -146,14 +149,14 @@ pub fn in_child(test: &str, role: &str, prefix: &[&str]) {
     );
 }
 
-/// Runs a test again for each of these injections into these system calls, which is its role then:
-/// see `-e inject=` in strace(1).
+/// Runs a test once for each injection into these system calls. The injection is the role of the test.
+/// See `-e inject=` in strace(1).
 ///
-/// The kernel does not see the calls that are answered so, and thus does nothing of them.
+/// The kernel does not see a call that strace answers, so the call has no effect.
 ///
 /// # Panics
 ///
-/// If it fails there.
+/// If the test fails there.
 pub fn under_strace(test: &str, calls: &str, injections: &[&str]) {
     if let Some(reason) = strace_unavailable() {
         let name = test.rsplit("::").next().unwrap_or(test);
@@ -167,19 +170,19 @@ pub fn under_strace(test: &str, calls: &str, injections: &[&str]) {
     }
 }
 
-/// Why strace(1) cannot be used here, if it cannot.
+/// Why strace(1) cannot be used here; `None` if it can.
 pub fn strace_unavailable() -> Option<String> {
     run(Command::new("strace").args(["-o", "/dev/null", "-e", "trace=none", "true"])).err()
 }
 
-/// Sets how long files may become in this process, for everything that it writes.
+/// Sets the largest size of a file that this process may write to; `None` lifts the limit.
 ///
-/// The signal that goes with it must be ignored:
+/// Ignore the signal that goes with the limit first:
 /// [`ignore_file_size_signal`](crate::signals::ignore_file_size_signal).
 ///
 /// # Errors
 ///
-/// If the limit was lowered for good, from outside.
+/// If the hard limit is lower.
 pub fn limit_file_size(bytes: Option<u64>) -> std::io::Result<()> {
     let maximum = getrlimit(Resource::Fsize).maximum;
     let limit = Rlimit {

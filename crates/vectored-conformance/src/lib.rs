@@ -1,19 +1,20 @@
-//! One suite for every way to move bytes: what it is compared with, where it moves them, and what
-//! goes wrong meanwhile.
+//! One test suite for every function of `vectored` that moves bytes.
 //!
-//! - [`writers`] is the table of the ways to write, [`readers`] that of the ways to read. A new one is
-//!   a new entry; everything else here then tries it.
-//! - [`model`] is the obvious right answer: concatenate the segments, and compare.
-//! - [`target`] receives what was moved, through real descriptors; [`script`] without any. [`source`]
-//!   gives what is to be read.
-//! - [`host`] is what tests need of the machine: mounts, child processes, reported skips.
-//! - [`soak`] is the suite at random, [`fuzz`] what the fuzz targets run.
+//! - [`writers`] is the table of the functions that write a list, [`readers`] that of the functions that
+//!   read one. Add a function to its table, and the whole suite tests it.
+//! - [`model`] computes the expected result: the bytes of all segments in a row.
+//! - [`target`] has the descriptors that are written to, [`source`] those that are read from. [`script`] is
+//!   a sink without a descriptor.
+//! - [`signals`] interrupts system calls.
+//! - [`host`] has mounts, child processes and reported skips.
+//! - [`soak`] runs the suite at random, [`fuzz`] for the fuzz targets.
 //!
-//! It is not published, and not made for speed.
+//! The crate is not published, and not made for speed.
 
 pub mod fuzz;
 pub mod host;
 pub mod model;
+pub mod outcome;
 pub mod readers;
 pub mod script;
 pub mod soak;

@@ -1,9 +1,9 @@
-//! The naive model: the bytes of all segments in a row.
+//! The expected result: the bytes of all segments in a row.
 
 use std::io::{IoSlice, IoSliceMut};
 
-/// Buffers of these sizes. Their bytes run from 1 to 251, so they never agree with a file's zeros,
-/// nor with themselves shifted by less than that.
+/// Buffers of these sizes. Their bytes run from 1 to 251 and begin anew, so no byte equals the zeros of a
+/// file, and bytes that are shifted by less than 251 places differ.
 #[must_use]
 pub fn payload(sizes: &[usize]) -> Vec<Vec<u8>> {
     let mut bytes = (1..=251u8).cycle();
@@ -13,13 +13,13 @@ pub fn payload(sizes: &[usize]) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// The list of these buffers.
+/// The list of segments of these buffers.
 #[must_use]
 pub fn list(data: &[Vec<u8>]) -> Vec<IoSlice<'_>> {
     data.iter().map(|bytes| IoSlice::new(bytes)).collect()
 }
 
-/// The list of segments of these sizes that lie in `bytes` one behind the other, as far as they go.
+/// A list of segments that are adjacent in `bytes`, of these sizes. Past the end of `bytes` they are shorter.
 #[must_use]
 pub fn adjacent_list<'d>(bytes: &'d [u8], sizes: &[usize]) -> Vec<IoSlice<'d>> {
     let mut left = bytes;
@@ -33,7 +33,7 @@ pub fn adjacent_list<'d>(bytes: &'d [u8], sizes: &[usize]) -> Vec<IoSlice<'d>> {
         .collect()
 }
 
-/// Sizes on both sides of every border of the default cost model, with empties among them.
+/// Sizes on both sides of every threshold of the default cost model, some of them zero.
 #[must_use]
 pub fn mixed_sizes(count: usize) -> Vec<usize> {
     let sizes = [7, 0, 100, 4096, 12, 13, 14, 0, 0, 900, 1, 2000, 300, 600, 5];
@@ -42,8 +42,7 @@ pub fn mixed_sizes(count: usize) -> Vec<usize> {
         .collect()
 }
 
-/// How many bytes of `received` are not what `expected` has there, missing and surplus ones
-/// included.
+/// The number of bytes of `received` that are wrong, missing or surplus.
 #[must_use]
 pub fn bytes_lost(expected: &[u8], received: &[u8]) -> u64 {
     if expected == received {
@@ -54,21 +53,21 @@ pub fn bytes_lost(expected: &[u8], received: &[u8]) -> u64 {
     (wrong.count() + expected.len().abs_diff(received.len())) as u64
 }
 
-/// Memory for a list to be filled: the segments, and guards between them, which must stay.
+/// Memory for a list that is read into, with guard bytes around each segment. A test fails if they change.
 #[derive(Debug)]
 pub struct GuardedList {
     memory: Vec<u8>,
     sizes: Vec<usize>,
 }
 
-/// Before, between and behind the segments.
+/// The bytes of a guard: one before the first segment and one after each.
 const GUARD_BYTES: usize = 3;
 
-/// What stands there, and in segments that were not filled: no byte of a payload.
+/// The value of guards and of segments that are not filled. No byte of a payload has it.
 const BLANK: u8 = 0xff;
 
 impl GuardedList {
-    /// Room for segments of these sizes.
+    /// Memory for segments of these sizes.
     #[must_use]
     pub fn new(sizes: &[usize]) -> GuardedList {
         let guards = GUARD_BYTES * (sizes.len() + 1);
@@ -78,7 +77,7 @@ impl GuardedList {
         }
     }
 
-    /// The list.
+    /// The list to read into.
     #[must_use]
     pub fn segments(&mut self) -> Vec<IoSliceMut<'_>> {
         let mut left = &mut self.memory[..];
@@ -101,7 +100,7 @@ impl GuardedList {
         all
     }
 
-    /// How many bytes of the guards were changed.
+    /// The number of guard bytes that were changed.
     #[must_use]
     pub fn stray_writes(&self) -> u64 {
         let last = &self.memory[self.memory.len() - GUARD_BYTES..];
@@ -126,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_beside_the_segments_are_trespasses() {
+    fn changed_guard_bytes_are_stray_writes() {
         let mut guarded = GuardedList::new(&[2, 0, 3]);
         for (segment, byte) in guarded.segments().iter_mut().zip(1..) {
             segment.fill(byte);

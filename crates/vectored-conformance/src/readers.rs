@@ -1,7 +1,7 @@
-//! The table of the ways to fill a list from a descriptor: [`writers`](crate::writers), for reads.
+//! The table of the functions that read a list from a descriptor, like [`writers`](crate::writers).
 //!
-//! To add one, add an entry to [`READERS`]. [`whole_list`] and [`positional`] make one of a
-//! function that knows no cursor; a function that goes on from a cursor is one with [`counted`].
+//! To add one, add an entry to [`READERS`]. [`counted`] adapts a function that resumes from a cursor,
+//! [`whole_list`] and [`positional`] one that takes a whole list.
 
 use std::fmt;
 use std::fs::File;
@@ -14,24 +14,24 @@ use vectored::{
     read_exact_vectored_at, read_into, read_up_to_eof_vectored, read_up_to_eof_vectored_at,
 };
 
+use crate::outcome::{Outcome, Takes};
 use crate::sys::uninit;
-use crate::writers::{Outcome, Takes};
 
-/// Fills the list from the cursor on, and moves the cursor by what came.
+/// Fills a list from the cursor on, and advances the cursor by the bytes that were read.
 pub type ReadFn =
     Box<dyn FnMut(BorrowedFd<'_>, &mut [IoSliceMut<'_>], &mut SegmentCursor) -> Outcome>;
 
-/// One way to fill a list.
+/// A function that reads a list.
 pub struct Reader {
-    /// What a failing test calls it.
+    /// The name in messages of failing tests.
     pub name: &'static str,
-    /// Which descriptors it takes. Those that take only files leave the file's position alone.
+    /// The descriptors that it can be used on. A reader for files alone does not move the file's position.
     pub takes: Takes,
-    /// What an early end of the file is to it.
+    /// The result at an early end of the file.
     pub at_eof: AtEof,
-    /// What it asks of the descriptor in a call.
+    /// The bytes that it requests in one call.
     pub call_scope: CallScope,
-    /// Makes the state that it keeps from list to list.
+    /// Makes the function, with the state that it keeps from list to list.
     pub make: fn() -> ReadFn,
 }
 
@@ -41,27 +41,27 @@ impl fmt::Debug for Reader {
     }
 }
 
-/// What the end of the file is before the list is full.
+/// The result if the file ends before the list is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AtEof {
-    /// `UnexpectedEof`.
+    /// The error `UnexpectedEof`.
     Fails,
-    /// A success with fewer bytes.
+    /// Success with fewer bytes.
     Stops,
 }
 
-/// What a call asks for.
+/// The bytes that a call requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallScope {
-    /// As much of the list as a call takes, and nothing beyond the list.
+    /// As much of the list as a call can take, and nothing beyond the list.
     List,
-    /// As [`List`](CallScope::List), and what follows it as well, which it keeps for the next list.
+    /// Like [`List`](CallScope::List), and bytes behind the list as well, which it keeps for the next list.
     ListAndReadAhead,
     /// One segment.
     Segment,
 }
 
-/// What most ways are but for their names.
+/// The properties that most readers share.
 pub(crate) const EXACT_READER: Reader = Reader {
     name: "a reader that fills the list",
     takes: Takes::All,
@@ -70,7 +70,7 @@ pub(crate) const EXACT_READER: Reader = Reader {
     make: || whole_list(|fd, segments| read_exact_vectored(fd, segments).into()),
 };
 
-/// Every way there is.
+/// Every reader.
 pub const READERS: &[Reader] = &[
     Reader {
         name: "read_exact_vectored",
@@ -228,9 +228,8 @@ pub const READERS: &[Reader] = &[
     },
 ];
 
-/// Not a way: its cursor goes one byte too far at every third short read.
-///
-/// It proves that the suite would notice.
+/// A defective reader, which proves that the suite detects one: its cursor advances one byte too far after
+/// every third short read.
 pub const BROKEN_READER: Reader = Reader {
     name: "a broken read cursor",
     make: || {
@@ -264,7 +263,7 @@ pub const BROKEN_READER: Reader = Reader {
     ..EXACT_READER
 };
 
-/// A mover of a function that fills whole lists: it is handed the rest of the list as a list.
+/// Adapts a function that fills whole lists. The rest of a list is handed to it as a list of its own.
 pub fn whole_list(
     mut read_all: impl FnMut(BorrowedFd<'_>, &mut [IoSliceMut<'_>]) -> Outcome + 'static,
 ) -> ReadFn {
@@ -279,7 +278,7 @@ pub fn whole_list(
     })
 }
 
-/// A mover of a function that fills whole lists from an offset, for files that the list begins.
+/// Adapts a function that fills whole lists from an offset. The list begins at offset 0 of the file.
 pub fn positional(
     mut read_all_at: impl FnMut(BorrowedFd<'_>, &mut [IoSliceMut<'_>], u64) -> Outcome + 'static,
 ) -> ReadFn {
@@ -292,11 +291,11 @@ pub fn positional(
     })
 }
 
-/// A transfer that moves the cursor itself: it must move it by what it counts.
+/// Runs a transfer that moves the cursor itself.
 ///
 /// # Panics
 ///
-/// If it does not.
+/// If cursor and count disagree.
 pub fn counted(
     segments: &mut [IoSliceMut<'_>],
     cursor: &mut SegmentCursor,
@@ -314,7 +313,7 @@ fn scatter(model: CostModel) -> ReadFn {
     whole_list(move |fd, segments| scatter.read_exact(fd, segments).into())
 }
 
-/// `Scatter::read_into` by a model.
+/// `Scatter::read_into` with this model.
 pub(crate) fn scattered(model: CostModel) -> ReadFn {
     let mut scatter = Scatter::new(model);
     Box::new(move |fd, segments, cursor| {
@@ -324,7 +323,7 @@ pub(crate) fn scattered(model: CostModel) -> ReadFn {
     })
 }
 
-/// `ScatterReader::read_into` with a buffer of so many bytes.
+/// `ScatterReader::read_into` with a buffer of `capacity` bytes.
 pub(crate) fn buffered(capacity: usize) -> ReadFn {
     let mut reader = ReusedReader::with_capacity(capacity);
     Box::new(move |fd, segments, cursor| {
@@ -336,7 +335,7 @@ pub(crate) fn buffered(capacity: usize) -> ReadFn {
     })
 }
 
-/// A mover of a function for one buffer.
+/// Adapts a function that fills one buffer.
 fn segment_by_segment(read: fn(BorrowedFd<'_>, &mut [u8]) -> Result<u64, TransferError>) -> ReadFn {
     whole_list(move |fd, segments| {
         let mut transferred = 0;
@@ -353,7 +352,7 @@ fn segment_by_segment(read: fn(BorrowedFd<'_>, &mut [u8]) -> Result<u64, Transfe
     })
 }
 
-/// A `ScatterReader` that is lent its descriptor for each transfer, and keeps what it read ahead.
+/// A `ScatterReader` that gets its descriptor for each transfer anew. It keeps the bytes that it read ahead.
 struct ReusedReader(ScatterReader<Lent>);
 
 impl ReusedReader {
@@ -367,16 +366,16 @@ impl ReusedReader {
         transfer: impl FnOnce(&mut ScatterReader<Lent>) -> Outcome,
     ) -> Outcome {
         let fd = fd.try_clone_to_owned();
-        let fd = fd.expect("a descriptor can be had twice");
+        let fd = fd.expect("a descriptor can be duplicated");
         self.0.get_mut().0 = Some(fd.into());
         let outcome = transfer(&mut self.0);
-        // A descriptor that is held would keep a pipe from breaking.
+        // A pipe does not break while a duplicate of its descriptor is open.
         self.0.get_mut().0 = None;
         outcome
     }
 }
 
-/// A file for as long as a transfer.
+/// A file for the time of a transfer.
 struct Lent(Option<File>);
 
 impl Lent {

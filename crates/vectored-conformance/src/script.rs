@@ -1,30 +1,30 @@
-//! A sink with a script, for the ways that make no system call of their own.
+//! A sink that follows a script, for functions that make no system call themselves.
 
 use std::io::{self, IoSlice};
 
-/// What the sink does at a call.
+/// The result of one call of the sink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScriptedCall {
-    /// Takes so many bytes, or all where there are fewer.
+    /// Takes this many bytes, or all if there are fewer.
     Take(usize),
-    /// Fails with this code of the operating system and takes nothing.
+    /// Fails with this error number and takes nothing.
     Fail(i32),
 }
 
-/// Keeps what it takes and checks every call; takes everything after the end of its script.
+/// Keeps the bytes that it takes and checks every call. After the end of its script it takes everything.
 #[derive(Debug)]
 pub struct ScriptedSink {
     script: std::vec::IntoIter<ScriptedCall>,
-    /// All that it took.
+    /// All bytes that it took.
     pub taken: Vec<u8>,
-    /// How many calls were short or failed.
+    /// The number of calls that were short or failed.
     pub faults: u64,
-    /// How many calls there were.
+    /// The number of calls.
     pub calls: u64,
 }
 
 impl ScriptedSink {
-    /// A sink that answers so.
+    /// A sink with this script.
     #[must_use]
     pub fn new(script: Vec<ScriptedCall>) -> ScriptedSink {
         ScriptedSink {
@@ -35,11 +35,11 @@ impl ScriptedSink {
         }
     }
 
-    /// One call, as `writev(2)` would be.
+    /// One call, like `writev(2)`.
     ///
     /// # Panics
     ///
-    /// If it is handed what must not reach a kernel: no slice, an empty one, too many.
+    /// If there is no slice, an empty one, or more than `IOV_MAX`: no such call may reach the kernel.
     ///
     /// # Errors
     ///
@@ -58,8 +58,8 @@ impl ScriptedSink {
                 self.faults += 1;
                 Err(io::Error::from_raw_os_error(code))
             }
-            ScriptedCall::Take(most) => {
-                let taken = most.min(bytes);
+            ScriptedCall::Take(limit) => {
+                let taken = limit.min(bytes);
                 self.faults += u64::from(taken < bytes);
                 let all = slices.iter().flat_map(|slice| slice.iter());
                 self.taken.extend(all.take(taken));

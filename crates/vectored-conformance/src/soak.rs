@@ -1,4 +1,4 @@
-//! The suite at random: lists, ways to write and to read, descriptors and faults, from one seed.
+//! The suite at random: one seed decides on lists, writers, readers, descriptors and faults.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,38 +9,39 @@ use vectored::SegmentCursor;
 
 use crate::host::limit_file_size;
 use crate::model::{adjacent_list, bytes_lost, list, payload};
+use crate::outcome::Takes;
 use crate::readers::{ReadFn, Reader};
 use crate::script::{ScriptedCall, ScriptedSink};
 use crate::signals::{SignalStorm, ignore_file_size_signal};
 use crate::source::{self, Feed, Source};
 use crate::target::{self, Delivery, Target};
-use crate::writers::{Takes, WriteFn, Writer, drive};
+use crate::writers::{WriteFn, Writer, drive};
 
-/// What a soak is asked for.
+/// The options of a soak.
 #[derive(Debug)]
 pub struct Options {
-    /// How long.
+    /// How long it runs.
     pub duration: Duration,
-    /// The same seed makes the same lists, ways, descriptors and faults, in the same order.
+    /// The same seed gives the same lists, functions, descriptors and faults in the same order.
     pub seed: u64,
-    /// Where files lie.
+    /// The directory for files.
     pub directory: PathBuf,
-    /// The ways to write that are tried; all of the table, but for a test.
+    /// The writers to test.
     pub writers: &'static [Writer],
-    /// The ways to read that are tried, in turns with those: at least one of both.
+    /// The readers to test. At least one writer or reader is needed.
     pub readers: &'static [Reader],
 }
 
-/// What a soak has seen.
+/// The counts of a soak.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Lists that were moved.
     pub transfers: u64,
     /// Bytes that arrived, written or read.
     pub bytes: u64,
-    /// Short calls, interruptions, refusals and failures that were brought about.
+    /// Injected faults: short calls, interruptions, refusals and errors.
     pub faults: u64,
-    /// Bytes that are missing, wrong, surplus, or counted wrongly.
+    /// Bytes that are missing, wrong, surplus or miscounted.
     pub bytes_lost: u64,
 }
 
@@ -59,20 +60,20 @@ impl std::fmt::Display for Totals {
     }
 }
 
-/// What befalls a transfer.
+/// A fault during a transfer.
 #[derive(Clone, Copy, Debug)]
 enum Fault {
-    /// Nothing but what the descriptor does by itself.
+    /// No injected fault.
     None,
-    /// A sink with a script, driven by the cursor: short, interrupted, refused and failed calls.
+    /// A sink with a script of short, interrupted and failed calls, driven by the cursor.
     Script,
-    /// Signals, while a small pipe is full most of the time.
+    /// Signals during writes to a small pipe, which is full most of the time.
     Signals,
-    /// A limit on the size of files, which is lifted when it has been met.
+    /// A limit on the size of files, lifted when a write has hit it.
     FileSize,
-    /// A reader that goes away.
+    /// A reader that closes the pipe.
     Break,
-    /// A file that is forbidden to grow.
+    /// A file that is sealed against growing.
     Seal,
 }
 
@@ -88,22 +89,25 @@ const FAULTS: [Fault; 9] = [
     Fault::Seal,
 ];
 
-/// What one transfer adds.
+/// The counts of one transfer.
 struct TransferCounts {
     arrived: u64,
     faults: u64,
     lost: u64,
 }
 
-/// Moves lists until the time is over; calls `tell` after each with the totals so far, and with a
-/// description of the transfer if it lost something.
+/// Moves lists until the time is over. Calls `report` after each with the totals so far, and with a
+/// description of the transfer if it lost bytes.
 ///
-/// It limits the size of files for the whole process for moments, and ignores `SIGXFSZ`.
+/// Sets the file size limit of the whole process for moments, and ignores `SIGXFSZ`.
 ///
 /// # Errors
 ///
-/// If a descriptor cannot be had: that says nothing about the ways.
-pub fn run(options: &Options, mut tell: impl FnMut(&Totals, Option<String>)) -> io::Result<Totals> {
+/// If a descriptor cannot be made.
+pub fn run(
+    options: &Options,
+    mut report: impl FnMut(&Totals, Option<String>),
+) -> io::Result<Totals> {
     ignore_file_size_signal();
     let mut rng = Rng::with_seed(options.seed);
     let writers = options.writers.iter();
@@ -140,7 +144,7 @@ pub fn run(options: &Options, mut tell: impl FnMut(&Totals, Option<String>)) -> 
             let (count, lost) = (sizes.len(), counts.lost);
             format!("transfer {number}: {name}, {count} segments, {what}: {lost} bytes lost")
         });
-        tell(&totals, loss);
+        report(&totals, loss);
     }
     Ok(totals)
 }
@@ -154,7 +158,7 @@ fn transfer(
     directory: &Path,
 ) -> io::Result<TransferCounts> {
     let model = data.concat();
-    // Now and then they touch.
+    // Some lists have adjacent segments.
     let segments = match rng.u32(..4) {
         0 => adjacent_list(&model, &data.iter().map(Vec::len).collect::<Vec<_>>()),
         _ => list(data),
@@ -204,8 +208,8 @@ fn transfer(
     })
 }
 
-/// A list is filled from a source of as many bytes, of more, or of fewer, now and then in a rain of
-/// signals. Returns the name of the source, too.
+/// Fills a list from a source with as many bytes, more or fewer, sometimes during a storm of signals. Also
+/// returns the name of the source.
 fn read(
     rng: &mut Rng,
     reader: &Reader,
@@ -242,7 +246,7 @@ fn read(
     let arrival = source.fill(reader, read_fn, sizes)?;
     drop(storm);
     if arrival.error.is_some() {
-        // What it may have read ahead is of a source that is gone.
+        // It may have bytes that it read ahead from the source that is gone.
         *read_fn = (reader.make)();
     }
     let ends = u64::from(!arrival.ended_well(reader));
@@ -256,24 +260,24 @@ fn read(
     Ok((name, counts))
 }
 
-/// The bytes that a delivery owes its list.
+/// The number of bytes that a delivery lost or miscounted.
 fn lost(model: &[u8], delivery: &Delivery, fault: Fault) -> u64 {
     let received = delivery.received.len() as u64;
     let reported = delivery.reported;
     let arrived_part = &model[..model.len().min(delivery.received.len())];
     let (expected, miscounted) = match (fault, &delivery.error) {
-        // What the pipe held when it broke was taken, and can no longer be read.
+        // The bytes in the pipe when it broke were written, but can no longer be read.
         (Fault::Break, Some(_)) => (arrived_part, received.saturating_sub(reported)),
         (Fault::Break, None) => (arrived_part, reported.abs_diff(model.len() as u64)),
         (Fault::Seal, Some(_)) => (arrived_part, reported.abs_diff(received)),
-        // Nothing else may end a transfer before its end.
+        // No other fault may end a transfer early.
         _ => (model, reported.abs_diff(received)),
     };
     bytes_lost(expected, &delivery.received) + miscounted + delivery.miscounts
 }
 
-/// A sealed file had its size before: cuts off the zeros that were not overwritten, as no byte of a
-/// payload is zero.
+/// Removes the zeros at the end of a sealed file, which has had its size from the start. They were not
+/// overwritten, since no byte of a payload is zero.
 fn without_unwritten_zeros(mut delivery: Delivery) -> Delivery {
     let received = &mut delivery.received;
     let written = received.iter().take_while(|&&byte| byte != 0).count();
@@ -283,7 +287,7 @@ fn without_unwritten_zeros(mut delivery: Delivery) -> Delivery {
     delivery
 }
 
-/// The cursor into a sink with a script.
+/// Drives the cursor into a sink with a random script.
 fn scripted(rng: &mut Rng, data: &[Vec<u8>]) -> TransferCounts {
     let segments = list(data);
     let model = data.concat();
@@ -317,7 +321,7 @@ fn random_sizes(rng: &mut Rng) -> Vec<usize> {
     let mut sizes: Vec<usize> = (0..count)
         .map(|_| match rng.u32(..4) {
             0 => 0,
-            // Now and then a whole list of tiny ones but for one.
+            // Tiny segments.
             1 => rng.usize(..8),
             _ => rng.usize(..most.min(2_000_000 / count)),
         })

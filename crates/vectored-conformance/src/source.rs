@@ -1,4 +1,4 @@
-//! Real descriptors to read from, and what they are fed.
+//! Descriptors to read from, and the bytes that they are fed.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
@@ -15,23 +15,23 @@ use rustix::io::Errno;
 use vectored::SegmentCursor;
 
 use crate::model::{GuardedList, bytes_lost};
+use crate::outcome::Takes;
 use crate::readers::{AtEof, CallScope, ReadFn, Reader};
 use crate::target::{MAX_IDLE, nameless};
-use crate::writers::Takes;
 
-/// The bytes that a source gives, and the pieces in which it gives them.
+/// The bytes that a source delivers, and the sizes of the writes by which it does.
 #[derive(Clone, Debug)]
 pub struct Feed {
     content: Vec<u8>,
     given: usize,
-    /// Taken in turn, from the first again after the last.
+    /// The sizes of the writes. After the last, the first comes again.
     pieces: Vec<usize>,
     next_piece: usize,
     wait: Duration,
 }
 
 impl Feed {
-    /// These bytes, in pieces of these sizes: in one if there are none.
+    /// These bytes, in pieces of these sizes; in one piece if there are no sizes.
     #[must_use]
     pub fn new(content: Vec<u8>, pieces: &[usize]) -> Feed {
         let pieces = match pieces {
@@ -47,7 +47,7 @@ impl Feed {
         }
     }
 
-    /// The same with a pause before each piece that a thread gives.
+    /// The same feed with a pause before each piece, if a thread feeds it.
     #[must_use]
     pub fn waiting(self, wait: Duration) -> Feed {
         Feed { wait, ..self }
@@ -57,7 +57,7 @@ impl Feed {
         self.given == self.content.len()
     }
 
-    /// One call of write(2), of a piece at most.
+    /// One call of write(2) with at most the next piece.
     fn give(&mut self, to: &mut impl Write) -> io::Result<()> {
         let piece = self.pieces[self.next_piece].max(1);
         let rest = &self.content[self.given..];
@@ -70,60 +70,62 @@ impl Feed {
 /// A descriptor to read from.
 #[derive(Debug)]
 pub struct Source {
-    /// What a failing test calls it.
+    /// The name in messages of failing tests.
     pub name: &'static str,
     reader: OwnedFd,
     feeder: Feeder,
-    /// What it holds from its first byte to its last.
+    /// All bytes that it delivers.
     content: Vec<u8>,
-    /// The bytes that transfers have reported.
+    /// The bytes that all transfers have reported.
     reported: u64,
 }
 
 #[derive(Debug)]
 enum Feeder {
-    /// It holds everything from the start.
+    /// The file holds all bytes from the start.
     File,
-    /// A thread that gives piece after piece.
+    /// A thread that writes piece after piece.
     Thread(JoinHandle<()>),
-    /// A non-blocking descriptor that is given a piece whenever the reader would block; closed after
-    /// the last.
+    /// The non-blocking other end. It gets a piece whenever the reader would block, and is closed after the
+    /// last.
     Stepped { to: Option<File>, feed: Feed },
 }
 
-/// What became of a list.
+/// The result of reading a list.
 #[derive(Debug)]
 pub struct Arrival {
-    /// All bytes of the list, those that were not filled included.
+    /// All bytes of the list, also those that were not filled.
     pub received: Vec<u8>,
-    /// The bytes that the way said came.
+    /// The bytes that the reader reported as read.
     pub reported: u64,
-    /// What ended it before its end.
+    /// The error that ended it early.
     pub error: Option<io::Error>,
-    /// How often it would have blocked and was resumed.
+    /// How often the reader would have blocked and was resumed.
     pub resumptions: u64,
-    /// How often another count was reported then than had been fed.
+    /// How often the reported count then differed from the bytes that had been fed.
     pub miscounts: u64,
-    /// Bytes beside the segments that were changed, and segments of the list that were moved.
+    /// Changed bytes outside the segments, and segments whose address or length changed.
     pub stray_writes: u64,
-    /// What could still be read afterwards.
+    /// The bytes that could still be read afterwards.
     pub unread: Vec<u8>,
-    /// Where it ended.
+    /// The position at the end.
     pub cursor: SegmentCursor,
-    /// What the source held from its first byte to its last.
+    /// All bytes of the source.
     pub content: Vec<u8>,
 }
 
 impl Arrival {
-    /// The bytes that are missing, wrong, surplus, counted wrongly, or outside of the list, by the
-    /// naive model: the first bytes of the content, cut up by the sizes, and the rest where it was.
+    /// The number of bytes that are missing, wrong, surplus, miscounted or outside the list.
+    ///
+    /// The expected result is that the list holds the first bytes of the content, and that the rest can still
+    /// be read.
     #[must_use]
     pub fn lost(&self, reader: &Reader) -> u64 {
         let expected = self.received.len().min(self.content.len());
         let reported = self.received.len().min(self.reported as usize);
         let rest = match reader.takes {
             Takes::All => expected,
-            // These do not move the position.
+            // Positional reads do not move the position.
             Takes::Files => 0,
         };
         bytes_lost(&self.content[..expected], &self.received[..reported])
@@ -132,7 +134,7 @@ impl Arrival {
             + self.miscounts
     }
 
-    /// Whether it ended as its way should on this content, with or without an error.
+    /// Whether it ended as this reader should on this content, with or without an error.
     #[must_use]
     pub fn ended_well(&self, reader: &Reader) -> bool {
         let is_eof = self.content.len() < self.received.len();
@@ -144,7 +146,7 @@ impl Arrival {
     }
 }
 
-/// The makers of all sources; files lie in the directory.
+/// Makers of every source. The path is the directory for files.
 pub const ALL: &[fn(&Path, Feed) -> io::Result<Source>] = &[
     Source::file,
     |_, feed| Source::memory(feed),
@@ -156,11 +158,11 @@ pub const ALL: &[fn(&Path, Feed) -> io::Result<Source>] = &[
 ];
 
 impl Source {
-    /// A file without a name, at its start.
+    /// A file without a name. Its position is 0.
     ///
     /// # Errors
     ///
-    /// As all of these: what the system says.
+    /// This and the following return the errors of the system calls.
     pub fn file(directory: &Path, feed: Feed) -> io::Result<Source> {
         Source::of_file("a file", nameless(directory, false)?, feed)
     }
@@ -171,49 +173,48 @@ impl Source {
         Source::of_file("a file in memory", file.into(), feed)
     }
 
-    /// A blocking pipe that a thread feeds.
+    /// A blocking pipe. A thread feeds it.
     pub fn pipe(feed: Feed) -> io::Result<Source> {
         let (reader, writer) = io::pipe()?;
         Source::fed("a pipe", reader.into(), writer, feed)
     }
 
-    /// A local stream socket that a thread feeds.
+    /// A Unix stream socket. A thread feeds it.
     pub fn unix_stream(feed: Feed) -> io::Result<Source> {
         let (reader, writer) = UnixStream::pair()?;
         Source::fed("a Unix stream", reader.into(), writer, feed)
     }
 
-    /// A TCP connection within this machine that a thread feeds.
+    /// A TCP connection over the loopback device. A thread feeds it.
     pub fn tcp_stream(feed: Feed) -> io::Result<Source> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let writer = TcpStream::connect(listener.local_addr()?)?;
         let (reader, _) = listener.accept()?;
-        // A small piece would wait for the last one to be acknowledged (Nagle's algorithm).
+        // Without this, a small piece waits until the last one is acknowledged (Nagle's algorithm).
         writer.set_nodelay(true)?;
         Source::fed("a TCP stream", reader.into(), writer, feed)
     }
 
-    /// A pipe that would block, and is fed a piece then.
+    /// A non-blocking pipe that gets a piece whenever the reader would block.
     pub fn non_blocking_pipe(feed: Feed) -> io::Result<Source> {
         let (reader, writer) = io::pipe()?;
         Source::stepped("a non-blocking pipe", reader.into(), writer.into(), feed)
     }
 
-    /// A local stream socket that would block, and is fed a piece then.
+    /// A non-blocking Unix stream socket that gets a piece whenever the reader would block.
     pub fn non_blocking_unix_stream(feed: Feed) -> io::Result<Source> {
         let (reader, writer) = UnixStream::pair()?;
         let name = "a non-blocking Unix stream";
         Source::stepped(name, reader.into(), writer.into(), feed)
     }
 
-    /// Whether a way that takes such descriptors can read here.
+    /// Whether a reader that takes these descriptors can be used here.
     #[must_use]
     pub fn suits(&self, takes: Takes) -> bool {
         takes == Takes::All || matches!(self.feeder, Feeder::File)
     }
 
-    /// Fills a list of these sizes by `mover` until its end or an error, and looks at what came and
-    /// what is left.
+    /// Fills a list of these sizes by `read_fn` until its end or an error. Collects what came and what is left.
     ///
     /// # Errors
     ///
@@ -226,7 +227,7 @@ impl Source {
     ) -> io::Result<Arrival> {
         let mut arrival = self.fill_next(read_fn, sizes)?;
         if reader.call_scope == CallScope::ListAndReadAhead && arrival.error.is_none() {
-            // What was read ahead is the start of the next list.
+            // The bytes that were read ahead belong to the next list.
             let ahead = self.content.len().saturating_sub(arrival.reported as usize);
             let next = self.fill_next(read_fn, &[ahead])?;
             let came = next.reported as usize;
@@ -236,7 +237,7 @@ impl Source {
         Ok(arrival)
     }
 
-    /// As [`fill`](Source::fill), leaving what follows the list for the next one.
+    /// Like [`fill`](Source::fill), but leaves the bytes behind the list for the next list.
     ///
     /// # Errors
     ///
@@ -287,13 +288,13 @@ impl Source {
         })
     }
 
-    /// The descriptor alone.
+    /// The descriptor, without its feed.
     #[must_use]
     pub fn into_reader(self) -> OwnedFd {
         self.reader
     }
 
-    /// Reads what is left, without any way.
+    /// Reads the bytes that are left by `read_to_end`.
     ///
     /// # Errors
     ///
@@ -301,7 +302,7 @@ impl Source {
     ///
     /// # Panics
     ///
-    /// If the feeding thread did.
+    /// If the feeding thread panicked.
     pub fn finish(self) -> io::Result<Vec<u8>> {
         let mut reader = File::from(self.reader);
         let mut feeder = self.feeder;
@@ -375,8 +376,8 @@ impl Source {
 }
 
 impl Feeder {
-    /// Gives a reader that would block the next piece, or the end of the stream; returns how many
-    /// bytes had been given before, and nothing where it cannot help.
+    /// Delivers the next piece, or the end of the stream, to a reader that would block. Returns the number of
+    /// bytes that had been delivered before; `None` for other feeders.
     fn step(&mut self, reader: BorrowedFd<'_>) -> io::Result<Option<u64>> {
         let Feeder::Stepped { to, feed } = self else {
             return Ok(None);
@@ -384,7 +385,7 @@ impl Feeder {
         let before = feed.given as u64;
         match to {
             Some(to) if !feed.is_over() => feed.give(to)?,
-            // A reader that would block once more, behind the end, is none that can be helped.
+            // Closes the writer. `to` is `None` already if the reader would block behind the end.
             _ => {
                 *to = None;
                 until_readable(reader)?;
@@ -394,10 +395,10 @@ impl Feeder {
     }
 }
 
-/// Waits for bytes or the end of the stream, which has no bytes until then.
+/// Waits until the stream has bytes or has ended.
 ///
-/// What is closed here may still be open in a child that another thread has started and that has not
-/// come to execve(2) yet: until then the stream has no end.
+/// The writer that was closed here may still be open in a child that another thread has started, until the
+/// child calls execve(2). The stream does not end before.
 fn until_readable(reader: BorrowedFd<'_>) -> io::Result<()> {
     let patience = Timespec {
         tv_sec: 60,
@@ -419,13 +420,13 @@ fn feed_in_thread(mut to: impl Write + Send + 'static, mut feed: Feed) -> JoinHa
     thread::spawn(move || {
         while !feed.is_over() {
             if feed.wait.is_zero() {
-                // Lets the reader find this piece alone, so that its call is short; not always.
+                // The reader often finds this piece alone then, so that its call is short.
                 thread::yield_now();
             } else {
                 thread::sleep(feed.wait);
             }
             if feed.give(&mut to).is_err() {
-                // The reader has gone; if it has not, it will miss the rest.
+                // The reader has closed its end. If it has not, the test will miss the rest.
                 return;
             }
         }
@@ -444,7 +445,7 @@ mod tests {
             let Feeder::Stepped { to: Some(to), .. } = &source.feeder else {
                 panic!("{} is not stepped", source.name);
             };
-            // As a child holds it that another test starts.
+            // A child that another test starts may hold it like this.
             let held = to.try_clone().unwrap();
             let holder = thread::spawn(move || {
                 thread::sleep(Duration::from_millis(50));

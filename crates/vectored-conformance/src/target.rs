@@ -1,4 +1,4 @@
-//! Real descriptors, and what arrived behind them.
+//! Descriptors to write to, and the bytes that arrive.
 
 use std::fs::File;
 use std::io::{self, IoSlice, Read, Write};
@@ -14,18 +14,20 @@ use std::time::Duration;
 use rustix::fs::{MemfdFlags, OFlags, SealFlags};
 use vectored::SegmentCursor;
 
-use crate::writers::{Takes, WriteFn};
+use crate::outcome::Takes;
+use crate::writers::WriteFn;
 
-/// What stands in a file before a list is appended to it.
+/// The content of a file before a list is appended to it.
 const BEFORE: &[u8] = b"before\n";
 
-/// Resumptions in a row without a byte: a way that forgets its count would go on for ever.
+/// Resumptions in a row without a byte, after which a transfer is ended. A defective function could go on
+/// for ever.
 pub(crate) const MAX_IDLE: u32 = 100;
 
-/// A descriptor to write to, and the means to see what arrived.
+/// A descriptor to write to, and the end at which the bytes arrive.
 #[derive(Debug)]
 pub struct Target {
-    /// What a failing test calls it.
+    /// The name in messages of failing tests.
     pub name: &'static str,
     writer: OwnedFd,
     receiver: Receiver,
@@ -33,32 +35,32 @@ pub struct Target {
 
 #[derive(Debug)]
 enum Receiver {
-    /// The same file, and what stood in it before.
+    /// The same file, and its content before.
     File { file: File, before: &'static [u8] },
     /// A thread that reads until the end.
     Thread(JoinHandle<Vec<u8>>),
-    /// A non-blocking descriptor that is emptied whenever the writer would block.
+    /// The non-blocking other end, emptied whenever the writer would block.
     Drained { from: File, received: Vec<u8> },
 }
 
-/// What became of a list.
+/// The result of writing a list.
 #[derive(Debug)]
 pub struct Delivery {
-    /// All that arrived.
+    /// All bytes that arrived.
     pub received: Vec<u8>,
-    /// The bytes that the way said went.
+    /// The bytes that the writer reported as written.
     pub reported: u64,
-    /// What ended it before its end.
+    /// The error that ended it early.
     pub error: Option<io::Error>,
-    /// How often it would have blocked and was resumed.
+    /// How often the writer would have blocked and was resumed.
     pub resumptions: u64,
-    /// How often another count was reported then than could be read.
+    /// How often the reported count then differed from the bytes that could be read.
     pub miscounts: u64,
-    /// Where it ended.
+    /// The position at the end.
     pub cursor: SegmentCursor,
 }
 
-/// The makers of all targets, for lists that should arrive completely; files lie in `directory`.
+/// Makers of every target at which a list should arrive completely. The argument is the directory for files.
 pub const ALL: &[fn(&Path) -> io::Result<Target>] = &[
     Target::file,
     Target::appended_file,
@@ -76,21 +78,21 @@ impl Target {
     ///
     /// # Errors
     ///
-    /// As all of these: what the system says.
+    /// This and the following return the errors of the system calls.
     pub fn file(directory: &Path) -> io::Result<Target> {
         Ok(Target::of_file("a file", nameless(directory, false)?, b""))
     }
 
-    /// A file opened with `O_APPEND` in which something stands already.
+    /// A file that is open with `O_APPEND` and not empty.
     pub fn appended_file(directory: &Path) -> io::Result<Target> {
         let mut file = nameless(directory, true)?;
         file.write_all(BEFORE)?;
-        // O_APPEND goes by the file's end, wherever the position is.
+        // O_APPEND writes at the end of the file, wherever the position is.
         rustix::fs::seek(&file, rustix::fs::SeekFrom::Start(0))?;
         Ok(Target::of_file("a file opened to append", file, BEFORE))
     }
 
-    /// A file in memory; with a limit, one that is forbidden to grow beyond it.
+    /// A file in memory. With a limit, a file of that size, sealed against growing.
     pub fn memory(limit: Option<u64>) -> io::Result<Target> {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         let file = File::from(rustix::fs::memfd_create("vectored", flags)?);
@@ -101,14 +103,14 @@ impl Target {
         Ok(Target::of_file("a file in memory", file, b""))
     }
 
-    /// A blocking pipe that a thread reads.
+    /// A blocking pipe. A thread reads it.
     pub fn pipe() -> io::Result<Target> {
         let (reader, writer) = io::pipe()?;
         let thread = read_in_thread(reader, Duration::ZERO, u64::MAX);
         Ok(Target::read("a pipe", writer.into(), thread))
     }
 
-    /// A blocking pipe of one page, whose reader waits so long before each portion.
+    /// A blocking pipe of one page. Its reader waits before each read.
     pub fn small_pipe(wait: Duration) -> io::Result<Target> {
         let (reader, writer) = io::pipe()?;
         rustix::pipe::fcntl_setpipe_size(&writer, 4096)?;
@@ -116,21 +118,21 @@ impl Target {
         Ok(Target::read("a small pipe", writer.into(), thread))
     }
 
-    /// A pipe whose reader goes away once it has so many bytes.
+    /// A pipe whose reader closes it after this many bytes.
     pub fn pipe_that_breaks(after: u64) -> io::Result<Target> {
         let (reader, writer) = io::pipe()?;
         let thread = read_in_thread(reader, Duration::ZERO, after);
         Ok(Target::read("a pipe that breaks", writer.into(), thread))
     }
 
-    /// A local stream socket that a thread reads.
+    /// A Unix stream socket. A thread reads it.
     pub fn unix_stream() -> io::Result<Target> {
         let (reader, writer) = UnixStream::pair()?;
         let thread = read_in_thread(reader, Duration::ZERO, u64::MAX);
         Ok(Target::read("a Unix stream", writer.into(), thread))
     }
 
-    /// A TCP connection within this machine that a thread reads.
+    /// A TCP connection over the loopback device. A thread reads it.
     pub fn tcp_stream() -> io::Result<Target> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let writer = TcpStream::connect(listener.local_addr()?)?;
@@ -139,26 +141,26 @@ impl Target {
         Ok(Target::read("a TCP stream", writer.into(), thread))
     }
 
-    /// A pipe of one page that would block, and is emptied then.
+    /// A non-blocking pipe of one page, emptied whenever the writer would block.
     pub fn non_blocking_pipe() -> io::Result<Target> {
         let (reader, writer) = io::pipe()?;
         rustix::pipe::fcntl_setpipe_size(&writer, 4096)?;
         Target::drained("a non-blocking pipe", writer.into(), reader.into())
     }
 
-    /// A local stream socket that would block, and is emptied then.
+    /// A non-blocking Unix stream socket, emptied whenever the writer would block.
     pub fn non_blocking_unix_stream() -> io::Result<Target> {
         let (reader, writer) = UnixStream::pair()?;
         Target::drained("a non-blocking Unix stream", writer.into(), reader.into())
     }
 
-    /// Whether a way that takes such descriptors can write here.
+    /// Whether a writer that takes these descriptors can be used here.
     #[must_use]
     pub fn suits(&self, takes: Takes) -> bool {
         takes == Takes::All || matches!(self.receiver, Receiver::File { .. })
     }
 
-    /// Writes the list by `mover` until its end or an error, and looks at what arrived.
+    /// Writes the list by `write_fn` until its end or an error, and collects the bytes that arrived.
     ///
     /// # Errors
     ///
@@ -167,7 +169,7 @@ impl Target {
         self.deliver_resuming(write_fn, segments, |_| false)
     }
 
-    /// As [`deliver`](Target::deliver), going on after each error that `mend` says it has mended.
+    /// Like [`deliver`](Target::deliver), but resumes after each error for which `mend` returns true.
     ///
     /// # Errors
     ///
@@ -221,7 +223,7 @@ impl Target {
             name,
             writer: file
                 .try_clone()
-                .expect("a descriptor can be had twice")
+                .expect("a descriptor can be duplicated")
                 .into(),
             receiver: Receiver::File { file, before },
         }
@@ -252,8 +254,8 @@ impl Target {
 }
 
 impl Receiver {
-    /// Makes room for a writer that would block, and returns all that arrived so far; nothing
-    /// where no room can be made.
+    /// Makes room for a writer that would block. Returns the number of bytes that have arrived so far; `None` if
+    /// no room can be made.
     fn drain(&mut self) -> io::Result<Option<u64>> {
         match self {
             Receiver::Drained { from, received } => match from.read_to_end(received) {
@@ -273,7 +275,10 @@ impl Receiver {
             Receiver::File { file, before } => {
                 let mut content = vec![0; file.metadata()?.len() as usize];
                 file.read_exact_at(&mut content, 0)?;
-                assert!(content.starts_with(before), "what stood there is gone");
+                assert!(
+                    content.starts_with(before),
+                    "the content from before is gone"
+                );
                 content.drain(..before.len());
                 Ok(content)
             }
@@ -283,7 +288,7 @@ impl Receiver {
     }
 }
 
-/// A file that is gone when it is closed, however the process ends.
+/// Makes a file without a name. It is gone when it is closed, however the process ends.
 pub(crate) fn nameless(directory: &Path, append: bool) -> io::Result<File> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -299,21 +304,21 @@ pub(crate) fn nameless(directory: &Path, append: bool) -> io::Result<File> {
     Ok(file)
 }
 
-/// Reads to the end, or until `most` bytes are there, in odd portions, so that writes end within
+/// Reads to the end, or until `limit` bytes have come. The odd size of each read makes writes end within
 /// segments.
 fn read_in_thread(
     mut from: impl Read + Send + 'static,
     wait: Duration,
-    most: u64,
+    limit: u64,
 ) -> JoinHandle<Vec<u8>> {
     thread::spawn(move || {
         let mut all = Vec::new();
         let mut portion = [0; 7777];
-        while (all.len() as u64) < most {
+        while (all.len() as u64) < limit {
             if !wait.is_zero() {
                 thread::sleep(wait);
             }
-            let room = portion.len().min((most - all.len() as u64) as usize);
+            let room = portion.len().min((limit - all.len() as u64) as usize);
             match from.read(&mut portion[..room]) {
                 Ok(0) => break,
                 Ok(bytes) => all.extend_from_slice(&portion[..bytes]),

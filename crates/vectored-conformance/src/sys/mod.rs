@@ -1,5 +1,4 @@
-//! What safe interfaces do not offer: signals, and memory without content. The only part in which
-//! `unsafe` code is allowed.
+//! Signals, and reads into uninitialised memory. `unsafe` code is allowed nowhere else in this crate.
 
 pub mod signals;
 pub(crate) mod uninit;

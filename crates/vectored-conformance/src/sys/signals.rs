@@ -1,4 +1,4 @@
-//! A rain of signals, and what signals do to the process.
+//! Interrupts system calls by signals, and sets the actions of signals.
 //!
 //! # Safety
 //!
@@ -18,19 +18,19 @@ extern "C" fn count(_signal: libc::c_int) {
     CAUGHT.fetch_add(1, Ordering::Relaxed);
 }
 
-/// An interval timer whose signals fall on the thread that made this, until it is dropped.
+/// An interval timer that sends signals to the thread that made it, until it is dropped.
 ///
-/// The handler is set without `SA_RESTART`, so system calls are interrupted. The timer of the whole
-/// process (setitimer(2)) would pick a thread itself, and seldom the one that moves bytes.
+/// The handler is set without `SA_RESTART`, so signals interrupt system calls. With setitimer(2) the kernel
+/// would choose the thread, and seldom the one that moves bytes.
 #[derive(Debug)]
 pub struct SignalStorm {
     timer: libc::timer_t,
-    /// The signals are for the thread that made it, so it stays there.
-    here: PhantomData<*const ()>,
+    /// Keeps the value on the thread that made it, which gets the signals.
+    not_send: PhantomData<*const ()>,
 }
 
 impl SignalStorm {
-    /// Begins.
+    /// Starts the timer.
     ///
     /// # Errors
     ///
@@ -55,10 +55,10 @@ impl SignalStorm {
             libc::timer_create(libc::CLOCK_MONOTONIC, &mut event, &mut timer)
         };
         check(outcome)?;
-        // From here on it is deleted, whatever comes.
+        // From here on `drop` deletes the timer, also after an error.
         let storm = SignalStorm {
             timer,
-            here: PhantomData,
+            not_send: PhantomData,
         };
         let interval = libc::timespec {
             tv_sec: interval.as_secs() as libc::time_t,
@@ -73,7 +73,7 @@ impl SignalStorm {
         Ok(storm)
     }
 
-    /// How many signals were caught in this process so far, in every rain.
+    /// The number of signals that this process has caught so far, of all storms.
     #[must_use]
     pub fn caught() -> u64 {
         CAUGHT.load(Ordering::Relaxed)
@@ -82,8 +82,8 @@ impl SignalStorm {
 
 impl Drop for SignalStorm {
     fn drop(&mut self) {
-        // SAFETY: the timer is this value's own, and not used again. A signal that it has sent is
-        // caught by the handler, which stays.
+        // SAFETY: the timer is this value's own, and not used again. The handler stays, and catches a
+        // signal that is still pending.
         unsafe { libc::timer_delete(self.timer) };
     }
 }
@@ -95,14 +95,14 @@ fn check(outcome: libc::c_int) -> io::Result<()> {
     }
 }
 
-/// Ignores `SIGXFSZ`, which otherwise ends a process that writes beyond `RLIMIT_FSIZE`.
+/// Ignores `SIGXFSZ`, which ends a process that writes beyond `RLIMIT_FSIZE`.
 pub fn ignore_file_size_signal() {
-    // SAFETY: SIG_IGN is no function of ours, and no other part of these programs asks for SIGXFSZ.
+    // SAFETY: SIG_IGN installs no handler, and no other part of these programs handles SIGXFSZ.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 
-/// Gives `SIGPIPE` its default action back, which ends the process. The runtime of Rust ignores it.
+/// Restores the default action of `SIGPIPE`, which ends the process. The Rust runtime ignores the signal.
 pub fn end_on_broken_pipes() {
-    // SAFETY: SIG_DFL is no function of ours.
+    // SAFETY: SIG_DFL installs no handler.
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
 }

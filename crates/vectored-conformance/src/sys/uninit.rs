@@ -1,11 +1,11 @@
-//! The functions that read into memory without content, on memory that has some.
+//! Runs the functions for uninitialised memory on initialised memory.
 //!
-//! What they filled before an error is known to be initialised only by their promise. Here all of it
-//! is beforehand, so that it can be looked at whatever they do.
+//! Only their contract says which bytes are initialised after an error. Here all bytes are, so a test can
+//! read them whatever the functions did.
 //!
 //! # Safety
 //!
-//! `unsafe` for one cast to `MaybeUninit`, of a slice that goes to these functions alone.
+//! `unsafe` for one cast to `MaybeUninit`, of a slice that only these functions get.
 #![allow(unsafe_code)]
 
 use std::mem::MaybeUninit;
@@ -23,21 +23,21 @@ pub(crate) fn read_up_to_eof(fd: BorrowedFd<'_>, buf: &mut [u8]) -> Result<u64, 
     check(buf, |buf| read_up_to_eof_uninit(fd, buf))
 }
 
-/// The bytes that it filled, which must be the first of the buffer.
+/// The number of bytes that `read` filled. Asserts that they are the first of the buffer.
 fn check(
     buf: &mut [u8],
     read: impl FnOnce(&mut [MaybeUninit<u8>]) -> Result<&mut [u8], TransferError>,
 ) -> Result<u64, TransferError> {
     let start = buf.as_ptr();
-    // SAFETY: `MaybeUninit<u8>` has the layout of `u8`, and the new reference is made from the only
-    // one and gone before that is used again. Through it bytes could be de-initialised; the two
-    // functions above are the only callers, and what they call hands it to read(2), which writes
-    // bytes, and to nothing else.
+    // SAFETY: `MaybeUninit<u8>` has the layout of `u8`. The new reference is made from the only one, and is
+    // dead before that one is used again. A function could de-initialise bytes through it. The two functions
+    // above are the only callers, and the functions that they call pass it to read(2) alone, which writes
+    // bytes.
     let buf = unsafe { &mut *(std::ptr::from_mut(buf) as *mut [MaybeUninit<u8>]) };
     let filled = read(buf)?;
     assert!(
         filled.is_empty() || filled.as_ptr() == start,
-        "not its start"
+        "the filled bytes are not at the start of the buffer"
     );
     Ok(filled.len() as u64)
 }

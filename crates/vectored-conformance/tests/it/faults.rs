@@ -1,4 +1,4 @@
-//! What goes wrong on the way: the count is that of the bytes that really went.
+//! Faults while a list is written. The reported count is that of the bytes that were really written.
 
 use std::io::{self, IoSlice, Write};
 use std::net::{TcpListener, TcpStream};
@@ -14,14 +14,14 @@ use vectored_conformance::host::{
     Mount, in_child, limit_file_size, report_skip, role, strace_unavailable, under_strace,
 };
 use vectored_conformance::model::{bytes_lost, list, mixed_sizes, payload};
+use vectored_conformance::outcome::Takes;
 use vectored_conformance::signals::{SignalStorm, end_on_broken_pipes, ignore_file_size_signal};
 use vectored_conformance::target::{Delivery, Target};
-use vectored_conformance::writers::{Takes, Writer};
+use vectored_conformance::writers::Writer;
 
 use crate::support::{build_directory, expect_all_of, expect_whole, writers};
 
-/// Expects this error, and a count of exactly the bytes that arrived, which are the first of the
-/// list.
+/// Expects this error, and the count of the bytes that arrived. They are the first bytes of the list.
 fn expect_partial(writer: &Writer, model: &[u8], delivery: &Delivery, error: Errno) {
     let Delivery {
         received, reported, ..
@@ -74,7 +74,7 @@ fn a_broken_pipe_has_taken_what_was_counted() {
         let kind = delivery.error.as_ref().map(io::Error::kind);
         assert_eq!(kind, Some(io::ErrorKind::BrokenPipe), "{writer:?}");
         assert_eq!(bytes_lost(&model[..100_000], &delivery.received), 0);
-        // What the pipe held when it broke was taken, too: 64 KiB at most.
+        // The bytes in the pipe when it broke count, too: at most 64 KiB.
         let reported = delivery.reported as usize;
         assert!(
             (100_000..=165_536).contains(&reported),
@@ -100,7 +100,7 @@ fn beyond_the_file_size_limit_the_count_is_the_files_size() {
             limit_file_size(None).unwrap();
             expect_partial(writer, &model, &delivery, Errno::FBIG);
             assert_eq!(delivery.reported, limit, "{writer:?}");
-            // The cursor is all it takes to go on when the limit is lifted.
+            // The cursor is enough to resume when the limit is lifted.
             let target = Target::file(build_directory()).unwrap();
             limit_file_size(Some(limit)).unwrap();
             let lift = |_: &io::Error| limit_file_size(None).is_ok();
@@ -149,31 +149,31 @@ fn a_file_that_may_not_grow_holds_what_was_counted() {
 }
 
 fn under_writing_strace(test: &str, injections: &[&str]) {
-    // All calls of a list: of several segments, and of the one that may be left.
+    // Calls of several segments, and of a single one that may be left.
     under_strace(test, "writev,pwritev", injections);
 }
 
-/// The bytes of each call but the last.
+/// The bytes of each call except the last.
 fn call_bytes(writer: &Writer) -> u64 {
     match writer.name {
-        // It copies chunks as small as these: 256 KiB, and the chunk that begins within them.
+        // It copies chunks of this size up to 256 KiB, with the chunk that crosses this limit.
         "BufSender" => (256_u64 << 10).div_ceil(900) * 900,
-        // What is staged when a segment does not fit 8 KiB any more, and the segment.
+        // The staged bytes when the next segment does not fit 8 KiB, and that segment.
         "GatherWriter::new that stages no slice behind a call" => 10 * 900,
         _ => 1024 * 900,
     }
 }
 
-/// Ways that copy such lists and make plain calls, which the test itself makes as well.
+/// Writers that copy these lists and call `write(2)`, which the test itself calls as well.
 const PLAIN: [&str; 3] = [
     "GatherWriter::copying",
     "GatherWriter::new",
     "Gather::write_all as to a pipe",
 ];
 
-/// A list of at least three calls for every other way: the third is answered by the rule of the role.
+/// Writes a list of at least three calls by every other writer. strace answers a call by the rule of the role.
 ///
-/// strace counts the calls of each thread; each way gets one of its own.
+/// strace counts the calls of each thread, so each writer gets a thread of its own.
 fn answered_by_the_kernel(check: fn(&Writer, &[u8], &Delivery)) {
     let writers = vectored_conformance::writers::WRITERS.iter();
     for writer in writers.filter(|writer| !PLAIN.contains(&writer.name)) {
@@ -215,8 +215,8 @@ fn an_error_that_the_kernel_answers_carries_the_exact_count() {
     answered_by_the_kernel(check);
 }
 
-/// Runs the test again with all of these calls refused, and returns how often each was made on a
-/// file with this in its path.
+/// Runs the test again while strace refuses all of these calls. Returns the numbers of refused and of other
+/// calls on files whose path contains `file`.
 fn calls_refused(test: &str, role: &str, file: &str, refused: &str) -> Option<[usize; 2]> {
     if let Some(reason) = strace_unavailable() {
         let name = test.rsplit("::").next().unwrap_or(test);
@@ -248,8 +248,8 @@ const PLAIN_CALLS: usize = 2_700_000_usize.div_ceil(256 * 1024);
 #[test]
 fn a_file_without_vectored_writes_gets_plain_calls_and_is_asked_once() {
     let test = "faults::a_file_without_vectored_writes_gets_plain_calls_and_is_asked_once";
-    // The calls of the first are the suite's own, the second has one call and no other, and those of
-    // the third are many.
+    // The first makes its calls itself and has no fallback, the second never makes another call, and the third
+    // makes many calls.
     let others = [
         "SegmentCursor by hand",
         "write_once, as much as fits at a time",
@@ -270,15 +270,18 @@ fn a_file_without_vectored_writes_gets_plain_calls_and_is_asked_once() {
         let Some([refused, plain]) = calls_refused(test, role, place, "writev,pwritev") else {
             return;
         };
-        // Each way writes a file of its own, which may have the inode of one that is gone; some ways copy all
-        // that they are given. `EINVAL` may mean the list at hand, so each transfer asks once.
+        // Each writer has a file of its own, which may have the inode of a deleted one. Some writers copy the
+        // whole list. `EINVAL` may be due to the list, so each transfer tries a vectored call once.
         let files = writers.clone().count();
-        let fewest = if role.ends_with("EINVAL") {
+        let min_refused = if role.ends_with("EINVAL") {
             files / 2
         } else {
             1
         };
-        assert!((fewest..=files).contains(&refused), "{role}: {refused}");
+        assert!(
+            (min_refused..=files).contains(&refused),
+            "{role}: {refused}"
+        );
         assert!(
             (PLAIN_CALLS * 8..PLAIN_CALLS * 40).contains(&plain),
             "{role}: {plain}"
@@ -311,7 +314,7 @@ fn a_file_without_vectored_reads_gets_plain_calls_and_is_asked_once() {
         std::fs::remove_file(&path).unwrap();
         return;
     }
-    // The file once, or each of four transfers.
+    // Once for the file, or once for each of four transfers.
     for (role, once) in [("reads EOPNOTSUPP", 1), ("reads EINVAL", 4)] {
         let Some([refused, plain]) = calls_refused(test, role, "/to-read-", "readv,preadv") else {
             return;
@@ -328,7 +331,7 @@ fn a_file_without_vectored_reads_gets_plain_calls_and_is_asked_once() {
 fn interruptions_that_the_kernel_answers_are_retried() {
     let test = "faults::interruptions_that_the_kernel_answers_are_retried";
     if role().is_none() {
-        // Before any byte, and after progress; once and 200 times in a row.
+        // Once before any byte; 200 times in a row after progress.
         let injections = ["error=EINTR:when=1", "error=EINTR:when=2..201"];
         return under_writing_strace(test, &injections);
     }
@@ -355,13 +358,13 @@ fn a_call_that_moves_nothing_is_write_zero_and_not_a_spin() {
     });
 }
 
-/// Writes until the peer, which has closed, is known to be gone.
+/// Writes until the socket reports that its peer has closed.
 fn write_to_nobody(what: &str, socket: impl Gathers) {
     let mut writer = GatherWriter::new(socket);
     let body = vec![b'.'; 20_000];
-    // A TCP socket learns of it by the answer to what it sends, and may report a reset before.
+    // A TCP socket learns it from the answer to a segment that it sends, and may report a reset first.
     for _ in 0..1000 {
-        // Both calls: of one slice, and of a list.
+        // A call with one slice, and one with a list.
         let written = writer
             .write_all(b"header")
             .and_then(|()| writer.flush())
@@ -388,7 +391,7 @@ fn write_to_nobody(what: &str, socket: impl Gathers) {
             Err(kind) => panic!("{what}: {kind:?}"),
         }
     }
-    panic!("{what}: the peer is never known to be gone");
+    panic!("{what}: no error although the peer has closed");
 }
 
 fn unix_without_peer() -> UnixStream {
@@ -417,7 +420,7 @@ fn a_socket_whose_peer_is_gone_is_an_error_and_not_a_signal() {
             write_to_nobody("&TcpStream", &tcp_without_peer());
             write_to_nobody("Arc<TcpStream>", Arc::new(tcp_without_peer()));
         }
-        // These do as write(2) does, and as it is documented.
+        // A bare descriptor behaves like write(2), as documented.
         Some("bare") => {
             end_on_broken_pipes();
             write_to_nobody("BorrowedFd", unix_without_peer().as_fd());

@@ -1,4 +1,4 @@
-//! Lists of every shape into every descriptor that takes them.
+//! Lists of every shape, written to every descriptor that takes them.
 
 use std::fs::File;
 use std::io::IoSlice;
@@ -8,8 +8,9 @@ use std::path::Path;
 use vectored::{MAX_CALL_BYTES, SegmentCursor, iov_max};
 use vectored_conformance::host::{Mount, report_skip};
 use vectored_conformance::model::{adjacent_list, list, mixed_sizes, payload};
+use vectored_conformance::outcome::Takes;
 use vectored_conformance::target::{self, Target};
-use vectored_conformance::writers::{DURABLE_WRITERS, Takes, drive};
+use vectored_conformance::writers::{DURABLE_WRITERS, drive};
 
 use crate::support::{build_directory, content, expect_all_of, expect_whole, writers};
 
@@ -35,7 +36,7 @@ fn mixed_lists_arrive_in_order_everywhere() {
 fn counts_around_iov_max_arrive_everywhere() {
     let max = iov_max();
     for count in [max - 1, max, max + 1, 2 * max] {
-        // Too large to be copied together: each takes an entry of its own.
+        // Too large to be copied, so each takes an entry of its own.
         into_every_target(&vec![700; count]);
         into_every_target(&vec![3; count]);
     }
@@ -55,7 +56,7 @@ fn empties_leading_trailing_between_and_alone_arrive_everywhere() {
     into_every_target(&alternating);
 }
 
-/// Segments that touch in memory are one to the kernel, and short writes end within that one.
+/// The library coalesces adjacent segments, and short writes end within the coalesced entry.
 #[test]
 fn pieces_of_one_buffer_arrive_everywhere() {
     let max = iov_max();
@@ -75,24 +76,22 @@ fn pieces_of_one_buffer_arrive_everywhere() {
                 }
                 let what = format!("{writer:?} to {}, {} pieces", target.name, sizes.len());
                 let content = content(sizes);
-                let mut touching = adjacent_list(&content, sizes);
-                let delivery = target.deliver(&mut write_fn, &touching).expect(&what);
+                let mut adjacent = adjacent_list(&content, sizes);
+                let delivery = target.deliver(&mut write_fn, &adjacent).expect(&what);
                 expect_all_of(&what, &content, delivery);
-                // In two halves, the other way round: the last of one does not touch the first of
-                // the other.
-                touching.rotate_left(sizes.len() / 2);
-                let model = touching.iter().flat_map(|piece| piece.iter().copied());
+                // With the two halves exchanged, so that one pair of neighbours is not adjacent.
+                adjacent.rotate_left(sizes.len() / 2);
+                let model = adjacent.iter().flat_map(|piece| piece.iter().copied());
                 let model: Vec<u8> = model.collect();
                 let target = open(build_directory()).unwrap();
-                let delivery = target.deliver(&mut write_fn, &touching).expect(&what);
+                let delivery = target.deliver(&mut write_fn, &adjacent).expect(&what);
                 expect_all_of(&what, &model, delivery);
             }
         }
     }
 }
 
-/// The reader takes 7777 bytes at a time and the pipe holds a page, so that writes end within
-/// segments again and again.
+/// The pipe holds one page, so that writes end within segments again and again.
 #[test]
 fn short_writes_resume_mid_segment() {
     for (writer, mut write_fn) in writers() {
@@ -107,7 +106,7 @@ fn short_writes_resume_mid_segment() {
                 Target::non_blocking_pipe().unwrap(),
                 &sizes,
             );
-            // A page goes at a time, and then it would block.
+            // Each call writes one page, and then it would block.
             assert!(delivery.resumptions > 50, "{writer:?}, {size}");
         }
     }
@@ -137,8 +136,7 @@ fn totals_around_the_most_that_a_call_moves_are_counted() {
     }
 }
 
-/// `/dev/null` keeps no bytes, so here the addresses are compared: which byte of which segment went
-/// in which call.
+/// `/dev/null` keeps no bytes, so the test compares the addresses that each call is given.
 #[test]
 fn no_batch_exceeds_the_most_that_a_call_moves() {
     let chunk = vec![0; 64 << 20];
@@ -149,7 +147,7 @@ fn no_batch_exceeds_the_most_that_a_call_moves() {
     let outcome = drive(&segments, &mut cursor, |batch, _| {
         let bytes: usize = batch.iter().map(|slice| slice.len()).sum();
         assert!(bytes <= 0x7fff_f000);
-        // An odd number of bytes less than was given, now and then.
+        // Every other call is short.
         calls += 1;
         let went = if calls % 2 == 0 {
             bytes
@@ -177,7 +175,7 @@ fn no_batch_exceeds_the_most_that_a_call_moves() {
     assert!(calls >= 4, "{calls}");
 }
 
-/// Whether the file system takes the flag or refuses it, which `OnRefusal::Fallback` mends.
+/// If the file system refuses the flag, `OnRefusal::Fallback` retries without it.
 #[test]
 fn lists_with_flags_arrive_in_files() {
     for writer in DURABLE_WRITERS {

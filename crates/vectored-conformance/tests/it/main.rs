@@ -1,4 +1,4 @@
-//! The conformance suite, over every way to move bytes.
+//! The conformance suite, over every writer and reader.
 
 mod faults;
 mod lists;

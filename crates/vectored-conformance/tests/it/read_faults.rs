@@ -1,4 +1,4 @@
-//! What goes wrong while a list is filled: the count is that of the bytes that really came.
+//! Faults while a list is read. The reported count is that of the bytes that really came.
 
 use std::io;
 use std::time::Duration;
@@ -6,10 +6,10 @@ use std::time::Duration;
 use rustix::io::Errno;
 use vectored_conformance::host::{role, under_strace};
 use vectored_conformance::model::mixed_sizes;
+use vectored_conformance::outcome::Takes;
 use vectored_conformance::readers::{AtEof, CallScope, READERS, Reader};
 use vectored_conformance::signals::SignalStorm;
 use vectored_conformance::source::{Arrival, Feed, Source};
-use vectored_conformance::writers::Takes;
 
 use crate::support::{build_directory, content, expect_filled, expect_model, readers};
 
@@ -21,7 +21,7 @@ fn a_signal_storm_loses_no_byte_of_a_read() {
         for sizes in [mixed_sizes(100), vec![30_000, 50, 60, 20_000]] {
             for open in [Source::pipe, Source::unix_stream] {
                 let whole = content(&[&sizes[..], &[5000]].concat());
-                // While there is nothing to read, the call waits, and is interrupted.
+                // While there is nothing to read, the call waits and is interrupted.
                 let feed = Feed::new(whole, &[7777, 1, 12_345]).waiting(Duration::from_micros(300));
                 expect_filled(reader, &mut read_fn, open(feed).unwrap(), &sizes);
             }
@@ -45,9 +45,9 @@ fn a_non_blocking_source_is_resumed_where_it_had_no_more() {
     }
 }
 
-/// A list of three calls for every way that scatters: the third is answered by the rule of the role.
+/// Reads a list of three calls by every reader that scatters. strace answers a call by the rule of the role.
 ///
-/// strace counts the calls of each thread; each way gets one of its own.
+/// strace counts the calls of each thread, so each reader gets a thread of its own.
 fn answered_by_the_kernel(check: fn(&Reader, Arrival)) {
     for reader in READERS
         .iter()
@@ -67,8 +67,7 @@ fn under_reading_strace(test: &str, injections: &[&str]) {
     under_strace(test, "readv,preadv", injections);
 }
 
-/// Expects this error, and a count of exactly these bytes, which are the first of the list and gone
-/// from the file.
+/// Expects this error and this count. The first `count` bytes are in the list and no longer in the file.
 fn expect_partial(reader: &Reader, arrival: &Arrival, error: Errno, count: usize) {
     let code = arrival.error.as_ref().and_then(io::Error::raw_os_error);
     assert_eq!(code, Some(error.raw_os_error()), "{reader:?}");
@@ -97,7 +96,7 @@ fn an_error_of_a_read_that_the_kernel_answers_carries_the_exact_count() {
         ];
         return under_reading_strace(test, &injections);
     };
-    // The calls are of 1024 segments, of which the last holds what is left.
+    // Each call has 1024 segments, the last one the rest.
     let check: fn(&Reader, Arrival) = match role.as_str() {
         "error=EIO:when=1" => |reader, arrival| expect_partial(reader, &arrival, Errno::IO, 0),
         "error=EIO:when=3" => {
@@ -112,7 +111,7 @@ fn an_error_of_a_read_that_the_kernel_answers_carries_the_exact_count() {
 fn interruptions_of_reads_that_the_kernel_answers_are_retried() {
     let test = "read_faults::interruptions_of_reads_that_the_kernel_answers_are_retried";
     if role().is_none() {
-        // Before any byte, and after progress; once and 200 times in a row.
+        // Once before any byte; 200 times in a row after progress.
         let injections = ["error=EINTR:when=1", "error=EINTR:when=2..201"];
         return under_reading_strace(test, &injections);
     }

@@ -1,4 +1,4 @@
-//! Lists of every shape from every descriptor that gives bytes.
+//! Lists of every shape, read from every kind of descriptor.
 
 use std::fs::File;
 use std::io::{self, IoSliceMut, Write};
@@ -10,19 +10,19 @@ use proptest::prelude::*;
 use vectored::{MAX_CALL_BYTES, SegmentCursor, iov_max};
 use vectored_conformance::host::{Mount, report_skip};
 use vectored_conformance::model::mixed_sizes;
+use vectored_conformance::outcome::Takes;
 use vectored_conformance::readers::{AtEof, BROKEN_READER, READERS, Reader};
 use vectored_conformance::source::{self, Feed, Source};
-use vectored_conformance::writers::Takes;
 
 use crate::support::{build_directory, content, expect_filled, expect_model, readers};
 
-/// What a source holds beyond the list, which must stay there.
+/// The bytes of a source behind the list. They must stay there.
 const BEYOND: usize = 9000;
 
-/// Pieces of which calls end within segments, at their ends, and far behind them.
+/// Sizes of the pieces of a feed. Calls end within segments, at their ends, and far behind them.
 const PIECES: [usize; 7] = [1, 4095, 7, 60_000, 700, 20_001, 0x10000];
 
-/// From every source, with something behind the list.
+/// Reads a list from every source, which has more bytes behind it.
 fn from_every_source(sizes: &[usize]) {
     let feed = Feed::new(content(&[sizes, &[BEYOND]].concat()), &PIECES);
     for (reader, mut read_fn) in readers() {
@@ -46,7 +46,7 @@ fn mixed_lists_are_filled_in_order_from_everywhere() {
 fn counts_around_iov_max_are_filled_from_everywhere() {
     let max = iov_max();
     for count in [max - 1, max, max + 1, 2 * max] {
-        // Too large to be staged together: each takes an entry of its own.
+        // Too large to be staged, so each takes an entry of its own.
         from_every_source(&vec![700; count]);
         from_every_source(&vec![3; count]);
     }
@@ -66,7 +66,7 @@ fn empties_leading_trailing_between_and_alone_are_filled_from_everywhere() {
     from_every_source(&alternating);
 }
 
-/// The lists of up to three segments of 0 to 3 bytes.
+/// All lists of up to three segments of 0 to 3 bytes.
 fn small_lists() -> impl Iterator<Item = Vec<usize>> {
     (0..=3).flat_map(|count| {
         let numbers = 0..4_usize.pow(count);
@@ -133,7 +133,7 @@ fn the_end_of_the_file_within_long_lists_is_told_with_the_exact_count() {
     }
 }
 
-/// Each piece is a short read, and they end within segments again and again.
+/// Each piece is a short read that ends within a segment.
 #[test]
 fn short_reads_resume_mid_segment() {
     let feed = Feed::new(content(&[300_000 + BEYOND]), &[4096, 1, 3333]);
@@ -183,8 +183,8 @@ fn lists_that_follow_one_another_share_a_source_without_a_gap() {
     }
 }
 
-/// The file is short and ends the transfer, so that no page beyond its bytes is ever touched: what
-/// is tested is that the kernel is not asked for more than it takes.
+/// Tests that no call requests more bytes than the kernel moves. The file is short and ends the transfer, so
+/// most pages of the segments are never touched.
 #[test]
 fn lists_of_more_bytes_than_a_call_moves_are_asked_for_in_part() {
     for total in [
@@ -194,7 +194,7 @@ fn lists_of_more_bytes_than_a_call_moves_are_asked_for_in_part() {
         i32::MAX as usize,
         i32::MAX as usize + 1,
     ] {
-        // Zeroed memory of this size is given by the system page by page.
+        // The system allocates zeroed memory of this size page by page, when it is touched.
         let mut memory = vec![0; total];
         for reader in READERS {
             let source = Source::memory(Feed::new(content(&[10_000]), &[])).unwrap();
@@ -227,7 +227,7 @@ fn a_file_that_grows_is_read_on_from_where_it_ended() {
         let mut cursor = SegmentCursor::new();
         let before = read_fn(file.as_fd(), &mut segments, &mut cursor);
         assert_eq!(before.transferred, 1234, "{reader:?}");
-        // At the position's end, which positional reads have not moved.
+        // Appends, and sets the position, which positional reads have not moved.
         rustix::fs::seek(&file, rustix::fs::SeekFrom::End(0)).unwrap();
         file.write_all(&whole[1234..]).unwrap();
         rustix::fs::seek(&file, rustix::fs::SeekFrom::Start(1234)).unwrap();
@@ -284,14 +284,14 @@ proptest! {
         pieces in prop::collection::vec(
             prop_oneof![1..8_usize, 8..1000_usize, 1000..60_000_usize], 1..6
         ),
-        // More than the list asks for, or less.
+        // The bytes of the source ÷ those of the list.
         held in prop_oneof![Just(1.0), 0.0..1.2],
         open in 0..source::ALL.len(),
     ) {
-        // Beyond the ends of short lists there is something, too.
+        // A source for a short list has bytes behind the list, too.
         let total = sizes.iter().sum::<usize>() as f64 * held;
         let whole = content(&[total as usize + 20 * usize::from(held > 1.0)]);
-        // A feed of single bytes of a long list would take for ever.
+        // Pieces of single bytes would take too long with a long list.
         let least = whole.len() / 300;
         let pieces: Vec<usize> = pieces.iter().map(|&piece| piece.max(least)).collect();
         for (reader, mut read_fn) in readers() {
@@ -304,7 +304,7 @@ proptest! {
     }
 }
 
-/// Whether the suite has something to say about a way, at one of its cases.
+/// Whether the suite detects a defect of the reader with a list of these sizes.
 fn is_caught(reader: &Reader, sizes: &[usize]) -> bool {
     let whole = content(&[sizes, &[BEYOND]].concat());
     let source = Source::non_blocking_pipe(Feed::new(whole, &PIECES)).unwrap();

@@ -1,4 +1,4 @@
-//! The seeds of the fuzz targets, and random inputs beside them, without a fuzzer.
+//! Runs the fuzz targets on their seeds and on random inputs, without a fuzzer.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The soak, short: it loses nothing, and it would tell.
+//! A short soak loses nothing, and reports the losses of a defective function.
 
 use std::process::{Command, Output};
 
@@ -20,7 +20,7 @@ fn a_short_soak_loses_nothing() {
 }
 
 #[test]
-fn a_soak_tells_what_a_broken_cursor_lost() {
+fn a_soak_reports_the_losses_of_a_broken_cursor() {
     for broken in ["--broken", "--broken-read"] {
         let (output, last) = soak(&["--seconds", "2", broken]);
         assert_eq!(output.status.code(), Some(1), "{output:?}");
@@ -30,7 +30,7 @@ fn a_soak_tells_what_a_broken_cursor_lost() {
 }
 
 #[test]
-fn a_soak_that_is_called_wrongly_ends_with_2() {
+fn wrong_arguments_of_a_soak_have_status_2() {
     for words in [&["--seconds"][..], &["--seed", "x"], &["--backend", "warp"]] {
         assert_eq!(soak(words).0.status.code(), Some(2), "{words:?}");
     }

@@ -1,4 +1,4 @@
-//! Deliveries and arrivals that must be complete.
+//! Checks that a list was written or read completely.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use vectored_conformance::source::{Arrival, Source};
 use vectored_conformance::target::{Delivery, Target};
 use vectored_conformance::writers::{WRITERS, WriteFn, Writer};
 
-/// The build's own directory, on whatever file system it lies.
+/// The directory of the build, on whatever file system it is.
 pub fn build_directory() -> &'static Path {
     Path::new(env!("CARGO_TARGET_TMPDIR"))
 }
@@ -18,7 +18,7 @@ pub fn writers() -> impl Iterator<Item = (&'static Writer, WriteFn)> {
     WRITERS.iter().map(|writer| (writer, (writer.make)()))
 }
 
-/// Moves a list of these sizes and expects all of it to arrive.
+/// Writes a list of these sizes and expects all of it to arrive.
 pub fn expect_whole(
     writer: &Writer,
     write_fn: &mut WriteFn,
@@ -31,7 +31,7 @@ pub fn expect_whole(
     expect_all_of(&what, &data.concat(), delivery)
 }
 
-/// Expects exactly these bytes to have arrived, and to have been counted.
+/// Expects exactly these bytes to have arrived and to be reported.
 pub fn expect_all_of(what: &str, model: &[u8], delivery: Delivery) -> Delivery {
     assert!(delivery.error.is_none(), "{what}: {:?}", delivery.error);
     assert_eq!(delivery.reported, model.len() as u64, "{what}");
@@ -40,17 +40,17 @@ pub fn expect_all_of(what: &str, model: &[u8], delivery: Delivery) -> Delivery {
     delivery
 }
 
-/// Every writer to read with a fresh state.
+/// Every reader with a fresh state.
 pub fn readers() -> impl Iterator<Item = (&'static Reader, ReadFn)> {
     READERS.iter().map(|reader| (reader, (reader.make)()))
 }
 
-/// The bytes of a payload of these sizes in a row.
+/// The bytes of buffers of these sizes in a row.
 pub fn content(sizes: &[usize]) -> Vec<u8> {
     payload(sizes).concat()
 }
 
-/// Fills a list of these sizes and expects what the naive model says, as much as the source holds.
+/// Fills a list of these sizes and expects the result of the model, up to the end of the source.
 #[track_caller]
 pub fn expect_filled(
     reader: &Reader,
@@ -63,13 +63,13 @@ pub fn expect_filled(
     expect_model(&what, reader, arrival)
 }
 
-/// Expects an arrival to be what the naive model says.
+/// Expects the result of the model.
 #[track_caller]
 pub fn expect_model(what: &str, reader: &Reader, arrival: Arrival) -> Arrival {
     assert!(arrival.ended_well(reader), "{what}: {:?}", arrival.error);
     let expected = arrival.received.len().min(arrival.content.len());
     assert_eq!(arrival.reported, expected as u64, "{what}");
-    assert_eq!(arrival.stray_writes, 0, "{what}: bytes outside of the list");
+    assert_eq!(arrival.stray_writes, 0, "{what}: bytes outside the list");
     assert_eq!(arrival.miscounts, 0, "{what}");
     assert_eq!(arrival.lost(reader), 0, "{what}");
     arrival

@@ -1,0 +1,38 @@
+//! The result of a transfer, and the descriptors that a function can be used on.
+
+use std::io;
+
+use vectored::TransferError;
+
+/// How a transfer ended.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The bytes that it reports as moved.
+    pub transferred: u64,
+    /// The error that ended it early.
+    pub error: Option<io::Error>,
+}
+
+impl From<Result<u64, TransferError>> for Outcome {
+    fn from(result: Result<u64, TransferError>) -> Outcome {
+        match result {
+            Ok(transferred) => Outcome {
+                transferred,
+                error: None,
+            },
+            Err(error) => Outcome {
+                transferred: error.transferred(),
+                error: Some(error.into_io_error()),
+            },
+        }
+    }
+}
+
+/// The descriptors that a writer or reader can be used on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takes {
+    /// Every descriptor.
+    All,
+    /// Only those with an offset.
+    Files,
+}

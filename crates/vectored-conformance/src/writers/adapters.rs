@@ -1,0 +1,142 @@
+//! Makes a [`WriteFn`] of functions of other forms.
+
+use std::io::{self, IoSlice};
+use std::mem;
+use std::os::fd::BorrowedFd;
+
+use rustix::fs::FileType;
+use rustix::io::Errno;
+use vectored::{Limits, SegmentCursor, TransferError, iov_max, write_once};
+
+use crate::outcome::Outcome;
+
+/// Writes a list from the cursor on, and advances the cursor by the bytes that were written.
+pub type WriteFn = Box<dyn FnMut(BorrowedFd<'_>, &[IoSlice<'_>], &mut SegmentCursor) -> Outcome>;
+
+/// Adapts a function that writes whole lists. The rest of a list is handed to it as a list of its own.
+pub fn whole_list(
+    mut write_all: impl FnMut(BorrowedFd<'_>, &[IoSlice<'_>]) -> Outcome + 'static,
+) -> WriteFn {
+    Box::new(move |fd, segments, cursor| {
+        let outcome = if *cursor == SegmentCursor::new() {
+            write_all(fd, segments)
+        } else {
+            write_all(fd, &rest(segments, *cursor))
+        };
+        cursor.advance(segments, outcome.transferred as usize);
+        outcome
+    })
+}
+
+/// Adapts a function that writes whole lists at an offset. The list begins at offset 0 of the file.
+pub fn positional(
+    mut write_all_at: impl FnMut(BorrowedFd<'_>, &[IoSlice<'_>], u64) -> Outcome + 'static,
+) -> WriteFn {
+    Box::new(move |fd, segments, cursor| {
+        let all = SegmentCursor::new().remaining_bytes(segments);
+        let offset = all - cursor.remaining_bytes(segments);
+        let outcome = write_all_at(fd, &rest(segments, *cursor), offset);
+        cursor.advance(segments, outcome.transferred as usize);
+        outcome
+    })
+}
+
+/// Runs a transfer that moves the cursor itself. Asserts that cursor and count agree.
+pub(super) fn counted(
+    segments: &[IoSlice<'_>],
+    cursor: &mut SegmentCursor,
+    transfer: impl FnOnce(&mut SegmentCursor) -> Result<u64, TransferError>,
+) -> Outcome {
+    let before = cursor.remaining_bytes(segments);
+    let outcome = Outcome::from(transfer(cursor));
+    let moved = before - cursor.remaining_bytes(segments);
+    assert_eq!(moved, outcome.transferred, "cursor and count differ");
+    outcome
+}
+
+/// Writes a list record by record by `write_once`, each as long as `write_once` takes here. After a record
+/// of which only a part went, continues behind that part.
+pub(super) fn record_by_record(
+    fd: BorrowedFd<'_>,
+    segments: &[IoSlice<'_>],
+    cursor: &mut SegmentCursor,
+) -> Outcome {
+    let is_pipe = rustix::fs::fstat(fd)
+        .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Fifo);
+    let mut limits = Limits::default();
+    if is_pipe {
+        limits.bytes = libc::PIPE_BUF;
+    }
+    drive_within(limits, segments, cursor, |batch, _| {
+        let outcome = Outcome::from(write_once(fd, batch));
+        match (outcome.transferred, outcome.error) {
+            (0, Some(error)) => Err(error),
+            (bytes, _) => Ok(bytes as usize),
+        }
+    })
+}
+
+/// Writes a list the way a program does that makes the system calls itself.
+pub(super) fn by_hand(
+    fd: BorrowedFd<'_>,
+    segments: &[IoSlice<'_>],
+    cursor: &mut SegmentCursor,
+) -> Outcome {
+    drive(segments, cursor, |batch, _| {
+        Ok(rustix::io::writev(fd, batch)?)
+    })
+}
+
+/// Passes batch after batch to `call`, with the number of bytes left in the list.
+///
+/// # Panics
+///
+/// If a batch is more than a call takes.
+pub fn drive(
+    segments: &[IoSlice<'_>],
+    cursor: &mut SegmentCursor,
+    call: impl FnMut(&[IoSlice<'_>], u64) -> io::Result<usize>,
+) -> Outcome {
+    drive_within(Limits::default(), segments, cursor, call)
+}
+
+fn drive_within(
+    limits: Limits,
+    segments: &[IoSlice<'_>],
+    cursor: &mut SegmentCursor,
+    mut call: impl FnMut(&[IoSlice<'_>], u64) -> io::Result<usize>,
+) -> Outcome {
+    let mut scratch = Vec::new();
+    let at_first = cursor.remaining_bytes(segments);
+    let error = loop {
+        let batch = cursor.batch(segments, limits, &mut scratch);
+        if batch.is_empty() {
+            break None;
+        }
+        // rustix would shorten a longer batch; the kernel would refuse it.
+        assert!(batch.len() <= iov_max(), "{} slices", batch.len());
+        assert!(
+            batch.iter().all(|slice| !slice.is_empty()),
+            "an empty slice"
+        );
+        match call(batch, cursor.remaining_bytes(segments)) {
+            Ok(0) => break Some(io::ErrorKind::WriteZero.into()),
+            Ok(bytes) => cursor.advance(segments, bytes),
+            Err(error) if error.raw_os_error() == Some(Errno::INTR.raw_os_error()) => {}
+            Err(error) => break Some(error),
+        }
+    };
+    Outcome {
+        transferred: at_first - cursor.remaining_bytes(segments),
+        error,
+    }
+}
+
+/// The segments from the cursor on, the first one cut.
+pub(super) fn rest<'a>(segments: &'a [IoSlice<'_>], from: SegmentCursor) -> Vec<IoSlice<'a>> {
+    let mut offset = from.offset();
+    let after = segments[from.segment()..].iter();
+    after
+        .map(|segment| IoSlice::new(&segment[mem::take(&mut offset)..]))
+        .collect()
+}

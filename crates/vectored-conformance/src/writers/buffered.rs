@@ -1,0 +1,81 @@
+//! Lists through a [`GatherWriter`].
+
+use std::io::{self, IoSlice, Write};
+use std::os::fd::BorrowedFd;
+
+use vectored::{GatherWriter, SegmentCursor};
+
+use super::adapters::rest;
+use crate::outcome::Outcome;
+
+/// A descriptor that is written to by `write(2)` alone.
+pub(super) struct PlainWrites<'fd>(pub(super) BorrowedFd<'fd>);
+
+impl Write for PlainWrites<'_> {
+    fn write(&mut self, slice: &[u8]) -> io::Result<usize> {
+        Ok(rustix::io::write(self.0, slice)?)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Writes each segment by `write`, then flushes.
+pub(super) fn slice_by_slice<W>(mut writer: GatherWriter<W>, segments: &[IoSlice<'_>]) -> Outcome {
+    let mut accepted = 0;
+    for segment in segments {
+        let mut slice = &segment[..];
+        while !slice.is_empty() {
+            let error = match writer.write(slice) {
+                Ok(0) => Some(io::ErrorKind::WriteZero.into()),
+                Ok(bytes) => {
+                    accepted += bytes as u64;
+                    slice = &slice[bytes..];
+                    None
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => None,
+                Err(error) => Some(error),
+            };
+            if error.is_some() {
+                return written(writer, accepted, error);
+            }
+        }
+    }
+    let error = writer.flush().err();
+    written(writer, accepted, error)
+}
+
+/// Writes the list by `write_vectored`, then flushes.
+pub(super) fn list_by_list<W>(
+    mut writer: GatherWriter<W>,
+    segments: &[IoSlice<'_>],
+    cursor: &mut SegmentCursor,
+) -> Outcome {
+    let mut accepted = *cursor;
+    let error = loop {
+        if accepted.is_at_end(segments) {
+            break writer.flush().err();
+        }
+        match writer.write_vectored(&rest(segments, accepted)) {
+            Ok(bytes) => accepted.advance(segments, bytes),
+            Err(error) => break Some(error),
+        }
+    };
+    let left = accepted.remaining_bytes(segments);
+    let accepted = cursor.remaining_bytes(segments) - left;
+    let outcome = written(writer, accepted, error);
+    cursor.advance(segments, outcome.transferred as usize);
+    outcome
+}
+
+/// The outcome once `accepted` bytes were accepted: all of them but those that are still staged were
+/// written. The staged ones are dropped.
+fn written<W>(writer: GatherWriter<W>, accepted: u64, error: Option<io::Error>) -> Outcome {
+    let (_, staged) = writer.into_parts();
+    let staged = staged.expect("nothing panics here");
+    Outcome {
+        transferred: accepted - staged.len() as u64,
+        error,
+    }
+}

@@ -1,0 +1,276 @@
+//! The table of the functions that write a list to a descriptor.
+//!
+//! To add one, add an entry to [`WRITERS`]. A function that resumes from a cursor fits as it is;
+//! [`whole_list`] and [`positional`] adapt one that takes a whole list.
+
+mod adapters;
+mod buffered;
+mod segments_buf;
+
+use std::fmt;
+use std::io::IoSlice;
+use std::os::fd::BorrowedFd;
+use std::os::unix::net::UnixStream;
+
+use rustix::fs::FileType;
+use vectored::{
+    BufSender, CostModel, Gather, GatherWriter, Gathers, OnRefusal, TargetKind, WriteFlags,
+    write_all_vectored, write_all_vectored_at, write_all_vectored_with, write_from,
+};
+
+pub use adapters::{WriteFn, drive, positional, whole_list};
+
+use crate::outcome::{Outcome, Takes};
+use adapters::{by_hand, counted, record_by_record};
+use buffered::{PlainWrites, list_by_list, slice_by_slice};
+use segments_buf::SegmentsBuf;
+
+/// A function that writes a list.
+pub struct Writer {
+    /// The name in messages of failing tests.
+    pub name: &'static str,
+    /// The descriptors that it can be used on.
+    pub takes: Takes,
+    /// Makes the function, with the state that it keeps from list to list.
+    pub make: fn() -> WriteFn,
+}
+
+impl fmt::Debug for Writer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// Every writer.
+pub const WRITERS: &[Writer] = &[
+    Writer {
+        name: "write_all_vectored",
+        takes: Takes::All,
+        make: || whole_list(|fd, segments| write_all_vectored(fd, segments).into()),
+    },
+    Writer {
+        name: "Gather::write_all",
+        takes: Takes::All,
+        make: || gather(CostModel::default()),
+    },
+    Writer {
+        name: "Gather::write_all with little staging memory",
+        takes: Takes::All,
+        make: || {
+            gather(CostModel {
+                staging_bytes: 1000,
+                ..CostModel::default()
+            })
+        },
+    },
+    Writer {
+        name: "Gather::write_all as to a pipe",
+        takes: Takes::All,
+        make: || gather(CostModel::default_for(TargetKind::Pipe)),
+    },
+    Writer {
+        name: "Gather::write_all that copies nothing",
+        takes: Takes::All,
+        make: || {
+            gather(CostModel {
+                staging_bytes: 0,
+                ..CostModel::default()
+            })
+        },
+    },
+    Writer {
+        name: "SegmentCursor by hand",
+        takes: Takes::All,
+        make: || Box::new(by_hand),
+    },
+    Writer {
+        name: "write_from",
+        takes: Takes::All,
+        make: || {
+            Box::new(|fd, segments, cursor| {
+                counted(segments, cursor, |cursor| write_from(fd, segments, cursor))
+            })
+        },
+    },
+    Writer {
+        name: "Gather::write_from",
+        takes: Takes::All,
+        make: || {
+            let mut gather = Gather::default();
+            Box::new(move |fd, segments, cursor| {
+                counted(segments, cursor, |cursor| {
+                    gather.write_from(fd, segments, cursor)
+                })
+            })
+        },
+    },
+    Writer {
+        name: "Gathers::gather_from",
+        takes: Takes::All,
+        make: || {
+            let mut gather = Gather::default();
+            Box::new(move |mut fd, segments, cursor| {
+                counted(segments, cursor, |cursor| {
+                    fd.gather_from(&mut gather, segments, cursor)
+                })
+            })
+        },
+    },
+    Writer {
+        name: "Gathers::gather_from of a UnixStream if it is a socket",
+        takes: Takes::All,
+        make: || {
+            let mut gather = Gather::default();
+            Box::new(move |mut fd, segments, cursor| {
+                let socket = as_unix_stream(fd);
+                let mut gathers: Box<dyn Gathers + '_> = match &socket {
+                    Some(stream) => Box::new(stream),
+                    None => Box::new(&mut fd),
+                };
+                counted(segments, cursor, |cursor| {
+                    gathers.gather_from(&mut gather, segments, cursor)
+                })
+            })
+        },
+    },
+    Writer {
+        name: "Gather::write_buf",
+        takes: Takes::All,
+        make: || {
+            let mut gather = Gather::default();
+            whole_list(move |fd, segments| {
+                gather.write_buf(fd, &mut SegmentsBuf::of(segments)).into()
+            })
+        },
+    },
+    Writer {
+        name: "BufSender",
+        takes: Takes::All,
+        make: || {
+            whole_list(|fd, segments| BufSender::new(SegmentsBuf::of(segments)).send(fd).into())
+        },
+    },
+    Writer {
+        name: "GatherWriter::copying",
+        takes: Takes::All,
+        make: || {
+            whole_list(|fd, segments| {
+                slice_by_slice(GatherWriter::copying(PlainWrites(fd)), segments)
+            })
+        },
+    },
+    Writer {
+        name: "GatherWriter::new",
+        takes: Takes::All,
+        make: || whole_list(|fd, segments| slice_by_slice(GatherWriter::new(fd), segments)),
+    },
+    Writer {
+        name: "GatherWriter::new that stages no slice behind a call",
+        takes: Takes::All,
+        make: || {
+            whole_list(|fd, segments| {
+                let model = CostModel {
+                    staging_bytes: 0,
+                    ..CostModel::default()
+                };
+                slice_by_slice(GatherWriter::with_model(8192, model, fd), segments)
+            })
+        },
+    },
+    Writer {
+        name: "GatherWriter::write_vectored",
+        takes: Takes::All,
+        make: || {
+            Box::new(|fd, segments, cursor| list_by_list(GatherWriter::new(fd), segments, cursor))
+        },
+    },
+    Writer {
+        name: "write_all_vectored_at",
+        takes: Takes::Files,
+        make: || {
+            positional(|fd, segments, offset| write_all_vectored_at(fd, segments, offset).into())
+        },
+    },
+    Writer {
+        name: "Gather::write_all_at",
+        takes: Takes::Files,
+        make: || {
+            let mut gather = Gather::default();
+            positional(move |fd, segments, offset| gather.write_all_at(fd, segments, offset).into())
+        },
+    },
+    Writer {
+        name: "write_all_vectored_with without a flag",
+        takes: Takes::All,
+        make: || whole_list(|fd, segments| with(fd, segments, None, WriteFlags::empty())),
+    },
+    Writer {
+        name: "write_all_vectored_with at an offset, without a flag",
+        takes: Takes::Files,
+        make: || {
+            positional(|fd, segments, offset| with(fd, segments, Some(offset), WriteFlags::empty()))
+        },
+    },
+    Writer {
+        name: "write_once, as much as fits at a time",
+        takes: Takes::All,
+        make: || Box::new(record_by_record),
+    },
+];
+
+/// The writers with `RWF_DSYNC`. Not in [`WRITERS`], since each of their calls waits for the disk.
+pub const DURABLE_WRITERS: &[Writer] = &[
+    Writer {
+        name: "write_all_vectored_with DSYNC",
+        takes: Takes::Files,
+        make: || whole_list(|fd, segments| with(fd, segments, None, WriteFlags::DSYNC)),
+    },
+    Writer {
+        name: "write_all_vectored_with DSYNC at an offset",
+        takes: Takes::Files,
+        make: || {
+            positional(|fd, segments, offset| with(fd, segments, Some(offset), WriteFlags::DSYNC))
+        },
+    },
+];
+
+/// A defective writer, which proves that the suite detects one: its cursor advances one byte too far after
+/// every third short write.
+pub const BROKEN_WRITER: Writer = Writer {
+    name: "a broken cursor",
+    takes: Takes::All,
+    make: || {
+        let mut short_writes = 0_u64;
+        Box::new(move |fd, segments, cursor| {
+            drive(segments, cursor, |batch, left| {
+                let written = rustix::io::writev(fd, batch)?;
+                let given: usize = batch.iter().map(|slice| slice.len()).sum();
+                short_writes += u64::from(written < given);
+                let is_too_far = written < given && short_writes.is_multiple_of(3);
+                Ok(left.min(written as u64 + u64::from(is_too_far)) as usize)
+            })
+        })
+    },
+};
+
+fn gather(model: CostModel) -> WriteFn {
+    let mut gather = Gather::new(model);
+    whole_list(move |fd, segments| gather.write_all(fd, segments).into())
+}
+
+fn with(
+    fd: BorrowedFd<'_>,
+    segments: &[IoSlice<'_>],
+    offset: Option<u64>,
+    flags: WriteFlags,
+) -> Outcome {
+    write_all_vectored_with(fd, segments, offset, flags, OnRefusal::Fallback).into()
+}
+
+/// A duplicate of the descriptor as a `UnixStream`, for which the library makes other system calls; `None`
+/// if it is no socket. Any kind of socket will do.
+fn as_unix_stream(fd: BorrowedFd<'_>) -> Option<UnixStream> {
+    let stat = rustix::fs::fstat(fd).ok()?;
+    let is_socket = FileType::from_raw_mode(stat.st_mode) == FileType::Socket;
+    is_socket.then(|| UnixStream::from(fd.try_clone_to_owned().expect("a free descriptor")))
+}
