@@ -1,7 +1,7 @@
-//! Are the savings that `vectored advise` predicts the real ones?
+//! Compares the savings that `vectored advise` predicts with the measured ones.
 //!
 //! `cargo bench -p vectored-pairs -- [--rounds 11] [--only NAME] [--directory DIRECTORY]`, on an
-//! idle machine with strace. With `--test` it runs each pair once, small.
+//! idle machine with strace. `--test` runs one round of each pair.
 
 use std::path::{Path, PathBuf};
 
@@ -9,44 +9,44 @@ use anyhow::{Context, Result, bail};
 use vectored_lab::advisor::Saving;
 use vectored_lab::measure::{MonotonicClock, measure_prices};
 use vectored_pairs::{
-    PAIRS, Pair, Row, Workshop, forecast, strace_is_missing, table, time_in_turns, trace,
+    PAIRS, Pair, Row, Sandbox, prediction, strace_unavailable, table, time_in_turns, trace,
 };
 
 fn main() -> Result<()> {
-    let options = Options::typed()?;
-    if let Some(reason) = strace_is_missing() {
-        println!("no system calls to look at: {reason}");
+    let options = Options::from_args()?;
+    if let Some(reason) = strace_unavailable() {
+        println!("skipped: {reason}");
         return Ok(());
     }
     let binary = Path::new(env!("CARGO_BIN_EXE_log_writer"));
     let mut rows = Vec::new();
     for pair in PAIRS {
         if options.only.as_deref().is_none_or(|only| only == pair.name) {
-            let workshop = Workshop::open(&options.directory, binary)?;
+            let sandbox = Sandbox::open(&options.directory, binary)?;
             eprintln!("{} …", pair.name);
-            rows.push(row(&workshop, &pair, options.rounds)?);
+            rows.push(row(&sandbox, &pair, options.rounds)?);
         }
     }
     if rows.is_empty() {
-        bail!("there is no such pair");
+        bail!("no pair has the name of --only");
     }
     print!("{}", table(&rows));
     Ok(())
 }
 
-/// Traces the first version, then runs both in turns. Prices are measured after each round: a
-/// machine that is shared has other ones every few seconds, and both sides are to be in the same.
-fn row(workshop: &Workshop, pair: &Pair, rounds: usize) -> Result<Row> {
-    let program = workshop.build(pair)?;
-    let log = trace(workshop, pair, &program)?;
-    let tallies = forecast::count(&log)?;
+/// Traces the version before the change, then runs both versions in turns. Prices are measured after each
+/// round: on a shared machine they change within seconds, and must belong to the same state as the times.
+fn row(sandbox: &Sandbox, pair: &Pair, rounds: usize) -> Result<Row> {
+    let program = sandbox.build(pair)?;
+    let log = trace(sandbox, pair, &program)?;
+    let tallies = prediction::count(&log)?;
     std::fs::remove_file(log)?;
-    let wanted = forecast::wanted(pair.finds);
+    let wanted = prediction::wanted(pair.finds);
     let scale = pair.count as f64 / pair.traced_count as f64;
     let mut savings = Vec::with_capacity(rounds);
-    let measured = time_in_turns(workshop, pair, &program, rounds, || {
-        let prices = measure_prices(workshop.directory(), &wanted, &MonotonicClock)?;
-        let total = forecast::total(&tallies, &prices);
+    let measured = time_in_turns(sandbox, pair, &program, rounds, || {
+        let prices = measure_prices(sandbox.directory(), &wanted, &MonotonicClock)?;
+        let total = prediction::total(&tallies, &prices);
         savings.push(Saving {
             s: scale * total.s,
             low_s: scale * total.low_s,
@@ -54,7 +54,7 @@ fn row(workshop: &Workshop, pair: &Pair, rounds: usize) -> Result<Row> {
         });
         Ok(())
     })?;
-    let predicted = forecast::median_saving(&savings).context("there was no round")?;
+    let predicted = prediction::median_saving(&savings).context("there was no round")?;
     Ok(Row {
         name: pair.name,
         measured,
@@ -69,7 +69,7 @@ struct Options {
 }
 
 impl Options {
-    fn typed() -> Result<Options> {
+    fn from_args() -> Result<Options> {
         let mut options = Options {
             rounds: 11,
             only: None,
@@ -83,13 +83,13 @@ impl Options {
                     .with_context(|| format!("{word} takes a value"))
             };
             match word.as_str() {
-                // What cargo says.
+                // Added by Cargo.
                 "--bench" => {}
                 "--test" => options.rounds = 1,
                 "--rounds" => options.rounds = value()?.parse().context("--rounds is a number")?,
                 "--only" => options.only = Some(value()?),
                 "--directory" => options.directory = value()?.into(),
-                other => bail!("unexpected '{other}'"),
+                other => bail!("unknown argument '{other}'"),
             }
         }
         Ok(options)

@@ -7,7 +7,7 @@ static char buffer[1 << 16];
 
 int main(int argc, char **argv)
 {
-    struct call call = typed(argc, argv);
+    struct invocation call = parse_arguments(argc, argv);
     size_t chunk = call.after ? sizeof buffer : 512;
     for (long copy = 0; copy < call.count; copy++) {
         int from = open(call.input, O_RDONLY);

@@ -1,10 +1,10 @@
-/* How the programs of the pairs are called: PROGRAM before|after DIRECTORY COUNT. */
+/* The arguments of the programs of the pairs: PROGRAM before|after DIRECTORY COUNT. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct call {
-    int after; /* whether it is the advised version */
+struct invocation {
+    int after; /* whether to run the version with the advised change */
     long count;
     char input[4096];
     char output[4096];
@@ -16,9 +16,9 @@ static void fail(const char *what)
     exit(1);
 }
 
-static struct call typed(int argc, char **argv)
+static struct invocation parse_arguments(int argc, char **argv)
 {
-    struct call call = {0};
+    struct invocation call = {0};
     if (argc != 4 || (strcmp(argv[1], "before") && strcmp(argv[1], "after"))) {
         fprintf(stderr, "usage: %s before|after DIRECTORY COUNT\n", argv[0]);
         exit(2);

@@ -5,7 +5,7 @@ static char buffer[1 << 16];
 
 int main(int argc, char **argv)
 {
-    struct call call = typed(argc, argv);
+    struct invocation call = parse_arguments(argc, argv);
     FILE *file = fopen(call.output, "w");
     if (!file)
         fail(call.output);

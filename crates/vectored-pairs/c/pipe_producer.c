@@ -1,4 +1,4 @@
-/* Sends lines through a pipe to a process that keeps the sum of their numbers. */
+/* Sends lines through a pipe to a process that sums their numbers. */
 #include "common.h"
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,7 +27,7 @@ static int consume(int from, const char *output)
 
 int main(int argc, char **argv)
 {
-    struct call call = typed(argc, argv);
+    struct invocation call = parse_arguments(argc, argv);
     int ends[2], status;
     if (pipe(ends))
         fail("pipe");

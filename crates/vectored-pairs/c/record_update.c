@@ -19,7 +19,7 @@ static void change(struct record *record, unsigned long number, unsigned long ve
 
 int main(int argc, char **argv)
 {
-    struct call call = typed(argc, argv);
+    struct invocation call = parse_arguments(argc, argv);
     struct record record;
     int file = open(call.output, O_WRONLY);
     if (file < 0)

@@ -1,54 +1,55 @@
-//! The pairs.
+//! The list of pairs.
 
 use vectored_lab::model::{FindingKind, Leads};
 
-/// What a program is written in.
+/// The language of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
     /// A binary of this package.
     Rust,
-    /// A file of `c/`, compiled when it is needed.
+    /// A file in `c/`. The sandbox compiles it.
     C,
 }
 
-/// What a program finds in its directory.
+/// The files that a program finds in its directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// Nothing.
+    /// No file.
     None,
-    /// A file of so many bytes.
+    /// An input file of this many bytes.
     Bytes(usize),
-    /// Its output is there already, with so many bytes, written page by page.
+    /// An output file of this many bytes, which was written page by page.
     Store(usize),
-    /// Records of a tag, a length up to 16 and as many bytes: as many as the program is asked for.
+    /// An input file with as many records as the program reads. A record is a tag, a length of 1 to 16, and as
+    /// many bytes.
     Records,
 }
 
 impl Input {
-    /// Whether a run changes it.
+    /// Whether a run changes these files.
     pub fn changes(self) -> bool {
         matches!(self, Input::Store(_))
     }
 }
 
-/// A program before and after the change.
+/// A program before and after the advised change.
 #[derive(Clone, Copy, Debug)]
 pub struct Pair {
-    /// Its file without the ending.
+    /// The name of its source file, without the extension.
     pub name: &'static str,
-    /// What it is written in.
+    /// Its language.
     pub language: Language,
-    /// What it reads.
+    /// The files that it finds.
     pub input: Input,
-    /// How much it does in a run of a few tenths of a second.
+    /// The count for a run of a few tenths of a second.
     pub count: u64,
-    /// How much it does when its calls are recorded, which makes each some fifty times slower.
+    /// The count under strace, which makes each call about fifty times slower.
     pub traced_count: u64,
-    /// What the advisor should find.
+    /// The findings that the advisor should have.
     pub finds: &'static [(FindingKind, Leads)],
 }
 
-/// All of them.
+/// All pairs.
 pub const PAIRS: [Pair; 9] = [
     Pair {
         name: "header_payload",

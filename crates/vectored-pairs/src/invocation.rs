@@ -1,23 +1,23 @@
-//! How the programs of the pairs are called: `PROGRAM before|after DIRECTORY COUNT`.
+//! The arguments of the programs of the pairs: `PROGRAM before|after DIRECTORY COUNT`.
 
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 
-/// Which of the two programs.
+/// A version of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
-    /// As it is found.
+    /// Without the advised change.
     Before,
-    /// As it is advised.
+    /// With the advised change.
     After,
 }
 
 impl Version {
-    /// Both.
+    /// Both versions.
     pub const BOTH: [Version; 2] = [Version::Before, Version::After];
 
-    /// As it is typed.
+    /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Version::Before => "before",
@@ -26,24 +26,24 @@ impl Version {
     }
 }
 
-/// What a program was asked for.
+/// The arguments of a program.
 #[derive(Clone, Debug)]
-pub struct Call {
-    /// Which of the two.
+pub struct Invocation {
+    /// The version to run.
     pub version: Version,
-    /// Where its input is and its output goes.
+    /// The directory for input and output.
     pub directory: PathBuf,
-    /// How much it does: records, lines or requests.
+    /// The amount of work: records, lines or requests.
     pub count: u64,
 }
 
-impl Call {
-    /// What was typed.
+impl Invocation {
+    /// Reads the arguments of this process.
     ///
     /// # Errors
     ///
-    /// When that is not a version, a directory and a number.
-    pub fn typed() -> io::Result<Call> {
+    /// If they are not a version, a directory and a number.
+    pub fn from_args() -> io::Result<Invocation> {
         let words: Vec<String> = std::env::args().skip(1).collect();
         parse(&words).ok_or_else(|| {
             let usage = "usage: PROGRAM before|after DIRECTORY COUNT";
@@ -51,50 +51,50 @@ impl Call {
         })
     }
 
-    /// A file of the directory, new and empty.
+    /// Creates the output file, or truncates it.
     ///
     /// # Errors
     ///
-    /// Those of making it.
+    /// If it cannot be created.
     pub fn output(&self) -> io::Result<File> {
         File::create(self.directory.join(OUTPUT))
     }
 
-    /// The file of the directory that is written, as it is.
+    /// Opens the existing output file for writing.
     ///
     /// # Errors
     ///
-    /// Those of opening it.
+    /// If it cannot be opened.
     pub fn store(&self) -> io::Result<File> {
         File::options()
             .write(true)
             .open(self.directory.join(OUTPUT))
     }
 
-    /// The file of the directory that was made beforehand.
+    /// Opens the input file.
     ///
     /// # Errors
     ///
-    /// Those of opening it.
+    /// If it cannot be opened.
     pub fn input(&self) -> io::Result<File> {
         File::open(self.directory.join(INPUT))
     }
 }
 
-/// The file that a program reads, in its directory.
+/// The name of the input file in the directory.
 pub const INPUT: &str = "input";
 
-/// The file that a program writes, in its directory.
+/// The name of the output file in the directory.
 pub const OUTPUT: &str = "output";
 
-fn parse(words: &[String]) -> Option<Call> {
+fn parse(words: &[String]) -> Option<Invocation> {
     let [version, directory, count] = words else {
         return None;
     };
     let version = Version::BOTH
         .into_iter()
         .find(|known| known.name() == version)?;
-    Some(Call {
+    Some(Invocation {
         version,
         directory: directory.into(),
         count: count.parse().ok()?,
@@ -106,10 +106,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_is_a_version_a_directory_and_a_count() {
+    fn arguments_are_a_version_a_directory_and_a_count() {
         let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        let call = parse(&words("after /tmp 7")).unwrap();
-        assert_eq!((call.version, call.count), (Version::After, 7));
+        let invocation = parse(&words("after /tmp 7")).unwrap();
+        assert_eq!((invocation.version, invocation.count), (Version::After, 7));
         assert!(parse(&words("during /tmp 7")).is_none());
         assert!(parse(&words("after /tmp many")).is_none());
         assert!(parse(&words("after /tmp")).is_none());

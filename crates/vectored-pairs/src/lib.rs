@@ -1,25 +1,27 @@
-//! Programs before and after the change that `vectored advise` proposes: is the predicted saving
-//! the one that comes?
+//! Compares the savings that `vectored advise` predicts with those that programs really gain.
 //!
-//! `cargo bench -p vectored-pairs` runs both versions of each pair in turns, lets the advisor look
-//! at the first one's system calls, and holds the one against the other.
+//! A pair is a program before and after the advised change. `cargo bench -p vectored-pairs` runs both
+//! versions in turns, analyses the system calls of the first, and compares the measured saving with the
+//! predicted one.
 //!
-//! - `src/bin/` and `c/` are the programs: real work in small, the same bytes either way.
-//! - [`PAIRS`] is the list of them; [`Workshop`] builds them and makes what they read.
-//! - [`time_in_turns`] measures, [`trace()`] records system calls, [`forecast`] asks the
-//!   advisor.
+//! - `src/bin/` and `c/` have the programs. They do real work on a small scale; both versions write the same
+//!   bytes.
+//! - [`PAIRS`] is the list of pairs. [`Sandbox`] builds the programs and makes their input. [`Invocation`] is
+//!   how they are called.
+//! - [`time_in_turns`] measures, [`trace()`] records system calls, [`prediction`] runs the advisor,
+//!   [`table()`] renders.
 
-mod call;
 mod catalogue;
-pub mod forecast;
-mod measured;
+mod invocation;
+pub mod prediction;
+mod sandbox;
+mod saving;
 mod table;
-mod traced;
-mod workshop;
+mod tracing;
 
-pub use call::{Call, INPUT, OUTPUT, Version};
 pub use catalogue::{Input, Language, PAIRS, Pair};
-pub use measured::{Measured, time_in_turns};
+pub use invocation::{INPUT, Invocation, OUTPUT, Version};
+pub use sandbox::Sandbox;
+pub use saving::{MeasuredSaving, time_in_turns};
 pub use table::{Row, table};
-pub use traced::{strace_is_missing, trace};
-pub use workshop::Workshop;
+pub use tracing::{strace_unavailable, trace};

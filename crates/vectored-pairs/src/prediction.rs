@@ -1,4 +1,4 @@
-//! What the advisor says to a log.
+//! The saving that the advisor predicts from a log.
 
 use std::path::Path;
 
@@ -7,11 +7,11 @@ use vectored_lab::advisor::{Analysis, Options, Saving, Tallies, price};
 use vectored_lab::model::{FindingKind, Leads, Operation, Price};
 use vectored_lab::stats::median;
 
-/// Counts what could be merged.
+/// Counts the calls that could be merged.
 ///
 /// # Errors
 ///
-/// When the log cannot be read.
+/// If the log cannot be read.
 pub fn count(log: &Path) -> Result<Tallies> {
     let mut analysis = Analysis::new(Options::default());
     let read = analysis.read_logs(&[log.to_owned()]);
@@ -19,7 +19,7 @@ pub fn count(log: &Path) -> Result<Tallies> {
     Ok(analysis.finish())
 }
 
-/// What all of it would save at these prices.
+/// The saving of all findings at these prices.
 pub fn total(tallies: &Tallies, prices: &[Price]) -> Saving {
     let mut total = Saving::default();
     for (key, tally) in &tallies.findings {
@@ -31,7 +31,7 @@ pub fn total(tallies: &Tallies, prices: &[Price]) -> Saving {
     total
 }
 
-/// The median of each number; `None` of nothing.
+/// The median of each figure; `None` without savings.
 pub fn median_saving(savings: &[Saving]) -> Option<Saving> {
     let of = |number: fn(&Saving) -> f64| median(&savings.iter().map(number).collect::<Vec<_>>());
     Some(Saving {
@@ -41,7 +41,7 @@ pub fn median_saving(savings: &[Saving]) -> Option<Saving> {
     })
 }
 
-/// The prices that findings like these need.
+/// The prices that these findings need.
 pub fn wanted(finds: &[(FindingKind, Leads)]) -> Vec<(Leads, Operation)> {
     let operation = |kind| match kind {
         FindingKind::SmallReads | FindingKind::PositionalReads => Operation::Read,

@@ -1,4 +1,4 @@
-//! Builds the programs and makes what they read.
+//! Builds the programs of the pairs and makes their input.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -10,42 +10,43 @@ use fastrand::Rng;
 
 use crate::{INPUT, Input, Language, OUTPUT, Pair, Version};
 
-/// A directory with the programs of C and what is read and written; gone with the value.
+/// A temporary directory with the compiled C programs, the input and the output. Dropping the value removes it.
 #[derive(Debug)]
-pub struct Workshop {
-    /// Where the binaries of this package are.
+pub struct Sandbox {
+    /// The directory of the binaries of this package.
     binaries: PathBuf,
     directory: PathBuf,
 }
 
-impl Workshop {
-    /// A new directory in `parent`. `binary` is any of this package's: the others are beside it.
+impl Sandbox {
+    /// Makes the directory in `parent`. `binary` is any binary of this package; the others are in the same
+    /// directory.
     ///
     /// # Errors
     ///
-    /// Those of making the directory.
-    pub fn open(parent: &Path, binary: &Path) -> Result<Workshop> {
+    /// If the directory cannot be made.
+    pub fn open(parent: &Path, binary: &Path) -> Result<Sandbox> {
         let number = Rng::new().u32(..);
         let directory = parent.join(format!("vectored-pairs-{}-{number}", std::process::id()));
         fs::create_dir(&directory)
             .with_context(|| format!("cannot make '{}'", directory.display()))?;
         let binaries = binary.parent().context("a binary is in a folder")?;
-        Ok(Workshop {
+        Ok(Sandbox {
             binaries: binaries.to_owned(),
             directory,
         })
     }
 
-    /// Where programs read and write.
+    /// The directory in which programs read and write.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// The program of a pair, built if it must be.
+    /// The path of the program of a pair. Compiles it if it is in C.
     ///
     /// # Errors
     ///
-    /// When the C compiler is missing or refuses it.
+    /// If the C compiler is missing or fails.
     pub fn build(&self, pair: &Pair) -> Result<PathBuf> {
         if pair.language == Language::Rust {
             return Ok(self.binaries.join(pair.name));
@@ -60,15 +61,15 @@ impl Workshop {
             .context("cannot run cc: install a C compiler")?;
         match status.success() {
             true => Ok(program),
-            false => bail!("cc refused {}: {status}", pair.name),
+            false => bail!("cc failed on {}: {status}", pair.name),
         }
     }
 
-    /// Makes what a pair finds when it is to do so much. Before each run, since that may change it.
+    /// Makes the files that a pair finds for this count. To be called before each run that changes them.
     ///
     /// # Errors
     ///
-    /// Those of writing it.
+    /// If a file cannot be written.
     pub fn prepare(&self, pair: &Pair, count: u64) -> Result<()> {
         let mut rng = Rng::with_seed(1);
         if self.directory.join(INPUT).exists() {
@@ -80,10 +81,10 @@ impl Workshop {
             Input::Bytes(bytes) => (0..bytes).map(|_| rng.u8(..)).collect(),
             Input::Records => records(&mut rng, count),
         };
-        fs::write(self.directory.join(INPUT), bytes).context("cannot write what is to be read")
+        fs::write(self.directory.join(INPUT), bytes).context("cannot write the input file")
     }
 
-    /// A file as a store has it that was filled page by page.
+    /// Makes an output file of zeros, written page by page.
     fn prepare_store(&self, bytes: usize) -> Result<()> {
         let mut file = File::create(self.directory.join(OUTPUT))?;
         for _ in 0..bytes / 4096 {
@@ -92,7 +93,7 @@ impl Workshop {
         Ok(())
     }
 
-    /// A program's call.
+    /// The command that runs a program.
     pub fn command(&self, program: &Path, version: Version, count: u64) -> Command {
         let mut command = Command::new(program);
         command
@@ -103,22 +104,22 @@ impl Workshop {
         command
     }
 
-    /// What a program wrote; it is removed.
+    /// Reads the output file and removes it.
     ///
     /// # Errors
     ///
-    /// When there is nothing.
+    /// If the program wrote no file.
     pub fn take_output(&self) -> Result<Vec<u8>> {
         let path = self.directory.join(OUTPUT);
-        let bytes = fs::read(&path).context("a program wrote nothing")?;
+        let bytes = fs::read(&path).context("the program wrote no output file")?;
         fs::remove_file(path)?;
         Ok(bytes)
     }
 }
 
-impl Drop for Workshop {
+impl Drop for Sandbox {
     fn drop(&mut self) {
-        // What is left then lies in a directory for temporary files.
+        // If this fails, the files stay in a directory for temporary files.
         let _ = fs::remove_dir_all(&self.directory);
     }
 }

@@ -1,4 +1,4 @@
-//! How much faster the second version is.
+//! Measures the time that the advised change saves.
 
 use std::path::Path;
 use std::time::Instant;
@@ -6,36 +6,35 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use vectored_lab::stats::{INTERVAL_LEVEL, interval_rank, median};
 
-use crate::{Pair, Version, Workshop};
+use crate::{Pair, Sandbox, Version};
 
-/// Wall times, in s.
+/// Wall times of a pair, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Measured {
-    /// The median of the first version.
+pub struct MeasuredSaving {
+    /// The median of the version before the change.
     pub before_s: f64,
-    /// The median of the second one.
+    /// The median of the version after it.
     pub after_s: f64,
-    /// The median of the difference within a round.
+    /// The median of the differences within a round.
     pub saving_s: f64,
-    /// Its interval of 95 %: lower end.
+    /// The lower end of its 95 % interval.
     pub saving_low_s: f64,
-    /// Its interval of 95 %: upper end.
+    /// The upper end of its 95 % interval.
     pub saving_high_s: f64,
 }
 
-/// Runs both versions in turns, in rounds; each round begins with the other one. `between` is
-/// called after each round.
+/// Runs both versions in each round, in alternating order. `between` is called after each round.
 ///
 /// # Errors
 ///
-/// When a program fails, or the versions did not write the same bytes in the first round.
+/// If a program fails, or if the versions write different bytes in the first round.
 pub fn time_in_turns(
-    workshop: &Workshop,
+    sandbox: &Sandbox,
     pair: &Pair,
     program: &Path,
     rounds: usize,
     mut between: impl FnMut() -> Result<()>,
-) -> Result<Measured> {
+) -> Result<MeasuredSaving> {
     let mut times = Vec::with_capacity(rounds);
     let mut outputs = Vec::new();
     for round in 0..rounds {
@@ -46,10 +45,10 @@ pub fn time_in_turns(
         let mut seconds = [0.0; 2];
         for version in order {
             if pair.input.changes() || times.is_empty() {
-                workshop.prepare(pair, pair.count)?;
+                sandbox.prepare(pair, pair.count)?;
             }
-            seconds[version as usize] = run(workshop, program, version, pair.count)?;
-            let output = workshop.take_output()?;
+            seconds[version as usize] = run(sandbox, program, version, pair.count)?;
+            let output = sandbox.take_output()?;
             if round == 0 {
                 outputs.push(output);
             }
@@ -63,8 +62,8 @@ pub fn time_in_turns(
     summary(&times).context("there was no round")
 }
 
-fn run(workshop: &Workshop, program: &Path, version: Version, count: u64) -> Result<f64> {
-    let mut command = workshop.command(program, version, count);
+fn run(sandbox: &Sandbox, program: &Path, version: Version, count: u64) -> Result<f64> {
+    let mut command = sandbox.command(program, version, count);
     let began = Instant::now();
     let status = command.status();
     let seconds = began.elapsed().as_secs_f64();
@@ -75,13 +74,13 @@ fn run(workshop: &Workshop, program: &Path, version: Version, count: u64) -> Res
     }
 }
 
-/// From the times of each round, before and after, in s.
-fn summary(times: &[[f64; 2]]) -> Option<Measured> {
+/// Summarizes the times of each round, before and after, in seconds.
+fn summary(times: &[[f64; 2]]) -> Option<MeasuredSaving> {
     let column = |of: fn(&[f64; 2]) -> f64| times.iter().map(of).collect::<Vec<f64>>();
     let mut savings = column(|[before, after]| before - after);
     savings.sort_unstable_by(f64::total_cmp);
     let rank = interval_rank(savings.len(), INTERVAL_LEVEL);
-    Some(Measured {
+    Some(MeasuredSaving {
         before_s: median(&column(|[before, _]| *before))?,
         after_s: median(&column(|[_, after]| *after))?,
         saving_s: median(&savings)?,
@@ -95,12 +94,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_saving_is_the_median_of_what_each_round_saved() {
+    fn the_saving_is_the_median_of_the_savings_of_the_rounds() {
         let times: Vec<[f64; 2]> = (0..11).map(|n| [2.0 + f64::from(n), 1.0]).collect();
         let measured = summary(&times).unwrap();
         assert_eq!(measured.saving_s, 6.0);
         assert_eq!((measured.before_s, measured.after_s), (7.0, 1.0));
-        // The second smallest and largest of eleven: 98.8 %.
+        // The second smallest and the second largest of eleven, a 98.8 % interval.
         assert_eq!((measured.saving_low_s, measured.saving_high_s), (2.0, 10.0));
         assert!(summary(&[]).is_none());
     }

@@ -1,25 +1,26 @@
-//! The predicted against the measured, as text.
+//! A table of predicted and measured savings.
 
 use std::fmt::Write;
 
 use vectored_lab::advisor::Saving;
 
-use crate::Measured;
+use crate::MeasuredSaving;
 
-/// A prediction is good that differs by no more than this share.
-const GOOD: f64 = 0.25;
+/// A prediction is close if it differs from the measured saving by at most this share.
+const CLOSE_SHARE: f64 = 0.25;
 
-/// No prediction, however far off, is an error: times depend on the machine.
-const SHOWN_ONLY: &str = "for information: this share does not decide whether the command fails";
+/// A prediction that is far off is not an error, since times depend on the machine.
+const INFORMATION_ONLY: &str =
+    "for information: this share does not decide whether the command fails";
 
-/// What came out for a pair.
+/// The result for a pair.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    /// Its name.
+    /// The name of the pair.
     pub name: &'static str,
-    /// What the change saved.
-    pub measured: Measured,
-    /// What the advisor had said.
+    /// The measured times.
+    pub measured: MeasuredSaving,
+    /// The predicted saving.
     pub predicted: Saving,
 }
 
@@ -29,13 +30,13 @@ impl Row {
         self.predicted.s / self.measured.saving_s
     }
 
-    /// Whether the prediction was good.
-    pub fn is_good(&self) -> bool {
-        (self.ratio() - 1.0).abs() <= GOOD
+    /// Whether the prediction is close.
+    pub fn is_close(&self) -> bool {
+        (self.ratio() - 1.0).abs() <= CLOSE_SHARE
     }
 }
 
-/// A Markdown table, and how many predictions were good. Times in ms.
+/// A Markdown table with times in ms, and the number of close predictions.
 pub fn table(rows: &[Row]) -> String {
     let mut text = String::from(
         "| program | before | after | predicted saving | measured saving | predicted ÷ measured |\n\
@@ -59,15 +60,15 @@ pub fn table(rows: &[Row]) -> String {
             ms(measured.saving_low_s),
             ms(measured.saving_high_s),
             row.ratio(),
-            if row.is_good() { "" } else { " ✗" },
+            if row.is_close() { "" } else { " ✗" },
         );
     }
-    let good = rows.iter().filter(|row| row.is_good()).count();
+    let close = rows.iter().filter(|row| row.is_close()).count();
     let _ = writeln!(
         text,
-        "\nmilliseconds; {good} of {} predictions within {:.0} % ({SHOWN_ONLY})",
+        "\nmilliseconds; {close} of {} predictions within {:.0} % ({INFORMATION_ONLY})",
         rows.len(),
-        GOOD * 100.0
+        CLOSE_SHARE * 100.0
     );
     text
 }
@@ -83,7 +84,7 @@ mod tests {
     fn row(predicted_s: f64) -> Row {
         Row {
             name: "log_writer",
-            measured: Measured {
+            measured: MeasuredSaving {
                 before_s: 0.3,
                 after_s: 0.1,
                 saving_s: 0.2,
@@ -99,13 +100,13 @@ mod tests {
     }
 
     #[test]
-    fn a_quarter_more_or_less_is_good() {
-        let good = [0.149, 0.151, 0.249, 0.251].map(|predicted_s| row(predicted_s).is_good());
+    fn a_quarter_more_or_less_is_close() {
+        let good = [0.149, 0.151, 0.249, 0.251].map(|predicted_s| row(predicted_s).is_close());
         assert_eq!(good, [false, true, true, false]);
     }
 
     #[test]
-    fn every_row_says_what_was_predicted_and_what_came() {
+    fn every_row_has_the_predicted_and_the_measured_saving() {
         let text = table(&[row(0.2), row(0.4)]);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(

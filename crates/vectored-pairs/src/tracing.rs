@@ -1,21 +1,21 @@
-//! The system calls of a program.
+//! Records the system calls of a program by strace.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{Pair, Version, Workshop};
+use crate::{Pair, Sandbox, Version};
 
-/// The log of the first version, in the workshop's directory.
+/// Runs the version before the change under strace. Returns the path of the log, in the sandbox's directory.
 ///
 /// # Errors
 ///
-/// When strace or the program fails.
-pub fn trace(workshop: &Workshop, pair: &Pair, program: &Path) -> Result<PathBuf> {
-    let log = workshop.directory().join("log");
-    workshop.prepare(pair, pair.traced_count)?;
-    let plain = workshop.command(program, Version::Before, pair.traced_count);
+/// If strace or the program fails.
+pub fn trace(sandbox: &Sandbox, pair: &Pair, program: &Path) -> Result<PathBuf> {
+    let log = sandbox.directory().join("log");
+    sandbox.prepare(pair, pair.traced_count)?;
+    let plain = sandbox.command(program, Version::Before, pair.traced_count);
     let status = Command::new("strace")
         .args("-f -s1 -v -yy -ttt -T -o".split(' '))
         .arg(&log)
@@ -26,18 +26,18 @@ pub fn trace(workshop: &Workshop, pair: &Pair, program: &Path) -> Result<PathBuf
     if !status.success() {
         bail!("{plain:?} ended with {status} under strace");
     }
-    workshop.take_output()?;
+    sandbox.take_output()?;
     Ok(log)
 }
 
-/// Why nothing can be traced here, if so.
-pub fn strace_is_missing() -> Option<&'static str> {
+/// Why strace cannot be used here; `None` if it can.
+pub fn strace_unavailable() -> Option<&'static str> {
     let outcome = Command::new("strace")
         .args(["-o/dev/null", "true"])
         .output();
     match outcome {
-        Err(_) => Some("there is no strace: apt-get install strace"),
-        Ok(output) if !output.status.success() => Some("strace may not trace here"),
+        Err(_) => Some("strace is not installed: apt-get install strace"),
+        Ok(output) if !output.status.success() => Some("strace is not permitted to trace"),
         Ok(_) => None,
     }
 }

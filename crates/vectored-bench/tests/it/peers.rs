@@ -12,8 +12,10 @@ use vectored_lab::measure::{DescriptorSampler, MonotonicClock, Watch, run_rounds
 use vectored_lab::model::{CellSpec, Experiment, Technique, Workload};
 use vectored_lab::stats::target_kind;
 
-/// Says that something could not be tested, and why.
-fn skip(test: &str, reason: &str) {
+/// Reports that a test could not run here.
+///
+/// Not that of `vectored-conformance`: as a dependency it would turn on a feature of `vectored` in the benches.
+fn report_skip(test: &str, reason: &str) {
     eprintln!("skipped: {test}: {reason}");
     if let Some(list) = std::env::var_os("VECTORED_SKIPS") {
         let mut file = std::fs::OpenOptions::new().append(true).open(list).unwrap();
@@ -30,7 +32,7 @@ fn every_byte_of_every_peer_arrives() {
         .filter(|&peer| match peers.missing(peer) {
             None => true,
             Some(reason) => {
-                skip("peers::every_byte_of_every_peer_arrives", &reason);
+                report_skip("peers::every_byte_of_every_peer_arrives", &reason);
                 false
             }
         })
@@ -44,7 +46,7 @@ fn every_byte_of_every_peer_arrives() {
     let clock = MonotonicClock;
     for target in BenchTarget::ALL {
         if target.path().is_some_and(|path| !path.exists()) {
-            skip(
+            report_skip(
                 "peers::every_byte_of_every_peer_arrives",
                 &format!("{target} is missing"),
             );

@@ -1,5 +1,5 @@
-//! A server that answers in pieces, over a local socket: a line of status, headers, a body, an end.
-//! The client is a process of its own that asks when it has the last answer.
+//! A server that writes each answer in four pieces to a Unix socket: status line, headers, body, end.
+//! The client is a process of its own. It sends the next request when it has the whole answer.
 
 use std::io::{self, BufRead, BufReader, IoSlice, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -7,13 +7,13 @@ use std::path::Path;
 use std::process::Command;
 
 use vectored::write_all_vectored;
-use vectored_pairs::{Call, Version};
+use vectored_pairs::{Invocation, Version};
 
 const SOCKET: &str = "socket";
 const BODY_BYTES: usize = 700;
 
 fn main() -> io::Result<()> {
-    // The client is this program under another name of the version.
+    // The client is this program with `client` in place of the version.
     let words: Vec<String> = std::env::args().skip(1).collect();
     if let [role, directory, count] = &words[..]
         && role == "client"
@@ -21,16 +21,16 @@ fn main() -> io::Result<()> {
         let count = count.parse().map_err(|_| io::ErrorKind::InvalidInput)?;
         return ask(Path::new(directory), count);
     }
-    let call = Call::typed()?;
-    let path = call.directory.join(SOCKET);
+    let invocation = Invocation::from_args()?;
+    let path = invocation.directory.join(SOCKET);
     let listener = UnixListener::bind(&path)?;
     let mut client = Command::new(std::env::current_exe()?)
         .arg("client")
-        .arg(&call.directory)
-        .arg(call.count.to_string())
+        .arg(&invocation.directory)
+        .arg(invocation.count.to_string())
         .spawn()?;
     let (stream, _) = listener.accept()?;
-    let served = serve(stream, call.version);
+    let served = serve(stream, invocation.version);
     let ended = client.wait()?;
     std::fs::remove_file(path)?;
     served?;
@@ -62,7 +62,7 @@ fn serve(mut stream: UnixStream, version: Version) -> io::Result<()> {
     }
 }
 
-/// Asks and keeps the answers.
+/// Sends requests and sums the bytes of the answers.
 fn ask(directory: &Path, count: u64) -> io::Result<()> {
     let mut stream = UnixStream::connect(directory.join(SOCKET))?;
     let mut sum = 0_u64;

@@ -4,24 +4,24 @@ use std::fs::File;
 use std::io::{self, Seek, Write};
 
 use vectored::GatherWriter;
-use vectored_pairs::{Call, Version};
+use vectored_pairs::{Invocation, Version};
 
 const PAYLOAD_BYTES: usize = 4096;
 
-/// After so many records the file is begun anew, as logs are that rotate.
+/// Records until the file is truncated, as a rotated log.
 const RECORDS_A_FILE: u64 = 4096;
 
 fn main() -> io::Result<()> {
-    let call = Call::typed()?;
+    let invocation = Invocation::from_args()?;
     let payloads: Vec<u8> = (0..64 * PAYLOAD_BYTES)
         .map(|at| ((at * 31) >> 3) as u8)
         .collect();
-    let mut file = call.output()?;
-    for first in (0..call.count).step_by(RECORDS_A_FILE as usize) {
+    let mut file = invocation.output()?;
+    for first in (0..invocation.count).step_by(RECORDS_A_FILE as usize) {
         file.set_len(0)?;
         file.rewind()?;
-        let records = first..call.count.min(first + RECORDS_A_FILE);
-        match call.version {
+        let records = first..invocation.count.min(first + RECORDS_A_FILE);
+        match invocation.version {
             Version::Before => store(&mut file, records, &payloads)?,
             Version::After => {
                 let mut writer = GatherWriter::<File>::with_capacity(1 << 16, file);
@@ -47,7 +47,7 @@ fn store(out: &mut impl Write, records: std::ops::Range<u64>, payloads: &[u8]) -
     Ok(())
 }
 
-/// Of every sixteenth byte.
+/// A checksum of every sixteenth byte.
 fn checksum(payload: &[u8]) -> u32 {
     payload.iter().step_by(16).fold(1, |sum: u32, &byte| {
         sum.wrapping_mul(31).wrapping_add(byte.into())

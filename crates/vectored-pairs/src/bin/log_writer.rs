@@ -2,16 +2,16 @@
 
 use std::io::{self, BufWriter, Write};
 
-use vectored_pairs::{Call, Version};
+use vectored_pairs::{Invocation, Version};
 
 fn main() -> io::Result<()> {
-    let call = Call::typed()?;
-    let mut file = call.output()?;
-    match call.version {
-        Version::Before => log(&mut file, call.count),
+    let invocation = Invocation::from_args()?;
+    let mut file = invocation.output()?;
+    match invocation.version {
+        Version::Before => log(&mut file, invocation.count),
         Version::After => {
             let mut writer = BufWriter::with_capacity(1 << 16, file);
-            log(&mut writer, call.count)?;
+            log(&mut writer, invocation.count)?;
             writer.flush()
         }
     }

@@ -1,11 +1,11 @@
-//! Updates pages of a store, each of eight blocks of 512 bytes, in no order.
+//! Updates pages of a store in pseudo-random order. A page has eight blocks of 512 bytes.
 
 use std::fs::File;
 use std::io::{self, IoSlice};
 use std::os::unix::fs::FileExt;
 
 use vectored::write_all_vectored_at;
-use vectored_pairs::{Call, Version};
+use vectored_pairs::{Invocation, Version};
 
 const BLOCK_BYTES: usize = 512;
 const BLOCKS: usize = 8;
@@ -15,17 +15,17 @@ const PAGE_BYTES: u64 = (BLOCK_BYTES * BLOCKS) as u64;
 const PAGES: u64 = 4096;
 
 fn main() -> io::Result<()> {
-    let call = Call::typed()?;
-    let file = call.store()?;
+    let invocation = Invocation::from_args()?;
+    let file = invocation.store()?;
     let mut blocks = [[0; BLOCK_BYTES]; BLOCKS];
-    for number in 0..call.count {
-        // All of them, before one comes again.
+    for number in 0..invocation.count {
+        // The factor is odd, so all pages come before one comes again.
         let page = number * 1_234_577 % PAGES;
         for (index, block) in blocks.iter_mut().enumerate() {
             fill(block, number + index as u64);
         }
         let offset = page * PAGE_BYTES;
-        match call.version {
+        match invocation.version {
             Version::Before => write_each(&file, &blocks, offset)?,
             Version::After => {
                 let segments = blocks.each_ref().map(|block| IoSlice::new(block));
@@ -44,7 +44,7 @@ fn write_each(file: &File, blocks: &[[u8; BLOCK_BYTES]], mut offset: u64) -> io:
     Ok(())
 }
 
-/// What a block holds: its number, then entries.
+/// Fills a block with entries that depend on its number.
 fn fill(block: &mut [u8; BLOCK_BYTES], number: u64) {
     for (index, entry) in block.chunks_exact_mut(8).enumerate() {
         let value = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ index as u64;

@@ -1,24 +1,24 @@
-//! Reads records of a tag, a length and a value of up to 16 bytes, and adds them up.
+//! Reads records of a tag, a length and a value of up to 16 bytes, and sums the values of each tag.
 
 use std::io::{self, BufReader, ErrorKind, Read, Write};
 
-use vectored_pairs::{Call, Version};
+use vectored_pairs::{Invocation, Version};
 
 fn main() -> io::Result<()> {
-    let call = Call::typed()?;
-    let input = call.input()?;
-    let sums = match call.version {
-        Version::Before => parse(input, call.count)?,
-        Version::After => parse(BufReader::with_capacity(1 << 16, input), call.count)?,
+    let invocation = Invocation::from_args()?;
+    let input = invocation.input()?;
+    let sums = match invocation.version {
+        Version::Before => parse(input, invocation.count)?,
+        Version::After => parse(BufReader::with_capacity(1 << 16, input), invocation.count)?,
     };
     let text: String = sums.iter().map(|sum| format!("{sum}\n")).collect();
-    call.output()?.write_all(text.as_bytes())
+    invocation.output()?.write_all(text.as_bytes())
 }
 
 /// The sum of the values of each tag.
-fn parse(mut input: impl Read, most: u64) -> io::Result<[u64; 4]> {
+fn parse(mut input: impl Read, max_records: u64) -> io::Result<[u64; 4]> {
     let mut sums = [0_u64; 4];
-    for _ in 0..most {
+    for _ in 0..max_records {
         let mut head = [0; 2];
         match input.read_exact(&mut head) {
             Err(error) if error.kind() == ErrorKind::UnexpectedEof => break,

@@ -1,29 +1,30 @@
-//! Each pair writes the same bytes either way, and the advisor finds what is changed.
+//! Both versions of each pair write the same bytes, and the advisor finds the calls that are changed.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use vectored_conformance::host::report_skip;
 use vectored_lab::model::{FindingKind, Grade, Leads};
-use vectored_pairs::{PAIRS, Version, Workshop, forecast, strace_is_missing, trace};
+use vectored_pairs::{PAIRS, Sandbox, Version, prediction, strace_unavailable, trace};
 
-fn workshop() -> Workshop {
+fn sandbox() -> Sandbox {
     let binary = Path::new(env!("CARGO_BIN_EXE_log_writer"));
-    Workshop::open(&std::env::temp_dir(), binary).unwrap()
+    Sandbox::open(&std::env::temp_dir(), binary).unwrap()
 }
 
 #[test]
 fn both_versions_of_each_pair_write_the_same_bytes() {
     for pair in PAIRS {
-        let workshop = workshop();
-        let program = workshop.build(&pair).unwrap();
+        let sandbox = sandbox();
+        let program = sandbox.build(&pair).unwrap();
         let outputs = Version::BOTH.map(|version| {
-            workshop.prepare(&pair, pair.traced_count).unwrap();
-            let status = workshop
+            sandbox.prepare(&pair, pair.traced_count).unwrap();
+            let status = sandbox
                 .command(&program, version, pair.traced_count)
                 .status()
                 .unwrap();
             assert!(status.success(), "{} {version:?}: {status}", pair.name);
-            workshop.take_output().unwrap()
+            sandbox.take_output().unwrap()
         });
         assert!(!outputs[0].is_empty(), "{} writes nothing", pair.name);
         assert!(outputs[0] == outputs[1], "{} writes other bytes", pair.name);
@@ -32,19 +33,19 @@ fn both_versions_of_each_pair_write_the_same_bytes() {
 
 #[test]
 fn the_advisor_finds_what_is_changed_in_each_pair() {
-    if let Some(reason) = strace_is_missing() {
-        return skip(
+    if let Some(reason) = strace_unavailable() {
+        return report_skip(
             "pairs::the_advisor_finds_what_is_changed_in_each_pair",
             reason,
         );
     }
     for pair in PAIRS {
-        let workshop = workshop();
-        let program = workshop.build(&pair).unwrap();
-        let log = trace(&workshop, &pair, &program).unwrap();
-        let tallies = forecast::count(&log).unwrap();
+        let sandbox = sandbox();
+        let program = sandbox.build(&pair).unwrap();
+        let log = trace(&sandbox, &pair, &program).unwrap();
+        let tallies = prediction::count(&log).unwrap();
         let counted = [Grade::Adjacent, Grade::HarmlessBetween];
-        // A machine that is busy tears runs apart: what is left of them is found all the same.
+        // On a busy machine delays split runs, but what is left of them must still be found.
         let found: BTreeSet<(FindingKind, Leads)> = tallies
             .findings
             .iter()
@@ -53,21 +54,5 @@ fn the_advisor_finds_what_is_changed_in_each_pair() {
             .collect();
         let expected: BTreeSet<_> = pair.finds.iter().copied().collect();
         assert_eq!(found, expected, "in {}", pair.name);
-    }
-}
-
-fn skip(test: &str, reason: &str) {
-    eprintln!("skipped: {test}: {reason}");
-    if let Some(list) = std::env::var_os("VECTORED_SKIPS") {
-        use std::io::Write;
-        let list = std::fs::File::options()
-            .append(true)
-            .create(true)
-            .open(list);
-        let mut list = list.expect("the list of skips can be opened");
-        // One call, since tests of several processes share the list.
-        let line = format!("{test}: {reason}\n");
-        list.write_all(line.as_bytes())
-            .expect("the list of skips can be written");
     }
 }
