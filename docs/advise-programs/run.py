@@ -3,10 +3,10 @@
 
     run.py [--vectored PATH] [--rounds N] [PROGRAM...]
 
-Each program has two command lines: one as it is, one with the change that the advice asks for (an option
-of the program, stdbuf(1), or a buffer in the script). `advise` runs the first. Then both run N times in
-turn, without strace, and the CPU time (user and system) of each pair is subtracted. The output is a table in
-Markdown. A program that is not installed has a row that says so.
+Each program has two command lines: without and with the change that the advice asks for (an option of the
+program, stdbuf(1), or a buffer in the script). `advise` runs the first. Then both run N times in turn, without
+strace, and the CPU times (user and system) of each pair are subtracted. The output is a table in Markdown. A
+program that is not installed has a row that says so.
 """
 
 import argparse
@@ -22,7 +22,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
-# name: as it is, with the change. `<FILE` and `>FILE` are standard input and output.
+# name: without the change, with it. `<FILE` and `>FILE` are standard input and output.
 PROGRAMS = {
     "jq": ("jq --unbuffered -c .id rows.json >out", "jq -c .id rows.json >out"),
     "grep": ("grep --line-buffered 5 short.txt >out", "grep 5 short.txt >out"),
@@ -91,7 +91,7 @@ def split(command):
 
 
 def run(words, command, folder):
-    """Run `words` with the input and the output of `command`: its exit status."""
+    """Run `words` with the input and the output of `command`. Exit if it fails."""
     _, source, target = split(command)
     with open(os.path.join(folder, source)) as stdin, open(
         os.path.join(folder, target), "w"
@@ -113,7 +113,7 @@ def cpu_ms(command, folder):
 
 
 def advise(vectored, command, folder):
-    """What `advise` says of a command."""
+    """The result of `advise` for a command."""
     result = os.path.join(folder, "advice.json")
     if os.path.exists(result):
         os.remove(result)
@@ -126,7 +126,7 @@ def advise(vectored, command, folder):
 def row(name, vectored, rounds, folder):
     before, after = PROGRAMS[name]
     program = split(before)[0]
-    # stdbuf and busybox run another program.
+    # stdbuf runs another program.
     needed = [word for word in program[:4] if word in ("stdbuf", "uniq")]
     compiler, build = COMPILED.get(name, (None, None))
     needed += [compiler] if compiler else program[:1]
@@ -143,7 +143,7 @@ def row(name, vectored, rounds, folder):
             # An archive is padded to a multiple of its block size.
             written.append(file.read().rstrip(b"\0"))
     if written[0] != written[1]:
-        sys.exit(f"{name}: with the change it writes other bytes")
+        sys.exit(f"{name}: the two versions write different bytes")
     differences, times = [], []
     for _ in range(rounds):
         as_is = cpu_ms(before, folder)
@@ -171,17 +171,20 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--vectored", default="vectored", help="the program")
+    parser.add_argument("--vectored", default="vectored", help="path of the program `vectored`")
     parser.add_argument("--rounds", type=int, default=15, help="pairs of runs (15)")
     parser.add_argument("program", nargs="*", help=", ".join(PROGRAMS))
     options = parser.parse_args()
     for name in options.program:
         if name not in PROGRAMS:
-            parser.error(f"no such program: {name}; known are {', '.join(PROGRAMS)}")
+            parser.error(f"unknown program {name}: known are {', '.join(PROGRAMS)}")
     vectored = shutil.which(options.vectored)
     if not vectored:
-        parser.error(f"{options.vectored} is no program: name it with --vectored")
-    print("| program | finding | predicted, ms | measured, ms | of the CPU time | ratio | change |")
+        parser.error(f"{options.vectored} not found: name the program with --vectored")
+    print(
+        "| program | findings of 1 % or more | predicted, ms | measured, ms | of the CPU time "
+        "| measured ÷ predicted | change |"
+    )
     print("|---|---|---:|---:|---:|---:|---|")
     with tempfile.TemporaryDirectory() as folder:
         prepare(folder)
