@@ -5,8 +5,8 @@ use vectored_lab::model::Saved;
 use vectored_lab::report::{self, TableOptions, advisory, experiments};
 use vectored_lab::stats::compare;
 
-// Whatever is in a file that is said to be a saved result: it is refused, or everything that takes
-// results takes it, and no text of it steers a terminal or becomes markup.
+// Any file is either rejected as a saved result or rendered in every form without a panic. No text in it
+// controls a terminal or becomes markup.
 fuzz_target!(|data: &[u8]| {
     let Ok(text) = str::from_utf8(data) else {
         return;
@@ -39,7 +39,7 @@ fuzz_target!(|data: &[u8]| {
         }
     }
     for text in texts {
-        let steers = |c: &char| c.is_control() && *c != '\n';
-        assert_eq!(text.chars().find(steers), None);
+        let is_control = |c: &char| c.is_control() && *c != '\n';
+        assert_eq!(text.chars().find(is_control), None);
     }
 });

@@ -32,7 +32,7 @@ fn target_columns(last: &str) -> Vec<String> {
     targets.chain([last.to_owned()]).collect()
 }
 
-/// Segments of at most 50 bytes.
+/// Segments of at limit 50 bytes.
 pub fn tiny_segments(cells: &[KnownCell<'_>]) -> Section {
     let is_tiny = |known: &KnownCell<'_>| {
         let bytes = known.uniform().map(|(_, bytes)| bytes);
@@ -40,7 +40,7 @@ pub fn tiny_segments(cells: &[KnownCell<'_>]) -> Section {
     };
     let tiny = select(cells, is_tiny);
     let mut rows = Vec::new();
-    for (what, counts, most) in [
+    for (what, counts, limit) in [
         ("counts ≥ 64", 64..=usize::MAX, 0.88),
         ("counts ≤ 8", 0..=8, 1.02),
     ] {
@@ -54,13 +54,13 @@ pub fn tiny_segments(cells: &[KnownCell<'_>]) -> Section {
             rows.push(Row {
                 what: what.to_owned(),
                 found,
-                met: Some(real <= most),
+                met: Some(real <= limit),
             });
         }
     }
     Section {
         title:
-            "Adaptive ÷ copy-then-write, segments of at most 50 B, geometric mean. Promised over \
+            "Adaptive ÷ copy-then-write, segments of at limit 50 B, geometric mean. Promised over \
                 real cells: ≤ 0.88 for counts ≥ 64 with AVX2 or better (≤ 0.92 with SSE2 only), \
                 ≤ 1.02 for counts ≤ 8"
                 .to_owned(),
@@ -84,12 +84,12 @@ pub fn mixes(cells: &[KnownCell<'_>]) -> Section {
         .filter(|set| !set.is_empty())
         .map(|set| Row::plain(set[0].list.name(), by_target(&set, better).0))
         .collect();
-    let promised = |what: &str, set: &[KnownCell<'_>], most: f64| {
+    let promised = |what: &str, set: &[KnownCell<'_>], limit: f64| {
         let (found, mean) = by_target(set, better);
         mean.map(|mean| Row {
             what: what.to_owned(),
             found,
-            met: Some(mean <= most),
+            met: Some(mean <= limit),
         })
     };
     rows.extend(promised(

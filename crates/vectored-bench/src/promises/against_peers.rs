@@ -117,7 +117,7 @@ pub fn mean_ratios(cells: &[KnownCell<'_>]) -> Section {
 }
 
 /// Lines of lost cells for one peer; the rest is counted.
-const MOST_LOST: usize = 8;
+const MAX_LOST_CELLS: usize = 8;
 
 /// The cells in which a peer is significantly faster.
 pub fn lost_cells(cells: &[KnownCell<'_>]) -> Section {
@@ -134,15 +134,19 @@ pub fn lost_cells(cells: &[KnownCell<'_>]) -> Section {
             })
             .collect();
         lost.sort_by(|one, other| other.0.total_cmp(&one.0));
-        if lost.len() > MOST_LOST {
+        if lost.len() > MAX_LOST_CELLS {
             notes.push(format!(
                 "{peer}: {} more cells, nearer to 1",
-                lost.len() - MOST_LOST
+                lost.len() - MAX_LOST_CELLS
             ));
         }
-        rows.extend(lost.into_iter().take(MOST_LOST).map(|(ratio, low, name)| {
-            Row::plain(format!("{peer}: {name}"), vec![factor(ratio), factor(low)])
-        }));
+        rows.extend(
+            lost.into_iter()
+                .take(MAX_LOST_CELLS)
+                .map(|(ratio, low, name)| {
+                    Row::plain(format!("{peer}: {name}"), vec![factor(ratio), factor(low)])
+                }),
+        );
     }
     Section {
         title: "Cells in which a peer is significantly faster: 95 % interval of adaptive ÷ peer \
