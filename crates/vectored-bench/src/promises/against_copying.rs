@@ -32,7 +32,7 @@ fn target_columns(last: &str) -> Vec<String> {
     targets.chain([last.to_owned()]).collect()
 }
 
-/// Segments of at limit 50 bytes.
+/// Segments of at most 50 bytes.
 pub fn tiny_segments(cells: &[KnownCell<'_>]) -> Section {
     let is_tiny = |known: &KnownCell<'_>| {
         let bytes = known.uniform().map(|(_, bytes)| bytes);
@@ -60,7 +60,7 @@ pub fn tiny_segments(cells: &[KnownCell<'_>]) -> Section {
     }
     Section {
         title:
-            "Adaptive ÷ copy-then-write, segments of at limit 50 B, geometric mean. Promised over \
+            "Adaptive ÷ copy-then-write, segments of at most 50 B, geometric mean. Promised over \
                 real cells: ≤ 0.88 for counts ≥ 64 with AVX2 or better (≤ 0.92 with SSE2 only), \
                 ≤ 1.02 for counts ≤ 8"
                 .to_owned(),
