@@ -32,7 +32,7 @@ const IMPURE: [&str; 4] = ["measure::", "std::fs", "std::time", "Instant"];
 const UNWANTED: [&str; 3] = ["serde", "clap", "tokio"];
 
 /// The rooms of each crate by floor, the lowest first.
-const CRATES: [Crate; 2] = [
+const CRATES: [Crate; 5] = [
     Crate {
         folder: "crates/vectored-strace",
         floors: &[
@@ -54,6 +54,34 @@ const CRATES: [Crate; 2] = [
             &["gather"],
             &["buffered", "bytes_buf"],
             &["calibrate"],
+        ],
+    },
+    Crate {
+        folder: "crates/vectored-conformance",
+        floors: &[
+            &["host", "model", "outcome", "script", "sys"],
+            &["readers", "writers"],
+            &["target"],
+            &["source"],
+            &["fuzz", "soak"],
+        ],
+    },
+    Crate {
+        folder: "crates/vectored-bench",
+        floors: &[
+            &["bench_target", "mix", "sys", "techniques"],
+            &["grid", "peers"],
+            &["args", "promises"],
+            &["measure", "page", "table"],
+        ],
+    },
+    Crate {
+        folder: "crates/vectored-pairs",
+        floors: &[
+            &["catalogue", "invocation", "prediction"],
+            &["sandbox"],
+            &["saving", "tracing"],
+            &["table"],
         ],
     },
 ];

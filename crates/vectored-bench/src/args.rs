@@ -9,7 +9,7 @@ use vectored_lab::model::{Cache, IovecSetup, Technique};
 use crate::bench_target::BenchTarget;
 use crate::grid::Wanted;
 use crate::mix::Mix;
-use crate::peers::PEERS;
+use crate::techniques::PEERS;
 
 /// The text of `--help`.
 pub const HELP: &str = "\

@@ -5,7 +5,7 @@
 //! ([`promises`]). Arithmetic and rendering are pure functions of results, which can be saved and loaded.
 //!
 //! [`args`] reads the command line, [`measure`] runs, [`table`] and [`page`] render. A cell writes a
-//! list ([`grid::List`], some of them a [`mix`]) to a target ([`bench_target`]).
+//! list ([`grid::List`], some of them a [`mix`]) to a target ([`bench_target`]) by each of the [`techniques`].
 
 pub mod args;
 pub mod bench_target;
@@ -17,3 +17,4 @@ pub mod peers;
 pub mod promises;
 mod sys;
 pub mod table;
+pub mod techniques;

@@ -19,18 +19,8 @@ use vectored_lab::stats::target_kind;
 use crate::args::Options;
 use crate::bench_target::BenchTarget;
 use crate::grid::{Part, parts};
-use crate::peers::{ADAPTIVES, Peers};
-
-/// The techniques that a program writes by hand.
-pub const BY_HAND: [Technique; 3] = [
-    Technique::WriteEach,
-    Technique::CopyThenWrite,
-    Technique::Writev,
-];
-
-/// The technique of the A/A control. With a reader on another CPU the same calls take different times,
-/// depending on which side falls asleep; the control shows by how much.
-pub const CONTROL: Technique = Technique::WriteEachAgain;
+use crate::peers::Peers;
+use crate::techniques::{ADAPTIVES, BY_HAND, CONTROL};
 
 /// Receives the progress of a run.
 pub trait Listener {

@@ -7,9 +7,8 @@ use vectored_lab::report::{PlotOptions, plot};
 
 use crate::bench_target::BenchTarget;
 use crate::grid::{COUNTS, List};
-use crate::measure::BY_HAND;
-use crate::peers::PEERS;
 use crate::promises::{Rounds, geometric_mean, promises, ratio};
+use crate::techniques::{BY_HAND, PEERS};
 
 /// The length of the longest bar, in characters.
 const BAR_COLUMNS: usize = 40;

@@ -4,9 +4,8 @@ use vectored_lab::model::{Cell, Drain, Results, Technique};
 use vectored_lab::report::left_out_in_words;
 
 use crate::grid::name_of;
-use crate::measure::{BY_HAND, CONTROL};
-use crate::peers::{ADAPTIVES, PEERS};
 use crate::promises::{Row, Section};
+use crate::techniques::{ADAPTIVES, BY_HAND, CONTROL, PEERS};
 
 /// Every cell with its floor and the time ÷ floor of each technique, then the cells that were left out.
 pub fn table(results: &Results) -> String {

@@ -12,8 +12,8 @@ use crate::model::{adjacent_list, bytes_lost, list, payload};
 use crate::outcome::Takes;
 use crate::readers::{ReadFn, Reader};
 use crate::script::{ScriptedCall, ScriptedSink};
-use crate::signals::{SignalStorm, ignore_file_size_signal};
 use crate::source::{self, Feed, Source};
+use crate::sys::signals::{SignalStorm, ignore_file_size_signal};
 use crate::target::{self, Delivery, Target};
 use crate::writers::{WriteFn, Writer, drive};
 

@@ -8,7 +8,8 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use fastrand::Rng;
 
-use crate::{INPUT, Input, Language, OUTPUT, Pair, Version};
+use crate::catalogue::{Input, Language, Pair};
+use crate::invocation::{INPUT, OUTPUT, Version};
 
 /// A temporary directory with the compiled C programs, the input and the output. Dropping the value removes it.
 #[derive(Debug)]

@@ -6,7 +6,9 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use vectored_lab::stats::{INTERVAL_LEVEL, interval_rank, median};
 
-use crate::{Pair, Sandbox, Version};
+use crate::catalogue::Pair;
+use crate::invocation::Version;
+use crate::sandbox::Sandbox;
 
 /// Wall times of a pair, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use vectored_lab::advisor::Saving;
 
-use crate::MeasuredSaving;
+use crate::saving::MeasuredSaving;
 
 /// A prediction is close if it differs from the measured saving by at most this share.
 const CLOSE_SHARE: f64 = 0.25;

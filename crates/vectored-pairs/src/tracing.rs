@@ -5,7 +5,9 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{Pair, Sandbox, Version};
+use crate::catalogue::Pair;
+use crate::invocation::Version;
+use crate::sandbox::Sandbox;
 
 /// Runs the version before the change under strace. Returns the path of the log, in the sandbox's directory.
 ///

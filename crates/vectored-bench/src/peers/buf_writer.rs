@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::os::fd::BorrowedFd;
 
-use super::Peer;
+use super::peer::Peer;
 
 /// `write_all` for every segment, then `flush`.
 #[derive(Default)]

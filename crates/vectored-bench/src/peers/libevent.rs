@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use super::Peer;
+use super::peer::Peer;
 use crate::sys::evbuffer::{Adding, Evbuffer, Evbuffers};
 
 /// `evbuffer_add` or `evbuffer_add_reference` for every segment, then

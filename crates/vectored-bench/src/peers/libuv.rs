@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use super::Peer;
+use super::peer::Peer;
 use crate::sys::uv::{Uv, Writer};
 
 /// `uv_try_write` on pipes and sockets, `uv_fs_write` on everything else. Both are synchronous here, without

@@ -6,80 +6,29 @@ mod buf_writer;
 mod go;
 mod libevent;
 mod libuv;
+mod peer;
 mod std_vectored;
 mod tokio_vectored;
 
 use std::io;
-use std::os::fd::BorrowedFd;
 use std::rc::Rc;
 
 use vectored::CostModel;
-use vectored_lab::measure::{Clock, Contender, Lists, Mover, Timed, Timing, movers, time_calls};
+use vectored_lab::measure::{Contender, Mover, movers};
 use vectored_lab::model::Technique;
 
 pub use go::GoProgram;
 
 use crate::sys::evbuffer::{Adding, Evbuffers};
 use crate::sys::uv::Uv;
+use crate::techniques::ADAPTIVES;
 use buf_writer::StdBufWriter;
 use go::GoNetBuffers;
 use libevent::Libevent;
 use libuv::Libuv;
+use peer::Opened;
 use std_vectored::StdVectored;
 use tokio_vectored::TokioUtil;
-
-/// The techniques of other projects, in the order of the tables.
-pub const PEERS: [Technique; 9] = [
-    Technique::BufWriter,
-    Technique::BufWriterLarge,
-    Technique::StdVectored,
-    Technique::TokioUtil,
-    Technique::StdioLarge,
-    Technique::Libuv,
-    Technique::LibeventCopy,
-    Technique::LibeventReference,
-    Technique::GoNetBuffers,
-];
-
-/// Writes lists to a descriptor that it was opened for.
-trait Peer {
-    /// Prepares for a descriptor. Untimed.
-    fn open(&mut self, fd: BorrowedFd<'_>) -> io::Result<()>;
-
-    /// Writes all segments once.
-    fn send(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()>;
-
-    /// Drops what `open` made. Bytes that an error has left in it must not be written.
-    fn close(&mut self);
-}
-
-/// Makes a peer a mover of the engine.
-struct Opened<P>(P);
-
-impl<P: Peer> Mover for Opened<P> {
-    fn prepare(&mut self, _segments: &[&[u8]], _start_bytes: usize) {}
-
-    fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
-        self.0.open(fd)?;
-        let outcome = self.0.send(fd, segments);
-        self.0.close();
-        outcome
-    }
-
-    fn sample(
-        &mut self,
-        fd: BorrowedFd<'_>,
-        lists: &Lists<'_>,
-        batch: Timed,
-        clock: &dyn Clock,
-    ) -> io::Result<Timing> {
-        self.0.open(fd)?;
-        let mut turns = lists.in_turn();
-        let outcome = time_calls(fd, batch, clock, || self.0.send(fd, turns.next()));
-        self.0.close();
-        outcome
-    }
-}
 
 /// The peers that are available, and for each other one the reason.
 pub struct Peers {
@@ -173,10 +122,3 @@ impl Peers {
         }
     }
 }
-
-/// `adaptive` with a first, a second and a third calibration.
-pub const ADAPTIVES: [Technique; 3] = [
-    Technique::Adaptive,
-    Technique::Adaptive2,
-    Technique::Adaptive3,
-];

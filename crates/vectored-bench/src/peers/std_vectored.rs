@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, IoSlice, Write};
 use std::os::fd::BorrowedFd;
 
-use super::Peer;
+use super::peer::Peer;
 
 /// The loop of the unstable `Write::write_all_vectored`, as the documentation of
 /// `IoSlice::advance_slices` shows it.

@@ -8,8 +8,7 @@ use super::ratio::{AgainstBest, over_floor};
 use super::section::{Row, Section, names};
 use crate::bench_target::BenchTarget;
 use crate::grid::name_of;
-use crate::measure::CONTROL;
-use crate::peers::ADAPTIVES;
+use crate::techniques::{ADAPTIVES, CONTROL};
 
 /// Real cells with hot sources; the promise is for lists that no calibration measures.
 pub fn held_out_lists(cells: &[KnownCell<'_>]) -> Section {

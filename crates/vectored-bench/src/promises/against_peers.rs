@@ -7,8 +7,7 @@ use super::ratio::{Rounds, geometric_mean, over_floor, ratio};
 use super::section::{Row, Section, factor, names};
 use crate::bench_target::BenchTarget;
 use crate::grid::name_of;
-use crate::measure::BY_HAND;
-use crate::peers::PEERS;
+use crate::techniques::{BY_HAND, PEERS};
 
 /// The promised upper limit of the gather tax of `adaptive`.
 fn promised_tax(target: BenchTarget) -> Option<f64> {

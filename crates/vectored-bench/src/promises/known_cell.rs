@@ -5,8 +5,8 @@ use vectored_lab::model::{Cache, Cell, Drain, Technique};
 use super::ratio::{AgainstBest, Rounds, against_best, ratio};
 use crate::bench_target::BenchTarget;
 use crate::grid::List;
-use crate::measure::BY_HAND;
 use crate::mix::Mix;
+use crate::techniques::BY_HAND;
 
 /// The technique that the promises are about, with its first calibration.
 pub const ADAPTIVE: Technique = Technique::Adaptive;

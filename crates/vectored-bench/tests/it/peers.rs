@@ -7,7 +7,8 @@ use std::sync::atomic::AtomicBool;
 
 use vectored::CostModel;
 use vectored_bench::bench_target::BenchTarget;
-use vectored_bench::peers::{PEERS, Peers};
+use vectored_bench::peers::Peers;
+use vectored_bench::techniques::PEERS;
 use vectored_lab::measure::{DescriptorSampler, MonotonicClock, Watch, run_rounds};
 use vectored_lab::model::{CellSpec, Experiment, Technique, Workload};
 use vectored_lab::stats::target_kind;

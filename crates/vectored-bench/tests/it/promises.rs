@@ -4,12 +4,11 @@ use std::sync::atomic::AtomicBool;
 
 use vectored_bench::bench_target::BenchTarget;
 use vectored_bench::grid::{Wanted, parts};
-use vectored_bench::measure::{BY_HAND, CONTROL};
 use vectored_bench::mix::Mix;
 use vectored_bench::page::page;
-use vectored_bench::peers::{ADAPTIVES, PEERS};
 use vectored_bench::promises::{Rounds, against_best, promises, ratio};
 use vectored_bench::table::table;
+use vectored_bench::techniques::{ADAPTIVES, BY_HAND, CONTROL, PEERS};
 use vectored_lab::measure::{Contender, FakeClock, Noise, SyntheticMachine, Watch, run_rounds};
 use vectored_lab::model::{
     Cache, Cell, CellSpec, Drain, Experiment, Host, Results, Ruler, SCHEMA, Target, Technique,
