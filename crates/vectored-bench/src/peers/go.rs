@@ -15,7 +15,8 @@ use std::rc::Rc;
 use rustix::fs::{FileType, OFlags};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use vectored_lab::measure::{Clock, Lists, Mover, Timed, Timing};
-use vectored_lab::model::IovecSetup;
+
+use super::peer::ONE_CALL;
 
 /// The folder of the Go source.
 const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/go");
@@ -190,13 +191,7 @@ impl Mover for GoNetBuffers {
     fn prepare(&mut self, _segments: &[&[u8]], _start_bytes: usize) {}
 
     fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
-        let once = Timed {
-            calls: 1,
-            untimed_first: false,
-            iovec_setup: IovecSetup::Timed,
-            fsync: false,
-        };
-        self.program.run(fd, segments, once)?;
+        self.program.run(fd, segments, ONE_CALL)?;
         Ok(())
     }
 

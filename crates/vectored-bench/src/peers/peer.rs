@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::BorrowedFd;
 
 use vectored_lab::measure::{Clock, Lists, Mover, Timed, Timing, time_calls};
+use vectored_lab::model::IovecSetup;
 
 /// Writes lists to a descriptor that it was opened for.
 pub trait Peer {
@@ -16,6 +17,14 @@ pub trait Peer {
     /// Drops what `open` made. Bytes that an error has left in it must not be written.
     fn close(&mut self);
 }
+
+/// A single timed call, for a mover that times its calls itself.
+pub const ONE_CALL: Timed = Timed {
+    calls: 1,
+    untimed_first: false,
+    iovec_setup: IovecSetup::Timed,
+    fsync: false,
+};
 
 /// Makes a peer a mover of the engine.
 pub struct Opened<P>(pub P);

@@ -13,8 +13,8 @@ use tokio::net::unix::pipe::Sender;
 use tokio::net::{TcpStream, UnixStream};
 use tokio::runtime::Runtime;
 use vectored_lab::measure::{Clock, Lists, Mover, Timed, Timing};
-use vectored_lab::model::IovecSetup;
 
+use super::peer::ONE_CALL;
 use super::std_vectored::recycled;
 
 /// The time after which a write that nobody reads is taken to be blocked.
@@ -46,13 +46,7 @@ impl Mover for TokioUtil {
                 0
             }
         }
-        let once = Timed {
-            calls: 1,
-            untimed_first: false,
-            iovec_setup: IovecSetup::Timed,
-            fsync: false,
-        };
-        self.sample(fd, &Lists::one(segments.to_vec()), once, &NoClock)?;
+        self.sample(fd, &Lists::one(segments.to_vec()), ONE_CALL, &NoClock)?;
         Ok(())
     }
 

@@ -4,7 +4,7 @@ use vectored_lab::model::Technique;
 
 use super::known_cell::{ADAPTIVE, KnownCell, select};
 use super::ratio::{against_best, geometric_mean};
-use super::section::{Row, Section, factor};
+use super::section::{Row, Section, factor, factor_or_dash};
 use crate::bench_target::BenchTarget;
 use crate::grid::name_of;
 use crate::mix::Mix;
@@ -20,10 +20,10 @@ fn by_target(
     let mut found: Vec<String> = BenchTarget::ALL
         .into_iter()
         .map(|target| mean(&select(cells, |known| known.target == target)))
-        .map(|mean| mean.map_or_else(|| "–".to_owned(), factor))
+        .map(factor_or_dash)
         .collect();
     let real = mean(&select(cells, KnownCell::is_real));
-    found.push(real.map_or_else(|| "–".to_owned(), factor));
+    found.push(factor_or_dash(real));
     (found, real)
 }
 

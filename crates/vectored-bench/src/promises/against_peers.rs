@@ -4,7 +4,7 @@ use vectored_lab::model::Technique;
 
 use super::known_cell::{ADAPTIVE, KnownCell, select};
 use super::ratio::{Rounds, geometric_mean, over_floor, ratio};
-use super::section::{Row, Section, factor, names};
+use super::section::{Row, Section, factor, factor_or_dash, names};
 use crate::bench_target::BenchTarget;
 use crate::grid::name_of;
 use crate::techniques::{BY_HAND, PEERS};
@@ -95,10 +95,7 @@ pub fn mean_ratios(cells: &[KnownCell<'_>]) -> Section {
         let met = std::iter::zip(&BenchTarget::ALL, &means).all(is_met);
         means.iter().any(Option::is_some).then(|| Row {
             what: rival.to_string(),
-            found: means
-                .iter()
-                .map(|mean| mean.map_or_else(|| "–".to_owned(), factor))
-                .collect(),
+            found: means.iter().copied().map(factor_or_dash).collect(),
             met: Some(met),
         })
     });

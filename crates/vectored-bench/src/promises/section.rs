@@ -90,6 +90,11 @@ pub fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
+/// A ratio with three decimals, or a dash.
+pub fn factor_or_dash(ratio: Option<f64>) -> String {
+    ratio.map_or_else(|| "–".to_owned(), factor)
+}
+
 /// A ratio, with three decimals.
 pub fn factor(ratio: f64) -> String {
     format!("{ratio:.3}")

@@ -12,7 +12,10 @@ use vectored_conformance::outcome::Takes;
 use vectored_conformance::target::{self, Target};
 use vectored_conformance::writers::{DURABLE_WRITERS, drive};
 
-use crate::support::{build_directory, content, expect_all_of, expect_whole, writers};
+use crate::support::{
+    build_directory, content, expect_all_of, expect_whole, sizes_around_iov_max,
+    sizes_with_empties, writers,
+};
 
 fn into_every_target(sizes: &[usize]) {
     for (writer, mut write_fn) in writers() {
@@ -34,26 +37,14 @@ fn mixed_lists_arrive_in_order_everywhere() {
 
 #[test]
 fn counts_around_iov_max_arrive_everywhere() {
-    let max = iov_max();
-    for count in [max - 1, max, max + 1, 2 * max] {
-        // Too large to be copied, so each takes an entry of its own.
-        into_every_target(&vec![700; count]);
-        into_every_target(&vec![3; count]);
-    }
+    sizes_around_iov_max().for_each(|sizes| into_every_target(&sizes));
 }
 
 #[test]
 fn empties_leading_trailing_between_and_alone_arrive_everywhere() {
-    let max = iov_max();
-    into_every_target(&[]);
-    into_every_target(&[0]);
-    into_every_target(&vec![0; max + 1]);
-    let mut sizes = vec![0; max];
-    sizes.extend([5, 0, 0, 9000, 0]);
-    sizes.extend(vec![0; max]);
-    into_every_target(&sizes);
-    let alternating: Vec<usize> = (0..2 * max).map(|i| i % 2 * 800).collect();
-    into_every_target(&alternating);
+    for sizes in sizes_with_empties() {
+        into_every_target(&sizes);
+    }
 }
 
 /// The library coalesces adjacent segments, and short writes end within the coalesced entry.

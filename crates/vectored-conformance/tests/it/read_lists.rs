@@ -7,14 +7,17 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use proptest::prelude::*;
-use vectored::{MAX_CALL_BYTES, SegmentCursor, iov_max};
+use vectored::{MAX_CALL_BYTES, SegmentCursor};
 use vectored_conformance::host::{Mount, report_skip};
 use vectored_conformance::model::mixed_sizes;
 use vectored_conformance::outcome::Takes;
 use vectored_conformance::readers::{AtEof, BROKEN_READER, READERS, Reader};
 use vectored_conformance::source::{self, Feed, Source};
 
-use crate::support::{build_directory, content, expect_filled, expect_model, readers};
+use crate::support::{
+    build_directory, content, expect_filled, expect_model, readers, sizes_around_iov_max,
+    sizes_with_empties,
+};
 
 /// The bytes of a source behind the list. They must stay there.
 const BEYOND: usize = 9000;
@@ -44,26 +47,14 @@ fn mixed_lists_are_filled_in_order_from_everywhere() {
 
 #[test]
 fn counts_around_iov_max_are_filled_from_everywhere() {
-    let max = iov_max();
-    for count in [max - 1, max, max + 1, 2 * max] {
-        // Too large to be staged, so each takes an entry of its own.
-        from_every_source(&vec![700; count]);
-        from_every_source(&vec![3; count]);
-    }
+    sizes_around_iov_max().for_each(|sizes| from_every_source(&sizes));
 }
 
 #[test]
 fn empties_leading_trailing_between_and_alone_are_filled_from_everywhere() {
-    let max = iov_max();
-    from_every_source(&[]);
-    from_every_source(&[0]);
-    from_every_source(&vec![0; max + 1]);
-    let mut sizes = vec![0; max];
-    sizes.extend([5, 0, 0, 9000, 0]);
-    sizes.extend(vec![0; max]);
-    from_every_source(&sizes);
-    let alternating: Vec<usize> = (0..2 * max).map(|i| i % 2 * 800).collect();
-    from_every_source(&alternating);
+    for sizes in sizes_with_empties() {
+        from_every_source(&sizes);
+    }
 }
 
 /// All lists of up to three segments of 0 to 3 bytes.

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use vectored::iov_max;
 use vectored_conformance::model::{bytes_lost, list, payload};
 use vectored_conformance::readers::{READERS, ReadFn, Reader};
 use vectored_conformance::source::{Arrival, Source};
@@ -43,6 +44,24 @@ pub fn expect_all_of(what: &str, model: &[u8], delivery: Delivery) -> Delivery {
 /// Every reader with a fresh state.
 pub fn readers() -> impl Iterator<Item = (&'static Reader, ReadFn)> {
     READERS.iter().map(|reader| (reader, (reader.make)()))
+}
+
+/// Lists with counts around `IOV_MAX`, of tiny segments and of some that take an entry of their own, since they
+/// are too large to be copied or staged.
+pub fn sizes_around_iov_max() -> impl Iterator<Item = Vec<usize>> {
+    let max = iov_max();
+    let counts = [max - 1, max, max + 1, 2 * max].into_iter();
+    counts.flat_map(|count| [vec![700; count], vec![3; count]])
+}
+
+/// Lists with empty segments: in front, at the end, in between, and alone.
+pub fn sizes_with_empties() -> [Vec<usize>; 5] {
+    let max = iov_max();
+    let mut surrounded = vec![0; max];
+    surrounded.extend([5, 0, 0, 9000, 0]);
+    surrounded.extend(vec![0; max]);
+    let alternating = (0..2 * max).map(|i| i % 2 * 800).collect();
+    [vec![], vec![0], vec![0; max + 1], surrounded, alternating]
 }
 
 /// The bytes of buffers of these sizes in a row.
