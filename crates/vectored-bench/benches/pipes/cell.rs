@@ -9,9 +9,10 @@ use vectored_lab::stats::median;
 use crate::channel::Channel;
 use crate::techniques::{List, Mover, TECHNIQUES, Technique};
 
-/// The bytes that a sample writes, about. The pipe is in its steady state for most of them.
+/// The approximate bytes of a sample. The pipe is in its steady state for most of them.
 const SAMPLE_BYTES: usize = 1 << 20;
 
+/// Limits of the number of lists in a sample.
 const MIN_LISTS: usize = 16;
 const MAX_LISTS: usize = 64;
 

@@ -13,10 +13,15 @@ const GAP_BYTES: usize = 48;
 /// A way to write a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Technique {
+    /// One `writev` for the whole list.
     Writev,
+    /// `writev` in calls of at most `CHUNK_BYTES`.
     WritevByChunks,
+    /// Copies into a buffer of `CHUNK_BYTES`, and a `write` whenever it is full.
     CopiedByChunks,
+    /// One `write` for each segment.
     WriteEach,
+    /// `Gather` with the default model for pipes.
     Adaptive,
     /// The same as `WritevByChunks`, for the A/A control.
     WritevByChunksAgain,
