@@ -1,12 +1,13 @@
-//! Errors of taking a [`GatherWriter`](crate::GatherWriter) apart.
+//! Errors of the methods that consume a [`GatherWriter`](crate::GatherWriter).
 
 use std::error::Error;
 use std::fmt;
 use std::io;
 
-/// [`GatherWriter::into_inner`](crate::GatherWriter::into_inner) could not write what was staged: the error, and the writer, whole.
+/// The error of [`GatherWriter::into_inner`](crate::GatherWriter::into_inner), which could not write the staged
+/// bytes. It carries the writer, with those bytes.
 ///
-/// As [`std::io::IntoInnerError`], which nobody else can make.
+/// The counterpart of [`std::io::IntoInnerError`], which only the standard library can construct.
 ///
 /// # Examples
 ///
@@ -27,7 +28,7 @@ use std::io;
 /// ```
 #[derive(Debug)]
 pub struct IntoInnerError<W> {
-    /// On the heap, since a `Result` has the size of its error also where there is none.
+    /// Boxed, to keep the `Result` of `into_inner` small.
     writer: Box<W>,
     error: io::Error,
 }
@@ -40,25 +41,25 @@ impl<W> IntoInnerError<W> {
         }
     }
 
-    /// Why what was staged could not be written.
+    /// The error that stopped the write of the staged bytes.
     #[must_use]
     pub fn error(&self) -> &io::Error {
         &self.error
     }
 
-    /// The error alone. The writer is dropped, which tries once more to write what is staged.
+    /// Returns the error. The writer is dropped, which tries once more to write the staged bytes.
     #[must_use]
     pub fn into_error(self) -> io::Error {
         self.error
     }
 
-    /// The writer, to try again or to take it [apart](crate::GatherWriter::into_parts).
+    /// Returns the writer, to try again or to call [`into_parts`](crate::GatherWriter::into_parts).
     #[must_use]
     pub fn into_inner(self) -> W {
         *self.writer
     }
 
-    /// Both.
+    /// Returns the error and the writer.
     #[must_use]
     pub fn into_parts(self) -> (io::Error, W) {
         (self.error, *self.writer)
@@ -79,9 +80,10 @@ impl<W> From<IntoInnerError<W>> for io::Error {
     }
 }
 
-/// The inner writer panicked, and which of the staged bytes it took is not known.
+/// The inner writer panicked, so how many of the staged bytes it wrote is unknown.
 ///
-/// As [`std::io::WriterPanicked`].
+/// The counterpart of [`std::io::WriterPanicked`]. [`GatherWriter::into_parts`](crate::GatherWriter::into_parts)
+/// returns it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct WriterPanicked {
     staged: Vec<u8>,
@@ -92,7 +94,8 @@ impl WriterPanicked {
         WriterPanicked { staged }
     }
 
-    /// What was staged and not yet reported as written. Some of it may have been.
+    /// Returns the staged bytes that the inner writer had not reported as written. It may have written some of
+    /// them.
     #[must_use]
     pub fn into_inner(self) -> Vec<u8> {
         self.staged
@@ -100,7 +103,7 @@ impl WriterPanicked {
 }
 
 impl fmt::Debug for WriterPanicked {
-    /// Without the bytes, which are a caller's.
+    /// Shows the number of staged bytes and not the bytes, which may be secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WriterPanicked")
             .field("staged_bytes", &self.staged.len())
@@ -110,7 +113,7 @@ impl fmt::Debug for WriterPanicked {
 
 impl fmt::Display for WriterPanicked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the inner writer panicked, and which of the staged bytes it took is not known")
+        f.write_str("the inner writer panicked: how many of the staged bytes it wrote is unknown")
     }
 }
 

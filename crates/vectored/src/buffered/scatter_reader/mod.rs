@@ -1,4 +1,4 @@
-//! A reader of records: header and payload into separate buffers, with what comes next read ahead.
+//! A buffered reader that fills lists and reads ahead.
 
 use std::fmt;
 use std::io::{self, BufRead, IoSliceMut, Read};
@@ -12,29 +12,29 @@ use crate::transfer::read_loop::{AtEof, recycle, retry_interrupted, unexpected_e
 use crate::transfer::read_plan::{copy_out, plan_read};
 use crate::transfer::rules::Rules;
 
-/// The usual size of the buffer, in bytes: that of [`std::io::BufReader`].
-const DEFAULT_CAPACITY: usize = 8 * 1024;
+/// The capacity of [`ScatterReader::new`], in bytes: that of [`std::io::BufReader`].
+const DEFAULT_CAPACITY_BYTES: usize = 8 * 1024;
 
-/// A buffered reader that fills lists: large parts directly, what follows them read ahead.
+/// A buffered reader that fills lists: large segments directly, small ones from bytes that were read ahead.
 ///
-/// A stream of records, each a header that tells the length of a payload, costs a naive reader two
-/// calls a record. `ScatterReader` reads ahead into a buffer of its own, as
-/// [`BufReader`](std::io::BufReader) does, and serves small records from there. A list that asks for
-/// more than the buffer holds is not copied through it: the rest of the list and, behind it, the
-/// buffer go into one [`read_vectored`](Read::read_vectored) of the inner reader. So a large payload
-/// lands where it belongs, and the next header comes with it.
+/// In a stream of records, a header often tells the length of the payload, and a simple reader makes two calls a
+/// record. `ScatterReader` reads ahead into a buffer of its own, as [`BufReader`](std::io::BufReader) does, and
+/// serves small records from there. If the rest of a list is at least as long as the buffer, that rest is not copied
+/// through the buffer: one [`read_vectored`](Read::read_vectored) of the inner reader fills it
+/// and, after it, the buffer. So a large payload is read straight to its place, and the next header comes
+/// in the same call.
 ///
-/// What was read ahead is in [`buffer`](ScatterReader::buffer) and comes back from
-/// [`into_parts`](ScatterReader::into_parts); to drop the reader drops it. With a capacity of 0
+/// [`buffer`](ScatterReader::buffer) shows the bytes that were read ahead, and
+/// [`into_parts`](ScatterReader::into_parts) returns them; dropping the reader drops them. With a capacity of 0
 /// nothing is read ahead.
 ///
-/// The buffer is not aligned, so a file that is open with `O_DIRECT` mostly answers `EINVAL`. Read such a file with
+/// The buffer is not aligned, so a file that is open with `O_DIRECT` usually answers `EINVAL`. Read such a file with
 /// [`read_exact_vectored_at`](crate::read_exact_vectored_at) into an [`AlignedBuffer`](crate::AlignedBuffer), or with
 /// a [`Scatter`](crate::Scatter).
 ///
-/// The inner reader should really scatter, as descriptors and sockets do. One whose `read_vectored`
-/// fills the first buffer alone (the default of the trait) is right as well, in more calls. It should
-/// be a stream of bytes: [`refusing_messages`](ScatterReader::refusing_messages) asks a descriptor.
+/// The inner reader should fill several buffers in one call, as descriptors and sockets do. One whose `read_vectored`
+/// fills only the first buffer (the default of the trait) works too, in more calls. It should
+/// be a stream of bytes: for a descriptor, [`refusing_messages`](ScatterReader::refusing_messages) checks that.
 ///
 /// # Examples
 ///
@@ -52,14 +52,14 @@ const DEFAULT_CAPACITY: usize = 8 * 1024;
 /// reader.read_exact_vectored(&mut [IoSliceMut::new(&mut header)])?;
 /// let mut records = Vec::new();
 /// loop {
-///     // This record's payload together with the header of the next, if there is a next.
+///     // This record's payload together with the next record's header, if there is a next record.
 ///     let mut payload = vec![0; u16::from_le_bytes(header).into()];
 ///     let wanted = payload.len() as u64;
 ///     let bytes = reader.read_up_to_eof_vectored(&mut [
 ///         IoSliceMut::new(&mut payload),
 ///         IoSliceMut::new(&mut header),
 ///     ])?;
-///     // In between, a part of a payload or of a header would pass for the whole.
+///     // Any other count means that the stream ended inside a payload or a header.
 ///     assert!(bytes == wanted || bytes == wanted + 2, "the stream ends within a record");
 ///     records.push(payload);
 ///     if bytes == wanted {
@@ -72,9 +72,9 @@ const DEFAULT_CAPACITY: usize = 8 * 1024;
 /// ```
 pub struct ScatterReader<R> {
     inner: R,
-    /// Of the capacity for good.
+    /// Its length is the capacity and never changes.
     buffer: Box<[u8]>,
-    /// What was read ahead lies in `buffer[start..end]`.
+    /// The bytes that were read ahead are `buffer[start..end]`.
     start: usize,
     end: usize,
     /// Always empty between calls: kept for its memory.
@@ -85,10 +85,10 @@ impl<R> ScatterReader<R> {
     /// A reader that reads ahead up to 8 KiB.
     #[must_use]
     pub fn new(inner: R) -> ScatterReader<R> {
-        ScatterReader::with_capacity(DEFAULT_CAPACITY, inner)
+        ScatterReader::with_capacity(DEFAULT_CAPACITY_BYTES, inner)
     }
 
-    /// A reader that reads ahead up to `capacity` bytes, which are allocated here; with 0, nothing.
+    /// A reader that reads ahead up to `capacity` bytes, or nothing if that is 0. Allocates the buffer.
     #[must_use]
     pub fn with_capacity(capacity: usize, inner: R) -> ScatterReader<R> {
         ScatterReader {
@@ -106,25 +106,25 @@ impl<R> ScatterReader<R> {
         &self.inner
     }
 
-    /// The inner reader. To read from it directly skips what was read ahead.
+    /// The inner reader, mutably. Reading from it directly skips the bytes that were read ahead.
     #[must_use]
     pub fn get_mut(&mut self) -> &mut R {
         &mut self.inner
     }
 
-    /// The bytes that were read ahead and not yet asked for.
+    /// The bytes that were read ahead and not yet returned.
     #[must_use]
     pub fn buffer(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
 
-    /// The most bytes that are read ahead.
+    /// The size of the buffer: how many bytes are read ahead at most.
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.buffer.len()
     }
 
-    /// The inner reader, and the bytes that were taken from it and not yet asked for.
+    /// Returns the inner reader, and the bytes that were read ahead and not yet returned.
     ///
     /// ```
     /// use std::io::{IoSliceMut, Read};
@@ -148,8 +148,8 @@ impl<R> ScatterReader<R> {
         (self.inner, io::Cursor::new(unread))
     }
 
-    /// Serves the list from the buffer, as far as that goes.
-    fn take_buffered(
+    /// Copies from the buffer to the list as many bytes as both allow, and returns how many.
+    fn copy_buffered(
         &mut self,
         segments: &mut [IoSliceMut<'_>],
         cursor: &mut SegmentCursor,
@@ -162,18 +162,17 @@ impl<R> ScatterReader<R> {
 }
 
 impl<R: AsFd> ScatterReader<R> {
-    /// The same reader, if what it reads from is not a socket that keeps messages apart.
+    /// Returns this reader, unless its descriptor is a socket that keeps messages apart.
     ///
-    /// [`new`](ScatterReader::new) takes any reader, and cannot ask. Of such a socket (in a `File`,
-    /// say) it would lose what does not fit, and join the rest. A program that cannot know what it
-    /// was handed, as its standard input, asks so: once, where the functions that borrow a
-    /// descriptor ask for every list ([why](crate#messages)).
+    /// [`new`](ScatterReader::new) takes any reader, and cannot check. From such a socket (wrapped in a `File`,
+    /// say) it would lose the end of each message that does not fit, and join the other messages. Call this method
+    /// if the program cannot know what a descriptor is, as with its standard input. It checks once; the functions that
+    /// borrow a descriptor check for every list ([why](crate#messages)).
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](io::ErrorKind::InvalidInput) if it is a socket of any type but
-    /// `SOCK_STREAM`. The reader is dropped then; to keep the inner one, hand over a `&File` or the
-    /// like.
+    /// - [`InvalidInput`](io::ErrorKind::InvalidInput) if it is a socket of any type but
+    ///   `SOCK_STREAM`. The reader is dropped then; to keep the inner reader, pass a reference to it, such as `&File`.
     ///
     /// # Examples
     ///
@@ -202,8 +201,8 @@ impl<R: AsFd> ScatterReader<R> {
 impl<R: Read> ScatterReader<R> {
     /// Reads into all of `segments` in order until they are full, and returns their bytes.
     ///
-    /// Empty segments are skipped; a list without bytes makes no call. The array of slices is
-    /// neither reordered nor shortened. A call of the inner reader is given at most
+    /// Empty segments are skipped, and a list without bytes makes no call. The array of slices is
+    /// neither reordered nor shortened. Each call of the inner reader gets at most
     /// [`iov_max`](crate::iov_max) buffers and [`MAX_CALL_BYTES`](crate::MAX_CALL_BYTES).
     ///
     /// # Errors
@@ -212,14 +211,13 @@ impl<R: Read> ScatterReader<R> {
     /// it, from the buffer or the inner reader:
     ///
     /// - [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) if the stream ends before the list is full;
-    ///   with no byte transferred, it ended between two lists;
+    ///   if no byte was transferred, it ended between two lists;
     /// - [`WouldBlock`](io::ErrorKind::WouldBlock) from a non-blocking reader:
-    ///   [`read_into`](ScatterReader::read_into) goes on from there;
-    /// - [`InvalidData`](io::ErrorKind::InvalidData) if the inner reader claims to have read more
-    ///   than it was asked for;
-    /// - whatever the inner reader answers.
+    ///   [`read_into`](ScatterReader::read_into) can resume;
+    /// - [`InvalidData`](io::ErrorKind::InvalidData) if the inner reader reports more bytes than it was asked for;
+    /// - any error of the inner reader.
     ///
-    /// What was read ahead stays, so the reader can be used after an error.
+    /// The bytes that were read ahead are kept, so the reader can be used after an error.
     pub fn read_exact_vectored(
         &mut self,
         segments: &mut [IoSliceMut<'_>],
@@ -227,10 +225,10 @@ impl<R: Read> ScatterReader<R> {
         self.read_into(segments, &mut SegmentCursor::new())
     }
 
-    /// Reads into `segments` from `cursor` on until they are full; the cursor moves along.
+    /// Reads into `segments` from `cursor` on until they are full, and advances the cursor.
     ///
-    /// As the function [`read_into`](crate::read_into): after
-    /// [`WouldBlock`](io::ErrorKind::WouldBlock), call it again with the same list and cursor.
+    /// Returns the bytes of this call. As with the function [`read_into`](crate::read_into), after
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock) call it again with the same list and cursor.
     ///
     /// # Errors
     ///
@@ -238,7 +236,7 @@ impl<R: Read> ScatterReader<R> {
     ///
     /// # Panics
     ///
-    /// If the cursor lies outside of the list.
+    /// If the cursor lies outside the list.
     pub fn read_into(
         &mut self,
         segments: &mut [IoSliceMut<'_>],
@@ -247,7 +245,8 @@ impl<R: Read> ScatterReader<R> {
         self.receive_all(segments, cursor, Limits::default(), AtEof::Fail)
     }
 
-    /// Reads into `segments` in order until they are full or the stream ends; returns the bytes read.
+    /// Reads into `segments` in order until they are full or the stream ends, and returns the bytes
+    /// read.
     ///
     /// # Errors
     ///
@@ -267,11 +266,11 @@ impl<R: Read> ScatterReader<R> {
         limits: Limits,
         at_eof: AtEof,
     ) -> Result<u64, TransferError> {
-        let mut transferred = self.take_buffered(segments, cursor) as u64;
-        // The buffer is empty from here on: what a call reads ahead comes behind the list's end.
+        let mut transferred = self.copy_buffered(segments, cursor) as u64;
+        // The buffer is empty before each call: a call fills it only after it has filled the list.
         while !cursor.is_at_end(segments) {
             let read = if cursor.remaining_bytes(segments) < self.buffer.len() as u64 {
-                self.refill().map(|_| self.take_buffered(segments, cursor))
+                self.refill().map(|_| self.copy_buffered(segments, cursor))
             } else {
                 self.read_directly(segments, cursor, limits)
             };
@@ -287,8 +286,8 @@ impl<R: Read> ScatterReader<R> {
         Ok(transferred)
     }
 
-    /// One call for the rest of the list and, behind it, the empty buffer. Returns the bytes that
-    /// are the list's.
+    /// Fills the rest of the list and, after it, the empty buffer by one call. Returns the bytes that
+    /// went into the list.
     fn read_directly(
         &mut self,
         segments: &mut [IoSliceMut<'_>],
@@ -303,7 +302,7 @@ impl<R: Read> ScatterReader<R> {
         let Some(plan) = plan_read(segments, *cursor, rules, 0, &mut Vec::new()) else {
             return Ok(0);
         };
-        // Only behind the last byte of the list is there anything to read ahead.
+        // Reads ahead only if this call can reach the end of the list and has an entry left.
         let ahead = match plan.end.is_at_end(segments) && plan.entries < limits.segments {
             true => self.buffer.len().min(limits.bytes - plan.bytes),
             false => 0,
@@ -315,36 +314,36 @@ impl<R: Read> ScatterReader<R> {
         }
         let result = retry_interrupted(|| self.inner.read_vectored(&mut iovecs));
         self.iovecs = recycle(iovecs);
-        let read = believe(result?, plan.bytes + ahead)?;
+        let read = check_count(result?, plan.bytes + ahead)?;
         let of_list = read.min(plan.bytes);
         cursor.advance(segments, of_list);
         (self.start, self.end) = (0, read - of_list);
         Ok(of_list)
     }
 
-    /// One call for the empty buffer alone.
+    /// Fills the empty buffer by one call, and returns the bytes read.
     fn refill(&mut self) -> io::Result<usize> {
         (self.start, self.end) = (0, 0);
         let result = retry_interrupted(|| self.inner.read(&mut self.buffer));
-        self.end = believe(result?, self.buffer.len())?;
+        self.end = check_count(result?, self.buffer.len())?;
         Ok(self.end)
     }
 }
 
-/// A reader may be any code: a count that cannot be is an error, before it is used.
-fn believe(read: usize, asked: usize) -> io::Result<usize> {
+/// Rejects a count of more bytes than the inner reader, which may be any code, was asked for.
+fn check_count(read: usize, asked: usize) -> io::Result<usize> {
     if read > asked {
         return Err(io::Error::new(
             io::ErrorKind::InvalidData,
-            format!("the inner reader reported {read} bytes of {asked}"),
+            format!("the inner reader reported {read} bytes, but was asked for at most {asked}"),
         ));
     }
     Ok(read)
 }
 
 impl<R: Read> Read for ScatterReader<R> {
-    /// From the buffer if there is anything in it; otherwise one call, past the buffer if `buf` is at
-    /// least as large.
+    /// Reads from the buffer if it holds bytes. Otherwise makes one call of the inner reader: straight into `buf` if
+    /// that is at least as long as the buffer, else into the buffer.
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         self.read_vectored(&mut [IoSliceMut::new(buf)])
     }
@@ -356,25 +355,24 @@ impl<R: Read> Read for ScatterReader<R> {
         }
         if self.start == self.end && wanted >= self.buffer.len() as u64 {
             let asked = usize::try_from(wanted).unwrap_or(usize::MAX);
-            return believe(self.inner.read_vectored(bufs)?, asked);
+            return check_count(self.inner.read_vectored(bufs)?, asked);
         }
         self.fill_buf()?;
-        Ok(self.take_buffered(bufs, &mut SegmentCursor::new()))
+        Ok(self.copy_buffered(bufs, &mut SegmentCursor::new()))
     }
 }
 
-/// With a capacity of 0, [`fill_buf`](BufRead::fill_buf) could not tell an end of file from a buffer
-/// without room: it panics then.
+/// With a capacity of 0, [`fill_buf`](BufRead::fill_buf) panics: its empty result would mean the end of the file.
 impl<R: Read> BufRead for ScatterReader<R> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         if self.start == self.end {
             assert!(
                 !self.buffer.is_empty(),
-                "a reader without a buffer cannot fill it"
+                "fill_buf needs a ScatterReader with a capacity above 0"
             );
             (self.start, self.end) = (0, 0);
-            // Interruptions are the caller's, as with `BufReader`.
-            self.end = believe(self.inner.read(&mut self.buffer)?, self.buffer.len())?;
+            // `Interrupted` is returned to the caller, as by `BufReader`.
+            self.end = check_count(self.inner.read(&mut self.buffer)?, self.buffer.len())?;
         }
         Ok(self.buffer())
     }
@@ -385,7 +383,7 @@ impl<R: Read> BufRead for ScatterReader<R> {
 }
 
 impl<R: fmt::Debug> fmt::Debug for ScatterReader<R> {
-    /// How much is buffered, and not what.
+    /// Shows the number of buffered bytes and not the bytes, which may be secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ScatterReader")
             .field("inner", &self.inner)

@@ -6,7 +6,7 @@ use crate::testing::{
 use proptest::prelude::*;
 use std::io::ErrorKind;
 
-/// A scripted source as a reader, that scatters or has the trait's default.
+/// A scripted source as a reader, which fills several buffers a call or, like the trait's default, one.
 struct Inner {
     source: ScriptedSource,
     scatters: bool,
@@ -34,8 +34,8 @@ struct Case<'c> {
     at_eof: AtEof,
 }
 
-/// Reads several lists one after another, resuming after every error and end; then what is left
-/// in the buffer and the source must be what follows.
+/// Reads several lists one after another, resuming after every error and end of file. Then the bytes left in the
+/// buffer and the source must be those that follow.
 fn check(case: &Case<'_>) {
     const BEYOND: usize = 300;
     let sizes = case.lists.concat();
@@ -43,7 +43,7 @@ fn check(case: &Case<'_>) {
     let data = payload(&[total + BEYOND]).concat();
     let limits = Limits {
         segments: case.limits.segments,
-        // A refill asks for the capacity whatever the limits are, which it is far below.
+        // A refill asks for the whole capacity whatever the limits are. Real limits are far above it.
         bytes: case.limits.bytes.max(case.capacity),
     };
     let inner = Inner {
@@ -160,7 +160,7 @@ fn a_large_payload_and_the_header_after_it_are_one_call() {
 }
 
 #[test]
-fn many_small_records_take_a_call_for_a_buffer_full() {
+fn many_small_records_take_one_call_for_each_full_buffer() {
     let mut reader = reader_of(&[40; 1000], 8192);
     for _ in 0..1000 {
         read_list(&mut reader, &[8, 32]);
@@ -169,7 +169,7 @@ fn many_small_records_take_a_call_for_a_buffer_full() {
 }
 
 #[test]
-fn lists_around_iov_max_leave_room_for_the_buffer_or_go_without() {
+fn lists_around_iov_max_are_filled_with_or_without_an_entry_for_the_buffer() {
     for count in [1023, 1024, 1025, 2048] {
         let sizes = vec![100; count];
         let mut reader = reader_of(&[100 * count, 50], 64);

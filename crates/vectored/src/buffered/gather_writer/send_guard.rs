@@ -1,0 +1,105 @@
+//! The bookkeeping of one send, which holds even if the inner writer panics.
+
+use std::io::{self, ErrorKind, IoSlice};
+
+use super::slice_thresholds::SliceThresholds;
+use crate::cursor::SegmentCursor;
+use crate::error::TransferError;
+use crate::sys::staging::StagingBuffer;
+
+/// Removes from the staging buffer the bytes that were sent when it is dropped, also during a panic.
+pub(super) struct SendGuard<'s> {
+    pub(super) staged: &'s mut StagingBuffer,
+    /// The position in the list whose first segment is the staged bytes.
+    pub(super) cursor: SegmentCursor,
+    /// Set when the inner writer returns, which it does not if it panics.
+    pub(super) has_returned: bool,
+    pub(super) is_poisoned: &'s mut bool,
+    pub(super) thresholds: &'s mut SliceThresholds,
+}
+
+impl SendGuard<'_> {
+    /// How many of the staged bytes were sent.
+    fn sent_staged_bytes(&self) -> usize {
+        match self.cursor.segment() {
+            0 => self.cursor.offset().min(self.staged.len()),
+            _ => self.staged.len(),
+        }
+    }
+
+    /// Writes all staged bytes by `write`, and returns the error that stopped it, if one did.
+    pub(super) fn write_staged(
+        &mut self,
+        mut write: impl FnMut(&[u8]) -> io::Result<usize>,
+    ) -> Option<io::Error> {
+        loop {
+            let rest = &self.staged[self.sent_staged_bytes()..];
+            if rest.is_empty() {
+                return None;
+            }
+            match write(rest) {
+                Ok(0) => return Some(write_zero()),
+                Ok(bytes) if bytes > rest.len() => {
+                    self.cursor = SegmentCursor::at(1, 0);
+                    return Some(wrong_count());
+                }
+                Ok(bytes) => self.cursor = SegmentCursor::at(0, self.sent_staged_bytes() + bytes),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Some(error),
+            }
+        }
+    }
+}
+
+impl Drop for SendGuard<'_> {
+    fn drop(&mut self) {
+        let is_behind_staged = match self.cursor.segment() {
+            0 => false,
+            1 => self.cursor.offset() > 0,
+            _ => true,
+        };
+        if !self.has_returned && is_behind_staged {
+            *self.is_poisoned = true;
+            *self.thresholds = SliceThresholds::STAGE_NOTHING;
+        }
+        self.staged.remove_first(self.sent_staged_bytes());
+    }
+}
+
+/// The bytes of `list` that were written and the error that stopped the transfer, if one did.
+///
+/// `None` if `result` and `cursor` contradict each other or the list.
+pub(super) fn consistent_progress(
+    list: &[IoSlice<'_>],
+    cursor: SegmentCursor,
+    result: Result<u64, TransferError>,
+) -> Option<(u64, Option<io::Error>)> {
+    let all = SegmentCursor::new().remaining_bytes(list);
+    let segment_bytes = list
+        .get(cursor.segment())
+        .map_or(0, |segment| segment.len());
+    if cursor.segment() > list.len() || cursor.offset() > segment_bytes {
+        return None;
+    }
+    let sent = all - cursor.remaining_bytes(list);
+    let (reported, error) = match result {
+        Ok(bytes) => (bytes, None),
+        Err(error) => (error.transferred(), Some(error.into_io_error())),
+    };
+    (reported == sent && (error.is_some() || sent == all)).then_some((sent, error))
+}
+
+pub(super) fn wrong_count() -> io::Error {
+    io::Error::new(
+        ErrorKind::InvalidData,
+        "the inner writer reported a count that does not match the bytes it was given: how much it wrote is \
+         unknown",
+    )
+}
+
+pub(super) fn write_zero() -> io::Error {
+    io::Error::new(
+        ErrorKind::WriteZero,
+        "the inner writer wrote none of the bytes it was given",
+    )
+}

@@ -1,0 +1,257 @@
+//! Single cases: which calls are made, and which bytes stay staged.
+
+use std::io::{self, ErrorKind, IoSlice, Seek, SeekFrom, Write};
+
+use super::{Shared, gathering};
+use crate::buffered::gather_writer::slice_thresholds::SliceThresholds;
+use crate::testing::{Answer, list, payload};
+use crate::{CostModel, Gather, GatherWriter, Gathers, SegmentCursor, TransferError};
+
+#[test]
+fn a_list_of_more_segments_than_a_call_takes_is_not_cut_if_it_fits_the_buffer() {
+    let data = payload(&vec![7; 1500]);
+    for staged in [10, 5000] {
+        for model in [
+            CostModel::default(),
+            CostModel {
+                staging_bytes: 0,
+                ..CostModel::default()
+            },
+        ] {
+            let inner = Shared::new(&[]);
+            let mut writer = GatherWriter::with_model(12_000, model, inner.clone());
+            writer.write_all(&vec![1; staged]).unwrap();
+            assert_eq!(writer.write_vectored(&list(&data)).unwrap(), 10_500);
+            writer.flush().unwrap();
+            let ends = inner.call_ends();
+            let whole = [vec![staged + 10_500], vec![staged, staged + 10_500]];
+            assert!(whole.contains(&ends), "{ends:?}");
+        }
+    }
+}
+
+#[test]
+fn a_large_capacity_is_used_for_large_slices() {
+    let inner = Shared::new(&[]);
+    let mut writer = GatherWriter::with_capacity(1 << 20, inner.clone());
+    for _ in 0..1024 {
+        writer.write_all(&[b'x'; 16 << 10]).unwrap();
+    }
+    writer.flush().unwrap();
+    assert_eq!((inner.calls(), inner.taken().len()), (16, 16 << 20));
+}
+
+#[test]
+fn the_threshold_without_a_model_is_that_of_the_default_model() {
+    let small_bytes = CostModel::default().copy_below_bytes(2);
+    assert_eq!(SliceThresholds::GATHERING.small_bytes, small_bytes);
+}
+
+#[test]
+fn a_model_decides_what_is_sent_though_it_fits() {
+    let inner = Shared::new(&[]);
+    let mut writer = GatherWriter::with_model(1 << 20, CostModel::default(), inner.clone());
+    writer.write_all(&[b'x'; 13_333]).unwrap();
+    assert_eq!(inner.calls(), 1);
+    writer.write_all(&[b'x'; 13_332]).unwrap();
+    assert_eq!((inner.calls(), writer.buffer().len()), (1, 13_332));
+}
+
+#[test]
+fn a_header_and_a_large_body_are_one_call() {
+    let inner = Shared::new(&[]);
+    let mut writer = GatherWriter::new(inner.clone());
+    let data = payload(&[16, 64 << 10]);
+    writer.write_all(&data[0]).unwrap();
+    assert_eq!(inner.calls(), 0);
+    writer.write_all(&data[1]).unwrap();
+    assert_eq!(inner.calls(), 1);
+    assert_eq!(writer.buffer(), b"");
+    assert_eq!(inner.taken(), data.concat());
+}
+
+#[test]
+fn a_slice_that_does_not_fit_is_staged_after_a_call_if_small_and_sent_with_it_if_not() {
+    let inner = Shared::new(&[]);
+    let mut writer = gathering(&inner);
+    let data = payload(&[30, 30, 7, 30, 30, 9]);
+    for slice in &data[..3] {
+        assert_eq!(writer.write(slice).unwrap(), slice.len());
+    }
+    assert_eq!((inner.call_ends(), writer.buffer().len()), (vec![60], 7));
+    for slice in &data[3..] {
+        assert_eq!(writer.write(slice).unwrap(), slice.len());
+    }
+    assert_eq!(
+        (inner.call_ends(), writer.buffer().len()),
+        (vec![60, 127], 9)
+    );
+    writer.flush().unwrap();
+    assert_eq!(inner.taken(), data.concat());
+}
+
+#[test]
+fn a_slice_that_costs_more_to_copy_than_to_send_is_sent_though_it_fits() {
+    let inner = Shared::new(&[]);
+    let mut writer = gathering(&inner);
+    let data = payload(&[5, 40]);
+    writer.write_all(&data.concat()[..5]).unwrap();
+    writer.write_all(&data[1]).unwrap();
+    assert_eq!((inner.calls(), inner.taken()), (1, data.concat()));
+}
+
+#[test]
+fn a_call_that_ends_inside_the_staged_bytes_is_resumed() {
+    let data = payload(&[20, 50]);
+    // Fewer cases under Miri, which is slow.
+    let step = if cfg!(miri) { 19 } else { 1 };
+    for first in (1..70).step_by(step) {
+        for second in (1..70).step_by(step) {
+            let inner = Shared::new(&[Answer::Take(first), Answer::Take(second)]);
+            let mut writer = gathering(&inner);
+            writer.write_all(&data[0]).unwrap();
+            assert_eq!(writer.write(&data[1]).unwrap(), 50);
+            assert_eq!(inner.taken(), data.concat(), "{first}, {second}");
+        }
+    }
+}
+
+#[test]
+fn an_error_inside_the_staged_bytes_accepts_nothing_and_one_after_them_returns_the_count() {
+    let data = payload(&[20, 50]);
+    for went in (0..70).step_by(if cfg!(miri) { 10 } else { 1 }) {
+        for code in [libc::EAGAIN, libc::ENOSPC] {
+            let mut script = vec![Answer::Fail(code)];
+            if went > 0 {
+                script.insert(0, Answer::Take(went));
+            }
+            let inner = Shared::new(&script);
+            let mut writer = gathering(&inner);
+            writer.write_all(&data[0]).unwrap();
+            let result = writer.write(&data[1]);
+            assert_eq!(inner.taken().len(), went);
+            if went <= 20 {
+                assert_eq!(result.unwrap_err().raw_os_error(), Some(code));
+                assert_eq!(writer.buffer(), &data[0][went..]);
+            } else {
+                assert_eq!(result.unwrap(), went - 20);
+                assert_eq!(writer.buffer(), b"");
+                // It fits and is staged: the error is returned by the next call that writes.
+                writer.write_all(b"more").unwrap();
+                let flushed = writer.flush();
+                if code == libc::EAGAIN {
+                    flushed.unwrap();
+                } else {
+                    assert_eq!(flushed.unwrap_err().raw_os_error(), Some(code));
+                    assert_eq!(
+                        inner.taken().len(),
+                        went,
+                        "written before the error was reported"
+                    );
+                    writer.flush().unwrap();
+                }
+                assert_eq!(&inner.taken()[went..], b"more");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_list_that_fits_is_staged_and_one_that_does_not_is_one_call() {
+    let inner = Shared::new(&[]);
+    let mut writer = gathering(&inner);
+    let data = payload(&[3, 0, 4, 5]);
+    assert_eq!(writer.write_vectored(&list(&data)).unwrap(), 12);
+    assert_eq!((inner.calls(), writer.buffer()), (0, &data.concat()[..]));
+    let more = payload(&[3, 50, 0, 60]);
+    assert_eq!(writer.write_vectored(&list(&more)).unwrap(), 113);
+    assert_eq!(inner.calls(), 1);
+    assert_eq!(inner.taken(), [data.concat(), more.concat()].concat());
+}
+
+#[test]
+fn dropping_writes_what_is_staged_and_ignores_errors() {
+    let inner = Shared::new(&[Answer::Take(2), Answer::Fail(libc::EIO)]);
+    let mut writer = gathering(&inner);
+    writer.write_all(b"staged").unwrap();
+    drop(writer);
+    assert_eq!(inner.taken(), b"st");
+}
+
+#[test]
+fn parts_are_not_written() {
+    let inner = Shared::new(&[]);
+    let mut writer = gathering(&inner);
+    writer.write_all(b"staged").unwrap();
+    let (_, staged) = writer.into_parts();
+    assert_eq!(staged.unwrap(), b"staged");
+    assert_eq!(inner.calls(), 0);
+}
+
+#[test]
+fn only_a_writer_with_a_buffer_of_its_own_is_flushed() {
+    let mut writer = GatherWriter::copying(Shared::new(&[]));
+    writer.flush().unwrap();
+    assert_eq!(writer.get_ref().flushes, 1);
+    let mut writer = gathering(&Shared::new(&[]));
+    writer.flush().unwrap();
+    assert_eq!((writer.get_ref().flushes, writer.get_ref().calls()), (0, 0));
+}
+
+#[test]
+fn an_inner_writer_that_reports_too_much_is_an_error_and_nothing_is_sent_again() {
+    struct Boastful(Vec<u8>);
+    impl Write for Boastful {
+        fn write(&mut self, slice: &[u8]) -> io::Result<usize> {
+            self.0.extend(slice);
+            Ok(slice.len() + 1)
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    impl Gathers for Boastful {
+        fn gather_from(
+            &mut self,
+            _: &mut Gather,
+            segments: &[IoSlice<'_>],
+            cursor: &mut SegmentCursor,
+        ) -> Result<u64, TransferError> {
+            self.0
+                .extend(segments.iter().flat_map(|segment| segment.iter()));
+            *cursor = SegmentCursor::at(segments.len(), 7);
+            Ok(3)
+        }
+    }
+    let writers = [
+        GatherWriter::copying_with_capacity(10, Boastful(Vec::new())),
+        GatherWriter::with_capacity(10, Boastful(Vec::new())),
+    ];
+    for mut writer in writers {
+        writer.write_all(b"staged").unwrap();
+        assert_eq!(writer.flush().unwrap_err().kind(), ErrorKind::InvalidData);
+        writer.flush().unwrap();
+        assert_eq!(writer.get_ref().0, b"staged");
+        let error = writer.write(&[b'x'; 20]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidData);
+    }
+}
+
+#[test]
+fn seeking_writes_what_is_staged_where_it_belongs() {
+    let mut writer = GatherWriter::copying(io::Cursor::new(Vec::new()));
+    writer.write_all(b"staged").unwrap();
+    writer.seek(SeekFrom::Start(1)).unwrap();
+    writer.write_all(b"w").unwrap();
+    let file = writer.into_inner().unwrap().into_inner();
+    assert_eq!(file, b"swaged");
+}
+
+#[test]
+fn its_debug_form_shows_no_bytes_of_a_caller() {
+    let mut writer = GatherWriter::copying_with_capacity(10, io::sink());
+    writer.write_all(b"secret").unwrap();
+    let text = format!("{writer:?}");
+    assert!(text.starts_with("GatherWriter { inner: Sink"), "{text}");
+    assert!(text.contains("staged_bytes: 6, capacity: 10"), "{text}");
+}

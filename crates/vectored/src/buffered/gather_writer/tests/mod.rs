@@ -1,0 +1,253 @@
+//! Inner writers with a script, random steps, and the model that a writer is compared with.
+
+mod any_writes;
+mod calls;
+mod panics;
+
+use std::cell::RefCell;
+use std::io::{self, ErrorKind, IoSlice, Write};
+use std::rc::Rc;
+
+use proptest::prelude::*;
+
+use super::slice_thresholds::SliceThresholds;
+use crate::testing::{Answer, ScriptedSink, list};
+use crate::{Gather, GatherWriter, Gathers, Limits, SegmentCursor, TransferError};
+
+/// An inner writer with a script, of which the test keeps a clone to inspect.
+#[derive(Clone)]
+struct Shared {
+    sink: Rc<RefCell<ScriptedSink>>,
+    /// The call that panics, counted from 1, after it has taken the bytes that the script says.
+    panics_at: Option<usize>,
+    /// Bytes taken before the last call.
+    known: Rc<RefCell<usize>>,
+    /// Bytes taken after each call.
+    ends: Rc<RefCell<Vec<usize>>>,
+    flushes: usize,
+}
+
+impl Shared {
+    fn new(script: &[Answer]) -> Shared {
+        Shared {
+            sink: Rc::new(RefCell::new(ScriptedSink::new(
+                script.to_vec(),
+                Limits::default(),
+            ))),
+            panics_at: None,
+            known: Rc::default(),
+            ends: Rc::default(),
+            flushes: 0,
+        }
+    }
+
+    fn call(&self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        *self.known.borrow_mut() = self.sink.borrow().taken.len();
+        let answer = self.sink.borrow_mut().call(slices);
+        self.ends.borrow_mut().push(self.sink.borrow().taken.len());
+        let calls = self.sink.borrow().calls;
+        if Some(calls) == self.panics_at {
+            // Prints no panic message.
+            std::panic::resume_unwind(Box::new("a sink that panics"));
+        }
+        answer
+    }
+
+    fn taken(&self) -> Vec<u8> {
+        self.sink.borrow().taken.clone()
+    }
+
+    fn calls(&self) -> usize {
+        self.sink.borrow().calls
+    }
+
+    fn call_ends(&self) -> Vec<usize> {
+        self.ends.borrow().clone()
+    }
+}
+
+impl Write for Shared {
+    fn write(&mut self, slice: &[u8]) -> io::Result<usize> {
+        self.call(&[IoSlice::new(slice)])
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.flushes += 1;
+        Ok(())
+    }
+}
+
+impl Gathers for Shared {
+    fn gather_from(
+        &mut self,
+        gather: &mut Gather,
+        segments: &[IoSlice<'_>],
+        cursor: &mut SegmentCursor,
+    ) -> Result<u64, TransferError> {
+        let may_split = || Ok(());
+        gather.send_all(segments, cursor, may_split, |slices| self.call(slices))
+    }
+}
+
+/// A writer with 64 bytes of buffer, a small threshold of 8 bytes and a large one of 40.
+fn gathering(inner: &Shared) -> GatherWriter<Shared> {
+    let mut writer = GatherWriter::with_capacity(64, inner.clone());
+    writer.thresholds = SliceThresholds {
+        small_bytes: 8,
+        large_bytes: 40,
+    };
+    writer
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Write(usize),
+    WriteAll(usize),
+    Vectored(Vec<usize>),
+    Flush,
+}
+
+fn any_steps() -> impl Strategy<Value = Vec<Step>> {
+    let size =
+        || prop_oneof![1 => Just(0), 6 => 1..30_usize, 3 => 30..80_usize, 1 => 80..300_usize];
+    let step = prop_oneof![
+        4 => size().prop_map(Step::Write),
+        4 => size().prop_map(Step::WriteAll),
+        3 => prop::collection::vec(size(), 0..6).prop_map(Step::Vectored),
+        1 => Just(Step::Flush),
+    ];
+    prop::collection::vec(step, 0..30)
+}
+
+fn any_writer() -> impl Strategy<Value = (bool, usize, SliceThresholds)> {
+    let capacity = prop_oneof![Just(0), 1..10_usize, 10..100_usize];
+    let large = prop_oneof![Just(usize::MAX), 20..100_usize];
+    (any::<bool>(), capacity, 0..20_usize, large).prop_map(|(gathers, capacity, small, large)| {
+        let thresholds = SliceThresholds {
+            small_bytes: small,
+            large_bytes: large,
+        };
+        (
+            gathers,
+            capacity,
+            if gathers {
+                thresholds
+            } else {
+                SliceThresholds::COPYING
+            },
+        )
+    })
+}
+
+fn make(
+    inner: &Shared,
+    (gathers, capacity, thresholds): (bool, usize, SliceThresholds),
+) -> GatherWriter<Shared> {
+    let mut writer = if gathers {
+        GatherWriter::with_capacity(capacity, inner.clone())
+    } else {
+        GatherWriter::copying_with_capacity(capacity, inner.clone())
+    };
+    writer.thresholds = thresholds;
+    writer
+}
+
+/// The bytes that a test has written, and the errors that it got.
+struct Model {
+    accepted: Vec<u8>,
+    /// The errors that were returned, without `WouldBlock`.
+    errors: usize,
+    next: u8,
+}
+
+impl Model {
+    fn new() -> Model {
+        Model {
+            accepted: Vec::new(),
+            errors: 0,
+            next: 0,
+        }
+    }
+
+    /// The next `bytes` bytes of the pattern, none equal to its neighbour.
+    fn fresh(&mut self, bytes: usize) -> Vec<u8> {
+        let mut next = || {
+            self.next = (self.next + 1) % 251;
+            self.next
+        };
+        (0..bytes).map(|_| next()).collect()
+    }
+
+    fn note(&mut self, error: &io::Error) {
+        assert_ne!(error.kind(), ErrorKind::Interrupted, "a writer must retry");
+        self.errors += usize::from(error.kind() != ErrorKind::WouldBlock);
+    }
+
+    fn run(&mut self, step: &Step, writer: &mut GatherWriter<Shared>) {
+        match step {
+            Step::Write(bytes) => {
+                let slice = self.fresh(*bytes);
+                let result = writer.write(&slice);
+                self.took(&slice, result);
+            }
+            Step::Vectored(sizes) => {
+                let data: Vec<_> = sizes.iter().map(|&bytes| self.fresh(bytes)).collect();
+                let result = writer.write_vectored(&list(&data));
+                self.took(&data.concat(), result);
+            }
+            Step::WriteAll(bytes) => {
+                let slice = self.fresh(*bytes);
+                match writer.write_all(&slice) {
+                    Ok(()) => self.accepted.extend(&slice),
+                    Err(error) => {
+                        self.note(&error);
+                        self.took_some(&slice, writer);
+                    }
+                }
+            }
+            Step::Flush => {
+                if let Err(error) = writer.flush() {
+                    self.note(&error);
+                }
+            }
+        }
+        self.compare(writer);
+    }
+
+    fn took(&mut self, slice: &[u8], result: io::Result<usize>) {
+        match result {
+            Ok(bytes) => {
+                assert!(bytes <= slice.len());
+                self.accepted.extend(&slice[..bytes]);
+                // `Ok(0)` of the inner writer is passed on if the call was for this slice alone.
+                self.errors += usize::from(bytes == 0 && !slice.is_empty());
+            }
+            // `write` may pass on an interruption before any byte.
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => self.note(&error),
+        }
+    }
+
+    /// `write_all` took a part of the slice, and does not report how much.
+    fn took_some(&mut self, slice: &[u8], writer: &GatherWriter<Shared>) {
+        let mut there = writer.get_ref().taken();
+        there.extend(writer.buffer());
+        let took = there.len() - self.accepted.len();
+        self.accepted.extend(&slice[..took]);
+    }
+
+    fn compare(&self, writer: &GatherWriter<Shared>) {
+        let mut there = writer.get_ref().taken();
+        there.extend(writer.buffer());
+        assert_eq!(there, self.accepted, "written and staged bytes");
+    }
+}
+
+/// The number of answers that a writer must report: all but interruptions and `WouldBlock`.
+fn reportable(script: &[Answer], calls: usize) -> usize {
+    let refused = script.iter().take(calls).filter(|answer| match answer {
+        Answer::Take(most) => *most == 0,
+        Answer::Fail(code) => ![libc::EINTR, libc::EAGAIN].contains(code),
+    });
+    refused.count()
+}
