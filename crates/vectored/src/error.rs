@@ -1,19 +1,19 @@
-//! An error that does not forget how much was done before it.
+//! The error of a transfer, with the count of bytes that were moved before it.
 
 use std::fmt;
 use std::io;
 
-/// A transfer of a list that ended before its end.
+/// The error of a transfer that stopped before the end of its list.
 ///
-/// It carries the [`io::Error`] that ended it and the number of bytes that had been
-/// [transferred](TransferError::transferred) by then, which are the first bytes of the list.
+/// It carries the [`io::Error`] that stopped the transfer and the number of bytes
+/// [transferred](TransferError::transferred) before it, which are the first bytes of the list.
 ///
 /// ```
 /// use std::io::{ErrorKind, IoSlice};
 /// use vectored::write_all_vectored;
 ///
 /// # fn main() -> std::io::Result<()> {
-/// // Nothing may be written through a descriptor that is open for reading.
+/// // A descriptor that is open for reading refuses writes.
 /// let file = std::fs::File::open("/dev/null")?;
 /// let error = write_all_vectored(&file, &[IoSlice::new(b"abc")]).unwrap_err();
 /// assert_eq!(error.transferred(), 0);
@@ -22,12 +22,12 @@ use std::io;
 /// # }
 /// ```
 ///
-/// Its message stands alone ("after 300 bytes were written: No space left on device"), so its
-/// [`source`](std::error::Error::source) is that of the `io::Error`, and not the `io::Error` itself.
+/// Its message includes that of the `io::Error` ("after 300 bytes were written: No space left on device"), so
+/// [`source`](std::error::Error::source) returns the source of the `io::Error`, and not the `io::Error` itself.
 ///
-/// An implementation of [`Gathers`](crate::Gathers) makes one with [`new`](TransferError::new).
+/// An implementation of [`Gathers`](crate::Gathers) makes one by [`new`](TransferError::new).
 ///
-/// It converts into an [`io::Error`], so `?` works in a function that returns one. That drops the
+/// It converts into an [`io::Error`], so `?` works in a function that returns one. The conversion drops the
 /// count and keeps the kind and the operating system's code.
 #[derive(Debug)]
 pub struct TransferError {
@@ -36,7 +36,7 @@ pub struct TransferError {
     direction: Direction,
 }
 
-/// What was being done with the bytes.
+/// Whether the transfer wrote or read.
 #[derive(Clone, Copy, Debug)]
 enum Direction {
     Write,
@@ -44,7 +44,7 @@ enum Direction {
 }
 
 impl TransferError {
-    /// The error that ended a write after `transferred` bytes of the list had been written.
+    /// An error that stopped a write after `transferred` bytes of the list.
     ///
     /// # Examples
     ///
@@ -65,7 +65,7 @@ impl TransferError {
         }
     }
 
-    /// The same for a read.
+    /// An error that stopped a read after `transferred` bytes of the list.
     pub(crate) fn reading(transferred: u64, error: io::Error) -> TransferError {
         TransferError {
             transferred,
@@ -74,41 +74,42 @@ impl TransferError {
         }
     }
 
-    /// The same error in a transfer that had moved `bytes` more before.
+    /// Adds `bytes`, moved by earlier calls of the same transfer, to the count.
     pub(crate) fn behind(mut self, bytes: u64) -> TransferError {
         self.transferred += bytes;
         self
     }
 
-    /// The bytes that had been moved before the error: the first bytes of the list, empty
-    /// segments and all.
+    /// The number of bytes moved before the error: the first bytes of the list.
     ///
-    /// Exact where the system call reports what it moved, as write(2) does; bytes in the page
-    /// cache or a socket's queue count as moved.
+    /// It is the sum of the counts that the system calls reported. Bytes in the page cache or in a socket's queue
+    /// count as moved.
     #[must_use]
     pub fn transferred(&self) -> u64 {
         self.transferred
     }
 
-    /// The error that ended the transfer.
+    /// The error that stopped the transfer.
     #[must_use]
     pub fn io_error(&self) -> &io::Error {
         &self.error
     }
 
-    /// The kind of the error that ended the transfer.
+    /// The kind of the error that stopped the transfer.
     ///
-    /// [`WouldBlock`](io::ErrorKind::WouldBlock): the descriptor is non-blocking and takes or has no
-    /// more at present; [`WriteZero`](io::ErrorKind::WriteZero): a call took none of the bytes it was
-    /// given, without an error, or the one call of [`write_once`](crate::write_once) took only a part;
-    /// [`UnexpectedEof`](io::ErrorKind::UnexpectedEof): the file or stream ended before the list was
-    /// full. [`Interrupted`](io::ErrorKind::Interrupted) does not occur: it is retried.
+    /// - [`WouldBlock`](io::ErrorKind::WouldBlock): the descriptor is non-blocking and is full (or, for reads,
+    ///   empty), or a socket's timeout has passed;
+    /// - [`WriteZero`](io::ErrorKind::WriteZero): a call took none of the bytes it was
+    ///   given, without an error, or the one call of [`write_once`](crate::write_once) took only a part;
+    /// - [`UnexpectedEof`](io::ErrorKind::UnexpectedEof): the file or stream ended before the list was full;
+    /// - [`Interrupted`](io::ErrorKind::Interrupted) does not occur: interrupted calls are retried;
+    /// - any other kind comes from the system call, or from this crate as the function's docs say.
     #[must_use]
     pub fn kind(&self) -> io::ErrorKind {
         self.error.kind()
     }
 
-    /// The error that ended the transfer, without the count.
+    /// Returns the error that stopped the transfer, without the count.
     #[must_use]
     pub fn into_io_error(self) -> io::Error {
         self.error
@@ -131,10 +132,10 @@ impl fmt::Display for TransferError {
 }
 
 impl std::error::Error for TransferError {
-    /// What is behind the [`io::Error`], if anything is.
+    /// The source of the [`io::Error`], if it has one.
     ///
-    /// Not the `io::Error` itself: the message ends with its words, and a report that prints the
-    /// whole chain of sources would say them twice.
+    /// Not the `io::Error` itself: its message is part of this error's message, and a report that prints the
+    /// chain of sources would repeat it.
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         self.error.source()
     }
@@ -156,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn the_message_says_how_many_bytes_had_gone_and_why_no_more() {
+    fn the_message_has_the_count_and_the_cause() {
         let check = |transferred, expected: &str| {
             let message = no_space(transferred).to_string();
             assert!(message.starts_with(expected), "{message}");
@@ -186,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn no_part_of_a_chain_of_sources_says_what_another_has_said() {
+    fn no_message_is_repeated_in_the_chain_of_sources() {
         assert!(no_space(300).source().is_none());
         #[derive(Debug)]
         struct Outer(std::fmt::Error);

@@ -1,4 +1,4 @@
-//! Writers of `bytes::Buf`.
+//! Writing from a `bytes::Buf` (feature `bytes`).
 
 pub(crate) mod chunks;
 pub(crate) mod sender;

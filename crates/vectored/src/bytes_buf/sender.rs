@@ -19,29 +19,29 @@ use crate::transfer::unvectored::into_stream;
 use crate::transfer::write_loop::AskOnce;
 use crate::write::all::send_all_referenced;
 
-/// A `bytes::Buf` on its way out, together with what was taken from it and has not gone yet.
+/// A sender of any `bytes::Buf`, which also holds the bytes taken from the buffer and not yet sent.
 ///
 /// With feature `bytes`.
 ///
-/// It takes any [`Buf`], also one that cannot be cloned, such as a [`Chain`] or a
-/// `Box<dyn Buf>`. (For those that can, [`Gather::write_buf`](crate::Gather::write_buf) references
-/// many chunks in one call.) It goes by [`Buf::chunk`] and [`Buf::advance`] alone, which cannot skip
+/// It takes any [`Buf`], including one that cannot be cloned, such as a [`Chain`] or a
+/// `Box<dyn Buf>`. (For a `Buf` that can, [`Gather::write_buf`](crate::Gather::write_buf) references
+/// many chunks in one call.) It calls only [`Buf::chunk`] and [`Buf::advance`], which cannot skip
 /// data as [`Buf::chunks_vectored`] can
-/// ([bytes#701](https://github.com/tokio-rs/bytes/issues/701)). To see the next chunk a `Buf` must
-/// be advanced past the one before, which must then be kept: small chunks are copied into a staging
-/// buffer, and the chunk after them is referenced in the same call. So a small header and a large
-/// body in a chain are one `writev(2)`, and of the body nothing is copied.
+/// ([bytes#701](https://github.com/tokio-rs/bytes/issues/701)). To reach the next chunk, a `Buf` must
+/// be advanced past the current one, which must then be kept. So small chunks are copied into a staging
+/// buffer, and the chunk after them is referenced in the same call: a small header and a large
+/// body in a chain are one `writev(2)`, without copying the body.
 ///
-/// A chunk that others follow is copied if a call of its own would take longer, by the [`CostModel`]:
-/// by default up to 3725 bytes. A longer one ends its call. The last chunk is always referenced, so
-/// a buffer of one chunk costs no memory. The staging buffer grows up to
+/// A chunk that is not the last is copied if, by the [`CostModel`], a call of its own would take longer than
+/// copying it: by default up to 3725 bytes. A longer one ends its call. The last chunk is always referenced, so
+/// a buffer of one chunk needs no memory. The staging buffer grows up to
 /// [`staging_bytes`](CostModel::staging_bytes), and is freed with the `BufSender`. It is not aligned: if a file
-/// that is open with `O_DIRECT` answers `EINVAL`, the call is made once more with the staged bytes at the start
+/// that is open with `O_DIRECT` answers `EINVAL`, the call is repeated with the staged bytes at the start
 /// of a page.
 ///
 /// # Examples
 ///
-/// A chain into a descriptor that is not always ready:
+/// Sending a chain to a non-blocking descriptor:
 ///
 /// ```
 /// use std::io::{ErrorKind, Read};
@@ -61,7 +61,7 @@ use crate::write::all::send_all_referenced;
 ///     if error.kind() != ErrorKind::WouldBlock {
 ///         return Err(error.into());
 ///     }
-///     // Where a program would wait with poll(2): the reader makes room.
+///     // A real program waits with poll(2) here, until the reader has made room.
 ///     received += reader.read(&mut [0; 65_536])?;
 /// }
 /// assert_eq!(sender.remaining(), 0);
@@ -77,57 +77,55 @@ use crate::write::all::send_all_referenced;
 /// [`Chain`]: https://docs.rs/bytes/1/bytes/buf/struct.Chain.html
 pub struct BufSender<B> {
     buf: B,
-    /// What was copied from `buf`, which has been advanced past it; the first `gone` bytes of it
-    /// have been sent.
+    /// Bytes copied from `buf`, which has been advanced past them. The first `sent_staged_bytes` were sent.
     staged: Vec<u8>,
-    gone: usize,
+    sent_staged_bytes: usize,
     staging_bytes: usize,
     copy_below_bytes: usize,
-    /// Whether a byte has been sent.
-    has_begun: bool,
+    has_sent_bytes: bool,
 }
 
 impl<B: Buf> BufSender<B> {
-    /// A sender of all that `buf` holds, which decides by the default model. Allocates nothing yet.
+    /// A sender of all bytes of `buf`, which decides by the default model. Allocates nothing yet.
     #[must_use]
     pub fn new(buf: B) -> BufSender<B> {
         BufSender::with_model(buf, &CostModel::default())
     }
 
-    /// A sender of all that `buf` holds, which decides by `model`. Allocates nothing yet.
+    /// A sender of all bytes of `buf`, which decides by `model`. Allocates nothing yet.
     #[must_use]
     pub fn with_model(buf: B, model: &CostModel) -> BufSender<B> {
         BufSender {
             buf,
             staged: Vec::new(),
-            gone: 0,
+            sent_staged_bytes: 0,
             staging_bytes: model.staging_bytes,
-            copy_below_bytes: as_long_as_a_call(model),
-            has_begun: false,
+            copy_below_bytes: break_even_bytes(model),
+            has_sent_bytes: false,
         }
     }
 
-    /// Sends everything that is left, and returns the bytes of this call.
+    /// Sends all remaining bytes, and returns how many this call sent.
     ///
-    /// Whether it succeeds or fails, [`remaining`](BufSender::remaining) has gone down by exactly the
-    /// bytes that went. After [`WouldBlock`](io::ErrorKind::WouldBlock), wait until the descriptor is
-    /// ready and call it again; the same holds after any other error that can be mended.
+    /// Whether it succeeds or fails, [`remaining`](BufSender::remaining) has decreased by exactly the
+    /// bytes that were sent. After [`WouldBlock`](io::ErrorKind::WouldBlock), wait until the descriptor is
+    /// ready and call it again; after any other error, remove its cause and call it again.
     ///
     /// # `SIGPIPE`
     ///
     /// If the reader of a pipe or socket is gone, the call raises `SIGPIPE`, which ends the process unless the signal is
-    /// ignored, blocked or handled; then the error is [`BrokenPipe`](io::ErrorKind::BrokenPipe). A Rust program ignores it
-    /// from its start. ([Which functions raise none](crate#signals-timeouts-and-full-descriptors).)
+    /// ignored, blocked or handled. If it is, the error is [`BrokenPipe`](io::ErrorKind::BrokenPipe). A Rust program
+    /// ignores the signal from its start. ([Which functions raise none](crate#signals-timeouts-and-full-descriptors).)
     ///
     /// # Errors
     ///
     /// As [`write_all_vectored`](crate::write_all_vectored), with the bytes of this call. A socket
-    /// that keeps messages apart is refused unless all of the buffer is exactly one message
-    /// ([details](crate#messages)), in one call: small chunks, and one more.
+    /// that keeps messages apart is refused unless the whole buffer is exactly one message
+    /// ([details](crate#messages)) in one call: chunks that are copied, and one more.
     ///
     /// # Panics
     ///
-    /// If the buffer has bytes remaining and yet an empty chunk, which breaks the contract of
+    /// If the buffer has bytes remaining but an empty chunk, which breaks the contract of
     /// [`Buf::chunk`](https://docs.rs/bytes/1/bytes/trait.Buf.html#tymethod.chunk).
     pub fn send(&mut self, fd: impl AsFd) -> Result<u64, TransferError> {
         let fd = fd.as_fd();
@@ -140,27 +138,25 @@ impl<B: Buf> BufSender<B> {
         })
     }
 
-    /// The bytes that have not been sent: those that are staged, and those still in the buffer.
+    /// The number of bytes not yet sent: those that are staged and those still in the buffer.
     #[must_use]
     pub fn remaining(&self) -> u64 {
         (self.staged().len() as u64).saturating_add(self.buf.remaining() as u64)
     }
 
-    /// The bytes that were taken from the buffer and have not been sent: they come before what it
-    /// still holds.
+    /// The bytes taken from the buffer and not yet sent. They come before the bytes still in the buffer.
     #[must_use]
     pub fn staged(&self) -> &[u8] {
-        &self.staged[self.gone..]
+        &self.staged[self.sent_staged_bytes..]
     }
 
-    /// The buffer, which has been advanced past the bytes that are [`staged`](BufSender::staged).
+    /// The buffer, which has been advanced past the [`staged`](BufSender::staged) bytes.
     #[must_use]
     pub fn get_ref(&self) -> &B {
         &self.buf
     }
 
-    /// What has not been sent, in order: the bytes that are [`staged`](BufSender::staged), then the
-    /// buffer.
+    /// Returns the bytes not yet sent, in order: the [`staged`](BufSender::staged) bytes, then the buffer.
     ///
     /// # Examples
     ///
@@ -169,12 +165,12 @@ impl<B: Buf> BufSender<B> {
     /// use vectored::BufSender;
     ///
     /// # fn main() -> std::io::Result<()> {
-    /// // Nothing may be written through a descriptor that is open for reading.
+    /// // A descriptor that is open for reading refuses writes.
     /// let closed = std::fs::File::open("/dev/null")?;
     /// let mut sender = BufSender::new((&b"head"[..]).chain(&b"body"[..]));
     /// assert!(sender.send(&closed).is_err());
     ///
-    /// // Not a byte is lost: it can go elsewhere, from the start.
+    /// // No byte is lost: all can be sent elsewhere.
     /// let (staged, buf) = sender.into_parts();
     /// let mut rest = (&staged[..]).chain(buf);
     /// assert_eq!(rest.copy_to_bytes(8), "headbody");
@@ -183,7 +179,7 @@ impl<B: Buf> BufSender<B> {
     /// ```
     #[must_use = "the bytes that are staged are no longer in the buffer"]
     pub fn into_parts(mut self) -> (Vec<u8>, B) {
-        self.staged.drain(..self.gone);
+        self.staged.drain(..self.sent_staged_bytes);
         (self.staged, self.buf)
     }
 
@@ -197,8 +193,8 @@ impl<B: Buf> BufSender<B> {
         self.send_parts(limits, false, may_split, sink)
     }
 
-    /// The same; if `is_aligned`, staged bytes are copied once more, to where a file that is open with
-    /// `O_DIRECT` takes them from.
+    /// As `send_all`; if `is_aligned`, staged bytes are copied once more, into page-aligned memory, which a file
+    /// that is open with `O_DIRECT` requires.
     fn send_parts(
         &mut self,
         limits: Limits,
@@ -214,19 +210,19 @@ impl<B: Buf> BufSender<B> {
             let aligned = is_aligned.then(|| aligned_copy(self.staged()));
             let staged = aligned.as_deref().unwrap_or(self.staged());
             let segments = [IoSlice::new(staged), IoSlice::new(chunk)];
-            let is_whole = !self.has_begun && chunk.len() == self.buf.remaining();
+            let is_whole = !self.has_sent_bytes && chunk.len() == self.buf.remaining();
             if !is_whole && let Err(error) = may_split.ask() {
                 return Err(TransferError::new(transferred, error));
             }
             let mut cursor = SegmentCursor::new();
             let ask = || may_split.ask();
             let result = send_all_referenced(&segments, &mut cursor, limits, ask, &mut sink);
-            let went = match &result {
-                Ok(went) => *went,
+            let sent = match &result {
+                Ok(sent) => *sent,
                 Err(error) => error.transferred(),
             };
-            self.forget(went);
-            transferred += went;
+            self.advance(sent);
+            transferred += sent;
             if let Err(error) = result {
                 return Err(TransferError::new(transferred, error.into_io_error()));
             }
@@ -236,18 +232,18 @@ impl<B: Buf> BufSender<B> {
         }
     }
 
-    /// Copies the small chunks that come next, as long as more come after them and there is room.
+    /// Copies the next small chunks into the staging buffer, except the last chunk, as far as they fit.
     fn stage(&mut self) {
-        if self.gone == self.staged.len() {
+        if self.sent_staged_bytes == self.staged.len() {
             self.staged.clear();
-            self.gone = 0;
+            self.sent_staged_bytes = 0;
         }
         loop {
             let chunk = next_chunk(&self.buf);
             let len = chunk.len();
-            let room = self.staging_bytes.saturating_sub(self.staged.len());
+            let free = self.staging_bytes.saturating_sub(self.staged.len());
             let is_last = len >= self.buf.remaining();
-            if is_last || len > room.min(self.copy_below_bytes) {
+            if is_last || len > free.min(self.copy_below_bytes) {
                 return;
             }
             self.staged.extend_from_slice(chunk);
@@ -255,26 +251,32 @@ impl<B: Buf> BufSender<B> {
         }
     }
 
-    /// Moves on by what went: first through what is staged, then through the buffer.
-    fn forget(&mut self, went: u64) {
-        // It fits: it is at most the bytes of the staging buffer and of one chunk.
-        let staged = (self.staged().len() as u64).min(went);
-        self.gone += staged as usize;
-        self.buf.advance((went - staged) as usize);
-        self.has_begun |= went > 0;
+    /// Advances by the `sent` bytes: first through the staged bytes, then through the buffer.
+    fn advance(&mut self, sent: u64) {
+        // The casts are exact: the staging buffer and one chunk were in memory.
+        let staged = (self.staged().len() as u64).min(sent);
+        self.sent_staged_bytes += staged as usize;
+        self.buf.advance((sent - staged) as usize);
+        self.has_sent_bytes |= sent > 0;
     }
 }
 
 impl<B> fmt::Debug for BufSender<B> {
-    /// Without the bytes, which are a caller's.
+    /// Shows the number of staged bytes and not the bytes, which may be secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("BufSender")
-            .field("staged_bytes", &(self.staged.len() - self.gone))
+            .field(
+                "staged_bytes",
+                &(self.staged.len() - self.sent_staged_bytes),
+            )
             .finish_non_exhaustive()
     }
 }
 
-/// Not how staged bytes always lie: memory of whole pages for each sender takes longer than the bytes of most.
+/// A page-aligned copy of `bytes`.
+///
+/// Staged bytes are not always aligned, because allocating whole pages for each sender takes longer than copying
+/// the few bytes that most senders stage.
 #[cold]
 fn aligned_copy(bytes: &[u8]) -> AlignedBuffer {
     let mut aligned = AlignedBuffer::zeroed(bytes.len(), STAGING_ALIGNMENT);
@@ -282,11 +284,11 @@ fn aligned_copy(bytes: &[u8]) -> AlignedBuffer {
     aligned
 }
 
-/// How many bytes it takes as long to copy as to make a further call for them.
+/// The number of bytes that take as long to copy as one more system call takes.
 ///
-/// At the price of memory that is not in the cache, since the staging buffer is mostly fresh.
-fn as_long_as_a_call(model: &CostModel) -> usize {
-    // `as` rounds down, and turns what is negative or not a number into 0.
+/// By the uncached copying cost, since the memory of the staging buffer is usually new.
+fn break_even_bytes(model: &CostModel) -> usize {
+    // `as` rounds down, and turns a negative number or NaN into 0.
     ((model.call_ns - model.copy_segment_ns) / model.copy_byte_uncached_ns) as usize
 }
 
@@ -302,7 +304,7 @@ mod tests {
         bytes: 1 << 20,
     };
 
-    /// A model by which chunks up to `copy_below_bytes` are copied.
+    /// A model by which chunks of up to `copy_below_bytes` are copied.
     fn model(copy_below_bytes: usize, staging_bytes: usize) -> CostModel {
         let model = CostModel {
             call_ns: copy_below_bytes as f64 + 0.5,
@@ -311,11 +313,11 @@ mod tests {
             staging_bytes,
             ..CostModel::default()
         };
-        assert_eq!(as_long_as_a_call(&model), copy_below_bytes);
+        assert_eq!(break_even_bytes(&model), copy_below_bytes);
         model
     }
 
-    /// Takes the tree as it is: a clone need not have the same chunks.
+    /// Takes the tree by value, since a clone need not have the same chunks.
     fn check(tree: Tree, model: &CostModel, script: &[Answer], limits: Limits) -> ScriptedSink {
         let bytes = all_bytes(&tree);
         let sender = BufSender::with_model(tree, model);
@@ -346,7 +348,7 @@ mod tests {
         }
 
         #[test]
-        fn the_parts_are_all_that_has_not_gone(
+        fn the_parts_are_all_bytes_that_were_not_sent(
             tree in any_tree(),
             script in any_script(),
             copy_below_bytes in 0..70_usize,
@@ -383,7 +385,7 @@ mod tests {
         }
     }
 
-    /// The entries of every call, `copied` or `lent`, with their bytes.
+    /// The entries of every call, each `copied` or `referenced`, with their bytes.
     fn calls(tree: &Tree, model: &CostModel) -> Vec<String> {
         let mut calls = Vec::new();
         let mut buf = tree.clone();
@@ -401,10 +403,14 @@ mod tests {
             |slices| {
                 let words = slices.iter().map(|slice| {
                     let start = slice.as_ptr();
-                    let is_lent = chunks.iter().any(|chunk| chunk.contains(&start));
+                    let is_referenced = chunks.iter().any(|chunk| chunk.contains(&start));
                     format!(
                         "{} {}",
-                        if is_lent { "lent" } else { "copied" },
+                        if is_referenced {
+                            "referenced"
+                        } else {
+                            "copied"
+                        },
                         slice.len()
                     )
                 });
@@ -420,22 +426,34 @@ mod tests {
     fn small_chunks_and_the_large_one_after_them_are_one_call() {
         let rope = |sizes: &[usize]| Tree::rope(&payload(sizes), Shows::First);
         let usual = model(10, 25);
-        assert_eq!(calls(&rope(&[3, 4, 500]), &usual), ["copied 7 lent 500"]);
-        let twice = ["copied 3 lent 500", "copied 4 lent 400"];
+        assert_eq!(
+            calls(&rope(&[3, 4, 500]), &usual),
+            ["copied 7 referenced 500"]
+        );
+        let twice = ["copied 3 referenced 500", "copied 4 referenced 400"];
         assert_eq!(calls(&rope(&[3, 500, 4, 400]), &usual), twice);
-        // The last is referenced, however small; the border itself is copied.
-        assert_eq!(calls(&rope(&[3, 10, 4]), &usual), ["copied 13 lent 4"]);
-        assert_eq!(calls(&rope(&[11, 4]), &usual), ["lent 11", "lent 4"]);
-        // What does not fit the staging buffer ends the call.
-        let full = ["copied 20 lent 10", "copied 10 lent 1"];
+        // The last chunk is referenced, however small; a chunk as long as the threshold is copied.
+        assert_eq!(
+            calls(&rope(&[3, 10, 4]), &usual),
+            ["copied 13 referenced 4"]
+        );
+        assert_eq!(
+            calls(&rope(&[11, 4]), &usual),
+            ["referenced 11", "referenced 4"]
+        );
+        // A chunk that does not fit the staging buffer ends the call.
+        let full = ["copied 20 referenced 10", "copied 10 referenced 1"];
         assert_eq!(calls(&rope(&[10, 10, 10, 10, 1]), &usual), full);
-        assert_eq!(calls(&rope(&[3, 4]), &model(10, 0)), ["lent 3", "lent 4"]);
+        assert_eq!(
+            calls(&rope(&[3, 4]), &model(10, 0)),
+            ["referenced 3", "referenced 4"]
+        );
     }
 
     #[test]
     fn by_default_a_header_and_a_body_are_one_call() {
         let tree = Tree::rope(&payload(&[100, 3725, 100_000]), Shows::First);
-        let expected = ["copied 3825 lent 100000"];
+        let expected = ["copied 3825 referenced 100000"];
         assert_eq!(calls(&tree, &CostModel::default()), expected);
     }
 
@@ -464,13 +482,13 @@ mod tests {
             assert_eq!(all, all_bytes(&tree));
             sink.calls
         };
-        // Once it is sent, there is nothing more to send but the empty message.
+        // After the message was sent, nothing is left, and an empty message is refused.
         assert_eq!(check(&[3, 4, 500], &[], &[Ok(507), Err(0)]), 1);
         let later = [Answer::Fail(libc::EAGAIN)];
         assert_eq!(check(&[3, 4, 500], &later, &[Err(0), Ok(507)]), 2);
         assert_eq!(check(&[], &[], &[Err(0)]), 0);
         assert_eq!(check(&[3, 500, 1], &[], &[Err(0), Err(0)]), 0);
-        // A part has gone, of what is staged or of what is not.
+        // A part was sent, of the staged bytes or of the referenced ones.
         for part in [2, 7, 8] {
             let script = [Answer::Take(part)];
             let expected = [Err(part as u64), Err(0)];
@@ -480,7 +498,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "the Buf has 3 bytes remaining, but its chunk() is empty")]
-    fn a_sender_of_a_buf_without_a_chunk_is_no_endless_loop() {
+    fn a_sender_of_a_buf_with_bytes_but_an_empty_chunk_panics() {
         let _ = BufSender::new(Hollow).send_all(LIMITS, || Ok(()), |_| Ok(0));
     }
 

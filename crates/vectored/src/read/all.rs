@@ -1,4 +1,4 @@
-//! Reading into a whole list, each segment where it lies.
+//! Reading into all segments of a list, without copying.
 
 use std::io::{self, IoSliceMut};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -15,33 +15,32 @@ use crate::transfer::unvectored::Calls;
 
 /// Reads into all of `segments` in order until they are full, and returns their bytes.
 ///
-/// At most [`iov_max`](crate::iov_max) segments and [`MAX_CALL_BYTES`](crate::MAX_CALL_BYTES) are
-/// asked for in one `readv(2)`, or `read(2)` where one segment is left. Longer lists take several
-/// calls, and so does a list of which a call filled a part, as is usual on pipes and sockets: other
-/// readers may come in between. Empty segments never reach the kernel; if all are empty there is no
-/// system call at all.
+/// One `readv(2)` (or `read(2)`, if one segment is left) asks for at most [`iov_max`](crate::iov_max) segments and
+/// [`MAX_CALL_BYTES`](crate::MAX_CALL_BYTES). A longer list takes several calls. So does a list of which a call
+/// fills only a part, as is usual on pipes and sockets; another reader may take bytes between two calls. Empty
+/// segments never reach the kernel; if all are empty, no system call is made.
 ///
-/// No more is ever asked for than the list holds: what comes after it stays in the stream. The array
+/// No call asks for more bytes than the list holds, so the bytes after them stay in the stream. The array
 /// of slices is neither reordered nor shortened, so it can be used again; it is `&mut` because the
-/// bytes behind it are written. Nothing is copied, and nothing is allocated unless a batch must be
-/// built because of empty segments or a short read.
+/// buffers are written to. Nothing is copied. Memory is allocated only if a batch must be built because of empty
+/// segments or a short read.
 ///
-/// It is for streams of bytes. To find out that the descriptor is not a socket that keeps messages
-/// apart costs a getsockopt(2) for each list ([how much](crate#messages)): a program that reads many
-/// short records from one stream does better with a [`ScatterReader`](crate::ScatterReader).
+/// It is for streams of bytes. Checking that the descriptor is not a socket that keeps messages
+/// apart costs a getsockopt(2) for each list ([how long it takes](crate#messages)). To read many short records from
+/// one stream, a [`ScatterReader`](crate::ScatterReader) is faster.
 ///
 /// # Errors
 ///
-/// The first error other than `EINTR`, which is retried, with the bytes read before it. They are in
-/// the first segments; what lies behind them in the list is unspecified.
+/// The first error other than `EINTR`, which is retried, with the count of bytes read before it. Those bytes are in
+/// the first segments; the contents of the rest of the list are unspecified.
 ///
 /// - [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) if the file or stream ends before the list is
-///   full; [`read_up_to_eof_vectored`] does not take that for an error;
-/// - [`WouldBlock`](io::ErrorKind::WouldBlock) if the descriptor is non-blocking and has no more, or a socket's
-///   `SO_RCVTIMEO` is over; [`read_into`] goes on from there;
+///   full; for [`read_up_to_eof_vectored`] that is no error;
+/// - [`WouldBlock`](io::ErrorKind::WouldBlock) if the descriptor is non-blocking and empty, or a socket's
+///   `SO_RCVTIMEO` has passed; [`read_into`] can resume;
 /// - [`InvalidInput`](io::ErrorKind::InvalidInput), before any byte, if the descriptor is a socket
 ///   that keeps messages apart ([details](crate#messages));
-/// - whatever read(2) lists.
+/// - the errors that read(2) lists.
 ///
 /// # Examples
 ///
@@ -67,13 +66,13 @@ pub fn read_exact_vectored(
     read_into(fd, segments, &mut SegmentCursor::new())
 }
 
-/// Reads into `segments` from `cursor` on until they are full; the cursor moves along.
+/// Reads into `segments` from `cursor` on until they are full, and advances the cursor.
 ///
-/// As [`read_exact_vectored`], for a transfer that can be interrupted: after an error, of which
-/// [`WouldBlock`](io::ErrorKind::WouldBlock) is the usual one, the cursor stands behind the last
-/// byte that was read. Wait until the descriptor is ready and call again with the same list and
-/// cursor. It returns, and its errors carry, the bytes of this call alone. With a cursor at the end of a list it
-/// returns `Ok(0)` and makes no system call.
+/// Like [`read_exact_vectored`], for a transfer that is resumed after an error, usually
+/// [`WouldBlock`](io::ErrorKind::WouldBlock). The cursor then points after the last
+/// byte that was read: wait until the descriptor is ready and call again with the same list and
+/// cursor. The result and the errors count the bytes of this call only. If the cursor is at the end of the list, it
+/// returns `Ok(0)` without a system call.
 ///
 /// # Errors
 ///
@@ -81,7 +80,7 @@ pub fn read_exact_vectored(
 ///
 /// # Panics
 ///
-/// If the cursor lies outside of the list.
+/// If the cursor lies outside the list.
 ///
 /// # Examples
 ///
@@ -112,15 +111,14 @@ pub fn read_into(
     segments: &mut [IoSliceMut<'_>],
     cursor: &mut SegmentCursor,
 ) -> Result<u64, TransferError> {
-    let source = from_stream(fd.as_fd());
+    let source = stream_source(fd.as_fd());
     receive_directly(segments, cursor, Limits::default(), AtEof::Fail, source)
 }
 
-/// Reads into `segments` in order until they are full or the file ends; returns the bytes read.
+/// Reads into `segments` in order until they are full or the file ends, and returns the bytes read.
 ///
-/// As [`read_exact_vectored`], but an end of file is no error: fewer bytes than the list holds mean
-/// that there are no more. (A single `readv(2)` may return fewer at any time, so its count does not
-/// tell.)
+/// Like [`read_exact_vectored`], but the end of the file is no error: a result below the length of the list means
+/// that the file ended. (A single `readv(2)` may return fewer bytes at any time, so its result does not mean that.)
 ///
 /// # Errors
 ///
@@ -149,21 +147,21 @@ pub fn read_up_to_eof_vectored(
     segments: &mut [IoSliceMut<'_>],
 ) -> Result<u64, TransferError> {
     let cursor = &mut SegmentCursor::new();
-    let source = from_stream(fd.as_fd());
+    let source = stream_source(fd.as_fd());
     receive_directly(segments, cursor, Limits::default(), AtEof::Stop, source)
 }
 
-/// Reads into all of `segments` from byte `offset` of a file on, until they are full.
+/// Reads into all of `segments` from byte `offset` of a file on until they are full, and returns their bytes.
 ///
-/// As [`read_exact_vectored`], by `preadv(2)` or `pread(2)`: the position of the descriptor is
+/// Like [`read_exact_vectored`], by `preadv(2)` or `pread(2)`: the position of the descriptor is
 /// neither used nor changed, so several threads can read one file.
 ///
 /// # Errors
 ///
-/// As [`read_exact_vectored`] (sockets know no offsets), and
+/// As [`read_exact_vectored`], and
 ///
 /// - [`InvalidInput`](io::ErrorKind::InvalidInput) before any byte if the list would end past the
-///   largest file offset, `i64::MAX`, wherever the file ends;
+///   largest file offset, `i64::MAX`, even if the file ends before;
 /// - `ESPIPE` if the descriptor cannot seek (a pipe, a socket).
 ///
 /// # Examples
@@ -192,14 +190,33 @@ pub fn read_exact_vectored_at(
     read_at(fd, segments, offset, AtEof::Fail)
 }
 
-/// Reads into `segments` from byte `offset` of a file on, until they are full or the file ends.
+/// Reads into `segments` from byte `offset` of a file on until they are full or the file ends.
 ///
-/// Returns the bytes read: 0 where the file ends at or before `offset`. Otherwise as
-/// [`read_exact_vectored_at`].
+/// Like [`read_exact_vectored_at`], but the end of the file is no error. Returns the bytes read: 0 if the file ends at
+/// or before `offset`.
 ///
 /// # Errors
 ///
 /// As [`read_exact_vectored_at`], without `UnexpectedEof`.
+///
+/// # Examples
+///
+/// ```
+/// use std::io::IoSliceMut;
+/// use vectored::read_up_to_eof_vectored_at;
+///
+/// # fn main() -> std::io::Result<()> {
+/// # let path = std::env::temp_dir().join(format!("vectored-doc-eof-{}", std::process::id()));
+/// std::fs::write(&path, b"0123456789")?;
+/// let file = std::fs::File::open(&path)?;
+/// # std::fs::remove_file(&path)?;
+/// let (mut two, mut three) = ([0; 2], [0; 3]);
+/// let mut segments = [IoSliceMut::new(&mut two), IoSliceMut::new(&mut three)];
+/// assert_eq!(read_up_to_eof_vectored_at(&file, &mut segments, 7)?, 3);
+/// assert_eq!((&two, three[0]), (b"78", b'9'));
+/// # Ok(())
+/// # }
+/// ```
 pub fn read_up_to_eof_vectored_at(
     fd: impl AsFd,
     segments: &mut [IoSliceMut<'_>],
@@ -216,12 +233,12 @@ fn read_at(
 ) -> Result<u64, TransferError> {
     check_offset(segments, offset).map_err(|error| TransferError::reading(0, error))?;
     let cursor = &mut SegmentCursor::new();
-    let source = from_file(fd.as_fd(), offset);
+    let source = file_source(fd.as_fd(), offset);
     receive_directly(segments, cursor, Limits::default(), at_eof, source)
 }
 
-/// A source of anything but a socket that keeps messages apart.
-pub(crate) fn from_stream(
+/// A source that reads from a stream, and refuses a socket that keeps messages apart.
+pub(crate) fn stream_source(
     fd: BorrowedFd<'_>,
 ) -> impl FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize> {
     let mut check = before_each_read(fd);
@@ -235,8 +252,8 @@ pub(crate) fn from_stream(
     }
 }
 
-/// The source of a file, which reads from `offset` on.
-pub(crate) fn from_file(
+/// A source that reads from byte `offset` of a file on.
+pub(crate) fn file_source(
     fd: BorrowedFd<'_>,
     offset: u64,
 ) -> impl FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize> {
@@ -249,19 +266,21 @@ pub(crate) fn from_file(
     })
 }
 
-/// `InvalidInput` if a list at `offset` would end past the largest `off_t` of 64 bits.
+/// Fails with `InvalidInput` if a list at `offset` would end past the largest 64-bit `off_t`.
 pub(crate) fn check_offset(segments: &[IoSliceMut<'_>], offset: u64) -> io::Result<()> {
     let bytes = SegmentCursor::new().remaining_bytes(segments);
     match offset.checked_add(bytes) {
         Some(end) if i64::try_from(end).is_ok() => Ok(()),
         _ => Err(io::Error::new(
             io::ErrorKind::InvalidInput,
-            format!("{bytes} bytes at offset {offset} would end past the largest file offset"),
+            format!(
+                "{bytes} bytes at offset {offset} would end past the largest file offset, 2^63 - 1"
+            ),
         )),
     }
 }
 
-/// A source that reads at an offset, and goes on behind what it has read.
+/// A source that reads at an offset, and advances the offset by the bytes read.
 fn at_offset(
     offset: u64,
     mut read: impl FnMut(&mut [IoSliceMut<'_>], u64) -> io::Result<usize>,
@@ -274,7 +293,7 @@ fn at_offset(
     }
 }
 
-/// A read without staging, from a position, within any limits, from any source.
+/// Reads from `source` into `segments` from `cursor` on, without staging.
 pub(crate) fn receive_directly(
     segments: &mut [IoSliceMut<'_>],
     cursor: &mut SegmentCursor,
@@ -299,7 +318,7 @@ mod tests {
     };
     use proptest::prelude::*;
 
-    /// Reads lists of these sizes from a source with a script, in both ways of ending.
+    /// Reads lists of these sizes from a source with a script, with both treatments of the end of the file.
     fn check(sizes: &[usize], script: &[Answer], limits: Limits) {
         for (is_exact, at_eof) in [(true, AtEof::Fail), (false, AtEof::Stop)] {
             check_read_against_model(
@@ -425,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn a_read_at_an_offset_goes_on_behind_what_came() {
+    fn a_read_at_an_offset_continues_after_the_bytes_read() {
         let mut offsets = Vec::new();
         let mut bytes = [0; 3];
         let mut segments = [IoSliceMut::new(&mut bytes)];

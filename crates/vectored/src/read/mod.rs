@@ -1,4 +1,4 @@
-//! Functions that fill all segments of a list, and [`Scatter`](scatter::Scatter).
+//! Functions that fill all segments of a list, and the scattering reader [`Scatter`](scatter::Scatter).
 
 pub(crate) mod all;
 pub(crate) mod scatter;

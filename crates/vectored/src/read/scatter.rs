@@ -1,4 +1,4 @@
-//! Reading a list through staging where segments are small, directly where they are large.
+//! Reading a list: small segments through a staging buffer, large ones directly.
 
 use std::fmt;
 use std::io::{self, IoSliceMut};
@@ -8,29 +8,29 @@ use crate::Limits;
 use crate::cost::CostModel;
 use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
-use crate::read::all::{check_offset, from_file, from_stream, receive_directly};
+use crate::read::all::{check_offset, file_source, receive_directly, stream_source};
 use crate::sys::staging::STAGING_ALIGNMENT;
 use crate::transfer::aligned_buffer::AlignedBuffer;
 use crate::transfer::direct_retry::resend_uncopied;
 use crate::transfer::read_loop::{AtEof, Receiver};
 use crate::transfer::rules::Rules;
 
-/// A scattering reader, [`Gather`](crate::Gather)'s counterpart: it reads runs of small segments
-/// through a buffer of its own, large ones directly, in one call.
+/// A scattering reader, the counterpart of [`Gather`](crate::Gather): in one call it reads runs of small segments
+/// through a staging buffer and large segments directly.
 ///
-/// A run of two or more segments up to [`CostModel::copy_below_bytes`] (for the number of segments
-/// of the list) takes one entry of the `readv(2)`, in a staging buffer, and is split from there
-/// while it is in the CPU's cache. Every other segment is read to where it belongs. The defaults of the model were
+/// A run of two or more segments, each of up to [`CostModel::copy_below_bytes`] (for the number of segments
+/// of the list), takes one entry of the `readv(2)`, in the staging buffer. From there it is copied to its segments,
+/// while it is in the CPU's cache. Every other segment is read in place. The default models were
 /// measured on writes: for reads they are a first guess.
 ///
-/// Staging is aligned to a page, so a file that is open with `O_DIRECT` takes aligned lists.
+/// The staging buffer starts at a page, so a file that is open with `O_DIRECT` takes aligned lists.
 ///
-/// Between two calls it holds no bytes: a call asks for no more than the list, and what has come is
-/// in the caller's segments when a method returns, also with an error.
+/// It holds no bytes between two calls of its methods: no system call asks for more than the list, and
+/// when a method returns, with or without an error, all bytes read are in the caller's segments.
 ///
-/// It owns the working memory: the staging buffer, of
-/// [`staging_bytes`](CostModel::staging_bytes), and an array of at most [`iov_max`](crate::iov_max)
-/// entries. Keep the `Scatter` and use it again: further lists of the kind allocate nothing.
+/// It owns the working memory: a staging buffer of
+/// [`staging_bytes`](CostModel::staging_bytes) and an array of at most [`iov_max`](crate::iov_max)
+/// entries. Keep the `Scatter` and use it again: further lists of similar size allocate nothing.
 ///
 /// # Examples
 ///
@@ -53,10 +53,10 @@ use crate::transfer::rules::Rules;
 #[derive(Default)]
 pub struct Scatter {
     model: CostModel,
-    /// Its staging buffer is empty until first used, then of the model's `staging_bytes` for good.
+    /// Its staging buffer is empty until first used, then has the model's `staging_bytes`.
     receiver: Receiver,
-    /// The number of segments of the last list, and the longest segment that is staged in such.
-    last_border: (usize, usize),
+    /// The number of segments of the last list, and the threshold for that number, in bytes.
+    last_threshold: (usize, usize),
 }
 
 impl Scatter {
@@ -66,8 +66,8 @@ impl Scatter {
         Scatter {
             model,
             receiver: Receiver::new(),
-            // True of every model: a list without segments has nothing to copy.
-            last_border: (0, 0),
+            // Holds for every model: a list without segments has nothing to copy.
+            last_threshold: (0, 0),
         }
     }
 
@@ -79,8 +79,8 @@ impl Scatter {
 
     /// Reads into all of `segments` in order until they are full, and returns their bytes.
     ///
-    /// As [`read_exact_vectored`](crate::read_exact_vectored), of which it keeps every promise. A
-    /// call also ends where the staging buffer is full.
+    /// It keeps every promise of [`read_exact_vectored`](crate::read_exact_vectored). A list whose small segments
+    /// exceed the staging buffer takes more calls.
     ///
     /// # Errors
     ///
@@ -93,10 +93,10 @@ impl Scatter {
         self.read_into(fd, segments, &mut SegmentCursor::new())
     }
 
-    /// Reads into `segments` from `cursor` on until they are full; the cursor moves along.
+    /// Reads into `segments` from `cursor` on until they are full, and advances the cursor.
     ///
-    /// As [`read_into`](crate::read_into): it goes on where a non-blocking descriptor had no more.
-    /// The cursor is all that must be kept for that; nothing is held back in the `Scatter`.
+    /// Like [`read_into`](crate::read_into): after [`WouldBlock`](io::ErrorKind::WouldBlock), call it again with the
+    /// same list and cursor. The `Scatter` may read other lists in the meantime, since it holds no bytes.
     ///
     /// # Errors
     ///
@@ -104,7 +104,7 @@ impl Scatter {
     ///
     /// # Panics
     ///
-    /// If the cursor lies outside of the list.
+    /// If the cursor lies outside the list.
     pub fn read_into(
         &mut self,
         fd: impl AsFd,
@@ -114,7 +114,7 @@ impl Scatter {
         self.read(fd.as_fd(), segments, cursor, AtEof::Fail)
     }
 
-    /// Reads into `segments` in order until they are full or the file ends; returns the bytes read.
+    /// Reads into `segments` in order until they are full or the file ends, and returns the bytes read.
     ///
     /// # Errors
     ///
@@ -127,7 +127,7 @@ impl Scatter {
         self.read(fd.as_fd(), segments, &mut SegmentCursor::new(), AtEof::Stop)
     }
 
-    /// Reads into all of `segments` from byte `offset` of a file on, until they are full.
+    /// Reads into all of `segments` from byte `offset` of a file on until they are full, and returns their bytes.
     ///
     /// # Errors
     ///
@@ -141,7 +141,8 @@ impl Scatter {
         self.read_at(fd.as_fd(), segments, offset, AtEof::Fail)
     }
 
-    /// Reads into `segments` from byte `offset` of a file on, until they are full or the file ends.
+    /// Reads into `segments` from byte `offset` of a file on until they are full or the file ends, and returns the
+    /// bytes read.
     ///
     /// # Errors
     ///
@@ -163,10 +164,10 @@ impl Scatter {
         at_eof: AtEof,
     ) -> Result<u64, TransferError> {
         let rules = self.rules(segments.len());
-        let read = self.receive_all(segments, cursor, rules, at_eof, from_stream(fd));
+        let read = self.receive_all(segments, cursor, rules, at_eof, stream_source(fd));
         read.or_else(|error| {
             resend_uncopied(fd, error, |_| {
-                receive_directly(segments, cursor, rules.limits, at_eof, from_stream(fd))
+                receive_directly(segments, cursor, rules.limits, at_eof, stream_source(fd))
             })
         })
     }
@@ -180,29 +181,29 @@ impl Scatter {
     ) -> Result<u64, TransferError> {
         check_offset(segments, offset).map_err(|error| TransferError::reading(0, error))?;
         let rules = self.rules(segments.len());
-        let (cursor, source) = (&mut SegmentCursor::new(), from_file(fd, offset));
+        let (cursor, source) = (&mut SegmentCursor::new(), file_source(fd, offset));
         let read = self.receive_all(segments, cursor, rules, at_eof, source);
         read.or_else(|error| {
             resend_uncopied(fd, error, |before| {
-                let source = from_file(fd, offset + before);
+                let source = file_source(fd, offset + before);
                 receive_directly(segments, cursor, rules.limits, at_eof, source)
             })
         })
     }
 
     fn rules(&mut self, segment_count: usize) -> Rules {
-        if self.last_border.0 != segment_count {
-            let border = self.model.copy_below_bytes(segment_count);
-            self.last_border = (segment_count, border);
+        if self.last_threshold.0 != segment_count {
+            let threshold = self.model.copy_below_bytes(segment_count);
+            self.last_threshold = (segment_count, threshold);
         }
         Rules {
-            copy_below_bytes: self.last_border.1,
+            copy_below_bytes: self.last_threshold.1,
             limits: Limits::default(),
             fill_bytes: 0,
         }
     }
 
-    /// A read from a position, by any rules, from any source.
+    /// Reads from `source` into `segments` from `cursor` on, by `rules`.
     pub(crate) fn receive_all(
         &mut self,
         segments: &mut [IoSliceMut<'_>],
@@ -212,7 +213,7 @@ impl Scatter {
         source: impl FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize>,
     ) -> Result<u64, TransferError> {
         if rules.copy_below_bytes > 0 && self.receiver.staging.is_empty() {
-            // Without memory for it nothing is staged.
+            // If the allocation fails, the buffer stays empty and nothing is staged.
             let bytes = self.model.staging_within(Limits::default());
             self.receiver.staging =
                 AlignedBuffer::try_zeroed(bytes, STAGING_ALIGNMENT).unwrap_or_default();
@@ -223,7 +224,7 @@ impl Scatter {
 }
 
 impl fmt::Debug for Scatter {
-    /// Without the bytes of the staging buffer, which are a caller's.
+    /// Leaves out the bytes of the staging buffer, which may be secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Scatter")
             .field("model", &self.model)
@@ -281,7 +282,7 @@ mod tests {
             staging_bytes in prop_oneof![Just(0), 1..300_usize],
             limits in any_limits(),
         ) {
-            // One `Scatter` for several lists: nothing of one may come through into the next.
+            // One `Scatter` for several lists: no byte of one list may reach the next.
             let mut scatter = scatter_with_staging(staging_bytes);
             let rules = Rules { copy_below_bytes, limits, fill_bytes: 0 };
             for (sizes, script) in lists {
@@ -291,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn short_reads_resume_at_every_cut_of_small_lists_at_every_border() {
+    fn short_reads_resume_at_every_cut_of_small_lists_at_every_threshold() {
         for copy_below_bytes in 0..=3 {
             let mut scatter = scatter_with_staging(5);
             let rules = Rules {
@@ -380,11 +381,11 @@ mod tests {
     }
 
     #[test]
-    fn the_border_is_that_of_the_list_at_hand() {
+    fn the_threshold_is_that_of_the_current_list() {
         let mut scatter = Scatter::default();
         for count in [0, 1, 2, 2, 1000, 3, 0, 3000, 2] {
-            let border = scatter.model.copy_below_bytes(count);
-            assert_eq!(scatter.rules(count).copy_below_bytes, border, "{count}");
+            let threshold = scatter.model.copy_below_bytes(count);
+            assert_eq!(scatter.rules(count).copy_below_bytes, threshold, "{count}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! Reading into memory that was never written.
+//! Reading into uninitialized memory.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -10,15 +10,15 @@ use crate::sys::uninit::Filling;
 use crate::transfer::message_sockets::before_each_read;
 use crate::transfer::read_loop::{AtEof, retry_interrupted, unexpected_eof};
 
-/// Reads into all of `buf`, which need not be initialised, and returns it as bytes.
+/// Reads into all of `buf`, which need not be initialized, until it is full, and returns it as bytes.
 ///
-/// As [`read_exact_vectored`](crate::read_exact_vectored) with one segment, without the cost of
-/// clearing memory that is about to be overwritten. Lists of such buffers are not offered.
+/// Like [`read_exact_vectored`](crate::read_exact_vectored) with one segment, without the cost of
+/// clearing memory that is about to be overwritten. There is no such function for lists of buffers.
 ///
 /// # Errors
 ///
 /// As [`read_exact_vectored`](crate::read_exact_vectored). The first
-/// [`transferred`](TransferError::transferred) bytes of `buf` are initialised then.
+/// [`transferred`](TransferError::transferred) bytes of `buf` are then initialized.
 ///
 /// # Examples
 ///
@@ -43,41 +43,62 @@ pub fn read_exact_uninit(
     fd: impl AsFd,
     buf: &mut [MaybeUninit<u8>],
 ) -> Result<&mut [u8], TransferError> {
-    fill(buf, MAX_CALL_BYTES, AtEof::Fail, from_stream(fd.as_fd()))
+    fill(buf, MAX_CALL_BYTES, AtEof::Fail, stream_source(fd.as_fd()))
 }
 
-/// Reads into `buf`, which need not be initialised, until it is full or the file ends; returns the
-/// part that was filled.
+/// Reads into `buf`, which need not be initialized, until it is full or the file ends, and returns the part that was
+/// filled.
 ///
 /// # Errors
 ///
 /// As [`read_exact_uninit`], without `UnexpectedEof`.
+///
+/// # Examples
+///
+/// ```
+/// use std::io::Write;
+/// use std::mem::MaybeUninit;
+/// use vectored::read_up_to_eof_uninit;
+///
+/// # fn main() -> std::io::Result<()> {
+/// let (reader, mut writer) = std::io::pipe()?;
+/// writer.write_all(b"hello")?;
+/// drop(writer);
+///
+/// let mut memory = [MaybeUninit::uninit(); 100];
+/// assert_eq!(read_up_to_eof_uninit(&reader, &mut memory)?, b"hello");
+/// # Ok(())
+/// # }
+/// ```
 pub fn read_up_to_eof_uninit(
     fd: impl AsFd,
     buf: &mut [MaybeUninit<u8>],
 ) -> Result<&mut [u8], TransferError> {
-    fill(buf, MAX_CALL_BYTES, AtEof::Stop, from_stream(fd.as_fd()))
+    fill(buf, MAX_CALL_BYTES, AtEof::Stop, stream_source(fd.as_fd()))
 }
 
-/// A source of `read(2)`, from anything but a socket that keeps messages apart.
-fn from_stream(fd: BorrowedFd<'_>) -> impl FnMut(&mut [MaybeUninit<u8>]) -> io::Result<&mut [u8]> {
+/// A source that calls `read(2)` on a stream, and refuses a socket that keeps messages apart.
+fn stream_source(
+    fd: BorrowedFd<'_>,
+) -> impl FnMut(&mut [MaybeUninit<u8>]) -> io::Result<&mut [u8]> {
     let mut check = before_each_read(fd);
     move |free| {
         check()?;
-        let (initialised, _) = rustix::io::read(fd, free)?;
-        Ok(initialised)
+        let (filled, _) = rustix::io::read(fd, free)?;
+        Ok(filled)
     }
 }
 
+/// Fills `buf` from `source`, which is asked for up to `max_bytes` at once.
 fn fill(
     buf: &mut [MaybeUninit<u8>],
-    most: usize,
+    max_bytes: usize,
     at_eof: AtEof,
     mut source: impl FnMut(&mut [MaybeUninit<u8>]) -> io::Result<&mut [u8]>,
 ) -> Result<&mut [u8], TransferError> {
     let mut filling = Filling::new(buf);
     while !filling.is_full() {
-        let result = retry_interrupted(|| filling.fill(most, &mut source));
+        let result = retry_interrupted(|| filling.fill(max_bytes, &mut source));
         let error = match (result, at_eof) {
             (Ok(0), AtEof::Stop) => break,
             (Ok(0), AtEof::Fail) => unexpected_eof(),
@@ -131,11 +152,11 @@ mod tests {
                 }
             }
         }
-        assert!(source.refusals <= 1, "a refusal was passed over");
+        assert!(source.refusals <= 1, "a refusal was ignored");
         assert!(size > 0 || source.calls == 0, "a call for no bytes");
     }
 
-    /// Initialises all of a slice, in safe code.
+    /// Initializes a whole slice, in safe code.
     fn clear(memory: &mut [MaybeUninit<u8>]) -> &mut [u8] {
         fill(memory, 1, AtEof::Fail, |free| {
             Ok(std::slice::from_mut(free[0].write(0)))
@@ -155,7 +176,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "other bytes than those it was given")]
-    fn bytes_from_elsewhere_are_not_believed() {
+    fn bytes_from_other_memory_are_a_panic() {
         let mut memory = [MaybeUninit::uninit(); 3];
         let _ = fill(&mut memory, 3, AtEof::Fail, |_| {
             Ok(Box::leak(Box::new([0; 3])))

@@ -1,5 +1,4 @@
-//! Help for the unit tests of `bytes::Buf`: trees of buffers, some of which skip data when asked for
-//! slices.
+//! For the unit tests of `bytes::Buf`: trees of buffers, some of which skip data when asked for slices.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
@@ -19,12 +18,12 @@ pub(crate) struct Rope {
     shows: Shows,
 }
 
-/// What a `Rope` answers to `chunks_vectored`.
+/// The slices that a `Rope` gives by `chunks_vectored`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shows {
-    /// Every chunk, as far as there is room.
+    /// Every chunk, as many as fit the array.
     All,
-    /// Only the first, as the default method does: a `Chain` puts what follows right after it.
+    /// Only the first, as the default method does. A `Chain` puts its second half right after it.
     First,
     /// Every chunk, in two halves, with an empty slice before each.
     Halves,
@@ -43,7 +42,7 @@ impl Rope {
         }
     }
 
-    /// The same in other memory.
+    /// A copy in other memory.
     pub(crate) fn copied(&self) -> Rope {
         let chunks = self.chunks.iter().map(|chunk| chunk.to_vec());
         Rope::new(&chunks.collect::<Vec<_>>(), self.shows)
@@ -61,7 +60,7 @@ impl Buf for Rope {
 
     fn advance(&mut self, mut bytes: usize) {
         while bytes > 0 {
-            let first = self.chunks.front_mut().expect("more than remains");
+            let first = self.chunks.front_mut().expect("advance beyond the end");
             let here = bytes.min(first.len());
             first.advance(here);
             bytes -= here;
@@ -103,7 +102,7 @@ pub(crate) enum Tree {
     Take(Box<Take<Tree>>),
 }
 
-/// `Chain` and `Take` have no `Clone`; what they consist of can be had.
+/// `Chain` and `Take` do not implement `Clone`, but give access to their parts.
 impl Clone for Tree {
     fn clone(&self) -> Tree {
         match self {
@@ -169,13 +168,13 @@ impl Buf for Tree {
     }
 }
 
-/// The naive model: every byte that `buf` holds.
+/// Every byte of `buf`, as a simple model.
 pub(crate) fn all_bytes(buf: &Tree) -> Vec<u8> {
     let mut buf = buf.clone();
     buf.copy_to_bytes(buf.remaining()).to_vec()
 }
 
-/// What the slices hold that `buf` gives of itself.
+/// The bytes of the slices that `buf` gives by `chunks_vectored`.
 pub(crate) fn bytes_shown(buf: &Tree) -> Vec<u8> {
     let mut slices = [IoSlice::new(&[]); 64];
     let count = buf.chunks_vectored(&mut slices);
@@ -185,13 +184,13 @@ pub(crate) fn bytes_shown(buf: &Tree) -> Vec<u8> {
         .collect()
 }
 
-/// The form of a tree, without its bytes.
+/// The shape of a tree, without its bytes.
 #[derive(Clone, Debug)]
 enum Shape {
     Bytes(usize),
-    /// How many bytes, and how many of them lie before the position.
+    /// Bytes in all, and bytes before the position.
     Cursor(usize, usize),
-    /// How many bytes, and how many of them come before its memory wraps.
+    /// Bytes in all, and bytes before the memory wraps.
     Deque(usize, usize),
     Rope(Vec<usize>, Shows),
     Chain(Box<Shape>, Box<Shape>),
@@ -231,7 +230,7 @@ impl Shape {
     }
 }
 
-/// Trees of any form. Their bytes tell their places, as those of `payload` do.
+/// Trees of any shape, with the byte pattern of `payload`.
 pub(crate) fn any_tree() -> impl Strategy<Value = Tree> {
     let size = || prop_oneof![1 => Just(0), 4 => 1..8_usize, 3 => 8..70_usize, 1 => 70..300_usize];
     let shows = prop_oneof![
@@ -258,9 +257,9 @@ pub(crate) fn any_tree() -> impl Strategy<Value = Tree> {
     shape.prop_map(|shape| shape.build(&mut (0..251u8).cycle()))
 }
 
-/// Sends `model` to its end, resuming after every error, and compares what arrives.
+/// Calls `transfer` until it succeeds, resuming after every error, and compares the bytes that arrive with `model`.
 ///
-/// `transfer` goes on with the `sender` it is given, of which `remaining` tells what is left.
+/// `remaining` returns the bytes that a `sender` has left.
 pub(crate) fn check_sender<S>(
     model: &[u8],
     mut sender: S,
@@ -294,7 +293,7 @@ pub(crate) fn check_sender<S>(
         }
     }
     assert_eq!(sink.taken, model);
-    assert_eq!(errors, sink.refusals, "a refusal was passed over");
+    assert_eq!(errors, sink.refusals, "a refusal was ignored");
     assert!(sink.calls <= script.len() + model.len());
     if model.is_empty() {
         assert_eq!(sink.calls, 0, "a system call for no bytes");
@@ -302,7 +301,7 @@ pub(crate) fn check_sender<S>(
     sink
 }
 
-/// Has bytes remaining, and nowhere any.
+/// A `Buf` with bytes remaining but an empty chunk, which breaks the contract.
 #[derive(Clone, Debug)]
 pub(crate) struct Hollow;
 

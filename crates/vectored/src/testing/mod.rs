@@ -1,4 +1,4 @@
-//! Help for the unit tests: payloads in which every byte tells its place, and sinks with a script.
+//! For the unit tests: payloads with a byte pattern, sinks with a script, and random lists.
 
 #[cfg(feature = "bytes")]
 pub(crate) mod bufs;
@@ -15,7 +15,7 @@ use crate::error::TransferError;
 /// A list of buffers of these sizes. No two neighbouring bytes are the same, and the pattern does
 /// not repeat within a power of two.
 pub(crate) fn payload(sizes: &[usize]) -> Vec<Vec<u8>> {
-    // By whole periods, since Miri takes its time for each byte.
+    // Built of whole periods, since Miri is slow for each byte.
     let period: Vec<u8> = (0..251).collect();
     let all = period.repeat(sizes.iter().sum::<usize>() / period.len() + 1);
     let mut left = &all[..];
@@ -31,16 +31,17 @@ pub(crate) fn list(data: &[Vec<u8>]) -> Vec<IoSlice<'_>> {
     data.iter().map(|bytes| IoSlice::new(bytes)).collect()
 }
 
-/// What a scripted sink does at a call.
+/// The answer of a scripted sink to a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// Takes so many bytes, or all where there are fewer.
+    /// Takes up to this many bytes.
     Take(usize),
-    /// Fails with this code of the operating system and takes nothing.
+    /// Fails with this `errno` and takes nothing.
     Fail(i32),
 }
 
-/// Keeps what it takes and checks every call; takes everything after the end of its script.
+/// A sink that answers each call as its script says, checks every call, and keeps the bytes it takes. After the end
+/// of the script it takes everything.
 #[derive(Debug)]
 pub(crate) struct ScriptedSink {
     script: std::vec::IntoIter<Answer>,
@@ -49,7 +50,7 @@ pub(crate) struct ScriptedSink {
     pub(crate) last: Answer,
     pub(crate) taken: Vec<u8>,
     pub(crate) calls: usize,
-    /// The answers so far that must end a transfer: nothing taken, and failures but `EINTR`.
+    /// The answers so far that must end a transfer: no byte taken, and failures except `EINTR`.
     pub(crate) refusals: usize,
 }
 
@@ -98,9 +99,9 @@ impl ScriptedSink {
 }
 
 /// Runs a transfer to its end, resuming after every error, and compares it with the model: the
-/// bytes of all segments in a row.
+/// bytes of all segments in order.
 ///
-/// `transfer` goes on from the cursor it is given, as the functions of the library do.
+/// `transfer` resumes at the cursor it is given, as the functions of the library do.
 pub(crate) fn check_against_model(
     sizes: &[usize],
     script: &[Answer],
@@ -146,10 +147,9 @@ pub(crate) fn check_against_model(
         }
     }
     assert_eq!(sink.taken, model);
-    assert_eq!(errors, sink.refusals, "a refusal was passed over");
+    assert_eq!(errors, sink.refusals, "a refusal was ignored");
     assert!(cursor.is_at_end(&segments));
-    // Every answer was asked for, unless the bytes ran out before; and each call beyond the script
-    // took something.
+    // Each call used an answer of the script or, after its end, took at least one byte.
     assert!(sink.calls <= script.len() + model.len());
     if model.is_empty() {
         assert_eq!(sink.calls, 0, "a system call for no bytes");
@@ -171,13 +171,13 @@ pub(crate) fn for_all_cuts_of_small_lists(mut check: impl FnMut(&[usize], &[Answ
     }
 }
 
-/// Lists with many empties, and with lengths on both sides of any border up to 64 bytes.
+/// Lists with many empty segments, and with lengths below and above any threshold up to 64 bytes.
 pub(crate) fn any_sizes() -> impl Strategy<Value = Vec<usize>> {
     let size = prop_oneof![2 => Just(0), 4 => 1..8_usize, 3 => 8..70_usize, 1 => 70..300_usize];
     prop::collection::vec(size, 0..40)
 }
 
-/// Lists that are alike from end to end, but for a body, as most are.
+/// Lists of equal segments with, sometimes, a body at the end, as most lists are.
 pub(crate) fn any_even_sizes() -> impl Strategy<Value = Vec<usize>> {
     let size = prop_oneof![1 => 0..8_usize, 3 => 8..140_usize, 2 => 140..700_usize];
     let body = prop_oneof![2 => Just(None), 1 => (0..2000_usize).prop_map(Some)];
@@ -188,7 +188,7 @@ pub(crate) fn any_even_sizes() -> impl Strategy<Value = Vec<usize>> {
     })
 }
 
-/// Scripts in which calls are short, interrupted, refused, failed, or take nothing.
+/// Scripts of calls that are whole, short, interrupted, would block, fail, or take nothing.
 pub(crate) fn any_script() -> impl Strategy<Value = Vec<Answer>> {
     let answer = prop_oneof![
         6 => (1..60_usize).prop_map(Answer::Take),
@@ -205,13 +205,13 @@ pub(crate) fn any_limits() -> impl Strategy<Value = Limits> {
     (1..12_usize, 1..200_usize).prop_map(|(segments, bytes)| Limits { segments, bytes })
 }
 
-/// Limits of real systems, but for the bytes.
+/// Limits as of real systems, except for the bytes.
 pub(crate) fn any_wide_limits() -> impl Strategy<Value = Limits> {
     let bytes = prop_oneof![100..20_000_usize, Just(usize::MAX)];
     (16..50_usize, bytes).prop_map(|(segments, bytes)| Limits { segments, bytes })
 }
 
-/// Checks what a transfer, of at most three segments a call, sends where splitting is refused.
+/// Checks a transfer of at most three segments a call to a socket that keeps messages apart.
 pub(crate) fn for_a_descriptor_of_messages(
     mut transfer: impl FnMut(
         &[IoSlice<'_>],
@@ -239,13 +239,13 @@ pub(crate) fn for_a_descriptor_of_messages(
     check(&[20, 0, 30, 40, 0], start, &[], Ok(90));
     check(&[20, 30, 40, 50], start, &[], Err(0));
     check(&[10, 10, 30, 0, 40, 50], start, &[], Err(0));
-    // A message that is empty would be dropped.
+    // An empty message, which would be dropped.
     check(&[], start, &[], Err(0));
     check(&[0, 0], start, &[], Err(0));
-    // A message of which a part has gone, now or before.
+    // A message of which a part was sent, now or before.
     check(&[20, 30], start, &[Answer::Take(21)], Err(21));
     check(&[20, 30], SegmentCursor::at(1, 0), &[], Err(0));
-    // One that has gone.
+    // A message that was sent.
     for end in [SegmentCursor::at(2, 0), SegmentCursor::at(1, 30)] {
         check(&[20, 30], end, &[], Ok(0));
     }

@@ -1,4 +1,4 @@
-//! Help for the unit tests of reads: sources with a script, and the model of a read.
+//! For the unit tests of reads: sources with a script, and the model of a read.
 
 use std::io::{self, ErrorKind, IoSliceMut};
 
@@ -7,12 +7,11 @@ use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
 use crate::testing::{Answer, payload};
 
-/// How many bytes a source has beyond those that a list asks for.
-const BEYOND: usize = 500;
+/// Bytes that a source has after those that a list asks for.
+const EXTRA_BYTES: usize = 500;
 
-/// Gives out bytes as its script says and checks every call; gives all that is asked for after the
-/// end of its script. `Answer::Take(0)` is an end of file, after which there may be more, as on a
-/// file that grows.
+/// A source that answers each call as its script says, and checks every call. After the end of the script it fills
+/// every call. `Answer::Take(0)` is an end of file, after which more bytes may follow, as in a file that grows.
 #[derive(Debug)]
 pub(crate) struct ScriptedSource {
     script: std::vec::IntoIter<Answer>,
@@ -20,7 +19,7 @@ pub(crate) struct ScriptedSource {
     pub(crate) data: Vec<u8>,
     pub(crate) given: usize,
     pub(crate) calls: usize,
-    /// The answers so far that must end a transfer.
+    /// The answers so far that must end a transfer: ends of file, and failures except `EINTR`.
     pub(crate) refusals: usize,
     pub(crate) last: Answer,
 }
@@ -62,7 +61,7 @@ impl ScriptedSource {
         for slice in slices {
             let (here, after) = from.split_at(given.min(slice.len()));
             slice[..here.len()].copy_from_slice(here);
-            // What lies behind a short read is not promised to stay as it was, so it does not.
+            // The memory after a short read is unspecified, so the source changes it.
             if here.len() < slice.len() && whole < bytes {
                 let len = slice.len().min(here.len() + 1);
                 slice[here.len()..len].fill(0xfd);
@@ -76,10 +75,9 @@ impl ScriptedSource {
 }
 
 /// Runs a read to its end, resuming after every error and end of file, and compares it with the
-/// model: the next bytes of the source, cut up as the list says, and no byte more taken.
+/// model: the segments hold the next bytes of the source, and no further byte was taken.
 ///
-/// `transfer` goes on from the cursor it is given. `is_exact` says whether an early end of file is
-/// an error to it.
+/// `transfer` resumes at the cursor it is given. `is_exact` says whether it treats an early end of file as an error.
 pub(crate) fn check_read_against_model(
     sizes: &[usize],
     script: &[Answer],
@@ -94,7 +92,7 @@ pub(crate) fn check_read_against_model(
     let expected = payload(sizes);
     let total = expected.concat().len();
     let mut all_sizes = sizes.to_vec();
-    all_sizes.push(BEYOND);
+    all_sizes.push(EXTRA_BYTES);
     let mut source = ScriptedSource::new(payload(&all_sizes).concat(), script, limits);
     let mut buffers: Vec<Vec<u8>> = sizes.iter().map(|&size| vec![0xfe; size]).collect();
     let mut cursor = SegmentCursor::new();
@@ -118,7 +116,11 @@ pub(crate) fn check_read_against_model(
             Ok(_) if remaining == 0 => break,
             Ok(_) => {
                 assert!(!is_exact, "success, though {remaining} bytes are missing");
-                assert_eq!(source.last, Answer::Take(0), "it stopped without an end");
+                assert_eq!(
+                    source.last,
+                    Answer::Take(0),
+                    "it stopped before the end of the file"
+                );
             }
             Err(error) => match source.last {
                 Answer::Take(most) => {
@@ -136,7 +138,7 @@ pub(crate) fn check_read_against_model(
     }
     assert_eq!(buffers, expected);
     assert_eq!(source.given, total, "bytes beyond the list were taken");
-    assert_eq!(ends, source.refusals, "a refusal was passed over");
+    assert_eq!(ends, source.refusals, "a refusal was ignored");
     assert!(source.calls <= script.len() + total);
     if total == 0 {
         assert_eq!(source.calls, 0, "a system call for no bytes");

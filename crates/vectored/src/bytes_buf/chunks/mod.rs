@@ -1,4 +1,4 @@
-//! Writing from a `bytes::Buf`: what can be believed of the slices that it gives.
+//! Writing from a `bytes::Buf` that can be cloned, with a check of the slices that it gives.
 
 use std::io::{self, IoSlice};
 use std::mem;
@@ -15,45 +15,47 @@ use crate::transfer::unvectored::into_stream;
 use crate::transfer::write_loop::AskOnce;
 use crate::write::all::send_all_referenced;
 
-/// StagingTail for so many slices is offered to a `Buf` first: to clear it costs about as much as a slice
-/// costs in the kernel, and to clear room for `iov_max()` as much as a short system call.
-const FEW_SLICES: usize = 64;
+/// Slices that a `Buf` is asked for at first. Most have fewer.
+///
+/// The array must be initialized for each call: 64 entries take about as long as the kernel takes for one segment,
+/// and `iov_max()` entries about as long as a short system call.
+const FIRST_SLICES: usize = 64;
 
 impl Gather {
-    /// Writes all of `buf` and returns its bytes: small chunks copied together, large ones
-    /// referenced, many in one call.
+    /// Writes all of `buf` and returns its bytes. Copies small chunks together, references large ones, and sends many
+    /// in one call.
     ///
     /// With feature `bytes`.
     ///
     /// It takes up to [`iov_max`](crate::iov_max) chunks at once and writes them as
     /// [`write_all`](Gather::write_all) writes a list. Whether it succeeds or fails, `buf` has been
-    /// advanced by exactly the bytes that went. After [`WouldBlock`](io::ErrorKind::WouldBlock), or
-    /// another error that can be mended, call it again with the same `buf`. If a file that is open with
-    /// `O_DIRECT` answers `EINVAL`, what is left is tried once more uncopied.
+    /// advanced by exactly the bytes that were written. After [`WouldBlock`](io::ErrorKind::WouldBlock), or
+    /// another error whose cause can be removed, call it again with the same `buf`. If a file that is open with
+    /// `O_DIRECT` answers `EINVAL`, the rest is tried once more without copying.
     ///
-    /// # Which slices are believed
+    /// # How slices are checked
     ///
-    /// [`Buf::chunks_vectored`] may skip data: of a [`Chain`] whose first half
-    /// gives only the first of its chunks, the second half follows at once
+    /// [`Buf::chunks_vectored`] may skip data: if the first half of a [`Chain`] gives only the first of its chunks,
+    /// the second half follows directly after it
     /// ([bytes#701](https://github.com/tokio-rs/bytes/issues/701)). So its slices are only a hint
-    /// here. Each is proved by walking a clone of `buf`, chunk by chunk, and what is not proved is not
-    /// written from there.
+    /// here. This method walks a clone of `buf`, chunk by chunk, and uses a slice only if it is the next chunk of the
+    /// clone.
     ///
-    /// The proof is by address, so it needs a type whose clone refers to the same memory, such as
-    /// a rope of [`Bytes`] or `&[u8]`. Of a type whose clone copies the bytes, such as
-    /// `VecDeque<u8>`, one chunk goes at a time, and each call may cost a copy of all that is left. A
-    /// buffer of one chunk is never cloned. For a `Buf` that is dear to clone or cannot be cloned, as
-    /// `Chain` and [`Take`] cannot, there is [`BufSender`](crate::BufSender).
+    /// The check compares addresses, so it needs a type whose clone refers to the same memory, such as
+    /// a rope of [`Bytes`] or `&[u8]`. If a clone copies the bytes, as that of
+    /// `VecDeque<u8>` does, chunks are written one at a time, and each call of this method may copy the whole rest. A
+    /// buffer of one chunk is never cloned. For a `Buf` that is expensive to clone or cannot be cloned, as
+    /// `Chain` and [`Take`] cannot, use [`BufSender`](crate::BufSender).
     ///
     /// # Errors
     ///
     /// As [`write_all_vectored`](crate::write_all_vectored), with the bytes of this call. A socket
-    /// that keeps messages apart is refused unless what `buf` holds is exactly one message
-    /// ([details](crate#messages)); what was taken from `buf` by earlier calls cannot be known.
+    /// that keeps messages apart is refused unless the rest of `buf` is exactly one message
+    /// ([details](crate#messages)). Whether earlier calls sent a part of that message cannot be checked.
     ///
     /// # Panics
     ///
-    /// If `buf` has bytes remaining and yet an empty chunk, which breaks the contract of
+    /// If `buf` has bytes remaining but an empty chunk, which breaks the contract of
     /// [`Buf::chunk`].
     ///
     /// # Examples
@@ -106,7 +108,7 @@ impl Gather {
         self.send_chunks(buf, true, may_split, sink)
     }
 
-    /// The same; if not `may_copy`, each chunk goes from where it lies.
+    /// As `send_buf`; without `may_copy`, every chunk is referenced.
     fn send_chunks<B: Buf + Clone>(
         &mut self,
         buf: &mut B,
@@ -120,8 +122,8 @@ impl Gather {
         let mut transferred = 0;
         loop {
             let mut slices = recycle(mem::take(&mut self.slices));
-            let bytes = proven(buf, limits.segments, &mut clones_share, &mut slices);
-            // Of several parts the first is not the whole, so it is asked before any byte.
+            let bytes = next_slices(buf, limits.segments, &mut clones_share, &mut slices);
+            // A message socket must refuse a `buf` that takes several batches, before any byte.
             let is_whole = bytes == buf.remaining();
             let may_go = if is_whole { Ok(()) } else { may_split.ask() };
             let result = match may_go {
@@ -135,13 +137,13 @@ impl Gather {
                 }
             };
             self.slices = recycle(slices);
-            let went = match &result {
-                Ok(went) => *went,
+            let sent = match &result {
+                Ok(sent) => *sent,
                 Err(error) => error.transferred(),
             };
-            // It fits: these are bytes of `proven`.
-            buf.advance(went as usize);
-            transferred += went;
+            // The cast is exact: `next_slices` returned at least as many bytes, as a `usize`.
+            buf.advance(sent as usize);
+            transferred += sent;
             if let Err(error) = result {
                 return Err(TransferError::new(transferred, error.into_io_error()));
             }
@@ -152,11 +154,11 @@ impl Gather {
     }
 }
 
-/// The next chunk of `buf`, which is empty only at its end.
+/// The next chunk of `buf`, which is empty only at the end of `buf`.
 ///
 /// # Panics
 ///
-/// If it is empty before: that breaks the contract of `Buf::chunk`, and a loop would never end.
+/// If it is empty earlier, which breaks the contract of `Buf::chunk` and would make the caller loop forever.
 pub(crate) fn next_chunk(buf: &impl Buf) -> &[u8] {
     let chunk = buf.chunk();
     assert!(
@@ -167,12 +169,12 @@ pub(crate) fn next_chunk(buf: &impl Buf) -> &[u8] {
     chunk
 }
 
-/// Leaves in `slices` the next chunks of `buf`, at most `most`, and returns their bytes.
+/// Puts the next chunks of `buf`, at most `max_slices`, into `slices`, and returns their bytes.
 ///
-/// `clones_share` is set to false when a clone turns out to lie elsewhere: then no more are made.
-fn proven<'a, B: Buf + Clone>(
+/// Sets `clones_share` to false if a clone turns out to lie in other memory; no further clone is made then.
+fn next_slices<'a, B: Buf + Clone>(
     buf: &'a B,
-    most: usize,
+    max_slices: usize,
     clones_share: &mut bool,
     slices: &mut Vec<IoSlice<'a>>,
 ) -> usize {
@@ -182,12 +184,12 @@ fn proven<'a, B: Buf + Clone>(
         return 0;
     }
     let mut bytes = 0;
-    if chunk.len() < buf.remaining() && most > 1 && *clones_share {
-        ask_for_slices(buf, most, slices);
+    if chunk.len() < buf.remaining() && max_slices > 1 && *clones_share {
+        ask_for_slices(buf, max_slices, slices);
         if slices.len() > 1 {
             let mut clone = buf.clone();
             *clones_share = clone.chunk().as_ptr() == chunk.as_ptr();
-            bytes = keep_proven(&mut clone, slices);
+            bytes = keep_next_chunks(&mut clone, slices);
         }
     }
     if bytes < chunk.len() {
@@ -198,38 +200,38 @@ fn proven<'a, B: Buf + Clone>(
     bytes
 }
 
-/// Keeps those `slices` that are the next chunks of `clone`, from the first on; returns their bytes.
+/// Keeps the leading `slices` that are the next chunks of `clone`, and returns their bytes.
 ///
-/// A slice is proved if it begins where the clone's next chunk does and is not longer. They are the
-/// same memory then, and both borrow it at this moment, so they are the same bytes.
-fn keep_proven(clone: &mut impl Buf, slices: &mut Vec<IoSlice<'_>>) -> usize {
+/// A slice is kept if it begins at the address of the clone's next chunk and is not longer. The two are then the
+/// same memory, and both borrow it, so they are the same bytes.
+fn keep_next_chunks(clone: &mut impl Buf, slices: &mut Vec<IoSlice<'_>>) -> usize {
     let mut bytes: usize = 0;
-    let mut is_proved = true;
+    let mut is_next = true;
     slices.retain(|slice| {
-        // Empty ones need no proof and no place.
-        if !is_proved || slice.is_empty() {
+        // Empty slices are dropped.
+        if !is_next || slice.is_empty() {
             return false;
         }
         let next = clone.chunk();
         let sum = bytes.checked_add(slice.len());
-        is_proved = slice.as_ptr() == next.as_ptr() && slice.len() <= next.len() && sum.is_some();
-        if is_proved {
+        is_next = slice.as_ptr() == next.as_ptr() && slice.len() <= next.len() && sum.is_some();
+        if is_next {
             clone.advance(slice.len());
             bytes += slice.len();
         }
-        is_proved
+        is_next
     });
     bytes
 }
 
-/// Asks `buf` for up to `most` slices; for few at first, since most buffers have few.
-fn ask_for_slices<'a>(buf: &'a impl Buf, most: usize, slices: &mut Vec<IoSlice<'a>>) {
-    for room in [most.min(FEW_SLICES), most] {
+/// Asks `buf` for up to `max_slices` slices, and for [`FIRST_SLICES`] at first.
+fn ask_for_slices<'a>(buf: &'a impl Buf, max_slices: usize, slices: &mut Vec<IoSlice<'a>>) {
+    for count_limit in [max_slices.min(FIRST_SLICES), max_slices] {
         slices.clear();
-        slices.resize(room, IoSlice::new(&[]));
+        slices.resize(count_limit, IoSlice::new(&[]));
         let count = buf.chunks_vectored(slices);
         slices.truncate(count);
-        if count < room || room == most {
+        if count < count_limit || count_limit == max_slices {
             break;
         }
     }

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// One that decides by the default model.
+/// A `Gather` with the default model.
 fn within(limits: Limits) -> Gather {
     Gather::within(limits, CostModel::default())
 }
@@ -20,7 +20,7 @@ const LIMITS: Limits = Limits {
     bytes: 1 << 20,
 };
 
-/// Takes the tree as it is: a clone need not have the same chunks.
+/// Takes the tree by value, since a clone need not have the same chunks.
 fn check(gather: &mut Gather, tree: Tree, script: &[Answer]) -> ScriptedSink {
     let limits = gather.limits();
     let remaining = |tree: &Tree| tree.remaining() as u64;
@@ -41,7 +41,7 @@ proptest! {
         staging_bytes in prop_oneof![Just(0), 1..300_usize],
         limits in any_limits(),
     ) {
-        // One `Gather` for several: nothing of one may come through into the next.
+        // One `Gather` for several: no byte of one may reach the next.
         let model = CostModel { staging_bytes, ..CostModel::default() };
         let mut gather = Gather::within(limits, model);
         for (tree, script) in trees {
@@ -52,7 +52,7 @@ proptest! {
 
 /// <https://github.com/tokio-rs/bytes/issues/701>
 #[test]
-fn slices_that_skip_are_never_believed() {
+fn slices_that_skip_data_are_not_used() {
     let data = payload(&[5, 7, 9, 5, 7]);
     let skipping = |shows| Tree::rope(&data[..2], shows);
     let tail = || Tree::rope(&data[2..], Shows::All);
@@ -63,7 +63,7 @@ fn slices_that_skip_are_never_believed() {
         let nested = Tree::chain_of(chain, tail());
         check(&mut within(LIMITS), nested, &[]);
     }
-    // Here even the total is right, and the first slice too: 5 + 9 + 5 of 19 bytes.
+    // Here the total and the first slice are right: 5 + 9 + 5 of 19 bytes.
     let chain = Tree::chain_of(skipping(Shows::First), tail());
     let take = Tree::take_of(chain, 19);
     let shown = bytes_shown(&take);
@@ -74,7 +74,7 @@ fn slices_that_skip_are_never_believed() {
 }
 
 #[test]
-fn chunks_that_are_proved_go_in_one_call() {
+fn chunks_that_are_checked_go_in_one_call() {
     // Too large to be copied together: each takes an entry of its own.
     for count in [1, 63, 64, 65, 1023, 1024, 1025, 3000] {
         let data = payload(&vec![2000; count]);
@@ -114,11 +114,11 @@ fn a_chain_of_shared_bytes_goes_in_one_call() {
 }
 
 #[test]
-fn a_clone_that_copies_proves_nothing_and_loses_nothing() {
+fn a_clone_that_copies_confirms_no_slice_and_loses_no_byte() {
     let mut deque = std::collections::VecDeque::with_capacity(64);
     deque.extend(0..10);
     (10..20).for_each(|byte| deque.push_front(byte));
-    assert!(!deque.as_slices().1.is_empty(), "it must wrap");
+    assert!(!deque.as_slices().1.is_empty(), "the deque must wrap");
     assert_eq!(calls_of(Tree::Deque(deque)), 2);
 }
 
@@ -230,12 +230,12 @@ fn only_a_buf_that_is_one_whole_call_goes_to_a_descriptor_of_messages() {
         ..three
     };
     assert_eq!(send(&rope(3), &[], bytes), (Err(0), 0));
-    // Chunks that are there but were not shown.
+    // Chunks that `chunks_vectored` does not show.
     let skipping = Tree::rope(&data[..3], Shows::First);
     assert_eq!(send(&skipping, &[], three), (Err(0), 0));
-    // The empty message would be dropped.
+    // An empty message would be dropped.
     assert_eq!(send(&rope(0), &[], three), (Err(0), 0));
-    // A message of which a part has gone.
+    // A message of which a part was sent.
     assert_eq!(send(&rope(3), &[Answer::Take(1)], three), (Err(1), 1));
 }
 
@@ -263,7 +263,7 @@ fn memory_for_chunks_is_kept_and_does_not_grow() {
     let memory = |gather: &Gather| (gather.slices.as_ptr(), gather.slices.capacity());
     check(&mut gather, rope.clone(), &[]);
     let first = memory(&gather);
-    assert_eq!(first.1, FEW_SLICES);
+    assert_eq!(first.1, FIRST_SLICES);
     for _ in 0..10 {
         check(&mut gather, rope.clone(), &[]);
         assert_eq!(memory(&gather), first);
@@ -272,7 +272,7 @@ fn memory_for_chunks_is_kept_and_does_not_grow() {
 
 #[test]
 #[should_panic(expected = "the Buf has 3 bytes remaining, but its chunk() is empty")]
-fn a_buf_without_a_chunk_is_no_endless_loop() {
+fn a_buf_with_bytes_but_an_empty_chunk_is_a_panic() {
     let sink = |_: &[IoSlice<'_>]| Ok(0);
     let _ = within(LIMITS).send_buf(&mut Hollow, || Ok(()), sink);
 }
