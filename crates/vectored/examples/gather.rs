@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .collect();
     let trailer = ["</ol>\n"];
 
-    // The list: nothing is joined, and no byte is copied to make it.
+    // The list refers to the parts: making it copies no byte.
     let parts = header
         .into_iter()
         .chain(body.iter().map(String::as_str))
@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 gather.write_all(&file, &segments),
             )
         }
-        // Nothing has been printed to the buffer of `Stdout`, which this goes around.
+        // This bypasses the buffer of `Stdout`, which is empty, since nothing was printed.
         None => (
             "standard output".to_string(),
             Gather::default().write_all(io::stdout(), &segments),
@@ -55,7 +55,7 @@ fn report(
     result: Result<u64, TransferError>,
 ) -> Result<(), Box<dyn Error>> {
     match result {
-        Ok(bytes) => eprintln!("{bytes} bytes of {segment_count} segments went to {name}"),
+        Ok(bytes) => eprintln!("wrote {bytes} bytes in {segment_count} segments to {name}"),
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
         Err(error) => return Err(format!("writing to {name} failed {error}").into()),
     }

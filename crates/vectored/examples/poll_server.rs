@@ -1,7 +1,7 @@
-//! A server of one thread: poll(2), sockets that do not block, and a queue of responses for each connection.
+//! A single-threaded server: poll(2), non-blocking sockets, and a queue of responses for each connection.
 //!
-//! A response may go in part. The cursor says how much of the queue has gone, and responses that are queued in
-//! the meantime go in the same call as the rest.
+//! A socket may take only a part of a response. The cursor says how much of the queue was sent, and responses that
+//! are queued in the meantime are sent in the same call as the rest.
 //!
 //! ```text
 //! cargo run -p vectored --example poll_server
@@ -17,7 +17,7 @@ use std::thread;
 use rustix::event::{PollFd, PollFlags, poll};
 use vectored::{Gather, SegmentCursor, TransferError};
 
-/// A request is one byte: which body is wanted.
+/// The requests of each client. A request is one byte, the index of a body.
 const REQUESTS: [u8; 6] = [0, 1, 2, 1, 0, 2];
 
 struct Response {
@@ -25,13 +25,13 @@ struct Response {
     body: Arc<[u8]>,
 }
 
-/// The segments of each response.
-const SEGMENTS: usize = 2;
+/// Segments in each response: its header and its body.
+const SEGMENTS_PER_RESPONSE: usize = 2;
 
 struct Connection {
     socket: UnixStream,
     queue: VecDeque<Response>,
-    /// How much of the queue has gone: a part of its first response.
+    /// How much of the queue was sent: a part of its first response.
     cursor: SegmentCursor,
     has_requests: bool,
 }
@@ -47,7 +47,7 @@ impl Connection {
         })
     }
 
-    /// What it waits for. Without `OUT` if nothing is queued, or poll would return at once.
+    /// The events to wait for. `OUT` only if a response is queued; otherwise poll would return at once.
     fn events(&self) -> PollFlags {
         let mut events = PollFlags::empty();
         events.set(PollFlags::IN, self.has_requests);
@@ -59,7 +59,7 @@ impl Connection {
         !self.has_requests && self.queue.is_empty()
     }
 
-    /// Queues a response for each request that is there.
+    /// Reads the requests that have arrived, and queues a response for each.
     fn read_requests(&mut self, bodies: &[Arc<[u8]>]) -> Result<(), Box<dyn Error>> {
         let mut requests = [0; 16];
         match self.socket.read(&mut requests) {
@@ -77,7 +77,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Sends as much of the queue as the socket takes. One `Gather` serves all connections: it keeps no byte.
+    /// Sends as much of the queue as the socket takes. One `Gather` serves all connections, since it holds no bytes
+    /// between calls.
     fn send(&mut self, gather: &mut Gather) -> Result<(), TransferError> {
         let segments: Vec<IoSlice<'_>> = self
             .queue
@@ -85,15 +86,15 @@ impl Connection {
             .flat_map(|response| [response.header.as_bytes(), &response.body].map(IoSlice::new))
             .collect();
         let result = gather.write_from(&self.socket, &segments, &mut self.cursor);
-        // Responses that have gone whole leave the queue, and the cursor stays where it is in the others.
-        let gone = self.cursor.segment() / SEGMENTS;
-        self.queue.drain(..gone);
+        // Removes the responses that were sent wholly, and moves the cursor with the rest of the list.
+        let sent_responses = self.cursor.segment() / SEGMENTS_PER_RESPONSE;
+        self.queue.drain(..sent_responses);
         self.cursor = SegmentCursor::at(
-            self.cursor.segment() - gone * SEGMENTS,
+            self.cursor.segment() - sent_responses * SEGMENTS_PER_RESPONSE,
             self.cursor.offset(),
         );
         match result {
-            // Full: poll says when it takes more.
+            // The socket is full: poll reports when it takes more.
             Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(()),
             result => result.map(drop),
         }
@@ -128,7 +129,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             if connection.has_requests && ready.intersects(PollFlags::IN | PollFlags::HUP) {
                 connection.read_requests(&bodies)?;
             }
-            // Also what has just been queued: mostly the socket takes it, and nothing need wait.
+            // Also responses queued just now: the socket usually takes them at once, without a poll.
             connection.send(&mut gather)?;
         }
         connections.retain(|connection| !connection.is_done());

@@ -117,7 +117,7 @@ mod tests {
     use crate::testing::reads::ScriptedSource;
     use crate::testing::{Answer, any_script, payload};
     use proptest::prelude::*;
-    use std::io::{ErrorKind, IoSliceMut, Read, Write};
+    use std::io::{ErrorKind, IoSliceMut};
 
     fn check(size: usize, most: usize, script: &[Answer], at_eof: AtEof) {
         let data = payload(&[size + 100]).concat();
@@ -181,23 +181,5 @@ mod tests {
         let _ = fill(&mut memory, 3, AtEof::Fail, |_| {
             Ok(Box::leak(Box::new([0; 3])))
         });
-    }
-
-    #[test]
-    fn a_pipe_fills_the_spare_capacity_of_a_vec_and_keeps_the_rest() {
-        let (mut reader, mut writer) = io::pipe().unwrap();
-        writer.write_all(b"hello and more").unwrap();
-        drop(writer);
-        let mut vec: Vec<u8> = Vec::with_capacity(5);
-        let bytes = read_exact_uninit(&reader, &mut vec.spare_capacity_mut()[..5]).unwrap();
-        assert_eq!(bytes, b"hello");
-        let mut byte = [0];
-        reader.read_exact(&mut byte).unwrap();
-        let mut memory = [MaybeUninit::uninit(); 100];
-        let bytes = read_up_to_eof_uninit(&reader, &mut memory).unwrap();
-        assert_eq!(bytes, b"and more");
-        let error = read_exact_uninit(&reader, &mut memory).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::UnexpectedEof);
-        assert_eq!(error.transferred(), 0);
     }
 }

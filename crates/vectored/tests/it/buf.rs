@@ -1,4 +1,4 @@
-//! From a `bytes::Buf` into pipes and sockets.
+//! Writing a `bytes::Buf` to pipes and sockets.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IoSlice, Read};
@@ -12,7 +12,7 @@ use vectored::{BufSender, CostModel, Gather, TransferError};
 
 use crate::support::{mixed_sizes, payload, set_nonblocking};
 
-/// Many chunks, of which it shows all.
+/// A buffer of many chunks that shows all of them in `chunks_vectored`.
 #[derive(Clone)]
 pub struct Rope(pub VecDeque<Bytes>);
 
@@ -50,7 +50,7 @@ impl Buf for Rope {
     }
 }
 
-/// The ways to send a rope, by name; each sends what is left and tells how much that is.
+/// Sends the rest of a rope, and returns the result and the bytes that remain.
 type Send = Box<dyn FnMut(&OwnedFd) -> (Result<u64, TransferError>, u64)>;
 
 fn senders(rope: &Rope) -> [(&'static str, Send); 3] {
@@ -115,7 +115,7 @@ fn bufs_arrive_whole_through_pipes_and_sockets() {
 }
 
 #[test]
-fn bufs_go_on_after_would_block() {
+fn bufs_are_resumed_after_would_block() {
     let sizes = mixed_sizes(2000);
     let model = payload(&sizes).concat();
     for open in [pipe, stream] {
@@ -173,7 +173,7 @@ fn a_buf_is_exactly_one_message_or_none() {
                 assert_eq!(receive(&receiver), None, "{name}");
             }
         }
-        // Too many, each too large to be copied with the others; and the empty message.
+        // Too many chunks, each too large to be copied; and the empty message.
         let too_many = vec![5000; vectored::iov_max() + 1];
         for sizes in [&too_many[..], &[]] {
             for (name, mut send) in senders(&Rope::new(sizes)) {
@@ -189,8 +189,8 @@ fn a_buf_is_exactly_one_message_or_none() {
     }
 }
 
-/// An event counter takes 8 bytes in one call, and the kernel gives it each segment of a list by
-/// itself: chunks are a list as any other.
+/// An event counter takes exactly 8 bytes a call, and the kernel hands its driver each segment of a list by
+/// itself.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_value_in_chunks_reaches_a_file_that_takes_it_whole_or_not_at_all() {
@@ -198,12 +198,12 @@ fn a_value_in_chunks_reaches_a_file_that_takes_it_whole_or_not_at_all() {
 
     let rope = Rope::new(&[3, 5]);
     let expected = payload(&[8]).concat();
-    // Nothing is copied together, so the chunks are a list for the kernel.
+    // With this model nothing is copied, so the kernel gets the chunks as a list.
     let referencing = CostModel {
         staging_bytes: 0,
         ..CostModel::default()
     };
-    // Before the refusal is remembered, and after.
+    // Twice: nothing is remembered of an anonymous inode.
     for _ in 0..2 {
         let counter = eventfd(0, EventfdFlags::NONBLOCK).unwrap();
         let mut value = [0; 8];

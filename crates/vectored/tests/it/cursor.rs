@@ -1,4 +1,4 @@
-//! The cursor against the obvious model: the bytes of all segments in a row.
+//! The cursor against a simple model: the bytes of all segments in order.
 
 use std::io::IoSlice;
 
@@ -7,9 +7,9 @@ use vectored::{Limits, SegmentCursor};
 
 use crate::support::{list, payload};
 
-/// Moves a list batch by batch, of which each time only a part goes, and returns what went.
+/// Moves a list by batches of which a call takes only a part, and returns the bytes moved.
 ///
-/// `accepted` says how much of each batch goes, in turn; at least one byte does.
+/// `accepted` are the bytes that the calls take, in turn; each takes at least one.
 fn deliver(segments: &[IoSlice<'_>], limits: Limits, accepted: &[usize]) -> Vec<u8> {
     let mut moved = Vec::new();
     let mut cursor = SegmentCursor::new();
@@ -25,9 +25,9 @@ fn deliver(segments: &[IoSlice<'_>], limits: Limits, accepted: &[usize]) -> Vec<
             .flat_map(|slice| slice.iter().copied())
             .collect();
         assert!(bytes.len() <= limits.bytes);
-        let went = (*accepted.next().unwrap()).clamp(1, bytes.len());
-        moved.extend_from_slice(&bytes[..went]);
-        cursor.advance(segments, went);
+        let taken = (*accepted.next().unwrap()).clamp(1, bytes.len());
+        moved.extend_from_slice(&bytes[..taken]);
+        cursor.advance(segments, taken);
     }
     assert!(cursor.batch(segments, limits, &mut scratch).is_empty());
     moved
@@ -68,7 +68,7 @@ proptest! {
             prop_assert_eq!(stepwise.remaining_bytes(&segments), (total - done) as u64);
             prop_assert_eq!(stepwise.is_at_end(&segments), done == total);
             if done < total {
-                // It stands on the very byte that comes next.
+                // It points to the next byte.
                 let here = segments[stepwise.segment()][stepwise.offset()];
                 prop_assert_eq!(here, data.concat()[done]);
             }
@@ -108,7 +108,7 @@ fn batches_hold_iov_max_segments_and_no_more() {
 }
 
 #[test]
-fn a_list_with_1024_empties_in_front_begins_at_its_first_byte() {
+fn a_list_that_starts_with_1024_empty_segments_begins_at_its_first_byte() {
     let mut sizes = vec![0; 1024];
     sizes.push(3);
     let data = payload(&sizes);

@@ -1,4 +1,4 @@
-//! Files, pipes and devices: the counts must be what the kernel really took.
+//! Files, pipes and devices: the counts must match the bytes that the kernel took.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read, Write};
@@ -73,7 +73,7 @@ fn a_pipe_with_a_slow_reader_gets_everything() {
         let (mut reader, writer) = io::pipe().unwrap();
         let reading = thread::spawn(move || {
             let mut all = Vec::new();
-            // Odd portions, so that writes end within segments.
+            // Portions of an odd size, so that writes end within segments.
             let mut portion = [0; 777];
             loop {
                 match reader.read(&mut portion).unwrap() {
@@ -109,7 +109,7 @@ fn a_full_pipe_would_block_after_as_many_bytes_as_can_be_read() {
         assert_eq!(error.transferred(), read.len() as u64, "{name}");
         assert!(read == expected[..read.len()], "{name}");
 
-        // The count is all it takes to go on.
+        // The count suffices to resume.
         let mut cursor = SegmentCursor::new();
         cursor.advance(&segments, read.len());
         let remaining = (expected.len() - read.len()) as u64;
@@ -134,9 +134,9 @@ fn a_full_pipe_would_block_after_as_many_bytes_as_can_be_read() {
     }
 }
 
-/// Hazard 8: what a non-blocking descriptor does not take at once is not lost.
+/// Bytes that a non-blocking descriptor does not take at once are not lost.
 #[test]
-fn a_list_goes_on_after_would_block_until_a_slow_reader_has_it_all() {
+fn a_list_is_resumed_after_would_block_until_a_slow_reader_has_all_of_it() {
     type WriteFrom = Box<
         dyn FnMut(
             &io::PipeWriter,
@@ -145,7 +145,7 @@ fn a_list_goes_on_after_would_block_until_a_slow_reader_has_it_all() {
         ) -> Result<u64, TransferError>,
     >;
     let mut gather = Gather::default();
-    let ways: [(&str, WriteFrom); 2] = [
+    let writers: [(&str, WriteFrom); 2] = [
         (
             "write_from",
             Box::new(|fd, segments, cursor| write_from(fd, segments, cursor)),
@@ -155,7 +155,7 @@ fn a_list_goes_on_after_would_block_until_a_slow_reader_has_it_all() {
             Box::new(move |fd, segments, cursor| gather.write_from(fd, segments, cursor)),
         ),
     ];
-    for (name, mut write_from) in ways {
+    for (name, mut write_from) in writers {
         let data = payload(&mixed_sizes(3000));
         let segments = list(&data);
         let (mut reader, writer) = io::pipe().unwrap();
@@ -173,7 +173,7 @@ fn a_list_goes_on_after_would_block_until_a_slow_reader_has_it_all() {
             counted += bytes;
             let moved = before.remaining_bytes(&segments) - cursor.remaining_bytes(&segments);
             assert_eq!(moved, bytes, "{name}");
-            // Odd portions, so that writes end within segments: a pipe has room again by the page.
+            // Portions of an odd size, so that writes end within segments. A pipe frees whole pages.
             let mut portion = [0; 5001];
             match result {
                 Ok(_) => break,
@@ -188,7 +188,7 @@ fn a_list_goes_on_after_would_block_until_a_slow_reader_has_it_all() {
         assert!(cursor.is_at_end(&segments), "{name}");
         assert_eq!(counted, read.len() as u64, "{name}");
         assert!(read == data.concat(), "{name}");
-        assert!(stops > 20, "{name}: {stops} stops say little");
+        assert!(stops > 20, "{name}: only {stops} stops");
     }
 }
 
@@ -221,7 +221,7 @@ fn a_timeout_of_a_socket_would_block_with_a_count() {
     assert_eq!((&one, &two), (b"123", b"45\0"));
 }
 
-/// Not even one that asks for the kind of a socket, which would refuse a list of which a part has gone.
+/// No call is made, not even the check for message sockets, which would refuse a list of which a part was sent.
 #[test]
 fn a_finished_cursor_moves_nothing_and_is_a_success_on_any_descriptor() {
     let (datagrams, _peer) = std::os::unix::net::UnixDatagram::pair().unwrap();
@@ -265,7 +265,7 @@ fn a_pipe_closed_by_its_reader_counts_every_byte_that_it_had_taken() {
         let data = payload(&mixed_sizes(3000));
         let (reader, writer) = io::pipe().unwrap();
         let reading = thread::spawn(move || {
-            // Once the pipe is full the writer takes part no more.
+            // When the pipe is full, the writer is blocked, and no byte more is taken.
             let full = rustix::pipe::fcntl_getpipe_size(&reader).unwrap() as u64;
             while rustix::io::ioctl_fionread(&reader).unwrap() < full {
                 thread::yield_now();
@@ -290,7 +290,7 @@ fn a_reader_that_goes_away_is_a_broken_pipe_with_a_count() {
         });
         let error = write_all(writer.as_fd(), &list(&data)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::BrokenPipe, "{name}");
-        // What the pipe held when it broke was taken too, and can no longer be read.
+        // The bytes in the pipe when it broke were taken too, and can no longer be read.
         let read = reading.join().unwrap();
         let total = data.concat().len() as u64;
         assert!(
@@ -316,7 +316,7 @@ fn a_full_device_is_an_error_before_any_byte() {
     }
 }
 
-/// Hazard 20: a file in memory that is forbidden to grow fails in the middle of a list, as a full disk does.
+/// A memory file that is sealed against growing fails in the middle of a list, as a full disk does.
 #[test]
 #[cfg(target_os = "linux")]
 fn an_error_within_a_list_counts_the_bytes_that_are_in_the_file() {
@@ -340,7 +340,7 @@ fn an_error_within_a_list_counts_the_bytes_that_are_in_the_file() {
             assert!(content[written..].iter().all(|&byte| byte == 0));
             assert!(content[..written] == expected[..written], "{name}");
             assert_eq!(error.transferred(), written as u64, "{name}, {count}");
-            // Below a page the kernel refuses the whole call.
+            // A file shorter than a page refuses the whole call.
             assert!(written > 0 || count == 10, "{name}, {count}");
         }
     }
@@ -393,7 +393,7 @@ fn the_callers_list_is_left_as_it_was() {
     }
 }
 
-/// What really gathers says so: the compiler is the test.
+/// The compiler is the test: these types implement `Gathers`.
 #[test]
 fn the_streams_of_the_standard_library_gather() {
     fn gathers<T: Gathers>() {}

@@ -1,4 +1,4 @@
-//! Direct I/O on a real file.
+//! Files that are open with `O_DIRECT`.
 #![cfg(target_os = "linux")]
 
 use std::fs::{self, File};
@@ -35,8 +35,8 @@ fn buffers(alignment: DirectAlignment, count: usize) -> Vec<AlignedBuffer> {
 }
 
 #[test]
-fn what_the_check_lets_pass_the_kernel_takes() {
-    const NAME: &str = "direct::what_the_check_lets_pass_the_kernel_takes";
+fn the_kernel_takes_every_list_that_passes_the_check() {
+    const NAME: &str = "direct::the_kernel_takes_every_list_that_passes_the_check";
     let path = TemporaryFile::new("direct");
     let file = match open(&path) {
         Ok(file) => file,
@@ -47,8 +47,8 @@ fn what_the_check_lets_pass_the_kernel_takes() {
             );
         }
     };
-    let told = DirectAlignment::of(&file).unwrap();
-    for alignment in [told, DirectAlignment::CONSERVATIVE] {
+    let reported = DirectAlignment::of(&file).unwrap();
+    for alignment in [reported, DirectAlignment::CONSERVATIVE] {
         for count in [1, 2, 1025] {
             let data = buffers(alignment, count);
             let segments: Vec<_> = data.iter().map(|buffer| IoSlice::new(buffer)).collect();
@@ -69,12 +69,12 @@ fn what_the_check_lets_pass_the_kernel_takes() {
 }
 
 #[test]
-fn what_is_not_aligned_is_named_before_any_byte() {
+fn a_misaligned_list_is_an_error_that_names_the_cause_before_any_byte() {
     let path = TemporaryFile::new("direct-misaligned");
     let file = File::create(&path.0).unwrap();
     let alignment = DirectAlignment::CONSERVATIVE;
     let buffer = AlignedBuffer::zeroed(3 * 4096, 4096);
-    for (range, offset, what) in [
+    for (range, offset, cause) in [
         (0..4096, 100, "offset 100"),
         (0..4000, 4096, "the length of segment 1, 4000,"),
         (1..4097, 4096, "the address of segment 1"),
@@ -85,20 +85,20 @@ fn what_is_not_aligned_is_named_before_any_byte() {
             (error.kind(), error.transferred()),
             (ErrorKind::InvalidInput, 0)
         );
-        assert!(error.to_string().contains(what), "{error}");
+        assert!(error.to_string().contains(cause), "{error}");
         assert!(error.to_string().contains("4096 bytes"), "{error}");
     }
     assert_eq!(file.metadata().unwrap().len(), 0);
 }
 
 #[test]
-fn a_file_that_cannot_tell_gets_the_conservative_alignment() {
+fn a_file_that_reports_no_alignment_gets_the_conservative_one() {
     let null = File::create("/dev/null").unwrap();
     let alignment = DirectAlignment::of(&null).unwrap();
     assert_eq!(alignment, DirectAlignment::CONSERVATIVE);
 }
 
-/// A file that is open with `O_DIRECT`, and what it asks for; `None`, and a note, if there is none here.
+/// A file that is open with `O_DIRECT` and its alignment; records a skip and returns `None` if there is none here.
 fn direct_file(test: &str, path: &TemporaryFile) -> Option<(File, DirectAlignment)> {
     match open(path) {
         Ok(file) => {
@@ -116,7 +116,7 @@ fn direct_file(test: &str, path: &TemporaryFile) -> Option<(File, DirectAlignmen
     }
 }
 
-/// Blocks of so many times what the file asks for, each in a memory of its own, with their bytes.
+/// Aligned blocks of `counts` times the file's offset alignment, each in an allocation of its own.
 fn blocks(alignment: DirectAlignment, counts: &[usize]) -> Vec<AlignedBuffer> {
     let mut bytes = (1..=251).cycle();
     let block = |&count: &usize| {
@@ -139,7 +139,7 @@ fn concat(blocks: &[AlignedBuffer]) -> Vec<u8> {
         .collect()
 }
 
-/// A `Gather` that copies segments up to the given length.
+/// A model by which segments of up to `bytes` are copied.
 fn copying_up_to(bytes: u32) -> CostModel {
     CostModel {
         copy_thresholds: CopyThresholds {
@@ -162,7 +162,7 @@ fn aligned_blocks_reach_a_direct_file_by_every_writer_copied_or_not() {
         let write = move |fd: std::os::fd::BorrowedFd<'_>, segments: &[IoSlice<'_>]| {
             gather.write_all(fd, segments)
         };
-        writers.push(("Gather with a border of its own", Box::new(write)));
+        writers.push(("Gather with a threshold of its own", Box::new(write)));
     }
     let header_and_body = [vec![1; 5], vec![40, 1, 1, 40, 2]].concat();
     for counts in [
@@ -175,7 +175,7 @@ fn aligned_blocks_reach_a_direct_file_by_every_writer_copied_or_not() {
         let blocks = blocks(alignment, counts);
         let model = concat(&blocks);
         for (name, write_all) in &mut writers {
-            // Twice: the second list meets working memory.
+            // Twice: the second list finds working memory allocated.
             for _ in 0..2 {
                 file.set_len(0).unwrap();
                 file.rewind().unwrap();
@@ -204,10 +204,10 @@ fn a_buffered_writer_sends_aligned_blocks_to_a_direct_file() {
     assert!(fs::read(&path.0).unwrap() == concat(&blocks));
 }
 
-/// Calls of 300 bytes end within blocks: the file refuses them, and the list goes uncopied.
+/// Calls of 300 bytes end within blocks, so the file refuses them, and the list is sent without copying.
 #[test]
-fn a_list_that_a_direct_file_refuses_in_parts_goes_uncopied() {
-    const NAME: &str = "a_list_that_a_direct_file_refuses_in_parts_goes_uncopied";
+fn a_list_that_a_direct_file_refuses_in_parts_is_sent_without_copying() {
+    const NAME: &str = "a_list_that_a_direct_file_refuses_in_parts_is_sent_without_copying";
     let path = TemporaryFile::new("direct-parts");
     let Some((mut file, alignment)) = direct_file(NAME, &path) else {
         return;
@@ -215,12 +215,12 @@ fn a_list_that_a_direct_file_refuses_in_parts_goes_uncopied() {
     let blocks = blocks(alignment, &[1; 16]);
     let segments = list(&blocks);
     let model = concat(&blocks);
-    let pieces = Some(ChunkPolicy {
+    let chunk_policy = Some(ChunkPolicy {
         threshold_bytes: 2000,
         chunk_bytes: 300,
     });
     let mut gather = Gather::new(CostModel {
-        chunk_policy: pieces,
+        chunk_policy,
         ..copying_up_to(8192)
     });
     for way in 0..3 {
@@ -236,14 +236,14 @@ fn a_list_that_a_direct_file_refuses_in_parts_goes_uncopied() {
         assert_eq!(cursor.is_at_end(&segments), way == 1);
         assert!(fs::read(&path.0).unwrap() == model);
     }
-    // What is not aligned by itself stays an error, after the bytes that went.
+    // A misaligned segment stays an error, after the bytes before it.
     let odd = [1; 100];
     let mixed = [IoSlice::new(&blocks[0]), IoSlice::new(&odd)];
     let error = gather.write_all_at(&file, &mixed, 0).unwrap_err();
     assert_eq!(error.io_error().raw_os_error(), Some(libc::EINVAL));
 }
 
-/// Chunks that are aligned blocks: of a rope that shows all of them, and of a chain.
+/// Chunks that are aligned blocks, of a rope that shows all of them and of a chain.
 #[cfg(feature = "bytes")]
 #[test]
 fn aligned_chunks_reach_a_direct_file_copied_or_not() {
@@ -256,8 +256,8 @@ fn aligned_chunks_reach_a_direct_file_copied_or_not() {
     let Some((mut file, alignment)) = direct_file(NAME, &path) else {
         return;
     };
-    // Calls of 300 bytes end within blocks: what is copied for them is refused.
-    let pieces = Some(ChunkPolicy {
+    // Calls of 300 bytes end within blocks, so copied bytes are refused.
+    let chunk_policy = Some(ChunkPolicy {
         threshold_bytes: 2000,
         chunk_bytes: 300,
     });
@@ -265,7 +265,7 @@ fn aligned_chunks_reach_a_direct_file_copied_or_not() {
     for model in [
         usual,
         CostModel {
-            chunk_policy: pieces,
+            chunk_policy,
             ..usual
         },
     ] {
@@ -287,7 +287,7 @@ fn aligned_chunks_reach_a_direct_file_copied_or_not() {
                 assert!(fs::read(&path.0).unwrap() == expected, "{way}");
                 assert_eq!(rope.has_remaining(), way == 1);
             }
-            // What is not aligned by itself stays an error, after the bytes that went.
+            // A misaligned segment stays an error, after the bytes before it.
             file.set_len(0).unwrap();
             file.rewind().unwrap();
             let mut mixed = rope.clone().chain(&b"odd"[..]);
@@ -296,8 +296,8 @@ fn aligned_chunks_reach_a_direct_file_copied_or_not() {
             let error = sender.send(&file).unwrap_err();
             assert_eq!(error.io_error().raw_os_error(), Some(libc::EINVAL));
             assert_eq!(error.transferred() + sender.remaining(), left);
-            let went = &expected[..error.transferred() as usize];
-            assert!(fs::read(&path.0).unwrap() == went);
+            let sent = &expected[..error.transferred() as usize];
+            assert!(fs::read(&path.0).unwrap() == sent);
         }
     }
 }
@@ -307,7 +307,7 @@ proptest! {
     #[test]
     fn any_aligned_list_is_written_to_and_read_from_a_direct_file(
         counts in prop::collection::vec(prop_oneof![8 => 0..4_usize, 1 => 4..40_usize], 0..40),
-        border in prop_oneof![Just(0_u32), 500..10_000_u32],
+        threshold in prop_oneof![Just(0_u32), 500..10_000_u32],
         staging_bytes in prop_oneof![Just(1 << 18), 500..20_000_usize],
     ) {
         const NAME: &str = "any_aligned_list_is_written_to_and_read_from_a_direct_file";
@@ -318,7 +318,7 @@ proptest! {
         let blocks = blocks(alignment, &counts);
         let model = concat(&blocks);
         let model_bytes = model.len() as u64;
-        let costs = CostModel { staging_bytes, ..copying_up_to(border) };
+        let costs = CostModel { staging_bytes, ..copying_up_to(threshold) };
         let written = Gather::new(costs).write_all(&file, &list(&blocks));
         prop_assert_eq!(written.unwrap(), model_bytes);
         prop_assert!(fs::read(&path.0).unwrap() == model);

@@ -1,5 +1,5 @@
-//! Files that refuse vectored calls. An event counter does: of a list, the kernel gives its driver
-//! each segment by itself, and it takes 8 bytes or answers `EINVAL`.
+//! Files that refuse vectored calls, such as an event counter. The kernel hands its driver each segment of a list
+//! by itself, and the driver takes exactly 8 bytes or answers `EINVAL`.
 
 use std::io::{ErrorKind, IoSlice};
 use std::os::fd::{AsFd, OwnedFd};
@@ -20,16 +20,16 @@ fn value(counter: &OwnedFd) -> u64 {
 }
 
 #[test]
-fn a_value_in_pieces_reaches_a_file_that_takes_it_whole_or_not_at_all() {
+fn a_value_in_parts_reaches_a_file_that_takes_it_whole_or_not_at_all() {
     let bytes = 0x0102_0304_0506_0708_u64.to_ne_bytes();
-    // Of two memories: what touches is one entry to the kernel.
+    // In two allocations, since segments that touch are coalesced.
     let (start, end) = (bytes[..3].to_vec(), bytes[3..].to_vec());
     let lists: [&[&[u8]]; 2] = [
         &[&bytes[..3], &[], &bytes[3..4], &bytes[4..]],
         &[&start, &end],
     ];
     for (name, mut write_all) in writers() {
-        // Twice: of an anonymous inode no refusal is remembered.
+        // Twice: nothing is remembered of an anonymous inode.
         for list in lists.into_iter().cycle().take(4) {
             let counter = counter();
             let segments: Vec<_> = list.iter().map(|segment| IoSlice::new(segment)).collect();
@@ -40,7 +40,7 @@ fn a_value_in_pieces_reaches_a_file_that_takes_it_whole_or_not_at_all() {
     }
 }
 
-/// `EINVAL` for what the bytes say, by whichever call: the counter never holds this value.
+/// The counter answers `EINVAL` to this value in any call: it is the one that a counter cannot hold.
 #[test]
 fn an_invalid_value_stays_an_error_and_no_part_of_it_is_written() {
     for (name, mut write_all) in writers() {
@@ -53,7 +53,7 @@ fn an_invalid_value_stays_an_error_and_no_part_of_it_is_written() {
 }
 
 #[test]
-fn a_record_has_one_call_and_no_other() {
+fn a_refused_record_is_not_written_by_another_call() {
     let counter = counter();
     let segments = [IoSlice::new(&[1; 3]), IoSlice::new(&[1; 5])];
     let error = write_once(&counter, &segments).unwrap_err();
@@ -63,11 +63,11 @@ fn a_record_has_one_call_and_no_other() {
     );
     assert!(
         rustix::io::read(&counter, &mut [0; 8]).is_err(),
-        "something was written"
+        "bytes were written"
     );
 }
 
-/// What one counter refuses says nothing of another: both are anonymous inodes, which share their device.
+/// The refusal of one counter says nothing about another, though both are anonymous inodes with one device number.
 #[test]
 fn a_list_that_one_counter_refuses_changes_nothing_for_another() {
     let values = [vec![1; 8], vec![2; 8]];
@@ -80,13 +80,13 @@ fn a_list_that_one_counter_refuses_changes_nothing_for_another() {
             let written = write_all(counter.as_fd(), &segments);
             let written = written.map_err(|error| error.kind());
             let outcome = (written, written.map(|_| value(&counter)));
-            // In two parts a value is refused, and goes by a plain call.
+            // A value in two parts is refused, and then written by a plain call.
             assert_eq!(write_all(counter.as_fd(), &parts).unwrap(), 8, "{name}");
             outcome
         };
         let (first, second) = (outcome(), outcome());
         assert_eq!(first, second, "{name}");
-        // What is copied together is no value.
+        // Two values that are copied together are none.
         let is_copied = name.contains("Gather") && !name.contains("copies nothing");
         if !is_copied {
             assert_eq!(second, (Ok(16), Ok(u64::from_ne_bytes([3; 8]))), "{name}");
@@ -94,16 +94,16 @@ fn a_list_that_one_counter_refuses_changes_nothing_for_another() {
     }
 }
 
-/// To the kernel they are one entry, which is no value; then each is tried by itself.
+/// Coalesced they are one entry, which is no value; then each segment is tried by itself.
 #[test]
-fn values_that_touch_in_memory_are_taken_as_those_that_do_not() {
+fn values_that_touch_in_memory_are_taken_like_those_that_do_not() {
     let touching: Vec<u8> = [[1; 8], [2; 8], [4; 8]].concat();
     let apart = vec![8; 8];
     for (name, mut write_all) in writers() {
         for count in [2, 3] {
             let values = touching[..8 * count].chunks(8).map(IoSlice::new);
             let is_copied = name.contains("Gather") && !name.contains("copies nothing");
-            // A list that is one piece of memory is never copied; another may be.
+            // A list that is contiguous in memory is never copied; another list may be.
             let also = (!is_copied).then(|| IoSlice::new(&apart));
             let segments: Vec<_> = values.chain(also).collect();
             let counter = counter();
@@ -115,14 +115,14 @@ fn values_that_touch_in_memory_are_taken_as_those_that_do_not() {
     }
 }
 
-/// What no library can help, and the documentation says: pieces that are valid by themselves.
+/// Segments that are valid values by themselves are taken one by one. No library can prevent it; the docs say so.
 #[test]
 fn linux_hands_a_driver_without_lists_each_segment_as_a_record_of_its_own() {
     let segments = [IoSlice::new(&[1; 8]), IoSlice::new(&[2; 8])];
     let counter = counter();
     assert_eq!(write_once(&counter, &segments).unwrap(), 16);
     assert_eq!(value(&counter), u64::from_ne_bytes([3; 8]));
-    // Also where both lie in memory as one.
+    // Also if both are contiguous in memory.
     let touching = [[3; 8], [4; 8]].concat();
     let segments = [IoSlice::new(&touching[..8]), IoSlice::new(&touching[8..])];
     assert_eq!(write_once(&counter, &segments).unwrap(), 16);

@@ -17,16 +17,16 @@ const FLAGS: [WriteFlags; 4] = [
     WriteFlags::DONTCACHE,
 ];
 
-/// Every set of flags but `NOWAIT`, with which any write may be `WouldBlock`.
+/// Every set of flags without `NOWAIT`, with which any write may be `WouldBlock`.
 fn all_sets() -> impl Iterator<Item = WriteFlags> {
     (0..1 << FLAGS.len()).map(|bits| {
-        let those = (0..FLAGS.len()).filter(move |index| bits & (1 << index) != 0);
-        those.fold(WriteFlags::empty(), |set, index| set | FLAGS[index])
+        let indices = (0..FLAGS.len()).filter(move |index| bits & (1 << index) != 0);
+        indices.fold(WriteFlags::empty(), |set, index| set | FLAGS[index])
     })
 }
 
 #[test]
-fn whatever_a_file_system_refuses_the_bytes_arrive() {
+fn the_bytes_arrive_with_every_set_of_flags() {
     for flags in all_sets() {
         let on_disk = TemporaryFile::new(&format!("flags-{flags:?}"));
         let in_memory = rustix::fs::memfd_create("vectored-test", MemfdFlags::empty()).unwrap();
@@ -47,7 +47,7 @@ fn whatever_a_file_system_refuses_the_bytes_arrive() {
             };
             let total = data.concat().len() as u64;
             assert_eq!(write(None).unwrap(), total, "{flags:?}");
-            // At an offset, but for an append.
+            // At the offset, or at the end with `APPEND`.
             assert_eq!(write(Some(5)).unwrap(), total, "{flags:?}");
             let at = match flags.contains(WriteFlags::APPEND) {
                 true => total,
@@ -64,9 +64,8 @@ fn whatever_a_file_system_refuses_the_bytes_arrive() {
 }
 
 #[test]
-fn a_refused_flag_is_an_error_before_any_byte_where_the_caller_wants_one() {
-    const NAME: &str =
-        "flags::a_refused_flag_is_an_error_before_any_byte_where_the_caller_wants_one";
+fn a_refused_flag_is_an_error_before_any_byte_with_on_refusal_error() {
+    const NAME: &str = "flags::a_refused_flag_is_an_error_before_any_byte_with_on_refusal_error";
     let file = File::from(rustix::fs::memfd_create("vectored-test", MemfdFlags::empty()).unwrap());
     let data = payload(&[3, 4]);
     let write = |flags| write_all_vectored_with(&file, &list(&data), None, flags, OnRefusal::Error);
@@ -76,7 +75,7 @@ fn a_refused_flag_is_an_error_before_any_byte_where_the_caller_wants_one() {
         (WriteFlags::DONTCACHE, "RWF_DONTCACHE"),
     ] {
         let before = file.metadata().unwrap().len();
-        // The second time it is remembered, and the same.
+        // The second time the refusal is remembered.
         for _ in 0..2 {
             let Err(error) = write(flag) else { continue };
             refused += 1;
@@ -92,8 +91,8 @@ fn a_refused_flag_is_an_error_before_any_byte_where_the_caller_wants_one() {
 }
 
 #[test]
-fn nowait_on_a_full_pipe_would_block_though_the_pipe_is_blocking() {
-    const NAME: &str = "flags::nowait_on_a_full_pipe_would_block_though_the_pipe_is_blocking";
+fn nowait_on_a_full_blocking_pipe_would_block() {
+    const NAME: &str = "flags::nowait_on_a_full_blocking_pipe_would_block";
     let (mut reader, writer) = std::io::pipe().unwrap();
     let data = payload(&mixed_sizes(3000));
     let error = OnRefusal::Error;

@@ -10,7 +10,7 @@ use vectored::GatherWriter;
 
 use crate::support::skip;
 
-/// The system calls by which this thread has written, see proc_pid_io(5).
+/// The number of writing system calls that this thread has made (`syscw` of proc_pid_io(5)).
 fn writing_calls() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/thread-self/io").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("syscw: "))?;
@@ -33,7 +33,7 @@ fn a_header_and_a_body_are_one_system_call_on_a_file_and_a_pipe() {
         writing_calls().unwrap() - before
     };
 
-    let mut file = tempfile_in_target();
+    let mut file = unnamed_file();
     let mut writer = GatherWriter::new(&file);
     let calls = calls_of(&mut || {
         writer.write_all(b"a header of 16 B").unwrap();
@@ -47,7 +47,7 @@ fn a_header_and_a_body_are_one_system_call_on_a_file_and_a_pipe() {
     assert_eq!(written, [b"a header of 16 B", &body[..]].concat());
 
     let (mut reader, pipe) = std::io::pipe().unwrap();
-    // Room for both: else the call blocks.
+    // Large enough for both; otherwise the call blocks.
     rustix::pipe::fcntl_setpipe_size(&pipe, 1 << 17).unwrap();
     let mut writer = GatherWriter::new(pipe);
     let calls = calls_of(&mut || {
@@ -61,14 +61,14 @@ fn a_header_and_a_body_are_one_system_call_on_a_file_and_a_pipe() {
     assert_eq!(arrived, written);
 }
 
-/// A file without a name.
-fn tempfile_in_target() -> File {
+/// A file in memory, without a name.
+fn unnamed_file() -> File {
     let memory = rustix::fs::memfd_create("gather-writer", rustix::fs::MemfdFlags::CLOEXEC);
     File::from(memory.unwrap())
 }
 
 #[test]
-fn a_non_blocking_socket_gets_everything_once_whoever_writes_the_rest_again() {
+fn a_non_blocking_socket_gets_every_byte_once_if_the_rest_is_written_again() {
     let (writer, mut reader) = UnixStream::pair().unwrap();
     writer.set_nonblocking(true).unwrap();
     let mut writer = GatherWriter::new(writer);
@@ -81,7 +81,7 @@ fn a_non_blocking_socket_gets_everything_once_whoever_writes_the_rest_again() {
         let bytes = reader.read(&mut chunk).unwrap();
         arrived.extend(&chunk[..bytes]);
     };
-    // Lengths on both sides of every border.
+    // Lengths below and above every threshold.
     let mut lengths = [3, 70, 2000, 9000, 50, 30_000].into_iter().cycle();
     let mut rest = &data[..];
     while !rest.is_empty() {
@@ -104,12 +104,12 @@ fn a_non_blocking_socket_gets_everything_once_whoever_writes_the_rest_again() {
     assert!(arrived == data);
 }
 
-/// A line of 1 to 320 bytes, as a log has them.
+/// A line of 9 to 319 bytes, as in a log.
 fn line(number: usize, writer: char) -> String {
     format!("{writer}{number:06}{}.\n", "-".repeat(number * 37 % 311))
 }
 
-/// The messages that arrive at a socket that keeps them apart: one for each call.
+/// The bytes of each call, received as messages of a `SOCK_SEQPACKET` socket.
 fn calls_for_lines(write: impl FnOnce(OwnedFd)) -> Vec<Vec<u8>> {
     use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType, recv, socketpair};
     let (one, other) = socketpair(
@@ -157,12 +157,12 @@ fn each_call_for_a_log_is_whole_lines() {
 }
 
 #[test]
-fn two_writers_append_lines_to_one_file_and_none_is_cut() {
+fn two_writers_append_lines_to_one_file_and_no_line_is_split() {
     let path = std::env::temp_dir().join(format!("vectored-append-{}", std::process::id()));
     let open = || File::options().append(true).create(true).open(&path);
     let mut writers = [
         GatherWriter::new(open().unwrap()),
-        // Of another length, so that the two do not write in step.
+        // With another capacity, so that the two do not write in step.
         GatherWriter::with_capacity(5000, open().unwrap()),
     ];
     let lines = |number| [line(number, 'a'), line(number + 7, 'b')];
@@ -188,7 +188,7 @@ fn two_writers_append_lines_to_one_file_and_none_is_cut() {
 
 #[test]
 fn a_shared_file_is_written_to_by_each_of_its_owners() {
-    let mut file = tempfile_in_target();
+    let mut file = unnamed_file();
     let shared = Arc::new(file.try_clone().unwrap());
     for text in ["one ", "two"] {
         let mut writer = GatherWriter::new(Arc::clone(&shared));

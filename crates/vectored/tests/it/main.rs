@@ -1,4 +1,4 @@
-//! What the library promises, through its public interface, against real descriptors.
+//! The behaviour of the public interface, on real descriptors.
 
 #[cfg(feature = "bytes")]
 mod buf;

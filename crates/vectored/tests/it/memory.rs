@@ -1,4 +1,4 @@
-//! Models that ask for more memory than there is.
+//! Models with more staging than there is memory.
 
 use std::fs::File;
 use std::io::{IoSlice, IoSliceMut, Seek, Write};
@@ -8,25 +8,28 @@ use vectored::{CopyThresholds, CostModel, Gather, GatherWriter, Scatter, Segment
 
 use crate::support::{TemporaryFile, list, payload};
 
-/// Set for the process that has little memory.
+/// Set in the environment of the process with little memory.
 const CHILD: &str = "VECTORED_LITTLE_MEMORY";
 
-/// Runs in a process of its own, which may have 500 MB: a staging buffer is then not to be had.
+/// Runs in a process of its own that is limited to 500 MB, so that the staging buffer cannot be allocated.
 #[test]
-fn a_model_with_more_staging_than_there_is_memory_does_without() {
-    const NAME: &str = "memory::a_model_with_more_staging_than_there_is_memory_does_without";
+fn a_model_with_more_staging_than_there_is_memory_copies_nothing() {
+    const NAME: &str = "memory::a_model_with_more_staging_than_there_is_memory_copies_nothing";
     if std::env::var_os(CHILD).is_none() {
         let limited = "ulimit -v 500000 && exec \"$0\" --exact \"$1\"";
         let mut command = Command::new("sh");
         command.args(["-c", limited]);
         command.arg(std::env::current_exe().unwrap()).arg(NAME);
         let output = command.env(CHILD, "1").output().unwrap();
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{}: {told}", output.status);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{}: {stderr}", output.status);
         return;
     }
-    let tall = Vec::<u8>::new().try_reserve_exact(1 << 30);
-    assert!(tall.is_err(), "the limit of this process does not hold");
+    let too_large = Vec::<u8>::new().try_reserve_exact(1 << 30);
+    assert!(
+        too_large.is_err(),
+        "the memory limit of this process has no effect"
+    );
     let path = TemporaryFile::new("little-memory");
     for staging_bytes in [1 << 30, 1 << 60, usize::MAX] {
         let model = CostModel {

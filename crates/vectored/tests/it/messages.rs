@@ -26,13 +26,13 @@ fn receive(fd: impl AsFd) -> Option<Vec<u8>> {
     Some(message)
 }
 
-/// Hazard 21: splitting or skipping would change the messages.
+/// Splitting a list or skipping an empty one would change the messages.
 #[test]
 fn stream_functions_refuse_message_sockets_where_a_list_is_not_exactly_one_message() {
     for kind in [SocketType::DGRAM, SocketType::SEQPACKET] {
         for (name, mut write_all) in writers() {
             let (sender, receiver) = pair(kind);
-            // Large enough that a `Gather` does not make one segment of them.
+            // Too large for a `Gather` to copy them together.
             let too_many = vec![1000; vectored::iov_max() + 1];
             let too_many_bytes = vec![10; 100_000];
             for sizes in [&too_many[..], &too_many_bytes, &[], &[0], &[0; 3000]] {
@@ -143,8 +143,8 @@ fn readers() -> Vec<(&'static str, Read)> {
     ]
 }
 
-/// Hazard 21: the tail of a message that is longer than the list would be lost, shorter ones would
-/// be joined, and an empty one would be the end of the file.
+/// The end of a message longer than the list would be lost, shorter messages would be joined, and an empty one would
+/// look like the end of the file.
 #[test]
 fn stream_functions_read_nothing_from_message_sockets() {
     let messages: [&[u8]; 4] = [b"longer than the list", b"123456", b"ab", b""];
@@ -164,7 +164,7 @@ fn stream_functions_read_nothing_from_message_sockets() {
                 for words in [type_name, "recvmsg"] {
                     assert!(error.to_string().contains(words), "{name}: {error}");
                 }
-                // The message is still there, all of it.
+                // The whole message is still in the socket.
                 assert_eq!(receive(&receiver).as_deref(), Some(message), "{name}");
             }
         }
@@ -190,7 +190,7 @@ fn a_reader_of_records_can_refuse_message_sockets() {
     assert_eq!(&record, b"record");
 }
 
-/// What holds no bytes takes no message, and asks nothing.
+/// A list without bytes takes no message, and is not refused.
 #[test]
 fn a_list_without_bytes_reads_no_message() {
     let (sender, receiver) = pair(SocketType::DGRAM);

@@ -1,4 +1,4 @@
-//! Records and messages: one system call or none.
+//! Records and messages: `write_once` makes one system call or none.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, IoSlice, Read};
@@ -12,7 +12,7 @@ use crate::support::{TemporaryFile, list, payload, set_nonblocking};
 
 const PIPE_BUF: usize = libc::PIPE_BUF;
 
-/// Hazard 22: a record that must be one call is not quietly split.
+/// A record is never split over several calls.
 #[test]
 fn a_record_that_does_not_fit_one_call_is_refused_before_any_byte() {
     let path = TemporaryFile::new("once-refused");
@@ -35,7 +35,7 @@ fn a_record_that_does_not_fit_one_call_is_refused_before_any_byte() {
     assert!(error.to_string().contains("MAX_CALL_BYTES"), "{error}");
     assert_eq!(fs::metadata(&path.0).unwrap().len(), 0);
 
-    // As many as fit do go, and empties do not count.
+    // The largest list that fits is written, and empty segments do not count.
     let mut sizes = vec![0; 3000];
     sizes.extend(vec![2; max]);
     sizes.push(0);
@@ -44,7 +44,7 @@ fn a_record_that_does_not_fit_one_call_is_refused_before_any_byte() {
     assert_eq!(fs::read(&path.0).unwrap(), data.concat());
 }
 
-/// Hazard 22 on a pipe, where a longer call may be mixed with other writers' calls (pipe(7)).
+/// On a pipe, a longer call may be interleaved with other writers' calls (pipe(7)).
 #[test]
 fn a_record_longer_than_pipe_buf_is_refused_on_a_pipe_and_on_nothing_else() {
     let (mut reader, writer) = io::pipe().unwrap();
@@ -132,7 +132,7 @@ fn a_list_is_one_message() {
     let bytes = receiver.recv(&mut message).unwrap();
     assert_eq!(message[..bytes], data.concat());
 
-    // Nothing is sent where there are no bytes.
+    // A list without bytes sends nothing.
     receiver.set_nonblocking(true).unwrap();
     assert_eq!(write_once(&sender, &list(&payload(&[0, 0]))).unwrap(), 0);
     assert_eq!(
@@ -156,7 +156,7 @@ fn a_message_that_a_socket_cannot_send_whole_is_an_error_before_any_byte() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn the_kernels_errors_come_through() {
+fn errors_of_the_kernel_are_returned() {
     let full = File::options().write(true).open("/dev/full").unwrap();
     let error = write_once(&full, &list(&payload(&[3, 4]))).unwrap_err();
     assert_eq!(

@@ -29,7 +29,7 @@ fn as_fd(fd: &impl std::os::fd::AsFd) -> BorrowedFd<'_> {
 }
 
 #[test]
-fn the_bytes_are_at_the_offset_and_the_position_is_where_it_was() {
+fn the_bytes_are_at_the_offset_and_the_position_does_not_move() {
     for (name, mut write_at) in writers_at() {
         for (offset, count) in [(0, 1), (1, 2), (4095, 1025), (100_000, 3000)] {
             let path = TemporaryFile::new(&format!("at-{name}-{offset}"));
@@ -47,8 +47,8 @@ fn the_bytes_are_at_the_offset_and_the_position_is_where_it_was() {
     }
 }
 
-/// Hazard 13: "if a file is opened with O_APPEND, on Linux, pwrite() appends data to the end of the
-/// file, regardless of the value of offset" (pwrite(2), "BUGS"). The position stays all the same.
+/// "If a file is opened with O_APPEND, on Linux, pwrite() appends data to the end of the
+/// file, regardless of the value of offset" (pwrite(2), "BUGS"). The position of the descriptor does not move.
 #[test]
 #[cfg(target_os = "linux")]
 fn o_append_overrides_the_offset_and_no_position_moves() {

@@ -1,15 +1,17 @@
-//! Reads from files, pipes, sockets and devices: what arrives, what is counted, what stays.
+//! Reads from files, pipes, sockets and devices: the bytes read, the counts, and the bytes left in the source.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, IoSliceMut, Read, Seek, Write};
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::thread;
 
 use rustix::fs::OFlags;
 use vectored::{
-    Scatter, SegmentCursor, TransferError, read_exact_vectored, read_exact_vectored_at, read_into,
-    read_up_to_eof_vectored, read_up_to_eof_vectored_at,
+    Scatter, SegmentCursor, TransferError, read_exact_uninit, read_exact_vectored,
+    read_exact_vectored_at, read_into, read_up_to_eof_uninit, read_up_to_eof_vectored,
+    read_up_to_eof_vectored_at,
 };
 
 use crate::support::{mixed_sizes, payload};
@@ -17,8 +19,8 @@ use crate::support::{mixed_sizes, payload};
 type ReadAllAt =
     Box<dyn FnMut(BorrowedFd<'_>, &mut [IoSliceMut<'_>], u64) -> Result<u64, TransferError>>;
 
-/// Every function that fills a whole list from an offset: first those that want it full, then
-/// those that stop at the end of the file.
+/// Every function that reads a list from an offset: first those that fail at the end of the file, then those that
+/// stop there.
 fn readers_at() -> [Vec<(&'static str, ReadAllAt)>; 2] {
     let (mut exact, mut up_to_eof) = (Scatter::default(), Scatter::default());
     [
@@ -49,7 +51,7 @@ fn readers_at() -> [Vec<(&'static str, ReadAllAt)>; 2] {
 
 type ReadAll = Box<dyn FnMut(BorrowedFd<'_>, &mut [IoSliceMut<'_>]) -> Result<u64, TransferError>>;
 
-/// Every function that fills a whole list from a stream, by name.
+/// Every function that reads a list from a stream, by name.
 fn readers() -> Vec<(&'static str, ReadAll)> {
     let (mut exact, mut up_to_eof) = (Scatter::default(), Scatter::default());
     vec![
@@ -307,4 +309,22 @@ fn a_pipe_has_no_offsets() {
     let mut buffers = blank(&[1, 1]);
     let error = read_exact_vectored_at(&reader, &mut list_mut(&mut buffers), 0).unwrap_err();
     assert_eq!(error.io_error().raw_os_error(), Some(29), "ESPIPE");
+}
+
+#[test]
+fn a_pipe_fills_the_spare_capacity_of_a_vec_and_keeps_the_rest() {
+    let (mut reader, mut writer) = io::pipe().unwrap();
+    writer.write_all(b"hello and more").unwrap();
+    drop(writer);
+    let mut vec: Vec<u8> = Vec::with_capacity(5);
+    let bytes = read_exact_uninit(&reader, &mut vec.spare_capacity_mut()[..5]).unwrap();
+    assert_eq!(bytes, b"hello");
+    let mut byte = [0];
+    reader.read_exact(&mut byte).unwrap();
+    let mut memory = [MaybeUninit::uninit(); 100];
+    let bytes = read_up_to_eof_uninit(&reader, &mut memory).unwrap();
+    assert_eq!(bytes, b"and more");
+    let error = read_exact_uninit(&reader, &mut memory).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::UnexpectedEof);
+    assert_eq!(error.transferred(), 0);
 }

@@ -1,4 +1,4 @@
-//! Payloads, and the ways of writing a whole list under one name.
+//! Payloads, and all functions that write a whole list, under one type.
 
 use std::fs;
 use std::io::{IoSlice, Write};
@@ -11,8 +11,8 @@ use vectored::{
     write_all_vectored, write_all_vectored_at, write_all_vectored_with, write_from,
 };
 
-/// Buffers of these sizes. Their bytes run from 1 to 251 and so never agree with a zeroed file or
-/// with themselves shifted by less than that.
+/// Buffers of these sizes. Their bytes run from 1 to 251, so they differ from a zeroed file and from themselves
+/// shifted by up to 250 bytes.
 pub fn payload(sizes: &[usize]) -> Vec<Vec<u8>> {
     let mut bytes = (1..=251u8).cycle();
     sizes
@@ -27,7 +27,7 @@ pub fn list(data: &[Vec<u8>]) -> Vec<IoSlice<'_>> {
 
 type WriteAll = Box<dyn FnMut(BorrowedFd<'_>, &[IoSlice<'_>]) -> Result<u64, TransferError>>;
 
-/// A cursor must have moved by what was counted, success or not.
+/// Checks that the cursor has advanced by the counted bytes, with and without an error.
 fn check_cursor(
     segments: &[IoSlice<'_>],
     cursor: SegmentCursor,
@@ -42,7 +42,7 @@ fn check_cursor(
     result
 }
 
-/// Every function that writes a whole list, by name: what holds for one must hold for all.
+/// Every function that writes a whole list, by name. Each test runs with all of them.
 pub fn writers() -> Vec<(&'static str, WriteAll)> {
     let mut gather = Gather::default();
     let mut resumable = Gather::default();
@@ -81,7 +81,7 @@ pub fn writers() -> Vec<(&'static str, WriteAll)> {
             }),
         ),
         (
-            // Pipes, sockets, devices and many file systems refuse this flag: without a trace.
+            // Pipes, sockets, devices and many file systems refuse this flag; the fallback must hide that.
             "write_all_vectored_with",
             Box::new(|fd, segments| {
                 let flags = WriteFlags::DONTCACHE;
@@ -99,7 +99,7 @@ pub fn writers() -> Vec<(&'static str, WriteAll)> {
     ]
 }
 
-/// Notes that a test cannot run here: it must never seem to have passed.
+/// Records that a test cannot run here, so that it does not pass silently.
 pub fn skip(test: &str, reason: &str) {
     eprintln!("skipped: {test}: {reason}");
     if let Some(path) = std::env::var_os("VECTORED_SKIPS") {
@@ -108,7 +108,7 @@ pub fn skip(test: &str, reason: &str) {
     }
 }
 
-/// As `writers`, with those that write at an offset, here 0: for files and devices.
+/// `writers`, and the functions that write at an offset, here 0: for files and devices.
 pub fn file_writers() -> Vec<(&'static str, WriteAll)> {
     let mut gather = Gather::default();
     let mut all = writers();
@@ -123,13 +123,13 @@ pub fn file_writers() -> Vec<(&'static str, WriteAll)> {
     all
 }
 
-/// Sizes on both sides of every border of the default model, with empties among them.
+/// Sizes below and above every threshold of the default model, and empty segments.
 pub fn mixed_sizes(count: usize) -> Vec<usize> {
     let sizes = [7, 0, 100, 4096, 12, 13, 14, 0, 0, 900, 1, 2000, 300, 600, 5];
     (0..count).map(|i| sizes[i * i % sizes.len()]).collect()
 }
 
-/// A file that is gone when the test ends, however it ends.
+/// A path whose file is removed when the test ends, even by a panic.
 pub struct TemporaryFile(pub PathBuf);
 
 impl TemporaryFile {
