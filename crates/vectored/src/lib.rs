@@ -1,47 +1,51 @@
 //! Gather writes and scatter reads that are complete and correct: all of many buffers, through one
 //! file descriptor.
 //!
-//! `writev(2)` sends several buffers in one system call, but by itself it is half a tool. It may
-//! stop in the middle of a buffer; it refuses more than `IOV_MAX` buffers; it moves no more than
-//! about 2 GiB; it can be interrupted; and below a few hundred bytes a buffer it is slower than
-//! copying the buffers together. This crate takes care of the first four, and chooses by a
-//! [`CostModel`] for the last.
+//! `writev(2)` sends several buffers in one system call, but a program that calls it must handle five cases:
+//!
+//! - it may stop in the middle of a buffer;
+//! - it refuses more than `IOV_MAX` buffers;
+//! - it moves no more than about 2 GiB;
+//! - a signal may interrupt it;
+//! - with less than a few hundred bytes a buffer, it is slower than copying the buffers together.
+//!
+//! This crate handles the first four, and decides the last by a [`CostModel`].
 //!
 //! # Start here
 //!
-//! | the program | function |
+//! | task | function |
 //! |---|---|
-//! | writes lists to a blocking file, pipe or stream socket | [`Gather::write_all`]; keep the [`Gather`] |
-//! | the same, with large segments or only once | [`write_all_vectored`] |
-//! | writes a record or message that must be one system call | [`write_once`] |
-//! | writes to a non-blocking descriptor | [`write_from`] or [`Gather::write_from`], with a [`SegmentCursor`]; [an example with poll(2)](write_from#examples), and `examples/poll_server.rs` with a queue for each connection |
-//! | writes many short slices, and a long one now and then | [`GatherWriter`] |
-//! | writes to a `Stdout`, a `Box<dyn Write>` or a TLS stream, which do not gather | [`GatherWriter::copying`] |
-//! | writes what a `bytes::Buf` holds (feature `bytes`) | `Gather::write_buf` if it can be cloned; `BufSender` |
-//! | writes at an offset of a file | [`Gather::write_all_at`], [`write_all_vectored_at`] |
-//! | needs the data on storage | [`write_all_vectored_with`] and [`WriteFlags`] |
-//! | writes with `O_DIRECT` | [`write_all_direct_at`], [`DirectAlignment`], [`AlignedBuffer`] |
-//! | fills a list from a file, pipe or stream socket | [`read_exact_vectored`]; [`Scatter::read_exact`] if segments are short |
-//! | fills as much of a list as there is | [`read_up_to_eof_vectored`], [`Scatter::read_up_to_eof`] |
-//! | reads from a non-blocking descriptor | [`read_into`], with a [`SegmentCursor`] |
-//! | reads many records, header and payload apart | [`ScatterReader`] |
-//! | makes the system calls itself | [`SegmentCursor`]: the position in a list from which a transfer goes on |
+//! | write lists to a blocking file, pipe or stream socket | [`Gather::write_all`]; keep the [`Gather`] for further lists |
+//! | the same with large segments only, or only once | [`write_all_vectored`] |
+//! | write a record or message that must be one system call | [`write_once`] |
+//! | write to a non-blocking descriptor | [`write_from`] or [`Gather::write_from`], with a [`SegmentCursor`]; [an example with poll(2)](write_from#examples), and `examples/poll_server.rs` with a queue for each connection |
+//! | write many short slices, and sometimes a long one | [`GatherWriter`] |
+//! | write to a `Stdout`, a `Box<dyn Write>` or a TLS stream, which do not gather | [`GatherWriter::copying`] |
+//! | write a `bytes::Buf` (feature `bytes`) | `Gather::write_buf` if it can be cloned, otherwise `BufSender` |
+//! | write at an offset of a file | [`Gather::write_all_at`], [`write_all_vectored_at`] |
+//! | write durably, so that the data is on storage | [`write_all_vectored_with`] and [`WriteFlags`] |
+//! | write with `O_DIRECT` | [`write_all_direct_at`], [`DirectAlignment`], [`AlignedBuffer`] |
+//! | fill a list from a file, pipe or stream socket | [`read_exact_vectored`], or [`Scatter::read_exact`] if segments are short |
+//! | fill a list up to the end of the file | [`read_up_to_eof_vectored`], [`Scatter::read_up_to_eof`] |
+//! | read from a non-blocking descriptor | [`read_into`], with a [`SegmentCursor`] |
+//! | read many records, header and payload into separate buffers | [`ScatterReader`] |
+//! | make the system calls yourself | [`SegmentCursor`]: a position in a list, and the entries of the next call |
 //!
-//! The functions named `…_vectored` and `write_from` reference every segment where it lies. A [`Gather`] copies
-//! runs of small segments into a buffer of its own and references the large ones, in the same system call; a
-//! [`Scatter`] does the same for reads. Both choose by a [`CostModel`]. [`Gathers`] is the trait of the
-//! descriptors and streams that really gather.
+//! The functions named `…_vectored` and `write_from` reference every segment in place. A [`Gather`] copies
+//! runs of small segments into a staging buffer and references the large ones, in the same system call; a
+//! [`Scatter`] does the same for reads. Both decide by a [`CostModel`]. [`Gathers`] is the trait of the
+//! descriptors and streams that write a whole list in one call.
 //!
 //! A *segment* is one contiguous buffer of a list: one [`IoSlice`](std::io::IoSlice), one `iovec`.
 //! The caller's list is never changed. Empty segments are allowed everywhere and never reach the
 //! kernel.
 //!
-//! A descriptor is anything that has one ([`AsFd`](std::os::fd::AsFd)), usually by reference:
-//! `&file`. What owns its descriptor and is handed over by value is closed at the end of the call.
-//! What a [`Stdout`](std::io::Stdout) holds in its buffer is overtaken: flush it first. A
-//! [`Stderr`](std::io::Stderr) has no buffer, so `io::stderr()` needs no flush; its lock is not taken, so hold a
-//! [`StderrLock`](std::io::StderrLock) if other threads print in between. Behind a [`GatherWriter`] put
-//! `GatherWriter::new(stderr.as_fd())`, or [`copying`](GatherWriter::copying) for the calls of a `BufWriter`.
+//! The functions take any type that has a descriptor ([`AsFd`](std::os::fd::AsFd)), usually by reference:
+//! `&file`. If the owner of a descriptor is passed by value, the descriptor is closed at the end of the call.
+//! These functions bypass the buffer of [`Stdout`](std::io::Stdout): flush it first. A
+//! [`Stderr`](std::io::Stderr) has no buffer, so `io::stderr()` needs no flush. Its lock is not taken: hold a
+//! [`StderrLock`](std::io::StderrLock) if other threads print at the same time. To buffer standard error, use
+//! `GatherWriter::new(stderr.as_fd())`, or [`copying`](GatherWriter::copying) to make the calls of a `BufWriter`.
 //!
 //! # Examples
 //!
@@ -58,126 +62,130 @@
 //!     IoSlice::new(&body),
 //! ];
 //!
-//! // Keep the `Gather`: it owns the working memory, and a second list needs no allocation.
+//! // Keep the `Gather`: it owns the working memory, so a second list needs no allocation.
 //! let mut gather = Gather::default();
 //! let file = std::fs::File::create("/dev/null")?;
 //! match gather.write_all(&file, &segments) {
 //!     Ok(bytes) => assert_eq!(bytes, 10_042),
-//!     // An error never hides how far the list had come.
-//!     Err(error) => eprintln!("{} bytes went, then: {}", error.transferred(), error.io_error()),
+//!     // Every error counts the bytes of the list that were written before it.
+//!     Err(error) => eprintln!("{} bytes written, then: {}", error.transferred(), error.io_error()),
 //! }
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! # What is promised, and what is not
+//! # Guarantees
 //!
 //! The bytes arrive in the order of the list, each once. A list that needs several system calls
 //! (more than `IOV_MAX` entries, more bytes than the kernel moves at once, a short write) is not
-//! atomic: other writers to the same file or pipe may come between two calls.
+//! atomic: another writer to the same file or pipe may write between two calls.
 //!
 //! # Signals, timeouts and full descriptors
 //!
-//! - **`EINTR`** is always retried: a call that a signal interrupts has moved nothing. So a signal handler
-//!   cannot end a transfer. A call that is interrupted after some bytes is a short one, and the transfer goes on.
-//! - **A non-blocking descriptor that is full** (or, for reads, empty) is the error
+//! - **`EINTR`** is always retried: an interrupted call has moved nothing. So a signal handler
+//!   cannot end a transfer. If a signal interrupts a call that has moved some bytes, the call is short, and the
+//!   transfer continues.
+//! - **A full non-blocking descriptor** (or, for reads, an empty one) is the error
 //!   [`WouldBlock`](std::io::ErrorKind::WouldBlock), and [`transferred`](TransferError::transferred) counts the
-//!   bytes that went. No byte of the list is held back: the caller has the list, the cursor says what is left of
-//!   it, and [`write_from`] goes on when the descriptor is ready.
-//! - **`SO_SNDTIMEO` and `SO_RCVTIMEO`** (as set by `set_write_timeout` and `set_read_timeout` of a stream) look
-//!   the same: `WouldBlock` with a count. Each system call has the whole timeout, so a list that takes several
+//!   bytes moved before it. No byte is held back: the caller has the list, the cursor points to the rest of
+//!   it, and [`write_from`] resumes there when the descriptor is ready.
+//! - **`SO_SNDTIMEO` and `SO_RCVTIMEO`** (as set by `set_write_timeout` and `set_read_timeout` of a stream) have
+//!   the same result: `WouldBlock` with a count. Each system call has the whole timeout, so a list that takes several
 //!   calls may take longer.
-//! - **`SIGPIPE`**: functions that take a descriptor ([`AsFd`](std::os::fd::AsFd)) call write(2) and writev(2), also
-//!   if it is a `TcpStream` or `UnixStream`. If the reader is gone, these raise the signal, which ends the process
-//!   unless it is ignored, as a Rust program does from its start. [`Gathers`] of those two types, and so
-//!   [`GatherWriter`], raises none.
+//! - **`SIGPIPE`**: functions that take a descriptor ([`AsFd`](std::os::fd::AsFd)) call write(2) and writev(2), even
+//!   for a `TcpStream` or `UnixStream`. If the reader is gone, these calls raise the signal, which ends the process
+//!   unless it is ignored. (A Rust program ignores it from its start.) [`Gathers`] for those two types, and so
+//!   [`GatherWriter`], raises no signal.
 //! - **A cursor at the end of its list** is a success: [`write_from`] returns `Ok(0)` without a system call.
-//! - **A segment in a mapped file** that another process truncates: a referenced segment is read by the kernel,
-//!   which answers `EFAULT`. Of the bytes before it those have gone that
-//!   [`transferred`](TransferError::transferred) counts: on a file all, on a pipe or socket perhaps none. A copied
-//!   one ([`Gather`], [`GatherWriter`], and the copy for a file that refuses lists) is read by this process, which
-//!   gets the signal `SIGBUS`. For reads into such a segment it is the same. To survive it use
+//! - **A segment in a mapped file** that another process truncates: if the segment is referenced, the kernel reads it
+//!   and answers `EFAULT`. [`transferred`](TransferError::transferred) counts the bytes moved before that: on a file
+//!   all bytes before the truncated part, on a pipe or socket possibly none. If the segment is copied ([`Gather`],
+//!   [`GatherWriter`], and the copy for a file that refuses lists), this process reads it and gets the signal
+//!   `SIGBUS`. The same holds for reads into such a segment. To avoid the signal, use
 //!   [`write_all_vectored`], or a `Gather` with [`staging_bytes`](CostModel::staging_bytes) 0.
 //!
 //! # Secrets
 //!
-//! What is copied stays in memory: the staging buffers of [`Gather`], [`GatherWriter`], [`Scatter`],
+//! Copied bytes stay in memory. The staging buffers of [`Gather`], [`GatherWriter`], [`Scatter`],
 //! [`ScatterReader`] and `BufSender`, and the copy for a file that refuses lists, are not wiped, neither after a
-//! transfer nor when they are freed. [`write_all_vectored`] and [`read_exact_vectored`] copy nothing but for such a
-//! file, [`write_once`] nothing at all.
+//! transfer nor when they are freed. [`write_all_vectored`] and [`read_exact_vectored`] copy only for a file that
+//! refuses lists; [`write_once`] copies nothing.
 //!
 //! # Files that refuse vectored calls
 //!
-//! Some file systems and drivers know plain calls alone, and answer `EOPNOTSUPP`, `ENOSYS` or
-//! `EINVAL` to a list. The functions for whole lists then copy what they gave that call, up to
-//! 256 KiB, and make the plain call; its answer counts. It is not made for one small segment alone,
-//! since `EINVAL` may as well mean the bytes (a value for a file of sysfs, say), and a part of a value
-//! is another value. (One of more than 256 KiB does go in parts.) So an invalid value is offered
-//! twice. There is no such call on a socket, nor on a file that is open with `O_DIRECT`, where the
-//! error is the answer.
+//! Some file systems and drivers support plain calls only, and answer `EOPNOTSUPP`, `ENOSYS` or
+//! `EINVAL` to a list. The functions for whole lists then copy up to 256 KiB of the refused call and make a plain
+//! call. The result of that call counts.
 //!
-//! If bytes went by the plain call, the refusal is remembered: `EINVAL` for the rest of the transfer, since it
-//! may mean the list at hand; `EOPNOTSUPP` and `ENOSYS` for that file (`st_dev`, `st_ino`, and the device of a
-//! special file) for the life of the process. While any is remembered, each list costs an fstat(2) and a fcntl(2)
-//! more wherever it goes. Anonymous inodes (eventfd(2), timerfd, signalfd, inotify and others) share one device
-//! and mostly one inode: nothing is remembered of them, so that the same list gives the same calls whatever
-//! another descriptor refused.
+//! `EINVAL` may also mean that the bytes are invalid (a value for a file of sysfs, say), and a part of a value is
+//! another value. So no plain call is made for a single segment of up to 256 KiB, and an invalid value in a list
+//! of several segments is offered twice. A segment of more than 256 KiB is sent in parts. No plain call is made on a socket, nor on a
+//! file that is open with `O_DIRECT`: the function returns the error.
 //!
-//! A driver that knows plain calls alone need not refuse a list: Linux hands it each segment by itself,
-//! and nothing tells. Two segments of 8 bytes to an event counter (eventfd(2)) are two values; if the
-//! second is refused, the first has gone. Segments that touch in memory are one entry to the kernel (coalesced),
-//! and so one value to such a driver. If it answers `EINVAL`, the list is tried again as it was, each segment by
-//! itself; if it takes them as one value, they are one. A [`Gather`] copies short segments together, which are
-//! one value then. What such a driver must get in one piece belongs in one segment, for [`write_once`] as well,
-//! which never coalesces.
+//! If the plain call moves bytes, the refusal is remembered. `EINVAL` is remembered for the rest of the transfer,
+//! since its cause may be this list. `EOPNOTSUPP` and `ENOSYS` are remembered for that file (`st_dev`, `st_ino`, and
+//! the device of a special file) for the life of the process. While any refusal is remembered, each list to any
+//! descriptor costs one more fstat(2) and fcntl(2). Nothing is remembered of anonymous inodes (eventfd(2), timerfd,
+//! signalfd, inotify and others), which share one device and usually one inode. So a refusal by one of them does not
+//! change the calls on another.
 //!
-//! [`write_once`] promises one call and fails, and [`ScatterReader`] passes on what its reader
-//! answers.
+//! A driver that supports plain calls only may also accept a list: Linux hands it each segment by itself,
+//! and reports no error. Two segments of 8 bytes to an event counter (eventfd(2)) are two values; if the
+//! second is refused, the first has been written. Segments that touch in memory are coalesced into one entry,
+//! and so are one value to such a driver. If it answers `EINVAL`, the list is tried again as it was, each segment by
+//! itself; if it accepts the entry, the segments are one value. A [`Gather`] copies short segments together, which
+//! also makes them one value. Bytes that such a driver must get in one call belong in one segment. That holds for
+//! [`write_once`] too, which never coalesces.
+//!
+//! [`write_once`] makes one call at most and returns its error, and [`ScatterReader`] returns the error of its reader.
 //!
 //! # Messages
 //!
-//! On a descriptor that keeps messages apart, each call is a message of its own. The functions for
+//! On a socket that keeps messages apart, each call is a message of its own. The functions that write
 //! streams ([`write_all_vectored`], [`write_from`], [`write_all_vectored_with`] and those of
 //! [`Gather`], and `BufSender`) therefore refuse a
 //! socket of any type but `SOCK_STREAM` (datagram, `SOCK_SEQPACKET`, raw) with
-//! [`InvalidInput`](std::io::ErrorKind::InvalidInput) before any byte, where the list is not
+//! [`InvalidInput`](std::io::ErrorKind::InvalidInput) before any byte, if the list is not
 //! exactly one message:
 //!
-//! - it does not go out whole in one call (more than [`iov_max`] entries, more than
-//!   [`MAX_CALL_BYTES`], a [`Gather`]'s staging buffer that is full);
-//! - it holds no bytes: an empty message is a message, which skipping it would lose;
-//! - a [`SegmentCursor`] says that a part of it, but not all, has gone already.
+//! - one call cannot take the whole list (it has more than [`iov_max`] entries or more than
+//!   [`MAX_CALL_BYTES`], or it overfills the staging buffer of a [`Gather`]);
+//! - the list holds no bytes: an empty message is a message, and skipping it would lose it;
+//! - a [`SegmentCursor`] says that a part of it, but not all, was sent before.
 //!
-//! Send messages with [`write_once`], and an empty one with send(2): `write_once` makes no call for it. A list that
-//! does go out whole in one call is one message, and goes: to find out the type of a socket is a system call of its own (`getsockopt(SO_TYPE)`: 120 ns
-//! on a file and 350 on a socket, where a `pwritev` of 20 bytes to a file took 800), which is not made
-//! for a list that cannot go wrong. Should the one call be short after all, the rest is refused, and
-//! the error says how much had gone. A pipe in packet mode (`O_DIRECT`, pipe(2), since Linux 3.4) is
-//! not a socket and is not recognized: there, too, each call is a packet, or several where it
+//! Send messages with [`write_once`], and an empty one with send(2), since `write_once` makes no call for it.
+//!
+//! A list that one call takes is one message, and is sent without asking for the socket's type. That question is a
+//! system call of its own (`getsockopt(SO_TYPE)`), which took 120 ns on a file and 350 ns on a socket, where a
+//! `pwritev` of 20 bytes to a file took 800 ns. If the one call is short after all, the rest is refused, and
+//! the error counts the bytes sent. A pipe in packet mode (`O_DIRECT`, pipe(2), since Linux 3.4) is
+//! not a socket and is not recognized. There, too, each call is a packet, or several if it
 //! exceeds `PIPE_BUF`.
 //!
 //! The functions that read a stream into a list ([`read_exact_vectored`],
 //! [`read_up_to_eof_vectored`], [`read_into`], those of [`Scatter`], [`read_exact_uninit`] and
-//! [`read_up_to_eof_uninit`]) refuse such sockets whatever the list is, with
-//! [`InvalidInput`](std::io::ErrorKind::InvalidInput) before any byte. A message longer than the list
-//! would lose its tail, and no call that reads would tell; shorter ones would be joined; an empty one
-//! would look like the end of the file. Receive each message with recvmsg(2). They have to ask first,
-//! once a list. A list of 16 and 1000 bytes took 1.25 times as long from a file and 1.27 from a pipe
-//! (90 to 150 ns more), 1.46 from a Unix and 1.43 from a TCP socket (200 to 310); one of 16 bytes and
-//! 16 KiB 1.06 to 1.15 times. Lists without bytes and reads at an offset ask nothing.
+//! [`read_up_to_eof_uninit`]) refuse such a socket for every list, with
+//! [`InvalidInput`](std::io::ErrorKind::InvalidInput) before any byte. The end of a message longer than the list
+//! would be lost, and no read call reports that; shorter messages would be joined; an empty one
+//! would look like the end of the file. Receive each message with recvmsg(2).
 //!
-//! [`ScatterReader`] takes any reader, which it cannot ask;
-//! [`refusing_messages`](ScatterReader::refusing_messages) asks once for all that is read.
+//! These functions must ask for the type once a list. That made a list of 16 and 1000 bytes take 1.25 times as long
+//! from a file and 1.27 from a pipe (90 to 150 ns more), 1.46 from a Unix and 1.43 from a TCP socket (200 to 310 ns
+//! more), and one of 16 bytes and 16 KiB 1.06 to 1.15 times. Lists without bytes and reads at an offset do not ask.
+//!
+//! [`ScatterReader`] takes any reader, whose type it cannot ask for.
+//! [`refusing_messages`](ScatterReader::refusing_messages) asks once, before any read.
 //!
 //! # Features
 //!
-//! - `bytes`, not on by default: `BufSender` writes from any
-//!   [`bytes::Buf`](https://docs.rs/bytes/1/bytes/trait.Buf.html), a `Chain` included, and
-//!   `Gather::write_buf` from one that can be cloned, in spite of a `chunks_vectored` that may skip
-//!   data. A list of `Bytes` needs neither: an `IoSlice` can be made of each.
-//! - `serde`, not on by default: a [`CostModel`] can be saved and loaded.
+//! - `bytes`, off by default: `BufSender` writes any
+//!   [`bytes::Buf`](https://docs.rs/bytes/1/bytes/trait.Buf.html), including a `Chain`, and
+//!   `Gather::write_buf` writes one that can be cloned. Both are correct even if its `chunks_vectored` skips
+//!   data. A list of `Bytes` needs neither: make an `IoSlice` of each.
+//! - `serde`, off by default: a [`CostModel`] can be saved and loaded.
 //!
-//! The crate is for Unix. It writes to no descriptor but the one it is handed.
+//! The crate supports Unix only. It writes to no descriptor but the one that the caller passes, except in
+//! [`CostModel::calibrate`], which opens descriptors of its own.
 
 mod buffered;
 #[cfg(feature = "bytes")]
