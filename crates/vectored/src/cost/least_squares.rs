@@ -1,0 +1,120 @@
+//! Robust least squares with a prior.
+
+/// The relative difference between model and measurement that is taken as usual. Larger ones count
+/// by their size only, not its square: a model of ten numbers fits no kernel exactly, and a
+/// measurement that was disturbed shall not bend it.
+const USUAL_RESIDUAL: f64 = 0.01;
+
+/// How far a number is expected to lie from the prior's, as a multiple of that. Wide: it speaks only
+/// where the measurements do not.
+const PRIOR_SPREAD: f64 = 3.0;
+
+/// `value = Σ factor · unknown`, to within a share of `scale`.
+pub(super) struct Row<const N: usize> {
+    pub(super) factors: [f64; N],
+    pub(super) value: f64,
+    pub(super) scale: f64,
+}
+
+/// The unknowns, none of them negative, and the sum of what is left over.
+pub(super) fn least_squares<const N: usize>(
+    prior: [f64; N],
+    rows: impl Iterator<Item = Row<N>>,
+) -> ([f64; N], f64) {
+    let rows: Vec<Row<N>> = rows.collect();
+    let mut found = prior;
+    let mut loss = 0.0;
+    let mut weights = vec![1.0; rows.len()];
+    // Each pass weighs the rows by the residuals of the last; ten are plenty.
+    for _ in 0..10 {
+        found = solve_positive(prior, &rows, &weights);
+        if !found.iter().all(|number| number.is_finite()) {
+            // Lists of more bytes than there are leave nothing of the prior's digits.
+            return (prior, f64::INFINITY);
+        }
+        loss = 0.0;
+        for (row, weight) in std::iter::zip(&rows, &mut weights) {
+            let predicted: f64 = (0..N).map(|i| row.factors[i] * found[i]).sum();
+            let residual = (row.value - predicted).abs() / (row.scale * USUAL_RESIDUAL);
+            *weight = if residual > 1.0 { 1.0 / residual } else { 1.0 };
+            loss += if residual > 1.0 {
+                residual - 0.5
+            } else {
+                residual * residual / 2.0
+            };
+        }
+    }
+    (found, loss)
+}
+
+/// Least squares in which an unknown that would be negative is 0.
+fn solve_positive<const N: usize>(prior: [f64; N], rows: &[Row<N>], weights: &[f64]) -> [f64; N] {
+    let mut is_free = [true; N];
+    loop {
+        let found = solve(prior, rows, weights, is_free);
+        let most_negative = (0..N)
+            .filter(|&i| found[i] < 0.0)
+            .min_by(|&a, &b| found[a].total_cmp(&found[b]));
+        match most_negative {
+            Some(index) => is_free[index] = false,
+            None => return found,
+        }
+    }
+}
+
+/// The normal equations of the free unknowns, by elimination; the others are 0.
+fn solve<const N: usize>(
+    prior: [f64; N],
+    rows: &[Row<N>],
+    weights: &[f64],
+    is_free: [bool; N],
+) -> [f64; N] {
+    // In units of the prior, so that nanoseconds a byte and a call are of one size.
+    let unit = prior.map(|value| if value > 0.0 { value } else { 1.0 });
+    let trust = 1.0 / (PRIOR_SPREAD * PRIOR_SPREAD);
+    let mut matrix = [[0.0; N]; N];
+    let mut right = [0.0; N];
+    for i in 0..N {
+        matrix[i][i] = trust;
+        right[i] = trust * prior[i] / unit[i];
+    }
+    for (row, weight) in std::iter::zip(rows, weights) {
+        let scale = row.scale * USUAL_RESIDUAL;
+        let factors: [f64; N] = std::array::from_fn(|i| row.factors[i] * unit[i] / scale);
+        for (i, equation) in matrix.iter_mut().enumerate() {
+            for (entry, factor) in std::iter::zip(equation, factors) {
+                *entry += weight * factors[i] * factor;
+            }
+            right[i] += weight * factors[i] * row.value / scale;
+        }
+    }
+    for fixed in (0..N).filter(|&i| !is_free[i]) {
+        matrix[fixed] = [0.0; N];
+        for equation in &mut matrix {
+            equation[fixed] = 0.0;
+        }
+        matrix[fixed][fixed] = 1.0;
+        right[fixed] = 0.0;
+    }
+    // The matrix is positive definite, by the prior: no pivot is 0, unless factors differ from it
+    // by more digits than a number has.
+    for pivot in 0..N {
+        let above = matrix[pivot];
+        for below in pivot + 1..N {
+            let share = matrix[below][pivot] / above[pivot];
+            for (entry, factor) in std::iter::zip(&mut matrix[below], above) {
+                *entry -= share * factor;
+            }
+            right[below] -= share * right[pivot];
+        }
+    }
+    let mut found = [0.0; N];
+    for i in (0..N).rev() {
+        let known: f64 = (i + 1..N).map(|j| matrix[i][j] * found[j]).sum();
+        found[i] = (right[i] - known) / matrix[i][i];
+    }
+    for i in 0..N {
+        found[i] *= unit[i];
+    }
+    found
+}
