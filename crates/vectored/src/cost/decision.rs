@@ -3,14 +3,13 @@
 use crate::cost::CostModel;
 use crate::cost::page_alignment::{PAGE_BYTES, fits_pages};
 use crate::cost::prediction::LARGE_SEGMENT_BYTES;
-use crate::cost::thresholds::{Measured, between};
+use crate::cost::thresholds::{Measured, interpolate};
 
 impl CostModel {
-    /// The longest segment that is worth copying in a list of `segment_count` segments, in bytes.
+    /// The longest segment that is copied in a list of `segment_count` segments, in bytes.
     ///
-    /// It is the size at which a list of so many equal segments costs the same both ways. A segment
-    /// that is copied saves what it would cost as an `iovec`, and its share of what the call pays
-    /// once:
+    /// It is the length at which a list of `segment_count` equal segments takes the same time copied and referenced.
+    /// Copying a segment saves the cost of its `iovec` and, shared by the `n` segments, the costs of the list:
     ///
     /// ```text
     /// saved    = large_segment_ns − copy_segment_ns
@@ -21,25 +20,24 @@ impl CostModel {
     /// copy_below_bytes = max(min(cached, staging_bytes / n), uncached)
     /// ```
     ///
-    /// Where that is less than 256 bytes, `segment_ns` takes the place of `large_segment_ns`, and the
-    /// border is 256 bytes at most.
+    /// If that is less than 256 bytes, it is computed again with `segment_ns` instead of `large_segment_ns`, and is 256
+    /// bytes at most.
     ///
-    /// So segments are copied at the price of the cache as long as all of them fit the staging
-    /// buffer. A list that does not fit it goes out in several calls, and pays for the larger memory
-    /// and the further calls: there the border is the lower one, `uncached`, and segments between the
-    /// two are referenced.
+    /// So the cached cost applies while all segments fit the staging
+    /// buffer. A list that does not fit takes several calls, whose cost and uncached copying make the threshold
+    /// `uncached`, which is lower. Segments between the two are then referenced.
     ///
-    /// [Thresholds](CostModel::copy_thresholds) that were measured take the place of this:
+    /// Measured [thresholds](CostModel::copy_thresholds) replace this formula:
     ///
-    /// - at a count at which one was, it is that one;
-    /// - between two such counts it is interpolated, `log(bytes)` by `log(count)`;
-    /// - beyond the last of them, a border of `b` bytes at `m` segments, it is `b` if `n` segments of `b` bytes fit the
-    ///   staging buffer. It is also `b` if `m · b ≥ staging_bytes / 2`: `b` then holds for calls that stage much, and a
-    ///   longer list takes several of these. Otherwise it is `staging_bytes / n`, at least `uncached` and at most `b`.
+    /// - at a count with a measured threshold, it is that one;
+    /// - between two such counts it is interpolated, linearly in `log(bytes)` over `log(count)`;
+    /// - above the last one, a threshold of `b` bytes at `m` segments, it is `b` if `n` segments of `b` bytes fit the
+    ///   staging buffer. It is also `b` if `m · b ≥ staging_bytes / 2`: `b` was then measured with a staging buffer
+    ///   that was at least half full, and a longer list takes several such calls. Otherwise it is `staging_bytes / n`,
+    ///   but at least `uncached` and at most `b`.
     ///
-    /// It is 0 for fewer than two segments, where there is nothing to merge, and never above
-    /// `staging_bytes`. With numbers that make no sense (negative, not a number) it is some value in
-    /// that range.
+    /// It is 0 for fewer than two segments, which need no copying, and never above
+    /// `staging_bytes`. If a cost makes no sense (negative or NaN), it is some value in that range.
     ///
     /// # Examples
     ///
@@ -50,7 +48,7 @@ impl CostModel {
     /// assert_eq!(model.copy_below_bytes(1), 0);
     /// assert_eq!(model.copy_below_bytes(2), 1600); // (20 − 2 + 60 / 2) / 0.03
     /// assert_eq!(model.copy_below_bytes(16), 808); // (20 − 2 + (60 + 40) / 16) / 0.03
-    /// assert_eq!(model.copy_below_bytes(1000), 262); // 262,144 / 1000: all that fits is copied
+    /// assert_eq!(model.copy_below_bytes(1000), 262); // 262,144 / 1000: all segments fit
     /// assert_eq!(model.copy_below_bytes(3000), 222); // (20 − 2 + …) / (0.08 + 300 / 262,144)
     /// ```
     #[must_use]
@@ -58,27 +56,27 @@ impl CostModel {
         if segment_count < 2 {
             return 0;
         }
-        let border = match self.copy_thresholds.around(segment_count) {
-            (Some(below), Some(above)) => between(below, above, segment_count),
-            (Some(last), None) => self.border_beyond(last, segment_count),
-            (None, _) => self.border_by_numbers(segment_count),
+        let threshold = match self.copy_thresholds.around(segment_count) {
+            (Some(below), Some(above)) => interpolate(below, above, segment_count),
+            (Some(last), None) => self.threshold_above(last, segment_count),
+            (None, _) => self.computed_threshold(segment_count),
         };
-        border.min(self.staging_bytes)
+        threshold.min(self.staging_bytes)
     }
 
-    /// Whether a list of `segment_count` segments of `segment_bytes` each is worth copying.
+    /// Whether a list of `segment_count` segments of `segment_bytes` each is copied.
     ///
-    /// As [`copy_below_bytes`](CostModel::copy_below_bytes) has it, but for segments that divide a
-    /// page, or that pages divide: each of them that ends where a page does spares referencing
-    /// `page_end_ns`, and so the border of such lists is lower:
+    /// That is decided by [`copy_below_bytes`](CostModel::copy_below_bytes), except for segments whose length divides a
+    /// page or is a multiple of it. Referencing such segments costs `page_end_ns` less at the end of each page, so
+    /// their threshold is lower:
     ///
     /// ```text
     /// copied if segment_bytes · copy_byte_ns + min(segment_bytes ÷ 4096, 1) · page_end_ns
     ///           ≤ copy_below_bytes · copy_byte_ns
     /// ```
     ///
-    /// [`Gather`](crate::Gather) takes a list for one of these if its first two segments are equally
-    /// long, and of 512 bytes or more: for shorter ones it goes by `copy_below_bytes` alone.
+    /// [`Gather`](crate::Gather) uses this rule if the first two segments of a list have the same length of 512 bytes
+    /// or more. For other lists it uses `copy_below_bytes` alone.
     ///
     /// # Examples
     ///
@@ -96,20 +94,20 @@ impl CostModel {
         segment_count > 1 && self.copies_up_to(self.copy_below_bytes(segment_count), segment_bytes)
     }
 
-    /// The same, where the border for that count is known.
+    /// As `copies`, with the `copy_below_bytes` of the list.
     pub(crate) fn copies_up_to(&self, copy_below_bytes: usize, segment_bytes: usize) -> bool {
         if segment_bytes > copy_below_bytes || !fits_pages(segment_bytes) {
             return segment_bytes <= copy_below_bytes;
         }
         let page_ends = (segment_bytes as f64 / PAGE_BYTES as f64).min(1.0);
         let left = (copy_below_bytes - segment_bytes) as f64;
-        // Numbers that make no sense decide nothing.
+        // Written so that a NaN leaves the segment copied.
         let spares_more = page_ends * self.page_end_ns > left * self.copy_byte_ns;
         !spares_more
     }
 
-    /// The border at a count that is not below the last one at which it was measured.
-    fn border_beyond(&self, last: Measured, segment_count: usize) -> usize {
+    /// The threshold at `last.count` segments or more, `last` being the last measured threshold.
+    fn threshold_above(&self, last: Measured, segment_count: usize) -> usize {
         let staged = |count: usize| last.bytes.saturating_mul(count);
         if segment_count == last.count
             || staged(segment_count) <= self.staging_bytes
@@ -118,29 +116,29 @@ impl CostModel {
             return last.bytes;
         }
         let fitting = self.staging_bytes / segment_count;
-        // The numbers know what copying is worth that does not fit, and say so of endless lists.
+        // For a list of endless length the formula gives the uncached threshold.
         last.bytes
-            .min(fitting.max(self.border_by_numbers(usize::MAX)))
+            .min(fitting.max(self.computed_threshold(usize::MAX)))
     }
 
-    /// The border that follows from the numbers.
-    fn border_by_numbers(&self, segment_count: usize) -> usize {
-        let large = self.border(segment_count, self.large_segment_ns);
-        let border = if large >= LARGE_SEGMENT_BYTES as f64 {
+    /// The threshold that follows from the costs.
+    fn computed_threshold(&self, segment_count: usize) -> usize {
+        let large = self.break_even_bytes(segment_count, self.large_segment_ns);
+        let threshold = if large >= LARGE_SEGMENT_BYTES as f64 {
             large
         } else {
-            let small = self.border(segment_count, self.segment_ns);
+            let small = self.break_even_bytes(segment_count, self.segment_ns);
             small.min(LARGE_SEGMENT_BYTES as f64)
         };
-        // `as` rounds down, and turns what is negative or not a number into 0.
-        border as usize
+        // `as` rounds down, and turns a negative number or NaN into 0.
+        threshold as usize
     }
 
-    /// The border if each segment costs this much in `writev(2)`.
-    fn border(&self, segment_count: usize, segment_ns: f64) -> f64 {
+    /// The length at which copying and referencing take the same time, if a segment costs `segment_ns` in `writev(2)`.
+    fn break_even_bytes(&self, segment_count: usize, segment_ns: f64) -> f64 {
         let n = segment_count as f64;
         let staging = self.staging_bytes as f64;
-        let once = self.gather_call_ns + self.step_ns(segment_count);
+        let once = self.gather_call_ns + self.iovec_step_ns_of(segment_count);
         let saved = segment_ns - self.copy_segment_ns + once / n;
         let cached = saved / self.copy_byte_ns;
         let uncached = saved / (self.copy_byte_uncached_ns + self.call_ns / staging);
@@ -172,40 +170,43 @@ mod tests {
     fn ten_bytes_are_copied_and_4000_referenced_at_every_count() {
         for kind in KINDS {
             for count in [2, 3, 8, 9, 100, 1000, 1_000_000, usize::MAX] {
-                let border = CostModel::default_for(kind).copy_below_bytes(count);
-                assert!((10..4000).contains(&border), "{kind:?}, {count}: {border}");
+                let threshold = CostModel::default_for(kind).copy_below_bytes(count);
+                assert!(
+                    (10..4000).contains(&threshold),
+                    "{kind:?}, {count}: {threshold}"
+                );
             }
         }
     }
 
     #[test]
-    fn what_is_copied_at_the_price_of_the_cache_fits_the_staging_buffer() {
+    fn lists_that_are_copied_at_the_cached_cost_fit_the_staging_buffer() {
         for kind in KINDS {
             let model = CostModel::default_for(kind);
             for count in 2..10_000 {
-                let border = model.copy_below_bytes(count);
-                let fits = border * count <= model.staging_bytes;
-                let uncached = model.border(count, model.large_segment_ns);
-                assert!(fits || border as f64 <= uncached, "{count}: {border}");
+                let threshold = model.copy_below_bytes(count);
+                let fits = threshold * count <= model.staging_bytes;
+                let uncached = model.break_even_bytes(count, model.large_segment_ns);
+                assert!(fits || threshold as f64 <= uncached, "{count}: {threshold}");
             }
             assert!(model.copy_below_bytes(100_000) * 100_000 > model.staging_bytes);
         }
     }
 
     #[test]
-    fn at_the_border_both_ways_cost_the_same() {
+    fn at_the_threshold_copying_and_referencing_cost_the_same() {
         let model = CostModel::default();
         for count in [2, 8, 9, 64, 256] {
             let bytes = (count * model.copy_below_bytes(count)) as u64;
             let saved = model.writev_ns(count, bytes) - model.copy_then_write_ns(count, bytes);
-            // Within the byte that the border is rounded down by.
+            // Within the byte by which the threshold is rounded down.
             let byte = count as f64 * model.copy_byte_ns;
             assert!((-0.001..=byte).contains(&saved), "{count}: {saved}");
         }
     }
 
     #[test]
-    fn lists_that_fit_pages_are_copied_where_that_is_the_cheaper_way() {
+    fn lists_that_fit_pages_are_copied_if_that_is_cheaper() {
         let model = CostModel {
             page_end_ns: 45.0,
             ..CostModel::default()
@@ -213,7 +214,7 @@ mod tests {
         let (mut copied, mut referenced) = (0, 0);
         for count in [2, 3, 8, 9, 64, 100] {
             for bytes in [16, 256, 512, 1024, 2048, 4096] {
-                // The end of the last segment spares nothing, which the border leaves aside.
+                // The end of the last segment saves nothing, which the threshold ignores.
                 let all = (count * bytes) as u64;
                 let saved = model.writev_ns(count, all) - model.copy_then_write_ns(count, all);
                 let is_clear = saved.abs() > model.page_end_ns;
@@ -228,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_border_among_the_small_segments_is_theirs() {
+    fn a_threshold_below_256_bytes_is_computed_for_small_segments() {
         let model = CostModel {
             copy_byte_ns: 0.1,
             copy_byte_uncached_ns: 0.2,
@@ -238,7 +239,7 @@ mod tests {
             iovec_step_ns: 0.0,
             ..CostModel::default()
         };
-        // 180 bytes by the price of a large segment, which that is not.
+        // It would be 180 bytes by the cost of a large segment.
         assert_eq!(model.copy_below_bytes(4), 100);
         let step = CostModel {
             segment_ns: 100.0,
@@ -248,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_without_sense_give_a_border_within_the_staging_buffer() {
+    fn costs_without_sense_give_a_threshold_within_the_staging_buffer() {
         let usual = CostModel::default();
         let numbers = [
             0.0,

@@ -5,7 +5,7 @@ use crate::cost::thresholds::CopyThresholds;
 use crate::cost::{CostModel, TargetKind};
 
 impl CostModel {
-    /// The model for a kind of target, from measurements of one machine (2-core x86-64 VM, Linux
+    /// The default model for a kind of target, from measurements of one machine (2-core x86-64 VM, Linux
     /// 6.18, lists of 1000 segments of 10 to 1000 bytes).
     ///
     /// | | `File` (ext4) | `Pipe` | `Socket` (Unix) | `Other` |
@@ -21,7 +21,7 @@ impl CostModel {
     /// | `copy_byte_ns` | 0.04 | 0.03 | 0.045 | 0.03 |
     /// | `copy_byte_uncached_ns` | 0.09 | 0.08 | 0.09 | 0.08 |
     /// | `staging_bytes` | 262,144 | 262,144 | 262,144 | 262,144 |
-    /// | `pieces` | – | 8 KiB beyond 32 KiB | – | – |
+    /// | `chunk_policy` | – | chunks of 8 KiB, threshold 32 KiB | – | – |
     #[must_use]
     pub const fn default_for(target: TargetKind) -> CostModel {
         let other = CostModel {
@@ -92,7 +92,7 @@ mod tests {
     ];
 
     #[test]
-    fn the_table_of_defaults_is_what_the_code_says() {
+    fn the_table_of_defaults_matches_the_code() {
         let file = include_str!("defaults.rs");
         let row = |name: &str| -> Vec<f64> {
             let start = format!("/// | `{name}` |");

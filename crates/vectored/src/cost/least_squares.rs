@@ -1,22 +1,21 @@
 //! Robust least squares with a prior.
 
-/// The relative difference between model and measurement that is taken as usual. Larger ones count
-/// by their size only, not its square: a model of ten numbers fits no kernel exactly, and a
-/// measurement that was disturbed shall not bend it.
-const USUAL_RESIDUAL: f64 = 0.01;
+/// The relative residual up to which a row counts by the square of its residual. Above, it counts by the residual
+/// itself, so that a disturbed measurement has little influence.
+const HUBER_LIMIT: f64 = 0.01;
 
-/// How far a number is expected to lie from the prior's, as a multiple of that. Wide: it speaks only
-/// where the measurements do not.
+/// The standard deviation of the prior of each unknown, as a multiple of the prior's value. It is wide, so that the
+/// prior matters only for unknowns that the measurements leave open.
 const PRIOR_SPREAD: f64 = 3.0;
 
-/// `value = Σ factor · unknown`, to within a share of `scale`.
+/// A measurement: `value ≈ Σ factor · unknown`, with residuals relative to `scale`.
 pub(super) struct Row<const N: usize> {
     pub(super) factors: [f64; N],
     pub(super) value: f64,
     pub(super) scale: f64,
 }
 
-/// The unknowns, none of them negative, and the sum of what is left over.
+/// Fits the unknowns, none of them negative, and returns them and the sum of the losses.
 pub(super) fn least_squares<const N: usize>(
     prior: [f64; N],
     rows: impl Iterator<Item = Row<N>>,
@@ -25,17 +24,17 @@ pub(super) fn least_squares<const N: usize>(
     let mut found = prior;
     let mut loss = 0.0;
     let mut weights = vec![1.0; rows.len()];
-    // Each pass weighs the rows by the residuals of the last; ten are plenty.
+    // Iteratively reweighted: each pass weighs the rows by the residuals of the last. Ten passes suffice.
     for _ in 0..10 {
         found = solve_positive(prior, &rows, &weights);
         if !found.iter().all(|number| number.is_finite()) {
-            // Lists of more bytes than there are leave nothing of the prior's digits.
+            // Absurd factors, such as lists of 2^64 bytes, exceed the precision of f64.
             return (prior, f64::INFINITY);
         }
         loss = 0.0;
         for (row, weight) in std::iter::zip(&rows, &mut weights) {
             let predicted: f64 = (0..N).map(|i| row.factors[i] * found[i]).sum();
-            let residual = (row.value - predicted).abs() / (row.scale * USUAL_RESIDUAL);
+            let residual = (row.value - predicted).abs() / (row.scale * HUBER_LIMIT);
             *weight = if residual > 1.0 { 1.0 / residual } else { 1.0 };
             loss += if residual > 1.0 {
                 residual - 0.5
@@ -47,7 +46,7 @@ pub(super) fn least_squares<const N: usize>(
     (found, loss)
 }
 
-/// Least squares in which an unknown that would be negative is 0.
+/// Solves the weighted least squares, and sets to 0 each unknown that would be negative.
 fn solve_positive<const N: usize>(prior: [f64; N], rows: &[Row<N>], weights: &[f64]) -> [f64; N] {
     let mut is_free = [true; N];
     loop {
@@ -62,14 +61,14 @@ fn solve_positive<const N: usize>(prior: [f64; N], rows: &[Row<N>], weights: &[f
     }
 }
 
-/// The normal equations of the free unknowns, by elimination; the others are 0.
+/// Solves the normal equations of the free unknowns by Gaussian elimination; the others are 0.
 fn solve<const N: usize>(
     prior: [f64; N],
     rows: &[Row<N>],
     weights: &[f64],
     is_free: [bool; N],
 ) -> [f64; N] {
-    // In units of the prior, so that nanoseconds a byte and a call are of one size.
+    // In units of the prior, so that costs of a byte and of a call have similar magnitudes.
     let unit = prior.map(|value| if value > 0.0 { value } else { 1.0 });
     let trust = 1.0 / (PRIOR_SPREAD * PRIOR_SPREAD);
     let mut matrix = [[0.0; N]; N];
@@ -79,7 +78,7 @@ fn solve<const N: usize>(
         right[i] = trust * prior[i] / unit[i];
     }
     for (row, weight) in std::iter::zip(rows, weights) {
-        let scale = row.scale * USUAL_RESIDUAL;
+        let scale = row.scale * HUBER_LIMIT;
         let factors: [f64; N] = std::array::from_fn(|i| row.factors[i] * unit[i] / scale);
         for (i, equation) in matrix.iter_mut().enumerate() {
             for (entry, factor) in std::iter::zip(equation, factors) {
@@ -96,8 +95,8 @@ fn solve<const N: usize>(
         matrix[fixed][fixed] = 1.0;
         right[fixed] = 0.0;
     }
-    // The matrix is positive definite, by the prior: no pivot is 0, unless factors differ from it
-    // by more digits than a number has.
+    // The prior makes the matrix positive definite: no pivot is 0, unless the factors exceed it by more than the
+    // precision of f64.
     for pivot in 0..N {
         let above = matrix[pivot];
         for below in pivot + 1..N {

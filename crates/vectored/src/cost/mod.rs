@@ -1,4 +1,4 @@
-//! What a transfer costs, and what follows for the choice between copying and referencing.
+//! The cost of a transfer, and the choice between copying and referencing that follows from it.
 
 pub(crate) mod chunking;
 mod decision;
@@ -13,39 +13,42 @@ use crate::Limits;
 use crate::cost::chunking::ChunkPolicy;
 use crate::cost::thresholds::CopyThresholds;
 
-/// What a call, a segment and a byte cost on a kind of target: plain numbers, to be read and set.
+/// The costs of a call, a segment and a byte on a kind of target, by which lists are copied or referenced.
 ///
-/// All times are in nanoseconds. A list of `n` segments and `b` bytes in all is taken to cost
+/// All fields may be read and set. All times are in nanoseconds. For a list of `n` segments and `b` bytes in all, the
+/// model predicts:
 ///
-/// - `call_ns + b · byte_ns` where it lies in one piece (`write(2)`);
-/// - that, and `gather_call_ns + n · segment_ns`, where every segment is referenced (`writev(2)`),
-///   with `large_segment_ns` in place of `segment_ns` if segments have 256 bytes or more, and
-///   `iovec_step_ns` on top if `n > 8`, less `page_end_ns` for each segment but the last that ends
-///   where a page of 4096 bytes does, counted from the start of the list;
-/// - that, and `n · copy_segment_ns + b · copy_byte_ns`, where every segment is copied into one
-///   buffer first, with `copy_byte_uncached_ns` in place of `copy_byte_ns` if `b > staging_bytes`.
+/// - `write(2)` of the same bytes in one piece: `call_ns + b · byte_ns`;
+/// - `writev(2)` that references every segment: that, plus `gather_call_ns + n · segment_ns`. If segments have 256
+///   bytes or more, `large_segment_ns` replaces `segment_ns`. If `n > 8`, `iovec_step_ns` is added. For each segment
+///   except the last that ends at the end of a 4096-byte page, counted from the start of the list, `page_end_ns`
+///   is subtracted;
+/// - copying every segment into one buffer, then `write(2)`: the time of that `write(2)`, plus
+///   `n · copy_segment_ns + b · copy_byte_ns`. If `b > staging_bytes`, `copy_byte_uncached_ns` replaces
+///   `copy_byte_ns`.
 ///
-/// [`CostModel::calibrate`] measures these numbers on the machine at hand in some 40 ms, and the
-/// [`borders`](CostModel::copy_thresholds) between copying and referencing besides; [`CostModel::fit`] finds
-/// the numbers in measurements that exist.
+/// [`CostModel::calibrate`] measures these numbers on the current machine in about 40 ms, and also the
+/// [thresholds](CostModel::copy_thresholds) between copying and referencing. [`CostModel::fit`] computes
+/// the numbers from existing measurements.
 ///
-/// Take a model for the kind of target that is written to, also when it is calibrated: one calibration for each kind.
-/// A model of a pipe has [`pieces`](CostModel::chunk_policy) of 8 KiB; on a Unix socket lists of 32 to 256 KiB took 2 to 4
-/// times as long by it ([`ChunkPolicy`]).
+/// Use a model for the kind of target that is written to, and calibrate once for each kind. For example, the model of
+/// a pipe sends long lists in [chunks](CostModel::chunk_policy) of 8 KiB; on a Unix socket, lists of 32 to 256 KiB
+/// then took 2 to 4 times as long ([`ChunkPolicy`]).
 ///
 /// # Saving and loading
 ///
-/// With the feature `serde` a model can be saved and loaded: its fields by their names, a file
-/// without `borders` as one in which none were measured, and one without `pieces` as one that has none. Unknown fields
-/// are ignored. Nothing is checked, since whatever a model says all bytes go, in order: one that makes no sense chooses
-/// badly, and `staging_bytes` is the memory that is taken.
+/// With the feature `serde` a model can be saved and loaded. Fields keep their names, except that `copy_thresholds` is
+/// saved as `borders`, `chunk_policy` as `pieces`, and in it `threshold_bytes` as `beyond_bytes` and `chunk_bytes` as
+/// `piece_bytes`. A file without `borders` loads as a model without measured thresholds, and one without `pieces` as a
+/// model without a chunk policy. Unknown fields are ignored. The values are not checked: with any model all bytes
+/// arrive in order. A model without sense decides badly, and `staging_bytes` of memory are allocated.
 ///
-/// In JSON, numbers that are not finite cannot be saved. By default `serde_json` may load a number with another last
-/// bit than was saved, so the loaded model may be unequal to the saved one (no choice depends on that bit). With the
+/// JSON cannot hold numbers that are not finite. By default `serde_json` may load a number with a different last
+/// bit, so the loaded model may be unequal to the saved one (no decision depends on that bit). With the
 /// feature `float_roundtrip` of `serde_json` they are equal.
 ///
 /// A result of `vectored measure` has up to two models of each target in `cost_models`. Load the one whose `source` is
-/// `"calibration"`: its [`borders`](CostModel::copy_thresholds) were measured by trying both ways.
+/// `"calibration"`: its [thresholds](CostModel::copy_thresholds) were measured by timing both techniques.
 ///
 /// ```
 /// # #[cfg(feature = "serde")]
@@ -64,76 +67,74 @@ use crate::cost::thresholds::CopyThresholds;
 /// # }
 /// ```
 ///
-/// The [defaults](CostModel::default_for) were measured on one machine, a virtual one with 2 cores
-/// (x86-64) and Linux 6.18, and rounded. They are a start: another processor, kernel or file system
-/// has other numbers, and the same one has other numbers on a busy day. To be wrong by a factor of
-/// two costs little, since around the border both ways cost about the same.
+/// The [defaults](CostModel::default_for) were measured on one virtual machine (2 cores, x86-64, Linux 6.18) and
+/// rounded. They are a start: another processor, kernel or file system
+/// has other costs, and so has the same machine under load. A cost that is wrong by a factor of
+/// two does little harm, since near the threshold both techniques take about the same time.
 ///
 /// # Examples
 ///
 /// ```
 /// use vectored::{CostModel, Gather};
 ///
-/// // A kernel in which segments are twice as dear: more is copied.
+/// // If referencing a segment costs twice as much, longer segments are copied.
 /// let usual = CostModel::default();
-/// let dear = CostModel { large_segment_ns: 2.0 * usual.large_segment_ns, ..usual };
-/// assert!(dear.copy_below_bytes(16) > usual.copy_below_bytes(16));
-/// let gather = Gather::new(dear);
+/// let expensive = CostModel { large_segment_ns: 2.0 * usual.large_segment_ns, ..usual };
+/// assert!(expensive.copy_below_bytes(16) > usual.copy_below_bytes(16));
+/// let gather = Gather::new(expensive);
 /// # let _ = gather;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct CostModel {
-    /// A system call that moves nothing, in ns a call: 150–400 on a file or pipe.
+    /// The cost of a system call that moves no byte, in ns a call. Typical: 150–400 on a file or pipe.
     pub call_ns: f64,
-    /// What `writev(2)` costs more than `write(2)` whatever its list holds, in ns a call: 30–120.
+    /// The extra cost of `writev(2)` over `write(2)`, for any list, in ns a call. Typical: 30–120.
     pub gather_call_ns: f64,
-    /// What a segment of less than 256 bytes costs in `writev(2)` beyond its bytes, in ns a segment:
-    /// 20–35.
+    /// The cost of a segment of less than 256 bytes in `writev(2)`, without its bytes, in ns a segment.
+    /// Typical: 20–35.
     pub segment_ns: f64,
-    /// What a segment of 256 bytes or more costs in `writev(2)` beyond its bytes, in ns a segment:
-    /// as much as a smaller one, but on ext4 60–200.
+    /// The cost of a segment of 256 bytes or more in `writev(2)`, without its bytes, in ns a segment.
+    /// Typical: as for a smaller one, but 60–200 on ext4.
     ///
-    /// A processor copies a long piece by an instruction that takes a while to start (`rep movsb`),
-    /// and the kernel sets out anew for each segment.
+    /// The kernel copies each long segment by `rep movsb`, an instruction with a high startup cost.
     pub large_segment_ns: f64,
-    /// What a `writev(2)` of more than 8 segments costs on top, in ns a call: 30–110.
+    /// The extra cost of a `writev(2)` of more than 8 segments, in ns a call. Typical: 30–110.
     ///
-    /// Linux has room for 8 `iovec`s on its stack (`UIO_FASTIOV`) and allocates for more.
+    /// Linux keeps up to 8 `iovec`s on its stack (`UIO_FASTIOV`) and allocates memory for more.
     pub iovec_step_ns: f64,
-    /// What a segment costs less that ends where a page of the target does, in ns a segment: 30–45 on
-    /// pipes and sockets, 80–160 in tmpfs where a list begins with a page.
+    /// The saving for a segment that ends at the end of a page of the target, in ns a segment. Typical: 30–45 on
+    /// pipes and sockets, 80–160 in tmpfs if the list begins at the start of a page.
     ///
-    /// The kernel copies page by page and segment by segment, a piece each; where both end together it
-    /// is one piece less. So lists of 1024 or 2048 bytes a segment gather better than lists of a few
-    /// bytes more or less.
+    /// The kernel starts a new copy at each page and at each segment. Where both end together, it starts one copy
+    /// less. So segments of 1024 or 2048 bytes cost less to gather than segments a few bytes longer or shorter.
     #[cfg_attr(feature = "serde", serde(default))]
     pub page_end_ns: f64,
-    /// What the kernel needs to move a byte, in ns a byte. The same for both ways, so it decides
-    /// nothing between them.
+    /// The kernel's cost of moving a byte, in ns a byte. It is the same for copying and referencing, so no decision
+    /// depends on it.
     pub byte_ns: f64,
-    /// What it costs to copy a segment beyond its bytes, in ns a segment: 1.5–4.
+    /// The cost of copying a segment into the staging buffer, without its bytes, in ns a segment. Typical: 1.5–4.
     pub copy_segment_ns: f64,
-    /// Copying within the CPU's caches, in ns a byte: about 0.03.
+    /// The cost of copying a byte within the CPU's caches, in ns a byte. Typical: 0.03.
     pub copy_byte_ns: f64,
-    /// Copying beyond the CPU's caches, in ns a byte: about 0.08.
+    /// The cost of copying a byte beyond the CPU's caches, in ns a byte. Typical: 0.08.
     pub copy_byte_uncached_ns: f64,
-    /// The size of the staging buffer, in bytes: 256 KiB.
+    /// The size of the staging buffer, in bytes. Default: 256 KiB.
     ///
-    /// It should fit the second-level cache together with what is copied into it. No call stages more than
-    /// this. 0 turns copying off. On a file [`calibrate`](CostModel::calibrate) makes it up to 1 MiB, if it sees
-    /// that lists of so many bytes are worth copying there. Whoever works by the model
-    /// ([`Gather`](crate::Gather), [`Scatter`](crate::Scatter)) allocates all of it when first used.
+    /// It should fit the second-level cache together with the segments that are copied into it. No call stages more
+    /// bytes. 0 turns copying off. On a file, [`calibrate`](CostModel::calibrate) raises it to up to 1 MiB if it
+    /// measures that copying lists of that many bytes is faster. [`Gather`](crate::Gather) and
+    /// [`Scatter`](crate::Scatter) allocate the whole buffer when they first copy.
     pub staging_bytes: usize,
-    /// Thresholds between copying and referencing that were measured, in bytes by number of segments.
+    /// Measured thresholds between copying and referencing, in bytes, by number of segments.
     ///
-    /// None by default: the border then follows from the numbers above.
+    /// None by default: the threshold then follows from the costs above.
     #[cfg_attr(feature = "serde", serde(default, rename = "borders"))]
     pub copy_thresholds: CopyThresholds,
-    /// When a list goes in several calls although one would take it: on pipes, beyond 32 KiB, and
-    /// without a pause between lists beyond 12 KiB.
+    /// Which lists are sent in several calls although one call could take them. By default only on pipes: lists of
+    /// more than 32 KiB, and of more than 12 KiB if there is no pause before them.
     ///
-    /// No part of the costs above, and neither fitted nor calibrated.
+    /// It is independent of the costs above, and neither fitted nor calibrated.
     #[cfg_attr(
         feature = "serde",
         serde(default, rename = "pieces", skip_serializing_if = "Option::is_none")
@@ -141,7 +142,7 @@ pub struct CostModel {
     pub chunk_policy: Option<ChunkPolicy>,
 }
 
-/// What a descriptor leads to, as far as costs differ.
+/// The kind of file that a descriptor refers to, as far as costs differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(
     feature = "serde",
@@ -149,19 +150,20 @@ pub struct CostModel {
     serde(rename_all = "kebab-case")
 )]
 pub enum TargetKind {
-    /// A regular file on a disk's file system, through the page cache.
+    /// A regular file of a file system on a disk, written through the page cache.
     File,
     /// A pipe or FIFO.
     Pipe,
-    /// A stream socket, local or TCP.
+    /// A stream socket, Unix or TCP.
     Socket,
-    /// Anything else, or not known.
+    /// Any other kind, or an unknown one.
     #[default]
     Other,
 }
 
 impl CostModel {
-    /// The size of a staging buffer for calls within these limits: a loaded model may say anything.
+    /// The size of the staging buffer, in bytes, capped at the bytes of a call, since a loaded model may hold any
+    /// number.
     pub(crate) const fn staging_within(&self, limits: Limits) -> usize {
         match self.staging_bytes < limits.bytes {
             true => self.staging_bytes,

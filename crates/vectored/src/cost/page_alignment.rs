@@ -1,29 +1,31 @@
-//! Where segments end together with pages of the target.
+//! Segments that end where pages of the target end.
 
-/// A page of the page cache, of a pipe and of a socket's buffer, in bytes. Where pages are larger,
-/// segments end with them more rarely, and [`page_end_ns`](crate::CostModel::page_end_ns) is fitted to
-/// be the smaller.
+/// A page of the page cache, of a pipe and of a socket's buffer, in bytes.
+///
+/// On systems with larger pages, fewer segments end with a page, and the fitted
+/// [`page_end_ns`](crate::CostModel::page_end_ns) is smaller.
 pub(crate) const PAGE_BYTES: u64 = 4096;
 
-/// Whether segments of this length, one after another, end again and again where a page does and
-/// never lie across that: they divide a page, or pages divide them.
+/// Whether the length divides a page or is a multiple of a page.
+///
+/// Each page of consecutive segments of such a length then ends where a segment ends, or lies wholly in one segment.
 #[inline]
 pub(crate) fn fits_pages(segment_bytes: usize) -> bool {
     let page_bytes = PAGE_BYTES as usize;
-    // What divides a page is a power of two, and to ask for that takes no division.
+    // The divisors of a page are powers of two, and that check needs no division.
     let divides_a_page = segment_bytes.is_power_of_two() && segment_bytes <= page_bytes;
     segment_bytes > 0 && (divides_a_page || segment_bytes.is_multiple_of(page_bytes))
 }
 
-/// How many segments but the last end where a page does, in a list of equal segments that begins with
-/// a page. 0 for segments that are not equal.
+/// The number of segments, without the last, that end where a page ends, in a list of `segment_count` equal segments
+/// that begins with a page. 0 if `bytes` is no multiple of `segment_count`.
 pub(crate) fn page_ends(segment_count: usize, bytes: u64) -> u64 {
     let count = segment_count as u64;
     if count == 0 || bytes == 0 || !bytes.is_multiple_of(count) {
         return 0;
     }
     let segment_bytes = bytes / count;
-    // The first end of a segment and a page is their least common multiple.
+    // A segment and a page first end together at the least common multiple of their lengths.
     let segments = PAGE_BYTES / greatest_common_divisor(segment_bytes, PAGE_BYTES);
     (count - 1) / segments
 }
@@ -47,7 +49,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn page_ends_are_those_that_can_be_counted(
+        fn page_ends_are_as_many_as_a_simple_count_finds(
             count in 1_u64..2000,
             bytes in prop_oneof![1_u64..20_000, (0_u32..15).prop_map(|digits| 1 << digits)],
         ) {
@@ -56,7 +58,7 @@ mod tests {
         }
 
         #[test]
-        fn what_fits_pages_never_lies_across_an_end(bytes in 1_u64..20_000) {
+        fn lengths_that_fit_pages_never_lie_across_a_page_end(bytes in 1_u64..20_000) {
             let across = (0..PAGE_BYTES).any(|index| {
                 let (from, to) = (index * bytes, (index + 1) * bytes);
                 let next_end = (from / PAGE_BYTES + 1) * PAGE_BYTES;

@@ -1,50 +1,50 @@
-//! CopyThresholds between copying and referencing that were measured, and what lies between them.
+//! Measured thresholds between copying and referencing, and the interpolation between them.
 
 use std::fmt;
 
-/// The longest segment that is worth copying, in bytes, for some numbers of segments: measured, where
-/// a [`CostModel`](crate::CostModel) otherwise goes by its other numbers.
+/// The longest segments that are copied, in bytes, as measured for some numbers of segments. They replace the
+/// thresholds that follow from the costs of a [`CostModel`](crate::CostModel).
 ///
-/// Nine numbers fit no kernel exactly, and near the border a few nanoseconds decide.
-/// [`CostModel::calibrate`](crate::CostModel::calibrate) therefore tries both ways at these counts;
-/// [`CostModel::copy_below_bytes`](crate::CostModel::copy_below_bytes) says what holds between them.
-/// `CopyThresholds::default()` has nothing measured.
+/// The costs fit no kernel exactly, and near the threshold a few nanoseconds decide.
+/// [`CostModel::calibrate`](crate::CostModel::calibrate) therefore times both techniques at these counts;
+/// [`CostModel::copy_below_bytes`](crate::CostModel::copy_below_bytes) defines the thresholds between them.
+/// `CopyThresholds::default()` holds no measured threshold.
 ///
 /// # Examples
 ///
 /// ```
 /// use vectored::{CopyThresholds, CostModel};
 ///
-/// let mut borders = CopyThresholds::default();
-/// borders.set(2, Some(400)).unwrap();
-/// borders.set(8, Some(100)).unwrap();
-/// let model = CostModel { copy_thresholds: borders, ..CostModel::default() };
+/// let mut copy_thresholds = CopyThresholds::default();
+/// copy_thresholds.set(2, Some(400)).unwrap();
+/// copy_thresholds.set(8, Some(100)).unwrap();
+/// let model = CostModel { copy_thresholds, ..CostModel::default() };
 /// assert_eq!(model.copy_below_bytes(2), 400);
 /// assert_eq!(model.copy_below_bytes(4), 200);
 /// assert_eq!(model.copy_below_bytes(8), 100);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CopyThresholds {
-    /// In bytes, one for each of [`CopyThresholds::COUNTS`], in their order; `None` where nothing was
-    /// measured. `Some(0)` copies nothing but empty segments.
+    /// The threshold, in bytes, for each of [`CopyThresholds::COUNTS`], in their order; `None` if none was
+    /// measured. `Some(0)` copies no segment.
     pub bytes: [Option<u32>; 7],
 }
 
 impl CopyThresholds {
-    /// The numbers of segments for which there is a border.
+    /// The numbers of segments for which a threshold can be set.
     pub const COUNTS: [usize; 7] = [2, 4, 8, 16, 64, 256, 1000];
 
-    /// Nothing measured: what `default()` gives, for constants.
+    /// No measured threshold: the value of `default()`, as a constant.
     pub const NONE: CopyThresholds = CopyThresholds { bytes: [None; 7] };
 
-    /// The same border for every number of segments.
+    /// The same threshold for every number of segments.
     pub(crate) const fn everywhere(bytes: u32) -> CopyThresholds {
         CopyThresholds {
             bytes: [Some(bytes); 7],
         }
     }
 
-    /// The border for lists of exactly so many segments, in bytes, if it was measured.
+    /// The measured threshold for lists of exactly `segment_count` segments, in bytes, if there is one.
     #[must_use]
     pub fn get(&self, segment_count: usize) -> Option<u32> {
         self.measured()
@@ -52,11 +52,11 @@ impl CopyThresholds {
             .map(|(_, bytes)| bytes)
     }
 
-    /// Sets the border for lists of so many segments, or takes it away.
+    /// Sets the threshold for lists of `segment_count` segments, in bytes, or removes it.
     ///
     /// # Errors
     ///
-    /// If `segment_count` is none of [`CopyThresholds::COUNTS`].
+    /// [`UnknownSegmentCount`] if `segment_count` is not in [`CopyThresholds::COUNTS`].
     pub fn set(
         &mut self,
         segment_count: usize,
@@ -70,13 +70,13 @@ impl CopyThresholds {
         Ok(())
     }
 
-    /// What was measured, as segment count and bytes, the counts ascending.
+    /// The measured thresholds, as segment count and bytes, by ascending count.
     pub fn measured(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
         std::iter::zip(CopyThresholds::COUNTS, self.bytes)
             .filter_map(|(count, bytes)| Some((count, bytes?)))
     }
 
-    /// What was measured nearest to `segment_count`: at or below it, and above it.
+    /// The measured thresholds nearest to `segment_count`: at or below it, and above it.
     pub(crate) fn around(&self, segment_count: usize) -> (Option<Measured>, Option<Measured>) {
         let (mut below, mut above) = (None, None);
         for (count, bytes) in self.measured() {
@@ -94,32 +94,30 @@ impl CopyThresholds {
     }
 }
 
-/// A border that was measured at a number of segments.
+/// A measured threshold, in bytes, and its number of segments.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Measured {
     pub(crate) count: usize,
     pub(crate) bytes: usize,
 }
 
-/// The border at a count between two measured ones: on the straight line through both, with
-/// logarithmic axes.
-pub(crate) fn between(below: Measured, above: Measured, segment_count: usize) -> usize {
+/// The threshold at a count between two measured ones: on the straight line through both, on logarithmic axes.
+pub(crate) fn interpolate(below: Measured, above: Measured, segment_count: usize) -> usize {
     if segment_count == below.count || below.bytes == above.bytes {
         return below.bytes;
     }
     let ratio = |to: usize, from: usize| to.max(1) as f64 / from.max(1) as f64;
-    let way = ratio(segment_count, below.count).ln() / ratio(above.count, below.count).ln();
-    let bytes = below.bytes.max(1) as f64 * ratio(above.bytes, below.bytes).powf(way);
-    // A border of 0 was taken for 1, and logarithms round.
-    let (least, most) = (below.bytes.min(above.bytes), below.bytes.max(above.bytes));
-    (bytes.round() as usize).clamp(least, most)
+    let share = ratio(segment_count, below.count).ln() / ratio(above.count, below.count).ln();
+    let bytes = below.bytes.max(1) as f64 * ratio(above.bytes, below.bytes).powf(share);
+    // A threshold of 0 counted as 1 above, and logarithms round.
+    let (min, max) = (below.bytes.min(above.bytes), below.bytes.max(above.bytes));
+    (bytes.round() as usize).clamp(min, max)
 }
 
-/// There is no border of its own for lists of this many segments, but for those of
-/// [`CopyThresholds::COUNTS`].
+/// The error of [`CopyThresholds::set`]: the number of segments is not in [`CopyThresholds::COUNTS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownSegmentCount {
-    /// What was asked for.
+    /// The number of segments that was passed.
     pub segment_count: usize,
 }
 
@@ -127,7 +125,7 @@ impl fmt::Display for UnknownSegmentCount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "no border can be set for {} segments: take one of {:?}",
+            "no threshold can be set for {} segments: use one of {:?}",
             self.segment_count,
             CopyThresholds::COUNTS
         )
@@ -136,7 +134,7 @@ impl fmt::Display for UnknownSegmentCount {
 
 impl std::error::Error for UnknownSegmentCount {}
 
-/// `[[count, bytes], …]`, which stays readable should there be other counts one day.
+/// Saved as `[[count, bytes], …]`, so that a file still loads if counts are added.
 #[cfg(feature = "serde")]
 mod with_serde {
     use super::CopyThresholds;
@@ -152,11 +150,11 @@ mod with_serde {
     impl<'de> Deserialize<'de> for CopyThresholds {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<CopyThresholds, D::Error> {
             let pairs = Vec::<(usize, u32)>::deserialize(deserializer)?;
-            let mut borders = CopyThresholds::default();
+            let mut thresholds = CopyThresholds::default();
             for (count, bytes) in pairs {
-                borders.set(count, Some(bytes)).map_err(Error::custom)?;
+                thresholds.set(count, Some(bytes)).map_err(Error::custom)?;
             }
-            Ok(borders)
+            Ok(thresholds)
         }
     }
 }
@@ -167,7 +165,7 @@ mod tests {
     use crate::{CostModel, TargetKind};
     use proptest::prelude::*;
 
-    fn any_borders() -> impl Strategy<Value = CopyThresholds> {
+    fn any_thresholds() -> impl Strategy<Value = CopyThresholds> {
         let one = prop_oneof![
             Just(None),
             (0..5000_u32).prop_map(Some),
@@ -176,12 +174,12 @@ mod tests {
         prop::array::uniform7(one).prop_map(|bytes| CopyThresholds { bytes })
     }
 
-    /// Numbers with and without sense.
+    /// Models with costs with and without sense.
     fn any_model() -> impl Strategy<Value = CostModel> {
         let number = || prop_oneof![4 => 0.01..300.0_f64, 1 => any::<f64>(), 1 => Just(f64::NAN)];
         let staging = prop_oneof![Just(0), 1..100_usize, Just(256 << 10)];
-        (any_borders(), prop::array::uniform7(number()), staging).prop_map(
-            |(borders, numbers, staging_bytes)| {
+        (any_thresholds(), prop::array::uniform7(number()), staging).prop_map(
+            |(copy_thresholds, numbers, staging_bytes)| {
                 let [
                     call_ns,
                     gather_call_ns,
@@ -199,7 +197,7 @@ mod tests {
                     copy_segment_ns,
                     copy_byte_ns,
                     copy_byte_uncached_ns,
-                    copy_thresholds: borders,
+                    copy_thresholds,
                     staging_bytes,
                     ..CostModel::default()
                 }
@@ -209,26 +207,26 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_measured_holds_and_what_lies_between_is_between(
+        fn measured_thresholds_hold_and_those_between_lie_between(
             model in any_model(), count in 2..1100_usize,
         ) {
-            let border = |count| model.copy_below_bytes(count);
-            prop_assert!(border(count) <= model.staging_bytes);
+            let threshold = |count| model.copy_below_bytes(count);
+            prop_assert!(threshold(count) <= model.staging_bytes);
             for (count, bytes) in model.copy_thresholds.measured() {
-                prop_assert_eq!(border(count), (bytes as usize).min(model.staging_bytes));
+                prop_assert_eq!(threshold(count), (bytes as usize).min(model.staging_bytes));
             }
             if let (Some(below), Some(above)) = model.copy_thresholds.around(count) {
-                let (a, b) = (border(below.count), border(above.count));
-                prop_assert!((a.min(b)..=a.max(b)).contains(&border(count)));
-                // From one to the other it goes one way.
-                let next = border((count + 1).min(above.count));
-                let goes_on = if a <= b { border(count) <= next } else { border(count) >= next };
-                prop_assert!(goes_on, "from {a} over {} and {next} to {b}", border(count));
+                let (a, b) = (threshold(below.count), threshold(above.count));
+                prop_assert!((a.min(b)..=a.max(b)).contains(&threshold(count)));
+                // It is monotonic from one to the other.
+                let next = threshold((count + 1).min(above.count));
+                let is_monotonic = if a <= b { threshold(count) <= next } else { threshold(count) >= next };
+                prop_assert!(is_monotonic, "from {a} over {} and {next} to {b}", threshold(count));
             }
         }
 
         #[test]
-        fn beyond_the_last_count_the_border_never_rises(
+        fn above_the_last_count_the_threshold_never_rises(
             model in any_model(), count in 2..100_000_usize, more in 0..100_000_usize,
         ) {
             let last = model.copy_thresholds.measured().map(|(count, _)| count).last();
@@ -238,7 +236,7 @@ mod tests {
         }
 
         #[test]
-        fn below_the_first_count_and_with_nothing_measured_the_numbers_decide(
+        fn below_the_first_count_and_without_a_measured_threshold_the_costs_decide(
             model in any_model(), count in 0..1100_usize,
         ) {
             let mut model = model;
@@ -251,12 +249,12 @@ mod tests {
     }
 
     #[test]
-    fn between_two_counts_the_border_is_geometric() {
-        let mut borders = CopyThresholds::default();
-        borders.set(16, Some(1600)).unwrap();
-        borders.set(64, Some(400)).unwrap();
+    fn between_two_counts_the_threshold_is_geometric() {
+        let mut copy_thresholds = CopyThresholds::default();
+        copy_thresholds.set(16, Some(1600)).unwrap();
+        copy_thresholds.set(64, Some(400)).unwrap();
         let model = CostModel {
-            copy_thresholds: borders,
+            copy_thresholds,
             ..CostModel::default()
         };
         let at = [16, 32, 64].map(|count| model.copy_below_bytes(count));
@@ -264,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_border_of_zero_copies_nothing_at_its_count() {
+    fn a_threshold_of_zero_copies_nothing_at_its_count() {
         let model = CostModel {
             copy_thresholds: CopyThresholds::everywhere(0),
             ..CostModel::default()
@@ -275,45 +273,45 @@ mod tests {
     }
 
     #[test]
-    fn beyond_the_last_count_what_is_copied_fits_the_staging_buffer() {
-        let mut borders = CopyThresholds::default();
-        borders.set(64, Some(700)).unwrap();
+    fn above_the_last_count_the_copied_lists_fit_the_staging_buffer() {
+        let mut copy_thresholds = CopyThresholds::default();
+        copy_thresholds.set(64, Some(700)).unwrap();
         let model = CostModel {
-            copy_thresholds: borders,
+            copy_thresholds,
             ..CostModel::default()
         };
         assert_eq!(model.copy_below_bytes(64), 700);
         assert_eq!(model.copy_below_bytes(374), 700);
         assert_eq!(model.copy_below_bytes(1000), 262); // 262,144 / 1000
-        // Beyond that, what copying is worth outside the caches.
+        // For longer lists, the uncached threshold.
         assert_eq!(model.copy_below_bytes(5000), 221);
-        // Measured in a list of half of it or more: then it is so of longer ones, too.
-        let with_border = |bytes| {
-            let mut borders = borders;
-            borders.set(256, Some(bytes)).unwrap();
+        // Measured with a staging buffer at least half full, it holds for longer lists, too.
+        let with_threshold = |bytes| {
+            let mut copy_thresholds = copy_thresholds;
+            copy_thresholds.set(256, Some(bytes)).unwrap();
             CostModel {
-                copy_thresholds: borders,
+                copy_thresholds,
                 ..model
             }
             .copy_below_bytes(5000)
         };
-        assert_eq!(with_border(511), 221);
-        assert_eq!(with_border(512), 512);
+        assert_eq!(with_threshold(511), 221);
+        assert_eq!(with_threshold(512), 512);
     }
 
     #[test]
-    fn a_count_without_a_border_is_an_error_that_names_the_others() {
-        let mut borders = CopyThresholds::default();
-        let error = borders.set(3, Some(1)).unwrap_err();
+    fn an_unknown_count_is_an_error_that_names_the_known_ones() {
+        let mut copy_thresholds = CopyThresholds::default();
+        let error = copy_thresholds.set(3, Some(1)).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "no border can be set for 3 segments: take one of [2, 4, 8, 16, 64, 256, 1000]"
+            "no threshold can be set for 3 segments: use one of [2, 4, 8, 16, 64, 256, 1000]"
         );
-        assert_eq!(borders, CopyThresholds::default());
+        assert_eq!(copy_thresholds, CopyThresholds::default());
     }
 
     #[test]
-    fn the_defaults_have_nothing_measured() {
+    fn the_defaults_have_no_measured_threshold() {
         let kinds = [
             TargetKind::File,
             TargetKind::Pipe,
@@ -351,11 +349,11 @@ mod tests {
 
         #[test]
         fn the_names_in_a_saved_model_stay() {
-            let mut borders = CopyThresholds::default();
-            borders.set(2, Some(900)).unwrap();
-            borders.set(64, Some(700)).unwrap();
+            let mut copy_thresholds = CopyThresholds::default();
+            copy_thresholds.set(2, Some(900)).unwrap();
+            copy_thresholds.set(64, Some(700)).unwrap();
             let model = CostModel {
-                copy_thresholds: borders,
+                copy_thresholds,
                 ..CostModel::default()
             };
             let saved = serde_json::json!({
@@ -371,7 +369,7 @@ mod tests {
         }
 
         #[test]
-        fn a_model_saved_without_borders_is_loaded() {
+        fn a_model_saved_without_thresholds_is_loaded() {
             let mut saved = serde_json::to_value(CostModel::default()).unwrap();
             saved.as_object_mut().unwrap().remove("borders");
             let loaded: CostModel = serde_json::from_value(saved).unwrap();
@@ -379,7 +377,7 @@ mod tests {
         }
 
         #[test]
-        fn a_count_that_is_not_known_is_an_error() {
+        fn loading_an_unknown_count_is_an_error() {
             let error = serde_json::from_str::<CopyThresholds>("[[3, 100]]").unwrap_err();
             assert!(error.to_string().contains("3 segments"), "{error}");
         }
