@@ -1,136 +1,138 @@
-//! Where two ways of writing a list take equally long: a search over sizes, by any measurement.
+//! The search for the segment length at which copying and gathering take equally long.
 
 use std::io;
 use std::ops::RangeInclusive;
 
-/// Sizes that are measured for a border, at most.
+/// The most sizes that a search measures.
 const MAX_STEPS: u32 = 11;
 
-/// So many are usual.
-pub(super) const USUAL_STEPS: u32 = 7;
+/// The sizes that a search typically measures.
+pub(super) const TYPICAL_STEPS: u32 = 7;
 
-/// So many of them for the first crossing that is found.
-const STEPS_TO_A_CROSSING: u32 = 6;
+/// The most of them for the first crossing.
+const FIRST_CROSSING_STEPS: u32 = 6;
 
-/// So far above a crossing there may be another: what the kernel copies from 256 bytes on it copies by
-/// another instruction, and on ext4 gathering wins from 180 to 300 bytes and loses again above.
-const BEYOND: usize = 5;
+/// A second crossing is looked for at this multiple of the first. There may be one, since the kernel copies 256 bytes or
+/// more by another instruction: on ext4 gathering is faster from 180 to 300 bytes, and slower again above.
+const SECOND_CROSSING_FACTOR: usize = 5;
 
-/// Where copying wins there by so much, it is no noise.
-const CLEAR: f64 = 0.04;
+/// There, copying must be faster by this logarithm of the ratio to count: less may be noise.
+const CLEAR_LOG_RATIO: f64 = 0.04;
 
-/// Nearer than this both ways are as good: there the search ends.
-const NEAR: f64 = 0.02;
+/// The search ends at a size at which the logarithm of the ratio is less than this.
+const TIE_LOG_RATIO: f64 = 0.02;
 
-/// A bracket of this width holds no size worth measuring.
-const NARROW: f64 = 1.06;
+/// The search ends when the ends of the bracket differ by at most this factor.
+const NARROW_BRACKET: f64 = 1.06;
 
-/// A size that was measured, and the logarithm of copying's time ÷ gathering's.
+/// A measured segment length, and the logarithm of copying's time ÷ gathering's.
 #[derive(Clone, Copy)]
-pub(super) struct Step {
+pub(super) struct Sample {
     pub(super) bytes: usize,
-    pub(super) log: f64,
+    pub(super) log_ratio: f64,
 }
 
-/// What a search comes to, in bytes a segment.
+/// The measured crossover: the segment length, in bytes, at which copying and gathering take equally long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
-    /// Up to this copying is not slower.
-    Border(usize),
-    /// Copying was faster even here, the largest that was tried.
+pub(super) enum Crossover {
+    /// Up to this length copying is not slower.
+    At(usize),
+    /// Copying was faster even at this length, the largest that was measured.
     AtLeast(usize),
-    /// No size could be tried.
-    Nothing,
+    /// No length could be measured.
+    Unknown,
 }
 
-/// Looks for the size from `least` to `most` at which `ratio` (of copying's time to gathering's)
-/// crosses 1, beginning at `start`.
+/// Measures sizes from `min` to `max` to find where `ratio`, copying's time ÷ gathering's, crosses 1, beginning at
+/// `start`.
 ///
-/// Doubles or halves the size, and goes further each time, until it has crossed; then narrows the
-/// bracket down. Both on a logarithmic axis. If copying wins again at five times the size that it found, it
-/// goes on from there. `ratio` may answer `None` for a size that the target does not take.
+/// Doubles or halves the size, by a larger factor each time, until the ratio has crossed 1, then narrows the
+/// bracket, all on a logarithmic axis. If copying is faster again at [`SECOND_CROSSING_FACTOR`] times the crossing, it
+/// continues from there. `ratio` returns `None` for a size that the target does not take.
 ///
-/// What it comes to is for [`Curve`](super::isotonic::Curve) to say, by all that was measured.
+/// The caller collects the ratios in a [`Curve`](super::isotonic::Curve), which computes the crossover from all of them.
 pub(super) fn search(
     start: usize,
-    least: usize,
-    most: usize,
+    min: usize,
+    max: usize,
     mut ratio: impl FnMut(usize) -> io::Result<Option<f64>>,
 ) -> io::Result<()> {
-    if most < least {
+    if max < min {
         return Ok(());
     }
-    let found = crossing_from(start, None, (least, most), STEPS_TO_A_CROSSING, &mut ratio)?;
-    let Found::Border(border) = found else {
+    let found = crossing_from(start, None, (min, max), FIRST_CROSSING_STEPS, &mut ratio)?;
+    let Crossover::At(first) = found else {
         return Ok(());
     };
-    let beyond = BEYOND * border.max(least);
-    if beyond <= most
-        && let Some(log) = ratio(beyond)?.map(f64::ln)
-        && log < -CLEAR
+    let bytes = SECOND_CROSSING_FACTOR * first.max(min);
+    if bytes <= max
+        && let Some(log_ratio) = ratio(bytes)?.map(f64::ln)
+        && log_ratio < -CLEAR_LOG_RATIO
     {
-        let copied = Step { bytes: beyond, log };
-        let start = (2 * beyond).min(most);
-        let steps = MAX_STEPS - STEPS_TO_A_CROSSING - 1;
-        crossing_from(start, Some(copied), (beyond, most), steps, &mut ratio)?;
+        let copied = Sample { bytes, log_ratio };
+        let start = (2 * bytes).min(max);
+        let steps = MAX_STEPS - FIRST_CROSSING_STEPS - 1;
+        crossing_from(start, Some(copied), (bytes, max), steps, &mut ratio)?;
     }
     Ok(())
 }
 
-/// The same with one crossing, which is above `copied` if that is known.
+/// Searches for one crossing, above `copied` if that is given.
 fn crossing_from(
     start: usize,
-    mut copied: Option<Step>,
-    (least, mut most): (usize, usize),
+    mut copied: Option<Sample>,
+    (min, mut max): (usize, usize),
     steps: u32,
     mut ratio: impl FnMut(usize) -> io::Result<Option<f64>>,
-) -> io::Result<Found> {
-    let mut gathered: Option<Step> = None;
-    let mut bytes = start.clamp(least, most);
-    let mut leap = 1;
+) -> io::Result<Crossover> {
+    let mut gathered: Option<Sample> = None;
+    let mut bytes = start.clamp(min, max);
+    let mut factor = 1;
     for _ in 0..steps {
         let Some(ratio) = ratio(bytes)? else {
-            most = bytes * 2 / 3;
-            if most < least || copied.is_some_and(|step| most <= step.bytes) {
+            max = bytes * 2 / 3;
+            if max < min || copied.is_some_and(|sample| max <= sample.bytes) {
                 break;
             }
-            bytes = most;
+            bytes = max;
             continue;
         };
-        let log = ratio.ln();
-        if log.abs() < NEAR {
-            return Ok(Found::Border(bytes));
+        let log_ratio = ratio.ln();
+        if log_ratio.abs() < TIE_LOG_RATIO {
+            return Ok(Crossover::At(bytes));
         }
-        let step = Some(Step { bytes, log });
-        if log < 0.0 {
-            copied = step;
+        let sample = Some(Sample { bytes, log_ratio });
+        if log_ratio < 0.0 {
+            copied = sample;
         } else {
-            gathered = step;
+            gathered = sample;
         }
-        leap *= 2;
+        factor *= 2;
         bytes = match (copied, gathered) {
-            (Some(low), Some(high)) if high.bytes as f64 <= NARROW * low.bytes as f64 => break,
+            (Some(low), Some(high)) if high.bytes as f64 <= NARROW_BRACKET * low.bytes as f64 => {
+                break;
+            }
             (Some(low), Some(high)) => crossing(low, high, 0.2..=0.8),
-            (Some(low), None) if low.bytes >= most => break,
-            (Some(low), None) => (leap * low.bytes).min(most),
-            (None, Some(high)) if high.bytes <= least => break,
-            (None, _) => (bytes / leap).max(least),
+            (Some(low), None) if low.bytes >= max => break,
+            (Some(low), None) => (factor * low.bytes).min(max),
+            (None, Some(high)) if high.bytes <= min => break,
+            (None, _) => (bytes / factor).max(min),
         };
     }
     Ok(match (copied, gathered) {
-        (Some(low), Some(high)) => Found::Border(crossing(low, high, 0.0..=1.0)),
-        (Some(low), None) => Found::AtLeast(low.bytes),
-        (None, Some(high)) => Found::Border(high.bytes - 1),
-        (None, None) => Found::Nothing,
+        (Some(low), Some(high)) => Crossover::At(crossing(low, high, 0.0..=1.0)),
+        (Some(low), None) => Crossover::AtLeast(low.bytes),
+        (None, Some(high)) => Crossover::At(high.bytes - 1),
+        (None, None) => Crossover::Unknown,
     })
 }
 
-/// Where a line through both crosses 0, on logarithmic axes, but only so far from `low` on the way to
-/// `high`.
-pub(super) fn crossing(low: Step, high: Step, way: RangeInclusive<f64>) -> usize {
-    let crosses = low.log / (low.log - high.log);
-    let way = crosses.clamp(*way.start(), *way.end());
-    let bytes = low.bytes as f64 * (high.bytes as f64 / low.bytes as f64).powf(way);
+/// The size at which a line through both samples crosses 0, on logarithmic axes. Its position between `low` (0) and
+/// `high` (1) is clamped to `range`.
+pub(super) fn crossing(low: Sample, high: Sample, range: RangeInclusive<f64>) -> usize {
+    let crosses = low.log_ratio / (low.log_ratio - high.log_ratio);
+    let share = crosses.clamp(*range.start(), *range.end());
+    let bytes = low.bytes as f64 * (high.bytes as f64 / low.bytes as f64).powf(share);
     (bytes.round() as usize).clamp(low.bytes, high.bytes)
 }
 
@@ -140,62 +142,62 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A machine with one border: the ratio rises with the size, and is 1 there.
-    fn ratio(border: f64, steepness: f64) -> impl Fn(usize) -> f64 {
-        move |bytes| (bytes as f64 / border).powf(steepness)
+    /// A machine with one crossover: the ratio rises with the size, and is 1 there.
+    fn ratio(crossover: f64, steepness: f64) -> impl Fn(usize) -> f64 {
+        move |bytes| (bytes as f64 / crossover).powf(steepness)
     }
 
-    /// What a search comes to, and the sizes that it measured.
-    fn found(
+    /// The crossover that a search finds, and the sizes that it measured.
+    fn search_result(
         start: usize,
-        least: usize,
-        most: usize,
+        min: usize,
+        max: usize,
         mut ratio: impl FnMut(usize) -> Option<f64>,
-    ) -> (Found, Vec<usize>) {
+    ) -> (Crossover, Vec<usize>) {
         let (mut curve, mut measured) = (Curve::default(), Vec::new());
-        let searched = search(start, least, most, |bytes| {
-            assert!((least..=most).contains(&bytes), "{bytes}");
+        let searched = search(start, min, max, |bytes| {
+            assert!((min..=max).contains(&bytes), "{bytes}");
             measured.push(bytes);
             let ratio = ratio(bytes);
             if let Some(ratio) = ratio {
-                let log = ratio.ln();
-                curve.add(Step { bytes, log }, 1);
+                let log_ratio = ratio.ln();
+                curve.add(Sample { bytes, log_ratio }, 1);
             }
             Ok(ratio)
         });
         searched.unwrap();
-        (curve.border(), measured)
+        (curve.crossover(), measured)
     }
 
     proptest! {
         #[test]
-        fn choosing_by_what_is_found_costs_little(
-            border in 40.0..15_000.0_f64, steepness in 0.05..1.0_f64, start in 1..40_000_usize,
+        fn deciding_by_the_crossover_found_costs_little(
+            crossover in 40.0..15_000.0_f64, steepness in 0.05..1.0_f64, start in 1..40_000_usize,
         ) {
-            let ratio = ratio(border, steepness);
-            let chosen = match found(start, 32, 16_384, |bytes| Some(ratio(bytes))).0 {
-                Found::Border(bytes) | Found::AtLeast(bytes) => bytes,
-                Found::Nothing => panic!("every size can be tried"),
+            let ratio = ratio(crossover, steepness);
+            let chosen = match search_result(start, 32, 16_384, |bytes| Some(ratio(bytes))).0 {
+                Crossover::At(bytes) | Crossover::AtLeast(bytes) => bytes,
+                Crossover::Unknown => panic!("every size can be tried"),
             };
-            // Between the border and what was found the wrong way is taken: at worst by this factor.
-            prop_assert!(ratio(chosen).ln().abs() < 0.02, "{} for {}", chosen, border);
+            // Between the true crossover and the one found, the slower technique is chosen, by at most this factor.
+            prop_assert!(ratio(chosen).ln().abs() < 0.02, "{} for {}", chosen, crossover);
         }
 
         #[test]
-        fn only_sizes_within_bounds_are_measured_and_few(
+        fn at_most_eleven_sizes_are_measured_all_within_bounds(
             ratios in prop::collection::vec(prop::option::weighted(0.8, 0.01..100.0_f64), 11),
-            start in 0..40_000_usize, least in 1..100_usize, most in 1..20_000_usize,
+            start in 0..40_000_usize, min in 1..100_usize, max in 1..20_000_usize,
         ) {
             let mut answers = ratios.into_iter();
             let answer = |_| answers.next().expect("eleven steps at most");
-            let (_, measured) = found(start, least, most, answer);
-            prop_assert_eq!(measured.is_empty(), most < least);
+            let (_, measured) = search_result(start, min, max, answer);
+            prop_assert_eq!(measured.is_empty(), max < min);
         }
     }
 
     #[test]
-    fn a_start_near_the_border_takes_one_measurement_and_one_beyond_it() {
-        let (_, measured) = found(800, 32, 16_384, |bytes| Some(ratio(790.0, 0.3)(bytes)));
+    fn a_start_near_the_crossover_takes_one_measurement_and_one_above_it() {
+        let (_, measured) = search_result(800, 32, 16_384, |bytes| Some(ratio(790.0, 0.3)(bytes)));
         assert_eq!(measured, [800, 4000]);
     }
 
@@ -209,9 +211,10 @@ mod tests {
             _ => 1.1,
         };
         for start in [32, 150, 200, 300, 700, 2500, 5000, 16_384] {
-            let (border, measured) = found(start, 32, 16_384, |bytes| Some(ratio(bytes)));
-            let Found::Border(bytes) = border else {
-                panic!("{border:?} from {start}");
+            let (crossover, measured) =
+                search_result(start, 32, 16_384, |bytes| Some(ratio(bytes)));
+            let Crossover::At(bytes) = crossover else {
+                panic!("{crossover:?} from {start}");
             };
             assert!(
                 (1500..4200).contains(&bytes),
@@ -221,19 +224,28 @@ mod tests {
     }
 
     #[test]
-    fn where_one_way_always_wins_the_end_is_found() {
-        let always = |ratio: f64| found(500, 32, 1024, |_| Some(ratio)).0;
-        assert_eq!(always(0.5), Found::AtLeast(1024));
-        assert_eq!(always(2.0), Found::Border(31));
+    fn if_one_technique_is_always_faster_the_end_is_found() {
+        let always = |ratio: f64| search_result(500, 32, 1024, |_| Some(ratio)).0;
+        assert_eq!(always(0.5), Crossover::AtLeast(1024));
+        assert_eq!(always(2.0), Crossover::At(31));
     }
 
     #[test]
     fn sizes_that_the_target_does_not_take_bound_the_search() {
-        let taken = |most: usize| move |bytes| (bytes <= most).then_some(ratio(5000.0, 0.5)(bytes));
-        let (border, _) = found(500, 32, 16_384, taken(900));
-        assert!(matches!(border, Found::AtLeast(500..=900)), "{border:?}");
-        assert_eq!(found(500, 400, 16_384, taken(0)).0, Found::Nothing);
-        assert_eq!(found(500, 64, 63, taken(0)), (Found::Nothing, Vec::new()));
+        let taken = |max: usize| move |bytes| (bytes <= max).then_some(ratio(5000.0, 0.5)(bytes));
+        let (crossover, _) = search_result(500, 32, 16_384, taken(900));
+        assert!(
+            matches!(crossover, Crossover::AtLeast(500..=900)),
+            "{crossover:?}"
+        );
+        assert_eq!(
+            search_result(500, 400, 16_384, taken(0)).0,
+            Crossover::Unknown
+        );
+        assert_eq!(
+            search_result(500, 64, 63, taken(0)),
+            (Crossover::Unknown, Vec::new())
+        );
     }
 
     #[test]

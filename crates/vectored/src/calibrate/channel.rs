@@ -1,4 +1,4 @@
-//! What calibration writes to, and the time that a batch of calls takes there.
+//! The target of a calibration, and the timing of a batch of calls to it.
 
 use std::io::{self, IoSlice, Read};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -15,16 +15,16 @@ use crate::cost::page_alignment::PAGE_BYTES;
 use crate::error::TransferError;
 use crate::write::all::write_all_vectored;
 
-/// What [`CostModel::calibrate`](crate::CostModel::calibrate) writes to: something of its own, that is gone afterwards.
+/// The target that [`CostModel::calibrate`](crate::CostModel::calibrate) makes, writes to and removes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CalibrationTarget<'a> {
-    /// An unnamed file in this directory, of 8 MiB at most, that is appended to, as logs are.
+    /// An unnamed file in this directory, of up to 8 MiB, that is appended to, as logs are.
     File(&'a Path),
-    /// The same of 16 MiB, written over what it holds already, as page stores are.
+    /// An unnamed file of 16 MiB in this directory, that is overwritten, as page stores are.
     ///
-    /// To grow a file costs more for each segment than to overwrite it: on ext4 copying two segments
-    /// pays up to some 4 KB where they are appended, and up to some 300 B where they overwrite what is
+    /// Growing a file costs more for each segment than overwriting it. On ext4, copying two segments
+    /// is faster up to about 4 KB if they are appended, and up to about 300 B if they overwrite bytes
     /// in the page cache.
     FileOverwrite(&'a Path),
     /// A pipe.
@@ -33,13 +33,13 @@ pub enum CalibrationTarget<'a> {
     UnixSocket,
     /// A TCP connection over the loopback interface, with `TCP_NODELAY`.
     TcpSocket,
-    /// `/dev/null`, for which no byte is moved: what calls and lists cost by themselves. There a few
-    /// bytes copied are too many.
+    /// `/dev/null`, which moves no byte: the costs of calls and lists alone. Copying is slower there from a few bytes
+    /// on.
     Null,
 }
 
 impl CalibrationTarget<'_> {
-    /// The kind of target that it stands for.
+    /// The kind of target that this one represents.
     #[must_use]
     pub fn kind(self) -> TargetKind {
         match self {
@@ -51,40 +51,40 @@ impl CalibrationTarget<'_> {
     }
 }
 
-/// No list is longer.
-pub(super) const MAX_BYTES: usize = 1 << 20;
+/// The longest list that is measured, in bytes.
+pub(super) const MAX_LIST_BYTES: usize = 1 << 20;
 
-/// A file is truncated when it has grown to this.
-pub(super) const FILE_BYTES: u64 = 7 << 20;
+/// A file that is appended to is truncated before it would exceed this.
+pub(super) const MAX_FILE_BYTES: u64 = 7 << 20;
 
-/// What of a file is written again and again: more than the CPU's caches hold near by, as with most
-/// files. (A long piece is copied to far memory at less a byte than a short one, so within the caches
-/// the border of 64 segments lay at a third of what it is.)
+/// The size of a file that is overwritten, in bytes: more than the CPU's near caches hold, as with most
+/// files. (Outside the caches, a long copy costs less a byte than a short one. With a file within the caches, the
+/// crossover of 64 segments was a third as high.)
 pub(super) const OVERWRITTEN_BYTES: u64 = 16 << 20;
 
-/// What a timed batch should last: the clock, some 50 ns, must not matter.
-pub(super) const BATCH: Duration = Duration::from_micros(6);
+/// The intended time of a timed batch, long enough that reading the clock (about 50 ns) does not matter.
+pub(super) const BATCH_TIME: Duration = Duration::from_micros(6);
 
-/// No batch has more calls: a socket's buffer counts a small write as several hundred bytes.
+/// The most calls in a batch. A socket's buffer counts each small write as several hundred bytes.
 pub(super) const MAX_CALLS: u32 = 16;
 
-/// What a stream is trusted to take at once.
-pub(super) const STREAM_BYTES: u64 = 48 << 10;
+/// The bytes of a batch that any stream is assumed to take.
+pub(super) const STREAM_BATCH_BYTES: u64 = 48 << 10;
 
-/// What lies between two segments, in bytes.
-pub(super) const GAP: usize = 48;
+/// The unused bytes between two segments, as between the buffers of a program.
+pub(super) const GAP_BYTES: usize = 48;
 
-/// Where the bytes go.
+/// An open target of calibration.
 pub(super) struct Channel {
     writer: OwnedFd,
-    /// The other end, of a stream.
+    /// The other end of a stream.
     pub(super) reader: Option<std::fs::File>,
-    /// Of a file: where the next call writes to, and what it may not exceed.
+    /// The position of a file, and its largest size.
     position: u64,
     end: u64,
     overwrites: bool,
-    /// Whether each batch begins where a page of the file does.
-    pub(super) begins_pages: bool,
+    /// Whether each batch begins at a page of the file.
+    pub(super) starts_at_page: bool,
     buffer: Vec<u8>,
 }
 
@@ -112,7 +112,7 @@ impl Channel {
             }
         };
         if reader.is_some() {
-            // A pipe can be as small as a page, and then there is nobody who would empty it.
+            // A pipe can be as small as a page. A blocking write that does not fit would wait forever.
             rustix::io::ioctl_fionbio(&writer, true)?;
         }
         Ok(Channel {
@@ -121,39 +121,38 @@ impl Channel {
             position: 0,
             end: match target {
                 CalibrationTarget::Null => u64::MAX,
-                _ => FILE_BYTES,
+                _ => MAX_FILE_BYTES,
             },
             overwrites: false,
-            begins_pages: false,
-            buffer: vec![0; STREAM_BYTES as usize],
+            starts_at_page: false,
+            buffer: vec![0; STREAM_BATCH_BYTES as usize],
         })
     }
 
-    /// What so many calls took that write so many bytes each; nothing if the target could not take
-    /// them.
-    pub(super) fn time(
+    /// Times `calls` calls that write `bytes` each. `None` if the target could not take the bytes without blocking.
+    pub(super) fn time_batch(
         &mut self,
         calls: u32,
         bytes: u64,
         mut call: impl FnMut(BorrowedFd<'_>) -> Result<u64, TransferError>,
     ) -> io::Result<Option<Duration>> {
-        self.make_room(u64::from(calls) * bytes)?;
+        self.prepare_position(u64::from(calls) * bytes)?;
         let fd = self.writer.as_fd();
-        let mut went = 0;
+        let mut sent = 0;
         let mut failed = None;
         let began = Instant::now();
         for _ in 0..calls {
             match call(fd) {
-                Ok(written) => went += written,
+                Ok(written) => sent += written,
                 Err(error) => {
-                    went += error.transferred();
+                    sent += error.transferred();
                     failed = Some(error);
                     break;
                 }
             }
         }
         let elapsed = began.elapsed();
-        self.take(went)?;
+        self.drain(sent)?;
         match failed {
             None => Ok(Some(elapsed)),
             Some(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
@@ -161,13 +160,14 @@ impl Channel {
         }
     }
 
-    pub(super) fn make_room(&mut self, bytes: u64) -> io::Result<()> {
+    /// Moves the position of a file to where the next batch of `bytes` is to be written.
+    pub(super) fn prepare_position(&mut self, bytes: u64) -> io::Result<()> {
         if self.reader.is_some() {
             return Ok(());
         }
         let mut position = self.position;
-        if self.begins_pages {
-            // A file that grows gets a hole there, of less than a page.
+        if self.starts_at_page {
+            // In a growing file this leaves a hole of less than a page.
             position = position.next_multiple_of(PAGE_BYTES);
         }
         if position + bytes > self.end {
@@ -183,19 +183,19 @@ impl Channel {
         Ok(())
     }
 
-    /// From now on a file is written over what it holds, again and again.
+    /// Fills a file, so that all further batches overwrite it.
     pub(super) fn overwrite(&mut self) -> io::Result<()> {
-        let piece = vec![0x5a; MAX_BYTES];
-        for _ in 0..OVERWRITTEN_BYTES / MAX_BYTES as u64 {
-            write_all_vectored(&self.writer, &[IoSlice::new(&piece)])?;
+        let chunk = vec![0x5a; MAX_LIST_BYTES];
+        for _ in 0..OVERWRITTEN_BYTES / MAX_LIST_BYTES as u64 {
+            write_all_vectored(&self.writer, &[IoSlice::new(&chunk)])?;
         }
         (self.position, self.end) = (OVERWRITTEN_BYTES, OVERWRITTEN_BYTES);
         self.overwrites = true;
         Ok(())
     }
 
-    /// Takes out again what was written.
-    pub(super) fn take(&mut self, bytes: u64) -> io::Result<()> {
+    /// Reads the written bytes from the other end of a stream, or advances the position of a file.
+    pub(super) fn drain(&mut self, bytes: u64) -> io::Result<()> {
         let Some(reader) = &mut self.reader else {
             self.position += bytes;
             return Ok(());
@@ -216,7 +216,7 @@ fn tcp_pair() -> io::Result<(TcpStream, TcpStream)> {
     let writer = TcpStream::connect(listener.local_addr()?)?;
     loop {
         let (reader, from) = listener.accept()?;
-        // Anybody on this machine may connect; only our own end is wanted.
+        // Any process on this machine may connect: skips all but the own connection.
         if from == writer.local_addr()? {
             writer.set_nodelay(true)?;
             reader.set_read_timeout(Some(Duration::from_secs(5)))?;
@@ -225,14 +225,14 @@ fn tcp_pair() -> io::Result<(TcpStream, TcpStream)> {
     }
 }
 
-/// `O_TMPFILE` (Linux 3.11) where the file system has it; elsewhere a file with a random name that is
-/// removed at once.
+/// Opens an unnamed file: by `O_TMPFILE` (Linux 3.11) if the file system supports it, otherwise by creating a file and
+/// removing its name at once.
 fn unnamed_file(directory: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::EXCL;
     let mode = Mode::RUSR | Mode::WUSR;
     #[cfg(target_os = "linux")]
     match rustix::fs::open(directory, flags | OFlags::TMPFILE, mode) {
-        // EISDIR and EINVAL: a kernel that does not know the flag at all.
+        // EISDIR and EINVAL: a kernel that does not know the flag.
         Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {}
         outcome => return Ok(outcome?),
     }

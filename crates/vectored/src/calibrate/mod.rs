@@ -1,9 +1,12 @@
-//! Measures the numbers of a [`CostModel`] on the machine at hand.
+//! Measuring a [`CostModel`] on the current machine.
 
 use std::io::{self, IoSlice};
 use std::time::{Duration, Instant};
 
-use self::channel::{BATCH, CalibrationTarget, Channel, GAP, MAX_BYTES, MAX_CALLS, STREAM_BYTES};
+use self::channel::{
+    BATCH_TIME, CalibrationTarget, Channel, GAP_BYTES, MAX_CALLS, MAX_LIST_BYTES,
+    STREAM_BATCH_BYTES,
+};
 use crate::cost::fit::Observation;
 use crate::cost::{CostModel, TargetKind};
 use crate::sys::staging::StagingBuffer;
@@ -14,9 +17,8 @@ pub(crate) mod channel;
 mod isotonic;
 mod thresholds;
 
-/// The lists that are measured, as segment count and segment bytes: both sides of the ninth `iovec`,
-/// and of the sizes at which copying and gathering usually cost the same; segments that end where
-/// pages do, and others.
+/// The lists that are measured, as segment count and segment bytes: up to 8 segments and more, segments below and above
+/// the usual crossover, and segments that end at page ends and others.
 const LISTS: [(usize, usize); 11] = [
     (2, 64),
     (8, 64),
@@ -31,45 +33,47 @@ const LISTS: [(usize, usize); 11] = [
     (8, 4500),
 ];
 
-/// Longer ones, which only a file takes at once.
+/// Longer lists, which only a file takes in one call.
 const LONG_LISTS: [(usize, usize); 3] = [(1000, 64), (256, 1024), (512, 2048)];
 
-/// Rounds that are made whatever the budget.
+/// The least number of rounds, for any budget.
 const MIN_ROUNDS: usize = 5;
 
 impl CostModel {
-    /// Measures the numbers of the model, on a target of its own, in about `budget`; on a busy machine it may take
+    /// Measures a model on a target that it opens itself, in about `budget`. On a busy machine it may take
     /// up to twice as long.
     ///
-    /// It makes a pipe, a pair of sockets or an unnamed file, writes lists of several counts and sizes
-    /// to it in three ways (in one piece, by `writev(2)`, and copied first), in turn, takes the medians
-    /// and lets [`CostModel::fit`] find the numbers. What it cannot see stays near
+    /// It opens a pipe, a pair of sockets or an unnamed file, and writes lists of several counts and sizes
+    /// to it by three techniques in turn: in one piece, by `writev(2)`, and copied first. [`CostModel::fit`] computes
+    /// the costs from the medians. A cost that cannot be measured stays near that of
     /// [`CostModel::default_for`] the kind of target: on a stream, which takes no large list at once,
-    /// that is copying beyond the caches. The prices of copying are those of a staging buffer of
-    /// [`default_for`](CostModel::default_for), also where it becomes longer.
+    /// that is `copy_byte_uncached_ns`. The costs of copying are those with a staging buffer of the default size, even
+    /// if the result has a larger one.
     ///
-    /// Half the budget goes to that, the other half to the [borders](CostModel::copy_thresholds): at each of
-    /// [`CopyThresholds::COUNTS`](crate::CopyThresholds::COUNTS) a [`Gather`](crate::Gather) that copies all and one
-    /// that copies nothing write the same lists in turn. The size at which they take equally long is narrowed
-    /// down and then tried from both sides until the budget is spent, and the border is where a rising curve
-    /// through all that was measured crosses. On a stream only lists up to 64 KiB are
-    /// tried; where the border cannot be seen in those, it stays unmeasured. On a file it is lists up to 1 MiB,
-    /// in one piece, and [`staging_bytes`](CostModel::staging_bytes) becomes as long as those that were faster
-    /// copied; and lists of pages, at places where pages begin, are compared with others
-    /// ([`page_end_ns`](CostModel::page_end_ns)).
+    /// That takes half of the budget. The other half is for the [thresholds](CostModel::copy_thresholds). At each of
+    /// [`CopyThresholds::COUNTS`](crate::CopyThresholds::COUNTS), a [`Gather`](crate::Gather) that copies all segments
+    /// and one that copies none write the same lists in turn. A search narrows down the length at which they take
+    /// equally long, then measures lengths below and above it until the budget is spent. The threshold is where a
+    /// rising curve through all measurements crosses.
     ///
-    /// 30 to 45 ms are a good budget, 60 for a file. With less, the figures are those of a few rounds.
-    /// Five rounds of the first half and two pairs of each list of the second are made in any case, which
-    /// takes 5 ms on a stream and 30 to 45 on a file. One calibration at the start of a program is enough:
-    /// around the border both ways cost about the same. Where a machine has several speeds, as virtual ones
-    /// have, it finds the border of the moment: on ext4 overwritten, 8 segments, 200 bytes or 5000.
+    /// - On a stream, only lists of up to 64 KiB are measured. If those do not show the threshold, it stays unmeasured.
+    /// - On a file, lists of up to 1 MiB are measured in one call, and
+    ///   [`staging_bytes`](CostModel::staging_bytes) is raised to the length of the longest list that was faster
+    ///   copied. Lists of whole pages are compared with other lists, for [`page_end_ns`](CostModel::page_end_ns).
+    ///
+    /// A budget of 30 to 45 ms is good, and 60 ms for a file. With less, the costs come from a few rounds. At least five
+    /// rounds of the first half and two pairs of each list of the second are measured, which
+    /// takes 5 ms on a stream and 30 to 45 ms on a file. One calibration at the start of a program is enough:
+    /// near the threshold both techniques take about the same time. If the speed of a machine changes over time, as
+    /// that of virtual machines does, the thresholds are those of the moment: for 8 segments that overwrite a file on
+    /// ext4, 200 bytes or 5000.
     ///
     /// # Errors
     ///
-    /// Those of making the target: [`NotFound`](io::ErrorKind::NotFound) or
+    /// The errors of opening the target: [`NotFound`](io::ErrorKind::NotFound) or
     /// [`PermissionDenied`](io::ErrorKind::PermissionDenied) for a directory in which no file can be
-    /// made, [`StorageFull`](io::ErrorKind::StorageFull) if it has no room for 8 MiB, or 16. A program then
-    /// does well to go on with [`CostModel::default_for`].
+    /// created, and [`StorageFull`](io::ErrorKind::StorageFull) if it has no room for the file (8 or 16 MiB). A program
+    /// should then use [`CostModel::default_for`].
     ///
     /// # Examples
     ///
@@ -92,55 +96,59 @@ impl CostModel {
         if target.kind() == TargetKind::File {
             lists.extend(LONG_LISTS.iter().map(|&list| List::new(list)));
         }
-        let mut staging = ChunkPolicy {
-            whole: vec![0; MAX_BYTES],
-            copied: StagingBuffer::with_capacity(MAX_BYTES),
+        let mut buffers = Buffers {
+            contiguous: vec![0; MAX_LIST_BYTES],
+            staging: StagingBuffer::with_capacity(MAX_LIST_BYTES),
         };
         for list in &mut lists {
-            list.choose_calls(&mut channel, &mut staging)?;
+            list.choose_calls(&mut channel, &mut buffers)?;
         }
         for round in 0.. {
             if round >= MIN_ROUNDS && began.elapsed() >= budget / 2 {
                 break;
             }
             for list in &mut lists {
-                list.sample(&mut channel, &mut staging, round)?;
+                list.sample(&mut channel, &mut buffers, round)?;
             }
         }
         let observations: Vec<Observation> =
             lists.iter_mut().filter_map(List::observation).collect();
         let prior = CostModel::default_for(target.kind());
-        // These lists do not tell how long a buffer should be: each further call of one that does not fit it
-        // costs microseconds on a file. The borders do.
+        // These lists do not show how long the staging buffer should be, since each further call costs microseconds on
+        // a file. `thresholds::measure` does.
         let fitted = CostModel::fit_for_staging(prior, &observations);
         thresholds::measure(&mut channel, target.kind(), &fitted, began + budget)
     }
 }
 
-/// The bytes of a list, in one piece.
-struct ChunkPolicy {
-    /// There from the start.
-    whole: Vec<u8>,
-    /// Copied anew for each call.
-    copied: StagingBuffer,
+/// The memory from which a list is written in one piece.
+struct Buffers {
+    /// Filled from the start.
+    contiguous: Vec<u8>,
+    /// Copied into before each call.
+    staging: StagingBuffer,
 }
 
-/// The three ways to write a list.
-const WAYS: [Way; 3] = [Way::Write, Way::Writev, Way::CopyThenWrite];
+/// The three techniques of writing a list.
+const TECHNIQUES: [Technique; 3] = [
+    Technique::Write,
+    Technique::Writev,
+    Technique::CopyThenWrite,
+];
 
 #[derive(Clone, Copy)]
-enum Way {
+enum Technique {
     Write,
     Writev,
     CopyThenWrite,
 }
 
-/// A list of equal segments, with what it took each way.
+/// A list of equal segments, and its measured times by technique.
 struct List {
     segment_count: usize,
     segment_bytes: usize,
     memory: Vec<u8>,
-    /// Calls in a batch; 0 where not one fits.
+    /// Calls in a batch; 0 if the target does not take one call.
     calls: u32,
     samples_ns: [Vec<f64>; 3],
 }
@@ -150,8 +158,8 @@ impl List {
         List {
             segment_count,
             segment_bytes,
-            // Apart from each other, as buffers of a program are.
-            memory: vec![0x5a; segment_count * (segment_bytes + GAP)],
+            // With gaps between the segments, as between the buffers of a program.
+            memory: vec![0x5a; segment_count * (segment_bytes + GAP_BYTES)],
             calls: 1,
             samples_ns: [const { Vec::new() }; 3],
         }
@@ -161,71 +169,71 @@ impl List {
         (self.segment_count * self.segment_bytes) as u64
     }
 
-    /// As many calls as last long enough and fit.
-    fn choose_calls(&mut self, channel: &mut Channel, staging: &mut ChunkPolicy) -> io::Result<()> {
-        // The first call finds its memory for the first time, the second counts.
-        self.batch(channel, staging, Way::Writev)?;
-        let Some(call) = self.batch(channel, staging, Way::Writev)? else {
+    /// Sets the calls of a batch, so that it takes about [`BATCH_TIME`] and fits the target.
+    fn choose_calls(&mut self, channel: &mut Channel, buffers: &mut Buffers) -> io::Result<()> {
+        // The first call warms the caches; the second is timed.
+        self.batch(channel, buffers, Technique::Writev)?;
+        let Some(call) = self.batch(channel, buffers, Technique::Writev)? else {
             self.calls = 0;
             return Ok(());
         };
-        let fitting = (STREAM_BYTES / self.bytes()).clamp(1, MAX_CALLS.into());
-        let wanted = BATCH.as_nanos() / call.as_nanos().max(1);
+        let fitting = (STREAM_BATCH_BYTES / self.bytes()).clamp(1, MAX_CALLS.into());
+        let wanted = BATCH_TIME.as_nanos() / call.as_nanos().max(1);
         self.calls = wanted.clamp(1, fitting.into()) as u32;
         Ok(())
     }
 
-    /// One batch each way, beginning with another in each round.
+    /// Times one batch of each technique, in an order that rotates by round.
     fn sample(
         &mut self,
         channel: &mut Channel,
-        staging: &mut ChunkPolicy,
+        buffers: &mut Buffers,
         round: usize,
     ) -> io::Result<()> {
-        for turn in 0..WAYS.len() {
-            let way = (round + turn) % WAYS.len();
+        for turn in 0..TECHNIQUES.len() {
+            let technique = (round + turn) % TECHNIQUES.len();
             if self.calls == 0 {
                 return Ok(());
             }
-            match self.batch(channel, staging, WAYS[way])? {
+            match self.batch(channel, buffers, TECHNIQUES[technique])? {
                 Some(elapsed) => {
                     let call_ns = elapsed.as_nanos() as f64 / f64::from(self.calls);
-                    self.samples_ns[way].push(call_ns);
+                    self.samples_ns[technique].push(call_ns);
                 }
-                // A small pipe or buffer.
+                // The pipe or socket buffer is smaller than assumed.
                 None => self.calls /= 2,
             }
         }
         Ok(())
     }
 
-    /// What a batch took; nothing if the target could not take it.
+    /// The time of a batch. `None` if the target did not take it.
     fn batch(
         &self,
         channel: &mut Channel,
-        staging: &mut ChunkPolicy,
-        way: Way,
+        buffers: &mut Buffers,
+        technique: Technique,
     ) -> io::Result<Option<Duration>> {
         let bytes = self.bytes() as usize;
         let segments: Vec<IoSlice<'_>> = self
             .memory
-            .chunks(self.segment_bytes + GAP)
+            .chunks(self.segment_bytes + GAP_BYTES)
             .map(|slot| IoSlice::new(&slot[..self.segment_bytes]))
             .collect();
-        let piece = [IoSlice::new(&staging.whole[..bytes])];
-        let copied = &mut staging.copied;
-        channel.time(self.calls, self.bytes(), |fd| match way {
-            Way::Write => write_all_vectored(fd, &piece),
-            Way::Writev => write_all_vectored(fd, &segments),
-            Way::CopyThenWrite => {
-                copied.clear();
-                copied.push_run(&segments);
-                write_all_vectored(fd, &[IoSlice::new(copied)])
+        let contiguous = [IoSlice::new(&buffers.contiguous[..bytes])];
+        let staging = &mut buffers.staging;
+        channel.time_batch(self.calls, self.bytes(), |fd| match technique {
+            Technique::Write => write_all_vectored(fd, &contiguous),
+            Technique::Writev => write_all_vectored(fd, &segments),
+            Technique::CopyThenWrite => {
+                staging.clear();
+                staging.push_run(&segments);
+                write_all_vectored(fd, &[IoSlice::new(staging)])
             }
         })
     }
 
-    /// The medians, of a list that was measured each way.
+    /// The median times. `None` if a technique was not measured.
     fn observation(&mut self) -> Option<Observation> {
         if self.samples_ns.iter().any(Vec::is_empty) {
             return None;
@@ -235,7 +243,7 @@ impl List {
             samples.sort_unstable_by(f64::total_cmp);
             samples[samples.len() / 2]
         });
-        let mut next = || medians.next().expect("one for each way");
+        let mut next = || medians.next().expect("one for each technique");
         Some(Observation {
             segment_count: self.segment_count,
             bytes,
@@ -264,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn every_target_gives_numbers_of_this_world() {
+    fn every_target_gives_a_plausible_model() {
         let directory = std::env::temp_dir();
         for target in targets(&directory) {
             let model = CostModel::calibrate(target, Duration::from_millis(1)).unwrap();
@@ -275,13 +283,13 @@ mod tests {
             for count in [2, 16, 1000] {
                 assert!(model.copy_below_bytes(count) <= model.staging_bytes);
             }
-            // Such lists are tried up to the longest segments, whatever comes of them: those of eight only where
-            // they need not fit a stream.
-            let tried: &[usize] = match target.kind() {
+            // At these counts even the longest segments are measured, so a threshold is always found. Eight of them do
+            // not fit a stream.
+            let measured: &[usize] = match target.kind() {
                 TargetKind::Pipe | TargetKind::Socket => &[2, 4],
                 TargetKind::File | TargetKind::Other => &[2, 4, 8],
             };
-            for &count in tried {
+            for &count in measured {
                 assert!(
                     model.copy_thresholds.get(count).is_some(),
                     "{target:?}: {model:?}"
@@ -295,7 +303,7 @@ mod tests {
         struct Removed(std::path::PathBuf);
         impl Drop for Removed {
             fn drop(&mut self) {
-                // A test that fails leaves no directory either.
+                // Also if the test fails.
                 let _ = std::fs::remove_dir_all(&self.0);
             }
         }
@@ -309,16 +317,16 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_that_is_not_there_is_an_error() {
+    fn a_missing_directory_is_an_error() {
         let nowhere = Path::new("/nonexistent/vectored");
         let outcome = CostModel::calibrate(CalibrationTarget::File(nowhere), Duration::ZERO);
         assert_eq!(outcome.unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 
     #[test]
-    fn every_list_fits_a_stream_of_its_own() {
+    fn every_list_fits_an_empty_stream() {
         for (segment_count, segment_bytes) in LISTS {
-            assert!((segment_count * segment_bytes) as u64 <= STREAM_BYTES);
+            assert!((segment_count * segment_bytes) as u64 <= STREAM_BATCH_BYTES);
         }
     }
 }

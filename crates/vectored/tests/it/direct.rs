@@ -223,17 +223,17 @@ fn a_list_that_a_direct_file_refuses_in_parts_is_sent_without_copying() {
         chunk_policy,
         ..copying_up_to(8192)
     });
-    for way in 0..3 {
+    for writer in 0..3 {
         file.set_len(0).unwrap();
         file.rewind().unwrap();
         let mut cursor = vectored::SegmentCursor::new();
-        let written = match way {
+        let written = match writer {
             0 => gather.write_all(&file, &segments),
             1 => gather.write_from(&file, &segments, &mut cursor),
             _ => gather.write_all_at(&file, &segments, 0),
         };
         assert_eq!(written.unwrap(), model.len() as u64);
-        assert_eq!(cursor.is_at_end(&segments), way == 1);
+        assert_eq!(cursor.is_at_end(&segments), writer == 1);
         assert!(fs::read(&path.0).unwrap() == model);
     }
     // A misaligned segment stays an error, after the bytes before it.
@@ -275,17 +275,17 @@ fn aligned_chunks_reach_a_direct_file_copied_or_not() {
             let chunks: Vec<Bytes> = blocks.into_iter().map(Bytes::from_owner).collect();
             let rope = Rope(chunks.iter().cloned().collect());
             let mut gather = Gather::new(model);
-            for way in 0..2 {
+            for writer in 0..2 {
                 file.set_len(0).unwrap();
                 file.rewind().unwrap();
                 let (mut rope, chain) = (rope.clone(), rope.clone().chain(Bytes::new()));
-                let written = match way {
+                let written = match writer {
                     0 => gather.write_buf(&file, &mut rope),
                     _ => BufSender::with_model(chain, &model).send(&file),
                 };
-                assert_eq!(written.unwrap(), expected.len() as u64, "{way}");
-                assert!(fs::read(&path.0).unwrap() == expected, "{way}");
-                assert_eq!(rope.has_remaining(), way == 1);
+                assert_eq!(written.unwrap(), expected.len() as u64, "{writer}");
+                assert!(fs::read(&path.0).unwrap() == expected, "{writer}");
+                assert_eq!(rope.has_remaining(), writer == 1);
             }
             // A misaligned segment stays an error, after the bytes before it.
             file.set_len(0).unwrap();
@@ -324,7 +324,7 @@ proptest! {
         prop_assert!(fs::read(&path.0).unwrap() == model);
 
         let mut scatter = Scatter::new(costs);
-        for way in 0..4 {
+        for reader in 0..4 {
             file.rewind().unwrap();
             let mut places: Vec<_> = counts
                 .iter()
@@ -334,7 +334,7 @@ proptest! {
                 .collect();
             let mut segments: Vec<_> =
                 places.iter_mut().map(|place| IoSliceMut::new(place)).collect();
-            let read = match way {
+            let read = match reader {
                 0 => read_exact_vectored(&file, &mut segments),
                 1 => scatter.read_exact(&file, &mut segments),
                 2 => scatter.read_up_to_eof(&file, &mut segments),

@@ -50,12 +50,12 @@ fn a_model_with_more_staging_than_there_is_memory_copies_nothing() {
         ] {
             let data = payload(sizes);
             let (segments, expected) = (list(&data), data.concat());
-            for way in 0..4 {
+            for writer in 0..4 {
                 let mut file = File::options();
                 let file = file.read(true).write(true).create(true).truncate(true);
                 let mut file = file.open(&path.0).unwrap();
                 let cursor = &mut SegmentCursor::new();
-                let written = match way {
+                let written = match writer {
                     0 => gather.write_all(&file, &segments),
                     1 => gather.write_all_at(&file, &segments, 0),
                     2 => gather.write_from(&file, &segments, cursor),
