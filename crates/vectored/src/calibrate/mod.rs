@@ -54,7 +54,7 @@ impl CostModel {
     /// [`CopyThresholds::COUNTS`](crate::CopyThresholds::COUNTS), a [`Gather`](crate::Gather) that copies all segments
     /// and one that copies none write the same lists in turn. A search narrows down the length at which they take
     /// equally long, then measures lengths below and above it until the budget is spent. The threshold is where a
-    /// rising curve through all measurements crosses.
+    /// rising curve through all measured ratios of the two times crosses 1.
     ///
     /// - On a stream, only lists of up to 64 KiB are measured. If those do not show the threshold, it stays unmeasured.
     /// - On a file, lists of up to 1 MiB are measured in one call, and
@@ -66,7 +66,7 @@ impl CostModel {
     /// takes 5 ms on a stream and 30 to 45 ms on a file. One calibration at the start of a program is enough:
     /// near the threshold both techniques take about the same time. If the speed of a machine changes over time, as
     /// that of virtual machines does, the thresholds are those of the moment: for 8 segments that overwrite a file on
-    /// ext4, 200 bytes or 5000.
+    /// ext4, one run may find 200 bytes and another 5000.
     ///
     /// # Errors
     ///

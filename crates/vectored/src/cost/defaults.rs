@@ -22,6 +22,17 @@ impl CostModel {
     /// | `copy_byte_uncached_ns` | 0.09 | 0.08 | 0.09 | 0.08 |
     /// | `staging_bytes` | 262,144 | 262,144 | 262,144 | 262,144 |
     /// | `chunk_policy` | – | chunks of 8 KiB, threshold 32 KiB | – | – |
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use vectored::{CostModel, Gather, TargetKind};
+    ///
+    /// let model = CostModel::default_for(TargetKind::File);
+    /// assert_eq!(model.large_segment_ns, 60.0);
+    /// let gather = Gather::new(model);
+    /// # let _ = gather;
+    /// ```
     #[must_use]
     pub const fn default_for(target: TargetKind) -> CostModel {
         let other = CostModel {

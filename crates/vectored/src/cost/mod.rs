@@ -41,7 +41,7 @@ use crate::cost::thresholds::CopyThresholds;
 /// saved as `borders`, `chunk_policy` as `pieces`, and in it `threshold_bytes` as `beyond_bytes` and `chunk_bytes` as
 /// `piece_bytes`. A file without `borders` loads as a model without measured thresholds, and one without `pieces` as a
 /// model without a chunk policy. Unknown fields are ignored. The values are not checked: with any model all bytes
-/// arrive in order. A model without sense decides badly, and `staging_bytes` of memory are allocated.
+/// arrive in order. Absurd costs only make transfers slower, and `staging_bytes` of memory are allocated if they can be.
 ///
 /// JSON cannot hold numbers that are not finite. By default `serde_json` may load a number with a different last
 /// bit, so the loaded model may be unequal to the saved one (no decision depends on that bit). With the

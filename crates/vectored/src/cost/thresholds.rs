@@ -71,6 +71,17 @@ impl CopyThresholds {
     }
 
     /// The measured thresholds, as segment count and bytes, by ascending count.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use vectored::CopyThresholds;
+    ///
+    /// let mut thresholds = CopyThresholds::default();
+    /// thresholds.set(64, Some(700)).unwrap();
+    /// thresholds.set(2, Some(900)).unwrap();
+    /// assert_eq!(thresholds.measured().collect::<Vec<_>>(), [(2, 900), (64, 700)]);
+    /// ```
     pub fn measured(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
         std::iter::zip(CopyThresholds::COUNTS, self.bytes)
             .filter_map(|(count, bytes)| Some((count, bytes?)))

@@ -190,6 +190,24 @@ impl<W: Gathers> GatherWriter<W> {
     /// allocates a staging buffer of its own when it first needs one: of the model's
     /// [`staging_bytes`](CostModel::staging_bytes), or of twice the capacity if that is more. The model's
     /// [`chunk_policy`](CostModel::chunk_policy) is not used: it would split slices.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::io::Write;
+    /// use vectored::{CostModel, GatherWriter, TargetKind};
+    ///
+    /// # fn main() -> std::io::Result<()> {
+    /// let (_reader, pipe) = std::io::pipe()?;
+    /// let model = CostModel::default_for(TargetKind::Pipe);
+    /// let mut writer = GatherWriter::with_model(64 << 10, model, pipe);
+    /// writer.write_all(&[b'x'; 1_000])?;
+    /// assert_eq!(writer.buffer().len(), 1_000);
+    /// writer.write_all(&[b'x'; 20_000])?; // faster sent than copied
+    /// assert!(writer.buffer().is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn with_model(capacity: usize, model: CostModel, inner: W) -> GatherWriter<W> {
         GatherWriter::build(
             inner,
