@@ -1,5 +1,6 @@
 //! Options of the form `--name value`, and flags. Errors are usage errors.
 
+#[cfg(feature = "lab")]
 use std::path::PathBuf;
 
 /// The words after the command, taken one by one.
@@ -9,13 +10,14 @@ pub struct Args {
 }
 
 impl Args {
-    /// Takes all words; what they mean is asked later.
+    /// All words; their meaning is determined later.
     pub fn new(words: impl Iterator<Item = String>) -> Self {
         let words = words.collect();
         Args { words }
     }
 
-    /// A flag, such as `--inner`.
+    /// A flag, such as `--experiments`.
+    #[cfg(feature = "lab")]
     pub fn flag(&mut self, name: &str) -> bool {
         let place = self.words.iter().position(|word| word == name);
         place.map(|place| self.words.remove(place)).is_some()
@@ -29,7 +31,7 @@ impl Args {
                 .parse()
                 .ok()
                 .filter(|&count| count > 0)
-                .ok_or_else(|| format!("{name} takes a number from 1, not '{text}'")),
+                .ok_or_else(|| format!("{name} takes a number of at least 1, not '{text}'")),
         }
     }
 
@@ -43,7 +45,7 @@ impl Args {
         }
     }
 
-    /// One of these words, the first unless told otherwise.
+    /// One of these words; the first if none is given.
     pub fn one_of(&mut self, name: &str, words: &[&'static str]) -> Result<&'static str, String> {
         let Some(text) = self.value(name)? else {
             return Ok(words[0]);
@@ -54,7 +56,13 @@ impl Args {
             .ok_or_else(|| format!("{name} is {}, not '{text}'", words.join(" or ")))
     }
 
+    /// A word, if it is given.
+    pub fn word(&mut self, name: &str) -> Result<Option<String>, String> {
+        self.value(name)
+    }
+
     /// A path.
+    #[cfg(feature = "lab")]
     pub fn path(&mut self, name: &str, default: &str) -> Result<PathBuf, String> {
         let value = self.value(name)?;
         Ok(value.unwrap_or_else(|| default.to_owned()).into())
@@ -65,7 +73,7 @@ impl Args {
         std::mem::take(&mut self.words)
     }
 
-    /// Nothing may be left.
+    /// Refuses words that are left.
     pub fn finish(self) -> Result<(), String> {
         match self.words.first() {
             None => Ok(()),
@@ -95,22 +103,33 @@ mod tests {
 
     #[test]
     fn options_are_taken_in_any_order() {
-        let mut args = args("--directory /tmp --inner --rounds 7");
+        let mut args = args("--rounds 7 --only tidy --runs 3");
         assert_eq!(args.count("--rounds", 20), Ok(7));
+        assert_eq!(args.count("--runs", 10), Ok(3));
         assert_eq!(args.count("--runs", 10), Ok(10));
-        assert_eq!(args.path("--directory", "."), Ok("/tmp".into()));
+        assert_eq!(args.word("--only"), Ok(Some("tidy".to_owned())));
+        assert_eq!(args.word("--only"), Ok(None));
         assert_eq!(args.number("--seed", 1), Ok(1));
         assert_eq!(args.one_of("--backend", &["plain"]), Ok("plain"));
-        assert!(args.flag("--inner"));
-        assert!(!args.flag("--inner"));
         assert_eq!(args.finish(), Ok(()));
         let mut args = self::args("--quick pipe");
         assert_eq!(args.rest(), ["--quick", "pipe"]);
         assert_eq!(args.finish(), Ok(()));
     }
 
+    #[cfg(feature = "lab")]
     #[test]
-    fn wrong_values_and_surplus_words_are_told() {
+    fn flags_and_paths_are_taken_once() {
+        let mut args = args("--directory /tmp --experiments");
+        assert_eq!(args.path("--directory", "."), Ok("/tmp".into()));
+        assert_eq!(args.path("--directory", "."), Ok(".".into()));
+        assert!(args.flag("--experiments"));
+        assert!(!args.flag("--experiments"));
+        assert_eq!(args.finish(), Ok(()));
+    }
+
+    #[test]
+    fn wrong_values_and_surplus_words_are_refused() {
         assert!(args("--rounds").count("--rounds", 1).is_err());
         assert!(args("--rounds 0").count("--rounds", 1).is_err());
         assert!(args("--rounds many").count("--rounds", 1).is_err());

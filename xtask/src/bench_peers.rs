@@ -3,11 +3,11 @@
 use anyhow::{Context, Result};
 
 use crate::packages::cargo;
-use crate::{root, tools};
+use crate::{root, setup};
 
 /// Installs what is missing and runs the benchmark; false when it failed.
 pub fn run(words: &[String]) -> Result<bool> {
-    tools::provide_peers();
+    setup::provide_peers();
     let mut command = cargo();
     command.args([
         "bench",

@@ -3,6 +3,8 @@
 //! Callgrind counts them, so the figures depend on no clock and on no other program: on the same
 //! compiler and C library they are the same every time. It knows no AVX-512, so of that there is none.
 
+use std::fs::OpenOptions;
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -11,6 +13,7 @@ use serde_json::Value;
 
 use crate::packages::{answer, cargo};
 use crate::root;
+use crate::test::SKIPS;
 
 const SEGMENTS: usize = 64;
 const SIZES: [usize; 4] = [8, 24, 50, 200];
@@ -25,6 +28,10 @@ const NOT_HERE: i32 = 3;
 pub fn run() -> Result<bool> {
     if let Some(reason) = missing() {
         println!("skipped instructions: {reason}");
+        if let Some(list) = std::env::var_os(SKIPS) {
+            let list = OpenOptions::new().append(true).open(list);
+            writeln!(list?, "instructions: {reason}")?;
+        }
         return Ok(true);
     }
     let bench = build()?;
@@ -68,7 +75,7 @@ fn heading() -> String {
 }
 
 /// Why they cannot be counted here.
-pub fn missing() -> Option<String> {
+fn missing() -> Option<String> {
     if !cfg!(target_arch = "x86_64") {
         return Some("the techniques are those of x86-64".to_owned());
     }

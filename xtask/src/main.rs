@@ -1,38 +1,40 @@
 //! The project's own commands, run as `cargo xtask COMMAND`.
 //!
-//! - `test` runs what the continuous integration runs: format, lints, docs,
-//!   all tests, every example and bench, and [`tidy`], the rules that no tool
-//!   knows. A machine with a Rust toolchain needs nothing else first. Tests
-//!   that could not run here are listed at the end, with their reason.
-//! - `tidy` runs those rules alone.
-//! - `reproducibility [--runs 10]` runs `vectored measure` as often, and fails
-//!   when two runs name different winners for a cell, or when a run decides
+//! - `setup` installs the programs that the tests need, and prints those that are there already.
+//! - `check` runs format, lints and the tests that the edit at hand can make fail: see [`check`].
+//! - `test` is `setup` and all that the continuous integration runs: format, lints, docs, all tests, every
+//!   example and bench, and [`tidy`]. A machine with a Rust toolchain needs nothing else first. All
+//!   failed steps and all tests that could not run here are listed at the end. `--only STEP` runs one step.
+//! - `tidy` checks the rules of this repository that no other tool knows.
+//! - `reproducibility [--runs 10]` runs `vectored measure` that often, and fails
+//!   if two runs name different winners for a cell, or if a run decides
 //!   less than 70 % of its cells. Takes about 20 s a run, on an idle machine.
-//! - `ruler [--rounds 30] [--directory .]` holds the engine's medians against
+//! - `ruler [--rounds 30] [--directory .]` compares the engine's medians with those of
 //!   plain C loops (`xtask/ruler/plain_loops.c`), run in turn. Takes about
 //!   half a second a round and cell, on an idle machine. With `--experiments`
-//!   it holds the ratios of `vectored reproduce` against plain C programs
+//!   it compares the ratios of `vectored reproduce` with those of plain C programs
 //!   (`xtask/ruler/published_experiments.c`), with `--records 65536` a file.
 //! - `soak [--seconds 60] [--seed 1] [--backend plain]` moves random lists in
 //!   every way, to and from every kind of descriptor, through faults, and
-//!   compares all bytes. The last line says how many were lost.
-//! - `fuzz [--seconds 60]` runs each fuzz target of `fuzz/` so long. Installs
+//!   compares all bytes. The last line is the number of bytes that were lost.
+//! - `fuzz [--seconds 60]` runs each fuzz target of `fuzz/` for that time. Installs
 //!   cargo-fuzz if it is missing; needs a nightly toolchain.
-//! - `bench-peers [OPTIONS]` installs what `cargo bench -p vectored-bench` can
+//! - `bench-peers [OPTIONS]` installs the peers that `cargo bench -p vectored-bench` can
 //!   measure on Debian, as root, and runs it with these options: see its
 //!   `--help`. About a quarter of an hour, on an idle machine.
-//! - `pairs [OPTIONS]` holds what `vectored advise` predicts for programs of ours against what their
-//!   change saves: `cargo bench -p vectored-pairs` with these options, and strace installed. Two
+//! - `pairs [OPTIONS]` compares the savings that `vectored advise` predicts for programs of ours with
+//!   the measured ones: `cargo bench -p vectored-pairs` with these options. Installs strace. Two
 //!   minutes, on an idle machine.
 //! - `miri` runs the library's tests that make no system call under Miri.
-//!   Where Miri cannot be had it says so, and that is no failure.
-//! - `instructions` counts under callgrind what it takes to copy a short segment.
+//!   If Miri cannot be installed, that is printed and is no failure.
+//! - `instructions` counts the instructions for copying a short segment, under callgrind.
 //!
-//! Every command ends with status 0 when all is well, 1 when something is
-//! not, and 2 when it was called wrongly.
+//! The exit status of every command is 0 when all is well, 1 when something is
+//! not, and 2 when the command line is wrong.
 
 mod args;
 mod bench_peers;
+mod check;
 mod fuzz;
 mod hazards;
 mod instructions;
@@ -40,13 +42,16 @@ mod miri;
 mod modules;
 mod packages;
 mod pairs;
+mod programs;
+#[cfg(feature = "lab")]
 mod reproducibility;
+#[cfg(feature = "lab")]
 mod ruler;
+mod setup;
 mod soak;
 mod steps;
 mod test;
 mod tidy;
-mod tools;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -59,18 +64,21 @@ The project's own commands
 Usage: cargo xtask COMMAND
 
 Commands:
-  test             all that the continuous integration runs
+  setup            installs the programs that the tests need
+  check            [--base COMMIT]: format, lints, and the tests of the packages that the edit since
+                   the merge base with main reaches
+  test             [--only STEP]: setup, and all that the continuous integration runs
   tidy             the rules of this repository that no other tool checks
   reproducibility  [--runs 10]: do repeated runs of `vectored measure` agree?
   ruler            [--rounds 30] [--directory .]: does the engine agree with plain C loops?
                    --experiments [--records 65536]: do the published experiments?
   soak             [--seconds 60] [--seed 1] [--backend plain]: random lists through random
                    faults; does every byte arrive?
-  fuzz             [--seconds 60]: each fuzz target, so long
-  bench-peers      [OPTIONS]: `Gather` against other projects; its own --help tells more
-  pairs            [--rounds 11] [--only NAME]: are the savings that are predicted the real ones?
+  fuzz             [--seconds 60]: each fuzz target for that time
+  bench-peers      [OPTIONS]: `Gather` against other projects; see its own --help
+  pairs            [--rounds 11] [--only NAME]: do predicted and measured savings agree?
   miri             the library without its system calls, under Miri
-  instructions     what it takes to copy a short segment, counted by callgrind
+  instructions     instructions for copying a short segment, counted by callgrind
   help             this text
 ";
 
@@ -95,14 +103,35 @@ fn main() -> ExitCode {
 
 enum Command {
     Help,
-    Test,
+    Setup,
+    Check {
+        base: Option<String>,
+    },
+    Test {
+        only: Option<String>,
+    },
     Tidy,
-    Reproducibility { runs: usize },
+    /// A command of the feature `lab`.
+    #[cfg(not(feature = "lab"))]
+    Lab {
+        words: Vec<String>,
+    },
+    #[cfg(feature = "lab")]
+    Reproducibility {
+        runs: usize,
+    },
+    #[cfg(feature = "lab")]
     Ruler(ruler::Options),
     Soak(soak::Options),
-    Fuzz { seconds: usize },
-    BenchPeers { words: Vec<String> },
-    Pairs { words: Vec<String> },
+    Fuzz {
+        seconds: usize,
+    },
+    BenchPeers {
+        words: Vec<String>,
+    },
+    Pairs {
+        words: Vec<String>,
+    },
     Miri,
     Instructions,
 }
@@ -110,17 +139,30 @@ enum Command {
 impl Command {
     fn parse(name: Option<&str>, mut args: Args) -> Result<Self, String> {
         let command = match name {
-            Some("test") => Command::Test,
+            Some("setup") => Command::Setup,
+            Some("check") => Command::Check {
+                base: args.word("--base")?,
+            },
+            Some("test") => Command::Test {
+                only: args.word("--only")?,
+            },
             Some("tidy") => Command::Tidy,
+            #[cfg(not(feature = "lab"))]
+            Some(name @ ("reproducibility" | "ruler")) => {
+                let mut words = vec![name.to_owned()];
+                words.extend(args.rest());
+                Command::Lab { words }
+            }
+            #[cfg(feature = "lab")]
             Some("reproducibility") => Command::Reproducibility {
                 runs: args.count("--runs", 10)?,
             },
+            #[cfg(feature = "lab")]
             Some("ruler") => Command::Ruler(ruler::Options {
                 rounds: args.count("--rounds", 30)?,
                 directory: args.path("--directory", ".")?,
                 experiments: args.flag("--experiments"),
                 records: args.count("--records", 1 << 16)?,
-                inner: args.flag("--inner"),
             }),
             Some("soak") => Command::Soak(soak::Options {
                 seconds: args.count("--seconds", 60)?,
@@ -141,16 +183,22 @@ impl Command {
         Ok(command)
     }
 
-    /// Whether all is well. An error says why that could not be found out.
+    /// Whether all is well. An error gives the reason why that could not be determined.
     fn run(self) -> anyhow::Result<bool> {
         match self {
             Command::Help => {
                 print!("{HELP}");
                 Ok(true)
             }
-            Command::Test => test::run(),
+            Command::Setup => Ok(setup::run()),
+            Command::Check { base } => check::run(base.as_deref()),
+            Command::Test { only } => test::run(only.as_deref()),
             Command::Tidy => tidy::run(),
+            #[cfg(not(feature = "lab"))]
+            Command::Lab { words } => Err(with_lab(&words)),
+            #[cfg(feature = "lab")]
             Command::Reproducibility { runs } => reproducibility::run(runs),
+            #[cfg(feature = "lab")]
             Command::Ruler(options) => ruler::run(&options),
             Command::Soak(options) => soak::run(&options),
             Command::Fuzz { seconds } => fuzz::run(seconds),
@@ -160,6 +208,18 @@ impl Command {
             Command::Instructions => instructions::run(),
         }
     }
+}
+
+/// Replaces this program by one that is built with the lab and optimised, as users run the lab.
+/// Returns only if that fails.
+#[cfg(not(feature = "lab"))]
+fn with_lab(words: &[String]) -> anyhow::Error {
+    use std::os::unix::process::CommandExt as _;
+    let mut command = packages::cargo();
+    let run = "run --release --quiet --locked --package xtask --features lab --manifest-path";
+    command.args(run.split(' ')).arg(root().join("Cargo.toml"));
+    let error = command.arg("--").args(words).exec();
+    anyhow::Error::new(error).context("cannot start cargo")
 }
 
 /// The root of the workspace, wherever the command was called.

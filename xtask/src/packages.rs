@@ -1,5 +1,6 @@
-//! What the workspace consists of, as `cargo metadata` tells it.
+//! The packages of the workspace and their targets, as `cargo metadata` prints them.
 
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
@@ -7,18 +8,33 @@ use serde_json::Value;
 
 use crate::root;
 
-/// A program of the workspace that is neither a test nor a binary.
+/// A package of the workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Extra {
-    /// Its package.
-    pub package: String,
+pub struct Package {
     /// Its name.
     pub name: String,
-    /// Features without which it is not built.
-    pub features: Vec<String>,
+    /// Its folder.
+    pub folder: PathBuf,
+    /// The packages of the workspace that its manifest names.
+    pub dependencies: Vec<String>,
+    /// What it consists of.
+    pub targets: Vec<Target>,
 }
 
-/// A cargo, the one that runs this.
+/// A library, program, test, example or bench of a package.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Its name.
+    pub name: String,
+    /// Its kind, as cargo names it: `lib`, `bin`, `test`, `example` or `bench`.
+    pub kind: String,
+    /// Whether `cargo test` runs it.
+    pub is_tested: bool,
+    /// Whether it is a program: an example may be a library.
+    pub is_program: bool,
+}
+
+/// The cargo that runs this program.
 pub fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
@@ -30,7 +46,7 @@ pub fn metadata() -> Result<Value> {
     serde_json::from_str(&text).context("cannot read the answer of cargo metadata")
 }
 
-/// What a program prints, if it succeeds.
+/// The standard output of a program, if it succeeds.
 pub fn answer(command: &mut Command) -> Result<String> {
     let shown = format!("{command:?}");
     let output = command
@@ -44,28 +60,34 @@ pub fn answer(command: &mut Command) -> Result<String> {
     String::from_utf8(output.stdout).with_context(|| format!("{shown} printed no text"))
 }
 
-/// Every runnable target of `kind`: `example` or `bench`.
-pub fn extras(metadata: &Value, kind: &str) -> Vec<Extra> {
-    let array = |value: &Value| value.as_array().cloned().unwrap_or_default();
+/// The packages in an answer of [`metadata`].
+pub fn packages(metadata: &Value) -> Vec<Package> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let mut extras = Vec::new();
-    for package in array(&metadata["packages"]) {
-        for target in array(&package["targets"]) {
-            let has = |field: &str, word: &str| array(&target[field]).iter().any(|w| w == word);
-            // An example may also be a library, which cannot be run.
-            if has("kind", kind) && has("crate_types", "bin") {
-                extras.push(Extra {
-                    package: text(&package["name"]),
-                    name: text(&target["name"]),
-                    features: array(&target["required-features"])
-                        .iter()
-                        .map(text)
-                        .collect(),
-                });
-            }
-        }
-    }
-    extras
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let package = |package: &Value| Package {
+        name: text(&package["name"]),
+        folder: Path::new(&text(&package["manifest_path"]))
+            .parent()
+            .map(Path::to_owned)
+            .unwrap_or_default(),
+        dependencies: list(&package["dependencies"])
+            .iter()
+            .filter(|dependency| dependency["path"].is_string())
+            .map(|dependency| text(&dependency["name"]))
+            .collect(),
+        targets: list(&package["targets"])
+            .iter()
+            .map(|target| Target {
+                name: text(&target["name"]),
+                kind: text(&target["kind"][0]),
+                is_tested: target["test"] == true,
+                is_program: list(&target["crate_types"])
+                    .iter()
+                    .any(|kind| kind == "bin"),
+            })
+            .collect(),
+    };
+    list(&metadata["packages"]).iter().map(package).collect()
 }
 
 #[cfg(test)]
@@ -75,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_published_has_its_licences_and_says_what_it_is() {
+    fn published_packages_have_a_description_keywords_and_the_licences() {
         let metadata = metadata().unwrap();
         let mut published = 0;
         for package in metadata["packages"].as_array().unwrap() {
@@ -123,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn the_readme_builds_what_was_tested() {
+    fn the_readme_builds_with_the_tested_versions() {
         let readme = fs::read_to_string(root().join("README.md")).unwrap();
         let builds = |line: &&str| {
             let line = line.trim_start();
@@ -137,20 +159,44 @@ mod tests {
     }
 
     #[test]
-    fn examples_and_benches_are_found_and_libraries_left_out() {
-        let metadata = serde_json::json!({ "packages": [ { "name": "p", "targets": [
-            { "name": "p", "kind": ["lib"], "crate_types": ["lib"] },
-            { "name": "shown", "kind": ["example"], "crate_types": ["bin"],
-              "required-features": ["tokio"] },
-            { "name": "linked", "kind": ["example"], "crate_types": ["cdylib"] },
-            { "name": "timed", "kind": ["bench"], "crate_types": ["bin"] },
-        ] } ] });
-        let names = |kind| -> Vec<String> {
-            let found = extras(&metadata, kind);
-            found.into_iter().map(|extra| extra.name).collect()
-        };
-        assert_eq!(names("example"), ["shown"]);
-        assert_eq!(names("bench"), ["timed"]);
-        assert_eq!(extras(&metadata, "example")[0].features, ["tokio"]);
+    fn packages_are_read_with_their_targets_and_their_dependencies_in_the_workspace() {
+        let metadata = serde_json::json!({ "packages": [ {
+            "name": "p",
+            "manifest_path": "/w/crates/p/Cargo.toml",
+            "dependencies": [
+                { "name": "q", "path": "/w/crates/q" },
+                { "name": "serde", "source": "registry" },
+            ],
+            "targets": [
+                { "name": "p", "kind": ["lib"], "crate_types": ["lib"], "test": true },
+                { "name": "shown", "kind": ["example"], "crate_types": ["bin"], "test": false },
+                { "name": "linked", "kind": ["example"], "crate_types": ["cdylib"], "test": false },
+            ],
+        } ] });
+        let found = packages(&metadata);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].name, "p");
+        assert_eq!(found[0].folder, Path::new("/w/crates/p"));
+        assert_eq!(found[0].dependencies, ["q"]);
+        let targets: Vec<_> = found[0]
+            .targets
+            .iter()
+            .map(|target| {
+                (
+                    &*target.name,
+                    &*target.kind,
+                    target.is_tested,
+                    target.is_program,
+                )
+            })
+            .collect();
+        assert_eq!(
+            targets,
+            [
+                ("p", "lib", true, false),
+                ("shown", "example", false, true),
+                ("linked", "example", false, false),
+            ]
+        );
     }
 }

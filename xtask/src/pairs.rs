@@ -3,11 +3,11 @@
 use anyhow::{Context, Result};
 
 use crate::packages::cargo;
-use crate::{root, tools};
+use crate::{root, setup};
 
 /// Installs strace if it is missing and runs the pairs; false when that failed.
 pub fn run(words: &[String]) -> Result<bool> {
-    tools::provide_strace();
+    setup::provide_strace();
     let mut command = cargo();
     let bench = "bench --locked --package vectored-pairs --bench pairs --";
     command.args(bench.split(' '));

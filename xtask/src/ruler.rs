@@ -18,11 +18,8 @@ use vectored_lab::measure::{
 };
 use vectored_lab::model::{CellSpec, Experiment, Target, Technique, Workload};
 
-use crate::packages::cargo;
-use crate::root;
 use agreement::{Agreement, Alternation};
-pub use experiments::PlainExperiments;
-pub use plain::PlainLoops;
+use plain::PlainLoops;
 
 /// What one run of the C loops may take.
 const PLAIN_MS: u64 = 400;
@@ -49,8 +46,6 @@ pub struct Options {
     pub experiments: bool,
     /// Records of `apue-14.28`.
     pub records: usize,
-    /// This is the optimised build already.
-    pub inner: bool,
 }
 
 /// Median time of each technique, and of the floor, in ns.
@@ -58,9 +53,6 @@ pub type Medians = BTreeMap<String, f64>;
 
 /// Compares all cells; false when a line disagrees.
 pub fn run(options: &Options) -> Result<bool> {
-    if !options.inner {
-        return run_optimised(options);
-    }
     let (cpu, reader_cpu) =
         pin_measuring_thread(Pinning::Current).context("cannot pin this thread")?;
     let cpu = cpu.context("no CPU to stay on")?;
@@ -102,28 +94,6 @@ pub fn run(options: &Options) -> Result<bool> {
         }
     );
     Ok(all_agree)
-}
-
-/// The same command, as `--release` builds it: what is measured must be what
-/// users run.
-fn run_optimised(options: &Options) -> Result<bool> {
-    let directory = options.directory.canonicalize().with_context(|| {
-        let shown = options.directory.display();
-        format!("cannot find the directory '{shown}'")
-    })?;
-    let words = "run --release --quiet --locked --package xtask -- ruler --inner --rounds";
-    let status = cargo()
-        .args(words.split(' '))
-        .arg(options.rounds.to_string())
-        .arg("--records")
-        .arg(options.records.to_string())
-        .arg("--directory")
-        .arg(directory)
-        .args(options.experiments.then_some("--experiments"))
-        .current_dir(root())
-        .status()
-        .context("cannot run cargo")?;
-    Ok(status.success())
 }
 
 fn workloads() -> [Workload; 2] {

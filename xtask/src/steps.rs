@@ -1,71 +1,412 @@
-//! Named steps, timed, that stop at the first failure.
+//! Named steps, several at a time. A failed step stops only those that need it.
 
 use std::fmt::Write as _;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::root;
 
-/// A step that failed: what it was, and how to repeat it.
-#[derive(Debug)]
-pub struct Failed;
+/// The work of a step. The error says what is wrong, in one line.
+type Work<'a> = Box<dyn Fn(&Output) -> Result<(), String> + Send + Sync + 'a>;
 
-/// The steps of one run.
-pub struct Steps {
-    began: Instant,
-    done: Vec<(String, Duration)>,
+/// One step of a run.
+pub struct Step<'a> {
+    /// Its name, as `--only` takes it.
+    pub name: String,
+    /// The steps that must have succeeded before this one.
+    pub needs: Vec<&'static str>,
+    /// The build folder that the step locks: two steps with the same one run one after the other.
+    pub build_folder: Option<&'static str>,
+    work: Work<'a>,
 }
 
-impl Steps {
-    /// Starts the clock.
-    pub fn start() -> Self {
-        Steps {
+impl<'a> Step<'a> {
+    /// A step that calls a function.
+    pub fn new(
+        name: impl Into<String>,
+        work: impl Fn(&Output) -> Result<(), String> + Send + Sync + 'a,
+    ) -> Self {
+        Step {
+            name: name.into(),
+            needs: Vec::new(),
+            build_folder: None,
+            work: Box::new(work),
+        }
+    }
+
+    /// A step that runs a program in the root of the workspace.
+    pub fn command(
+        name: impl Into<String>,
+        command: impl Fn() -> Command + Send + Sync + 'a,
+    ) -> Self {
+        Step::new(name, move |output| output.run(&mut command()))
+    }
+
+    /// The same step, which needs the success of another one.
+    pub fn needs(mut self, name: &'static str) -> Self {
+        self.needs.push(name);
+        self
+    }
+
+    /// The same step, which locks a build folder.
+    pub fn builds_in(mut self, folder: &'static str) -> Self {
+        self.build_folder = Some(folder);
+        self
+    }
+}
+
+/// Where the programs of a step print.
+pub enum Output {
+    /// To the terminal.
+    Shown,
+    /// To a file without a name, shown as a whole when the step ends.
+    Kept(File),
+}
+
+impl Output {
+    fn kept(number: usize) -> io::Result<Self> {
+        let name = format!("vectored-step-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let mut options = OpenOptions::new();
+        let file = options.read(true).append(true).create_new(true).open(&path);
+        let file = file?;
+        fs::remove_file(&path)?;
+        Ok(Output::Kept(file))
+    }
+
+    /// Prints a line.
+    pub fn line(&self, line: &str) -> Result<(), String> {
+        match self {
+            Output::Shown => {
+                println!("{line}");
+                Ok(())
+            }
+            Output::Kept(file) => writeln!(&mut &*file, "{line}").map_err(|e| e.to_string()),
+        }
+    }
+
+    /// Runs a program that prints here, in the root of the workspace unless it has a folder.
+    pub fn run(&self, command: &mut Command) -> Result<(), String> {
+        if let Output::Kept(file) = self {
+            let clone = || file.try_clone().map_err(|error| error.to_string());
+            command
+                .stdin(Stdio::null())
+                .stdout(clone()?)
+                .stderr(clone()?);
+        }
+        self.finish(command, Command::status)
+    }
+
+    /// Runs a program whose complaints are printed here, and returns its standard output.
+    pub fn answer(&self, command: &mut Command) -> Result<String, String> {
+        command.stderr(Stdio::inherit());
+        if let Output::Kept(file) = self {
+            let clone = file.try_clone().map_err(|error| error.to_string())?;
+            command.stdin(Stdio::null()).stderr(clone);
+        }
+        let mut text = Vec::new();
+        self.finish(command, |command| {
+            let output = command.stdout(Stdio::piped()).output()?;
+            text = output.stdout;
+            Ok(output.status)
+        })?;
+        String::from_utf8(text).map_err(|error| error.to_string())
+    }
+
+    fn finish(
+        &self,
+        command: &mut Command,
+        run: impl FnOnce(&mut Command) -> io::Result<std::process::ExitStatus>,
+    ) -> Result<(), String> {
+        if command.get_current_dir().is_none() {
+            command.current_dir(root());
+        }
+        let reason = match run(command) {
+            Ok(status) if status.success() => return Ok(()),
+            Ok(status) => format!("ended with {status}"),
+            Err(error) => format!("could not be started: {error}"),
+        };
+        self.line(&format!("   failed: {}", shell_line(command)))?;
+        Err(reason)
+    }
+}
+
+/// How a step ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// All is well.
+    Passed,
+    /// Something is wrong, in one line.
+    Failed(String),
+    /// The step was not run, since a step that it needs did not pass.
+    NotRun(String),
+}
+
+/// A step that is over.
+pub struct Done {
+    name: String,
+    outcome: Outcome,
+    took: Duration,
+}
+
+/// All steps that are over, in the order of their ends.
+pub struct Report {
+    command: &'static str,
+    began: Instant,
+    done: Vec<Done>,
+}
+
+impl Report {
+    /// Starts the clock. `command` is the one that takes `--only STEP`.
+    pub fn start(command: &'static str) -> Self {
+        Report {
+            command,
             began: Instant::now(),
             done: Vec::new(),
         }
     }
 
-    /// Runs a program whose output is shown.
-    pub fn command(&mut self, name: &str, command: &mut Command) -> Result<(), Failed> {
-        self.step(name, |name| run_shown(name, command))
+    /// Runs all steps, up to `lanes` at a time, in their order as far as needs and build folders allow.
+    pub fn run(&mut self, steps: &[Step<'_>], lanes: usize) {
+        let shown = lanes == 1 || steps.len() == 1;
+        let schedule = Schedule {
+            steps,
+            state: Mutex::new(State {
+                begun: vec![false; steps.len()],
+                done: Vec::new(),
+                running: Vec::new(),
+            }),
+            changed: Condvar::new(),
+        };
+        thread::scope(|scope| {
+            for _ in 0..lanes.min(steps.len()) {
+                scope.spawn(|| schedule.work(shown));
+            }
+        });
+        let state = schedule.state.into_inner();
+        self.done
+            .extend(state.unwrap_or_else(PoisonError::into_inner).done);
     }
 
-    /// Runs a program whose output is thrown away; its complaints are shown.
-    pub fn quiet_command(&mut self, name: &str, command: &mut Command) -> Result<(), Failed> {
-        self.command(name, command.stdout(Stdio::null()))
+    /// Whether every step passed.
+    pub fn is_well(&self) -> bool {
+        self.done.iter().all(|done| done.outcome == Outcome::Passed)
     }
 
-    /// Does something that tells itself what went wrong.
-    pub fn step(
-        &mut self,
-        name: &str,
-        work: impl FnOnce(&str) -> Result<(), Failed>,
-    ) -> Result<(), Failed> {
-        println!("── {name}");
-        let began = Instant::now();
-        let outcome = work(name);
-        let took = began.elapsed();
-        let verb = if outcome.is_ok() { "ok" } else { "FAILED" };
-        println!("   {name}: {verb}, {}\n", seconds(took));
-        self.done.push((name.to_owned(), took));
-        outcome
-    }
-
-    /// One line a step, and the total.
+    /// One line a step, the longest first, the total, and each failed step with the command that
+    /// repeats it.
     pub fn summary(&self) -> String {
         let mut text = String::new();
-        for (name, took) in &self.done {
-            let _ = writeln!(text, "{:>8}  {name}", seconds(*took));
+        let mut done: Vec<&Done> = self.done.iter().collect();
+        done.sort_by_key(|done| std::cmp::Reverse(done.took));
+        for done in &done {
+            let verdict = match done.outcome {
+                Outcome::Passed => "ok",
+                Outcome::Failed(_) => "FAILED",
+                Outcome::NotRun(_) => "not run",
+            };
+            let _ = writeln!(
+                text,
+                "{:>8}  {verdict:<7}  {}",
+                seconds(done.took),
+                done.name
+            );
         }
-        let _ = write!(text, "{:>8}  in total", seconds(self.began.elapsed()));
+        let sum = self.done.iter().map(|done| done.took).sum();
+        let _ = write!(
+            text,
+            "{:>8}  in total; one after the other the steps would take up to {}",
+            seconds(self.began.elapsed()),
+            seconds(sum)
+        );
+        for done in &self.done {
+            match &done.outcome {
+                Outcome::Passed => {}
+                Outcome::Failed(reason) => {
+                    let _ = write!(
+                        text,
+                        "\n\nFAILED: {} after {}: {reason}\n  repeat it with: {} --only {}",
+                        done.name,
+                        seconds(done.took),
+                        self.command,
+                        done.name
+                    );
+                }
+                Outcome::NotRun(reason) => {
+                    let _ = write!(text, "\n\nnot run: {}: {reason}", done.name);
+                }
+            }
+        }
         text
     }
 }
 
+/// The steps of a run, and how far they are.
+struct Schedule<'a> {
+    steps: &'a [Step<'a>],
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+struct State {
+    begun: Vec<bool>,
+    running: Vec<usize>,
+    done: Vec<Done>,
+}
+
+/// What a lane does next.
+enum Next {
+    Run(usize),
+    Skip(usize, String),
+    Wait,
+    End,
+}
+
+impl Schedule<'_> {
+    fn work(&self, shown: bool) {
+        let mut state = self.lock();
+        loop {
+            match self.next(&state) {
+                Next::End => return,
+                Next::Wait => {
+                    let waited = self.changed.wait(state);
+                    state = waited.unwrap_or_else(PoisonError::into_inner);
+                }
+                Next::Skip(index, reason) => {
+                    state.begun[index] = true;
+                    let name = self.steps[index].name.clone();
+                    println!("── {name}: not run: {reason}\n");
+                    let outcome = Outcome::NotRun(reason);
+                    let took = Duration::ZERO;
+                    state.done.push(Done {
+                        name,
+                        outcome,
+                        took,
+                    });
+                    self.changed.notify_all();
+                }
+                Next::Run(index) => {
+                    state.begun[index] = true;
+                    state.running.push(index);
+                    drop(state);
+                    let done = run_step(&self.steps[index], index, shown);
+                    state = self.lock();
+                    state.running.retain(|running| *running != index);
+                    state.done.push(done);
+                    self.changed.notify_all();
+                }
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn next(&self, state: &State) -> Next {
+        let mut next = Next::End;
+        for (index, step) in self.steps.iter().enumerate() {
+            if state.begun[index] {
+                continue;
+            }
+            if let Some(reason) = self.obstacle(step, state) {
+                return Next::Skip(index, reason);
+            }
+            let is_ready = step.needs.iter().all(|need| {
+                // A step of another run, or left out by `--only`, is taken for done.
+                let is_here = self.steps.iter().any(|step| step.name == *need);
+                !is_here || state.done.iter().any(|done| done.name == *need)
+            });
+            let folder = step.build_folder;
+            let is_locked = folder.is_some()
+                && state
+                    .running
+                    .iter()
+                    .any(|&index| self.steps[index].build_folder == folder);
+            if is_ready && !is_locked {
+                return Next::Run(index);
+            }
+            next = Next::Wait;
+        }
+        next
+    }
+
+    /// Why a step cannot be run, whatever comes.
+    fn obstacle(&self, step: &Step<'_>, state: &State) -> Option<String> {
+        let failed = state
+            .done
+            .iter()
+            .find(|done| done.outcome != Outcome::Passed && step.needs.contains(&&*done.name))?;
+        Some(match failed.outcome {
+            Outcome::NotRun(_) => format!("it needs {}, which was not run", failed.name),
+            _ => format!("it needs {}, which failed", failed.name),
+        })
+    }
+}
+
+fn run_step(step: &Step<'_>, number: usize, shown: bool) -> Done {
+    let name = step.name.clone();
+    let began = Instant::now();
+    if shown {
+        println!("── {name}");
+    } else {
+        println!("   {name} begins");
+    }
+    let output = match shown {
+        true => Ok(Output::Shown),
+        false => Output::kept(number),
+    };
+    let (result, text) = match output {
+        Err(error) => (Err(format!("cannot keep its output: {error}")), Vec::new()),
+        Ok(output) => {
+            let result = (step.work)(&output);
+            match kept_text(output) {
+                Ok(text) => (result, text),
+                Err(error) => (Err(format!("cannot read its output: {error}")), Vec::new()),
+            }
+        }
+    };
+    let took = began.elapsed();
+    let (verdict, outcome) = match result {
+        Ok(()) => ("ok".to_owned(), Outcome::Passed),
+        Err(reason) => (format!("FAILED: {reason}"), Outcome::Failed(reason)),
+    };
+    // In one piece, so that no other step comes between.
+    let mut block = String::new();
+    if !shown {
+        let _ = writeln!(
+            block,
+            "── {name}\n{}",
+            String::from_utf8_lossy(&text).trim_end()
+        );
+    }
+    let _ = writeln!(block, "   {name}: {verdict}, {}\n", seconds(took));
+    print!("{block}");
+    Done {
+        name,
+        outcome,
+        took,
+    }
+}
+
+fn kept_text(output: Output) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    if let Output::Kept(mut file) = output {
+        file.rewind()?;
+        file.read_to_end(&mut text)?;
+    }
+    Ok(text)
+}
+
 /// `command` as a line that a shell repeats.
 pub fn shell_line(command: &Command) -> String {
-    let mut line = format!("cd {}", quoted(&root().to_string_lossy()));
+    let folder = command.get_current_dir().unwrap_or(root());
+    let mut line = format!("cd {}", quoted(&folder.to_string_lossy()));
     line.push_str(" &&");
     for (name, value) in command.get_envs() {
         if let Some(value) = value {
@@ -87,18 +428,6 @@ pub fn shell_line(command: &Command) -> String {
     line
 }
 
-fn run_shown(name: &str, command: &mut Command) -> Result<(), Failed> {
-    command.current_dir(root());
-    let what = match command.status() {
-        Ok(status) if status.success() => return Ok(()),
-        Ok(status) => format!("it ended with {status}"),
-        Err(error) => format!("it could not be started: {error}"),
-    };
-    println!("   {name} failed: {what}");
-    println!("   repeat it with: {}", shell_line(command));
-    Err(Failed)
-}
-
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
@@ -108,7 +437,8 @@ fn quoted(word: &str) -> String {
     }
 }
 
-fn seconds(duration: Duration) -> String {
+/// A time in seconds, with one digit after the point.
+pub fn seconds(duration: Duration) -> String {
     format!("{:.1} s", duration.as_secs_f64())
 }
 
@@ -124,15 +454,97 @@ mod tests {
         let line = shell_line(&command);
         let expected = r"&& RUSTDOCFLAGS='-D warnings' cargo doc 'it'\''s'";
         assert!(line.ends_with(expected), "{line}");
+        command.current_dir("/elsewhere");
+        assert!(shell_line(&command).starts_with("cd /elsewhere &&"));
+    }
+
+    fn program(name: &'static str, program: &'static str) -> Step<'static> {
+        Step::command(name, move || Command::new(program))
     }
 
     #[test]
-    fn a_failing_program_fails_its_step_and_both_are_counted() {
-        let mut steps = Steps::start();
-        assert!(steps.command("good", &mut Command::new("true")).is_ok());
-        assert!(steps.command("bad", &mut Command::new("false")).is_err());
-        let missing = &mut Command::new("no-such-program-anywhere");
-        assert!(steps.command("missing", missing).is_err());
-        assert_eq!(steps.summary().lines().count(), 4);
+    fn every_failed_step_is_reported_and_stops_only_those_that_need_it() {
+        for lanes in [1, 3] {
+            let steps = [
+                program("good", "true"),
+                program("bad", "false"),
+                program("after bad", "true").needs("bad"),
+                program("after that", "true").needs("after bad"),
+                program("after good", "true")
+                    .needs("good")
+                    .needs("of another run"),
+                program("missing", "no-such-program-anywhere"),
+            ];
+            let mut report = Report::start("cargo xtask test");
+            report.run(&steps, lanes);
+            assert!(!report.is_well());
+            let summary = report.summary();
+            assert_eq!(summary.matches("  ok       ").count(), 2, "{summary}");
+            assert_eq!(summary.matches("  FAILED   ").count(), 2, "{summary}");
+            for expected in [
+                "repeat it with: cargo xtask test --only bad\n",
+                "FAILED: missing after ",
+                "not run: after bad: it needs bad, which failed",
+                "not run: after that: it needs after bad, which was not run",
+            ] {
+                assert!(summary.contains(expected), "{summary}");
+            }
+        }
+        let mut report = Report::start("cargo xtask test");
+        report.run(&[program("good", "true")], 2);
+        assert!(report.is_well());
+    }
+
+    #[test]
+    fn steps_that_lock_one_folder_never_run_at_the_same_time_and_others_do() {
+        let running = Mutex::new((0, 0));
+        let meeting = std::sync::Barrier::new(2);
+        let alone = |_: &Output| {
+            {
+                let mut running = running.lock().unwrap();
+                running.0 += 1;
+                running.1 = running.0.max(running.1);
+            }
+            thread::sleep(Duration::from_millis(5));
+            running.lock().unwrap().0 -= 1;
+            Ok(())
+        };
+        let meets = |_: &Output| {
+            meeting.wait();
+            Ok(())
+        };
+        let steps = [
+            Step::new("a", alone).builds_in("target/debug"),
+            Step::new("b", alone).builds_in("target/debug"),
+            Step::new("c", alone).builds_in("target/debug"),
+            // These two end only if they run at the same time.
+            Step::new("d", meets).builds_in("target/debug"),
+            Step::new("e", meets).builds_in("target/release"),
+        ];
+        let mut report = Report::start("");
+        report.run(&steps, 3);
+        assert!(report.is_well());
+        assert_eq!(running.lock().unwrap().1, 1);
+    }
+
+    #[test]
+    fn what_programs_print_is_kept_and_their_answer_returned() {
+        let output = Output::kept(usize::MAX).unwrap();
+        let shell = |script: &str| {
+            let mut command = Command::new("sh");
+            command.args(["-c", script]);
+            command
+        };
+        output.run(&mut shell("echo out; echo err >&2")).unwrap();
+        let answer = output.answer(&mut shell("echo answer; echo complaint >&2"));
+        assert_eq!(answer.unwrap(), "answer\n");
+        let failed = output.run(&mut shell("exit 3"));
+        assert_eq!(failed.unwrap_err(), "ended with exit status: 3");
+        let text = String::from_utf8(kept_text(output).unwrap()).unwrap();
+        assert!(
+            text.starts_with("out\nerr\ncomplaint\n   failed: cd "),
+            "{text}"
+        );
+        assert!(text.ends_with("sh -c 'exit 3'\n"), "{text}");
     }
 }

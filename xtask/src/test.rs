@@ -1,123 +1,275 @@
 //! `cargo xtask test`: all that the continuous integration runs.
+//!
+//! The steps run two at a time. All programs of a profile come from one build with all features, since cargo
+//! builds a package again for each set of features. The tests, which sleep and wait as well, run beside
+//! the release build.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
-use crate::packages::{Extra, cargo, extras, metadata};
-use crate::ruler::{PlainExperiments, PlainLoops};
-use crate::steps::{Failed, Steps};
-use crate::{instructions, tidy, tools};
+use crate::packages::{Package, Target, cargo, metadata, packages};
+use crate::programs::Build;
+use crate::steps::{Report, Step};
 
-/// Names the file that a test which cannot run appends its reason to.
-const SKIPS: &str = "VECTORED_SKIPS";
+/// The variable that names the file to which a test that cannot run appends its reason.
+pub const SKIPS: &str = "VECTORED_SKIPS";
 
-/// Runs every step; false when one failed.
-pub fn run() -> Result<bool> {
-    let skips = fresh_file()?;
-    let mut steps = Steps::start();
-    let outcome = all(&mut steps, &skips);
-    println!("{}", skipped(&std::fs::read_to_string(&skips)?));
-    println!("{}", steps.summary());
-    std::fs::remove_file(&skips).context("cannot remove the list of skipped tests")?;
-    Ok(outcome.is_ok())
+/// Steps that run at the same time.
+pub const LANES: usize = 2;
+
+/// The folders that cargo locks while it builds.
+const DEBUG: &str = "target/debug";
+const RELEASE: &str = "target/release";
+const FUZZ: &str = "fuzz/target";
+
+/// The build of all tests and examples.
+pub const BUILD_TESTS: &str = "build-tests";
+const BUILD_BENCHES: &str = "build-benches";
+
+/// Runs every step, or one of them; false when one failed.
+pub fn run(only: Option<&str>) -> Result<bool> {
+    let skips = Skips::new()?;
+    let packages = packages(&metadata()?);
+    let tests = tests_build();
+    let benches = benches_build(&packages);
+    // Alone: the others need what it installs.
+    let mut first = vec![Step::command("setup", || xtask("setup"))];
+    let mut all = checks();
+    all.extend(builds(&tests, &benches));
+    all.extend(programs(&packages, (&tests, &benches), &skips.path));
+    all.extend(rest(&skips.path));
+    if let Some(only) = only {
+        let names = names(first.iter().chain(&all));
+        first.retain(|step| step.name == only);
+        all.retain(|step| step.name == only);
+        if first.is_empty() && all.is_empty() {
+            bail!("there is no step '{only}'; the steps are:\n  {names}");
+        }
+    }
+    let mut report = Report::start("cargo xtask test");
+    report.run(&first, 1);
+    report.run(&all, LANES);
+    println!("{}\n", skips.listed()?);
+    println!("{}", report.summary());
+    Ok(report.is_well())
 }
 
-fn all(steps: &mut Steps, skips: &Path) -> Result<(), Failed> {
-    steps.step("tools", |_| tools::provide().map_err(|line| tell(&line)))?;
-    steps.step("tidy", |_| match tidy::run() {
-        Ok(true) => Ok(()),
-        Ok(false) => Err(Failed),
-        Err(error) => Err(tell(&format!("{error:#}"))),
-    })?;
-    steps.command("format", cargo().args(["fmt", "--all", "--check"]))?;
-    let words = "fmt --manifest-path fuzz/Cargo.toml --check";
-    steps.command("format of the fuzz targets", cargo().args(words.split(' ')))?;
-    let words = "clippy --workspace --all-targets --all-features --locked -- -D warnings";
-    steps.command("clippy", cargo().args(words.split(' ')))?;
-    // What users get who ask for nothing: without the features that the workspace turns on.
-    let words = "clippy --package vectored --all-targets --locked -- -D warnings";
-    steps.command("clippy without features", cargo().args(words.split(' ')))?;
-    let words = "doc --workspace --no-deps --document-private-items --all-features --locked";
-    steps.command(
-        "docs",
-        cargo()
-            .args(words.split(' '))
-            .env("RUSTDOCFLAGS", "-D warnings"),
-    )?;
-    let words = "test --workspace --all-features --locked";
-    steps.command("tests", cargo().args(words.split(' ')).env(SKIPS, skips))?;
-    // Without the fuzzer itself, which is C++ and needs a nightly toolchain.
-    let words = "check --quiet --manifest-path fuzz/Cargo.toml --no-default-features --locked";
-    steps.command("fuzz targets", cargo().args(words.split(' ')))?;
-    let metadata = metadata().map_err(|error| tell(&format!("{error:#}")))?;
-    for example in extras(&metadata, "example") {
-        let name = format!("example {}/{}", example.package, example.name);
-        steps.quiet_command(&name, extra("run", "--example", &example).env(SKIPS, skips))?;
+fn names<'a>(steps: impl Iterator<Item = &'a Step<'a>>) -> String {
+    let names: Vec<&str> = steps.map(|step| &*step.name).collect();
+    names.join("\n  ")
+}
+
+/// Format and the rules of this repository: seconds.
+pub fn checks<'a>() -> Vec<Step<'a>> {
+    vec![
+        Step::command("tidy", || xtask("tidy")),
+        Step::command("format", || cargo_words("fmt --all --check")),
+        Step::command("format-fuzz", || {
+            cargo_words("fmt --manifest-path fuzz/Cargo.toml --check")
+        }),
+    ]
+}
+
+/// The lints of everything.
+pub fn clippy<'a>() -> Step<'a> {
+    Step::command("clippy", || {
+        cargo_words("clippy --workspace --all-targets --all-features --locked -- -D warnings")
+    })
+    .builds_in(DEBUG)
+}
+
+/// All tests and examples, with all features.
+pub fn tests_build() -> Build {
+    Build::new("test --workspace --all-features --locked --no-run")
+}
+
+/// All benches, with all features.
+fn benches_build(packages: &[Package]) -> Build {
+    let mut words = "bench --workspace --all-features --locked --no-run".to_owned();
+    for (_, bench) in of_kind(packages, "bench") {
+        words.push_str(" --bench ");
+        words.push_str(&bench.name);
     }
-    for bench in extras(&metadata, "bench") {
-        let mut command = extra("bench", "--bench", &bench);
-        steps.command(
-            &bench_step(&bench),
-            command.args(["--", "--test"]).env(SKIPS, skips),
-        )?;
+    Build::new(words)
+}
+
+/// The build of the tests.
+pub fn build_tests(tests: &Build) -> Step<'_> {
+    Step::new(BUILD_TESTS, |output| tests.build(output)).builds_in(DEBUG)
+}
+
+fn builds<'a>(tests: &'a Build, benches: &'a Build) -> Vec<Step<'a>> {
+    vec![
+        build_tests(tests),
+        Step::new(BUILD_BENCHES, |output| benches.build(output)).builds_in(RELEASE),
+        // Without the fuzzer itself, which is C++ and needs a nightly toolchain.
+        Step::command("fuzz-targets", || {
+            cargo_words(
+                "check --quiet --manifest-path fuzz/Cargo.toml --no-default-features --locked",
+            )
+        })
+        .builds_in(FUZZ),
+    ]
+}
+
+/// A step for each test program, example and bench.
+fn programs<'a>(
+    packages: &'a [Package],
+    (tests, benches): (&'a Build, &'a Build),
+    skips: &'a Path,
+) -> Vec<Step<'a>> {
+    let mut steps = test_programs(packages, tests, skips);
+    for (package, target) in of_kind(packages, "example") {
+        let name = format!("example:{}/{}", package.name, target.name);
+        let run = program(tests, (package, target), &[], skips);
+        steps.push(Step::new(name, run).needs(BUILD_TESTS));
     }
-    steps.step("instructions", |_| count_instructions(skips))?;
-    steps.step("plain C loops", |_| {
-        let tried = PlainLoops::compile().and_then(|loops| loops.try_out());
-        tried.map_err(|error| tell(&format!("{error:#}")))
-    })?;
-    steps.step("plain C experiments", |_| {
-        let tried = PlainExperiments::compile().and_then(|plain| plain.try_out());
-        tried.map_err(|error| tell(&format!("{error:#}")))
+    for (package, target) in of_kind(packages, "bench") {
+        // As `cargo bench -- --test`: once. Its times depend on the machine, so they decide nothing.
+        let run = program(benches, (package, target), &["--test", "--bench"], skips);
+        steps.push(Step::new(bench_step(package, target), run).needs(BUILD_BENCHES));
+    }
+    steps
+}
+
+/// A step for each test program.
+pub fn test_programs<'a>(
+    packages: &'a [Package],
+    tests: &'a Build,
+    skips: &'a Path,
+) -> Vec<Step<'a>> {
+    let targets = packages
+        .iter()
+        .flat_map(|package| package.targets.iter().map(move |target| (package, target)));
+    targets
+        .filter(|(_, target)| target.is_tested)
+        .map(|(package, target)| {
+            let run = program(tests, (package, target), &[], skips);
+            Step::new(test_step(package, target), run).needs(BUILD_TESTS)
+        })
+        .collect()
+}
+
+/// The name of a step that runs a test program: `tests:vectored/lib`, `tests:vectored/it`.
+fn test_step(package: &Package, target: &Target) -> String {
+    let name = match &*target.kind {
+        "lib" => "lib",
+        _ => &target.name,
+    };
+    format!("tests:{}/{name}", package.name)
+}
+
+fn bench_step(package: &Package, target: &Target) -> String {
+    format!("bench:{}/{}", package.name, target.name)
+}
+
+/// Runs a program of a build with these words.
+fn program<'a>(
+    build: &'a Build,
+    (package, target): (&'a Package, &'a Target),
+    words: &'static [&'static str],
+    skips: &'a Path,
+) -> impl Fn(&crate::steps::Output) -> Result<(), String> + Send + Sync + 'a {
+    move |output| {
+        let mut command = build.command(output, package, target)?;
+        output.run(command.args(words).env(SKIPS, skips))
+    }
+}
+
+fn of_kind<'a>(
+    packages: &'a [Package],
+    kind: &'a str,
+) -> impl Iterator<Item = (&'a Package, &'a Target)> {
+    packages.iter().flat_map(move |package| {
+        let targets = package.targets.iter();
+        targets
+            .filter(move |target| target.kind == kind && target.is_program)
+            .map(move |target| (package, target))
     })
 }
 
-/// The heading of a benchmark that runs once: times depend on the machine, so they decide nothing.
-fn bench_step(bench: &Extra) -> String {
-    let Extra { package, name, .. } = bench;
-    format!("bench {package}/{name}, run once (fails on errors; its figures are for information)")
+fn rest(skips: &Path) -> Vec<Step<'_>> {
+    vec![
+        Step::command("doctests", || {
+            cargo_words("test --workspace --all-features --locked --doc")
+        })
+        .builds_in(DEBUG)
+        .needs(BUILD_TESTS),
+        clippy(),
+        // As the library's users build it who ask for no features; and `cargo xtask` as it builds itself.
+        Step::command("clippy-no-features", || {
+            cargo_words(
+                "clippy --package vectored --package xtask --all-targets --locked -- -D warnings",
+            )
+        })
+        .builds_in(DEBUG),
+        Step::command("docs", || {
+            let words =
+                "doc --workspace --no-deps --document-private-items --all-features --locked";
+            let mut command = cargo_words(words);
+            command.env("RUSTDOCFLAGS", "-D warnings");
+            command
+        })
+        .builds_in(DEBUG),
+        Step::command("instructions", move || {
+            let mut command = xtask("instructions");
+            command.env(SKIPS, skips);
+            command
+        })
+        .builds_in(RELEASE)
+        .needs(BUILD_BENCHES),
+    ]
 }
 
-/// The output says which of the figures decide; see [`instructions`].
-fn count_instructions(skips: &Path) -> Result<(), Failed> {
-    if let Some(reason) = instructions::missing() {
-        let list = std::fs::read_to_string(skips).map_err(|error| tell(&error.to_string()))?;
-        let list = format!("{list}instructions: {reason}\n");
-        return std::fs::write(skips, list).map_err(|error| tell(&error.to_string()));
-    }
-    match instructions::run() {
-        Ok(true) => Ok(()),
-        Ok(false) => Err(Failed),
-        Err(error) => Err(tell(&format!("{error:#}"))),
-    }
-}
-
-/// `cargo run --example …` or `cargo bench --bench …`.
-fn extra(verb: &str, kind: &str, extra: &Extra) -> Command {
+fn cargo_words(words: &str) -> Command {
     let mut command = cargo();
-    command.args([verb, "--quiet", "--locked", "--package", &extra.package]);
-    command.args([kind, &extra.name]);
-    if !extra.features.is_empty() {
-        command.args(["--features", &extra.features.join(",")]);
-    }
+    command.args(words.split(' '));
     command
 }
 
-fn tell(what: &str) -> Failed {
-    println!("   {what}");
-    Failed
+/// This program with another command.
+fn xtask(command: &str) -> Command {
+    // The program itself, not `cargo xtask`, which would build it and wait for another build.
+    let program = std::env::current_exe().unwrap_or_else(|_| "xtask".into());
+    let mut this = Command::new(program);
+    this.arg(command);
+    this
 }
 
-fn fresh_file() -> Result<PathBuf> {
-    let name = format!("vectored-skips-{}", std::process::id());
-    let path = std::env::temp_dir().join(name);
-    std::fs::write(&path, "").with_context(|| format!("cannot write '{}'", path.display()))?;
-    Ok(path)
+/// The file to which tests that cannot run append their reasons; removed at the end.
+pub struct Skips {
+    /// Where it is.
+    pub path: PathBuf,
 }
 
-/// The end of the run: what was skipped, each once.
+impl Skips {
+    /// An empty list.
+    pub fn new() -> Result<Self> {
+        let name = format!("vectored-skips-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::write(&path, "").with_context(|| format!("cannot write '{}'", path.display()))?;
+        Ok(Skips { path })
+    }
+
+    /// The tests that were skipped, as the end of a run prints them.
+    pub fn listed(&self) -> Result<String> {
+        let list = std::fs::read_to_string(&self.path)
+            .with_context(|| format!("cannot read '{}'", self.path.display()))?;
+        Ok(skipped(&list))
+    }
+}
+
+impl Drop for Skips {
+    fn drop(&mut self) {
+        if let Err(error) = std::fs::remove_file(&self.path) {
+            eprintln!("cannot remove '{}': {error}", self.path.display());
+        }
+    }
+}
+
+/// What was skipped, each once.
 fn skipped(list: &str) -> String {
     let mut lines: Vec<&str> = list
         .lines()
@@ -144,28 +296,27 @@ mod tests {
     }
 
     #[test]
-    fn an_example_is_run_with_its_features() {
-        let example = Extra {
-            package: "p".to_owned(),
-            name: "shown".to_owned(),
-            features: vec!["a".to_owned(), "b".to_owned()],
-        };
-        let command = extra("run", "--example", &example);
-        let words: Vec<_> = command.get_args().map(|w| w.to_str().unwrap()).collect();
-        let expected = "run --quiet --locked --package p --example shown --features a,b";
-        assert_eq!(words.join(" "), expected);
-    }
-
-    #[test]
-    fn the_heading_of_a_benchmark_says_that_its_figures_decide_nothing() {
-        let bench = Extra {
-            package: "vectored-pairs".to_owned(),
-            name: "pairs".to_owned(),
-            features: Vec::new(),
-        };
-        assert_eq!(
-            bench_step(&bench),
-            "bench vectored-pairs/pairs, run once (fails on errors; its figures are for information)"
-        );
+    fn every_tested_target_example_and_bench_of_the_workspace_has_a_step_of_its_own() {
+        let packages = packages(&metadata().unwrap());
+        let (tests, benches) = (tests_build(), benches_build(&packages));
+        let steps = programs(&packages, (&tests, &benches), Path::new("skips"));
+        let mut names: Vec<&str> = steps.iter().map(|step| &*step.name).collect();
+        for expected in [
+            "tests:vectored/lib",
+            "tests:vectored/it",
+            "tests:vectored/refused",
+            "tests:vectored-cli/vectored",
+            "tests:vectored-lab/it",
+            "tests:xtask/xtask",
+            "example:vectored/gather",
+            "bench:vectored/copy",
+            "bench:vectored-pairs/pairs",
+        ] {
+            assert!(names.contains(&expected), "{expected}: {names:?}");
+        }
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count, "{names:?}");
     }
 }

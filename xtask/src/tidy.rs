@@ -189,7 +189,7 @@ fn words(code: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Every `.rs` file below `folder`, but for hidden folders and build output.
-fn rust_files(folder: &Path) -> Result<Vec<PathBuf>> {
+pub fn rust_files(folder: &Path) -> Result<Vec<PathBuf>> {
     let cannot = || format!("cannot list '{}'", folder.display());
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).with_context(cannot)? {

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, bail, ensure};
-use vectored_lab::measure::{MonotonicClock, allowed_cpus};
+use vectored_lab::measure::MonotonicClock;
 use vectored_lab::model::{Measure, Reproduction};
 use vectored_lab::reproduce::{
     Bench, ElementPlan, Ledger, Plan, REPEATS, RecordPlan, run as reproduce,
@@ -191,15 +191,6 @@ impl PlainExperiments {
         Ok(PlainExperiments { program })
     }
 
-    /// Everything once, as short as it goes.
-    pub fn try_out(&self) -> Result<()> {
-        let cpu = allowed_cpus().first().copied().unwrap_or(0);
-        for experiment in experiments(10) {
-            self.measure(&experiment, (1, 0), cpu, root())?;
-        }
-        Ok(())
-    }
-
     fn measure(
         &self,
         experiment: &Experiment,
@@ -244,7 +235,18 @@ fn parse(printed: &str) -> Option<Medians> {
 
 #[cfg(test)]
 mod tests {
+    use vectored_lab::measure::allowed_cpus;
+
     use super::*;
+
+    #[test]
+    fn the_c_experiments_compile_and_run() {
+        let plain = PlainExperiments::compile().unwrap();
+        let cpu = allowed_cpus().first().copied().unwrap_or(0);
+        for experiment in experiments(10) {
+            assert!(plain.measure(&experiment, (1, 0), cpu, root()).is_ok());
+        }
+    }
 
     #[test]
     fn ratios_are_medians_of_the_repeats() {

@@ -4,10 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use vectored_lab::measure::allowed_cpus;
 use vectored_lab::model::{Target, Workload};
 
-use super::{Medians, TARGETS, workloads};
+use super::Medians;
 use crate::packages::{answer, metadata};
 use crate::root;
 use crate::steps::shell_line;
@@ -38,26 +37,6 @@ impl PlainLoops {
     pub fn measure(&self, request: &Request<'_>) -> Result<Medians> {
         let printed = answer(&mut self.command(request))?;
         parse(&printed).with_context(|| format!("the C loops printed '{printed}'"))
-    }
-
-    /// Everything once, as short as it goes.
-    pub fn try_out(&self) -> Result<()> {
-        let cpus = allowed_cpus();
-        let (first, last) = (cpus.first().copied(), cpus.last().copied());
-        for target in TARGETS {
-            for workload in &workloads() {
-                self.measure(&Request {
-                    target,
-                    workload,
-                    milliseconds: 0,
-                    cpu: first.unwrap_or(0),
-                    reader_cpu: last.unwrap_or(0),
-                    directory: root(),
-                    seed: 1,
-                })?;
-            }
-        }
-        Ok(())
     }
 
     fn command(&self, request: &Request<'_>) -> Command {
@@ -113,7 +92,30 @@ fn parse(printed: &str) -> Option<Medians> {
 
 #[cfg(test)]
 mod tests {
+    use vectored_lab::measure::allowed_cpus;
+
     use super::*;
+    use crate::ruler::{TARGETS, workloads};
+
+    #[test]
+    fn the_c_loops_compile_and_run_on_every_target_and_workload() {
+        let loops = PlainLoops::compile().unwrap();
+        let cpus = allowed_cpus();
+        for target in TARGETS {
+            for workload in &workloads() {
+                let request = Request {
+                    target,
+                    workload,
+                    milliseconds: 0,
+                    cpu: cpus.first().copied().unwrap_or(0),
+                    reader_cpu: cpus.last().copied().unwrap_or(0),
+                    directory: root(),
+                    seed: 1,
+                };
+                assert!(!loops.measure(&request).unwrap().is_empty());
+            }
+        }
+    }
 
     #[test]
     fn lines_are_read_and_others_refused() {
