@@ -3,7 +3,7 @@
 #[cfg(feature = "lab")]
 use std::path::PathBuf;
 
-/// The words after the command, taken one by one.
+/// The words after the command; each option takes its own out.
 #[derive(Debug)]
 pub struct Args {
     words: Vec<String>,

@@ -1,4 +1,4 @@
-//! `cargo xtask bench-peers`: the benchmark against other projects, with all of them.
+//! `cargo xtask bench-peers`: installs the peers of the benchmark, and runs it.
 
 use anyhow::{Context, Result};
 

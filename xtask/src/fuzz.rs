@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::root;
 
-/// Runs every target of `fuzz/fuzz_targets`; false at the first finding.
+/// Runs every target of `fuzz/fuzz_targets` for that time; false at the first finding.
 pub fn run(seconds: usize) -> Result<bool> {
     provide()?;
     for target in targets()? {
@@ -16,7 +16,7 @@ pub fn run(seconds: usize) -> Result<bool> {
             .with_context(|| format!("cannot make '{corpus}'"))?;
         println!("── {target}, {seconds} s");
         let mut command = nightly(&["fuzz", "run", "--fuzz-dir", "fuzz", &target]);
-        // What is new goes to the first folder; the seeds stay as they are.
+        // The fuzzer adds new inputs to the first folder, and leaves the seeds as they are.
         command.args([&corpus, &format!("fuzz/seeds/{target}"), "--"]);
         command.arg(format!("-max_total_time={seconds}"));
         let status = command.status().context("cannot start cargo fuzz")?;
@@ -29,7 +29,7 @@ pub fn run(seconds: usize) -> Result<bool> {
     Ok(true)
 }
 
-/// `cargo +nightly` in the root. Only rustup's own cargo knows `+`, so not that of this process.
+/// `cargo +nightly` in the root. Only rustup's own cargo takes `+`, so not the cargo of this process.
 pub fn nightly(words: &[&str]) -> Command {
     let mut command = Command::new("cargo");
     command.arg("+nightly").args(words).current_dir(root());
@@ -37,7 +37,7 @@ pub fn nightly(words: &[&str]) -> Command {
     command
 }
 
-/// Whether a command succeeds; what it says is thrown away.
+/// Whether a command succeeds; its output is discarded.
 pub fn works(mut command: Command) -> bool {
     let silent = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
     silent.is_ok_and(|status| status.success())
@@ -54,11 +54,11 @@ fn provide() -> Result<()> {
     let mut install = nightly(&["install", "--quiet", "--locked", "cargo-fuzz"]);
     match install.status() {
         Ok(status) if status.success() => Ok(()),
-        _ => bail!("cargo-fuzz could not be had; run: cargo install cargo-fuzz --locked"),
+        _ => bail!("cargo-fuzz could not be installed; run: cargo install cargo-fuzz --locked"),
     }
 }
 
-/// The names of the targets: their files.
+/// The names of the targets: the names of their files.
 fn targets() -> Result<Vec<String>> {
     let folder = root().join("fuzz/fuzz_targets");
     let mut names = Vec::new();

@@ -1,8 +1,8 @@
-//! The table of hazards names tests: do they exist?
+//! Checks that the tests named in the table of hazards exist.
 
 use std::collections::HashSet;
 
-/// Where the table is.
+/// The file with the table.
 pub const TABLE: &str = "docs/hazards.md";
 
 /// The names of the tests in a file of Rust.
@@ -16,19 +16,19 @@ pub fn tests_in(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What is wrong with the table: rows whose last column names a test that does not exist.
+/// The rows whose last column names a test that does not exist.
 ///
-/// Names stand there in backticks; a row may say in words that there is nothing to test.
+/// The column has each name in backticks; a row may say in words that there is nothing to test.
 pub fn without_a_test(table: &str, tests: &HashSet<String>) -> Vec<String> {
     let rows = table.lines().enumerate();
     let rows: Vec<_> = rows.filter(|(_, line)| line.starts_with('|')).collect();
     if rows.len() < 3 {
-        return vec![format!("{TABLE}: there is no table")];
+        return vec![format!("{TABLE}: no table with a heading and a row")];
     }
     let mut findings = Vec::new();
     for (index, row) in rows {
         let column = row.trim_end_matches('|').rsplit('|').next();
-        // What stands between two backticks is every other part.
+        // Every other part stands between two backticks.
         let names = column.unwrap_or_default().split('`').skip(1).step_by(2);
         for name in names.filter(|name| !tests.contains(*name)) {
             let line = index + 1;

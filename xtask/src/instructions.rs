@@ -1,7 +1,7 @@
-//! `cargo xtask instructions`: how many instructions it takes to copy a short segment.
+//! `cargo xtask instructions`: counts the instructions for copying a short segment.
 //!
-//! Callgrind counts them, so the figures depend on no clock and on no other program: on the same
-//! compiler and C library they are the same every time. It knows no AVX-512, so of that there is none.
+//! Callgrind counts, so the figures depend on no clock and on no other program: with the same
+//! compiler and C library they are the same every time. Callgrind does not run AVX-512, so that is not counted.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -17,14 +17,14 @@ use crate::test::SKIPS;
 
 const SEGMENTS: usize = 64;
 const SIZES: [usize; 4] = [8, 24, 50, 200];
-/// As `crates/vectored/benches/copy.rs` calls them. The first is what the others are to beat.
+/// Names of `crates/vectored/benches/copy.rs`. The others are compared with the first.
 const TECHNIQUES: [&str; 3] = ["memcpy", "sse2", "Gather"];
-/// Up to here, to copy by moves of our own must take no more instructions than `memcpy`.
+/// Up to this size the library's own copy loops must take no more instructions than `memcpy`.
 const MAX_BYTES: usize = 50;
-/// What the bench ends with where the processor lacks the instructions of a technique.
+/// The bench's exit status if the processor lacks the instructions of a technique.
 const NOT_HERE: i32 = 3;
 
-/// Prints them; false if a copy takes more than `memcpy` does.
+/// Prints the counts; false if a copy takes more than `memcpy`.
 pub fn run() -> Result<bool> {
     if let Some(reason) = missing() {
         println!("skipped instructions: {reason}");
@@ -63,18 +63,18 @@ pub fn run() -> Result<bool> {
     Ok(is_well)
 }
 
-/// What the figures are, and which of them decide.
+/// The unit of the figures, and the rule by which the command fails.
 fn heading() -> String {
     let [memcpy, copiers @ .., _] = &TECHNIQUES;
     let copiers = copiers.join(", ");
     format!(
-        "   instructions a segment, in lists of {SEGMENTS}, in the program itself\n   \
+        "   instructions per segment, in lists of {SEGMENTS}, in the program itself\n   \
          fails if, up to {MAX_BYTES} bytes, {copiers} takes more than {memcpy}; the other figures \
          are for information"
     )
 }
 
-/// Why they cannot be counted here.
+/// The reason why this machine cannot count them.
 fn missing() -> Option<String> {
     if !cfg!(target_arch = "x86_64") {
         return Some("the techniques are those of x86-64".to_owned());
@@ -91,7 +91,7 @@ fn build() -> Result<PathBuf> {
     executable(&messages).context("cargo built no bench 'copy'")
 }
 
-/// The program of the bench in what cargo says.
+/// The path of the bench in cargo's messages.
 fn executable(messages: &str) -> Option<PathBuf> {
     let values = messages
         .lines()
@@ -101,7 +101,7 @@ fn executable(messages: &str) -> Option<PathBuf> {
         .find_map(|value| value["executable"].as_str().map(PathBuf::from))
 }
 
-/// What more calls take more, a segment: the start of the program does not count.
+/// Instructions per segment. Two counts are subtracted, so that the start of the program does not count.
 fn a_segment(bench: &PathBuf, technique: &str, bytes: usize) -> Result<Option<f64>> {
     let (few, many) = (100, 300);
     let Some(at_few) = count(bench, technique, bytes, few)? else {
@@ -130,11 +130,12 @@ fn count(bench: &PathBuf, technique: &str, bytes: usize, calls: usize) -> Result
     if !output.status.success() {
         bail!("valgrind failed: {}", text.trim_end());
     }
-    let found = collected(&text).with_context(|| format!("valgrind told no count: {text}"))?;
+    let found = collected(&text)
+        .with_context(|| format!("no line `Collected :` in the output of valgrind: {text}"))?;
     Ok(Some(found))
 }
 
-/// The number of instructions in what callgrind says at its end.
+/// The number of instructions in the last lines of callgrind.
 fn collected(text: &str) -> Option<u64> {
     let line = text.lines().find(|line| line.contains("Collected :"))?;
     line.split(':').nth(1)?.trim().parse().ok()
@@ -148,13 +149,13 @@ mod tests {
     fn the_heading_says_which_figures_decide() {
         assert_eq!(
             heading(),
-            "   instructions a segment, in lists of 64, in the program itself\n   fails if, up to 50 \
+            "   instructions per segment, in lists of 64, in the program itself\n   fails if, up to 50 \
              bytes, sse2 takes more than memcpy; the other figures are for information"
         );
     }
 
     #[test]
-    fn the_count_is_found_in_what_callgrind_says() {
+    fn the_count_is_found_in_the_output_of_callgrind() {
         let text =
             "==7== Events    : Ir\n==7== Collected : 190521\n==7== \n==7== I   refs:      190,521";
         assert_eq!(collected(text), Some(190_521));
@@ -162,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn the_program_is_found_in_what_cargo_says() {
+    fn the_program_is_found_in_the_messages_of_cargo() {
         let messages = "{\"target\":{\"name\":\"vectored\"},\"executable\":null}\nnot JSON\n\
              {\"target\":{\"name\":\"copy\"},\"executable\":\"/t/copy-1\"}";
         assert_eq!(executable(messages), Some(PathBuf::from("/t/copy-1")));

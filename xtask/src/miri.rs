@@ -1,4 +1,4 @@
-//! `cargo xtask miri`: the library's own tests under Miri, but for those that make system calls.
+//! `cargo xtask miri`: the library's tests that make no system call, under Miri.
 
 use std::process::Command;
 
@@ -6,7 +6,8 @@ use anyhow::{Context, Result};
 
 use crate::fuzz::{nightly, works};
 
-/// What Miri cannot run, most of it since it makes system calls. Each word skips the tests that contain it.
+/// Tests that Miri cannot run, most of them since they make system calls. Each word skips the tests whose name
+/// contains it.
 const NOT_UNDER_MIRI: [&str; 9] = [
     "calibrate::",
     "working_memory_is_kept",
@@ -16,11 +17,11 @@ const NOT_UNDER_MIRI: [&str; 9] = [
     "real_places_are_told_apart",
     "a_child_that_is_forked",
     "an_error_of_a_merged_call",
-    // Miri ends where there is no memory, also for those that can do without.
+    // Miri aborts if an allocation fails, even one that the caller can do without.
     "what_no_memory_holds",
 ];
 
-/// These try thousands of lists, flags or models, or gigabytes: Miri takes minutes for each.
+/// Tests of thousands of lists, flags or models, or of gigabytes: Miri takes minutes for each.
 const TOO_LONG: [&str; 11] = [
     "at_every_cut_of_small_lists",
     "gather::tests::an_error_at_any_point",
@@ -35,11 +36,11 @@ const TOO_LONG: [&str; 11] = [
     "buffered::gather_writer::tests::what_was_accepted",
 ];
 
-/// Runs them; false if Miri found something. Where it cannot be had, that is told and all is well.
+/// Runs the tests; false if Miri found something. If Miri cannot be installed, that is printed and is no failure.
 pub fn run() -> Result<bool> {
     if !provide() {
         println!(
-            "skipped miri: the component cannot be had; try: rustup +nightly component add miri rust-src"
+            "skipped miri: the component cannot be installed; try: rustup +nightly component add miri rust-src"
         );
         return Ok(true);
     }
@@ -50,8 +51,8 @@ pub fn run() -> Result<bool> {
         for word in NOT_UNDER_MIRI.iter().chain(&TOO_LONG) {
             command.args(["--skip", word]);
         }
-        // proptest looks for a file of failures; a few cases are what takes a minute.
-        // Entries for several segments are made of exposed addresses (`sys/coalesce.rs`): no warning about that.
+        // Isolation would refuse proptest its file of failures, and two cases of each property take a minute.
+        // Permissive: entries for several segments are made of exposed addresses (`sys/coalesce.rs`).
         let flags = "-Zmiri-disable-isolation -Zmiri-permissive-provenance";
         command.env("MIRIFLAGS", flags);
         command.env("PROPTEST_CASES", "2");

@@ -1,4 +1,4 @@
-//! Which module of a crate imports which: circles, and rooms that import from above.
+//! Finds circles among the imports of a crate's modules, and rooms that import from above.
 //!
 //! A room is a folder or a file in a crate's `src`. The rooms of a crate stand on floors; a room imports from
 //! lower floors only. Tests (`#[cfg(test)]`) may import from anywhere.
@@ -15,21 +15,21 @@ use syn::{Attribute, File, Item, ItemUse, UseTree};
 pub struct Crate {
     /// Its folder.
     pub folder: &'static str,
-    /// Its rooms by floor; none if only circles are looked for.
+    /// Its rooms by floor; empty if only circles are searched for.
     pub floors: &'static [&'static [&'static str]],
 }
 
 /// The path of a module in its crate: `["gather", "plan"]`; the crate's root is empty.
 type Module = Vec<String>;
 
-/// What a crate's modules import from each other.
+/// The imports between a crate's modules.
 #[derive(Debug, Default)]
 struct Imports {
     /// Module to the modules that it imports from.
     edges: BTreeMap<Module, BTreeSet<Module>>,
 }
 
-/// What breaks the rules in a crate.
+/// The breaches of the rules in a crate.
 ///
 /// # Errors
 ///
@@ -54,7 +54,7 @@ pub fn findings(root: &Path, of: &Crate) -> Result<Vec<String>> {
         .collect())
 }
 
-/// All modules below a folder that are not for tests alone.
+/// Reads all modules below a folder, but for programs (`bin`).
 fn collect(folder: &Path, at: &mut Module, files: &mut BTreeMap<Module, File>) -> Result<()> {
     let cannot = || format!("cannot read '{}'", folder.display());
     let entries: Result<Vec<_>, _> = fs::read_dir(folder).with_context(cannot)?.collect();
@@ -114,7 +114,7 @@ fn children(module: &Module, files: &BTreeMap<Module, File>) -> BTreeSet<String>
     inner.filter_map(|path| path.last().cloned()).collect()
 }
 
-/// The module that defines what an absolute path names.
+/// The module that defines the item of an absolute path.
 fn defining(
     path: &[String],
     files: &BTreeMap<Module, File>,
@@ -130,7 +130,7 @@ fn defining(
     }
 }
 
-/// What the crate's root re-exports, by name.
+/// The names that the crate's root re-exports, with their modules.
 fn exports(root: &File) -> BTreeMap<String, Module> {
     let mut exports = BTreeMap::new();
     for item in &root.items {
@@ -170,12 +170,12 @@ fn only_for_tests(files: &BTreeMap<Module, File>) -> BTreeSet<Module> {
 fn is_test(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         attribute.path().is_ident("cfg")
-            && quote_of(attribute).is_some_and(|condition| condition.contains("test"))
+            && condition_of(attribute).is_some_and(|condition| condition.contains("test"))
     })
 }
 
-/// What stands in the parentheses of an attribute.
-fn quote_of(attribute: &Attribute) -> Option<String> {
+/// The text in the parentheses of an attribute.
+fn condition_of(attribute: &Attribute) -> Option<String> {
     let list = attribute.meta.require_list().ok()?;
     Some(list.tokens.to_string())
 }
@@ -269,7 +269,7 @@ fn paths_of(tree: &UseTree) -> Vec<Module> {
     }
 }
 
-/// Imports from the same floor or a higher one, and rooms that stand on none.
+/// Imports from the same floor or a higher one, and rooms without a floor.
 fn from_above(imports: &Imports, floors: &[&[&str]]) -> Vec<String> {
     let floor_of = |room: &str| floors.iter().position(|floor| floor.contains(&room));
     let mut findings = BTreeSet::new();

@@ -1,11 +1,11 @@
-//! `cargo xtask pairs`: what is predicted for programs of ours, and what comes.
+//! `cargo xtask pairs`: predicted and measured savings of programs of ours.
 
 use anyhow::{Context, Result};
 
 use crate::packages::cargo;
 use crate::{root, setup};
 
-/// Installs strace if it is missing and runs the pairs; false when that failed.
+/// Installs strace if it is missing and runs the pairs; false if that failed.
 pub fn run(words: &[String]) -> Result<bool> {
     setup::provide_strace();
     let mut command = cargo();

@@ -1,5 +1,4 @@
-//! `cargo xtask reproducibility`: do repeated runs of `vectored measure` say
-//! the same?
+//! `cargo xtask reproducibility`: checks that repeated runs of `vectored measure` agree.
 
 mod crossovers;
 mod evaluation;
@@ -18,7 +17,7 @@ use crate::root;
 use crossovers::agreement;
 use evaluation::evaluate;
 
-/// How often a running process is asked how much memory it has used.
+/// Interval between two looks at the memory of a running process.
 const MEMORY_EVERY: Duration = Duration::from_millis(50);
 
 /// One run of the tool.
@@ -29,8 +28,8 @@ struct Run {
     results: Results,
 }
 
-/// Runs the tool `runs` times; false when runs contradict each other or leave
-/// too much open.
+/// Runs the tool `runs` times; false if runs contradict each other or decide too few
+/// of their cells.
 pub fn run(runs: usize) -> Result<bool> {
     let metadata = metadata()?;
     let target = metadata["target_directory"].as_str();
@@ -101,8 +100,8 @@ fn measure(program: &Path, folder: &Path, index: usize) -> Result<Run> {
     })
 }
 
-/// Waits until the process ends. The peak is read while it lives, since a dead
-/// process has no memory: its last twentieth of a second may be missed.
+/// Waits until the process ends, and returns its peak memory. The peak is read while the process
+/// runs, so the last [`MEMORY_EVERY`] may be missed.
 fn watch_memory(child: &mut Child) -> Result<Option<u64>> {
     let mut peak_kib = None;
     let status_file = format!("/proc/{}/status", child.id());

@@ -1,7 +1,7 @@
-//! `cargo xtask ruler`: does the engine measure what plain C loops measure?
+//! `cargo xtask ruler`: compares the engine's medians with those of plain C loops.
 //!
 //! Both time the same techniques on the same targets, in turn, on the same
-//! CPU. What the engine adds (traits, proofs, marks, a balanced order) must
+//! CPU. The work that the engine adds (traits, proofs, a balanced order) must
 //! not show in its medians.
 
 mod agreement;
@@ -21,10 +21,10 @@ use vectored_lab::model::{CellSpec, Experiment, Target, Technique, Workload};
 use agreement::{Agreement, Alternation};
 use plain::PlainLoops;
 
-/// What one run of the C loops may take.
+/// Time for one run of the C loops.
 const PLAIN_MS: u64 = 400;
 
-/// What one run of the engine may take. It proves its bytes as well.
+/// Time for one run of the engine, which compares the bytes as well.
 const ENGINE_MS: u64 = 450;
 
 const TARGETS: [Target; 3] = [Target::Null, Target::File, Target::Pipe];
@@ -35,12 +35,12 @@ const PURE: [Technique; 3] = [
     Technique::Writev,
 ];
 
-/// How the comparison is made.
+/// The options of the comparison.
 #[derive(Debug)]
 pub struct Options {
-    /// How often both take their turn in every cell.
+    /// Turns of each in every cell.
     pub rounds: usize,
-    /// Where the file is.
+    /// The directory of the file that is written.
     pub directory: PathBuf,
     /// Ratios of the published experiments instead of cells.
     pub experiments: bool,
@@ -51,7 +51,7 @@ pub struct Options {
 /// Median time of each technique, and of the floor, in ns.
 pub type Medians = BTreeMap<String, f64>;
 
-/// Compares all cells; false when a line disagrees.
+/// Compares all cells; false if a technique differs in one.
 pub fn run(options: &Options) -> Result<bool> {
     let (cpu, reader_cpu) =
         pin_measuring_thread(Pinning::Current).context("cannot pin this thread")?;
@@ -112,7 +112,7 @@ fn describe(workload: &Workload) -> String {
     shown.join(" + ")
 }
 
-/// Both instruments, and where they stand.
+/// Both instruments, their CPUs and the directory of the file.
 struct Bench<'a> {
     plain: PlainLoops,
     cpu: usize,
@@ -121,7 +121,7 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// Each once; who goes first changes from round to round.
+    /// One turn of each; the order changes from round to round.
     fn alternate(&self, cell: &CellSpec, round: u64) -> Result<Alternation> {
         let plain = || {
             self.plain.measure(&plain::Request {

@@ -1,18 +1,18 @@
-//! `cargo xtask soak`: the conformance suite at random.
+//! `cargo xtask soak`: the conformance suite with random lists and faults.
 
 use anyhow::{Context, Result};
 
 use crate::packages::cargo;
 use crate::root;
 
-/// What the soak is given.
+/// The options of the soak.
 pub struct Options {
     pub seconds: usize,
     pub seed: u64,
     pub backend: &'static str,
 }
 
-/// Runs it in a process of its own, since it plays with signals and limits; false if bytes were lost.
+/// Runs it in a process of its own, since it changes signal handlers and limits; false if bytes were lost.
 pub fn run(options: &Options) -> Result<bool> {
     let words = "run --release --quiet --locked --package vectored-conformance --bin soak --";
     let mut command = cargo();

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::packages::{Package, Target, cargo, metadata, packages};
 use crate::programs::Build;
-use crate::steps::{Report, Step};
+use crate::steps::{Output, Report, Step};
 
 /// The variable that names the file to which a test that cannot run appends its reason.
 pub const SKIPS: &str = "VECTORED_SKIPS";
@@ -27,6 +27,10 @@ const FUZZ: &str = "fuzz/target";
 /// The build of all tests and examples.
 pub const BUILD_TESTS: &str = "build-tests";
 const BUILD_BENCHES: &str = "build-benches";
+
+/// The first line of a bench, which runs as `cargo bench -- --test` runs it: times depend on the machine, so
+/// they decide nothing.
+const BENCH_HEADING: &str = "   run once: fails on errors; its figures are for information";
 
 /// Runs every step, or one of them; false when one failed.
 pub fn run(only: Option<&str>) -> Result<bool> {
@@ -127,9 +131,13 @@ fn programs<'a>(
         steps.push(Step::new(name, run).needs(BUILD_TESTS));
     }
     for (package, target) in of_kind(packages, "bench") {
-        // As `cargo bench -- --test`: once. Its times depend on the machine, so they decide nothing.
         let run = program(benches, (package, target), &["--test", "--bench"], skips);
-        steps.push(Step::new(bench_step(package, target), run).needs(BUILD_BENCHES));
+        let name = bench_step(package, target);
+        let run = move |output: &Output| {
+            output.line(BENCH_HEADING)?;
+            run(output)
+        };
+        steps.push(Step::new(name, run).needs(BUILD_BENCHES));
     }
     steps
 }
@@ -171,7 +179,7 @@ fn program<'a>(
     (package, target): (&'a Package, &'a Target),
     words: &'static [&'static str],
     skips: &'a Path,
-) -> impl Fn(&crate::steps::Output) -> Result<(), String> + Send + Sync + 'a {
+) -> impl Fn(&Output) -> Result<(), String> + Send + Sync + 'a {
     move |output| {
         let mut command = build.command(output, package, target)?;
         output.run(command.args(words).env(SKIPS, skips))
@@ -198,7 +206,7 @@ fn rest(skips: &Path) -> Vec<Step<'_>> {
         .builds_in(DEBUG)
         .needs(BUILD_TESTS),
         clippy(),
-        // As the library's users build it who ask for no features; and `cargo xtask` as it builds itself.
+        // The library as its users build it by default, and xtask as `cargo xtask` builds it.
         Step::command("clippy-no-features", || {
             cargo_words(
                 "clippy --package vectored --package xtask --all-targets --locked -- -D warnings",

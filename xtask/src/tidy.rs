@@ -6,8 +6,8 @@
 //! - every test that `docs/hazards.md` names exists,
 //! - a room of a crate imports from lower floors only, and no modules import each other.
 //!
-//! The first two look at the text of the code, without comments: enough
-//! against an oversight, not against somebody who wants to get round them.
+//! The first two search the text of the code without its comments. They find an oversight, but not code that
+//! is written to evade them.
 
 use std::collections::HashSet;
 use std::fs;
@@ -19,16 +19,16 @@ use crate::modules::{self, Crate};
 use crate::packages::{answer, cargo};
 use crate::{hazards, root};
 
-/// Folders whose code is handed all data and returns text or numbers.
+/// Folders of pure code: it gets all data as arguments, and returns text or numbers.
 const PURE: [&str; 2] = [
     "crates/vectored-lab/src/report",
     "crates/vectored-lab/src/stats",
 ];
 
-/// What code there does not mention.
+/// Names of I/O and clocks, which pure code does not contain.
 const IMPURE: [&str; 4] = ["measure::", "std::fs", "std::time", "Instant"];
 
-/// What users of the library need not build.
+/// Packages that the library must not depend on by default.
 const UNWANTED: [&str; 3] = ["serde", "clap", "tokio"];
 
 /// The rooms of each crate by floor, the lowest first.
@@ -86,7 +86,7 @@ const CRATES: [Crate; 5] = [
     },
 ];
 
-/// Prints what breaks a rule; false when something does.
+/// Prints every breach of a rule; false if there is one.
 pub fn run() -> Result<bool> {
     let mut findings = Vec::new();
     let mut tests = HashSet::new();
@@ -112,7 +112,7 @@ pub fn run() -> Result<bool> {
     Ok(findings.is_empty())
 }
 
-/// Unsafe code, or leave for it, outside `sys`.
+/// Unsafe code, or an attribute that allows it, outside `sys`.
 fn misplaced_unsafe(path: &Path, text: &str) -> Vec<String> {
     if path.components().any(|part| part.as_os_str() == "sys") {
         return Vec::new();
@@ -129,18 +129,13 @@ fn misplaced_unsafe(path: &Path, text: &str) -> Vec<String> {
     )
 }
 
-/// Input, output and clocks where only arguments count.
+/// I/O and clocks in pure code.
 fn impure(path: &Path, text: &str) -> Vec<String> {
     if !PURE.iter().any(|folder| path.starts_with(folder)) {
         return Vec::new();
     }
     let is_impure = |code: &str| IMPURE.iter().any(|word| code.contains(word));
-    findings(
-        path,
-        text,
-        is_impure,
-        "neither I/O nor a clock belongs here",
-    )
+    findings(path, text, is_impure, "I/O or a clock in pure code")
 }
 
 /// Unwanted packages in what `cargo tree --prefix none` printed.
@@ -164,7 +159,7 @@ fn findings(path: &Path, text: &str, bad: impl Fn(&str) -> bool, rule: &str) -> 
         .collect()
 }
 
-/// A line without what follows `//` and without what stands in quotes.
+/// A line without comments and without the text in quotes.
 fn without_comment(line: &str) -> String {
     let mut code = String::new();
     let mut quoted = false;
@@ -233,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn unsafe_in_sys_in_comments_and_in_text_is_none() {
+    fn unsafe_in_sys_in_comments_and_in_text_is_allowed() {
         let code = "#![allow(unsafe_code)]\nunsafe { call() }";
         assert!(misplaced_unsafe("crates/vectored/src/sys/syscalls.rs".as_ref(), code).is_empty());
         for good in [
@@ -250,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn reports_and_statistics_that_look_outside_are_found() {
+    fn io_and_clocks_in_reports_and_statistics_are_found() {
         for bad in [
             "use crate::measure::Clock;",
             "let text = std::fs::read(path)?;",

@@ -1,20 +1,19 @@
-//! What several runs say of the crossovers, and what their cost models are
-//! worth: pure.
+//! Compares the crossovers of several runs, and the regret of their cost models: pure.
 
 use std::fmt;
 
 use vectored_lab::model::{Crossover, ModelSource, Results};
 
-/// A crossover that one run finds shall be found by this share of them.
+/// The share of runs that have to find a crossover which one of them finds.
 const FOUND_SHARE: f64 = 0.9;
 
-/// This share of the pairs of intervals of one crossover shall overlap.
+/// The share of pairs of intervals of one crossover that have to overlap.
 const OVERLAP_SHARE: f64 = 0.95;
 
-/// High ÷ low of the interval in the middle.
+/// The largest median of high ÷ low over all intervals.
 const MEDIAN_WIDTH: f64 = 1.3;
 
-/// What choosing by a model may cost in the median cell, and in the 95th
+/// The largest regret of choosing by a model: in the median cell, and in the 95th
 /// percentile.
 const REGRETS: [f64; 2] = [0.01, 0.05];
 
@@ -138,7 +137,7 @@ impl Found {
 }
 
 impl Agreement {
-    /// Whether all that is asked of the crossovers holds.
+    /// Whether the crossovers and the fitted models keep to all limits above.
     pub fn passes(&self) -> bool {
         let enough = |found: &Found| found.intervals.len() as f64 >= FOUND_SHARE * self.runs as f64;
         self.crossovers.iter().all(enough)
@@ -165,13 +164,13 @@ impl Agreement {
 }
 
 impl Model {
-    /// Judged by the runs in the middle; a calibration is shown beside.
+    /// Whether the medians over the runs keep to [`REGRETS`]. A calibration is shown and never fails.
     fn passes(&self) -> bool {
-        let [median, p95] = self.middle();
+        let [median, p95] = self.medians();
         self.source == ModelSource::Calibration || (median <= REGRETS[0] && p95 <= REGRETS[1])
     }
 
-    fn middle(&self) -> [f64; 2] {
+    fn medians(&self) -> [f64; 2] {
         [0, 1].map(|which| {
             let all = self.regrets.iter().map(|regrets| regrets[which]).collect();
             median(all).unwrap_or(f64::NAN)
@@ -211,15 +210,15 @@ impl fmt::Display for Agreement {
             self.median_width(),
         )?;
         for model in &self.models {
-            let [median, p95] = model.middle();
+            let [median, p95] = model.medians();
             let source = match model.source {
                 ModelSource::Cells => "fitted",
                 ModelSource::Calibration => "calibrated",
             };
             writeln!(
                 f,
-                "cost model of {}, {source}: to choose by it costs {:.2} % in the median cell, {:.1} % in the \
-                 95th percentile ({} runs)",
+                "cost model of {}, {source}: regret of choosing by it: median {:.2} %, 95th percentile {:.1} % \
+                 ({} runs)",
                 model.name.trim_end(),
                 100.0 * median,
                 100.0 * p95,

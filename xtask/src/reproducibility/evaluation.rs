@@ -1,16 +1,16 @@
-//! What several results of the same cells say about each other: pure.
+//! Compares the verdicts of several runs on the same cells: pure.
 
 use std::fmt;
 
 use vectored_lab::model::{Cell, Results, Verdict};
 
-/// A run that decides a smaller share of its cells is of little use.
+/// The share of its cells that a run has to decide.
 const MIN_DECIDED: f64 = 0.70;
 
 /// All runs together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evaluation {
-    /// Cells of which runs say different things, each with what each run says.
+    /// Cells with different verdicts, each with the verdict of each run.
     differing: Vec<(String, Vec<String>)>,
     /// Of these, the cells for which two runs name different winners.
     contradicted: usize,
@@ -27,7 +27,7 @@ impl Evaluation {
     }
 }
 
-/// Compares the cells of all runs, by what was measured in them.
+/// Compares the cells of all runs; cells with the same target and workload are the same.
 pub fn evaluate(runs: &[Results]) -> Evaluation {
     let mut names: Vec<String> = Vec::new();
     for cell in runs.iter().flat_map(|run| &run.cells) {
@@ -54,7 +54,7 @@ pub fn evaluate(runs: &[Results]) -> Evaluation {
         if let Some(first) = winners.next() {
             evaluation.contradicted += usize::from(winners.any(|other| other != first));
         }
-        let said: Vec<String> = cells.iter().map(|cell| says(*cell)).collect();
+        let said: Vec<String> = cells.iter().map(|cell| verdict_of(*cell)).collect();
         if said.iter().any(|word| *word != said[0]) {
             evaluation.differing.push((name, said));
         }
@@ -71,12 +71,12 @@ pub fn decided_share(run: &Results) -> f64 {
     }
 }
 
-fn says(cell: Option<&Cell>) -> String {
+fn verdict_of(cell: Option<&Cell>) -> String {
     match cell {
         None => "not measured".to_owned(),
         Some(cell) => match (cell.verdict, cell.winner) {
             (Verdict::Faster, Some(winner)) => winner.to_string(),
-            (Verdict::Faster, None) => "faster, but who?".to_owned(),
+            (Verdict::Faster, None) => "faster, without a winner".to_owned(),
             (Verdict::Tie, _) => "tie".to_owned(),
             (Verdict::Open, _) => "open".to_owned(),
         },
@@ -106,7 +106,7 @@ impl fmt::Display for Evaluation {
         let least = self.decided.iter().copied().fold(f64::INFINITY, f64::min);
         write!(
             f,
-            "the least that a run decided is {:.1} % ({:.0} % required): {}",
+            "smallest share of cells that a run decided: {:.1} % ({:.0} % required): {}",
             100.0 * least.min(1.0),
             100.0 * MIN_DECIDED,
             if self.passes() { "passed" } else { "FAILED" }
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_that_a_run_lacks_is_told_and_no_cells_fail() {
+    fn a_cell_that_a_run_lacks_is_named_and_no_cells_fail() {
         let evaluation = evaluate(&[run(&["tie", "tie"]), run(&["tie"])]);
         assert_eq!(evaluation.differing[0].1, ["tie", "not measured"]);
         assert!(!evaluate(&[run(&[])]).passes());

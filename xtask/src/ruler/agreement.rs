@@ -1,4 +1,4 @@
-//! From the medians of both instruments to "they agree": pure functions.
+//! Decides from the medians of both instruments whether they agree: pure functions.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use super::Medians;
 /// Two instruments that differ by less always agree.
 const LIMIT: f64 = 0.05;
 
-/// However much the C loops differ from themselves, no more is forgiven.
+/// The largest limit, however much the C loops differ from themselves.
 const MAX_FORGIVEN: f64 = 0.10;
 
 /// One turn of each instrument: times in ns, or ratios of times.
@@ -31,12 +31,12 @@ pub struct Agreement {
     ratio: f64,
     /// Its 95 % interval; none with fewer than six alternations.
     interval: Option<(f64, f64)>,
-    /// How far C is from itself; none with fewer than twelve alternations.
+    /// The difference of C from itself; none with fewer than twelve alternations.
     spread: Option<f64>,
 }
 
 impl Agreement {
-    /// Over the lines that are printed.
+    /// The heading of the printed lines.
     pub const HEADING: &str =
         "  technique           C [ns]  engine [ns]   ratio   95 % interval   C's spread   limit";
 

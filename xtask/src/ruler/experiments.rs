@@ -1,5 +1,5 @@
-//! `cargo xtask ruler --experiments`: do the published experiments find the
-//! ratios between techniques that plain C programs find?
+//! `cargo xtask ruler --experiments`: compares the ratios between techniques that the published
+//! experiments find with those of plain C programs.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,14 +17,13 @@ use vectored_lab::stats::median;
 use super::agreement::{self, Agreement, Alternation};
 use super::{Medians, Options, plain};
 use crate::packages::answer;
-use crate::root;
 
-/// Element sizes at which ratios are compared: below, at and above the border
-/// that was published.
+/// Element sizes at which ratios are compared: below, at and above the published
+/// crossover.
 const ELEMENT_BYTES: [usize; 3] = [100, 200, 1000];
 const CALLS: u32 = 100;
 
-/// Compares all ratios; false when one disagrees.
+/// Compares all ratios; false if one differs.
 pub fn run(options: &Options, cpu: usize) -> Result<bool> {
     let plain = PlainExperiments::compile()?;
     let records = u32::try_from(options.records).context("too many --records")?;
@@ -53,7 +52,7 @@ pub fn run(options: &Options, cpu: usize) -> Result<bool> {
     Ok(all_agree)
 }
 
-/// What is compared: both instruments do the same.
+/// An experiment that both instruments run.
 enum Experiment {
     Records(u32),
     Elements(usize),
@@ -124,7 +123,7 @@ impl Experiment {
     }
 }
 
-/// Each once; who goes first changes from round to round.
+/// One turn of each; the order changes from round to round.
 fn alternate(
     plain: &PlainExperiments,
     experiment: &Experiment,
@@ -238,6 +237,7 @@ mod tests {
     use vectored_lab::measure::allowed_cpus;
 
     use super::*;
+    use crate::root;
 
     #[test]
     fn the_c_experiments_compile_and_run() {

@@ -1,4 +1,4 @@
-//! The plain C loops: compiled, run, and their answer read.
+//! Compiles and runs the plain C loops, and reads their output.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
