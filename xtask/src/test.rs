@@ -40,10 +40,10 @@ pub fn run(only: Option<&str>) -> Result<bool> {
     let benches = benches_build(&packages);
     // Alone: the others need what it installs.
     let mut first = vec![Step::command("setup", || xtask("setup"))];
+    // One lane builds for most of the run, the other one runs what was built.
     let mut all = checks();
     all.extend(builds(&tests, &benches));
     all.extend(programs(&packages, (&tests, &benches), &skips.path));
-    all.extend(rest(&skips.path));
     if let Some(only) = only {
         let names = names(first.iter().chain(&all));
         first.retain(|step| step.name == only);
@@ -104,6 +104,7 @@ pub fn build_tests(tests: &Build) -> Step<'_> {
     Step::new(BUILD_TESTS, |output| tests.build(output)).builds_in(DEBUG)
 }
 
+/// The steps of cargo alone: builds, lints and docs.
 fn builds<'a>(tests: &'a Build, benches: &'a Build) -> Vec<Step<'a>> {
     vec![
         build_tests(tests),
@@ -115,10 +116,31 @@ fn builds<'a>(tests: &'a Build, benches: &'a Build) -> Vec<Step<'a>> {
             )
         })
         .builds_in(FUZZ),
+        clippy(),
+        Step::command("docs", || {
+            let words =
+                "doc --workspace --no-deps --document-private-items --all-features --locked";
+            let mut command = cargo_words(words);
+            command.env("RUSTDOCFLAGS", "-D warnings");
+            command
+        })
+        .builds_in(DEBUG),
+        // The library as its users build it by default, and xtask as `cargo xtask` builds it.
+        Step::command("clippy-no-features", || {
+            cargo_words(
+                "clippy --package vectored --package xtask --all-targets --locked -- -D warnings",
+            )
+        })
+        .builds_in(DEBUG),
+        Step::command("doctests", || {
+            cargo_words("test --workspace --all-features --locked --doc")
+        })
+        .builds_in(DEBUG)
+        .needs(BUILD_TESTS),
     ]
 }
 
-/// A step for each test program, example and bench.
+/// A step for each test program, example and bench, and one that counts instructions.
 fn programs<'a>(
     packages: &'a [Package],
     (tests, benches): (&'a Build, &'a Build),
@@ -139,6 +161,13 @@ fn programs<'a>(
         };
         steps.push(Step::new(name, run).needs(BUILD_BENCHES));
     }
+    let instructions = move || {
+        let mut command = xtask("instructions");
+        command.env(SKIPS, skips);
+        command
+    };
+    let step = Step::command("instructions", instructions).builds_in(RELEASE);
+    steps.push(step.needs(BUILD_BENCHES));
     steps
 }
 
@@ -196,39 +225,6 @@ fn of_kind<'a>(
             .filter(move |target| target.kind == kind && target.is_program)
             .map(move |target| (package, target))
     })
-}
-
-fn rest(skips: &Path) -> Vec<Step<'_>> {
-    vec![
-        Step::command("doctests", || {
-            cargo_words("test --workspace --all-features --locked --doc")
-        })
-        .builds_in(DEBUG)
-        .needs(BUILD_TESTS),
-        clippy(),
-        // The library as its users build it by default, and xtask as `cargo xtask` builds it.
-        Step::command("clippy-no-features", || {
-            cargo_words(
-                "clippy --package vectored --package xtask --all-targets --locked -- -D warnings",
-            )
-        })
-        .builds_in(DEBUG),
-        Step::command("docs", || {
-            let words =
-                "doc --workspace --no-deps --document-private-items --all-features --locked";
-            let mut command = cargo_words(words);
-            command.env("RUSTDOCFLAGS", "-D warnings");
-            command
-        })
-        .builds_in(DEBUG),
-        Step::command("instructions", move || {
-            let mut command = xtask("instructions");
-            command.env(SKIPS, skips);
-            command
-        })
-        .builds_in(RELEASE)
-        .needs(BUILD_BENCHES),
-    ]
 }
 
 fn cargo_words(words: &str) -> Command {
