@@ -4,6 +4,9 @@
 //! Tested are the packages with a changed file, and all packages that depend on them. A file that lies in no package
 //! counts for those that name it or its folder in their code (`README.md`, `docs/hazards.md`,
 //! `fuzz/seeds`), and the manifest and lock file of the workspace for all packages.
+//!
+//! The simulations of the statistics, which take longer than all other tests, are run only if a file of
+//! [`SIMULATED`] differs.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -19,6 +22,19 @@ use crate::{root, tidy};
 
 /// Files that every package is built with.
 const OF_ALL: [&str; 3] = ["Cargo.toml", "Cargo.lock", ".cargo/config.toml"];
+
+/// The code that the simulations try, and the simulations themselves.
+const SIMULATED: [&str; 6] = [
+    "crates/vectored-lab/src/stats",
+    "crates/vectored-lab/src/measure/engine",
+    "crates/vectored-lab/src/measure/sampling/synthetic.rs",
+    "crates/vectored-lab/src/findings.rs",
+    "crates/vectored-lab/tests/it/simulation.rs",
+    "crates/vectored-lab/tests/it/crossovers.rs",
+];
+
+/// Words that leave the simulations out.
+const NO_SIMULATIONS: [&str; 4] = ["--skip", "simulation::", "--skip", "crossovers::"];
 
 /// Runs them against the merge base with the main branch, or against `base`; false when a step failed.
 pub fn run(base: Option<&str>) -> Result<bool> {
@@ -39,7 +55,11 @@ pub fn run(base: Option<&str>) -> Result<bool> {
     let mut steps = checks();
     if !packages.is_empty() {
         steps.push(build_tests(&tests));
-        steps.extend(test_programs(&packages, &tests, &skips.path));
+        let words = words_for(&files);
+        if !words.is_empty() {
+            println!("   without the simulations of the statistics: none of their code differs\n");
+        }
+        steps.extend(test_programs(&packages, &tests, &skips.path, words));
         steps.push(clippy());
     }
     let mut report = Report::start("cargo xtask test");
@@ -47,6 +67,15 @@ pub fn run(base: Option<&str>) -> Result<bool> {
     println!("{}\n", skips.listed()?);
     println!("{}", report.summary());
     Ok(report.is_well())
+}
+
+/// The words for the test programs.
+fn words_for(files: &BTreeSet<PathBuf>) -> &'static [&'static str] {
+    let is_simulated = |file: &PathBuf| SIMULATED.iter().any(|path| file.starts_with(path));
+    match files.iter().any(is_simulated) {
+        true => &[],
+        false => &NO_SIMULATIONS,
+    }
 }
 
 fn heading(base: &str, files: usize, affected: &BTreeSet<String>) -> String {
@@ -207,6 +236,19 @@ mod tests {
         assert_eq!(affected_by(&["README.md"]), "tool");
         assert_eq!(affected_by(&["fuzz/seeds/plan/empty"]), "lab parser tool");
         assert_eq!(affected_by(&["docs/method.md"]), "");
+    }
+
+    #[test]
+    fn the_statistics_are_simulated_if_their_code_differs() {
+        let words = |file: &str| words_for(&BTreeSet::from([PathBuf::from(file)]));
+        assert!(words("crates/vectored-lab/src/stats/verdict.rs").is_empty());
+        assert_eq!(
+            words("crates/vectored-lab/src/report/csv.rs"),
+            NO_SIMULATIONS
+        );
+        for path in SIMULATED {
+            assert!(root().join(path).exists(), "{path}");
+        }
     }
 
     #[test]

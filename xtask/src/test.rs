@@ -146,7 +146,7 @@ fn programs<'a>(
     (tests, benches): (&'a Build, &'a Build),
     skips: &'a Path,
 ) -> Vec<Step<'a>> {
-    let mut steps = test_programs(packages, tests, skips);
+    let mut steps = test_programs(packages, tests, skips, &[]);
     for (package, target) in of_kind(packages, "example") {
         let name = format!("example:{}/{}", package.name, target.name);
         let run = program(tests, (package, target), &[], skips);
@@ -171,11 +171,12 @@ fn programs<'a>(
     steps
 }
 
-/// A step for each test program.
+/// A step for each test program, with these words.
 pub fn test_programs<'a>(
     packages: &'a [Package],
     tests: &'a Build,
     skips: &'a Path,
+    words: &'static [&'static str],
 ) -> Vec<Step<'a>> {
     let targets = packages
         .iter()
@@ -183,7 +184,7 @@ pub fn test_programs<'a>(
     targets
         .filter(|(_, target)| target.is_tested)
         .map(|(package, target)| {
-            let run = program(tests, (package, target), &[], skips);
+            let run = program(tests, (package, target), words, skips);
             Step::new(test_step(package, target), run).needs(BUILD_TESTS)
         })
         .collect()
