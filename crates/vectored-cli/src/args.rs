@@ -1,4 +1,4 @@
-//! What was typed. What it means is [`crate::plan`]'s.
+//! What was typed. What it means is [`crate::measure_plan`]'s.
 
 mod advise;
 
@@ -13,10 +13,10 @@ use vectored_lab::model::{
     Cache, ExperimentName, IovecSetup, Layout, Operation, PageCache, SyncMode,
 };
 
-use crate::list::{Counts, Mix, Sizes};
-use crate::place::TargetName;
-use crate::saved::ResultName;
+use crate::results_store::ResultName;
+use crate::size_lists::{Counts, Mix, Sizes};
 use crate::synthetic::Synthetic;
+use crate::target_path::TargetName;
 use crate::terminal::ColorWhen;
 pub use advise::AdviseArgs;
 use advise::{ADVISE_ABOUT, ADVISE_AFTER, ADVISE_USAGE};

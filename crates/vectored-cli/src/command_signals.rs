@@ -24,7 +24,7 @@ pub enum Stage {
     /// Processes that the command left behind: a signal ends the waiting for them.
     LeftBehind,
     /// The command again: as the first time, and it is ended.
-    Again,
+    Rerun,
     /// No command: a signal ends this program.
     After,
 }

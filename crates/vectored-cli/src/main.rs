@@ -1,24 +1,25 @@
 //! `vectored`: measures which technique moves several buffers fastest, here.
 
-mod again;
-mod analysis;
+mod advise_pipeline;
 mod args;
+mod atomic_file;
 mod charset;
 mod command_signals;
 mod commands;
 mod failure;
 mod interrupt;
-mod list;
+mod measure_plan;
 mod notes;
-mod place;
-mod plan;
+mod output_file;
 mod progress;
-mod reproduction;
-mod save;
-mod saved;
+mod reproduce_plan;
+mod results_store;
+mod size_lists;
 mod strace;
 mod synthetic;
+mod target_path;
 mod terminal;
+mod untraced_rerun;
 
 use std::ffi::OsString;
 use std::io::Write;

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use crate::charset::to_ascii;
-use crate::save::Saved;
+use crate::results_store::SaveOutcome;
 use crate::terminal::messages_are_ascii;
 
 /// Notes on standard error, for those who want them.
@@ -22,11 +22,11 @@ impl Notes {
     }
 
     /// Where a result is saved: a path alone on its line is easy to use in a script.
-    pub fn saved(&self, saved: &Saved) {
+    pub fn saved(&self, saved: &SaveOutcome) {
         match saved {
-            Saved::As(path) => self.line(format_args!("{}", path.display())),
-            Saved::Unwanted => {}
-            Saved::NoPlace(why) => self.note(why),
+            SaveOutcome::As(path) => self.line(format_args!("{}", path.display())),
+            SaveOutcome::Unwanted => {}
+            SaveOutcome::NoDirectory(why) => self.note(why),
         }
     }
 

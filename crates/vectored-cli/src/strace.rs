@@ -26,7 +26,7 @@ const STRACE: &str = "strace";
 /// cannot notice when bytes arrive. All others are traced, known or not, so that nothing is missed
 /// that lies between two writes. `brk` cannot matter either; that it shows tells a reader of the log
 /// that waits would show, too.
-const WITHOUT: [&str; 44] = [
+const NOT_TRACED: [&str; 44] = [
     // Memory.
     "munmap",
     "mprotect",
@@ -79,10 +79,10 @@ const WITHOUT: [&str; 44] = [
 ];
 
 /// How long to wait for more of the log before looking whether somebody wants no more of it.
-const PATIENCE: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// How long processes that the command left behind are waited for without a word.
-const SILENCE: Duration = Duration::from_secs(1);
+const ANNOUNCE_AFTER: Duration = Duration::from_secs(1);
 
 /// So much of the log fits into the pipe, where that is allowed: strace waits less often.
 const PIPE_BYTES: usize = 1 << 20;
@@ -90,7 +90,7 @@ const PIPE_BYTES: usize = 1 << 20;
 /// The options of strace, but for `-o`.
 fn options() -> Vec<String> {
     // A `?` passes over names that an architecture does not have.
-    let without: Vec<String> = WITHOUT.iter().map(|call| format!("?{call}")).collect();
+    let without: Vec<String> = NOT_TRACED.iter().map(|call| format!("?{call}")).collect();
     let mut options: Vec<String> = [
         // As a grandchild: the command is our own child, with its exit status and its signals.
         "-D",
@@ -206,11 +206,11 @@ pub fn check() -> Result<(), Failure> {
 }
 
 /// A command that runs under strace.
-pub struct Traced {
+pub struct TracedCommand {
     /// What strace writes; it ends with the last process.
     pub log: Log,
     waiter: JoinHandle<io::Result<Ended>>,
-    /// While it is open, nobody else reads the log: see [`read_on`].
+    /// While it is open, nobody else reads the log: see [`drain_after_exit`].
     _alone: PipeWriter,
 }
 
@@ -226,11 +226,15 @@ pub struct Ended {
 }
 
 /// Starts a command under strace.
-pub fn start(words: &[OsString], signals: &CommandSignals, notes: Notes) -> anyhow::Result<Traced> {
+pub fn start(
+    words: &[OsString],
+    signals: &CommandSignals,
+    notes: Notes,
+) -> anyhow::Result<TracedCommand> {
     let (reader, writer) = io::pipe().context("cannot make a pipe for the log of strace")?;
     // Less is enough, too: an unprivileged user may have a limit.
     let _ = rustix::pipe::fcntl_setpipe_size(&writer, PIPE_BYTES);
-    let alone = read_on(&reader).context("cannot run sh")?;
+    let alone = drain_after_exit(&reader).context("cannot run sh")?;
     // By this name strace opens the pipe for itself, so the command inherits nothing, and nothing
     // in the file system has to be removed.
     let name = format!("/proc/{}/fd/{}", std::process::id(), writer.as_raw_fd());
@@ -247,11 +251,11 @@ pub fn start(words: &[OsString], signals: &CommandSignals, notes: Notes) -> anyh
         signals: signals.clone(),
         notes,
         left_since: None,
-        is_told: false,
+        is_announced: false,
     };
     let signals = signals.clone();
     let waiter = thread::spawn(move || wait(&child, writer, began, &signals));
-    Ok(Traced {
+    Ok(TracedCommand {
         log,
         waiter,
         _alone: alone,
@@ -264,7 +268,7 @@ pub fn start(words: &[OsString], signals: &CommandSignals, notes: Notes) -> anyh
 /// strace cannot leave a program alone that it traces by a seccomp filter, whose calls would fail then.
 /// So it has to go on, and it would complain on the command's standard error of each line that nobody
 /// reads.
-fn read_on(log: &PipeReader) -> io::Result<PipeWriter> {
+fn drain_after_exit(log: &PipeReader) -> io::Result<PipeWriter> {
     let (ends_with_us, ours) = io::pipe()?;
     Command::new("/bin/sh")
         .args(["-c", "read -r _; exec cat <&1 >/dev/null"])
@@ -296,7 +300,7 @@ fn wait(
     })
 }
 
-impl Traced {
+impl TracedCommand {
     /// How the command ended, after its log did.
     pub fn ended(self) -> anyhow::Result<Ended> {
         let outcome = self.waiter.join().expect("waiting cannot panic");
@@ -321,7 +325,7 @@ pub struct Log {
     /// Since when the command has ended.
     left_since: Option<Instant>,
     /// Whether it was said that its processes are waited for.
-    is_told: bool,
+    is_announced: bool,
 }
 
 impl Log {
@@ -331,12 +335,12 @@ impl Log {
     }
 
     /// Says what is waited for, once.
-    fn tell_of_waiting(&mut self) {
+    fn announce_waiting(&mut self) {
         if !self.signals.is_left_behind() {
             return;
         }
         let waited = self.left_since.get_or_insert_with(Instant::now).elapsed();
-        if waited > SILENCE && !std::mem::replace(&mut self.is_told, true) {
+        if waited > ANNOUNCE_AFTER && !std::mem::replace(&mut self.is_announced, true) {
             self.notes.note(
                 "the command has ended; waiting for processes that it left behind (^C ends the waiting)",
             );
@@ -346,12 +350,12 @@ impl Log {
 
 impl Read for Log {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let patience = Timespec::try_from(PATIENCE).expect("a short time");
+        let patience = Timespec::try_from(POLL_INTERVAL).expect("a short time");
         loop {
             if self.was_left() {
                 return Ok(0);
             }
-            self.tell_of_waiting();
+            self.announce_waiting();
             let mut polled = [PollFd::new(&self.reader, PollFlags::IN)];
             match poll(&mut polled, Some(&patience)) {
                 Ok(0) => {}

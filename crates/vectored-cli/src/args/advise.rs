@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::{Format, formats, one_size, time};
-use crate::saved::ResultName;
+use crate::results_store::ResultName;
 
 pub const ADVISE_ABOUT: &str = "\
 Find where gathering would help a program, from its system calls

@@ -10,18 +10,18 @@ use vectored_lab::advisor::Options;
 use vectored_lab::model::{Advisory, Saved};
 use vectored_lab::report::{self, advisory};
 
-use crate::again::{self, Input, NoTime};
-use crate::analysis::{
-    Costs, Observed, Times, Told, conclude, follow_command, follow_logs, merged,
+use crate::advise_pipeline::{
+    CommandTimes, Costs, Observed, RunFacts, conclude, follow_command, follow_logs, merged,
 };
 use crate::args::{AdviseArgs, Format};
 use crate::command_signals::{CommandSignals, Stage};
 use crate::failure::Failure;
 use crate::notes::Notes;
-use crate::save::{OutputFile, Store};
-use crate::saved::{self, ResultName};
+use crate::output_file::OutputFile;
+use crate::results_store::{ResultName, Store, paths};
 use crate::strace;
 use crate::terminal::{Screen, print, print_aside};
+use crate::untraced_rerun::{self, Input, NoRerunTime};
 
 /// Runs the command. Everything that can be refused is refused before a command is run or a log is
 /// read.
@@ -36,7 +36,7 @@ pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
     let outputs = Outputs::check(args)?;
     let notes = Notes { quiet: args.quiet };
     let costs = match &args.costs {
-        Some(name) => Costs::Of(Box::new(name.load_advisory()?), name.in_words()),
+        Some(name) => Costs::Saved(Box::new(name.load_advisory()?), name.in_words()),
         // Saved results have costs.
         None if !args.merge.is_empty() => Costs::Measured(PathBuf::from(".")),
         None => Costs::measured(args.dir.as_deref(), &notes)?,
@@ -50,22 +50,22 @@ pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
     } else if args.command.is_empty() {
         let observed = follow_logs(&args.trace, options(args))?;
         let sources = args.trace.iter().map(|path| path.display().to_string());
-        let told = Told {
+        let facts = RunFacts {
             sources: sources.collect(),
-            times: Times::Log,
+            times: CommandTimes::Log,
             started_at,
             was_left: false,
         };
-        (conclude(observed, &costs, told, &notes), 0)
+        (conclude(observed, &costs, facts, &notes), 0)
     } else {
         let ran = run_command(args, &notes)?;
-        let told = Told {
+        let facts = RunFacts {
             sources: vec![in_one_line(args)],
             times: ran.times,
             started_at,
             was_left: ran.was_left,
         };
-        (conclude(ran.observed, &costs, told, &notes), ran.code)
+        (conclude(ran.observed, &costs, facts, &notes), ran.code)
     };
     let json = advisory::json(&advisory);
     let kept = store.save("advise", &advisory.started_at, &json);
@@ -95,7 +95,7 @@ fn in_one_line(args: &AdviseArgs) -> String {
 /// What became of a command.
 struct Ran {
     observed: Observed,
-    times: Times,
+    times: CommandTimes,
     /// Some of its processes were not waited for.
     was_left: bool,
     code: u8,
@@ -111,7 +111,7 @@ fn run_command(args: &AdviseArgs, notes: &Notes) -> Result<Ran, Failure> {
              thrown away",
         );
     }
-    let input = Input::look();
+    let input = Input::of_stdin();
     let signals = CommandSignals::watch()?;
     let mut traced = strace::start(&args.command, &signals, Notes { quiet: args.quiet })?;
     let name = input.name();
@@ -136,19 +136,19 @@ fn run_command(args: &AdviseArgs, notes: &Notes) -> Result<Ran, Failure> {
             None
         };
         match refused {
-            Some(why) => Err(NoTime(why.to_owned())),
-            None => again::run(&args.command, input, first, &signals),
+            Some(why) => Err(NoRerunTime(why.to_owned())),
+            None => untraced_rerun::run(&args.command, input, first, &signals),
         }
         .map(Some)
     } else {
         Ok(None)
     };
     let times = match second {
-        Ok(Some(second)) => Times::Untraced(second.took, second.usage),
-        Ok(None) => Times::Traced(first.usage),
-        Err(NoTime(why)) => {
+        Ok(Some(second)) => CommandTimes::Untraced(second.took, second.usage),
+        Ok(None) => CommandTimes::Traced(first.usage),
+        Err(NoRerunTime(why)) => {
             notes.note(&format!("no wall time of a second run: {why}"));
-            Times::Traced(first.usage)
+            CommandTimes::Traced(first.usage)
         }
     };
     let again_stopped_by = signals.stopped_by().filter(|_| !was_left);
@@ -171,8 +171,8 @@ fn inputs(args: &AdviseArgs) -> Result<Vec<PathBuf>, Failure> {
         false => path.clone(),
     });
     let mut inputs: Vec<PathBuf> = logs.collect();
-    inputs.extend(saved::paths(&args.merge)?);
-    inputs.extend(saved::paths(args.costs.as_slice())?);
+    inputs.extend(paths(&args.merge)?);
+    inputs.extend(paths(args.costs.as_slice())?);
     Ok(inputs)
 }
 
@@ -197,7 +197,7 @@ impl Outputs {
                 .transpose()?,
         };
         let files: Vec<&OutputFile> = outputs.file.iter().chain(&outputs.page).collect();
-        OutputFile::are_apart(&files, &inputs(args)?)?;
+        OutputFile::check_distinct(&files, &inputs(args)?)?;
         Ok(outputs)
     }
 

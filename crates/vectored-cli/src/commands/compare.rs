@@ -9,8 +9,8 @@ use vectored_lab::stats::compare;
 
 use crate::args::{CompareArgs, Format};
 use crate::failure::Failure;
-use crate::save::OutputFile;
-use crate::saved::{ResultName, paths};
+use crate::output_file::OutputFile;
+use crate::results_store::{ResultName, paths};
 use crate::terminal::{Screen, print};
 
 /// The comparison found a regression.
@@ -50,7 +50,7 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
         .transpose()?;
     let outputs: Vec<&OutputFile> = output.iter().chain(&page).collect();
     let inputs = [paths(&args.result)?, paths(&args.against)?].concat();
-    OutputFile::are_apart(&outputs, &inputs)?;
+    OutputFile::check_distinct(&outputs, &inputs)?;
     let base = load(&args.result)?;
     let screen = Screen::of_output(output.is_some());
     let mut compared = true;

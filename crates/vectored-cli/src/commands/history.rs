@@ -15,8 +15,7 @@ use vectored_lab::report::{escape_control, grouped, paragraph};
 use crate::args::{HistoryArgs, HistoryFormat};
 use crate::failure::Failure;
 use crate::notes::Notes;
-use crate::save::{ignored_state_home, results_directory};
-use crate::saved::{Kind, kept, read};
+use crate::results_store::{ResultKind, ignored_state_home, read, results_directory, saved_files};
 use crate::terminal::{Screen, print};
 
 /// Characters of a command that are shown.
@@ -41,8 +40,8 @@ pub fn run(args: &HistoryArgs) -> Result<ExitCode, Failure> {
         }
     };
     let mut entries = Vec::new();
-    for kind in Kind::ALL {
-        for (age, path) in kept(&directory, kind)?.into_iter().enumerate() {
+    for kind in ResultKind::ALL {
+        for (age, path) in saved_files(&directory, kind)?.into_iter().enumerate() {
             entries.push(entry(kind, age, path));
         }
     }
@@ -199,7 +198,7 @@ struct BriefExperiment {
     name: String,
 }
 
-fn entry(kind: Kind, age: usize, path: PathBuf) -> Entry {
+fn entry(kind: ResultKind, age: usize, path: PathBuf) -> Entry {
     let found = read(&path)
         .map_err(|error| error.to_string())
         .and_then(|text| serde_json::from_str(&text).map_err(why_no_result))
@@ -244,7 +243,7 @@ fn of_known_schema(found: Brief) -> Result<Brief, String> {
 /// The time in a name as `measure-20260101T000000Z-89ab.json`, which [`Store::save`] gives; `None`
 /// for any other name.
 ///
-/// [`Store::save`]: crate::save::Store::save
+/// [`Store::save`]: crate::results_store::Store::save
 fn time_in_name(name: &str, prefix: &str) -> Option<SystemTime> {
     let rest = name.strip_prefix(prefix)?.strip_suffix(".json")?;
     let (time, random) = rest.split_once('-')?;

@@ -9,7 +9,7 @@ use vectored_lab::report::host;
 use crate::args::{HostArgs, HostFormat};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
-use crate::save::OutputFile;
+use crate::output_file::OutputFile;
 use crate::terminal::{Screen, print};
 
 /// Runs the command. It takes less than a second, so a signal is obeyed at the

@@ -21,10 +21,11 @@ use vectored_lab::stats::MIN_ROUNDS;
 use crate::args::{Format, MeasureArgs};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::measure_plan::{FilePlan, MeasurePlan};
 use crate::notes::Notes;
-use crate::plan::{FilePlan, Plan};
+use crate::output_file::OutputFile;
 use crate::progress::Bar;
-use crate::save::{OutputFile, Store, ignored_state_home};
+use crate::results_store::{Store, ignored_state_home};
 use crate::synthetic::{self, Synthetic};
 use crate::terminal::{Screen, print};
 
@@ -33,7 +34,7 @@ use crate::terminal::{Screen, print};
 pub fn run(args: &MeasureArgs) -> Result<ExitCode, Failure> {
     // Short enough to be typed again.
     let seed = args.seed.unwrap_or_else(|| fastrand::u32(..).into());
-    let plan = Plan::new(args, seed)?;
+    let plan = MeasurePlan::new(args, seed)?;
     let output = args
         .output
         .as_deref()
@@ -108,7 +109,7 @@ struct Measured {
 }
 
 fn measure_here(
-    plan: &Plan,
+    plan: &MeasurePlan,
     args: &MeasureArgs,
     interrupt: &Interrupt,
 ) -> Result<Measured, Failure> {
@@ -191,7 +192,7 @@ fn of_file(error: MeasureError, file: &FilePlan) -> Failure {
 /// A cost model for each target and folder that is written to. `begin` is called before each
 /// calibration. `adaptive` works with the default where a calibration fails; these are told.
 fn calibrate_for(
-    plan: &Plan,
+    plan: &MeasurePlan,
     args: &MeasureArgs,
     begin: impl Fn(Target),
 ) -> (Vec<FittedModel>, Vec<String>) {
@@ -279,8 +280,8 @@ pub fn pin(pinning: Pinning, allowed: &[usize]) -> Result<(Option<usize>, Option
     })
 }
 
-fn assemble(plan: Plan, measured: Measured) -> Results {
-    let Plan {
+fn assemble(plan: MeasurePlan, measured: Measured) -> Results {
+    let MeasurePlan {
         experiment,
         mut left_out,
         ..

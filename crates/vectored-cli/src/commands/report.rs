@@ -8,7 +8,8 @@ use vectored_lab::report::{self, advisory, experiments};
 
 use crate::args::ReportArgs;
 use crate::failure::Failure;
-use crate::save::OutputFile;
+use crate::output_file::OutputFile;
+use crate::results_store::{ResultName, paths};
 use crate::terminal::{Screen, print};
 
 /// Runs the command. Every file is checked before anything is written.
@@ -27,7 +28,7 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
         }
     }
     let files: Vec<&OutputFile> = outputs.iter().filter_map(|(o, _)| o.file()).collect();
-    OutputFile::are_apart(&files, &crate::saved::paths(&args.result)?)?;
+    OutputFile::check_distinct(&files, &paths(&args.result)?)?;
     if outputs.len() - files.len() > 1 {
         return Err(Failure::usage(
             "only one of the outputs can be standard output: name a file for the others",
@@ -36,7 +37,7 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
     let saved: Vec<Saved> = args
         .result
         .iter()
-        .map(crate::saved::ResultName::load)
+        .map(ResultName::load)
         .collect::<Result<_, _>>()?;
     let saved: Vec<&Saved> = saved.iter().collect();
     let is_advice = |one: &&Saved| matches!(one, Saved::Advisory(_));

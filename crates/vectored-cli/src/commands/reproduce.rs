@@ -17,9 +17,10 @@ use crate::args::{Format, ReproduceArgs};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::notes::Notes;
+use crate::output_file::OutputFile;
 use crate::progress::Bar;
-use crate::reproduction::plans;
-use crate::save::{OutputFile, Store};
+use crate::reproduce_plan::plans;
+use crate::results_store::Store;
 use crate::terminal::{Screen, print};
 
 /// Runs the command. Everything that can be refused is refused before the

@@ -21,16 +21,16 @@ use crate::command_signals::{CommandSignals, Stage};
 use crate::strace::Ended;
 
 /// strace only makes a program slower: one that takes this much longer without waits for something.
-const LONGER: u32 = 2;
+const LIMIT_FACTOR: u32 = 2;
 
 /// Whatever the first run took.
-const AT_LEAST: Duration = Duration::from_secs(2);
+const MIN_LIMIT: Duration = Duration::from_secs(2);
 
 /// How long to wait for its end before looking for signals.
-const PATIENCE: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// How long a command has to end when it is asked to.
-const GRACE: Duration = Duration::from_secs(1);
+const TERMINATION_GRACE: Duration = Duration::from_secs(1);
 
 /// Standard input before the first run, so that a second can have the same.
 pub enum Input {
@@ -44,7 +44,7 @@ pub enum Input {
 
 impl Input {
     /// What standard input is.
-    pub fn look() -> Self {
+    pub fn of_stdin() -> Self {
         let stdin = io::stdin();
         let copy = || stdin.as_fd().try_clone_to_owned().map(File::from);
         let Ok(mut here) = copy() else {
@@ -80,7 +80,7 @@ impl Input {
 
 /// Why there is no wall time of a second run.
 #[derive(Debug, PartialEq, Eq)]
-pub struct NoTime(pub String);
+pub struct NoRerunTime(pub String);
 
 /// Runs the command again: how long it took, and what CPU time.
 ///
@@ -93,10 +93,10 @@ pub fn run(
     input: Input,
     first: Ended,
     signals: &CommandSignals,
-) -> Result<Ended, NoTime> {
+) -> Result<Ended, NoRerunTime> {
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]);
-    let no = |what: &str, error: io::Error| NoTime(format!("{what}: {error}"));
+    let no = |what: &str, error: io::Error| NoRerunTime(format!("{what}: {error}"));
     command.stdin(match input {
         Input::File(mut file, place) => {
             file.seek(SeekFrom::Start(place))
@@ -113,7 +113,7 @@ pub fn run(
         .map_err(|error| no("it could not be run", error))?;
     // The ends of pipes and terminals that are the command's.
     drop(command);
-    signals.enter(Stage::Again, child.id());
+    signals.enter(Stage::Rerun, child.id());
     let process = Pid::from_child(&child);
     let (tell, told) = mpsc::channel();
     thread::spawn(move || {
@@ -121,9 +121,9 @@ pub fn run(
         // Nobody listens any more if it took too long.
         let _ = tell.send((outcome, began.elapsed()));
     });
-    let limit = (first.took * LONGER).max(AT_LEAST);
+    let limit = (first.took * LIMIT_FACTOR).max(MIN_LIMIT);
     let outcome = loop {
-        match told.recv_timeout(PATIENCE) {
+        match told.recv_timeout(POLL_INTERVAL) {
             Ok(outcome) => break Ok(outcome),
             Err(RecvTimeoutError::Disconnected) => break Err(String::from("its end is not known")),
             Err(RecvTimeoutError::Timeout) if signals.stopped_by().is_some() => {
@@ -141,12 +141,12 @@ pub fn run(
     if outcome.is_err() {
         // It may end by itself in between.
         let _ = kill_process(process, Signal::TERM);
-        if told.recv_timeout(GRACE).is_err() {
+        if told.recv_timeout(TERMINATION_GRACE).is_err() {
             let _ = kill_process(process, Signal::KILL);
-            let _ = told.recv_timeout(GRACE);
+            let _ = told.recv_timeout(TERMINATION_GRACE);
         }
     }
-    match outcome.map_err(NoTime)? {
+    match outcome.map_err(NoRerunTime)? {
         (Ok((status, usage)), took) if status == first.status => Ok(Ended {
             status,
             usage,
@@ -156,9 +156,9 @@ pub fn run(
             // `signal: 2 (SIGINT)`.
             let words = status.to_string();
             let name = words.split(['(', ')']).nth(1).unwrap_or("a signal");
-            Err(NoTime(format!("{name} ended it")))
+            Err(NoRerunTime(format!("{name} ended it")))
         }
-        (Ok((status, _)), _) => Err(NoTime(format!(
+        (Ok((status, _)), _) => Err(NoRerunTime(format!(
             "it ended otherwise than under strace ({status}, not {})",
             first.status
         ))),
@@ -240,7 +240,7 @@ mod tests {
         }
     }
 
-    fn again(script: &str, input: Input, first: Ended) -> Result<Ended, NoTime> {
+    fn again(script: &str, input: Input, first: Ended) -> Result<Ended, NoRerunTime> {
         let words: Vec<OsString> = ["sh", "-c", script].map(OsString::from).to_vec();
         let signals = CommandSignals::watch().unwrap();
         run(&words, input, first, &signals)
@@ -251,16 +251,19 @@ mod tests {
     #[test]
     fn a_second_run_has_to_end_as_the_first_did() {
         assert!(again("exit 3", Input::Empty, first(3, HOUR)).is_ok());
-        let NoTime(why) = again("exit 4", Input::Empty, first(3, HOUR)).unwrap_err();
+        let NoRerunTime(why) = again("exit 4", Input::Empty, first(3, HOUR)).unwrap_err();
         assert!(why.contains("ended otherwise"), "{why}");
         let outcome = again("kill -INT $$", Input::Empty, first(0, HOUR));
-        assert_eq!(outcome.unwrap_err(), NoTime("SIGINT ended it".to_owned()));
+        assert_eq!(
+            outcome.unwrap_err(),
+            NoRerunTime("SIGINT ended it".to_owned())
+        );
     }
 
     #[test]
     fn a_second_run_that_waits_for_ever_is_ended() {
         let outcome = again("exec sleep 3600", Input::Empty, first(0, Duration::ZERO));
-        let NoTime(why) = outcome.unwrap_err();
+        let NoRerunTime(why) = outcome.unwrap_err();
         assert!(why.contains("longer than under strace"), "{why}");
     }
 

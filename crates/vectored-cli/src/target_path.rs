@@ -42,29 +42,29 @@ impl FromStr for TargetName {
 
 /// A target, and which one where a path says so.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct ResolvedTarget {
     /// What it is.
     pub target: Target,
     /// As in `CellSpec::path`.
     pub path: Option<PathBuf>,
 }
 
-impl From<Target> for Place {
+impl From<Target> for ResolvedTarget {
     fn from(target: Target) -> Self {
-        Place { target, path: None }
+        ResolvedTarget { target, path: None }
     }
 }
 
-impl Place {
+impl ResolvedTarget {
     /// What is meant by a name or path. With `force`, any character device.
     ///
     /// # Errors
     ///
     /// Where writing would overwrite something of the user's, or nothing is
     /// there.
-    pub fn find(name: &TargetName, force: bool) -> Result<Place, Failure> {
+    pub fn resolve(name: &TargetName, force: bool) -> Result<ResolvedTarget, Failure> {
         let path = match name {
-            TargetName::Named(target) => return Ok(Place::from(*target)),
+            TargetName::Named(target) => return Ok(ResolvedTarget::from(*target)),
             TargetName::Path(path) => path,
         };
         let refused = |why: &str| {
@@ -89,7 +89,7 @@ impl Place {
         } else if kind.is_socket() {
             Target::Socket
         } else if kind.is_char_device() && is_null(&metadata) {
-            return Ok(Place::from(Target::Null));
+            return Ok(ResolvedTarget::from(Target::Null));
         } else if kind.is_char_device() && force {
             Target::Device
         } else if kind.is_char_device() {
@@ -108,7 +108,7 @@ impl Place {
                  a file of our own is made that is gone afterwards",
             );
         };
-        Ok(Place {
+        Ok(ResolvedTarget {
             target,
             path: Some(whole(path)),
         })
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn the_null_device_is_null_under_any_name() {
-        let place = Place::find(&TargetName::Path("/dev/null".into()), false).unwrap();
-        assert_eq!(place, Place::from(Target::Null));
+        let place = ResolvedTarget::resolve(&TargetName::Path("/dev/null".into()), false).unwrap();
+        assert_eq!(place, ResolvedTarget::from(Target::Null));
     }
 }

@@ -11,15 +11,15 @@ use anyhow::Context;
 use vectored_lab::model::{Advisory, Results, Saved};
 use vectored_lab::report::parse_saved;
 
+use super::store::results_directory;
 use crate::failure::Failure;
-use crate::save::results_directory;
 
 /// Larger files are no results: the largest that are known have some MB.
 const MAX_BYTES: u64 = 1 << 29;
 
 /// What saves results, and what its results are called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ResultKind {
     /// `vectored measure`.
     Measure,
     /// `vectored reproduce`.
@@ -28,24 +28,28 @@ pub enum Kind {
     Advise,
 }
 
-impl Kind {
-    pub const ALL: [Kind; 3] = [Kind::Measure, Kind::Reproduce, Kind::Advise];
+impl ResultKind {
+    pub const ALL: [ResultKind; 3] = [
+        ResultKind::Measure,
+        ResultKind::Reproduce,
+        ResultKind::Advise,
+    ];
 
     /// What the newest is called.
     pub fn newest(self) -> &'static str {
         match self {
-            Kind::Measure => "latest",
-            Kind::Reproduce => "experiments",
-            Kind::Advise => "advice",
+            ResultKind::Measure => "latest",
+            ResultKind::Reproduce => "experiments",
+            ResultKind::Advise => "advice",
         }
     }
 
     /// What names of files begin with.
     pub fn prefix(self) -> &'static str {
         match self {
-            Kind::Measure => "measure-",
-            Kind::Reproduce => "reproduce-",
-            Kind::Advise => "advise-",
+            ResultKind::Measure => "measure-",
+            ResultKind::Reproduce => "reproduce-",
+            ResultKind::Advise => "advise-",
         }
     }
 
@@ -61,19 +65,19 @@ pub enum ResultName {
     /// A file.
     File(PathBuf),
     /// The newest of its kind, or one so many before it.
-    Kept(Kind, usize),
+    Recent(ResultKind, usize),
 }
 
 impl FromStr for ResultName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        for kind in Kind::ALL {
+        for kind in ResultKind::ALL {
             let Some(rest) = text.strip_prefix(kind.newest()) else {
                 continue;
             };
             if rest.is_empty() {
-                return Ok(ResultName::Kept(kind, 0));
+                return Ok(ResultName::Recent(kind, 0));
             }
             if let Some(age) = rest.strip_prefix('~') {
                 let age = age.parse().map_err(|_| {
@@ -82,7 +86,7 @@ impl FromStr for ResultName {
                         kind.newest()
                     )
                 })?;
-                return Ok(ResultName::Kept(kind, age));
+                return Ok(ResultName::Recent(kind, age));
             }
         }
         match text {
@@ -94,7 +98,7 @@ impl FromStr for ResultName {
 
 /// The files of one kind in a directory of saved results, newest first; none if
 /// the directory is not there.
-pub fn kept(directory: &Path, kind: Kind) -> Result<Vec<PathBuf>, Failure> {
+pub fn saved_files(directory: &Path, kind: ResultKind) -> Result<Vec<PathBuf>, Failure> {
     let cannot = || format!("cannot list '{}'", directory.display());
     let entries = match fs::read_dir(directory) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -128,11 +132,11 @@ impl ResultName {
     pub fn path(&self) -> Result<PathBuf, Failure> {
         match self {
             ResultName::File(path) => Ok(path.clone()),
-            ResultName::Kept(kind, age) => {
+            ResultName::Recent(kind, age) => {
                 let directory = results_directory().map_err(|why| {
                     Failure::usage(format!("there is no '{}': {why}", self.in_words()))
                 })?;
-                let files = kept(&directory, *kind)?;
+                let files = saved_files(&directory, *kind)?;
                 let count = files.len();
                 files.into_iter().nth(*age).ok_or_else(|| {
                     let command = kind.command();
@@ -155,8 +159,8 @@ impl ResultName {
     pub fn in_words(&self) -> String {
         match self {
             ResultName::File(path) => path.display().to_string(),
-            ResultName::Kept(kind, 0) => kind.newest().to_owned(),
-            ResultName::Kept(kind, age) => format!("{}~{age}", kind.newest()),
+            ResultName::Recent(kind, 0) => kind.newest().to_owned(),
+            ResultName::Recent(kind, age) => format!("{}~{age}", kind.newest()),
         }
     }
 
@@ -186,7 +190,7 @@ impl ResultName {
     pub fn load_results(&self) -> Result<Results, Failure> {
         match self.load()? {
             Saved::Results(results) => Ok(*results),
-            other => Err(self.of_another_command(&other, Kind::Measure)),
+            other => Err(self.of_another_command(&other, ResultKind::Measure)),
         }
     }
 
@@ -194,15 +198,15 @@ impl ResultName {
     pub fn load_advisory(&self) -> Result<Advisory, Failure> {
         match self.load()? {
             Saved::Advisory(advisory) => Ok(*advisory),
-            other => Err(self.of_another_command(&other, Kind::Advise)),
+            other => Err(self.of_another_command(&other, ResultKind::Advise)),
         }
     }
 
-    fn of_another_command(&self, found: &Saved, wanted: Kind) -> Failure {
+    fn of_another_command(&self, found: &Saved, wanted: ResultKind) -> Failure {
         let found = match found {
-            Saved::Results(_) => Kind::Measure,
-            Saved::Experiments(_) => Kind::Reproduce,
-            Saved::Advisory(_) => Kind::Advise,
+            Saved::Results(_) => ResultKind::Measure,
+            Saved::Experiments(_) => ResultKind::Reproduce,
+            Saved::Advisory(_) => ResultKind::Advise,
         };
         Failure::usage(format!(
             "'{}' is of `vectored {}`: name results of `vectored {}`",
@@ -257,11 +261,17 @@ mod tests {
     #[test]
     fn names_are_ages_or_files() {
         let parse = |text: &str| text.parse::<ResultName>();
-        assert_eq!(parse("latest"), Ok(ResultName::Kept(Kind::Measure, 0)));
-        assert_eq!(parse("latest~12"), Ok(ResultName::Kept(Kind::Measure, 12)));
-        let advice = Ok(ResultName::Kept(Kind::Advise, 0));
+        assert_eq!(
+            parse("latest"),
+            Ok(ResultName::Recent(ResultKind::Measure, 0))
+        );
+        assert_eq!(
+            parse("latest~12"),
+            Ok(ResultName::Recent(ResultKind::Measure, 12))
+        );
+        let advice = Ok(ResultName::Recent(ResultKind::Advise, 0));
         assert_eq!(parse("advice"), advice);
-        let experiments = Ok(ResultName::Kept(Kind::Reproduce, 1));
+        let experiments = Ok(ResultName::Recent(ResultKind::Reproduce, 1));
         assert_eq!(parse("experiments~1"), experiments);
         for file in ["./latest", "latest.json", "a/b.json"] {
             assert_eq!(parse(file), Ok(ResultName::File(file.into())));
@@ -283,7 +293,7 @@ mod tests {
         ] {
             fs::write(place.path().join(name), "").unwrap();
         }
-        let files = kept(place.path(), Kind::Measure).unwrap();
+        let files = saved_files(place.path(), ResultKind::Measure).unwrap();
         let names: Vec<_> = files
             .iter()
             .map(|path| path.file_name().unwrap().to_str().unwrap())
@@ -298,7 +308,7 @@ mod tests {
         );
         let nowhere = place.path().join("nowhere");
         assert_eq!(
-            kept(&nowhere, Kind::Measure).unwrap(),
+            saved_files(&nowhere, ResultKind::Measure).unwrap(),
             Vec::<PathBuf>::new()
         );
     }

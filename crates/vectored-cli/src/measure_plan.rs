@@ -11,8 +11,8 @@ use vectored_lab::report::{bytes_in_words, grouped, list_in_words};
 
 use crate::args::MeasureArgs;
 use crate::failure::Failure;
-use crate::list::{Mix, Sizes};
-use crate::place::Place;
+use crate::size_lists::{Mix, Sizes};
+use crate::target_path::ResolvedTarget;
 
 /// A call that moves more than this is left out of a grid that was not asked
 /// for in full.
@@ -29,7 +29,7 @@ const DEFAULT_SIZES: [usize; 6] = [16, 64, 256, 1 << 10, 4 << 10, 16 << 10];
 
 /// What `vectored measure` was asked to do.
 #[derive(Debug)]
-pub struct Plan {
+pub struct MeasurePlan {
     /// What the engine measures.
     pub experiment: Experiment,
     /// What it does not, by the rules of the grid or for want of a technique.
@@ -38,9 +38,9 @@ pub struct Plan {
     pub usual_limit: bool,
 }
 
-impl Plan {
+impl MeasurePlan {
     /// The plan that `args` describe.
-    pub fn new(args: &MeasureArgs, seed: u64) -> Result<Plan, Failure> {
+    pub fn new(args: &MeasureArgs, seed: u64) -> Result<MeasurePlan, Failure> {
         let mut rivals = Technique::of(args.operation).to_vec();
         if args.technique.is_empty() {
             rivals.retain(|technique| technique.is_pure());
@@ -65,7 +65,7 @@ impl Plan {
             true => Vec::new(),
             false => vec![Technique::Adaptive],
         };
-        Ok(Plan {
+        Ok(MeasurePlan {
             experiment: Experiment {
                 cells,
                 rivals,
@@ -231,17 +231,17 @@ fn states<T: Ord + Copy + Default>(named: &[T]) -> Vec<T> {
 }
 
 /// What the targets are, in the order of the tables.
-fn places(args: &MeasureArgs) -> Result<Vec<Place>, Failure> {
+fn places(args: &MeasureArgs) -> Result<Vec<ResolvedTarget>, Failure> {
     let places = match args.target.is_empty() {
-        true => Target::USUAL.map(Place::from).to_vec(),
+        true => Target::USUAL.map(ResolvedTarget::from).to_vec(),
         false => {
             // A device that is only read takes no harm; that it cannot be is said below.
             let force = args.force || args.operation == Operation::Read;
-            let find = |name| Place::find(name, force);
+            let find = |name| ResolvedTarget::resolve(name, force);
             sorted(args.target.iter().map(find).collect::<Result<_, _>>()?)
         }
     };
-    let readable = |place: &Place| Target::READABLE.contains(&place.target);
+    let readable = |place: &ResolvedTarget| Target::READABLE.contains(&place.target);
     match places.iter().find(|place| !readable(place)) {
         Some(place) if args.operation == Operation::Read => Err(Failure::usage(format!(
             "cannot read from {}: choose --target from {}, or name a folder",

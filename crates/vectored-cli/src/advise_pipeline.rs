@@ -27,7 +27,7 @@ use vectored_strace::event::{Action, Direction, Event};
 
 use crate::failure::Failure;
 use crate::notes::Notes;
-use crate::saved::unmatched;
+use crate::results_store::unmatched;
 use crate::strace;
 
 const WORDS: Words = Words { pattern, action };
@@ -35,7 +35,7 @@ const WORDS: Words = Words { pattern, action };
 /// Where costs come from.
 pub enum Costs {
     /// A saved result, and as it was named.
-    Of(Box<Advisory>, String),
+    Saved(Box<Advisory>, String),
     /// This machine, with files in this directory.
     Measured(PathBuf),
 }
@@ -76,7 +76,7 @@ fn cause(error: &dyn Error) -> String {
     }
 }
 
-/// What logs told.
+/// The counts of one or several logs.
 pub struct Observed {
     tallies: Tallies,
     skipped: Vec<Skipped>,
@@ -200,7 +200,7 @@ fn reads(event: &Event<'_>, name: &[u8]) -> bool {
 }
 
 /// What a command took, as far as it is known.
-pub enum Times {
+pub enum CommandTimes {
     /// Not known: there is a log only.
     Log,
     /// Under strace: CPU time. From it the times without strace are estimated.
@@ -210,11 +210,11 @@ pub enum Times {
 }
 
 /// What is said besides.
-pub struct Told {
+pub struct RunFacts {
     /// The command that was run, or the logs that were read.
     pub sources: Vec<String>,
     /// What the command took.
-    pub times: Times,
+    pub times: CommandTimes,
     /// RFC 3339, UTC.
     pub started_at: String,
     /// Whether the end was not waited for.
@@ -222,7 +222,7 @@ pub struct Told {
 }
 
 /// Prices what was found. What has no price is listed, and a note says why.
-pub fn conclude(observed: Observed, costs: &Costs, told: Told, notes: &Notes) -> Advisory {
+pub fn conclude(observed: Observed, costs: &Costs, facts: RunFacts, notes: &Notes) -> Advisory {
     let mut wanted: Vec<(Leads, Operation)> = Vec::new();
     for key in observed.tallies.findings.keys() {
         let price = (key.target, operation_of(key));
@@ -233,26 +233,26 @@ pub fn conclude(observed: Observed, costs: &Costs, told: Told, notes: &Notes) ->
     let (host, prices) = prices(costs, &wanted, notes);
     let about = About {
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        started_at: told.started_at,
+        started_at: facts.started_at,
         host,
-        sources: told.sources,
-        complete: observed.complete && !told.was_left,
+        sources: facts.sources,
+        complete: observed.complete && !facts.was_left,
         skipped: observed.skipped,
-        untraced: untraced(&observed.tallies, &told.times),
+        untraced: untraced(&observed.tallies, &facts.times),
     };
     advise(observed.tallies, &prices, about, WORDS)
 }
 
 /// The times without strace, measured or estimated.
-fn untraced(tallies: &Tallies, times: &Times) -> Option<Untraced> {
+fn untraced(tallies: &Tallies, times: &CommandTimes) -> Option<Untraced> {
     match times {
-        Times::Log => None,
-        Times::Untraced(wall, usage) => Some(Untraced {
+        CommandTimes::Log => None,
+        CommandTimes::Untraced(wall, usage) => Some(Untraced {
             wall_s: wall.as_secs_f64(),
             cpu_s: Some(usage.user_s + usage.system_s),
             source: WallSource::Untraced,
         }),
-        Times::Traced(usage) => {
+        CommandTimes::Traced(usage) => {
             let traced = Traced {
                 wall_s: tallies.span_ns? as f64 / 1e9,
                 user_s: usage.user_s,
@@ -273,7 +273,7 @@ fn untraced(tallies: &Tallies, times: &Times) -> Option<Untraced> {
 /// What calls of these kinds cost, as far as that is known.
 fn prices(costs: &Costs, wanted: &[(Leads, Operation)], notes: &Notes) -> (Host, Vec<Price>) {
     let (host, prices, missing) = match costs {
-        Costs::Of(advisory, name) => (
+        Costs::Saved(advisory, name) => (
             advisory.host.clone(),
             advisory.prices.clone(),
             format!("'{name}' does not say"),
@@ -364,7 +364,7 @@ fn to_transfer(target: Leads, operation: Operation) -> String {
 
 /// Several results as one, with the prices of the first, or of `costs`.
 pub fn merged(mut loaded: Vec<Advisory>, costs: &Costs, started_at: String) -> Advisory {
-    if let Costs::Of(advisory, _) = costs {
+    if let Costs::Saved(advisory, _) = costs {
         for one in &mut loaded {
             one.prices.clone_from(&advisory.prices);
             one.host = advisory.host.clone();

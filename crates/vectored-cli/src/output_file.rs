@@ -1,0 +1,176 @@
+//! Files that the user names for output.
+
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use rustix::fs::{Access, access};
+
+use crate::atomic_file::{parent, write_beside};
+use crate::failure::Failure;
+use crate::results_store::results_directory;
+
+/// A file that the user named for the output.
+#[derive(Debug)]
+pub struct OutputFile {
+    /// As it was typed, for messages.
+    named: PathBuf,
+    /// Where the bytes go: the end of a chain of symbolic links.
+    path: PathBuf,
+    /// A device or FIFO is written to; only a file can be replaced.
+    is_special: bool,
+    mode: u32,
+}
+
+impl OutputFile {
+    /// Finds out whether the file that was named with this option can be written, without touching
+    /// it. A file that is read-only is refused although it could be replaced: the mode says that its
+    /// content is to stay.
+    pub fn check(named: &Path, option: &str) -> Result<Self, Failure> {
+        let failed = |why: &str, remedy: &str| {
+            let named = named.display();
+            Failure::usage(format!(
+                "cannot write to '{named}': {why}; {remedy}name another file with {option}"
+            ))
+        };
+        let refused = |why: &str| failed(why, "");
+        let mut output = OutputFile {
+            named: named.to_owned(),
+            path: named.to_owned(),
+            is_special: false,
+            mode: 0o666,
+        };
+        match fs::metadata(named) {
+            Ok(metadata) if metadata.is_dir() => return Err(refused("it is a directory")),
+            Ok(metadata) if metadata.file_type().is_block_device() => {
+                return Err(refused(
+                    "it is a block device, and writing would destroy what is on it",
+                ));
+            }
+            Ok(metadata) if metadata.file_type().is_socket() => {
+                return Err(refused("it is a socket"));
+            }
+            Ok(metadata) => {
+                if metadata.permissions().mode() & 0o222 == 0 {
+                    let chmod = format!("chmod u+w {}", quoted(named));
+                    let remedy = format!("make it writable with {chmod}, or ");
+                    return Err(failed("it is read-only", &remedy));
+                }
+                // Of those with a mode that allows it to somebody else, or that are immutable.
+                access(named, Access::WRITE_OK)
+                    .map_err(|error| refused(&io::Error::from(error).to_string()))?;
+                output.is_special = !metadata.is_file();
+                // The name of a pipe behind /dev/stdout leads nowhere.
+                if !output.is_special {
+                    output.path = named.canonicalize().map_err(|e| refused(&e.to_string()))?;
+                }
+                output.mode = metadata.permissions().mode() & 0o777;
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                if named.is_symlink() {
+                    return Err(refused("it is a symbolic link to nothing"));
+                }
+            }
+            Err(error) => return Err(refused(&error.to_string())),
+        }
+        if !output.is_special {
+            let is_name = !output.path.as_os_str().as_encoded_bytes().ends_with(b"/");
+            if !is_name || output.path.file_name().is_none() {
+                return Err(refused("it is no name of a file"));
+            }
+            if is_saved_result(&output.path) {
+                return Err(refused(
+                    "it is a saved result, which cannot be measured again",
+                ));
+            }
+            tempfile::tempfile_in(parent(&output.path))
+                .map_err(|error| refused(&format!("no file can be made beside it ({error})")))?;
+        }
+        Ok(output)
+    }
+
+    /// Refuses to write one file twice, and to write over what is read: a saved
+    /// result that is gone cannot be measured again.
+    pub fn check_distinct(outputs: &[&OutputFile], inputs: &[PathBuf]) -> Result<(), Failure> {
+        let is_file = |output: &&&OutputFile| !output.is_special;
+        let mut places: Vec<PathBuf> = Vec::new();
+        for output in outputs.iter().filter(is_file) {
+            let place = resolved(&output.path);
+            let named = output.named.display();
+            if inputs.iter().any(|input| is_same_file(input, &place)) {
+                return Err(Failure::usage(format!(
+                    "'{named}' is read here and would be replaced: name another file for the output"
+                )));
+            }
+            if places.iter().any(|known| is_same_file(known, &place)) {
+                return Err(Failure::usage(format!(
+                    "'{named}' is named for two outputs: name another file for one of them"
+                )));
+            }
+            places.push(place);
+        }
+        Ok(())
+    }
+
+    /// Replaces the file by one with these contents, at once.
+    pub fn write(&self, contents: &str) -> anyhow::Result<()> {
+        let written = if self.is_special {
+            fs::File::options()
+                .write(true)
+                .open(&self.path)
+                .and_then(|mut file| file.write_all(contents.as_bytes()))
+        } else {
+            write_beside(&self.path, contents, self.mode).and_then(|file| {
+                let persisted = file.persist(&self.path);
+                persisted.map(drop).map_err(|error| error.error)
+            })
+        };
+        written.with_context(|| format!("cannot write to '{}'", self.named.display()))
+    }
+}
+
+/// A path as a word of a shell.
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,:@%=~".contains(c);
+    match text.chars().all(is_plain) && !text.starts_with(['-', '~']) {
+        true => text,
+        // An option is no path.
+        false if text.starts_with('-') => quoted(&Path::new(".").join(path)),
+        false => format!("'{}'", text.replace('\'', "'\\''")),
+    }
+}
+
+/// Whether it is a file among the saved results.
+fn is_saved_result(place: &Path) -> bool {
+    // Without a place for results none is kept.
+    let directory = results_directory().ok();
+    let directory = directory.and_then(|directory| directory.canonicalize().ok());
+    directory.is_some_and(|directory| place.is_file() && parent(place) == directory)
+}
+
+/// The same for every name of one file; of a file that is not there yet by its
+/// directory.
+fn resolved(path: &Path) -> PathBuf {
+    if let Ok(place) = path.canonicalize() {
+        return place;
+    }
+    match (parent(path).canonicalize(), path.file_name()) {
+        (Ok(directory), Some(name)) => directory.join(name),
+        _ => path.to_owned(),
+    }
+}
+
+/// Whether two paths lead to one file, by links of any kind or because both would make it.
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    let identity = |path: &Path| {
+        let metadata = fs::metadata(path).ok()?;
+        Some((metadata.dev(), metadata.ino()))
+    };
+    match (identity(one), identity(other)) {
+        (Some(one), Some(other)) => one == other,
+        _ => resolved(one) == resolved(other),
+    }
+}

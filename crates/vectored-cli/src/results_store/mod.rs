@@ -1,0 +1,7 @@
+//! Saved results: where they are saved, how they are named, and reading them.
+
+mod names;
+mod store;
+
+pub use names::{ResultKind, ResultName, paths, read, saved_files, unmatched};
+pub use store::{SaveOutcome, Store, ignored_state_home, results_directory};

@@ -1,0 +1,161 @@
+//! The directory of saved results, and saving into it.
+
+use std::env;
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+
+use crate::atomic_file::write_beside;
+use crate::failure::Failure;
+
+/// Where a result is saved, if it is.
+#[derive(Debug)]
+pub enum Store {
+    /// In this directory, which exists and is writable.
+    In(PathBuf),
+    /// Nowhere: `--no-save`.
+    Unwanted,
+    /// Nowhere: no variable names a place.
+    NoDirectory,
+}
+
+/// What became of a result.
+#[derive(Debug)]
+pub enum SaveOutcome {
+    /// It is in this file.
+    As(PathBuf),
+    /// It was not to be saved.
+    Unwanted,
+    /// It was not saved, for this reason.
+    NoDirectory(&'static str),
+}
+
+/// Why no results can be found.
+const NO_DIRECTORY: &str = "\
+neither XDG_STATE_HOME nor HOME names a directory, so none are saved: set XDG_STATE_HOME, or name a file";
+
+/// The same, of a result.
+const NOT_SAVED: &str = "\
+the result is not saved, since neither XDG_STATE_HOME nor HOME names a directory: set XDG_STATE_HOME, \
+or keep the JSON with --format json --output FILE";
+
+impl Store {
+    /// The directory of saved results, made if it does not exist and tried by a file, unless results
+    /// are not to be saved.
+    pub fn open(no_save: bool) -> Result<Self, Failure> {
+        if no_save {
+            return Ok(Store::Unwanted);
+        }
+        let Ok(directory) = results_directory() else {
+            return Ok(Store::NoDirectory);
+        };
+        let usable = || -> io::Result<()> {
+            // The base directory specification asks for this mode.
+            DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(&directory)?;
+            // Unnamed where the file system can do that: nothing to clean up.
+            tempfile::tempfile_in(&directory).map(drop)
+        };
+        match usable() {
+            Ok(()) => Ok(Store::In(directory)),
+            // Accounts of services have a home that does not exist.
+            Err(_) if absolute_path_from("XDG_STATE_HOME").is_none() && !home_exists() => {
+                Ok(Store::NoDirectory)
+            }
+            Err(error) => Err(error)
+                .with_context(|| {
+                    format!(
+                        "cannot save results in '{}': make it writable, name another place with \
+                         XDG_STATE_HOME, or add --no-save",
+                        directory.display()
+                    )
+                })
+                .map_err(Failure::from),
+        }
+    }
+
+    /// Saves a result of a command under a new name that has the time in it.
+    pub fn save(&self, command: &str, started_at: &str, json: &str) -> anyhow::Result<SaveOutcome> {
+        match self {
+            Store::In(directory) => {
+                save_result(directory, command, started_at, json).map(SaveOutcome::As)
+            }
+            Store::Unwanted => Ok(SaveOutcome::Unwanted),
+            Store::NoDirectory => Ok(SaveOutcome::NoDirectory(NOT_SAVED)),
+        }
+    }
+}
+
+/// The absolute path that a variable names. A relative path is invalid and ignored, as the XDG base
+/// directory specification has it.
+fn absolute_path_from(variable: &str) -> Option<PathBuf> {
+    let path = env::var_os(variable).map(PathBuf::from);
+    path.filter(|path| path.is_absolute())
+}
+
+/// That the variable is set to a path that is ignored, and what is used.
+pub fn ignored_state_home() -> Option<String> {
+    let named = env::var_os("XDG_STATE_HOME").filter(|path| !path.is_empty())?;
+    if Path::new(&named).is_absolute() {
+        return None;
+    }
+    let used = match results_directory() {
+        Ok(directory) => format!("results are in '{}'", directory.display()),
+        Err(_) => "no results are saved".to_owned(),
+    };
+    Some(format!(
+        "XDG_STATE_HOME is ignored, since '{}' is not an absolute path: {used}",
+        named.to_string_lossy()
+    ))
+}
+
+fn home_exists() -> bool {
+    absolute_path_from("HOME").is_some_and(|home| home.is_dir())
+}
+
+/// `$XDG_STATE_HOME`, or `~/.local/state`. `None` if neither names a place.
+fn state_home() -> Option<PathBuf> {
+    let default = || Some(absolute_path_from("HOME")?.join(".local/state"));
+    absolute_path_from("XDG_STATE_HOME").or_else(default)
+}
+
+/// The directory of saved results, which need not exist; or why there is none.
+pub fn results_directory() -> Result<PathBuf, &'static str> {
+    let home = state_home().ok_or(NO_DIRECTORY)?;
+    Ok(home.join("vectored"))
+}
+
+fn save_result(
+    directory: &Path,
+    command: &str,
+    started_at: &str,
+    json: &str,
+) -> anyhow::Result<PathBuf> {
+    let timestamp: String = started_at
+        .chars()
+        .filter(char::is_ascii_alphanumeric)
+        .collect();
+    let mut attempts = 0;
+    loop {
+        let name = format!("{command}-{timestamp}-{:04x}.json", fastrand::u16(..));
+        let path = directory.join(name);
+        let saved = write_beside(&path, json, 0o666)
+            // Never over another result.
+            .and_then(|file| file.persist_noclobber(&path).map_err(|error| error.error));
+        match saved {
+            Ok(_) => return Ok(path),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempts < 100 => {
+                attempts += 1;
+            }
+            Err(error) => {
+                return Err(error)
+                    .with_context(|| format!("cannot save the result as '{}'", path.display()));
+            }
+        }
+    }
+}
