@@ -25,6 +25,13 @@ pub struct OutputFile {
 }
 
 impl OutputFile {
+    /// The file that an option names, checked by [`check`](Self::check); `None` for no file and for `-`,
+    /// which is standard output.
+    pub fn named(name: Option<&Path>, option: &str) -> Result<Option<Self>, Failure> {
+        let file = name.filter(|name| *name != Path::new("-"));
+        file.map(|name| OutputFile::check(name, option)).transpose()
+    }
+
     /// Finds out whether the file that was named with this option can be written, without touching
     /// it. A file that is read-only is refused although it could be replaced: the mode says that its
     /// content is to stay.

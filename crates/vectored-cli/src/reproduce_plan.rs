@@ -6,8 +6,7 @@ use vectored_lab::reproduce::{
     BufferList, CopyPlan, CopyTarget, ElementPlan, PUBLISHED_FILE_BYTES, PassPlan, Plan, RecordPlan,
 };
 
-use crate::args::{CopyTo, ReproduceArgs};
-use crate::commands::copy::MAX_BUFFER_BYTES;
+use crate::args::{CopyTo, MAX_BUFFER_BYTES, ReproduceArgs};
 use crate::failure::Failure;
 
 /// `--quick` divides the file that is copied by this. The smallest buffers then

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::{Format, formats, one_size, time};
+use super::format::{Format, formats};
+use super::parsers::{one_size, time, whole_number};
 use crate::results_store::ResultName;
 
 pub const ADVISE_ABOUT: &str = "\
@@ -115,7 +116,7 @@ pub struct AdviseArgs {
         long,
         value_name = "NUMBER",
         default_value = "10",
-        value_parser = top,
+        value_parser = whole_number::<usize>,
         allow_negative_numbers = true
     )]
     pub top: usize,
@@ -151,9 +152,4 @@ pub struct AdviseArgs {
 
 fn max_delay(text: &str) -> Result<Duration, String> {
     time(text, "10ms or 1s")
-}
-
-fn top(text: &str) -> Result<usize, String> {
-    text.parse()
-        .map_err(|_| format!("no whole number from 0 to {}", usize::MAX))
 }

@@ -184,12 +184,8 @@ struct Outputs {
 
 impl Outputs {
     fn check(args: &AdviseArgs) -> Result<Self, Failure> {
-        let named = args.output.as_deref();
-        let file = named.filter(|name| *name != Path::new("-"));
         let outputs = Outputs {
-            file: file
-                .map(|name| OutputFile::check(name, "--output"))
-                .transpose()?,
+            file: OutputFile::named(args.output.as_deref(), "--output")?,
             page: args
                 .html
                 .as_deref()

@@ -18,12 +18,7 @@ const REGRESSION: u8 = 3;
 
 /// Runs the command. Every file is checked before anything is written.
 pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
-    let output = args
-        .output
-        .as_deref()
-        .filter(|name| *name != Path::new("-"))
-        .map(|name| OutputFile::check(name, "--output"))
-        .transpose()?;
+    let output = OutputFile::named(args.output.as_deref(), "--output")?;
     // clap passes over `requires` where what is required conflicts with --against.
     if args.html.is_some() && !args.machines {
         return Err(Failure::usage(

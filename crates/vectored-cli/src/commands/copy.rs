@@ -11,11 +11,8 @@ use rustix::fs::OFlags;
 use vectored_lab::report::bytes_in_words;
 use vectored_lab::reproduce::copy_program::{self as copy, Copied, Side};
 
-use crate::args::{CopyArgs, CopyWith};
+use crate::args::{CopyArgs, CopyWith, MAX_BUFFER_BYTES};
 use crate::failure::Failure;
-
-/// The largest buffer: larger ones only touch more memory.
-pub const MAX_BUFFER_BYTES: u64 = 1 << 30;
 
 /// Runs the command. Signals end it as they end any filter: nothing is kept.
 pub fn run(args: &CopyArgs) -> Result<ExitCode, Failure> {

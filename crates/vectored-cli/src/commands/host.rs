@@ -1,6 +1,5 @@
 //! `vectored host`.
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use vectored_lab::measure::{MonotonicClock, probe_host};
@@ -15,12 +14,7 @@ use crate::terminal::{Screen, print};
 /// Runs the command. It takes less than a second, so a signal is obeyed at the
 /// end: no file is left half made.
 pub fn run(args: &HostArgs) -> Result<ExitCode, Failure> {
-    let output = args
-        .output
-        .as_deref()
-        .filter(|name| *name != Path::new("-"))
-        .map(|name| OutputFile::check(name, "--output"))
-        .transpose()?;
+    let output = OutputFile::named(args.output.as_deref(), "--output")?;
     let interrupt = Interrupt::watch()?;
     let report = probe_host(&args.dir, &MonotonicClock, env!("CARGO_PKG_VERSION"))
         .map_err(Failure::of_directory)?;

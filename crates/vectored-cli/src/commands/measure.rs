@@ -35,12 +35,7 @@ pub fn run(args: &MeasureArgs) -> Result<ExitCode, Failure> {
     // Short enough to be typed again.
     let seed = args.seed.unwrap_or_else(|| fastrand::u32(..).into());
     let plan = MeasurePlan::new(args, seed)?;
-    let output = args
-        .output
-        .as_deref()
-        .filter(|name| *name != Path::new("-"))
-        .map(|name| OutputFile::check(name, "--output"))
-        .transpose()?;
+    let output = OutputFile::named(args.output.as_deref(), "--output")?;
     let store = Store::open(args.no_save)?;
     let notes = Notes { quiet: args.quiet };
     if let Some(note) = ignored_state_home().filter(|_| !args.no_save) {

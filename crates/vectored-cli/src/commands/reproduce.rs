@@ -1,6 +1,5 @@
 //! `vectored reproduce`.
 
-use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Instant, SystemTime};
 
@@ -28,12 +27,7 @@ use crate::terminal::{Screen, print};
 pub fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
     let plans = plans(args)?;
     let seed = args.seed.unwrap_or_else(|| fastrand::u32(..).into());
-    let output = args
-        .output
-        .as_deref()
-        .filter(|name| *name != Path::new("-"))
-        .map(|name| OutputFile::check(name, "--output"))
-        .transpose()?;
+    let output = OutputFile::named(args.output.as_deref(), "--output")?;
     let store = Store::open(args.no_save)?;
     let notes = Notes { quiet: args.quiet };
     let program = std::env::current_exe().context("cannot find this program to run copies")?;

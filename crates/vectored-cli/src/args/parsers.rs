@@ -1,0 +1,165 @@
+//! Parsers of option values that several subcommands share.
+
+use std::num::{IntErrorKind, ParseIntError};
+use std::str::FromStr;
+use std::time::Duration;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use vectored_lab::measure::Pinning;
+
+use crate::size_lists::{Counts, Sizes};
+
+/// Parses the name of one of `values`, and lists the names where another was typed.
+pub fn one_of<T, const N: usize>(
+    values: [T; N],
+    name: fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T>
+where
+    T: Copy + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(values.map(name)).map(move |typed| {
+        let mut values = values.into_iter();
+        values
+            .find(|value| name(*value) == typed)
+            .expect("one of the possible values")
+    })
+}
+
+/// One size; a list is none.
+pub fn one_size(text: &str) -> Result<u64, String> {
+    match text.parse::<Sizes>()?.0.as_slice() {
+        [bytes] => Ok(*bytes as u64),
+        _ => Err("several sizes: give one, as 4096 or 64KiB".to_owned()),
+    }
+}
+
+pub fn one_count(text: &str) -> Result<u64, String> {
+    match text.parse::<Counts>()?.0.as_slice() {
+        [count] => Ok(*count as u64),
+        _ => Err("several numbers: give one whole number".to_owned()),
+    }
+}
+
+/// A longer budget is a slip of the pen: a run of minutes has intervals of a percent.
+pub const MAX_BUDGET: Duration = Duration::from_secs(24 * 60 * 60);
+
+pub fn budget(text: &str) -> Result<Duration, String> {
+    match time(text, "500ms, 18s or 2m")? {
+        Duration::ZERO => Err("budget must be greater than zero, for example 18s".to_owned()),
+        budget if budget > MAX_BUDGET => Err("budget must be at most 24h".to_owned()),
+        budget => Ok(budget),
+    }
+}
+
+/// A time with its unit, written as the examples are.
+pub fn time(text: &str, examples: &str) -> Result<Duration, String> {
+    // It may have a unit, so that the message about units would be wrong.
+    if text.starts_with('-') {
+        return Err(format!("a time cannot be negative: write it as {examples}"));
+    }
+    humantime::parse_duration(text).map_err(|error| match error {
+        humantime::DurationError::NumberOverflow => {
+            format!("the time is too long, or finer than a nanosecond: write it as {examples}")
+        }
+        _ => format!("not a time: write a number with its unit, as {examples}"),
+    })
+}
+
+/// A number that may be 0.
+pub fn whole_number<T: FromStr<Err = ParseIntError>>(text: &str) -> Result<T, String> {
+    text.parse()
+        .map_err(|error: ParseIntError| match error.kind() {
+            IntErrorKind::PosOverflow => "the number is too large".to_owned(),
+            _ => "must be a whole number, 0 or greater, for example 10".to_owned(),
+        })
+}
+
+/// No share is as large: a slip of the pen, too.
+pub const MAX_SHARE: f64 = 10.0;
+
+/// `5%` or `0.05`.
+pub fn share(text: &str) -> Result<f64, String> {
+    let (number, scale) = match text.strip_suffix('%') {
+        Some(number) => (number.trim_end(), 100.0),
+        None => (text, 1.0),
+    };
+    let share = number.parse().ok().map(|value: f64| value / scale);
+    let bare = share.filter(|share| scale == 1.0 && (1.0..1000.0).contains(share));
+    if let Some(value) = bare {
+        // Whoever only forgot the sign would never be told of anything.
+        let rounded = |value: f64| (value * 1e6).round() / 1e6;
+        let (percent, fraction) = (rounded(value * 100.0), rounded(value / 100.0));
+        // No way is named that would be refused again.
+        let or_fraction = match fraction < 1.0 {
+            true => format!(" or {fraction}"),
+            false => String::new(),
+        };
+        let or_as_typed = match value < MAX_SHARE {
+            true => format!(", or {percent}% if that is meant"),
+            false => String::new(),
+        };
+        return Err(format!(
+            "{text} alone would be {percent} %: write {text}%{or_fraction}{or_as_typed}"
+        ));
+    }
+    share
+        .filter(|share| (0.0..MAX_SHARE).contains(share))
+        .ok_or_else(|| "not a share from 0 to below 1000 %: write it as 5% or 0.05".to_owned())
+}
+
+pub fn pinning(text: &str) -> Result<Pinning, String> {
+    match text {
+        "none" => Ok(Pinning::None),
+        _ => match text.parse() {
+            Ok(cpu) => Ok(Pinning::Cpu(cpu)),
+            Err(_) => Err("neither the number of a CPU, as 0, nor 'none'".to_owned()),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_of_one_or_more_needs_its_sign() {
+        assert_eq!(share("5%"), Ok(0.05));
+        assert_eq!(share("0.05"), Ok(0.05));
+        assert_eq!(share("500%"), Ok(5.0));
+        for (text, words) in [
+            ("5", "500 %: write 5% or 0.05, or 500% if that is meant"),
+            ("1", "100 %: write 1% or 0.01, or 100%"),
+            ("1.1", "110 %: write 1.1% or 0.011, or 110%"),
+            ("-1", "write it as 5% or 0.05"),
+            ("inf", "write it as 5% or 0.05"),
+            ("2000", "write it as 5% or 0.05"),
+            ("-1%", "write it as 5% or 0.05"),
+            ("1000%", "write it as 5% or 0.05"),
+            ("much", "write it as 5% or 0.05"),
+        ] {
+            let refused = share(text).unwrap_err();
+            assert!(refused.contains(words), "{refused}");
+        }
+        // What would be refused again is not named.
+        assert!(share("20").unwrap_err().ends_with("write 20% or 0.2"));
+        assert!(share("150").unwrap_err().ends_with("write 150%"));
+    }
+
+    #[test]
+    fn budgets_are_times_of_up_to_a_day() {
+        assert_eq!(budget("1m30s"), Ok(Duration::from_secs(90)));
+        assert_eq!(budget("24h"), Ok(MAX_BUDGET));
+        for (text, words) in [
+            ("18", "with its unit"),
+            ("-1s", "cannot be negative: write it as 500ms, 18s or 2m"),
+            ("", "with its unit"),
+            ("99999999999999999999h", "too long"),
+            ("0s", "must be greater than zero, for example 18s"),
+            ("25h", "at most 24h"),
+            ("99999999999h", "at most 24h"),
+        ] {
+            let refused = budget(text).unwrap_err();
+            assert!(refused.contains(words), "{refused}");
+        }
+    }
+}
