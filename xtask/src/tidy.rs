@@ -32,7 +32,7 @@ const IMPURE: [&str; 4] = ["measure::", "std::fs", "std::time", "Instant"];
 const UNWANTED: [&str; 3] = ["serde", "clap", "tokio"];
 
 /// The rooms of each crate by floor, the lowest first.
-const CRATES: [Crate; 5] = [
+const CRATES: [Crate; 6] = [
     Crate {
         folder: "crates/vectored-strace",
         floors: &[
@@ -82,6 +82,29 @@ const CRATES: [Crate; 5] = [
             &["sandbox"],
             &["saving", "tracing"],
             &["table"],
+        ],
+    },
+    Crate {
+        folder: "crates/vectored-cli",
+        floors: &[
+            &[
+                "atomic_file",
+                "charset",
+                "failure",
+                "interrupt",
+                "size_lists",
+                "synthetic",
+            ],
+            &[
+                "command_signals",
+                "results_store",
+                "target_path",
+                "terminal",
+            ],
+            &["args", "notes", "output_file", "progress"],
+            &["measure_plan", "reproduce_plan", "strace"],
+            &["advise_pipeline", "untraced_rerun"],
+            &["commands"],
         ],
     },
 ];
