@@ -79,7 +79,7 @@ fn copies(args: &ReproduceArgs) -> Result<CopyPlan, Failure> {
     let to = match &args.to {
         None | Some(CopyTo::Null) => CopyTarget::Null,
         Some(CopyTo::File) => CopyTarget::File(None),
-        Some(CopyTo::Folder(folder)) => CopyTarget::File(Some(folder.clone())),
+        Some(CopyTo::Directory(path)) => CopyTarget::File(Some(path.clone())),
         Some(CopyTo::Pipe) => CopyTarget::Pipe,
     };
     let sync = args.sync.unwrap_or(SyncMode::None);

@@ -16,12 +16,12 @@ const MAX_WIDTH: usize = u16::MAX as usize;
 /// When escape sequences for colours are printed: `--color`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum ColorWhen {
-    /// On a terminal, unless a variable of the environment says otherwise
+    /// On a terminal, unless an environment variable disables them
     #[default]
     Auto,
-    /// Also into files and pipes
+    /// Also in files and pipes
     Always,
-    /// Not at all
+    /// Nowhere
     Never,
 }
 

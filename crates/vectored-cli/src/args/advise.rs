@@ -11,22 +11,26 @@ use super::parsers::{one_size, time, whole_number};
 use crate::results_store::ResultName;
 
 pub const ADVISE_ABOUT: &str = "\
-Find where gathering would help a program, from its system calls
+Find system calls of a program that should be merged
 
-Reads what strace(1) wrote, or runs a command under strace, and names the runs of small reads and writes \
-that one call, or a larger buffer, would replace without any other change of what the program does: who \
-made them, the pattern, what to do, and the seconds that it would save, with an interval. What could be \
-merged but lies around a poll, an fsync or a long gap is listed and not counted. Costs are measured on \
-this machine in a moment; strace's own times, which are inflated, are not used for them.
+Reads a log of strace(1), or runs a command under strace. Finds runs of small reads and \
+writes that one vectored call, or a larger buffer, could replace without changing what the \
+program does. Each finding names the calls, their pattern, what to change, and the time it \
+would save, with a confidence interval.
 
-With -- COMMAND the command runs once, under strace; input, output, signals and exit status are its own. \
-Its wall time without strace is estimated. --twice runs the command a second time, without strace, and \
-measures it. The report goes to standard error, since standard output is the command's.
+Calls around a poll, an fsync or a long gap could be merged only with a change of behaviour: \
+they are listed, but not counted. The cost of each call is measured on this machine; the \
+times in the log are not used, because strace inflates them.
 
-The result is saved as JSON under $XDG_STATE_HOME/vectored (by default ~/.local/state/vectored); its \
-path is the last line on standard error.";
+With -- COMMAND, the command runs once under strace, and its input, output, signals and exit \
+status are unchanged. Its wall time without strace is estimated; --twice runs the command \
+again without strace, and measures it. The report goes to standard error, because standard \
+output belongs to the command.
 
-/// What clap makes of it would have a trace and a command at once.
+The result is saved as JSON in $XDG_STATE_HOME/vectored (by default \
+~/.local/state/vectored). The path of the saved file is the last line on standard error.";
+
+/// clap's own usage line would show a log and a command at once.
 pub const ADVISE_USAGE: &str = "\
 vectored advise [OPTIONS] <TRACE>...
        vectored advise [OPTIONS] -- <COMMAND>...
@@ -35,24 +39,24 @@ vectored advise [OPTIONS] <TRACE>...
 pub const ADVISE_AFTER: &str = "\
 Examples:
   vectored advise -- python3 script.py
-          What a script would gain
+          Analyse a script
   vectored advise --twice -- sort -n numbers
-          With a second run, for the true wall time
+          Run twice, to measure the wall time without strace
   strace -f -s1 -v -yy -ttt -T -o trace.log -p PID
   vectored advise trace.log
-          A program that runs already
+          Analyse a running program
   vectored advise --html page.html trace.log.*
-          The files of strace -ff, as a page
+          Turn the files of strace -ff into a web page
   vectored advise --merge a.json b.json
-          Several results in one
+          Merge several results
 
-Exit status: 0 success, 1 failure, 2 wrong usage. With -- COMMAND that of the command, 128 + n if signal \
-n ended it, 127 if it is not found and 126 if it cannot be run.";
+Exit status: 0 success, 1 failure, 2 wrong usage. With -- COMMAND: the exit status of the \
+command, 128 + N if signal N ended it, 127 if it was not found, 126 if it could not be run.";
 
 /// Options of `vectored advise`.
 #[derive(Args, Debug)]
 pub struct AdviseArgs {
-    /// What strace wrote: files, also those of -ff and compressed ones; - is standard input
+    /// Log that strace wrote, also of -ff or compressed; - is standard input
     #[arg(value_name = "TRACE")]
     pub trace: Vec<PathBuf>,
 
@@ -65,20 +69,22 @@ pub struct AdviseArgs {
     )]
     pub command: Vec<OsString>,
 
-    /// Run the command a second time, without strace, for its true wall time
+    /// Run the command a second time, without strace, to measure its wall time
     ///
-    /// What it prints then is thrown away. Only for a command whose effects may be repeated. There is no
-    /// second run if the first fails, a signal comes, or standard input was read from a pipe or a terminal.
+    /// Use it only for a command that may safely run twice. The output of the second run is discarded.
+    /// There is no second run if the first one fails, if a signal arrives, or if the command read
+    /// standard input from a pipe or a terminal.
     #[arg(long, requires = "command")]
     pub twice: bool,
 
-    /// Merge saved results of advise instead of reading a trace
+    /// Merge saved results of advise instead of reading a log
     #[arg(long, value_name = "RESULT", num_args = 1.., conflicts_with = "trace")]
     pub merge: Vec<ResultName>,
 
-    /// A longer gap between two calls is a wait, and they are not counted
+    /// Longest gap between two calls that may be merged, for example 10ms
     ///
-    /// Who reads the data might notice the difference.
+    /// Merging calls across a longer gap would delay data that another program may be waiting for. Such
+    /// calls are listed, but not counted.
     #[arg(
         long,
         value_name = "TIME",
@@ -88,7 +94,7 @@ pub struct AdviseArgs {
     )]
     pub max_delay: Duration,
 
-    /// The buffer that would collect small calls, in bytes
+    /// Size of the buffer that would collect small calls, for example 64KiB
     #[arg(
         long,
         value_name = "BYTES",
@@ -98,20 +104,20 @@ pub struct AdviseArgs {
     )]
     pub buffer: u64,
 
-    /// Take what calls cost from a saved result of advise, instead of measuring it
+    /// Use the call costs of a saved result of advise instead of measuring them
     ///
-    /// For a trace of another machine: a result that was made there.
+    /// For a log from another machine: name a result that was made on that machine.
     #[arg(long, value_name = "RESULT")]
     pub costs: Option<ResultName>,
 
-    /// Directory for the files that are measured for the costs; nothing is left there
+    /// Directory for temporary files that are used to measure costs; nothing is left there
     ///
-    /// By default the working directory, or the directory for temporary files if no file can be made in
-    /// the working directory.
+    /// The default is the working directory, or the directory for temporary files if no file can be
+    /// created in the working directory.
     #[arg(long, value_name = "DIRECTORY")]
     pub dir: Option<PathBuf>,
 
-    /// How many findings are shown; the JSON, CSV and the page have more
+    /// Number of findings to show; JSON, CSV and the web page contain more
     #[arg(
         long,
         value_name = "NUMBER",
@@ -121,31 +127,31 @@ pub struct AdviseArgs {
     )]
     pub top: usize,
 
-    /// How the result is printed
+    /// Format of the result
     #[arg(
         long,
         value_name = "FORMAT",
-        value_parser = formats("One line a finding, counted or not, for spreadsheets"),
+        value_parser = formats("One line for each finding, counted or not, for spreadsheets"),
         default_value = "table"
     )]
     pub format: Format,
 
-    /// Write a page that stands alone, too
+    /// Also write a self-contained web page
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 
-    /// Write the result to this file instead
+    /// Write the result to FILE
     ///
-    /// Without it, the result goes to standard output, and with -- COMMAND to standard error. A file
-    /// that is there is replaced once the new one is complete. - is standard output.
+    /// Without this option, the result goes to standard output, or with -- COMMAND to standard error.
+    /// An existing file is replaced when the new one is complete. - is standard output.
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 
-    /// Do not save the result; it is only printed
+    /// Print the result without saving it
     #[arg(long)]
     pub no_save: bool,
 
-    /// Print nothing on standard error but errors and, with -- COMMAND, the report
+    /// Print only errors and, with -- COMMAND, the report on standard error
     #[arg(long, short)]
     pub quiet: bool,
 }

@@ -4,23 +4,24 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::format::{A_CELL_EACH, Format, formats};
+use super::format::{CSV_OF_CELLS, Format, formats};
 use super::parsers::share;
 use crate::results_store::ResultName;
 
 pub const COMPARE_ABOUT: &str = "\
-Compare results: did anything become slower, do machines differ
+Compare saved results of two versions, or of several machines
 
-Runs of a base are compared with new runs of the same cells. What is compared is a technique's time / \
-the floor's of the same round, so that a machine which is busier altogether makes no difference. A \
-change is reported if it is significant, given what runs of one side differ by. With fewer than three \
-runs a side that is hardly known, and no change under 5 % is reported: measure both several times, in \
-turn. What differs in the environment comes first.
+Base runs are compared with new runs of the same cells. The figure compared is the time of a \
+technique divided by that of the floor in the same round, so that other load on the machine \
+has little influence. A change is reported only if it exceeds the run-to-run variation \
+within each side. With fewer than three runs on a side this variation is poorly known, and \
+changes below 5 % are not reported: measure each side several times, in alternation. \
+Differences between the environments are listed first.
 
-With --machines results are set beside each other instead: crossovers and cost models, a row a run. \
-Results are named as in `vectored report`.";
+With --machines, results are shown side by side instead: crossovers and cost models, one row \
+for each run. Results are named as in `vectored report`.";
 
-/// What clap makes of it does not show that one of the two is needed.
+/// clap's own usage line does not show that one of the two options is required.
 pub const COMPARE_USAGE: &str = "\
 vectored compare [OPTIONS] <RESULT>... --against <RESULT>...
        vectored compare [OPTIONS] --machines <RESULT>...";
@@ -28,31 +29,31 @@ vectored compare [OPTIONS] <RESULT>... --against <RESULT>...
 pub const COMPARE_AFTER: &str = "\
 Examples:
   vectored compare latest~1 --against latest
-          The last run with the one before
+          The newest run against the one before it
   vectored compare old-*.json --against new-*.json --fail-if-slower 5%
-          For continuous integration: three runs of each or more
+          For continuous integration, with three runs of each version or more
   vectored compare --machines host-*.json --html machines.html
-          How machine types, kernels or file systems differ
+          Differences between machine types, kernels or file systems
 
-Exit status: 0 success, 1 failure, 2 wrong usage; 3 with --fail-if-slower, when something became \
-slower by as much.";
+Exit status: 0 success, 1 failure, 2 wrong usage; 3 with --fail-if-slower, if any technique \
+is significantly slower by at least SHARE.";
 
 /// Options of `vectored compare`.
 #[derive(Args, Debug)]
 pub struct CompareArgs {
-    /// Results of the base, or of the machines: files, latest, latest~1, ...
+    /// Base results, or with --machines all results: files, latest, latest~1, ...
     #[arg(value_name = "RESULT", required = true)]
     pub result: Vec<ResultName>,
 
-    /// The new results
+    /// New results, which are compared with the base
     #[arg(long, value_name = "RESULT", num_args = 1.., conflicts_with = "machines")]
     pub against: Vec<ResultName>,
 
-    /// Set crossovers and cost models of these results beside each other
+    /// Show crossovers and cost models of several machines side by side
     #[arg(long)]
     pub machines: bool,
 
-    /// Exit with 3 if something became significantly slower, by as much, as 5% or 0.05
+    /// Exit with status 3 if any technique is significantly slower by at least SHARE, for example 5% or 0.05
     #[arg(
         long,
         value_name = "SHARE",
@@ -62,18 +63,18 @@ pub struct CompareArgs {
     )]
     pub fail_if_slower: Option<f64>,
 
-    /// With --machines: write a page of all of them
+    /// With --machines: write a web page of all results
     #[arg(long, value_name = "FILE", requires = "machines")]
     pub html: Option<PathBuf>,
 
-    /// How the result is printed
-    #[arg(long, value_name = "FORMAT", value_parser = formats(A_CELL_EACH), default_value = "table")]
+    /// Format of the comparison
+    #[arg(long, value_name = "FORMAT", value_parser = formats(CSV_OF_CELLS), default_value = "table")]
     pub format: Format,
 
-    /// Write the result to this file instead of standard output
+    /// Write the comparison to FILE instead of standard output
     ///
-    /// A file that is there is replaced once the new one is complete, unless it
-    /// is read-only. - is standard output.
+    /// An existing file is replaced when the new one is complete, unless it is read-only. - is standard
+    /// output.
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }

@@ -4,34 +4,35 @@ use clap::{Args, ValueEnum};
 
 use super::parsers::one_size;
 
-/// The largest buffer: larger ones only touch more memory.
+/// Largest buffer: a larger one would only use more memory.
 pub const MAX_BUFFER_BYTES: u64 = 1 << 30;
 
 pub const COPY_ABOUT: &str = "\
 Copy standard input to standard output
 
-With read(2) and write(2) and one buffer, until the end of the input: the program of Figure 3.4 in \
-Advanced Programming in the UNIX Environment, whose times with other sizes of the buffer `vectored \
-reproduce apue-3.5` measures. No file is opened or closed. Standard input or output that was closed \
-before counts as /dev/null.";
+Copies with read(2), write(2) and one buffer until the end of the input, as the program of \
+Figure 3.4 in Advanced Programming in the UNIX Environment does. `vectored reproduce \
+apue-3.5` times it with buffers of different sizes. No file is opened or closed. If standard \
+input or output is closed, it is treated as /dev/null.";
 
 pub const COPY_AFTER: &str = "\
 Examples:
   vectored copy < from > to
-          With a buffer of 128 KiB
-  vectored copy --technique read-write --buffer-size 4096 --report < from > /dev/null
-          As the book does, and how many reads there were
+          Copy with a buffer of 128 KiB
+  vectored copy --buffer-size 4096 --report < from > /dev/null
+          Copy with a smaller buffer, and count the reads
 
-Exit status: 0 success, also when nobody reads the output any more; 1 failure, 2 wrong usage.";
+Exit status: 0 success, also if the reader of the output goes away; 1 failure, 2 wrong \
+usage.";
 
 /// Options of `vectored copy`.
 #[derive(Args, Debug)]
 pub struct CopyArgs {
-    /// How bytes are moved
+    /// System calls or C library functions that copy
     #[arg(long, value_name = "TECHNIQUE", value_enum, default_value_t = CopyWith::ReadWrite)]
     pub technique: CopyWith,
 
-    /// Bytes of the buffer, as 4096, 4k or 128KiB; up to 1 GiB
+    /// Size of the buffer, for example 4096, 4k or 128KiB; up to 1GiB
     #[arg(
         long,
         value_name = "BYTES",
@@ -41,21 +42,21 @@ pub struct CopyArgs {
     )]
     pub buffer_size: u64,
 
-    /// Wait at the end until what was written is on the device, by fsync(2)
+    /// Call fsync(2) on standard output at the end, to wait for the device
     #[arg(long)]
     pub fsync: bool,
 
-    /// Say on standard error how many bytes and successful reads there were
+    /// Print the number of bytes and of successful reads on standard error
     #[arg(long)]
     pub report: bool,
 }
 
-/// The techniques of a copy.
+/// Techniques of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum CopyWith {
-    /// One read and one write a buffer
+    /// One read and one write for each buffer
     ReadWrite,
-    /// By the C library's streams, a byte at a time: a row of `reproduce`
+    /// One byte at a time through the C library's streams: a row of `reproduce`
     #[value(hide = true)]
     Stdio,
 }

@@ -3,23 +3,23 @@
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-/// How results are printed.
+/// Format of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// For people, at a terminal
+    /// Tables and plots for a terminal
     Table,
-    /// Everything, for programs
+    /// The complete result, for programs
     Json,
-    /// Lines of values, for spreadsheets; [`formats`] says of what
+    /// Lines of values for spreadsheets; [`formats`] names the unit of a line
     Csv,
     /// Tables for a document
     Markdown,
 }
 
-/// A line of CSV where runs of `vectored measure` are shown.
-pub const A_CELL_EACH: &str = "One line a cell and technique, for spreadsheets";
+/// Help of `csv` for results of `vectored measure`.
+pub const CSV_OF_CELLS: &str = "One line for each cell and technique, for spreadsheets";
 
-/// The formats, and what a line of CSV is of: that differs between subcommands.
+/// Parses a format. `csv` is the help of [`Format::Csv`], whose lines differ between subcommands.
 pub fn formats(csv: &'static str) -> impl TypedValueParser<Value = Format> {
     let formats = Format::value_variants().iter().map(move |format| {
         let value = format.to_possible_value().expect("none is left out");

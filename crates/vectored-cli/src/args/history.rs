@@ -7,39 +7,41 @@ use clap::{Args, ValueEnum};
 use super::parsers::{time, whole_number};
 
 pub const HISTORY_ABOUT: &str = "\
-List the results that were saved here
+List or remove saved results
 
-What `vectored measure`, `vectored reproduce` and `vectored advise` saved under $XDG_STATE_HOME/vectored (by default \
-~/.local/state/vectored), newest first, with the names that `vectored report` and `vectored compare` \
-take: latest, latest~1 and so on, experiments, experiments~1 for those of reproduce, and advice, \
-advice~1 for those of advise. Only --prune removes any.";
+Lists the results of `vectored measure`, `vectored reproduce` and `vectored advise` in \
+$XDG_STATE_HOME/vectored (by default ~/.local/state/vectored), newest first, with the names \
+that `vectored report` and `vectored compare` accept: latest, latest~1 and so on for \
+measure, experiments and experiments~1 for reproduce, advice and advice~1 for advise. \
+Results are removed by --prune only.";
 
 pub const HISTORY_AFTER: &str = "\
 Examples:
   vectored history
-          What can be reported and compared
+          All saved results
   vectored history --prune 30d --keep 10
-          Remove what is older than 30 days, but keep the ten newest of each kind
+          Remove results older than 30 days, but keep the ten newest of each command
   vectored history --prune 0s --dry-run
-          List what would be removed if everything were
+          List all results that could be removed
 
-Exit status: 0 success, 1 failure, 2 wrong usage. A file that cannot be read is listed with the reason.";
+Exit status: 0 success, 1 failure, 2 wrong usage. An unreadable file is listed with the \
+reason.";
 
 /// Options of `vectored history`.
 #[derive(Args, Debug)]
 pub struct HistoryArgs {
-    /// How the list is printed
+    /// Format of the list
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = HistoryFormat::Table)]
     pub format: HistoryFormat,
 
-    /// Remove results that are older than this, as 30d or 12h
+    /// Remove results older than AGE, for example 30d or 12h
     ///
-    /// They are listed first, and only those are listed. Only complete files of
-    /// results that vectored saved here are removed, never another file.
+    /// The removed results are listed, and no others. Only complete results that vectored saved are
+    /// removed, never other files.
     #[arg(long, value_name = "AGE", value_parser = age, allow_hyphen_values = true)]
     pub prune: Option<Duration>,
 
-    /// With --prune: keep the newest of measure, of reproduce and of advise, so many each
+    /// With --prune: keep the NUMBER newest results of each of measure, reproduce and advise
     #[arg(
         long,
         value_name = "NUMBER",
@@ -50,15 +52,15 @@ pub struct HistoryArgs {
     )]
     pub keep: usize,
 
-    /// With --prune: list what would be removed, and remove nothing
+    /// With --prune: list what would be removed, without removing it
     #[arg(long, requires = "prune")]
     pub dry_run: bool,
 }
 
-/// How a list of results is printed.
+/// Format of a list of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum HistoryFormat {
-    /// For people
+    /// A list for a terminal
     Table,
     /// For programs
     Json,

@@ -1,4 +1,4 @@
-//! What was typed. What it means is [`crate::measure_plan`]'s.
+//! The command line: one file for each subcommand.
 
 mod advise;
 mod compare;
@@ -33,11 +33,11 @@ pub use measure::MeasureArgs;
 pub use report::ReportArgs;
 pub use reproduce::{CopyTo, ReproduceArgs};
 
-/// Which technique moves several buffers fastest, on this machine?
+/// Measure which way of moving several buffers is fastest on this machine
 ///
-/// A program that has its bytes in several buffers can send each with a call
-/// of its own, copy them together first, or hand them all to writev(2). Which
-/// is best depends on the sizes, the machine, the kernel and the target.
+/// A program that has its bytes in several buffers can write each buffer with a call of its own, copy
+/// them into one buffer and write that, or pass the whole list to writev(2). Which of these techniques
+/// is fastest depends on the sizes, the machine, the kernel and the target.
 #[derive(Debug, Parser)]
 #[command(name = "vectored", version, max_term_width = 100, after_long_help = ENVIRONMENT)]
 pub struct Cli {
@@ -52,54 +52,56 @@ pub struct Cli {
     )]
     pub color: ColorWhen,
 
-    /// What to do.
+    /// The subcommand.
     #[command(subcommand)]
     pub command: Command,
 }
 
 const ENVIRONMENT: &str = "\
-Standard output that is closed (>&-) counts as /dev/null: results are saved, and the exit status is
-that of a run whose output was written.
-
 Environment:
   XDG_STATE_HOME
-          Results are saved in its directory vectored; by default ~/.local/state
+          Results are saved in $XDG_STATE_HOME/vectored; by default in \
+~/.local/state/vectored
   COLUMNS
-          Width of tables, whether they go to a terminal, a pipe or a file; by default
-          that of the terminal, or 100
+          Width of tables, on a terminal and in pipes and files; by default the width of the \
+terminal, or 100
   NO_COLOR, CLICOLOR, CLICOLOR_FORCE, TERM
-          With --color auto there are no colours if NO_COLOR is set, CLICOLOR is 0 or TERM is
-          dumb; CLICOLOR_FORCE=1 prints them into pipes, too
+          With --color auto, colours are off if NO_COLOR is set, if CLICOLOR is 0, or if \
+TERM is dumb. CLICOLOR_FORCE=1 turns colours on in pipes, too, unless NO_COLOR is \
+set
   LC_ALL, LC_CTYPE, LANG
-          If the first that is set names no UTF-8 (C, for example), tables and messages are
-          ASCII: us for microseconds, +- for plus or minus, coarse lines in plots.
-          JSON, CSV, Markdown, SVG and pages are always UTF-8";
+          If the first of these that is set names no UTF-8 locale (for example C), tables \
+and messages are ASCII: us for microseconds, +- for plus or minus, coarse lines in \
+plots. JSON, CSV, Markdown, SVG and web pages are always UTF-8
+
+If standard output is closed (>&-), the output is discarded as if it went to /dev/null: \
+results are saved, and the exit status is that of a successful run.";
 
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Measure the techniques for a grid of segment counts and sizes
+    /// Find the fastest technique for each segment count and size
     #[command(long_about = MEASURE_ABOUT, after_long_help = MEASURE_AFTER, override_usage = MEASURE_USAGE)]
     Measure(Box<MeasureArgs>),
-    /// Show what this machine offers: limits, io_uring, flags of pwritev2, O_DIRECT
+    /// Show the limits and features of this machine: iovec limits, io_uring, pwritev2, O_DIRECT
     #[command(long_about = HOST_ABOUT, after_long_help = HOST_AFTER)]
     Host(HostArgs),
-    /// Run the published experiments, beside their figures
+    /// Repeat published experiments and compare their figures with this machine
     #[command(long_about = REPRODUCE_ABOUT, after_long_help = REPRODUCE_AFTER)]
     Reproduce(Box<ReproduceArgs>),
     /// Copy standard input to standard output
     #[command(long_about = COPY_ABOUT, after_long_help = COPY_AFTER)]
     Copy(CopyArgs),
-    /// Find where gathering would help a program, from its system calls
+    /// Find system calls of a program that should be merged
     #[command(long_about = ADVISE_ABOUT, after_long_help = ADVISE_AFTER, override_usage = ADVISE_USAGE)]
     Advise(Box<AdviseArgs>),
-    /// Show saved results again: as a page, charts or tables
+    /// Show saved results as tables, charts or a web page
     #[command(long_about = REPORT_ABOUT, after_long_help = REPORT_AFTER)]
     Report(ReportArgs),
-    /// Compare results: did anything become slower, do machines differ
+    /// Compare saved results of two versions, or of several machines
     #[command(long_about = COMPARE_ABOUT, after_long_help = COMPARE_AFTER, override_usage = COMPARE_USAGE)]
     Compare(CompareArgs),
-    /// List the results that were saved here
+    /// List or remove saved results
     #[command(long_about = HISTORY_ABOUT, after_long_help = HISTORY_AFTER)]
     History(HistoryArgs),
 }

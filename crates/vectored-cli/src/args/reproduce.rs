@@ -12,21 +12,23 @@ use super::format::{Format, formats};
 use super::parsers::{one_count, one_of, one_size, pinning, whole_number};
 
 pub const REPRODUCE_ABOUT: &str = "\
-Run the published experiments, beside their figures
+Repeat published experiments and compare their figures with this machine
 
-apue-3.5: copying 103,316,352 bytes with buffers of 1 to 524,288 bytes (Advanced Programming in the \
-UNIX Environment, Figure 3.5). apue-14.28: a header of 100 bytes and data of 200, 1,048,576 times, by \
-two writes, by copying, by writev, and by adaptive (Figure 14.28). kalinin: 1000 elements of ten sizes, \
-gathered or copied (A. L. Kalinin, 2001). mincer: buffers one by one or vectored, written and read \
-back (J. Mincer-Daszkiewicz). all: all of them.
+apue-3.5: copy 103,316,352 bytes with buffers of 1 to 524,288 bytes (Advanced Programming in \
+the UNIX Environment, Figure 3.5).
+apue-14.28: write a header of 100 bytes and data of 200 bytes 1,048,576 times, by two \
+writes, by copying, by writev and by adaptive (the same book, Figure 14.28).
+kalinin: gather or copy 1000 elements, of ten sizes (A. L. Kalinin, 2001).
+mincer: write and read back buffers one by one or as a list (J. Mincer-Daszkiewicz).
+all: all of these.
 
-Each is run at its published size, in seven repeats whose rows alternate (three for the rows of \
-apue-3.5 below 64 bytes), and ends in a table, a plot and a sentence. Files have no names, and are \
-gone afterwards.
+Each experiment runs at its published size, in seven repeats with alternating rows (three \
+repeats for rows of apue-3.5 with buffers below 64 bytes). Its result is a table, a plot and \
+a one-sentence finding. Files have no names, so none is left behind.
 
-The result is printed, and saved as JSON under $XDG_STATE_HOME/vectored (by default \
-~/.local/state/vectored); its path is the last line on standard error. ^C stops the run and keeps \
-what was measured.";
+The result is printed, and saved as JSON in $XDG_STATE_HOME/vectored (by default \
+~/.local/state/vectored). The path of the saved file is the last line on standard error. \
+Ctrl-C stops the run and keeps what was measured.";
 
 pub const REPRODUCE_AFTER: &str = "\
 Examples:
@@ -35,123 +37,122 @@ Examples:
   vectored reproduce apue-3.5 --min 64
           Without the rows that take minutes
   vectored reproduce apue-3.5 --min 64 --page-cache cold --dir /var/tmp
-          From the device instead of memory
+          Reading from the device instead of memory
   vectored reproduce apue-3.5 --min 4096 --max 4096 --to file --sync dsync
-          What synchronous writes cost
+          The cost of synchronous writes
   vectored reproduce mincer --size 4KiB --count 100 --repeats 10
-          Other buffers
+          Buffers of another size
   vectored reproduce all --quick
-          Everything, smaller
+          All experiments at a reduced size
 
-Exit status: 0 success, 1 failure, 2 wrong usage; 129, 130 and 143 stopped by SIGHUP, SIGINT and \
-SIGTERM.";
+Exit status: 0 success, 1 failure, 2 wrong usage; 129, 130 or 143 if stopped by SIGHUP, \
+SIGINT or SIGTERM.";
 
 /// Options of `vectored reproduce`.
 #[derive(Args, Debug)]
 pub struct ReproduceArgs {
-    /// Which experiment
+    /// Experiment to run
     #[arg(value_name = "EXPERIMENT", value_parser = experiments())]
     pub experiment: Experiments,
 
-    /// Smaller files and fewer calls, which every table then says
+    /// Use smaller files and fewer calls; each table says so
     #[arg(long)]
     pub quick: bool,
 
-    /// apue-3.5: leave out buffers that are smaller [default: 1]
+    /// apue-3.5: smallest buffer, for example 64 or 4KiB [default: 1]
     ///
-    /// With --sync dsync or sync the default is 4096, as in the book: every
-    /// write then waits for the device.
+    /// With --sync dsync or --sync sync the default is 4096, as in the book, because every write waits
+    /// for the device.
     #[arg(long, value_name = "BYTES", value_parser = one_size, allow_negative_numbers = true)]
     pub min: Option<u64>,
 
-    /// apue-3.5: leave out buffers that are larger, or go on past the book [default: 512KiB]
+    /// apue-3.5: largest buffer, up to 1GiB [default: 512KiB]
     ///
-    /// Buffers double from 1 byte on, up to 1 GiB.
+    /// Buffer sizes are powers of two. The book ends at 512 KiB.
     #[arg(long, value_name = "BYTES", value_parser = one_size, allow_negative_numbers = true)]
     pub max: Option<u64>,
 
-    /// apue-3.5: the page cache of the file [default: hot]
+    /// apue-3.5: state of the page cache for the file that is copied [default: hot]
     ///
-    /// hot: the file was read before; cold: every row has a file of its own,
-    /// which is evicted before each copy, and seen to be.
+    /// hot: the file was read before. cold: every row has its own file, which is evicted before each
+    /// copy and checked to be read from the device.
     #[arg(long, value_name = "STATE", value_parser = one_of(PageCache::ALL, PageCache::name))]
     pub page_cache: Option<PageCache>,
 
-    /// apue-3.5: where copies go: null, file, pipe, or a folder [default: null]
+    /// apue-3.5: destination of the copies: null, file, pipe or a directory [default: null]
     ///
-    /// null is /dev/null; file is one without a name in --dir, or in the folder
-    /// that is named; pipe is read by a thread. Existing files are refused:
-    /// nothing of yours is overwritten.
-    #[arg(long, value_name = "null|file|pipe|FOLDER")]
+    /// null: /dev/null. file: an unnamed file in --dir. pipe: a pipe that a thread reads. DIRECTORY: an
+    /// unnamed file in that directory. Existing files are refused, so that nothing of yours is
+    /// overwritten.
+    #[arg(long, value_name = "null|file|pipe|DIRECTORY")]
     pub to: Option<CopyTo>,
 
-    /// apue-3.5: what is on the device when a write is over, with --to file [default: none]
+    /// apue-3.5: how durable each write must be, with --to file or a directory [default: none]
     ///
-    /// none: what the kernel likes; dsync: the data, and sync: the metadata too,
-    /// when each write returns (O_DSYNC, O_SYNC); fsync: all, by one fsync(2)
-    /// at the end of the copy.
+    /// none: left to the kernel. dsync: each write returns when its data are on the device (O_DSYNC).
+    /// sync: as dsync, with the metadata (O_SYNC). fsync: one fsync(2) at the end of the copy.
     #[arg(long, value_name = "MODE", value_parser = one_of(SyncMode::ALL, SyncMode::name))]
     pub sync: Option<SyncMode>,
 
-    /// mincer: bytes of each buffer [default: 1024, and 102400]
+    /// mincer: size of each buffer, with --count [default: 1024, and 102400]
     #[arg(long, value_name = "BYTES", value_parser = one_size, allow_negative_numbers = true)]
     pub size: Option<u64>,
 
-    /// mincer: buffers [default: 1000, and 10]
+    /// mincer: number of buffers, with --size [default: 1000, and 10]
     #[arg(long, value_name = "NUMBER", value_parser = one_count, allow_negative_numbers = true)]
     pub count: Option<u64>,
 
-    /// mincer: how often they are written and read in each of the seven repeats [default: 10]
+    /// mincer: passes over the buffers in each of the seven repeats [default: 10]
     #[arg(long, value_name = "NUMBER", value_parser = one_count, allow_negative_numbers = true)]
     pub repeats: Option<u64>,
 
-    /// mincer: when the array of writev or readv is filled; may be repeated [default: both]
+    /// mincer: when the iovec array for writev or readv is filled; may be repeated [default: both]
     #[arg(long, value_name = "WHEN", value_delimiter = ',', value_parser = one_of(IovecSetup::ALL, IovecSetup::name))]
     pub iovec_setup: Vec<IovecSetup>,
 
-    /// Directory for the files; nothing is left there
+    /// Directory for temporary files; nothing is left there
     #[arg(long, value_name = "DIRECTORY", default_value = ".")]
     pub dir: PathBuf,
 
-    /// Seed of the order of rows and of the bytes [default: random]
+    /// Seed for the order of rows and for the data [default: random]
     #[arg(long, value_name = "NUMBER", value_parser = whole_number::<u64>, allow_negative_numbers = true)]
     pub seed: Option<u64>,
 
-    /// CPU to stay on, or none to let the scheduler choose [default: the current one]
+    /// CPU to run on, or none to let the scheduler choose [default: the current CPU]
     #[arg(long, value_name = "CPU|none", value_parser = pinning, allow_negative_numbers = true)]
     pub pin: Option<Pinning>,
 
-    /// How the result is printed
-    #[arg(long, value_name = "FORMAT", value_parser = formats("One line a row of an experiment, for spreadsheets"), default_value = "table")]
+    /// Format of the result
+    #[arg(long, value_name = "FORMAT", value_parser = formats("One line for each row of an experiment, for spreadsheets"), default_value = "table")]
     pub format: Format,
 
-    /// Write the result to this file instead of standard output
+    /// Write the result to FILE instead of standard output
     ///
-    /// A file that is there is replaced once the new one is complete, unless it
-    /// is read-only. - is standard output.
+    /// An existing file is replaced when the new one is complete, unless it is read-only. - is standard
+    /// output.
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 
-    /// Do not save the result; it is only printed
+    /// Print the result without saving it
     #[arg(long)]
     pub no_save: bool,
 
-    /// Print nothing on standard error but errors
+    /// Print only errors on standard error
     #[arg(long, short)]
     pub quiet: bool,
 }
 
-/// One experiment, or all.
+/// One experiment or all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Experiments {
-    /// This one.
+    /// A single experiment.
     One(ExperimentName),
-    /// Every one.
+    /// All experiments.
     All,
 }
 
 impl Experiments {
-    /// Whether this one is meant.
+    /// Whether `experiment` is to run.
     pub fn has(self, experiment: ExperimentName) -> bool {
         match self {
             Experiments::One(one) => one == experiment,
@@ -160,17 +161,17 @@ impl Experiments {
     }
 }
 
-/// Where the copies of `apue-3.5` go, as it was typed.
+/// Destination of the copies of `apue-3.5`, as typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CopyTo {
     /// `/dev/null`.
     Null,
-    /// An unnamed file beside the one that is copied.
+    /// An unnamed file in `--dir`.
     File,
     /// A pipe.
     Pipe,
-    /// An unnamed file in this folder.
-    Folder(PathBuf),
+    /// An unnamed file in this directory.
+    Directory(PathBuf),
 }
 
 impl FromStr for CopyTo {
@@ -185,17 +186,17 @@ impl FromStr for CopyTo {
         }
         let path = PathBuf::from(text);
         if path.is_dir() {
-            Ok(CopyTo::Folder(path))
+            Ok(CopyTo::Directory(path))
         } else if path.exists() {
             Err(
-                "it exists, and vectored overwrites nothing; name its folder, where a file \
-                 without a name is made"
+                "exists and is not a directory, and vectored overwrites nothing; name its \
+                 directory, for an unnamed file in it"
                     .to_owned(),
             )
         } else {
             Err(
-                "choose null, file or pipe, or name an existing folder, where a file without a \
-                 name is made"
+                "no such directory; choose null, file or pipe, or name an existing directory, \
+                 for an unnamed file in it"
                     .to_owned(),
             )
         }
