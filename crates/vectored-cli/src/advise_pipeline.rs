@@ -55,13 +55,13 @@ impl Costs {
         let temporary = env::temp_dir();
         match check_directory(&temporary, Target::File, 0) {
             Ok(_) => notes.note(&format!(
-                "costs of files are measured in '{}', since no file can be made in the working directory \
-                 ({}): name another directory with --dir",
+                "file costs are measured in '{}', because no file can be created in the working \
+                 directory ({}); to choose another directory, use --dir",
                 temporary.display(),
                 cause(&error)
             )),
             Err(_) => notes.note(&format!(
-                "costs of files cannot be measured: {error}; name another directory with --dir"
+                "file costs cannot be measured: {error}; choose another directory with --dir"
             )),
         }
         Ok(Costs::Measured(temporary))
@@ -93,11 +93,11 @@ pub fn follow_logs(paths: &[PathBuf], options: Options) -> Result<Observed, Fail
         let missing = error.error.kind() == std::io::ErrorKind::NotFound;
         let is_other = error.error.kind() == std::io::ErrorKind::InvalidData;
         let remedy = match command_meant(paths, &error.path) {
-            Some(command) if missing => format!("; to run it, {command}"),
+            Some(command) if missing => format!("; to run it as a command, {command}"),
             // It says what to do.
             _ if error.error.kind() == std::io::ErrorKind::Unsupported || is_other => String::new(),
             _ => format!(
-                "{}; name a file that strace -o wrote",
+                "{}; expected a log that strace -o wrote",
                 unmatched(&error.path, &error.error)
             ),
         };
@@ -112,12 +112,12 @@ pub fn follow_logs(paths: &[PathBuf], options: Options) -> Result<Observed, Fail
             .map(|path| path.display().to_string())
             .collect();
         let names = names.join("', '");
-        let strace = "name what `strace -f -s1 -v -yy -ttt -T -o FILE COMMAND` wrote";
+        let strace = "expected a log that `strace -f -s1 -v -yy -ttt -T -o FILE COMMAND` wrote";
         return Err(Failure::usage(match command_meant(paths, &paths[0]) {
             Some(command) => {
-                format!("no system call in '{names}': to run it, {command}, or {strace}")
+                format!("no system calls in '{names}': {strace}; to run it as a command, {command}")
             }
-            None => format!("no system call in '{names}': {strace}"),
+            None => format!("no system calls in '{names}': {strace}"),
         }));
     }
     Ok(Observed {
@@ -276,7 +276,7 @@ fn prices(costs: &Costs, wanted: &[(Leads, Operation)], notes: &Notes) -> (Host,
         Costs::Saved(advisory, name) => (
             advisory.host.clone(),
             advisory.prices.clone(),
-            format!("'{name}' does not say"),
+            format!("'{name}' has no costs for"),
         ),
         Costs::Measured(directory) => measured(directory, wanted, notes),
     };
@@ -291,8 +291,8 @@ fn prices(costs: &Costs, wanted: &[(Leads, Operation)], notes: &Notes) -> (Host,
         .collect();
     if !lacking.is_empty() {
         notes.note(&format!(
-            "{missing} what it costs to {}: such calls are listed, and not counted",
-            lacking.join(" or to ")
+            "{missing} {}: such calls are listed, but not counted",
+            lacking.join(" and ")
         ));
     }
     (host, prices)
@@ -322,7 +322,8 @@ fn measured(
             let temporary = env::temp_dir();
             if temporary != directory {
                 notes.note(&format!(
-                    "costs of files are measured in '{}', since they cannot be in '{}': {error}",
+                    "file costs are measured in '{}', because they cannot be measured in '{}': \
+                     {error}",
                     temporary.display(),
                     directory.display()
                 ));
@@ -332,7 +333,7 @@ fn measured(
         }
         match found {
             Ok(found) => prices.extend(found),
-            Err(error) => notes.note(&format!("costs cannot be measured: {error}")),
+            Err(error) => notes.note(&format!("cannot measure costs: {error}")),
         }
     }
     let files = wanted.iter().any(|(target, _)| *target == Leads::File);
@@ -341,15 +342,15 @@ fn measured(
     (
         environment.finish(),
         prices,
-        "it could not be measured".to_owned(),
+        "could not measure the costs of".to_owned(),
     )
 }
 
 /// `read from a pipe`.
 fn to_transfer(target: Leads, operation: Operation) -> String {
     let operation = match operation {
-        Operation::Read => "read from",
-        Operation::Write => "write to",
+        Operation::Read => "reading from",
+        Operation::Write => "writing to",
     };
     let target = match target {
         Leads::File => "file",

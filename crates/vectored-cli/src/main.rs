@@ -41,9 +41,11 @@ fn mend_tip(error: &mut clap::Error) {
         let words = std::env::args_os().skip_while(|word| word != "advise");
         let words: Vec<OsString> = words.skip(1).collect();
         let tip = match command_in(&words) {
-            Some(command) => format!("to run it, put -- before it: vectored advise -- {command}"),
+            Some(command) => {
+                format!("to run a command, put -- before it: vectored advise -- {command}")
+            }
             None => {
-                "a command to run stands behind --: vectored advise [OPTIONS] -- COMMAND".into()
+                "to run a command, put -- before it: vectored advise [OPTIONS] -- COMMAND".into()
             }
         };
         let tips = ContextValue::StyledStrs(vec![tip.into()]);

@@ -148,12 +148,15 @@ fn named_techniques(args: &MeasureArgs) -> Result<Vec<Technique>, Failure> {
             continue;
         }
         let what = match name.parse::<Technique>() {
-            Ok(_) => format!("'{name}' is no technique of --operation {}", args.operation),
+            Ok(_) => format!(
+                "technique '{name}' is not available with --operation {}",
+                args.operation
+            ),
             Err(_) => format!("unknown technique '{name}'"),
         };
         let names: Vec<&str> = offered.iter().map(|technique| technique.name()).collect();
         return Err(Failure::usage(format!(
-            "{what}: choose from {} with --technique",
+            "{what}: expected --technique to be one of {}",
             names.join(", ")
         )));
     }
@@ -244,7 +247,7 @@ fn places(args: &MeasureArgs) -> Result<Vec<ResolvedTarget>, Failure> {
     let readable = |place: &ResolvedTarget| Target::READABLE.contains(&place.target);
     match places.iter().find(|place| !readable(place)) {
         Some(place) if args.operation == Operation::Read => Err(Failure::usage(format!(
-            "cannot read from {}: choose --target from {}, or name a folder",
+            "cannot read from {}: expected --target to be one of {}, or a directory",
             place.target,
             Target::READABLE.map(Target::name).join(", ")
         ))),
@@ -260,17 +263,17 @@ fn check_sync(args: &MeasureArgs, targets: &[Target], rivals: &[Technique]) -> R
             return match rivals.iter().find(|rival| !rival.heeds(args.sync)) {
                 None => Ok(()),
                 Some(rival) => Err(Failure::usage(format!(
-                    "--sync {} does not reach what {rival} writes: measure --sync fsync, or name \
-                     another --technique",
+                    "--sync {} has no effect on what {rival} writes: use --sync fsync, or another \
+                     --technique",
                     args.sync
                 ))),
             };
         }
-        Operation::Write => "measure --target file or file-overwrite",
-        Operation::Read => "measure --operation write",
+        Operation::Write => "use --target file or file-overwrite",
+        Operation::Read => "use --operation write",
     };
     Err(Failure::usage(format!(
-        "--sync {} is for files that are written: {remedy}, or leave it out",
+        "--sync {} applies only to files that are written: {remedy}, or omit --sync",
         args.sync
     )))
 }
@@ -284,21 +287,20 @@ fn check_states(
     if args.page_cache.is_some() {
         let remedy = match args.operation {
             Operation::Read if targets.contains(&Target::File) => None,
-            Operation::Read => Some("measure --target file"),
-            Operation::Write => Some("measure --operation read"),
+            Operation::Read => Some("use --target file"),
+            Operation::Write => Some("use --operation read"),
         };
         if let Some(remedy) = remedy {
             return Err(Failure::usage(format!(
-                "--page-cache is the state of a file that is read: {remedy}, or leave it out"
+                "--page-cache applies only to files that are read: {remedy}, or omit --page-cache"
             )));
         }
     }
     check_sync(args, targets, rivals)?;
     if args.operation == Operation::Read && args.cache.contains(&Cache::Cold) {
         return Err(Failure::usage(
-            "--cache cold is for writes only, whose bytes come from memory then: measure \
-             --operation write, or leave it out (for a file that is not in memory: --page-cache \
-             cold)",
+            "--cache cold applies only to writes: use --operation write, or omit --cache (to read \
+             a file that is not in memory, use --page-cache cold)",
         ));
     }
     let works = |target: &Target| rivals.iter().any(|technique| technique.works_on(*target));
@@ -310,7 +312,7 @@ fn check_states(
         let offered = offered.iter().copied().filter(works);
         let names: Vec<&str> = offered.map(Target::name).collect();
         return Err(Failure::usage(format!(
-            "{}: measure --target {}, or name another --technique",
+            "{}: use --target {}, or another --technique",
             no_technique_for(rivals),
             names.join(" or ")
         )));
@@ -343,7 +345,7 @@ fn grid(
             false => "--mix",
         };
         return Err(Failure::usage(format!(
-            "cannot measure lists of {} segments: the most is {}; choose fewer with {remedy}",
+            "cannot measure lists of {} segments: the maximum is {}; use fewer with {remedy}",
             grouped(list.segment_count as u64),
             grouped(MAX_SEGMENTS as u64),
         )));
@@ -352,7 +354,7 @@ fn grid(
         && let Some(bytes) = sizes.iter().find(|&&bytes| bytes > most)
     {
         return Err(Failure::usage(format!(
-            "cannot measure segments of {}: the most{most_with} is {}; choose less with --sizes",
+            "cannot measure segments of {}: the maximum{most_with} is {}; use smaller --sizes",
             bytes_in_words(*bytes as u64),
             bytes_in_words(most as u64),
         )));
@@ -364,8 +366,8 @@ fn grid(
         for list in &lists {
             if list.call_bytes > limit && asked_in_full {
                 return Err(Failure::usage(format!(
-                    "cannot measure {} on {target}: a call would move {}, and the most{most_with} \
-                     is {}; choose less with {}",
+                    "cannot measure {} on {target}: a call would move {}, and the \
+                     maximum{most_with} is {}; use smaller {}",
                     list_in_words(&list.runs),
                     bytes_in_words(list.call_bytes as u64),
                     bytes_in_words(most as u64),
@@ -405,8 +407,8 @@ fn grid(
     }
     if cells.is_empty() {
         return Err(Failure::usage(format!(
-            "nothing is left to measure: every list is over {} a call; name both --segments \
-             and --sizes to measure up to {}",
+            "nothing to measure: every list has more than {}; to measure lists of up to {}, give \
+             both --segments and --sizes",
             bytes_in_words(limit as u64),
             bytes_in_words(most as u64),
         )));

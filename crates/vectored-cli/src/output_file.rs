@@ -39,7 +39,7 @@ impl OutputFile {
         let failed = |why: &str, remedy: &str| {
             let named = named.display();
             Failure::usage(format!(
-                "cannot write to '{named}': {why}; {remedy}name another file with {option}"
+                "cannot write to '{named}': {why}; {remedy}choose another file with {option}"
             ))
         };
         let refused = |why: &str| failed(why, "");
@@ -77,7 +77,9 @@ impl OutputFile {
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 if named.is_symlink() {
-                    return Err(refused("it is a symbolic link to nothing"));
+                    return Err(refused(
+                        "it is a symbolic link to a file that does not exist",
+                    ));
                 }
             }
             Err(error) => return Err(refused(&error.to_string())),
@@ -85,15 +87,18 @@ impl OutputFile {
         if !output.is_special {
             let is_name = !output.path.as_os_str().as_encoded_bytes().ends_with(b"/");
             if !is_name || output.path.file_name().is_none() {
-                return Err(refused("it is no name of a file"));
+                return Err(refused("it is not a file name"));
             }
             if is_saved_result(&output.path) {
                 return Err(refused(
-                    "it is a saved result, which cannot be measured again",
+                    "it is a saved result, and those are never overwritten",
                 ));
             }
-            tempfile::tempfile_in(parent(&output.path))
-                .map_err(|error| refused(&format!("no file can be made beside it ({error})")))?;
+            tempfile::tempfile_in(parent(&output.path)).map_err(|error| {
+                refused(&format!(
+                    "no file can be created in its directory ({error})"
+                ))
+            })?;
         }
         Ok(output)
     }
@@ -108,12 +113,13 @@ impl OutputFile {
             let named = output.named.display();
             if inputs.iter().any(|input| is_same_file(input, &place)) {
                 return Err(Failure::usage(format!(
-                    "'{named}' is read here and would be replaced: name another file for the output"
+                    "output '{named}' is also an input, and would be overwritten: choose another \
+                     file for the output"
                 )));
             }
             if places.iter().any(|known| is_same_file(known, &place)) {
                 return Err(Failure::usage(format!(
-                    "'{named}' is named for two outputs: name another file for one of them"
+                    "'{named}' is given for two outputs: choose another file for one of them"
                 )));
             }
             places.push(place);

@@ -1,7 +1,7 @@
 //! From what was typed to what shall be reproduced.
 
 use vectored_lab::model::{ExperimentName, PageCache, SyncMode};
-use vectored_lab::report::bytes_in_words;
+use vectored_lab::report::{bytes_in_words, grouped};
 use vectored_lab::reproduce::{
     BufferList, CopyPlan, CopyTarget, ElementPlan, PUBLISHED_FILE_BYTES, PassPlan, Plan, RecordPlan,
 };
@@ -66,7 +66,7 @@ fn refuse_foreign_options(args: &ReproduceArgs) -> Result<(), Failure> {
         let foreign = options.iter().find(|(_, is_given)| *is_given);
         match foreign.filter(|_| !args.experiment.has(name)) {
             Some((option, _)) => Err(Failure::usage(format!(
-                "{option} is an option of {name}: leave it out, or reproduce {name}"
+                "{option} applies only to {name}: omit it, or run `vectored reproduce {name}`"
             ))),
             None => Ok(()),
         }
@@ -85,7 +85,7 @@ fn copies(args: &ReproduceArgs) -> Result<CopyPlan, Failure> {
     let sync = args.sync.unwrap_or(SyncMode::None);
     if sync != SyncMode::None && !matches!(to, CopyTarget::File(_)) {
         return Err(Failure::usage(
-            "only files reach a device: --sync needs --to file or --to FOLDER",
+            "--sync applies only to files: use --to file or --to DIRECTORY, or omit --sync",
         ));
     }
     let smallest = match sync {
@@ -98,7 +98,7 @@ fn copies(args: &ReproduceArgs) -> Result<CopyPlan, Failure> {
     let max = args.max.unwrap_or(last);
     if max > MAX_BUFFER_BYTES {
         return Err(Failure::usage(
-            "a buffer is too large: give --max at most 1GiB",
+            "--max is too large: it must be at most 1GiB",
         ));
     }
     let buffer_bytes: Vec<u64> = (0..=30)
@@ -107,8 +107,8 @@ fn copies(args: &ReproduceArgs) -> Result<CopyPlan, Failure> {
         .collect();
     if buffer_bytes.is_empty() {
         return Err(Failure::usage(format!(
-            "no buffer lies between --min {} and --max {}: sizes are powers of two from 1 B to 1 GiB; \
-             give a smaller --min or a larger --max",
+            "no buffer size lies between --min {} and --max {}: sizes are powers of two from 1 B \
+             to 1 GiB; use a smaller --min or a larger --max",
             bytes_in_words(min),
             bytes_in_words(max),
         )));
@@ -162,9 +162,12 @@ fn passes(args: &ReproduceArgs) -> Result<PassPlan, Failure> {
                 .saturating_add(BESIDE_A_BUFFER_BYTES)
                 .checked_mul(count);
             if bytes.is_none_or(|bytes| bytes > MAX_BUFFERS_BYTES) {
-                return Err(Failure::usage(
-                    "these buffers take more than 1 GiB, with 64 bytes beside each: give a smaller --size or --count",
-                ));
+                return Err(Failure::usage(format!(
+                    "{} buffers of {} need more than 1 GiB, with 64 bytes of bookkeeping each: use a \
+                     smaller --size or --count",
+                    grouped(count),
+                    bytes_in_words(size),
+                )));
             }
             vec![BufferList {
                 size_bytes: size as usize,
@@ -173,13 +176,16 @@ fn passes(args: &ReproduceArgs) -> Result<PassPlan, Failure> {
         }
         _ => {
             return Err(Failure::usage(
-                "--size and --count belong together: give both, or neither for the published pairs",
+                "--size and --count must be given together: give both, or neither for the \
+                 published pairs",
             ));
         }
     };
     let passes = match args.repeats {
         Some(passes) => u32::try_from(passes).map_err(|_| {
-            Failure::usage("--repeats must be at most 4,294,967,295: 10 were published")
+            Failure::usage(
+                "--repeats is too large: it must be at most 4,294,967,295, for example 10",
+            )
         })?,
         None if args.quick => QUICK_PASSES,
         None => published.passes,

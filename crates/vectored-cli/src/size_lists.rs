@@ -1,8 +1,8 @@
-//! Lists of numbers as they are typed: `2,16,1000`, `16..16KiB`, `9x16,1x4KiB`.
+//! Parsers of numbers, sizes and lists of them: `2,16,1000`, `16..16KiB`, `9x16,1x4KiB`.
 
 use std::str::FromStr;
 
-/// Ranges go up by this factor.
+/// Factor between two numbers of a range.
 const STEP: usize = 4;
 
 /// Segment counts: commas and ranges.
@@ -17,14 +17,20 @@ pub struct Sizes(pub Vec<usize>);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mix(pub Vec<(usize, usize)>);
 
+/// Expected form of a list of numbers or sizes.
+const LIST_FORM: &str = "expected numbers or ranges, for example 2,16 or 16..1024";
+
+/// Expected form of a mix.
+const MIX_FORM: &str = "expected COUNTxSIZE,COUNTxSIZE, for example 9x16,1x4KiB";
+
 impl Mix {
-    /// Segments, as many as can be counted.
+    /// Number of segments; `usize::MAX` if there are more.
     pub fn segment_count(&self) -> usize {
         let counts = self.0.iter().map(|(count, _)| *count);
         counts.fold(0, usize::saturating_add)
     }
 
-    /// Bytes of a call, as many as can be counted.
+    /// Bytes of a call; `usize::MAX` if there are more.
     pub fn total_bytes(&self) -> usize {
         let bytes = self
             .0
@@ -41,12 +47,12 @@ impl FromStr for Mix {
         let run = |item: &str| {
             if item.contains("..") {
                 return Err(format!(
-                    "'{item}' is a range: name every size of the list, as in 9x16,1x4KiB"
+                    "'{item}' is a range, which a mix cannot have: {MIX_FORM}"
                 ));
             }
             let (times, bytes) = item.split_once(['x', '×']).unwrap_or(("1", item));
-            let run = count(times.trim()).and_then(|times| Ok((times, size(bytes.trim())?)));
-            run.map_err(|why| format!("{why}; a mix is COUNTxSIZE,COUNTxSIZE, as in 9x16,1x4KiB"))
+            let times = count(times.trim(), MIX_FORM)?;
+            Ok((times, size(bytes.trim(), MIX_FORM)?))
         };
         let runs = text.split(',').map(str::trim).map(run);
         Ok(Mix(runs.collect::<Result<_, String>>()?))
@@ -57,7 +63,7 @@ impl FromStr for Counts {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        Ok(Counts(list(text, count)?))
+        Ok(Counts(list(text, |item| count(item, LIST_FORM))?))
     }
 }
 
@@ -65,30 +71,28 @@ impl FromStr for Sizes {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        Ok(Sizes(list(text, size)?))
+        Ok(Sizes(list(text, |item| size(item, LIST_FORM))?))
     }
 }
 
-/// Sorted and without repeats.
+/// The numbers of a list, sorted and without repeats.
 fn list(text: &str, number: impl Fn(&str) -> Result<usize, String>) -> Result<Vec<usize>, String> {
     let mut numbers = Vec::new();
     if text.trim().is_empty() {
-        return Err(
-            "the list is empty: write numbers or ranges, as in 2,16 or 16..1024".to_owned(),
-        );
+        return Err(format!("the list is empty: {LIST_FORM}"));
     }
     for item in text.split(',').map(str::trim) {
         let Some((first, last)) = item.split_once("..") else {
             numbers.push(number(item)?);
             continue;
         };
-        let missing = || format!("the range '{item}' needs both ends, as in 16..1024");
+        let missing = || format!("the range '{item}' needs two ends, for example 16..1024");
         if first.is_empty() || last.is_empty() {
             return Err(missing());
         }
         let (first, last) = (number(first)?, number(last)?);
         if first > last {
-            return Err(format!("the range '{item}' goes down: swap its ends"));
+            return Err(format!("the range '{item}' is decreasing: swap its ends"));
         }
         let steps = std::iter::successors(Some(first), |&at| at.checked_mul(STEP));
         numbers.extend(steps.take_while(|&at| at < last));
@@ -99,13 +103,14 @@ fn list(text: &str, number: impl Fn(&str) -> Result<usize, String>) -> Result<Ve
     Ok(numbers)
 }
 
-fn count(text: &str) -> Result<usize, String> {
-    positive(text, text, 1)
+/// A number greater than zero. `form` is the expected form, for messages.
+pub fn count(text: &str, form: &str) -> Result<usize, String> {
+    positive(text, text, 1, form)
 }
 
-/// Bytes with or without a unit. `4k`, `4K`, `4kB`, `4KB`, `4Ki` and `4KiB` are all 4096: no size of
-/// a buffer is a power of ten.
-fn size(text: &str) -> Result<usize, String> {
+/// A number of bytes, with or without a unit. `4k`, `4K`, `4kB`, `4KB`, `4Ki` and `4KiB` are all 4096,
+/// since buffers rarely have powers of ten. `form` is the expected form, for messages.
+pub fn size(text: &str, form: &str) -> Result<usize, String> {
     let unit_at = text
         .find(|c: char| !c.is_ascii_digit())
         .unwrap_or(text.len());
@@ -118,7 +123,7 @@ fn size(text: &str) -> Result<usize, String> {
         _ if digits.is_empty() => 1,
         other if other.starts_with('.') && !other.starts_with("..") => {
             return Err(format!(
-                "'{text}' is not a whole number of bytes: use a smaller unit, as in 1536 or 512KiB"
+                "'{text}' is not a whole number of bytes: use a smaller unit, for example 1536 or 512KiB"
             ));
         }
         _ => {
@@ -128,14 +133,14 @@ fn size(text: &str) -> Result<usize, String> {
             ));
         }
     };
-    positive(text, digits, unit_bytes)
+    positive(text, digits, unit_bytes, form)
 }
 
-fn positive(text: &str, digits: &str, unit: usize) -> Result<usize, String> {
+fn positive(text: &str, digits: &str, unit: usize, form: &str) -> Result<usize, String> {
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     if !is_number {
         return Err(format!(
-            "'{text}' is not a whole number greater than zero, as in 2,16 or 16..1024"
+            "'{text}' is not a whole number greater than zero: {form}"
         ));
     }
     let number = digits
@@ -143,9 +148,11 @@ fn positive(text: &str, digits: &str, unit: usize) -> Result<usize, String> {
         .ok()
         .and_then(|number| number.checked_mul(unit));
     match number {
-        Some(0) => Err("0 moves nothing: the smallest is 1".to_owned()),
+        Some(0) => Err(format!("'{text}' is zero: {form}")),
         Some(number) => Ok(number),
-        None => Err(format!("'{text}' is too large: it does not fit 64 bits")),
+        None => Err(format!(
+            "'{text}' is too large: it does not fit into 64 bits"
+        )),
     }
 }
 
@@ -200,8 +207,8 @@ mod tests {
             ("9x", "'' is not a whole number"),
             ("x16", "'' is not a whole number"),
             ("9x16,", "'' is not a whole number"),
-            ("0x16", "0 moves nothing"),
-            ("9x0", "0 moves nothing"),
+            ("0x16", "'0' is zero"),
+            ("9x0", "'0' is zero"),
             ("2x16..64", "'2x16..64' is a range"),
             ("2x3x4", "unknown unit 'x4'"),
             ("-1x4", "'-1' is not a whole number"),
@@ -210,7 +217,8 @@ mod tests {
         ] {
             let message = text.parse::<Mix>().unwrap_err();
             assert!(message.contains(culprit), "{text}: {message}");
-            assert!(message.contains("as in 9x16,1x4KiB"), "{message}");
+            let has_form = message.contains("for example 9x16,1x4KiB");
+            assert!(has_form || culprit.contains("unit"), "{message}");
         }
     }
 
@@ -219,15 +227,15 @@ mod tests {
         for (text, culprit) in [
             (
                 "",
-                "the list is empty: write numbers or ranges, as in 2,16 or 16..1024",
+                "the list is empty: expected numbers or ranges, for example 2,16 or 16..1024",
             ),
             ("1,,2", "'' is not a whole number"),
-            ("0", "0 moves nothing"),
-            ("0KiB", "0 moves nothing"),
-            ("16..", "the range '16..' needs both ends"),
-            ("..16", "the range '..16' needs both ends"),
-            ("..", "the range '..' needs both ends"),
-            ("64..16", "the range '64..16' goes down"),
+            ("0", "'0' is zero"),
+            ("0KiB", "'0KiB' is zero"),
+            ("16..", "the range '16..' needs two ends"),
+            ("..16", "the range '..16' needs two ends"),
+            ("..", "the range '..' needs two ends"),
+            ("64..16", "the range '64..16' is decreasing"),
             ("1..2..3", "unknown unit"),
             ("-5", "'-5' is not a whole number"),
             ("1.5K", "whole number of bytes"),

@@ -135,21 +135,23 @@ pub fn find(name: &OsStr) -> Result<PathBuf, Failure> {
         (None, false) => Failure {
             error: match is_path {
                 true => {
-                    anyhow::anyhow!("there is no command '{shown}': name a program that is there")
+                    anyhow::anyhow!("command '{shown}' not found: check its path")
                 }
                 false => anyhow::anyhow!(
-                    "there is no command '{shown}' in PATH: check its name, or give its path \
+                    "command '{shown}' not found in PATH: check its name, or give its path \
                      (./{shown})"
                 ),
             },
             code: 127,
         },
         (Some(_), _) => Failure {
-            error: anyhow::anyhow!("'{shown}' cannot be run: make it executable (chmod +x)"),
+            error: anyhow::anyhow!(
+                "cannot run '{shown}': it is not executable; make it so with chmod +x"
+            ),
             code: 126,
         },
         (None, true) => Failure {
-            error: anyhow::anyhow!("'{shown}' cannot be run: it is a directory"),
+            error: anyhow::anyhow!("cannot run '{shown}': it is a directory"),
             code: 126,
         },
     })
@@ -178,8 +180,8 @@ pub fn check() -> Result<(), Failure> {
         Ok(output) => output,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Err(Failure::from(anyhow::anyhow!(
-                "there is no strace to run the command under: apt install strace (or dnf, apk), or \
-                 name a trace that was made elsewhere"
+                "cannot run the command under strace, which is not installed: install it (apt \
+                 install strace; or with dnf or apk), or name a log from another machine"
             )));
         }
         Err(error) => return Err(Failure::from(anyhow::anyhow!("cannot run strace: {error}"))),
@@ -190,18 +192,18 @@ pub fn check() -> Result<(), Failure> {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&output.stderr);
-    let said = said.trim().lines().next().unwrap_or("it says nothing");
+    let said = said.trim().lines().next().unwrap_or("it printed no error");
     let remedy = if said.contains("not permitted") || said.contains("Permission denied") {
-        "; in a container, allow it with --cap-add SYS_PTRACE (docker, podman); elsewhere see \
-         /proc/sys/kernel/yama/ptrace_scope; and nobody else may trace this program (a debugger, \
-         strace)"
+        "; in a container, add --cap-add SYS_PTRACE (docker, podman); elsewhere, check \
+         /proc/sys/kernel/yama/ptrace_scope, and that no debugger or other strace traces this \
+         program"
     } else if said.contains("unrecognized option") || said.contains("invalid") {
-        "; strace 5.3 or newer is needed"
+        "; strace 5.3 or newer is required"
     } else {
         ""
     };
     Err(Failure::from(anyhow::anyhow!(
-        "strace cannot trace here: {said}{remedy}"
+        "strace cannot trace programs here: {said}{remedy}"
     )))
 }
 
@@ -342,7 +344,8 @@ impl Log {
         let waited = self.left_since.get_or_insert_with(Instant::now).elapsed();
         if waited > ANNOUNCE_AFTER && !std::mem::replace(&mut self.is_announced, true) {
             self.notes.note(
-                "the command has ended; waiting for processes that it left behind (^C ends the waiting)",
+                "the command has ended; waiting for processes that it left running (Ctrl-C stops \
+                 the waiting)",
             );
         }
     }

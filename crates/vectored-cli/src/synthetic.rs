@@ -33,7 +33,7 @@ impl FromStr for Synthetic {
                 .parse()
                 .ok()
                 .filter(|value: &f64| (0.0..1e9).contains(value))
-                .ok_or_else(|| format!("'{value}' is no cost"))?;
+                .ok_or_else(|| format!("'{value}' is not a cost from 0 to 1e9 ns"))?;
             let model = &mut synthetic.model;
             *match name {
                 "call" => &mut model.call_ns,

@@ -32,8 +32,7 @@ impl FromStr for TargetName {
             Some(target) => Ok(TargetName::Named(target)),
             None if text.contains('/') || path.exists() => Ok(TargetName::Path(path.to_owned())),
             None => Err(format!(
-                "choose from {}, or name a folder, a FIFO, a socket or a character device by its \
-                 path",
+                "expected {}, or the path of a directory, FIFO, socket or character device",
                 Target::NAMED.map(Target::name).join(", ")
             )),
         }
@@ -77,7 +76,7 @@ impl ResolvedTarget {
             Ok(metadata) => metadata,
             Err(error) => {
                 return refused(&format!(
-                    "{error}; name an existing folder, FIFO, socket or character device"
+                    "{error}; expected the path of a directory, FIFO, socket or character device"
                 ));
             }
         };
@@ -94,18 +93,18 @@ impl ResolvedTarget {
             Target::Device
         } else if kind.is_char_device() {
             return refused(
-                "it is a character device, and what is written to it may have effects; \
-                 if none of them matters, add --force",
+                "it is a character device, and writing to it may have effects; if they are \
+                 acceptable, add --force",
             );
         } else if kind.is_block_device() {
             return refused(
-                "it is a block device, and writing would destroy what is on it; name a folder \
-                 of a file system that is mounted from it",
+                "it is a block device, and writing would destroy its data; name a directory on a \
+                 file system that is mounted from it",
             );
         } else {
             return refused(
-                "it is a file that exists, and vectored overwrites none; name its folder, where \
-                 a file of our own is made that is gone afterwards",
+                "it is an existing file, and vectored overwrites none; name its directory, for a \
+                 temporary file in it",
             );
         };
         Ok(ResolvedTarget {

@@ -100,7 +100,7 @@ pub fn run(
     command.stdin(match input {
         Input::File(mut file, place) => {
             file.seek(SeekFrom::Start(place))
-                .map_err(|error| no("its input cannot be read again", error))?;
+                .map_err(|error| no("standard input cannot be read again", error))?;
             Stdio::from(file)
         }
         Input::Once | Input::Empty => Stdio::null(),
@@ -110,7 +110,7 @@ pub fn run(
     let began = Instant::now();
     let child = command
         .spawn()
-        .map_err(|error| no("it could not be run", error))?;
+        .map_err(|error| no("the command could not be run", error))?;
     // The ends of pipes and terminals that are the command's.
     drop(command);
     signals.enter(Stage::Rerun, child.id());
@@ -125,13 +125,15 @@ pub fn run(
     let outcome = loop {
         match told.recv_timeout(POLL_INTERVAL) {
             Ok(outcome) => break Ok(outcome),
-            Err(RecvTimeoutError::Disconnected) => break Err(String::from("its end is not known")),
+            Err(RecvTimeoutError::Disconnected) => {
+                break Err(String::from("its exit status is unknown"));
+            }
             Err(RecvTimeoutError::Timeout) if signals.stopped_by().is_some() => {
-                break Err(String::from("a signal ended it"));
+                break Err(String::from("a signal stopped it"));
             }
             Err(RecvTimeoutError::Timeout) if began.elapsed() > limit => {
                 break Err(format!(
-                    "it took longer than under strace, and was ended after {:.0} s",
+                    "it took longer than under strace, and was stopped after {:.0} s",
                     limit.as_secs_f64()
                 ));
             }
@@ -156,13 +158,13 @@ pub fn run(
             // `signal: 2 (SIGINT)`.
             let words = status.to_string();
             let name = words.split(['(', ')']).nth(1).unwrap_or("a signal");
-            Err(NoRerunTime(format!("{name} ended it")))
+            Err(NoRerunTime(format!("{name} stopped it")))
         }
         (Ok((status, _)), _) => Err(NoRerunTime(format!(
-            "it ended otherwise than under strace ({status}, not {})",
+            "its exit status differs from that under strace ({status}, not {})",
             first.status
         ))),
-        (Err(error), _) => Err(no("it could not be waited for", error)),
+        (Err(error), _) => Err(no("cannot wait for the command", error)),
     }
 }
 
@@ -252,11 +254,11 @@ mod tests {
     fn a_second_run_has_to_end_as_the_first_did() {
         assert!(again("exit 3", Input::Empty, first(3, HOUR)).is_ok());
         let NoRerunTime(why) = again("exit 4", Input::Empty, first(3, HOUR)).unwrap_err();
-        assert!(why.contains("ended otherwise"), "{why}");
+        assert!(why.contains("exit status differs"), "{why}");
         let outcome = again("kill -INT $$", Input::Empty, first(0, HOUR));
         assert_eq!(
             outcome.unwrap_err(),
-            NoRerunTime("SIGINT ended it".to_owned())
+            NoRerunTime("SIGINT stopped it".to_owned())
         );
     }
 

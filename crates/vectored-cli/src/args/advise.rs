@@ -32,7 +32,7 @@ The result is saved as JSON in $XDG_STATE_HOME/vectored (by default \
 
 /// clap's own usage line would show a log and a command at once.
 pub const ADVISE_USAGE: &str = "\
-vectored advise [OPTIONS] <TRACE>...
+vectored advise [OPTIONS] <LOG>...
        vectored advise [OPTIONS] -- <COMMAND>...
        vectored advise [OPTIONS] --merge <RESULT>...";
 
@@ -57,7 +57,7 @@ command, 128 + N if signal N ended it, 127 if it was not found, 126 if it could 
 #[derive(Args, Debug)]
 pub struct AdviseArgs {
     /// Log that strace wrote, also of -ff or compressed; - is standard input
-    #[arg(value_name = "TRACE")]
+    #[arg(value_name = "LOG")]
     pub trace: Vec<PathBuf>,
 
     /// Run this command under strace

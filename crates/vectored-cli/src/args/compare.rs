@@ -12,8 +12,7 @@ pub const COMPARE_ABOUT: &str = "\
 Compare saved results of two versions, or of several machines
 
 Base runs are compared with new runs of the same cells. The figure compared is the time of a \
-technique divided by that of the floor in the same round, so that other load on the machine \
-has little influence. A change is reported only if it exceeds the run-to-run variation \
+technique divided by that of the floor in the same round, so that a slower or busier machine does not look like a change. A change is reported only if it exceeds the run-to-run variation \
 within each side. With fewer than three runs on a side this variation is poorly known, and \
 changes below 5 % are not reported: measure each side several times, in alternation. \
 Differences between the environments are listed first.

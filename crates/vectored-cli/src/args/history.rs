@@ -67,9 +67,12 @@ pub enum HistoryFormat {
 }
 
 fn age(text: &str) -> Result<Duration, String> {
-    // humantime takes a bare 0, which looks like a number of results.
+    let examples = "30d or 12h";
+    // humantime accepts a bare 0, which looks like a number of results.
     match text.contains(|c: char| c.is_ascii_alphabetic()) {
-        true => time(text, "30d or 12h"),
-        false => Err("not a time: write a number with its unit, as 30d or 12h".to_owned()),
+        true => time(text, examples),
+        false => Err(format!(
+            "expected a number with its unit, for example {examples}"
+        )),
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use vectored_lab::measure::Pinning;
 
-use crate::size_lists::{Counts, Sizes};
+use crate::size_lists::{count, size};
 
 /// Parses the name of one of `values`, and lists the names where another was typed.
 pub fn one_of<T, const N: usize>(
@@ -25,24 +25,28 @@ where
     })
 }
 
-/// One size; a list is none.
+/// One size in bytes.
 pub fn one_size(text: &str) -> Result<u64, String> {
-    match text.parse::<Sizes>()?.0.as_slice() {
-        [bytes] => Ok(*bytes as u64),
-        _ => Err("several sizes: give one, as 4096 or 64KiB".to_owned()),
+    let form = "expected one size, for example 4096 or 64KiB";
+    match text.contains(',') || text.contains("..") {
+        true => Err(format!("'{text}' is a list: {form}")),
+        false => size(text.trim(), form).map(|bytes| bytes as u64),
     }
 }
 
+/// One number greater than zero.
 pub fn one_count(text: &str) -> Result<u64, String> {
-    match text.parse::<Counts>()?.0.as_slice() {
-        [count] => Ok(*count as u64),
-        _ => Err("several numbers: give one whole number".to_owned()),
+    let form = "expected one number, for example 10";
+    match text.contains(',') || text.contains("..") {
+        true => Err(format!("'{text}' is a list: {form}")),
+        false => count(text.trim(), form).map(|count| count as u64),
     }
 }
 
-/// A longer budget is a slip of the pen: a run of minutes has intervals of a percent.
-pub const MAX_BUDGET: Duration = Duration::from_secs(24 * 60 * 60);
+/// Longest budget. A longer one is a typing error: a run of minutes already has intervals of a percent.
+const MAX_BUDGET: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// The time for a whole run.
 pub fn budget(text: &str) -> Result<Duration, String> {
     match time(text, "500ms, 18s or 2m")? {
         Duration::ZERO => Err("budget must be greater than zero, for example 18s".to_owned()),
@@ -51,33 +55,40 @@ pub fn budget(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// A time with its unit, written as the examples are.
+/// A time with its unit. `examples` are named in messages.
 pub fn time(text: &str, examples: &str) -> Result<Duration, String> {
-    // It may have a unit, so that the message about units would be wrong.
+    // humantime would complain about a missing unit, which may be there.
     if text.starts_with('-') {
-        return Err(format!("a time cannot be negative: write it as {examples}"));
+        return Err(format!(
+            "a time cannot be negative: write, for example, {examples}"
+        ));
     }
-    humantime::parse_duration(text).map_err(|error| match error {
-        humantime::DurationError::NumberOverflow => {
-            format!("the time is too long, or finer than a nanosecond: write it as {examples}")
-        }
-        _ => format!("not a time: write a number with its unit, as {examples}"),
-    })
+    match humantime::parse_duration(text) {
+        Ok(time) => Ok(time),
+        Err(humantime::DurationError::NumberOverflow) => Err(format!(
+            "the time is too long, or finer than a nanosecond: write, for example, {examples}"
+        )),
+        Err(_) => Err(format!(
+            "expected a number with its unit, for example {examples}"
+        )),
+    }
 }
 
 /// A number that may be 0.
 pub fn whole_number<T: FromStr<Err = ParseIntError>>(text: &str) -> Result<T, String> {
     text.parse()
         .map_err(|error: ParseIntError| match error.kind() {
-            IntErrorKind::PosOverflow => "the number is too large".to_owned(),
-            _ => "must be a whole number, 0 or greater, for example 10".to_owned(),
+            IntErrorKind::PosOverflow => {
+                "the number is too large: it does not fit into 64 bits".to_owned()
+            }
+            _ => "expected a whole number from 0 on, for example 10".to_owned(),
         })
 }
 
-/// No share is as large: a slip of the pen, too.
-pub const MAX_SHARE: f64 = 10.0;
+/// Shares are below this. A larger one is a typing error.
+const MAX_SHARE: f64 = 10.0;
 
-/// `5%` or `0.05`.
+/// A share, as `5%` or `0.05`.
 pub fn share(text: &str) -> Result<f64, String> {
     let (number, scale) = match text.strip_suffix('%') {
         Some(number) => (number.trim_end(), 100.0),
@@ -86,10 +97,10 @@ pub fn share(text: &str) -> Result<f64, String> {
     let share = number.parse().ok().map(|value: f64| value / scale);
     let bare = share.filter(|share| scale == 1.0 && (1.0..1000.0).contains(share));
     if let Some(value) = bare {
-        // Whoever only forgot the sign would never be told of anything.
+        // The percent sign was probably forgotten, and as typed no change would ever be reported.
         let rounded = |value: f64| (value * 1e6).round() / 1e6;
         let (percent, fraction) = (rounded(value * 100.0), rounded(value / 100.0));
-        // No way is named that would be refused again.
+        // Only forms that would be accepted are suggested.
         let or_fraction = match fraction < 1.0 {
             true => format!(" or {fraction}"),
             false => String::new(),
@@ -99,20 +110,21 @@ pub fn share(text: &str) -> Result<f64, String> {
             false => String::new(),
         };
         return Err(format!(
-            "{text} alone would be {percent} %: write {text}%{or_fraction}{or_as_typed}"
+            "{text} without a percent sign means {percent} %: write {text}%{or_fraction}{or_as_typed}"
         ));
     }
     share
         .filter(|share| (0.0..MAX_SHARE).contains(share))
-        .ok_or_else(|| "not a share from 0 to below 1000 %: write it as 5% or 0.05".to_owned())
+        .ok_or_else(|| "expected a share from 0 to below 1000 %, for example 5% or 0.05".to_owned())
 }
 
+/// A CPU to pin to.
 pub fn pinning(text: &str) -> Result<Pinning, String> {
     match text {
         "none" => Ok(Pinning::None),
         _ => match text.parse() {
             Ok(cpu) => Ok(Pinning::Cpu(cpu)),
-            Err(_) => Err("neither the number of a CPU, as 0, nor 'none'".to_owned()),
+            Err(_) => Err("expected the number of a CPU, for example 0, or 'none'".to_owned()),
         },
     }
 }
@@ -130,17 +142,17 @@ mod tests {
             ("5", "500 %: write 5% or 0.05, or 500% if that is meant"),
             ("1", "100 %: write 1% or 0.01, or 100%"),
             ("1.1", "110 %: write 1.1% or 0.011, or 110%"),
-            ("-1", "write it as 5% or 0.05"),
-            ("inf", "write it as 5% or 0.05"),
-            ("2000", "write it as 5% or 0.05"),
-            ("-1%", "write it as 5% or 0.05"),
-            ("1000%", "write it as 5% or 0.05"),
-            ("much", "write it as 5% or 0.05"),
+            ("-1", "for example 5% or 0.05"),
+            ("inf", "for example 5% or 0.05"),
+            ("2000", "for example 5% or 0.05"),
+            ("-1%", "for example 5% or 0.05"),
+            ("1000%", "for example 5% or 0.05"),
+            ("much", "for example 5% or 0.05"),
         ] {
             let refused = share(text).unwrap_err();
             assert!(refused.contains(words), "{refused}");
         }
-        // What would be refused again is not named.
+        // Only forms that would be accepted are suggested.
         assert!(share("20").unwrap_err().ends_with("write 20% or 0.2"));
         assert!(share("150").unwrap_err().ends_with("write 150%"));
     }
@@ -151,7 +163,10 @@ mod tests {
         assert_eq!(budget("24h"), Ok(MAX_BUDGET));
         for (text, words) in [
             ("18", "with its unit"),
-            ("-1s", "cannot be negative: write it as 500ms, 18s or 2m"),
+            (
+                "-1s",
+                "cannot be negative: write, for example, 500ms, 18s or 2m",
+            ),
             ("", "with its unit"),
             ("99999999999999999999h", "too long"),
             ("0s", "must be greater than zero, for example 18s"),

@@ -29,8 +29,8 @@ pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
     // clap would ask for the file alone.
     if args.trace.is_empty() && args.command.is_empty() && args.merge.is_empty() {
         return Err(Failure::usage(
-            "nothing to read: name a file that strace wrote (vectored advise trace.log), or a \
-             command to run (vectored advise -- COMMAND)",
+            "neither a log nor a command is given: name a log of strace (vectored advise \
+             trace.log), or a command to run (vectored advise -- COMMAND)",
         ));
     }
     let outputs = Outputs::check(args)?;
@@ -107,8 +107,7 @@ fn run_command(args: &AdviseArgs, notes: &Notes) -> Result<Ran, Failure> {
     strace::check()?;
     if args.twice {
         notes.note(
-            "the command will be run a second time, without strace, and what it prints then is \
-             thrown away",
+            "the command will run a second time, without strace; the output of that run is discarded",
         );
     }
     let input = Input::of_stdin();
@@ -123,15 +122,15 @@ fn run_command(args: &AdviseArgs, notes: &Notes) -> Result<Ran, Failure> {
         eprintln!();
     }
     if was_left {
-        notes.note("processes that the command left behind were not waited for");
+        notes.note("stopped waiting for processes that the command left running");
     }
     let second = if args.twice {
         let refused = if was_left || signals.last().is_some() {
-            Some("a signal came")
+            Some("a signal arrived during the first run")
         } else if !first.status.success() {
-            Some("the command failed")
+            Some("the first run failed")
         } else if observed.read_input {
-            Some("it read standard input, which can be read once only (a file could be read again)")
+            Some("the command read standard input, which can be read only once unless it is a file")
         } else {
             None
         };
@@ -147,7 +146,7 @@ fn run_command(args: &AdviseArgs, notes: &Notes) -> Result<Ran, Failure> {
         Ok(Some(second)) => CommandTimes::Untraced(second.took, second.usage),
         Ok(None) => CommandTimes::Traced(first.usage),
         Err(NoRerunTime(why)) => {
-            notes.note(&format!("no wall time of a second run: {why}"));
+            notes.note(&format!("the wall time without strace is an estimate, because the second run gave none: {why}"));
             CommandTimes::Traced(first.usage)
         }
     };

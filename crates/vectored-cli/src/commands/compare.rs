@@ -22,20 +22,20 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     // clap passes over `requires` where what is required conflicts with --against.
     if args.html.is_some() && !args.machines {
         return Err(Failure::usage(
-            "--html is a page of machines: add --machines, or use `vectored report --html` with \
-             several results",
+            "--html requires --machines: add it, or use `vectored report --html` with several \
+             results",
         ));
     }
     if args.against.is_empty() && !args.machines {
         return Err(Failure::usage(
             "nothing to compare with: name the new results with --against, or add --machines to \
-             set these beside each other",
+             show these side by side",
         ));
     }
     let is_stdout = args.html.as_deref() == Some(Path::new("-"));
     if is_stdout {
         return Err(Failure::usage(
-            "the table goes to standard output: name a file for the page with --html",
+            "--html cannot be standard output, which receives the table: name a file",
         ));
     }
     let page = args
@@ -75,8 +75,8 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     }
     if args.fail_if_slower.is_some() && !compared {
         return Err(Failure::from(anyhow::anyhow!(
-            "nothing was compared, so nothing is known to be no slower: measure the same lists on \
-             the same targets for every run"
+            "--fail-if-slower cannot be decided, because the two sides have no cells in common: \
+             measure the same lists on the same targets in every run"
         )));
     }
     if slower.is_empty() {
@@ -97,8 +97,8 @@ fn each_once(names: &[ResultName], runs: &[Results]) -> Result<(), Failure> {
     for (index, run) in runs.iter().enumerate() {
         if let Some(first) = runs[..index].iter().position(|other| other == run) {
             return Err(Failure::usage(format!(
-                "'{}' and '{}' are the same run, which counts once on a side: name another run, or \
-                 measure again",
+                "'{}' and '{}' are the same run, which may be given only once: name another run, \
+                 or measure again",
                 names[first].in_words(),
                 names[index].in_words()
             )));
@@ -115,9 +115,9 @@ fn on_one_side(
     for (base_name, base) in std::iter::zip(base_names, base) {
         if let Some(index) = new.iter().position(|new| new == base) {
             return Err(Failure::usage(format!(
-                "'{}' and, after --against, '{}' are the same run, which cannot differ from itself: \
-                 measure again with `vectored measure`, or name another run (`vectored history` \
-                 lists them)",
+                "'{}' and, after --against, '{}' are the same run, which cannot be compared with \
+                 itself: measure again with `vectored measure`, or name another run (`vectored \
+                 history` lists them)",
                 base_name.in_words(),
                 new_names[index].in_words()
             )));
@@ -137,8 +137,8 @@ fn machines(runs: &[Results], format: Format, screen: Screen) -> Result<String, 
         Format::Markdown => Ok(report::machines_markdown(&runs)),
         Format::Csv => Ok(report::csv_of_runs(&runs)),
         Format::Json => Err(Failure::usage(
-            "the saved results are the JSON of a comparison of machines: choose table, csv or \
-             markdown with --format",
+            "--format json is not available with --machines, because the saved results are that \
+             JSON: choose table, csv or markdown",
         )),
     }
 }
@@ -162,7 +162,7 @@ fn slower(comparison: &Comparison, limit: f64) -> Vec<String> {
         .map(|compared| {
             let list = match &compared.segment_sizes {
                 Some(runs) => report::list_in_words(runs),
-                None => format!("mean of cells: {}", compared.cell_count),
+                None => format!("mean of {} cells", compared.cell_count),
             };
             format!(
                 "{} takes {:.1} % longer on {}, {list}",

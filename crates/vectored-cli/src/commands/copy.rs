@@ -19,7 +19,7 @@ pub fn run(args: &CopyArgs) -> Result<ExitCode, Failure> {
     if args.buffer_size > MAX_BUFFER_BYTES {
         let size = bytes_in_words(args.buffer_size);
         return Err(Failure::usage(format!(
-            "a buffer of {size} is too large: give --buffer-size at most 1 GiB"
+            "--buffer-size {size} is too large: it must be at most 1 GiB"
         )));
     }
     let (input, output) = (io::stdin(), io::stdout());
@@ -46,12 +46,15 @@ pub fn run(args: &CopyArgs) -> Result<ExitCode, Failure> {
         Err((false, error)) => return Err(error.into()),
     };
     if args.fsync {
-        rustix::fs::fsync(output).context(
-            "cannot fsync standard output: only files and disks can be; leave out --fsync",
-        )?;
+        rustix::fs::fsync(output).map_err(|error| {
+            anyhow::anyhow!(
+                "cannot fsync standard output: {error}; --fsync works only on files and block devices"
+            )
+        })?;
     }
     if args.report {
-        writeln!(io::stderr(), "{}", in_words(copied)).context("cannot report the copy")?;
+        writeln!(io::stderr(), "{}", in_words(copied))
+            .context("cannot write the report to standard error")?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -62,10 +65,10 @@ fn gone(error: &io::Error) -> bool {
 
 fn remedy(error: &io::Error) -> &'static str {
     match error.kind() {
-        io::ErrorKind::StorageFull => "; free some space, or copy to another place",
+        io::ErrorKind::StorageFull => "; free some space, or write to another file system",
         io::ErrorKind::IsADirectory => "; only files, pipes, sockets and devices can be copied",
         io::ErrorKind::WouldBlock => {
-            "; it is non-blocking: copy through a pipe (cat | vectored copy | cat)"
+            "; it is non-blocking: put a pipe between (cat | vectored copy | cat)"
         }
         _ => "",
     }
@@ -87,8 +90,8 @@ fn refuse_endless(input: impl AsFd, output: impl AsFd) -> Result<(), Failure> {
     let position = |fd: BorrowedFd<'_>| rustix::fs::tell(fd).unwrap_or(0);
     if appends || position(output.as_fd()) > position(input.as_fd()) {
         return Err(Failure::usage(
-            "standard input is the file that standard output adds to, so the copy would never \
-             end; copy to another file",
+            "standard input is the file that standard output extends, so the copy would never \
+             end: write to another file",
         ));
     }
     Ok(())

@@ -31,9 +31,9 @@ pub fn run(args: &HistoryArgs) -> Result<ExitCode, Failure> {
         Ok(directory) => directory,
         Err(why) => {
             print(&match args.format {
-                HistoryFormat::Table => {
-                    screen.set(|options| paragraph(&format!("no results: {why}"), 2, options.width))
-                }
+                HistoryFormat::Table => screen.set(|options| {
+                    paragraph(&format!("no saved results: {why}"), 2, options.width)
+                }),
                 HistoryFormat::Json => json(&[]),
             })?;
             return Ok(ExitCode::SUCCESS);
@@ -88,8 +88,8 @@ fn heading(args: &HistoryArgs, count: usize, place: &str) -> String {
     let results = if count == 1 { "result" } else { "results" };
     let Some(age) = args.prune else {
         return match count {
-            0 => format!("no results in {place}: `vectored measure` makes one"),
-            _ => format!("in {place}, newest first"),
+            0 => format!("no saved results in {place}: run `vectored measure` to create one"),
+            _ => format!("saved results in {place}, newest first"),
         };
     };
     let age = age_in_words(age);
@@ -221,8 +221,8 @@ fn entry(kind: ResultKind, age: usize, path: PathBuf) -> Entry {
 
 fn why_no_result(error: serde_json::Error) -> String {
     match error.is_data() {
-        true => format!("JSON, but no result: {error}"),
-        false => "not JSON".to_owned(),
+        true => format!("it is JSON, but not a result: {error}"),
+        false => "it is not JSON".to_owned(),
     }
 }
 
@@ -234,7 +234,7 @@ fn of_known_schema(found: Brief) -> Result<Brief, String> {
         false => {
             let shown: String = found.schema.chars().take(SHOWN_CHARACTERS).collect();
             Err(format!(
-                "unknown schema {shown:?}: a newer version may read it"
+                "it has the unknown schema {shown:?}: try a newer version of vectored"
             ))
         }
     }
@@ -304,7 +304,7 @@ fn words(found: &Brief) -> String {
         let source: String = source.chars().take(SHOWN_CHARACTERS).collect();
         advice = match saving_s > 0.0 && found.saving_low_s.is_none_or(|low_s| low_s > 0.0) {
             true => format!("{source} would save {}", seconds_in_words(saving_s)),
-            false => format!("{source}: no certain saving"),
+            false => format!("{source}: no significant saving"),
         };
         what.push(&advice);
     }

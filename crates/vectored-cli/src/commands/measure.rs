@@ -52,14 +52,14 @@ pub fn run(args: &MeasureArgs) -> Result<ExitCode, Failure> {
         notes.note(&format!("not measured ({}): {}", group.reason, group.cells));
     }
     if plan.usual_limit {
-        notes.note("--segments and --sizes, given both, measure such lists up to 64 MiB");
+        notes.note("to measure such lists, up to 64 MiB, give both --segments and --sizes");
     }
     let unmeasured = measured.outcome.left_out.len();
     if measured.outcome.cells.is_empty()
         && measured.failure.is_none()
         && let Some(code) = interrupt.exit_code()
     {
-        notes.note("stopped before any cell had figures: nothing is saved");
+        notes.note("stopped before any cell was measured: nothing is saved");
         return Ok(ExitCode::from(code));
     }
     let failure = measured.failure.take();
@@ -111,7 +111,7 @@ fn measure_here(
     let began = Instant::now();
     let started_at = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
     let bar = Bar::new(args.quiet);
-    bar.show_preparation("looking at the machine", began.elapsed(), args.budget);
+    bar.show_preparation("checking the machine", began.elapsed(), args.budget);
     let mut directory = None;
     for file in plan.files(&args.dir) {
         let described = check_directory(&file.directory, file.target, file.call_bytes)
@@ -207,7 +207,8 @@ fn calibrate_for(
         match calibrate(target, path, &args.dir) {
             Ok(model) => models.extend(model),
             Err(error) => failures.push(format!(
-                "cannot calibrate on {target}, adaptive works with defaults: {error}"
+                "cannot calibrate the cost model on {target}, so adaptive uses the default model: \
+                 {error}"
             )),
         }
     }
@@ -266,11 +267,11 @@ fn engine(
 pub fn pin(pinning: Pinning, allowed: &[usize]) -> Result<(Option<usize>, Option<usize>), Failure> {
     pin_measuring_thread(pinning).map_err(|error| match pinning {
         Pinning::Cpu(cpu) if !allowed.contains(&cpu) => Failure::usage(format!(
-            "cannot stay on CPU {cpu}: this process may use {allowed:?}; choose one of them \
-             with --pin"
+            "cannot run on CPU {cpu}: this process may use {allowed:?}; choose one of them with \
+             --pin"
         )),
         _ => Failure::from(anyhow::anyhow!(
-            "cannot stay on one CPU: {error}; measure without with --pin none"
+            "cannot pin the process to one CPU: {error}; to run without, use --pin none"
         )),
     })
 }
@@ -342,7 +343,7 @@ fn incomplete(results: &Results, unmeasured: usize, interrupt: &Interrupt) -> St
     } else {
         format!("ended before every cell had {MIN_ROUNDS} rounds")
     };
-    format!("the budget of {budget_s} s {ended}; {short}; give more with --budget")
+    format!("the budget of {budget_s} s {ended}; {short}; increase --budget")
 }
 
 /// What the samples of one round of a cell take: two of the floor and one of each technique.
@@ -434,8 +435,8 @@ fn forecast(experiment: &Experiment, costs: impl Fn(&CellSpec) -> Costs) -> Opti
         .max_by(|(a, _), (b, _)| a.total_cmp(b))?;
     (longest_s > budget_s).then(|| {
         format!(
-            "one round of {} on {}, with the trial calls before it, is expected to take {} or more: \
-             the run will exceed its budget of {budget_s} s; give more with --budget, or name \
+            "one round of {} on {}, with the trial calls before it, is expected to take {} or \
+             more: the run will exceed its budget of {budget_s} s; increase --budget, or use \
              shorter lists",
             list_in_words(&cell.workload.runs()),
             cell.target,

@@ -31,7 +31,7 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
     OutputFile::check_distinct(&files, &paths(&args.result)?)?;
     if outputs.len() - files.len() > 1 {
         return Err(Failure::usage(
-            "only one of the outputs can be standard output: name a file for the others",
+            "only one output can be standard output: name files for the others",
         ));
     }
     let saved: Vec<Saved> = args
@@ -43,7 +43,7 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
     let is_advice = |one: &&Saved| matches!(one, Saved::Advisory(_));
     if args.svg.is_some() && saved.iter().all(is_advice) {
         return Err(Failure::usage(
-            "a result of `vectored advise` has nothing to draw: write a page with --html in place of --svg",
+            "a result of `vectored advise` has no charts for --svg: use --html instead",
         ));
     }
     if outputs.is_empty() {
@@ -125,9 +125,9 @@ fn csv(saved: &[&Saved]) -> Result<String, Failure> {
         (_, [], []) => Ok(report::csv_of_runs(&runs)),
         ([], [], advisories) => Ok(advisory::csv(advisories)),
         _ => Err(Failure::usage(
-            "lines of experiments and of advice have columns of their own: name one result of \
-             `vectored reproduce`, or only results of `vectored measure` or of `vectored advise`, \
-             with --csv",
+            "--csv cannot combine these results, because their columns differ: name one result of \
+             `vectored reproduce`, only results of `vectored measure`, or only results of \
+             `vectored advise`",
         )),
     }
 }

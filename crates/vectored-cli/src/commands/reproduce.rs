@@ -36,7 +36,7 @@ pub fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
     let began = Instant::now();
     let started_at = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
     let bar = Bar::new(args.quiet);
-    bar.show_waiting("looking at the machine");
+    bar.show_waiting("checking the machine");
     let mut directory = None;
     for plan in &plans {
         let described = plan.check(&args.dir).map_err(Failure::of_directory)?;

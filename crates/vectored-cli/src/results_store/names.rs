@@ -82,7 +82,8 @@ impl FromStr for ResultName {
             if let Some(age) = rest.strip_prefix('~') {
                 let age = age.parse().map_err(|_| {
                     format!(
-                        "'{text}': write {0}~1 for the one before {0}, and ./{text} for a file",
+                        "'{text}' has no number after '~': use {0}~1 for the result before {0}, \
+                         or ./{text} for a file",
                         kind.newest()
                     )
                 })?;
@@ -90,7 +91,10 @@ impl FromStr for ResultName {
             }
         }
         match text {
-            "" => Err("the name is empty: name a file, latest or latest~1".to_owned()),
+            "" => Err(
+                "the name is empty: expected a file, or a name such as latest or latest~1"
+                    .to_owned(),
+            ),
             _ => Ok(ResultName::File(PathBuf::from(text))),
         }
     }
@@ -134,7 +138,7 @@ impl ResultName {
             ResultName::File(path) => Ok(path.clone()),
             ResultName::Recent(kind, age) => {
                 let directory = results_directory().map_err(|why| {
-                    Failure::usage(format!("there is no '{}': {why}", self.in_words()))
+                    Failure::usage(format!("no saved result '{}': {why}", self.in_words()))
                 })?;
                 let files = saved_files(&directory, *kind)?;
                 let count = files.len();
@@ -146,7 +150,8 @@ impl ResultName {
                         _ => "`vectored history` lists them".to_owned(),
                     };
                     Failure::usage(format!(
-                        "there is no '{}': {count} {results} of `vectored {command}` in '{}'; {remedy}",
+                        "no saved result '{}': found {count} {results} of `vectored {command}` in \
+                         '{}'; {remedy}",
                         self.in_words(),
                         directory.display()
                     ))
@@ -169,7 +174,8 @@ impl ResultName {
         let path = self.path()?;
         let text = read(&path).map_err(|error| {
             let message = format!(
-                "cannot read '{}': {error}{}; name a file that vectored saved, or latest",
+                "cannot read '{}': {error}{}; expected a result that vectored saved, or a name \
+                 such as latest",
                 path.display(),
                 unmatched(&path, &error)
             );
@@ -180,7 +186,8 @@ impl ResultName {
         })?;
         parse_saved(&text).map_err(|error| {
             Failure::from(anyhow::anyhow!(
-                "cannot use '{}': {error}; name a file that vectored saved, or latest",
+                "cannot use '{}': {error}; expected a result that vectored saved, or a name such \
+                 as latest",
                 path.display()
             ))
         })
@@ -209,7 +216,7 @@ impl ResultName {
             Saved::Advisory(_) => ResultKind::Advise,
         };
         Failure::usage(format!(
-            "'{}' is of `vectored {}`: name results of `vectored {}`",
+            "'{}' is a result of `vectored {}`: expected a result of `vectored {}`",
             self.in_words(),
             found.command(),
             wanted.command()
@@ -223,7 +230,7 @@ pub fn unmatched(path: &Path, error: &io::Error) -> &'static str {
     let name = path.as_os_str().as_encoded_bytes();
     let is_pattern = name.iter().any(|byte| b"*?".contains(byte));
     match error.kind() {
-        io::ErrorKind::NotFound if is_pattern => ", so no file matches this pattern",
+        io::ErrorKind::NotFound if is_pattern => " (no file matches this pattern)",
         _ => "",
     }
 }
@@ -239,7 +246,7 @@ pub fn read(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     let read = file.take(MAX_BYTES + 1).read_to_string(&mut text);
     read.map_err(|error| match error.kind() {
-        io::ErrorKind::InvalidData => io::Error::new(error.kind(), "it is not text, so no result"),
+        io::ErrorKind::InvalidData => io::Error::new(error.kind(), "it is not a text file"),
         _ => error,
     })?;
     if text.trim().is_empty() {
@@ -248,7 +255,7 @@ pub fn read(path: &Path) -> io::Result<String> {
     if text.len() as u64 > MAX_BYTES {
         return Err(io::Error::new(
             io::ErrorKind::FileTooLarge,
-            "it is longer than any result",
+            "it is larger than 512 MiB, the limit for results",
         ));
     }
     Ok(text)

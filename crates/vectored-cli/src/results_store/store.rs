@@ -34,13 +34,12 @@ pub enum SaveOutcome {
 }
 
 /// Why no results can be found.
-const NO_DIRECTORY: &str = "\
-neither XDG_STATE_HOME nor HOME names a directory, so none are saved: set XDG_STATE_HOME, or name a file";
+const NO_DIRECTORY: &str = "neither XDG_STATE_HOME nor HOME names a directory, so no results are saved: set XDG_STATE_HOME, \
+ or name a file";
 
 /// The same, of a result.
-const NOT_SAVED: &str = "\
-the result is not saved, since neither XDG_STATE_HOME nor HOME names a directory: set XDG_STATE_HOME, \
-or keep the JSON with --format json --output FILE";
+const NOT_SAVED: &str = "the result is not saved, because neither XDG_STATE_HOME nor HOME names a directory: set \
+ XDG_STATE_HOME, or write the JSON to a file with --format json --output FILE";
 
 impl Store {
     /// The directory of saved results, made if it does not exist and tried by a file, unless results
@@ -67,15 +66,11 @@ impl Store {
             Err(_) if absolute_path_from("XDG_STATE_HOME").is_none() && !home_exists() => {
                 Ok(Store::NoDirectory)
             }
-            Err(error) => Err(error)
-                .with_context(|| {
-                    format!(
-                        "cannot save results in '{}': make it writable, name another place with \
-                         XDG_STATE_HOME, or add --no-save",
-                        directory.display()
-                    )
-                })
-                .map_err(Failure::from),
+            Err(error) => Err(Failure::from(anyhow::anyhow!(
+                "cannot save results in '{}': {error}; make it writable, choose another directory with \
+                 XDG_STATE_HOME, or add --no-save",
+                directory.display()
+            ))),
         }
     }
 
@@ -105,11 +100,11 @@ pub fn ignored_state_home() -> Option<String> {
         return None;
     }
     let used = match results_directory() {
-        Ok(directory) => format!("results are in '{}'", directory.display()),
+        Ok(directory) => format!("results are saved in '{}'", directory.display()),
         Err(_) => "no results are saved".to_owned(),
     };
     Some(format!(
-        "XDG_STATE_HOME is ignored, since '{}' is not an absolute path: {used}",
+        "XDG_STATE_HOME is ignored, because '{}' is not an absolute path; {used}",
         named.to_string_lossy()
     ))
 }

@@ -80,10 +80,7 @@ fn copies_that_cannot_be_are_refused() {
             assert!(stderr.contains(word), "{args:?} lacks {word:?}: {stderr}");
         }
     };
-    check(
-        &["--buffer-size", "0"],
-        &["--buffer-size", "0 moves nothing"],
-    );
+    check(&["--buffer-size", "0"], &["--buffer-size", "'0' is zero"]);
     check(&["--buffer-size", "-1"], &["--buffer-size", "whole number"]);
     check(&["--buffer-size", "2048MiB"], &["too large", "1 GiB"]);
     check(&["--technique", "magic"], &["'magic'", "read-write"]);

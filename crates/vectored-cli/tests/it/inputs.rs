@@ -22,12 +22,12 @@ const INPUTS: &[Wrong<'_>] = &[
     (
         &["measure", "--segments", "0"],
         2,
-        &["--segments", "the smallest is 1"],
+        &["--segments", "'0' is zero"],
     ),
     (
         &["measure", "--segments", ""],
         2,
-        &["''", "the list is empty", "as in 2,16 or 16..1024"],
+        &["''", "the list is empty", "for example 2,16 or 16..1024"],
     ),
     (
         &["measure", "--segments", "-3"],
@@ -49,17 +49,21 @@ const INPUTS: &[Wrong<'_>] = &[
         2,
         &["cannot be negative", "18s"],
     ),
-    (&["measure", "--budget", ""], 2, &["not a time", "18s"]),
+    (
+        &["measure", "--budget", ""],
+        2,
+        &["a number with its unit", "18s"],
+    ),
     (&["measure", "--budget", "1000000h"], 2, &["at most 24h"]),
     (
         &["measure", "--target", ""],
         2,
-        &["choose from file", "by its path"],
+        &["expected file", "the path of a directory"],
     ),
     (
         &["measure", "--target", "binary"],
         2,
-        &["'binary'", "a file that exists", "its folder"],
+        &["'binary'", "an existing file", "its directory"],
     ),
     (&["measure", "--seed", "1.5"], 2, &["whole number from 0"]),
     (
@@ -95,17 +99,21 @@ const INPUTS: &[Wrong<'_>] = &[
     (
         &["report", "binary"],
         1,
-        &["'binary'", "it is not text", "a file that vectored saved"],
+        &[
+            "'binary'",
+            "it is not a text file",
+            "a result that vectored saved",
+        ],
     ),
     (
         &["report", "broken"],
         1,
-        &["'broken'", "not JSON", "a file that vectored saved"],
+        &["'broken'", "not JSON", "a result that vectored saved"],
     ),
     (
         &["report", "empty"],
         1,
-        &["'empty'", "it is empty", "a file that vectored saved"],
+        &["'empty'", "it is empty", "a result that vectored saved"],
     ),
     (&["report", "/dev/null"], 1, &["'/dev/null'", "it is empty"]),
     (&["report", ""], 2, &["the name is empty", "latest"]),
@@ -113,7 +121,7 @@ const INPUTS: &[Wrong<'_>] = &[
         &["report", "latest~3"],
         2,
         &[
-            "there is no 'latest~3'",
+            "no saved result 'latest~3'",
             "0 results",
             "run `vectored measure` first",
         ],
@@ -131,7 +139,7 @@ const INPUTS: &[Wrong<'_>] = &[
     (
         &["compare", "a", "--against", "b", "--fail-if-slower", ""],
         2,
-        &["not a share", "5% or 0.05"],
+        &["expected a share", "5% or 0.05"],
     ),
     (&["history", "--prune", "0"], 2, &["--prune", "30d or 12h"]),
     (&["history", "--dry-run"], 2, &["--prune"]),
@@ -158,7 +166,7 @@ const INPUTS: &[Wrong<'_>] = &[
     (
         &["copy", "--buffer-size", "4k,8k"],
         2,
-        &["several sizes", "4096"],
+        &["'4k,8k' is a list", "4096"],
     ),
     (
         &["reproduce", "apue-3.5", "--min", "8k", "--max", "4k"],

@@ -73,7 +73,7 @@ fn exports_go_where_they_are_wanted() {
 fn history_names_what_was_saved() {
     let bench = Bench::new();
     let nothing = stdout_of(bench.vectored().arg("history"));
-    assert!(nothing.starts_with("no results in "), "{nothing}");
+    assert!(nothing.starts_with("no saved results in "), "{nothing}");
     measured(&bench, "1");
     measured(&bench, "2");
     // As old as it is, it is listed; and so is what nobody can read.
@@ -106,7 +106,7 @@ fn what_cannot_be_used_is_refused_with_a_clear_word() {
     let bench = Bench::new();
     let none = stderr_of(&bench, &["report"], 2);
     assert!(
-        none.contains("there is no 'latest'") && none.contains("run `vectored measure` first"),
+        none.contains("no saved result 'latest'") && none.contains("run `vectored measure` first"),
         "{none}"
     );
     let missing = stderr_of(&bench, &["report", "nowhere.json"], 2);
@@ -191,7 +191,7 @@ fn what_is_missing_is_named_with_all_ways_to_give_it() {
         (&["advise", "--"], ["trace.log", "-- COMMAND"]),
         (&["advise", "--max-delay", "-1", "x"], ["'-1'", "10ms"]),
         (&["advise", "--max-delay", "-1ms", "x"], ["'-1ms'", "10ms"]),
-        (&["advise", "--top", "-1", "x"], ["--top", "from 0 to"]),
+        (&["advise", "--top", "-1", "x"], ["--top", "from 0 on"]),
         (&["advise", "-1"], ["'-1'", "-- COMMAND"]),
         (&["advise", "sh", "-c", "true"], ["'-c'", "-- sh -c true"]),
         (&["compare", "latest"], ["--against", "--machines"]),
@@ -213,10 +213,10 @@ fn what_is_missing_is_named_with_all_ways_to_give_it() {
 fn the_help_says_what_a_line_of_csv_is() {
     let bench = Bench::new();
     for (command, line) in [
-        ("measure", "One line a cell and technique, for"),
-        ("compare", "One line a cell and technique, for"),
-        ("reproduce", "One line a row of an experiment, for"),
-        ("advise", "One line a finding, counted or not, for"),
+        ("measure", "One line for each cell and technique, for"),
+        ("compare", "One line for each cell and technique, for"),
+        ("reproduce", "One line for each row of an experiment, for"),
+        ("advise", "One line for each finding, counted or not, for"),
     ] {
         let help = stdout_of(bench.vectored().args([command, "--help"]));
         let of_csv = help.lines().find(|line| line.contains("- csv: "));
@@ -336,7 +336,10 @@ fn a_run_counts_once_on_a_side() {
         ["compare", "copy.json", "--against", path],
     ] {
         let refused = stderr_of(&bench, &both, 2);
-        assert!(refused.contains("cannot differ from itself"), "{refused}");
+        assert!(
+            refused.contains("cannot be compared with itself"),
+            "{refused}"
+        );
         assert!(refused.contains("`vectored measure`"), "{refused}");
     }
 }
@@ -354,7 +357,7 @@ fn nothing_compared_is_no_success_of_a_check() {
     assert!(table.contains("Nothing was compared"), "{table}");
     let checked = [&words[..], &["--fail-if-slower", "5%"]].concat();
     let told = stderr_of(&bench, &checked, 1);
-    assert!(told.contains("nothing was compared"), "{told}");
+    assert!(told.contains("no cells in common"), "{told}");
 }
 
 #[test]
@@ -382,12 +385,12 @@ fn what_is_read_is_never_written_over() {
         vec!["compare", "--machines", "own.json", "--html", "link.json"],
     ] {
         let refused = stderr_of(&bench, &words, 2);
-        assert!(refused.contains("would be replaced"), "{refused}");
+        assert!(refused.contains("would be overwritten"), "{refused}");
     }
     assert_eq!(fs::read(&own).unwrap(), before);
     let words = ["report", "--html", "one", "--svg", "./one"];
     let twice = stderr_of(&bench, &words, 2);
-    assert!(twice.contains("named for two outputs"), "{twice}");
+    assert!(twice.contains("given for two outputs"), "{twice}");
     // The remedy names the option at fault.
     for option in ["--html", "--svg", "--csv"] {
         let refused = stderr_of(&bench, &["report", "latest", option, "nowhere/x"], 2);
@@ -395,7 +398,7 @@ fn what_is_read_is_never_written_over() {
     }
     assert!(!bench.work().join("one").exists());
     let both = stderr_of(&bench, &["report", "--csv", "-", "--svg", "-"], 2);
-    assert!(both.contains("only one of the outputs"), "{both}");
+    assert!(both.contains("only one output"), "{both}");
 }
 
 #[test]
@@ -411,10 +414,10 @@ fn a_page_of_a_comparison_needs_machines_and_a_name() {
         "x.html",
     ];
     let refused = stderr_of(&bench, &words, 2);
-    assert!(refused.contains("add --machines"), "{refused}");
+    assert!(refused.contains("requires --machines"), "{refused}");
     let words = ["compare", "--machines", "latest", "--html", "-"];
     let refused = stderr_of(&bench, &words, 2);
-    assert!(refused.contains("name a file for the page"), "{refused}");
+    assert!(refused.contains("cannot be standard output"), "{refused}");
     assert!(!bench.work().join("-").exists());
 }
 
@@ -430,7 +433,10 @@ fn history_has_words_for_a_result_without_cells_and_for_no_json() {
     fs::write(broken, "cells: 3\n").unwrap();
     let history = stdout_of(bench.vectored().arg("history"));
     assert!(history.contains("0.0, no cells in "), "{history}");
-    assert!(history.contains("cannot be read: not JSON\n"), "{history}");
+    assert!(
+        history.contains("cannot be read: it is not JSON\n"),
+        "{history}"
+    );
 }
 
 #[test]
@@ -530,6 +536,6 @@ fn only_results_that_are_old_enough_are_pruned() {
     assert!(refused.contains("--prune"), "{refused}");
     for age in ["0", "30", "-1d", ""] {
         let refused = stderr_of(&bench, &["history", "--prune", age], 2);
-        assert!(refused.contains("as 30d or 12h"), "{refused}");
+        assert!(refused.contains("30d or 12h"), "{refused}");
     }
 }

@@ -130,8 +130,8 @@ fn an_output_that_cannot_be_written_is_told_before_measuring() {
     fs::create_dir(bench.work().join("folder")).unwrap();
     for (name, word) in [
         ("folder", "is a directory"),
-        ("new/", "no name of a file"),
-        ("nowhere/out", "no file can be made beside it"),
+        ("new/", "not a file name"),
+        ("nowhere/out", "no file can be created in its directory"),
     ] {
         let mut command = bench.vectored();
         command.args(["measure", "--budget", "1h", "--output", name]);
@@ -297,7 +297,7 @@ fn an_output_that_is_read_only_is_refused_with_chmod_as_the_remedy() {
                 let message = String::from_utf8(output.stderr).unwrap();
                 let words = format!(
                     "cannot write to '{name}': it is read-only; make it writable with \
-                     chmod u+w {shown}, or name another file with {option}"
+                     chmod u+w {shown}, or choose another file with {option}"
                 );
                 assert!(message.contains(&words), "{args:?}: {message}");
             }

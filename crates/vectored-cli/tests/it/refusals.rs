@@ -10,14 +10,17 @@ fn wrong_words_are_usage_errors() {
     let bench = Bench::new();
     let check = |args: &[&str], words: &[&str]| refused(&bench, args, 2, words);
     let names = "file, file-overwrite, pipe, unix, tcp, null";
-    check(&["--target", "tape"], &["'tape'", names, "by its path"]);
+    check(
+        &["--target", "tape"],
+        &["'tape'", names, "the path of a directory"],
+    );
     check(&["--technique", "magic"], &["'magic'", "copy-then-write"]);
     check(
         &["--technique", "readv"],
         &["'readv'", "--operation write", "copy-then-write"],
     );
     let read = ["--operation", "read", "--technique"];
-    let names = "choose from read-each, read-then-split, readv, adaptive";
+    let names = "to be one of read-each, read-then-split, readv, adaptive";
     check(
         &[&read[..], &["writev"]].concat(),
         &["'writev'", "--operation read", names],
@@ -82,10 +85,10 @@ fn wrong_words_are_usage_errors() {
         &["'stdio'", "--operation read", "readv"],
     );
     check(&["--format", "xml"], &["'xml'", "markdown"]);
-    check(&["--sizes", "0"], &["--sizes", "0 moves nothing"]);
-    check(&["--segments", "0"], &["--segments", "0 moves nothing"]);
-    check(&["--sizes", "16.."], &["'16..'", "both ends"]);
-    check(&["--sizes", "64..16"], &["'64..16'", "goes down"]);
+    check(&["--sizes", "0"], &["--sizes", "'0' is zero"]);
+    check(&["--segments", "0"], &["--segments", "'0' is zero"]);
+    check(&["--sizes", "16.."], &["'16..'", "two ends"]);
+    check(&["--sizes", "64..16"], &["'64..16'", "is decreasing"]);
     check(&["--sizes", "1,,2"], &["whole number"]);
     check(&["--sizes", "4TB"], &["'TB'", "use B, KiB (K)"]);
     check(&["--segments", "4KiB"], &["whole number"]);
@@ -135,11 +138,11 @@ fn lists_past_the_limits_are_usage_errors() {
     // Every list passes the usual 4 MiB.
     check(
         &["--sizes", "3MiB"],
-        &["nothing is left to measure", "--segments", "--sizes"],
+        &["nothing to measure", "--segments", "--sizes"],
     );
     check(
         &["--segments", "1000000"],
-        &["nothing is left to measure", "--segments", "--sizes"],
+        &["nothing to measure", "--segments", "--sizes"],
     );
     check(
         &[
@@ -150,7 +153,7 @@ fn lists_past_the_limits_are_usage_errors() {
             "--sizes",
             "512",
         ],
-        &["the most is 64 MiB"],
+        &["the maximum is 64 MiB"],
     );
 }
 
@@ -301,7 +304,7 @@ fn a_remedy_names_the_option_that_was_typed() {
     let args = ["measure", "--target", "/dev/urandom", "--operation", "read"];
     let device = run(&args);
     assert!(
-        device.contains("cannot read from device: choose --target from"),
+        device.contains("cannot read from device: expected --target to be one of"),
         "{device}"
     );
     assert!(!device.contains("written"), "{device}");
@@ -321,8 +324,8 @@ fn a_relative_state_home_is_ignored_with_a_note() {
         let stderr = String::from_utf8(output.stderr).unwrap();
         let place = home.path().join(".local/state/vectored");
         let note = format!(
-            "note: XDG_STATE_HOME is ignored, since 'relative' is not an absolute path: results \
-             are in '{}'",
+            "note: XDG_STATE_HOME is ignored, because 'relative' is not an absolute path; results \
+             are saved in '{}'",
             place.display()
         );
         assert_eq!(stderr.lines().next(), Some(&note[..]), "{stderr}");
@@ -368,10 +371,10 @@ fn no_home_is_no_obstacle() {
         assert!(table.is_empty() && !notes.contains("not saved"), "{notes}");
         run(&["host"], 0);
         let (list, _) = run(&["history"], 0);
-        assert!(list.starts_with("no results"), "{list}");
+        assert!(list.starts_with("no saved results"), "{list}");
         assert_eq!(run(&["history", "--format", "json"], 0).0, "[]\n");
         let (_, none) = run(&["report"], 2);
-        assert!(none.contains("there is no 'latest'"), "{none}");
+        assert!(none.contains("no saved result 'latest'"), "{none}");
         assert!(entries(&bench.work()).len() == 1, "{home:?}");
     }
 }

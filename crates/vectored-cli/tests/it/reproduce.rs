@@ -261,7 +261,7 @@ fn what_cannot_be_is_refused_before_the_work_starts() {
         &["'apue-9.9'", "apue-3.5, apue-14.28, kalinin, mincer, all"],
     );
     check(&[], &["EXPERIMENT"]);
-    check(&["apue-3.5", "--min", "0"], &["--min", "0 moves nothing"]);
+    check(&["apue-3.5", "--min", "0"], &["--min", "'0' is zero"]);
     check(&["apue-3.5", "--max", "16EiB"], &["--max", "KiB"]);
     check(
         &["apue-3.5", "--max", "2GiB"],
@@ -285,7 +285,7 @@ fn what_cannot_be_is_refused_before_the_work_starts() {
     fs::write(&precious, "precious").unwrap();
     check(
         &["apue-3.5", "--to", "precious"],
-        &["overwrites nothing", "folder"],
+        &["overwrites nothing", "its directory"],
     );
     assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
     check(
@@ -300,7 +300,7 @@ fn what_cannot_be_is_refused_before_the_work_starts() {
     check(&["apue-3.5", "--size", "64"], &["--size", "mincer"]);
     check(
         &["mincer", "--size", "64"],
-        &["--size and --count belong together"],
+        &["--size and --count must be given together"],
     );
     check(
         &["mincer", "--size", "1MiB", "--count", "2000"],
@@ -309,12 +309,9 @@ fn what_cannot_be_is_refused_before_the_work_starts() {
     // Little in them, but very many.
     check(
         &["mincer", "--size", "1", "--count", "99999999"],
-        &["1 GiB", "64 bytes beside each", "--count"],
+        &["1 GiB", "64 bytes of bookkeeping each", "--count"],
     );
-    check(
-        &["mincer", "--repeats", "0"],
-        &["--repeats", "0 moves nothing"],
-    );
+    check(&["mincer", "--repeats", "0"], &["--repeats", "'0' is zero"]);
     check(
         &["mincer", "--iovec-setup", "never"],
         &["'never'", "timed, once"],

@@ -180,7 +180,7 @@ fn a_signal_before_any_figures_saves_nothing() {
     assert_eq!(output.status.code(), Some(130), "{stderr}");
     assert_eq!(
         stderr,
-        "note: stopped before any cell had figures: nothing is saved\n"
+        "note: stopped before any cell was measured: nothing is saved\n"
     );
     assert_eq!(String::from_utf8(output.stdout).unwrap(), "");
     assert!(bench.saved().is_empty());

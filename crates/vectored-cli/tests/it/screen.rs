@@ -262,7 +262,7 @@ fn the_bar_counts_from_the_start_of_the_run_and_obeys_the_terminal() {
             .unwrap_or_else(|| panic!("{word}: {shown:?}"))
     };
     // What is before the first round is seen, with the budget of the whole run.
-    assert!(place("looking at the machine  0/0 s") < place("calibrating file  0/0 s"));
+    assert!(place("checking the machine  0/0 s") < place("calibrating file  0/0 s"));
     assert!(place("calibrating file") < place("calibrating pipe"));
     assert!(place("calibrating pipe") < place("calibrating unix"));
     assert!(place("calibrating unix") < place(" cells"));

@@ -215,9 +215,9 @@ fn a_file_that_exists_is_refused_and_untouched() {
             let args = [&["--target", name], force].concat();
             let words = [
                 name,
-                "file that exists",
+                "an existing file",
                 "overwrites none",
-                "name its folder",
+                "name its directory",
             ];
             refused(&bench, &args, 2, &words);
         }
@@ -239,7 +239,7 @@ fn a_block_device_is_refused() {
     };
     for force in [&[][..], &["--force"]] {
         let args = [&["--target", device], force].concat();
-        let words = [device, "block device", "destroy", "folder"];
+        let words = [device, "block device", "destroy", "directory"];
         refused(&Bench::new(), &args, 2, &words);
     }
 }
@@ -251,7 +251,7 @@ fn a_path_to_nothing_is_refused() {
         &bench,
         &["--target", "./nowhere"],
         2,
-        &["'./nowhere'", "No such file", "existing folder"],
+        &["'./nowhere'", "No such file", "the path of a directory"],
     );
     assert!(entries(&bench.work()).is_empty());
 }

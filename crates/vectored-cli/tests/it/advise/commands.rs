@@ -1,0 +1,255 @@
+//! Commands that are run under strace.
+
+use std::fs;
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use super::{advise, bench, lines_of, std_advise, strace_is_missing, text};
+use crate::support::{entries, json, skip, stdout_of};
+
+#[test]
+fn a_command_keeps_its_output_and_its_exit_code() {
+    needs_strace!("a_command_keeps_its_output_and_its_exit_code");
+    let bench = bench();
+    let mut command = advise(&bench);
+    let script = "read line; echo got $line; echo aside >&2; exit 7";
+    command
+        .args(["--", "sh", "-c", script])
+        .write_stdin("this\n");
+    let output = command.assert().code(7).get_output().clone();
+    assert_eq!(text(&output.stdout), "got this\n");
+    let stderr = text(&output.stderr);
+    assert!(stderr.starts_with("aside\n"), "{stderr}");
+    assert!(!stderr.contains("note:"), "{stderr}");
+    assert!(stderr.contains("No certain saving: of "), "{stderr}");
+    let saved = bench.only_result();
+    assert_eq!(
+        stderr.lines().last().unwrap(),
+        bench.saved()[0].to_str().unwrap()
+    );
+    assert_eq!(saved["wall_source"], "estimated");
+    let time = |field: &str| saved[field].as_f64().unwrap();
+    assert!(
+        time("wall_s") > 0.0 && time("wall_s") <= time("traced_wall_s"),
+        "{saved}"
+    );
+    assert!(time("cpu_s") > 0.0, "{saved}");
+}
+
+#[test]
+fn a_command_runs_twice_and_prints_once() {
+    needs_strace!("a_command_runs_twice_and_prints_once");
+    let bench = bench();
+    let script = "echo ran >> runs; echo printed; echo aside >&2";
+    let mut twice = advise(&bench);
+    let output = twice
+        .args(["--twice", "--", "sh", "-c", script])
+        .assert()
+        .success()
+        .get_output()
+        .clone();
+    assert_eq!(text(&output.stdout), "printed\n");
+    let stderr = text(&output.stderr);
+    assert!(
+        stderr.starts_with("note: the command will run a second time, without strace"),
+        "{stderr}"
+    );
+    let asides = stderr.lines().filter(|line| *line == "aside").count();
+    assert_eq!(asides, 1);
+    assert_eq!(lines_of(&bench, "runs"), 2);
+    assert_eq!(bench.only_result()["wall_source"], "untraced");
+    let mut once = advise(&bench);
+    once.args(["--", "sh", "-c", script]).assert().success();
+    assert_eq!(lines_of(&bench, "runs"), 3);
+}
+
+#[test]
+fn a_command_that_fails_is_not_run_again() {
+    needs_strace!("a_command_that_fails_is_not_run_again");
+    let bench = bench();
+    for (end, code) in [("exit 3", 3), ("kill -TERM $$", 143)] {
+        let script = format!("echo ran >> runs; {end}");
+        let mut command = advise(&bench);
+        command.args(["--twice", "--", "sh", "-c", &script]);
+        let output = command.assert().code(code).get_output().clone();
+        let stderr = text(&output.stderr);
+        let words = "because the second run gave none: the first run failed";
+        assert!(stderr.contains(words), "{stderr}");
+        assert!(stderr.contains("Nothing to gain"), "{stderr}");
+    }
+    assert_eq!(lines_of(&bench, "runs"), 2);
+}
+
+#[test]
+fn a_file_on_standard_input_is_there_for_both_runs() {
+    needs_strace!("a_file_on_standard_input_is_there_for_both_runs");
+    let bench = bench();
+    fs::write(bench.work().join("input"), "one\n").unwrap();
+    let mut command = std_advise(&bench);
+    let script = "read line && echo $line >> seen";
+    command.args(["--twice", "--", "sh", "-c", script]);
+    command.stdin(fs::File::open(bench.work().join("input")).unwrap());
+    assert!(command.output().unwrap().status.success());
+    let seen = fs::read_to_string(bench.work().join("seen")).unwrap();
+    assert_eq!(seen, "one\none\n");
+}
+
+#[test]
+fn small_writes_of_a_command_are_found() {
+    needs_strace!("small_writes_of_a_command_are_found");
+    let bench = bench();
+    let script = "exec > out; for i in 1 2 3 4 5 6 7 8 9; do echo $i; done";
+    let mut command = advise(&bench);
+    command.args([
+        "--output", "-", "--format", "json", "--", "sh", "-c", script,
+    ]);
+    let found = json(&stdout_of(&mut command));
+    assert_eq!(found["findings"][0]["kind"], "adjacent-writes", "{found}");
+    assert_eq!(found["findings"][0]["calls"], 9);
+    assert!(
+        found["findings"][0]["path"]
+            .as_str()
+            .unwrap()
+            .ends_with("/out")
+    );
+}
+
+#[test]
+fn a_quiet_report_is_still_a_report() {
+    let test = "a_quiet_report_is_still_a_report";
+    needs_strace!(test);
+    let bench = bench();
+    let mut command = advise(&bench);
+    command.args(["--quiet", "--", "sh", "-c", "echo hi"]);
+    let output = command.output().unwrap();
+    assert_eq!(text(&output.stdout), "hi\n");
+    let stderr = text(&output.stderr);
+    assert!(stderr.starts_with("Nothing to gain"), "{stderr}");
+    assert!(!stderr.contains(".json"), "{stderr}");
+}
+
+#[test]
+fn a_fifo_of_a_command_is_a_pipe() {
+    let test = "a_fifo_of_a_command_is_a_pipe";
+    needs_strace!(test);
+    let bench = bench();
+    let fifo = bench.work().join("fifo");
+    let made = Command::new("mkfifo").arg(&fifo).status().unwrap();
+    assert!(made.success());
+    // Both ends are ours, so that no end of the command waits.
+    let mut both = fs::File::options();
+    let _both = both.read(true).write(true).open(&fifo).unwrap();
+    let script = "exec 3>fifo; for i in 1 2 3 4 5; do printf x >&3; done";
+    let mut command = advise(&bench);
+    command.args(["--format", "json", "--", "sh", "-c", script]);
+    let output = command.output().unwrap();
+    let found = json(
+        &text(&output.stderr)
+            .lines()
+            .rev()
+            .skip(1)
+            .collect::<Vec<_>>()
+            .into_iter()
+            .rev()
+            .collect::<Vec<_>>()
+            .join("\n"),
+    );
+    let all = [&found["findings"], &found["uncounted"]];
+    let of_fifo: Vec<_> = all
+        .iter()
+        .flat_map(|list| list.as_array().unwrap())
+        .filter(|finding| {
+            finding["path"]
+                .as_str()
+                .is_some_and(|path| path.ends_with("/fifo"))
+        })
+        .collect();
+    assert_eq!(of_fifo.len(), 1, "{found}");
+    assert_eq!(of_fifo[0]["target"], "pipe");
+}
+
+#[test]
+fn a_command_inherits_nothing_and_nothing_is_left() {
+    needs_strace!("a_command_inherits_nothing_and_nothing_is_left");
+    let bench = bench();
+    let temporary = bench.work().join("temporary");
+    fs::create_dir(&temporary).unwrap();
+    let mut command = advise(&bench);
+    command
+        .args(["--", "sh", "-c", "ls /proc/self/fd"])
+        .env("TMPDIR", &temporary);
+    // What the test inherited itself, it passes on.
+    let mut alone = Command::new("sh");
+    let alone = alone.args(["-c", "ls /proc/self/fd"]).stdin(Stdio::null());
+    assert_eq!(
+        stdout_of(&mut command),
+        text(&alone.output().unwrap().stdout)
+    );
+    assert!(entries(&temporary).is_empty());
+    assert_eq!(entries(&bench.work()).len(), 2, "costs.json and the folder");
+}
+
+#[test]
+fn a_missing_strace_or_command_is_told_with_a_remedy() {
+    let bench = bench();
+    let refused = |command: &[&str], path: Option<&str>, code: i32, word: &str| {
+        let mut advise = advise(&bench);
+        if let Some(path) = path {
+            advise.env("PATH", path);
+        }
+        let output = advise
+            .arg("--")
+            .args(command)
+            .assert()
+            .code(code)
+            .get_output()
+            .clone();
+        let stderr = text(&output.stderr);
+        assert!(stderr.contains(word), "{stderr}");
+        assert!(output.stdout.is_empty() && bench.saved().is_empty());
+    };
+    refused(
+        &["/bin/sh", "-c", "echo x"],
+        Some("/nowhere"),
+        1,
+        "apt install strace",
+    );
+    refused(
+        &["no-such-program-anywhere"],
+        None,
+        127,
+        "in PATH: check its name, or give its path (./no-such-program-anywhere)",
+    );
+    refused(&["./gone"], None, 127, "'./gone' not found: check its path");
+    refused(&["/"], None, 126, "it is a directory");
+    let mut file = fs::File::create(bench.work().join("plain")).unwrap();
+    writeln!(file, "text").unwrap();
+    refused(&["./plain"], None, 126, "it is not executable");
+}
+
+#[test]
+fn where_strace_may_not_trace_it_says_why() {
+    let test = "where_strace_may_not_trace_it_says_why";
+    needs_strace!(test);
+    let bench = bench();
+    // A program that is traced already can trace nothing.
+    let inner = std_advise(&bench);
+    let mut outer = Command::new("strace");
+    outer
+        .args(["-f", "-o", "/dev/null"])
+        .arg(inner.get_program())
+        .args(inner.get_args());
+    outer.args(["--", "sh", "-c", "echo ran"]);
+    outer
+        .current_dir(bench.work())
+        .env("XDG_STATE_HOME", bench.state_home());
+    let output = outer.output().unwrap();
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(
+        stderr.contains("error: strace cannot trace programs here"),
+        "{stderr}"
+    );
+    assert!(stderr.contains("SYS_PTRACE"), "{stderr}");
+    assert!(output.stdout.is_empty());
+}

@@ -1,0 +1,122 @@
+//! The costs of calls: measured here, or taken from a saved result.
+
+use std::fs;
+
+use serde_json::{Value, json as literal};
+
+use super::{advise, bench, costs, records, strace_is_missing, text};
+use crate::support::{json, skip, stdout_of};
+
+#[test]
+fn findings_without_a_cost_are_listed_and_the_others_counted() {
+    let bench = bench();
+    let mut few: Value = json(&costs());
+    few["prices"].as_array_mut().unwrap().remove(0);
+    fs::write(bench.work().join("costs.json"), few.to_string()).unwrap();
+    fs::write(bench.work().join("log"), records()).unwrap();
+    let output = advise(&bench)
+        .arg("log")
+        .assert()
+        .success()
+        .get_output()
+        .clone();
+    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+    assert!(
+        stderr.contains("'costs.json' has no costs for writing to a file"),
+        "{stderr}"
+    );
+    assert!(
+        stdout.starts_with("No known saving: of 2000 calls"),
+        "{stdout}"
+    );
+    assert!(
+        stdout.contains("write 8 B + write 4 KiB: what such a call costs is not known"),
+        "{stdout}"
+    );
+    let saved = bench.only_result();
+    let history = stdout_of(bench.vectored().arg("history"));
+    assert!(history.contains("log: no significant saving"), "{history}");
+    assert_eq!(saved["findings"], literal!([]));
+    assert_eq!(saved["uncounted"][0]["calls"], 2000);
+    // Merged with a result that has the cost, it is counted.
+    let listed = bench.saved().remove(0);
+    fs::write(bench.work().join("costs.json"), costs()).unwrap();
+    let mut merge = advise(&bench);
+    merge
+        .args(["--no-save", "--format", "json", "--merge"])
+        .arg(listed);
+    let merged = json(&stdout_of(&mut merge));
+    assert_eq!(merged["findings"][0]["calls"], 2000);
+    assert_eq!(merged["uncounted"], literal!([]));
+}
+
+#[test]
+fn a_directory_in_which_no_costs_can_be_measured_is_told_before_the_command_runs() {
+    let bench = bench();
+    let refused = |directory: &str, word: &str| {
+        let mut command = bench.vectored();
+        command.args(["advise", "--dir", directory, "--", "touch", "ran"]);
+        let output = command.assert().code(2).get_output().clone();
+        let stderr = text(&output.stderr);
+        assert!(stderr.contains(word), "{stderr}");
+        assert!(!bench.work().join("ran").exists());
+    };
+    refused("gone", "'gone': it does not exist");
+    refused("costs.json", "'costs.json': it is not a directory");
+    refused("/proc", "'/proc'");
+}
+
+#[test]
+fn costs_are_measured_elsewhere_where_the_working_directory_takes_no_file() {
+    needs_strace!("costs_are_measured_elsewhere_where_the_working_directory_takes_no_file");
+    let bench = bench();
+    let out = bench.work().join("out");
+    let script = "for n in 1 2 3 4; do echo $n; done > \"$0\"";
+    let mut command = bench.std_vectored();
+    command
+        .args(["advise", "--", "sh", "-c", script])
+        .arg(&out)
+        .current_dir("/proc")
+        .env("TMPDIR", bench.work());
+    let output = command.output().unwrap();
+    let stderr = text(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
+    assert!(
+        stderr.contains("because no file can be created in the working directory"),
+        "{stderr}"
+    );
+    let saved = bench.only_result();
+    assert_eq!(saved["findings"][0]["calls"], 4, "{saved}");
+    assert!(saved["saving_s"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn what_a_command_does_to_the_directory_loses_no_findings() {
+    needs_strace!("what_a_command_does_to_the_directory_loses_no_findings");
+    let bench = bench();
+    let script = "rmdir measured; for n in 1 2 3 4; do echo $n; done > out";
+    for (temporary, is_counted) in [(bench.work(), true), ("/proc".into(), false)] {
+        fs::create_dir(bench.work().join("measured")).unwrap();
+        let mut command = bench.std_vectored();
+        command
+            .args(["advise", "--dir", "measured", "--output", "report"])
+            .args(["--format", "markdown", "--", "sh", "-c", script])
+            // Where the log of strace goes is not of these.
+            .env("TMPDIR", temporary);
+        let output = command.output().unwrap();
+        let stderr = text(&output.stderr);
+        assert!(output.status.success(), "{stderr}");
+        assert!(
+            stderr.contains("because they cannot be measured in 'measured'"),
+            "{stderr}"
+        );
+        let lists = "such calls are listed, but not counted";
+        assert_eq!(stderr.contains(lists), !is_counted, "{stderr}");
+        let report = fs::read_to_string(bench.work().join("report")).unwrap();
+        assert!(report.contains("4 × write 2 B"), "{report}");
+        let saved = bench.only_result();
+        let found = if is_counted { "findings" } else { "uncounted" };
+        assert_eq!(saved[found][0]["calls"], 4, "{saved}");
+        fs::remove_file(bench.saved().remove(0)).unwrap();
+    }
+}

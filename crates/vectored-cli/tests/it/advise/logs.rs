@@ -1,0 +1,239 @@
+//! Logs that are read.
+
+use std::fs;
+use std::process::Command;
+
+use serde_json::json as literal;
+
+use super::{advise, bench, records, text};
+use crate::support::{json, skip, stdout_of};
+
+#[test]
+fn a_log_becomes_advice() {
+    let bench = bench();
+    fs::write(bench.work().join("log"), records()).unwrap();
+    let printed = stdout_of(advise(&bench).arg("log"));
+    insta::assert_snapshot!(printed);
+    let saved = bench.only_result();
+    assert_eq!(saved["schema"], "vectored-advice/1");
+    assert_eq!(saved["findings"][0]["kind"], "adjacent-writes");
+    assert_eq!(saved["findings"][0]["path"], "/tmp/log");
+    assert_eq!(saved["transfers"], 2000);
+    assert_eq!(saved["wall_s"], 0.1022, "the log's own times");
+}
+
+#[test]
+fn a_log_may_come_through_a_pipe() {
+    let bench = bench();
+    let mut command = advise(&bench);
+    command
+        .args(["-", "--format", "json"])
+        .write_stdin(records());
+    let found = json(&stdout_of(&mut command));
+    assert_eq!(found["findings"][0]["calls"], 2000);
+    assert_eq!(found["sources"], literal!(["-"]));
+}
+
+#[test]
+fn merged_results_are_those_of_all_logs() {
+    let bench = bench();
+    fs::write(bench.work().join("one"), records()).unwrap();
+    fs::write(
+        bench.work().join("two"),
+        records().replace("/tmp/log", "/tmp/other"),
+    )
+    .unwrap();
+    let all = |args: &[&str]| {
+        json(&stdout_of(
+            advise(&bench).args(args).args(["--format", "json"]),
+        ))
+    };
+    let both = all(&["one", "two"]);
+    for name in ["one", "two"] {
+        let saved = format!("{name}.json");
+        advise(&bench)
+            .args([name, "--format", "json", "--output", &saved])
+            .assert()
+            .success();
+    }
+    let merged = all(&["--merge", "one.json", "two.json"]);
+    for field in [
+        "findings",
+        "uncounted",
+        "calls",
+        "bytes",
+        "sources",
+        "saving_s",
+    ] {
+        assert_eq!(merged[field], both[field], "{field}");
+    }
+}
+
+#[test]
+fn what_is_no_log_is_refused() {
+    let bench = bench();
+    let refused = |name: &str, word: &str| {
+        let mut command = advise(&bench);
+        let output = command.arg(name).assert().code(2).get_output().clone();
+        let stderr = text(&output.stderr);
+        assert!(stderr.contains(word), "{stderr}");
+        assert!(bench.saved().is_empty());
+    };
+    refused("nowhere", "cannot read 'nowhere'");
+    let noise: Vec<u8> = (0..100_000_u32)
+        .map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8)
+        .collect();
+    fs::write(bench.work().join("noise"), noise).unwrap();
+    refused("noise", "no system calls in 'noise'");
+    fs::write(bench.work().join("empty"), "").unwrap();
+    refused("empty", "no system calls in 'empty'");
+}
+
+#[test]
+fn a_forgotten_separator_is_told() {
+    let bench = bench();
+    let told = |words: &[&str], expected: &str| {
+        let output = advise(&bench)
+            .args(words)
+            .assert()
+            .code(2)
+            .get_output()
+            .clone();
+        let stderr = text(&output.stderr);
+        assert!(stderr.contains(expected), "{stderr}");
+    };
+    fs::write(bench.work().join("x.sh"), "echo hi\n").unwrap();
+    told(&["sh", "x.sh"], "vectored advise -- sh x.sh");
+    told(&["sh"], "cannot read 'sh'");
+    told(
+        &["sh"],
+        "to run it as a command, put -- before it: vectored advise -- sh",
+    );
+    told(&["/bin/sh"], "vectored advise -- /bin/sh");
+    // What is no log may be no program either.
+    told(&["gone.log"], "expected a log that strace -o wrote");
+    told(&["x.sh"], "expected a log that `strace -f");
+    let mut options = bench.vectored();
+    let refused = options
+        .args(["advise", "sh", "-c", "echo hi"])
+        .assert()
+        .code(2);
+    let stderr = text(&refused.get_output().stderr);
+    assert!(
+        stderr.contains("vectored advise -- sh -c 'echo hi'"),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn logs_are_read_compressed() {
+    let test = "logs_are_read_compressed";
+    let bench = bench();
+    fs::write(bench.work().join("log"), records()).unwrap();
+    let plain = json(&stdout_of(advise(&bench).args(["log", "--format", "json"])));
+    for (program, suffix) in [
+        ("xz", "xz"),
+        ("zstd", "zst"),
+        ("bzip2", "bz2"),
+        ("gzip", "gz"),
+    ] {
+        let packed = Command::new(program)
+            .args(["-c", "log"])
+            .current_dir(bench.work())
+            .output();
+        let packed = match packed {
+            Ok(output) if output.status.success() => output.stdout,
+            other => {
+                skip(test, &format!("{program} does not work: {other:?}"));
+                continue;
+            }
+        };
+        let name = format!("log.{suffix}");
+        fs::write(bench.work().join(&name), &packed).unwrap();
+        let read = json(&stdout_of(advise(&bench).args([&name, "--format", "json"])));
+        assert_eq!(read["findings"], plain["findings"], "{name}");
+        let mut piped = advise(&bench);
+        piped
+            .args(["-", "--format", "json"])
+            .write_stdin(packed.clone());
+        assert_eq!(
+            json(&stdout_of(&mut piped))["calls"],
+            plain["calls"],
+            "{name}"
+        );
+        // A log that is cut is read as far as it goes; one that is spoilt is refused.
+        let mut spoilt = packed.clone();
+        let middle = spoilt.len() / 2;
+        spoilt[middle..middle + 64].fill(0);
+        fs::write(bench.work().join("spoilt"), spoilt).unwrap();
+        let refused = advise(&bench)
+            .arg("spoilt")
+            .assert()
+            .code(1)
+            .get_output()
+            .clone();
+        let stderr = text(&refused.stderr);
+        assert!(stderr.contains("cannot read 'spoilt'"), "{name}: {stderr}");
+    }
+    // Where the program is missing.
+    let xz = b"\xfd7zXZ\0and so on";
+    fs::write(bench.work().join("log.xz"), xz).unwrap();
+    let mut command = advise(&bench);
+    let output = command
+        .arg("log.xz")
+        .env("PATH", "/nowhere")
+        .assert()
+        .code(1)
+        .get_output()
+        .clone();
+    let stderr = text(&output.stderr);
+    assert!(
+        stderr.contains("compressed by xz, which is not installed: install xz-utils"),
+        "{stderr}"
+    );
+    assert!(!stderr.contains("strace -o wrote"), "{stderr}");
+}
+
+#[test]
+fn what_another_program_wrote_is_named() {
+    let bench = bench();
+    let summary = "% time     seconds  usecs/call     calls    errors syscall\n\
+                   ------ ----------- ----------- --------- --------- ----------------\n\
+                   40.18    0.000317           9        34        13 openat\n";
+    let perf = "     1.791 ( 0.023 ms): ls/14521 brk()          = 0x558e5ef8d000\n";
+    for (wrote, words) in [(summary, "`strace -c`"), (perf, "`perf trace`")] {
+        fs::write(bench.work().join("wrote"), wrote).unwrap();
+        let from_file = advise(&bench)
+            .arg("wrote")
+            .assert()
+            .code(2)
+            .get_output()
+            .clone();
+        let piped = advise(&bench)
+            .arg("-")
+            .write_stdin(wrote)
+            .assert()
+            .code(2)
+            .get_output()
+            .clone();
+        for stderr in [from_file.stderr, piped.stderr].map(|stderr| text(&stderr)) {
+            assert!(stderr.contains(words), "{stderr}");
+            assert!(
+                stderr.contains("strace -f -s1 -v -yy -ttt -T -o FILE COMMAND"),
+                "{stderr}"
+            );
+            assert!(bench.saved().is_empty());
+        }
+    }
+}
+
+#[test]
+fn lines_that_could_not_be_used_name_their_file_if_several_logs_are_read() {
+    let bench = bench();
+    fs::write(bench.work().join("log"), records()).unwrap();
+    fs::write(bench.work().join("notes"), "one\ntwo\n").unwrap();
+    let output = advise(&bench).args(["log", "notes"]).assert().success();
+    let stdout = text(&output.get_output().stdout);
+    let expected = "Not used: 2 lines, the first is 1 of 'notes': not a line of strace.";
+    assert!(stdout.contains(expected), "{stdout}");
+}

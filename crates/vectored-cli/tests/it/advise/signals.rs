@@ -1,0 +1,236 @@
+//! Signals while a command runs, and processes that it leaves behind.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+
+use super::{advise, bench, lines_of, std_advise, strace_is_missing, text, until};
+use crate::support::{Bench, skip};
+
+#[test]
+fn death_by_a_signal_has_the_code_of_a_shell() {
+    needs_strace!("death_by_a_signal_has_the_code_of_a_shell");
+    let bench = bench();
+    for (signal, code) in [("TERM", 143), ("SEGV", 139), ("KILL", 137)] {
+        let script = format!("kill -{signal} $$");
+        let mut command = advise(&bench);
+        command
+            .args(["--", "sh", "-c", &script])
+            .assert()
+            .code(code);
+    }
+}
+
+/// The same command, to which no signal is ignored that is sent to it here: a shell starts what runs in the
+/// background with SIGINT and SIGQUIT ignored, and so would be these tests with all that they start.
+fn with_default_signals(command: &Command) -> Command {
+    let mut with = Command::new("env");
+    with.arg("--default-signal=HUP,INT,QUIT,TERM");
+    with.arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => with.env(name, value),
+            None => with.env_remove(name),
+        };
+    }
+    if let Some(directory) = command.get_current_dir() {
+        with.current_dir(directory);
+    }
+    with
+}
+
+/// A command that says when it is ready, and then waits.
+fn waiting(bench: &Bench, script: &str) -> (Child, BufReader<std::process::ChildStdout>) {
+    waiting_for(std_advise(bench), script)
+}
+
+fn waiting_for(command: Command, script: &str) -> (Child, BufReader<std::process::ChildStdout>) {
+    let mut command = with_default_signals(&command);
+    command.args(["--", "sh", "-c", script]);
+    command.process_group(0).stdin(Stdio::null());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    stdout.read_line(&mut line).unwrap();
+    assert_eq!(line, "ready\n");
+    (child, stdout)
+}
+
+#[test]
+fn an_interrupt_of_a_terminal_is_the_commands() {
+    needs_strace!("an_interrupt_of_a_terminal_is_the_commands");
+    let bench = bench();
+    let script = "trap 'echo caught; exit 5' INT; echo ready; while :; do sleep 0.05; done";
+    let (mut child, mut stdout) = waiting(&bench, script);
+    // A terminal sends it to all of the group.
+    kill_process_group(Pid::from_child(&child), Signal::INT).unwrap();
+    let mut rest = String::new();
+    stdout.read_to_string(&mut rest).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(5), "{rest}");
+    assert_eq!(rest, "caught\n");
+    assert_eq!(bench.saved().len(), 1);
+}
+
+#[test]
+fn an_interrupted_command_is_not_run_again() {
+    needs_strace!("an_interrupted_command_is_not_run_again");
+    let bench = bench();
+    // It ends as if nothing had happened, too.
+    for (trap, code) in [("-", 130), ("'exit 0'", 0)] {
+        let script =
+            format!("echo ran >> runs; trap {trap} INT; echo ready; while :; do sleep 0.05; done");
+        let mut command = std_advise(&bench);
+        command.arg("--twice");
+        let (mut child, _stdout) = waiting_for(command, &script);
+        kill_process_group(Pid::from_child(&child), Signal::INT).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(code));
+        let mut stderr = String::new();
+        child
+            .stderr
+            .take()
+            .unwrap()
+            .read_to_string(&mut stderr)
+            .unwrap();
+        let words = "because the second run gave none: ";
+        assert!(stderr.contains(words), "{stderr}");
+    }
+    assert_eq!(lines_of(&bench, "runs"), 2);
+}
+
+#[test]
+fn a_signal_in_the_second_run_ends_it() {
+    needs_strace!("a_signal_in_the_second_run_ends_it");
+    let bench = bench();
+    // Only the second run waits.
+    let script =
+        "if [ -e first ]; then echo $$ > second; exec sleep 600; fi; touch first; echo ready";
+    let mut command = std_advise(&bench);
+    command.arg("--twice");
+    let (mut child, _stdout) = waiting_for(command, script);
+    let second = bench.work().join("second");
+    let process = until(|| {
+        fs::read_to_string(&second)
+            .ok()
+            .filter(|text| text.ends_with('\n'))
+    });
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+    until(|| (!is_running(process.trim())).then_some(()));
+    assert_eq!(bench.only_result()["wall_source"], "estimated");
+}
+
+#[test]
+fn who_waits_for_processes_left_behind_is_told() {
+    needs_strace!("who_waits_for_processes_left_behind_is_told");
+    let bench = bench();
+    // At most for half a minute or so.
+    let script = "{ n=0; until [ -e go ] || [ $n -gt 2000 ]; do sleep 0.01; n=$((n + 1)); done; } & \
+                  echo ready";
+    let (mut child, _stdout) = waiting(&bench, script);
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    stderr.read_line(&mut line).unwrap();
+    assert!(
+        line.starts_with("note: the command has ended; waiting for processes"),
+        "{line}"
+    );
+    fs::write(bench.work().join("go"), "").unwrap();
+    assert!(child.wait().unwrap().success());
+    // It was said once.
+    let mut rest = String::new();
+    stderr.read_to_string(&mut rest).unwrap();
+    assert!(!rest.contains("note:"), "{rest}");
+    assert_eq!(bench.only_result()["complete"], true);
+}
+
+/// Whether a process has not ended.
+fn is_running(process: &str) -> bool {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let state = status.lines().find_map(|line| line.strip_prefix("State:"));
+    state.is_some_and(|state| !state.trim().starts_with('Z'))
+}
+
+/// Processes whose command line has this in it.
+fn processes_with(word: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for process in fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap()) {
+        let line = fs::read(process.path().join("cmdline")).unwrap_or_default();
+        if String::from_utf8_lossy(&line).contains(word) {
+            found.push(process.file_name().to_string_lossy().into_owned());
+        }
+    }
+    found
+}
+
+#[test]
+fn a_command_outlives_this_program_and_nobody_complains() {
+    needs_strace!("a_command_outlives_this_program_and_nobody_complains");
+    let bench = bench();
+    let go = bench.work().join("go");
+    // Named so that its processes are known.
+    let mark = format!("outlives-{}", std::process::id());
+    let script = format!(
+        ": {mark}; echo ready; until [ -e go ]; do sleep 0.01; done; \
+         n=0; while [ $n -lt 20000 ]; do echo x; n=$((n + 1)); done > lines; echo done >&2"
+    );
+    let (mut child, mut stdout) = waiting(&bench, &script);
+    kill_process(Pid::from_child(&child), Signal::KILL).unwrap();
+    child.wait().unwrap();
+    fs::write(go, "").unwrap();
+    // Until all who hold it have ended.
+    let mut stderr = String::new();
+    child
+        .stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut stderr)
+        .unwrap();
+    assert_eq!(stderr, "done\n");
+    let mut rest = String::new();
+    stdout.read_to_string(&mut rest).unwrap();
+    assert_eq!(lines_of(&bench, "lines"), 20_000);
+    until(|| processes_with(&mark).is_empty().then_some(()));
+}
+
+#[test]
+fn ignored_signals_stay_ignored() {
+    needs_strace!("ignored_signals_stay_ignored");
+    let bench = bench();
+    // As nohup does, and a shell for a job in the background.
+    let inner = std_advise(&bench);
+    let script = "grep SigIgn /proc/self/status";
+    let ignored = |trap: &str| {
+        let mut outer = Command::new("sh");
+        let line = format!("{trap} exec \"$0\" \"$@\"");
+        outer
+            .args(["-c", &line])
+            .arg(inner.get_program())
+            .args(inner.get_args());
+        outer.args(["--", "sh", "-c", script]);
+        outer
+            .current_dir(bench.work())
+            .env("XDG_STATE_HOME", bench.state_home());
+        let printed = text(&outer.output().unwrap().stdout);
+        let mask = printed.trim().rsplit('\t').next().unwrap().to_owned();
+        u64::from_str_radix(&mask, 16).unwrap() & 0x4007
+    };
+    assert_eq!(ignored(""), 0);
+    assert_eq!(ignored("trap '' HUP;"), 1);
+    assert_eq!(ignored("trap '' INT QUIT;"), 6);
+    assert_eq!(ignored("trap '' TERM;"), 0x4000);
+}
+
+#[test]
+fn a_signal_to_end_is_passed_on() {
+    needs_strace!("a_signal_to_end_is_passed_on");
+    let bench = bench();
+    let script = "trap 'exit 6' TERM; echo ready; while :; do sleep 0.05; done";
+    let (mut child, _stdout) = waiting(&bench, script);
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(6));
+    assert_eq!(bench.saved().len(), 1);
+}
