@@ -1,5 +1,5 @@
-//! From a log to an advisory: the engine's advisor, with the files that it reads and the prices of
-//! this machine.
+//! From a log to an advisory: connects the advisor to log files, to strace and to the prices of this
+//! machine.
 
 use std::env;
 use std::error::Error;
@@ -32,17 +32,17 @@ use crate::strace;
 
 const WORDS: Words = Words { pattern, action };
 
-/// Where costs come from.
+/// The source of the costs of calls.
 pub enum Costs {
-    /// A saved result, and as it was named.
+    /// A saved result, with its name as typed.
     Saved(Box<Advisory>, String),
-    /// This machine, with files in this directory.
+    /// Measured on this machine, with files in this directory.
     Measured(PathBuf),
 }
 
 impl Costs {
-    /// Costs that are to be measured, with files in `directory`; without one in the working directory,
-    /// or the directory for temporary files if no file can be made there.
+    /// Costs to be measured with files in `directory`. Without one, the working directory is used, or the
+    /// directory for temporary files if no file can be created in the working directory.
     pub fn measured(directory: Option<&Path>, notes: &Notes) -> Result<Self, Failure> {
         if let Some(directory) = directory {
             check_directory(directory, Target::File, 0).map_err(Failure::of_directory)?;
@@ -68,7 +68,7 @@ impl Costs {
     }
 }
 
-/// The innermost reason.
+/// The innermost source of an error.
 fn cause(error: &dyn Error) -> String {
     match error.source() {
         Some(source) => cause(source),
@@ -80,9 +80,9 @@ fn cause(error: &dyn Error) -> String {
 pub struct Observed {
     tallies: Tallies,
     skipped: Vec<Skipped>,
-    /// Whether they were read to their end.
+    /// Whether every log was read to its end.
     complete: bool,
-    /// Somebody read standard input.
+    /// Whether the command, or a process that it started, read standard input.
     pub read_input: bool,
 }
 
@@ -94,7 +94,7 @@ pub fn follow_logs(paths: &[PathBuf], options: Options) -> Result<Observed, Fail
         let is_other = error.error.kind() == std::io::ErrorKind::InvalidData;
         let remedy = match command_meant(paths, &error.path) {
             Some(command) if missing => format!("; to run it as a command, {command}"),
-            // It says what to do.
+            // The error names the remedy.
             _ if error.error.kind() == std::io::ErrorKind::Unsupported || is_other => String::new(),
             _ => format!(
                 "{}; expected a log that strace -o wrote",
@@ -128,8 +128,8 @@ pub fn follow_logs(paths: &[PathBuf], options: Options) -> Result<Observed, Fail
     })
 }
 
-/// What was meant by `vectored advise python3 x.py`, where the first word is no log but a program:
-/// `vectored advise -- python3 x.py`.
+/// A hint for `vectored advise python3 x.py`, whose first word is a program and not a log: `vectored
+/// advise -- python3 x.py`.
 fn command_meant(paths: &[PathBuf], not_read: &Path) -> Option<String> {
     let first = paths.first().filter(|first| *first == not_read)?;
     strace::find(first.as_os_str()).ok()?;
@@ -141,8 +141,8 @@ fn command_meant(paths: &[PathBuf], not_read: &Path) -> Option<String> {
     ))
 }
 
-/// Follows a command while it runs. `input` is what strace calls its standard input, if what is read
-/// from that is gone.
+/// Reads the log of a command while it runs. `input` is the name of its standard input in the log, if
+/// bytes that are read from it cannot be read again.
 pub fn follow_command(
     log: &mut impl Read,
     options: Options,
@@ -181,12 +181,12 @@ pub fn follow_command(
     })
 }
 
-/// strace shows a FIFO as it does a file.
+/// Whether a path names a FIFO, which strace does not distinguish from a file.
 fn is_fifo(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_fifo())
 }
 
-/// Whether a call took bytes, or the end, from what has this name.
+/// Whether a call read bytes, or end of file, from the descriptor of this name.
 fn reads(event: &Event<'_>, name: &[u8]) -> bool {
     let Action::Transfer(transfer) = &event.action else {
         return false;
@@ -199,29 +199,29 @@ fn reads(event: &Event<'_>, name: &[u8]) -> bool {
     transfer.result.is_ok() && leads_to.starts_with(name)
 }
 
-/// What a command took, as far as it is known.
+/// The times of a command, as far as they are known.
 pub enum CommandTimes {
-    /// Not known: there is a log only.
+    /// Unknown: only a log was read.
     Log,
-    /// Under strace: CPU time. From it the times without strace are estimated.
+    /// CPU time under strace, from which the times without strace are estimated.
     Traced(Usage),
-    /// Without strace: wall and CPU time.
+    /// Wall and CPU time without strace.
     Untraced(Duration, Usage),
 }
 
-/// What is said besides.
+/// Facts about the run that the advisory repeats.
 pub struct RunFacts {
     /// The command that was run, or the logs that were read.
     pub sources: Vec<String>,
-    /// What the command took.
+    /// The times of the command.
     pub times: CommandTimes,
     /// RFC 3339, UTC.
     pub started_at: String,
-    /// Whether the end was not waited for.
+    /// Whether the wait for processes that the command started was stopped.
     pub was_left: bool,
 }
 
-/// Prices what was found. What has no price is listed, and a note says why.
+/// Prices the findings. Findings without a price are listed but not counted, and a note gives the reason.
 pub fn conclude(observed: Observed, costs: &Costs, facts: RunFacts, notes: &Notes) -> Advisory {
     let mut wanted: Vec<(Leads, Operation)> = Vec::new();
     for key in observed.tallies.findings.keys() {
@@ -243,7 +243,7 @@ pub fn conclude(observed: Observed, costs: &Costs, facts: RunFacts, notes: &Note
     advise(observed.tallies, &prices, about, WORDS)
 }
 
-/// The times without strace, measured or estimated.
+/// Wall and CPU time without strace, measured or estimated.
 fn untraced(tallies: &Tallies, times: &CommandTimes) -> Option<Untraced> {
     match times {
         CommandTimes::Log => None,
@@ -270,7 +270,7 @@ fn untraced(tallies: &Tallies, times: &CommandTimes) -> Option<Untraced> {
     }
 }
 
-/// What calls of these kinds cost, as far as that is known.
+/// The prices of calls of these kinds, as far as they are known.
 fn prices(costs: &Costs, wanted: &[(Leads, Operation)], notes: &Notes) -> (Host, Vec<Price>) {
     let (host, prices, missing) = match costs {
         Costs::Saved(advisory, name) => (
@@ -298,8 +298,8 @@ fn prices(costs: &Costs, wanted: &[(Leads, Operation)], notes: &Notes) -> (Host,
     (host, prices)
 }
 
-/// What this machine costs: each kind of target by itself, so that one that cannot be measured leaves the
-/// others; and what to say of those that cannot.
+/// Measures prices on this machine. Each kind of target is measured separately, so that a failure affects
+/// that kind only. The string begins the note on missing prices.
 fn measured(
     directory: &Path,
     wanted: &[(Leads, Operation)],
@@ -318,7 +318,7 @@ fn measured(
         let of_target: Vec<(Leads, Operation)> = of_target.collect();
         let mut found = measure_prices(&directory, &of_target, &MonotonicClock);
         if let (Err(error), Leads::File) = (&found, target) {
-            // The command may have filled or removed it.
+            // The command may have filled or removed the directory.
             let temporary = env::temp_dir();
             if temporary != directory {
                 notes.note(&format!(
@@ -346,7 +346,7 @@ fn measured(
     )
 }
 
-/// `read from a pipe`.
+/// For example `reading from a pipe`.
 fn to_transfer(target: Leads, operation: Operation) -> String {
     let operation = match operation {
         Operation::Read => "reading from",
@@ -363,7 +363,7 @@ fn to_transfer(target: Leads, operation: Operation) -> String {
     format!("{operation} a {target}")
 }
 
-/// Several results as one, with the prices of the first, or of `costs`.
+/// Merges several results, with the prices of the first one or of `costs`.
 pub fn merged(mut loaded: Vec<Advisory>, costs: &Costs, started_at: String) -> Advisory {
     if let Costs::Saved(advisory, _) = costs {
         for one in &mut loaded {

@@ -1,8 +1,8 @@
-//! Text for screens that know ASCII only.
+//! Conversion of text to ASCII.
 
-/// The same text in ASCII: symbols by their look, fine dots of plots by `'`, `.` and `:`, any other
-/// character by `?`. If one character becomes several, blanks behind it go, so that columns stay
-/// below each other.
+/// Converts text to ASCII: symbols become similar characters, fine dots of plots `'`, `.` and `:`, any
+/// other character `?`. If one character becomes several, spaces after it are removed, so that columns
+/// stay aligned.
 pub fn to_ascii(text: &str) -> String {
     let mut ascii = String::with_capacity(text.len());
     let mut surplus = 0;
@@ -46,7 +46,8 @@ fn symbol(c: char) -> &'static str {
     }
 }
 
-/// The dots of a place: 4 rows of 2, of which the upper two are 0x1b and the lower two 0xe4.
+/// The character for a braille cell of four rows and two columns. 0x1b are the upper two rows, 0xe4 the
+/// lower two.
 fn dots(bits: u32) -> &'static str {
     match (bits & 0x1b != 0, bits & 0xe4 != 0) {
         (false, false) => " ",

@@ -1,4 +1,4 @@
-//! Signals while a command runs: they are the command's first, and end this program later.
+//! Signals while a command runs: the command gets them, and this program ends afterwards.
 
 use std::fs;
 use std::process;
@@ -14,39 +14,39 @@ use signal_hook::iterator::Signals;
 /// Signals that are watched for.
 const WATCHED: [i32; 4] = [SIGINT, SIGQUIT, SIGTERM, SIGHUP];
 
-/// What runs, which decides what a signal does.
+/// The stage of a run, which decides the effect of a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Stage {
-    /// The command: `SIGTERM` and `SIGHUP` are passed on to it. A terminal sends `SIGINT` and `SIGQUIT`
-    /// to the command as well.
+    /// The command runs. `SIGTERM` and `SIGHUP` are passed on to it; a terminal sends it `SIGINT` and
+    /// `SIGQUIT` itself.
     Command,
-    /// Processes that the command left behind: a signal ends the waiting for them.
+    /// The command has ended, and processes that it started still run. A signal stops the wait for them.
     LeftBehind,
-    /// The command again: as the first time, and it is ended.
+    /// The command runs a second time. Signals are passed on as in `Command`, and the run is stopped.
     Rerun,
-    /// No command: a signal ends this program.
+    /// No command runs. A signal ends this program.
     After,
 }
 
-/// Watches for signals from its making on. A signal that this program was started with ignored (by
-/// `nohup`, or as a background job) stays ignored, here and in the command.
+/// Watches for signals from its creation on. A signal that was ignored when this program started (by
+/// `nohup`, or in a background job) stays ignored, here and in the command.
 #[derive(Clone)]
 pub struct CommandSignals(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
     stage: AtomicU8,
-    /// Whom signals are passed on to; 0 for nobody.
+    /// Process ID of the command; 0 for none.
     process: AtomicU32,
-    /// The last that came; 0 for none.
+    /// The last signal received; 0 for none.
     last: AtomicI32,
-    /// The last that came after the command had ended; 0 for none.
+    /// The last signal received after the command had ended; 0 for none.
     stopped_by: AtomicI32,
 }
 
 impl CommandSignals {
-    /// Begins to watch, before a command is there, so that no signal is lost to it.
+    /// Starts watching. To be called before the command starts, so that it misses no signal.
     pub fn watch() -> anyhow::Result<Self> {
         let status = fs::read_to_string("/proc/self/status")
             .context("cannot read /proc/self/status for the signals that are ignored")?;
@@ -66,23 +66,23 @@ impl CommandSignals {
         Ok(CommandSignals(shared))
     }
 
-    /// From now on signals mean what they mean in this stage. `process` is the command, if it runs.
+    /// Enters a stage. `process` is the command, or 0 if none runs.
     pub fn enter(&self, stage: Stage, process: u32) {
         self.0.process.store(process, Ordering::SeqCst);
         self.0.stage.store(stage as u8, Ordering::SeqCst);
     }
 
-    /// Whether the command has ended, and what it left behind has not.
+    /// Whether the command has ended, but processes that it started have not.
     pub fn is_left_behind(&self) -> bool {
         self.0.stage.load(Ordering::SeqCst) == Stage::LeftBehind as u8
     }
 
-    /// The last signal that came, at whatever stage.
+    /// The last signal received, at any stage.
     pub fn last(&self) -> Option<i32> {
         Some(self.0.last.load(Ordering::SeqCst)).filter(|signal| *signal != 0)
     }
 
-    /// The signal that ended the waiting, or the second run.
+    /// The signal that stopped the wait, or the second run.
     pub fn stopped_by(&self) -> Option<i32> {
         Some(self.0.stopped_by.load(Ordering::SeqCst)).filter(|signal| *signal != 0)
     }
@@ -105,7 +105,7 @@ impl Shared {
         };
         let process = i32::try_from(self.process.load(Ordering::SeqCst)).unwrap_or(0);
         if let Some(process) = Pid::from_raw(process) {
-            // It may have ended by now.
+            // The process may have ended already.
             let _ = kill_process(process, passed);
         }
     }
@@ -119,7 +119,7 @@ fn ignored_signals(status: &str) -> Option<u64> {
     u64::from_str_radix(line.trim(), 16).ok()
 }
 
-/// Whether a mask has a signal.
+/// Whether a mask contains a signal.
 fn has_signal(mask: u64, signal: i32) -> bool {
     mask >> (signal - 1) & 1 == 1
 }

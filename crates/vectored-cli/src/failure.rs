@@ -1,21 +1,21 @@
-//! Errors and the exit codes that they end the program with.
+//! Errors and their exit codes.
 
 use std::fmt::Display;
 use std::io;
 
 use vectored_lab::measure::MeasureError;
 
-/// What ends the program, and its exit code.
+/// An error that ends the program, with the exit code.
 #[derive(Debug)]
 pub struct Failure {
     /// What failed, on what, and the likely remedy.
     pub error: anyhow::Error,
-    /// 1 for a failure, 2 for something that was asked for wrongly.
+    /// 1 for a failure, 2 for wrong usage.
     pub code: u8,
 }
 
 impl Failure {
-    /// The request cannot be carried out as it stands.
+    /// Wrong usage: the request must be changed.
     pub fn usage(message: impl Display) -> Self {
         Failure {
             error: anyhow::anyhow!("{message}"),
@@ -23,8 +23,7 @@ impl Failure {
         }
     }
 
-    /// Of a directory that the user named: whatever another name would mend is
-    /// a matter of usage.
+    /// A failure with a directory that the user named. It is wrong usage if another directory would help.
     pub fn of_directory(error: MeasureError) -> Self {
         let another_name_helps = match &error {
             MeasureError::Io { source, .. } | MeasureError::Directory { source, .. } => matches!(
@@ -52,7 +51,7 @@ impl From<anyhow::Error> for Failure {
 
 impl From<MeasureError> for Failure {
     fn from(error: MeasureError) -> Self {
-        // Its own text names the source already.
+        // The text of the error includes its source.
         Failure::from(anyhow::anyhow!("{error}"))
     }
 }

@@ -1,4 +1,4 @@
-//! `vectored`: measures which technique moves several buffers fastest, here.
+//! `vectored`: measures which way of moving several buffers is fastest on this machine.
 
 mod advise_pipeline;
 mod args;
@@ -33,8 +33,8 @@ use args::{Cli, Command};
 use charset::to_ascii;
 use terminal::{ColorWhen, messages_are_ascii, set_color};
 
-/// Whatever clap does not know it would have behind `--`, where `vectored advise` takes a command:
-/// who believed it would run something else than was meant.
+/// Replaces clap's tip to put an unknown option after `--`: for `vectored advise` that would run it as a
+/// command.
 fn mend_tip(error: &mut clap::Error) {
     let is_advise = subcommand().is_some_and(|name| name == "advise");
     if is_advise && error.remove(ContextKind::Suggested).is_some() {
@@ -53,13 +53,13 @@ fn mend_tip(error: &mut clap::Error) {
     }
 }
 
-/// What was typed, as far as it is text.
+/// The command-line arguments, with invalid UTF-8 replaced.
 fn arguments() -> impl Iterator<Item = String> {
     let arguments = std::env::args_os().skip(1);
     arguments.map(|argument| argument.to_string_lossy().into_owned())
 }
 
-/// The subcommand, also where the other arguments are wrong. Only `--color` can be before it.
+/// The subcommand, even if other arguments are invalid. Only `--color` may precede it.
 fn subcommand() -> Option<String> {
     let mut arguments = arguments();
     loop {
@@ -72,7 +72,7 @@ fn subcommand() -> Option<String> {
     }
 }
 
-/// What `--color` is, also where the other arguments are wrong: clap colours its own messages.
+/// The value of `--color`, even if other arguments are invalid: clap colours its own messages.
 fn color() -> ColorWhen {
     let ours = arguments().take_while(|argument| argument != "--");
     let mut ours = ours.skip_while(|argument| !argument.starts_with("--color"));
@@ -97,7 +97,7 @@ fn parse() -> Result<Cli, clap::Error> {
     Cli::from_arg_matches(&matches)
 }
 
-/// The command in `make -j2`, to which `--` is missing.
+/// The command that `words` name if `--` was forgotten, as in `vectored advise make -j2`.
 fn command_in(words: &[OsString]) -> Option<String> {
     let first = words.first()?;
     let is_option = first.as_encoded_bytes().starts_with(b"-");
@@ -119,7 +119,7 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(mut error) => {
             mend_tip(&mut error);
-            // Help and version go to standard output, the rest is an error.
+            // Help and version go to standard output; anything else is an error.
             let _ = error.print();
             return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
         }

@@ -1,4 +1,4 @@
-//! From what was typed to what shall be measured.
+//! From the options of `vectored measure` to an experiment.
 
 use std::path::{Path, PathBuf};
 
@@ -14,32 +14,31 @@ use crate::failure::Failure;
 use crate::size_lists::{Mix, Sizes};
 use crate::target_path::ResolvedTarget;
 
-/// A call that moves more than this is left out of a grid that was not asked
-/// for in full.
+/// Limit on the bytes of a call, unless both counts and sizes are given. Larger lists are left out.
 const USUAL_CALL_BYTES: usize = 4 << 20;
 
-/// No call moves more than this.
+/// Maximum bytes of a call.
 const MAX_CALL_BYTES: usize = 64 << 20;
 
-/// No list has more segments: `iovec`s and buffers take memory, too.
+/// Maximum segments of a list, since `iovec`s and buffers need memory, too.
 const MAX_SEGMENTS: usize = 1 << 20;
 
 const DEFAULT_COUNTS: [usize; 3] = [2, 16, 1000];
 const DEFAULT_SIZES: [usize; 6] = [16, 64, 256, 1 << 10, 4 << 10, 16 << 10];
 
-/// What `vectored measure` was asked to do.
+/// The plan of a run of `vectored measure`.
 #[derive(Debug)]
 pub struct MeasurePlan {
-    /// What the engine measures.
+    /// The experiment for the engine.
     pub experiment: Experiment,
-    /// What it does not, by the rules of the grid or for want of a technique.
+    /// Cells that are left out because of their size, or because no technique works on their target.
     pub left_out: Vec<LeftOut>,
-    /// Whether some of those would be measured if counts and sizes were named.
+    /// Whether some of them would be measured if both counts and sizes were given.
     pub usual_limit: bool,
 }
 
 impl MeasurePlan {
-    /// The plan that `args` describe.
+    /// The plan for `args`.
     pub fn new(args: &MeasureArgs, seed: u64) -> Result<MeasurePlan, Failure> {
         let mut rivals = Technique::of(args.operation).to_vec();
         if args.technique.is_empty() {
@@ -59,7 +58,7 @@ impl MeasurePlan {
             segment_sizes: cell.workload.runs(),
             reason: no_technique_for(&rivals),
         }));
-        // The same list in another state is not another list.
+        // A list is reported once, not once for each state.
         left_out.dedup();
         let beside = match rivals.contains(&Technique::Adaptive) {
             true => Vec::new(),
@@ -71,7 +70,7 @@ impl MeasurePlan {
                 rivals,
                 beside,
                 refine: true,
-                // 584 years are enough for everybody.
+                // A `u64` holds 584 years.
                 budget_ns: u64::try_from(args.budget.as_nanos()).unwrap_or(u64::MAX),
                 seed,
             },
@@ -80,13 +79,13 @@ impl MeasurePlan {
         })
     }
 
-    /// Whether any cell's segments are not to be in the CPU's caches.
+    /// Whether any cell is measured with cold CPU caches.
     pub fn has_cold_cells(&self) -> bool {
         let mut cells = self.experiment.cells.iter();
         cells.any(|cell| cell.cache == Cache::Cold)
     }
 
-    /// The files that will be made, by directory and kind, those in `dir` first.
+    /// The files to create, by directory and kind.
     pub fn files(&self, dir: &Path) -> Vec<FilePlan> {
         let mut files: Vec<FilePlan> = Vec::new();
         let cells = self.experiment.cells.iter();
@@ -110,7 +109,7 @@ impl MeasurePlan {
         files
     }
 
-    /// The FIFOs that will be opened.
+    /// The FIFOs to open.
     pub fn fifos(&self) -> Vec<&Path> {
         let cells = self.experiment.cells.iter();
         let mut fifos: Vec<&Path> = cells
@@ -122,18 +121,18 @@ impl MeasurePlan {
     }
 }
 
-/// A file that will be made.
+/// A file to create.
 #[derive(Debug)]
 pub struct FilePlan {
-    /// Where.
+    /// Its directory.
     pub directory: PathBuf,
-    /// How it is used.
+    /// The target that it serves.
     pub target: Target,
-    /// Bytes of its largest call.
+    /// Bytes of the largest call.
     pub call_bytes: u64,
-    /// Whether it is read from outside the page cache.
+    /// Whether it is read with a cold page cache.
     pub is_cold: bool,
-    /// Whether `--target` named the directory, and not `--dir`.
+    /// Whether the directory was given with `--target` and not with `--dir`.
     pub is_target: bool,
 }
 
@@ -165,7 +164,7 @@ fn named_techniques(args: &MeasureArgs) -> Result<Vec<Technique>, Failure> {
     Ok(named)
 }
 
-/// `mmap is for files only`.
+/// For example `mmap is for files only`.
 fn no_technique_for(rivals: &[Technique]) -> String {
     let limits: Vec<String> = rivals
         .iter()
@@ -174,7 +173,7 @@ fn no_technique_for(rivals: &[Technique]) -> String {
     limits.join(", ")
 }
 
-/// One list of segments, as it was asked for.
+/// One list of segments.
 struct List {
     /// Runs of `(count, bytes)`.
     runs: Vec<(usize, usize)>,
@@ -195,7 +194,7 @@ impl List {
 fn lists(args: &MeasureArgs) -> Vec<List> {
     if !args.mix.is_empty() {
         let mut mixes = args.mix.clone();
-        // Without repeats, in the order in which they were named.
+        // Duplicates are removed; the order stays.
         let mut seen = Vec::new();
         mixes.retain(|mix| {
             let is_new = !seen.contains(mix);
@@ -225,7 +224,7 @@ fn lists(args: &MeasureArgs) -> Vec<List> {
         .collect()
 }
 
-/// The states of one value or of those that were named, the usual first.
+/// The named states, sorted, or the default if none is named.
 fn states<T: Ord + Copy + Default>(named: &[T]) -> Vec<T> {
     match named {
         [] => vec![T::default()],
@@ -233,12 +232,12 @@ fn states<T: Ord + Copy + Default>(named: &[T]) -> Vec<T> {
     }
 }
 
-/// What the targets are, in the order of the tables.
+/// The targets, in the order of the tables.
 fn places(args: &MeasureArgs) -> Result<Vec<ResolvedTarget>, Failure> {
     let places = match args.target.is_empty() {
         true => Target::USUAL.map(ResolvedTarget::from).to_vec(),
         false => {
-            // A device that is only read takes no harm; that it cannot be is said below.
+            // Reading does no harm to a device; that it is not supported is reported below.
             let force = args.force || args.operation == Operation::Read;
             let find = |name| ResolvedTarget::resolve(name, force);
             sorted(args.target.iter().map(find).collect::<Result<_, _>>()?)
@@ -255,7 +254,8 @@ fn places(args: &MeasureArgs) -> Result<Vec<ResolvedTarget>, Failure> {
     }
 }
 
-/// Only what is written to a file can be synced, and not by all means.
+/// Refuses `--sync` for reads, for targets that are not files, and for techniques that it does not
+/// affect.
 fn check_sync(args: &MeasureArgs, targets: &[Target], rivals: &[Technique]) -> Result<(), Failure> {
     let remedy = match args.operation {
         _ if args.sync == SyncMode::None => return Ok(()),
@@ -278,7 +278,7 @@ fn check_sync(args: &MeasureArgs, targets: &[Target], rivals: &[Technique]) -> R
     )))
 }
 
-/// What was asked for that cannot be measured in that state or way.
+/// Refuses states that do not apply to the operation or to any target.
 fn check_states(
     args: &MeasureArgs,
     targets: &[Target],
@@ -320,7 +320,7 @@ fn check_states(
     Ok(())
 }
 
-/// The cells to be measured and those that are left out for their size.
+/// The cells to measure, and those left out because of their size.
 fn grid(
     args: &MeasureArgs,
     rivals: &[Technique],
@@ -330,13 +330,13 @@ fn grid(
     check_states(args, &targets, rivals)?;
     let lists = lists(args);
     let caches = states(&args.cache);
-    let (most, most_with) = match caches.contains(&Cache::Cold) {
+    let (max, max_with) = match caches.contains(&Cache::Cold) {
         true => (MAX_COLD_CALL_BYTES, " with --cache cold"),
         false => (MAX_CALL_BYTES, ""),
     };
     let asked_in_full = !args.mix.is_empty() || (args.segments.is_some() && args.sizes.is_some());
     let limit = match asked_in_full {
-        true => most,
+        true => max,
         false => USUAL_CALL_BYTES,
     };
     if let Some(list) = lists.iter().find(|list| list.segment_count > MAX_SEGMENTS) {
@@ -351,12 +351,12 @@ fn grid(
         )));
     }
     if let Some(Sizes(sizes)) = &args.sizes
-        && let Some(bytes) = sizes.iter().find(|&&bytes| bytes > most)
+        && let Some(bytes) = sizes.iter().find(|&&bytes| bytes > max)
     {
         return Err(Failure::usage(format!(
-            "cannot measure segments of {}: the maximum{most_with} is {}; use smaller --sizes",
+            "cannot measure segments of {}: the maximum{max_with} is {}; reduce --sizes",
             bytes_in_words(*bytes as u64),
-            bytes_in_words(most as u64),
+            bytes_in_words(max as u64),
         )));
     }
     let mut cells = Vec::new();
@@ -367,10 +367,10 @@ fn grid(
             if list.call_bytes > limit && asked_in_full {
                 return Err(Failure::usage(format!(
                     "cannot measure {} on {target}: a call would move {}, and the \
-                     maximum{most_with} is {}; use smaller {}",
+                     maximum{max_with} is {}; reduce {}",
                     list_in_words(&list.runs),
                     bytes_in_words(list.call_bytes as u64),
-                    bytes_in_words(most as u64),
+                    bytes_in_words(max as u64),
                     list.options,
                 )));
             }
@@ -410,13 +410,13 @@ fn grid(
             "nothing to measure: every list has more than {}; to measure lists of up to {}, give \
              both --segments and --sizes",
             bytes_in_words(limit as u64),
-            bytes_in_words(most as u64),
+            bytes_in_words(max as u64),
         )));
     }
     Ok((cells, left_out))
 }
 
-/// A path as results have it.
+/// A path in the form used in results.
 fn shown(path: Option<&Path>) -> Option<String> {
     path.map(|path| path.to_string_lossy().into_owned())
 }

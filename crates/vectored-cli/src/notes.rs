@@ -1,4 +1,4 @@
-//! What is said on standard error beside errors.
+//! Notes on standard error.
 
 use std::io::{self, Write};
 
@@ -6,14 +6,14 @@ use crate::charset::to_ascii;
 use crate::results_store::SaveOutcome;
 use crate::terminal::messages_are_ascii;
 
-/// Notes on standard error, for those who want them.
+/// Prints notes on standard error.
 pub struct Notes {
-    /// Nobody wants them.
+    /// Print nothing.
     pub quiet: bool,
 }
 
 impl Notes {
-    /// Something that a user should know.
+    /// Prints a note.
     pub fn note(&self, text: &str) {
         match messages_are_ascii() {
             true => self.line(format_args!("note: {}", to_ascii(text))),
@@ -21,7 +21,7 @@ impl Notes {
         }
     }
 
-    /// Where a result is saved: a path alone on its line is easy to use in a script.
+    /// Prints the path of a saved result. A path alone on its line is easy to use in a script.
     pub fn saved(&self, saved: &SaveOutcome) {
         match saved {
             SaveOutcome::As(path) => self.line(format_args!("{}", path.display())),
@@ -32,7 +32,7 @@ impl Notes {
 
     fn line(&self, line: std::fmt::Arguments<'_>) {
         if !self.quiet {
-            // Nobody may be listening.
+            // Standard error may be closed.
             let _ = writeln!(io::stderr(), "{line}");
         }
     }

@@ -12,29 +12,28 @@ use crate::atomic_file::{parent, write_beside};
 use crate::failure::Failure;
 use crate::results_store::results_directory;
 
-/// A file that the user named for the output.
+/// A file that the user named for output.
 #[derive(Debug)]
 pub struct OutputFile {
-    /// As it was typed, for messages.
+    /// The path as typed, for messages.
     named: PathBuf,
-    /// Where the bytes go: the end of a chain of symbolic links.
+    /// The file to write, with symbolic links resolved.
     path: PathBuf,
-    /// A device or FIFO is written to; only a file can be replaced.
+    /// Whether it is a device or FIFO, which is written to; a file is replaced.
     is_special: bool,
     mode: u32,
 }
 
 impl OutputFile {
-    /// The file that an option names, checked by [`check`](Self::check); `None` for no file and for `-`,
-    /// which is standard output.
+    /// The file that `option` names, checked by [`check`](Self::check). `None` without a name and for
+    /// `-`, which is standard output.
     pub fn named(name: Option<&Path>, option: &str) -> Result<Option<Self>, Failure> {
         let file = name.filter(|name| *name != Path::new("-"));
         file.map(|name| OutputFile::check(name, option)).transpose()
     }
 
-    /// Finds out whether the file that was named with this option can be written, without touching
-    /// it. A file that is read-only is refused although it could be replaced: the mode says that its
-    /// content is to stay.
+    /// Checks, without changing it, that the file named with `option` can be written. A read-only file is
+    /// refused although it could be replaced, because its mode protects its content.
     pub fn check(named: &Path, option: &str) -> Result<Self, Failure> {
         let failed = |why: &str, remedy: &str| {
             let named = named.display();
@@ -65,11 +64,11 @@ impl OutputFile {
                     let remedy = format!("make it writable with {chmod}, or ");
                     return Err(failed("it is read-only", &remedy));
                 }
-                // Of those with a mode that allows it to somebody else, or that are immutable.
+                // The mode may allow writing only to another user, and the file may be immutable.
                 access(named, Access::WRITE_OK)
                     .map_err(|error| refused(&io::Error::from(error).to_string()))?;
                 output.is_special = !metadata.is_file();
-                // The name of a pipe behind /dev/stdout leads nowhere.
+                // The link of a pipe behind /dev/stdout cannot be resolved.
                 if !output.is_special {
                     output.path = named.canonicalize().map_err(|e| refused(&e.to_string()))?;
                 }
@@ -103,8 +102,8 @@ impl OutputFile {
         Ok(output)
     }
 
-    /// Refuses to write one file twice, and to write over what is read: a saved
-    /// result that is gone cannot be measured again.
+    /// Refuses two outputs that are the same file, and an output that is also an input: a lost result
+    /// cannot be measured again.
     pub fn check_distinct(outputs: &[&OutputFile], inputs: &[PathBuf]) -> Result<(), Failure> {
         let is_file = |output: &&&OutputFile| !output.is_special;
         let mut places: Vec<PathBuf> = Vec::new();
@@ -127,7 +126,7 @@ impl OutputFile {
         Ok(())
     }
 
-    /// Replaces the file by one with these contents, at once.
+    /// Replaces the file by one with these contents, atomically.
     pub fn write(&self, contents: &str) -> anyhow::Result<()> {
         let written = if self.is_special {
             fs::File::options()
@@ -144,28 +143,27 @@ impl OutputFile {
     }
 }
 
-/// A path as a word of a shell.
+/// A path quoted for a shell.
 fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,:@%=~".contains(c);
     match text.chars().all(is_plain) && !text.starts_with(['-', '~']) {
         true => text,
-        // An option is no path.
+        // A path that looks like an option needs a directory in front.
         false if text.starts_with('-') => quoted(&Path::new(".").join(path)),
         false => format!("'{}'", text.replace('\'', "'\\''")),
     }
 }
 
-/// Whether it is a file among the saved results.
+/// Whether the path is a file in the directory of saved results.
 fn is_saved_result(place: &Path) -> bool {
-    // Without a place for results none is kept.
+    // Without that directory there are no saved results.
     let directory = results_directory().ok();
     let directory = directory.and_then(|directory| directory.canonicalize().ok());
     directory.is_some_and(|directory| place.is_file() && parent(place) == directory)
 }
 
-/// The same for every name of one file; of a file that is not there yet by its
-/// directory.
+/// The canonical path. For a file that does not exist yet, only its directory is resolved.
 fn resolved(path: &Path) -> PathBuf {
     if let Ok(place) = path.canonicalize() {
         return place;
@@ -176,7 +174,7 @@ fn resolved(path: &Path) -> PathBuf {
     }
 }
 
-/// Whether two paths lead to one file, by links of any kind or because both would make it.
+/// Whether two paths name the same file, through symbolic or hard links, or because both would create it.
 fn is_same_file(one: &Path, other: &Path) -> bool {
     let identity = |path: &Path| {
         let metadata = fs::metadata(path).ok()?;

@@ -1,4 +1,4 @@
-//! The bar on a terminal.
+//! The progress bar.
 
 use std::time::Duration;
 
@@ -10,14 +10,14 @@ use crate::terminal::{can_redraw, messages_are_ascii};
 
 const TEMPLATE: &str = "{wide_bar} {msg}";
 
-/// A bar that moves with time, as the budget does.
+/// A bar that shows the share of the budget that has passed.
 ///
-/// It is drawn between samples, by the thread that takes them: a thread of its
-/// own would disturb them.
+/// It is drawn between samples by the measuring thread; a second thread would disturb the samples.
 pub struct Bar(ProgressBar);
 
 impl Bar {
-    /// A bar on standard error, if that is a terminal that can draw it again, unless `quiet`.
+    /// A bar on standard error. Hidden if `quiet`, or if standard error is not a terminal that can redraw
+    /// a line.
     pub fn new(quiet: bool) -> Self {
         if quiet || !can_redraw() {
             return Bar(ProgressBar::hidden());
@@ -33,29 +33,29 @@ impl Bar {
         Bar(bar)
     }
 
-    /// Shows what precedes the first round, which is part of the budget.
+    /// Shows a step before the first round; its time is part of the budget.
     pub fn show_preparation(&self, what: &str, elapsed: Duration, budget: Duration) {
         let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         self.0.set_length(ns(budget));
         self.0.set_position(ns(elapsed).min(ns(budget)));
         self.0
             .set_message(format!("{what}  {}", seconds(ns(elapsed), ns(budget))));
-        // It may be the last for a while.
+        // The next update may come much later.
         self.0.force_draw();
     }
 
-    /// Shows what precedes a run of unknown length.
+    /// Shows a step before a run of unknown length.
     pub fn show_waiting(&self, what: &str) {
         self.0.set_message(what.to_owned());
         self.0.force_draw();
     }
 
-    /// Lets something else write to standard error.
+    /// Hides the bar while `write` prints to standard error.
     pub fn aside(&self, write: impl FnOnce()) {
         self.0.suspend(write);
     }
 
-    /// Shows how far the run has come.
+    /// Shows the progress of a run.
     pub fn show(&self, progress: Progress) {
         self.0.set_length(progress.budget_ns);
         self.0
@@ -65,7 +65,7 @@ impl Bar {
 }
 
 impl Bar {
-    /// Shows how far published experiments have come, and how long is left.
+    /// Shows the progress of the published experiments and the time left.
     pub fn show_reproducing(&self, progress: &Reproducing) {
         let milliseconds = |s: f64| (s * 1e3) as u64;
         let all = milliseconds(progress.done_s + progress.left_s);
@@ -108,7 +108,7 @@ fn reproducing(progress: &Reproducing) -> String {
         left_s,
         ..
     } = progress;
-    // Whole seconds, and never none as long as something is left.
+    // Whole seconds, at least 1 while something is left.
     let left_s = left_s.ceil().max(1.0) as u64;
     let left = match (left_s / 60, left_s % 60) {
         (0, seconds) => format!("{seconds} s"),

@@ -1,4 +1,4 @@
-//! From what was typed to what shall be reproduced.
+//! From the options of `vectored reproduce` to plans of experiments.
 
 use vectored_lab::model::{ExperimentName, PageCache, SyncMode};
 use vectored_lab::report::{bytes_in_words, grouped};
@@ -9,27 +9,27 @@ use vectored_lab::reproduce::{
 use crate::args::{CopyTo, MAX_BUFFER_BYTES, ReproduceArgs};
 use crate::failure::Failure;
 
-/// `--quick` divides the file that is copied by this. The smallest buffers then
-/// take a second instead of a minute.
+/// `--quick` divides the size of the copied file by this. The smallest buffers then take a second instead
+/// of a minute.
 const QUICK_COPY: u64 = 32;
 
-/// And the records by this.
+/// `--quick` divides the number of records by this.
 const QUICK_RECORDS: u32 = 16;
 
-/// Calls of each technique for elements, and passes over buffers.
+/// `--quick` divides the calls for each technique by this.
 const QUICK_CALLS: u32 = 10;
 const QUICK_PASSES: u32 = 2;
 
-/// Memory for the buffers of `mincer`, which are there twice.
+/// Limit on the memory for the buffers of `mincer`, which exist twice.
 const MAX_BUFFERS_BYTES: u64 = 1 << 30;
 
-/// And what each takes up besides: its allocation, and its places in the lists.
+/// Memory for each buffer besides its bytes: the allocation and its entries in the lists.
 const BESIDE_A_BUFFER_BYTES: u64 = 64;
 
-/// The smallest buffer where every write waits for the device.
+/// Default of `--min` if every write waits for the device.
 const SYNCED_MIN_BYTES: u64 = 4096;
 
-/// What is to be run, in the order of `all`.
+/// The plans of the experiments to run, in the order of `all`.
 pub fn plans(args: &ReproduceArgs) -> Result<Vec<Plan>, Failure> {
     refuse_foreign_options(args)?;
     let wanted = ExperimentName::ALL
@@ -47,7 +47,7 @@ pub fn plans(args: &ReproduceArgs) -> Result<Vec<Plan>, Failure> {
         .collect()
 }
 
-/// An option that the experiment does not have would silently do nothing.
+/// Refuses options of another experiment, which would have no effect.
 fn refuse_foreign_options(args: &ReproduceArgs) -> Result<(), Failure> {
     let copies = [
         ("--min", args.min.is_some()),
@@ -123,7 +123,7 @@ fn copies(args: &ReproduceArgs) -> Result<CopyPlan, Failure> {
         page_cache: args.page_cache.unwrap_or(PageCache::Hot),
         to,
         sync,
-        // Whatever the range of sizes is: its buffer is the C library's.
+        // Independent of the range of sizes: its buffer belongs to the C library.
         stdio: true,
         reduced: args.quick,
     })

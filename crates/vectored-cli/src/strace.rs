@@ -1,4 +1,5 @@
-//! A command under strace(1): its log comes through a pipe, everything else stays the command's.
+//! Runs a command under strace(1). The log comes through a pipe; input, output, signals and exit status
+//! stay the command's.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, PipeReader, PipeWriter, Read};
@@ -22,10 +23,10 @@ use crate::notes::Notes;
 /// The program.
 const STRACE: &str = "strace";
 
-/// Calls that cannot matter: they move no bytes of files, pipes or sockets, change no descriptor and
-/// cannot notice when bytes arrive. All others are traced, known or not, so that nothing is missed
-/// that lies between two writes. `brk` cannot matter either; that it shows tells a reader of the log
-/// that waits would show, too.
+/// Calls that are not traced, because they cannot matter: they move no bytes of files, pipes or sockets,
+/// change no descriptor and cannot observe when bytes arrive. All other calls are traced, known or not,
+/// so that none between two writes is missed. `brk` cannot matter either, but a log that contains it also
+/// contains waits.
 const NOT_TRACED: [&str; 44] = [
     // Memory.
     "munmap",
@@ -43,7 +44,7 @@ const NOT_TRACED: [&str; 44] = [
     "time",
     "times",
     "getrusage",
-    // Who and where.
+    // Identities and the system.
     "getpid",
     "getppid",
     "gettid",
@@ -64,35 +65,36 @@ const NOT_TRACED: [&str; 44] = [
     "getrandom",
     "prlimit64",
     "getrlimit",
-    // What is only looked up.
+    // Lookups of paths.
     "readlink",
     "readlinkat",
     "access",
     "faccessat",
     "faccessat2",
     "getcwd",
-    // Signals that may come, not those that do.
+    // Signal masks and handlers.
     "rt_sigprocmask",
     "rt_sigaction",
     "sigaltstack",
     "rseq",
 ];
 
-/// How long to wait for more of the log before looking whether somebody wants no more of it.
+/// Interval at which a wait for the log checks whether a signal has arrived.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// How long processes that the command left behind are waited for without a word.
+/// Time after which the wait for processes that the command left running is announced.
 const ANNOUNCE_AFTER: Duration = Duration::from_secs(1);
 
-/// So much of the log fits into the pipe, where that is allowed: strace waits less often.
+/// Capacity of the pipe for the log, if allowed. With a larger pipe, strace waits less often.
 const PIPE_BYTES: usize = 1 << 20;
 
-/// The options of strace, but for `-o`.
+/// The options of strace, except `-o`.
 fn options() -> Vec<String> {
-    // A `?` passes over names that an architecture does not have.
+    // With `?`, strace ignores names that the architecture does not have.
     let without: Vec<String> = NOT_TRACED.iter().map(|call| format!("?{call}")).collect();
     let mut options: Vec<String> = [
-        // As a grandchild: the command is our own child, with its exit status and its signals.
+        // strace becomes a grandchild, so that the command is our child and its exit status and signals
+        // are ours to see.
         "-D",
         "-q",
         "-f",
@@ -110,11 +112,11 @@ fn options() -> Vec<String> {
     options
 }
 
-/// Finds a command as a shell would.
+/// Finds a command as a shell does.
 ///
 /// # Errors
 ///
-/// With the exit codes of a shell: 127 if there is none, 126 if it cannot be run.
+/// Failures have the exit codes of a shell: 127 if the command does not exist, 126 if it cannot be run.
 pub fn find(name: &OsStr) -> Result<PathBuf, Failure> {
     let shown = name.to_string_lossy();
     let is_path = name.as_encoded_bytes().contains(&b'/');
@@ -162,11 +164,11 @@ fn is_executable(place: &Path) -> bool {
     metadata.is_ok_and(|metadata| metadata.permissions().mode() & 0o111 != 0)
 }
 
-/// Finds out, with a program that does nothing, whether strace is there and may trace.
+/// Checks with a trivial program that strace is installed and may trace.
 ///
 /// # Errors
 ///
-/// What strace says, with the likely remedy.
+/// The message of strace, with the likely remedy.
 pub fn check() -> Result<(), Failure> {
     let this = std::env::current_exe().context("cannot find this program to try strace with")?;
     let tried = Command::new(STRACE)
@@ -186,7 +188,7 @@ pub fn check() -> Result<(), Failure> {
         }
         Err(error) => return Err(Failure::from(anyhow::anyhow!("cannot run strace: {error}"))),
     };
-    // Where it may not trace, strace runs the program all the same, and its status is that one's.
+    // If strace may not trace, it runs the program anyway and returns its exit status.
     let log = String::from_utf8_lossy(&output.stdout);
     if output.status.success() && log.contains("+++ exited with 0 +++") {
         return Ok(());
@@ -209,21 +211,21 @@ pub fn check() -> Result<(), Failure> {
 
 /// A command that runs under strace.
 pub struct TracedCommand {
-    /// What strace writes; it ends with the last process.
+    /// The output of strace, which ends with the last traced process.
     pub log: Log,
     waiter: JoinHandle<io::Result<Ended>>,
-    /// While it is open, nobody else reads the log: see [`drain_after_exit`].
+    /// While this is open, only this program reads the log: see [`drain_after_exit`].
     _alone: PipeWriter,
 }
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug)]
 pub struct Ended {
-    /// Its status.
+    /// Exit status.
     pub status: ExitStatus,
-    /// CPU time of it and of the processes that it waited for.
+    /// CPU time of the command and of the processes that it waited for.
     pub usage: Usage,
-    /// From its start to its end.
+    /// Wall time.
     pub took: Duration,
 }
 
@@ -234,11 +236,11 @@ pub fn start(
     notes: Notes,
 ) -> anyhow::Result<TracedCommand> {
     let (reader, writer) = io::pipe().context("cannot make a pipe for the log of strace")?;
-    // Less is enough, too: an unprivileged user may have a limit.
+    // A smaller pipe also works: unprivileged users have a limit.
     let _ = rustix::pipe::fcntl_setpipe_size(&writer, PIPE_BYTES);
     let alone = drain_after_exit(&reader).context("cannot run sh")?;
-    // By this name strace opens the pipe for itself, so the command inherits nothing, and nothing
-    // in the file system has to be removed.
+    // strace opens the pipe by this name, so that the command inherits no descriptor and no file has to
+    // be removed.
     let name = format!("/proc/{}/fd/{}", std::process::id(), writer.as_raw_fd());
     let began = Instant::now();
     let child = Command::new(STRACE)
@@ -264,12 +266,12 @@ pub fn start(
     })
 }
 
-/// Starts a shell that reads the log to its end if this program ends before strace does, however it
-/// ends.
+/// Starts a shell that reads the rest of the log if this program ends, for any reason, before strace
+/// does.
 ///
-/// strace cannot leave a program alone that it traces by a seccomp filter, whose calls would fail then.
-/// So it has to go on, and it would complain on the command's standard error of each line that nobody
-/// reads.
+/// strace cannot detach from a program that it traces with a seccomp filter: the program's calls would
+/// fail. It has to go on, and without a reader it would report an error on the command's standard error
+/// for each line.
 fn drain_after_exit(log: &PipeReader) -> io::Result<PipeWriter> {
     let (ends_with_us, ours) = io::pipe()?;
     Command::new("/bin/sh")
@@ -277,14 +279,14 @@ fn drain_after_exit(log: &PipeReader) -> io::Result<PipeWriter> {
         .stdin(ends_with_us)
         .stdout(log.try_clone()?)
         .stderr(Stdio::null())
-        // ^C is not for it.
+        // A process group of its own, so that Ctrl-C does not reach it.
         .process_group(0)
         .spawn()?;
     Ok(ours)
 }
 
-/// Waits for the command. strace has opened the pipe by then, so this end of it can go: the log
-/// ends when strace does.
+/// Waits for the command, then closes this end of the pipe, so that the log ends when strace does. strace
+/// has opened the pipe by then.
 fn wait(
     child: &Child,
     writer: PipeWriter,
@@ -303,14 +305,14 @@ fn wait(
 }
 
 impl TracedCommand {
-    /// How the command ended, after its log did.
+    /// Waits for the end of the command, after the end of its log.
     pub fn ended(self) -> anyhow::Result<Ended> {
         let outcome = self.waiter.join().expect("waiting cannot panic");
         outcome.context("cannot wait for the command")
     }
 }
 
-/// The exit code of a command as shells have it.
+/// The exit code of a command, as in a shell.
 pub fn exit_code(status: ExitStatus) -> u8 {
     match (status.code(), status.signal()) {
         (Some(code), _) => code as u8,
@@ -319,24 +321,24 @@ pub fn exit_code(status: ExitStatus) -> u8 {
     }
 }
 
-/// The log of strace, while it is written.
+/// The log of strace, read while it is written.
 pub struct Log {
     reader: PipeReader,
     signals: CommandSignals,
     notes: Notes,
-    /// Since when the command has ended.
+    /// The time when the end of the command was noticed.
     left_since: Option<Instant>,
-    /// Whether it was said that its processes are waited for.
+    /// Whether the wait for remaining processes was announced.
     is_announced: bool,
 }
 
 impl Log {
-    /// Whether the end was not waited for.
+    /// Whether a signal stopped the wait for the end of the log.
     pub fn was_left(&self) -> bool {
         self.signals.stopped_by().is_some()
     }
 
-    /// Says what is waited for, once.
+    /// Announces once that processes are still running.
     fn announce_waiting(&mut self) {
         if !self.signals.is_left_behind() {
             return;

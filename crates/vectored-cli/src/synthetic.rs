@@ -1,5 +1,4 @@
-//! A machine that exists only as costs, so that tests of this tool do not
-//! depend on the machine that they run on.
+//! A simulated machine, so that tests do not depend on the machine that they run on.
 
 use std::str::FromStr;
 
@@ -7,7 +6,7 @@ use vectored::CostModel;
 use vectored_lab::measure::{FakeClock, Noise, SyntheticMachine};
 use vectored_lab::model::{CpuInfo, Host, Ruler};
 
-/// When the synthetic run began.
+/// The start time of every synthetic run.
 pub const STARTED_AT: &str = "2000-01-01T00:00:00Z";
 
 /// Costs in ns, and noise: `call=200,segment=20,byte=0.03,copy-segment=3,copy-byte=0.05,sigma=0.02`.
@@ -50,19 +49,19 @@ impl FromStr for Synthetic {
 }
 
 impl Synthetic {
-    /// What it costs.
+    /// Its cost model.
     pub fn cost_model(&self) -> CostModel {
         self.model
     }
 
-    /// The machine, whose samples move `clock`.
+    /// The machine, whose samples advance `clock`.
     pub fn machine(&self, clock: &FakeClock, seed: u64) -> SyntheticMachine {
         let noise = Noise::LogNormal { sigma: self.sigma };
         SyntheticMachine::with_model(clock.clone(), noise, seed, self.model)
     }
 }
 
-/// The host that a synthetic run tells of.
+/// The host of a synthetic run.
 pub fn host() -> Host {
     Host {
         name: "synthetic".to_owned(),
@@ -79,7 +78,7 @@ pub fn host() -> Host {
     }
 }
 
-/// The ruler of an invented clock.
+/// The ruler of a simulated clock.
 pub fn ruler() -> Ruler {
     Ruler {
         clock: "invented".to_owned(),

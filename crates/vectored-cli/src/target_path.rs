@@ -1,4 +1,4 @@
-//! What was typed as a target, and what it is.
+//! Targets as typed, and resolving their paths.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -10,15 +10,15 @@ use vectored_lab::model::Target;
 
 use crate::failure::Failure;
 
-/// The longest path that a socket's address has room for, `unix(7)`.
+/// Maximum length of the path of a socket's address, `unix(7)`.
 const MAX_SOCKET_PATH_BYTES: usize = 107;
 
-/// A target as it was typed: a name, or else a path.
+/// A target as typed: a name or a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TargetName {
     /// One of [`Target::NAMED`].
     Named(Target),
-    /// Something that exists, or that has a slash in it.
+    /// An existing path, or text with a slash.
     Path(PathBuf),
 }
 
@@ -39,10 +39,10 @@ impl FromStr for TargetName {
     }
 }
 
-/// A target, and which one where a path says so.
+/// A target, with its path if one was given.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ResolvedTarget {
-    /// What it is.
+    /// The kind of target.
     pub target: Target,
     /// As in `CellSpec::path`.
     pub path: Option<PathBuf>,
@@ -55,12 +55,11 @@ impl From<Target> for ResolvedTarget {
 }
 
 impl ResolvedTarget {
-    /// What is meant by a name or path. With `force`, any character device.
+    /// Resolves a name or path. With `force`, any character device is accepted.
     ///
     /// # Errors
     ///
-    /// Where writing would overwrite something of the user's, or nothing is
-    /// there.
+    /// If the path does not exist, or if writing to it would overwrite data.
     pub fn resolve(name: &TargetName, force: bool) -> Result<ResolvedTarget, Failure> {
         let path = match name {
             TargetName::Named(target) => return Ok(ResolvedTarget::from(*target)),
@@ -114,8 +113,7 @@ impl ResolvedTarget {
     }
 }
 
-/// The path from the root, without links: it is to say something in a saved
-/// result, too.
+/// The absolute path without links, which is also meaningful in a saved result.
 fn whole(path: &Path) -> PathBuf {
     match path.canonicalize() {
         Ok(whole) if whole.as_os_str().as_bytes().len() <= MAX_SOCKET_PATH_BYTES => whole,

@@ -25,24 +25,24 @@ pub enum ColorWhen {
     Never,
 }
 
-/// What `--color` was, for the whole program. `Auto` until it is set.
+/// The value of `--color`. `Auto` until it is set.
 static COLOR: OnceLock<ColorWhen> = OnceLock::new();
 
-/// Sets what `--color` was.
+/// Sets the value of `--color`.
 pub fn set_color(when: ColorWhen) {
     COLOR.get_or_init(|| when);
 }
 
-/// How tables are set.
+/// Width, colours and characters of printed tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Screen {
     options: TableOptions,
-    /// Nothing but ASCII can be shown.
+    /// Whether only ASCII can be shown.
     is_ascii: bool,
 }
 
 impl Screen {
-    /// Of standard output, or of a file that was named for the output.
+    /// For standard output, or for a file given with `--output`.
     pub fn of_output(to_file: bool) -> Self {
         match to_file {
             true => Screen::new(variable, Where::File),
@@ -50,7 +50,7 @@ impl Screen {
         }
     }
 
-    /// Of a stream that may be a terminal.
+    /// For a stream that may be a terminal.
     pub fn on(stream: &(impl IsTerminal + AsFd)) -> Self {
         if !stream.is_terminal() {
             return Screen::new(variable, Where::Pipe);
@@ -79,14 +79,14 @@ impl Screen {
         }
     }
 
-    /// A text that `render` makes, in characters that can be shown.
+    /// The text that `render` returns, in characters that can be shown.
     pub fn set(&self, render: impl Fn(TableOptions) -> String) -> String {
         let text = render(self.options);
         if !self.is_ascii {
             return text;
         }
         let ascii = to_ascii(&text);
-        // Two characters in place of one can make a line too wide.
+        // Where two characters replace one, a line can become too wide.
         let width = self.options.width;
         let excess = |(before, after): (&str, &str)| match columns(after) > width {
             true => columns(after).saturating_sub(columns(before)),
@@ -116,15 +116,15 @@ fn columns(line: &str) -> usize {
     visible.count()
 }
 
-/// Where a text goes.
+/// The destination of a text.
 #[derive(Clone, Copy)]
 enum Where {
-    /// 0 columns: the terminal does not know.
+    /// 0 columns if the width is unknown.
     Terminal {
         columns: usize,
     },
     Pipe,
-    /// One that was named as an option.
+    /// A file given with an option.
     File,
 }
 
@@ -133,7 +133,7 @@ fn wants_color(when: ColorWhen, variable: &impl Fn(&str) -> Option<String>, plac
     match (when, place) {
         (ColorWhen::Always, _) => true,
         (ColorWhen::Never, _) => false,
-        // Variables are about what is seen at once.
+        // The environment variables concern terminals and pipes.
         (ColorWhen::Auto, Where::File) => false,
         _ if variable("NO_COLOR").is_some() => false,
         _ if variable("CLICOLOR_FORCE").is_some_and(|value| value != "0") => true,
@@ -144,24 +144,24 @@ fn wants_color(when: ColorWhen, variable: &impl Fn(&str) -> Option<String>, plac
     }
 }
 
-/// A terminal that obeys no escape sequence, or does not say what it is.
+/// Whether the terminal does not support escape sequences, or TERM is not set.
 fn is_dumb(variable: &impl Fn(&str) -> Option<String>) -> bool {
     matches!(variable("TERM").as_deref(), None | Some("dumb"))
 }
 
-/// Whether standard error is a terminal on which a line can be drawn again and again.
+/// Whether standard error is a terminal that can redraw a line.
 pub fn can_redraw() -> bool {
     io::stderr().is_terminal() && !is_dumb(&variable)
 }
 
-/// Whether messages on standard error have to be ASCII.
+/// Whether messages on standard error must be ASCII.
 pub fn messages_are_ascii() -> bool {
     Screen::on(&io::stderr()).is_ascii
 }
 
-/// Whether the locale, and the terminal, can show characters beyond ASCII. A locale that nobody chose
-/// counts as UTF-8, as with systemd: containers and services rarely have one, and what shows their
-/// output knows UTF-8. The console of Linux knows it too, but has no braille.
+/// Whether the locale and the terminal can show characters beyond ASCII. A locale that is not set counts
+/// as UTF-8, as in systemd: containers and services rarely have one, and their output is usually shown as
+/// UTF-8. The Linux console supports UTF-8, too, but has no braille characters.
 fn shows_unicode(variable: &impl Fn(&str) -> Option<String>, place: Where) -> bool {
     if matches!(place, Where::Terminal { .. }) && variable("TERM").as_deref() == Some("linux") {
         return false;
@@ -175,13 +175,13 @@ fn shows_unicode(variable: &impl Fn(&str) -> Option<String>, place: Where) -> bo
     })
 }
 
-/// A variable of the environment that is not empty.
+/// An environment variable that is not empty.
 fn variable(name: &str) -> Option<String> {
     let value = std::env::var_os(name)?.to_string_lossy().into_owned();
     (!value.is_empty()).then_some(value)
 }
 
-/// Prints on standard output. A reader that has gone away has seen enough.
+/// Prints on standard output. A closed pipe is no error.
 pub fn print(text: &str) -> anyhow::Result<()> {
     let mut stdout = io::stdout().lock();
     match stdout
@@ -193,7 +193,7 @@ pub fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Prints on standard error, where standard output is somebody else's.
+/// Prints on standard error, for reports while standard output belongs to a command.
 pub fn print_aside(text: &str) -> anyhow::Result<()> {
     match io::stderr().lock().write_all(text.as_bytes()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),

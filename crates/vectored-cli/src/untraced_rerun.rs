@@ -1,5 +1,5 @@
-//! A command once more, without strace, for its true wall time: nothing that it prints is seen, and it
-//! finds descriptors of the same kind as before, since programs behave by them.
+//! Runs a command a second time, without strace, to measure its wall time. Its output is discarded. Its
+//! standard descriptors are of the same kind as in the first run, because programs depend on that.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -20,30 +20,31 @@ use vectored_lab::measure::wait_for;
 use crate::command_signals::{CommandSignals, Stage};
 use crate::strace::Ended;
 
-/// strace only makes a program slower: one that takes this much longer without waits for something.
+/// The second run is stopped after this many times the wall time of the first. strace only makes a
+/// program slower, so a run that takes longer without it is waiting for something.
 const LIMIT_FACTOR: u32 = 2;
 
-/// Whatever the first run took.
+/// Lower bound of that limit.
 const MIN_LIMIT: Duration = Duration::from_secs(2);
 
-/// How long to wait for its end before looking for signals.
+/// Interval at which a wait for the end checks for signals.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// How long a command has to end when it is asked to.
+/// Time between `SIGTERM` and `SIGKILL`.
 const TERMINATION_GRACE: Duration = Duration::from_secs(1);
 
-/// Standard input before the first run, so that a second can have the same.
+/// Standard input before the first run, for use in the second.
 pub enum Input {
-    /// A file, from this place on.
+    /// A file, and the offset at which reading starts.
     File(File, u64),
-    /// What one run reads, another cannot.
+    /// Bytes that can be read only once: a pipe, a socket or a terminal.
     Once,
-    /// Nothing to read.
+    /// Nothing can be read.
     Empty,
 }
 
 impl Input {
-    /// What standard input is.
+    /// Examines standard input.
     pub fn of_stdin() -> Self {
         let stdin = io::stdin();
         let copy = || stdin.as_fd().try_clone_to_owned().map(File::from);
@@ -58,14 +59,14 @@ impl Input {
             return Input::Empty;
         }
         let place = here.stream_position();
-        // A description of its own: the position is not shared.
+        // A separate open file description, so that the offset is not shared.
         match (kind.is_file(), place, File::open("/proc/self/fd/0")) {
             (true, Ok(place), Ok(again)) => Input::File(again, place),
             _ => Input::Once,
         }
     }
 
-    /// What strace calls it with `-y`, if what is read from it is gone then.
+    /// The name of standard input in a log of `strace -y`, if its bytes can be read only once.
     pub fn name(&self) -> Option<Vec<u8>> {
         match self {
             Input::Once => {
@@ -78,16 +79,16 @@ impl Input {
     }
 }
 
-/// Why there is no wall time of a second run.
+/// The reason why a second run gave no wall time.
 #[derive(Debug, PartialEq, Eq)]
 pub struct NoRerunTime(pub String);
 
-/// Runs the command again: how long it took, and what CPU time.
+/// Runs the command again, and returns its wall and CPU time.
 ///
 /// # Errors
 ///
-/// If it could not be run, ended in another way than before, was still running after more than
-/// twice the time that it took under strace, or if a signal came.
+/// If the command could not be run, ended with another exit status, was still running after
+/// `LIMIT_FACTOR` times its wall time under strace, or if a signal arrived.
 pub fn run(
     words: &[OsString],
     input: Input,
@@ -111,14 +112,14 @@ pub fn run(
     let child = command
         .spawn()
         .map_err(|error| no("the command could not be run", error))?;
-    // The ends of pipes and terminals that are the command's.
+    // Closes the command's ends of pipes and terminals.
     drop(command);
     signals.enter(Stage::Rerun, child.id());
     let process = Pid::from_child(&child);
     let (tell, told) = mpsc::channel();
     thread::spawn(move || {
         let outcome = wait_for(child.id());
-        // Nobody listens any more if it took too long.
+        // After a timeout there is no receiver.
         let _ = tell.send((outcome, began.elapsed()));
     });
     let limit = (first.took * LIMIT_FACTOR).max(MIN_LIMIT);
@@ -141,7 +142,7 @@ pub fn run(
         }
     };
     if outcome.is_err() {
-        // It may end by itself in between.
+        // The process may have ended already.
         let _ = kill_process(process, Signal::TERM);
         if told.recv_timeout(TERMINATION_GRACE).is_err() {
             let _ = kill_process(process, Signal::KILL);
@@ -168,7 +169,7 @@ pub fn run(
     }
 }
 
-/// Something of the same kind whose bytes nobody sees.
+/// A descriptor of the same kind whose bytes are discarded.
 fn like(descriptor: BorrowedFd<'_>) -> Stdio {
     let Ok(copy) = descriptor.try_clone_to_owned().map(File::from) else {
         return Stdio::null();
@@ -191,7 +192,7 @@ fn like(descriptor: BorrowedFd<'_>) -> Stdio {
     made.unwrap_or_else(|_| Stdio::null())
 }
 
-/// One without a name, on the same file system if that can be.
+/// An unnamed file, on the same file system if possible.
 fn file_beside(descriptor: BorrowedFd<'_>) -> io::Result<File> {
     use std::os::fd::AsRawFd;
     let name = fs::read_link(format!("/proc/self/fd/{}", descriptor.as_raw_fd()))?;
@@ -199,7 +200,7 @@ fn file_beside(descriptor: BorrowedFd<'_>) -> io::Result<File> {
     tempfile::tempfile_in(beside).or_else(|_| tempfile::tempfile())
 }
 
-/// A terminal of the same size that nobody looks at.
+/// A pseudoterminal of the same size.
 fn terminal(like: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
     grantpt(&ours)?;
@@ -210,18 +211,18 @@ fn terminal(like: BorrowedFd<'_>) -> io::Result<OwnedFd> {
         rustix::fs::OFlags::RDWR | rustix::fs::OFlags::NOCTTY | rustix::fs::OFlags::CLOEXEC,
         rustix::fs::Mode::empty(),
     )?;
-    // Its lines may be broken otherwise, no more.
+    // Without the size, only line breaks may differ.
     let _ = rustix::termios::tcgetwinsize(like)
         .and_then(|size| rustix::termios::tcsetwinsize(&theirs, size));
     drain(File::from(ours));
     Ok(theirs)
 }
 
-/// Reads all that comes, until nobody writes any more.
+/// Reads and discards everything until the writers are gone.
 fn drain(mut from: impl Read + Send + 'static) {
     thread::spawn(move || {
         let mut buffer = vec![0; 64 << 10];
-        // A terminal ends with an error.
+        // A pseudoterminal ends with an error.
         while from.read(&mut buffer).is_ok_and(|bytes| bytes > 0) {}
     });
 }

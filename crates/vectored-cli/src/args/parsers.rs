@@ -9,7 +9,7 @@ use vectored_lab::measure::Pinning;
 
 use crate::size_lists::{count, size};
 
-/// Parses the name of one of `values`, and lists the names where another was typed.
+/// Parses the name of one of `values`; an error lists the names.
 pub fn one_of<T, const N: usize>(
     values: [T; N],
     name: fn(T) -> &'static str,

@@ -189,7 +189,7 @@ impl FromStr for CopyTo {
             Ok(CopyTo::Directory(path))
         } else if path.exists() {
             Err(
-                "exists and is not a directory, and vectored overwrites nothing; name its \
+                "it exists and is not a directory, and vectored overwrites nothing; name its \
                  directory, for an unnamed file in it"
                     .to_owned(),
             )

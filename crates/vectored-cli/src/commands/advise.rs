@@ -23,10 +23,9 @@ use crate::strace;
 use crate::terminal::{Screen, print, print_aside};
 use crate::untraced_rerun::{self, Input, NoRerunTime};
 
-/// Runs the command. Everything that can be refused is refused before a command is run or a log is
-/// read.
+/// Runs the command. Wrong usage is reported before a command runs or a log is read.
 pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
-    // clap would ask for the file alone.
+    // clap would ask for a log only.
     if args.trace.is_empty() && args.command.is_empty() && args.merge.is_empty() {
         return Err(Failure::usage(
             "neither a log nor a command is given: name a log of strace (vectored advise \
@@ -37,7 +36,7 @@ pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
     let notes = Notes { quiet: args.quiet };
     let costs = match &args.costs {
         Some(name) => Costs::Saved(Box::new(name.load_advisory()?), name.in_words()),
-        // Saved results have costs.
+        // Saved results contain costs.
         None if !args.merge.is_empty() => Costs::Measured(PathBuf::from(".")),
         None => Costs::measured(args.dir.as_deref(), &notes)?,
     };
@@ -69,8 +68,7 @@ pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
     };
     let json = advisory::json(&advisory);
     let kept = store.save("advise", &advisory.started_at, &json);
-    // Whatever became of the saving, show what was found; and whatever becomes of the showing,
-    // tell where it is saved.
+    // Show the result even if saving failed, and print its path even if showing failed.
     let shown = outputs.show(args, &advisory, json);
     notes.saved(&kept?);
     shown?;
@@ -81,7 +79,7 @@ fn options(args: &AdviseArgs) -> Options {
     Options {
         max_delay_ns: u64::try_from(args.max_delay.as_nanos()).unwrap_or(u64::MAX),
         buffer_bytes: args.buffer,
-        // What strace leaves out here cannot matter.
+        // Calls that are not traced here cannot matter.
         shows_all: !args.command.is_empty(),
         deflates: true,
     }
@@ -92,16 +90,17 @@ fn in_one_line(args: &AdviseArgs) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// What became of a command.
+/// The outcome of a command.
 struct Ran {
     observed: Observed,
     times: CommandTimes,
-    /// Some of its processes were not waited for.
+    /// Whether the wait for its processes was stopped.
     was_left: bool,
     code: u8,
 }
 
-/// Runs the command under strace, and with `--twice` once more without, if it succeeded.
+/// Runs the command under strace and, with `--twice`, a second time without strace if the first run
+/// succeeded.
 fn run_command(args: &AdviseArgs, notes: &Notes) -> Result<Ran, Failure> {
     strace::find(&args.command[0])?;
     strace::check()?;
@@ -118,7 +117,7 @@ fn run_command(args: &AdviseArgs, notes: &Notes) -> Result<Ran, Failure> {
     let was_left = traced.log.was_left();
     let first = traced.ended()?;
     if signals.last() == Some(SIGINT) && io::stderr().is_terminal() {
-        // The terminal shows ^C and stays on its line.
+        // The terminal shows ^C without a line break.
         eprintln!();
     }
     if was_left {
@@ -163,7 +162,7 @@ fn run_command(args: &AdviseArgs, notes: &Notes) -> Result<Ran, Failure> {
     })
 }
 
-/// The files that are read.
+/// The input files.
 fn inputs(args: &AdviseArgs) -> Result<Vec<PathBuf>, Failure> {
     let logs = args.trace.iter().map(|path| match path == Path::new("-") {
         true => PathBuf::from("/dev/stdin"),
@@ -175,7 +174,7 @@ fn inputs(args: &AdviseArgs) -> Result<Vec<PathBuf>, Failure> {
     Ok(inputs)
 }
 
-/// Where the report goes, checked beforehand.
+/// The output files, checked before the run.
 struct Outputs {
     file: Option<OutputFile>,
     page: Option<OutputFile>,
@@ -201,7 +200,7 @@ impl Outputs {
             let saved = Saved::Advisory(Box::new(advisory.clone()));
             page.write(&report::html(&[&saved]))?;
         }
-        // Standard output is the command's, unless somebody says otherwise.
+        // Standard output belongs to the command, unless `--output` is given.
         let aside = !args.command.is_empty() && args.output.is_none();
         let screen = match aside {
             true => Screen::on(&io::stderr()),

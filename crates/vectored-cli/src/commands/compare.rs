@@ -13,13 +13,13 @@ use crate::output_file::OutputFile;
 use crate::results_store::{ResultName, paths};
 use crate::terminal::{Screen, print};
 
-/// The comparison found a regression.
+/// Exit code for a regression.
 const REGRESSION: u8 = 3;
 
 /// Runs the command. Every file is checked before anything is written.
 pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     let output = OutputFile::named(args.output.as_deref(), "--output")?;
-    // clap passes over `requires` where what is required conflicts with --against.
+    // clap skips `requires` if the required option conflicts with --against.
     if args.html.is_some() && !args.machines {
         return Err(Failure::usage(
             "--html requires --machines: add it, or use `vectored report --html` with several \
@@ -92,7 +92,7 @@ fn load(names: &[ResultName]) -> Result<Vec<Results>, Failure> {
     names.iter().map(ResultName::load_results).collect()
 }
 
-/// A run that is named twice would count as two, which vary by nothing.
+/// Refuses a run that is named twice on one side: it would count as two runs without variation.
 fn each_once(names: &[ResultName], runs: &[Results]) -> Result<(), Failure> {
     for (index, run) in runs.iter().enumerate() {
         if let Some(first) = runs[..index].iter().position(|other| other == run) {
@@ -107,7 +107,7 @@ fn each_once(names: &[ResultName], runs: &[Results]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A run that is on both sides says nothing of a difference.
+/// Refuses a run that is on both sides.
 fn on_one_side(
     (base_names, base): (&[ResultName], &[Results]),
     (new_names, new): (&[ResultName], &[Results]),
@@ -152,7 +152,7 @@ fn rendered(comparison: &Comparison, format: Format, screen: Screen) -> String {
     }
 }
 
-/// What takes significantly longer, by at least `limit`.
+/// Describes each change that is significantly slower by at least `limit`.
 fn slower(comparison: &Comparison, limit: f64) -> Vec<String> {
     let is_slower =
         |compared: &&Compared| compared.change == Change::Slower && compared.ratio >= 1.0 + limit;

@@ -14,7 +14,7 @@ use vectored_lab::reproduce::copy_program::{self as copy, Copied, Side};
 use crate::args::{CopyArgs, CopyWith, MAX_BUFFER_BYTES};
 use crate::failure::Failure;
 
-/// Runs the command. Signals end it as they end any filter: nothing is kept.
+/// Runs the command. Signals end it, as they end any filter.
 pub fn run(args: &CopyArgs) -> Result<ExitCode, Failure> {
     if args.buffer_size > MAX_BUFFER_BYTES {
         let size = bytes_in_words(args.buffer_size);
@@ -41,7 +41,7 @@ pub fn run(args: &CopyArgs) -> Result<ExitCode, Failure> {
     };
     let copied = match copied {
         Ok(copied) => copied,
-        // A reader that has gone away has seen enough.
+        // A closed pipe is no error.
         Err((true, _)) => return Ok(ExitCode::SUCCESS),
         Err((false, error)) => return Err(error.into()),
     };
@@ -74,10 +74,10 @@ fn remedy(error: &io::Error) -> &'static str {
     }
 }
 
-/// A file that is copied to its own end, or to a place ahead, has no end.
+/// Refuses to copy a file to its own end, or to a later offset of itself, which would never end.
 fn refuse_endless(input: impl AsFd, output: impl AsFd) -> Result<(), Failure> {
     let (Ok(from), Ok(to)) = (as_file(&input), as_file(&output)) else {
-        // What is closed is told by the first call.
+        // The first call reports a closed descriptor.
         return Ok(());
     };
     let is_same = (from.dev(), from.ino()) == (to.dev(), to.ino());
@@ -101,7 +101,7 @@ fn as_file(fd: &impl AsFd) -> io::Result<std::fs::Metadata> {
     File::from(fd.as_fd().try_clone_to_owned()?).metadata()
 }
 
-/// `103316352 bytes, 25224 reads`, which `vectored reproduce` reads.
+/// For example `103316352 bytes, 25224 reads`, which `vectored reproduce` reads.
 fn in_words(copied: Copied) -> String {
     match copied.reads {
         Some(1) => format!("{} bytes, 1 read", copied.bytes),

@@ -18,7 +18,7 @@ use crate::notes::Notes;
 use crate::results_store::{ResultKind, ignored_state_home, read, results_directory, saved_files};
 use crate::terminal::{Screen, print};
 
-/// Characters of a command that are shown.
+/// Maximum characters of a command that are shown.
 const SHOWN_CHARACTERS: usize = 40;
 
 /// Runs the command.
@@ -45,7 +45,7 @@ pub fn run(args: &HistoryArgs) -> Result<ExitCode, Failure> {
             entries.push(entry(kind, age, path));
         }
     }
-    // Files are named by their time, whatever they hold.
+    // By the time in the file name, because the content may be unreadable.
     entries.sort_by(|a, b| b.begun().cmp(a.begun()));
     if let Some(age) = args.prune {
         entries = to_prune(entries, SystemTime::now().checked_sub(age), args.keep);
@@ -68,8 +68,8 @@ pub fn run(args: &HistoryArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The results from before a time, but for the newest of each kind. What is no result stays, and
-/// does not count.
+/// The results before a time, except the `keep` newest of each kind. Files that are no results are kept,
+/// and do not count.
 fn to_prune(mut entries: Vec<Entry>, before: Option<SystemTime>, keep: usize) -> Vec<Entry> {
     let mut seen: HashMap<&str, usize> = HashMap::new();
     entries.retain(|entry| {
@@ -83,7 +83,7 @@ fn to_prune(mut entries: Vec<Entry>, before: Option<SystemTime>, keep: usize) ->
     entries
 }
 
-/// What the list is of.
+/// The heading of the list.
 fn heading(args: &HistoryArgs, count: usize, place: &str) -> String {
     let results = if count == 1 { "result" } else { "results" };
     let Some(age) = args.prune else {
@@ -130,15 +130,15 @@ fn json(entries: &[Entry]) -> String {
 /// One saved result.
 #[derive(Serialize)]
 struct Entry {
-    /// As other commands take it.
+    /// The name that other commands accept.
     name: String,
-    /// What names of its kind begin with.
+    /// The start of file names of its kind.
     #[serde(skip)]
     prefix: &'static str,
     path: PathBuf,
-    /// What is in it; null where it could not be read.
+    /// The content; null if it could not be read.
     found: Option<Brief>,
-    /// Why it could not.
+    /// The reason why it could not be read.
     error: Option<String>,
 }
 
@@ -146,12 +146,12 @@ impl Entry {
     /// The time in the file's name.
     fn begun(&self) -> &str {
         let name = self.path.file_name().and_then(|name| name.to_str());
-        // What follows it is random.
+        // The rest is random.
         name.and_then(|name| name.split('-').nth(1)).unwrap_or("")
     }
 
-    /// When it was begun, if it is certainly a result that was saved here: a plain file with such a name
-    /// and such a content.
+    /// The start time, if the file is certainly a saved result: a regular file with the name and content
+    /// of one.
     fn result_begun(&self) -> Option<SystemTime> {
         let is_file = fs::symlink_metadata(&self.path).is_ok_and(|metadata| metadata.is_file());
         let name = self.path.file_name()?.to_str()?;
@@ -160,8 +160,8 @@ impl Entry {
     }
 }
 
-/// What is told of a result. The rest of a file is passed over, so that many are
-/// read quickly.
+/// The fields of a result that are listed. The rest of the file is skipped, so that many results are read
+/// quickly.
 #[derive(Deserialize, Serialize)]
 struct Brief {
     schema: String,
@@ -173,7 +173,7 @@ struct Brief {
     cells: Vec<BriefCell>,
     #[serde(default, skip_serializing)]
     experiments: Vec<BriefExperiment>,
-    /// What `vectored advise` read or ran.
+    /// The logs or the command of `vectored advise`.
     #[serde(default, skip_serializing)]
     sources: Vec<String>,
     #[serde(default, skip_serializing)]
@@ -226,7 +226,7 @@ fn why_no_result(error: serde_json::Error) -> String {
     }
 }
 
-/// Others would be refused wherever they are named.
+/// Refuses unknown schemas, as other commands do.
 fn of_known_schema(found: Brief) -> Result<Brief, String> {
     let known = [SCHEMA, EXPERIMENTS_SCHEMA, ADVISORY_SCHEMA];
     match known.contains(&found.schema.as_str()) {
@@ -240,7 +240,7 @@ fn of_known_schema(found: Brief) -> Result<Brief, String> {
     }
 }
 
-/// The time in a name as `measure-20260101T000000Z-89ab.json`, which [`Store::save`] gives; `None`
+/// The time in a name such as `measure-20260101T000000Z-89ab.json`, which [`Store::save`] gives; `None`
 /// for any other name.
 ///
 /// [`Store::save`]: crate::results_store::Store::save

@@ -11,8 +11,7 @@ use crate::interrupt::Interrupt;
 use crate::output_file::OutputFile;
 use crate::terminal::{Screen, print};
 
-/// Runs the command. It takes less than a second, so a signal is obeyed at the
-/// end: no file is left half made.
+/// Runs the command. It takes less than a second, so a signal takes effect at the end.
 pub fn run(args: &HostArgs) -> Result<ExitCode, Failure> {
     let output = OutputFile::named(args.output.as_deref(), "--output")?;
     let interrupt = Interrupt::watch()?;

@@ -29,10 +29,9 @@ use crate::results_store::{Store, ignored_state_home};
 use crate::synthetic::{self, Synthetic};
 use crate::terminal::{Screen, print};
 
-/// Runs the command. Everything that can be refused is refused before the
-/// measuring begins.
+/// Runs the command. Wrong usage is reported before the measurement begins.
 pub fn run(args: &MeasureArgs) -> Result<ExitCode, Failure> {
-    // Short enough to be typed again.
+    // 32 bits are short enough to be typed again.
     let seed = args.seed.unwrap_or_else(|| fastrand::u32(..).into());
     let plan = MeasurePlan::new(args, seed)?;
     let output = OutputFile::named(args.output.as_deref(), "--output")?;
@@ -47,7 +46,7 @@ pub fn run(args: &MeasureArgs) -> Result<ExitCode, Failure> {
         Some(synthetic) => measure_synthetic(&plan.experiment, synthetic, args, &interrupt)?,
         None => measure_here(&plan, args, &interrupt)?,
     };
-    // Not before: a refusal is to stand alone.
+    // After the measurement, so that an error stands alone.
     for group in left_out_in_words(&plan.left_out) {
         notes.note(&format!("not measured ({}): {}", group.reason, group.cells));
     }
@@ -71,8 +70,7 @@ pub fn run(args: &MeasureArgs) -> Result<ExitCode, Failure> {
     let text = render(&results, args.format, output.is_some());
     let json = report::json(&results);
     let saved = store.save("measure", &results.started_at, &json);
-    // Whatever became of the saving, show what was measured; and whatever
-    // becomes of the showing, tell where it is saved.
+    // Show the result even if saving failed, and print its path even if showing failed.
     let shown = match &output {
         Some(output) => output.write(&text),
         None => print(&text),
@@ -90,10 +88,10 @@ pub fn run(args: &MeasureArgs) -> Result<ExitCode, Failure> {
         .map_or(ExitCode::SUCCESS, ExitCode::from))
 }
 
-/// What a run on any machine tells, real or not.
+/// The outcome of a run, real or synthetic.
 struct Measured {
     outcome: Outcome,
-    /// What ended the run early; what was measured before is kept.
+    /// The error that ended the run early; cells measured before it are kept.
     failure: Option<MeasureError>,
     host: Host,
     ruler: Ruler,
@@ -142,7 +140,7 @@ fn measure_here(
     let mut sampler = DescriptorSampler::new(&clock, &args.dir, plan.experiment.seed)
         .reader_cpu(pins.1)
         .with_models(models.clone());
-    // The budget is for the whole run, and some of it is spent already.
+    // The budget covers the whole run, and part of it is spent already.
     let spent_ns = began.elapsed().as_nanos() as u64;
     let show = |progress: Progress| {
         bar.show(Progress {
@@ -172,7 +170,7 @@ fn measure_here(
     })
 }
 
-/// The remedy names the option that named the directory.
+/// Makes the remedy name the option that gave the directory.
 fn of_file(error: MeasureError, file: &FilePlan) -> Failure {
     let failure = Failure::of_directory(error);
     match file.is_target {
@@ -184,8 +182,9 @@ fn of_file(error: MeasureError, file: &FilePlan) -> Failure {
     }
 }
 
-/// A cost model for each target and folder that is written to. `begin` is called before each
-/// calibration. `adaptive` works with the default where a calibration fails; these are told.
+/// Calibrates a cost model for each target and directory that is written to, and returns the models and
+/// the messages for failed calibrations, for which `adaptive` uses the default model. `begin` is called
+/// before each calibration.
 fn calibrate_for(
     plan: &MeasurePlan,
     args: &MeasureArgs,
@@ -195,7 +194,7 @@ fn calibrate_for(
         .experiment
         .cells
         .iter()
-        // A call that waits for the disk takes so long that all else is lost in it.
+        // The wait for the disk would hide all other costs.
         .filter(|cell| cell.operation == Operation::Write && cell.sync == SyncMode::None)
         .map(|cell| (cell.target, cell.path.as_deref()))
         .collect();
@@ -253,7 +252,7 @@ fn engine(
     };
     match run_engine(experiment, sampler, clock, watch) {
         Ok(outcome) => Ok((outcome, None)),
-        // Where a technique moved wrong bytes, its figures mean nothing.
+        // If a technique moved wrong bytes, its figures are meaningless.
         Err(failed)
             if failed.outcome.cells.is_empty()
                 || matches!(failed.error, MeasureError::WrongBytes { .. }) =>
@@ -305,8 +304,7 @@ fn assemble(plan: MeasurePlan, measured: Measured) -> Results {
     results
 }
 
-/// Why a run is incomplete, and what helps. `unmeasured` cells have no figures
-/// at all.
+/// The reason why a run is incomplete, with the remedy. `unmeasured` cells have no figures.
 fn incomplete(results: &Results, unmeasured: usize, interrupt: &Interrupt) -> String {
     let cells = results.cells.len() + unmeasured;
     let short = results
@@ -346,7 +344,7 @@ fn incomplete(results: &Results, unmeasured: usize, interrupt: &Interrupt) -> St
     format!("the budget of {budget_s} s {ended}; {short}; increase --budget")
 }
 
-/// What the samples of one round of a cell take: two of the floor and one of each technique.
+/// The time of one round of a cell: two samples of the floor and one of each technique.
 fn round_s(cell: &Cell) -> f64 {
     let calls = |technique: &TechniqueResult| f64::from(technique.calls_per_sample);
     let most_calls = cell.techniques.iter().map(calls).fold(0.0, f64::max);
@@ -365,7 +363,7 @@ fn seconds(s: f64) -> String {
     }
 }
 
-/// What a forecast is made of.
+/// The costs that a forecast is based on.
 struct Costs {
     call_ns: f64,
     byte_ns: f64,
@@ -382,7 +380,7 @@ impl From<CostModel> for Costs {
     }
 }
 
-/// As calibrated for the target of the cell; else the library's default.
+/// The costs calibrated for the target of the cell, or the library's default.
 fn costs_of(cell: &CellSpec, models: &[FittedModel]) -> Costs {
     let is_here = |model: &&FittedModel| {
         model.conditions.target == cell.target
@@ -398,8 +396,8 @@ fn costs_of(cell: &CellSpec, models: &[FittedModel]) -> Costs {
     }
 }
 
-/// The cell whose first round is expected to take longer than the whole budget, if there is one:
-/// every technique moves the list twice on trial and once in the round, and the floor twice.
+/// A note on the cell whose first round is expected to exceed the whole budget, if there is one. Every
+/// technique moves the list twice on trial and once in the round, and the floor twice.
 fn forecast(experiment: &Experiment, costs: impl Fn(&CellSpec) -> Costs) -> Option<String> {
     let budget_s = experiment.budget_ns as f64 / 1e9;
     let round_s = |cell: &CellSpec| {

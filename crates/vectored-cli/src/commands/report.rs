@@ -107,7 +107,7 @@ fn each(saved: &[&Saved], render: impl Fn(&Saved) -> String) -> String {
     texts.join("\n")
 }
 
-/// One kind of lines: columns differ between the two.
+/// CSV of results of one command: columns differ between commands.
 fn csv(saved: &[&Saved]) -> Result<String, Failure> {
     let mut runs: Vec<&Results> = Vec::new();
     let mut reproductions: Vec<&Experiments> = Vec::new();

@@ -22,8 +22,7 @@ use crate::reproduce_plan::plans;
 use crate::results_store::Store;
 use crate::terminal::{Screen, print};
 
-/// Runs the command. Everything that can be refused is refused before the
-/// measuring begins.
+/// Runs the command. Wrong usage is reported before the measurement begins.
 pub fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
     let plans = plans(args)?;
     let seed = args.seed.unwrap_or_else(|| fastrand::u32(..).into());
@@ -86,8 +85,7 @@ pub fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
         Format::Markdown => markdown(&results),
     };
     let saved = store.save("reproduce", &results.started_at, &saved_form);
-    // Whatever became of the saving, show what was measured; and whatever
-    // becomes of the showing, tell where it is saved.
+    // Show the result even if saving failed, and print its path even if showing failed.
     let shown = match &output {
         Some(output) => output.write(&text),
         None => print(&text),
@@ -105,8 +103,8 @@ pub fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
         .map_or(ExitCode::SUCCESS, ExitCode::from))
 }
 
-/// What leaves nothing to show: an error before anything was measured, or wrong
-/// bytes, which make all figures of a technique meaningless.
+/// The error, if it leaves nothing to show: it came before anything was measured, or wrong bytes make all
+/// figures meaningless.
 fn worthless<'a>(
     experiments: &[Reproduction],
     failure: Option<&'a MeasureError>,

@@ -1,4 +1,4 @@
-//! Saved results: their names, and what is in them.
+//! Names of saved results, and reading them.
 
 use std::cmp::Reverse;
 use std::fs;
@@ -14,10 +14,10 @@ use vectored_lab::report::parse_saved;
 use super::store::results_directory;
 use crate::failure::Failure;
 
-/// Larger files are no results: the largest that are known have some MB.
+/// Limit on the size of a result. Known results have a few MB.
 const MAX_BYTES: u64 = 1 << 29;
 
-/// What saves results, and what its results are called.
+/// A kind of result: the command that saves it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResultKind {
     /// `vectored measure`.
@@ -35,7 +35,7 @@ impl ResultKind {
         ResultKind::Advise,
     ];
 
-    /// What the newest is called.
+    /// The name of the newest result.
     pub fn newest(self) -> &'static str {
         match self {
             ResultKind::Measure => "latest",
@@ -44,7 +44,7 @@ impl ResultKind {
         }
     }
 
-    /// What names of files begin with.
+    /// The start of its file names.
     pub fn prefix(self) -> &'static str {
         match self {
             ResultKind::Measure => "measure-",
@@ -53,18 +53,18 @@ impl ResultKind {
         }
     }
 
-    /// The subcommand.
+    /// The name of the subcommand.
     pub fn command(self) -> &'static str {
         self.prefix().trim_end_matches('-')
     }
 }
 
-/// A result as it was named: a file, or one of those that were saved here.
+/// A result as typed: a file, or the name of a saved result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ResultName {
     /// A file.
     File(PathBuf),
-    /// The newest of its kind, or one so many before it.
+    /// A saved result of a kind, by its age: 0 is the newest.
     Recent(ResultKind, usize),
 }
 
@@ -100,8 +100,7 @@ impl FromStr for ResultName {
     }
 }
 
-/// The files of one kind in a directory of saved results, newest first; none if
-/// the directory is not there.
+/// The saved results of one kind in a directory, newest first; none if the directory does not exist.
 pub fn saved_files(directory: &Path, kind: ResultKind) -> Result<Vec<PathBuf>, Failure> {
     let cannot = || format!("cannot list '{}'", directory.display());
     let entries = match fs::read_dir(directory) {
@@ -116,11 +115,11 @@ pub fn saved_files(directory: &Path, kind: ResultKind) -> Result<Vec<PathBuf>, F
             continue;
         };
         if rest.ends_with(".json") {
-            // Nobody would write to a FIFO of that name, and reading would wait.
+            // Reading a FIFO of that name would block.
             if fs::metadata(entry.path()).is_ok_and(|metadata| !metadata.is_file()) {
                 continue;
             }
-            // As `save_result` names them: the time, then something random.
+            // Names end with the time and a random number.
             let begun = rest.split('-').next().unwrap_or_default().to_owned();
             let changed = entry.metadata().and_then(|metadata| metadata.modified());
             let changed = changed.unwrap_or(SystemTime::UNIX_EPOCH);
@@ -132,7 +131,7 @@ pub fn saved_files(directory: &Path, kind: ResultKind) -> Result<Vec<PathBuf>, F
 }
 
 impl ResultName {
-    /// The file that is meant.
+    /// The path of the file.
     pub fn path(&self) -> Result<PathBuf, Failure> {
         match self {
             ResultName::File(path) => Ok(path.clone()),
@@ -160,7 +159,7 @@ impl ResultName {
         }
     }
 
-    /// As it was typed.
+    /// The name as typed.
     pub fn in_words(&self) -> String {
         match self {
             ResultName::File(path) => path.display().to_string(),
@@ -169,7 +168,7 @@ impl ResultName {
         }
     }
 
-    /// What is in it.
+    /// Reads the result.
     pub fn load(&self) -> Result<Saved, Failure> {
         let path = self.path()?;
         let text = read(&path).map_err(|error| {
@@ -186,14 +185,13 @@ impl ResultName {
         })?;
         parse_saved(&text).map_err(|error| {
             Failure::from(anyhow::anyhow!(
-                "cannot use '{}': {error}; expected a result that vectored saved, or a name such \
-                 as latest",
+                "cannot use '{}': {error}; name a saved result, such as latest",
                 path.display()
             ))
         })
     }
 
-    /// What is in it, where only a run of `vectored measure` will do.
+    /// Reads a result of `vectored measure`, and refuses any other.
     pub fn load_results(&self) -> Result<Results, Failure> {
         match self.load()? {
             Saved::Results(results) => Ok(*results),
@@ -201,7 +199,7 @@ impl ResultName {
         }
     }
 
-    /// What is in it, where only a result of `vectored advise` will do.
+    /// Reads a result of `vectored advise`, and refuses any other.
     pub fn load_advisory(&self) -> Result<Advisory, Failure> {
         match self.load()? {
             Saved::Advisory(advisory) => Ok(*advisory),
@@ -224,8 +222,8 @@ impl ResultName {
     }
 }
 
-/// What more there is to say of a file that is not there: a shell hands on a pattern as it is where
-/// nothing matches it.
+/// An addition to the error for a file that does not exist: a shell passes on a pattern that no file
+/// matches.
 pub fn unmatched(path: &Path, error: &io::Error) -> &'static str {
     let name = path.as_os_str().as_encoded_bytes();
     let is_pattern = name.iter().any(|byte| b"*?".contains(byte));
@@ -235,12 +233,12 @@ pub fn unmatched(path: &Path, error: &io::Error) -> &'static str {
     }
 }
 
-/// The files that are meant.
+/// The paths of the files.
 pub fn paths(names: &[ResultName]) -> Result<Vec<PathBuf>, Failure> {
     names.iter().map(ResultName::path).collect()
 }
 
-/// A file as text.
+/// Reads a file as text.
 pub fn read(path: &Path) -> io::Result<String> {
     let file = fs::File::open(path)?;
     let mut text = String::new();

@@ -11,39 +11,39 @@ use anyhow::Context;
 use crate::atomic_file::write_beside;
 use crate::failure::Failure;
 
-/// Where a result is saved, if it is.
+/// The place where results are saved.
 #[derive(Debug)]
 pub enum Store {
-    /// In this directory, which exists and is writable.
+    /// A directory that exists and is writable.
     In(PathBuf),
-    /// Nowhere: `--no-save`.
+    /// None, because of `--no-save`.
     Unwanted,
-    /// Nowhere: no variable names a place.
+    /// None, because no environment variable names a directory.
     NoDirectory,
 }
 
-/// What became of a result.
+/// The outcome of saving a result.
 #[derive(Debug)]
 pub enum SaveOutcome {
-    /// It is in this file.
+    /// Saved in this file.
     As(PathBuf),
-    /// It was not to be saved.
+    /// Not saved, because of `--no-save`.
     Unwanted,
-    /// It was not saved, for this reason.
+    /// Not saved, for this reason.
     NoDirectory(&'static str),
 }
 
-/// Why no results can be found.
+/// The reason why there are no saved results.
 const NO_DIRECTORY: &str = "neither XDG_STATE_HOME nor HOME names a directory, so no results are saved: set XDG_STATE_HOME, \
  or name a file";
 
-/// The same, of a result.
+/// The reason why a result is not saved.
 const NOT_SAVED: &str = "the result is not saved, because neither XDG_STATE_HOME nor HOME names a directory: set \
  XDG_STATE_HOME, or write the JSON to a file with --format json --output FILE";
 
 impl Store {
-    /// The directory of saved results, made if it does not exist and tried by a file, unless results
-    /// are not to be saved.
+    /// Opens the directory of saved results, unless `no_save`. It is created if necessary, and checked by
+    /// creating a file in it.
     pub fn open(no_save: bool) -> Result<Self, Failure> {
         if no_save {
             return Ok(Store::Unwanted);
@@ -57,12 +57,12 @@ impl Store {
                 .recursive(true)
                 .mode(0o700)
                 .create(&directory)?;
-            // Unnamed where the file system can do that: nothing to clean up.
+            // Unnamed if the file system supports it, so that nothing has to be removed.
             tempfile::tempfile_in(&directory).map(drop)
         };
         match usable() {
             Ok(()) => Ok(Store::In(directory)),
-            // Accounts of services have a home that does not exist.
+            // The home of a service account may not exist.
             Err(_) if absolute_path_from("XDG_STATE_HOME").is_none() && !home_exists() => {
                 Ok(Store::NoDirectory)
             }
@@ -74,7 +74,7 @@ impl Store {
         }
     }
 
-    /// Saves a result of a command under a new name that has the time in it.
+    /// Saves a result of a command under a new name, which contains the time.
     pub fn save(&self, command: &str, started_at: &str, json: &str) -> anyhow::Result<SaveOutcome> {
         match self {
             Store::In(directory) => {
@@ -86,14 +86,14 @@ impl Store {
     }
 }
 
-/// The absolute path that a variable names. A relative path is invalid and ignored, as the XDG base
-/// directory specification has it.
+/// The absolute path in an environment variable. The XDG base directory specification requires that
+/// relative paths are ignored.
 fn absolute_path_from(variable: &str) -> Option<PathBuf> {
     let path = env::var_os(variable).map(PathBuf::from);
     path.filter(|path| path.is_absolute())
 }
 
-/// That the variable is set to a path that is ignored, and what is used.
+/// A note if XDG_STATE_HOME is ignored because its path is relative.
 pub fn ignored_state_home() -> Option<String> {
     let named = env::var_os("XDG_STATE_HOME").filter(|path| !path.is_empty())?;
     if Path::new(&named).is_absolute() {
@@ -113,13 +113,13 @@ fn home_exists() -> bool {
     absolute_path_from("HOME").is_some_and(|home| home.is_dir())
 }
 
-/// `$XDG_STATE_HOME`, or `~/.local/state`. `None` if neither names a place.
+/// `$XDG_STATE_HOME`, or `~/.local/state`. `None` if neither is known.
 fn state_home() -> Option<PathBuf> {
     let default = || Some(absolute_path_from("HOME")?.join(".local/state"));
     absolute_path_from("XDG_STATE_HOME").or_else(default)
 }
 
-/// The directory of saved results, which need not exist; or why there is none.
+/// The directory of saved results, which may not exist yet.
 pub fn results_directory() -> Result<PathBuf, &'static str> {
     let home = state_home().ok_or(NO_DIRECTORY)?;
     Ok(home.join("vectored"))
@@ -140,7 +140,7 @@ fn save_result(
         let name = format!("{command}-{timestamp}-{:04x}.json", fastrand::u16(..));
         let path = directory.join(name);
         let saved = write_beside(&path, json, 0o666)
-            // Never over another result.
+            // Never replace another result.
             .and_then(|file| file.persist_noclobber(&path).map_err(|error| error.error));
         match saved {
             Ok(_) => return Ok(path),

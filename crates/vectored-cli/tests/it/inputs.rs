@@ -108,7 +108,7 @@ const INPUTS: &[Wrong<'_>] = &[
     (
         &["report", "broken"],
         1,
-        &["'broken'", "not JSON", "a result that vectored saved"],
+        &["'broken'", "not JSON", "name a saved result"],
     ),
     (
         &["report", "empty"],
