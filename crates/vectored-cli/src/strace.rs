@@ -20,13 +20,13 @@ use crate::command_signals::{CommandSignals, Stage};
 use crate::failure::Failure;
 use crate::notes::Notes;
 
-/// The program.
+/// The name of the program.
 const STRACE: &str = "strace";
 
 /// Calls that are not traced, because they cannot matter: they move no bytes of files, pipes or sockets,
 /// change no descriptor and cannot observe when bytes arrive. All other calls are traced, known or not,
-/// so that none between two writes is missed. `brk` cannot matter either, but a log that contains it also
-/// contains waits.
+/// so that none between two writes is missed. `brk` cannot matter either, but is
+/// traced: it marks a log that contains waits, too.
 const NOT_TRACED: [&str; 44] = [
     // Memory.
     "munmap",

@@ -15,8 +15,8 @@ Find system calls of a program that should be merged
 
 Reads a log of strace(1), or runs a command under strace. Finds runs of small reads and \
 writes that one vectored call, or a larger buffer, could replace without changing what the \
-program does. Each finding names the calls, their pattern, what to change, and the time it \
-would save, with a confidence interval.
+program does. Each finding names the process, the pattern of its calls, what to change, and \
+the time that it would save, with an interval.
 
 Calls around a poll, an fsync or a long gap could be merged only with a change of behaviour: \
 they are listed, but not counted. The cost of each call is measured on this machine; the \

@@ -12,10 +12,11 @@ pub const COMPARE_ABOUT: &str = "\
 Compare saved results of two versions, or of several machines
 
 Base runs are compared with new runs of the same cells. The figure compared is the time of a \
-technique divided by that of the floor in the same round, so that a slower or busier machine does not look like a change. A change is reported only if it exceeds the run-to-run variation \
-within each side. With fewer than three runs on a side this variation is poorly known, and \
-changes below 5 % are not reported: measure each side several times, in alternation. \
-Differences between the environments are listed first.
+technique divided by that of the floor in the same round, so that a slower or busier machine \
+does not look like a change. A change is reported only if it exceeds the run-to-run \
+variation within each side. With fewer than three runs on a side this variation is poorly \
+known, and changes below 5 % are not reported: measure each side several times, in \
+alternation. Differences between the environments are listed first.
 
 With --machines, results are shown side by side instead: crossovers and cost models, one row \
 for each run. Results are named as in `vectored report`.";

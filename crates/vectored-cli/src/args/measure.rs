@@ -19,7 +19,7 @@ Find the fastest technique for each segment count and size
 Each cell of the grid is a list of segments, written to (or read from) one target. All \
 techniques are timed in rounds, in balanced random order, beside the floor: one write or \
 read of the same bytes in one buffer. A technique is reported as faster only if the \
-difference is significant; otherwise the cell is a tie, or open.
+difference is significant; otherwise the cell is a tie, or open (undecided).
 
 Files, pipes and sockets are temporary, unless --target names one. The bytes that arrive are \
 read back and compared: all of them on pipes and sockets, and those of every fifth sample on \
