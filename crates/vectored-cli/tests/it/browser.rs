@@ -1,5 +1,5 @@
-//! A headless Chromium, spoken to by its DevTools protocol: as much of it as the
-//! tests of the page need. <https://chromedevtools.github.io/devtools-protocol/>
+//! A headless Chromium, controlled through the part of its DevTools protocol that
+//! the tests of the page need. <https://chromedevtools.github.io/devtools-protocol/>
 
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::net::TcpStream;
@@ -35,14 +35,14 @@ pub struct Browser {
 }
 
 impl Browser {
-    /// Starts it, or tells why that cannot be done here.
+    /// Starts the browser, or returns the reason why that is impossible.
     pub fn start() -> Result<Self, String> {
         let profile = tempfile::tempdir().unwrap();
         let mut process = NAMES
             .iter()
             .find_map(|name| spawn(name, profile.path()))
             .ok_or("there is no Chromium: on Debian, apt-get install chromium")?;
-        // What it says first is where it listens.
+        // The first line has the address on which it listens.
         let stderr = BufReader::new(process.stderr.take().unwrap());
         let mut lines = stderr.lines().map_while(Result::ok);
         let address = lines.find_map(|line| {
@@ -54,7 +54,7 @@ impl Browser {
             let _ = process.wait();
             return Err("Chromium does not start here".to_owned());
         };
-        // Who writes to a full pipe waits.
+        // Drained, so that the browser never blocks on a full pipe.
         std::thread::spawn(move || lines.for_each(drop));
         let (socket, _) = connect(address).unwrap();
         if let MaybeTlsStream::Plain(stream) = socket.get_ref() {

@@ -104,7 +104,7 @@ fn the_json_has_what_was_promised() {
 }
 
 #[test]
-fn what_is_printed_as_json_is_what_is_saved() {
+fn printed_json_equals_saved_json() {
     let bench = Bench::new();
     let text = stdout_of(bench.synthetic().args(["--format", "json"]));
     assert_eq!(std::fs::read_to_string(&bench.saved()[0]).unwrap(), text);
@@ -211,7 +211,7 @@ fn every_figure_in_the_table_is_in_the_json() {
 }
 
 #[test]
-fn the_csv_says_what_the_json_says() {
+fn the_csv_agrees_with_the_json() {
     let bench = Bench::new();
     let text = stdout_of(bench.synthetic().args(["--format", "csv"]));
     let results = bench.only_result();

@@ -43,7 +43,7 @@ fn every_byte_is_copied_with_buffers_of_any_size() {
 }
 
 #[test]
-fn a_quiet_copy_says_nothing_and_a_gone_reader_is_no_failure() {
+fn copy_is_silent_and_a_closed_pipe_is_no_failure() {
     let bench = Bench::new();
     let mut command = bench.vectored();
     let output = command
@@ -70,7 +70,7 @@ fn a_quiet_copy_says_nothing_and_a_gone_reader_is_no_failure() {
 }
 
 #[test]
-fn copies_that_cannot_be_are_refused() {
+fn wrong_usage_of_copy_is_refused() {
     let bench = Bench::new();
     let check = |args: &[&str], words: &[&str]| {
         let mut command = bench.vectored();
@@ -117,7 +117,7 @@ fn copies_that_cannot_be_are_refused() {
 }
 
 #[test]
-fn a_full_device_is_told_with_what_to_do() {
+fn a_full_device_is_reported_with_a_remedy() {
     let bench = Bench::new();
     let file = bench.work().join("file");
     fs::write(&file, content()).unwrap();

@@ -1,4 +1,4 @@
-//! What the output looks like, on the invented machine.
+//! Golden files of the output, from the simulated machine.
 
 use serde_json::Value;
 
@@ -204,7 +204,7 @@ fn the_same_seed_gives_the_same_output() {
 }
 
 #[test]
-fn a_seed_is_chosen_and_told() {
+fn a_random_seed_is_shown() {
     let run = || {
         let bench = Bench::new();
         let mut command = bench.vectored();

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use crate::support::{Bench, entries, json, stdout_of};
 
 #[test]
-fn the_machine_is_told_in_one_screen_and_nothing_is_left() {
+fn the_report_of_the_host_fits_one_screen_and_no_file_is_left() {
     let bench = Bench::new();
     let table = stdout_of(bench.vectored().arg("host"));
     assert!(table.lines().count() <= 40, "{table}");
@@ -72,7 +72,7 @@ fn the_json_has_what_was_promised() {
 }
 
 #[test]
-fn a_directory_that_takes_no_file_is_no_obstacle() {
+fn host_works_in_a_directory_where_no_file_can_be_created() {
     let bench = Bench::new();
     // Not even root can make a file there.
     let mut elsewhere = bench.vectored();
@@ -114,7 +114,7 @@ fn an_output_file_is_written_whole() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_with_a_remedy() {
+fn wrong_usage_of_host_is_refused_with_a_remedy() {
     let bench = Bench::new();
     let check = |args: &[&str], words: &[&str]| {
         let mut command = bench.vectored();
@@ -142,7 +142,7 @@ fn what_cannot_be_is_refused_with_a_remedy() {
 }
 
 #[test]
-fn a_reader_that_has_gone_away_is_no_failure() {
+fn a_closed_pipe_is_no_failure() {
     let bench = Bench::new();
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);

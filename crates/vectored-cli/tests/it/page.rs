@@ -52,7 +52,7 @@ fn sizes(results: &Value, target: &str, count: u64) -> Vec<u64> {
     sizes
 }
 
-/// What the readout under the first chart says is what the JSON has.
+/// Compares the readout under the first chart with the JSON.
 fn readout_equals(browser: &mut Browser, results: &Value, target: &str, count: u64) {
     let figure = "document.querySelector('.panel:not([hidden]) figure.chart')";
     let bytes = browser.text(&format!(
@@ -111,7 +111,7 @@ fn a_page_of_a_real_run_shows_what_its_json_has() {
     let page = page_of(&bench, &["latest"]);
     browser.open(&page);
 
-    // The map says who wins.
+    // The map names the winners.
     for square in browser.value("[...document.querySelectorAll('#panel-0-0 table.map button')].map(b => [b.dataset.cell, b.parentElement.className, b.textContent])").as_array().unwrap() {
         let index: usize = square[0].as_str().unwrap().parse().unwrap();
         let cell = &results["cells"][index];
@@ -122,7 +122,7 @@ fn a_page_of_a_real_run_shows_what_its_json_has() {
         }
     }
 
-    // Hovering tells values.
+    // Hovering shows values.
     let over = "document.querySelector('.panel:not([hidden]) figure.chart .u-over')";
     browser.value(&format!("{over}.scrollIntoView({{block: 'center'}})"));
     let place = browser.value(&format!(
@@ -280,7 +280,7 @@ fn resize(browser: &mut Browser, width: u32) {
     browser.ask("Emulation.setDeviceMetricsOverride", metrics);
 }
 
-/// What of an open page is wider than the window, is cut, or is a head without a tooltip.
+/// Elements of an open page that are wider than the window, cut, or a column head without a tooltip.
 fn flaws(browser: &mut Browser) -> Value {
     browser.value(
         "(() => {

@@ -1,4 +1,4 @@
-//! What is refused, with which exit code and which words.
+//! Refused requests, with their exit codes and messages.
 
 use std::fs;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::support::{Bench, Tmpfs, entries, refused, skip};
 
 #[test]
-fn wrong_words_are_usage_errors() {
+fn unknown_names_and_bad_values_are_usage_errors() {
     let bench = Bench::new();
     let check = |args: &[&str], words: &[&str]| refused(&bench, args, 2, words);
     let names = "file, file-overwrite, pipe, unix, tcp, null";
@@ -162,7 +162,7 @@ fn a_directory_that_cannot_be_used_is_a_usage_error() {
     let bench = Bench::new();
     fs::write(bench.work().join("plain"), "kept").unwrap();
     let check = |dir: &str, words: &[&str]| refused(&bench, &["--dir", dir], 2, words);
-    // What the system says, before what helps.
+    // The error of the system comes before the remedy.
     let missing = "cannot use the directory 'nowhere': it does not exist: No such file or directory \
                    (os error 2); name an existing directory with --dir\n";
     check("nowhere", &[missing]);
@@ -264,11 +264,11 @@ fn too_little_free_space_for_the_span_is_a_failure_and_fills_nothing() {
 }
 
 #[test]
-fn a_state_directory_that_cannot_be_written_is_told_first() {
+fn an_unwritable_state_directory_is_reported_before_measuring() {
     let bench = Bench::new();
     fs::write(bench.state_home(), "a file is in the way").unwrap();
     let mut command = bench.vectored();
-    // A budget that nobody would wait for.
+    // A budget longer than the timeout.
     command.args(["measure", "--target", "pipe", "--budget", "1h"]);
     let output = command
         .timeout(Duration::from_secs(60))
@@ -334,7 +334,7 @@ fn a_relative_state_home_is_ignored_with_a_note() {
 }
 
 #[test]
-fn no_home_is_no_obstacle() {
+fn measuring_works_without_a_home_directory() {
     let bench = Bench::new();
     // Not even root can make a directory there.
     for home in [None, Some(""), Some("relative"), Some("/proc/nowhere")] {
@@ -380,7 +380,7 @@ fn no_home_is_no_obstacle() {
 }
 
 #[test]
-fn nothing_is_saved_if_that_is_not_wanted() {
+fn no_save_saves_nothing() {
     let bench = Bench::new();
     let saves = bench.synthetic().assert().success().get_output().clone();
     let mut command = bench.synthetic();

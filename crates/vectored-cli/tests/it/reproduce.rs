@@ -1,5 +1,5 @@
-//! `vectored reproduce`: a tiny real run of each experiment, and what is
-//! refused.
+//! `vectored reproduce`: a tiny real run of each experiment, and refused
+//! requests.
 
 use std::fs;
 use std::process::Stdio;
@@ -26,7 +26,7 @@ fn run(bench: &Bench, args: &[&str]) -> (String, Value) {
     (stdout, results)
 }
 
-/// What every experiment promises.
+/// Checks the facts that hold for every experiment.
 fn check_experiment(experiment: &Value) {
     assert_eq!(experiment["reduced"], true);
     assert_eq!(experiment["complete"], true);
@@ -242,7 +242,7 @@ fn all_experiments_make_one_result_in_every_format() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_before_the_work_starts() {
+fn wrong_usage_of_reproduce_is_refused_before_the_work_starts() {
     let bench = Bench::new();
     let check = |args: &[&str], words: &[&str]| {
         let mut command = bench.vectored();
@@ -276,7 +276,7 @@ fn what_cannot_be_is_refused_before_the_work_starts() {
         &["apue-3.5", "--to", "nowhere/x"],
         &["--to", "null, file or pipe"],
     );
-    // What helps is the option that named it.
+    // The remedy names the option that gave the directory.
     check(
         &["apue-3.5", "--to", "/proc"],
         &["'/proc'", "; name another directory with --to\n"],
@@ -407,7 +407,7 @@ fn stopped_by(signal: Signal, code: i32) {
     }
 }
 
-/// A copy that somebody ends alone is no end of the run in good order.
+/// A copy process that is killed on its own makes the run fail.
 #[test]
 fn a_copy_that_is_ended_alone_fails_the_run() {
     let bench = Bench::new();

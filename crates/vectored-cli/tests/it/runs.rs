@@ -103,7 +103,7 @@ fn files_that_are_in_the_directory_keep_their_content() {
 }
 
 #[test]
-fn a_budget_that_ends_too_early_is_told_and_no_error() {
+fn a_budget_that_ends_too_early_gives_a_note_and_no_error() {
     let bench = Bench::new();
     let mut command = bench.vectored();
     command.args(["measure", "--target", "pipe", "--budget", "1ms"]);
@@ -187,7 +187,7 @@ fn a_signal_before_any_figures_saves_nothing() {
 }
 
 #[test]
-fn what_was_asked_for_in_full_is_measured_past_the_usual_limit() {
+fn lists_above_4_mib_are_measured_if_counts_and_sizes_are_given() {
     let bench = Bench::new();
     let mut command = bench.vectored();
     command.args(["measure", "--target", "file", "--budget", "100ms"]);
@@ -283,8 +283,8 @@ fn sigterm_ends_the_run_and_keeps_what_was_measured() {
 }
 
 #[test]
-fn a_second_signal_ends_at_once() {
-    // What fits the pipe needs no second thread: two threads could take a
+fn a_second_signal_ends_the_program_at_once() {
+    // A call that fits the pipe needs no second thread: two threads could take a
     // signal each, and each believe that its own is the first.
     let run = LongRun::of("2..64", "16..512");
     // Both wait while the program is stopped, so that it can do nothing

@@ -1,4 +1,4 @@
-//! What a terminal, or its environment, makes of the output.
+//! Output on a terminal: width, colours and characters.
 
 use std::fs;
 use std::io::Read;
@@ -10,7 +10,7 @@ use rustix::termios::{Winsize, tcsetwinsize};
 
 use crate::support::{Bench, MACHINE, stdout_of};
 
-/// What a command writes to a terminal of so many columns.
+/// The output of a command on a terminal of this width.
 fn on_terminal(mut command: Command, columns: u16) -> String {
     let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&terminal).unwrap();
@@ -34,7 +34,7 @@ fn on_terminal(mut command: Command, columns: u16) -> String {
     drop(command);
     let (mut text, mut reader) = (Vec::new(), fs::File::from(terminal));
     let mut part = [0; 4096];
-    // EIO: nobody has the other end open any more.
+    // EIO: the other end is closed.
     while let Ok(length @ 1..) = reader.read(&mut part) {
         text.extend_from_slice(&part[..length]);
     }
@@ -109,7 +109,7 @@ fn tables_are_as_wide_as_columns_or_the_terminal() {
 }
 
 #[test]
-fn a_locale_without_utf_8_gets_ascii_and_as_much_of_it() {
+fn a_locale_without_utf_8_gets_the_same_text_in_ascii() {
     let bench = bench_with_runs();
     for args in [
         &COMPARE[..],
@@ -227,7 +227,7 @@ fn colours_follow_the_option_and_the_environment() {
         &["report", "--color", "never"],
         &[("CLICOLOR_FORCE", "1")]
     ));
-    // What clap prints, too.
+    // Messages of clap, too.
     assert!(shown(&["report", "--help"], &[]));
     assert!(!shown(&["report", "--help", "--color=never"], &[]));
     assert!(piped(&["report", "--help", "--color=always"], &[]));
@@ -261,7 +261,7 @@ fn the_bar_counts_from_the_start_of_the_run_and_obeys_the_terminal() {
             .find(word)
             .unwrap_or_else(|| panic!("{word}: {shown:?}"))
     };
-    // What is before the first round is seen, with the budget of the whole run.
+    // Steps before the first round are shown, with the budget of the whole run.
     assert!(place("checking the machine  0/0 s") < place("calibrating file  0/0 s"));
     assert!(place("calibrating file") < place("calibrating pipe"));
     assert!(place("calibrating pipe") < place("calibrating unix"));

@@ -1,4 +1,4 @@
-//! A place of its own for each test, and the program in it.
+//! Temporary directories for each test, and running the program in them.
 
 use std::fs;
 use std::io::Write;
@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// The costs that goldens are made with.
+/// The costs of the simulated machine in golden files.
 pub const MACHINE: &str = "call=200,segment=20,byte=0.03,copy-segment=3,copy-byte=0.05,sigma=0.02";
 
 /// A directory for files that are measured and another for saved results,
@@ -33,7 +33,7 @@ impl Bench {
         self.root.path().join("state")
     }
 
-    /// `vectored`, in the place of this test.
+    /// `vectored`, in the directories of this test.
     pub fn vectored(&self) -> assert_cmd::Command {
         assert_cmd::Command::from_std(self.std_vectored())
     }
@@ -74,7 +74,7 @@ impl Bench {
     }
 }
 
-/// What is in a directory; nothing if it is not there.
+/// The entries of a directory; none if it does not exist.
 pub fn entries(directory: &Path) -> Vec<PathBuf> {
     fs::read_dir(directory)
         .into_iter()
@@ -109,7 +109,7 @@ pub fn refused(bench: &Bench, args: &[&str], code: i32, words: &[&str]) {
     assert!(!stderr.contains("panicked"), "{stderr}");
 }
 
-/// Tells, where somebody collects it, that a test could not run here.
+/// Records that a test could not run here, in the file that `VECTORED_SKIPS` names.
 pub fn skip(test: &str, reason: &str) {
     eprintln!("skipped {test}: {reason}");
     if let Some(list) = std::env::var_os("VECTORED_SKIPS") {
@@ -126,7 +126,7 @@ pub fn skip(test: &str, reason: &str) {
 pub struct Tmpfs(TempDir);
 
 impl Tmpfs {
-    /// Mounts one, or tells why that cannot be done here.
+    /// Mounts a tmpfs, or returns the reason why that is impossible.
     pub fn mount(options: &str) -> Result<Self, String> {
         let place = tempfile::tempdir().unwrap();
         let output = Command::new("mount")

@@ -1,4 +1,4 @@
-//! What `--target` and `--sync` measure, and what they refuse.
+//! `--target` and `--sync`: measured targets, and refused ones.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -58,7 +58,7 @@ fn every_name_is_measured_and_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_folder_is_measured_by_a_file_in_it() {
+fn a_directory_is_measured_with_a_file_in_it() {
     let bench = Bench::new();
     let folder = bench.work().join("folder");
     fs::create_dir(&folder).unwrap();
@@ -75,7 +75,7 @@ fn a_folder_is_measured_by_a_file_in_it() {
 }
 
 #[test]
-fn the_folder_that_is_measured_is_the_one_that_is_calibrated_on() {
+fn adaptive_is_calibrated_in_the_directory_that_is_measured() {
     let bench = Bench::new();
     let folder = bench.work().join("here");
     fs::create_dir(&folder).unwrap();
@@ -124,7 +124,7 @@ fn a_socket_that_is_not_listened_on_is_refused_with_the_remedy() {
 }
 
 #[test]
-fn a_folder_can_be_read_from() {
+fn a_directory_can_be_read_from() {
     let bench = Bench::new();
     let cells = measured(&bench, &["--target", "./", "--operation", "read"]);
     assert_eq!(cells[0]["target"], "file");
@@ -142,7 +142,7 @@ fn a_fifo_is_measured_and_kept() {
 }
 
 #[test]
-fn a_fifo_that_somebody_reads_is_refused() {
+fn a_fifo_with_another_reader_is_refused() {
     let bench = Bench::new();
     let path = fifo(&bench);
     let both = fs::File::options().read(true).write(true).open(&path);
@@ -156,7 +156,7 @@ fn a_fifo_that_somebody_reads_is_refused() {
 }
 
 #[test]
-fn a_socket_gets_bytes_that_nobody_can_prove() {
+fn bytes_into_a_foreign_socket_are_reported_as_not_compared() {
     let bench = Bench::new();
     let listener = UnixListener::bind(bench.work().join("socket")).unwrap();
     let peer = std::thread::spawn(move || {
@@ -173,7 +173,7 @@ fn a_socket_gets_bytes_that_nobody_can_prove() {
     assert_eq!(cells[0]["drain"], "peer");
     assert_eq!(cells[0]["proof_calls"], 0);
     assert!(peer.join().unwrap() > 0);
-    // Nobody listens any longer.
+    // The listener is closed.
     let mut command = bench.vectored();
     command.args(["measure", "--target", "./socket"]);
     let output = command.assert().code(1).get_output().clone();
@@ -205,7 +205,7 @@ fn another_device_needs_force() {
 }
 
 #[test]
-fn a_file_that_exists_is_refused_and_untouched() {
+fn an_existing_file_is_refused_and_untouched() {
     let bench = Bench::new();
     let file = bench.work().join("precious");
     fs::write(&file, "precious").unwrap();
@@ -232,7 +232,7 @@ fn a_block_device_is_refused() {
         let metadata = Path::new(path).metadata();
         metadata.is_ok_and(|metadata| metadata.file_type().is_block_device())
     };
-    // Opening one is what must not happen: so any will do.
+    // It must not be opened, so any one will do.
     let names = ["/dev/loop0", "/dev/loop1", "/dev/zram0", "/dev/sr0"];
     let Some(device) = names.iter().find(|name| is_block(name)) else {
         return skip("a_block_device_is_refused", "no block device to refuse");
@@ -245,7 +245,7 @@ fn a_block_device_is_refused() {
 }
 
 #[test]
-fn a_path_to_nothing_is_refused() {
+fn a_missing_path_is_refused() {
     let bench = Bench::new();
     refused(
         &bench,
@@ -257,7 +257,7 @@ fn a_path_to_nothing_is_refused() {
 }
 
 #[test]
-fn what_cannot_be_read_is_refused() {
+fn targets_that_cannot_be_read_are_refused() {
     let bench = Bench::new();
     for name in ["file-overwrite", "null", "/dev/null", "./fifo"] {
         if name == "./fifo" {
@@ -273,7 +273,7 @@ fn what_cannot_be_read_is_refused() {
 }
 
 #[test]
-fn files_can_be_synced_and_nothing_else() {
+fn only_files_can_be_synced() {
     let bench = Bench::new();
     let check = |args: &[&str], words: &[&str]| refused(&bench, args, 2, words);
     check(

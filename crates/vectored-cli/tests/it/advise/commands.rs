@@ -178,7 +178,7 @@ fn a_command_inherits_nothing_and_nothing_is_left() {
     command
         .args(["--", "sh", "-c", "ls /proc/self/fd"])
         .env("TMPDIR", &temporary);
-    // What the test inherited itself, it passes on.
+    // Descriptors that the test itself inherited are passed on.
     let mut alone = Command::new("sh");
     let alone = alone.args(["-c", "ls /proc/self/fd"]).stdin(Stdio::null());
     assert_eq!(
@@ -190,7 +190,7 @@ fn a_command_inherits_nothing_and_nothing_is_left() {
 }
 
 #[test]
-fn a_missing_strace_or_command_is_told_with_a_remedy() {
+fn a_missing_strace_or_command_is_reported_with_a_remedy() {
     let bench = bench();
     let refused = |command: &[&str], path: Option<&str>, code: i32, word: &str| {
         let mut advise = advise(&bench);
@@ -228,8 +228,8 @@ fn a_missing_strace_or_command_is_told_with_a_remedy() {
 }
 
 #[test]
-fn where_strace_may_not_trace_it_says_why() {
-    let test = "where_strace_may_not_trace_it_says_why";
+fn a_refusal_to_trace_is_reported_with_the_reason() {
+    let test = "a_refusal_to_trace_is_reported_with_the_reason";
     needs_strace!(test);
     let bench = bench();
     // A program that is traced already can trace nothing.

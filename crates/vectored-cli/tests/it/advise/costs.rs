@@ -8,7 +8,7 @@ use super::{advise, bench, costs, records, strace_is_missing, text};
 use crate::support::{json, skip, stdout_of};
 
 #[test]
-fn findings_without_a_cost_are_listed_and_the_others_counted() {
+fn findings_without_a_cost_are_listed_but_not_counted() {
     let bench = bench();
     let mut few: Value = json(&costs());
     few["prices"].as_array_mut().unwrap().remove(0);
@@ -51,7 +51,7 @@ fn findings_without_a_cost_are_listed_and_the_others_counted() {
 }
 
 #[test]
-fn a_directory_in_which_no_costs_can_be_measured_is_told_before_the_command_runs() {
+fn an_unusable_directory_for_costs_is_reported_before_the_command_runs() {
     let bench = bench();
     let refused = |directory: &str, word: &str| {
         let mut command = bench.vectored();
@@ -67,8 +67,8 @@ fn a_directory_in_which_no_costs_can_be_measured_is_told_before_the_command_runs
 }
 
 #[test]
-fn costs_are_measured_elsewhere_where_the_working_directory_takes_no_file() {
-    needs_strace!("costs_are_measured_elsewhere_where_the_working_directory_takes_no_file");
+fn costs_are_measured_in_tmp_if_the_working_directory_is_unusable() {
+    needs_strace!("costs_are_measured_in_tmp_if_the_working_directory_is_unusable");
     let bench = bench();
     let out = bench.work().join("out");
     let script = "for n in 1 2 3 4; do echo $n; done > \"$0\"";
@@ -91,8 +91,8 @@ fn costs_are_measured_elsewhere_where_the_working_directory_takes_no_file() {
 }
 
 #[test]
-fn what_a_command_does_to_the_directory_loses_no_findings() {
-    needs_strace!("what_a_command_does_to_the_directory_loses_no_findings");
+fn a_command_that_removes_the_directory_for_costs_loses_no_findings() {
+    needs_strace!("a_command_that_removes_the_directory_for_costs_loses_no_findings");
     let bench = bench();
     let script = "rmdir measured; for n in 1 2 3 4; do echo $n; done > out";
     for (temporary, is_counted) in [(bench.work(), true), ("/proc".into(), false)] {

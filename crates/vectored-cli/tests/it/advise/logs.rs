@@ -70,7 +70,7 @@ fn merged_results_are_those_of_all_logs() {
 }
 
 #[test]
-fn what_is_no_log_is_refused() {
+fn files_that_are_no_logs_are_refused() {
     let bench = bench();
     let refused = |name: &str, word: &str| {
         let mut command = advise(&bench);
@@ -90,7 +90,7 @@ fn what_is_no_log_is_refused() {
 }
 
 #[test]
-fn a_forgotten_separator_is_told() {
+fn a_missing_double_dash_is_reported() {
     let bench = bench();
     let told = |words: &[&str], expected: &str| {
         let output = advise(&bench)
@@ -110,7 +110,7 @@ fn a_forgotten_separator_is_told() {
         "to run it as a command, put -- before it: vectored advise -- sh",
     );
     told(&["/bin/sh"], "vectored advise -- /bin/sh");
-    // What is no log may be no program either.
+    // A file that is no log may be no program, either.
     told(&["gone.log"], "expected a log that strace -o wrote");
     told(&["x.sh"], "expected a log that `strace -f");
     let mut options = bench.vectored();
@@ -195,7 +195,7 @@ fn logs_are_read_compressed() {
 }
 
 #[test]
-fn what_another_program_wrote_is_named() {
+fn output_of_other_tracers_is_recognised() {
     let bench = bench();
     let summary = "% time     seconds  usecs/call     calls    errors syscall\n\
                    ------ ----------- ----------- --------- --------- ----------------\n\

@@ -6,7 +6,7 @@ use super::{advise, bench, costs, records, text};
 use crate::support::{entries, stdout_of};
 
 #[test]
-fn every_format_goes_where_it_is_wanted() {
+fn every_format_goes_to_the_named_file() {
     let bench = bench();
     fs::write(bench.work().join("log"), records()).unwrap();
     let mut command = advise(&bench);
@@ -30,7 +30,7 @@ fn every_format_goes_where_it_is_wanted() {
 }
 
 #[test]
-fn other_commands_know_what_was_saved() {
+fn report_compare_and_history_handle_advice() {
     let bench = bench();
     fs::write(bench.work().join("log"), records()).unwrap();
     let mut command = advise(&bench);
@@ -70,7 +70,7 @@ fn other_commands_know_what_was_saved() {
 }
 
 #[test]
-fn no_output_replaces_what_is_read_or_another_output() {
+fn no_output_replaces_an_input_or_another_output() {
     let bench = bench();
     let work = bench.work();
     fs::write(work.join("t.log"), records()).unwrap();

@@ -11,8 +11,8 @@ use super::{advise, bench, lines_of, std_advise, strace_is_missing, text, until}
 use crate::support::{Bench, skip};
 
 #[test]
-fn death_by_a_signal_has_the_code_of_a_shell() {
-    needs_strace!("death_by_a_signal_has_the_code_of_a_shell");
+fn death_by_a_signal_has_the_exit_code_of_a_shell() {
+    needs_strace!("death_by_a_signal_has_the_exit_code_of_a_shell");
     let bench = bench();
     for (signal, code) in [("TERM", 143), ("SEGV", 139), ("KILL", 137)] {
         let script = format!("kill -{signal} $$");
@@ -24,8 +24,8 @@ fn death_by_a_signal_has_the_code_of_a_shell() {
     }
 }
 
-/// The same command, to which no signal is ignored that is sent to it here: a shell starts what runs in the
-/// background with SIGINT and SIGQUIT ignored, and so would be these tests with all that they start.
+/// The same command with default handling of the signals that the tests send. A shell starts background jobs
+/// with SIGINT and SIGQUIT ignored, and the tests would pass that on to the command.
 fn with_default_signals(command: &Command) -> Command {
     let mut with = Command::new("env");
     with.arg("--default-signal=HUP,INT,QUIT,TERM");
@@ -61,8 +61,8 @@ fn waiting_for(command: Command, script: &str) -> (Child, BufReader<std::process
 }
 
 #[test]
-fn an_interrupt_of_a_terminal_is_the_commands() {
-    needs_strace!("an_interrupt_of_a_terminal_is_the_commands");
+fn ctrl_c_reaches_the_command() {
+    needs_strace!("ctrl_c_reaches_the_command");
     let bench = bench();
     let script = "trap 'echo caught; exit 5' INT; echo ready; while :; do sleep 0.05; done";
     let (mut child, mut stdout) = waiting(&bench, script);
@@ -124,8 +124,8 @@ fn a_signal_in_the_second_run_ends_it() {
 }
 
 #[test]
-fn who_waits_for_processes_left_behind_is_told() {
-    needs_strace!("who_waits_for_processes_left_behind_is_told");
+fn waiting_for_remaining_processes_is_announced() {
+    needs_strace!("waiting_for_remaining_processes_is_announced");
     let bench = bench();
     // At most for half a minute or so.
     let script = "{ n=0; until [ -e go ] || [ $n -gt 2000 ]; do sleep 0.01; n=$((n + 1)); done; } & \
@@ -167,8 +167,8 @@ fn processes_with(word: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_command_outlives_this_program_and_nobody_complains() {
-    needs_strace!("a_command_outlives_this_program_and_nobody_complains");
+fn a_command_that_outlives_vectored_gets_no_errors_from_strace() {
+    needs_strace!("a_command_that_outlives_vectored_gets_no_errors_from_strace");
     let bench = bench();
     let go = bench.work().join("go");
     // Named so that its processes are known.
@@ -181,7 +181,7 @@ fn a_command_outlives_this_program_and_nobody_complains() {
     kill_process(Pid::from_child(&child), Signal::KILL).unwrap();
     child.wait().unwrap();
     fs::write(go, "").unwrap();
-    // Until all who hold it have ended.
+    // Until all processes that hold it have ended.
     let mut stderr = String::new();
     child
         .stderr
@@ -225,8 +225,8 @@ fn ignored_signals_stay_ignored() {
 }
 
 #[test]
-fn a_signal_to_end_is_passed_on() {
-    needs_strace!("a_signal_to_end_is_passed_on");
+fn sigterm_is_passed_on_to_the_command() {
+    needs_strace!("sigterm_is_passed_on_to_the_command");
     let bench = bench();
     let script = "trap 'exit 6' TERM; echo ready; while :; do sleep 0.05; done";
     let (mut child, _stdout) = waiting(&bench, script);

@@ -1,4 +1,4 @@
-//! Saved results, found again: `report`, `history`, `compare`.
+//! Commands that read saved results: `report`, `history`, `compare`.
 
 use std::fs;
 
@@ -18,7 +18,7 @@ fn measured(bench: &Bench, seed: &str) {
     command.assert().success();
 }
 
-/// What standard error says of a command that ends with this code.
+/// Standard error of a command, which must end with this exit code.
 fn stderr_of(bench: &Bench, args: &[&str], code: i32) -> String {
     let mut command = bench.vectored();
     let output = command.args(args).assert().code(code).get_output().clone();
@@ -41,7 +41,7 @@ fn a_report_is_what_the_run_printed() {
 }
 
 #[test]
-fn exports_go_where_they_are_wanted() {
+fn exports_go_to_the_named_files() {
     let bench = Bench::new();
     measured(&bench, "1");
     let mut command = bench.vectored();
@@ -70,13 +70,13 @@ fn exports_go_where_they_are_wanted() {
 }
 
 #[test]
-fn history_names_what_was_saved() {
+fn history_lists_saved_results_with_their_names() {
     let bench = Bench::new();
     let nothing = stdout_of(bench.vectored().arg("history"));
     assert!(nothing.starts_with("no saved results in "), "{nothing}");
     measured(&bench, "1");
     measured(&bench, "2");
-    // As old as it is, it is listed; and so is what nobody can read.
+    // A result is listed however old it is, even if it cannot be read.
     let state = bench.state_home().join("vectored");
     fs::write(
         state.join("measure-19990101T000000Z-0000.json"),
@@ -102,7 +102,7 @@ fn history_names_what_was_saved() {
 }
 
 #[test]
-fn what_cannot_be_used_is_refused_with_a_clear_word() {
+fn unusable_results_are_refused_with_the_reason() {
     let bench = Bench::new();
     let none = stderr_of(&bench, &["report"], 2);
     assert!(
@@ -147,7 +147,7 @@ fn what_cannot_be_used_is_refused_with_a_clear_word() {
 }
 
 #[test]
-fn no_output_goes_over_a_saved_result() {
+fn no_output_replaces_a_saved_result() {
     let bench = Bench::new();
     measured(&bench, "1");
     measured(&bench, "2");
@@ -183,7 +183,7 @@ fn no_output_goes_over_a_saved_result() {
 }
 
 #[test]
-fn what_is_missing_is_named_with_all_ways_to_give_it() {
+fn a_missing_argument_is_reported_with_all_ways_to_give_it() {
     let bench = Bench::new();
     measured(&bench, "1");
     for (args, words) in [
@@ -210,7 +210,7 @@ fn what_is_missing_is_named_with_all_ways_to_give_it() {
 }
 
 #[test]
-fn the_help_says_what_a_line_of_csv_is() {
+fn the_help_describes_a_line_of_csv() {
     let bench = Bench::new();
     for (command, line) in [
         ("measure", "One line for each cell and technique, for"),
@@ -345,7 +345,7 @@ fn a_run_counts_once_on_a_side() {
 }
 
 #[test]
-fn nothing_compared_is_no_success_of_a_check() {
+fn fail_if_slower_fails_if_nothing_was_compared() {
     let bench = Bench::new();
     measured(&bench, "1");
     let mut other = bench.vectored();
@@ -361,7 +361,7 @@ fn nothing_compared_is_no_success_of_a_check() {
 }
 
 #[test]
-fn what_is_read_is_never_written_over() {
+fn no_output_replaces_an_input() {
     let bench = Bench::new();
     measured(&bench, "1");
     // A file of one's own: those that are kept are never written over at all.
@@ -422,7 +422,7 @@ fn a_page_of_a_comparison_needs_machines_and_a_name() {
 }
 
 #[test]
-fn history_has_words_for_a_result_without_cells_and_for_no_json() {
+fn history_describes_results_without_cells_and_files_that_are_not_json() {
     let bench = Bench::new();
     measured(&bench, "1");
     let path = bench.saved().remove(0);
@@ -440,7 +440,7 @@ fn history_has_words_for_a_result_without_cells_and_for_no_json() {
 }
 
 #[test]
-fn history_tells_what_cannot_be_used_and_waits_for_nobody() {
+fn history_reports_unknown_schemas_and_does_not_block_on_a_fifo() {
     let bench = Bench::new();
     measured(&bench, "1");
     let state = bench.state_home().join("vectored");
@@ -479,7 +479,7 @@ fn only_results_that_are_old_enough_are_pruned() {
     for path in [&older, &newer] {
         fs::write(path, &text).unwrap();
     }
-    // Whatever is no result, or has another name, stays.
+    // Files that are no results, or have another name, are kept.
     for name in [
         "measure-baseline.json",
         "measure-19990101T000000Z-0000.html",

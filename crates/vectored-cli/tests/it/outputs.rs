@@ -1,4 +1,4 @@
-//! Where output and results go, and what is left untouched.
+//! Destinations of output and results, and files that stay untouched.
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
@@ -97,7 +97,7 @@ fn output_replaces_a_file_as_a_whole() {
         .args(["--format", "json", "--output", "link"])
         .assert()
         .success();
-    // Whoever has the old file open still has it whole.
+    // A process that has the old file open can still read all of it.
     assert_eq!(old.metadata().unwrap().len(), 1 << 22);
     json(&fs::read_to_string(&file).unwrap());
     assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o640);
@@ -125,7 +125,7 @@ fn a_refusal_leaves_the_output_file_untouched() {
 }
 
 #[test]
-fn an_output_that_cannot_be_written_is_told_before_measuring() {
+fn an_output_that_cannot_be_written_is_reported_before_measuring() {
     let bench = Bench::new();
     fs::create_dir(bench.work().join("folder")).unwrap();
     for (name, word) in [
@@ -170,7 +170,7 @@ fn output_to_a_fifo_is_written_not_replaced() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_error() {
+fn a_closed_pipe_is_no_error() {
     for format in ["table", "json", "csv", "markdown"] {
         let bench = Bench::new();
         let (reader, writer) = std::io::pipe().unwrap();
@@ -308,7 +308,7 @@ fn an_output_that_is_read_only_is_refused_with_chmod_as_the_remedy() {
         }
         set(0o644);
         assert_eq!(fs::read_to_string(&path).unwrap(), "to stay");
-        // What is advised helps.
+        // The proposed command helps.
         set(0o444);
         let chmod = format!("chmod u+w {shown}");
         let mut shell = std::process::Command::new("sh");

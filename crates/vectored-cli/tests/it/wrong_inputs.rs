@@ -1,11 +1,11 @@
-//! Wrong inputs of every command: what was wrong, on what, and the remedy.
+//! Wrong inputs of every command. Each message says what was wrong, on what, and names a remedy.
 
 use std::fs;
 use std::os::unix::net::UnixListener;
 
 use crate::support::Bench;
 
-/// Arguments, the exit code, and what the message has to say.
+/// Arguments, the exit code, and words of the message.
 type Wrong<'a> = (&'a [&'a str], i32, &'a [&'a str]);
 
 const INPUTS: &[Wrong<'_>] = &[
@@ -181,7 +181,7 @@ const INPUTS: &[Wrong<'_>] = &[
 ];
 
 #[test]
-fn every_wrong_input_is_told_with_its_remedy() {
+fn wrong_input_is_reported_with_a_remedy() {
     let bench = Bench::new();
     let work = bench.work();
     fs::create_dir(work.join("folder")).unwrap();
@@ -206,13 +206,16 @@ fn every_wrong_input_is_told_with_its_remedy() {
 }
 
 #[test]
-fn a_block_device_is_no_output() {
+fn a_block_device_is_refused_as_an_output() {
     // Whichever there is, it must not be opened for writing.
     let devices = fs::read_dir("/sys/class/block").into_iter().flatten();
     let mut devices =
         devices.map(|entry| std::path::Path::new("/dev").join(entry.unwrap().file_name()));
     let Some(device) = devices.find(|path| path.exists()) else {
-        return crate::support::skip("a_block_device_is_no_output", "there is no block device");
+        return crate::support::skip(
+            "a_block_device_is_refused_as_an_output",
+            "there is no block device",
+        );
     };
     let bench = Bench::new();
     let mut command = bench.vectored();
