@@ -54,7 +54,7 @@ impl MeasurePlan {
         });
         left_out.extend(unsuited.into_iter().map(|cell| LeftOut {
             target: cell.target,
-            path: shown(cell.path.as_deref()),
+            path: path_in_results(cell.path.as_deref()),
             segment_sizes: cell.workload.runs(),
             reason: no_technique_for(&rivals),
         }));
@@ -233,8 +233,8 @@ fn states<T: Ord + Copy + Default>(named: &[T]) -> Vec<T> {
 }
 
 /// The targets, in the order of the tables.
-fn places(args: &MeasureArgs) -> Result<Vec<ResolvedTarget>, Failure> {
-    let places = match args.target.is_empty() {
+fn resolve_targets(args: &MeasureArgs) -> Result<Vec<ResolvedTarget>, Failure> {
+    let resolved = match args.target.is_empty() {
         true => Target::USUAL.map(ResolvedTarget::from).to_vec(),
         false => {
             // Reading does no harm to a device; that it is not supported is reported below.
@@ -243,14 +243,14 @@ fn places(args: &MeasureArgs) -> Result<Vec<ResolvedTarget>, Failure> {
             sorted(args.target.iter().map(find).collect::<Result<_, _>>()?)
         }
     };
-    let readable = |place: &ResolvedTarget| Target::READABLE.contains(&place.target);
-    match places.iter().find(|place| !readable(place)) {
-        Some(place) if args.operation == Operation::Read => Err(Failure::usage(format!(
+    let readable = |one: &ResolvedTarget| Target::READABLE.contains(&one.target);
+    match resolved.iter().find(|one| !readable(one)) {
+        Some(one) if args.operation == Operation::Read => Err(Failure::usage(format!(
             "cannot read from {}: expected --target to be one of {}, or a directory",
-            place.target,
+            one.target,
             Target::READABLE.map(Target::name).join(", ")
         ))),
-        _ => Ok(places),
+        _ => Ok(resolved),
     }
 }
 
@@ -325,8 +325,8 @@ fn grid(
     args: &MeasureArgs,
     rivals: &[Technique],
 ) -> Result<(Vec<CellSpec>, Vec<LeftOut>), Failure> {
-    let places = places(args)?;
-    let targets: Vec<Target> = places.iter().map(|place| place.target).collect();
+    let resolved = resolve_targets(args)?;
+    let targets: Vec<Target> = resolved.iter().map(|one| one.target).collect();
     check_states(args, &targets, rivals)?;
     let lists = lists(args);
     let caches = states(&args.cache);
@@ -361,8 +361,8 @@ fn grid(
     }
     let mut cells = Vec::new();
     let mut left_out = Vec::new();
-    for place in &places {
-        let target = place.target;
+    for one in &resolved {
+        let target = one.target;
         for list in &lists {
             if list.call_bytes > limit && asked_in_full {
                 return Err(Failure::usage(format!(
@@ -377,7 +377,7 @@ fn grid(
             if list.call_bytes > limit {
                 left_out.push(LeftOut {
                     target,
-                    path: shown(place.path.as_deref()),
+                    path: path_in_results(one.path.as_deref()),
                     segment_sizes: list.runs.clone(),
                     reason: format!("over {} a call", bytes_in_words(limit as u64)),
                 });
@@ -393,7 +393,7 @@ fn grid(
                             Operation::Read => CellSpec::read(target, workload.clone(), page_cache),
                         };
                         cells.push(CellSpec {
-                            path: place.path.clone(),
+                            path: one.path.clone(),
                             sync: args.sync,
                             cache,
                             layout,
@@ -417,7 +417,7 @@ fn grid(
 }
 
 /// A path in the form used in results.
-fn shown(path: Option<&Path>) -> Option<String> {
+fn path_in_results(path: Option<&Path>) -> Option<String> {
     path.map(|path| path.to_string_lossy().into_owned())
 }
 

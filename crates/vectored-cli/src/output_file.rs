@@ -106,22 +106,22 @@ impl OutputFile {
     /// cannot be measured again.
     pub fn check_distinct(outputs: &[&OutputFile], inputs: &[PathBuf]) -> Result<(), Failure> {
         let is_file = |output: &&&OutputFile| !output.is_special;
-        let mut places: Vec<PathBuf> = Vec::new();
+        let mut seen: Vec<PathBuf> = Vec::new();
         for output in outputs.iter().filter(is_file) {
-            let place = resolved(&output.path);
+            let path = resolved(&output.path);
             let named = output.named.display();
-            if inputs.iter().any(|input| is_same_file(input, &place)) {
+            if inputs.iter().any(|input| is_same_file(input, &path)) {
                 return Err(Failure::usage(format!(
                     "output '{named}' is also an input, and would be overwritten: choose another \
                      file for the output"
                 )));
             }
-            if places.iter().any(|known| is_same_file(known, &place)) {
+            if seen.iter().any(|known| is_same_file(known, &path)) {
                 return Err(Failure::usage(format!(
                     "'{named}' is given for two outputs: choose another file for one of them"
                 )));
             }
-            places.push(place);
+            seen.push(path);
         }
         Ok(())
     }
@@ -156,17 +156,17 @@ fn quoted(path: &Path) -> String {
 }
 
 /// Whether the path is a file in the directory of saved results.
-fn is_saved_result(place: &Path) -> bool {
+fn is_saved_result(path: &Path) -> bool {
     // Without that directory there are no saved results.
     let directory = results_directory().ok();
     let directory = directory.and_then(|directory| directory.canonicalize().ok());
-    directory.is_some_and(|directory| place.is_file() && parent(place) == directory)
+    directory.is_some_and(|directory| path.is_file() && parent(path) == directory)
 }
 
 /// The canonical path. For a file that does not exist yet, only its directory is resolved.
 fn resolved(path: &Path) -> PathBuf {
-    if let Ok(place) = path.canonicalize() {
-        return place;
+    if let Ok(path) = path.canonicalize() {
+        return path;
     }
     match (parent(path).canonicalize(), path.file_name()) {
         (Ok(directory), Some(name)) => directory.join(name),

@@ -120,16 +120,16 @@ fn options() -> Vec<String> {
 pub fn find(name: &OsStr) -> Result<PathBuf, Failure> {
     let shown = name.to_string_lossy();
     let is_path = name.as_encoded_bytes().contains(&b'/');
-    let places: Vec<PathBuf> = if is_path {
+    let candidates: Vec<PathBuf> = if is_path {
         vec![PathBuf::from(name)]
     } else {
         let path = std::env::var_os("PATH").unwrap_or_default();
         std::env::split_paths(&path)
-            .map(|place| place.join(name))
+            .map(|directory| directory.join(name))
             .collect()
     };
-    let files: Vec<&PathBuf> = places.iter().filter(|place| place.is_file()).collect();
-    let is_runnable = |place: &&&PathBuf| is_executable(place);
+    let files: Vec<&PathBuf> = candidates.iter().filter(|path| path.is_file()).collect();
+    let is_runnable = |path: &&&PathBuf| is_executable(path);
     if let Some(found) = files.iter().find(is_runnable) {
         return Ok((*found).clone());
     }
@@ -159,8 +159,8 @@ pub fn find(name: &OsStr) -> Result<PathBuf, Failure> {
     })
 }
 
-fn is_executable(place: &Path) -> bool {
-    let metadata = place.metadata();
+fn is_executable(path: &Path) -> bool {
+    let metadata = path.metadata();
     metadata.is_ok_and(|metadata| metadata.permissions().mode() & 0o111 != 0)
 }
 

@@ -108,16 +108,16 @@ impl ResolvedTarget {
         };
         Ok(ResolvedTarget {
             target,
-            path: Some(whole(path)),
+            path: Some(absolute(path)),
         })
     }
 }
 
 /// The absolute path without links, which is also meaningful in a saved result.
-fn whole(path: &Path) -> PathBuf {
+fn absolute(path: &Path) -> PathBuf {
     match path.canonicalize() {
-        Ok(whole) if whole.as_os_str().as_bytes().len() <= MAX_SOCKET_PATH_BYTES => whole,
-        Ok(whole) if !path.metadata().is_ok_and(|m| m.file_type().is_socket()) => whole,
+        Ok(absolute) if absolute.as_os_str().as_bytes().len() <= MAX_SOCKET_PATH_BYTES => absolute,
+        Ok(absolute) if !path.metadata().is_ok_and(|m| m.file_type().is_socket()) => absolute,
         _ => path.to_owned(),
     }
 }
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn the_null_device_is_null_under_any_name() {
-        let place = ResolvedTarget::resolve(&TargetName::Path("/dev/null".into()), false).unwrap();
-        assert_eq!(place, ResolvedTarget::from(Target::Null));
+        let target = ResolvedTarget::resolve(&TargetName::Path("/dev/null".into()), false).unwrap();
+        assert_eq!(target, ResolvedTarget::from(Target::Null));
     }
 }

@@ -45,7 +45,7 @@ impl Screen {
     /// For standard output, or for a file given with `--output`.
     pub fn of_output(to_file: bool) -> Self {
         match to_file {
-            true => Screen::new(variable, Where::File),
+            true => Screen::new(variable, Destination::File),
             false => Screen::on(&io::stdout()),
         }
     }
@@ -53,29 +53,29 @@ impl Screen {
     /// For a stream that may be a terminal.
     pub fn on(stream: &(impl IsTerminal + AsFd)) -> Self {
         if !stream.is_terminal() {
-            return Screen::new(variable, Where::Pipe);
+            return Screen::new(variable, Destination::Pipe);
         }
         let size = rustix::termios::tcgetwinsize(stream);
         let columns = size.map_or(0, |size| usize::from(size.ws_col));
-        Screen::new(variable, Where::Terminal { columns })
+        Screen::new(variable, Destination::Terminal { columns })
     }
 
-    fn new(variable: impl Fn(&str) -> Option<String>, place: Where) -> Self {
+    fn new(variable: impl Fn(&str) -> Option<String>, destination: Destination) -> Self {
         let when = COLOR.get().copied().unwrap_or_default();
         let columns = variable("COLUMNS").and_then(|text| text.trim().parse().ok());
-        let of_terminal = match place {
-            Where::Terminal { columns } => Some(columns),
-            Where::Pipe | Where::File => None,
+        let of_terminal = match destination {
+            Destination::Terminal { columns } => Some(columns),
+            Destination::Pipe | Destination::File => None,
         };
         let width = columns.or(of_terminal).filter(|&width| width > 0);
         Screen {
             options: TableOptions {
-                color: wants_color(when, &variable, place),
+                color: wants_color(when, &variable, destination),
                 width: width
                     .unwrap_or(TableOptions::default().width)
                     .min(MAX_WIDTH),
             },
-            is_ascii: !shows_unicode(&variable, place),
+            is_ascii: !shows_unicode(&variable, destination),
         }
     }
 
@@ -118,7 +118,7 @@ fn columns(line: &str) -> usize {
 
 /// The destination of a text.
 #[derive(Clone, Copy)]
-enum Where {
+enum Destination {
     /// 0 columns if the width is unknown.
     Terminal {
         columns: usize,
@@ -129,16 +129,20 @@ enum Where {
 }
 
 /// The conventions of <https://no-color.org> and <https://bixense.com/clicolors>, the option first.
-fn wants_color(when: ColorWhen, variable: &impl Fn(&str) -> Option<String>, place: Where) -> bool {
-    match (when, place) {
+fn wants_color(
+    when: ColorWhen,
+    variable: &impl Fn(&str) -> Option<String>,
+    destination: Destination,
+) -> bool {
+    match (when, destination) {
         (ColorWhen::Always, _) => true,
         (ColorWhen::Never, _) => false,
         // The environment variables concern terminals and pipes.
-        (ColorWhen::Auto, Where::File) => false,
+        (ColorWhen::Auto, Destination::File) => false,
         _ if variable("NO_COLOR").is_some() => false,
         _ if variable("CLICOLOR_FORCE").is_some_and(|value| value != "0") => true,
-        (ColorWhen::Auto, Where::Pipe) => false,
-        (ColorWhen::Auto, Where::Terminal { .. }) => {
+        (ColorWhen::Auto, Destination::Pipe) => false,
+        (ColorWhen::Auto, Destination::Terminal { .. }) => {
             !is_dumb(variable) && variable("CLICOLOR").as_deref() != Some("0")
         }
     }
@@ -162,8 +166,10 @@ pub fn messages_are_ascii() -> bool {
 /// Whether the locale and the terminal can show characters beyond ASCII. A locale that is not set counts
 /// as UTF-8, as in systemd: containers and services rarely have one, and their output is usually shown as
 /// UTF-8. The Linux console supports UTF-8, too, but has no braille characters.
-fn shows_unicode(variable: &impl Fn(&str) -> Option<String>, place: Where) -> bool {
-    if matches!(place, Where::Terminal { .. }) && variable("TERM").as_deref() == Some("linux") {
+fn shows_unicode(variable: &impl Fn(&str) -> Option<String>, destination: Destination) -> bool {
+    if matches!(destination, Destination::Terminal { .. })
+        && variable("TERM").as_deref() == Some("linux")
+    {
         return false;
     }
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
@@ -205,7 +211,7 @@ pub fn print_aside(text: &str) -> anyhow::Result<()> {
 mod tests {
     use super::*;
 
-    const TERMINAL: Where = Where::Terminal { columns: 80 };
+    const TERMINAL: Destination = Destination::Terminal { columns: 80 };
 
     /// Variables as `NAME=value NAME=value`.
     fn of(variables: &'static str) -> impl Fn(&str) -> Option<String> {
@@ -219,7 +225,7 @@ mod tests {
     #[test]
     fn colours_follow_the_option_and_then_the_environment() {
         use ColorWhen::{Always, Auto, Never};
-        for (when, place, variables, expected) in [
+        for (when, destination, variables, expected) in [
             (Auto, TERMINAL, "TERM=xterm", true),
             (Auto, TERMINAL, "TERM=dumb", false),
             (Auto, TERMINAL, "", false),
@@ -234,39 +240,39 @@ mod tests {
                 "TERM=xterm CLICOLOR_FORCE=1 NO_COLOR=1",
                 false,
             ),
-            (Auto, Where::Pipe, "TERM=xterm", false),
-            (Auto, Where::Pipe, "CLICOLOR_FORCE=1", true),
-            (Auto, Where::Pipe, "CLICOLOR_FORCE=1 CLICOLOR=0", true),
-            (Auto, Where::File, "CLICOLOR_FORCE=1", false),
-            (Always, Where::File, "NO_COLOR=1", true),
-            (Always, Where::Pipe, "TERM=dumb CLICOLOR=0", true),
+            (Auto, Destination::Pipe, "TERM=xterm", false),
+            (Auto, Destination::Pipe, "CLICOLOR_FORCE=1", true),
+            (Auto, Destination::Pipe, "CLICOLOR_FORCE=1 CLICOLOR=0", true),
+            (Auto, Destination::File, "CLICOLOR_FORCE=1", false),
+            (Always, Destination::File, "NO_COLOR=1", true),
+            (Always, Destination::Pipe, "TERM=dumb CLICOLOR=0", true),
             (Never, TERMINAL, "TERM=xterm CLICOLOR_FORCE=1", false),
         ] {
-            let wants = wants_color(when, &of(variables), place);
+            let wants = wants_color(when, &of(variables), destination);
             assert_eq!(wants, expected, "{when:?} {variables}");
         }
     }
 
     #[test]
     fn columns_come_before_the_terminal_and_that_before_the_default() {
-        let width = |variables, place| Screen::new(of(variables), place).options.width;
+        let width = |variables, destination| Screen::new(of(variables), destination).options.width;
         let default = TableOptions::default().width;
         assert_eq!(width("", TERMINAL), 80);
         assert_eq!(width("COLUMNS=61", TERMINAL), 61);
-        assert_eq!(width("COLUMNS=61", Where::Pipe), 61);
-        assert_eq!(width("COLUMNS=61", Where::File), 61);
-        assert_eq!(width("", Where::Pipe), default);
-        assert_eq!(width("", Where::Terminal { columns: 0 }), default);
+        assert_eq!(width("COLUMNS=61", Destination::Pipe), 61);
+        assert_eq!(width("COLUMNS=61", Destination::File), 61);
+        assert_eq!(width("", Destination::Pipe), default);
+        assert_eq!(width("", Destination::Terminal { columns: 0 }), default);
         for wrong in ["COLUMNS=wide", "COLUMNS=-5", "COLUMNS=0"] {
-            assert_eq!(width(wrong, Where::Pipe), default, "{wrong}");
+            assert_eq!(width(wrong, Destination::Pipe), default, "{wrong}");
         }
-        let most = width("COLUMNS=18446744073709551615", Where::Pipe);
+        let most = width("COLUMNS=18446744073709551615", Destination::Pipe);
         assert_eq!(most, MAX_WIDTH);
     }
 
     #[test]
     fn a_locale_without_utf_8_and_the_console_are_ascii() {
-        for (place, variables, expected) in [
+        for (destination, variables, expected) in [
             (TERMINAL, "", true),
             (TERMINAL, "LANG=C", false),
             (TERMINAL, "LANG=POSIX", false),
@@ -276,11 +282,11 @@ mod tests {
             (TERMINAL, "LANG=de_DE.UTF-8 LC_ALL=C", false),
             (TERMINAL, "LANG=C LC_CTYPE=C.UTF-8", true),
             (TERMINAL, "LANG=C.UTF-8 TERM=linux", false),
-            (Where::Pipe, "LANG=C.UTF-8 TERM=linux", true),
-            (Where::File, "LC_ALL=C", false),
+            (Destination::Pipe, "LANG=C.UTF-8 TERM=linux", true),
+            (Destination::File, "LC_ALL=C", false),
         ] {
             assert_eq!(
-                shows_unicode(&of(variables), place),
+                shows_unicode(&of(variables), destination),
                 expected,
                 "{variables}"
             );

@@ -48,20 +48,20 @@ impl Input {
     pub fn of_stdin() -> Self {
         let stdin = io::stdin();
         let copy = || stdin.as_fd().try_clone_to_owned().map(File::from);
-        let Ok(mut here) = copy() else {
+        let Ok(mut file) = copy() else {
             // Closed.
             return Input::Empty;
         };
-        let Ok(kind) = here.metadata().map(|metadata| metadata.file_type()) else {
+        let Ok(kind) = file.metadata().map(|metadata| metadata.file_type()) else {
             return Input::Once;
         };
         if kind.is_char_device() && !stdin.is_terminal() {
             return Input::Empty;
         }
-        let place = here.stream_position();
+        let offset = file.stream_position();
         // A separate open file description, so that the offset is not shared.
-        match (kind.is_file(), place, File::open("/proc/self/fd/0")) {
-            (true, Ok(place), Ok(again)) => Input::File(again, place),
+        match (kind.is_file(), offset, File::open("/proc/self/fd/0")) {
+            (true, Ok(offset), Ok(reopened)) => Input::File(reopened, offset),
             _ => Input::Once,
         }
     }
@@ -99,15 +99,15 @@ pub fn run(
     command.args(&words[1..]);
     let no = |what: &str, error: io::Error| NoRerunTime(format!("{what}: {error}"));
     command.stdin(match input {
-        Input::File(mut file, place) => {
-            file.seek(SeekFrom::Start(place))
+        Input::File(mut file, offset) => {
+            file.seek(SeekFrom::Start(offset))
                 .map_err(|error| no("standard input cannot be read again", error))?;
             Stdio::from(file)
         }
         Input::Once | Input::Empty => Stdio::null(),
     });
-    command.stdout(like(io::stdout().as_fd()));
-    command.stderr(like(io::stderr().as_fd()));
+    command.stdout(same_kind(io::stdout().as_fd()));
+    command.stderr(same_kind(io::stderr().as_fd()));
     let began = Instant::now();
     let child = command
         .spawn()
@@ -116,15 +116,15 @@ pub fn run(
     drop(command);
     signals.enter(Stage::Rerun, child.id());
     let process = Pid::from_child(&child);
-    let (tell, told) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         let outcome = wait_for(child.id());
         // After a timeout there is no receiver.
-        let _ = tell.send((outcome, began.elapsed()));
+        let _ = sender.send((outcome, began.elapsed()));
     });
     let limit = (first.took * LIMIT_FACTOR).max(MIN_LIMIT);
     let outcome = loop {
-        match told.recv_timeout(POLL_INTERVAL) {
+        match receiver.recv_timeout(POLL_INTERVAL) {
             Ok(outcome) => break Ok(outcome),
             Err(RecvTimeoutError::Disconnected) => {
                 break Err(String::from("its exit status is unknown"));
@@ -144,9 +144,9 @@ pub fn run(
     if outcome.is_err() {
         // The process may have ended already.
         let _ = kill_process(process, Signal::TERM);
-        if told.recv_timeout(TERMINATION_GRACE).is_err() {
+        if receiver.recv_timeout(TERMINATION_GRACE).is_err() {
             let _ = kill_process(process, Signal::KILL);
-            let _ = told.recv_timeout(TERMINATION_GRACE);
+            let _ = receiver.recv_timeout(TERMINATION_GRACE);
         }
     }
     match outcome.map_err(NoRerunTime)? {
@@ -170,7 +170,7 @@ pub fn run(
 }
 
 /// A descriptor of the same kind whose bytes are discarded.
-fn like(descriptor: BorrowedFd<'_>) -> Stdio {
+fn same_kind(descriptor: BorrowedFd<'_>) -> Stdio {
     let Ok(copy) = descriptor.try_clone_to_owned().map(File::from) else {
         return Stdio::null();
     };
@@ -201,7 +201,7 @@ fn file_beside(descriptor: BorrowedFd<'_>) -> io::Result<File> {
 }
 
 /// A pseudoterminal of the same size.
-fn terminal(like: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+fn terminal(original: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
     grantpt(&ours)?;
     unlockpt(&ours)?;
@@ -212,7 +212,7 @@ fn terminal(like: BorrowedFd<'_>) -> io::Result<OwnedFd> {
         rustix::fs::Mode::empty(),
     )?;
     // Without the size, only line breaks may differ.
-    let _ = rustix::termios::tcgetwinsize(like)
+    let _ = rustix::termios::tcgetwinsize(original)
         .and_then(|size| rustix::termios::tcsetwinsize(&theirs, size));
     drain(File::from(ours));
     Ok(theirs)

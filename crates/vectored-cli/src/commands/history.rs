@@ -50,10 +50,10 @@ pub fn run(args: &HistoryArgs) -> Result<ExitCode, Failure> {
     if let Some(age) = args.prune {
         entries = to_prune(entries, SystemTime::now().checked_sub(age), args.keep);
     }
-    let place = escape_control(&directory.display().to_string());
+    let directory_name = escape_control(&directory.display().to_string());
     let text = match args.format {
         HistoryFormat::Table => {
-            let heading = heading(args, entries.len(), &place);
+            let heading = heading(args, entries.len(), &directory_name);
             screen.set(|options| table(&entries, &heading, options.width))
         }
         HistoryFormat::Json => json(&entries),
@@ -84,19 +84,23 @@ fn to_prune(mut entries: Vec<Entry>, before: Option<SystemTime>, keep: usize) ->
 }
 
 /// The heading of the list.
-fn heading(args: &HistoryArgs, count: usize, place: &str) -> String {
+fn heading(args: &HistoryArgs, count: usize, directory_name: &str) -> String {
     let results = if count == 1 { "result" } else { "results" };
     let Some(age) = args.prune else {
         return match count {
-            0 => format!("no saved results in {place}: run `vectored measure` to create one"),
-            _ => format!("saved results in {place}, newest first"),
+            0 => format!(
+                "no saved results in {directory_name}: run `vectored measure` to create one"
+            ),
+            _ => format!("saved results in {directory_name}, newest first"),
         };
     };
     let age = age_in_words(age);
     match (count, args.dry_run) {
-        (0, _) => format!("nothing to remove: no result in {place} is older than {age}"),
-        (_, true) => format!("would remove {count} {results} older than {age} from {place}"),
-        (_, false) => format!("removing {count} {results} older than {age} from {place}"),
+        (0, _) => format!("nothing to remove: no result in {directory_name} is older than {age}"),
+        (_, true) => {
+            format!("would remove {count} {results} older than {age} from {directory_name}")
+        }
+        (_, false) => format!("removing {count} {results} older than {age} from {directory_name}"),
     }
 }
 

@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn the_newest_comes_first() {
-        let place = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         for name in [
             "measure-20260101T000000Z-ffff.json",
             "measure-20261231T235959Z-0000.json",
@@ -296,9 +296,9 @@ mod tests {
             "measure-20260601T000000Z-8888.json",
             ".vectored-x.tmp",
         ] {
-            fs::write(place.path().join(name), "").unwrap();
+            fs::write(directory.path().join(name), "").unwrap();
         }
-        let files = saved_files(place.path(), ResultKind::Measure).unwrap();
+        let files = saved_files(directory.path(), ResultKind::Measure).unwrap();
         let names: Vec<_> = files
             .iter()
             .map(|path| path.file_name().unwrap().to_str().unwrap())
@@ -311,7 +311,7 @@ mod tests {
                 "measure-20260101T000000Z-ffff.json"
             ]
         );
-        let nowhere = place.path().join("nowhere");
+        let nowhere = directory.path().join("nowhere");
         assert_eq!(
             saved_files(&nowhere, ResultKind::Measure).unwrap(),
             Vec::<PathBuf>::new()
