@@ -19,7 +19,7 @@ use crate::failure::Failure;
 use crate::notes::Notes;
 use crate::output_file::OutputFile;
 use crate::results_store::{ResultName, Store, paths};
-use crate::strace;
+use crate::strace::{self, Ended};
 use crate::terminal::{Screen, print, print_aside};
 use crate::untraced_rerun::{self, Input, NoRerunTime};
 
@@ -91,7 +91,7 @@ fn in_one_line(args: &AdviseArgs) -> String {
 }
 
 /// The outcome of a command.
-struct Ran {
+struct CommandOutcome {
     observed: Observed,
     times: CommandTimes,
     /// Whether the wait for its processes was stopped.
@@ -101,7 +101,7 @@ struct Ran {
 
 /// Runs the command under strace and, with `--twice`, a second time without strace if the first run
 /// succeeded.
-fn run_command(args: &AdviseArgs, notes: &Notes) -> Result<Ran, Failure> {
+fn run_command(args: &AdviseArgs, notes: &Notes) -> Result<CommandOutcome, Failure> {
     strace::find(&args.command[0])?;
     strace::check()?;
     if args.twice {
@@ -123,43 +123,50 @@ fn run_command(args: &AdviseArgs, notes: &Notes) -> Result<Ran, Failure> {
     if was_left {
         notes.note("stopped waiting for processes that the command left running");
     }
-    let second = if args.twice {
-        let refused = if was_left || signals.last().is_some() {
-            Some("a signal arrived during the first run")
-        } else if !first.status.success() {
-            Some("the first run failed")
-        } else if observed.read_input {
-            Some("the command read standard input, which can be read only once unless it is a file")
-        } else {
-            None
-        };
-        match refused {
-            Some(why) => Err(NoRerunTime(why.to_owned())),
-            None => untraced_rerun::run(&args.command, input, first, &signals),
+    let mut times = CommandTimes::Traced(first.usage);
+    if args.twice {
+        match second_run(args, input, first, &observed, was_left, &signals) {
+            Ok(second) => times = CommandTimes::Untraced(second.took, second.usage),
+            Err(NoRerunTime(why)) => notes.note(&format!(
+                "the wall time without strace is an estimate, because the second run gave none: {why}"
+            )),
         }
-        .map(Some)
-    } else {
-        Ok(None)
-    };
-    let times = match second {
-        Ok(Some(second)) => CommandTimes::Untraced(second.took, second.usage),
-        Ok(None) => CommandTimes::Traced(first.usage),
-        Err(NoRerunTime(why)) => {
-            notes.note(&format!("the wall time without strace is an estimate, because the second run gave none: {why}"));
-            CommandTimes::Traced(first.usage)
-        }
-    };
-    let again_stopped_by = signals.stopped_by().filter(|_| !was_left);
+    }
+    let rerun_stopped_by = signals.stopped_by().filter(|_| !was_left);
     signals.enter(Stage::After, 0);
-    Ok(Ran {
+    Ok(CommandOutcome {
         observed,
         times,
         was_left,
-        code: match again_stopped_by {
+        code: match rerun_stopped_by {
             Some(signal) => 128 + signal as u8,
             None => strace::exit_code(first.status),
         },
     })
+}
+
+/// Runs the command a second time, without strace, unless the first run gives a reason not to.
+fn second_run(
+    args: &AdviseArgs,
+    input: Input,
+    first: Ended,
+    observed: &Observed,
+    was_left: bool,
+    signals: &CommandSignals,
+) -> Result<Ended, NoRerunTime> {
+    let refused = if was_left || signals.last().is_some() {
+        Some("a signal arrived during the first run")
+    } else if !first.status.success() {
+        Some("the first run failed")
+    } else if observed.read_input {
+        Some("the command read standard input, which can be read only once unless it is a file")
+    } else {
+        None
+    };
+    match refused {
+        Some(why) => Err(NoRerunTime(why.to_owned())),
+        None => untraced_rerun::run(&args.command, input, first, signals),
+    }
 }
 
 /// The input files.
