@@ -6,29 +6,29 @@ use std::{mem, ptr};
 use crate::cost::CostModel;
 use crate::cursor::SegmentCursor;
 use crate::gather::plan::{Staging, allocate};
-use crate::sys::coalesce::touch;
+use crate::sys::coalesce::adjoins;
 use crate::sys::copy::Copier;
 use crate::sys::copy::sizes::{MAX_BY_16, MAX_BY_WIDEST};
-use crate::sys::list_scan::{Seen, look_at_few, look_at_many};
+use crate::sys::list_scan::{ListScan, scan_few, scan_many};
 use crate::sys::staging::{StagingBuffer, StagingTail};
-use crate::transfer::rules::Rules;
-use crate::transfer::write_loop::{Answer, Sink};
+use crate::transfer::runs::RunPolicy;
+use crate::transfer::write_loop::{CallResult, Sink};
 use crate::{Limits, MAX_CALL_BYTES, iov_max};
 
 /// Who decides what is copied, and the memory for it.
-pub(crate) struct Stager {
+pub(crate) struct FastPath {
     pub(crate) model: CostModel,
     /// How many segments are staged at the start of a list that does not go whole.
     run: usize,
-    borders: Kept,
+    borders: ThresholdCache,
     /// Without memory until first used, then with that of the model's `staging_bytes` for good. Its
     /// content is of the call that is being made, or of the last one.
     pub(crate) staging: StagingBuffer,
     /// How long that becomes: a loaded model may say anything.
     staging_bytes: usize,
     most: Limits,
-    /// A list of more bytes is long: [`begin`](Stager::begin) and [`send_whole`](Stager::send_whole) leave it to
-    /// [`send_long`](Stager::send_long).
+    /// A list of more bytes is long: [`begin`](FastPath::begin) and [`send_in_one_call`](FastPath::send_in_one_call) leave it to
+    /// [`send_long_in_one_call`](FastPath::send_long_in_one_call).
     whole_bytes: usize,
     /// A list of more bytes goes in pieces even if it begins after a pause.
     threshold_bytes: usize,
@@ -38,9 +38,9 @@ pub(crate) struct Stager {
     few_bytes: usize,
 }
 
-impl Default for Stager {
-    fn default() -> Stager {
-        Stager::new(CostModel::default())
+impl Default for FastPath {
+    fn default() -> FastPath {
+        FastPath::new(CostModel::default())
     }
 }
 
@@ -59,12 +59,12 @@ const MIN_FITTING_BYTES: usize = 512;
 const PIPE_BUF: usize = 4096;
 
 /// CopyThresholds of lists of up to so many segments are kept, and of longer ones that of the last.
-const KEPT_BORDERS: usize = 16;
+const CACHED_COUNTS: usize = 16;
 
 /// The longest segments that are copied, by the number of segments of the list: to ask the model
 /// takes as long as copying ten segments.
-struct Kept {
-    few: [usize; KEPT_BORDERS + 1],
+struct ThresholdCache {
+    few: [usize; CACHED_COUNTS + 1],
     are_few_known: bool,
     /// A number of segments, and the border for it.
     last: (usize, usize),
@@ -72,7 +72,7 @@ struct Kept {
 
 /// The one call that is a whole transfer, if there is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Whole {
+pub(crate) struct SingleCall {
     /// Of the list; 0 if it is not one call, or was not looked at to its end.
     pub(crate) bytes: usize,
     /// Whether all of it is staged, or goes as it is.
@@ -80,29 +80,29 @@ pub(crate) struct Whole {
 }
 
 /// How a transfer began that is not at its end.
-pub(crate) enum Begun {
+pub(crate) enum FastPathMiss {
     /// The call that was to be the whole of it answered something else.
-    Sent(Whole, Answer),
-    /// No call was made. [`Stager::run`] says what is staged.
-    InPart,
+    Answered(SingleCall, CallResult),
+    /// No call was made. [`FastPath::run`] says what is staged.
+    NotSent,
 }
 
-const NOT_WHOLE: Whole = Whole {
+const NOT_SINGLE: SingleCall = SingleCall {
     bytes: 0,
     is_staged: false,
 };
 
-impl Stager {
-    pub(crate) const fn new(model: CostModel) -> Stager {
+impl FastPath {
+    pub(crate) const fn new(model: CostModel) -> FastPath {
         let whatever_the_system_takes = Limits {
             segments: usize::MAX,
             bytes: MAX_CALL_BYTES,
         };
-        Stager::within(whatever_the_system_takes, model)
+        FastPath::within(whatever_the_system_takes, model)
     }
 
     /// One whose calls keep within these limits as well as those of the system.
-    pub(crate) const fn within(most: Limits, model: CostModel) -> Stager {
+    pub(crate) const fn within(most: Limits, model: CostModel) -> FastPath {
         let (whole_bytes, threshold_bytes) = match model.chunk_policy {
             Some(pieces) => {
                 // A list of one piece is one call.
@@ -118,11 +118,11 @@ impl Stager {
         };
         let staging_bytes = model.staging_within(most);
         // Any system takes so many segments.
-        let few_bytes = match most.segments < KEPT_BORDERS {
+        let few_bytes = match most.segments < CACHED_COUNTS {
             true => 0,
             false => min(most.bytes, whole_bytes),
         };
-        Stager {
+        FastPath {
             // No more is staged of a list that goes whole.
             staging_bytes: min(staging_bytes, threshold_bytes),
             whole_bytes,
@@ -131,8 +131,8 @@ impl Stager {
             few_bytes,
             model,
             run: 0,
-            borders: Kept {
-                few: [0; KEPT_BORDERS + 1],
+            borders: ThresholdCache {
+                few: [0; CACHED_COUNTS + 1],
                 are_few_known: false,
                 last: (0, 0),
             },
@@ -161,7 +161,7 @@ impl Stager {
     }
 
     /// The rules for such a list.
-    pub(crate) fn rules(&mut self, segments: &[IoSlice<'_>]) -> Rules {
+    pub(crate) fn rules(&mut self, segments: &[IoSlice<'_>]) -> RunPolicy {
         let mut limits = self.limits();
         let mut segment_count = segments.len();
         let mut fill_bytes = 0;
@@ -174,7 +174,7 @@ impl Stager {
             let share = (limits.bytes as f64 / bytes as f64).min(1.0);
             segment_count = (count as f64 * share) as usize;
         }
-        Rules {
+        RunPolicy {
             copy_below_bytes: self.copy_below_bytes(segments, segment_count),
             limits,
             fill_bytes,
@@ -188,10 +188,10 @@ impl Stager {
     #[inline]
     pub(crate) fn rules_for_rest(
         &self,
-        rules: Rules,
+        rules: RunPolicy,
         segments: &[IoSlice<'_>],
         from: SegmentCursor,
-    ) -> Rules {
+    ) -> RunPolicy {
         let is_in_pieces = rules.fill_bytes > 0;
         if !is_in_pieces || from == SegmentCursor::new() {
             return rules;
@@ -208,7 +208,7 @@ impl Stager {
             bytes,
             ..rules.limits
         };
-        Rules { limits, ..rules }
+        RunPolicy { limits, ..rules }
     }
 
     /// The longest segment of such a list that is copied, if so many go in a call.
@@ -228,10 +228,10 @@ impl Stager {
     #[inline(always)]
     fn border(&mut self, segment_count: usize) -> usize {
         let kept = &self.borders;
-        if segment_count <= KEPT_BORDERS && kept.are_few_known {
+        if segment_count <= CACHED_COUNTS && kept.are_few_known {
             return kept.few[segment_count];
         }
-        if segment_count == kept.last.0 && segment_count > KEPT_BORDERS {
+        if segment_count == kept.last.0 && segment_count > CACHED_COUNTS {
             return kept.last.1;
         }
         self.ask_model(segment_count)
@@ -246,7 +246,7 @@ impl Stager {
         // What is copied must fit in an empty staging buffer.
         let border = |count| self.model.copy_below_bytes(count).min(self.staging_bytes);
         let asked = border(segment_count);
-        if segment_count <= KEPT_BORDERS {
+        if segment_count <= CACHED_COUNTS {
             self.borders.few = std::array::from_fn(border);
             self.borders.are_few_known = true;
         } else {
@@ -283,11 +283,11 @@ impl Stager {
     /// function that is left then takes 2 ns at `/dev/null` and 16 at a socket, and on Zen 4 the first of them
     /// some 80. Those that are left before cost a fraction of that, but short lists enter none.
     #[inline(always)]
-    pub(crate) fn send_whole(
+    pub(crate) fn send_in_one_call(
         &mut self,
         segments: &[IoSlice<'_>],
         sink: &mut impl Sink,
-    ) -> Result<u64, Begun> {
+    ) -> Result<u64, FastPathMiss> {
         let count = segments.len();
         let (small_bytes, short_bytes) = match self.borders.few.get(count) {
             // The border is 0 where it is not known.
@@ -316,26 +316,27 @@ impl Stager {
                 }
                 // Neither without a byte nor long.
                 if staged == count && self.staging.len().wrapping_sub(1) < self.whole_bytes {
-                    let whole = Whole {
+                    let whole = SingleCall {
                         bytes: self.staging.len(),
                         is_staged: true,
                     };
-                    return self.send(segments, whole, true, sink);
+                    return self.send(segments, whole, false, sink);
                 }
             }
             [_, _, ..] if small_bytes > 0 => {
-                let limits = match count <= KEPT_BORDERS {
+                let limits = match count <= CACHED_COUNTS {
                     // Any system takes so many segments.
                     true => Limits {
-                        segments: KEPT_BORDERS,
+                        segments: CACHED_COUNTS,
                         bytes: self.few_bytes,
                     },
                     false => self.limits_of_whole(),
                 };
-                if let Some(Seen { bytes, is_apart }) = look_at_plain(segments, small_bytes, limits)
+                if let Some(ListScan { bytes, may_adjoin }) =
+                    scan_plain(segments, small_bytes, limits)
                 {
                     let is_staged = false;
-                    return self.send(segments, Whole { bytes, is_staged }, is_apart, sink);
+                    return self.send(segments, SingleCall { bytes, is_staged }, may_adjoin, sink);
                 }
             }
             _ => {}
@@ -346,28 +347,28 @@ impl Stager {
         };
         // Not one call, or long.
         if whole.bytes.wrapping_sub(1) >= self.whole_bytes {
-            return Err(Begun::InPart);
+            return Err(FastPathMiss::NotSent);
         }
-        self.send(segments, whole, false, sink)
+        self.send(segments, whole, true, sink)
     }
 
-    /// Sends a list whose way is found; `is_apart` if it is known that no two of its segments touch.
+    /// Makes the one call of a list. `may_adjoin` is false if no two neighbours are known to adjoin.
     #[inline(always)]
     fn send(
         &self,
         segments: &[IoSlice<'_>],
-        whole: Whole,
-        is_apart: bool,
+        whole: SingleCall,
+        may_adjoin: bool,
         sink: &mut impl Sink,
-    ) -> Result<u64, Begun> {
+    ) -> Result<u64, FastPathMiss> {
         let sent = if whole.is_staged {
-            sink.take_all(&[IoSlice::new(&self.staging)], whole.bytes, true)
+            sink.take_all(&[IoSlice::new(&self.staging)], whole.bytes, false)
         } else {
-            sink.take_all(segments, whole.bytes, is_apart)
+            sink.take_all(segments, whole.bytes, may_adjoin)
         };
         match sent {
             Ok(()) => Ok(whole.bytes as u64),
-            Err(answer) => Err(Begun::Sent(whole, answer)),
+            Err(answer) => Err(FastPathMiss::Answered(whole, answer)),
         }
     }
 
@@ -380,7 +381,7 @@ impl Stager {
         small_bytes: usize,
         [first_bytes, second_bytes]: [usize; 2],
     ) -> bool {
-        let is_few = segment_count <= KEPT_BORDERS;
+        let is_few = segment_count <= CACHED_COUNTS;
         let is_long = first_bytes > MAX_BY_WIDEST;
         (is_few || is_long && !self.may_be_in_pieces(segment_count, first_bytes))
             && (first_bytes < MIN_FITTING_BYTES
@@ -391,7 +392,7 @@ impl Stager {
     /// The same for wide registers, which pay where more than a few are to be copied.
     #[inline(always)]
     fn goes_by_wide_registers(&self, segment_count: usize, first_bytes: usize) -> bool {
-        segment_count > KEPT_BORDERS
+        segment_count > CACHED_COUNTS
             && first_bytes <= MAX_BY_WIDEST
             && !self.may_be_in_pieces(segment_count, first_bytes)
     }
@@ -408,29 +409,29 @@ impl Stager {
 
     /// Stages the last segment, behind all others, if that is worth it: a body behind the pieces of a header.
     #[inline(never)]
-    fn stage_last(&mut self, segments: &[IoSlice<'_>]) -> Whole {
+    fn stage_last(&mut self, segments: &[IoSlice<'_>]) -> SingleCall {
         let run = segments.len() - 1;
         let bytes = segments[run].len();
         let worth_bytes = self.border(segments.len()).max(2 * self.border(2));
         if bytes > worth_bytes || bytes > self.staging.free_bytes() {
             self.run = run;
-            return NOT_WHOLE;
+            return NOT_SINGLE;
         }
         self.staging.push(&segments[run]);
-        Whole {
+        SingleCall {
             bytes: self.staging.len(),
             is_staged: true,
         }
     }
 
     /// Finds whether the list goes in one call, and copies it if that is how it goes. If it does not,
-    /// [`run`](Stager::run) says what was begun.
+    /// [`run`](FastPath::run) says what was begun.
     ///
     /// For lists of which so many segments are staged already, but not all, and for those that are met for the
     /// first time or are of none of the usual kinds. Each way is a function of its own: what one needs is not
     /// saved for the others.
     #[inline(never)]
-    pub(crate) fn begin(&mut self, segments: &[IoSlice<'_>], staged: usize) -> Whole {
+    pub(crate) fn begin(&mut self, segments: &[IoSlice<'_>], staged: usize) -> SingleCall {
         self.run = 0;
         let small_bytes = self.border(segments.len());
         match segments {
@@ -439,9 +440,9 @@ impl Stager {
                 if self.may_be_in_pieces(segments.len(), first.len())
                     && start_beyond(segments, self.whole_bytes).is_some() =>
             {
-                NOT_WHOLE
+                NOT_SINGLE
             }
-            [first, ..] if begins_small(segments, small_bytes) => match first.len() {
+            [first, ..] if begins_run(segments, small_bytes) => match first.len() {
                 ..MIN_FITTING_BYTES => self.stage_many(segments, small_bytes, 0),
                 _ => self.stage_fitting(segments, small_bytes),
             },
@@ -468,18 +469,18 @@ impl Stager {
         self.is_burst = is_burst;
     }
 
-    /// The same as [`send_whole`](Stager::send_whole), for a long list outside of a burst.
-    pub(crate) fn send_long(
+    /// The same as [`send_in_one_call`](FastPath::send_in_one_call), for a long list outside of a burst.
+    pub(crate) fn send_long_in_one_call(
         &mut self,
         segments: &[IoSlice<'_>],
         sink: &mut impl Sink,
-    ) -> Result<u64, Begun> {
+    ) -> Result<u64, FastPathMiss> {
         let whole_bytes = mem::replace(&mut self.whole_bytes, self.threshold_bytes);
         let whole = self.begin(segments, 0);
         self.whole_bytes = whole_bytes;
         match whole.bytes {
-            0 => Err(Begun::InPart),
-            _ => self.send(segments, whole, false, sink),
+            0 => Err(FastPathMiss::NotSent),
+            _ => self.send(segments, whole, true, sink),
         }
     }
 
@@ -492,14 +493,19 @@ impl Stager {
     }
 
     #[inline(never)]
-    fn stage_many(&mut self, segments: &[IoSlice<'_>], small_bytes: usize, staged: usize) -> Whole {
+    fn stage_many(
+        &mut self,
+        segments: &[IoSlice<'_>],
+        small_bytes: usize,
+        staged: usize,
+    ) -> SingleCall {
         let copier = Copier::for_list(&segments[staged..]);
         self.stage_by(copier, segments, small_bytes, staged)
     }
 
     /// For lists that may fit pages.
     #[inline(never)]
-    fn stage_fitting(&mut self, segments: &[IoSlice<'_>], mut small_bytes: usize) -> Whole {
+    fn stage_fitting(&mut self, segments: &[IoSlice<'_>], mut small_bytes: usize) -> SingleCall {
         if let [first, second, ..] = segments
             && first.len() == second.len()
         {
@@ -519,7 +525,7 @@ impl Stager {
         segments: &[IoSlice<'_>],
         small_bytes: usize,
         staged: usize,
-    ) -> Whole {
+    ) -> SingleCall {
         let staging = &mut self.staging;
         if staged == 0 {
             allocate(staging, self.staging_bytes);
@@ -529,7 +535,7 @@ impl Stager {
         if count < segments.len() {
             return self.stage_rest(segments, count);
         }
-        Whole {
+        SingleCall {
             bytes: staging.len(),
             is_staged: true,
         }
@@ -542,29 +548,29 @@ impl Stager {
     /// says, so it is to copy so many bytes that is worth as much as not to make a list: a body behind
     /// a header of many pieces.
     #[inline(never)]
-    fn stage_rest(&mut self, segments: &[IoSlice<'_>], count: usize) -> Whole {
+    fn stage_rest(&mut self, segments: &[IoSlice<'_>], count: usize) -> SingleCall {
         let rest = &segments[count..];
-        if rest.len() < KEPT_BORDERS {
+        if rest.len() < CACHED_COUNTS {
             let entries = 1 + rest.len();
             let bytes = bytes_of(rest);
             let free = self.staging.free_bytes();
             if bytes <= free && bytes <= entries.saturating_mul(self.border(entries)) {
                 self.staging.push_run_by(Copier::MEMCPY, rest, free);
-                return Whole {
+                return SingleCall {
                     bytes: self.staging.len(),
                     is_staged: true,
                 };
             }
         }
         self.run = count;
-        NOT_WHOLE
+        NOT_SINGLE
     }
 
     /// A list of which nothing is to be copied, for all that its first two segments say.
     #[inline(never)]
-    fn list(&mut self, segments: &[IoSlice<'_>], small_bytes: usize) -> Whole {
-        match look_at_plain(segments, small_bytes, self.limits_of_whole()) {
-            Some(seen) => Whole {
+    fn list(&mut self, segments: &[IoSlice<'_>], small_bytes: usize) -> SingleCall {
+        match scan_plain(segments, small_bytes, self.limits_of_whole()) {
+            Some(seen) => SingleCall {
                 bytes: seen.bytes,
                 is_staged: false,
             },
@@ -574,9 +580,9 @@ impl Stager {
 
     /// A list that may be one piece of memory; if not, it may begin with small segments all the same.
     #[cold]
-    fn list_touching(&mut self, segments: &[IoSlice<'_>], small_bytes: usize) -> Whole {
-        if let Some(bytes) = one_piece(segments, self.limits_of_whole()) {
-            return Whole {
+    fn list_touching(&mut self, segments: &[IoSlice<'_>], small_bytes: usize) -> SingleCall {
+        if let Some(bytes) = contiguous_bytes(segments, self.limits_of_whole()) {
+            return SingleCall {
                 bytes,
                 is_staged: false,
             };
@@ -585,11 +591,11 @@ impl Stager {
             [first, second, ..] if first.len() <= small_bytes && second.len() <= small_bytes => {
                 self.stage_many(segments, small_bytes, 0)
             }
-            _ => NOT_WHOLE,
+            _ => NOT_SINGLE,
         }
     }
 
-    /// What [`begin`](Stager::begin) left that was not whole: so many segments at the start of the list
+    /// What [`begin`](FastPath::begin) left that was not whole: so many segments at the start of the list
     /// are staged, and what follows them was not looked at.
     pub(crate) fn run(&self) -> usize {
         self.run
@@ -597,7 +603,7 @@ impl Stager {
 
     /// The entries of the call that is a whole transfer of such a list, if these are few: what is
     /// staged, and the segments behind it.
-    pub(crate) fn entries_behind_run<'e>(
+    pub(crate) fn entries_after_staged_prefix<'e>(
         &'e mut self,
         segments: &'e [IoSlice<'_>],
         room: &'e mut [IoSlice<'e>; FEW_ENTRIES],
@@ -612,7 +618,7 @@ impl Stager {
             segments: limits.segments - 1,
             bytes: bytes.saturating_sub(self.staging.len()),
         };
-        look_at_plain(rest, self.border(segments.len()), limits)?;
+        scan_plain(rest, self.border(segments.len()), limits)?;
         let (first, others) = room.split_first_mut()?;
         *first = IoSlice::new(&self.staging);
         others[..rest.len()].copy_from_slice(rest);
@@ -620,13 +626,13 @@ impl Stager {
     }
 }
 
-/// Whether a list begins with two small segments that do not touch: it is copied, as far as it is like
+/// Whether a list begins with two small segments that do not adjoins: it is copied, as far as it is like
 /// that.
 #[inline(always)]
-fn begins_small(segments: &[IoSlice<'_>], small_bytes: usize) -> bool {
+fn begins_run(segments: &[IoSlice<'_>], small_bytes: usize) -> bool {
     match segments {
         [first, second, ..] => {
-            first.len() <= small_bytes && second.len() <= small_bytes && !touch(first, second)
+            first.len() <= small_bytes && second.len() <= small_bytes && !adjoins(first, second)
         }
         _ => false,
     }
@@ -671,25 +677,25 @@ pub(crate) const FEW_ENTRIES: usize = 8;
 /// Looks at a list that can go in one call just as it is: without an empty segment, and without
 /// neighbours that are both small.
 #[inline(always)]
-fn look_at_plain(segments: &[IoSlice<'_>], small_bytes: usize, limits: Limits) -> Option<Seen> {
+fn scan_plain(segments: &[IoSlice<'_>], small_bytes: usize, limits: Limits) -> Option<ListScan> {
     if segments.len() > limits.segments {
         return None;
     }
     let seen = match segments.len() {
-        ..=KEPT_BORDERS => look_at_few(segments, small_bytes),
-        _ => look_at_many(segments, small_bytes),
+        ..=CACHED_COUNTS => scan_few(segments, small_bytes),
+        _ => scan_many(segments, small_bytes),
     };
     // The loop for lists without a small one is half as long.
     let seen = match seen {
         Some(seen) => seen,
-        None => look_at_mixed(segments, small_bytes)?,
+        None => scan_mixed(segments, small_bytes)?,
     };
     (seen.bytes <= limits.bytes).then_some(seen)
 }
 
 /// The same, for any list.
 #[inline(never)]
-fn look_at_mixed(segments: &[IoSlice<'_>], small_bytes: usize) -> Option<Seen> {
+fn scan_mixed(segments: &[IoSlice<'_>], small_bytes: usize) -> Option<ListScan> {
     let mut bytes = 0_usize;
     let mut last_is_small = false;
     for segment in segments {
@@ -701,14 +707,14 @@ fn look_at_mixed(segments: &[IoSlice<'_>], small_bytes: usize) -> Option<Seen> {
         bytes = bytes.saturating_add(segment.len());
     }
     // Who sends it looks for that.
-    let is_apart = false;
-    Some(Seen { bytes, is_apart })
+    let may_adjoin = true;
+    Some(ListScan { bytes, may_adjoin })
 }
 
 /// The bytes of a list whose segments lie in memory one behind the other, if one call takes them: to
 /// the kernel they are one segment, however short each is.
-fn one_piece(segments: &[IoSlice<'_>], limits: Limits) -> Option<usize> {
-    let touches = |pair: &[IoSlice<'_>]| touch(&pair[0], &pair[1]);
+fn contiguous_bytes(segments: &[IoSlice<'_>], limits: Limits) -> Option<usize> {
+    let touches = |pair: &[IoSlice<'_>]| adjoins(&pair[0], &pair[1]);
     if segments.len() < 2 || segments.len() > limits.segments || !segments.windows(2).all(touches) {
         return None;
     }
@@ -725,31 +731,31 @@ mod tests {
 
     #[test]
     fn the_border_is_that_of_the_list_at_hand() {
-        let mut stager = Stager::default();
+        let mut fast_path = FastPath::default();
         let segments = [IoSlice::new(b"1"); 3000];
         for count in [0, 1, 2, 2, 1000, 3, 0, 3000, 3000, 2] {
-            let border = stager.model.copy_below_bytes(count);
-            let rules = stager.rules(&segments[..count]);
+            let border = fast_path.model.copy_below_bytes(count);
+            let rules = fast_path.rules(&segments[..count]);
             assert_eq!(rules.copy_below_bytes, border, "{count}");
         }
     }
 
     #[test]
     fn a_list_of_one_asks_no_model() {
-        let mut stager = Stager::default();
-        assert_eq!(stager.begin(&[IoSlice::new(b"line")], 0).bytes, 4);
-        assert!(!stager.borders.are_few_known);
-        stager.begin(&[IoSlice::new(b"line"); 2], 0);
-        assert!(stager.borders.are_few_known);
+        let mut fast_path = FastPath::default();
+        assert_eq!(fast_path.begin(&[IoSlice::new(b"line")], 0).bytes, 4);
+        assert!(!fast_path.borders.are_few_known);
+        fast_path.begin(&[IoSlice::new(b"line"); 2], 0);
+        assert!(fast_path.borders.are_few_known);
     }
 
     #[test]
     fn lists_that_fit_pages_have_a_border_of_their_own() {
-        let mut stager = Stager::new(CostModel {
+        let mut fast_path = FastPath::new(CostModel {
             page_end_ns: 40.0,
             ..CostModel::default()
         });
-        let usual = stager.model.copy_below_bytes(4);
+        let usual = fast_path.model.copy_below_bytes(4);
         assert_eq!(usual, 1100);
         for (sizes, border) in [
             ([1024, 1024, 1024, 1024], 1023),
@@ -762,21 +768,25 @@ mod tests {
             let data = payload(&sizes);
             let segments = list(&data);
             assert_eq!(
-                stager.rules(&segments).copy_below_bytes,
+                fast_path.rules(&segments).copy_below_bytes,
                 border,
                 "{sizes:?}"
             );
             let is_copied = sizes.iter().all(|&bytes| bytes <= border);
-            assert_eq!(stager.begin(&segments, 0).is_staged, is_copied, "{sizes:?}");
+            assert_eq!(
+                fast_path.begin(&segments, 0).is_staged,
+                is_copied,
+                "{sizes:?}"
+            );
         }
     }
 
     /// What a list of pieces of 60 bytes begins with: the whole, or a run.
-    fn begun(copy_below_bytes: u32, pieces: &[(usize, usize)]) -> (Whole, usize) {
+    fn begun(copy_below_bytes: u32, pieces: &[(usize, usize)]) -> (SingleCall, usize) {
         begun_by(CopyThresholds::everywhere(copy_below_bytes), pieces)
     }
 
-    fn begun_by(copy_thresholds: CopyThresholds, pieces: &[(usize, usize)]) -> (Whole, usize) {
+    fn begun_by(copy_thresholds: CopyThresholds, pieces: &[(usize, usize)]) -> (SingleCall, usize) {
         let most = Limits {
             segments: 4,
             bytes: 50,
@@ -785,26 +795,26 @@ mod tests {
             copy_thresholds,
             ..CostModel::default()
         };
-        let mut stager = Stager::within(most, model);
+        let mut fast_path = FastPath::within(most, model);
         let data = payload(&[60]).concat();
         let segments: Vec<_> = pieces
             .iter()
             .map(|&(from, to)| IoSlice::new(&data[from..to]))
             .collect();
-        (stager.begin(&segments, 0), stager.run())
+        (fast_path.begin(&segments, 0), fast_path.run())
     }
 
     #[test]
     fn a_list_begins_as_a_whole_that_is_staged_or_goes_as_it_is_or_with_a_run() {
         let staged = |bytes| {
             let is_staged = true;
-            (Whole { bytes, is_staged }, 0)
+            (SingleCall { bytes, is_staged }, 0)
         };
         let listed = |bytes| {
             let is_staged = false;
-            (Whole { bytes, is_staged }, 0)
+            (SingleCall { bytes, is_staged }, 0)
         };
-        let run = |count| (NOT_WHOLE, count);
+        let run = |count| (NOT_SINGLE, count);
 
         assert_eq!(begun(9, &[(0, 9), (10, 15)]), staged(14));
         assert_eq!(begun(9, &[(0, 9), (10, 20)]), listed(19));
@@ -845,7 +855,7 @@ mod tests {
     #[test]
     fn a_list_that_is_one_piece_goes_as_it_is() {
         let (whole, none) = (
-            |bytes| Whole {
+            |bytes| SingleCall {
                 bytes,
                 is_staged: false,
             },
@@ -853,8 +863,8 @@ mod tests {
         );
         assert_eq!(begun(9, &[(0, 5), (5, 9), (9, 50)]), (whole(50), none));
         assert_eq!(begun(9, &[(0, 5), (5, 9), (10, 12)]).0.bytes, 11);
-        assert_eq!(begun(9, &[(0, 5), (5, 9), (10, 50)]), (NOT_WHOLE, 2));
-        assert_eq!(begun(9, &[(0, 5), (5, 9), (9, 51)]), (NOT_WHOLE, 2));
+        assert_eq!(begun(9, &[(0, 5), (5, 9), (10, 50)]), (NOT_SINGLE, 2));
+        assert_eq!(begun(9, &[(0, 5), (5, 9), (9, 51)]), (NOT_SINGLE, 2));
         // More segments than a call takes, and small ones: those are staged.
         let five = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)];
         assert!(begun(9, &five).0.is_staged);

@@ -14,7 +14,7 @@ use crate::error::TransferError;
 use crate::gather::Gather;
 use crate::sys;
 use crate::transfer::message_sockets::refuse_messages;
-use crate::transfer::write_loop::{Answer, Sink};
+use crate::transfer::write_loop::{CallResult, Sink};
 
 /// A destination to which several segments go in one call, unbuffered.
 ///
@@ -227,16 +227,16 @@ impl Sink for Socket<'_> {
         &mut self,
         slices: &[IoSlice<'_>],
         bytes: usize,
-        is_apart: bool,
-    ) -> Result<(), Answer> {
-        match sys::syscalls::send_slices(self.0, slices, is_apart) {
+        may_adjoin: bool,
+    ) -> Result<(), CallResult> {
+        match sys::syscalls::send_slices(self.0, slices, may_adjoin) {
             Ok(taken) if taken == bytes => Ok(()),
             answer => Err(answer),
         }
     }
 
     #[inline]
-    fn call(&mut self, slices: &[IoSlice<'_>]) -> Answer {
+    fn call(&mut self, slices: &[IoSlice<'_>]) -> CallResult {
         sys::syscalls::send_slices(self.0, slices, false)
     }
 }

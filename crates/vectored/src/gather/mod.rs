@@ -14,14 +14,14 @@ use crate::Limits;
 use crate::cost::CostModel;
 use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
-use crate::gather::fast_path::{Begun, FEW_ENTRIES, Stager, Whole};
+use crate::gather::fast_path::{FEW_ENTRIES, FastPath, FastPathMiss, SingleCall};
 use crate::gather::pace::Pace;
-use crate::gather::plan::{plan, plan_behind_run};
+use crate::gather::plan::{plan, plan_after_staged_prefix};
 use crate::transfer::direct_retry::resend_uncopied;
 use crate::transfer::message_sockets::refuse_messages;
 use crate::transfer::unvectored::Stream;
 use crate::transfer::write_loop::{
-    Answer, AnySink, Attempt, Sink, SplitGuard, again, send, send_all,
+    Attempt, CallResult, FnSink, Sink, SplitGuard, again, send, send_all,
 };
 use crate::write::all::{send_all_referenced, write_from};
 use crate::write::positional::{check_end, into_file};
@@ -41,7 +41,7 @@ use crate::write::positional::{check_end, into_file};
 /// `Gather::default()` decides by the model of [`TargetKind::Other`](crate::TargetKind::Other): it does not ask what
 /// a descriptor leads to.
 ///
-/// Segments that touch in memory, pieces of one buffer, are one entry of a call without being copied,
+/// Segments that adjoins in memory, pieces of one buffer, are one entry of a call without being copied,
 /// and a list that is one piece altogether is never copied, if one call takes it.
 ///
 /// Staging is aligned to a page, so a file that is open with `O_DIRECT` takes what is copied of an aligned
@@ -80,7 +80,7 @@ use crate::write::positional::{check_end, into_file};
 /// ```
 #[derive(Default)]
 pub struct Gather {
-    stager: Stager,
+    fast_path: FastPath,
     pace: Pace,
     /// Always empty between calls: kept for its memory.
     iovecs: Vec<IoSlice<'static>>,
@@ -94,7 +94,7 @@ impl Gather {
     #[must_use]
     pub const fn new(model: CostModel) -> Gather {
         Gather {
-            stager: Stager::new(model),
+            fast_path: FastPath::new(model),
             pace: Pace::new(),
             iovecs: Vec::new(),
             #[cfg(feature = "bytes")]
@@ -106,7 +106,7 @@ impl Gather {
     #[cfg(test)]
     pub(crate) fn within(limits: Limits, model: CostModel) -> Gather {
         Gather {
-            stager: Stager::within(limits, model),
+            fast_path: FastPath::within(limits, model),
             ..Gather::default()
         }
     }
@@ -114,13 +114,13 @@ impl Gather {
     /// What one of its calls takes.
     #[cfg(any(test, feature = "bytes"))]
     pub(crate) fn limits(&self) -> Limits {
-        self.stager.limits()
+        self.fast_path.limits()
     }
 
     /// The model that decides.
     #[must_use]
     pub fn cost_model(&self) -> &CostModel {
-        &self.stager.model
+        &self.fast_path.model
     }
 
     /// Writes all of `segments` in order and returns their bytes.
@@ -154,11 +154,11 @@ impl Gather {
     ) -> Result<u64, TransferError> {
         // And not by `write_from`: most transfers need no cursor.
         let mut stream = Stream::of(fd);
-        match self.stager.send_whole(segments, &mut stream) {
+        match self.fast_path.send_in_one_call(segments, &mut stream) {
             Ok(bytes) => Ok(bytes),
-            Err(begun) => {
+            Err(miss) => {
                 let (cursor, may_split) = (&mut SegmentCursor::new(), || refuse_messages(fd));
-                let sent = self.go_on_as(begun, segments, cursor, may_split, stream);
+                let sent = self.resume_after_miss(miss, segments, cursor, may_split, stream);
                 sent.or_else(|error| {
                     resend_uncopied(fd, error, |_| write_from(fd, segments, cursor))
                 })
@@ -274,7 +274,7 @@ impl Gather {
         may_split: impl FnOnce() -> io::Result<()>,
         call: impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
     ) -> Result<u64, TransferError> {
-        self.send_from(segments, cursor, may_split, AnySink(call))
+        self.send_from(segments, cursor, may_split, FnSink(call))
     }
 
     /// `write_from` into any sink.
@@ -288,58 +288,60 @@ impl Gather {
     ) -> Result<u64, TransferError> {
         if *cursor != SegmentCursor::new() {
             let descriptor = sink.descriptor();
-            let result = self.go_on(segments, cursor, may_split, sink, None);
+            let result = self.resume(segments, cursor, may_split, sink, None);
             self.end(segments, descriptor);
             return result;
         }
-        match self.stager.send_whole(segments, &mut sink) {
+        match self.fast_path.send_in_one_call(segments, &mut sink) {
             Ok(bytes) => {
                 *cursor = SegmentCursor::at(segments.len(), 0);
                 Ok(bytes)
             }
-            Err(begun) => self.go_on_as(begun, segments, cursor, may_split, sink),
+            Err(miss) => self.resume_after_miss(miss, segments, cursor, may_split, sink),
         }
     }
 
     /// A transfer that has begun like that.
     #[inline(always)]
-    fn go_on_as(
+    fn resume_after_miss(
         &mut self,
-        begun: Begun,
+        miss: FastPathMiss,
         segments: &[IoSlice<'_>],
         cursor: &mut SegmentCursor,
         may_split: impl FnOnce() -> io::Result<()>,
         sink: impl Sink,
     ) -> Result<u64, TransferError> {
-        match begun {
-            Begun::InPart if self.stager.is_long(segments) => {
-                self.go_on_by_pace(segments, cursor, may_split, sink)
+        match miss {
+            FastPathMiss::NotSent if self.fast_path.is_long(segments) => {
+                self.resume_paced(segments, cursor, may_split, sink)
             }
-            begun => self.go_on_behind(begun, segments, cursor, may_split, sink),
+            miss => self.resume_behind(miss, segments, cursor, may_split, sink),
         }
     }
 
     /// The same, for a list that is not long or whose way is found.
     #[inline(always)]
-    fn go_on_behind(
+    fn resume_behind(
         &mut self,
-        begun: Begun,
+        miss: FastPathMiss,
         segments: &[IoSlice<'_>],
         cursor: &mut SegmentCursor,
         may_split: impl FnOnce() -> io::Result<()>,
         sink: impl Sink,
     ) -> Result<u64, TransferError> {
-        match begun {
-            Begun::InPart => self.go_on_behind_run(segments, cursor, may_split, sink),
-            Begun::Sent(whole, answer) => {
-                self.go_on_behind_whole(segments, cursor, may_split, sink, (whole, answer))
+        match miss {
+            FastPathMiss::NotSent => {
+                self.resume_after_staged_prefix(segments, cursor, may_split, sink)
+            }
+            FastPathMiss::Answered(whole, answer) => {
+                self.resume_after_short_call(segments, cursor, may_split, sink, (whole, answer))
             }
         }
     }
 
     /// A transfer of a list that is long for its target: in pieces if it begins without a pause.
     #[inline(never)]
-    fn go_on_by_pace(
+    fn resume_paced(
         &mut self,
         segments: &[IoSlice<'_>],
         cursor: &mut SegmentCursor,
@@ -348,85 +350,88 @@ impl Gather {
     ) -> Result<u64, TransferError> {
         let descriptor = sink.descriptor();
         let is_burst = self.pace.begin(descriptor);
-        self.stager.set_burst(is_burst);
+        self.fast_path.set_burst(is_burst);
         let result = if is_burst {
             match self.pace.ask(descriptor, may_split) {
-                Ok(()) => self.go_on(segments, cursor, || Ok(()), sink, None),
+                Ok(()) => self.resume(segments, cursor, || Ok(()), sink, None),
                 // It keeps messages apart, so the list goes as after a pause.
                 Err(error) => {
-                    self.stager.set_burst(false);
-                    self.go_on_after_pause(segments, cursor, || Err(error), sink)
+                    self.fast_path.set_burst(false);
+                    self.resume_after_pause(segments, cursor, || Err(error), sink)
                 }
             }
         } else {
-            self.go_on_after_pause(segments, cursor, may_split, sink)
+            self.resume_after_pause(segments, cursor, may_split, sink)
         };
         self.end(segments, descriptor);
         result
     }
 
     /// A transfer of a long list outside of a burst.
-    fn go_on_after_pause(
+    fn resume_after_pause(
         &mut self,
         segments: &[IoSlice<'_>],
         cursor: &mut SegmentCursor,
         may_split: impl FnOnce() -> io::Result<()>,
         mut sink: impl Sink,
     ) -> Result<u64, TransferError> {
-        match self.stager.send_long(segments, &mut sink) {
+        match self.fast_path.send_long_in_one_call(segments, &mut sink) {
             Ok(bytes) => {
                 *cursor = SegmentCursor::at(segments.len(), 0);
                 Ok(bytes)
             }
-            Err(begun) => self.go_on_behind(begun, segments, cursor, may_split, sink),
+            Err(miss) => self.resume_behind(miss, segments, cursor, may_split, sink),
         }
     }
 
     /// A transfer ends here, perhaps before the end of its list.
     fn end(&mut self, segments: &[IoSlice<'_>], descriptor: Option<RawFd>) {
-        if self.stager.is_long(segments) {
+        if self.fast_path.is_long(segments) {
             self.pace.end(descriptor);
         }
     }
 
     /// A transfer that was to be one call, which has answered something else.
     #[cold]
-    fn go_on_behind_whole(
+    fn resume_after_short_call(
         &mut self,
         segments: &[IoSlice<'_>],
         cursor: &mut SegmentCursor,
         may_split: impl FnOnce() -> io::Result<()>,
         mut sink: impl Sink,
-        (whole, answer): (Whole, Answer),
+        (whole, answer): (SingleCall, CallResult),
     ) -> Result<u64, TransferError> {
         let result = match answer {
             // As it was: it may be a message, and another list is another.
             Err(error) => again(error, &mut || match whole.is_staged {
-                true => sink.call(&[IoSlice::new(&self.stager.staging)]),
+                true => sink.call(&[IoSlice::new(&self.fast_path.staging)]),
                 false => sink.call(segments),
             }),
             answer => answer,
         };
         let end = SegmentCursor::at(segments.len(), 0);
         let attempt = Attempt::of(whole.bytes, end, result);
-        self.go_on(segments, cursor, may_split, sink, Some(attempt))
+        self.resume(segments, cursor, may_split, sink, Some(attempt))
     }
 
     /// A transfer that is not known to be one call. Segments at its start may be staged.
     #[inline(never)]
-    fn go_on_behind_run(
+    fn resume_after_staged_prefix(
         &mut self,
         segments: &[IoSlice<'_>],
         cursor: &mut SegmentCursor,
         may_split: impl FnOnce() -> io::Result<()>,
         mut sink: impl Sink,
     ) -> Result<u64, TransferError> {
-        let count = self.stager.run();
+        let count = self.fast_path.run();
         if count == 0 {
-            return self.go_on(segments, cursor, may_split, sink, None);
+            return self.resume(segments, cursor, may_split, sink, None);
         }
         let mut room = [IoSlice::new(&[]); FEW_ENTRIES];
-        if let Some(entries) = self.stager.entries_behind_run(segments, &mut room) {
+        if let Some(entries) = self
+            .fast_path
+            .entries_after_staged_prefix(segments, &mut room)
+        {
             let bytes = entries.iter().map(|entry| entry.len()).sum();
             let end = SegmentCursor::at(segments.len(), 0);
             let result = send(&mut sink, entries, bytes);
@@ -435,25 +440,26 @@ impl Gather {
                 return Ok(bytes as u64);
             }
             let attempt = Attempt::of(bytes, end, result);
-            return self.go_on(segments, cursor, may_split, sink, Some(attempt));
+            return self.resume(segments, cursor, may_split, sink, Some(attempt));
         }
-        let rules = self.stager.rules(segments);
-        if self.stager.staging.len() > rules.limits.bytes {
+        let rules = self.fast_path.rules(segments);
+        if self.fast_path.staging.len() > rules.limits.bytes {
             // It goes in pieces, of which the first is shorter: staged anew.
-            return self.go_on(segments, cursor, may_split, sink, None);
+            return self.resume(segments, cursor, may_split, sink, None);
         }
         let mut guard = SplitGuard::new(segments, *cursor, may_split)?;
         let mut iovecs = recycle(mem::take(&mut self.iovecs));
-        let batch = plan_behind_run(segments, count, rules, self.stager.staged(), &mut iovecs);
+        let batch =
+            plan_after_staged_prefix(segments, count, rules, self.fast_path.staged(), &mut iovecs);
         let attempt = guard.send(segments, *cursor, batch, &mut sink);
         self.iovecs = recycle(iovecs);
         let may_split = || guard.may_split();
-        self.go_on(segments, cursor, may_split, sink, Some(attempt))
+        self.resume(segments, cursor, may_split, sink, Some(attempt))
     }
 
     /// All calls of a transfer, but for a first one that was made already.
     #[inline(never)]
-    fn go_on(
+    fn resume(
         &mut self,
         segments: &[IoSlice<'_>],
         cursor: &mut SegmentCursor,
@@ -462,7 +468,7 @@ impl Gather {
         mut first: Option<Attempt>,
     ) -> Result<u64, TransferError> {
         let mut guard = SplitGuard::new(segments, *cursor, may_split)?;
-        let rules = self.stager.rules(segments);
+        let rules = self.fast_path.rules(segments);
         send_all(segments, cursor, |from| {
             if let Some(attempt) = first.take() {
                 return Some(attempt);
@@ -470,9 +476,9 @@ impl Gather {
             if from.is_at_end(segments) {
                 return None;
             }
-            let rules = self.stager.rules_for_rest(rules, segments, from);
+            let rules = self.fast_path.rules_for_rest(rules, segments, from);
             let mut iovecs = recycle(mem::take(&mut self.iovecs));
-            let attempt = plan(segments, from, rules, self.stager.empty(), &mut iovecs)
+            let attempt = plan(segments, from, rules, self.fast_path.empty(), &mut iovecs)
                 .map(|batch| guard.send(segments, from, batch, &mut sink));
             self.iovecs = recycle(iovecs);
             attempt
@@ -640,7 +646,7 @@ mod tests {
         let mut gather = gather_within(limits, 100, 50);
         let calls = entries_of_calls(&mut gather, &touching.map(IoSlice::new));
         assert_eq!(calls, [[10, 10, 5, 25]]);
-        assert_eq!(gather.stager.staging.capacity(), 0, "nothing is copied");
+        assert_eq!(gather.fast_path.staging.capacity(), 0, "nothing is copied");
     }
 
     #[test]
@@ -821,7 +827,7 @@ mod tests {
         let segments = list(&data);
         let sink = std::fs::File::create("/dev/null").unwrap();
         let memory = |gather: &Gather| {
-            let (staging, iovecs) = (&gather.stager.staging, &gather.iovecs);
+            let (staging, iovecs) = (&gather.fast_path.staging, &gather.iovecs);
             (
                 (staging.as_ptr(), staging.capacity()),
                 (iovecs.as_ptr(), iovecs.capacity()),
@@ -846,7 +852,10 @@ mod tests {
         let sink = std::fs::File::create("/dev/null").unwrap();
         gather.write_all(&sink, &list(&data)).unwrap();
         assert_eq!(
-            (gather.stager.staging.capacity(), gather.iovecs.capacity()),
+            (
+                gather.fast_path.staging.capacity(),
+                gather.iovecs.capacity()
+            ),
             (0, 0)
         );
     }
@@ -861,12 +870,12 @@ mod tests {
             let mut cursor = SegmentCursor::at(cursor.0, cursor.1);
             let result = gather.write_from(&sink, &list(&data), &mut cursor);
             assert!(result.is_ok(), "{result:?}");
-            assert_eq!(gather.stager.staging.capacity(), 0);
+            assert_eq!(gather.fast_path.staging.capacity(), 0);
         }
         let small = payload(&[10, 10]);
         gather.write_all(&sink, &list(&small)).unwrap();
         assert_eq!(
-            gather.stager.staging.capacity(),
+            gather.fast_path.staging.capacity(),
             gather.cost_model().staging_bytes
         );
     }

@@ -51,7 +51,7 @@ impl Sink for Calls {
         slices: &[IoSlice<'_>],
         _: usize,
         _: bool,
-    ) -> Result<(), write_loop::Answer> {
+    ) -> Result<(), write_loop::CallResult> {
         self.call(slices).map(drop).map_err(Err)
     }
 
@@ -99,12 +99,12 @@ impl<S: Sink> Sink for &mut S {
         &mut self,
         slices: &[IoSlice<'_>],
         bytes: usize,
-        is_apart: bool,
-    ) -> Result<(), write_loop::Answer> {
-        (**self).take_all(slices, bytes, is_apart)
+        may_adjoin: bool,
+    ) -> Result<(), write_loop::CallResult> {
+        (**self).take_all(slices, bytes, may_adjoin)
     }
 
-    fn call(&mut self, slices: &[IoSlice<'_>]) -> write_loop::Answer {
+    fn call(&mut self, slices: &[IoSlice<'_>]) -> write_loop::CallResult {
         (**self).call(slices)
     }
 

@@ -1,4 +1,4 @@
-//! Lists of pieces that touch in memory or lie apart, by any model within any limits.
+//! Lists of pieces that adjoins in memory or lie apart, by any model within any limits.
 
 use std::io::{self, IoSlice};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -9,7 +9,7 @@ use crate::cost::thresholds::CopyThresholds;
 use crate::testing::{Answer, ScriptedSink, any_limits, any_script};
 use crate::{ChunkPolicy, CostModel, Gather, Limits, SegmentCursor};
 
-/// Pieces of one memory: the gap before each, and its size.
+/// ChunkPolicy of one memory: the gap before each, and its size.
 type Cuts = Vec<(usize, usize)>;
 
 fn any_cuts() -> impl Strategy<Value = Cuts> {

@@ -8,7 +8,7 @@ use std::io::IoSlice;
 use crate::cursor::{Batch, SegmentCursor, next_is_small};
 use crate::sys::copy::Copier;
 use crate::sys::staging::{StagingBuffer, StagingTail};
-use crate::transfer::rules::Rules;
+use crate::transfer::runs::RunPolicy;
 
 /// The staging buffer, which costs nothing until something is copied.
 pub(crate) struct Staging<'a> {
@@ -54,7 +54,7 @@ fn allocate_new(memory: &mut StagingBuffer, bytes: usize) {
 pub(crate) fn plan<'b, 'a: 'b>(
     segments: &'a [IoSlice<'_>],
     from: SegmentCursor,
-    rules: Rules,
+    rules: RunPolicy,
     staging: Staging<'a>,
     iovecs: &'b mut Vec<IoSlice<'a>>,
 ) -> Option<Batch<'b>> {
@@ -92,10 +92,10 @@ pub(crate) fn plan<'b, 'a: 'b>(
 
 /// Plans the call at the start of the list, of which the first `count` segments have been copied into
 /// `room` already: they take its first entry.
-pub(crate) fn plan_behind_run<'b, 'a: 'b>(
+pub(crate) fn plan_after_staged_prefix<'b, 'a: 'b>(
     segments: &'a [IoSlice<'_>],
     count: usize,
-    rules: Rules,
+    rules: RunPolicy,
     mut room: StagingTail<'a>,
     iovecs: &'b mut Vec<IoSlice<'a>>,
 ) -> Batch<'b> {
@@ -111,21 +111,28 @@ pub(crate) fn plan_behind_run<'b, 'a: 'b>(
     let small_bytes = rules.copy_below_bytes.min(staging_bytes);
     let end = SegmentCursor::at(count, 0);
     let rules = (small_bytes, rules);
-    fill(segments, end, bytes, rules, Memory::Begun(room), iovecs)
+    fill(
+        segments,
+        end,
+        bytes,
+        rules,
+        Memory::FastPathMiss(room),
+        iovecs,
+    )
 }
 
 /// Where a plan copies to.
 enum Memory<'a> {
     /// Costs nothing until something is copied.
     Unused(Staging<'a>),
-    Begun(StagingTail<'a>),
+    FastPathMiss(StagingTail<'a>),
 }
 
 impl<'a> Memory<'a> {
     fn begun(self) -> StagingTail<'a> {
         match self {
             Memory::Unused(staging) => staging.allocated(),
-            Memory::Begun(room) => room,
+            Memory::FastPathMiss(room) => room,
         }
     }
 }
@@ -135,7 +142,7 @@ fn fill<'b, 'a: 'b>(
     segments: &'a [IoSlice<'_>],
     end: SegmentCursor,
     bytes: usize,
-    (mut small_bytes, rules): (usize, Rules),
+    (mut small_bytes, rules): (usize, RunPolicy),
     memory: Memory<'a>,
     iovecs: &'b mut Vec<IoSlice<'a>>,
 ) -> Batch<'b> {
@@ -264,7 +271,7 @@ mod tests {
     #[track_caller]
     fn check(sizes: &[usize], rules: (usize, usize, usize, usize), expected: &str) {
         let (copy_below_bytes, staging_bytes, segments, bytes) = rules;
-        let rules = Rules {
+        let rules = RunPolicy {
             copy_below_bytes,
             limits: Limits { segments, bytes },
             fill_bytes: 0,
@@ -273,7 +280,7 @@ mod tests {
         assert_eq!(describe(&list(&data), rules, staging_bytes), expected);
     }
 
-    fn describe(segments: &[IoSlice<'_>], rules: Rules, staging_bytes: usize) -> String {
+    fn describe(segments: &[IoSlice<'_>], rules: RunPolicy, staging_bytes: usize) -> String {
         let mut staging = StagingBuffer::with_capacity(staging_bytes);
         let start = staging.as_ptr();
         let staged = start..start.wrapping_add(staging_bytes);
@@ -435,7 +442,7 @@ mod tests {
             let segments = list(&data);
             let mut cursor = SegmentCursor::new();
             cursor.advance(&segments, skip.min(data.concat().len()));
-            let rules = Rules { copy_below_bytes: 0, limits, fill_bytes: 0 };
+            let rules = RunPolicy { copy_below_bytes: 0, limits, fill_bytes: 0 };
             let (mut built, mut planned, mut memory) = (Vec::new(), Vec::new(), StagingBuffer::new());
             let staging = Staging { memory: &mut memory, bytes: 64 };
             let batch = cursor.next_batch(&segments, limits, &mut built);

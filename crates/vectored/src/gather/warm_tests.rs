@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use crate::cost::thresholds::CopyThresholds;
 use crate::testing::{any_even_sizes, any_sizes, any_wide_limits};
-use crate::transfer::write_loop::{Answer, Sink};
+use crate::transfer::write_loop::{CallResult, Sink};
 use crate::{CostModel, Gather, Limits, SegmentCursor};
 
 fn model(copy_below_bytes: u32) -> CostModel {
@@ -55,15 +55,15 @@ impl Sink for Doubting {
         &mut self,
         slices: &[IoSlice<'_>],
         bytes: usize,
-        is_apart: bool,
-    ) -> Result<(), Answer> {
+        may_adjoin: bool,
+    ) -> Result<(), CallResult> {
         let touches = |pair: &[IoSlice<'_>]| pair[0].as_ptr_range().end == pair[1].as_ptr();
-        assert!(!is_apart || !slices.windows(2).any(touches));
+        assert!(may_adjoin || !slices.windows(2).any(touches));
         assert_eq!(slices.iter().map(|slice| slice.len()).sum::<usize>(), bytes);
         Ok(())
     }
 
-    fn call(&mut self, slices: &[IoSlice<'_>]) -> Answer {
+    fn call(&mut self, slices: &[IoSlice<'_>]) -> CallResult {
         Ok(slices.iter().map(|slice| slice.len()).sum())
     }
 }
@@ -86,20 +86,20 @@ proptest! {
         let mut gather = warmed(Limits::default(), model(copy_below_bytes));
         // A list whose border is not known yet, and one whose border is.
         for _ in 0..2 {
-            let _ = gather.stager.send_whole(&segments, &mut Doubting);
+            let _ = gather.fast_path.send_in_one_call(&segments, &mut Doubting);
         }
     }
 }
 
 fn warmed(limits: Limits, model: CostModel) -> Gather {
     let mut gather = Gather::within(limits, model);
-    // Two of one memory, which surely do not touch.
+    // Two of one memory, which surely do not adjoins.
     let memory = [1, 2, 3];
     calls_of(
         &mut gather,
         &[IoSlice::new(&memory[..1]), IoSlice::new(&memory[2..])],
     );
-    assert!(gather.stager.staging.capacity() > 0);
+    assert!(gather.fast_path.staging.capacity() > 0);
     gather
 }
 

@@ -9,9 +9,9 @@ use crate::error::TransferError;
 use crate::sys;
 use crate::transfer::message_sockets::before_each_read;
 use crate::transfer::read_loop::{AtEof, Receiver};
-use crate::transfer::rules::Rules;
-use crate::transfer::support_cache::Place;
-use crate::transfer::unvectored::Calls;
+use crate::transfer::runs::RunPolicy;
+use crate::transfer::support_cache::FileIdentity;
+use crate::transfer::unvectored::ListCalls;
 
 /// Reads into all of `segments` in order until they are full, and returns their bytes.
 ///
@@ -242,11 +242,11 @@ pub(crate) fn stream_source(
     fd: BorrowedFd<'_>,
 ) -> impl FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize> {
     let mut check = before_each_read(fd);
-    let mut calls = Calls::of_process();
+    let mut calls = ListCalls::of_process();
     move |slices| {
         check()?;
-        let place = || Place::of(fd);
-        calls.read(slices, place, |slices| {
+        let identity = || FileIdentity::of(fd);
+        calls.read(slices, identity, |slices| {
             sys::syscalls::read_slices(fd, slices)
         })
     }
@@ -257,10 +257,10 @@ pub(crate) fn file_source(
     fd: BorrowedFd<'_>,
     offset: u64,
 ) -> impl FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize> {
-    let mut calls = Calls::of_process();
+    let mut calls = ListCalls::of_process();
     at_offset(offset, move |slices, at| {
-        let place = || Place::of(fd);
-        calls.read(slices, place, |slices| {
+        let identity = || FileIdentity::of(fd);
+        calls.read(slices, identity, |slices| {
             sys::syscalls::read_slices_at(fd, slices, at)
         })
     })
@@ -301,7 +301,7 @@ pub(crate) fn receive_directly(
     at_eof: AtEof,
     source: impl FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize>,
 ) -> Result<u64, TransferError> {
-    let rules = Rules {
+    let rules = RunPolicy {
         copy_below_bytes: 0,
         limits,
         fill_bytes: 0,

@@ -13,7 +13,7 @@ use crate::sys::staging::STAGING_ALIGNMENT;
 use crate::transfer::aligned_buffer::AlignedBuffer;
 use crate::transfer::direct_retry::resend_uncopied;
 use crate::transfer::read_loop::{AtEof, Receiver};
-use crate::transfer::rules::Rules;
+use crate::transfer::runs::RunPolicy;
 
 /// A scattering reader, the counterpart of [`Gather`](crate::Gather): in one call it reads runs of small segments
 /// through a staging buffer and large segments directly.
@@ -191,12 +191,12 @@ impl Scatter {
         })
     }
 
-    fn rules(&mut self, segment_count: usize) -> Rules {
+    fn rules(&mut self, segment_count: usize) -> RunPolicy {
         if self.last_threshold.0 != segment_count {
             let threshold = self.model.copy_below_bytes(segment_count);
             self.last_threshold = (segment_count, threshold);
         }
-        Rules {
+        RunPolicy {
             copy_below_bytes: self.last_threshold.1,
             limits: Limits::default(),
             fill_bytes: 0,
@@ -208,7 +208,7 @@ impl Scatter {
         &mut self,
         segments: &mut [IoSliceMut<'_>],
         cursor: &mut SegmentCursor,
-        rules: Rules,
+        rules: RunPolicy,
         at_eof: AtEof,
         source: impl FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize>,
     ) -> Result<u64, TransferError> {
@@ -248,7 +248,7 @@ mod tests {
         })
     }
 
-    fn check(scatter: &mut Scatter, sizes: &[usize], script: &[Answer], rules: Rules) {
+    fn check(scatter: &mut Scatter, sizes: &[usize], script: &[Answer], rules: RunPolicy) {
         for (is_exact, at_eof) in [(true, AtEof::Fail), (false, AtEof::Stop)] {
             let limits = rules.limits;
             check_read_against_model(sizes, script, limits, is_exact, |list, cursor, source| {
@@ -284,7 +284,7 @@ mod tests {
         ) {
             // One `Scatter` for several lists: no byte of one list may reach the next.
             let mut scatter = scatter_with_staging(staging_bytes);
-            let rules = Rules { copy_below_bytes, limits, fill_bytes: 0 };
+            let rules = RunPolicy { copy_below_bytes, limits, fill_bytes: 0 };
             for (sizes, script) in lists {
                 check(&mut scatter, &sizes, &script, rules);
             }
@@ -295,7 +295,7 @@ mod tests {
     fn short_reads_resume_at_every_cut_of_small_lists_at_every_threshold() {
         for copy_below_bytes in 0..=3 {
             let mut scatter = scatter_with_staging(5);
-            let rules = Rules {
+            let rules = RunPolicy {
                 copy_below_bytes,
                 limits: Limits {
                     segments: 3,
@@ -310,7 +310,7 @@ mod tests {
     #[test]
     fn an_error_or_an_end_at_any_point_loses_nothing_that_was_staged() {
         let mut scatter = scatter_with_staging(100);
-        let rules = Rules {
+        let rules = RunPolicy {
             copy_below_bytes: 3,
             limits: Limits::default(),
             fill_bytes: 0,

@@ -20,20 +20,20 @@ use libc::iovec;
 pub(super) const MAX_ENTRIES: usize = 128;
 
 /// Memory for the entries of a merged list.
-pub(super) type StagingTail = [MaybeUninit<iovec>; MAX_ENTRIES];
+pub(super) type EntryBuffer = [MaybeUninit<iovec>; MAX_ENTRIES];
 
 /// Whether the second begins where the first ends, and neither is empty.
 #[inline]
-pub(crate) fn touch(one: &[u8], other: &[u8]) -> bool {
+pub(crate) fn adjoins(one: &[u8], other: &[u8]) -> bool {
     std::ptr::eq(one.as_ptr_range().end, other.as_ptr()) && !one.is_empty() && !other.is_empty()
 }
 
 /// Whether any segment begins where the one before it ends; empty ones may count.
 ///
-/// Each call pays for this, so it is not [`touch`]: for lists without empty segments the answer is exact, and
-/// a list with some may be looked at closely by [`merge`].
+/// Each call pays for this, so it is not [`adjoins`]: for lists without empty segments the answer is exact, and
+/// a list with some may be looked at closely by [`coalesce`].
 #[inline(always)]
-pub(super) fn any_touch(slices: &[IoSlice<'_>]) -> bool {
+pub(super) fn any_adjoin(slices: &[IoSlice<'_>]) -> bool {
     let mut end = std::ptr::null();
     for slice in slices {
         if std::ptr::eq(slice.as_ptr(), end) {
@@ -51,7 +51,10 @@ pub(super) fn any_touch(slices: &[IoSlice<'_>]) -> bool {
 /// aliasing model such as Stacked Borrows lets a pointer to the first segment read no other. So the address of
 /// each segment is exposed, and that of an entry is made of an address that was exposed
 /// ([`std::ptr::with_exposed_provenance`]), which allows what any of them does.
-pub(super) fn merge<'r>(slices: &[IoSlice<'_>], room: &'r mut StagingTail) -> Option<&'r [iovec]> {
+pub(super) fn coalesce<'r>(
+    slices: &[IoSlice<'_>],
+    room: &'r mut EntryBuffer,
+) -> Option<&'r [iovec]> {
     let mut count = 0;
     // Where the last entry begins, and its length.
     let mut last: Option<(usize, usize)> = None;
@@ -93,8 +96,8 @@ mod tests {
     fn shape(data: &[u8], slices: &[IoSlice<'_>]) -> Vec<(usize, usize)> {
         let mut room = [const { MaybeUninit::uninit() }; MAX_ENTRIES];
         let place = |base: usize, len| (base - data.as_ptr().addr(), len);
-        match merge(slices, &mut room) {
-            Some(entries) if any_touch(slices) => entries
+        match coalesce(slices, &mut room) {
+            Some(entries) if any_adjoin(slices) => entries
                 .iter()
                 .map(|entry| place(entry.iov_base.addr(), entry.iov_len))
                 .collect(),

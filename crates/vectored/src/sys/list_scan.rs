@@ -17,55 +17,55 @@ const SEGMENTS_FOR_AVX2: std::ops::RangeInclusive<usize> = 16..=1 << 14;
 
 /// A list of which each segment is longer than was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct ListScan {
     pub(crate) bytes: usize,
-    /// Whether no segment begins where the one before it ends.
-    pub(crate) is_apart: bool,
+    /// False if no segment begins where the one before it ends.
+    pub(crate) may_adjoin: bool,
 }
 
 /// Looks at a list; `None` if a segment has no more than `small_bytes`, or all together more than a number
 /// holds.
 #[inline(always)]
-pub(crate) fn look_at_few(segments: &[IoSlice<'_>], small_bytes: usize) -> Option<Seen> {
-    let nothing = Seen {
+pub(crate) fn scan_few(segments: &[IoSlice<'_>], small_bytes: usize) -> Option<ListScan> {
+    let nothing = ListScan {
         bytes: 0,
-        is_apart: true,
+        may_adjoin: false,
     };
-    go_on(nothing, std::ptr::null(), segments, small_bytes)
+    scan_from(nothing, std::ptr::null(), segments, small_bytes)
 }
 
 /// The same, for lists that are likely long.
 #[inline(never)]
-pub(crate) fn look_at_many(segments: &[IoSlice<'_>], small_bytes: usize) -> Option<Seen> {
+pub(crate) fn scan_many(segments: &[IoSlice<'_>], small_bytes: usize) -> Option<ListScan> {
     #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
     if SEGMENTS_FOR_AVX2.contains(&segments.len()) && is_x86_feature_detected!("avx2") {
         // SAFETY: the processor has the instructions, and the list is no longer.
-        return unsafe { avx2::look(segments, small_bytes) };
+        return unsafe { avx2::scan(segments, small_bytes) };
     }
-    look_at_few(segments, small_bytes)
+    scan_few(segments, small_bytes)
 }
 
 /// Looks at the segments behind those that were seen, of which the last one ends at `end`.
 #[inline(always)]
-fn go_on(
-    seen: Seen,
+fn scan_from(
+    seen: ListScan,
     mut end: *const u8,
     segments: &[IoSlice<'_>],
     small_bytes: usize,
-) -> Option<Seen> {
-    let Seen {
+) -> Option<ListScan> {
+    let ListScan {
         mut bytes,
-        mut is_apart,
+        mut may_adjoin,
     } = seen;
     for segment in segments {
         if segment.len() <= small_bytes {
             return None;
         }
-        is_apart &= !std::ptr::eq(segment.as_ptr(), end);
+        may_adjoin |= std::ptr::eq(segment.as_ptr(), end);
         end = segment.as_ptr_range().end;
         bytes = bytes.checked_add(segment.len())?;
     }
-    Some(Seen { bytes, is_apart })
+    Some(ListScan { bytes, may_adjoin })
 }
 
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
@@ -77,7 +77,7 @@ mod avx2 {
     };
     use std::io::IoSlice;
 
-    use super::{Seen, go_on, look_at_few};
+    use super::{ListScan, scan_few, scan_from};
 
     /// So many segments are looked at before it is asked what was seen.
     const AT_ONCE: usize = 8;
@@ -97,7 +97,7 @@ mod avx2 {
     ///
     /// The processor has AVX2, and the list no more than 2^14 segments.
     #[target_feature(enable = "avx2")]
-    pub(super) unsafe fn look(segments: &[IoSlice<'_>], small_bytes: usize) -> Option<Seen> {
+    pub(super) unsafe fn scan(segments: &[IoSlice<'_>], small_bytes: usize) -> Option<ListScan> {
         // Lengths are no more than `isize::MAX`: as long as what is subtracted is, too, the sign tells which
         // one is larger.
         let small = _mm256_set1_epi64x(small_bytes.min(MAX_BYTES) as i64);
@@ -127,22 +127,22 @@ mod avx2 {
             }
             if signs(longer) & LENGTHS != LENGTHS {
                 // One of these is small, or the border too high for this.
-                look_at_few(&segments[begin..], small_bytes)?;
-                return look_at_few(segments, small_bytes);
+                scan_few(&segments[begin..], small_bytes)?;
+                return scan_few(segments, small_bytes);
             }
             begin += AT_ONCE;
         }
         if (length(bits, 0) | length(bits, 1)) > MAX_BYTES {
-            return look_at_few(segments, small_bytes);
+            return scan_few(segments, small_bytes);
         }
         let bytes = length(sums, 0) + length(sums, 1);
         let touching = signs(touching) & ADDRESSES != 0;
-        let seen = Seen {
+        let seen = ListScan {
             bytes,
-            is_apart: !touching,
+            may_adjoin: touching,
         };
         // That the first of these does not touch what is before it was seen above.
-        go_on(seen, std::ptr::null(), &segments[begin..], small_bytes)
+        scan_from(seen, std::ptr::null(), &segments[begin..], small_bytes)
     }
 
     /// A bit for each of the four numbers.
@@ -184,12 +184,12 @@ mod tests {
             }
             let is_small = segments.iter().any(|segment| segment.len() <= small_bytes);
             let touches = |pair: &[IoSlice<'_>]| pair[0].as_ptr_range().end == pair[1].as_ptr();
-            let expected = (!is_small).then(|| Seen {
+            let expected = (!is_small).then(|| ListScan {
                 bytes: segments.iter().map(|segment| segment.len()).sum(),
-                is_apart: !segments.windows(2).any(touches),
+                may_adjoin: segments.windows(2).any(touches),
             });
-            prop_assert_eq!(look_at_few(&segments, small_bytes), expected);
-            prop_assert_eq!(look_at_many(&segments, small_bytes), expected);
+            prop_assert_eq!(scan_few(&segments, small_bytes), expected);
+            prop_assert_eq!(scan_many(&segments, small_bytes), expected);
         }
     }
 
@@ -199,25 +199,29 @@ mod tests {
         let all: Vec<_> = (0..40)
             .map(|i| IoSlice::new(&data[100 * i..][..50]))
             .collect();
-        let whole = Seen {
+        let whole = ListScan {
             bytes: 40 * 50,
-            is_apart: true,
+            may_adjoin: false,
         };
-        assert_eq!(look_at_many(&all, 49), Some(whole));
-        assert_eq!(look_at_many(&all, 50), None);
-        assert_eq!(look_at_many(&all, usize::MAX), None);
+        assert_eq!(scan_many(&all, 49), Some(whole));
+        assert_eq!(scan_many(&all, 50), None);
+        assert_eq!(scan_many(&all, usize::MAX), None);
         for index in 0..40 {
             let mut one = all.clone();
             one[index] = IoSlice::new(&data[100 * index..][..20]);
-            assert_eq!(look_at_many(&one, 20), None, "{index}");
-            let seen = look_at_many(&one, 19).unwrap();
-            assert_eq!((seen.bytes, seen.is_apart), (40 * 50 - 30, true), "{index}");
+            assert_eq!(scan_many(&one, 20), None, "{index}");
+            let seen = scan_many(&one, 19).unwrap();
+            assert_eq!(
+                (seen.bytes, seen.may_adjoin),
+                (40 * 50 - 30, false),
+                "{index}"
+            );
             if index < 39 {
                 one[index] = IoSlice::new(&data[100 * index..][..100]);
-                let seen = look_at_many(&one, 19).unwrap();
+                let seen = scan_many(&one, 19).unwrap();
                 assert_eq!(
-                    (seen.bytes, seen.is_apart),
-                    (40 * 50 + 50, false),
+                    (seen.bytes, seen.may_adjoin),
+                    (40 * 50 + 50, true),
                     "{index}"
                 );
             }

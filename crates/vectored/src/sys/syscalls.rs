@@ -17,7 +17,7 @@ use rustix::io::Errno;
 #[cfg(not(target_vendor = "apple"))]
 use rustix::net::{SendAncillaryBuffer, SendFlags};
 
-use super::coalesce::{MAX_ENTRIES, any_touch, merge};
+use super::coalesce::{MAX_ENTRIES, any_adjoin, coalesce};
 
 /// `writev(2)`, or `write(2)` where there is one slice: the kernel need not fetch an array then.
 ///
@@ -31,7 +31,7 @@ use super::coalesce::{MAX_ENTRIES, any_touch, merge};
 pub(crate) fn write_slices(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Result<usize> {
     let written = match slices {
         [one] => rustix::io::write(fd, one),
-        many if any_touch(many) => return write_merged(fd, many),
+        many if any_adjoin(many) => return write_coalesced(fd, many),
         many => rustix::io::writev(fd, many),
     };
     written.map_err(refusal)
@@ -45,9 +45,9 @@ pub(crate) fn write_slices(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Re
 /// Out of line, for the room on the stack.
 #[cold]
 #[inline(never)]
-fn write_merged(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+fn write_coalesced(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Result<usize> {
     let mut room = [const { MaybeUninit::uninit() }; MAX_ENTRIES];
-    if let Some(entries) = merge(slices, &mut room) {
+    if let Some(entries) = coalesce(slices, &mut room) {
         let count = entries.len() as libc::c_int;
         // SAFETY: there are `count` entries. Each names segments that follow one another without a gap, which
         // are borrowed until the call is over, so all of it may be read. The call writes to neither.
@@ -63,13 +63,13 @@ fn write_merged(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Result<usize>
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 #[cold]
 #[inline(never)]
-fn pwrite_merged(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>], offset: u64) -> io::Result<usize> {
+fn pwrite_coalesced(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>], offset: u64) -> io::Result<usize> {
     let mut room = [const { MaybeUninit::uninit() }; MAX_ENTRIES];
-    if let Some(entries) = merge(slices, &mut room) {
+    if let Some(entries) = coalesce(slices, &mut room) {
         let count = entries.len() as libc::c_int;
         // An offset past `i64::MAX` is negative then, and `EINVAL`.
         let at = offset as libc::off_t;
-        // SAFETY: as in `write_merged`.
+        // SAFETY: as in `write_coalesced`.
         let written = unsafe { libc::pwritev(fd.as_raw_fd(), entries.as_ptr(), count, at) };
         if let Some(result) = unless_invalid(written) {
             return result;
@@ -110,7 +110,7 @@ pub(crate) fn write_entries(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::R
 
 /// `sendmsg(2)`, or `send(2)` where there is one slice, without `SIGPIPE`: for sockets alone.
 ///
-/// Neighbours that touch in memory are one entry to the kernel, unless `is_apart` says that there are none.
+/// Neighbours that touch in memory are one entry to the kernel, unless `may_adjoin` is false.
 /// `slices` must be within [`Limits`](crate::Limits), as for [`write_slices`]: a longer list is `EMSGSIZE`.
 ///
 /// On Linux 6.18 `send` took 1 to 5 % less time than `write`, and `sendmsg` of two slices 0 to 2 % less than
@@ -120,11 +120,11 @@ pub(crate) fn write_entries(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::R
 pub(crate) fn send_slices(
     fd: BorrowedFd<'_>,
     slices: &[IoSlice<'_>],
-    is_apart: bool,
+    may_adjoin: bool,
 ) -> io::Result<usize> {
     let sent = match slices {
         [one] => rustix::net::send(fd, one, SendFlags::NOSIGNAL),
-        many if !is_apart && any_touch(many) => return send_merged(fd, many),
+        many if may_adjoin && any_adjoin(many) => return send_coalesced(fd, many),
         many => send_list(fd, many),
     };
     sent.map_err(refusal)
@@ -139,13 +139,13 @@ fn send_list(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> Result<usize, Errno>
 
 /// Sends a list of which some segments touch.
 ///
-/// By libc, for the reason that [`write_merged`] gives.
+/// By libc, for the reason that [`write_coalesced`] gives.
 #[cfg(not(target_vendor = "apple"))]
 #[cold]
 #[inline(never)]
-fn send_merged(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+fn send_coalesced(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Result<usize> {
     let mut room = [const { MaybeUninit::uninit() }; MAX_ENTRIES];
-    if let Some(entries) = merge(slices, &mut room) {
+    if let Some(entries) = coalesce(slices, &mut room) {
         // SAFETY: all zeros is a `msghdr`: no address, no list, no ancillary data, no flags.
         let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
         message.msg_iov = entries.as_ptr().cast_mut();
@@ -168,11 +168,11 @@ fn send_merged(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Result<usize> 
 pub(crate) fn send_slices(
     fd: BorrowedFd<'_>,
     slices: &[IoSlice<'_>],
-    is_apart: bool,
+    may_adjoin: bool,
 ) -> io::Result<usize> {
-    match is_apart {
-        true => write_entries(fd, slices),
-        false => write_slices(fd, slices),
+    match may_adjoin {
+        true => write_slices(fd, slices),
+        false => write_entries(fd, slices),
     }
 }
 
@@ -187,7 +187,7 @@ pub(crate) fn pwrite_slices(
     let written = match slices {
         [one] => rustix::io::pwrite(fd, one, offset)?,
         #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
-        many if any_touch(many) => return pwrite_merged(fd, many, offset),
+        many if any_adjoin(many) => return pwrite_coalesced(fd, many, offset),
         many => rustix::io::pwritev(fd, many, offset)?,
     };
     Ok(written)

@@ -5,13 +5,13 @@ use std::os::fd::BorrowedFd;
 use rustix::fs::FileType;
 
 use crate::error::TransferError;
-use crate::transfer::support_cache::Place;
+use crate::transfer::support_cache::FileIdentity;
 
 /// Whether the descriptor is a file or block device that is open with `O_DIRECT`. (On a pipe the flag means
 /// packets.)
 fn is_direct(fd: BorrowedFd<'_>) -> bool {
     let kinds = [FileType::RegularFile, FileType::BlockDevice];
-    Place::of(fd).is_some_and(|place| place.is_direct && kinds.contains(&place.kind))
+    FileIdentity::of(fd).is_some_and(|file| file.is_direct && kinds.contains(&file.kind))
 }
 
 /// Sends the rest of a list uncopied if a transfer that copies was refused with `EINVAL` by a file that is open

@@ -6,7 +6,7 @@ pub(crate) mod direct_retry;
 pub(crate) mod message_sockets;
 pub(crate) mod read_loop;
 pub(crate) mod read_plan;
-pub(crate) mod rules;
+pub(crate) mod runs;
 pub(crate) mod support_cache;
 pub(crate) mod unvectored;
 pub(crate) mod write_loop;

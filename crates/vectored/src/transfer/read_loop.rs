@@ -7,7 +7,7 @@ use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
 use crate::transfer::aligned_buffer::AlignedBuffer;
 use crate::transfer::read_plan::{ReadPlan, Run, plan_read, split};
-use crate::transfer::rules::Rules;
+use crate::transfer::runs::RunPolicy;
 
 /// What the end of the file means before the list is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +49,7 @@ impl Receiver {
         &mut self,
         segments: &mut [IoSliceMut<'_>],
         cursor: &mut SegmentCursor,
-        rules: Rules,
+        rules: RunPolicy,
         at_eof: AtEof,
         mut source: impl FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize>,
     ) -> Result<u64, TransferError> {

@@ -9,7 +9,7 @@ use std::ops::Deref;
 
 use crate::cursor::{SegmentCursor, next_is_small};
 use crate::transfer::copy::copy_short;
-use crate::transfer::rules::Rules;
+use crate::transfer::runs::RunPolicy;
 
 /// What one call is to fill, from `start` to `end` in the caller's list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub(crate) struct Run {
 pub(crate) fn plan_read<S: Deref<Target = [u8]>>(
     segments: &[S],
     from: SegmentCursor,
-    rules: Rules,
+    rules: RunPolicy,
     staging_bytes: usize,
     runs: &mut Vec<Run>,
 ) -> Option<ReadPlan> {
@@ -223,7 +223,7 @@ mod tests {
 
     /// Fills a plan's call with the bytes that a file has next, some of them, and looks at the list.
     #[track_caller]
-    fn check(sizes: &[usize], rules: Rules, staging_bytes: usize, skip: usize, read: usize) {
+    fn check(sizes: &[usize], rules: RunPolicy, staging_bytes: usize, skip: usize, read: usize) {
         let model = payload(sizes).concat();
         let mut buffers: Vec<Vec<u8>> = sizes.iter().map(|&size| vec![0xff; size]).collect();
         let mut segments: Vec<_> = buffers.iter_mut().map(|b| IoSliceMut::new(b)).collect();
@@ -275,7 +275,7 @@ mod tests {
             read in 0..300_usize,
         ) {
             let total: usize = sizes.iter().sum();
-            let rules = Rules { copy_below_bytes, limits, fill_bytes: 0 };
+            let rules = RunPolicy { copy_below_bytes, limits, fill_bytes: 0 };
             check(&sizes, rules, staging_bytes, skip.min(total), read);
         }
 
@@ -291,7 +291,7 @@ mod tests {
             let segments = list(&data);
             let mut cursor = SegmentCursor::new();
             cursor.advance(&segments, skip.min(data.concat().len()));
-            let rules = Rules { copy_below_bytes, limits, fill_bytes: 0 };
+            let rules = RunPolicy { copy_below_bytes, limits, fill_bytes: 0 };
             let (mut memory, mut iovecs, mut runs) = (StagingBuffer::new(), Vec::new(), Vec::new());
             let staging = crate::gather::plan::Staging { memory: &mut memory, bytes: staging_bytes };
             let write = crate::gather::plan::plan(&segments, cursor, rules, staging, &mut iovecs)
@@ -305,7 +305,7 @@ mod tests {
     #[test]
     fn one_between_two_runs_is_a_segment_of_the_list() {
         let data = payload(&[3, 4, 20, 5]);
-        let rules = Rules {
+        let rules = RunPolicy {
             copy_below_bytes: 10,
             limits: Limits::default(),
             fill_bytes: 0,
@@ -319,7 +319,7 @@ mod tests {
     #[test]
     fn a_list_without_small_or_empty_segments_is_the_call_itself() {
         let data = payload(&[30, 40]);
-        let rules = Rules {
+        let rules = RunPolicy {
             copy_below_bytes: 10,
             limits: Limits::default(),
             fill_bytes: 0,

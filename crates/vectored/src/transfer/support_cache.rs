@@ -1,9 +1,9 @@
-//! What a file refused: remembered for the life of the process.
+//! A cache of the calls and flags that a file refused, kept for the life of the process.
 //!
-//! Of that very file, and of no other of its file system: files of /proc and the like are drivers of their own,
-//! and so are those of one block device (a file with DAX takes other flags than its neighbour). Of anonymous
-//! inodes (eventfd, timerfd, signalfd, inotify, perf events and others) nothing is remembered: most of them are
-//! one inode of one device, and nothing that fstat(2) says tells an event counter from a timer.
+//! An entry is about one file, not about its file system: each file of /proc has its own driver code, and on one block
+//! device a file with DAX takes other flags than its neighbour. Nothing is cached for anonymous inodes (eventfd,
+//! timerfd, signalfd, inotify, perf events and others): most of them share one inode of one device, and fstat(2)
+//! does not tell an event counter from a timer.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
 
 use rustix::fs::FileType;
 
-/// Whether the kernel may say by this that it knows no such call, or not for such a file.
+/// Whether the error may mean that the kernel, or this kind of file, does not support the call.
 pub(crate) fn is_refusal(error: &io::Error) -> bool {
     // ENOTSUP and EOPNOTSUPP are one number on Linux and two elsewhere.
     let refusals = [libc::EOPNOTSUPP, libc::ENOTSUP, libc::ENOSYS, libc::EINVAL];
@@ -22,34 +22,35 @@ pub(crate) fn is_refusal(error: &io::Error) -> bool {
         .is_some_and(|code| refusals.contains(&code))
 }
 
-/// Where something is taken or not: a file.
+/// What identifies a file in a [`SupportCache`], from fstat(2) and its open file description's flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct FileIdentity {
     /// `st_dev`.
     device: u64,
     /// `st_ino`.
     inode: u64,
-    /// `st_rdev`, which is 0 but for devices.
+    /// `st_rdev`: 0 except for device files.
     special: u64,
     pub(crate) kind: FileType,
     /// Open with `O_DIRECT`.
     pub(crate) is_direct: bool,
 }
 
-impl Place {
+impl FileIdentity {
+    /// The identity of an open file; `None` if fstat(2) fails.
     // The integers' types differ between systems.
     #[allow(clippy::unnecessary_cast)]
-    pub(crate) fn of(fd: BorrowedFd<'_>) -> Option<Place> {
+    pub(crate) fn of(fd: BorrowedFd<'_>) -> Option<FileIdentity> {
         let stat = rustix::fs::fstat(fd).ok()?;
         #[cfg(target_os = "linux")]
         let is_direct = {
             let flags = rustix::fs::fcntl_getfl(fd).ok()?;
             flags.contains(rustix::fs::OFlags::DIRECT)
         };
-        // Elsewhere it is no flag of an open file.
+        // Other systems have no such flag.
         #[cfg(not(target_os = "linux"))]
         let is_direct = false;
-        Some(Place {
+        Some(FileIdentity {
             device: stat.st_dev as u64,
             inode: stat.st_ino as u64,
             special: stat.st_rdev as u64,
@@ -58,10 +59,10 @@ impl Place {
         })
     }
 
-    /// A number of 64 bits that is this place's, with the last 8 free; `None` for an anonymous inode, which has
-    /// no type of file and is not told from another.
+    /// A 56-bit hash of the identity, with the low 8 bits clear; `None` for an anonymous inode, which has no file
+    /// type and cannot be told from another.
     ///
-    /// It is a hash of 56 bits: of 64 places two agree once in 10^13 processes.
+    /// Two of 64 files have the same hash once in 10^13 processes.
     fn key(self) -> Option<u64> {
         if self.kind == FileType::Unknown {
             return None;
@@ -73,69 +74,69 @@ impl Place {
     }
 }
 
-/// What was refused where, as a set of 8 bits.
+/// A set of up to 8 refused features (bits) for each of the last `MAX_FILES` files.
 ///
-/// Atomics and no lock: a child process that is forked while another thread learns finds no lock that nobody
-/// opens again. Whoever misses a refusal of just now is refused as well, so no order is asked for.
-pub(crate) struct Refusals {
-    /// Refused anywhere: while nothing that a transfer wants is, no descriptor need be looked at.
+/// It uses atomics and no lock: a child that is forked while another thread holds a lock would find it locked for ever.
+/// `Relaxed` suffices: a thread that misses a new entry is refused by the kernel once more.
+pub(crate) struct SupportCache {
+    /// The union of all entries ever made. While it holds none of the bits that a transfer needs, no fstat(2) is made.
     anywhere: AtomicU32,
-    /// Of each place its [key](Place::key) and what is refused there, or 0.
-    places: [AtomicU64; MAX_PLACES],
-    /// The next of them to be overwritten, modulo their number: the oldest.
+    /// The [key](FileIdentity::key) of a file and its refused bits, or 0 for an unused entry.
+    entries: [AtomicU64; MAX_FILES],
+    /// The index of the oldest entry, which is overwritten next, modulo `MAX_FILES`.
     next: AtomicUsize,
 }
 
-/// The most places of which refusals are remembered: files come and go.
-const MAX_PLACES: usize = 64;
+/// The number of entries. Old ones are overwritten, since files come and go.
+const MAX_FILES: usize = 64;
 
-/// The bits of an entry that say what is refused.
+/// The bits of an entry that name refused features. The others are the key.
 const BITS: u64 = 0xff;
 
-impl Refusals {
-    pub(crate) const fn new() -> Refusals {
-        Refusals {
+impl SupportCache {
+    pub(crate) const fn new() -> SupportCache {
+        SupportCache {
             anywhere: AtomicU32::new(0),
-            places: [const { AtomicU64::new(0) }; MAX_PLACES],
+            entries: [const { AtomicU64::new(0) }; MAX_FILES],
             next: AtomicUsize::new(0),
         }
     }
 
-    /// Those of `bits` that were refused at the place before.
-    pub(crate) fn known(&self, bits: u32, place: impl FnOnce() -> Option<Place>) -> u32 {
+    /// The subset of `bits` that this file is known to refuse.
+    pub(crate) fn known(&self, bits: u32, identity: impl FnOnce() -> Option<FileIdentity>) -> u32 {
         match self.has_any(bits) {
-            true => self.known_at(bits, place()),
+            true => self.known_at(bits, identity()),
             false => 0,
         }
     }
 
-    /// Whether any of `bits` was refused anywhere before.
+    /// Whether any file is known to refuse any of `bits`.
     #[inline]
     pub(crate) fn has_any(&self, bits: u32) -> bool {
         self.anywhere.load(Relaxed) & bits != 0
     }
 
     #[cold]
-    fn known_at(&self, bits: u32, place: Option<Place>) -> u32 {
-        let Some(key) = place.and_then(Place::key) else {
+    fn known_at(&self, bits: u32, identity: Option<FileIdentity>) -> u32 {
+        let Some(key) = identity.and_then(FileIdentity::key) else {
             return 0;
         };
-        let entries = self.places.iter().map(|place| place.load(Relaxed));
+        let entries = self.entries.iter().map(|entry| entry.load(Relaxed));
         let refused = entries.filter(|entry| entry & !BITS == key);
         refused.fold(0, |all, entry| all | (entry & BITS) as u32) & bits
     }
 
-    /// Remembers that `bits`, none above the eighth, were refused; nothing of an anonymous inode.
-    pub(crate) fn learn(&self, bits: u32, place: impl FnOnce() -> Option<Place>) {
-        let Some(key) = place().and_then(Place::key) else {
+    /// Records that the file refuses `bits`, of which none is above the eighth. Does nothing for an anonymous inode.
+    pub(crate) fn learn(&self, bits: u32, identity: impl FnOnce() -> Option<FileIdentity>) {
+        let Some(key) = identity().and_then(FileIdentity::key) else {
             return;
         };
         let bits_here = u64::from(bits) & BITS;
         let add = |entry: u64| (entry & !BITS == key).then_some(entry | bits_here);
-        let is_known = |place: &AtomicU64| place.fetch_update(Relaxed, Relaxed, add).is_ok();
-        if !self.places.iter().any(is_known) {
-            let oldest = self.next.fetch_add(1, Relaxed) % MAX_PLACES;
-            self.places[oldest].store(key | bits_here, Relaxed);
+        let is_known = |entry: &AtomicU64| entry.fetch_update(Relaxed, Relaxed, add).is_ok();
+        if !self.entries.iter().any(is_known) {
+            let oldest = self.next.fetch_add(1, Relaxed) % MAX_FILES;
+            self.entries[oldest].store(key | bits_here, Relaxed);
         }
         self.anywhere.fetch_or(bits, Relaxed);
     }
@@ -146,8 +147,8 @@ pub(crate) mod testing {
     use super::*;
 
     /// The file of this number.
-    pub(crate) fn place(inode: u64) -> Option<Place> {
-        Some(Place {
+    pub(crate) fn identity(inode: u64) -> Option<FileIdentity> {
+        Some(FileIdentity {
             device: 1,
             inode,
             special: 0,
@@ -159,96 +160,96 @@ pub(crate) mod testing {
 
 #[cfg(test)]
 mod tests {
-    use super::testing::place;
+    use super::testing::identity;
     use super::*;
     use proptest::prelude::*;
 
     #[test]
-    fn few_places_are_remembered_and_the_oldest_is_forgotten() {
-        let refusals = Refusals::new();
-        for inode in 0..MAX_PLACES as u64 + 1 {
-            refusals.learn(2, || place(inode));
+    fn few_files_are_remembered_and_the_oldest_is_forgotten() {
+        let support = SupportCache::new();
+        for inode in 0..MAX_FILES as u64 + 1 {
+            support.learn(2, || identity(inode));
         }
-        assert_eq!(refusals.known(3, || place(0)), 0);
-        assert_eq!(refusals.known(3, || place(1)), 2);
+        assert_eq!(support.known(3, || identity(0)), 0);
+        assert_eq!(support.known(3, || identity(1)), 2);
     }
 
     #[test]
-    fn what_is_refused_at_a_place_adds_up() {
-        let refusals = Refusals::new();
-        refusals.learn(1, || place(1));
-        refusals.learn(2, || place(1));
-        refusals.learn(4, || place(2));
-        assert_eq!(refusals.known(7, || place(1)), 3);
-        assert_eq!(refusals.known(2, || place(1)), 2);
-        assert_eq!(refusals.known(7, || None), 0);
+    fn what_a_file_refuses_adds_up() {
+        let support = SupportCache::new();
+        support.learn(1, || identity(1));
+        support.learn(2, || identity(1));
+        support.learn(4, || identity(2));
+        assert_eq!(support.known(7, || identity(1)), 3);
+        assert_eq!(support.known(2, || identity(1)), 2);
+        assert_eq!(support.known(7, || None), 0);
     }
 
     #[test]
     fn no_descriptor_is_looked_at_while_nothing_was_refused() {
-        let refusals = Refusals::new();
-        refusals.learn(1, || place(1));
-        let never = || -> Option<Place> { panic!("looked at") };
-        assert_eq!(refusals.known(2, never), 0);
+        let support = SupportCache::new();
+        support.learn(1, || identity(1));
+        let never = || -> Option<FileIdentity> { panic!("looked at") };
+        assert_eq!(support.known(2, never), 0);
     }
 
     #[test]
-    fn each_of_what_makes_a_place_makes_another() {
-        let one = place(1).unwrap();
+    fn each_field_of_an_identity_makes_another_file() {
+        let one = identity(1).unwrap();
         let others = [
-            Place { device: 2, ..one },
-            Place { inode: 2, ..one },
-            Place { special: 1, ..one },
-            Place {
+            FileIdentity { device: 2, ..one },
+            FileIdentity { inode: 2, ..one },
+            FileIdentity { special: 1, ..one },
+            FileIdentity {
                 is_direct: true,
                 ..one
             },
-            Place {
+            FileIdentity {
                 kind: FileType::CharacterDevice,
                 ..one
             },
         ];
         for other in others {
-            let refusals = Refusals::new();
-            refusals.learn(1, || Some(one));
-            assert_eq!(refusals.known(1, || Some(other)), 0, "{other:?}");
-            assert_eq!(refusals.known(1, || Some(one)), 1);
+            let support = SupportCache::new();
+            support.learn(1, || Some(one));
+            assert_eq!(support.known(1, || Some(other)), 0, "{other:?}");
+            assert_eq!(support.known(1, || Some(one)), 1);
         }
     }
 
     #[test]
     fn of_anonymous_inodes_nothing_is_remembered() {
-        let refusals = Refusals::new();
-        let anonymous = Place {
+        let support = SupportCache::new();
+        let anonymous = FileIdentity {
             kind: FileType::Unknown,
-            ..place(1).unwrap()
+            ..identity(1).unwrap()
         };
-        refusals.learn(1, || Some(anonymous));
-        assert!(!refusals.has_any(1));
-        refusals.learn(1, || place(2));
-        assert_eq!(refusals.known(1, || Some(anonymous)), 0);
+        support.learn(1, || Some(anonymous));
+        assert!(!support.has_any(1));
+        support.learn(1, || identity(2));
+        assert_eq!(support.known(1, || Some(anonymous)), 0);
     }
 
     proptest! {
         #[test]
-        fn it_is_a_map_of_the_last_places(
-            steps in prop::collection::vec((0..2 * MAX_PLACES as u64, 0..8_u32), 1..400)
+        fn it_is_a_map_of_the_last_files(
+            steps in prop::collection::vec((0..2 * MAX_FILES as u64, 0..8_u32), 1..400)
         ) {
-            let refusals = Refusals::new();
+            let support = SupportCache::new();
             let mut model: Vec<(u64, u32)> = Vec::new();
             for (inode, bit) in steps {
-                refusals.learn(1 << bit, || place(inode));
+                support.learn(1 << bit, || identity(inode));
                 match model.iter_mut().find(|(known, _)| *known == inode) {
                     Some((_, bits)) => *bits |= 1 << bit,
                     None => model.push((inode, 1 << bit)),
                 }
-                let oldest = model.len().saturating_sub(MAX_PLACES);
+                let oldest = model.len().saturating_sub(MAX_FILES);
                 model.drain(..oldest);
             }
-            for inode in 0..2 * MAX_PLACES as u64 {
+            for inode in 0..2 * MAX_FILES as u64 {
                 let expected = model.iter().find(|(known, _)| *known == inode);
                 let expected = expected.map_or(0, |(_, bits)| *bits);
-                prop_assert_eq!(refusals.known(0xff, || place(inode)), expected);
+                prop_assert_eq!(support.known(0xff, || identity(inode)), expected);
             }
         }
     }
@@ -259,20 +260,20 @@ mod tests {
     fn a_child_that_is_forked_while_another_thread_learns_goes_on() {
         use std::sync::atomic::AtomicBool;
 
-        let (refusals, is_over) = (Refusals::new(), AtomicBool::new(false));
+        let (support, is_over) = (SupportCache::new(), AtomicBool::new(false));
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 for inode in 0.. {
                     if is_over.load(Relaxed) {
                         break;
                     }
-                    refusals.learn(1, || place(inode % 1000));
+                    support.learn(1, || identity(inode % 1000));
                 }
             });
             let status = (0..100).map(|_| {
                 crate::sys::fork::in_child(|| {
-                    refusals.learn(2, || place(5000));
-                    refusals.known(2, || place(5000)) == 2
+                    support.learn(2, || identity(5000));
+                    support.known(2, || identity(5000)) == 2
                 })
             });
             let ended: Vec<_> = status.take_while(|is_well| *is_well).collect();
@@ -281,16 +282,16 @@ mod tests {
         });
     }
 
-    /// Each of what makes a place, on its own.
+    /// Each field of the identity tells two real files apart.
     #[test]
     #[cfg(target_os = "linux")]
-    fn real_places_are_told_apart_by_file_special_file_kind_and_o_direct() {
+    fn real_files_are_told_apart_by_file_special_file_kind_and_o_direct() {
         use rustix::fs::{MemfdFlags, memfd_create};
         use rustix::pipe::{PipeFlags, pipe_with};
         use std::fs::File;
         use std::os::fd::AsFd;
 
-        let of = |fd: &dyn AsFd| Place::of(fd.as_fd()).unwrap();
+        let of = |fd: &dyn AsFd| FileIdentity::of(fd.as_fd()).unwrap();
         let open = |path: &str| of(&File::open(path).unwrap());
         let memory = of(&memfd_create("vectored-test", MemfdFlags::empty()).unwrap());
         let program = of(&File::open(std::env::current_exe().unwrap()).unwrap());

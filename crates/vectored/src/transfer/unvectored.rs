@@ -13,17 +13,17 @@ use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use rustix::fs::FileType;
 
 use crate::sys;
-use crate::transfer::support_cache::{Place, Refusals, is_refusal};
-use crate::transfer::write_loop::{Answer, Sink};
+use crate::transfer::support_cache::{FileIdentity, SupportCache, is_refusal};
+use crate::transfer::write_loop::{CallResult, Sink};
 
-/// Writing, and reading, in the memory of refusals: a driver may know lists in one direction only.
+/// Writing, and reading, in the memory of support: a driver may know lists in one direction only.
 const WRITES: u32 = 1;
 const READS: u32 = 2;
 
 /// No value or message of such a file is longer, and a longer list is cheap enough in such pieces.
 const MAX_STAGED_BYTES: usize = 256 * 1024;
 
-static REFUSALS: Refusals = Refusals::new();
+static SUPPORT: SupportCache = SupportCache::new();
 
 type WriteCall<'c> = dyn FnMut(&[IoSlice<'_>]) -> io::Result<usize> + 'c;
 type ReadCall<'c> = dyn FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize> + 'c;
@@ -31,11 +31,11 @@ type ReadCall<'c> = dyn FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize> + 'c;
 /// What takes the calls of a stream: a descriptor, or a script in tests.
 pub(crate) trait Device {
     /// Where it lies. Asked only after something was refused.
-    fn place(&self) -> Option<Place>;
+    fn identity(&self) -> Option<FileIdentity>;
 
-    /// Makes the plain call of one slice, and the vectored one of several; `is_apart` as in
+    /// Makes the plain call of one slice, and the vectored one of several; `may_adjoin` as in
     /// [`Sink::take_all`].
-    fn write(&self, slices: &[IoSlice<'_>], is_apart: bool) -> Answer;
+    fn write(&self, slices: &[IoSlice<'_>], may_adjoin: bool) -> CallResult;
 
     /// Its number, of a descriptor.
     fn descriptor(&self) -> Option<RawFd> {
@@ -44,15 +44,15 @@ pub(crate) trait Device {
 }
 
 impl Device for BorrowedFd<'_> {
-    fn place(&self) -> Option<Place> {
-        Place::of(*self)
+    fn identity(&self) -> Option<FileIdentity> {
+        FileIdentity::of(*self)
     }
 
     #[inline(always)]
-    fn write(&self, slices: &[IoSlice<'_>], is_apart: bool) -> Answer {
-        match is_apart {
-            true => sys::syscalls::write_entries(*self, slices),
-            false => sys::syscalls::write_slices(*self, slices),
+    fn write(&self, slices: &[IoSlice<'_>], may_adjoin: bool) -> CallResult {
+        match may_adjoin {
+            true => sys::syscalls::write_slices(*self, slices),
+            false => sys::syscalls::write_entries(*self, slices),
         }
     }
 
@@ -64,7 +64,7 @@ impl Device for BorrowedFd<'_> {
 /// The calls of one transfer into a stream, which are compiled into whoever makes them.
 pub(crate) struct Stream<'r, D> {
     device: D,
-    calls: Calls<'r>,
+    calls: ListCalls<'r>,
 }
 
 impl<'fd> Stream<'static, BorrowedFd<'fd>> {
@@ -72,7 +72,7 @@ impl<'fd> Stream<'static, BorrowedFd<'fd>> {
     pub(crate) fn of(fd: BorrowedFd<'fd>) -> Stream<'static, BorrowedFd<'fd>> {
         Stream {
             device: fd,
-            calls: Calls::of_process(),
+            calls: ListCalls::of_process(),
         }
     }
 }
@@ -80,16 +80,16 @@ impl<'fd> Stream<'static, BorrowedFd<'fd>> {
 impl<D: Device> Stream<'_, D> {
     /// The same as [`call`](Sink::call), out of line.
     #[cold]
-    fn call_carefully(&mut self, slices: &[IoSlice<'_>]) -> Answer {
+    fn call_carefully(&mut self, slices: &[IoSlice<'_>]) -> CallResult {
         self.call(slices)
     }
 
     /// Makes the plain call in place of a list that was refused.
     #[cold]
-    fn call_instead(&mut self, slices: &[IoSlice<'_>], refused: io::Error) -> Answer {
+    fn retry_call_unvectored(&mut self, slices: &[IoSlice<'_>], refused: io::Error) -> CallResult {
         let Stream { device, calls } = self;
-        let mut call = |slices: &[IoSlice<'_>]| device.write(slices, false);
-        calls.write_instead(refused, slices, &|| device.place(), &mut call)
+        let mut call = |slices: &[IoSlice<'_>]| device.write(slices, true);
+        calls.retry_write_unvectored(refused, slices, &|| device.identity(), &mut call)
     }
 }
 
@@ -99,14 +99,14 @@ impl<D: Device> Sink for Stream<'_, D> {
         &mut self,
         slices: &[IoSlice<'_>],
         bytes: usize,
-        is_apart: bool,
-    ) -> Result<(), Answer> {
+        may_adjoin: bool,
+    ) -> Result<(), CallResult> {
         let is_list = slices.len() > 1;
         let answer = if is_list && self.calls.may_be_refused(WRITES) {
             self.call_carefully(slices)
         } else {
-            match self.device.write(slices, is_apart) {
-                Err(error) if is_list => self.call_instead(slices, error),
+            match self.device.write(slices, may_adjoin) {
+                Err(error) if is_list => self.retry_call_unvectored(slices, error),
                 answer => answer,
             }
         };
@@ -117,10 +117,10 @@ impl<D: Device> Sink for Stream<'_, D> {
     }
 
     #[inline]
-    fn call(&mut self, slices: &[IoSlice<'_>]) -> Answer {
+    fn call(&mut self, slices: &[IoSlice<'_>]) -> CallResult {
         let Stream { device, calls } = self;
-        let place = || device.place();
-        calls.write(slices, place, |slices| device.write(slices, false))
+        let identity = || device.identity();
+        calls.write(slices, identity, |slices| device.write(slices, true))
     }
 
     fn descriptor(&self) -> Option<RawFd> {
@@ -129,30 +129,30 @@ impl<D: Device> Sink for Stream<'_, D> {
 }
 
 /// The same for who needs no [`Sink`].
-pub(crate) fn into_stream(fd: BorrowedFd<'_>) -> impl FnMut(&[IoSlice<'_>]) -> Answer {
+pub(crate) fn into_stream(fd: BorrowedFd<'_>) -> impl FnMut(&[IoSlice<'_>]) -> CallResult {
     let mut stream = Stream::of(fd);
     move |slices| stream.call(slices)
 }
 
 /// The calls of one transfer.
-pub(crate) struct Calls<'r> {
-    refusals: &'r Refusals,
+pub(crate) struct ListCalls<'r> {
+    support: &'r SupportCache,
     /// Whether lists are known to be refused, once that was looked up.
     is_refused: Option<bool>,
     // No memory that is kept: to drop it would be a part of each transfer that is refused nothing.
 }
 
-impl Calls<'static> {
+impl ListCalls<'static> {
     /// The calls of a transfer of this process.
-    pub(crate) fn of_process() -> Calls<'static> {
-        Calls::new(&REFUSALS)
+    pub(crate) fn of_process() -> ListCalls<'static> {
+        ListCalls::new(&SUPPORT)
     }
 }
 
-impl<'r> Calls<'r> {
-    fn new(refusals: &'r Refusals) -> Calls<'r> {
-        Calls {
-            refusals,
+impl<'r> ListCalls<'r> {
+    fn new(support: &'r SupportCache) -> ListCalls<'r> {
+        ListCalls {
+            support,
             is_refused: None,
         }
     }
@@ -166,33 +166,37 @@ impl<'r> Calls<'r> {
     pub(crate) fn write(
         &mut self,
         slices: &[IoSlice<'_>],
-        place: impl Fn() -> Option<Place>,
+        identity: impl Fn() -> Option<FileIdentity>,
         mut call: impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
     ) -> io::Result<usize> {
         let is_list = slices.len() > 1;
-        if is_list && self.may_be_refused(WRITES) && self.is_known(WRITES, &place) {
-            return self.write_plainly(slices, &mut call);
+        if is_list && self.may_be_refused(WRITES) && self.refuses_lists(WRITES, &identity) {
+            return self.write_unvectored(slices, &mut call);
         }
         match call(slices) {
-            Err(error) if is_list => self.write_instead(error, slices, &place, &mut call),
+            Err(error) if is_list => {
+                self.retry_write_unvectored(error, slices, &identity, &mut call)
+            }
             result => result,
         }
     }
 
-    /// One call that reads into the slices; as [`write`](Calls::write).
+    /// One call that reads into the slices; as [`write`](ListCalls::write).
     #[inline]
     pub(crate) fn read(
         &mut self,
         slices: &mut [IoSliceMut<'_>],
-        place: impl Fn() -> Option<Place>,
+        identity: impl Fn() -> Option<FileIdentity>,
         mut call: impl FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize>,
     ) -> io::Result<usize> {
         let is_list = slices.len() > 1;
-        if is_list && self.may_be_refused(READS) && self.is_known(READS, &place) {
-            return self.read_plainly(slices, &mut call);
+        if is_list && self.may_be_refused(READS) && self.refuses_lists(READS, &identity) {
+            return self.read_unvectored(slices, &mut call);
         }
         match call(slices) {
-            Err(error) if is_list => self.read_instead(error, slices, &place, &mut call),
+            Err(error) if is_list => {
+                self.retry_read_unvectored(error, slices, &identity, &mut call)
+            }
             result => result,
         }
     }
@@ -203,41 +207,45 @@ impl<'r> Calls<'r> {
     fn may_be_refused(&self, direction: u32) -> bool {
         match self.is_refused {
             Some(is_refused) => is_refused,
-            None => self.refusals.has_any(direction),
+            None => self.support.has_any(direction),
         }
     }
 
     #[cold]
-    fn is_known(&mut self, direction: u32, place: &dyn Fn() -> Option<Place>) -> bool {
-        let refusals = self.refusals;
+    fn refuses_lists(
+        &mut self,
+        direction: u32,
+        identity: &dyn Fn() -> Option<FileIdentity>,
+    ) -> bool {
+        let support = self.support;
         *self
             .is_refused
-            .get_or_insert_with(|| refusals.known(direction, place) != 0)
+            .get_or_insert_with(|| support.known(direction, identity) != 0)
     }
 
     #[cold]
-    fn write_instead(
+    fn retry_write_unvectored(
         &mut self,
         error: io::Error,
         slices: &[IoSlice<'_>],
-        place: &dyn Fn() -> Option<Place>,
+        identity: &dyn Fn() -> Option<FileIdentity>,
         call: &mut WriteCall<'_>,
     ) -> io::Result<usize> {
-        self.instead(error, WRITES, place, |calls| {
-            calls.write_plainly(slices, call)
+        self.retry_unvectored(error, WRITES, identity, |calls| {
+            calls.write_unvectored(slices, call)
         })
     }
 
     #[cold]
-    fn read_instead(
+    fn retry_read_unvectored(
         &mut self,
         error: io::Error,
         slices: &mut [IoSliceMut<'_>],
-        place: &dyn Fn() -> Option<Place>,
+        identity: &dyn Fn() -> Option<FileIdentity>,
         call: &mut ReadCall<'_>,
     ) -> io::Result<usize> {
-        self.instead(error, READS, place, |calls| {
-            calls.read_plainly(slices, call)
+        self.retry_unvectored(error, READS, identity, |calls| {
+            calls.read_unvectored(slices, call)
         })
     }
 
@@ -246,19 +254,19 @@ impl<'r> Calls<'r> {
     ///
     /// On a socket it does not, which may keep messages apart, and to which the kernel takes lists
     /// anyway; nor is the buffer aligned for direct I/O, which answers `EINVAL` to what is not.
-    fn instead(
+    fn retry_unvectored(
         &mut self,
         error: io::Error,
         direction: u32,
-        place: &dyn Fn() -> Option<Place>,
+        identity: &dyn Fn() -> Option<FileIdentity>,
         plain: impl FnOnce(&mut Self) -> io::Result<usize>,
     ) -> io::Result<usize> {
         if !is_refusal(&error) {
             return Err(error);
         }
         let is_ambiguous = error.raw_os_error() == Some(libc::EINVAL);
-        let place = match place() {
-            Some(place) if place.kind != FileType::Socket && !place.is_direct => place,
+        let identity = match identity() {
+            Some(identity) if identity.kind != FileType::Socket && !identity.is_direct => identity,
             _ => return Err(error),
         };
         let result = plain(self);
@@ -268,14 +276,14 @@ impl<'r> Calls<'r> {
             // `EINVAL` may have meant this list alone (a driver that is handed each segment by itself takes
             // another), so the next transfer asks again.
             if !is_ambiguous {
-                self.refusals.learn(direction, || Some(place));
+                self.support.learn(direction, || Some(identity));
             }
         }
         result
     }
 
     #[cold]
-    fn write_plainly(
+    fn write_unvectored(
         &mut self,
         slices: &[IoSlice<'_>],
         call: &mut WriteCall<'_>,
@@ -293,7 +301,7 @@ impl<'r> Calls<'r> {
     }
 
     #[cold]
-    fn read_plainly(
+    fn read_unvectored(
         &mut self,
         slices: &mut [IoSliceMut<'_>],
         call: &mut ReadCall<'_>,
@@ -330,8 +338,8 @@ mod tests {
         Answer, ScriptedSink, any_limits, any_script, any_sizes, check_against_model, list, payload,
     };
     use crate::transfer::read_loop::{AtEof, Receiver};
-    use crate::transfer::rules::Rules;
-    use crate::transfer::support_cache::testing::place;
+    use crate::transfer::runs::RunPolicy;
+    use crate::transfer::support_cache::testing::identity;
     use crate::write::all::send_all_referenced;
     use crate::{CostModel, Gather, Limits, SegmentCursor};
     use proptest::prelude::*;
@@ -344,7 +352,7 @@ mod tests {
 
     /// A device with a script for what it does not refuse.
     struct Scripted<'s> {
-        place: Option<Place>,
+        identity: Option<FileIdentity>,
         sink: RefCell<&'s mut ScriptedSink>,
         /// What it answers to a list, if it refuses lists.
         refuses: Option<i32>,
@@ -353,9 +361,13 @@ mod tests {
     }
 
     impl<'s> Scripted<'s> {
-        fn new(place: Option<Place>, refuses: Option<i32>, sink: &'s mut ScriptedSink) -> Self {
+        fn new(
+            identity: Option<FileIdentity>,
+            refuses: Option<i32>,
+            sink: &'s mut ScriptedSink,
+        ) -> Self {
             Scripted {
-                place,
+                identity,
                 sink: RefCell::new(sink),
                 refuses,
                 refused: Cell::new(0),
@@ -365,9 +377,9 @@ mod tests {
     }
 
     impl Device for &Scripted<'_> {
-        fn place(&self) -> Option<Place> {
+        fn identity(&self) -> Option<FileIdentity> {
             self.looked_at.set(self.looked_at.get() + 1);
-            self.place
+            self.identity
         }
 
         fn write(&self, slices: &[IoSlice<'_>], _: bool) -> io::Result<usize> {
@@ -384,7 +396,7 @@ mod tests {
     /// One transfer to the device, by a `Gather` that copies segments of up to 8 bytes.
     fn gather_into(
         device: &Scripted<'_>,
-        refusals: &Refusals,
+        support: &SupportCache,
         limits: Limits,
         segments: &[IoSlice<'_>],
         cursor: &mut SegmentCursor,
@@ -393,7 +405,7 @@ mod tests {
             copy_thresholds: CopyThresholds::everywhere(8),
             ..CostModel::default()
         };
-        let calls = Calls::new(refusals);
+        let calls = ListCalls::new(support);
         let mut gather = Gather::within(limits, model);
         gather.send_from(segments, cursor, || Ok(()), Stream { device, calls })
     }
@@ -401,16 +413,16 @@ mod tests {
     /// A list of two for a kernel that answers `vectored` to it and `plain` to one slice; the calls
     /// made, by their slices.
     fn two_slices(
-        refusals: &Refusals,
-        place: Option<Place>,
+        support: &SupportCache,
+        identity: Option<FileIdentity>,
         vectored: i32,
         mut plain: impl FnMut(&[u8]) -> io::Result<usize>,
     ) -> (io::Result<usize>, Vec<usize>) {
         let mut calls = Vec::new();
         let slices = [IoSlice::new(b"12"), IoSlice::new(b"345")];
-        let result = Calls::new(refusals).write(
+        let result = ListCalls::new(support).write(
             &slices,
-            || place,
+            || identity,
             |slices| {
                 calls.push(slices.len());
                 match slices {
@@ -427,13 +439,13 @@ mod tests {
         fn any_list_into_a_sink_that_refuses_vectored_calls_arrives_whole(
             sizes in any_sizes(), script in any_script(), limits in any_limits(), code in 0..3_usize
         ) {
-            let refusals = Refusals::new();
+            let support = SupportCache::new();
             let mut refused = 0;
             // A plain call may take as much as a vectored one, in one slice.
             check_against_model(&sizes, &script, limits, |segments, cursor, sink| {
-                let mut calls = Calls::new(&refusals);
+                let mut calls = ListCalls::new(&support);
                 send_all_referenced(segments, cursor, limits, || Ok(()), |slices| {
-                    calls.write(slices, || place(1), |slices| match slices {
+                    calls.write(slices, || identity(1), |slices| match slices {
                         [_] => sink.call(slices),
                         _ => { refused += 1; refuse(CODES[code]) }
                     })
@@ -448,11 +460,11 @@ mod tests {
         fn any_gathered_list_into_a_sink_that_refuses_vectored_calls_arrives_whole(
             sizes in any_sizes(), script in any_script(), limits in any_limits(), code in 0..3_usize
         ) {
-            let refusals = Refusals::new();
+            let support = SupportCache::new();
             let mut refused = 0;
             check_against_model(&sizes, &script, limits, |segments, cursor, sink| {
-                let device = Scripted::new(place(1), Some(CODES[code]), sink);
-                let result = gather_into(&device, &refusals, limits, segments, cursor);
+                let device = Scripted::new(identity(1), Some(CODES[code]), sink);
+                let result = gather_into(&device, &support, limits, segments, cursor);
                 refused += device.refused.get();
                 result
             });
@@ -464,13 +476,13 @@ mod tests {
         fn any_list_from_a_source_that_refuses_vectored_calls_is_filled(
             sizes in any_sizes(), script in any_script(), limits in any_limits(), code in 0..3_usize
         ) {
-            let refusals = Refusals::new();
-            let rules = Rules { copy_below_bytes: 0, limits, fill_bytes: 0 };
+            let support = SupportCache::new();
+            let rules = RunPolicy { copy_below_bytes: 0, limits, fill_bytes: 0 };
             check_read_against_model(&sizes, &script, limits, true, |segments, cursor, source| {
-                let mut calls = Calls::new(&refusals);
+                let mut calls = ListCalls::new(&support);
                 let at_eof = AtEof::Fail;
                 Receiver::new().receive_all(segments, cursor, rules, at_eof, |slices| {
-                    calls.read(slices, || place(1), |slices| match slices {
+                    calls.read(slices, || identity(1), |slices| match slices {
                         [_] => source.call(slices),
                         _ => refuse(CODES[code]),
                     })
@@ -482,7 +494,7 @@ mod tests {
     #[test]
     fn a_refusal_is_met_once_for_a_file_and_an_invalid_argument_once_a_transfer() {
         for code in CODES {
-            let refusals = Refusals::new();
+            let support = SupportCache::new();
             let again: &[usize] = match code {
                 libc::EINVAL => &[2, 1],
                 _ => &[1],
@@ -492,11 +504,11 @@ mod tests {
                 Ok(bytes.len())
             };
             for (file, expected) in [(1, &[2, 1][..]), (1, again), (2, &[2, 1]), (1, again)] {
-                let (result, calls) = two_slices(&refusals, place(file), code, take);
+                let (result, calls) = two_slices(&support, identity(file), code, take);
                 assert_eq!((result.unwrap(), &calls[..]), (5, expected));
             }
             assert_eq!(
-                refusals.known(READS, || place(1)),
+                support.known(READS, || identity(1)),
                 0,
                 "writes say nothing of reads"
             );
@@ -517,14 +529,14 @@ mod tests {
             (Some(libc::EINVAL), Some(2), 2),
             (Some(libc::EINVAL), Some(1), 1),
         ] {
-            let refusals = Refusals::new();
+            let support = SupportCache::new();
             if let Some(device) = learned {
-                refusals.learn(WRITES, || place(device));
+                support.learn(WRITES, || identity(device));
             }
             let mut sink = ScriptedSink::new(Vec::new(), limits);
-            let device = Scripted::new(place(1), refuses, &mut sink);
+            let device = Scripted::new(identity(1), refuses, &mut sink);
             let cursor = &mut SegmentCursor::new();
-            let sent = gather_into(&device, &refusals, limits, &list(&data), cursor);
+            let sent = gather_into(&device, &support, limits, &list(&data), cursor);
             assert_eq!(sent.unwrap(), 800);
             assert_eq!(device.looked_at.get(), looks, "{refuses:?}, {learned:?}");
             let refused = usize::from(refuses.is_some() && learned != Some(1));
@@ -538,15 +550,15 @@ mod tests {
         let data = payload(&[20; 3]);
         let limits = Limits::default();
         for (learned, refused) in [(Some(1), 0), (Some(2), 1), (None, 1)] {
-            let refusals = Refusals::new();
+            let support = SupportCache::new();
             if let Some(device) = learned {
-                refusals.learn(WRITES, || place(device));
+                support.learn(WRITES, || identity(device));
             }
             let script = vec![Answer::Fail(libc::EINVAL)];
             let mut sink = ScriptedSink::new(script, limits);
-            let device = Scripted::new(place(1), Some(libc::EINVAL), &mut sink);
+            let device = Scripted::new(identity(1), Some(libc::EINVAL), &mut sink);
             let cursor = &mut SegmentCursor::new();
-            let sent = gather_into(&device, &refusals, limits, &list(&data), cursor);
+            let sent = gather_into(&device, &support, limits, &list(&data), cursor);
             assert_eq!(
                 sent.unwrap_err().io_error().raw_os_error(),
                 Some(libc::EINVAL)
@@ -558,18 +570,18 @@ mod tests {
 
     #[test]
     fn a_refused_read_is_met_once_and_says_nothing_of_writes() {
-        let refusals = Refusals::new();
+        let support = SupportCache::new();
         for (device, expected) in [(1, &[2, 1][..]), (1, &[1]), (2, &[2, 1]), (2, &[1])] {
             if device == 2 {
                 // Nor the other way round.
-                refusals.learn(WRITES, || place(device));
+                support.learn(WRITES, || identity(device));
             }
             let (mut two, mut three) = ([0; 2], [0; 3]);
             let mut slices = [IoSliceMut::new(&mut two), IoSliceMut::new(&mut three)];
             let mut calls = Vec::new();
-            let read = Calls::new(&refusals).read(
+            let read = ListCalls::new(&support).read(
                 &mut slices,
-                || place(device),
+                || identity(device),
                 |slices| {
                     calls.push(slices.len());
                     match slices {
@@ -584,12 +596,12 @@ mod tests {
             assert_eq!((read.unwrap(), &calls[..]), (4, expected));
             assert_eq!((&two, &three), (b"12", b"34\0"));
         }
-        assert_eq!(refusals.known(WRITES, || place(1)), 0);
+        assert_eq!(support.known(WRITES, || identity(1)), 0);
     }
 
     #[test]
     fn no_more_is_read_than_the_buffer_holds_and_large_segments_are_read_directly() {
-        let refusals = Refusals::new();
+        let support = SupportCache::new();
         let most = MAX_STAGED_BYTES;
         for (sizes, expected) in [
             ([most - 1, 5], most),
@@ -603,9 +615,9 @@ mod tests {
             let [one, two] = &mut buffers;
             let mut slices = [IoSliceMut::new(one), IoSliceMut::new(two)];
             let mut is_direct = false;
-            let read = Calls::new(&refusals).read(
+            let read = ListCalls::new(&support).read(
                 &mut slices,
-                || place(1),
+                || identity(1),
                 |slices| match slices {
                     [one] => {
                         is_direct = one.as_ptr() == first;
@@ -625,26 +637,26 @@ mod tests {
 
     #[test]
     fn the_answer_of_the_plain_call_is_the_answer_and_proves_nothing_unless_bytes_went() {
-        let refusals = Refusals::new();
+        let support = SupportCache::new();
         for code in [libc::EINVAL, libc::ENOSPC, libc::EAGAIN, libc::EINTR] {
-            let (result, calls) = two_slices(&refusals, place(1), libc::EINVAL, |_| refuse(code));
+            let (result, calls) = two_slices(&support, identity(1), libc::EINVAL, |_| refuse(code));
             assert_eq!(result.unwrap_err().raw_os_error(), Some(code));
             assert_eq!(calls, [2, 1]);
         }
-        let (result, _) = two_slices(&refusals, place(1), libc::EINVAL, |_| Ok(0));
+        let (result, _) = two_slices(&support, identity(1), libc::EINVAL, |_| Ok(0));
         assert_eq!(result.unwrap(), 0);
-        assert_eq!(refusals.known(WRITES, || place(1)), 0);
+        assert_eq!(support.known(WRITES, || identity(1)), 0);
     }
 
     #[test]
     fn sockets_and_direct_files_get_no_second_call() {
-        let refusals = Refusals::new();
-        let (mut socket, mut direct) = (place(1).unwrap(), place(1).unwrap());
+        let support = SupportCache::new();
+        let (mut socket, mut direct) = (identity(1).unwrap(), identity(1).unwrap());
         socket.kind = FileType::Socket;
         direct.is_direct = true;
-        for place in [Some(socket), Some(direct), None] {
+        for identity in [Some(socket), Some(direct), None] {
             for code in CODES {
-                let (result, calls) = two_slices(&refusals, place, code, |_| Ok(1));
+                let (result, calls) = two_slices(&support, identity, code, |_| Ok(1));
                 assert_eq!(result.unwrap_err().raw_os_error(), Some(code));
                 assert_eq!(calls, [2]);
             }
@@ -659,20 +671,20 @@ mod tests {
             bytes: 1000,
         };
         for code in CODES {
-            let refusals = Refusals::new();
+            let support = SupportCache::new();
             let mut sink = ScriptedSink::new(Vec::new(), limits);
-            let device = Scripted::new(place(1), Some(code), &mut sink);
+            let device = Scripted::new(identity(1), Some(code), &mut sink);
             let cursor = &mut SegmentCursor::new();
-            let sent = gather_into(&device, &refusals, limits, &list(&data), cursor);
+            let sent = gather_into(&device, &support, limits, &list(&data), cursor);
             assert_eq!(sent.unwrap(), 800);
             assert_eq!(device.refused.get(), 1);
-            assert_eq!(refusals.has_any(WRITES), code != libc::EINVAL);
+            assert_eq!(support.has_any(WRITES), code != libc::EINVAL);
         }
     }
 
     #[test]
     fn another_error_is_no_refusal() {
-        let refusals = Refusals::new();
+        let support = SupportCache::new();
         for code in [
             libc::EIO,
             libc::EFAULT,
@@ -680,7 +692,7 @@ mod tests {
             libc::EINTR,
             libc::ESPIPE,
         ] {
-            let (result, calls) = two_slices(&refusals, place(1), code, |_| Ok(1));
+            let (result, calls) = two_slices(&support, identity(1), code, |_| Ok(1));
             assert_eq!(result.unwrap_err().raw_os_error(), Some(code));
             assert_eq!(calls, [2]);
         }
@@ -688,7 +700,7 @@ mod tests {
 
     #[test]
     fn no_more_is_copied_than_the_buffer_holds_and_large_segments_are_not() {
-        let refusals = Refusals::new();
+        let support = SupportCache::new();
         let most = MAX_STAGED_BYTES;
         for sizes in [
             [most - 1, 5, 1],
@@ -700,10 +712,10 @@ mod tests {
             let data = payload(&sizes);
             let mut plain = Vec::new();
             let mut address = std::ptr::null();
-            let written = Calls::new(&refusals)
+            let written = ListCalls::new(&support)
                 .write(
                     &list(&data),
-                    || place(1),
+                    || identity(1),
                     |slices| match slices {
                         [one] => {
                             plain = one.to_vec();

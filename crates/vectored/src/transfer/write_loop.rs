@@ -10,16 +10,16 @@ use crate::error::TransferError;
 /// Where bytes go.
 pub(crate) trait Sink: Sized {
     /// Makes one call, which is to take all of these slices: so many bytes. What it answered, if it did
-    /// not. `is_apart` if it is known that none of them begins where the one before it ends.
+    /// not. `may_adjoin` is false if none of them begins where the one before it ends.
     fn take_all(
         &mut self,
         slices: &[IoSlice<'_>],
         bytes: usize,
-        is_apart: bool,
-    ) -> Result<(), Answer>;
+        may_adjoin: bool,
+    ) -> Result<(), CallResult>;
 
     /// Makes one call of which nothing is expected: the same once more, when it was interrupted.
-    fn call(&mut self, slices: &[IoSlice<'_>]) -> Answer;
+    fn call(&mut self, slices: &[IoSlice<'_>]) -> CallResult;
 
     /// The descriptor that it writes to, if there is one.
     fn descriptor(&self) -> Option<RawFd> {
@@ -28,21 +28,26 @@ pub(crate) trait Sink: Sized {
 }
 
 /// An error, or so many bytes that were taken.
-pub(crate) type Answer = io::Result<usize>;
+pub(crate) type CallResult = io::Result<usize>;
 
 /// Whatever makes the calls.
-pub(crate) struct AnySink<F>(pub(crate) F);
+pub(crate) struct FnSink<F>(pub(crate) F);
 
-impl<F: FnMut(&[IoSlice<'_>]) -> io::Result<usize>> Sink for AnySink<F> {
+impl<F: FnMut(&[IoSlice<'_>]) -> io::Result<usize>> Sink for FnSink<F> {
     #[inline]
-    fn take_all(&mut self, slices: &[IoSlice<'_>], bytes: usize, _: bool) -> Result<(), Answer> {
+    fn take_all(
+        &mut self,
+        slices: &[IoSlice<'_>],
+        bytes: usize,
+        _: bool,
+    ) -> Result<(), CallResult> {
         match self.0(slices) {
             Ok(taken) if taken == bytes => Ok(()),
             answer => Err(answer),
         }
     }
 
-    fn call(&mut self, slices: &[IoSlice<'_>]) -> Answer {
+    fn call(&mut self, slices: &[IoSlice<'_>]) -> CallResult {
         self.0(slices)
     }
 }
@@ -70,7 +75,7 @@ impl Batch<'_> {
     /// Gives the batch to `sink`, which makes one system call, until it is not interrupted.
     ///
     /// Inline, down to the call where the sink's is: the first function that is left behind it takes long
-    /// ([`Stager::send_whole`](crate::gather::fast_path::Stager::send_whole)), and the loop is left once a list.
+    /// ([`FastPath::send_whole`](crate::gather::fast_path::FastPath::send_whole)), and the loop is left once a list.
     #[inline(always)]
     pub(crate) fn send(self, sink: &mut impl Sink) -> Attempt {
         let result = send(sink, self.slices, self.bytes);
@@ -80,8 +85,8 @@ impl Batch<'_> {
 
 /// Makes a call, and makes it again until it is not interrupted.
 #[inline(always)]
-pub(crate) fn send(sink: &mut impl Sink, slices: &[IoSlice<'_>], bytes: usize) -> Answer {
-    match sink.take_all(slices, bytes, false) {
+pub(crate) fn send(sink: &mut impl Sink, slices: &[IoSlice<'_>], bytes: usize) -> CallResult {
+    match sink.take_all(slices, bytes, true) {
         Ok(()) => Ok(bytes),
         Err(Err(error)) => again(error, &mut || sink.call(slices)),
         Err(taken) => taken,

@@ -8,7 +8,7 @@ use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
 use crate::transfer::message_sockets::refuse_messages;
 use crate::transfer::unvectored::into_stream;
-use crate::transfer::write_loop::{AnySink, SplitGuard, send_all};
+use crate::transfer::write_loop::{FnSink, SplitGuard, send_all};
 
 /// Writes all of `segments` in order, each from where it lies, and returns their bytes.
 ///
@@ -152,7 +152,7 @@ pub(crate) fn send_all_referenced(
     sink: impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
 ) -> Result<u64, TransferError> {
     let mut guard = SplitGuard::new(segments, *cursor, may_split)?;
-    let mut sink = AnySink(sink);
+    let mut sink = FnSink(sink);
     let mut scratch = Vec::new();
     send_all(segments, cursor, |from| {
         let batch = from.next_batch(segments, limits, &mut scratch)?;

@@ -187,7 +187,7 @@ mod tests {
     use crate::AlignedBuffer;
     use crate::cost::thresholds::CopyThresholds;
     use crate::transfer::read_loop::AtEof;
-    use crate::transfer::rules::Rules;
+    use crate::transfer::runs::RunPolicy;
     use crate::{CostModel, Gather, GatherWriter, Limits, Scatter, SegmentCursor};
     use proptest::prelude::*;
     use std::io::{IoSliceMut, Write};
@@ -235,7 +235,7 @@ mod tests {
             }
 
             let mut scatter = Scatter::new(model);
-            let rules = Rules {
+            let rules = RunPolicy {
                 copy_below_bytes: border as usize,
                 limits: Limits::default(),
                 fill_bytes: 0,

@@ -10,8 +10,8 @@ use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
 use crate::sys;
 use crate::transfer::message_sockets::refuse_messages;
-use crate::transfer::support_cache::{Place, Refusals, is_refusal};
-use crate::transfer::unvectored::Calls;
+use crate::transfer::support_cache::{FileIdentity, SupportCache, is_refusal};
+use crate::transfer::unvectored::ListCalls;
 use crate::write::all::send_all_referenced;
 use crate::write::positional::check_end;
 
@@ -198,7 +198,7 @@ pub fn write_all_vectored_with(
     flags: WriteFlags,
     on_refusal: OnRefusal,
 ) -> Result<u64, TransferError> {
-    static REFUSALS: Refusals = Refusals::new();
+    static SUPPORT: SupportCache = SupportCache::new();
     let fd = fd.as_fd();
     if let Some(offset) = offset {
         check_end(segments, offset)?;
@@ -208,8 +208,8 @@ pub fn write_all_vectored_with(
         // Sockets know no offsets.
         Some(_) => Ok(()),
     };
-    let mut calls = FlaggedCalls::new(flags, on_refusal, &REFUSALS);
-    let mut plain_calls = Calls::of_process();
+    let mut calls = FlaggedCalls::new(flags, on_refusal, &SUPPORT);
+    let mut plain_calls = ListCalls::of_process();
     let mut next = offset;
     let result = send_all_referenced(
         segments,
@@ -218,15 +218,15 @@ pub fn write_all_vectored_with(
         may_split,
         |slices| {
             let written = calls.call(
-                || Place::of(fd),
+                || FileIdentity::of(fd),
                 |flags| {
-                    let place = || Place::of(fd);
+                    let identity = || FileIdentity::of(fd);
                     let call = |slices: &[IoSlice<'_>]| {
                         sys::syscalls::write_slices_with(fd, slices, next, flags.0)
                     };
                     // With a flag, it is the flag that may be refused.
                     match flags.is_empty() {
-                        true => plain_calls.write(slices, place, call),
+                        true => plain_calls.write(slices, identity, call),
                         false => call(slices),
                     }
                 },
@@ -250,17 +250,21 @@ struct FlaggedCalls<'r> {
     asked: WriteFlags,
     flags: WriteFlags,
     on_refusal: OnRefusal,
-    refusals: &'r Refusals,
+    support: &'r SupportCache,
     has_looked_up: bool,
 }
 
 impl<'r> FlaggedCalls<'r> {
-    fn new(flags: WriteFlags, on_refusal: OnRefusal, refusals: &'r Refusals) -> FlaggedCalls<'r> {
+    fn new(
+        flags: WriteFlags,
+        on_refusal: OnRefusal,
+        support: &'r SupportCache,
+    ) -> FlaggedCalls<'r> {
         FlaggedCalls {
             asked: flags,
             flags,
             on_refusal,
-            refusals,
+            support,
             has_looked_up: false,
         }
     }
@@ -268,12 +272,12 @@ impl<'r> FlaggedCalls<'r> {
     /// One call that the kernel does not refuse for its flags, or an error.
     fn call(
         &mut self,
-        place: impl Fn() -> Option<Place>,
+        identity: impl Fn() -> Option<FileIdentity>,
         mut kernel: impl FnMut(WriteFlags) -> io::Result<usize>,
     ) -> io::Result<usize> {
         if !self.has_looked_up {
             self.has_looked_up = true;
-            let known = self.refusals.known(self.flags.0, &place);
+            let known = self.support.known(self.flags.0, &identity);
             self.leave_out(WriteFlags(known))?;
         }
         let mut last = match kernel(self.flags) {
@@ -285,7 +289,7 @@ impl<'r> FlaggedCalls<'r> {
                 return Err(last);
             }
             if self.flags.0.count_ones() == 1 {
-                self.refusals.learn(self.flags.0, &place);
+                self.support.learn(self.flags.0, &identity);
             }
             return Err(refused(self.flags));
         }
@@ -297,14 +301,14 @@ impl<'r> FlaggedCalls<'r> {
                 // `EINVAL` has other causes: that it was the flag, only a success proves.
                 Err(error) if is_ambiguous(&last) => return Err(error),
                 result => {
-                    self.refusals.learn(refused.0, &place);
+                    self.support.learn(refused.0, &identity);
                     self.flags = self.flags.without(refused);
                     return result;
                 }
             }
         }
         if self.flags.contains(WriteFlags::APPEND) && !is_ambiguous(&last) {
-            self.refusals.learn(WriteFlags::APPEND.0, &place);
+            self.support.learn(WriteFlags::APPEND.0, &identity);
             return Err(refused(WriteFlags::APPEND));
         }
         Err(last)
@@ -374,7 +378,7 @@ mod tests {
     use crate::testing::{
         Answer, ScriptedSink, any_limits, any_script, any_sizes, check_against_model, list, payload,
     };
-    use crate::transfer::support_cache::testing::place;
+    use crate::transfer::support_cache::testing::identity;
     use proptest::prelude::*;
 
     const ALL: WriteFlags = WriteFlags(0x9e);
@@ -413,13 +417,13 @@ mod tests {
         ) {
             // What cannot be left out is another test's.
             let refuses = refuses.without(WriteFlags::APPEND);
-            let refusals = Refusals::new();
+            let support = SupportCache::new();
             let mut kernel = Kernel { refuses, code, refusals: 0 };
             let mut is_proved = code != libc::EINVAL;
             check_against_model(&sizes, &script, limits, |segments, cursor, sink| {
-                let mut calls = FlaggedCalls::new(asked, OnRefusal::Fallback, &refusals);
+                let mut calls = FlaggedCalls::new(asked, OnRefusal::Fallback, &support);
                 let result = send_all_referenced(segments, cursor, limits, || Ok(()), |slices| {
-                    let result = calls.call(|| place(1), |flags| kernel.call(flags, || {
+                    let result = calls.call(|| identity(1), |flags| kernel.call(flags, || {
                         assert_eq!(flags, asked.without(refuses));
                         sink.call(slices)
                     }));
@@ -441,10 +445,10 @@ mod tests {
             });
             // Remembered: another transfer is not refused anything.
             if is_proved && sizes.iter().any(|&size| size > 0) {
-                prop_assert_eq!(refusals.known(ALL.0, || place(1)), asked.common(refuses).0);
+                prop_assert_eq!(support.known(ALL.0, || identity(1)), asked.common(refuses).0);
                 kernel.refusals = 0;
-                let mut calls = FlaggedCalls::new(asked, OnRefusal::Fallback, &refusals);
-                let result = calls.call(|| place(1), |flags| kernel.call(flags, || Ok(1)));
+                let mut calls = FlaggedCalls::new(asked, OnRefusal::Fallback, &support);
+                let result = calls.call(|| identity(1), |flags| kernel.call(flags, || Ok(1)));
                 prop_assert_eq!((result.unwrap(), kernel.refusals), (1, 0));
             }
         }
@@ -453,17 +457,17 @@ mod tests {
     fn one_call(
         asked: WriteFlags,
         on_refusal: OnRefusal,
-        refusals: &Refusals,
+        support: &SupportCache,
         device: u64,
         kernel: &mut Kernel,
     ) -> io::Result<usize> {
-        let mut calls = FlaggedCalls::new(asked, on_refusal, refusals);
-        calls.call(|| place(device), |flags| kernel.call(flags, || Ok(1)))
+        let mut calls = FlaggedCalls::new(asked, on_refusal, support);
+        calls.call(|| identity(device), |flags| kernel.call(flags, || Ok(1)))
     }
 
     #[test]
     fn a_refusal_is_an_error_that_names_the_flag_where_the_caller_wants_one() {
-        let refusals = Refusals::new();
+        let support = SupportCache::new();
         for (flag, name) in WriteFlags::NAMES {
             let mut kernel = Kernel {
                 refuses: flag,
@@ -471,21 +475,21 @@ mod tests {
                 refusals: 0,
             };
             for _ in 0..3 {
-                let result = one_call(flag, OnRefusal::Error, &refusals, 1, &mut kernel);
+                let result = one_call(flag, OnRefusal::Error, &support, 1, &mut kernel);
                 let error = result.unwrap_err();
                 assert_eq!(error.kind(), io::ErrorKind::Unsupported);
                 assert!(error.to_string().contains(name), "{error}");
             }
             assert_eq!(kernel.refusals, 1, "{name} was tried again");
             // Another file is asked anew.
-            one_call(flag, OnRefusal::Error, &refusals, 2, &mut kernel).unwrap_err();
+            one_call(flag, OnRefusal::Error, &support, 2, &mut kernel).unwrap_err();
             assert_eq!(kernel.refusals, 2);
         }
     }
 
     #[test]
     fn appending_has_no_fallback() {
-        let refusals = Refusals::new();
+        let support = SupportCache::new();
         for code in [libc::EOPNOTSUPP, libc::ENOSYS] {
             let mut kernel = Kernel {
                 refuses: ALL,
@@ -493,7 +497,7 @@ mod tests {
                 refusals: 0,
             };
             for asked in [WriteFlags::APPEND, WriteFlags::APPEND | WriteFlags::DSYNC] {
-                let result = one_call(asked, OnRefusal::Fallback, &refusals, 1, &mut kernel);
+                let result = one_call(asked, OnRefusal::Fallback, &support, 1, &mut kernel);
                 let error = result.unwrap_err();
                 assert_eq!(error.kind(), io::ErrorKind::Unsupported);
                 assert!(error.to_string().contains("RWF_APPEND"), "{error}");
@@ -505,49 +509,49 @@ mod tests {
     /// `EINVAL` is the answer to a misaligned `O_DIRECT` write, too, with flags or without.
     #[test]
     fn an_invalid_argument_that_no_flag_causes_is_passed_on_and_not_remembered() {
-        let refusals = Refusals::new();
+        let support = SupportCache::new();
         for on_refusal in [OnRefusal::Fallback, OnRefusal::Error] {
-            let mut calls = FlaggedCalls::new(ALL, on_refusal, &refusals);
+            let mut calls = FlaggedCalls::new(ALL, on_refusal, &support);
             let result = calls.call(
-                || place(1),
+                || identity(1),
                 |_| Err(io::Error::from_raw_os_error(libc::EINVAL)),
             );
             assert_eq!(result.unwrap_err().raw_os_error(), Some(libc::EINVAL));
         }
-        assert_eq!(refusals.known(ALL.0, || place(1)), 0);
+        assert_eq!(support.known(ALL.0, || identity(1)), 0);
     }
 
     /// It may as well be the reason why the second call was made at all.
     #[test]
     fn an_invalid_argument_is_no_refusal_if_the_call_without_the_flag_fails_as_well() {
         for code in [libc::EIO, libc::EAGAIN, libc::ENOSPC] {
-            let refusals = Refusals::new();
-            let mut calls = FlaggedCalls::new(WriteFlags::DSYNC, OnRefusal::Fallback, &refusals);
+            let support = SupportCache::new();
+            let mut calls = FlaggedCalls::new(WriteFlags::DSYNC, OnRefusal::Fallback, &support);
             let result = calls.call(
-                || place(1),
+                || identity(1),
                 |flags| {
                     let code = if flags.is_empty() { code } else { libc::EINVAL };
                     Err(io::Error::from_raw_os_error(code))
                 },
             );
             assert_eq!(result.unwrap_err().raw_os_error(), Some(code));
-            assert_eq!(refusals.known(ALL.0, || place(1)), 0);
+            assert_eq!(support.known(ALL.0, || identity(1)), 0);
         }
     }
 
     #[test]
     fn a_failed_sync_is_an_error_with_the_bytes_that_were_written() {
-        let refusals = Refusals::new();
-        refusals.learn(WriteFlags::DSYNC.0, || place(1));
+        let support = SupportCache::new();
+        support.learn(WriteFlags::DSYNC.0, || identity(1));
         let data = payload(&[3, 4]);
         let mut sink = ScriptedSink::new(vec![Answer::Take(5)], Limits::default());
-        let mut calls = FlaggedCalls::new(WriteFlags::DSYNC, OnRefusal::Fallback, &refusals);
+        let mut calls = FlaggedCalls::new(WriteFlags::DSYNC, OnRefusal::Fallback, &support);
         let result = send_all_referenced(
             &list(&data),
             &mut SegmentCursor::new(),
             Limits::default(),
             || Ok(()),
-            |slices| calls.call(|| place(1), |_| sink.call(slices)),
+            |slices| calls.call(|| identity(1), |_| sink.call(slices)),
         );
         let failure = |_| Err(io::Error::from_raw_os_error(libc::EIO));
         let error = calls.finish(result, failure).unwrap_err();

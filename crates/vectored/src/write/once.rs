@@ -9,7 +9,7 @@ use crate::Limits;
 use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
 use crate::sys;
-use crate::transfer::write_loop::AnySink;
+use crate::transfer::write_loop::FnSink;
 
 /// Writes all of `segments` in exactly one system call, and returns their bytes.
 ///
@@ -123,7 +123,7 @@ fn send_once(
     }
     let given = batch.bytes;
     let written = batch
-        .send(&mut AnySink(sink))
+        .send(&mut FnSink(sink))
         .into_result()
         .map_err(refused)?;
     assert!(

@@ -7,8 +7,8 @@ use crate::Limits;
 use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
 use crate::sys;
-use crate::transfer::support_cache::Place;
-use crate::transfer::unvectored::Calls;
+use crate::transfer::support_cache::FileIdentity;
+use crate::transfer::unvectored::ListCalls;
 use crate::write::all::send_all_referenced;
 
 /// Writes all of `segments` in order into a file, from `offset` bytes after its start on, and
@@ -87,10 +87,10 @@ pub(crate) fn into_file(
     fd: BorrowedFd<'_>,
     offset: u64,
 ) -> impl FnMut(&[IoSlice<'_>]) -> io::Result<usize> {
-    let mut calls = Calls::of_process();
+    let mut calls = ListCalls::of_process();
     at(offset, move |slices, offset| {
-        let place = || Place::of(fd);
-        calls.write(slices, place, |slices| {
+        let identity = || FileIdentity::of(fd);
+        calls.write(slices, identity, |slices| {
             sys::syscalls::pwrite_slices(fd, slices, offset)
         })
     })

@@ -10,7 +10,7 @@ use crate::error::TransferError;
 use crate::transfer::message_sockets::refuse_reading_messages;
 use crate::transfer::read_loop::{AtEof, recycle, retry_interrupted, unexpected_eof};
 use crate::transfer::read_plan::{copy_out, plan_read};
-use crate::transfer::rules::Rules;
+use crate::transfer::runs::RunPolicy;
 
 /// The capacity of [`ScatterReader::new`], in bytes: that of [`std::io::BufReader`].
 const DEFAULT_CAPACITY_BYTES: usize = 8 * 1024;
@@ -294,7 +294,7 @@ impl<R: Read> ScatterReader<R> {
         cursor: &mut SegmentCursor,
         limits: Limits,
     ) -> io::Result<usize> {
-        let rules = Rules {
+        let rules = RunPolicy {
             copy_below_bytes: 0,
             limits,
             fill_bytes: 0,

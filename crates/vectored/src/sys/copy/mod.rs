@@ -239,7 +239,7 @@ fn copy_long_run(
     }
 }
 
-/// The loop over a list, up to where it does not fit or `goes_on` says no, by what is left of the list
+/// The loop over a list, up to where it does not fit or `accepts` says no, by what is left of the list
 /// and the free bytes.
 ///
 /// # Safety
@@ -250,7 +250,7 @@ fn copy_long_run(
 unsafe fn run(
     segments: &[IoSlice<'_>],
     to: &mut [MaybeUninit<u8>],
-    goes_on: impl Fn(&[IoSlice<'_>], usize) -> bool,
+    accepts: impl Fn(&[IoSlice<'_>], usize) -> bool,
     copy: impl Fn(*const u8, *mut u8, usize),
 ) -> (usize, usize) {
     let whole = to.len();
@@ -260,7 +260,7 @@ unsafe fn run(
     let mut rest = segments.iter();
     while let Some(segment) = rest.as_slice().first() {
         let len = segment.len();
-        if len > free || !goes_on(rest.as_slice(), free) {
+        if len > free || !accepts(rest.as_slice(), free) {
             break;
         }
         // `free` bytes of `to`, which is borrowed exclusively, lie before its end, and the segment can

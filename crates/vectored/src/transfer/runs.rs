@@ -4,7 +4,7 @@ use crate::sys::limits::Limits;
 
 /// What a plan goes by.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Rules {
+pub(crate) struct RunPolicy {
     /// The longest segment that may be copied.
     pub(crate) copy_below_bytes: usize,
     /// What a call takes.
