@@ -14,9 +14,9 @@ const NOT_UNDER_MIRI: [&str; 9] = [
     "a_gather_that_copies_nothing_allocates",
     "a_list_of_large_segments_allocates",
     "a_pipe_fills_the_spare_capacity",
-    "real_places_are_told_apart",
+    "real_files_are_told_apart",
     "a_child_that_is_forked",
-    "an_error_of_a_merged_call",
+    "an_error_of_a_coalesced_call",
     // Miri aborts if an allocation fails, even one that the caller can do without.
     "what_no_memory_holds",
 ];
@@ -27,7 +27,7 @@ const TOO_LONG: [&str; 11] = [
     "gather::tests::an_error_at_any_point",
     "read::scatter::tests::an_error_or_an_end_at_any_point",
     "what_is_staged_of_an_aligned_list",
-    "it_is_a_map_of_the_last_places",
+    "it_is_a_map_of_the_last_files",
     "any_machine_is_found_again",
     "measurements_that_were_disturbed",
     "no_read_asks_for_more_bytes",

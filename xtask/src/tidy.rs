@@ -47,6 +47,7 @@ const CRATES: [Crate; 6] = [
         folder: "crates/vectored",
         floors: &[
             &["error", "sys"],
+            &["runs"],
             &["cursor"],
             &["cost"],
             &["transfer"],

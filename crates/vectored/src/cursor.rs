@@ -4,6 +4,7 @@ use std::io::IoSlice;
 use std::ops::Deref;
 
 use crate::Limits;
+use crate::runs::Stretch;
 
 /// A position in a list of segments: which segment, and how many of its bytes are done.
 ///
@@ -185,7 +186,7 @@ impl SegmentCursor {
         }
         let stretch = start.stretch(segments, limits, 0);
         if stretch.is_whole_call {
-            return Some(stretch.into_batch(segments, start));
+            return Some(start.batch_of(stretch, segments));
         }
 
         scratch.clear();
@@ -249,53 +250,31 @@ impl SegmentCursor {
         }
     }
 
-    /// How many of the segments from here can go in one call just as they lie in the list.
-    ///
-    /// It ends before an empty segment, at the limits, and before neighbours (with nothing but
-    /// empties between them) that are both of `small_bytes` or less, which a plan would merge.
+    /// The segments from here that can go in one call as they lie in the list: [`Stretch::of`], or none if the cursor
+    /// is inside a segment.
     pub(crate) fn stretch<S: Deref<Target = [u8]>>(
         self,
         segments: &[S],
         limits: Limits,
         small_bytes: usize,
     ) -> Stretch {
-        let mut count = 0;
-        let mut bytes = 0;
-        let mut is_full = false;
-        // The length of the last segment, if it is small.
-        let mut last_small = None;
-        if self.offset == 0 {
-            for segment in &segments[self.segment..] {
-                let len = segment.len();
-                if count == limits.segments || len > limits.bytes - bytes {
-                    // A first segment that exceeds the bytes of a call is not whole.
-                    is_full = count > 0;
-                    break;
-                }
-                let is_small = len <= small_bytes;
-                if len == 0 || is_small && last_small.is_some() {
-                    break;
-                }
-                last_small = is_small.then_some(len);
-                count += 1;
-                bytes += len;
-            }
-        }
-        let after = &segments[self.segment + count..];
-        if let Some(len) = last_small
-            && next_is_small(after, small_bytes)
-        {
-            return Stretch {
-                count: count - 1,
-                bytes: bytes - len,
+        match self.offset {
+            0 => Stretch::of(&segments[self.segment..], limits, small_bytes),
+            _ => Stretch {
+                count: 0,
+                bytes: 0,
                 is_whole_call: false,
-            };
+            },
         }
-        Stretch {
-            count,
-            bytes,
-            // Empties up to the end of the list are no reason to build anything.
-            is_whole_call: is_full || (count > 0 && after.iter().all(|s| s.is_empty())),
+    }
+
+    /// The batch of a stretch that begins here.
+    pub(crate) fn batch_of<'b>(self, stretch: Stretch, segments: &'b [IoSlice<'_>]) -> Batch<'b> {
+        let end = self.segment + stretch.count;
+        Batch {
+            slices: &segments[self.segment..end],
+            bytes: stretch.bytes,
+            end: SegmentCursor::at(end, 0),
         }
     }
 
@@ -323,38 +302,6 @@ pub(crate) struct Batch<'b> {
     pub(crate) bytes: usize,
     /// Where the cursor stands once all of them have gone.
     pub(crate) end: SegmentCursor,
-}
-
-/// Segments that can go just as they lie in the list.
-pub(crate) struct Stretch {
-    pub(crate) count: usize,
-    pub(crate) bytes: usize,
-    /// Nothing more can go in the same call, so they can be the call.
-    pub(crate) is_whole_call: bool,
-}
-
-impl Stretch {
-    pub(crate) fn into_batch<'b>(
-        self,
-        segments: &'b [IoSlice<'_>],
-        start: SegmentCursor,
-    ) -> Batch<'b> {
-        let end = start.segment + self.count;
-        Batch {
-            slices: &segments[start.segment..end],
-            bytes: self.bytes,
-            end: SegmentCursor::at(end, 0),
-        }
-    }
-}
-
-/// Whether the first of `segments` that is not empty has `small_bytes` or less.
-pub(crate) fn next_is_small<S: Deref<Target = [u8]>>(segments: &[S], small_bytes: usize) -> bool {
-    segments
-        .iter()
-        .map(|segment| segment.len())
-        .find(|&len| len > 0)
-        .is_some_and(|len| len <= small_bytes)
 }
 
 #[cfg(test)]

@@ -196,6 +196,7 @@ mod cursor;
 mod error;
 mod gather;
 mod read;
+mod runs;
 mod sys;
 #[cfg(test)]
 mod testing;

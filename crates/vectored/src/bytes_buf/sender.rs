@@ -16,7 +16,7 @@ use crate::transfer::aligned_buffer::AlignedBuffer;
 use crate::transfer::direct_retry::resend_uncopied;
 use crate::transfer::message_sockets::refuse_messages;
 use crate::transfer::unvectored::into_stream;
-use crate::transfer::write_loop::AskOnce;
+use crate::transfer::write_loop::SplitGuard;
 use crate::write::all::send_all_referenced;
 
 /// A sender of any `bytes::Buf`, which also holds the bytes taken from the buffer and not yet sent.
@@ -202,7 +202,7 @@ impl<B: Buf> BufSender<B> {
         may_split: impl FnOnce() -> io::Result<()>,
         mut sink: impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
     ) -> Result<u64, TransferError> {
-        let mut may_split = AskOnce::new(may_split);
+        let mut may_split = SplitGuard::unasked(SegmentCursor::new(), may_split);
         let mut transferred = 0;
         loop {
             self.stage();

@@ -1,158 +1,86 @@
-//! The plan of one gathering call: which segments are copied, which are referenced.
+//! Plans one gathering call: which segments are copied and which are referenced.
 //!
-//! Pure: lengths and positions decide, and no system call is made. What was planned is a [`Batch`],
-//! which a test can look at as well as the kernel.
+//! Pure: lengths and positions decide, and no system call is made. A plan is a [`Batch`], which a test can look at as
+//! well as the kernel.
 
 use std::io::IoSlice;
 
-use crate::cursor::{Batch, SegmentCursor, next_is_small};
-use crate::sys::copy::Copier;
-use crate::sys::staging::{StagingBuffer, StagingTail};
-use crate::transfer::runs::RunPolicy;
-
-/// The staging buffer, which costs nothing until something is copied.
-pub(crate) struct Staging<'a> {
-    /// Without memory until it is allocated, then of `bytes`.
-    pub(crate) memory: &'a mut StagingBuffer,
-    /// Its size.
-    pub(crate) bytes: usize,
-}
-
-impl<'a> Staging<'a> {
-    /// The buffer, empty.
-    pub(crate) fn allocated(self) -> StagingTail<'a> {
-        allocate(self.memory, self.bytes);
-        StagingTail::with_content(self.memory)
-    }
-}
-
-/// Empties `memory`, and makes it of so many bytes, if it has none yet. If there is no memory for them, it
-/// stays without: nothing can be staged then.
-#[inline]
-pub(crate) fn allocate(memory: &mut StagingBuffer, bytes: usize) {
-    memory.clear();
-    if memory.capacity() < bytes {
-        allocate_new(memory, bytes);
-    }
-}
-
-#[cold]
-fn allocate_new(memory: &mut StagingBuffer, bytes: usize) {
-    if let Some(allocated) = StagingBuffer::try_with_capacity(bytes) {
-        *memory = allocated;
-    }
-}
+use crate::cursor::{Batch, SegmentCursor};
+use crate::runs::{RunPolicy, extends_run, is_small};
+use crate::sys::staging::StagingTail;
 
 /// Plans the call at `from`; `None` at the end of the list.
 ///
-/// Runs of two or more small segments are copied into `staging` and take one entry each. All else is referenced, a lone small
-/// segment too: a copy would not save its entry. If nothing is to be
-/// copied, the call is a part of the caller's list itself. When `staging` is full the call is, too:
-/// the next one begins at its start again, while that is still in the cache.
+/// Runs are copied into `staging` and take one entry each. Other segments are referenced. If nothing is to be copied,
+/// the call is a part of the caller's list itself. The call ends where `staging` is full: the next one begins at the
+/// start of the buffer again, while that is still in the cache.
 ///
-/// `staging` and `iovecs` are overwritten. Only a plan that copies allocates `staging`.
+/// `iovecs` is overwritten. Only a plan that copies allocates the staging buffer.
 pub(crate) fn plan<'b, 'a: 'b>(
     segments: &'a [IoSlice<'_>],
     from: SegmentCursor,
-    rules: RunPolicy,
-    staging: Staging<'a>,
+    policy: RunPolicy,
+    staging: StagingTail<'a>,
     iovecs: &'b mut Vec<IoSlice<'a>>,
 ) -> Option<Batch<'b>> {
-    let limits = rules.limits;
-    limits.assert_allow_progress();
-    // What is copied must fit in an empty staging buffer, or the plan would never get past it.
-    let staging_bytes = staging.bytes;
-    let small_bytes = rules.copy_below_bytes.min(staging_bytes);
+    policy.limits.assert_allow_progress();
     let start = from.skip_empty(segments);
     if start.segment() == segments.len() {
         return None;
     }
-    let stretch = start.stretch(segments, limits, small_bytes);
-    let is_filled = stretch.bytes >= rules.fill_bytes;
+    let policy = policy.within(staging.size());
+    let stretch = start.stretch(segments, policy.limits, policy.copy_below_bytes);
+    let is_filled = stretch.bytes >= policy.fill_bytes;
     if stretch.is_whole_call && (is_filled || start.segment() + stretch.count == segments.len()) {
-        return Some(stretch.into_batch(segments, start));
+        return Some(start.batch_of(stretch, segments));
     }
 
+    let stretch_end = start.segment() + stretch.count;
     iovecs.clear();
-    iovecs.extend_from_slice(&segments[start.segment()..start.segment() + stretch.count]);
-    let mut end = start;
-    if stretch.count > 0 {
-        end = SegmentCursor::at(start.segment() + stretch.count, 0);
-    }
-    let memory = Memory::Unused(staging);
-    Some(fill(
-        segments,
-        end,
-        stretch.bytes,
-        (small_bytes, rules),
-        memory,
-        iovecs,
-    ))
+    iovecs.extend_from_slice(&segments[start.segment()..stretch_end]);
+    let end = match stretch.count {
+        0 => start,
+        _ => SegmentCursor::at(stretch_end, 0),
+    };
+    let bytes = stretch.bytes;
+    Some(fill(segments, end, bytes, policy, staging, iovecs))
 }
 
-/// Plans the call at the start of the list, of which the first `count` segments have been copied into
-/// `room` already: they take its first entry.
+/// Plans the call at the start of the list, of which the first `count` segments are the content of `staging`: they are
+/// its first entry.
 pub(crate) fn plan_after_staged_prefix<'b, 'a: 'b>(
     segments: &'a [IoSlice<'_>],
     count: usize,
-    rules: RunPolicy,
-    mut room: StagingTail<'a>,
+    policy: RunPolicy,
+    mut staging: StagingTail<'a>,
     iovecs: &'b mut Vec<IoSlice<'a>>,
 ) -> Batch<'b> {
-    let run = room.take();
+    let policy = policy.within(staging.size());
+    let prefix = staging.take();
     iovecs.clear();
-    let bytes = run.len();
+    let bytes = prefix.len();
     if bytes > 0 {
-        iovecs.push(IoSlice::new(run));
+        iovecs.push(IoSlice::new(prefix));
     }
-    // The room is what is left of a staging buffer: no segment that it would not have held when it
-    // was empty may be waited for.
-    let staging_bytes = bytes + room.free_bytes();
-    let small_bytes = rules.copy_below_bytes.min(staging_bytes);
     let end = SegmentCursor::at(count, 0);
-    let rules = (small_bytes, rules);
-    fill(
-        segments,
-        end,
-        bytes,
-        rules,
-        Memory::FastPathMiss(room),
-        iovecs,
-    )
+    fill(segments, end, bytes, policy, staging, iovecs)
 }
 
-/// Where a plan copies to.
-enum Memory<'a> {
-    /// Costs nothing until something is copied.
-    Unused(Staging<'a>),
-    FastPathMiss(StagingTail<'a>),
-}
-
-impl<'a> Memory<'a> {
-    fn begun(self) -> StagingTail<'a> {
-        match self {
-            Memory::Unused(staging) => staging.allocated(),
-            Memory::FastPathMiss(room) => room,
-        }
-    }
-}
-
-/// Goes on with a call that ends before `end` so far and holds so many `bytes`, in `iovecs`.
+/// Completes a call that so far ends before `end` and has `bytes` bytes, in `iovecs`.
 fn fill<'b, 'a: 'b>(
     segments: &'a [IoSlice<'_>],
     end: SegmentCursor,
     bytes: usize,
-    (mut small_bytes, rules): (usize, RunPolicy),
-    memory: Memory<'a>,
+    policy: RunPolicy,
+    mut staging: StagingTail<'a>,
     iovecs: &'b mut Vec<IoSlice<'a>>,
 ) -> Batch<'b> {
-    let mut memory = Some(memory);
-    let mut room = StagingTail::new(&mut []);
-    let mut left = rules.limits.bytes - bytes;
-    // Of the first segment, only what the transfer has not moved yet; the others are `behind` it.
+    let mut small_bytes = policy.copy_below_bytes;
+    let mut left = policy.limits.bytes - bytes;
+    // The first segment may be done in part; the others are `behind` it.
     let mut offset = end.offset();
     let mut rest = &segments[end.segment()..];
-    while iovecs.len() < rules.limits.segments
+    while iovecs.len() < policy.limits.segments
         && let [segment, behind @ ..] = rest
     {
         let data = &segment[offset..];
@@ -161,14 +89,15 @@ fn fill<'b, 'a: 'b>(
                 let from = SegmentCursor::at(segments.len() - rest.len(), offset);
                 return from.cut(data, left, iovecs);
             }
-            if rules.limits.bytes - left < rules.fill_bytes {
+            if policy.limits.bytes - left < policy.fill_bytes {
                 iovecs.push(IoSlice::new(&data[..left]));
                 offset += left;
                 left = 0;
             }
             break;
         }
-        if data.is_empty() || data.len() > small_bytes || !next_is_small(behind, small_bytes) {
+        let is_run = !data.is_empty() && is_small(data, small_bytes);
+        if !is_run || !extends_run(behind, small_bytes) {
             if !data.is_empty() {
                 left -= data.len();
                 iovecs.push(IoSlice::new(data));
@@ -176,23 +105,19 @@ fn fill<'b, 'a: 'b>(
             (rest, offset) = (behind, 0);
             continue;
         }
-        if data.len() > room.free_bytes() {
-            if let Some(memory) = memory.take() {
-                let is_new = matches!(memory, Memory::Unused(_));
-                room = memory.begun();
-                if is_new && room.free_bytes() == 0 {
-                    // There is no memory for a staging buffer: reference everything.
-                    small_bytes = 0;
-                    continue;
-                }
+        if data.len() > staging.free_bytes() {
+            if !staging.reserve() {
+                // There is no memory for a staging buffer: everything is referenced.
+                small_bytes = 0;
+                continue;
             }
-            if data.len() > room.free_bytes() {
+            if data.len() > staging.free_bytes() {
                 break;
             }
         }
-        room.push(data);
-        let count = copy_run(&mut room, behind, small_bytes, left - data.len());
-        let run = room.take();
+        staging.push(data);
+        let count = staging.push_run_up_to(behind, small_bytes, left - data.len());
+        let run = staging.take();
         left -= run.len();
         iovecs.push(IoSlice::new(run));
         (rest, offset) = (&behind[count..], 0);
@@ -200,97 +125,41 @@ fn fill<'b, 'a: 'b>(
     let end = SegmentCursor::at(segments.len() - rest.len(), offset);
     Batch {
         slices: iovecs,
-        bytes: rules.limits.bytes - left,
+        bytes: policy.limits.bytes - left,
         end,
     }
 }
-
-/// Longer segments are left to a loop.
-const MAX_ALONE_BYTES: usize = 128;
-
-/// Copies a run behind what is in `room` already.
-#[inline(always)]
-fn copy_run(
-    room: &mut StagingTail<'_>,
-    segments: &[IoSlice<'_>],
-    small_bytes: usize,
-    most_bytes: usize,
-) -> usize {
-    // Most runs between large segments are two small ones: for one more no loop is entered.
-    if let [second, third, ..] = segments
-        && third.len() > small_bytes
-        && second.len() <= small_bytes.min(MAX_ALONE_BYTES)
-        && second.len() <= most_bytes.min(room.free_bytes())
-    {
-        room.push(second);
-        return 1;
-    }
-    copy_long_run(room, segments, small_bytes, most_bytes)
-}
-
-/// The same for longer runs.
-#[inline(never)]
-fn copy_long_run(
-    room: &mut StagingTail<'_>,
-    segments: &[IoSlice<'_>],
-    small_bytes: usize,
-    most_bytes: usize,
-) -> usize {
-    let free_before = room.free_bytes();
-    let mut count = 0;
-    if !is_run(segments, MIN_FOR_COPIER, small_bytes) {
-        count = room.push_short_run(segments, small_bytes, most_bytes);
-    }
-    let rest = &segments[count..];
-    if is_run(rest, 1, small_bytes) {
-        let left = most_bytes - (free_before - room.free_bytes());
-        count += room.push_run_by(Copier::for_list(rest), rest, small_bytes, left);
-    }
-    count
-}
-
-/// Whether a list begins with so many small segments.
-#[inline(always)]
-fn is_run(segments: &[IoSlice<'_>], count: usize, small_bytes: usize) -> bool {
-    let is_small = |segment: &IoSlice<'_>| segment.len() <= small_bytes;
-    segments.len() >= count && segments[..count].iter().all(is_small)
-}
-
-/// To ask for a copier takes longer than to copy a run of fewer segments.
-const MIN_FOR_COPIER: usize = 16;
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::Limits;
+    use crate::sys::staging::StagingBuffer;
     use crate::testing::{any_limits, any_sizes, list, payload};
     use proptest::prelude::*;
 
     /// The plan of the first call for segments of these sizes, in words: `copied` and `lent` bytes
     /// entry by entry, and the segment and offset where it ends.
     #[track_caller]
-    fn check(sizes: &[usize], rules: (usize, usize, usize, usize), expected: &str) {
-        let (copy_below_bytes, staging_bytes, segments, bytes) = rules;
-        let rules = RunPolicy {
+    fn check(sizes: &[usize], policy: (usize, usize, usize, usize), expected: &str) {
+        let (copy_below_bytes, staging_bytes, segments, bytes) = policy;
+        let policy = RunPolicy {
             copy_below_bytes,
             limits: Limits { segments, bytes },
             fill_bytes: 0,
         };
         let data = payload(sizes);
-        assert_eq!(describe(&list(&data), rules, staging_bytes), expected);
+        assert_eq!(describe(&list(&data), policy, staging_bytes), expected);
     }
 
-    fn describe(segments: &[IoSlice<'_>], rules: RunPolicy, staging_bytes: usize) -> String {
+    fn describe(segments: &[IoSlice<'_>], policy: RunPolicy, staging_bytes: usize) -> String {
         let mut staging = StagingBuffer::with_capacity(staging_bytes);
         let start = staging.as_ptr();
         let staged = start..start.wrapping_add(staging_bytes);
-        let staging = Staging {
-            memory: &mut staging,
-            bytes: staging_bytes,
-        };
+        let staging = StagingTail::of(&mut staging);
         let mut iovecs = vec![IoSlice::new(b"of an earlier call")];
         let from = SegmentCursor::new();
-        let Some(batch) = plan(segments, from, rules, staging, &mut iovecs) else {
+        let Some(batch) = plan(segments, from, policy, staging, &mut iovecs) else {
             return "end".to_string();
         };
         let is_list = segments.as_ptr_range().contains(&batch.slices.as_ptr());
@@ -319,20 +188,20 @@ mod tests {
 
     #[test]
     fn short_and_long_ones_of_a_run_keep_within_the_bytes_of_a_call_together() {
-        let rules = (1000, 10_000, MANY, 450);
-        check(&[100, 100, 100, 150, 1], rules, "copied 450 to 4.0");
-        check(&[100, 100, 100, 200, 1], rules, "copied 300 to 3.0");
+        let policy = (1000, 10_000, MANY, 450);
+        check(&[100, 100, 100, 150, 1], policy, "copied 450 to 4.0");
+        check(&[100, 100, 100, 200, 1], policy, "copied 300 to 3.0");
     }
 
     #[test]
     fn one_between_two_runs_is_referenced_if_it_is_larger_than_the_border() {
-        let rules = (10, 150, MANY, MANY);
+        let policy = (10, 150, MANY, MANY);
         check(
             &[3, 4, 11, 5, 10, 6, 7],
-            rules,
+            policy,
             "copied 7 lent 11 copied 28 to 7.0",
         );
-        check(&[3, 4, 11, 0], rules, "copied 7 lent 11 to 4.0");
+        check(&[3, 4, 11, 0], policy, "copied 7 lent 11 to 4.0");
     }
 
     #[test]
@@ -355,13 +224,17 @@ mod tests {
 
     #[test]
     fn a_lone_small_one_is_referenced() {
-        let rules = (10, 64, MANY, MANY);
-        check(&[5], rules, "as it is: lent 5 to 1.0");
-        check(&[5, 30, 6], rules, "as it is: lent 5 lent 30 lent 6 to 3.0");
-        check(&[0, 5, 0, 30], rules, "lent 5 lent 30 to 4.0");
+        let policy = (10, 64, MANY, MANY);
+        check(&[5], policy, "as it is: lent 5 to 1.0");
+        check(
+            &[5, 30, 6],
+            policy,
+            "as it is: lent 5 lent 30 lent 6 to 3.0",
+        );
+        check(&[0, 5, 0, 30], policy, "lent 5 lent 30 to 4.0");
         check(
             &[3, 4, 30, 5, 0, 40],
-            rules,
+            policy,
             "copied 7 lent 30 lent 5 lent 40 to 6.0",
         );
     }
@@ -442,11 +315,12 @@ mod tests {
             let segments = list(&data);
             let mut cursor = SegmentCursor::new();
             cursor.advance(&segments, skip.min(data.concat().len()));
-            let rules = RunPolicy { copy_below_bytes: 0, limits, fill_bytes: 0 };
-            let (mut built, mut planned, mut memory) = (Vec::new(), Vec::new(), StagingBuffer::new());
-            let staging = Staging { memory: &mut memory, bytes: 64 };
+            let policy = RunPolicy { copy_below_bytes: 0, limits, fill_bytes: 0 };
+            let (mut built, mut planned) = (Vec::new(), Vec::new());
+            let mut memory = StagingBuffer::unallocated(64);
+            let staging = StagingTail::of(&mut memory);
             let batch = cursor.next_batch(&segments, limits, &mut built);
-            let plan = plan(&segments, cursor, rules, staging, &mut planned);
+            let plan = plan(&segments, cursor, policy, staging, &mut planned);
             let shape = |batch: Option<Batch<'_>>| batch.map(|batch| {
                 let entries: Vec<_> =
                     batch.slices.iter().map(|slice| (slice.as_ptr(), slice.len())).collect();

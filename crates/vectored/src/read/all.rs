@@ -6,10 +6,10 @@ use std::os::fd::{AsFd, BorrowedFd};
 use crate::Limits;
 use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
+use crate::runs::RunPolicy;
 use crate::sys;
 use crate::transfer::message_sockets::before_each_read;
 use crate::transfer::read_loop::{AtEof, Receiver};
-use crate::transfer::runs::RunPolicy;
 use crate::transfer::support_cache::FileIdentity;
 use crate::transfer::unvectored::ListCalls;
 

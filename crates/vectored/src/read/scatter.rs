@@ -9,11 +9,11 @@ use crate::cost::CostModel;
 use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
 use crate::read::all::{check_offset, file_source, receive_directly, stream_source};
+use crate::runs::RunPolicy;
 use crate::sys::staging::STAGING_ALIGNMENT;
 use crate::transfer::aligned_buffer::AlignedBuffer;
 use crate::transfer::direct_retry::resend_uncopied;
 use crate::transfer::read_loop::{AtEof, Receiver};
-use crate::transfer::runs::RunPolicy;
 
 /// A scattering reader, the counterpart of [`Gather`](crate::Gather): in one call it reads runs of small segments
 /// through a staging buffer and large segments directly.
@@ -163,11 +163,11 @@ impl Scatter {
         cursor: &mut SegmentCursor,
         at_eof: AtEof,
     ) -> Result<u64, TransferError> {
-        let rules = self.rules(segments.len());
-        let read = self.receive_all(segments, cursor, rules, at_eof, stream_source(fd));
+        let policy = self.policy(segments.len());
+        let read = self.receive_all(segments, cursor, policy, at_eof, stream_source(fd));
         read.or_else(|error| {
             resend_uncopied(fd, error, |_| {
-                receive_directly(segments, cursor, rules.limits, at_eof, stream_source(fd))
+                receive_directly(segments, cursor, policy.limits, at_eof, stream_source(fd))
             })
         })
     }
@@ -180,18 +180,18 @@ impl Scatter {
         at_eof: AtEof,
     ) -> Result<u64, TransferError> {
         check_offset(segments, offset).map_err(|error| TransferError::reading(0, error))?;
-        let rules = self.rules(segments.len());
+        let policy = self.policy(segments.len());
         let (cursor, source) = (&mut SegmentCursor::new(), file_source(fd, offset));
-        let read = self.receive_all(segments, cursor, rules, at_eof, source);
+        let read = self.receive_all(segments, cursor, policy, at_eof, source);
         read.or_else(|error| {
             resend_uncopied(fd, error, |before| {
                 let source = file_source(fd, offset + before);
-                receive_directly(segments, cursor, rules.limits, at_eof, source)
+                receive_directly(segments, cursor, policy.limits, at_eof, source)
             })
         })
     }
 
-    fn rules(&mut self, segment_count: usize) -> RunPolicy {
+    fn policy(&mut self, segment_count: usize) -> RunPolicy {
         if self.last_threshold.0 != segment_count {
             let threshold = self.model.copy_below_bytes(segment_count);
             self.last_threshold = (segment_count, threshold);
@@ -203,23 +203,23 @@ impl Scatter {
         }
     }
 
-    /// Reads from `source` into `segments` from `cursor` on, by `rules`.
+    /// Reads from `source` into `segments` from `cursor` on, by `policy`.
     pub(crate) fn receive_all(
         &mut self,
         segments: &mut [IoSliceMut<'_>],
         cursor: &mut SegmentCursor,
-        rules: RunPolicy,
+        policy: RunPolicy,
         at_eof: AtEof,
         source: impl FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize>,
     ) -> Result<u64, TransferError> {
-        if rules.copy_below_bytes > 0 && self.receiver.staging.is_empty() {
+        if policy.copy_below_bytes > 0 && self.receiver.staging.is_empty() {
             // If the allocation fails, the buffer stays empty and nothing is staged.
             let bytes = self.model.staging_within(Limits::default());
             self.receiver.staging =
                 AlignedBuffer::try_zeroed(bytes, STAGING_ALIGNMENT).unwrap_or_default();
         }
         self.receiver
-            .receive_all(segments, cursor, rules, at_eof, source)
+            .receive_all(segments, cursor, policy, at_eof, source)
     }
 }
 
@@ -248,11 +248,11 @@ mod tests {
         })
     }
 
-    fn check(scatter: &mut Scatter, sizes: &[usize], script: &[Answer], rules: RunPolicy) {
+    fn check(scatter: &mut Scatter, sizes: &[usize], script: &[Answer], policy: RunPolicy) {
         for (is_exact, at_eof) in [(true, AtEof::Fail), (false, AtEof::Stop)] {
-            let limits = rules.limits;
+            let limits = policy.limits;
             check_read_against_model(sizes, script, limits, is_exact, |list, cursor, source| {
-                scatter.receive_all(list, cursor, rules, at_eof, |slices| source.call(slices))
+                scatter.receive_all(list, cursor, policy, at_eof, |slices| source.call(slices))
             });
         }
     }
@@ -260,13 +260,13 @@ mod tests {
     /// How many calls a list of these sizes takes by the default model.
     fn calls_of(sizes: &[usize]) -> usize {
         let mut scatter = Scatter::default();
-        let rules = scatter.rules(sizes.len());
-        let mut source = ScriptedSource::new(payload(sizes).concat(), &[], rules.limits);
+        let policy = scatter.policy(sizes.len());
+        let mut source = ScriptedSource::new(payload(sizes).concat(), &[], policy.limits);
         let mut buffers: Vec<Vec<u8>> = sizes.iter().map(|&size| vec![0; size]).collect();
         let mut segments: Vec<_> = buffers.iter_mut().map(|b| IoSliceMut::new(b)).collect();
         let cursor = &mut SegmentCursor::new();
         scatter
-            .receive_all(&mut segments, cursor, rules, AtEof::Fail, |slices| {
+            .receive_all(&mut segments, cursor, policy, AtEof::Fail, |slices| {
                 source.call(slices)
             })
             .unwrap();
@@ -284,9 +284,9 @@ mod tests {
         ) {
             // One `Scatter` for several lists: no byte of one list may reach the next.
             let mut scatter = scatter_with_staging(staging_bytes);
-            let rules = RunPolicy { copy_below_bytes, limits, fill_bytes: 0 };
+            let policy = RunPolicy { copy_below_bytes, limits, fill_bytes: 0 };
             for (sizes, script) in lists {
-                check(&mut scatter, &sizes, &script, rules);
+                check(&mut scatter, &sizes, &script, policy);
             }
         }
     }
@@ -295,7 +295,7 @@ mod tests {
     fn short_reads_resume_at_every_cut_of_small_lists_at_every_threshold() {
         for copy_below_bytes in 0..=3 {
             let mut scatter = scatter_with_staging(5);
-            let rules = RunPolicy {
+            let policy = RunPolicy {
                 copy_below_bytes,
                 limits: Limits {
                     segments: 3,
@@ -303,14 +303,14 @@ mod tests {
                 },
                 fill_bytes: 0,
             };
-            for_all_cuts_of_small_lists(|sizes, script| check(&mut scatter, sizes, script, rules));
+            for_all_cuts_of_small_lists(|sizes, script| check(&mut scatter, sizes, script, policy));
         }
     }
 
     #[test]
     fn an_error_or_an_end_at_any_point_loses_nothing_that_was_staged() {
         let mut scatter = scatter_with_staging(100);
-        let rules = RunPolicy {
+        let policy = RunPolicy {
             copy_below_bytes: 3,
             limits: Limits::default(),
             fill_bytes: 0,
@@ -324,7 +324,7 @@ mod tests {
                 ] {
                     let mut script = vec![Answer::Take(step); before];
                     script.extend([last, Answer::Fail(libc::EINTR)]);
-                    check(&mut scatter, &[2, 3, 0, 8, 1, 3, 5], &script, rules);
+                    check(&mut scatter, &[2, 3, 0, 8, 1, 3, 5], &script, policy);
                 }
             }
         }
@@ -385,7 +385,7 @@ mod tests {
         let mut scatter = Scatter::default();
         for count in [0, 1, 2, 2, 1000, 3, 0, 3000, 2] {
             let threshold = scatter.model.copy_below_bytes(count);
-            assert_eq!(scatter.rules(count).copy_below_bytes, threshold, "{count}");
+            assert_eq!(scatter.policy(count).copy_below_bytes, threshold, "{count}");
         }
     }
 

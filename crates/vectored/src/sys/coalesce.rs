@@ -1,14 +1,14 @@
-//! Segments that touch in memory, given to the kernel as one entry.
+//! Coalesces segments that adjoin in memory into one entry of a call.
 //!
-//! A list is often made of one buffer: lines, records or chunks of it, one behind the other. The
-//! kernel takes as long for such neighbours as for any others, some 20 ns each, though they are one
-//! stretch of memory to it. To our code they stay several: no slice of ours reaches from one into
-//! the next, since they may be of allocations that only happen to touch. So the entries are made of
-//! addresses and lengths, for the time of one call, and only the kernel reads what they name.
+//! A list is often made of one buffer: its lines, records or chunks, in order. The kernel takes some 20 ns for each
+//! entry, although such neighbours are one stretch of memory to it. For our own code they stay several slices: they may
+//! belong to different allocations, and no slice may reach from one allocation into the next. So the entries are made
+//! of addresses and lengths, for the time of one call, and only the kernel reads the memory.
 //!
 //! # Safety
 //!
-//! `unsafe` for looking at the entries that were written in room that was not initialised.
+//! `unsafe` for a view of entries that were written to uninitialised memory.
+
 #![allow(unsafe_code)]
 
 use std::io::IoSlice;
@@ -16,45 +16,67 @@ use std::mem::MaybeUninit;
 
 use libc::iovec;
 
-/// The most entries that a merged list may have: their memory is on the stack.
-pub(super) const MAX_ENTRIES: usize = 128;
+/// The most entries that a coalesced list may have: their memory is on the stack.
+const MAX_ENTRIES: usize = 128;
 
-/// Memory for the entries of a merged list.
-pub(super) type EntryBuffer = [MaybeUninit<iovec>; MAX_ENTRIES];
+/// Memory for the entries of a coalesced list.
+pub(super) struct EntryBuffer([MaybeUninit<iovec>; MAX_ENTRIES]);
 
-/// Whether the second begins where the first ends, and neither is empty.
-#[inline]
-pub(crate) fn adjoins(one: &[u8], other: &[u8]) -> bool {
-    std::ptr::eq(one.as_ptr_range().end, other.as_ptr()) && !one.is_empty() && !other.is_empty()
+impl EntryBuffer {
+    #[inline(always)]
+    pub(super) const fn new() -> EntryBuffer {
+        EntryBuffer([const { MaybeUninit::uninit() }; MAX_ENTRIES])
+    }
 }
 
-/// Whether any segment begins where the one before it ends; empty ones may count.
+/// The entries of a coalesced list.
 ///
-/// Each call pays for this, so it is not [`adjoins`]: for lists without empty segments the answer is exact, and
-/// a list with some may be looked at closely by [`coalesce`].
+/// Invariant: each entry is the address and the length of segments that follow one another in memory without a gap, and
+/// that are borrowed for `'s`. So a system call that only reads may be given the entries while this value lives.
+pub(super) struct CoalescedList<'s>(&'s [iovec]);
+
+impl CoalescedList<'_> {
+    pub(super) fn as_ptr(&self) -> *const iovec {
+        self.0.as_ptr()
+    }
+
+    /// The number of entries, at most 128.
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+/// Whether `other` begins where `one` ends. An empty segment may count.
+#[inline(always)]
+pub(crate) fn adjoins(one: &[u8], other: &[u8]) -> bool {
+    std::ptr::eq(one.as_ptr_range().end, other.as_ptr())
+}
+
+/// Whether any segment adjoins the one before it.
 #[inline(always)]
 pub(super) fn any_adjoin(slices: &[IoSlice<'_>]) -> bool {
-    let mut end = std::ptr::null();
+    let mut last: &[u8] = &[];
     for slice in slices {
-        if std::ptr::eq(slice.as_ptr(), end) {
+        if adjoins(last, slice) {
             return true;
         }
-        end = slice.as_ptr_range().end;
+        last = slice;
     }
     false
 }
 
-/// The entries of a list, at the start of `room`: neighbours that touch are one. `None` if they are more than
-/// it holds.
+/// Coalesces a list into `buffer`: neighbours that adjoin become one entry. `None` if the entries are more than it
+/// holds.
 ///
-/// An entry for several segments is valid for reads of all of them, but not by the provenance of any one: an
-/// aliasing model such as Stacked Borrows lets a pointer to the first segment read no other. So the address of
-/// each segment is exposed, and that of an entry is made of an address that was exposed
-/// ([`std::ptr::with_exposed_provenance`]), which allows what any of them does.
-pub(super) fn coalesce<'r>(
-    slices: &[IoSlice<'_>],
-    room: &'r mut EntryBuffer,
-) -> Option<&'r [iovec]> {
+/// The memory of an entry for several segments may be read, but not by the provenance of any one of them: in an
+/// aliasing model such as Stacked Borrows a pointer to the first segment cannot read the second. So the provenance of
+/// each segment is exposed, and the address of an entry is made with exposed provenance
+/// ([`std::ptr::with_exposed_provenance`]), which allows whatever one of the exposed ones allows.
+pub(super) fn coalesce<'s>(
+    slices: &'s [IoSlice<'_>],
+    buffer: &'s mut EntryBuffer,
+) -> Option<CoalescedList<'s>> {
+    let entries = &mut buffer.0;
     let mut count = 0;
     // Where the last entry begins, and its length.
     let mut last: Option<(usize, usize)> = None;
@@ -64,19 +86,20 @@ pub(super) fn coalesce<'r>(
             Some((last_base, last_len)) if *last_base + *last_len == base => *last_len += len,
             _ => {
                 if let Some(done) = last.replace((base, len)) {
-                    room.get_mut(count)?.write(entry(done));
+                    entries.get_mut(count)?.write(entry(done));
                     count += 1;
                 }
             }
         }
     }
     if let Some(done) = last {
-        room.get_mut(count)?.write(entry(done));
+        entries.get_mut(count)?.write(entry(done));
         count += 1;
     }
-    // SAFETY: the first `count` entries were written, and `MaybeUninit<iovec>` has the layout of `iovec`.
-    // `room` is borrowed exclusively for as long as the result.
-    Some(unsafe { std::slice::from_raw_parts(room.as_ptr().cast::<iovec>(), count) })
+    // SAFETY: the first `count` entries were written, and `MaybeUninit<iovec>` has the layout of `iovec`. `buffer` is
+    // borrowed exclusively for as long as the result.
+    let entries = unsafe { std::slice::from_raw_parts(entries.as_ptr().cast::<iovec>(), count) };
+    Some(CoalescedList(entries))
 }
 
 fn entry((base, len): (usize, usize)) -> iovec {
@@ -94,10 +117,11 @@ mod tests {
 
     /// Where the entries lie in `data`, and how long they are.
     fn shape(data: &[u8], slices: &[IoSlice<'_>]) -> Vec<(usize, usize)> {
-        let mut room = [const { MaybeUninit::uninit() }; MAX_ENTRIES];
+        let mut buffer = EntryBuffer::new();
         let place = |base: usize, len| (base - data.as_ptr().addr(), len);
-        match coalesce(slices, &mut room) {
+        match coalesce(slices, &mut buffer) {
             Some(entries) if any_adjoin(slices) => entries
+                .0
                 .iter()
                 .map(|entry| place(entry.iov_base.addr(), entry.iov_len))
                 .collect(),

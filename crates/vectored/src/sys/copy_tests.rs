@@ -1,4 +1,4 @@
-//! The tests of `copy.rs`, which the bench compiles as well, and without these.
+//! Tests of `copy`. They are not in its folder, since the bench compiles that by itself.
 //!
 //! # Safety
 //!
@@ -12,7 +12,7 @@ use std::ptr;
 
 use proptest::prelude::*;
 
-use super::copy::{Copier, copy_run, copy_short};
+use super::copy::{Copier, copy_run, copy_short, copy_short_run};
 use crate::testing::any_sizes;
 
 const GUARD: u8 = 0xee;
@@ -136,13 +136,25 @@ proptest! {
 }
 
 #[test]
-fn a_copier_is_chosen_by_how_long_the_segments_are() {
+fn wide_registers_copy_lists_of_more_than_a_few_segments() {
     let widest = *Copier::all().last().unwrap();
-    assert_eq!(Copier::for_list(&[]), widest);
-    for (bytes, copier) in [(0, widest), (256, widest), (257, Copier::MEMCPY)] {
-        let (first, other) = (vec![1; bytes], [1; 40]);
-        let list = [IoSlice::new(&first), IoSlice::new(&other)];
-        assert_eq!(Copier::for_list(&list), copier, "{bytes}");
+    for (count, copier) in [(0, Copier::BASELINE), (16, Copier::BASELINE), (17, widest)] {
+        assert_eq!(
+            Copier::for_list(&vec![IoSlice::new(b"1"); count]),
+            copier,
+            "{count}"
+        );
+    }
+}
+
+#[test]
+fn every_length_is_copied_whole_to_initialised_memory_and_nothing_beside_it() {
+    for len in 0..=200 {
+        let from = bytes(len);
+        let mut to = vec![GUARD; len + 2];
+        copy_short(&from, &mut to[1..=len]);
+        assert_eq!(to[1..=len], from, "length {len}");
+        assert_eq!((to[0], to[len + 1]), (GUARD, GUARD), "length {len}");
     }
 }
 
@@ -155,7 +167,7 @@ proptest! {
         let segments: Vec<_> = sizes.iter().enumerate().map(|(i, size)| &source[i..i + size]).collect();
         let slices: Vec<_> = segments.iter().map(|segment| IoSlice::new(segment)).collect();
         let mut memory = vec![MaybeUninit::new(GUARD); room + 8];
-        let (count, copied) = copy_short(&slices, most_bytes, &mut memory[4..4 + room]);
+        let (count, copied) = copy_short_run(&slices, most_bytes, &mut memory[4..4 + room]);
         let all = segments[..count].concat();
         prop_assert_eq!(copied, all.len());
         prop_assert!(sizes[..count].iter().all(|&size| size <= most_bytes.min(128)));

@@ -9,13 +9,12 @@ mod copy_tests;
 #[cfg(all(test, target_os = "linux"))]
 pub(crate) mod fork;
 pub(crate) mod limits;
-pub(crate) mod list_scan;
 pub(crate) mod staging;
 pub(crate) mod syscalls;
 pub(crate) mod uninit;
 
-/// The assembly in `copy/x86_64.rs` and the AVX2 loop in `list_scan.rs` read an `IoSlice`, which "is guaranteed to be ABI
-/// compatible with the `iovec` type", as an address and the length behind it.
+/// The assembly in `copy/x86_64.rs` reads an `IoSlice`, which "is guaranteed to be ABI compatible with the `iovec` type",
+/// as an address and the length behind it, 16 bytes apart.
 const _: () = {
     use std::mem::offset_of;
 

@@ -1,17 +1,18 @@
-//! Bytes that were copied together, in memory that begins with a page.
+//! The staging buffer: memory that begins at a page, into which segments are copied together.
 //!
-//! A file that is open with `O_DIRECT` takes bytes only from aligned addresses, 4096 being enough for nearly
-//! all of them. ("O_DIRECT" in open(2); [`DirectAlignment`](crate::DirectAlignment).) Segments whose lengths
-//! are multiples of the file's block stay aligned when they are copied one behind the other.
+//! A file that is open with `O_DIRECT` takes bytes only from aligned addresses, and 4096 is enough for nearly all of
+//! them ("O_DIRECT" in open(2); [`DirectAlignment`](crate::DirectAlignment)). Segments whose lengths are multiples of
+//! the file's block stay aligned when they are copied one behind the other.
 //!
-//! For other files a page is the start of a cache line, which matters to a processor that copies by whole
-//! lines: `write(2)` of 8 KiB into a pipe takes 6 % less from there than from 16 bytes behind it, which is where
-//! an allocator's large blocks begin, and into files 5 % less (Zen 4; on Cascade Lake 2 % and nothing).
+//! For other files, a page is the start of a cache line, which matters to a processor that copies whole lines:
+//! `write(2)` of 8 KiB into a pipe takes 6 % less time from there than from 16 bytes behind it, where an allocator's
+//! large blocks begin, and into files 5 % less (Zen 4; on Cascade Lake 2 % and nothing).
 //!
 //! # Safety
 //!
-//! `unsafe` for looking at pages as bytes, for handing out what is initialised, for saying how many of these are initialised, and for zeroed
-//! memory that the allocator may refuse.
+//! `unsafe` for a view of pages as bytes, for a view of the initialised bytes, and for zeroed memory that the allocator
+//! may refuse.
+
 #![allow(unsafe_code)]
 
 use std::alloc::{Layout, alloc_zeroed};
@@ -20,7 +21,7 @@ use std::mem::MaybeUninit;
 use std::ops::Deref;
 use std::{mem, ptr, slice};
 
-use super::copy::{Copier, copy_one, copy_run, copy_short};
+use super::copy::{Copier, copy_by_memcpy, copy_one, copy_run, copy_short_run};
 
 /// The alignment of staging memory, in bytes.
 pub(crate) const STAGING_ALIGNMENT: usize = 4096;
@@ -30,56 +31,79 @@ struct Page([u8; STAGING_ALIGNMENT]);
 
 const _: () = assert!(align_of::<Page>() == STAGING_ALIGNMENT);
 
-/// A buffer that never grows beyond what it was made with, and never moves.
+/// A buffer of a fixed size, which is allocated when it is first needed and never moves then.
 ///
-/// Invariant: the first `filled` bytes of `pages` are initialised, and no more than `capacity`, which is no
-/// more than there is.
+/// Invariant: the first `filled` bytes of `pages` are initialised, `filled <= capacity`, and `pages` has memory for
+/// `capacity` bytes.
 pub(crate) struct StagingBuffer {
     /// Always empty: kept for its memory.
     pages: Vec<Page>,
+    /// The number of bytes that it holds once it is allocated.
+    size: usize,
+    /// `size`, or 0 without memory.
     capacity: usize,
     filled: usize,
 }
 
 impl StagingBuffer {
-    /// One without memory, which holds nothing.
-    pub(crate) const fn new() -> StagingBuffer {
+    /// A buffer of `size` bytes that is not allocated yet.
+    pub(crate) const fn unallocated(size: usize) -> StagingBuffer {
         StagingBuffer {
             pages: Vec::new(),
+            size,
             capacity: 0,
             filled: 0,
         }
     }
 
-    /// An empty one that holds `bytes` bytes. Without memory for it the process ends, as with any `Vec`.
-    pub(crate) fn with_capacity(bytes: usize) -> StagingBuffer {
+    /// An allocated, empty buffer of `size` bytes. Without memory for it the process aborts, as with any `Vec`.
+    pub(crate) fn with_capacity(size: usize) -> StagingBuffer {
         StagingBuffer {
-            pages: Vec::with_capacity(bytes.div_ceil(size_of::<Page>())),
-            capacity: bytes,
+            pages: Vec::with_capacity(size.div_ceil(size_of::<Page>())),
+            size,
+            capacity: size,
             filled: 0,
         }
     }
 
-    /// The same; `None` if there is no memory for it.
-    pub(crate) fn try_with_capacity(bytes: usize) -> Option<StagingBuffer> {
-        let mut pages = Vec::new();
-        pages
-            .try_reserve_exact(bytes.div_ceil(size_of::<Page>()))
-            .ok()?;
-        Some(StagingBuffer {
-            pages,
-            capacity: bytes,
-            filled: 0,
-        })
+    /// Empties the buffer, and allocates it if it has no memory. It stays without if there is none to be had: nothing
+    /// fits then.
+    #[inline]
+    pub(crate) fn start(&mut self) {
+        self.filled = 0;
+        if !self.is_allocated() {
+            self.allocate();
+        }
     }
 
-    /// How many bytes it holds at most.
+    #[cold]
+    fn allocate(&mut self) {
+        let mut pages = Vec::new();
+        let page_count = self.size.div_ceil(size_of::<Page>());
+        if pages.try_reserve_exact(page_count).is_ok() {
+            self.pages = pages;
+            self.capacity = self.size;
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_allocated(&self) -> bool {
+        self.capacity >= self.size
+    }
+
+    /// The number of bytes that it holds once it is allocated.
+    #[inline(always)]
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+
+    /// The number of bytes that it holds: its size, or 0 without memory.
     #[inline(always)]
     pub(crate) fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// How many more it holds.
+    /// The number of bytes that still fit.
     #[inline(always)]
     pub(crate) fn free_bytes(&self) -> usize {
         self.capacity - self.filled
@@ -90,11 +114,11 @@ impl StagingBuffer {
         self.filled = 0;
     }
 
-    /// Takes the first `bytes` out; the others move to the start.
+    /// Removes the first `bytes` bytes; the others move to the start.
     ///
     /// # Panics
     ///
-    /// If there are fewer.
+    /// If it has fewer.
     pub(crate) fn remove_first(&mut self, bytes: usize) {
         let (filled, memory) = (self.filled, self.memory());
         memory.copy_within(bytes..filled, 0);
@@ -105,63 +129,73 @@ impl StagingBuffer {
     #[inline(always)]
     fn memory(&mut self) -> &mut [MaybeUninit<u8>] {
         let memory = self.pages.as_mut_ptr().cast();
-        // SAFETY: so many bytes are allocated by the invariant, or it is none of them; those of `Page` may
-        // be looked at as such, and none need be initialised. `self` is borrowed exclusively as long.
+        // SAFETY: by the invariant `capacity` bytes are allocated. The bytes of `Page` may be viewed as such, and none
+        // need be initialised. `self` is borrowed exclusively as long.
         unsafe { slice::from_raw_parts_mut(memory, self.capacity) }
     }
 
-    /// Takes what is there: that many bytes of [`memory`](StagingBuffer::memory) are initialised.
-    fn take_filled(&mut self) -> usize {
-        mem::take(&mut self.filled)
-    }
-
-    /// The memory behind what is there.
+    /// The memory behind the content.
     #[inline(always)]
     fn free(&mut self) -> &mut [MaybeUninit<u8>] {
         let filled = self.filled;
         &mut self.memory()[filled..]
     }
 
-    /// Copies one segment behind what is there.
+    /// Copies one segment behind the content.
     ///
     /// # Panics
     ///
     /// If it does not fit.
     #[inline]
     pub(crate) fn push(&mut self, segment: &[u8]) {
-        StagingTail::new(self.free()).push(segment);
+        copy_one(segment, &mut self.free()[..segment.len()]);
         self.filled += segment.len();
     }
 
-    /// Copies segments to the start, up to the first of more than `most_segment_bytes` or 128 bytes, or to
-    /// where less than 128 bytes are free, and returns how many. What was there is gone. For short segments,
-    /// where each instruction counts.
+    /// Replaces the content by the first of `segments`, up to one of more than `most_segment_bytes` or 128 bytes, or to
+    /// where less than 128 bytes are free. Returns the number of copied segments.
+    ///
+    /// For short segments, where each instruction counts.
     #[inline(always)]
-    pub(crate) fn fill_short(
+    pub(crate) fn fill_short_run(
         &mut self,
         segments: &[IoSlice<'_>],
         most_segment_bytes: usize,
     ) -> usize {
-        let (count, bytes) = copy_short(segments, most_segment_bytes, self.memory());
+        let (count, bytes) = copy_short_run(segments, most_segment_bytes, self.memory());
         self.filled = bytes;
         count
     }
 
-    /// Copies as many of `segments` as fit behind what is there, and returns how many.
-    #[inline]
-    pub(crate) fn push_run(&mut self, segments: &[IoSlice<'_>]) -> usize {
-        self.push_run_by(Copier::for_list(segments), segments, usize::MAX)
-    }
-
-    /// The same, by a copier of the caller's choice, up to the first segment that is longer than
-    /// `most_segment_bytes`.
+    /// Replaces the content by the first of `segments`, up to one of more than `most_segment_bytes` or to one that does
+    /// not fit. Returns the number of copied segments. For a few segments that are not short.
     #[inline(always)]
-    pub(crate) fn push_run_by(
+    pub(crate) fn fill_by_memcpy(
         &mut self,
-        copier: Copier,
         segments: &[IoSlice<'_>],
         most_segment_bytes: usize,
     ) -> usize {
+        let (count, bytes) = copy_by_memcpy(segments, most_segment_bytes, self.memory());
+        self.filled = bytes;
+        count
+    }
+
+    /// Copies segments behind the content, up to the first one that does not fit, and returns their number.
+    #[inline]
+    pub(crate) fn push_run(&mut self, segments: &[IoSlice<'_>]) -> usize {
+        self.push_run_up_to(segments, usize::MAX)
+    }
+
+    /// As [`push_run`](StagingBuffer::push_run), up to the first segment of more than `most_segment_bytes`.
+    ///
+    /// Out of line, so that short segments need not save the registers that this changes.
+    #[inline(never)]
+    pub(crate) fn push_run_up_to(
+        &mut self,
+        segments: &[IoSlice<'_>],
+        most_segment_bytes: usize,
+    ) -> usize {
+        let copier = Copier::for_list(segments);
         let (count, bytes) = copy_run(copier, segments, most_segment_bytes, self.free());
         self.filled += bytes;
         count
@@ -171,104 +205,111 @@ impl StagingBuffer {
 impl Deref for StagingBuffer {
     type Target = [u8];
 
+    /// The content.
     #[inline(always)]
     fn deref(&self) -> &[u8] {
         let memory = self.pages.as_ptr().cast();
-        // SAFETY: by the invariant so many bytes are there and initialised. They are borrowed as long as
-        // `self` is.
+        // SAFETY: by the invariant `filled` bytes are allocated and initialised. They are borrowed as long as `self` is.
         unsafe { slice::from_raw_parts(memory, self.filled) }
     }
 }
 
-/// Staging memory: what is pushed lies in one piece until it is [taken](StagingTail::take).
+/// The part of a [`StagingBuffer`] that a call has not used yet. Its content lies in one piece until it is
+/// [taken](StagingTail::take), as an entry of the call.
 ///
 /// Invariant: the first `filled` bytes of `memory` are initialised.
 pub(crate) struct StagingTail<'a> {
+    /// The buffer, as long as nothing had to be staged.
+    buffer: Option<&'a mut StagingBuffer>,
     memory: &'a mut [MaybeUninit<u8>],
     filled: usize,
 }
 
 impl<'a> StagingTail<'a> {
-    pub(crate) fn new(memory: &'a mut [MaybeUninit<u8>]) -> StagingTail<'a> {
-        StagingTail { memory, filled: 0 }
+    /// All of `buffer`, which is emptied and allocated by the first [`reserve`](StagingTail::reserve).
+    pub(crate) fn of(buffer: &'a mut StagingBuffer) -> StagingTail<'a> {
+        StagingTail {
+            buffer: Some(buffer),
+            memory: &mut [],
+            filled: 0,
+        }
     }
 
-    /// That of `staged`, with its content as what was pushed. `staged` is empty then.
-    pub(crate) fn with_content(staged: &'a mut StagingBuffer) -> StagingTail<'a> {
-        let filled = staged.take_filled();
+    /// All of `buffer`, with its content, of which it is emptied.
+    pub(crate) fn with_content(buffer: &'a mut StagingBuffer) -> StagingTail<'a> {
+        let filled = mem::take(&mut buffer.filled);
         StagingTail {
-            memory: staged.memory(),
+            buffer: None,
+            memory: buffer.memory(),
             filled,
         }
     }
 
-    /// How much more it holds.
+    /// The number of bytes that it holds, with its content, once it is allocated.
+    pub(crate) fn size(&self) -> usize {
+        match &self.buffer {
+            Some(buffer) => buffer.size(),
+            None => self.memory.len(),
+        }
+    }
+
+    /// Allocates the buffer, unless that was tried. Returns false if there is no memory for it.
+    pub(crate) fn reserve(&mut self) -> bool {
+        let Some(buffer) = self.buffer.take() else {
+            return true;
+        };
+        buffer.start();
+        *self = StagingTail::with_content(buffer);
+        !self.memory.is_empty()
+    }
+
+    /// The number of bytes that still fit.
     pub(crate) fn free_bytes(&self) -> usize {
         self.memory.len() - self.filled
     }
 
-    /// Copies one segment behind what is there.
+    /// Copies one segment behind the content.
     ///
     /// # Panics
     ///
     /// If it does not fit.
     #[inline]
     pub(crate) fn push(&mut self, segment: &[u8]) {
-        let len = segment.len();
-        let to = &mut self.memory[self.filled..][..len];
-        // SAFETY: both are slices of `len` bytes, and `to` is borrowed exclusively, so they do not
-        // overlap.
-        unsafe { copy_one(segment.as_ptr(), to.as_mut_ptr().cast(), len) };
-        self.filled += len;
+        copy_one(segment, &mut self.memory[self.filled..][..segment.len()]);
+        self.filled += segment.len();
     }
 
-    /// The memory behind what is there: so many bytes, or what there is.
-    #[inline(always)]
-    fn free(&mut self, most_bytes: usize) -> &mut [MaybeUninit<u8>] {
+    /// Copies segments behind the content, up to the first one that has more than `most_segment_bytes` or with which
+    /// more than `most_bytes` would be copied. Returns their number.
+    #[inline]
+    pub(crate) fn push_run_up_to(
+        &mut self,
+        segments: &[IoSlice<'_>],
+        most_segment_bytes: usize,
+        most_bytes: usize,
+    ) -> usize {
         let free = &mut self.memory[self.filled..];
-        let room = free.len().min(most_bytes);
-        &mut free[..room]
-    }
-
-    /// As [`push_run_by`](StagingTail::push_run_by), but it also ends before a segment of more than 128 bytes, and
-    /// where less than 128 bytes are left.
-    #[inline(always)]
-    pub(crate) fn push_short_run(
-        &mut self,
-        segments: &[IoSlice<'_>],
-        most_segment_bytes: usize,
-        most_bytes: usize,
-    ) -> usize {
-        let (count, bytes) = copy_short(segments, most_segment_bytes, self.free(most_bytes));
+        let most_bytes = most_bytes.min(free.len());
+        let copier = Copier::for_list(segments);
+        let (count, bytes) = copy_run(
+            copier,
+            segments,
+            most_segment_bytes,
+            &mut free[..most_bytes],
+        );
         self.filled += bytes;
         count
     }
 
-    /// Copies segments behind what is there, up to the first that is longer than `most_segment_bytes` or
-    /// with which more than `most_bytes` more would be there. Returns how many it copied.
-    #[inline(always)]
-    pub(crate) fn push_run_by(
-        &mut self,
-        copier: Copier,
-        segments: &[IoSlice<'_>],
-        most_segment_bytes: usize,
-        most_bytes: usize,
-    ) -> usize {
-        let (count, bytes) = copy_run(copier, segments, most_segment_bytes, self.free(most_bytes));
-        self.filled += bytes;
-        count
-    }
-
-    /// What was pushed since the last time. The room goes on behind it.
+    /// Takes the content. What is pushed next lies behind it.
     #[inline]
     pub(crate) fn take(&mut self) -> &'a mut [u8] {
         let memory = mem::take(&mut self.memory);
         let (filled, free) = memory.split_at_mut(mem::take(&mut self.filled));
         self.memory = free;
         let filled: *mut [MaybeUninit<u8>] = ptr::from_mut(filled);
-        // SAFETY: the pointer is made from a `&'a mut` slice that nothing else refers to: `self` has
-        // kept only what lies behind it. `MaybeUninit<u8>` has the layout of `u8`, and by the
-        // invariant all of these bytes are initialised.
+        // SAFETY: the pointer is made from a `&'a mut` slice that nothing else refers to: `self` has kept only what lies
+        // behind it. `MaybeUninit<u8>` has the layout of `u8`, and by the invariant all of these bytes are initialised.
         unsafe { &mut *(filled as *mut [u8]) }
     }
 }
@@ -332,7 +373,7 @@ mod tests {
                     }
                     Step::PushRun(sizes, most) => {
                         let data = payload(&sizes);
-                        let count = staged.push_run_by(Copier::widest(), &list(&data), most);
+                        let count = staged.push_run_up_to(&list(&data), most);
                         let fitting = data.iter().scan(model.len(), |end, piece| {
                             *end += piece.len();
                             (piece.len() <= most && *end <= capacity).then_some(piece)
@@ -343,7 +384,7 @@ mod tests {
                     }
                     Step::FillShort(sizes, most) => {
                         let data = payload(&sizes);
-                        let count = staged.fill_short(&list(&data), most);
+                        let count = staged.fill_short_run(&list(&data), most);
                         let mut free = capacity;
                         let expected = data.iter().take_while(|piece| {
                             let is_short = free >= 128 && piece.len() <= most.min(128);
@@ -373,11 +414,14 @@ mod tests {
     #[test]
     fn what_no_memory_holds_is_none_and_no_abort() {
         for bytes in [1 << 60, isize::MAX as usize, usize::MAX] {
-            assert!(StagingBuffer::try_with_capacity(bytes).is_none(), "{bytes}");
+            let mut staged = StagingBuffer::unallocated(bytes);
+            staged.start();
+            assert_eq!((staged.capacity(), staged.free_bytes()), (0, 0), "{bytes}");
             assert!(try_zeroed(bytes).is_none(), "{bytes}");
         }
         for bytes in [0, 1, 5000] {
-            let staged = StagingBuffer::try_with_capacity(bytes).unwrap();
+            let mut staged = StagingBuffer::unallocated(bytes);
+            staged.start();
             assert_eq!((staged.capacity(), staged.free_bytes()), (bytes, bytes));
             assert_eq!(try_zeroed(bytes).unwrap(), vec![0; bytes]);
         }

@@ -1,32 +1,33 @@
-//! The system calls: no retry after a short call or `EINTR`, no loop.
+//! The system calls, each made once: no retry after `EINTR`, no loop after a short call.
 //!
-//! Neighbours that touch in memory are one entry to the kernel. If it answers `EINVAL` to such a list, the list
-//! is tried again as it was: a driver that takes values may be handed each segment by itself (eventfd(2)), and
-//! refuses what two of them are together. A call that is refused has moved nothing.
+//! Segments that adjoin in memory are coalesced into one entry. If the kernel answers `EINVAL` to a coalesced list, the
+//! list is sent again as it was: a driver that takes one value for each segment (eventfd(2)) may refuse two values
+//! joined. A refused call has moved nothing.
 //!
 //! # Safety
 //!
-//! `unsafe` for `writev(2)`, `pwritev(2)` and `sendmsg(2)` of entries that cover several segments, which are no slices.
+//! `unsafe` for `writev(2)`, `pwritev(2)` and `sendmsg(2)` of coalesced entries, which are not slices. These three calls
+//! are made by libc: rustix takes `IoSlice`s. (Version 1.1.6 of rustix passes their address on and reads none of them,
+//! but it does not promise that.)
 #![allow(unsafe_code)]
 
 use std::io::{self, IoSlice, IoSliceMut};
-use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use rustix::io::Errno;
 #[cfg(not(target_vendor = "apple"))]
 use rustix::net::{SendAncillaryBuffer, SendFlags};
 
-use super::coalesce::{MAX_ENTRIES, any_adjoin, coalesce};
+use super::coalesce::{EntryBuffer, any_adjoin, coalesce};
 
 /// `writev(2)`, or `write(2)` where there is one slice: the kernel need not fetch an array then.
 ///
-/// Neighbours that touch in memory are one entry to the kernel.
+/// Segments that adjoin are coalesced.
 ///
-/// `slices` must be within [`Limits`](crate::Limits): rustix would drop what is past `IOV_MAX`,
-/// which counts as a short write, and the kernel would cut what is past the byte cap or refuse it.
+/// `slices` must be within [`Limits`](crate::Limits): rustix drops entries past `IOV_MAX`, which looks like a short
+/// write, and the kernel cuts or refuses bytes past the cap.
 ///
-/// Inline, so that a short write is not two more functions to enter and to leave.
+/// Inline: the caller need not enter and leave two more functions.
 #[inline(always)]
 pub(crate) fn write_slices(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Result<usize> {
     let written = match slices {
@@ -37,20 +38,17 @@ pub(crate) fn write_slices(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Re
     written.map_err(refusal)
 }
 
-/// Writes a list of which some segments touch.
+/// Writes a list in which some segments adjoin.
 ///
-/// By libc, since rustix takes slices, which the entries are not. (Its version 1.1.6 hands their address to the
-/// kernel and reads none of them, but does not promise it.)
-///
-/// Out of line, for the room on the stack.
+/// Out of line, for its 2 KiB of stack.
 #[cold]
 #[inline(never)]
 fn write_coalesced(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Result<usize> {
-    let mut room = [const { MaybeUninit::uninit() }; MAX_ENTRIES];
-    if let Some(entries) = coalesce(slices, &mut room) {
+    let mut buffer = EntryBuffer::new();
+    if let Some(entries) = coalesce(slices, &mut buffer) {
         let count = entries.len() as libc::c_int;
-        // SAFETY: there are `count` entries. Each names segments that follow one another without a gap, which
-        // are borrowed until the call is over, so all of it may be read. The call writes to neither.
+        // SAFETY: there are `count` entries, which may be read while `entries` lives (its invariant). The call writes
+        // neither to them nor to the memory that they name.
         let written = unsafe { libc::writev(fd.as_raw_fd(), entries.as_ptr(), count) };
         if let Some(result) = unless_invalid(written) {
             return result;
@@ -59,13 +57,13 @@ fn write_coalesced(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Result<usi
     rustix::io::writev(fd, slices).map_err(refusal)
 }
 
-/// The same at an offset. (Elsewhere `off_t` may have 32 bits, and the list goes as it is.)
+/// As [`write_coalesced`], at an offset. (On other targets `off_t` may have 32 bits, and the list goes as it is.)
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 #[cold]
 #[inline(never)]
 fn pwrite_coalesced(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>], offset: u64) -> io::Result<usize> {
-    let mut room = [const { MaybeUninit::uninit() }; MAX_ENTRIES];
-    if let Some(entries) = coalesce(slices, &mut room) {
+    let mut buffer = EntryBuffer::new();
+    if let Some(entries) = coalesce(slices, &mut buffer) {
         let count = entries.len() as libc::c_int;
         // An offset past `i64::MAX` is negative then, and `EINVAL`.
         let at = offset as libc::off_t;
@@ -78,7 +76,7 @@ fn pwrite_coalesced(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>], offset: u64) -> 
     rustix::io::pwritev(fd, slices, offset).map_err(refusal)
 }
 
-/// The answer of a C function that returned this, which is negative for an error; `None` for `EINVAL`.
+/// The result of a C function, which returned a negative number for an error; `None` for `EINVAL`.
 fn unless_invalid(returned: libc::ssize_t) -> Option<io::Result<usize>> {
     match usize::try_from(returned) {
         Ok(bytes) => Some(Ok(bytes)),
@@ -89,16 +87,15 @@ fn unless_invalid(returned: libc::ssize_t) -> Option<io::Result<usize>> {
     }
 }
 
-/// Out of line: else it is computed without a branch, and so for each call that succeeds, too.
+/// Out of line: inline, the compiler computes it without a branch, for each call that succeeds too.
 #[cold]
 #[inline(never)]
 fn refusal(errno: Errno) -> io::Error {
     errno.into()
 }
 
-/// The same, but every slice is an entry: where it is known that no two touch, and for a record. (A driver
-/// without lists takes each for a record of its own, and which they are must not depend on where they lie in
-/// memory.)
+/// As [`write_slices`], without coalescing: for lists in which no segments adjoin, and for records. (A driver that
+/// knows no lists takes each segment for a record. The records must not depend on where the segments lie in memory.)
 #[inline(always)]
 pub(crate) fn write_entries(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Result<usize> {
     let written = match slices {
@@ -110,7 +107,7 @@ pub(crate) fn write_entries(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::R
 
 /// `sendmsg(2)`, or `send(2)` where there is one slice, without `SIGPIPE`: for sockets alone.
 ///
-/// Neighbours that touch in memory are one entry to the kernel, unless `may_adjoin` is false.
+/// Segments that adjoin are coalesced, unless `may_adjoin` is false.
 /// `slices` must be within [`Limits`](crate::Limits), as for [`write_slices`]: a longer list is `EMSGSIZE`.
 ///
 /// On Linux 6.18 `send` took 1 to 5 % less time than `write`, and `sendmsg` of two slices 0 to 2 % less than
@@ -137,23 +134,20 @@ fn send_list(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> Result<usize, Errno>
     rustix::net::sendmsg(fd, slices, &mut none, SendFlags::NOSIGNAL)
 }
 
-/// Sends a list of which some segments touch.
-///
-/// By libc, for the reason that [`write_coalesced`] gives.
+/// Sends a list in which some segments adjoin.
 #[cfg(not(target_vendor = "apple"))]
 #[cold]
 #[inline(never)]
 fn send_coalesced(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Result<usize> {
-    let mut room = [const { MaybeUninit::uninit() }; MAX_ENTRIES];
-    if let Some(entries) = coalesce(slices, &mut room) {
+    let mut buffer = EntryBuffer::new();
+    if let Some(entries) = coalesce(slices, &mut buffer) {
         // SAFETY: all zeros is a `msghdr`: no address, no list, no ancillary data, no flags.
         let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
         message.msg_iov = entries.as_ptr().cast_mut();
-        // The type of the count differs between systems; there are at most `MAX_ENTRIES`.
+        // The type of the count differs between systems; there are at most 128.
         message.msg_iovlen = entries.len() as _;
-        // SAFETY: `message` and the entries live until the call is over. There are `msg_iovlen` entries. Each
-        // names segments that follow one another without a gap, which are borrowed until then, so all of it may
-        // be read. The call writes to neither.
+        // SAFETY: `message` lives until the call is over. It has `msg_iovlen` entries, which may be read while `entries`
+        // lives (its invariant). The call writes neither to them nor to the memory that they name.
         let sent = unsafe { libc::sendmsg(fd.as_raw_fd(), &message, libc::MSG_NOSIGNAL) };
         if let Some(result) = unless_invalid(sent) {
             return result;
@@ -162,7 +156,7 @@ fn send_coalesced(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Result<usiz
     send_list(fd, slices).map_err(refusal)
 }
 
-/// There is no `MSG_NOSIGNAL` here: the standard library sets `SO_NOSIGPIPE` on each socket that it makes.
+/// Apple's systems have no `MSG_NOSIGNAL`: the standard library sets `SO_NOSIGPIPE` on each socket that it makes.
 #[cfg(target_vendor = "apple")]
 #[inline(always)]
 pub(crate) fn send_slices(
@@ -195,7 +189,7 @@ pub(crate) fn pwrite_slices(
 
 /// `pwritev2(2)` with these `RWF_` flags, at an offset or (Linux's -1) at the file's position.
 ///
-/// Without flags it is [`pwrite_slices`] or [`write_slices`]: where `pwritev2` is not known they are.
+/// Without flags it is [`pwrite_slices`] or [`write_slices`], which kernels without `pwritev2` have too.
 /// `slices` must be within [`Limits`](crate::Limits) as for those.
 pub(crate) fn write_slices_with(
     fd: BorrowedFd<'_>,
@@ -246,13 +240,13 @@ mod tests {
     use super::*;
     use std::os::fd::AsFd;
 
-    /// Miri reads what the kernel would, by the pointers that it is handed.
+    /// Miri reads the memory by the pointers of the entries, as the kernel does.
     #[test]
-    fn touching_segments_of_one_array_may_be_read_by_the_entries_they_are_merged_to() {
+    fn adjoining_segments_of_one_array_may_be_read_by_their_coalesced_entries() {
         let data = *b"0123456789abcdefg";
         let mut segments: Vec<_> = data[..16].chunks(4).map(IoSlice::new).collect();
         segments.push(IoSlice::new(b"apart"));
-        let name = format!("vectored-merged-{}", std::process::id());
+        let name = format!("vectored-coalesced-{}", std::process::id());
         let path = std::env::temp_dir().join(name);
         let file = std::fs::File::create(&path).unwrap();
         assert_eq!(write_slices(file.as_fd(), &segments).unwrap(), 21);
@@ -266,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_of_a_merged_call_is_passed_on() {
+    fn an_error_of_a_coalesced_call_is_passed_on() {
         let data = *b"01234567";
         let segments = [IoSlice::new(&data[..4]), IoSlice::new(&data[4..])];
         let closed = std::fs::File::open("/dev/null").unwrap();

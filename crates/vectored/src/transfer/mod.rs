@@ -1,12 +1,10 @@
 //! From a cursor to system calls and back: the loops that every reader and writer shares.
 
 pub(crate) mod aligned_buffer;
-pub(crate) mod copy;
 pub(crate) mod direct_retry;
 pub(crate) mod message_sockets;
 pub(crate) mod read_loop;
 pub(crate) mod read_plan;
-pub(crate) mod runs;
 pub(crate) mod support_cache;
 pub(crate) mod unvectored;
 pub(crate) mod write_loop;

@@ -5,9 +5,9 @@ use std::mem;
 
 use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
+use crate::runs::RunPolicy;
 use crate::transfer::aligned_buffer::AlignedBuffer;
 use crate::transfer::read_plan::{ReadPlan, Run, plan_read, split};
-use crate::transfer::runs::RunPolicy;
 
 /// What the end of the file means before the list is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,14 +49,18 @@ impl Receiver {
         &mut self,
         segments: &mut [IoSliceMut<'_>],
         cursor: &mut SegmentCursor,
-        rules: RunPolicy,
+        policy: RunPolicy,
         at_eof: AtEof,
         mut source: impl FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize>,
     ) -> Result<u64, TransferError> {
         let mut transferred = 0;
-        while let Some(plan) =
-            plan_read(segments, *cursor, rules, self.staging.len(), &mut self.runs)
-        {
+        while let Some(plan) = plan_read(
+            segments,
+            *cursor,
+            policy,
+            self.staging.len(),
+            &mut self.runs,
+        ) {
             let read = match self.call(segments, plan, &mut source) {
                 Ok(read) => read,
                 Err(error) => return Err(TransferError::reading(transferred, error)),

@@ -7,9 +7,9 @@ use std::io::IoSliceMut;
 use std::mem;
 use std::ops::Deref;
 
-use crate::cursor::{SegmentCursor, next_is_small};
-use crate::transfer::copy::copy_short;
-use crate::transfer::runs::RunPolicy;
+use crate::cursor::SegmentCursor;
+use crate::runs::{RunPolicy, extends_run, is_small};
+use crate::sys::copy::copy_short;
 
 /// What one call is to fill, from `start` to `end` in the caller's list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,15 +46,15 @@ pub(crate) struct Run {
 pub(crate) fn plan_read<S: Deref<Target = [u8]>>(
     segments: &[S],
     from: SegmentCursor,
-    rules: RunPolicy,
+    policy: RunPolicy,
     staging_bytes: usize,
     runs: &mut Vec<Run>,
 ) -> Option<ReadPlan> {
-    let limits = rules.limits;
+    let limits = policy.limits;
     limits.assert_allow_progress();
     runs.clear();
     // What is staged must fit in an empty staging buffer, or the plan would never get past it.
-    let small_bytes = rules.copy_below_bytes.min(staging_bytes);
+    let small_bytes = policy.within(staging_bytes).copy_below_bytes;
     let start = from.skip_empty(segments);
     if start.segment() == segments.len() {
         return None;
@@ -96,14 +96,16 @@ pub(crate) fn plan_read<S: Deref<Target = [u8]>>(
         }
         let mut bytes = rest;
         let mut following = 0;
-        if rest <= small_bytes && next_is_small(&segments[next..], small_bytes) {
+        if is_small(&segment[plan.end.offset()..], small_bytes)
+            && extends_run(&segments[next..], small_bytes)
+        {
             if rest > free {
                 break;
             }
             let room = room.min(free);
             for segment in &segments[next..] {
                 let len = segment.len();
-                if len > room - bytes || len > small_bytes {
+                if len > room - bytes || !is_small(segment, small_bytes) {
                     break;
                 }
                 bytes += len;
@@ -203,7 +205,7 @@ pub(crate) fn copy_out(
     for segment in &mut segments[at.segment()..] {
         let to = &mut segment[offset..];
         let (here, after) = from.split_at(from.len().min(to.len()));
-        copy_short(&mut to[..here.len()], here);
+        copy_short(here, &mut to[..here.len()]);
         from = after;
         if from.is_empty() {
             break;
@@ -217,13 +219,13 @@ pub(crate) fn copy_out(
 mod tests {
     use super::*;
     use crate::Limits;
-    use crate::sys::staging::StagingBuffer;
+    use crate::sys::staging::{StagingBuffer, StagingTail};
     use crate::testing::{any_limits, any_sizes, list, payload};
     use proptest::prelude::*;
 
     /// Fills a plan's call with the bytes that a file has next, some of them, and looks at the list.
     #[track_caller]
-    fn check(sizes: &[usize], rules: RunPolicy, staging_bytes: usize, skip: usize, read: usize) {
+    fn check(sizes: &[usize], policy: RunPolicy, staging_bytes: usize, skip: usize, read: usize) {
         let model = payload(sizes).concat();
         let mut buffers: Vec<Vec<u8>> = sizes.iter().map(|&size| vec![0xff; size]).collect();
         let mut segments: Vec<_> = buffers.iter_mut().map(|b| IoSliceMut::new(b)).collect();
@@ -231,16 +233,16 @@ mod tests {
         cursor.advance(&segments, skip);
         let mut runs = Vec::new();
         let mut staging = vec![0xee; staging_bytes];
-        let Some(plan) = plan_read(&segments, cursor, rules, staging_bytes, &mut runs) else {
+        let Some(plan) = plan_read(&segments, cursor, policy, staging_bytes, &mut runs) else {
             assert_eq!(skip, model.len());
             return;
         };
         let mut filled = 0;
         let mut fill = |slices: &mut [IoSliceMut<'_>]| {
             assert_eq!(slices.len(), plan.entries);
-            assert!(slices.len() <= rules.limits.segments);
+            assert!(slices.len() <= policy.limits.segments);
             assert_eq!(slices.iter().map(|s| s.len()).sum::<usize>(), plan.bytes);
-            assert!(plan.bytes <= rules.limits.bytes);
+            assert!(plan.bytes <= policy.limits.bytes);
             for slice in slices {
                 assert!(!slice.is_empty());
                 let here = slice.len().min(read.min(plan.bytes) - filled);
@@ -275,8 +277,8 @@ mod tests {
             read in 0..300_usize,
         ) {
             let total: usize = sizes.iter().sum();
-            let rules = RunPolicy { copy_below_bytes, limits, fill_bytes: 0 };
-            check(&sizes, rules, staging_bytes, skip.min(total), read);
+            let policy = RunPolicy { copy_below_bytes, limits, fill_bytes: 0 };
+            check(&sizes, policy, staging_bytes, skip.min(total), read);
         }
 
         #[test]
@@ -291,12 +293,12 @@ mod tests {
             let segments = list(&data);
             let mut cursor = SegmentCursor::new();
             cursor.advance(&segments, skip.min(data.concat().len()));
-            let rules = RunPolicy { copy_below_bytes, limits, fill_bytes: 0 };
-            let (mut memory, mut iovecs, mut runs) = (StagingBuffer::new(), Vec::new(), Vec::new());
-            let staging = crate::gather::plan::Staging { memory: &mut memory, bytes: staging_bytes };
-            let write = crate::gather::plan::plan(&segments, cursor, rules, staging, &mut iovecs)
+            let policy = RunPolicy { copy_below_bytes, limits, fill_bytes: 0 };
+            let (mut memory, mut iovecs, mut runs) = (StagingBuffer::unallocated(staging_bytes), Vec::new(), Vec::new());
+            let staging = StagingTail::of(&mut memory);
+            let write = crate::gather::plan::plan(&segments, cursor, policy, staging, &mut iovecs)
                 .map(|batch| (batch.slices.len(), batch.bytes, batch.end));
-            let read = plan_read(&segments, cursor, rules, staging_bytes, &mut runs)
+            let read = plan_read(&segments, cursor, policy, staging_bytes, &mut runs)
                 .map(|plan| (plan.entries, plan.bytes, plan.end));
             prop_assert_eq!(read, write);
         }
@@ -305,13 +307,13 @@ mod tests {
     #[test]
     fn one_between_two_runs_is_a_segment_of_the_list() {
         let data = payload(&[3, 4, 20, 5]);
-        let rules = RunPolicy {
+        let policy = RunPolicy {
             copy_below_bytes: 10,
             limits: Limits::default(),
             fill_bytes: 0,
         };
         let (start, mut runs) = (SegmentCursor::new(), Vec::new());
-        let plan = plan_read(&list(&data), start, rules, 150, &mut runs).unwrap();
+        let plan = plan_read(&list(&data), start, policy, 150, &mut runs).unwrap();
         assert_eq!((plan.entries, plan.bytes), (3, 32));
         assert_eq!(runs.len(), 1);
     }
@@ -319,13 +321,13 @@ mod tests {
     #[test]
     fn a_list_without_small_or_empty_segments_is_the_call_itself() {
         let data = payload(&[30, 40]);
-        let rules = RunPolicy {
+        let policy = RunPolicy {
             copy_below_bytes: 10,
             limits: Limits::default(),
             fill_bytes: 0,
         };
         let mut runs = Vec::new();
-        let plan = plan_read(&data, SegmentCursor::new(), rules, 64, &mut runs).unwrap();
+        let plan = plan_read(&data, SegmentCursor::new(), policy, 64, &mut runs).unwrap();
         assert!(plan.is_list);
         assert!(runs.is_empty());
     }

@@ -1,11 +1,10 @@
-//! Files that refuse vectored calls: the same bytes by a plain call, through a buffer.
+//! The fallback for files that refuse vectored calls: the same bytes by a plain call, through a buffer.
 //!
-//! Some file systems and drivers know `write` and `read` alone, and answer `EOPNOTSUPP` or `EINVAL`
-//! to a list. What they refuse has moved nothing. So the bytes of the refused call are copied into
-//! one buffer and given to the plain call. It is not made for the first segment alone: `EINVAL`,
-//! and `EOPNOTSUPP` too, may as well be the answer to what the bytes say (a value written to a file
-//! of sysfs or cgroupfs, a packet to a device), and a part of a value is another value. The same
-//! bytes in one call get the same answer, if that was meant.
+//! Some file systems and drivers know `write` and `read` only, and answer `EOPNOTSUPP` or `EINVAL` to a list. A refused
+//! call has moved nothing. So its bytes are copied into one buffer, which a plain call gets. The plain call is not made
+//! for the first segment alone: `EINVAL` and `EOPNOTSUPP` may also be the answer to what the bytes say (a value for a
+//! file of sysfs or cgroupfs, a packet for a device), and a part of a value is another value. If the answer was meant
+//! for the bytes, the same bytes in one call get it again.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
@@ -16,84 +15,35 @@ use crate::sys;
 use crate::transfer::support_cache::{FileIdentity, SupportCache, is_refusal};
 use crate::transfer::write_loop::{CallResult, Sink};
 
-/// Writing, and reading, in the memory of support: a driver may know lists in one direction only.
+/// The bits of a [`SupportCache`] for lists that are written and lists that are read: a driver may know one of them.
 const WRITES: u32 = 1;
 const READS: u32 = 2;
 
-/// No value or message of such a file is longer, and a longer list is cheap enough in such pieces.
+/// The most bytes that are copied for one plain call. No value or message of such a file is longer.
 const MAX_STAGED_BYTES: usize = 256 * 1024;
 
 static SUPPORT: SupportCache = SupportCache::new();
 
-type WriteCall<'c> = dyn FnMut(&[IoSlice<'_>]) -> io::Result<usize> + 'c;
-type ReadCall<'c> = dyn FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize> + 'c;
+type WriteCall<'c> = dyn FnMut(&[IoSlice<'_>]) -> CallResult + 'c;
+type ReadCall<'c> = dyn FnMut(&mut [IoSliceMut<'_>]) -> CallResult + 'c;
 
-/// What takes the calls of a stream: a descriptor, or a script in tests.
-pub(crate) trait Device {
-    /// Where it lies. Asked only after something was refused.
-    fn identity(&self) -> Option<FileIdentity>;
-
-    /// Makes the plain call of one slice, and the vectored one of several; `may_adjoin` as in
-    /// [`Sink::take_all`].
-    fn write(&self, slices: &[IoSlice<'_>], may_adjoin: bool) -> CallResult;
-
-    /// Its number, of a descriptor.
-    fn descriptor(&self) -> Option<RawFd> {
-        None
-    }
+/// The [`Sink`] of a descriptor that is written at its own position.
+pub(crate) struct Stream<'fd> {
+    fd: BorrowedFd<'fd>,
+    calls: ListCalls<'static>,
 }
 
-impl Device for BorrowedFd<'_> {
-    fn identity(&self) -> Option<FileIdentity> {
-        FileIdentity::of(*self)
-    }
-
+impl<'fd> Stream<'fd> {
     #[inline(always)]
-    fn write(&self, slices: &[IoSlice<'_>], may_adjoin: bool) -> CallResult {
-        match may_adjoin {
-            true => sys::syscalls::write_slices(*self, slices),
-            false => sys::syscalls::write_entries(*self, slices),
-        }
-    }
-
-    fn descriptor(&self) -> Option<RawFd> {
-        Some(self.as_raw_fd())
-    }
-}
-
-/// The calls of one transfer into a stream, which are compiled into whoever makes them.
-pub(crate) struct Stream<'r, D> {
-    device: D,
-    calls: ListCalls<'r>,
-}
-
-impl<'fd> Stream<'static, BorrowedFd<'fd>> {
-    #[inline(always)]
-    pub(crate) fn of(fd: BorrowedFd<'fd>) -> Stream<'static, BorrowedFd<'fd>> {
+    pub(crate) fn of(fd: BorrowedFd<'fd>) -> Stream<'fd> {
         Stream {
-            device: fd,
+            fd,
             calls: ListCalls::of_process(),
         }
     }
 }
 
-impl<D: Device> Stream<'_, D> {
-    /// The same as [`call`](Sink::call), out of line.
-    #[cold]
-    fn call_carefully(&mut self, slices: &[IoSlice<'_>]) -> CallResult {
-        self.call(slices)
-    }
-
-    /// Makes the plain call in place of a list that was refused.
-    #[cold]
-    fn retry_call_unvectored(&mut self, slices: &[IoSlice<'_>], refused: io::Error) -> CallResult {
-        let Stream { device, calls } = self;
-        let mut call = |slices: &[IoSlice<'_>]| device.write(slices, true);
-        calls.retry_write_unvectored(refused, slices, &|| device.identity(), &mut call)
-    }
-}
-
-impl<D: Device> Sink for Stream<'_, D> {
+impl Sink for Stream<'_> {
     #[inline(always)]
     fn take_all(
         &mut self,
@@ -101,45 +51,45 @@ impl<D: Device> Sink for Stream<'_, D> {
         bytes: usize,
         may_adjoin: bool,
     ) -> Result<(), CallResult> {
-        let is_list = slices.len() > 1;
-        let answer = if is_list && self.calls.may_be_refused(WRITES) {
-            self.call_carefully(slices)
-        } else {
-            match self.device.write(slices, may_adjoin) {
-                Err(error) if is_list => self.retry_call_unvectored(slices, error),
-                answer => answer,
-            }
-        };
-        match answer {
+        let fd = self.fd;
+        let identity = || FileIdentity::of(fd);
+        let result = self
+            .calls
+            .write(slices, identity, |slices| match may_adjoin {
+                true => sys::syscalls::write_slices(fd, slices),
+                false => sys::syscalls::write_entries(fd, slices),
+            });
+        match result {
             Ok(taken) if taken == bytes => Ok(()),
-            answer => Err(answer),
+            result => Err(result),
         }
     }
 
     #[inline]
     fn call(&mut self, slices: &[IoSlice<'_>]) -> CallResult {
-        let Stream { device, calls } = self;
-        let identity = || device.identity();
-        calls.write(slices, identity, |slices| device.write(slices, true))
+        let fd = self.fd;
+        let identity = || FileIdentity::of(fd);
+        let call = |slices: &[IoSlice<'_>]| sys::syscalls::write_slices(fd, slices);
+        self.calls.write(slices, identity, call)
     }
 
     fn descriptor(&self) -> Option<RawFd> {
-        self.device.descriptor()
+        Some(self.fd.as_raw_fd())
     }
 }
 
-/// The same for who needs no [`Sink`].
+/// [`Stream`] as a function.
 pub(crate) fn into_stream(fd: BorrowedFd<'_>) -> impl FnMut(&[IoSlice<'_>]) -> CallResult {
     let mut stream = Stream::of(fd);
     move |slices| stream.call(slices)
 }
 
-/// The calls of one transfer.
+/// The calls of one transfer, by plain calls if the file refuses lists.
 pub(crate) struct ListCalls<'r> {
     support: &'r SupportCache,
-    /// Whether lists are known to be refused, once that was looked up.
+    /// Whether this file refuses lists, once that was looked up.
     is_refused: Option<bool>,
-    // No memory that is kept: to drop it would be a part of each transfer that is refused nothing.
+    // The buffer is not kept: to drop it would be a part of each transfer.
 }
 
 impl ListCalls<'static> {
@@ -157,11 +107,10 @@ impl<'r> ListCalls<'r> {
         }
     }
 
-    /// One call that writes of the slices what the kernel takes.
+    /// Makes one call that writes as much of `slices` as the kernel takes.
     ///
-    /// `call` makes the plain call of one slice, and the vectored one of several. It is called at
-    /// one place, so that it is compiled into the caller's loop, and all that follows a refusal, or
-    /// the memory of one, is out of line.
+    /// `call` makes the plain call for one slice and the vectored call for several. It is compiled into the caller's
+    /// loop; the handling of refusals is out of line.
     #[inline]
     pub(crate) fn write(
         &mut self,
@@ -181,7 +130,7 @@ impl<'r> ListCalls<'r> {
         }
     }
 
-    /// One call that reads into the slices; as [`write`](ListCalls::write).
+    /// Makes one call that reads into `slices`, as [`write`](ListCalls::write) writes.
     #[inline]
     pub(crate) fn read(
         &mut self,
@@ -201,8 +150,8 @@ impl<'r> ListCalls<'r> {
         }
     }
 
-    /// Whether a list need be asked about: something was refused in this process, and that it was not here
-    /// is not known.
+    /// Whether this file may be known to refuse lists: some file of this process does, and which one was not looked up,
+    /// or it is this one.
     #[inline(always)]
     fn may_be_refused(&self, direction: u32) -> bool {
         match self.is_refused {
@@ -249,11 +198,10 @@ impl<'r> ListCalls<'r> {
         })
     }
 
-    /// Makes the plain call after a refusal, where it means the same; its answer is the answer. Any
-    /// other error is passed on.
+    /// Makes the plain call after a refusal, and returns its result. Returns any other error as it is.
     ///
-    /// On a socket it does not, which may keep messages apart, and to which the kernel takes lists
-    /// anyway; nor is the buffer aligned for direct I/O, which answers `EINVAL` to what is not.
+    /// Sockets and files that are open with `O_DIRECT` get no plain call: the kernel takes lists for every socket, and
+    /// the buffer is not aligned for direct I/O.
     fn retry_unvectored(
         &mut self,
         error: io::Error,
@@ -270,11 +218,10 @@ impl<'r> ListCalls<'r> {
             _ => return Err(error),
         };
         let result = plain(self);
-        // Proven only by bytes that went: the plain call may fail for the same reason.
+        // Only bytes that went prove that the list was refused: the plain call may fail for the same reason.
         if matches!(result, Ok(1..)) {
             self.is_refused = Some(true);
-            // `EINVAL` may have meant this list alone (a driver that is handed each segment by itself takes
-            // another), so the next transfer asks again.
+            // `EINVAL` may have been about the bytes of this list, so the next transfer tries a list again.
             if !is_ambiguous {
                 self.support.learn(direction, || Some(identity));
             }
@@ -322,414 +269,11 @@ impl<'r> ListCalls<'r> {
     }
 }
 
-/// What of slices of these lengths is staged.
+/// The number of bytes that are copied of slices with these lengths.
 fn staged_bytes(lengths: impl Iterator<Item = usize>) -> usize {
     lengths.fold(0, usize::saturating_add).min(MAX_STAGED_BYTES)
 }
 
 #[cfg(test)]
-mod tests {
-    use std::cell::{Cell, RefCell};
-
-    use super::*;
-    use crate::cost::thresholds::CopyThresholds;
-    use crate::testing::reads::check_read_against_model;
-    use crate::testing::{
-        Answer, ScriptedSink, any_limits, any_script, any_sizes, check_against_model, list, payload,
-    };
-    use crate::transfer::read_loop::{AtEof, Receiver};
-    use crate::transfer::runs::RunPolicy;
-    use crate::transfer::support_cache::testing::identity;
-    use crate::write::all::send_all_referenced;
-    use crate::{CostModel, Gather, Limits, SegmentCursor};
-    use proptest::prelude::*;
-
-    const CODES: [i32; 3] = [libc::EOPNOTSUPP, libc::EINVAL, libc::ENOSYS];
-
-    fn refuse<T>(code: i32) -> io::Result<T> {
-        Err(io::Error::from_raw_os_error(code))
-    }
-
-    /// A device with a script for what it does not refuse.
-    struct Scripted<'s> {
-        identity: Option<FileIdentity>,
-        sink: RefCell<&'s mut ScriptedSink>,
-        /// What it answers to a list, if it refuses lists.
-        refuses: Option<i32>,
-        refused: Cell<usize>,
-        looked_at: Cell<usize>,
-    }
-
-    impl<'s> Scripted<'s> {
-        fn new(
-            identity: Option<FileIdentity>,
-            refuses: Option<i32>,
-            sink: &'s mut ScriptedSink,
-        ) -> Self {
-            Scripted {
-                identity,
-                sink: RefCell::new(sink),
-                refuses,
-                refused: Cell::new(0),
-                looked_at: Cell::new(0),
-            }
-        }
-    }
-
-    impl Device for &Scripted<'_> {
-        fn identity(&self) -> Option<FileIdentity> {
-            self.looked_at.set(self.looked_at.get() + 1);
-            self.identity
-        }
-
-        fn write(&self, slices: &[IoSlice<'_>], _: bool) -> io::Result<usize> {
-            match self.refuses {
-                Some(code) if slices.len() > 1 => {
-                    self.refused.set(self.refused.get() + 1);
-                    refuse(code)
-                }
-                _ => self.sink.borrow_mut().call(slices),
-            }
-        }
-    }
-
-    /// One transfer to the device, by a `Gather` that copies segments of up to 8 bytes.
-    fn gather_into(
-        device: &Scripted<'_>,
-        support: &SupportCache,
-        limits: Limits,
-        segments: &[IoSlice<'_>],
-        cursor: &mut SegmentCursor,
-    ) -> Result<u64, crate::TransferError> {
-        let model = CostModel {
-            copy_thresholds: CopyThresholds::everywhere(8),
-            ..CostModel::default()
-        };
-        let calls = ListCalls::new(support);
-        let mut gather = Gather::within(limits, model);
-        gather.send_from(segments, cursor, || Ok(()), Stream { device, calls })
-    }
-
-    /// A list of two for a kernel that answers `vectored` to it and `plain` to one slice; the calls
-    /// made, by their slices.
-    fn two_slices(
-        support: &SupportCache,
-        identity: Option<FileIdentity>,
-        vectored: i32,
-        mut plain: impl FnMut(&[u8]) -> io::Result<usize>,
-    ) -> (io::Result<usize>, Vec<usize>) {
-        let mut calls = Vec::new();
-        let slices = [IoSlice::new(b"12"), IoSlice::new(b"345")];
-        let result = ListCalls::new(support).write(
-            &slices,
-            || identity,
-            |slices| {
-                calls.push(slices.len());
-                match slices {
-                    [one] => plain(one),
-                    _ => refuse(vectored),
-                }
-            },
-        );
-        (result, calls)
-    }
-
-    proptest! {
-        #[test]
-        fn any_list_into_a_sink_that_refuses_vectored_calls_arrives_whole(
-            sizes in any_sizes(), script in any_script(), limits in any_limits(), code in 0..3_usize
-        ) {
-            let support = SupportCache::new();
-            let mut refused = 0;
-            // A plain call may take as much as a vectored one, in one slice.
-            check_against_model(&sizes, &script, limits, |segments, cursor, sink| {
-                let mut calls = ListCalls::new(&support);
-                send_all_referenced(segments, cursor, limits, || Ok(()), |slices| {
-                    calls.write(slices, || identity(1), |slices| match slices {
-                        [_] => sink.call(slices),
-                        _ => { refused += 1; refuse(CODES[code]) }
-                    })
-                })
-            });
-            // One more for each that a plain call did not prove to be what was refused.
-            let unproven = script.iter().filter(|answer| !matches!(answer, Answer::Take(1..)));
-            prop_assert!(refused <= 1 + unproven.count());
-        }
-
-        #[test]
-        fn any_gathered_list_into_a_sink_that_refuses_vectored_calls_arrives_whole(
-            sizes in any_sizes(), script in any_script(), limits in any_limits(), code in 0..3_usize
-        ) {
-            let support = SupportCache::new();
-            let mut refused = 0;
-            check_against_model(&sizes, &script, limits, |segments, cursor, sink| {
-                let device = Scripted::new(identity(1), Some(CODES[code]), sink);
-                let result = gather_into(&device, &support, limits, segments, cursor);
-                refused += device.refused.get();
-                result
-            });
-            let unproven = script.iter().filter(|answer| !matches!(answer, Answer::Take(1..)));
-            prop_assert!(refused <= 1 + unproven.count());
-        }
-
-        #[test]
-        fn any_list_from_a_source_that_refuses_vectored_calls_is_filled(
-            sizes in any_sizes(), script in any_script(), limits in any_limits(), code in 0..3_usize
-        ) {
-            let support = SupportCache::new();
-            let rules = RunPolicy { copy_below_bytes: 0, limits, fill_bytes: 0 };
-            check_read_against_model(&sizes, &script, limits, true, |segments, cursor, source| {
-                let mut calls = ListCalls::new(&support);
-                let at_eof = AtEof::Fail;
-                Receiver::new().receive_all(segments, cursor, rules, at_eof, |slices| {
-                    calls.read(slices, || identity(1), |slices| match slices {
-                        [_] => source.call(slices),
-                        _ => refuse(CODES[code]),
-                    })
-                })
-            });
-        }
-    }
-
-    #[test]
-    fn a_refusal_is_met_once_for_a_file_and_an_invalid_argument_once_a_transfer() {
-        for code in CODES {
-            let support = SupportCache::new();
-            let again: &[usize] = match code {
-                libc::EINVAL => &[2, 1],
-                _ => &[1],
-            };
-            let take = |bytes: &[u8]| {
-                assert_eq!(bytes, b"12345");
-                Ok(bytes.len())
-            };
-            for (file, expected) in [(1, &[2, 1][..]), (1, again), (2, &[2, 1]), (1, again)] {
-                let (result, calls) = two_slices(&support, identity(file), code, take);
-                assert_eq!((result.unwrap(), &calls[..]), (5, expected));
-            }
-            assert_eq!(
-                support.known(READS, || identity(1)),
-                0,
-                "writes say nothing of reads"
-            );
-        }
-    }
-
-    #[test]
-    fn a_transfer_looks_at_its_descriptor_once_and_only_if_one_was_refused() {
-        let data = payload(&[20; 40]);
-        let limits = Limits {
-            segments: 4,
-            bytes: 1000,
-        };
-        for (refuses, learned, looks) in [
-            (None, None, 0),
-            (None, Some(2), 1),
-            // And once more to know where it was refused.
-            (Some(libc::EINVAL), Some(2), 2),
-            (Some(libc::EINVAL), Some(1), 1),
-        ] {
-            let support = SupportCache::new();
-            if let Some(device) = learned {
-                support.learn(WRITES, || identity(device));
-            }
-            let mut sink = ScriptedSink::new(Vec::new(), limits);
-            let device = Scripted::new(identity(1), refuses, &mut sink);
-            let cursor = &mut SegmentCursor::new();
-            let sent = gather_into(&device, &support, limits, &list(&data), cursor);
-            assert_eq!(sent.unwrap(), 800);
-            assert_eq!(device.looked_at.get(), looks, "{refuses:?}, {learned:?}");
-            let refused = usize::from(refuses.is_some() && learned != Some(1));
-            assert_eq!(device.refused.get(), refused);
-            assert_eq!(sink.calls, 10);
-        }
-    }
-
-    #[test]
-    fn an_error_of_the_plain_call_is_the_answer_without_another() {
-        let data = payload(&[20; 3]);
-        let limits = Limits::default();
-        for (learned, refused) in [(Some(1), 0), (Some(2), 1), (None, 1)] {
-            let support = SupportCache::new();
-            if let Some(device) = learned {
-                support.learn(WRITES, || identity(device));
-            }
-            let script = vec![Answer::Fail(libc::EINVAL)];
-            let mut sink = ScriptedSink::new(script, limits);
-            let device = Scripted::new(identity(1), Some(libc::EINVAL), &mut sink);
-            let cursor = &mut SegmentCursor::new();
-            let sent = gather_into(&device, &support, limits, &list(&data), cursor);
-            assert_eq!(
-                sent.unwrap_err().io_error().raw_os_error(),
-                Some(libc::EINVAL)
-            );
-            assert_eq!(device.refused.get(), refused);
-            assert_eq!(sink.calls, 1);
-        }
-    }
-
-    #[test]
-    fn a_refused_read_is_met_once_and_says_nothing_of_writes() {
-        let support = SupportCache::new();
-        for (device, expected) in [(1, &[2, 1][..]), (1, &[1]), (2, &[2, 1]), (2, &[1])] {
-            if device == 2 {
-                // Nor the other way round.
-                support.learn(WRITES, || identity(device));
-            }
-            let (mut two, mut three) = ([0; 2], [0; 3]);
-            let mut slices = [IoSliceMut::new(&mut two), IoSliceMut::new(&mut three)];
-            let mut calls = Vec::new();
-            let read = ListCalls::new(&support).read(
-                &mut slices,
-                || identity(device),
-                |slices| {
-                    calls.push(slices.len());
-                    match slices {
-                        [one] => {
-                            one[..4].copy_from_slice(b"1234");
-                            Ok(4)
-                        }
-                        _ => refuse(libc::EOPNOTSUPP),
-                    }
-                },
-            );
-            assert_eq!((read.unwrap(), &calls[..]), (4, expected));
-            assert_eq!((&two, &three), (b"12", b"34\0"));
-        }
-        assert_eq!(support.known(WRITES, || identity(1)), 0);
-    }
-
-    #[test]
-    fn no_more_is_read_than_the_buffer_holds_and_large_segments_are_read_directly() {
-        let support = SupportCache::new();
-        let most = MAX_STAGED_BYTES;
-        for (sizes, expected) in [
-            ([most - 1, 5], most),
-            ([1, 3 * most], most),
-            ([3, 4], 7),
-            ([most, 5], most),
-            ([most + 1, 5], most + 1),
-        ] {
-            let mut buffers = sizes.map(|size| vec![0; size]);
-            let first = buffers[0].as_ptr();
-            let [one, two] = &mut buffers;
-            let mut slices = [IoSliceMut::new(one), IoSliceMut::new(two)];
-            let mut is_direct = false;
-            let read = ListCalls::new(&support).read(
-                &mut slices,
-                || identity(1),
-                |slices| match slices {
-                    [one] => {
-                        is_direct = one.as_ptr() == first;
-                        one.fill(7);
-                        Ok(one.len())
-                    }
-                    _ => refuse(libc::EOPNOTSUPP),
-                },
-            );
-            assert_eq!((read.unwrap(), is_direct), (expected, sizes[0] >= most));
-            let filled = buffers.concat();
-            // Whole slices are compared: byte by byte Miri takes minutes.
-            assert!(filled[..expected] == vec![7; expected]);
-            assert!(filled[expected..] == vec![0; filled.len() - expected]);
-        }
-    }
-
-    #[test]
-    fn the_answer_of_the_plain_call_is_the_answer_and_proves_nothing_unless_bytes_went() {
-        let support = SupportCache::new();
-        for code in [libc::EINVAL, libc::ENOSPC, libc::EAGAIN, libc::EINTR] {
-            let (result, calls) = two_slices(&support, identity(1), libc::EINVAL, |_| refuse(code));
-            assert_eq!(result.unwrap_err().raw_os_error(), Some(code));
-            assert_eq!(calls, [2, 1]);
-        }
-        let (result, _) = two_slices(&support, identity(1), libc::EINVAL, |_| Ok(0));
-        assert_eq!(result.unwrap(), 0);
-        assert_eq!(support.known(WRITES, || identity(1)), 0);
-    }
-
-    #[test]
-    fn sockets_and_direct_files_get_no_second_call() {
-        let support = SupportCache::new();
-        let (mut socket, mut direct) = (identity(1).unwrap(), identity(1).unwrap());
-        socket.kind = FileType::Socket;
-        direct.is_direct = true;
-        for identity in [Some(socket), Some(direct), None] {
-            for code in CODES {
-                let (result, calls) = two_slices(&support, identity, code, |_| Ok(1));
-                assert_eq!(result.unwrap_err().raw_os_error(), Some(code));
-                assert_eq!(calls, [2]);
-            }
-        }
-    }
-
-    #[test]
-    fn within_a_transfer_an_invalid_list_is_met_once() {
-        let data = payload(&[20; 40]);
-        let limits = Limits {
-            segments: 4,
-            bytes: 1000,
-        };
-        for code in CODES {
-            let support = SupportCache::new();
-            let mut sink = ScriptedSink::new(Vec::new(), limits);
-            let device = Scripted::new(identity(1), Some(code), &mut sink);
-            let cursor = &mut SegmentCursor::new();
-            let sent = gather_into(&device, &support, limits, &list(&data), cursor);
-            assert_eq!(sent.unwrap(), 800);
-            assert_eq!(device.refused.get(), 1);
-            assert_eq!(support.has_any(WRITES), code != libc::EINVAL);
-        }
-    }
-
-    #[test]
-    fn another_error_is_no_refusal() {
-        let support = SupportCache::new();
-        for code in [
-            libc::EIO,
-            libc::EFAULT,
-            libc::EAGAIN,
-            libc::EINTR,
-            libc::ESPIPE,
-        ] {
-            let (result, calls) = two_slices(&support, identity(1), code, |_| Ok(1));
-            assert_eq!(result.unwrap_err().raw_os_error(), Some(code));
-            assert_eq!(calls, [2]);
-        }
-    }
-
-    #[test]
-    fn no_more_is_copied_than_the_buffer_holds_and_large_segments_are_not() {
-        let support = SupportCache::new();
-        let most = MAX_STAGED_BYTES;
-        for sizes in [
-            [most - 1, 5, 1],
-            [most, 5, 1],
-            [most + 1, 5, 1],
-            [3, most, 1],
-            [1, 1, 3 * most],
-        ] {
-            let data = payload(&sizes);
-            let mut plain = Vec::new();
-            let mut address = std::ptr::null();
-            let written = ListCalls::new(&support)
-                .write(
-                    &list(&data),
-                    || identity(1),
-                    |slices| match slices {
-                        [one] => {
-                            plain = one.to_vec();
-                            address = one.as_ptr();
-                            Ok(one.len())
-                        }
-                        _ => refuse(libc::EOPNOTSUPP),
-                    },
-                )
-                .unwrap();
-            assert!(plain == data.concat()[..written]);
-            let is_large = sizes[0] >= most;
-            assert_eq!(written, if is_large { sizes[0] } else { most });
-            assert_eq!(address == data[0].as_ptr(), is_large);
-        }
-    }
-}
+#[path = "unvectored_tests.rs"]
+mod tests;

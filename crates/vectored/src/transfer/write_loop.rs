@@ -1,5 +1,5 @@
-//! The loop of transfers: one batch after another until the list's end, each by a call that a [`Sink`]
-//! makes. Those of `Gather` that are one call never enter it.
+//! The loop of writes: one batch after another to the end of the list, each by a call that a [`Sink`] makes. A transfer
+//! of `Gather` that is one call does not enter it.
 
 use std::io::{self, IoSlice};
 use std::os::fd::RawFd;
@@ -7,10 +7,10 @@ use std::os::fd::RawFd;
 use crate::cursor::{Batch, SegmentCursor};
 use crate::error::TransferError;
 
-/// Where bytes go.
+/// What makes the system calls of a transfer: a descriptor, or a script in tests.
 pub(crate) trait Sink: Sized {
-    /// Makes one call, which is to take all of these slices: so many bytes. What it answered, if it did
-    /// not. `may_adjoin` is false if none of them begins where the one before it ends.
+    /// Makes one call that is expected to take all `bytes` of `slices`; `Err` with its result if it did not.
+    /// `may_adjoin` is false if no slice adjoins the one before it.
     fn take_all(
         &mut self,
         slices: &[IoSlice<'_>],
@@ -18,19 +18,19 @@ pub(crate) trait Sink: Sized {
         may_adjoin: bool,
     ) -> Result<(), CallResult>;
 
-    /// Makes one call of which nothing is expected: the same once more, when it was interrupted.
+    /// Makes one call whose result is not expected to be all of `slices`: a retry.
     fn call(&mut self, slices: &[IoSlice<'_>]) -> CallResult;
 
-    /// The descriptor that it writes to, if there is one.
+    /// The number of the descriptor, if there is one.
     fn descriptor(&self) -> Option<RawFd> {
         None
     }
 }
 
-/// An error, or so many bytes that were taken.
+/// The number of bytes that a call took, or its error.
 pub(crate) type CallResult = io::Result<usize>;
 
-/// Whatever makes the calls.
+/// A function as a [`Sink`].
 pub(crate) struct FnSink<F>(pub(crate) F);
 
 impl<F: FnMut(&[IoSlice<'_>]) -> io::Result<usize>> Sink for FnSink<F> {
@@ -60,12 +60,12 @@ pub(crate) struct Attempt {
 }
 
 impl Attempt {
-    /// One of `given` bytes that would have ended there.
+    /// A call of `given` bytes up to `end`.
     pub(crate) fn of(given: usize, end: SegmentCursor, result: io::Result<usize>) -> Attempt {
         Attempt { given, end, result }
     }
 
-    /// What the call answered.
+    /// The result of the call.
     pub(crate) fn into_result(self) -> io::Result<usize> {
         self.result
     }
@@ -83,23 +83,23 @@ impl Batch<'_> {
     }
 }
 
-/// Makes a call, and makes it again until it is not interrupted.
+/// Makes a call, and retries it after `EINTR`.
 #[inline(always)]
 pub(crate) fn send(sink: &mut impl Sink, slices: &[IoSlice<'_>], bytes: usize) -> CallResult {
     match sink.take_all(slices, bytes, true) {
         Ok(()) => Ok(bytes),
-        Err(Err(error)) => again(error, &mut || sink.call(slices)),
+        Err(Err(error)) => retry_interrupted(error, &mut || sink.call(slices)),
         Err(taken) => taken,
     }
 }
 
-/// Makes a call that has failed again, if it was interrupted, until it is not.
+/// Retries a call that has failed with `error`, as long as that is `EINTR`.
 ///
-/// An interrupted call has moved nothing ("Errors" of write(2)), so it is made again as it was.
+/// An interrupted call has moved nothing ("Errors" of write(2)), so it is retried as it was.
 ///
-/// Out of line: who is not interrupted should not have to pass it.
+/// Out of line, to keep it off the uninterrupted path.
 #[cold]
-pub(crate) fn again(
+pub(crate) fn retry_interrupted(
     mut error: io::Error,
     call: &mut dyn FnMut() -> io::Result<usize>,
 ) -> io::Result<usize> {
@@ -112,44 +112,49 @@ pub(crate) fn again(
     Err(error)
 }
 
-/// Keeps a list from becoming several messages where it was meant to be one stream of bytes.
+/// Keeps a list from being sent as several messages, by a descriptor that keeps messages apart.
 ///
-/// Whether a descriptor keeps messages apart costs a system call to find out, a good part of what a
-/// short write takes. So it is asked only where the answer matters, and at most once a transfer: a
-/// list that goes out whole in its first call is one message at any descriptor.
+/// To ask whether the descriptor does takes a system call, which costs a good part of a short write. So it is asked only
+/// if the answer matters, and at most once a transfer: a list whose first call takes all of it is one message at any
+/// descriptor.
 pub(crate) struct SplitGuard<F> {
     start: SegmentCursor,
-    may_split: AskOnce<F>,
+    /// The question, until it was asked.
+    may_split: Option<F>,
 }
 
 impl<F: FnOnce() -> io::Result<()>> SplitGuard<F> {
-    /// Asks at once if the list has been split already, or holds no bytes: an empty message is
-    /// a message, and would be dropped. A list that has gone to its end asks nothing.
+    /// Asks at once if the list has been split already, or if it has no byte: an empty message is a message, and would
+    /// be dropped. Does not ask if a list has been sent to its end.
     pub(crate) fn new(
         segments: &[IoSlice<'_>],
         start: SegmentCursor,
         may_split: F,
     ) -> Result<SplitGuard<F>, TransferError> {
-        let mut guard = SplitGuard {
-            start,
-            may_split: AskOnce::new(may_split),
-        };
+        let mut guard = SplitGuard::unasked(start, may_split);
         let has_begun = start != SegmentCursor::new();
         if has_begun != start.is_at_end(segments) {
-            guard
-                .may_split
-                .ask()
-                .map_err(|error| TransferError::new(0, error))?;
+            guard.ask().map_err(|error| TransferError::new(0, error))?;
         }
         Ok(guard)
     }
 
-    /// Asks, if it was not asked before.
-    pub(crate) fn may_split(&mut self) -> io::Result<()> {
-        self.may_split.ask()
+    /// A guard that does not ask before it must.
+    pub(crate) fn unasked(start: SegmentCursor, may_split: F) -> SplitGuard<F> {
+        SplitGuard {
+            start,
+            may_split: Some(may_split),
+        }
     }
 
-    /// Sends the batch that begins at `from`, or fails if it may not be one of several.
+    /// Asks whether the list may be split, unless that was asked.
+    pub(crate) fn ask(&mut self) -> io::Result<()> {
+        self.may_split
+            .take()
+            .map_or(Ok(()), |may_split| may_split())
+    }
+
+    /// Sends the batch that begins at `from`; fails if it is not the whole list and the list may not be split.
     #[inline(always)]
     pub(crate) fn send(
         &mut self,
@@ -159,35 +164,17 @@ impl<F: FnOnce() -> io::Result<()>> SplitGuard<F> {
         sink: &mut impl Sink,
     ) -> Attempt {
         let is_whole = from == self.start && batch.end.is_at_end(segments);
-        if !is_whole && let Err(error) = self.may_split.ask() {
-            return Attempt {
-                given: batch.bytes,
-                end: batch.end,
-                result: Err(error),
-            };
+        if !is_whole && let Err(error) = self.ask() {
+            return Attempt::of(batch.bytes, batch.end, Err(error));
         }
         batch.send(sink)
     }
 }
 
-/// A question that is asked at most once: whoever was not refused may go on.
-pub(crate) struct AskOnce<F>(Option<F>);
-
-impl<F: FnOnce() -> io::Result<()>> AskOnce<F> {
-    pub(crate) fn new(question: F) -> AskOnce<F> {
-        AskOnce(Some(question))
-    }
-
-    pub(crate) fn ask(&mut self) -> io::Result<()> {
-        self.0.take().map_or(Ok(()), |question| question())
-    }
-}
-
-/// Makes attempts from `cursor` on until `attempt` finds nothing left; moves the cursor along.
+/// Makes one attempt after another from `cursor` on, until `attempt` returns `None`, and moves the cursor along.
 ///
-/// `attempt` plans and makes the call at a position, and returns `None` at the end of the list. A
-/// short write moves the cursor in the caller's list, and the next call is planned anew from there:
-/// what was staged or built for the last call is never a position.
+/// `attempt` plans and makes the call at a position, and returns `None` at the end of the list. A short write moves the
+/// cursor in the caller's list, and the next call is planned from there: a position in the staging buffer is never kept.
 ///
 /// # Errors
 ///

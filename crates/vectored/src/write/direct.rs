@@ -186,8 +186,8 @@ mod tests {
     use super::*;
     use crate::AlignedBuffer;
     use crate::cost::thresholds::CopyThresholds;
+    use crate::runs::RunPolicy;
     use crate::transfer::read_loop::AtEof;
-    use crate::transfer::runs::RunPolicy;
     use crate::{CostModel, Gather, GatherWriter, Limits, Scatter, SegmentCursor};
     use proptest::prelude::*;
     use std::io::{IoSliceMut, Write};
@@ -235,7 +235,7 @@ mod tests {
             }
 
             let mut scatter = Scatter::new(model);
-            let rules = RunPolicy {
+            let policy = RunPolicy {
                 copy_below_bytes: border as usize,
                 limits: Limits::default(),
                 fill_bytes: 0,
@@ -246,7 +246,7 @@ mod tests {
             let source = |slices: &mut [IoSliceMut<'_>]| {
                 take_aligned(slices.iter().map(|slice| &**slice))
             };
-            let read = scatter.receive_all(&mut segments, cursor, rules, AtEof::Fail, source);
+            let read = scatter.receive_all(&mut segments, cursor, policy, AtEof::Fail, source);
             prop_assert_eq!(read.unwrap(), all_bytes as u64);
         }
     }

@@ -7,10 +7,10 @@ use std::os::fd::AsFd;
 use crate::Limits;
 use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
+use crate::runs::RunPolicy;
 use crate::transfer::message_sockets::refuse_reading_messages;
 use crate::transfer::read_loop::{AtEof, recycle, retry_interrupted, unexpected_eof};
 use crate::transfer::read_plan::{copy_out, plan_read};
-use crate::transfer::runs::RunPolicy;
 
 /// The capacity of [`ScatterReader::new`], in bytes: that of [`std::io::BufReader`].
 const DEFAULT_CAPACITY_BYTES: usize = 8 * 1024;

@@ -12,7 +12,7 @@ use crate::gather::{Gather, recycle};
 use crate::transfer::direct_retry::resend_uncopied;
 use crate::transfer::message_sockets::refuse_messages;
 use crate::transfer::unvectored::into_stream;
-use crate::transfer::write_loop::AskOnce;
+use crate::transfer::write_loop::SplitGuard;
 use crate::write::all::send_all_referenced;
 
 /// Slices that a `Buf` is asked for at first. Most have fewer.
@@ -117,7 +117,7 @@ impl Gather {
         mut sink: impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
     ) -> Result<u64, TransferError> {
         let limits = self.limits();
-        let mut may_split = AskOnce::new(may_split);
+        let mut may_split = SplitGuard::unasked(SegmentCursor::new(), may_split);
         let mut clones_share = true;
         let mut transferred = 0;
         loop {

@@ -1,15 +1,16 @@
-//! Copying runs of short segments together, by registers.
+//! Copies runs of short segments into one buffer, by registers.
 //!
-//! Which instructions copy is chosen once a run and not once a segment: the loop over the segments
-//! is there for each choice. Up to 128 or 256 bytes a
-//! segment is covered by moves of fixed size that overlap in its middle, which takes no loop and no
-//! call; `memcpy` does the rest. No move reaches beyond a segment's ends.
+//! The instructions are chosen once for a list and not once for a segment: each choice has its own loop over the
+//! segments. A segment of up to 128 or 256 bytes is covered by moves of fixed size that overlap in its middle, without a
+//! loop and without a call. `memcpy` copies longer ones. No move reaches beyond either end of a segment.
+//!
+//! The table of overlapping moves stands here twice: in [`copy_bytes`], and as assembly in `x86_64.rs`.
 //!
 //! # Safety
 //!
-//! `unsafe` for moves between raw pointers, which [`copy_run`] keeps within a segment and within the
-//! memory that it was handed, and for instructions that not every processor of its kind has: a
-//! [`Copier`] with such can be had only where they were found.
+//! `unsafe` for moves between raw pointers, within two slices of the same length, and for instructions that only some
+//! processors have: a [`Copier`] with such instructions is made only where they were detected.
+
 #![allow(unsafe_code)]
 
 use std::io::IoSlice;
@@ -19,21 +20,30 @@ use std::ptr;
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 mod x86_64;
 
-pub(crate) mod sizes;
+/// The longest segment that is copied by eight registers of 16 bytes.
+pub(crate) const MAX_BY_16: usize = 128;
 
-use self::sizes::{MAX_BY_16, MAX_BY_WIDEST};
+/// The longest segment that is copied by eight registers of 32 bytes.
+pub(crate) const MAX_BY_32: usize = 256;
 
-/// Which instructions copy: proof that this processor has them.
+/// Lists of up to this many segments are copied without wide registers.
+///
+/// To find out whether the processor has them, and to leave the loop over short segments for `memcpy`, costs more than
+/// they gain there.
+pub(crate) const MAX_FEW_SEGMENTS: usize = 16;
+
+/// The instructions that copy short segments, and proof that this processor has them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Copier(Instructions);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Instructions {
-    /// `memcpy` for each.
-    Memcpy,
-    /// What every processor of the architecture has: SSE2 on x86-64, NEON on 64-bit ARM.
+    /// Those of every processor of the architecture: SSE2 on x86-64, NEON on 64-bit ARM.
     Baseline,
-    /// Registers of 32 bytes for what is longer than 32.
+    /// Registers of 32 bytes for segments of more than 32.
+    ///
+    /// In lists of 24 to 256 segments of 40 to 250 bytes they save 2.3 % of the time of a write to a pipe, 1.5 % to a
+    /// Unix socket, 0.6 % over TCP, 1.3 % to ext4 and 2.1 % to tmpfs (geometric means, Zen 4).
     #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
     Avx512,
 }
@@ -42,19 +52,16 @@ impl Copier {
     /// The one that every processor has.
     pub(crate) const BASELINE: Copier = Copier(Instructions::Baseline);
 
-    /// For lists of longer segments: there no other gains anything, and each of its calls costs more.
-    pub(crate) const MEMCPY: Copier = Copier(Instructions::Memcpy);
-
-    /// The fastest one for a list, by its first segment: lists tend to be of segments that are alike.
+    /// The fastest one for `segments`.
     #[inline]
     pub(crate) fn for_list(segments: &[IoSlice<'_>]) -> Copier {
-        match segments.first() {
-            Some(first) if first.len() > MAX_BY_WIDEST => Copier::MEMCPY,
+        match segments.len() {
+            ..=MAX_FEW_SEGMENTS => Copier::BASELINE,
             _ => Copier::widest(),
         }
     }
 
-    /// The one with the widest registers. To ask again costs a load and a branch.
+    /// The one with the widest registers. Once they were looked up, this costs a load and a branch.
     #[inline]
     pub(crate) fn widest() -> Copier {
         #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
@@ -67,18 +74,17 @@ impl Copier {
     /// Every one that this processor has, for tests and measurements.
     #[cfg_attr(not(test), allow(dead_code))]
     pub(crate) fn all() -> Vec<Copier> {
-        let mut all = vec![Copier::MEMCPY, Copier::BASELINE];
+        let mut all = vec![Copier::BASELINE];
         if Copier::widest() != Copier::BASELINE {
             all.push(Copier::widest());
         }
         all
     }
 
-    /// What it is called in measurements.
+    /// Its name in measurements.
     #[cfg_attr(not(test), allow(dead_code))]
     pub(crate) fn name(self) -> &'static str {
         match self.0 {
-            Instructions::Memcpy => "by-memcpy",
             Instructions::Baseline if cfg!(target_arch = "x86_64") => "sse2",
             Instructions::Baseline => "baseline",
             #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
@@ -87,10 +93,10 @@ impl Copier {
     }
 }
 
-/// Copies `segments`, one behind the other, to the start of `to`: up to the first that is longer
-/// than `most_bytes` or than what is left of `to`.
+/// Copies `segments` one behind the other to the start of `to`, up to the first one that has more than `most_bytes` or
+/// does not fit.
 ///
-/// Returns how many were copied, and their bytes: so many at the start of `to` are initialised.
+/// Returns the number of copied segments and that of their bytes, which are the initialised bytes at the start of `to`.
 #[inline(always)]
 pub(crate) fn copy_run(
     copier: Copier,
@@ -99,7 +105,6 @@ pub(crate) fn copy_run(
     to: &mut [MaybeUninit<u8>],
 ) -> (usize, usize) {
     match copier.0 {
-        Instructions::Memcpy => copy_run_memcpy(segments, most_bytes, to),
         #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
         Instructions::Baseline => {
             copy_stretches(segments, most_bytes, to, MAX_BY_16, |rest, free| {
@@ -114,38 +119,20 @@ pub(crate) fn copy_run(
             segments,
             most_bytes,
             to,
-            MAX_BY_WIDEST,
-            // SAFETY: `Copier::widest`, which alone makes such a `Copier`, has found the instructions
-            // on this processor.
+            MAX_BY_32,
+            // SAFETY: `Copier::widest`, which alone makes such a `Copier`, has detected the instructions on this
+            // processor.
             |rest, free| unsafe { x86_64::copy_short_run_avx512(rest, most_bytes, free) },
         ),
     }
 }
 
-#[inline(always)]
-fn copy_run_memcpy(
-    segments: &[IoSlice<'_>],
-    most_bytes: usize,
-    to: &mut [MaybeUninit<u8>],
-) -> (usize, usize) {
-    // SAFETY: `memcpy` copies as `run` demands.
-    unsafe {
-        run(
-            segments,
-            to,
-            |rest, _| rest[0].len() <= most_bytes,
-            |from, to, len| ptr::copy_nonoverlapping(from, to, len),
-        )
-    }
-}
-
-/// As [`copy_run`], but it also ends before a segment of more than 128 bytes, and where less than 128
-/// bytes are free.
+/// As [`copy_run`], but it also ends before a segment of more than 128 bytes, and where less than 128 bytes are free.
 ///
-/// By the moves that every processor has, and without a call: registers that hold a variable across one
-/// would be saved for every list.
+/// By the moves of every processor, and without a call: the registers that hold a variable across a call would be saved
+/// and restored for each list.
 #[inline(always)]
-pub(crate) fn copy_short(
+pub(crate) fn copy_short_run(
     segments: &[IoSlice<'_>],
     most_bytes: usize,
     to: &mut [MaybeUninit<u8>],
@@ -157,7 +144,7 @@ pub(crate) fn copy_short(
     return copy_run_baseline(segments, most_bytes.min(MAX_BY_16), to);
 }
 
-/// All by the moves that every processor has.
+/// [`copy_run`] without assembly.
 #[cfg(not(all(target_arch = "x86_64", target_pointer_width = "64", not(miri))))]
 #[inline]
 fn copy_run_baseline(
@@ -165,21 +152,15 @@ fn copy_run_baseline(
     most_bytes: usize,
     to: &mut [MaybeUninit<u8>],
 ) -> (usize, usize) {
-    // SAFETY: `copy_one` copies as `run` demands.
-    unsafe {
-        run(
-            segments,
-            to,
-            |rest, _| rest[0].len() <= most_bytes,
-            |from, to, len| copy_one(from, to, len),
-        )
-    }
+    let accepts = |segment: &[u8], _| segment.len() <= most_bytes;
+    // SAFETY: `copy_bytes` copies as `copy_while` demands.
+    unsafe { copy_while(segments, to, accepts, copy_bytes) }
 }
 
-/// What is short by `copy_short_run`, stretch by stretch, and the rest by `memcpy`, out of its loop:
-/// where wide registers are in use, each call of another function costs as much as to copy a segment.
+/// Copies stretches of short segments by `copy_short_run`, and those of longer ones between them by [`copy_while`].
 ///
-/// Short are segments of up to `short_bytes`, before which as many are free.
+/// A segment is short if it has up to `short_bytes` bytes and as many are free. The long ones are copied out of line:
+/// where wide registers are in use, each call of another function costs as much as to copy a segment.
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 #[inline(always)]
 fn copy_stretches(
@@ -207,14 +188,14 @@ fn copy_stretches(
     (count, bytes)
 }
 
-/// Whether a segment of `len` bytes is for the loop of short ones, with so many bytes free.
+/// Whether a segment of `len` bytes is short, with `free` bytes left.
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 #[inline(always)]
 fn is_short(len: usize, free: usize, short_bytes: usize) -> bool {
     len <= short_bytes && free >= short_bytes
 }
 
-/// The segments up to the next short one.
+/// Copies the segments up to the next short one.
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 #[inline(never)]
 fn copy_long_run(
@@ -223,74 +204,104 @@ fn copy_long_run(
     to: &mut [MaybeUninit<u8>],
     short_bytes: usize,
 ) -> (usize, usize) {
-    let is_long = |rest: &[IoSlice<'_>], free| {
-        let len = rest[0].len();
+    let accepts = |segment: &[u8], free| {
+        let len = segment.len();
         len <= most_bytes && !is_short(len, free, short_bytes)
     };
-    // SAFETY: `copy_one` and `memcpy` copy as `run` demands.
-    unsafe {
-        run(segments, to, is_long, |from, to, len| {
-            if len > MAX_BY_WIDEST {
-                ptr::copy_nonoverlapping(from, to, len);
-            } else {
-                copy_one(from, to, len);
-            }
-        })
-    }
+    // SAFETY: `copy_bytes` copies as `copy_while` demands.
+    unsafe { copy_while(segments, to, accepts, copy_bytes) }
 }
 
-/// The loop over a list, up to where it does not fit or `accepts` says no, by what is left of the list
-/// and the free bytes.
+/// As [`copy_run`], by `memcpy` for each segment.
+///
+/// For a few segments that are not short. To leave them to [`copy_run`], through two functions, took 2 to 3 % more of
+/// the time of a write of 2 to 16 segments of 200 to 1000 bytes to a pipe and to tmpfs (Zen 4).
+#[inline(always)]
+pub(crate) fn copy_by_memcpy(
+    segments: &[IoSlice<'_>],
+    most_bytes: usize,
+    to: &mut [MaybeUninit<u8>],
+) -> (usize, usize) {
+    let accepts = |segment: &[u8], _| segment.len() <= most_bytes;
+    // SAFETY: `copy_nonoverlapping` copies as `copy_while` demands.
+    unsafe { copy_while(segments, to, accepts, ptr::copy_nonoverlapping) }
+}
+
+/// Copies segments by `copy` to the start of `to` until one does not fit or `accepts` returns false for it and the number
+/// of free bytes. Returns what [`copy_run`] does.
 ///
 /// # Safety
 ///
-/// `copy(from, to, len)` copies `len` bytes, if it is handed so many that can be read at `from` and
-/// written at `to`.
+/// `copy(from, to, len)` copies `len` bytes, if `len` bytes can be read at `from` and written at `to` and they do not
+/// overlap.
 #[inline(always)]
-unsafe fn run(
+unsafe fn copy_while(
     segments: &[IoSlice<'_>],
     to: &mut [MaybeUninit<u8>],
-    accepts: impl Fn(&[IoSlice<'_>], usize) -> bool,
-    copy: impl Fn(*const u8, *mut u8, usize),
+    accepts: impl Fn(&[u8], usize) -> bool,
+    copy: unsafe fn(*const u8, *mut u8, usize),
 ) -> (usize, usize) {
     let whole = to.len();
     let end = to.as_mut_ptr_range().end.cast::<u8>();
     let mut free = whole;
-    // Few variables, so that registers hold them across a call of `copy`.
+    // Few variables, so that registers hold them across a call of `memcpy`.
     let mut rest = segments.iter();
     while let Some(segment) = rest.as_slice().first() {
         let len = segment.len();
-        if len > free || !accepts(rest.as_slice(), free) {
+        if len > free || !accepts(segment, free) {
             break;
         }
-        // `free` bytes of `to`, which is borrowed exclusively, lie before its end, and the segment can
-        // be no part of them.
-        copy(segment.as_ptr(), end.wrapping_sub(free), len);
+        // SAFETY: the last `free` bytes of `to`, at least `len`, may be written. `to` is borrowed exclusively, so the
+        // segment is no part of it.
+        unsafe { copy(segment.as_ptr(), end.wrapping_sub(free), len) };
         free -= len;
         rest.next();
     }
     (segments.len() - rest.len(), whole - free)
 }
 
-/// Copies `len` bytes by moves of fixed size, or by `memcpy` if they are more than 128.
+/// Copies `from` to `to`, which is initialised then.
+///
+/// # Panics
+///
+/// If the lengths differ.
+#[inline(always)]
+pub(crate) fn copy_one(from: &[u8], to: &mut [MaybeUninit<u8>]) {
+    assert_eq!(from.len(), to.len());
+    // SAFETY: both have this length, and `to` is borrowed exclusively, so they do not overlap.
+    unsafe { copy_bytes(from.as_ptr(), to.as_mut_ptr().cast(), from.len()) };
+}
+
+/// As [`copy_one`], to memory that is initialised already.
+#[inline(always)]
+pub(crate) fn copy_short(from: &[u8], to: &mut [u8]) {
+    assert_eq!(from.len(), to.len());
+    // SAFETY: as in `copy_one`.
+    unsafe { copy_bytes(from.as_ptr(), to.as_mut_ptr(), from.len()) };
+}
+
+/// Copies `len` bytes by overlapping moves of fixed size, or by `memcpy` if they are more than 128.
+///
+/// Lengths from `N` to `2 N` are covered by two moves of `N` bytes, one at each end, which overlap in the middle. A call
+/// of `memcpy` costs more than that, and so does a jump table: behind a system call the processor does not predict an
+/// indirect jump, which is why this is a chain of comparisons and no `match`.
 ///
 /// # Safety
 ///
 /// `len` bytes can be read at `from` and written at `to`, and they do not overlap.
 #[inline(always)]
-pub(super) unsafe fn copy_one(from: *const u8, to: *mut u8, len: usize) {
-    // SAFETY: what the caller promises. Each arm holds lengths that its moves cover exactly: both
-    // ends of `N` bytes lie within `len >= N`, and nothing lies between them as `len <= 2 * N`.
+unsafe fn copy_bytes(from: *const u8, to: *mut u8, len: usize) {
+    // SAFETY: the caller's promise. In each arm both ends of `N` bytes lie within the `len >= N` bytes.
     unsafe {
-        if len >= 16 {
+        if len > MAX_BY_16 {
+            ptr::copy_nonoverlapping(from, to, len);
+        } else if len >= 16 {
             if len <= 32 {
                 copy_ends::<16>(from, to, len);
             } else if len <= 64 {
                 copy_ends::<32>(from, to, len);
-            } else if len <= MAX_BY_16 {
-                copy_ends::<64>(from, to, len);
             } else {
-                ptr::copy_nonoverlapping(from, to, len);
+                copy_ends::<64>(from, to, len);
             }
         } else if len >= 8 {
             copy_ends::<8>(from, to, len);
@@ -311,10 +322,10 @@ pub(super) unsafe fn copy_one(from: *const u8, to: *mut u8, len: usize) {
 ///
 /// # Safety
 ///
-/// As [`copy_one`], and `len >= N`.
+/// As [`copy_bytes`], and `len >= N`.
 #[inline(always)]
 unsafe fn copy_ends<const N: usize>(from: *const u8, to: *mut u8, len: usize) {
-    // SAFETY: what the caller promises. Of a size that the compiler knows, these are moves.
+    // SAFETY: the caller's promise. The compiler knows the size, so these are moves.
     unsafe {
         ptr::copy_nonoverlapping(from, to, N);
         ptr::copy_nonoverlapping(from.add(len - N), to.add(len - N), N);

@@ -15,7 +15,7 @@ use std::arch::asm;
 use std::io::IoSlice;
 use std::mem::MaybeUninit;
 
-use super::sizes::{MAX_BY_16, MAX_BY_WIDEST};
+use super::{MAX_BY_16, MAX_BY_32};
 
 /// On with the next segment, if there is one and its room is left: 29 bytes at most. `aligned` where
 /// what lies before leaves no room for them in its block.
@@ -190,7 +190,7 @@ copy_short_run! {
     ///
     /// The processor has `AVX512VL`.
     unsafe fn copy_short_run_avx512;
-    most: MAX_BY_WIDEST;
+    most: MAX_BY_32;
     long:
         "60:",
         "vmovdqu64 ymm16, ymmword ptr [{from}]",

@@ -1,0 +1,50 @@
+//! Thresholds that a cost model has computed, kept by the number of segments of a list.
+
+use crate::sys::copy::MAX_FEW_SEGMENTS;
+
+/// The length of the longest segment that is copied, for lists of up to [`MAX_FEW_SEGMENTS`] segments, and for the last
+/// longer list: to ask the model takes as long as to copy ten segments.
+pub(crate) struct ThresholdCache {
+    /// [`UNKNOWN`] until the model was asked. The first two are known: lists of no segment and of one are not copied.
+    few: [usize; MAX_FEW_SEGMENTS + 1],
+    /// A number of segments and its threshold.
+    last: (usize, usize),
+}
+
+const UNKNOWN: usize = usize::MAX;
+
+impl ThresholdCache {
+    pub(crate) const fn new() -> ThresholdCache {
+        let mut few = [UNKNOWN; MAX_FEW_SEGMENTS + 1];
+        few[0] = 0;
+        few[1] = 0;
+        ThresholdCache {
+            few,
+            last: (0, UNKNOWN),
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn get(&self, segment_count: usize) -> Option<usize> {
+        let cached = match self.few.get(segment_count) {
+            Some(&threshold) => threshold,
+            None if segment_count == self.last.0 => self.last.1,
+            None => UNKNOWN,
+        };
+        (cached != UNKNOWN).then_some(cached)
+    }
+
+    /// Asks `model` for a threshold that is not cached, and caches it.
+    pub(crate) fn ask(&mut self, segment_count: usize, model: impl Fn(usize) -> usize) -> usize {
+        // A threshold of `usize::MAX` would be asked for again each time.
+        let model = |segment_count| model(segment_count).min(UNKNOWN - 1);
+        if segment_count > MAX_FEW_SEGMENTS {
+            self.last = (segment_count, model(segment_count));
+            return self.last.1;
+        }
+        for count in 2..=MAX_FEW_SEGMENTS {
+            self.few[count] = model(count);
+        }
+        self.few[segment_count]
+    }
+}
