@@ -8,25 +8,23 @@ use crate::runs::Stretch;
 
 /// A position in a list of segments: which segment, and how many of its bytes are done.
 ///
-/// The list belongs to the caller and is never changed; the cursor is plain data apart from it,
-/// which every method is given the same list with. That makes it the whole state of a transfer
-/// that is interrupted: keep it, wait until the descriptor is ready, and go on from it.
+/// The list belongs to the caller and is never changed. The cursor is plain data and does not borrow the list: each method
+/// takes the list as an argument. So a cursor is the whole state of an interrupted transfer: keep it, wait until the
+/// descriptor is ready, and resume from it.
 ///
-/// The same list means the same bytes in the same segments. The array of [`IoSlice`]s, which borrows
-/// them, may be made anew for each call, so that a connection keeps its buffers and a cursor.
-/// Segments may be added at the end of the list. Where those that are done are taken from its front,
-/// go on from [`at`](SegmentCursor::at) `(cursor.segment() - taken, cursor.offset())`.
+/// Pass the same bytes in the same segments each time. The array of [`IoSlice`]s may be built anew for each call, so a
+/// connection can keep its buffers and a cursor. Segments may be added at the end of the list. If `taken` segments are
+/// removed from its front, resume from [`at`](SegmentCursor::at) `(cursor.segment() - taken, cursor.offset())`.
 ///
-/// One position can be written in two ways, at the end of a segment and at the start of the next.
-/// [`advance`](SegmentCursor::advance) always leaves the cursor on a byte that is still to be
-/// moved, or at the end of the list.
+/// The end of a segment and the start of the next one are the same position. [`advance`](SegmentCursor::advance) always
+/// leaves the cursor on a byte that is still to be moved, or at the end of the list.
 ///
-/// What only looks at lengths takes a list of anything that is bytes: [`IoSlice`],
+/// Methods that read only lengths take a list of anything that derefs to bytes: [`IoSlice`],
 /// [`IoSliceMut`](std::io::IoSliceMut), `Vec<u8>`, `&[u8]`.
 ///
 /// # Panics
 ///
-/// Every method that is given a list panics if the cursor lies outside of it.
+/// Each method that takes a list panics if the cursor lies outside of the list.
 ///
 /// # Examples
 ///
@@ -58,7 +56,7 @@ pub struct SegmentCursor {
 }
 
 impl SegmentCursor {
-    /// The start of any list.
+    /// The start of a list.
     #[must_use]
     pub const fn new() -> SegmentCursor {
         SegmentCursor::at(0, 0)
@@ -66,30 +64,30 @@ impl SegmentCursor {
 
     /// The position `offset` bytes into the segment of index `segment`.
     ///
-    /// It is not checked here, since there is no list to check it against.
+    /// It is checked by the methods that take a list.
     #[must_use]
     pub const fn at(segment: usize, offset: usize) -> SegmentCursor {
         SegmentCursor { segment, offset }
     }
 
-    /// The index of the segment in which the next byte lies; the length of the list at its end.
+    /// The index of the segment with the next byte; at the end of the list, the number of segments.
     #[must_use]
     pub const fn segment(&self) -> usize {
         self.segment
     }
 
-    /// How many bytes of that segment are done.
+    /// The number of bytes of that segment that are done.
     #[must_use]
     pub const fn offset(&self) -> usize {
         self.offset
     }
 
-    /// Moves on by `bytes`, over as many segments as they span, and past the empty segments there.
+    /// Advances by `bytes`, over all segments that they span, and past empty segments behind them.
     ///
     /// # Panics
     ///
-    /// If fewer than `bytes` remain; the cursor stays where it was. Whoever reports more bytes than
-    /// it was given has lost count, and to go on would corrupt the data.
+    /// If fewer than `bytes` remain; the cursor stays where it was. A call that reports more bytes than it was given has
+    /// miscounted, and to resume would corrupt the data.
     ///
     /// # Examples
     ///
@@ -128,7 +126,7 @@ impl SegmentCursor {
         *self = to;
     }
 
-    /// Whether no byte is left. Empty segments do not count.
+    /// Whether no byte is left. Empty segments have none.
     #[must_use]
     pub fn is_at_end<S: Deref<Target = [u8]>>(&self, segments: &[S]) -> bool {
         self.skip_empty(segments).segment == segments.len()
@@ -136,8 +134,8 @@ impl SegmentCursor {
 
     /// The number of bytes from here to the end of the list.
     ///
-    /// The same segment may be in a list many times, so the sum may exceed the size of memory. If it exceeds
-    /// what the number holds, it is [`u64::MAX`].
+    /// A list may have the same segment many times, so the number may exceed the size of memory. It is at most
+    /// [`u64::MAX`].
     #[must_use]
     pub fn remaining_bytes<S: Deref<Target = [u8]>>(&self, segments: &[S]) -> u64 {
         self.assert_within(segments);
@@ -147,17 +145,14 @@ impl SegmentCursor {
         )
     }
 
-    /// The next batch: what one call can take from here.
+    /// The next batch: the segments that one call can take from here.
     ///
-    /// It holds no empty segment, no more segments and no more bytes than `limits` say, and is
-    /// itself empty only at the end of the list. The cursor does not move: call
-    /// [`advance`](SegmentCursor::advance) with the bytes that really went.
+    /// It has no empty segment and keeps within `limits`. It is empty only at the end of the list. The cursor does not
+    /// move: call [`advance`](SegmentCursor::advance) with the number of bytes that were written.
     ///
-    /// Where the next segments can go as they are, the batch is a part of `segments` itself, and
-    /// nothing is built. Otherwise (the cursor is inside a segment, or there are empty ones among
-    /// them) it is built in `scratch`, whose content is replaced and whose memory is reused for
-    /// further batches of this list. A segment is cut only if it exceeds the bytes of a call all by
-    /// itself.
+    /// If the next segments can go as they are, the batch is a part of `segments` itself. Otherwise (the cursor is inside a
+    /// segment, or some segments are empty) it is built in `scratch`, whose content is replaced and whose memory is reused
+    /// for further batches of this list. A segment is cut only if it alone exceeds the bytes of a call.
     ///
     /// # Panics
     ///
@@ -172,7 +167,7 @@ impl SegmentCursor {
             .map_or(&[], |batch| batch.slices)
     }
 
-    /// As [`batch`](SegmentCursor::batch), with its bytes and its end; `None` at the end.
+    /// As [`batch`](SegmentCursor::batch), with the number of bytes and the end; `None` at the end of the list.
     pub(crate) fn next_batch<'b, 'a: 'b>(
         &self,
         segments: &'a [IoSlice<'_>],
@@ -190,7 +185,7 @@ impl SegmentCursor {
         }
 
         scratch.clear();
-        // Once, and not by doubling; empties may leave some of it unused.
+        // Once, and not by doubling. Empty segments may leave some of it unused.
         scratch.reserve(limits.segments.min(segments.len() - start.segment));
         scratch.extend_from_slice(&segments[start.segment..start.segment + stretch.count]);
         let mut bytes = stretch.bytes;
@@ -236,7 +231,7 @@ impl SegmentCursor {
         }
     }
 
-    /// The same position, on a byte that is still to be moved or at the end of the list.
+    /// The same position behind any empty segments: on a byte that is still to be moved, or at the end of the list.
     pub(crate) fn skip_empty<S: Deref<Target = [u8]>>(self, segments: &[S]) -> SegmentCursor {
         self.assert_within(segments);
         match segments.get(self.segment) {
@@ -287,20 +282,20 @@ impl SegmentCursor {
     }
 }
 
-/// The sum of these lengths, but for the first `offset` bytes of the first; `u64::MAX` if it is more.
+/// The sum of the lengths, without the first `offset` bytes of the first one; at most `u64::MAX`.
 fn remaining(mut lengths: impl Iterator<Item = usize>, offset: usize) -> u64 {
     let first = lengths.next().unwrap_or(0) - offset;
     lengths.fold(first as u64, |sum, len| sum.saturating_add(len as u64))
 }
 
-/// What one call is given, and where in the caller's list it ends.
+/// The segments of one call, and where in the caller's list they end.
 #[derive(Debug)]
 pub(crate) struct Batch<'b> {
     /// At least one, none of them empty.
     pub(crate) slices: &'b [IoSlice<'b>],
     /// The sum of their lengths.
     pub(crate) bytes: usize,
-    /// Where the cursor stands once all of them have gone.
+    /// The position behind them.
     pub(crate) end: SegmentCursor,
 }
 

@@ -1,4 +1,4 @@
-//! The trait of the descriptors and streams that take several segments in one call.
+//! The trait of destinations that take several segments in one call.
 
 use std::fs::File;
 use std::io::{IoSlice, PipeWriter};
@@ -18,15 +18,14 @@ use crate::transfer::write_loop::{CallResult, Sink};
 
 /// A destination to which several segments go in one call, unbuffered.
 ///
-/// [`Write::write_vectored`](std::io::Write::write_vectored) does not promise that. Its default writes the
-/// first segment only, `is_write_vectored` is unstable, and a writer with a buffer takes the bytes without
-/// a call. A type with this trait promises it.
+/// [`Write::write_vectored`](std::io::Write::write_vectored) does not promise that: its default writes only the first
+/// segment, `is_write_vectored` is unstable, and a buffered writer takes the bytes without a call. A type with this trait
+/// promises it.
 ///
-/// The descriptors of the standard library that are streams of bytes have it: owned, by reference, in an
-/// [`Arc`] or [`Rc`]. [`Stdout`](std::io::Stdout) does not: it has a buffer, and a call that passed the
-/// buffer by would overtake the bytes in it. A `BorrowedFd` of it does; flush the `Stdout` first.
-/// [`Stderr`](std::io::Stderr) does not either: each of its writes takes a lock that other threads wait for. A
-/// `BorrowedFd` of it does, and takes no lock; there is no buffer to flush.
+/// The standard library's descriptors that are streams of bytes implement it: owned, by reference, in an [`Arc`] or [`Rc`].
+/// [`Stdout`](std::io::Stdout) does not, since a call past its buffer would overtake the bytes in it. Flush the `Stdout`
+/// and use a `BorrowedFd` of it. [`Stderr`](std::io::Stderr) does not either, since each of its writes takes a lock. A
+/// `BorrowedFd` of it takes no lock, and there is no buffer to flush.
 ///
 /// ```
 /// use std::io::Write;
@@ -53,22 +52,22 @@ use crate::transfer::write_loop::{CallResult, Sink};
 /// # Implementer notes
 ///
 /// For a wrapper, pass the call on. For a destination of your own, implement it only if one of its calls
-/// takes many segments at the cost of one. Do not implement it for a TLS stream that makes a record of every
-/// segment, nor for a writer that copies into a buffer: copying first is better there
-/// ([`GatherWriter::copying`](crate::GatherWriter::copying)). An implementation must keep to this:
+/// takes many segments at the cost of one. Do not implement it for a TLS stream that makes one record of each
+/// segment, nor for a writer that copies into a buffer: copy first there
+/// ([`GatherWriter::copying`](crate::GatherWriter::copying)). The contract of an implementation:
 ///
-/// - The bytes go in the order of the list from `cursor` on, each once. When the method returns, none is
-///   held back in memory of the process.
-/// - `Ok` means that the list is at its end, and holds the bytes of this call.
-/// - On success and on error `cursor` has moved by exactly the bytes that went, and
+/// - It writes the bytes of the list from `cursor` on, in order, each once. When the method returns, none is held back in
+///   memory of the process.
+/// - `Ok` means that `cursor` is at the end of the list, and has the number of bytes of this call.
+/// - On success and on error `cursor` has moved by exactly the bytes that were written, and
 ///   [`TransferError::transferred`] is their number. Move it after each call, so that it is also right if
 ///   the method panics.
 /// - `EINTR` is retried. `EAGAIN` is the error [`WouldBlock`](std::io::ErrorKind::WouldBlock). A call that
 ///   takes nothing without an error is [`WriteZero`](std::io::ErrorKind::WriteZero).
-/// - A list that one call can take goes in one call. Where several calls are needed, end each where a
-///   segment ends, if the segment fits in a call.
+/// - If one call can take the list, it makes one call. If it needs several, each ends at the end of a segment, unless the
+///   segment exceeds a call.
 ///
-/// `gather` is the caller's working memory; an implementation may ignore it.
+/// `gather` is the caller's working memory. An implementation may ignore it.
 ///
 /// # Examples
 ///
@@ -216,9 +215,8 @@ descriptors_gather!(
     BorrowedFd<'_>,
 );
 
-/// The calls into a socket, none of which raises `SIGPIPE`.
-///
-/// Without the memory of refusals that other streams have: sockets take lists.
+/// The [`Sink`] of a socket, whose calls do not raise `SIGPIPE`. It has no fallback for refused lists, since all sockets
+/// accept lists.
 struct Socket<'fd>(BorrowedFd<'fd>);
 
 impl Sink for Socket<'_> {
@@ -241,7 +239,7 @@ impl Sink for Socket<'_> {
     }
 }
 
-/// Compiled once, and not for each type of socket.
+/// Compiled once for all types of sockets.
 fn gather_into_socket(
     socket: BorrowedFd<'_>,
     gather: &mut Gather,
@@ -271,7 +269,7 @@ sockets_gather!(TcpStream, &TcpStream, UnixStream, &UnixStream);
 
 macro_rules! shared_gather {
     ($($pointer:ident),* $(,)?) => {$(
-        /// For what gathers by reference: the descriptors above, and others.
+        /// For types whose references implement `Gathers`: the descriptors above, and others.
         impl<T: ?Sized> Gathers for $pointer<T>
         where
             for<'t> &'t T: Gathers,

@@ -1,4 +1,7 @@
-//! Writing a list by copying what is small and referencing what is large.
+//! Writes a list by copying its small segments together and referencing the large ones.
+//!
+//! The [fast path](fast_path) makes the one call that most lists take. [`Gather::resume`] makes all other calls, each by a
+//! [`plan`].
 
 pub(crate) mod fast_path;
 pub(crate) mod gathers;
@@ -29,34 +32,32 @@ use crate::write::positional::{check_end, into_file};
 
 /// A gathering writer: copies small segments together, references large ones, in one call.
 ///
-/// To hand a segment to the kernel costs about 20 ns, however short it is; to copy one costs a few
-/// nanoseconds and its bytes. So `Gather` copies runs of short segments into a staging buffer, where
-/// a run takes one entry of the call, and leaves long ones where they are. A segment is short if it is no
-/// longer than [`CostModel::copy_below_bytes`] for the number of segments of the list.
+/// Each segment of a call costs about 20 ns in the kernel, however short it is. To copy a short segment costs a few
+/// nanoseconds. So `Gather` copies runs of small segments into a staging buffer, where a run takes one entry of the call,
+/// and references large segments. A segment is small if it is no longer than [`CostModel::copy_below_bytes`] for the number
+/// of segments of the list. A run is two or more small segments in a row.
 ///
-/// There is one more case: the list begins with a run, and at most 15 segments follow the run, as a body follows the
-/// pieces of a header. The run is one entry of the call. So with `k` segments behind it the call has `k + 1` entries,
-/// and the `k` segments are copied too if they fit the staging buffer and have no more than
+/// Segments behind a run at the start of a list may be copied too: a body behind the pieces of a header. If `k` segments
+/// follow the run, `k` being at most 15, they are copied if they fit the staging buffer and have no more than
 /// `(k + 1) · copy_below_bytes(k + 1)` bytes together.
 ///
-/// `Gather::default()` decides by the model of [`TargetKind::Other`](crate::TargetKind::Other): it does not ask what
-/// a descriptor leads to.
+/// `Gather::default()` decides by the model of [`TargetKind::Other`](crate::TargetKind::Other): it does not ask for
+/// the kind of a descriptor.
 ///
-/// Segments that adjoins in memory, pieces of one buffer, are one entry of a call without being copied,
-/// and a list that is one piece altogether is never copied, if one call takes it.
+/// Segments that adjoin in memory, as pieces of one buffer, are one entry of a call without being copied. A list that is one
+/// piece of memory is never copied, if one call takes it.
 ///
-/// Staging is aligned to a page, so a file that is open with `O_DIRECT` takes what is copied of an aligned
-/// list. If it answers `EINVAL` all the same, what is left of the list is tried once more uncopied.
+/// The staging buffer is aligned to a page, so a file that is open with `O_DIRECT` takes the copied segments of an aligned
+/// list. If it answers `EINVAL` all the same, the rest of the list is sent once more without copying.
 ///
-/// It owns the memory that this takes: the staging buffer, of
-/// [`staging_bytes`](CostModel::staging_bytes) (if there is no memory for it, nothing is copied), and an array of
-/// at most [`iov_max`](crate::iov_max)
-/// entries. Each is allocated by the first list that needs it and kept, so keep the `Gather` and
-/// use it again: further lists allocate nothing. The first list that is copied pays for all of the staging buffer,
-/// however short the list is: with 256 KiB, two segments of 30 bytes to `/dev/null` took 17 µs by a new `Gather` and
+/// A `Gather` owns a staging buffer of [`staging_bytes`](CostModel::staging_bytes) (if there is no memory for it, nothing is
+/// copied) and an array of at most [`iov_max`](crate::iov_max) entries. Each is allocated by the first list that needs it.
+/// Keep the `Gather` and use it again: further lists allocate nothing. The first list that is copied pays for the whole
+/// staging buffer, however short the list is: with 256 KiB, two segments of 30 bytes to `/dev/null` took 17 µs by a new `Gather` and
 /// 0.3 µs by one that was kept. One `Gather` serves all connections of a thread. For a program that writes one list
-/// and ends, [`write_all_vectored`](crate::write_all_vectored) allocates nothing. A `Gather` holds none of a caller's
-/// bytes back: a list is written when [`write_all`](Gather::write_all) returns, or an error says how much of it.
+/// and ends, [`write_all_vectored`](crate::write_all_vectored) allocates nothing. A `Gather` holds no
+/// bytes back: when [`write_all`](Gather::write_all) returns the list is written, or an error has the number of bytes that
+/// are.
 ///
 /// # Examples
 ///
@@ -85,7 +86,7 @@ pub struct Gather {
     pace: Pace,
     /// Always empty between calls: kept for its memory.
     iovecs: Vec<IoSlice<'static>>,
-    /// The same, for the chunks of a `bytes::Buf`.
+    /// Always empty between calls: kept for its memory, for the chunks of a `bytes::Buf`.
     #[cfg(feature = "bytes")]
     pub(crate) slices: Vec<IoSlice<'static>>,
 }
@@ -103,7 +104,7 @@ impl Gather {
         }
     }
 
-    /// One whose calls keep within these limits.
+    /// A gathering writer whose calls keep within `limits`.
     #[cfg(test)]
     pub(crate) fn within(limits: Limits, model: CostModel) -> Gather {
         Gather {
@@ -112,7 +113,7 @@ impl Gather {
         }
     }
 
-    /// What one of its calls takes.
+    /// The limits of one of its calls.
     #[cfg(any(test, feature = "bytes"))]
     pub(crate) fn limits(&self) -> Limits {
         self.fast_path.limits()
@@ -126,12 +127,12 @@ impl Gather {
 
     /// Writes all of `segments` in order and returns their bytes.
     ///
-    /// Small segments are copied where two or more of them follow one another; other segments are referenced,
-    /// except for a few behind a run at the start of the list ([details](Gather)). One call is a `writev(2)` of at
-    /// most [`iov_max`](crate::iov_max) entries, of which one can hold many small segments, and
-    /// [`MAX_CALL_BYTES`](crate::MAX_CALL_BYTES); it is a `write(2)` where one entry is all. It also ends where the staging buffer is full. As with
-    /// [`write_all_vectored`](crate::write_all_vectored), a list may take several calls, other
-    /// writers may come in between, and if all segments are empty nothing is written.
+    /// Runs of small segments are copied, and so may be a few segments behind a run at the start of the list
+    /// ([details](Gather)); other segments are referenced. One call is a `writev(2)` of at most
+    /// [`iov_max`](crate::iov_max) entries, of which one can hold many small segments, and
+    /// [`MAX_CALL_BYTES`](crate::MAX_CALL_BYTES), or a `write(2)` of one entry. A call also ends where the staging buffer
+    /// is full. As with [`write_all_vectored`](crate::write_all_vectored), a list may take several calls, the data of
+    /// other writers may come in between, and if all segments are empty no call is made.
     ///
     /// # Errors
     ///
@@ -171,9 +172,9 @@ impl Gather {
     ///
     /// It is to [`write_all`](Gather::write_all) what [`write_from`] is to
     /// [`write_all_vectored`](crate::write_all_vectored): whether it succeeds or fails, `cursor` has
-    /// moved in the caller's list by exactly the bytes that went, and with it the transfer goes on
-    /// after [`WouldBlock`](io::ErrorKind::WouldBlock). Nothing that was staged outlives the call,
-    /// so another `Gather`, or none, may go on in its place.
+    /// moved in the caller's list by exactly the bytes that were written, and the transfer can be resumed with it after
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock). Staged bytes do not outlive the call, so another `Gather` may resume, or
+    /// [`write_from`].
     ///
     /// # `SIGPIPE`
     ///
@@ -222,8 +223,7 @@ impl Gather {
         sent.or_else(|error| resend_uncopied(fd, error, |_| write_from(fd, segments, cursor)))
     }
 
-    /// Writes all of `segments` in order into a file, from `offset` bytes after its start on, and
-    /// returns their bytes.
+    /// Writes all of `segments` in order into a file at `offset`, and returns their bytes.
     ///
     /// It is to [`write_all`](Gather::write_all) what
     /// [`write_all_vectored_at`](crate::write_all_vectored_at) is to
@@ -457,7 +457,7 @@ impl Gather {
 }
 
 impl fmt::Debug for Gather {
-    /// Without the bytes of the staging buffer, which are a caller's.
+    /// Without the bytes of the staging buffer, which are the caller's data.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Gather")
             .field("model", self.cost_model())
@@ -465,11 +465,10 @@ impl fmt::Debug for Gather {
     }
 }
 
-/// The memory of an array of slices, empty and free for slices of another lifetime.
+/// Empties an array of slices, and keeps its memory for slices of another lifetime.
 ///
-/// `collect` reuses the allocation of a `Vec` that it consumes where the item's size is the same.
-/// The standard library does not promise that; if it ever stopped, a test here would tell, and the
-/// result would still be right.
+/// `collect` reuses the allocation of a `Vec` that it consumes if the items have the same size. The standard library does
+/// not promise that. If it stops, a test here fails; the result is right all the same.
 pub(crate) fn recycle<'a>(mut slices: Vec<IoSlice<'_>>) -> Vec<IoSlice<'a>> {
     slices.clear();
     slices.into_iter().map(|_| IoSlice::new(&[])).collect()

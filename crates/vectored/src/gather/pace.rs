@@ -1,10 +1,10 @@
-//! Whether a producer writes list behind list, or pauses between them.
+//! Measures whether a producer writes one list after another without a pause.
 
 use std::io;
 use std::os::fd::RawFd;
 use std::time::{Duration, Instant};
 
-/// A list that begins within this time after the end of the last one belongs to the same burst.
+/// The longest time between the end of a list and the start of the next one of the same burst.
 ///
 /// A program that does nothing but write begins its next list within 0.1 µs. Measured by
 /// `cargo bench -p vectored-bench --bench pipes` with pauses of 0 to 10 µs: without a pause, calls of 8 KiB
@@ -14,12 +14,12 @@ pub(crate) const MAX_GAP: Duration = Duration::from_nanos(500);
 
 /// Measures the time between the end of one list and the start of the next one.
 ///
-/// It reads the clock once for each. Its owner asks it for long lists into pipes only.
+/// It reads the clock at each start and each end. It is used for long lists into pipes only.
 pub(crate) struct Pace {
     clock: fn() -> Instant,
-    /// When the last list ended, and the descriptor that it went to, if it is known.
+    /// The end of the last list, and its descriptor if that is known.
     last: Option<(Instant, Option<RawFd>)>,
-    /// Whether the descriptor of this burst is known to take a list in several calls.
+    /// Whether it is known that the descriptor of this burst takes a list in several calls.
     may_split: bool,
 }
 
@@ -32,7 +32,7 @@ impl Pace {
         }
     }
 
-    /// One that reads this clock.
+    /// A pace that reads this clock.
     #[cfg(test)]
     pub(crate) fn with_clock(clock: fn() -> Instant) -> Pace {
         Pace {
@@ -41,7 +41,7 @@ impl Pace {
         }
     }
 
-    /// Whether a list that begins now follows the last one into the same descriptor without a pause.
+    /// Records the start of a list. Returns whether it follows the last list into the same descriptor without a pause.
     pub(crate) fn begin(&mut self, descriptor: Option<RawFd>) -> bool {
         let is_burst = match self.last {
             Some((ended, last)) if last == descriptor => {
@@ -53,10 +53,10 @@ impl Pace {
         is_burst
     }
 
-    /// Asks whether the descriptor takes a list in several calls: once in a burst, if it is known by its number.
+    /// Asks whether the descriptor takes a list in several calls; once a burst, if its number is known.
     ///
-    /// With a system call more before each list, the reader is done with the last one and sleeps: lists took 1.3 times
-    /// as long.
+    /// The question is a system call. Asked before each list, it took so long that the reader was done with the last list
+    /// and slept: lists took 1.3 times as long.
     pub(crate) fn ask(
         &mut self,
         descriptor: Option<RawFd>,
@@ -69,7 +69,7 @@ impl Pace {
         Ok(())
     }
 
-    /// A list ends now.
+    /// Records the end of a list.
     pub(crate) fn end(&mut self, descriptor: Option<RawFd>) {
         self.last = Some(((self.clock)(), descriptor));
     }

@@ -1,4 +1,4 @@
-//! Lists of pieces that adjoins in memory or lie apart, by any model within any limits.
+//! Lists of pieces that adjoin in memory or lie apart, by any model within any limits.
 
 use std::io::{self, IoSlice};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

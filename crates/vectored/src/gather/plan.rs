@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn one_between_two_runs_is_referenced_if_it_is_larger_than_the_border() {
+    fn one_between_two_runs_is_referenced_if_it_is_larger_than_the_threshold() {
         let policy = (10, 150, MANY, MANY);
         check(
             &[3, 4, 11, 5, 10, 6, 7],
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn the_border_itself_is_copied() {
+    fn a_segment_of_the_threshold_is_copied() {
         check(&[10, 10], (10, 64, MANY, MANY), "copied 20 to 2.0");
         check(
             &[11, 11],

@@ -93,7 +93,7 @@ proptest! {
 
 fn warmed(limits: Limits, model: CostModel) -> Gather {
     let mut gather = Gather::within(limits, model);
-    // Two of one memory, which surely do not adjoins.
+    // Two pieces of one memory, which do not adjoin.
     let memory = [1, 2, 3];
     calls_of(
         &mut gather,

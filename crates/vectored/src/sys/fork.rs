@@ -1,13 +1,13 @@
-//! A child process, for a test of what survives fork(2).
+//! Runs a check in a child process, for tests of code that must work after fork(2).
 //!
 //! # Safety
 //!
-//! `unsafe` for `fork` and what must not run anything of the parent's in the child (`_exit`).
+//! `unsafe` for `fork`, and for `_exit`, which runs none of the parent's exit handlers in the child.
 #![allow(unsafe_code)]
 
-/// Runs `check` in a child process: whether it returned true there within 20 seconds.
+/// Runs `check` in a child process, and returns whether it returned true there within 20 seconds.
 ///
-/// The child has one thread, and memory as another may have left it: `check` must not allocate.
+/// The child has one thread, and memory as the other threads left it: `check` must not allocate.
 pub(crate) fn in_child(check: impl FnOnce() -> bool) -> bool {
     // SAFETY: until it ends the child calls only `check`, which keeps to what is safe behind a fork in a process
     // of several threads, and `alarm` and `_exit`, which are (signal-safety(7)).

@@ -1,4 +1,4 @@
-//! How much one system call takes: `IOV_MAX` entries, and a cap on the bytes.
+//! The limits of one system call: `IOV_MAX` entries and `MAX_CALL_BYTES` bytes.
 //!
 //! # Safety
 //!
@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering::Relaxed;
 /// `INT_MAX` can be an error (macOS: `EINVAL`), and POSIX leaves it open from `SSIZE_MAX` on.
 pub const MAX_CALL_BYTES: usize = 0x7fff_f000;
 
-/// POSIX's minimum (`_XOPEN_IOV_MAX` in `<limits.h>`): what every system takes.
+/// The `IOV_MAX` that POSIX guarantees (`_XOPEN_IOV_MAX` in `<limits.h>`).
 const POSIX_IOV_MAX: usize = 16;
 
 /// The most segments that go into one system call on this system: `IOV_MAX`.
@@ -33,7 +33,7 @@ pub fn iov_max() -> usize {
     static IOV_MAX: Remembered = Remembered::new();
     IOV_MAX.get(|| {
         if cfg!(miri) {
-            // Miri knows no `_SC_IOV_MAX`; so it runs what merely counts segments.
+            // Miri does not know `_SC_IOV_MAX`. With this number it runs the code that counts segments.
             return 1024;
         }
         // SAFETY: `sysconf` takes an integer by value and returns one; it touches no memory of
@@ -43,9 +43,9 @@ pub fn iov_max() -> usize {
     })
 }
 
-/// A number that is always the same, and not 0: asked for once, or by each thread that comes before the answer.
+/// A number that never changes and is not 0, asked for at first use. Threads that come before the answer ask as well.
 ///
-/// An atomic and no lock: a child process that is forked while another thread asks does not wait for the answer.
+/// It is an atomic and no lock: a child that is forked while another thread asks does not wait for that thread.
 struct Remembered(AtomicUsize);
 
 impl Remembered {
@@ -70,9 +70,7 @@ impl Remembered {
     }
 }
 
-/// The limit that an answer of `sysconf` stands for.
-///
-/// No call takes more than `INT_MAX` entries, since `iovcnt` is an `int`.
+/// The limit by an answer of `sysconf`: at most `INT_MAX`, since `iovcnt` is an `int`.
 fn iov_max_from(answer: libc::c_long) -> usize {
     match usize::try_from(answer) {
         Ok(limit) if limit > 0 => limit.min(i32::MAX as usize),
@@ -80,10 +78,10 @@ fn iov_max_from(answer: libc::c_long) -> usize {
     }
 }
 
-/// How much may go into one call.
+/// The limits of one call.
 ///
-/// [`Limits::default`] is what this system takes; smaller ones make smaller calls. A limit of 0
-/// would allow no progress: the functions that take limits panic on it.
+/// [`Limits::default`] is what this system takes; smaller limits make smaller calls. Functions that take limits panic if
+/// one of them is 0, since that would allow no progress.
 ///
 /// ```
 /// use vectored::{Limits, MAX_CALL_BYTES, iov_max};
@@ -109,7 +107,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Programmer errors, found before they turn into a loop without end.
+    /// Panics on limits that would make a transfer loop for ever.
     pub(crate) fn assert_allow_progress(self) {
         assert!(
             self.segments > 0 && self.bytes > 0,

@@ -1,6 +1,4 @@
-//! What depends on the platform: the limits of a call, and the calls.
-//!
-//! The only part of the crate in which `unsafe` code is allowed.
+//! System calls, their limits, and memory that is copied into: the only part of the crate that may have `unsafe` code.
 
 pub(crate) mod coalesce;
 pub(crate) mod copy;

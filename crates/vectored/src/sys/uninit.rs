@@ -1,8 +1,8 @@
-//! A buffer without content that reads fill from its start.
+//! A buffer of uninitialised memory that reads fill from its start.
 //!
 //! # Safety
 //!
-//! `unsafe` for one cast of the filled part, once it is known to be initialised.
+//! `unsafe` for one cast of the filled part, which is initialised.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -28,8 +28,8 @@ impl<'b> Filling<'b> {
         self.filled == self.buf.len()
     }
 
-    /// Lets `read` fill the next bytes, `most` at most. It returns the part that it initialised, the
-    /// start of what it was given; the bytes of that are returned here.
+    /// Lets `read` fill up to `most` of the next bytes, and returns the number of bytes that it filled. `read` returns the
+    /// part that it initialised, which begins where the slice that it got begins.
     ///
     /// # Panics
     ///
@@ -43,7 +43,7 @@ impl<'b> Filling<'b> {
         let len = free.len().min(most);
         let start = free.as_ptr().addr();
         let initialised = read(&mut free[..len])?;
-        // A slice of `u8` is initialised; that it is this one makes these bytes so.
+        // A slice of `u8` is initialised. It is this part of the buffer, so these bytes are initialised.
         assert!(
             initialised.as_ptr().addr() == start && initialised.len() <= len,
             "a read reported other bytes than those it was given"

@@ -1,4 +1,4 @@
-//! A second attempt, uncopied, at a file that is open with `O_DIRECT`.
+//! Retries a transfer without copying, for files that are open with `O_DIRECT`.
 
 use std::os::fd::BorrowedFd;
 
@@ -7,20 +7,19 @@ use rustix::fs::FileType;
 use crate::error::TransferError;
 use crate::transfer::support_cache::FileIdentity;
 
-/// Whether the descriptor is a file or block device that is open with `O_DIRECT`. (On a pipe the flag means
-/// packets.)
+/// Whether `fd` is a regular file or block device that is open with `O_DIRECT`. (On a pipe the flag means packets.)
 fn is_direct(fd: BorrowedFd<'_>) -> bool {
     let kinds = [FileType::RegularFile, FileType::BlockDevice];
     FileIdentity::of(fd).is_some_and(|file| file.is_direct && kinds.contains(&file.kind))
 }
 
-/// Sends the rest of a list uncopied if a transfer that copies was refused with `EINVAL` by a file that is open
-/// with `O_DIRECT`, and passes on any other error. `resend` moves what is left behind the given number of bytes.
-/// (A `BufSender` cannot, and copies to an aligned address.)
+/// Sends the rest of a list without copying if a file that is open with `O_DIRECT` refused a copying transfer with
+/// `EINVAL`; returns any other error. `resend` sends the rest, which begins behind the given number of bytes. (A
+/// `BufSender` has no list to send again. It copies to an aligned address.)
 ///
-/// Staging is aligned, so this is for lists of which a call ends within a segment, as with
-/// [`ChunkPolicy`](crate::ChunkPolicy), and for storage that asks for more than a page. A list that is not aligned itself
-/// is refused once more.
+/// The staging buffer is aligned, so this is for lists of which a call ends within a segment, as with a
+/// [`ChunkPolicy`](crate::ChunkPolicy), and for storage whose alignment is more than a page. A list that is not aligned
+/// itself is refused again.
 #[cold]
 pub(crate) fn resend_uncopied(
     fd: BorrowedFd<'_>,

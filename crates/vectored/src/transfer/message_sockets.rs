@@ -1,12 +1,11 @@
-//! Descriptors that keep messages apart, on which a list is not just its bytes.
+//! Sockets that keep messages apart: a list sent in two calls is two messages there.
 
 use std::io;
 use std::os::fd::BorrowedFd;
 
 use rustix::net::{SocketType, sockopt};
 
-/// An error if `fd` is a socket of any type but `SOCK_STREAM`, for a list that is not exactly one
-/// message.
+/// Returns an error if `fd` is a socket of any type but `SOCK_STREAM`, for a list that is not exactly one message.
 #[cold]
 pub(crate) fn refuse_messages(fd: BorrowedFd<'_>) -> io::Result<()> {
     refuse(
@@ -15,7 +14,7 @@ pub(crate) fn refuse_messages(fd: BorrowedFd<'_>) -> io::Result<()> {
     )
 }
 
-/// An error if `fd` is a socket of any type but `SOCK_STREAM`, for a read into a list.
+/// Returns an error if `fd` is a socket of any type but `SOCK_STREAM`, for a read into a list.
 pub(crate) fn refuse_reading_messages(fd: BorrowedFd<'_>) -> io::Result<()> {
     refuse(
         fd,
@@ -23,12 +22,11 @@ pub(crate) fn refuse_reading_messages(fd: BorrowedFd<'_>) -> io::Result<()> {
     )
 }
 
-/// A check to be made before every call of a transfer, which asks before the first.
+/// A check for each call of a reading transfer, which asks the kernel before the first call only.
 ///
-/// It cannot be put off until an answer looks wrong, as for writes: what a call cuts off a message
-/// is gone, and neither read(2) nor readv(2) tells that there was more. Nothing that says it is
-/// cheaper: fstat(2) takes longer, recvmsg(2) tells afterwards, and a descriptor's number says
-/// nothing about what it stood for before. A list without bytes makes no call, and asks nothing.
+/// Unlike for writes, it cannot wait until a call was short: what a call cuts off a message is lost, and neither read(2)
+/// nor readv(2) reports that there was more. No other source is cheaper: fstat(2) takes longer, recvmsg(2) reports it too
+/// late, and a descriptor's number may have been reused. A list without bytes makes no call and asks nothing.
 pub(crate) fn before_each_read(fd: BorrowedFd<'_>) -> impl FnMut() -> io::Result<()> {
     let mut is_stream = false;
     move || {
@@ -40,7 +38,7 @@ pub(crate) fn before_each_read(fd: BorrowedFd<'_>) -> impl FnMut() -> io::Result
     }
 }
 
-/// What is not a socket, or not a descriptor at all, passes: the call that follows tells.
+/// Other descriptors pass, and so do invalid ones: the call that follows reports those.
 fn refuse(fd: BorrowedFd<'_>, why: &str) -> io::Result<()> {
     let name = match sockopt::socket_type(fd) {
         Ok(SocketType::STREAM) | Err(_) => return Ok(()),

@@ -1,4 +1,4 @@
-//! The loop that every complete read runs: one call after another until the list is full.
+//! The loop of reads: one call after another until the list is full.
 
 use std::io::{self, IoSliceMut};
 use std::mem;
@@ -9,19 +9,19 @@ use crate::runs::RunPolicy;
 use crate::transfer::aligned_buffer::AlignedBuffer;
 use crate::transfer::read_plan::{ReadPlan, Run, plan_read, split};
 
-/// What the end of the file means before the list is full.
+/// The meaning of an end of file before the list is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AtEof {
-    /// `UnexpectedEof`.
+    /// It is the error `UnexpectedEof`.
     Fail,
     /// The transfer is over.
     Stop,
 }
 
-/// The working memory of a read, kept for the next one.
+/// The working memory of reads.
 #[derive(Default)]
 pub(crate) struct Receiver {
-    /// Small segments are read into this. No run is planned where it is empty.
+    /// Runs are read into this. If it is empty, no run is planned.
     pub(crate) staging: AlignedBuffer,
     /// Always empty between calls: kept for its memory.
     pub(crate) iovecs: Vec<IoSliceMut<'static>>,
@@ -39,12 +39,12 @@ impl Receiver {
 
     /// Reads into `segments` from `cursor` on until they are full; moves the cursor along.
     ///
-    /// A short read moves the cursor in the caller's list, with what was staged already there, and
-    /// the next call is planned anew from it.
+    /// After a short read the staged bytes are copied to the caller's list, the cursor moves by what was read, and the
+    /// next call is planned from there.
     ///
     /// # Errors
     ///
-    /// The first error of `source` other than `EINTR`, and the end of the file if it is one.
+    /// The first error of `source` other than `EINTR`, and the end of the file if `at_eof` says so.
     pub(crate) fn receive_all(
         &mut self,
         segments: &mut [IoSliceMut<'_>],
@@ -104,8 +104,7 @@ impl Receiver {
     }
 }
 
-/// Makes a call again until it is not interrupted: one that was has moved nothing ("Errors" of
-/// read(2)).
+/// Makes a call, and retries it after `EINTR`: an interrupted call has moved nothing ("Errors" of read(2)).
 pub(crate) fn retry_interrupted(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
     loop {
         match call() {

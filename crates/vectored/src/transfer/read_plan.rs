@@ -1,7 +1,7 @@
-//! The plan of one scattering call: which segments are read through staging, which directly.
+//! Plans one scattering call: which segments are read through the staging buffer and which directly.
 //!
-//! Pure, as [`plan`](crate::gather::plan) is for writes: lengths and positions decide. With nothing to be
-//! staged it is the plan of a plain `readv(2)`.
+//! Pure, as [`plan`](crate::gather::plan) is for writes: lengths and positions decide. If nothing is staged, it is the plan
+//! of a plain `readv(2)`.
 
 use std::io::IoSliceMut;
 use std::mem;
@@ -11,38 +11,35 @@ use crate::cursor::SegmentCursor;
 use crate::runs::{RunPolicy, extends_run, is_small};
 use crate::sys::copy::copy_short;
 
-/// What one call is to fill, from `start` to `end` in the caller's list.
+/// One call, which fills the caller's list from `start` to `end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReadPlan {
     /// On a byte that is still to be read.
     pub(crate) start: SegmentCursor,
     /// Where the cursor stands once all of it is filled.
     pub(crate) end: SegmentCursor,
-    /// How many entries the call has, at least 1.
+    /// The number of entries, at least 1.
     pub(crate) entries: usize,
-    /// The sum of their lengths: never more than what the list wants, so no byte is read too many.
+    /// The sum of their lengths: not more than the list still takes, so no byte too many is read.
     pub(crate) bytes: usize,
-    /// The call is a part of the caller's list just as it lies there.
+    /// Whether the call is a part of the caller's list as it is.
     pub(crate) is_list: bool,
 }
 
-/// Small segments in a row that are one entry of the call, in the staging buffer.
-///
-/// The runs of a plan lie there one behind the other.
+/// A run, which is one entry of the call. The runs of a plan lie in the staging buffer one behind the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Run {
     start: SegmentCursor,
     segment_count: usize,
     bytes: usize,
-    /// How many bytes of the call come before it.
+    /// The number of bytes of the call before it.
     bytes_before: usize,
 }
 
 /// Plans the call at `from`; `None` at the end of the list. `runs` is overwritten.
 ///
-/// Runs of two or more small segments become one entry each, within `staging_bytes`. As with
-/// writes, the call ends where the staging buffer is full, and a lone small segment is read
-/// directly.
+/// Each run becomes one entry, within `staging_bytes`. As with writes, the call ends where the staging buffer is full, and
+/// a lone small segment is read directly.
 pub(crate) fn plan_read<S: Deref<Target = [u8]>>(
     segments: &[S],
     from: SegmentCursor,
@@ -127,7 +124,7 @@ pub(crate) fn plan_read<S: Deref<Target = [u8]>>(
 }
 
 impl ReadPlan {
-    /// The call, where it is a part of the caller's list.
+    /// The entries of a call that is a part of the caller's list.
     pub(crate) fn as_list<'s, 'a>(
         &self,
         segments: &'s mut [IoSliceMut<'a>],
@@ -135,7 +132,7 @@ impl ReadPlan {
         &mut segments[self.start.segment()..self.end.segment()]
     }
 
-    /// Builds the call in `iovecs`, whose content is replaced.
+    /// Builds the entries of the call in `iovecs`, whose content is replaced.
     pub(crate) fn build<'b>(
         &self,
         segments: &'b mut [IoSliceMut<'_>],
@@ -177,7 +174,7 @@ impl ReadPlan {
     }
 }
 
-/// Copies to the segments what a call of `read` bytes left in the staging buffer.
+/// Copies the staged runs of a call that read `read` bytes to their segments.
 pub(crate) fn split(
     runs: &[Run],
     mut staging: &[u8],
@@ -194,7 +191,7 @@ pub(crate) fn split(
     }
 }
 
-/// Copies `from` into the list at a position: as much as it takes, which is returned.
+/// Copies as much of `from` as fits into the list at a position, and returns the number of bytes.
 pub(crate) fn copy_out(
     mut from: &[u8],
     at: SegmentCursor,

@@ -1,4 +1,4 @@
-//! Writing a whole list, each segment from where it lies.
+//! Writes a whole list without copying.
 
 use std::io::{self, IoSlice};
 use std::os::fd::AsFd;
@@ -10,33 +10,29 @@ use crate::transfer::message_sockets::refuse_messages;
 use crate::transfer::unvectored::into_stream;
 use crate::transfer::write_loop::{FnSink, SplitGuard, send_all};
 
-/// Writes all of `segments` in order, each from where it lies, and returns their bytes.
+/// Writes all of `segments` in order without copying them, and returns their bytes.
 ///
-/// At most [`iov_max`](crate::iov_max) segments and [`MAX_CALL_BYTES`](crate::MAX_CALL_BYTES) go
-/// into one `writev(2)`, or `write(2)` where one segment is left. Longer lists take several calls,
-/// and so does a list of which a call wrote a part: other writers may come in between. Empty
-/// segments never reach the kernel; if all are empty nothing is written.
+/// At most [`iov_max`](crate::iov_max) segments and [`MAX_CALL_BYTES`](crate::MAX_CALL_BYTES) go into one `writev(2)`, or
+/// `write(2)` if one segment is left. Longer lists take several calls, and so does a list after a short call. The data of
+/// other writers may come in between. Empty segments never reach the kernel; if all are empty, no call is made.
 ///
-/// Nothing is copied, and nothing is allocated unless a batch must be built because of empty
-/// segments or a short write. (A file that refuses lists gets a copy:
-/// [details](crate#files-that-refuse-vectored-calls).) Where segments are of a few hundred bytes or less,
-/// [`Gather`](crate::Gather) is faster.
+/// Nothing is allocated unless a list must be built because of empty segments or a short call. (For a file that refuses
+/// lists the bytes are copied: [details](crate#files-that-refuse-vectored-calls).) For segments of up to a few hundred
+/// bytes, [`Gather`](crate::Gather) is faster.
 ///
 /// # Errors
 ///
 /// The first error other than `EINTR`, which is retried, with the bytes written before it:
 ///
-/// - [`WouldBlock`](io::ErrorKind::WouldBlock) if the descriptor is non-blocking and takes no more, or a
-///   socket's `SO_SNDTIMEO` is over: use [`write_from`] where that is to be expected. A [`SegmentCursor`] that is
-///   [advanced](SegmentCursor::advance) by [`transferred`](TransferError::transferred), as a
-///   `usize`, says where to go on;
+/// - [`WouldBlock`](io::ErrorKind::WouldBlock) if a non-blocking descriptor takes no more, or a socket's `SO_SNDTIMEO` has
+///   expired: use [`write_from`] if you expect that. To resume here, [advance](SegmentCursor::advance) a
+///   [`SegmentCursor`] by [`transferred`](TransferError::transferred), as a `usize`;
 /// - [`InvalidInput`](io::ErrorKind::InvalidInput), before any byte, if the descriptor is a socket
-///   that keeps messages apart and the list would not be exactly one
+///   that keeps messages apart and the list would not be exactly one message
 ///   ([details](crate#messages));
-/// - [`WriteZero`](io::ErrorKind::WriteZero) if a call wrote none of its bytes without an error;
-/// - whatever write(2) lists: [`StorageFull`](io::ErrorKind::StorageFull),
-///   [`BrokenPipe`](io::ErrorKind::BrokenPipe) (a Rust program ignores `SIGPIPE` unless told
-///   otherwise) and the others.
+/// - [`WriteZero`](io::ErrorKind::WriteZero) if a call wrote no byte and returned no error;
+/// - the errors of write(2): [`StorageFull`](io::ErrorKind::StorageFull),
+///   [`BrokenPipe`](io::ErrorKind::BrokenPipe) (a Rust program ignores `SIGPIPE` by default) and the others.
 ///
 /// # Examples
 ///
@@ -62,11 +58,10 @@ pub fn write_all_vectored(fd: impl AsFd, segments: &[IoSlice<'_>]) -> Result<u64
 
 /// Writes `segments` from `cursor` to the end of the list, and returns the bytes of this call.
 ///
-/// As [`write_all_vectored`], but it can stop and go on: whether it succeeds or fails, `cursor`
-/// has moved in the caller's list by exactly the bytes that went. After
-/// [`WouldBlock`](io::ErrorKind::WouldBlock), wait until the descriptor is ready and call it again
-/// with the same list and the same cursor; nothing else needs to be kept. The same is true after
-/// any other error that can be mended.
+/// As [`write_all_vectored`], but it can be resumed: on success and on error, `cursor` has moved in the caller's list by
+/// exactly the bytes that were written. After [`WouldBlock`](io::ErrorKind::WouldBlock), wait until the descriptor is
+/// ready, and call it again with the same list and the same cursor. Nothing else needs to be kept. The same holds for any
+/// other error whose cause can be removed.
 ///
 /// With a cursor at the end of a list it returns `Ok(0)` and makes no system call.
 ///
@@ -79,8 +74,7 @@ pub fn write_all_vectored(fd: impl AsFd, segments: &[IoSlice<'_>]) -> Result<u64
 /// # Errors
 ///
 /// As [`write_all_vectored`]. [`transferred`](TransferError::transferred) counts the bytes of this
-/// call, not those of earlier ones; [`SegmentCursor::remaining_bytes`] says what is left of the
-/// list.
+/// call, not those of earlier ones; [`SegmentCursor::remaining_bytes`] counts the rest of the list.
 ///
 /// # Panics
 ///
@@ -143,7 +137,7 @@ pub fn write_from(
     )
 }
 
-/// `write_from` within any limits, into any sink.
+/// [`write_from`] within any limits, by the calls of a function.
 pub(crate) fn send_all_referenced(
     segments: &[IoSlice<'_>],
     cursor: &mut SegmentCursor,

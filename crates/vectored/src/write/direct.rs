@@ -1,4 +1,4 @@
-//! Writing past the page cache (`O_DIRECT`): what must be aligned.
+//! Writes past the page cache (`O_DIRECT`), with a check of alignment.
 
 use std::io::{self, IoSlice};
 use std::ops::Deref;
@@ -7,11 +7,10 @@ use std::os::fd::AsFd;
 use crate::error::TransferError;
 use crate::write::positional::write_all_vectored_at;
 
-/// What direct I/O on a file asks of offsets, lengths and addresses ("O_DIRECT" in open(2)).
+/// The alignment of offsets, lengths and addresses that direct I/O on a file demands ("O_DIRECT" in open(2)).
 ///
-/// A transfer that is not aligned is `EINVAL` from most file systems, which does not say what was
-/// wrong, and is quietly buffered by others. [`check`](DirectAlignment::check) says it before the
-/// kernel is asked.
+/// Most file systems answer `EINVAL` to a transfer that is not aligned, which does not say what was wrong, and others
+/// buffer it silently. [`check`](DirectAlignment::check) names the fault before any call.
 ///
 /// ```
 /// use std::io::IoSlice;
@@ -36,23 +35,22 @@ pub struct DirectAlignment {
 impl DirectAlignment {
     /// 4096 bytes for all: a page, and the largest logical block of common storage.
     ///
-    /// It is enough nearly everywhere (512 bytes often are), but for storage with larger blocks.
+    /// It is enough except for storage with larger blocks. 512 bytes are often enough.
     pub const CONSERVATIVE: DirectAlignment = DirectAlignment {
         memory_bytes: 4096,
         offset_bytes: 4096,
     };
 
-    /// What the file asks for; ask once and keep it.
+    /// The alignment that a file demands. Call it once for a file.
     ///
-    /// It is `STATX_DIOALIGN` of statx(2) (since Linux 6.1; ext4, f2fs, xfs, block devices and
-    /// others). Where the kernel or the file system does not tell,
-    /// [`CONSERVATIVE`](DirectAlignment::CONSERVATIVE). The descriptor need not be open with
-    /// `O_DIRECT`.
+    /// It is `STATX_DIOALIGN` of statx(2) (since Linux 6.1; ext4, f2fs, xfs, block devices and others), or
+    /// [`CONSERVATIVE`](DirectAlignment::CONSERVATIVE) if the kernel or the file system does not report it. The descriptor
+    /// need not be open with `O_DIRECT`.
     ///
     /// # Errors
     ///
     /// [`Unsupported`](io::ErrorKind::Unsupported) if the file system says that it offers no direct
-    /// I/O on this file; else what statx(2) lists.
+    /// I/O on this file; otherwise the errors of statx(2).
     ///
     /// # Examples
     ///
@@ -78,13 +76,12 @@ impl DirectAlignment {
         }
     }
 
-    /// Checks a list that is to be written at `offset` bytes (of [`IoSlice`]), or read from there (of
-    /// [`IoSliceMut`](io::IoSliceMut)). Empty segments may lie anywhere.
+    /// Checks a list that is to be written to `offset` ([`IoSlice`]) or read from there
+    /// ([`IoSliceMut`](io::IoSliceMut)). Empty segments may lie anywhere.
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](io::ErrorKind::InvalidInput) with a message that names the first thing that
-    /// is not aligned, and the alignment.
+    /// [`InvalidInput`](io::ErrorKind::InvalidInput) with a message that names the first fault and the alignment.
     pub fn check<S: Deref<Target = [u8]>>(&self, segments: &[S], offset: u64) -> io::Result<()> {
         if !offset.is_multiple_of(self.offset_bytes as u64) {
             return Err(misaligned(&format!("offset {offset}"), self.offset_bytes));
@@ -111,7 +108,7 @@ fn misaligned(what: &str, alignment: usize) -> io::Error {
     )
 }
 
-/// The alignments of memory and of offsets; `None` where they are not known.
+/// The alignments of memory and of offsets; `None` if they are not reported.
 #[cfg(target_os = "linux")]
 fn ask(fd: impl AsFd) -> io::Result<Option<(u32, u32)>> {
     use rustix::fs::{AtFlags, StatxFlags};
@@ -133,7 +130,7 @@ fn ask(_fd: impl AsFd) -> io::Result<Option<(u32, u32)>> {
     Ok(None)
 }
 
-/// Writes all of `segments` at `offset`, after checking that they are aligned for direct I/O.
+/// Writes all of `segments` at `offset`, if they are aligned for direct I/O.
 ///
 /// As [`write_all_vectored_at`], for a file that was opened with `O_DIRECT`. Lists longer than one
 /// call stay aligned: a call ends between segments, or, within one of more than
@@ -141,8 +138,8 @@ fn ask(_fd: impl AsFd) -> io::Result<Option<(u32, u32)>> {
 ///
 /// # Errors
 ///
-/// As [`write_all_vectored_at`], and what [`DirectAlignment::check`] finds, before any byte. After a
-/// short write (on a full disk, say) the rest may not be aligned: that is `EINVAL`
+/// As [`write_all_vectored_at`], and those of [`DirectAlignment::check`], before any byte. After a short write (for example
+/// on a full disk) the rest may not be aligned: that is `EINVAL`
 /// ([`InvalidInput`](io::ErrorKind::InvalidInput)) with
 /// [`transferred`](TransferError::transferred) above 0.
 ///
@@ -216,12 +213,12 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_staged_of_an_aligned_list_is_aligned(
-            counts in any_counts(), border in 0..20_000_u32, staging_bytes in 0..50_000_usize
+            counts in any_counts(), threshold in 0..20_000_u32, staging_bytes in 0..50_000_usize
         ) {
             let mut blocks = blocks(&counts);
             let all_bytes: usize = blocks.iter().map(|block| block.len()).sum();
             let model = CostModel {
-                copy_thresholds: CopyThresholds::everywhere(border),
+                copy_thresholds: CopyThresholds::everywhere(threshold),
                 staging_bytes,
                 ..CostModel::default()
             };
@@ -236,7 +233,7 @@ mod tests {
 
             let mut scatter = Scatter::new(model);
             let policy = RunPolicy {
-                copy_below_bytes: border as usize,
+                copy_below_bytes: threshold as usize,
                 limits: Limits::default(),
                 fill_bytes: 0,
             };

@@ -1,4 +1,4 @@
-//! Writing a list in one system call or not at all.
+//! Writes a list in one system call or not at all.
 
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -13,41 +13,36 @@ use crate::transfer::write_loop::FnSink;
 
 /// Writes all of `segments` in exactly one system call, and returns their bytes.
 ///
-/// For records of which each must be one call: lines of a log that several programs append to
-/// (`O_APPEND`), records on a pipe that several programs write to, messages on a datagram or
-/// `SOCK_SEQPACKET` socket (where one call is one message, however many segments it has). What
-/// cannot go in one call is an error before any byte has moved. The call is a `writev(2)`, or a
-/// `write(2)` where one segment is not empty; every segment is referenced where it lies.
+/// For records that must be one call each: lines of a log that several programs append to (`O_APPEND`), records on a pipe
+/// with several writers, messages on a datagram or `SOCK_SEQPACKET` socket (one call is one message, however many segments
+/// it has). If one call cannot take the list, that is an error before any byte is written. The call is a `writev(2)`, or a
+/// `write(2)` if only one segment is not empty. Nothing is copied.
 ///
-/// Empty segments never reach the kernel and do not count; if all are empty there is no call, and
-/// the answer is 0. On a socket that keeps messages apart an empty message would be real: to send
-/// one, use send(2).
+/// Empty segments never reach the kernel and do not count; if all are empty, no call is made and the result is 0. On a
+/// socket that keeps messages apart an empty message is a message: to send one, use send(2).
 ///
-/// What one call means is the descriptor's affair. On a regular file opened with `O_APPEND` each
+/// The guarantee that one call gives depends on the descriptor. On a regular file opened with `O_APPEND` each
 /// call goes to the end of the file as it is then, in one piece on local file systems of Linux, but
 /// not over NFS ("BUGS" of open(2)). On a pipe or FIFO a call of up to `PIPE_BUF` bytes (4096 on
-/// Linux) is not mixed with others (pipe(7)). On a stream socket one call promises nothing. A driver
-/// that knows write(2) alone gets each segment by itself from Linux, as a record of its own, without
-/// an error (eventfd(2), some character devices): copy the record into one segment there.
+/// Linux) is not mixed with others (pipe(7)). On a stream socket one call guarantees nothing. To a driver
+/// that knows write(2) only, Linux passes each segment as a record of its own, without an error (eventfd(2), some
+/// character devices): copy the record into one segment there.
 ///
-/// Flags are not passed: for records that are durable when it returns, open the file with
-/// `O_DSYNC`.
+/// It takes no flags. If records must be durable when it returns, open the file with `O_DSYNC`.
 ///
 /// # Errors
 ///
 /// - [`InvalidInput`](io::ErrorKind::InvalidInput) with a message that names the limit, before any
 ///   byte: more than [`iov_max`](crate::iov_max) segments that are not empty, more than
 ///   [`MAX_CALL_BYTES`](crate::MAX_CALL_BYTES), more than `PIPE_BUF` bytes on a pipe or FIFO;
-/// - [`WriteZero`](io::ErrorKind::WriteZero) if the call wrote only a part. It cannot be undone:
-///   [`transferred`](TransferError::transferred) says how much of the record is there. A full disk,
-///   a non-blocking stream socket, or a signal that interrupts a long write can cause it. No second
-///   call is made;
-/// - [`Unsupported`](io::ErrorKind::Unsupported), before any byte, where the file system or driver
-///   refuses vectored calls by `EOPNOTSUPP`: copy the record into one segment;
-/// - what write(2) lists, before any byte; `EINTR` is retried, since an interrupted call has moved
-///   nothing. `EMSGSIZE` is a message that the socket cannot send in one piece;
-///   [`WouldBlock`](io::ErrorKind::WouldBlock) that nothing has gone, and the whole record may be
-///   tried again.
+/// - [`WriteZero`](io::ErrorKind::WriteZero) if the call was short. No second call is made, and the first cannot be undone:
+///   [`transferred`](TransferError::transferred) bytes of the record are written. Causes are a full disk, a non-blocking
+///   stream socket, and a signal during a long write;
+/// - [`Unsupported`](io::ErrorKind::Unsupported), before any byte, if the file system or driver
+///   refuses vectored calls with `EOPNOTSUPP`: copy the record into one segment;
+/// - the errors of write(2), before any byte; `EINTR` is retried, since an interrupted call has written nothing.
+///   `EMSGSIZE` is a message that the socket cannot send in one piece. After
+///   [`WouldBlock`](io::ErrorKind::WouldBlock) nothing is written, and the whole record may be tried again.
 ///
 /// # Examples
 ///
@@ -79,7 +74,7 @@ pub fn write_once(fd: impl AsFd, segments: &[IoSlice<'_>]) -> Result<u64, Transf
     )
 }
 
-/// Other functions copy the list, and call again: here that would be a second call.
+/// Explains the refusal of a list. Other functions copy the list and call again; here that would be a second call.
 fn explained(error: io::Error, slice_count: usize) -> io::Error {
     let is_refusal = matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOSYS));
     if slice_count < 2 || !is_refusal {
@@ -98,7 +93,7 @@ fn is_fifo(fd: BorrowedFd<'_>) -> io::Result<bool> {
     Ok(FileType::from_raw_mode(mode) == FileType::Fifo)
 }
 
-/// `write_once` within any limits, into any sink.
+/// [`write_once`] within any limits, by the calls of a function.
 fn send_once(
     segments: &[IoSlice<'_>],
     limits: Limits,
@@ -113,7 +108,7 @@ fn send_once(
     if !batch.end.is_at_end(segments) {
         return Err(refused(exceeded(segments, limits)));
     }
-    // Up to there a pipe keeps the call in one piece, and need not be told from a file.
+    // Up to `PIPE_BUF` bytes a pipe keeps the call in one piece, so it need not be told from a file.
     if batch.bytes > libc::PIPE_BUF && is_fifo().map_err(refused)? {
         return Err(refused(invalid(format!(
             "{} bytes exceed the {} that a pipe takes in one piece (PIPE_BUF)",
@@ -140,7 +135,7 @@ fn send_once(
     Ok(given as u64)
 }
 
-/// Which of the limits the list exceeds.
+/// The error that names the limit which the list exceeds.
 fn exceeded(segments: &[IoSlice<'_>], limits: Limits) -> io::Error {
     let bytes = SegmentCursor::new().remaining_bytes(segments);
     if bytes > limits.bytes as u64 {
@@ -183,7 +178,7 @@ mod tests {
     };
     use proptest::prelude::*;
 
-    /// One call for all bytes, or none at all; compared with what the limits allow.
+    /// Checks that the list takes one call or none, as the limits allow.
     fn check(sizes: &[usize], script: &[Answer], limits: Limits) {
         let data = payload(sizes);
         let segments = list(&data);

@@ -1,4 +1,4 @@
-//! Writing a whole list at a place in a file, without the file's position.
+//! Writes a whole list at an offset in a file, without using the file's position.
 
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -11,18 +11,17 @@ use crate::transfer::support_cache::FileIdentity;
 use crate::transfer::unvectored::ListCalls;
 use crate::write::all::send_all_referenced;
 
-/// Writes all of `segments` in order into a file, from `offset` bytes after its start on, and
-/// returns their bytes.
+/// Writes all of `segments` in order into a file at `offset`, and returns their bytes.
 ///
-/// As [`write_all_vectored`](crate::write_all_vectored), but by `pwritev(2)`, or `pwrite(2)` where
+/// As [`write_all_vectored`](crate::write_all_vectored), but by `pwritev(2)`, or `pwrite(2)` if
 /// one segment is left: the file's position is neither used nor moved, so threads may share the
-/// descriptor. Each further call goes on where the last one stopped. Past the end of the file the
-/// gap reads as zeros.
+/// descriptor. Each further call begins where the last one ended. A gap behind the end
+/// of the file reads as zeros.
 ///
 /// Through a descriptor that was opened with `O_APPEND`, Linux appends to the file *whatever the
 /// offset is* ("BUGS" of pwrite(2)), and so does this function there; the count is right all the
-/// same. POSIX would have it use the offset. Where the file's kind knows no positions (a pipe,
-/// a socket) it fails; nothing is emulated by seeking.
+/// same. POSIX demands that the offset be used. For a descriptor without positions (a pipe, a socket) it fails; it never
+/// emulates the call by seeking.
 ///
 /// # Errors
 ///
@@ -69,7 +68,7 @@ pub fn write_all_vectored_at(
     )
 }
 
-/// A sink for calls with an offset, which moves on by what they write.
+/// Adds an offset to the calls of a sink, which advances by the bytes that they write.
 pub(crate) fn at(
     offset: u64,
     mut call: impl FnMut(&[IoSlice<'_>], u64) -> io::Result<usize>,
@@ -82,7 +81,7 @@ pub(crate) fn at(
     }
 }
 
-/// The sink of a file.
+/// The calls into a file at an offset.
 pub(crate) fn into_file(
     fd: BorrowedFd<'_>,
     offset: u64,
@@ -96,7 +95,7 @@ pub(crate) fn into_file(
     })
 }
 
-/// An error if the list would not end within what an `off_t` can count.
+/// Returns an error if the end of the list would exceed the largest `off_t`.
 pub(crate) fn check_end(segments: &[IoSlice<'_>], offset: u64) -> Result<(), TransferError> {
     let bytes = SegmentCursor::new().remaining_bytes(segments);
     match offset.checked_add(bytes) {
@@ -119,7 +118,7 @@ mod tests {
     };
     use proptest::prelude::*;
 
-    /// Every call must begin where the bytes that were taken end.
+    /// Each call must begin where the written bytes end.
     fn check(sizes: &[usize], script: &[Answer], limits: Limits) {
         const START: u64 = 1000;
         check_against_model(sizes, script, limits, |segments, cursor, sink| {

@@ -1,14 +1,62 @@
-//! The loop over short segments, for x86-64.
+//! The loop that copies a run of short segments, for x86-64, in assembly.
 //!
-//! By hand, since a compiler's loop is worth what its place in the program is worth: Intel's processors
-//! up to Cascade Lake decode a block of 32 bytes anew each time in which a jump ends or across whose
-//! end one lies (erratum SKX102, "jump conditional code"), no compiler keeps jumps off these places
-//! unless asked, and the same loop of Rust took 20 % more or less from one build to the next. Here
-//! every jump lies within a block (in the builds that were looked at: lengths depend on registers).
+//! # What it does
+//!
+//! Each segment is an address and a length (`struct iovec`, 16 bytes). The loop reads one, copies its bytes to `place`,
+//! moves `place` on by the length, and goes to the next. In pseudo-code, with `limit` the length of the longest segment
+//! to copy and `last` the highest place before which the longest one would still fit:
+//!
+//! ```text
+//! loop:                                      label 20
+//!     (from, len) = list[next]
+//!     if len > limit:  stop
+//!     next += 1
+//!     copy len bytes from `from` to `place`  by the table below
+//!     place += len
+//!     if place > last: stop                  too little is free for the longest
+//!     if next == end:  stop                  the list is done
+//! stop:                                      label 99
+//! ```
+//!
+//! It stops where the longest segment would not fit, even if the next one would. So one comparison keeps all moves of a
+//! segment within the memory. The caller copies what is left then: segments above `limit`, and the last ones before the
+//! end of the memory.
+//!
+//! # How the bytes are copied
+//!
+//! A length from `N` to `2 N` is covered by two moves of `N` bytes: the first `N` and the last `N`. They overlap in the
+//! middle, where both write the same bytes. So a segment takes no loop, nothing beyond its ends is read or written, and
+//! the length decides only which moves are made. All loads of a segment come before its stores.
+//!
+//! A label is named by its lengths: `16:` is reached by lengths *below* 16, `33:` by lengths *from* 33 on.
+//!
+//! | length | label | moves, SSE2 | moves, AVX-512 |
+//! |---|---|---|---|
+//! | 16 to 32 | – (falls through from `20:`) | 2 of 16 bytes | the same |
+//! | 8 to 15 | `16:` | 2 of 8 | the same |
+//! | 4 to 7 | `8:` | 2 of 4 | the same |
+//! | 2, 3 | `4:` | 2 of 2 | the same |
+//! | 1 | `2:` | 1 of 1 | the same |
+//! | 0 | `29:` | none | none |
+//! | 33 to 64 | `33:` | 4 of 16: two at each end | 2 of 32 |
+//! | 65 to 128 | `65:` | 8 of 16: four at each end | 4 of 32: two at each end |
+//! | 129 to 256 | `65:` | not copied here | 8 of 32: four at each end |
+//!
+//! The comparisons go from the middle outwards: 16 to 32 bytes take two of them, 1 byte takes five. Up to 32 bytes the two
+//! variants are the same.
+//!
+//! # Why it is assembly
+//!
+//! Because of where its jumps lie. Intel's processors up to Cascade Lake decode a block of 32 bytes anew each time if a
+//! jump ends in it or lies across its end (erratum SKX102, "jump conditional code"). No compiler keeps jumps off these
+//! places unless asked, and the same loop in Rust took 20 % more or less time from one build to the next. `.p2align 5`
+//! begins a block. Here every jump lies within one, in the builds that were looked at: the length of an instruction
+//! depends on its registers.
 //!
 //! # Safety
 //!
-//! `unsafe` for assembly that reads segments and writes to the memory that it was handed.
+//! `unsafe` for assembly that reads segments and writes to memory that it is handed.
+
 #![allow(unsafe_code)]
 
 use std::arch::asm;
@@ -17,8 +65,10 @@ use std::mem::MaybeUninit;
 
 use super::{MAX_BY_16, MAX_BY_32};
 
-/// On with the next segment, if there is one and its room is left: 29 bytes at most. `aligned` where
-/// what lies before leaves no room for them in its block.
+/// The end of each case: goes to the next segment, if there is one and the longest one would fit.
+///
+/// These are up to 29 bytes, which must not lie across two blocks of 32: `aligned` if the moves before them leave less
+/// of their block.
 macro_rules! next {
     (aligned) => {
         concat!(".p2align 5\n", next!())
@@ -43,9 +93,9 @@ macro_rules! copy_short_run {
     ) => {
         $(#[$about])*
         ///
-        /// Copies segments from the first on, up to one that is longer than `most_bytes` or than this
-        /// loop's moves reach, or before which less is free than the longest of these would take.
-        /// Returns how many, and their bytes.
+        /// Copies segments from the first on, up to one that is longer than `most_bytes` or than the longest that this
+        /// loop copies, or to where less is free than that one takes. Returns the number of copied segments and that of
+        /// their bytes.
         #[inline(always)]
         pub(super) unsafe fn $name(
             segments: &[IoSlice<'_>],
@@ -58,17 +108,16 @@ macro_rules! copy_short_run {
             let first = segments.as_ptr();
             let start = to.as_mut_ptr().cast::<u8>();
             let (mut next, mut place) = (first, start);
-            // SAFETY: the processor has the instructions, as the caller promises. An `IoSlice` has the
-            // layout of an `iovec`, as its documentation says: an address, and the length behind it.
-            // `next` is read from only below `end`, the end of the list. All moves of a segment are of
-            // its own `len` bytes and to the `len` bytes from `place` on: of its first 2, 4, 8, … and
-            // of as many last ones, where it has as many, and of a single one. `place` is
-            // no higher than `last` when a segment is begun, behind which `most` bytes of `to` lie, and
-            // `len` is no more than that. `to` is borrowed exclusively, so it overlaps no segment. The
-            // stack is not used.
+            // SAFETY: the processor has the instructions, as the caller promises. An `IoSlice` is an address and the
+            // length behind it (asserted in `sys/mod.rs`), and `next` is read only below `end`, the end of the list.
+            // Each move reads within the `len` bytes of the segment, and writes within the `len` bytes from `place`
+            // on: at their start or their end, and of no more bytes than `len`. When a segment is begun `place` is no
+            // higher than `last`, behind which `most` bytes of `to` lie, and `len` is no more than `most`. `to` is
+            // borrowed exclusively, so it overlaps no segment. The stack is not used.
             unsafe {
                 asm!(
                     ".p2align 5",
+                    // The next segment: `next` is below `end`, and `place` no higher than `last`.
                     "20:",
                     "mov {len}, qword ptr [{next} + 8]",
                     "cmp {len}, {limit}",
@@ -76,46 +125,53 @@ macro_rules! copy_short_run {
                     "mov {from}, qword ptr [{next}]",
                     "add {next}, 16",
                     "cmp {len:e}, 16",
-                    "jb 50f",
+                    "jb 16f",
+                    // 16 to 32 bytes.
                     ".p2align 5",
                     "cmp {len:e}, 32",
-                    "ja 60f",
+                    "ja 33f",
                     "movups xmm0, xmmword ptr [{from}]",
                     "movups xmm1, xmmword ptr [{from} + {len} - 16]",
                     "movups xmmword ptr [{place}], xmm0",
                     "movups xmmword ptr [{place} + {len} - 16], xmm1",
                     next!(),
-                    "50:",
+                    // 8 to 15 bytes, and less.
+                    "16:",
                     "cmp {len:e}, 8",
-                    "jb 54f",
+                    "jb 8f",
                     "mov {a}, qword ptr [{from}]",
                     "mov {b}, qword ptr [{from} + {len} - 8]",
                     "mov qword ptr [{place}], {a}",
                     "mov qword ptr [{place} + {len} - 8], {b}",
                     next!(aligned),
-                    "54:",
+                    // 4 to 7 bytes, and less.
+                    "8:",
                     "cmp {len:e}, 4",
-                    "jb 51f",
+                    "jb 4f",
                     "mov {a:e}, dword ptr [{from}]",
                     "mov {b:e}, dword ptr [{from} + {len} - 4]",
                     "mov dword ptr [{place}], {a:e}",
                     "mov dword ptr [{place} + {len} - 4], {b:e}",
                     next!(aligned),
-                    "51:",
+                    // 2 or 3 bytes, and less.
+                    "4:",
                     "cmp {len:e}, 2",
-                    "jb 52f",
+                    "jb 2f",
                     "movzx {a:e}, word ptr [{from}]",
                     "movzx {b:e}, word ptr [{from} + {len} - 2]",
                     "mov word ptr [{place}], {a:x}",
                     "mov word ptr [{place} + {len} - 2], {b:x}",
                     next!(aligned),
-                    "52:",
+                    // 1 byte, and none.
+                    "2:",
                     "test {len:e}, {len:e}",
-                    "jz 53f",
+                    "jz 29f",
                     "movzx {a:e}, byte ptr [{from}]",
                     "mov byte ptr [{place}], {a:l}",
-                    "53:",
+                    // 1 byte is copied, or there was none.
+                    "29:",
                     next!(aligned),
+                    // 33 bytes and more.
                     $($long,)*
                     "99:",
                     next = inout(reg) next,
@@ -141,17 +197,17 @@ macro_rules! copy_short_run {
 }
 
 copy_short_run! {
-    /// By registers of 16 bytes, which every processor has.
+    /// The loop by registers of 16 bytes, which every processor has: up to 128 bytes.
     ///
     /// # Safety
     ///
-    /// None but that of its name: SSE2 is a part of x86-64.
+    /// The processor has SSE2, which is a part of x86-64.
     unsafe fn copy_short_run_sse2;
     most: MAX_BY_16;
     long:
-        "60:",
+        "33:",
         "cmp {len:e}, 64",
-        "ja 61f",
+        "ja 65f",
         "movups xmm0, xmmword ptr [{from}]",
         "movups xmm1, xmmword ptr [{from} + 16]",
         "movups xmm2, xmmword ptr [{from} + {len} - 32]",
@@ -161,7 +217,7 @@ copy_short_run! {
         "movups xmmword ptr [{place} + {len} - 32], xmm2",
         "movups xmmword ptr [{place} + {len} - 16], xmm3",
         next!(aligned),
-        "61:",
+        "65:",
         "movups xmm0, xmmword ptr [{from}]",
         "movups xmm1, xmmword ptr [{from} + 16]",
         "movups xmm2, xmmword ptr [{from} + 32]",
@@ -183,8 +239,11 @@ copy_short_run! {
 }
 
 copy_short_run! {
-    /// By registers of 16 bytes up to 32, and above by those of 32 bytes: of AVX-512, since `ymm16` and
-    /// above need no `vzeroupper`.
+    /// The loop by registers of 32 bytes for segments of more than 32: up to 256 bytes.
+    ///
+    /// They are those of AVX-512, since `ymm16` and above need no `vzeroupper`. (What they gain is said at
+    /// `Copier::is_wide`.) From 65 bytes on, the outer 64 bytes at each end are loaded first; of more than 128, the
+    /// next 64 bytes at each end are copied, and all meet again at `66:` for the stores of the outer ones.
     ///
     /// # Safety
     ///
@@ -192,20 +251,20 @@ copy_short_run! {
     unsafe fn copy_short_run_avx512;
     most: MAX_BY_32;
     long:
-        "60:",
+        "33:",
         "vmovdqu64 ymm16, ymmword ptr [{from}]",
         "vmovdqu64 ymm17, ymmword ptr [{from} + {len} - 32]",
         "cmp {len:e}, 64",
-        "ja 61f",
+        "ja 65f",
         "vmovdqu64 ymmword ptr [{place}], ymm16",
         "vmovdqu64 ymmword ptr [{place} + {len} - 32], ymm17",
         next!(aligned),
-        "61:",
+        "65:",
         "vmovdqu64 ymm18, ymmword ptr [{from} + 32]",
         "vmovdqu64 ymm19, ymmword ptr [{from} + {len} - 64]",
         ".p2align 4",
         "cmp {len:e}, 128",
-        "jbe 62f",
+        "jbe 66f",
         "vmovdqu64 ymm20, ymmword ptr [{from} + 64]",
         "vmovdqu64 ymm21, ymmword ptr [{from} + 96]",
         "vmovdqu64 ymm22, ymmword ptr [{from} + {len} - 128]",
@@ -214,7 +273,7 @@ copy_short_run! {
         "vmovdqu64 ymmword ptr [{place} + 96], ymm21",
         "vmovdqu64 ymmword ptr [{place} + {len} - 128], ymm22",
         "vmovdqu64 ymmword ptr [{place} + {len} - 96], ymm23",
-        "62:",
+        "66:",
         "vmovdqu64 ymmword ptr [{place}], ymm16",
         "vmovdqu64 ymmword ptr [{place} + 32], ymm18",
         "vmovdqu64 ymmword ptr [{place} + {len} - 64], ymm19",
