@@ -53,7 +53,8 @@ use crate::cursor::SegmentCursor;
 use crate::gather::threshold_cache::ThresholdCache;
 use crate::runs::{ListScan, RunPolicy, begins_run, contiguous_bytes, is_small};
 use crate::sys::coalesce::adjoins;
-use crate::sys::copy::{MAX_BY_16, MAX_FEW_SEGMENTS};
+use crate::sys::copy::MAX_FEW_SEGMENTS;
+use crate::sys::copy::sizes::MAX_BY_16;
 use crate::sys::staging::{StagingBuffer, StagingTail};
 use crate::transfer::write_loop::{CallResult, Sink};
 use crate::{Limits, MAX_CALL_BYTES, iov_max};
@@ -583,5 +584,4 @@ const fn max(one: usize, other: usize) -> usize {
 }
 
 #[cfg(test)]
-#[path = "fast_path_tests.rs"]
 mod tests;

@@ -275,5 +275,4 @@ fn staged_bytes(lengths: impl Iterator<Item = usize>) -> usize {
 }
 
 #[cfg(test)]
-#[path = "unvectored_tests.rs"]
 mod tests;

@@ -369,5 +369,4 @@ fn refused(flags: WriteFlags) -> io::Error {
 }
 
 #[cfg(test)]
-#[path = "flags_tests.rs"]
 mod tests;

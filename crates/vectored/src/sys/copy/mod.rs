@@ -20,11 +20,11 @@ use std::ptr;
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 mod x86_64;
 
-/// The longest segment that is copied by eight registers of 16 bytes.
-pub(crate) const MAX_BY_16: usize = 128;
+pub(crate) mod sizes;
 
-/// The longest segment that is copied by eight registers of 32 bytes.
-pub(crate) const MAX_BY_32: usize = 256;
+use self::sizes::MAX_BY_16;
+#[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
+use self::sizes::MAX_BY_32;
 
 /// Lists of up to this many segments are copied without wide registers.
 ///

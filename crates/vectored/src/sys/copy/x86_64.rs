@@ -63,7 +63,7 @@ use std::arch::asm;
 use std::io::IoSlice;
 use std::mem::MaybeUninit;
 
-use super::{MAX_BY_16, MAX_BY_32};
+use super::sizes::{MAX_BY_16, MAX_BY_32};
 
 /// The end of each case: goes to the next segment, if there is one and the longest one would fit.
 ///
