@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::results::{Cell, Drain};
+use crate::model::drain::Drain;
 use crate::model::sync::SyncMode;
 use crate::model::target::Target;
 use crate::model::workload::{Cache, IovecSetup, Layout, Operation, PageCache};
@@ -31,21 +31,4 @@ pub struct Conditions {
     /// How the target was emptied, or filled: with a thread at the other end
     /// times are of two threads, not one.
     pub drain: Option<Drain>,
-}
-
-impl Cell {
-    /// What it shares with the cells that it can be compared with.
-    pub fn conditions(&self) -> Conditions {
-        Conditions {
-            target: self.target,
-            path: self.path.clone(),
-            operation: self.operation,
-            layout: self.layout,
-            cache: self.cache,
-            page_cache: self.page_cache,
-            iovec_setup: self.iovec_setup,
-            sync: self.sync,
-            drain: self.drain,
-        }
-    }
 }

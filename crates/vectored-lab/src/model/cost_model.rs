@@ -129,7 +129,7 @@ fn is_default(borders: &CopyThresholds) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::results::Drain;
+    use crate::model::drain::Drain;
     use crate::model::target::Target;
     use crate::model::workload::Operation;
 

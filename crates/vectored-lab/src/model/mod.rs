@@ -9,6 +9,7 @@ pub(crate) mod comparison;
 pub(crate) mod conditions;
 pub(crate) mod cost_model;
 pub(crate) mod crossover;
+pub(crate) mod drain;
 pub(crate) mod experiment;
 pub(crate) mod experiments;
 pub(crate) mod host_report;
@@ -30,6 +31,7 @@ pub use crate::model::comparison::{
 pub use crate::model::conditions::Conditions;
 pub use crate::model::cost_model::{FittedModel, ModelSource};
 pub use crate::model::crossover::Crossover;
+pub use crate::model::drain::Drain;
 pub use crate::model::experiment::{CellSpec, Experiment};
 pub use crate::model::experiments::{
     Border, EXPERIMENTS_SCHEMA, ExperimentName, ExperimentRow, Experiments, Measure,
@@ -39,7 +41,7 @@ pub use crate::model::host_report::{
     BufferLimits, DirectOffer, FlagAnswer, HOST_SCHEMA, HostReport, HugePages, IoUringOffer, Known,
 };
 pub use crate::model::results::{
-    Cell, CpuInfo, DirectoryInfo, Drain, Host, LeftOut, OpenBecause, Results, Ruler, SCHEMA,
+    Cell, CpuInfo, DirectoryInfo, Host, LeftOut, OpenBecause, Results, Ruler, SCHEMA,
     TechniqueResult, Verdict,
 };
 pub use crate::model::saved::Saved;

@@ -7,8 +7,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::model::advice::Advice;
+use crate::model::conditions::Conditions;
 use crate::model::cost_model::FittedModel;
 use crate::model::crossover::Crossover;
+use crate::model::drain::Drain;
 use crate::model::sync::SyncMode;
 use crate::model::target::Target;
 use crate::model::technique::Technique;
@@ -153,21 +155,6 @@ pub struct Ruler {
     pub reading_ns: f64,
     /// What one turn of the sampling loop costs when the technique does nothing.
     pub empty_loop_ns: f64,
-}
-
-/// How a target that fills up was emptied, or one that runs dry was filled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Drain {
-    /// Every sample fitted: what was written was read back after it was timed,
-    /// what was to be read was written before.
-    BetweenSamples,
-    /// A thread on another CPU read while the sample was timed.
-    ReaderThread,
-    /// A thread on another CPU wrote while the sample was timed.
-    WriterThread,
-    /// Another program read, when it liked.
-    Peer,
 }
 
 /// What is known of a cell's best technique.
@@ -334,6 +321,21 @@ pub struct LeftOut {
 }
 
 impl Cell {
+    /// The conditions that it shares with the cells that it can be compared with.
+    pub fn conditions(&self) -> Conditions {
+        Conditions {
+            target: self.target,
+            path: self.path.clone(),
+            operation: self.operation,
+            layout: self.layout,
+            cache: self.cache,
+            page_cache: self.page_cache,
+            iovec_setup: self.iovec_setup,
+            sync: self.sync,
+            drain: self.drain,
+        }
+    }
+
     /// The result of one technique, if it was measured.
     pub fn technique(&self, name: Technique) -> Option<&TechniqueResult> {
         self.techniques.iter().find(|t| t.name == name)

@@ -1,8 +1,9 @@
 //! How machines differ: crossovers and cost models by host.
 
 use crate::model::Technique::{CopyThenWrite, ReadThenSplit, Readv, Writev};
-use crate::model::{Cell, Crossover, ModelSource, Results, Verdict};
+use crate::model::{Cell, Crossover, ModelSource, Results};
 use crate::report::advice::place;
+use crate::report::crossover_text::no_crossover;
 use crate::report::grid;
 use crate::report::grid::Grid;
 use crate::report::svg::{Border, Group};
@@ -173,21 +174,6 @@ fn border(run: &Results, kind: Kind<'_>, count: usize) -> String {
         .filter(|cell| Kind::of(cell) == kind && cell.segment_count == count)
         .collect();
     no_crossover(&cells)
-}
-
-/// What cells of one segment count without a crossover have in its place:
-/// `none: copy-then-write` where each cell has this winner, `none: tie` where all tie,
-/// `not decided` else.
-pub(crate) fn no_crossover(cells: &[&Cell]) -> String {
-    let Some(first) = cells.first() else {
-        return "not measured".to_owned();
-    };
-    let is_same = |cell: &&Cell| (cell.verdict, cell.winner) == (first.verdict, first.winner);
-    match (first.verdict, first.winner) {
-        (Verdict::Faster, Some(winner)) if cells.iter().all(is_same) => format!("none: {winner}"),
-        (Verdict::Tie, _) if cells.iter().all(is_same) => "none: tie".to_owned(),
-        _ => "not decided".to_owned(),
-    }
 }
 
 fn models(runs: &[&Results], kind: Kind<'_>, title: &str) -> Option<Grid> {

@@ -9,11 +9,13 @@ pub mod advisory;
 pub(crate) mod chart;
 pub(crate) mod compare;
 pub(crate) mod costs;
+pub(crate) mod crossover_text;
 pub(crate) mod csv;
 pub mod experiments;
 pub(crate) mod grid;
 pub mod host;
 pub(crate) mod json;
+pub(crate) mod left_out;
 pub(crate) mod machines;
 pub(crate) mod markdown;
 pub(crate) mod page;
@@ -32,6 +34,7 @@ pub use crate::report::compare::{
 pub use crate::report::csv::{csv, csv_of_runs};
 pub use crate::report::grid::paragraph;
 pub use crate::report::json::{ParseError, json, parse, parse_saved};
+pub use crate::report::left_out::{LeftOutWords, left_out_in_words};
 pub use crate::report::machines::{machines_markdown, machines_table};
 pub use crate::report::markdown::markdown;
 pub use crate::report::page::html;
@@ -39,6 +42,4 @@ pub use crate::report::plot::{PlotOptions, plot};
 pub use crate::report::svg::svg;
 pub use crate::report::table::{TableOptions, table};
 pub use crate::report::table_rows::unsuited_in_words;
-pub use crate::text::format::{
-    LeftOutWords, bytes_in_words, escape_control, grouped, left_out_in_words, list_in_words,
-};
+pub use crate::text::format::{bytes_in_words, escape_control, grouped, list_in_words};

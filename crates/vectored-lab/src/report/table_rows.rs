@@ -4,7 +4,8 @@ use crate::model::{
     Cache, Cell, Drain, IovecSetup, Layout, OpenBecause, Operation, PageCache, Results, Target,
     Technique, TechniqueResult, Verdict,
 };
-use crate::report::machines;
+use crate::report::crossover_text::no_crossover;
+use crate::report::left_out::left_out_in_words;
 use crate::report::target_names;
 use crate::report::target_names::{Kind, Titles, has_tax, place};
 use crate::stats::{MIN_ROUNDS, TIE_ZONE, median};
@@ -138,7 +139,7 @@ fn no_crossovers(cells: &[&Cell]) -> String {
     let words = counts.iter().map(|&count| {
         let is_here = |cell: &&&Cell| cell.segment_count == count;
         let cells: Vec<&Cell> = cells.iter().filter(is_here).copied().collect();
-        machines::no_crossover(&cells)
+        no_crossover(&cells)
     });
     let words: Vec<String> = words.collect();
     match words.iter().all(|one| *one == words[0]) {
@@ -500,7 +501,7 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
     for sentence in unsuited_in_words(results) {
         notes.push(format!("{sentence}."));
     }
-    for group in format::left_out_in_words(&results.left_out) {
+    for group in left_out_in_words(&results.left_out) {
         notes.push(format!("Not measured ({}): {}.", group.reason, group.cells));
     }
     notes.push(format!("Seed {}.", results.seed));

@@ -11,14 +11,14 @@ use crate::measure::{
     Contender, Lists, MeasureError, Mover, Timed, calibrate, check_room, movers, unnamed_file,
 };
 use crate::model::{
-    ExperimentName, ExperimentRow, IovecSetup, Measure, Operation, PageCache, Ratio, Reproduction,
-    Setting, Target, Technique,
+    ExperimentName, ExperimentRow, IovecSetup, Measure, Operation, Ratio, Reproduction, Setting,
+    Target, Technique,
 };
+use crate::reproduce::bench::Bench;
 use crate::reproduce::eta::Ledger;
 use crate::reproduce::ratios::ratio;
-use crate::reproduce::repeats::{REPEATS, Sample, interleaved, note, prepare};
+use crate::reproduce::repeats::{REPEATS, Sample, interleaved, note, unmeasured};
 use crate::reproduce::verify_content::check_repeated;
-use crate::reproduce::{Bench, conclude, published};
 use crate::sys::usage::thread_usage;
 
 const NAME: ExperimentName = ExperimentName::Apue1428;
@@ -62,6 +62,11 @@ impl RecordPlan {
         }
     }
 
+    /// How often each row is measured.
+    pub(super) fn row_repeats(&self) -> Vec<usize> {
+        vec![self.repeats; self.rows().len()]
+    }
+
     fn rows(&self) -> Vec<ExperimentRow> {
         let row = |technique: Technique| ExperimentRow {
             technique: technique.to_string(),
@@ -81,33 +86,17 @@ pub(super) fn run(
     plan: &RecordPlan,
     bench: &mut Bench<'_>,
 ) -> (Reproduction, Option<MeasureError>) {
-    let mut rows = plan.rows();
-    for row in &mut rows {
-        prepare(row, plan.repeats);
-    }
-    let mut notes = Vec::new();
-    let failure = measure(plan, bench, &mut rows, &mut notes).err();
-    let mut reproduction = Reproduction {
-        name: NAME,
-        reduced: plan.reduced,
-        complete: false,
-        cache: PageCache::Hot,
-        setting: Setting {
-            repeats: plan.repeats,
-            file_bytes: Some(plan.file_bytes()),
-            ..Setting::default()
-        },
-        rows,
-        published: published(NAME),
-        ratios: Vec::new(),
-        borders: Vec::new(),
-        missing: Vec::new(),
-        notes,
-        finding: String::new(),
+    let setting = Setting {
+        repeats: plan.repeats,
+        file_bytes: Some(plan.file_bytes()),
+        ..Setting::default()
     };
-    conclude(&mut reproduction);
-    let mut rows = reproduction.rows.iter();
-    reproduction.complete = failure.is_none() && rows.all(|row| row.repeats == plan.repeats);
+    let mut reproduction = Reproduction {
+        reduced: plan.reduced,
+        ..unmeasured(NAME, setting, plan.rows())
+    };
+    let Reproduction { rows, notes, .. } = &mut reproduction;
+    let failure = measure(plan, bench, rows, notes).err();
     (reproduction, failure)
 }
 

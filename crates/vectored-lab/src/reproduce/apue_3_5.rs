@@ -14,12 +14,12 @@ use crate::model::{
     DirectoryInfo, ExperimentName, ExperimentRow, Measure, PageCache, Ratio, Reproduction, Setting,
     SyncMode,
 };
+use crate::reproduce::bench::Bench;
 use crate::reproduce::copy_process::{ChildCopy, CopyTechnique, Order, Output, copy, reopened};
 use crate::reproduce::eta::Ledger;
 use crate::reproduce::ratios::ratio;
-use crate::reproduce::repeats::{REPEATS, Sample, interleaved, note, prepare};
+use crate::reproduce::repeats::{REPEATS, Sample, interleaved, note, unmeasured};
 use crate::reproduce::verify_content::{PatternCheck, wrong};
-use crate::reproduce::{Bench, conclude, published};
 
 const NAME: ExperimentName = ExperimentName::Apue35;
 
@@ -143,7 +143,7 @@ impl CopyPlan {
 
     /// How often each row is measured, and, as the last one, the start of a
     /// process.
-    fn counts(&self) -> Vec<usize> {
+    pub(super) fn counts(&self) -> Vec<usize> {
         let count = |technique: CopyTechnique| match technique {
             CopyTechnique::ReadWrite { buffer_bytes } if buffer_bytes < FEW_REPEATS_BELOW_BYTES => {
                 FEW_REPEATS
@@ -176,40 +176,24 @@ impl CopyPlan {
 }
 
 pub(super) fn run(plan: &CopyPlan, bench: &mut Bench<'_>) -> (Reproduction, Option<MeasureError>) {
-    let counts = plan.counts();
+    let setting = Setting {
+        repeats: REPEATS,
+        file_bytes: Some(plan.file_bytes),
+        to: Some(plan.to.name().to_owned()),
+        sync: Some(plan.sync),
+        start_s_samples: vec![None; REPEATS],
+        ..Setting::default()
+    };
     let mut reproduction = Reproduction {
-        name: NAME,
         reduced: plan.reduced,
-        complete: false,
         cache: plan.page_cache,
-        setting: Setting {
-            repeats: REPEATS,
-            file_bytes: Some(plan.file_bytes),
-            to: Some(plan.to.name().to_owned()),
-            sync: Some(plan.sync),
-            start_s_samples: vec![None; REPEATS],
-            ..Setting::default()
-        },
-        rows: plan.rows(),
-        published: published(NAME),
-        ratios: Vec::new(),
-        borders: Vec::new(),
-        missing: Vec::new(),
-        notes: Vec::new(),
-        finding: String::new(),
+        ..unmeasured(NAME, setting, plan.rows())
     };
     for row in &mut reproduction.rows {
-        prepare(row, REPEATS);
         row.resident_bytes_samples.resize(REPEATS, None);
         row.fetched_bytes_samples.resize(REPEATS, None);
     }
     let failure = measure(plan, bench, &mut reproduction).err();
-    conclude(&mut reproduction);
-    let finished = std::iter::zip(&reproduction.rows, &counts);
-    reproduction.complete = failure.is_none()
-        && finished
-            .into_iter()
-            .all(|(row, count)| row.repeats == *count);
     (reproduction, failure)
 }
 

@@ -13,7 +13,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::measure::{MeasureError, Mismatch, Pattern};
-use crate::reproduce::Bench;
+use crate::reproduce::bench::Bench;
 use crate::reproduce::verify_content::PatternCheck;
 use crate::sys::usage::{Usage, wait_for};
 

@@ -10,13 +10,13 @@ use vectored::CostModel;
 
 use crate::measure::{Clock, Contender, MeasureError, Mover, check_room, movers, unnamed_file};
 use crate::model::{
-    ExperimentName, ExperimentRow, Measure, PageCache, Ratio, Reproduction, Setting, Technique,
+    ExperimentName, ExperimentRow, Measure, Ratio, Reproduction, Setting, Technique,
 };
+use crate::reproduce::bench::Bench;
 use crate::reproduce::eta::Ledger;
 use crate::reproduce::ratios::ratio;
-use crate::reproduce::repeats::{REPEATS, Sample, interleaved, note, prepare};
+use crate::reproduce::repeats::{REPEATS, Sample, interleaved, note, unmeasured};
 use crate::reproduce::verify_content::check_repeated;
-use crate::reproduce::{Bench, conclude, published};
 
 const NAME: ExperimentName = ExperimentName::Kalinin;
 
@@ -65,6 +65,11 @@ impl ElementPlan {
     }
 
     /// Two rows a size.
+    /// How often each row is measured.
+    pub(super) fn row_repeats(&self) -> Vec<usize> {
+        vec![self.repeats; self.rows().len()]
+    }
+
     fn rows(&self) -> Vec<ExperimentRow> {
         let rows = |&bytes: &usize| {
             TECHNIQUES.map(|technique| ExperimentRow {
@@ -83,31 +88,15 @@ pub(super) fn run(
     plan: &ElementPlan,
     bench: &mut Bench<'_>,
 ) -> (Reproduction, Option<MeasureError>) {
-    let mut rows = plan.rows();
-    for row in &mut rows {
-        prepare(row, plan.repeats);
-    }
-    let failure = measure(plan, bench, &mut rows).err();
-    let mut reproduction = Reproduction {
-        name: NAME,
-        reduced: plan.reduced,
-        complete: false,
-        cache: PageCache::Hot,
-        setting: Setting {
-            repeats: plan.repeats,
-            ..Setting::default()
-        },
-        rows,
-        published: published(NAME),
-        ratios: Vec::new(),
-        borders: Vec::new(),
-        missing: Vec::new(),
-        notes: Vec::new(),
-        finding: String::new(),
+    let setting = Setting {
+        repeats: plan.repeats,
+        ..Setting::default()
     };
-    conclude(&mut reproduction);
-    let mut rows = reproduction.rows.iter();
-    reproduction.complete = failure.is_none() && rows.all(|row| row.repeats == plan.repeats);
+    let mut reproduction = Reproduction {
+        reduced: plan.reduced,
+        ..unmeasured(NAME, setting, plan.rows())
+    };
+    let failure = measure(plan, bench, &mut reproduction.rows).err();
     (reproduction, failure)
 }
 

@@ -12,14 +12,14 @@ use crate::measure::{
     read_movers, unnamed_file,
 };
 use crate::model::{
-    ExperimentName, ExperimentRow, IovecSetup, Measure, Operation, PageCache, Ratio, Reproduction,
-    Setting, Technique,
+    ExperimentName, ExperimentRow, IovecSetup, Measure, Operation, Ratio, Reproduction, Setting,
+    Technique,
 };
+use crate::reproduce::bench::Bench;
 use crate::reproduce::eta::Ledger;
 use crate::reproduce::ratios::ratio;
-use crate::reproduce::repeats::{REPEATS, Sample, interleaved, note, prepare};
+use crate::reproduce::repeats::{REPEATS, Sample, interleaved, note, unmeasured};
 use crate::reproduce::verify_content::{check_repeated, wrong};
-use crate::reproduce::{Bench, conclude, published};
 
 const NAME: ExperimentName = ExperimentName::Mincer;
 
@@ -105,6 +105,11 @@ impl PassPlan {
         }
     }
 
+    /// How often each row is measured.
+    pub(super) fn row_repeats(&self) -> Vec<usize> {
+        vec![REPEATS; self.rows().len()]
+    }
+
     fn rows(&self) -> Vec<ExperimentRow> {
         let rows = |run: &Run| {
             let operations = [Operation::Write, Operation::Read];
@@ -142,32 +147,19 @@ impl Run {
 }
 
 pub(super) fn run(plan: &PassPlan, bench: &mut Bench<'_>) -> (Reproduction, Option<MeasureError>) {
-    let mut rows = plan.rows();
-    for row in &mut rows {
-        prepare(row, REPEATS);
+    let setting = Setting {
+        repeats: REPEATS,
+        ..Setting::default()
+    };
+    let mut reproduction = Reproduction {
+        reduced: plan.reduced,
+        missing: vec!["linux-aio".to_owned(), "io-uring".to_owned()],
+        ..unmeasured(NAME, setting, plan.rows())
+    };
+    for row in &mut reproduction.rows {
         row.pass_s_samples.resize(REPEATS, Vec::new());
     }
-    let failure = measure(plan, bench, &mut rows).err();
-    let mut reproduction = Reproduction {
-        name: NAME,
-        reduced: plan.reduced,
-        complete: false,
-        cache: PageCache::Hot,
-        setting: Setting {
-            repeats: REPEATS,
-            ..Setting::default()
-        },
-        rows,
-        published: published(NAME),
-        ratios: Vec::new(),
-        borders: Vec::new(),
-        missing: vec!["linux-aio".to_owned(), "io-uring".to_owned()],
-        notes: Vec::new(),
-        finding: String::new(),
-    };
-    conclude(&mut reproduction);
-    let mut rows = reproduction.rows.iter();
-    reproduction.complete = failure.is_none() && rows.all(|row| row.repeats == REPEATS);
+    let failure = measure(plan, bench, &mut reproduction.rows).err();
     (reproduction, failure)
 }
 

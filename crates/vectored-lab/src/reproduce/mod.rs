@@ -11,6 +11,7 @@
 
 pub(crate) mod apue_14_28;
 pub(crate) mod apue_3_5;
+pub(crate) mod bench;
 pub(crate) mod conclude;
 pub(crate) mod copy_process;
 pub mod copy_program;
@@ -24,10 +25,10 @@ pub(crate) mod repeats;
 pub(crate) mod verify_content;
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use crate::reproduce::apue_3_5::{CopyPlan, CopyTarget, PUBLISHED_FILE_BYTES};
 pub use crate::reproduce::apue_14_28::RecordPlan;
+pub use crate::reproduce::bench::Bench;
 pub use crate::reproduce::conclude::conclude;
 pub use crate::reproduce::eta::{Ledger, Progress};
 pub use crate::reproduce::kalinin::ElementPlan;
@@ -35,7 +36,7 @@ pub use crate::reproduce::mincer::{BufferList, PassPlan};
 pub use crate::reproduce::published::published;
 pub use crate::reproduce::repeats::REPEATS;
 
-use crate::measure::{Clock, MeasureError};
+use crate::measure::MeasureError;
 use crate::model::{DirectoryInfo, ExperimentName, Reproduction};
 
 /// What one experiment shall do here.
@@ -87,6 +88,17 @@ impl Plan {
         }
     }
 
+    /// How often each row is measured.
+    fn repeats(&self) -> Vec<usize> {
+        match self {
+            Plan::Copies(plan) => plan.counts(),
+            Plan::Records(plan) => plan.row_repeats(),
+            Plan::Elements(plan) => plan.row_repeats(),
+            Plan::Passes(plan) => plan.row_repeats(),
+        }
+    }
+
+    /// Its samples, from which nothing is concluded yet.
     fn run(&self, bench: &mut Bench<'_>) -> (Reproduction, Option<MeasureError>) {
         match self {
             Plan::Copies(plan) => apue_3_5::run(plan, bench),
@@ -94,30 +106,6 @@ impl Plan {
             Plan::Elements(plan) => kalinin::run(plan, bench),
             Plan::Passes(plan) => mincer::run(plan, bench),
         }
-    }
-}
-
-/// Where experiments are run, and who is told of them.
-pub struct Bench<'a> {
-    /// What tells the time.
-    pub clock: &'a dyn Clock,
-    /// Where files are made; they have no names.
-    pub directory: &'a Path,
-    /// The program `vectored`, whose `copy` is run as a child.
-    pub program: &'a Path,
-    /// The CPU for a thread at the other end of a pipe.
-    pub reader_cpu: Option<usize>,
-    /// Of the order of rows, and of the bytes.
-    pub seed: u64,
-    /// What is still to be done.
-    pub ledger: Ledger<'a>,
-    /// Becomes true when the run shall end; what was measured is kept.
-    pub stop: &'a AtomicBool,
-}
-
-impl Bench<'_> {
-    fn is_stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
     }
 }
 
@@ -132,7 +120,11 @@ pub fn run(plans: &[Plan], bench: &mut Bench<'_>) -> (Vec<Reproduction>, Option<
         if bench.is_stopped() {
             break;
         }
-        let (reproduction, failure) = plan.run(bench);
+        let (mut reproduction, failure) = plan.run(bench);
+        conclude(&mut reproduction);
+        let mut rows = std::iter::zip(&reproduction.rows, plan.repeats());
+        reproduction.complete =
+            failure.is_none() && rows.all(|(row, repeats)| row.repeats == repeats);
         done.push(reproduction);
         if failure.is_some() {
             return (done, failure);

@@ -3,7 +3,8 @@
 use fastrand::Rng;
 
 use crate::measure::BalancedOrder;
-use crate::model::ExperimentRow;
+use crate::model::{ExperimentName, ExperimentRow, PageCache, Reproduction, Setting};
+use crate::reproduce::published::published;
 use crate::stats::median;
 
 /// How often every row is measured: of seven independent repeats, the smallest
@@ -45,8 +46,33 @@ pub struct Sample {
     pub clock_s: f64,
 }
 
+/// An experiment before its first sample, with room for `setting.repeats` samples of each row.
+pub fn unmeasured(
+    name: ExperimentName,
+    setting: Setting,
+    mut rows: Vec<ExperimentRow>,
+) -> Reproduction {
+    for row in &mut rows {
+        prepare(row, setting.repeats);
+    }
+    Reproduction {
+        name,
+        reduced: false,
+        complete: false,
+        cache: PageCache::Hot,
+        setting,
+        rows,
+        published: published(name),
+        ratios: Vec::new(),
+        borders: Vec::new(),
+        missing: Vec::new(),
+        notes: Vec::new(),
+        finding: String::new(),
+    }
+}
+
 /// Makes room for samples.
-pub fn prepare(row: &mut ExperimentRow, repeats: usize) {
+fn prepare(row: &mut ExperimentRow, repeats: usize) {
     for samples in [
         &mut row.user_s_samples,
         &mut row.system_s_samples,

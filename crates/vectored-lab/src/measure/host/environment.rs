@@ -11,7 +11,7 @@ use std::path::Path;
 use rustix::fs::Stat;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 
-use crate::measure::targets::{pipe, tcp_pair, unix_pair};
+use crate::measure::targets::endpoints::{pipe, tcp_pair, unix_pair};
 use crate::model::{CpuInfo, DirectoryInfo, Host};
 
 /// Load per CPU above which a warning is due.

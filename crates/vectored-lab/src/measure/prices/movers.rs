@@ -9,8 +9,8 @@ use vectored::CostModel;
 
 use crate::measure::prices::probes::Manner;
 use crate::measure::sampling::sampler::Contender;
-use crate::measure::write::mover::{Mover, movers};
-use crate::measure::write::movers::write_all;
+use crate::measure::write::mover::Mover;
+use crate::measure::write::movers::{movers, write_all};
 
 /// What a program does before it writes a piece: about as long as formatting a line of numbers.
 const WORK: Duration = Duration::from_micros(1);

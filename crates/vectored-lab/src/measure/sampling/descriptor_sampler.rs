@@ -17,20 +17,18 @@ use crate::measure::sampling::pattern::Pattern;
 use crate::measure::sampling::payload::{Payload, random_start};
 use crate::measure::sampling::payload_supply::Supply;
 use crate::measure::sampling::sampler::{
-    CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing,
+    CellSetup, Contender, DrainChoice, MAX_CALLS, MeasureError, Sampler, Timing,
 };
 use crate::measure::targets::{
     Emptying, FILE_SPAN_BYTES, Opened, Opener, Sink, Stream, check_directory,
 };
 use crate::measure::write::cell::{Contestant, WriteCell};
-use crate::measure::write::mover::{Mover, movers};
+use crate::measure::write::mover::Mover;
+use crate::measure::write::movers::movers;
 use crate::model::{
     Cache, CellSpec, Drain, FittedModel, Operation, PageCache, SyncMode, Target, Technique,
 };
 use crate::stats::target_kind;
-
-/// Most calls of a sample, and so of the probe.
-pub(crate) const MAX_CALLS: u32 = 1024;
 
 /// What a thread at the other end may have to hold: the bytes of one batch.
 const THREAD_BYTES: u64 = 8 << 20;

@@ -6,6 +6,9 @@ use std::io;
 
 use crate::model::{CellSpec, Drain, Technique};
 
+/// The most calls of a sample, and so of the probe of a target's capacity.
+pub(crate) const MAX_CALLS: u32 = 1024;
+
 /// What is sampled in a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Contender {

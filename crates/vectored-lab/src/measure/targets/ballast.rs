@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use fastrand::Rng;
 use rustix::io::Errno;
 
-use crate::measure::targets::POISON;
+use crate::measure::targets::sink::POISON;
 use crate::measure::targets::stream_kind::Stream;
 
 /// Pages that a round may hold back: as many as a pipe usually has.

@@ -1,6 +1,6 @@
 //! Whether exactly the bytes arrived that were sent.
 
-use crate::measure::targets::{Batch, Mismatch};
+use crate::measure::targets::sink::{Batch, Mismatch};
 
 /// Compares a stream of bytes, as it comes in pieces, with an image that is
 /// repeated.

@@ -1,16 +1,15 @@
 //! The directory that temporary files are made in.
 
 use std::io;
-use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use rustix::fs::{Mode, OFlags, StatVfsMountFlags};
-use rustix::io::Errno;
+use rustix::fs::{OFlags, StatVfsMountFlags};
 
 use crate::measure::host::environment::describe_directory;
 use crate::measure::sampling::sampler::MeasureError;
 use crate::measure::targets::file::appended_bytes;
 use crate::measure::targets::overwrite::overwritten_bytes;
+use crate::measure::targets::unnamed_file::unnamed_file;
 use crate::model::{DirectoryInfo, Target};
 
 /// What is kept free beside the bytes that a run writes.
@@ -80,27 +79,4 @@ pub fn check_room(directory: &Path, file_bytes: u64) -> Result<DirectoryInfo, Me
         .canonicalize()
         .unwrap_or_else(|_| directory.to_owned());
     Ok(describe_directory(&path, free_bytes, &stat))
-}
-
-/// `O_TMPFILE` (Linux 3.11) where the file system has it; elsewhere a file
-/// with a random name that is removed at once.
-pub(crate) fn unnamed_file(directory: &Path, flags: OFlags) -> io::Result<OwnedFd> {
-    let flags = flags | OFlags::RDWR | OFlags::CLOEXEC | OFlags::EXCL;
-    let mode = Mode::RUSR | Mode::WUSR;
-    match rustix::fs::open(directory, flags | OFlags::TMPFILE, mode) {
-        // EISDIR and EINVAL: a kernel that does not know the flag at all.
-        Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {}
-        outcome => return Ok(outcome?),
-    }
-    loop {
-        let name = directory.join(format!(".vectored-{:016x}", fastrand::u64(..)));
-        match rustix::fs::open(&name, flags | OFlags::CREATE, mode) {
-            Err(Errno::EXIST) => {}
-            outcome => {
-                let file = outcome?;
-                rustix::fs::unlink(&name)?;
-                return Ok(file);
-            }
-        }
-    }
 }

@@ -12,7 +12,9 @@ use std::time::Duration;
 
 use rustix::thread::{CpuSet, sched_setaffinity};
 
-use crate::measure::targets::{Batch, Comparison, Mismatch, POISON, Sink, Stream};
+use crate::measure::targets::comparison::Comparison;
+use crate::measure::targets::sink::{Batch, Mismatch, POISON, Sink};
+use crate::measure::targets::stream_kind::Stream;
 
 /// When nothing at all has arrived for this long, nothing will: all calls have
 /// returned by then, so the bytes are in the stream or nowhere.

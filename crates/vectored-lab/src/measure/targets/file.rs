@@ -9,8 +9,8 @@ use std::path::Path;
 use rustix::fs::OFlags;
 
 use crate::measure::targets::comparison::Comparison;
-use crate::measure::targets::directory::unnamed_file;
-use crate::measure::targets::{Batch, Mismatch, POISON, Sink};
+use crate::measure::targets::sink::{Batch, Mismatch, POISON, Sink};
+use crate::measure::targets::unnamed_file::unnamed_file;
 use crate::model::SyncMode;
 
 /// A file is appended to up to this size, then truncated.

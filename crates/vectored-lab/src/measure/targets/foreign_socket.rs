@@ -12,7 +12,7 @@ use rustix::net::{
     AddressFamily, RecvFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recv, socket_with,
 };
 
-use crate::measure::targets::{Batch, Mismatch, Sink};
+use crate::measure::targets::sink::{Batch, Mismatch, Sink};
 use crate::sys::sockets::unsent_bytes;
 
 /// A peer that takes nothing for this long takes nothing at all.

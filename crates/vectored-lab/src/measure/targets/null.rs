@@ -8,7 +8,7 @@ use std::path::Path;
 
 use rustix::fs::{FileType, Mode, OFlags};
 
-use crate::measure::targets::{Batch, Mismatch, Sink};
+use crate::measure::targets::sink::{Batch, Mismatch, Sink};
 
 /// A character device: nothing comes back, so nothing can be compared.
 pub struct DeviceSink {

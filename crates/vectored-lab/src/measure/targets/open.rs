@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use crate::measure::sampling::sampler::{DrainChoice, MeasureError};
-use crate::measure::targets::Sink;
 use crate::measure::targets::directory::check_directory;
 use crate::measure::targets::drain_thread::ReaderSink;
 use crate::measure::targets::file::{FILE_SPAN_BYTES, FileSink};
 use crate::measure::targets::foreign_socket::PeerSink;
 use crate::measure::targets::null::DeviceSink;
 use crate::measure::targets::overwrite::{OverwriteSink, SpanFile};
+use crate::measure::targets::sink::Sink;
 use crate::measure::targets::stream_kind::Stream;
 use crate::measure::targets::stream_sink::StreamSink;
 use crate::model::{CellSpec, Target};

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use crate::measure::targets::comparison::Comparison;
-use crate::measure::targets::directory::unnamed_file;
 use crate::measure::targets::file::sync_flags;
-use crate::measure::targets::{Batch, Mismatch, POISON, Sink};
+use crate::measure::targets::sink::{Batch, Mismatch, POISON, Sink};
+use crate::measure::targets::unnamed_file::unnamed_file;
 use crate::model::SyncMode;
 
 /// What is rewritten, from its begin to its end and again, unless two calls

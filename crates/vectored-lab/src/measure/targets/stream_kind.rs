@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use rustix::net::sockopt::set_tcp_quickack;
 
-use crate::measure::targets::Mismatch;
 use crate::measure::targets::endpoints::{Pair, pipe, tcp_pair, unix_pair};
 use crate::measure::targets::fifo::open_fifo;
+use crate::measure::targets::sink::Mismatch;
 use crate::model::Target;
 use crate::sys::sockets::unsent_bytes;
 

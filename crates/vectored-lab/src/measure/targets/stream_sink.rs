@@ -8,8 +8,8 @@ use fastrand::Rng;
 
 use crate::measure::targets::ballast::Ballast;
 use crate::measure::targets::comparison::Comparison;
+use crate::measure::targets::sink::{Batch, Mismatch, POISON, Sink};
 use crate::measure::targets::stream_kind::Stream;
-use crate::measure::targets::{Batch, Mismatch, POISON, Sink};
 
 /// Both ends of a stream, non-blocking, emptied by the thread that fills it.
 pub struct StreamSink {

@@ -5,9 +5,8 @@ use std::io;
 
 use crate::measure::read::cell::FirstCall;
 use crate::measure::sampling::clock::Clock;
-use crate::measure::sampling::descriptor_sampler::MAX_CALLS;
 use crate::measure::sampling::payload_supply::Supply;
-use crate::measure::sampling::sampler::{Contender, MeasureError, Timing};
+use crate::measure::sampling::sampler::{Contender, MAX_CALLS, MeasureError, Timing};
 use crate::measure::targets::{Batch, Emptying, Mismatch, Sink, peer_is_stuck};
 use crate::measure::write::mover::{Mover, Timed};
 use crate::model::IovecSetup;

@@ -3,17 +3,11 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use vectored::CostModel;
-
 use crate::measure::sampling::clock::Clock;
 use crate::measure::sampling::lists::Lists;
-use crate::measure::sampling::sampler::{Contender, Timing};
+use crate::measure::sampling::sampler::Timing;
 use crate::measure::write::fsync::synced;
-use crate::measure::write::movers::{
-    Adaptive, CopyThenWrite, Mmap, Pwritev2, SendMore, Stdio, WithArray,
-};
-use crate::measure::write::movers::{WriteEach, Writev};
-use crate::model::{IovecSetup, Technique};
+use crate::model::IovecSetup;
 
 /// Moves a list of segments through a descriptor: one technique.
 ///
@@ -117,36 +111,6 @@ impl Timed {
     /// How many there are with the one that is not timed.
     pub fn all_calls(self) -> u32 {
         self.calls + u32::from(self.untimed_first)
-    }
-}
-
-/// The buffer of [`Technique::StdioLarge`].
-const LARGE_BYTES: usize = 1 << 20;
-
-/// The mover of a contender on a target with this cost model. The floors are
-/// given one segment that holds all bytes.
-///
-/// # Panics
-///
-/// For what does not write, and for most of [`Technique::GUESTS`].
-pub fn movers(contender: Contender, model: &CostModel) -> Box<dyn Mover> {
-    match contender {
-        Contender::Floor | Contender::FloorAgain => Box::new(WriteEach),
-        Contender::Technique(Technique::WriteEach) => Box::new(WriteEach),
-        Contender::Technique(Technique::CopyThenWrite) => Box::new(CopyThenWrite::default()),
-        Contender::Technique(Technique::Writev) => Box::new(WithArray::new(Writev::default())),
-        Contender::Technique(Technique::Pwritev2) => Box::new(WithArray::new(Pwritev2::default())),
-        Contender::Technique(Technique::SendMore) => Box::new(SendMore),
-        Contender::Technique(Technique::Stdio) => Box::new(Stdio::default()),
-        Contender::Technique(Technique::StdioLarge) => Box::new(Stdio::with_buffer(LARGE_BYTES)),
-        Contender::Technique(Technique::Mmap) => Box::new(Mmap::default()),
-        Contender::Technique(Technique::Adaptive) => {
-            Box::new(WithArray::new(Adaptive::new(*model)))
-        }
-        Contender::Technique(Technique::ReadEach | Technique::ReadThenSplit | Technique::Readv) => {
-            panic!("{contender} does not write")
-        }
-        Contender::Technique(_) => panic!("{contender} is brought by whoever measures it"),
     }
 }
 

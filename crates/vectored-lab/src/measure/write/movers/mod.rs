@@ -1,14 +1,6 @@
 //! The techniques that write, as a program would write them by hand, one idea a
 //! file.
 
-pub(crate) use crate::measure::write::movers::adaptive::Adaptive;
-pub(crate) use crate::measure::write::movers::array::WithArray;
-pub(crate) use crate::measure::write::movers::copy::CopyThenWrite;
-pub(crate) use crate::measure::write::movers::each::write_all;
-pub(crate) use crate::measure::write::movers::each::{SendMore, WriteEach};
-pub(crate) use crate::measure::write::movers::mmap::Mmap;
-pub(crate) use crate::measure::write::movers::stdio::Stdio;
-pub(crate) use crate::measure::write::movers::writev::{Pwritev2, Writev};
 pub(crate) mod adaptive;
 pub(crate) mod array;
 pub(crate) mod copy;
@@ -16,3 +8,47 @@ pub(crate) mod each;
 pub(crate) mod mmap;
 pub(crate) mod stdio;
 pub(crate) mod writev;
+
+use vectored::CostModel;
+
+use crate::measure::sampling::sampler::Contender;
+use crate::measure::write::mover::Mover;
+use crate::measure::write::movers::adaptive::Adaptive;
+use crate::measure::write::movers::array::WithArray;
+use crate::measure::write::movers::copy::CopyThenWrite;
+pub(crate) use crate::measure::write::movers::each::write_all;
+use crate::measure::write::movers::each::{SendMore, WriteEach};
+use crate::measure::write::movers::mmap::Mmap;
+use crate::measure::write::movers::stdio::Stdio;
+use crate::measure::write::movers::writev::{Pwritev2, Writev};
+use crate::model::Technique;
+
+/// The buffer of [`Technique::StdioLarge`].
+const LARGE_BYTES: usize = 1 << 20;
+
+/// The mover of a contender on a target with this cost model. The floors are
+/// given one segment that holds all bytes.
+///
+/// # Panics
+///
+/// For what does not write, and for most of [`Technique::GUESTS`].
+pub fn movers(contender: Contender, model: &CostModel) -> Box<dyn Mover> {
+    match contender {
+        Contender::Floor | Contender::FloorAgain => Box::new(WriteEach),
+        Contender::Technique(Technique::WriteEach) => Box::new(WriteEach),
+        Contender::Technique(Technique::CopyThenWrite) => Box::new(CopyThenWrite::default()),
+        Contender::Technique(Technique::Writev) => Box::new(WithArray::new(Writev::default())),
+        Contender::Technique(Technique::Pwritev2) => Box::new(WithArray::new(Pwritev2::default())),
+        Contender::Technique(Technique::SendMore) => Box::new(SendMore),
+        Contender::Technique(Technique::Stdio) => Box::new(Stdio::default()),
+        Contender::Technique(Technique::StdioLarge) => Box::new(Stdio::with_buffer(LARGE_BYTES)),
+        Contender::Technique(Technique::Mmap) => Box::new(Mmap::default()),
+        Contender::Technique(Technique::Adaptive) => {
+            Box::new(WithArray::new(Adaptive::new(*model)))
+        }
+        Contender::Technique(Technique::ReadEach | Technique::ReadThenSplit | Technique::Readv) => {
+            panic!("{contender} does not write")
+        }
+        Contender::Technique(_) => panic!("{contender} is brought by whoever measures it"),
+    }
+}

@@ -1,0 +1,31 @@
+//! Temporary files without a name: however the process ends, nothing has to be removed.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+/// Opens a new file without a name in `directory`: with `O_TMPFILE` (Linux 3.11), or, if the file
+/// system does not support that, under a random name that is removed at once.
+pub(crate) fn unnamed_file(directory: &Path, flags: OFlags) -> io::Result<OwnedFd> {
+    let flags = flags | OFlags::RDWR | OFlags::CLOEXEC | OFlags::EXCL;
+    let mode = Mode::RUSR | Mode::WUSR;
+    match rustix::fs::open(directory, flags | OFlags::TMPFILE, mode) {
+        // EISDIR and EINVAL: a kernel that does not know the flag at all.
+        Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {}
+        outcome => return Ok(outcome?),
+    }
+    loop {
+        let name = directory.join(format!(".vectored-{:016x}", fastrand::u64(..)));
+        match rustix::fs::open(&name, flags | OFlags::CREATE, mode) {
+            Err(Errno::EXIST) => {}
+            outcome => {
+                let file = outcome?;
+                rustix::fs::unlink(&name)?;
+                return Ok(file);
+            }
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Cells that were not measured, by reason.
+
+use crate::model::LeftOut;
+use crate::report::target_names::place;
+use crate::text::format::{count, escape_control, list_in_words};
+
+/// Lists that are named for each reason; the JSON has all.
+const MAX_NAMED_LISTS: usize = 6;
+
+/// Cells that were left out for one reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOutWords {
+    /// Why.
+    pub reason: String,
+    /// Which, as `1000 × 16 KiB on file, pipe, unix`.
+    pub cells: String,
+}
+
+/// Cells that were not measured, by reason, the same lists of several targets
+/// together.
+pub fn left_out_in_words(left_out: &[LeftOut]) -> Vec<LeftOutWords> {
+    let mut reasons: Vec<&str> = Vec::new();
+    for cell in left_out {
+        if !reasons.contains(&cell.reason.as_str()) {
+            reasons.push(&cell.reason);
+        }
+    }
+    reasons
+        .into_iter()
+        .map(|reason| {
+            let place_of = |cell: &LeftOut| place(cell.target, cell.path.as_deref());
+            // The first cell of each list stands for the list.
+            let mut lists: Vec<(&LeftOut, Vec<String>)> = Vec::new();
+            for cell in left_out.iter().filter(|cell| cell.reason == reason) {
+                let same = |list: &LeftOut| list.segment_sizes == cell.segment_sizes;
+                match lists.iter_mut().find(|(list, _)| same(list)) {
+                    // The same list in another state of caches is named once.
+                    Some((_, targets)) if targets.contains(&place_of(cell)) => {}
+                    Some((_, targets)) => targets.push(place_of(cell)),
+                    None => lists.push((cell, vec![place_of(cell)])),
+                }
+            }
+            let mut named: Vec<String> = lists
+                .iter()
+                .take(MAX_NAMED_LISTS)
+                .map(|(list, targets)| {
+                    format!(
+                        "{} on {}",
+                        list_in_words(&list.segment_sizes),
+                        targets.join(", ")
+                    )
+                })
+                .collect();
+            let rest: usize = lists
+                .iter()
+                .skip(MAX_NAMED_LISTS)
+                .map(|(_, t)| t.len())
+                .sum();
+            if rest > 0 {
+                named.push(format!("{} more", count(rest, "cell")));
+            }
+            LeftOutWords {
+                reason: escape_control(reason),
+                cells: named.join("; "),
+            }
+        })
+        .collect()
+}
