@@ -1,13 +1,11 @@
-//! What to do, in words: computed from cells and crossovers, silent where
-//! those do not carry it.
+//! Advice in words, from cells and crossovers; none where these do not support it.
 
 use crate::model::{Advice, Cell, Crossover, Technique, Verdict};
 use crate::stats::{PairStats, pair, series};
 use crate::text::format;
 
-/// One entry for each kind of list of which enough is known: `cells` of equal
-/// segments that differ in size only, of which one technique is surely the
-/// fastest in some, with the `crossovers` among them.
+/// One entry for each series of `cells` (lists of equal segments that differ in segment size only) in which
+/// some technique is significantly the fastest, with the `crossovers` among them.
 pub fn advice(cells: &[&Cell], crossovers: &[Crossover], rivals: &[Technique]) -> Vec<Advice> {
     series(cells)
         .into_iter()
@@ -40,8 +38,8 @@ pub fn advice(cells: &[&Cell], crossovers: &[Crossover], rivals: &[Technique]) -
         .collect()
 }
 
-/// Whether a size has another winner than what is said of the sizes between
-/// these borders: rarely, one of two borders cannot be placed.
+/// Whether the winner of some size differs from what these crossovers imply: rarely, one of two crossovers
+/// cannot be placed.
 fn contradicts(cells: &[&Cell], borders: &[&Crossover]) -> bool {
     let breaks = |pair: &[&Crossover]| pair[0].above != pair[1].below;
     let is_other = |cell: &&Cell| {
@@ -49,9 +47,9 @@ fn contradicts(cells: &[&Cell], borders: &[&Crossover]) -> bool {
             return false;
         };
         let bytes = bytes as f64;
-        // Nothing is said of sizes within an interval.
+        // Sizes within the interval of a crossover may have either winner.
         let is_within =
-            |border: &&Crossover| border.low_bytes <= bytes && bytes <= border.high_bytes;
+            |crossover: &&Crossover| crossover.low_bytes <= bytes && bytes <= crossover.high_bytes;
         let past = borders.partition_point(|border| border.at_bytes < bytes);
         let said = match past.checked_sub(1) {
             Some(index) => borders[index].above,
@@ -63,7 +61,7 @@ fn contradicts(cells: &[&Cell], borders: &[&Crossover]) -> bool {
 }
 
 /// `Copy at every size from 16 B to 16 KiB; gathering takes 5.6 to 47 % longer.`
-/// Where some of these sizes have no winner: `Copy at 4 of 6 sizes …`.
+/// If some of these sizes have no winner: `Copy at 4 of 6 sizes …`.
 fn one_winner(cells: &[&Cell], rivals: &[Technique]) -> Option<String> {
     let won: Vec<(&Cell, Technique)> = cells
         .iter()
@@ -71,8 +69,7 @@ fn one_winner(cells: &[&Cell], rivals: &[Technique]) -> Option<String> {
         .collect();
     let &(first, winner) = won.first()?;
     let (last, _) = won.last()?;
-    // Two winners without a crossover between them, or a single size, are no
-    // rule.
+    // Two winners without a crossover between them, or a single size, support no rule.
     if won.iter().any(|(_, other)| *other != winner) || won.len() < 2 {
         return None;
     }
@@ -139,37 +136,40 @@ fn several_winners(cells: &[&Cell], borders: &[&Crossover]) -> String {
     text
 }
 
-/// `One by one takes 31 to 98 % longer.` Where that is not sure of the largest sizes: `… up to 4 KiB.`
-/// Silent if it is not sure of others, or the other way round for any.
+/// `Writing one by one takes 31 to 98 % longer.` If the largest sizes do not differ significantly:
+/// `… for segments of up to 4 KiB.` `None` if others do not, or if it is faster at any size.
 fn one_by_one(cells: &[&Cell], rivals: &[Technique]) -> Option<String> {
     let each = *rivals.iter().find(|&&rival| is_each(rival))?;
-    let mut sure = Vec::new();
+    let mut significant = Vec::new();
     for &cell in cells {
         let leader = cell.leader.filter(|&leader| leader != each)?;
         let pair = pair(cell, each, leader).filter(PairStats::separated);
-        // Between medians a technique may lead that trails in pairs.
+        // A technique with the lowest median may still be slower pair by pair.
         if pair.as_ref().is_some_and(|pair| pair.ratio < 1.0) {
             return None;
         }
-        sure.push(pair.map(|pair| pair.ratio));
+        significant.push(pair.map(|pair| pair.ratio));
     }
-    let count = sure.iter().take_while(|ratio| ratio.is_some()).count();
-    if sure[count..].iter().any(Option::is_some) {
+    let count = significant
+        .iter()
+        .take_while(|ratio| ratio.is_some())
+        .count();
+    if significant[count..].iter().any(Option::is_some) {
         return None;
     }
-    let ratios: Vec<f64> = sure.into_iter().flatten().collect();
+    let ratios: Vec<f64> = significant.into_iter().flatten().collect();
     let longer = span(&ratios)?;
+    let name = capital(gerund(each));
     Some(match count == cells.len() {
-        true => format!("One by one takes {longer}."),
+        true => format!("{name} takes {longer}."),
         false => format!(
-            "One by one takes {longer} up to {}.",
+            "{name} takes {longer} for segments of up to {}.",
             size(cells[count - 1])
         ),
     })
 }
 
-/// How much longer one technique takes than another, by cell, where that is
-/// sure.
+/// How much longer one technique takes than another, in each cell where the difference is significant.
 fn ratios(cells: &[&Cell], of: Technique, to: Technique) -> Vec<f64> {
     cells
         .iter()
@@ -179,8 +179,7 @@ fn ratios(cells: &[&Cell], of: Technique, to: Technique) -> Vec<f64> {
         .collect()
 }
 
-/// The size within a range at which one technique takes longest, compared with
-/// another, and by how much.
+/// The size within a range at which `of` takes longest compared with `to`, and the ratio.
 fn dearest(
     cells: &[&Cell],
     of: Technique,
@@ -197,9 +196,9 @@ fn dearest(
         .map(|(size, pair)| (size, pair.ratio))
 }
 
-/// Where a crossover is, with its interval: `1.40 KiB [1.31, 1.52]`.
-pub(crate) fn place(border: &Crossover) -> String {
-    let (scale, unit) = match border.at_bytes {
+/// The size of a crossover, with its interval: `1.40 KiB [1.31, 1.52]`.
+pub(crate) fn place(crossover: &Crossover) -> String {
+    let (scale, unit) = match crossover.at_bytes {
         at if at < 999.5 => (1.0, "B"),
         at if at < 1023.5 * 1024.0 => (1024.0, "KiB"),
         _ => (1024.0 * 1024.0, "MiB"),
@@ -208,7 +207,12 @@ pub(crate) fn place(border: &Crossover) -> String {
         1.0 => format!("{bytes:.0}"),
         _ => format::three_digits(bytes / scale),
     };
-    let [at, low, high] = [border.at_bytes, border.low_bytes, border.high_bytes].map(number);
+    let [at, low, high] = [
+        crossover.at_bytes,
+        crossover.low_bytes,
+        crossover.high_bytes,
+    ]
+    .map(number);
     format!("{at} {unit} [{low}, {high}]")
 }
 
@@ -228,7 +232,7 @@ fn span(ratios: &[f64]) -> Option<String> {
         true => LONGER,
         false => TIMES,
     };
-    // The unit once, where both have the same.
+    // If both have the same unit, it is written once.
     let low = low.strip_suffix(unit).unwrap_or(&low);
     Some(format!("{low} to {high}"))
 }

@@ -1,5 +1,5 @@
-//! What two sets of runs say of each other, in words: what differs around them
-//! first, then what is called, then everything.
+//! A comparison of two sets of runs as text: differences of the environment first, then reported
+//! changes, then all figures.
 
 use crate::model::{Change, Compared, Comparison, Conditions};
 use crate::report::grid;
@@ -7,7 +7,7 @@ use crate::report::grid::Grid;
 use crate::report::target_names::place;
 use crate::stats::MIN_RUNS;
 use crate::text::format;
-use crate::text::format::{escape_control, list_in_words, three_digits};
+use crate::text::format::{escape_control, escape_markdown, list_in_words, three_digits};
 
 /// For a terminal of `width` columns.
 pub fn comparison_table(comparison: &Comparison, width: usize) -> String {
@@ -28,12 +28,12 @@ pub fn comparison_table(comparison: &Comparison, width: usize) -> String {
 pub fn comparison_markdown(comparison: &Comparison) -> String {
     let mut text = String::new();
     for paragraph in before(comparison) {
-        text += &format!("{}\n\n", crate::report::markdown::escape(&paragraph));
+        text += &format!("{}\n\n", escape_markdown(&paragraph));
     }
     text += &grid::markdowns(&grids(comparison));
     text.push('\n');
     for note in notes(comparison) {
-        text += &format!("- {}\n", crate::report::markdown::escape(&note));
+        text += &format!("- {}\n", escape_markdown(&note));
     }
     text
 }
@@ -90,7 +90,7 @@ fn before(comparison: &Comparison) -> Vec<String> {
             values.join(" | ")
         };
         text.push(format!(
-            "Different {}: {}, then {}.",
+            "Different {}: {} in the base runs, {} in the new runs.",
             difference.what,
             side(&difference.base),
             side(&difference.new)
@@ -101,28 +101,24 @@ fn before(comparison: &Comparison) -> Vec<String> {
     }
     if comparison.cells.is_empty() {
         text.push(
-            "Nothing was compared: no list was measured under the same conditions in every run."
+            "Nothing was compared: no cell was measured under the same conditions in every run."
                 .to_owned(),
         );
         return text;
     }
-    let called = |change: Change| {
+    let reported = |change: Change| {
         let all = comparison.targets.iter().chain(&comparison.cells);
         all.filter(|compared| compared.change == change).count()
     };
-    let (slower, faster) = (called(Change::Slower), called(Change::Faster));
-    text.push(
-        format!(
-            "{} against {}: of {} and {}, {slower} are slower, {faster} faster; no significant \
-         difference in the others.",
-            format::count(comparison.base.len(), "base run"),
-            format::count(comparison.new.len(), "new run"),
-            format::count(comparison.targets.len(), "mean over a target"),
-            format::count(comparison.cells.len(), "technique in a cell"),
-        )
-        .replace("technique in a cells", "techniques in cells")
-        .replace("mean over a targets", "means over a target"),
-    );
+    let (slower, faster) = (reported(Change::Slower), reported(Change::Faster));
+    text.push(format!(
+        "{} against {}: {slower} slower and {faster} faster among {} and {}; no change is reported for the \
+         others.",
+        format::count(comparison.base.len(), "base run"),
+        format::count(comparison.new.len(), "new run"),
+        format::count(comparison.targets.len(), "target mean"),
+        format::count(comparison.cells.len(), "cell result"),
+    ));
     text
 }
 
@@ -130,17 +126,17 @@ fn grids(comparison: &Comparison) -> Vec<Grid> {
     let mut grids = Vec::new();
     if !comparison.targets.is_empty() {
         grids.push(grid_of(
-            "Time ÷ floor, new ÷ base, mean over the cells of a target",
+            "Target means: time ÷ floor, over the cells of a target",
             &comparison.targets.iter().collect::<Vec<_>>(),
         ));
     }
-    let called: Vec<&Compared> = comparison
+    let changed: Vec<&Compared> = comparison
         .cells
         .iter()
         .filter(|compared| compared.change != Change::None)
         .collect();
-    if !called.is_empty() {
-        grids.push(grid_of("Cells with a significant difference", &called));
+    if !changed.is_empty() {
+        grids.push(grid_of("Cell results with a reported change", &changed));
     }
     grids
 }
@@ -197,7 +193,7 @@ fn change_in_words(change: Change) -> &'static str {
     }
 }
 
-/// `pipe`, `file read hot`, with what is not usual.
+/// `pipe`, `file read hot`; conditions other than the default are named.
 pub fn conditions_in_words(conditions: &Conditions) -> String {
     let mut words = place(conditions.target, conditions.path.as_deref());
     if conditions.operation != Default::default() {
@@ -221,21 +217,20 @@ pub fn conditions_in_words(conditions: &Conditions) -> String {
     words
 }
 
-/// What is needed to read it, a paragraph each.
+/// The legend, a paragraph each.
 fn notes(comparison: &Comparison) -> Vec<String> {
     let percent = |share: f64| format!("{:.0} %", share * 100.0);
     let mut notes = vec![format!(
-        "A technique's figure is its time ÷ the floor's, round by round, so that a machine which is \
-         slower altogether makes no difference. Intervals contain the variance between runs \
-         (standard deviation of a mean {}). A change is reported if it is significant (5 %, adjusted \
-         over all cells) and at least {}.",
+        "Figures are time ÷ floor, round by round, so that a change in the speed of the whole machine \
+         cancels out. Intervals include the run-to-run variation (standard deviation of a target mean: {}). \
+         A change is reported if it is significant (5 %, adjusted over all cells) and at least {}.",
         format::percent(comparison.between_runs_sd),
         percent(comparison.called_from)
     )];
     if comparison.base.len().min(comparison.new.len()) < MIN_RUNS {
         notes.push(format!(
-            "With fewer than {MIN_RUNS} runs a side the variance between runs is hardly known: \
-             no change under {} is reported. Measure {MIN_RUNS} or more of each, in turn.",
+            "With fewer than {MIN_RUNS} runs on a side the run-to-run variation is poorly known, so no change \
+             under {} is reported. Measure at least {MIN_RUNS} of each, alternating base and new.",
             percent(comparison.called_from)
         ));
     }
@@ -243,20 +238,20 @@ fn notes(comparison: &Comparison) -> Vec<String> {
         let (change, _) = format::margin(floor.ratio, None);
         let sign = if change.starts_with('-') { "" } else { "+" };
         notes.push(format!(
-            "The floor of {} itself: {sign}{change} (not tested: other load on the machine makes as much).",
+            "Floor of {}: {sign}{change} (shown, but never reported as a change: load on the machine can cause \
+             as much).",
             conditions_in_words(&floor.conditions)
         ));
     }
     if comparison.unmatched_techniques > 0 {
         notes.push(format!(
-            "Not compared: a technique in a cell, {} times, as it was not measured long enough in \
-             every run.",
-            comparison.unmatched_techniques
+            "Not compared: {}, with too few rounds in at least one run.",
+            format::count(comparison.unmatched_techniques, "cell result")
         ));
     }
     if comparison.unmatched_cells > 0 {
         notes.push(format!(
-            "Not compared: {}, which not every run has under the same conditions.",
+            "Not compared: {}, not measured under the same conditions in every run.",
             format::count(comparison.unmatched_cells, "cell")
         ));
     }

@@ -1,132 +1,108 @@
-//! Cost models in words.
+//! Cost models as a table, a row a model.
 
-use crate::model::{
-    Cell, Conditions, Drain, FAST_IOVECS, FittedModel, ModelSource, Operation, Results,
-};
-use crate::report::target_names::{Kind, Titles};
-use crate::text::format::{bytes_in_words, count, percent, time};
+use crate::model::{Conditions, Drain, FittedModel, ModelSource, Results};
+use crate::report::grid::Grid;
+use crate::report::target_names::{SectionKey, Titles};
+use crate::text::format::{count, percent, three_digits};
 
-/// What stands above them.
-pub(crate) const COSTS: &str = "Costs on this machine, fitted to the cells:";
+/// Segment counts whose copy threshold has a column. The JSON has others too.
+const THRESHOLD_COUNTS: [usize; 3] = [2, 8, 64];
 
-/// What a call, a segment and a byte cost, a paragraph for each of the conditions
-/// that a model was fitted to, with what it costs to choose by it.
-pub(crate) fn costs(results: &Results) -> Vec<String> {
+/// The models that were fitted to the cells, each followed by the calibrated one for the same
+/// conditions. `None` if nothing was fitted.
+pub(crate) fn costs(results: &Results) -> Option<Grid> {
     let titles = Titles::among(&results.cells);
-    let models = &results.cost_models;
-    let fitted = models
-        .iter()
-        .filter(|model| model.source == ModelSource::Cells);
-    fitted
-        .map(|model| {
-            let calibrated = models.iter().find(|other| {
-                other.source == ModelSource::Calibration && other.conditions == model.conditions
-            });
-            let title = title(&titles, &model.conditions);
-            let cells = results.cells.iter().chain(&results.refined_cells);
-            let cells = cells.filter(|cell| cell.conditions() == model.conditions);
-            let carried = Carried::by(cells, model);
-            format!("{title}: {}", sentence(model, carried, calibrated))
-        })
-        .collect()
+    let models: Vec<&FittedModel> = fitted(results)
+        .flat_map(|model| [Some(model), calibrated(results, model)])
+        .flatten()
+        .collect();
+    let mut heads: Vec<String> = ["target", "call", "gather call", "segment", "copy byte"]
+        .map(str::to_owned)
+        .to_vec();
+    heads.extend(THRESHOLD_COUNTS.map(|count| format!("copy {count} ×")));
+    heads.extend(["regret", "regret p95"].map(str::to_owned));
+    (!models.is_empty()).then(|| Grid {
+        title: format!(
+            "Cost models, fitted to the cells: times in ns, copy thresholds in bytes; regret over {}",
+            judged_cells(&models)
+        ),
+        heads,
+        names: 1,
+        rows: models.iter().map(|model| row(model, &titles)).collect(),
+    })
+}
+
+/// The columns in words.
+pub(crate) fn legend(results: &Results) -> Vec<String> {
+    if fitted(results).next().is_none() {
+        return Vec::new();
+    }
+    let mut notes = vec![
+        "Cost models: a call takes \"call\", one with a list \"gather call\" more, and \"segment\" for each \
+         segment of less than 256 B; copying takes \"copy byte\" for each byte. copy 8 ×: a list of 8 \
+         segments is copied if each is at most this long."
+            .to_owned(),
+        "Regret of choosing by a model: how much longer its choice between copying and gathering takes than \
+         the fastest technique, in the median cell and in the 95th percentile. A fitted model is judged by \
+         cross-validation: in each cell by a fit to the others."
+            .to_owned(),
+    ];
+    if fitted(results).any(|model| calibrated(results, model).is_some()) {
+        notes.push("calibrated: the model that adaptive used, measured before the run.".to_owned());
+    }
+    notes
+}
+
+fn fitted(results: &Results) -> impl Iterator<Item = &FittedModel> {
+    let models = results.cost_models.iter();
+    models.filter(|model| model.source == ModelSource::Cells)
+}
+
+/// The judged calibration for the conditions of `fitted`.
+fn calibrated<'a>(results: &'a Results, fitted: &FittedModel) -> Option<&'a FittedModel> {
+    results.cost_models.iter().find(|model| {
+        model.source == ModelSource::Calibration
+            && model.conditions == fitted.conditions
+            && model.regret_median.is_some()
+    })
+}
+
+/// `17 cells each`, or `13 to 21 cells each`.
+fn judged_cells(models: &[&FittedModel]) -> String {
+    let cells = || models.iter().map(|model| model.judged_cells);
+    let (fewest, most) = (cells().min().unwrap_or(0), cells().max().unwrap_or(0));
+    match fewest == most {
+        true => format!("{} each", count(most, "cell")),
+        false => format!("{fewest} to {most} cells each"),
+    }
+}
+
+fn row(model: &FittedModel, titles: &Titles) -> Vec<String> {
+    let mut title = title(titles, &model.conditions);
+    if model.source == ModelSource::Calibration {
+        title += ", calibrated";
+    }
+    let threshold = |count| {
+        let known = model.copy_below_bytes.iter().find(|known| known.0 == count);
+        known.map_or("–".to_owned(), |(_, bytes)| bytes.to_string())
+    };
+    let regret = |share: Option<f64>| share.map_or("–".to_owned(), percent);
+    let mut cells = vec![
+        title,
+        three_digits(model.call_ns),
+        three_digits(model.gather_call_ns),
+        three_digits(model.segment_ns),
+        format!("{:.3}", model.copy_byte_ns),
+    ];
+    cells.extend(THRESHOLD_COUNTS.map(threshold));
+    cells.extend([regret(model.regret_median), regret(model.regret_p95)]);
+    cells
 }
 
 fn title(titles: &Titles, conditions: &Conditions) -> String {
-    let title = titles.of(Kind::of_conditions(conditions));
+    let title = titles.of(SectionKey::of_conditions(conditions));
     match conditions.drain {
-        Some(Drain::ReaderThread | Drain::WriterThread | Drain::Peer) => {
-            format!("{title} with a thread at the other end")
-        }
-        _ => title,
-    }
-}
-
-/// Which numbers the cells say anything of. The others are those of the default model, or one of two
-/// that could not be told apart.
-#[derive(Clone, Copy)]
-struct Carried {
-    page_end: bool,
-    iovec_step: bool,
-    uncached: bool,
-}
-
-impl Carried {
-    fn by<'a>(cells: impl Iterator<Item = &'a Cell>, model: &FittedModel) -> Self {
-        let (mut few, mut many, mut uncached) = (0, 0, false);
-        for cell in cells {
-            match cell.segment_count {
-                ..=FAST_IOVECS => few += 1,
-                _ => many += 1,
-            }
-            let bytes = cell.segment_bytes.unwrap_or(0) * cell.segment_count;
-            uncached |= bytes > model.staging_bytes;
-        }
-        Carried {
-            page_end: model.page_end_ns > 0.0,
-            iovec_step: few > 0 && many > 0,
-            uncached,
-        }
-    }
-}
-
-fn sentence(model: &FittedModel, carried: Carried, calibrated: Option<&FittedModel>) -> String {
-    let [listed, split] = match model.conditions.operation {
-        Operation::Write => ["referenced", "copied"],
-        Operation::Read => ["referenced", "split off"],
-    };
-    let mut segments = vec![format!("{} from 256 B on", time(model.large_segment_ns))];
-    if carried.page_end {
-        let less = time(model.page_end_ns);
-        segments.push(format!("{less} less where it ends with a page"));
-    }
-    if carried.iovec_step {
-        let more = time(model.iovec_step_ns);
-        segments.push(format!("{more} a call past {FAST_IOVECS} of them"));
-    }
-    let uncached = match carried.uncached {
-        true => format!(
-            " ({} beyond {})",
-            a_byte(model.copy_byte_uncached_ns),
-            bytes_in_words(model.staging_bytes as u64)
-        ),
-        false => String::new(),
-    };
-    let mut text = format!(
-        "a call {}, and {} more with a list; a byte {}; a segment {listed} {} ({}); a segment {split} {} \
-         and {} a byte{uncached}.",
-        time(model.call_ns),
-        time(model.gather_call_ns),
-        a_byte(model.byte_ns),
-        time(model.segment_ns),
-        segments.join(", "),
-        time(model.copy_segment_ns),
-        a_byte(model.copy_byte_ns),
-    );
-    if let (Some(median), Some(p95)) = (model.regret_median, model.regret_p95) {
-        text += &format!(
-            " Regret of choosing by this model: median {}, 95th percentile {} ({})",
-            percent(median),
-            percent(p95),
-            count(model.judged_cells, "cell"),
-        );
-        let regret = calibrated.and_then(|model| Some((model.regret_median?, model.regret_p95?)));
-        if let Some((median, p95)) = regret {
-            text += &format!(
-                "; by the calibration that adaptive used: median {}, 95th percentile {}",
-                percent(median),
-                percent(p95),
-            );
-        }
-        text.push('.');
-    }
-    text
-}
-
-/// As [`time`], and of what bytes cost no digit less.
-fn a_byte(ns: f64) -> String {
-    if ns < 0.1 {
-        format!("{ns:.3} ns")
-    } else {
-        time(ns)
+        Some(Drain::ReaderThread | Drain::WriterThread) => format!("{title}, with a thread"),
+        Some(Drain::BetweenSamples | Drain::Peer) | None => title,
     }
 }

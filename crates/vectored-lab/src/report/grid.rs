@@ -1,7 +1,7 @@
 //! Plain tables of texts, for a terminal and for a document.
 
-use crate::report::markdown::escape;
 use crate::report::plot::wrapped;
+use crate::text::format::escape_markdown;
 
 /// A title, heads, and rows of as many texts.
 pub(crate) struct Grid {
@@ -38,7 +38,7 @@ pub fn paragraph(text: &str, indent: usize, width: usize) -> String {
 
 /// A table. Cells are broken into several lines where it is too wide, and where even that is too
 /// wide, each row becomes a list of its cells.
-fn text(grid: &Grid, width: usize) -> String {
+pub(crate) fn text(grid: &Grid, width: usize) -> String {
     let mut text = paragraph(&grid.title, 2, width);
     let Some(widths) = column_widths(grid, width) else {
         let lists = grid.rows.iter().map(|row| list(&grid.heads, row, width));
@@ -55,7 +55,12 @@ fn text(grid: &Grid, width: usize) -> String {
             let mut line = String::new();
             for (column, lines) in cells.iter().enumerate() {
                 let width = widths[column];
-                let piece = lines.get(level).map_or("", String::as_str);
+                // Heads end in one line, other cells begin in one.
+                let skipped = if index == 0 { height - lines.len() } else { 0 };
+                let piece = level
+                    .checked_sub(skipped)
+                    .and_then(|place| lines.get(place));
+                let piece = piece.map_or("", String::as_str);
                 line += &match column < grid.names {
                     true => format!("{piece:<width$}"),
                     false => format!("{piece:>width$}"),
@@ -152,9 +157,9 @@ fn length(text: &str) -> usize {
 }
 
 pub(crate) fn markdown(grid: &Grid) -> String {
-    let mut text = format!("**{}**\n\n|", escape(&grid.title));
+    let mut text = format!("**{}**\n\n|", escape_markdown(&grid.title));
     for head in &grid.heads {
-        text += &format!(" {} |", escape(head));
+        text += &format!(" {} |", escape_markdown(head));
     }
     text += "\n|";
     for column in 0..grid.heads.len() {
@@ -164,7 +169,7 @@ pub(crate) fn markdown(grid: &Grid) -> String {
     for row in &grid.rows {
         text.push('|');
         for cell in row {
-            text += &format!(" {} |", escape(cell));
+            text += &format!(" {} |", escape_markdown(cell));
         }
         text.push('\n');
     }

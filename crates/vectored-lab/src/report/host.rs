@@ -1,11 +1,12 @@
-//! What a machine offers, in one screen.
+//! The report of `vectored host`: what a machine offers, on one screen.
 //!
-//! A line that could not be filled says why; none is left out.
+//! A value that is unknown is shown with the reason; no line is left out.
 
 use crate::model::{FlagAnswer, HostReport, Known};
 use crate::text::format;
+use crate::text::format::escape_markdown;
 
-/// Columns of the names in front of the lines.
+/// Width of the labels.
 const LABEL: usize = 14;
 
 /// The report for people at a terminal, `width` columns wide.
@@ -44,10 +45,7 @@ pub fn table(report: &HostReport, width: usize) -> String {
 pub fn markdown(report: &HostReport) -> String {
     let mut text = "| | |\n|---|---|\n".to_owned();
     for (label, value) in sections(report).into_iter().flatten() {
-        text += &format!(
-            "| {label} | {} |\n",
-            crate::report::markdown::escape(&value)
-        );
+        text += &format!("| {label} | {} |\n", escape_markdown(&value));
     }
     text += &format!("\n{NOTE}\n");
     text
@@ -61,7 +59,8 @@ pub fn json(report: &HostReport) -> String {
     text
 }
 
-const NOTE: &str = "ok: the flag was taken, which is no proof that it does something.";
+const NOTE: &str =
+    "ok: a call with this flag succeeded, which does not prove that the flag has an effect.";
 
 type Line = (&'static str, String);
 
@@ -119,10 +118,10 @@ fn machine(report: &HostReport) -> Vec<Line> {
                 format::escape_control(&cpu.model),
                 format::count(cpu.allowed_cpus.len(), "CPU"),
                 match host.memory_bytes {
-                    0 => unknown("/proc/meminfo does not tell the memory"),
+                    0 => unknown("cannot be read from /proc/meminfo"),
                     bytes => format::about_bytes(bytes),
                 },
-                format::escape_control(virtualization.unwrap_or("no virtualization noticed")),
+                format::escape_control(virtualization.unwrap_or("no virtualization detected")),
             ),
         ),
         ("caches", caches.join(", ")),
@@ -162,7 +161,7 @@ fn ring(report: &HostReport) -> String {
         Known::Unknown(why) => format!("not available: {}", format::escape_control(why)),
     };
     let locked = match offer.memlock_bytes {
-        Some(bytes) => format!("{} may be locked", format::bytes_in_words(bytes)),
+        Some(bytes) => format!("{} of memory may be locked", format::bytes_in_words(bytes)),
         None => "no limit on locked memory".to_owned(),
     };
     let sysctl = shown(&offer.disabled_sysctl, u64::to_string);
@@ -175,7 +174,7 @@ fn operations(report: &HostReport) -> String {
         return unknown(why);
     }
     if offer.operations.is_empty() {
-        return unknown("there is no ring to ask");
+        return unknown("there is no io_uring to query");
     }
     let names = |wanted: bool| {
         let some = offer
@@ -187,8 +186,8 @@ fn operations(report: &HostReport) -> String {
     };
     match (names(true), names(false)) {
         (there, absent) if absent.is_empty() => there,
-        (there, absent) if there.is_empty() => format!("not there: {absent}"),
-        (there, absent) => format!("{there}; not there: {absent}"),
+        (there, absent) if there.is_empty() => format!("missing: {absent}"),
+        (there, absent) => format!("{there}; missing: {absent}"),
     }
 }
 
@@ -210,7 +209,7 @@ fn directory(report: &HostReport) -> Vec<Line> {
                 "mounted",
                 match &info.mount_options {
                     Some(options) => format::escape_control(options),
-                    None => unknown("/proc/self/mountinfo does not tell"),
+                    None => unknown("not found in /proc/self/mountinfo"),
                 },
             ),
             (
@@ -256,14 +255,14 @@ fn directory(report: &HostReport) -> Vec<Line> {
 fn answers(flags: &[FlagAnswer], of: impl Fn(&FlagAnswer) -> Option<String>) -> String {
     let mut groups: Vec<(String, Vec<String>)> = Vec::new();
     for flag in flags {
-        let answer = of(flag).unwrap_or_else(|| unknown("no file could be opened so"));
+        let answer = of(flag).unwrap_or_else(|| unknown("no file could be opened with O_DIRECT"));
         let name = format::escape_control(&flag.flag);
         match groups.iter_mut().find(|(other, _)| *other == answer) {
             Some((_, names)) => names.push(name),
             None => groups.push((answer, vec![name])),
         }
     }
-    // What works comes first.
+    // Flags that work come first.
     groups.sort_by_key(|(answer, _)| answer != "ok");
     let texts = groups
         .iter()
@@ -276,7 +275,7 @@ fn buffers(report: &HostReport) -> Vec<Line> {
     let limits = &report.buffers;
     let made = |size: Option<u64>| match size {
         Some(size) => format::bytes_in_words(size),
-        None => unknown("none could be made"),
+        None => unknown("none could be created"),
     };
     let three = |sizes: &Known<[u64; 3]>| {
         shown(sizes, |sizes| {
@@ -333,7 +332,7 @@ fn shown<T>(known: &Known<T>, show: impl Fn(&T) -> String) -> String {
     }
 }
 
-/// For a field of the host that is null.
+/// The reason why a field of the host is null.
 fn missing(report: &HostReport, field: &str) -> String {
     match report.unknown.get(field) {
         Some(why) => unknown(why),

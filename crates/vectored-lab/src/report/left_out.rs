@@ -10,14 +10,13 @@ const MAX_NAMED_LISTS: usize = 6;
 /// Cells that were left out for one reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOutWords {
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// Which, as `1000 × 16 KiB on file, pipe, unix`.
+    /// The cells, as `1000 × 16 KiB on file, pipe, unix`.
     pub cells: String,
 }
 
-/// Cells that were not measured, by reason, the same lists of several targets
-/// together.
+/// Groups cells that were not measured by reason; a list that was left out on several targets is named once.
 pub fn left_out_in_words(left_out: &[LeftOut]) -> Vec<LeftOutWords> {
     let mut reasons: Vec<&str> = Vec::new();
     for cell in left_out {

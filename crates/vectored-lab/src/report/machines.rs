@@ -7,7 +7,7 @@ use crate::report::crossover_text::no_crossover;
 use crate::report::grid;
 use crate::report::grid::Grid;
 use crate::report::svg::{Border, Group};
-use crate::report::target_names::{Kind, Titles};
+use crate::report::target_names::{SectionKey, Titles};
 use crate::text::format;
 use crate::text::format::three_digits;
 
@@ -62,7 +62,7 @@ pub(crate) fn charts(runs: &[&Results]) -> Vec<(String, Vec<Group>)> {
         .collect()
 }
 
-fn one_border(run: &Results, runs: &[&Results], kind: Kind<'_>, count: usize) -> Border {
+fn one_border(run: &Results, runs: &[&Results], kind: SectionKey<'_>, count: usize) -> Border {
     let of_machine = |run| {
         let [host, _, release, begun] = machine_names(run);
         ([host, release], begun)
@@ -90,8 +90,8 @@ fn one_border(run: &Results, runs: &[&Results], kind: Kind<'_>, count: usize) ->
     }
 }
 
-fn is_of(crossover: &Crossover, kind: Kind<'_>, count: usize) -> bool {
-    crossover.segment_count == count && Kind::of_conditions(&crossover.conditions) == kind
+fn is_of(crossover: &Crossover, kind: SectionKey<'_>, count: usize) -> bool {
+    crossover.segment_count == count && SectionKey::of_conditions(&crossover.conditions) == kind
 }
 
 fn is_copy_to_gather(crossover: &Crossover) -> bool {
@@ -101,28 +101,28 @@ fn is_copy_to_gather(crossover: &Crossover) -> bool {
     )
 }
 
-fn is_measured(run: &Results, kind: Kind<'_>, count: usize) -> bool {
-    let is_here = |cell: &Cell| Kind::of(cell) == kind && cell.segment_count == count;
+fn is_measured(run: &Results, kind: SectionKey<'_>, count: usize) -> bool {
+    let is_here = |cell: &Cell| SectionKey::of(cell) == kind && cell.segment_count == count;
     run.cells
         .iter()
         .any(|cell| is_here(cell) && cell.segment_bytes.is_some())
 }
 
-fn kinds<'a>(runs: &[&'a Results]) -> (Vec<Kind<'a>>, Titles) {
+fn kinds<'a>(runs: &[&'a Results]) -> (Vec<SectionKey<'a>>, Titles) {
     let cells: Vec<&Cell> = runs.iter().flat_map(|run| &run.cells).collect();
     let titles = Titles::among(cells.iter().copied());
-    let mut kinds: Vec<Kind<'_>> = cells.iter().map(|cell| Kind::of(cell)).collect();
+    let mut kinds: Vec<SectionKey<'_>> = cells.iter().map(|cell| SectionKey::of(cell)).collect();
     kinds.sort_unstable();
     kinds.dedup();
     (kinds, titles)
 }
 
 /// The segment counts that any of the runs measured.
-fn counts(runs: &[&Results], kind: Kind<'_>) -> Vec<usize> {
+fn counts(runs: &[&Results], kind: SectionKey<'_>) -> Vec<usize> {
     let mut counts: Vec<usize> = runs
         .iter()
         .flat_map(|run| &run.cells)
-        .filter(|cell| Kind::of(cell) == kind && cell.segment_bytes.is_some())
+        .filter(|cell| SectionKey::of(cell) == kind && cell.segment_bytes.is_some())
         .map(|cell| cell.segment_count)
         .collect();
     counts.sort_unstable();
@@ -130,7 +130,7 @@ fn counts(runs: &[&Results], kind: Kind<'_>) -> Vec<usize> {
     counts
 }
 
-fn crossovers(runs: &[&Results], kind: Kind<'_>, title: &str) -> Option<Grid> {
+fn crossovers(runs: &[&Results], kind: SectionKey<'_>, title: &str) -> Option<Grid> {
     let counts = counts(runs, kind);
     if counts.is_empty() {
         return None;
@@ -152,7 +152,7 @@ fn crossovers(runs: &[&Results], kind: Kind<'_>, title: &str) -> Option<Grid> {
 
 /// `1.40 KiB [1.31, 1.52]`, with names where it is not from copying to gathering; else
 /// [`no_crossover`].
-fn border(run: &Results, kind: Kind<'_>, count: usize) -> String {
+fn border(run: &Results, kind: SectionKey<'_>, count: usize) -> String {
     let borders: Vec<String> = run
         .crossovers
         .iter()
@@ -171,12 +171,12 @@ fn border(run: &Results, kind: Kind<'_>, count: usize) -> String {
     let cells: Vec<&Cell> = run
         .cells
         .iter()
-        .filter(|cell| Kind::of(cell) == kind && cell.segment_count == count)
+        .filter(|cell| SectionKey::of(cell) == kind && cell.segment_count == count)
         .collect();
     no_crossover(&cells)
 }
 
-fn models(runs: &[&Results], kind: Kind<'_>, title: &str) -> Option<Grid> {
+fn models(runs: &[&Results], kind: SectionKey<'_>, title: &str) -> Option<Grid> {
     let mut heads = machine_heads();
     let names = heads.len();
     let figures = [
@@ -194,7 +194,7 @@ fn models(runs: &[&Results], kind: Kind<'_>, title: &str) -> Option<Grid> {
         .filter_map(|run| {
             let model = run.cost_models.iter().find(|model| {
                 model.source == ModelSource::Cells
-                    && Kind::of_conditions(&model.conditions) == kind
+                    && SectionKey::of_conditions(&model.conditions) == kind
                     && model.judged_cells > 0
             })?;
             let figures = [

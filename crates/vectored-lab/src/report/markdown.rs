@@ -1,9 +1,11 @@
 //! Tables for a document.
 
 use crate::model::Results;
-use crate::report::costs::{COSTS, costs};
+use crate::report::costs::costs;
+use crate::report::grid;
 use crate::report::table_rows::{columns, extent, notes, sections};
 use crate::text::format;
+use crate::text::format::escape_markdown;
 
 /// Results as Markdown: the answer, one table a target, notes.
 pub fn markdown(results: &Results) -> String {
@@ -12,24 +14,24 @@ pub fn markdown(results: &Results) -> String {
         text.push_str(line);
         text.push('\n');
     };
-    line(&format!("{}.", escape(&format::machine(results))));
+    line(&format!("{}.", escape_markdown(&format::machine(results))));
     line(&format!("{}.", extent(results)));
     line("");
     let sections = sections(results);
     for section in &sections {
         line(&format!(
             "- **{}**: {}",
-            escape(&section.title),
+            escape_markdown(&section.title),
             section.tally
         ));
         for (lists, text) in &section.advice {
-            line(&format!("  - {lists}: {}", escape(text)));
+            line(&format!("  - {lists}: {}", escape_markdown(text)));
         }
     }
     let columns = columns(results);
     for section in &sections {
         line("");
-        line(&format!("### {}", escape(&section.title)));
+        line(&format!("### {}", escape_markdown(&section.title)));
         line("");
         let mut head = "| segments | floor |".to_owned();
         let mut rule = "|---:|---:|".to_owned();
@@ -51,37 +53,19 @@ pub fn markdown(results: &Results) -> String {
             let label = format!("{list} {}", row.marks());
             let mut cells = format!("| {} | {} |", label.trim_end(), row.floor);
             for entry in &row.entries {
-                cells += &format!(" {}{} |", entry.tax, escape(entry.mark.sign()));
+                cells += &format!(" {}{} |", entry.tax, escape_markdown(entry.mark.sign()));
             }
             let interval = row.interval.as_deref().unwrap_or_default();
-            let words = format!("{} {}", row.words, escape(interval));
+            let words = format!("{} {}", row.words, escape_markdown(interval));
             line(&format!("{cells} {} |", words.trim_end()));
         }
     }
     line("");
-    let costs = costs(results);
-    if !costs.is_empty() {
-        line(COSTS);
-        line("");
-        for cost in costs {
-            line(&format!("- {}", escape(&cost)));
-        }
-        line("");
+    if let Some(costs) = costs(results) {
+        line(&grid::markdown(&costs));
     }
     for note in notes(results) {
-        line(&format!("- {}", escape(&note)));
+        line(&format!("- {}", escape_markdown(&note)));
     }
     text
-}
-
-/// What could end a table's cell, or become a link, markup or HTML.
-pub(crate) fn escape(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for c in text.chars() {
-        if matches!(c, '\\' | '|' | '`' | '<' | '[' | ']' | '*') {
-            safe.push('\\');
-        }
-        safe.push(c);
-    }
-    safe
 }

@@ -2,7 +2,7 @@
 
 use crate::model::{Cell, Crossover, Results, Technique, Verdict};
 use crate::report::table_rows::{named_leader, nearest_rival, verdict_in_words};
-use crate::report::target_names::{Kind, Titles, has_tax};
+use crate::report::target_names::{SectionKey, Titles, has_tax};
 use crate::text::format::{bytes_in_words, margin};
 
 /// The cells of one target, operation, mode of sync, and state of caches and
@@ -62,7 +62,7 @@ pub(crate) struct Curves<'a> {
 /// In the order of the tables.
 pub(crate) fn panels(results: &Results) -> Vec<Panel<'_>> {
     let titles = Titles::among(&results.cells);
-    let mut kinds: Vec<Kind<'_>> = results.cells.iter().map(Kind::of).collect();
+    let mut kinds: Vec<SectionKey<'_>> = results.cells.iter().map(SectionKey::of).collect();
     kinds.sort_unstable();
     kinds.dedup();
     kinds
@@ -72,7 +72,7 @@ pub(crate) fn panels(results: &Results) -> Vec<Panel<'_>> {
                 .cells
                 .iter()
                 .enumerate()
-                .filter(|(_, cell)| Kind::of(cell) == kind)
+                .filter(|(_, cell)| SectionKey::of(cell) == kind)
                 .collect();
             let map = map(&cells, &results.rivals);
             Panel {
@@ -139,7 +139,7 @@ fn square<'a>(index: usize, cell: &'a Cell, rivals: &[Technique]) -> Square<'a> 
     }
 }
 
-fn curves<'a>(results: &'a Results, kind: Kind<'_>, counts: &[usize]) -> Vec<Curves<'a>> {
+fn curves<'a>(results: &'a Results, kind: SectionKey<'_>, counts: &[usize]) -> Vec<Curves<'a>> {
     counts
         .iter()
         .filter_map(|&segment_count| {
@@ -148,7 +148,7 @@ fn curves<'a>(results: &'a Results, kind: Kind<'_>, counts: &[usize]) -> Vec<Cur
                 .iter()
                 .chain(&results.refined_cells)
                 .filter(|cell| {
-                    Kind::of(cell) == kind
+                    SectionKey::of(cell) == kind
                         && cell.segment_count == segment_count
                         && cell.segment_bytes.is_some()
                 })
@@ -170,7 +170,7 @@ fn curves<'a>(results: &'a Results, kind: Kind<'_>, counts: &[usize]) -> Vec<Cur
                     .iter()
                     .filter(|crossover| {
                         crossover.segment_count == segment_count
-                            && Kind::of_conditions(&crossover.conditions) == kind
+                            && SectionKey::of_conditions(&crossover.conditions) == kind
                     })
                     .collect(),
                 cells,

@@ -4,7 +4,7 @@
 //! the fine lines between them only lead the eye from one letter to the next.
 
 use crate::model::{Cell, Drain, Results, Target, Technique, Verdict};
-use crate::report::target_names::{Kind, Titles};
+use crate::report::target_names::{SectionKey, Titles};
 use crate::text::format;
 
 /// Rows between the lowest and the highest tick of the vertical axis.
@@ -150,7 +150,7 @@ fn groups(results: &Results) -> Vec<Group<'_>> {
         {
             Some(group) => group.cells.push(cell),
             None => groups.push(Group {
-                title: titles.of(Kind::of(cell)),
+                title: titles.of(SectionKey::of(cell)),
                 cells: vec![cell],
             }),
         }
@@ -163,7 +163,7 @@ fn groups(results: &Results) -> Vec<Group<'_>> {
         let size = |cell: Option<&&Cell>| cell.and_then(|cell| cell.segment_bytes);
         size(group.cells.first()) != size(group.cells.last())
     });
-    groups.sort_by_key(|group| Kind::of(group.cells[0]));
+    groups.sort_by_key(|group| SectionKey::of(group.cells[0]));
     groups
 }
 
@@ -171,7 +171,7 @@ fn belong_together(one: &Cell, other: &Cell) -> bool {
     fn list(cell: &Cell) -> impl PartialEq {
         (cell.segment_count, cell.queue_depth)
     }
-    Kind::of(one) == Kind::of(other) && list(one) == list(other)
+    SectionKey::of(one) == SectionKey::of(other) && list(one) == list(other)
 }
 
 /// Of the groups with one title, which are neighbours, the one with the most

@@ -1,7 +1,8 @@
 //! The table for a terminal.
 
 use crate::model::{Results, Technique, Verdict};
-use crate::report::costs::{COSTS, costs};
+use crate::report::costs::costs;
+use crate::report::grid;
 use crate::report::plot::{PlotOptions, plot};
 use crate::report::table_rows::{Mark, Row, Section, columns, extent, notes, sections, short_name};
 use crate::text::format;
@@ -67,12 +68,8 @@ pub fn table(results: &Results, options: TableOptions) -> String {
         page.text.push_str(&plots);
     }
     page.line("");
-    let costs = costs(results);
-    if !costs.is_empty() {
-        page.paragraph("  ", COSTS);
-        for cost in costs {
-            page.hanging("  ", "      ", &cost);
-        }
+    if let Some(costs) = costs(results) {
+        page.text.push_str(&grid::text(&costs, width));
         page.line("");
     }
     for note in left_out.notes().into_iter().chain(notes(results)) {

@@ -1,28 +1,27 @@
-//! What the table and the Markdown have in common: the words of each row.
+//! Sections, rows and notes of a run as text, for the table, Markdown and HTML.
 
 use crate::model::{
     Cache, Cell, Drain, IovecSetup, Layout, OpenBecause, Operation, PageCache, Results, Target,
     Technique, TechniqueResult, Verdict,
 };
+use crate::report::costs::legend;
 use crate::report::crossover_text::no_crossover;
 use crate::report::left_out::left_out_in_words;
 use crate::report::target_names;
-use crate::report::target_names::{Kind, Titles, has_tax, place};
+use crate::report::target_names::{SectionKey, Titles, has_tax, place};
 use crate::stats::{MIN_ROUNDS, TIE_ZONE, median};
 use crate::text::format;
 
-/// The cells of one target, operation, mode of sync, and state of caches and
-/// lists.
+/// The cells of one target, operation, sync mode, and state of caches and lists.
 pub(crate) struct Section {
     /// `file`, or `file read hot`, or `pipe, cache cold`.
     pub title: String,
     pub tally: String,
     /// Which lists, and what to do with them.
     pub advice: Vec<(String, String)>,
-    /// Where there is no advice, what there is in place of a crossover.
+    /// The text in place of a crossover, shown if there is no advice.
     pub no_crossover: String,
-    /// The cells that were asked for, in their order, and between them those of
-    /// [`Results::refined_cells`].
+    /// The requested cells in their order, with those of [`Results::refined_cells`] inserted by size.
     pub rows: Vec<Row>,
 }
 
@@ -35,7 +34,7 @@ pub(crate) struct Row {
     pub count: String,
     /// `16 KiB`, or the whole mix.
     pub size: String,
-    /// Behind the list, where a thread at the other end took part.
+    /// Mark behind the list if a thread at the other end took part.
     pub thread_mark: &'static str,
     pub floor: String,
     /// In the order of [`columns`].
@@ -49,24 +48,24 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// Measured between the sizes that were asked for, to place a crossover.
+    /// Whether the cell was measured between the requested sizes, to place a crossover.
     pub fn is_refined(&self) -> bool {
         self.index.is_none()
     }
 
-    /// Behind the list: where it is between those asked for, and the thread.
+    /// The marks behind the list: [`REFINED_MARK`] and the thread's.
     pub fn marks(&self) -> String {
-        let between = if self.is_refined() { BETWEEN } else { "" };
+        let between = if self.is_refined() { REFINED_MARK } else { "" };
         format!("{between}{}", self.thread_mark)
     }
 }
 
-/// Behind the list of a cell that was measured between those asked for.
-pub(crate) const BETWEEN: &str = "+";
+/// Mark of a cell that was measured between the requested ones.
+pub(crate) const REFINED_MARK: &str = "+";
 
 /// One technique in one cell.
 pub(crate) struct Entry {
-    /// Its gather tax, or its time where a tax would say nothing.
+    /// Its gather tax, or its time if [`has_tax`] is false.
     pub tax: String,
     pub mark: Mark,
 }
@@ -88,7 +87,7 @@ impl Mark {
     }
 }
 
-/// The techniques, those that compete first.
+/// The measured techniques, rivals first.
 pub(crate) fn columns(results: &Results) -> Vec<Technique> {
     let measured = |technique: &Technique| {
         let mut cells = results.cells.iter();
@@ -102,13 +101,13 @@ pub(crate) fn columns(results: &Results) -> Vec<Technique> {
 pub(crate) fn sections(results: &Results) -> Vec<Section> {
     let columns = columns(results);
     let titles = Titles::among(&results.cells);
-    let mut kinds: Vec<Kind<'_>> = results.cells.iter().map(Kind::of).collect();
+    let mut kinds: Vec<SectionKey<'_>> = results.cells.iter().map(SectionKey::of).collect();
     kinds.sort_unstable();
     kinds.dedup();
     kinds
         .into_iter()
         .map(|kind| {
-            let is_here = |cell: &&Cell| Kind::of(cell) == kind;
+            let is_here = |cell: &&Cell| SectionKey::of(cell) == kind;
             let cells: Vec<&Cell> = results.cells.iter().filter(is_here).collect();
             let refined: Vec<&Cell> = results.refined_cells.iter().filter(is_here).collect();
             Section {
@@ -118,7 +117,7 @@ pub(crate) fn sections(results: &Results) -> Vec<Section> {
                 advice: results
                     .advice
                     .iter()
-                    .filter(|advice| Kind::of_conditions(&advice.conditions) == kind)
+                    .filter(|advice| SectionKey::of_conditions(&advice.conditions) == kind)
                     .map(|advice| {
                         let lists = format::count(advice.segment_count, "segment");
                         // A saved text may come from anywhere.
@@ -172,8 +171,8 @@ fn rows(results: &Results, is_here: &dyn Fn(&&Cell) -> bool, columns: &[Techniqu
         .collect()
 }
 
-/// The named techniques that some targets cannot be measured with, a sentence
-/// each: `mmap is for files only: it was not measured on pipe, unix`.
+/// A sentence for each rival that some targets do not support:
+/// `mmap is for files only: it was not measured on pipe, unix`.
 pub fn unsuited_in_words(results: &Results) -> Vec<String> {
     let mut sentences = Vec::new();
     for technique in &results.rivals {
@@ -301,7 +300,7 @@ fn entry(cell: &Cell, technique: Technique, rivals: &[Technique]) -> Entry {
     };
     Entry {
         tax: match has_tax(cell) {
-            // By round, as verdicts and curves are.
+            // Paired by round, as in verdicts and curves.
             true => format::tax(
                 result
                     .floor_ratio
@@ -313,7 +312,7 @@ fn entry(cell: &Cell, technique: Technique, rivals: &[Technique]) -> Entry {
     }
 }
 
-/// What fits a narrow column.
+/// A name that fits a narrow column.
 pub(crate) fn short_name(technique: Technique) -> &'static str {
     match technique {
         Technique::CopyThenWrite => "copy",
@@ -335,9 +334,9 @@ pub(crate) fn nearest_rival<'a>(
         .min_by(|a, b| a.ratio_to_leader.total_cmp(&b.ratio_to_leader))
 }
 
-/// The technique that a report may name as the one ahead. None where a rival takes
-/// less time in the median round: in files of earlier versions, whose leader has the
-/// lowest median time, and where median ratios go round in a circle.
+/// The technique that a report names as the leader. `None` if a rival takes less time in the median
+/// round: in files of earlier versions, whose leader has the lowest median time, and if median ratios are
+/// not transitive.
 pub(crate) fn named_leader(cell: &Cell, rivals: &[Technique]) -> Option<Technique> {
     let nearest = nearest_rival(cell, rivals).map(|rival| rival.ratio_to_leader);
     let trails = cell.verdict == Verdict::Open && nearest.is_some_and(|ratio| ratio < 1.0);
@@ -373,7 +372,7 @@ pub(crate) fn verdict_in_words(
     }
 }
 
-/// What was measured, and whether it is all.
+/// How many cells and rounds were measured, and whether the run is complete.
 pub(crate) fn extent(results: &Results) -> String {
     let between = match results.refined_cells.len() {
         0 => String::new(),
@@ -389,7 +388,7 @@ pub(crate) fn extent(results: &Results) -> String {
     let short = if results.complete {
         ""
     } else {
-        "; incomplete: it ended before every cell had the minimum of 20 rounds"
+        "; incomplete: the run ended before every cell had the minimum of 20 rounds"
     };
     format!(
         "{}{between} in {:.1} s, {rounds} each{short}",
@@ -398,7 +397,7 @@ pub(crate) fn extent(results: &Results) -> String {
     )
 }
 
-/// What a reader needs to know to read the rows, a paragraph each.
+/// The legend, a paragraph each.
 pub(crate) fn notes(results: &Results) -> Vec<String> {
     let is_read = |cell: &Cell| cell.operation == Operation::Read;
     let reads = !results.cells.is_empty() && results.cells.iter().all(is_read);
@@ -408,31 +407,30 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
     };
     let figures = match results.cells.iter().any(has_tax) || results.cells.is_empty() {
         true => {
-            "The other figures are the gather tax, time ÷ floor − 1; 12× means twelve times the \
-             floor."
+            "The other figures are gather taxes: time ÷ floor − 1; 12× means twelve times the floor."
         }
         false => "The other figures are times a call.",
     };
     let mut notes = vec![format!("floor: one {floor}. {figures}")];
     if results.rivals.len() > 1 {
         notes.push(format!(
-            "* wins: faster than every rival. = ties: within ±2 % of the leader. \
-             \"{example} by 9 % [7, 11]\": the nearest rival takes 9 % longer; in brackets the 95 % \
-             interval, which is not adjusted for several cells; verdicts are. \"open (budget): \
+            "*: the winner, significantly faster than every rival. =: a tie, within ±2 % of the leader. \
+             \"{example} by 9 % [7, 11]\": {example} wins, and the nearest rival takes 9 % longer; in brackets \
+             the 95 % interval, not adjusted for the number of cells (verdicts are). \"open (budget): \
              {example} +9 % [-2, 20]\": {example} leads, but the difference is not significant."
         ));
     }
     notes.extend(why_open(results));
     if !results.refined_cells.is_empty() {
         notes.push(format!(
-            "{BETWEEN}: a cell between those that were asked for, measured to place a crossover or \
-             to fit the costs. The counts of wins, ties and open cells leave it out."
+            "{REFINED_MARK}: an extra cell, measured to place a crossover or to fit a cost model. It is not \
+             counted among wins, ties and open cells."
         ));
     }
     if !results.crossovers.is_empty() {
         notes.push(
-            "\"below 1.40 KiB [1.31, 1.52]\": where each segment is smaller than that; in \
-             brackets, the interval in which the border lies."
+            "\"below 1.40 KiB [1.31, 1.52]\": for segments smaller than the crossover at 1.40 KiB; in \
+             brackets its interval."
                 .to_owned(),
         );
     }
@@ -440,8 +438,8 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
         (PageCache::Hot, "hot: the file was in the page cache."),
         (
             PageCache::Cold,
-            "cold: the file was evicted from the page cache before each call, and each call was \
-             seen to fetch its bytes from the device.",
+            "cold: the file was evicted from the page cache before each call, and each call was verified \
+             to read from the device.",
         ),
     ] {
         if results
@@ -455,8 +453,8 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
     let has = |is: &dyn Fn(&Cell) -> bool| results.cells.iter().any(is);
     if has(&|cell| cell.cache == Cache::Cold) {
         notes.push(
-            "cache cold: each call's bytes, the floor's as well, come from memory: calls draw them \
-             from a pool that exceeds the CPU's caches."
+            "cache cold: the bytes of each call, the floor's too, come from memory: from a pool larger \
+             than the CPU's caches."
                 .to_owned(),
         );
     }
@@ -467,8 +465,7 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
     }
     if has(&|cell| cell.iovec_setup == IovecSetup::Once) {
         notes.push(
-            "iovec-setup once: the array that a call takes is filled before it is timed."
-                .to_owned(),
+            "iovec-setup once: the iovec array is filled once, before the timed calls.".to_owned(),
         );
     }
     let beside: Vec<&str> = columns(results)
@@ -478,7 +475,7 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
         .collect();
     if !beside.is_empty() {
         notes.push(format!(
-            "{} is shown beside and takes no part in the verdict.",
+            "{} is shown for comparison and takes no part in the verdict.",
             beside.join(", ")
         ));
     }
@@ -488,12 +485,13 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
     ] {
         if results.cells.iter().any(|cell| cell.drain == Some(drain)) {
             notes.push(format!(
-                "{mark}: the list does not fit the target, so a thread on another CPU {did} while \
-                 the call was timed."
+                "{mark}: the list does not fit into the target, so a thread on another CPU {did} during the \
+                 timed call."
             ));
         }
     }
     notes.extend(target_names::notes(results));
+    notes.extend(legend(results));
     notes.extend(noise(results));
     for warning in &results.host.warnings {
         notes.push(format!("Warning: {}.", format::escape_control(warning)));
@@ -508,7 +506,7 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
     notes
 }
 
-/// What the words behind "open" mean, of those that occur.
+/// The meaning of each reason behind "open" that occurs.
 fn why_open(results: &Results) -> Option<String> {
     let cells = || results.cells.iter().chain(&results.refined_cells);
     let meanings = [
@@ -517,14 +515,14 @@ fn why_open(results: &Results) -> Option<String> {
             format!(
                 "fewer than {MIN_ROUNDS} rounds, or the difference is not significant after \
                  adjustment for {} (Holm), the looks and serial correlation, though the unadjusted \
-                 interval excludes 0; more rounds decide",
+                 interval excludes 0; more rounds can decide it",
                 format::count(cells().count(), "cell")
             ),
         ),
         (
             OpenBecause::Noise,
-            "more rounds would not decide, since the cell's own noise hides the difference or its \
-             intervals are as narrow as they get"
+            "more rounds cannot decide it, since the noise floor of the cell exceeds the difference, or \
+             its intervals are as narrow as they get"
                 .to_owned(),
         ),
         (
@@ -545,12 +543,9 @@ fn why_open(results: &Results) -> Option<String> {
 fn noise(results: &Results) -> Option<String> {
     let floors: Vec<f64> = results.cells.iter().filter_map(|c| c.noise_floor).collect();
     let typical = format::percent(median(&floors)?);
-    let apart = match results.cells.iter().filter(|c| c.aa_separated).count() {
-        0 => "none".to_owned(),
-        count => count.to_string(),
-    };
+    let significant = results.cells.iter().filter(|c| c.aa_separated).count();
     Some(format!(
-        "Noise floor (A/A test): {typical} in the median of {}, significant in {apart}. No cell \
+        "Noise floor (A/A test): {typical} in the median cell, significant in {significant} of {}. No cell \
          reports a difference below its own noise floor.",
         format::count(floors.len(), "cell"),
     ))

@@ -1,13 +1,13 @@
-//! Targets in words: what a section is called, and what its figures mean.
+//! Titles of sections and notes on targets.
 
 use crate::model::{
     Cache, Cell, Conditions, IovecSetup, Layout, Operation, PageCache, Results, SyncMode, Target,
 };
 use crate::text::format::{bytes_in_words, escape_control};
 
-/// What the cells of one section have in common.
+/// The conditions that all cells of one section share.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Kind<'a> {
+pub(crate) struct SectionKey<'a> {
     target: Target,
     path: Option<&'a str>,
     operation: Operation,
@@ -18,9 +18,9 @@ pub(crate) struct Kind<'a> {
     iovec_setup: IovecSetup,
 }
 
-impl<'a> Kind<'a> {
+impl<'a> SectionKey<'a> {
     pub fn of(cell: &'a Cell) -> Self {
-        Kind {
+        SectionKey {
             target: cell.target,
             path: cell.path.as_deref(),
             operation: cell.operation,
@@ -32,9 +32,9 @@ impl<'a> Kind<'a> {
         }
     }
 
-    /// Of cells under these conditions, however they were drained.
+    /// The section of cells under these conditions, whatever their [`Drain`](crate::model::Drain).
     pub fn of_conditions(conditions: &'a Conditions) -> Self {
-        Kind {
+        SectionKey {
             target: conditions.target,
             path: conditions.path.as_deref(),
             operation: conditions.operation,
@@ -47,8 +47,8 @@ impl<'a> Kind<'a> {
     }
 }
 
-/// What kinds are called among others: a state of caches or lists is named
-/// where it is not the usual one, or not the only one.
+/// Titles of sections. A state of caches or lists is named if it is not the default, or if sections differ
+/// in it.
 #[derive(Default)]
 pub(crate) struct Titles {
     cache_varies: bool,
@@ -72,7 +72,7 @@ impl Titles {
 
     /// `file`, `file read hot`, `file-overwrite fsync`, `fifo /tmp/x`,
     /// `pipe, cache cold, layout adjacent`.
-    pub fn of(&self, kind: Kind<'_>) -> String {
+    pub fn of(&self, kind: SectionKey<'_>) -> String {
         let mut words = vec![place(kind.target, kind.path)];
         if kind.operation == Operation::Read {
             words.push("read".to_owned());
@@ -107,7 +107,7 @@ impl Titles {
     }
 }
 
-/// A target, and which one where it was named by its path.
+/// A target, with its path if it was given by path.
 pub(crate) fn place(target: Target, path: Option<&str>) -> String {
     match path {
         None => target.to_string(),
@@ -115,35 +115,33 @@ pub(crate) fn place(target: Target, path: Option<&str>) -> String {
     }
 }
 
-/// Whether a tax says something of the target: `/dev/null` looks at no byte,
-/// so the floor costs nothing there that grows with the list.
+/// Whether the gather tax is meaningful for the target of `cell`: `/dev/null` reads no byte, so its floor
+/// does not grow with the list.
 pub(crate) fn has_tax(cell: &Cell) -> bool {
     cell.target != Target::Null
 }
 
-/// What there is to know of the targets of these results.
+/// Notes on the targets of these results.
 pub(crate) fn notes(results: &Results) -> Vec<String> {
     let any = |is: &dyn Fn(&Cell) -> bool| results.cells.iter().any(is);
     let mut notes = Vec::new();
     for (target, words) in [
         (
             Target::FileOverwrite,
-            "file-overwrite: a file that is in the page cache is rewritten in place.",
+            "file-overwrite: an existing file in the page cache is rewritten in place.",
         ),
         (
             Target::Socket,
-            "socket: another program reads, at its own pace. That it got the right bytes cannot be \
-             proved.",
+            "socket: another program reads, at its own pace, so the bytes are not verified.",
         ),
         (
             Target::Device,
-            "device: what becomes of the bytes is its own affair. That they were the right ones \
-             cannot be proved.",
+            "device: the bytes cannot be read back, so they are not verified.",
         ),
         (
             Target::Null,
-            "null: /dev/null looks at no byte. So its figures are fixed costs, times a call and not \
-             taxes, and that the right bytes were moved cannot be proved there.",
+            "null: /dev/null reads no byte. Its figures are fixed costs, shown as times a call instead of \
+             gather taxes, and the bytes are not verified.",
         ),
     ] {
         if any(&|cell| cell.target == target) {
@@ -165,15 +163,15 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
     for (sync, words) in [
         (
             SyncMode::Dsync,
-            "dsync: each write returned when its data were on the device (O_DSYNC).",
+            "dsync: each write returns when its data are on the device (O_DSYNC).",
         ),
         (
             SyncMode::Sync,
-            "sync: each write returned when it was on the device with all metadata (O_SYNC).",
+            "sync: each write returns when its data and all metadata are on the device (O_SYNC).",
         ),
         (
             SyncMode::Fsync,
-            "fsync: one fsync(2) after each call is part of its time, and of the floor's.",
+            "fsync: the time of each call, the floor's too, includes one fsync(2) after it.",
         ),
     ] {
         if any(&|cell| cell.sync == sync) {

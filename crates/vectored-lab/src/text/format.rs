@@ -166,6 +166,19 @@ pub fn escape_control(text: &str) -> String {
     safe
 }
 
+/// A text for Markdown: characters that could end a table's cell, or become a link, markup or HTML, are
+/// escaped.
+pub(crate) fn escape_markdown(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        if matches!(c, '\\' | '|' | '`' | '<' | '[' | ']' | '*') {
+            safe.push('\\');
+        }
+        safe.push(c);
+    }
+    safe
+}
+
 /// A value for a spreadsheet: as the JSON has it, without quotes; nothing for null.
 /// A text can do nothing there: a program would take one that begins like a formula
 /// for a formula, so an apostrophe stands before it.

@@ -2,7 +2,7 @@
 
 use crate::model::Advisory;
 use crate::report::advisory::facts::facts;
-use crate::report::markdown::escape;
+use crate::text::format::escape_markdown;
 
 /// An advisory as Markdown: the answer, a table of the findings, what is not counted, how it is
 /// done, notes. At most `top` findings are shown.
@@ -10,8 +10,8 @@ pub fn markdown(advisory: &Advisory, top: usize) -> String {
     let facts = facts(advisory, top);
     let mut text = format!(
         "**{}**\n\n{}\n",
-        escape(&facts.answer),
-        escape(&facts.extent)
+        escape_markdown(&facts.answer),
+        escape_markdown(&facts.extent)
     );
     if !facts.items.is_empty() {
         text += &format!(
@@ -39,7 +39,7 @@ pub fn markdown(advisory: &Advisory, top: usize) -> String {
         ]);
     }
     if let Some(more) = &facts.more {
-        text += &format!("\n{}\n", escape(more));
+        text += &format!("\n{}\n", escape_markdown(more));
     }
     if !facts.left.is_empty() {
         text += "\nNot counted: merging these could change what the program does.\n\n";
@@ -49,7 +49,7 @@ pub fn markdown(advisory: &Advisory, top: usize) -> String {
         }
     }
     if let Some(more) = &facts.more_left {
-        text += &format!("\n{}\n", escape(more));
+        text += &format!("\n{}\n", escape_markdown(more));
     }
     if !facts.uses.is_empty() {
         text += "\nFiles and descriptors with the most calls:\n\n";
@@ -59,13 +59,13 @@ pub fn markdown(advisory: &Advisory, top: usize) -> String {
         }
     }
     if let Some(more) = &facts.more_uses {
-        text += &format!("\n{}\n", escape(more));
+        text += &format!("\n{}\n", escape_markdown(more));
     }
     if !facts.notes.is_empty() {
         text.push('\n');
     }
     for note in &facts.notes {
-        text += &format!("- {}\n", escape(note));
+        text += &format!("- {}\n", escape_markdown(note));
     }
     text
 }
@@ -73,7 +73,7 @@ pub fn markdown(advisory: &Advisory, top: usize) -> String {
 fn row(cells: &[&str]) -> String {
     let mut text = "|".to_owned();
     for cell in cells {
-        text += &format!(" {} |", escape(cell));
+        text += &format!(" {} |", escape_markdown(cell));
     }
     text + "\n"
 }

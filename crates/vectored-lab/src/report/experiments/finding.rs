@@ -1,5 +1,4 @@
-//! What the figures of an experiment say, in a sentence: only what their
-//! intervals carry.
+//! The finding of an experiment in one sentence: only what its intervals support.
 
 use crate::model::{
     Border, ExperimentName, ExperimentRow, Measure, Operation, PageCache, Ratio, Reproduction,
@@ -7,12 +6,11 @@ use crate::model::{
 use crate::report::experiments::sheets::{more, ratio_of};
 use crate::text::format::{bytes_in_words, list_in_words};
 
-/// Times that differ by less count as flat: the published figures of Figure 3.5
-/// beyond the block size lie within that of each other, but for a few.
+/// Times within this ratio count as flat: so do most of the published times of Figure 3.5 beyond the
+/// block size.
 const FLAT: f64 = 1.10;
 
-/// The finding of an experiment, from its rows and ratios. Empty where nothing
-/// was measured that could say something.
+/// The finding of an experiment, from its rows and ratios. Empty if too little was measured.
 pub fn finding(experiment: &Reproduction) -> String {
     let sentence = match experiment.name {
         ExperimentName::Apue35 => copies(experiment),
@@ -27,7 +25,7 @@ pub fn finding(experiment: &Reproduction) -> String {
     }
 }
 
-/// What the interval of a ratio says about 1.
+/// On which side of 1 the interval of a ratio lies.
 enum Side {
     More,
     Less,
@@ -139,7 +137,7 @@ fn elements(experiment: &Reproduction) -> Option<String> {
         bytes_in_words(bytes(last) as u64)
     );
     let then = published_border(experiment)
-        .map(|(low, high)| format!("; in 2001 the border lay between {low} and {high} B"))
+        .map(|(low, high)| format!("; in 2001 the crossover lay between {low} and {high} B"))
         .unwrap_or_default();
     let here: Vec<&Border> = experiment
         .borders
@@ -164,12 +162,12 @@ fn elements(experiment: &Reproduction) -> Option<String> {
         [] => {
             let of = ratios.len();
             format!(
-                "No border is significant {range}: copying takes significantly less CPU time at \
+                "No crossover is significant {range}: copying takes significantly less CPU time at \
                  {copying} of {of} sizes, writev at {gathering}"
             )
         }
         [border] => format!(
-            "{} takes less CPU time below {:.0} B an element, {} above: the border lies between \
+            "{} takes less CPU time below {:.0} B an element, {} above: the crossover lies between \
              {:.0} and {:.0} B",
             capital(word_of(&border.below)),
             border.at_bytes,
@@ -188,7 +186,7 @@ fn elements(experiment: &Reproduction) -> Option<String> {
                 )
             });
             format!(
-                "What takes less CPU time changes {} times {range}: {}",
+                "{} crossovers in CPU time {range}: {}",
                 several.len(),
                 places.collect::<Vec<_>>().join(", ")
             )
@@ -291,10 +289,9 @@ fn copies(experiment: &Reproduction) -> Option<String> {
     })
 }
 
-/// Whether system time is flat from `st_blksize` on. CPU time is looked at, since
-/// the kernel's split of so short a time is coarse; a copy with such buffers
-/// spends next to none in user mode. The buffer of sixteen blocks stands for all
-/// larger ones, whatever the figures are.
+/// Whether system time is flat from `st_blksize` on. CPU time is compared, since the kernel's split into
+/// user and system time is coarse for so short a time, and a copy with such buffers spends hardly any in
+/// user mode. The buffer of sixteen blocks, chosen beforehand, stands for all larger ones.
 fn flattening(experiment: &Reproduction) -> Option<String> {
     let block = experiment.setting.st_blksize?;
     let bytes = |ratio: &Ratio| experiment.rows[ratio.over].buffer_bytes;
@@ -330,8 +327,7 @@ fn more_or_less(ratio: f64) -> String {
     format!("{:.0} % {word}", percent.abs())
 }
 
-/// Whether reading takes no longer and no less past 128 KiB: only of a file that
-/// comes from its device.
+/// Whether read-ahead has an effect past 128 KiB. Only for a file that is read from its device.
 fn read_ahead(experiment: &Reproduction) -> Option<String> {
     if experiment.cache != PageCache::Cold {
         return None;

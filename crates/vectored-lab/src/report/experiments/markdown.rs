@@ -3,32 +3,35 @@
 use crate::model::{Experiments, Reproduction};
 use crate::report::experiments::pictures::picture;
 use crate::report::experiments::sheets::{Sheet, notes, sheets, title};
-use crate::report::markdown::escape;
 use crate::report::plot::PlotOptions;
 use crate::text::format;
+use crate::text::format::escape_markdown;
 
 /// Columns of the plots, which stand in a block of code.
 const PLOT_WIDTH: usize = 78;
 
 /// Experiments as Markdown: of each the finding, its tables, a plot and notes.
 pub fn markdown(experiments: &Experiments) -> String {
-    let mut text = format!("{}.\n", escape(&format::machine_of(&experiments.host)));
+    let mut text = format!(
+        "{}.\n",
+        escape_markdown(&format::machine_of(&experiments.host))
+    );
     for experiment in &experiments.experiments {
         text += &of_one(experiment);
     }
     text.push('\n');
     for warning in &experiments.host.warnings {
         let warning = format::escape_control(warning);
-        text += &format!("- Warning: {}.\n", escape(&warning));
+        text += &format!("- Warning: {}.\n", escape_markdown(&warning));
     }
     text += &format!("- Seed {}.\n", experiments.seed);
     text
 }
 
 fn of_one(experiment: &Reproduction) -> String {
-    let mut text = format!("\n### {}\n\n", escape(&title(experiment)));
+    let mut text = format!("\n### {}\n\n", escape_markdown(&title(experiment)));
     if !experiment.finding.is_empty() {
-        text += &format!("**{}**\n", escape(&experiment.finding));
+        text += &format!("**{}**\n", escape_markdown(&experiment.finding));
     }
     for sheet in sheets(experiment) {
         text.push('\n');
@@ -43,7 +46,7 @@ fn of_one(experiment: &Reproduction) -> String {
     }
     text.push('\n');
     for note in notes(experiment) {
-        text += &format!("- {}\n", escape(&note));
+        text += &format!("- {}\n", escape_markdown(&note));
     }
     text
 }
@@ -58,14 +61,14 @@ fn set(sheet: &Sheet) -> String {
             last_group = group;
         }
         let both = format!("{last_group} {name}");
-        head += &format!(" {} |", escape(both.trim()));
+        head += &format!(" {} |", escape_markdown(both.trim()));
         rule += if index < sheet.names { "---|" } else { "---:|" };
     }
     let mut text = format!("{head}\n{rule}\n");
     for row in &sheet.rows {
         text.push('|');
         for cell in row {
-            text += &format!(" {} |", escape(cell));
+            text += &format!(" {} |", escape_markdown(cell));
         }
         text.push('\n');
     }

@@ -1,8 +1,10 @@
 //! One run: the answer, then of each target the map, the curves and the figures.
 
 use crate::model::{Results, Technique, Verdict};
+use crate::report::costs::costs;
 use crate::report::page::environment;
 use crate::report::page::escape::escape;
+use crate::report::page::experiments::table;
 use crate::report::page::tooltips;
 use crate::report::panels::{Panel, Square, panels};
 use crate::report::table_rows::{Section, columns, extent, notes, sections, short_name};
@@ -35,6 +37,9 @@ pub fn section(index: usize, results: &Results) -> String {
     // Both are in the order of the kinds.
     for (place, (panel, section)) in std::iter::zip(&panels, &sections).enumerate() {
         text += &panel_of(index, place, panel, section, results);
+    }
+    if let Some(costs) = costs(results) {
+        text += &table(&costs.title, &costs.heads, costs.names, &costs.rows, true);
     }
     text += &environment::section(results);
     text += "<h3>How to read this</h3>\n<ul class=\"notes\">\n";

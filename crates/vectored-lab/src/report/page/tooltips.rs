@@ -15,6 +15,14 @@ pub fn of(head: &str) -> String {
     if group.starts_with(|c: char| c.is_ascii_digit()) {
         return format!("CPU time ÷ that of copying on {name}, as published in {group}.");
     }
+    if let Some(count) = head
+        .strip_prefix("copy ")
+        .and_then(|rest| rest.strip_suffix(" ×"))
+    {
+        return format!(
+            "The longest segment, in bytes, at which a list of {count} segments is copied."
+        );
+    }
     match name.split_once(" segment") {
         Some((count, "" | "s")) if count.parse::<u64>().is_ok() => {
             let segments = if count == "1" { "segment" } else { "segments" };
@@ -68,6 +76,8 @@ fn whole(head: &str) -> Option<&'static str> {
             "How much longer the technique takes that this model chooses than the fastest one, in \
              the median cell."
         }
+        "regret p95" => "The same, in the 95th percentile of the cells.",
+        "target" => "Where the bytes went, or came from, and under which conditions.",
         "technique" => "How the bytes were moved.",
         "published" => "The publication, its year and its system.",
         "buffer bytes" => "The size of the buffer that a copy reads into and writes from.",
