@@ -1,10 +1,10 @@
-//! Measuring: the engine that spends a budget on the cells of an experiment,
-//! and the sampler that times real system calls.
+//! Measuring: the engine that spends a time budget on the cells of an
+//! experiment, and the sampler that times real system calls.
 //!
-//! The engine ([`run`]) knows rounds, looks and budgets, but no descriptor and
-//! no clock of its own: it talks to a [`Sampler`] and a [`Clock`], and both
-//! have fakes ([`SyntheticMachine`], [`FakeClock`]), with which the whole tool
-//! runs in tests without timing noise.
+//! The engine ([`run`]) decides on rounds, interim looks and the budget. It
+//! opens no descriptor and reads no clock itself: it uses a [`Sampler`] and a
+//! [`Clock`]. Both have fakes ([`SyntheticMachine`], [`FakeClock`]), so the
+//! whole tool runs in tests without timing noise.
 
 pub(crate) mod engine;
 pub(crate) mod host;

@@ -1,13 +1,13 @@
-//! The order of the samples within a round: random, and balanced.
+//! The random, balanced order of the samples within a round.
 
 use fastrand::Rng;
 
-/// Deals out orders of `0..count`.
+/// Generates orders of `0..count`.
 ///
-/// Every block of `count` rounds is a Latin square (rows are rotations of one
-/// random permutation, dealt in random order, half of them reversed by
-/// chance), so within a block each contender has been at each place once, and
-/// no contender is always measured after the same other one.
+/// Every block of `count` rounds is a Latin square: its rows are the rotations
+/// of one random permutation in random order, and half of the blocks are
+/// reversed by chance. Within a block each contender therefore takes each place
+/// once, and no contender always follows the same other one.
 #[derive(Debug)]
 pub struct BalancedOrder {
     count: usize,
@@ -73,8 +73,8 @@ mod tests {
             let round = order.next(&mut rng);
             zero_after_one += round.windows(2).filter(|pair| *pair == [1, 0]).count();
         }
-        // Of three neighbouring pairs a round, each ordered pair of contenders
-        // (twelve of them) is expected a quarter of the time.
+        // A round has three neighbouring pairs out of twelve ordered pairs, so
+        // each ordered pair is expected in a quarter of the rounds.
         assert!((60..140).contains(&zero_after_one), "{zero_after_one}");
     }
 }

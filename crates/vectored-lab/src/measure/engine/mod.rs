@@ -1,93 +1,90 @@
-//! Spends a budget of time on the cells of an experiment.
+//! Spends a time budget on the cells of an experiment, in three stages.
 //!
-//! First every cell gets its fewest rounds and, while its share lasts, as many
-//! as its intervals need, in sweeps over all cells. Then, where that is wanted,
-//! sizes between these are measured to find where the better of two techniques
-//! changes. What time is left goes to the cells whose verdict is still open,
-//! the cheapest step first.
+//! 1. Sweeps over all cells: every cell gets [`MIN_ROUNDS`] rounds, then more
+//!    while its intervals are wide and its share of the budget lasts.
+//! 2. Refinement, if the experiment asks for it: cells of further sizes locate
+//!    the crossovers between techniques.
+//! 3. The remaining time goes to the cells whose verdict is still open, the
+//!    cheapest step first.
 
 pub(crate) mod balanced_order;
+mod cell_run;
 
 use std::fmt;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use fastrand::Rng;
 
-use crate::measure::engine::balanced_order::BalancedOrder;
+use crate::measure::engine::cell_run::{CellRun, Sample, path_text};
 use crate::measure::sampling::clock::Clock;
-use crate::measure::sampling::sampler::{
-    CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing,
-};
-use crate::model::{
-    Cell, CellSpec, Drain, Experiment, FAST_IOVECS, LeftOut, Target, Technique, TechniqueResult,
-    Verdict, Workload,
-};
-use crate::stats::{Evidence, FAMILY_ERROR, LOOKS, Wish, judge, median, weigh_cell, wishes};
+use crate::measure::sampling::sampler::{CellSetup, Contender, DrainChoice, MeasureError, Sampler};
+use crate::model::{Cell, Experiment, FAST_IOVECS, LeftOut, Target};
+use crate::stats::{FAMILY_ERROR, LOOKS, Wish, judge, weigh_cell, wishes};
 
-/// Rounds after which a technique that is far behind stops being a contender.
+/// Rounds after which a technique slower than [`FAR_BEHIND`] times the fastest
+/// is no longer a contender.
 pub const SCREENING_ROUNDS: u32 = 5;
 
-/// Rounds that every cell gets, whatever the budget.
+/// Rounds that every begun cell gets, whatever the budget.
 const MIN_ROUNDS: u32 = LOOKS[0] as u32;
 
-/// How far each sweep over the cells goes: the fewest rounds in two parts, then
-/// from look to look.
-const STOPS: [u32; 1 + LOOKS.len()] = {
-    let mut stops = [MIN_ROUNDS / 2; 1 + LOOKS.len()];
+/// Rounds that a cell has after each sweep: [`MIN_ROUNDS`] in two sweeps, then
+/// one sweep per interim look.
+const SWEEP_ROUNDS: [u32; 1 + LOOKS.len()] = {
+    let mut rounds = [MIN_ROUNDS / 2; 1 + LOOKS.len()];
     let mut index = 0;
     while index < LOOKS.len() {
-        stops[index + 1] = LOOKS[index] as u32;
+        rounds[index + 1] = LOOKS[index] as u32;
         index += 1;
     }
-    stops
+    rounds
 };
 
-/// In how many parts [`run_rounds`] samples a cell.
+/// Number of sweeps over which [`run_rounds`] spreads the rounds of a cell.
 pub const SWEEPS: u32 = 4;
 
-/// A technique this many times slower than the leader is far behind.
+/// A technique whose median is more than this many times the fastest rival's is
+/// far behind.
 const FAR_BEHIND: f64 = 4.0;
 
-/// What is far behind is sampled in one of this many rounds, once it has those
-/// that it takes to say so surely: with fewer, a cell that is clear would stay
-/// open for the technique that nobody asks about.
-const RARE: u32 = 10;
+/// After [`MIN_ROUNDS`], a technique that is far behind is sampled in one of
+/// this many rounds. It needs the full [`MIN_ROUNDS`] for a significant result:
+/// without one, a clear cell would stay open because of a hopeless technique.
+const FAR_BEHIND_EVERY: u32 = 10;
 
-/// What a sample should last. Samples of 50–600 µs are equally good per round,
-/// so the short ones are better per second; but the clock must not matter.
+/// Target duration of a sample. Samples of 50–600 µs are equally precise per
+/// round, so short ones give more precision per second. The lower end leaves
+/// the cost of reading the clock negligible.
 const SAMPLE_NS: u64 = 75_000;
 
-/// The share of the budget that is dealt out evenly before the open cells get
-/// the rest.
+/// Share of the budget that is divided evenly among all cells.
 const EVEN_SHARE: f64 = 0.5;
 
-/// The share of the budget up to which crossovers are looked for.
+/// Share of the budget that may be used up when refinement ends.
 const REFINED_SHARE: f64 = 0.88;
 
-/// No step towards one crossover takes more than one part in this many of the
-/// time that is left for all of them: where the two techniques hardly differ,
-/// its place is not worth more.
-const DEAREST_STEP: u64 = 3;
+/// A refinement step may take at most the time left for refinement divided by
+/// this. If two techniques hardly differ, their crossover is not worth more.
+const STEP_DIVISOR: u64 = 3;
 
-/// The rounds that a size between others gets at once. More come later, when
-/// the machine may be in another state.
+/// Rounds that a refinement cell gets at first. Later ones may find the machine
+/// in another state.
 const REFINED_ROUNDS: u32 = LOOKS[1] as u32;
 
-/// Segments of this size are measured to find what that costs.
+/// Segment size of the cells on both sides of [`FAST_IOVECS`].
 const STEP_BYTES: usize = 64;
 
-/// In so many rounds.
+/// Rounds of each of these cells.
 const STEP_ROUNDS: u32 = LOOKS[1] as u32;
 
-/// How far a run has come.
+/// The progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
-    /// Cells that have their fewest rounds.
+    /// Cells that have at least the minimum number of rounds.
     pub cells_sampled: usize,
     /// Cells of the experiment.
     pub cells: usize,
-    /// Cells whose verdict is open; known once all are sampled.
+    /// Cells whose verdict is open; `None` before the last stage.
     pub open: Option<usize>,
     /// Wall time since the run began.
     pub elapsed_ns: u64,
@@ -97,36 +94,37 @@ pub struct Progress {
     pub target: Target,
 }
 
-/// How a caller watches a run, and ends it early.
+/// Progress callback and stop flag of a run.
 pub struct Watch<'a> {
-    /// Called after every stretch of rounds.
+    /// Called before each visit to a cell.
     pub progress: &'a mut dyn FnMut(Progress),
-    /// When this becomes true the run ends after the current sample and keeps
-    /// what was measured.
+    /// When this becomes true, the run ends after the current sample and keeps
+    /// the complete rounds.
     pub stop: &'a AtomicBool,
 }
 
-/// What a run of the engine found.
+/// The result of a run.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// The cells that have at least one round, judged.
+    /// The cells of the experiment that have at least one round, with verdicts.
     pub cells: Vec<Cell>,
-    /// Those that were measured between them, in order of size.
+    /// Cells that the engine added, ordered by target, segment count and
+    /// segment size.
     pub refined_cells: Vec<Cell>,
-    /// The cells that the budget or a stop left no time for.
+    /// Cells of the experiment without a round, each with the reason.
     pub left_out: Vec<LeftOut>,
-    /// Whether every cell has its fewest rounds.
+    /// Whether every cell of the experiment has the minimum number of rounds.
     pub complete: bool,
     /// Wall time of the run.
     pub elapsed_ns: u64,
 }
 
-/// A run that did not come to its end, with what it had found by then.
+/// The error that ended a run, with the results up to then.
 #[derive(Debug)]
 pub struct RunError {
-    /// What ended it.
+    /// The error.
     pub error: MeasureError,
-    /// What was measured before: never complete.
+    /// The results up to the error. `complete` is false.
     pub outcome: Box<Outcome>,
 }
 
@@ -146,14 +144,13 @@ impl std::error::Error for RunError {
 ///
 /// # Errors
 ///
-/// What the sampler met: the kernel's refusal, or a technique that moved wrong
-/// bytes; with the cells that were measured before. Running out of budget is
-/// no error: see [`Outcome::left_out`].
+/// The sampler's error, such as a refused system call or a technique that moved
+/// wrong bytes, with the cells measured before it. Running out of budget is not
+/// an error: see [`Outcome::left_out`].
 ///
 /// # Panics
 ///
-/// When `experiment` has no cells, or a cell no rival that works on its target:
-/// there would be nothing to find.
+/// If `experiment` has no cells or no rivals: there would be nothing to find.
 pub fn run<'a>(
     experiment: &'a Experiment,
     sampler: &'a mut dyn Sampler,
@@ -168,8 +165,8 @@ pub fn run<'a>(
     engine.end(cells, passed)
 }
 
-/// Measures every cell of `experiment` for so many rounds, in [`SWEEPS`] sweeps
-/// over all cells: neither its budget nor a narrow interval ends it early.
+/// Measures every cell of `experiment` for `rounds` rounds, in [`SWEEPS`] sweeps
+/// over all cells. Neither the budget nor a narrow interval ends it early.
 ///
 /// # Errors
 ///
@@ -177,7 +174,7 @@ pub fn run<'a>(
 ///
 /// # Panics
 ///
-/// When [`run`] does.
+/// Under the same conditions as [`run`].
 pub fn run_rounds(
     experiment: &Experiment,
     rounds: u32,
@@ -189,7 +186,7 @@ pub fn run_rounds(
         budget_ns: u64::MAX,
         ..experiment.clone()
     };
-    // Borrowed for as long as that experiment.
+    // A reborrow with the lifetime of the experiment cloned above.
     let watch = Watch {
         progress: &mut *watch.progress,
         stop: watch.stop,
@@ -248,7 +245,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Gives every cell so many rounds, spread over the run.
+    /// Gives every cell `rounds` rounds, spread over the run.
     fn fixed_sweeps(&mut self, cells: &mut [CellRun<'a>], rounds: u32) -> Result<(), MeasureError> {
         for sweep in 1..=SWEEPS {
             for index in 0..cells.len() {
@@ -265,29 +262,29 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    /// Gives every cell its fewest rounds and then, while its intervals are
-    /// wide, its share of the even half of the budget.
+    /// Gives every cell [`MIN_ROUNDS`] rounds, then further rounds while its
+    /// intervals are wide, up to its share of [`EVEN_SHARE`].
     ///
-    /// In sweeps over all cells, so that the rounds of each are spread over
-    /// the run: a shared machine can be in another state for seconds, and a
-    /// cell that was measured in one go would know that state only.
+    /// Works in sweeps over all cells, so that the rounds of each are spread
+    /// over the run. A shared machine can change its speed for seconds; a cell
+    /// measured in one go would be sampled at one speed only.
     fn even_sweeps(&mut self, cells: &mut [CellRun<'a>]) -> Result<(), MeasureError> {
         let even_ns = (self.experiment.budget_ns as f64 * EVEN_SHARE) as u64;
         let share_ns = even_ns / cells.len() as u64;
-        for (sweep, rounds) in STOPS.into_iter().enumerate() {
+        for (sweep, rounds) in SWEEP_ROUNDS.into_iter().enumerate() {
             for index in 0..cells.len() {
                 if self.stopped() {
                     return Ok(());
                 }
                 let cell = &cells[index];
                 let wanted = match sweep {
-                    // What is begun will need as much again. Something is
-                    // measured in any case.
+                    // A cell begun now needs as many rounds again in the next
+                    // sweep. The first cell is measured in any case.
                     0 => index == 0 || self.elapsed_ns() < even_ns,
                     1 => cell.cell.rounds > 0,
                     _ => {
                         let cost_ns = cell.cost_ns(rounds);
-                        cell.cell.rounds == STOPS[sweep - 1]
+                        cell.cell.rounds == SWEEP_ROUNDS[sweep - 1]
                             && cell.wants_rounds()
                             && cell.spent_ns + cost_ns <= share_ns
                             && self.elapsed_ns() + cost_ns <= even_ns
@@ -299,15 +296,15 @@ impl<'a> Engine<'a> {
                 }
             }
             if sweep == 1 {
-                self.begin_the_rest(cells)?;
+                self.begin_skipped(cells)?;
             }
         }
         Ok(())
     }
 
-    /// Begins the cells that the first sweep had no time for: figures for one
-    /// more cell are worth more than better ones for another.
-    fn begin_the_rest(&mut self, cells: &mut [CellRun<'a>]) -> Result<(), MeasureError> {
+    /// Begins the cells that the first sweep had no time for. Figures for one
+    /// more cell are worth more than better figures for another.
+    fn begin_skipped(&mut self, cells: &mut [CellRun<'a>]) -> Result<(), MeasureError> {
         for index in 0..cells.len() {
             let is_time = self.elapsed_ns() < self.experiment.budget_ns;
             if cells[index].cell.rounds == 0 && is_time && !self.stopped() {
@@ -318,28 +315,29 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    /// Measures sizes between those that were asked for, and measures the sizes
-    /// around a crossover longer, until every crossover is known well enough
-    /// or this part of the budget is spent.
+    /// Locates crossovers: adds cells of sizes between those of the experiment,
+    /// and gives more rounds to the cells around a crossover. Ends when every
+    /// crossover is known well enough or [`REFINED_SHARE`] is spent.
     fn refine(&mut self, cells: &mut Vec<CellRun<'a>>) -> Result<(), MeasureError> {
         let share_ns = (self.experiment.budget_ns as f64 * REFINED_SHARE) as u64;
         if self.experiment.refine {
-            self.find_step(cells, share_ns)?;
+            self.measure_iovec_step(cells, share_ns)?;
         }
         while self.experiment.refine && !self.stopped() {
             let mut steps = self.steps_to_crossovers(cells);
             let left_ns = share_ns.saturating_sub(self.elapsed_ns());
-            steps.retain(|step| step.cost_ns <= left_ns / DEAREST_STEP);
+            steps.retain(|step| step.cost_ns <= left_ns / STEP_DIVISOR);
             let Some(cheapest_ns) = steps.iter().map(|step| step.cost_ns).min() else {
                 break;
             };
-            // What costs about the same before it is asked again what is wanted.
+            // All steps of about the same cost are taken before the steps are
+            // computed anew.
             steps.retain(|step| step.cost_ns <= 2 * cheapest_ns);
             for step in steps {
                 let index = match step.cell {
                     StepCell::Measured(index) => index,
-                    StepCell::New(between) => {
-                        cells.push(*between);
+                    StepCell::New(refined) => {
+                        cells.push(*refined);
                         cells.len() - 1
                     }
                 };
@@ -353,7 +351,7 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    /// What would tell more of the crossovers.
+    /// The steps that would locate the crossovers more precisely.
     fn steps_to_crossovers(&self, cells: &[CellRun<'a>]) -> Vec<Step<'a>> {
         let sampled: Vec<&CellRun<'_>> = cells
             .iter()
@@ -369,13 +367,14 @@ impl<'a> Engine<'a> {
                     segment_bytes,
                 } => {
                     let like = &sampled[like];
-                    let between = like.between(like.cell.segment_count, segment_bytes);
-                    // One that is there already turned out to be filled or
-                    // emptied in another way, so it says nothing of the others.
-                    let is_new = cells.iter().all(|cell| cell.spec != between.spec);
+                    let refined = like.with_list(like.cell.segment_count, segment_bytes);
+                    // If the cell exists already, its target is filled or
+                    // emptied in another way than the others', so they cannot
+                    // be compared.
+                    let is_new = cells.iter().all(|cell| cell.spec != refined.spec);
                     is_new.then(|| Step {
                         cost_ns: like.cost_ns_of(REFINED_ROUNDS),
-                        cell: StepCell::New(Box::new(between)),
+                        cell: StepCell::New(Box::new(refined)),
                         rounds: REFINED_ROUNDS,
                     })
                 }
@@ -392,9 +391,10 @@ impl<'a> Engine<'a> {
             .collect()
     }
 
-    /// Measures lists on both sides of [`FAST_IOVECS`], where there are shorter
-    /// and longer ones: cost models want to know that step.
-    fn find_step(
+    /// Measures lists of [`FAST_IOVECS`] and of one more segment, if the
+    /// experiment has shorter and longer lists. Cost models are fitted to the
+    /// step between the two.
+    fn measure_iovec_step(
         &mut self,
         cells: &mut Vec<CellRun<'a>>,
         share_ns: u64,
@@ -411,12 +411,12 @@ impl<'a> Engine<'a> {
                 continue;
             }
             for count in [FAST_IOVECS, FAST_IOVECS + 1] {
-                let between = cells[index].between(count, STEP_BYTES);
-                let is_new = cells.iter().all(|cell| cell.spec != between.spec);
+                let refined = cells[index].with_list(count, STEP_BYTES);
+                let is_new = cells.iter().all(|cell| cell.spec != refined.spec);
                 let cost_ns = cells[index].cost_ns_of(STEP_ROUNDS);
                 let fits = self.elapsed_ns() + cost_ns <= share_ns;
                 if is_new && fits && !self.stopped() {
-                    cells.push(between);
+                    cells.push(refined);
                     let index = cells.len() - 1;
                     self.report(cells, index, None);
                     self.visit(&mut cells[index], STEP_ROUNDS)?;
@@ -426,15 +426,15 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    /// Spends what is left on the open cells, always on the one whose next
-    /// look is the cheapest, until none is open or no look fits.
+    /// Spends the remaining budget on the open cells, always on the one whose
+    /// next look is the cheapest, until none is open or no look fits.
     fn open_pass(&mut self, cells: &mut [CellRun<'a>]) -> Result<(), MeasureError> {
-        // Which p-values Holm's procedure admits is known only at the end, so
-        // its strictest threshold says what is open until then.
+        // Holm's procedure needs all final p-values. Until then, its strictest
+        // threshold decides which cells are open.
         let threshold = FAMILY_ERROR / cells.len() as f64;
         while !self.stopped() {
             let left_ns = self.experiment.budget_ns.saturating_sub(self.elapsed_ns());
-            let open = |cell: &CellRun<'_>| !cell.is_between && cell.is_open(threshold);
+            let open = |cell: &CellRun<'_>| !cell.is_refined && cell.is_open(threshold);
             let next = cells
                 .iter()
                 .enumerate()
@@ -452,9 +452,9 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    /// Opens a cell and samples it until it has so many rounds. If its samples
-    /// turn out not to fit its target it is begun again from nothing, with
-    /// another thread.
+    /// Opens a cell and samples it until it has `rounds` rounds. If a sample
+    /// does not fit the target, the cell starts over with a thread at the other
+    /// end.
     fn visit(&mut self, cell: &mut CellRun<'a>, rounds: u32) -> Result<(), MeasureError> {
         loop {
             let began_ns = self.clock.now_ns();
@@ -471,7 +471,7 @@ impl<'a> Engine<'a> {
             if !cell.agrees_with(&setup) {
                 cell.restart(cell.drain);
             }
-            let outcome = self.make_ready(cell, &setup).and_then(|()| {
+            let outcome = self.choose_calls(cell, &setup).and_then(|()| {
                 cell.spent_ns += self.clock.now_ns() - began_ns;
                 self.sample_until(cell, rounds)
             });
@@ -489,10 +489,10 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// On the first visit, chooses how many calls make a sample: as many as
-    /// make the fastest technique's last long enough, the same for all but
-    /// those that are far behind.
-    fn make_ready(
+    /// Chooses the calls per sample on the first visit: as many as the fastest
+    /// technique needs to fill [`SAMPLE_NS`]. Techniques that are far behind get
+    /// a number of their own; the others share one.
+    fn choose_calls(
         &mut self,
         cell: &mut CellRun<'a>,
         setup: &CellSetup,
@@ -505,7 +505,7 @@ impl<'a> Engine<'a> {
         let mut own_calls = Vec::new();
         for technique in cell.techniques.clone() {
             let mut calls = 1;
-            // Twice: a guess from a single call is coarse.
+            // Twice, since an estimate from a single call is coarse.
             for _ in 0..2 {
                 if self.stopped() {
                     return Ok(());
@@ -527,8 +527,8 @@ impl<'a> Engine<'a> {
 
     fn sample_until(&mut self, cell: &mut CellRun<'a>, rounds: u32) -> Result<(), MeasureError> {
         while cell.cell.rounds < rounds && !self.stopped() {
-            // Beyond the fewest rounds only what fits is begun. Up to them a
-            // long call could hold the run for minutes.
+            // Rounds beyond the minimum are begun only if they fit the budget.
+            // Up to the minimum, long calls could exceed it by minutes.
             let is_late = self.elapsed_ns() >= self.experiment.budget_ns;
             if is_late && (1..MIN_ROUNDS).contains(&cell.cell.rounds) {
                 break;
@@ -542,8 +542,9 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    /// One sample of each contender, and of the others when it is their turn.
-    /// A round that is stopped in the middle does not count.
+    /// Takes one sample of each contender, and in every
+    /// [`FAR_BEHIND_EVERY`]th round of the other techniques. A round that is
+    /// stopped in the middle does not count.
     fn sample_round(&mut self, cell: &mut CellRun<'a>) -> Result<(), MeasureError> {
         let round = cell.cell.rounds;
         self.sampler.begin_round(round + 1)?;
@@ -556,7 +557,7 @@ impl<'a> Engine<'a> {
                 _ => {
                     let technique = &cell.cell.techniques[place - 2];
                     let is_rare = !technique.contender && round >= MIN_ROUNDS;
-                    if is_rare && !round.is_multiple_of(RARE) {
+                    if is_rare && !round.is_multiple_of(FAR_BEHIND_EVERY) {
                         continue;
                     }
                     let contender = Contender::Technique(technique.name);
@@ -581,22 +582,22 @@ impl<'a> Engine<'a> {
         } else {
             "the budget ended before its first round"
         };
-        let has_fewest = |cell: &CellRun<'_>| cell.is_between || cell.cell.rounds >= MIN_ROUNDS;
-        let complete = !failed && cells.iter().all(has_fewest);
+        let has_minimum = |cell: &CellRun<'_>| cell.is_refined || cell.cell.rounds >= MIN_ROUNDS;
+        let complete = !failed && cells.iter().all(has_minimum);
         let (measured, unmeasured): (Vec<_>, Vec<_>) =
             cells.into_iter().partition(|cell| cell.cell.rounds > 0);
-        let asked = measured.iter().filter(|cell| !cell.is_between).count();
+        let planned = measured.iter().filter(|cell| !cell.is_refined).count();
         let mut measured: Vec<Cell> = measured.into_iter().map(CellRun::finish).collect();
-        // One family: what was measured between was chosen by the figures.
+        // One family of tests: the figures chose the refinement cells.
         judge(&mut measured, &self.experiment.rivals);
-        let mut refined_cells = measured.split_off(asked);
+        let mut refined_cells = measured.split_off(planned);
         refined_cells.sort_by_key(|cell| (cell.target, cell.segment_count, cell.segment_bytes));
         let left_out = unmeasured
             .into_iter()
-            .filter(|cell| !cell.is_between)
+            .filter(|cell| !cell.is_refined)
             .map(|cell| LeftOut {
                 target: cell.spec.target,
-                path: shown(cell.spec.path.as_deref()),
+                path: path_text(cell.spec.path.as_deref()),
                 segment_sizes: cell.spec.workload.runs(),
                 reason: reason.to_owned(),
             })
@@ -632,269 +633,17 @@ impl<'a> Engine<'a> {
     }
 }
 
-/// Some rounds of a cell, to know a crossover better.
+/// Rounds of one cell that locate a crossover more precisely.
 struct Step<'a> {
     cost_ns: u64,
     cell: StepCell<'a>,
-    /// How many it has then.
+    /// Rounds that the cell has after the step.
     rounds: u32,
 }
 
 enum StepCell<'a> {
-    /// Its index.
+    /// The index of a cell that has rounds already.
     Measured(usize),
-    /// A size that was not measured before.
+    /// A cell of a new size.
     New(Box<CellRun<'a>>),
-}
-
-/// A cell while it is measured.
-struct CellRun<'a> {
-    spec: CellSpec,
-    /// Nobody asked for it: it lies between two that were.
-    is_between: bool,
-    experiment: &'a Experiment,
-    /// Those that work on its target.
-    techniques: Vec<Technique>,
-    cell: Cell,
-    cpu_ns: Vec<Vec<f64>>,
-    order: BalancedOrder,
-    drain: DrainChoice,
-    /// Calls in a sample of the floor and of each contender.
-    calls: u32,
-    spent_ns: u64,
-    evidence: Option<Evidence>,
-}
-
-impl<'a> CellRun<'a> {
-    fn new(spec: CellSpec, experiment: &'a Experiment, drain: DrainChoice) -> Self {
-        let techniques = experiment.techniques_of(&spec);
-        let technique = |&name| TechniqueResult {
-            name,
-            contender: true,
-            calls_per_sample: 1,
-            median_ns: 0.0,
-            min_ns: 0.0,
-            cpu_median_ns: 0.0,
-            gather_tax: 0.0,
-            ratio_to_leader: 1.0,
-            ratio_low: None,
-            ratio_high: None,
-            floor_ratio: None,
-            floor_ratio_low: None,
-            floor_ratio_high: None,
-            samples_ns: Vec::new(),
-        };
-        let workload = &spec.workload;
-        let segment_bytes = workload.uniform_bytes();
-        CellRun {
-            is_between: false,
-            experiment,
-            cell: Cell {
-                target: spec.target,
-                path: shown(spec.path.as_deref()),
-                operation: spec.operation,
-                segment_count: workload.segment_count(),
-                segment_bytes,
-                segment_sizes: segment_bytes.is_none().then(|| workload.runs()),
-                layout: spec.layout,
-                cache: spec.cache,
-                page_cache: spec.page_cache,
-                iovec_setup: spec.iovec_setup,
-                sync: spec.sync,
-                file_system: None,
-                span_bytes: None,
-                queue_depth: None,
-                drain: None,
-                rounds: 0,
-                floor_ns: 0.0,
-                floor_samples_ns: Vec::new(),
-                aa_samples_ns: Vec::new(),
-                verdict: Verdict::Open,
-                winner: None,
-                leader: None,
-                noise_floor: None,
-                open_because: None,
-                aa_separated: false,
-                proof_calls: 0,
-                techniques: techniques.iter().map(technique).collect(),
-            },
-            cpu_ns: vec![Vec::new(); techniques.len()],
-            order: BalancedOrder::new(2 + techniques.len()),
-            techniques,
-            drain,
-            calls: 1,
-            spent_ns: 0,
-            evidence: None,
-            spec,
-        }
-    }
-
-    /// Whether the two differ in their lists only.
-    fn is_like(&self, other: &CellRun<'_>) -> bool {
-        let state = |spec: &CellSpec| {
-            (
-                (spec.target, spec.operation, spec.layout, spec.cache),
-                (spec.iovec_setup, spec.page_cache, spec.sync),
-            )
-        };
-        state(&self.spec) == state(&other.spec) && self.spec.path == other.spec.path
-    }
-
-    /// A cell like this one, with another list.
-    fn between(&self, segment_count: usize, segment_bytes: usize) -> Self {
-        let spec = CellSpec {
-            workload: Workload::uniform(segment_count, segment_bytes),
-            ..self.spec.clone()
-        };
-        CellRun {
-            is_between: true,
-            ..CellRun::new(spec, self.experiment, self.drain)
-        }
-    }
-
-    /// Forgets every sample.
-    fn restart(&mut self, drain: DrainChoice) {
-        *self = CellRun {
-            is_between: self.is_between,
-            ..CellRun::new(self.spec.clone(), self.experiment, drain)
-        };
-    }
-
-    fn adopt(&mut self, setup: &CellSetup) {
-        self.cell.drain = setup.drain;
-        self.cell.file_system = setup.file_system.clone();
-        self.cell.span_bytes = setup.span_bytes;
-        if let Some(Drain::ReaderThread | Drain::WriterThread) = setup.drain {
-            self.drain = DrainChoice::Thread;
-        }
-    }
-
-    /// Whether samples taken under `setup` can stand beside those there are.
-    fn agrees_with(&self, setup: &CellSetup) -> bool {
-        let most_calls = self
-            .cell
-            .techniques
-            .iter()
-            .map(|t| t.calls_per_sample)
-            .max();
-        self.cell.rounds == 0
-            || (self.cell.drain == setup.drain && most_calls <= Some(setup.max_calls))
-    }
-
-    fn record(&mut self, samples: &[Option<Sample>]) {
-        let wall = |place: usize| samples[place].map(|sample| sample.wall_ns);
-        self.cell.floor_samples_ns.extend(wall(0));
-        self.cell.aa_samples_ns.extend(wall(1));
-        for (index, technique) in self.cell.techniques.iter_mut().enumerate() {
-            technique.samples_ns.push(wall(index + 2));
-            self.cpu_ns[index].extend(samples[index + 2].map(|sample| sample.cpu_ns));
-        }
-        self.cell.rounds += 1;
-        if self.cell.rounds == SCREENING_ROUNDS {
-            self.screen();
-        }
-    }
-
-    /// Tells contenders from those that are far behind.
-    fn screen(&mut self) {
-        let nearby = self.nearby();
-        for (technique, is_near) in std::iter::zip(&mut self.cell.techniques, nearby) {
-            technique.contender = is_near;
-            if is_near {
-                technique.calls_per_sample = self.calls;
-            }
-        }
-    }
-
-    /// Lets techniques take part again that only seemed far behind: five
-    /// rounds may all have found the machine in an unusual state.
-    fn readmit(&mut self) {
-        let nearby = self.nearby();
-        for (technique, is_near) in std::iter::zip(&mut self.cell.techniques, nearby) {
-            if is_near && !technique.contender {
-                technique.contender = true;
-                technique.calls_per_sample = self.calls;
-            }
-        }
-    }
-
-    /// For each technique, whether its median is near the lowest of the
-    /// rivals. What chooses among them always counts as near.
-    fn nearby(&self) -> Vec<bool> {
-        let typical = |technique: &TechniqueResult| {
-            let sampled: Vec<f64> = technique.samples_ns.iter().copied().flatten().collect();
-            median(&sampled).unwrap_or(f64::INFINITY)
-        };
-        let is_rival =
-            |technique: &TechniqueResult| self.experiment.rivals.contains(&technique.name);
-        let techniques = &self.cell.techniques;
-        let fastest = techniques
-            .iter()
-            .filter(|technique| is_rival(technique))
-            .map(typical)
-            .fold(f64::INFINITY, f64::min);
-        techniques
-            .iter()
-            .map(|technique| {
-                let is_fixed = is_rival(technique) || technique.name.is_pure();
-                !is_fixed || typical(technique) <= FAR_BEHIND * fastest
-            })
-            .collect()
-    }
-
-    fn next_look(&self) -> Option<u32> {
-        let looks = LOOKS.iter().map(|&look| look as u32);
-        looks.filter(|&look| look > self.cell.rounds).min()
-    }
-
-    /// What the rounds up to these will probably take.
-    fn cost_ns(&self, rounds: u32) -> u64 {
-        self.cost_ns_of(rounds.saturating_sub(self.cell.rounds))
-    }
-
-    /// What so many rounds will probably take in a cell like this one.
-    fn cost_ns_of(&self, rounds: u32) -> u64 {
-        self.spent_ns / u64::from(self.cell.rounds.max(1)) * u64::from(rounds)
-    }
-
-    fn wants_rounds(&self) -> bool {
-        self.evidence.as_ref().is_none_or(Evidence::wants_rounds)
-    }
-
-    fn is_open(&self, threshold: f64) -> bool {
-        // A cell that was never begun has no evidence, and is left out.
-        let undecided = |evidence: &Evidence| !evidence.tie && evidence.p_faster > threshold;
-        self.evidence.as_ref().is_some_and(undecided)
-    }
-
-    fn finish(mut self) -> Cell {
-        for (technique, cpu_ns) in std::iter::zip(&mut self.cell.techniques, &self.cpu_ns) {
-            technique.cpu_median_ns = median(cpu_ns).unwrap_or(0.0);
-        }
-        self.cell
-    }
-}
-
-/// A path as results have it.
-fn shown(path: Option<&Path>) -> Option<String> {
-    path.map(|path| path.to_string_lossy().into_owned())
-}
-
-/// One sample, per call.
-#[derive(Clone, Copy)]
-struct Sample {
-    wall_ns: f64,
-    cpu_ns: f64,
-}
-
-impl Sample {
-    fn per_call(timing: Timing, calls: u32) -> Self {
-        // Hundredths of a nanosecond: finer than any clock, and short in JSON.
-        let per_call = |ns: u64| (ns as f64 * 100.0 / f64::from(calls)).round() / 100.0;
-        Sample {
-            // A coarse clock may see no time at all; a ratio needs some.
-            wall_ns: per_call(timing.elapsed_ns).max(0.01),
-            cpu_ns: per_call(timing.cpu_ns),
-        }
-    }
 }

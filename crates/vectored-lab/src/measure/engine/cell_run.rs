@@ -1,0 +1,272 @@
+//! The samples and the state of a cell during a run.
+
+use std::path::Path;
+
+use crate::measure::engine::balanced_order::BalancedOrder;
+use crate::measure::engine::{FAR_BEHIND, SCREENING_ROUNDS};
+use crate::measure::sampling::sampler::{CellSetup, DrainChoice, Timing};
+use crate::model::{
+    Cell, CellSpec, Drain, Experiment, Technique, TechniqueResult, Verdict, Workload,
+};
+use crate::stats::{Evidence, LOOKS, median};
+
+/// A cell while it is measured.
+pub(super) struct CellRun<'a> {
+    pub spec: CellSpec,
+    /// Whether the engine added it; the experiment does not list it.
+    pub is_refined: bool,
+    experiment: &'a Experiment,
+    /// The techniques that work on its target.
+    pub techniques: Vec<Technique>,
+    pub cell: Cell,
+    /// CPU time per call of each sample, by technique.
+    cpu_ns: Vec<Vec<f64>>,
+    pub order: BalancedOrder,
+    pub drain: DrainChoice,
+    /// Calls per sample of the floor and of each contender.
+    pub calls: u32,
+    /// Wall time of all visits.
+    pub spent_ns: u64,
+    pub evidence: Option<Evidence>,
+}
+
+impl<'a> CellRun<'a> {
+    pub fn new(spec: CellSpec, experiment: &'a Experiment, drain: DrainChoice) -> Self {
+        let techniques = experiment.techniques_of(&spec);
+        let technique = |&name| TechniqueResult {
+            name,
+            contender: true,
+            calls_per_sample: 1,
+            median_ns: 0.0,
+            min_ns: 0.0,
+            cpu_median_ns: 0.0,
+            gather_tax: 0.0,
+            ratio_to_leader: 1.0,
+            ratio_low: None,
+            ratio_high: None,
+            floor_ratio: None,
+            floor_ratio_low: None,
+            floor_ratio_high: None,
+            samples_ns: Vec::new(),
+        };
+        let workload = &spec.workload;
+        let segment_bytes = workload.uniform_bytes();
+        CellRun {
+            is_refined: false,
+            experiment,
+            cell: Cell {
+                target: spec.target,
+                path: path_text(spec.path.as_deref()),
+                operation: spec.operation,
+                segment_count: workload.segment_count(),
+                segment_bytes,
+                segment_sizes: segment_bytes.is_none().then(|| workload.runs()),
+                layout: spec.layout,
+                cache: spec.cache,
+                page_cache: spec.page_cache,
+                iovec_setup: spec.iovec_setup,
+                sync: spec.sync,
+                file_system: None,
+                span_bytes: None,
+                queue_depth: None,
+                drain: None,
+                rounds: 0,
+                floor_ns: 0.0,
+                floor_samples_ns: Vec::new(),
+                aa_samples_ns: Vec::new(),
+                verdict: Verdict::Open,
+                winner: None,
+                leader: None,
+                noise_floor: None,
+                open_because: None,
+                aa_separated: false,
+                proof_calls: 0,
+                techniques: techniques.iter().map(technique).collect(),
+            },
+            cpu_ns: vec![Vec::new(); techniques.len()],
+            order: BalancedOrder::new(2 + techniques.len()),
+            techniques,
+            drain,
+            calls: 1,
+            spent_ns: 0,
+            evidence: None,
+            spec,
+        }
+    }
+
+    /// Whether two cells differ at most in their lists.
+    pub fn is_like(&self, other: &CellRun<'_>) -> bool {
+        let state = |spec: &CellSpec| {
+            (
+                (spec.target, spec.operation, spec.layout, spec.cache),
+                (spec.iovec_setup, spec.page_cache, spec.sync),
+            )
+        };
+        state(&self.spec) == state(&other.spec) && self.spec.path == other.spec.path
+    }
+
+    /// A new cell like this one, with another list.
+    pub fn with_list(&self, segment_count: usize, segment_bytes: usize) -> Self {
+        let spec = CellSpec {
+            workload: Workload::uniform(segment_count, segment_bytes),
+            ..self.spec.clone()
+        };
+        CellRun {
+            is_refined: true,
+            ..CellRun::new(spec, self.experiment, self.drain)
+        }
+    }
+
+    /// Discards every sample.
+    pub fn restart(&mut self, drain: DrainChoice) {
+        *self = CellRun {
+            is_refined: self.is_refined,
+            ..CellRun::new(self.spec.clone(), self.experiment, drain)
+        };
+    }
+
+    /// Records how the sampler set the cell up.
+    pub fn adopt(&mut self, setup: &CellSetup) {
+        self.cell.drain = setup.drain;
+        self.cell.file_system = setup.file_system.clone();
+        self.cell.span_bytes = setup.span_bytes;
+        if let Some(Drain::ReaderThread | Drain::WriterThread) = setup.drain {
+            self.drain = DrainChoice::Thread;
+        }
+    }
+
+    /// Whether samples taken under `setup` are comparable with the present ones.
+    pub fn agrees_with(&self, setup: &CellSetup) -> bool {
+        let most_calls = self
+            .cell
+            .techniques
+            .iter()
+            .map(|t| t.calls_per_sample)
+            .max();
+        self.cell.rounds == 0
+            || (self.cell.drain == setup.drain && most_calls <= Some(setup.max_calls))
+    }
+
+    /// Adds a round: the samples of both floors, then of each technique in the
+    /// order of the results; `None` for one that was not sampled.
+    pub fn record(&mut self, samples: &[Option<Sample>]) {
+        let wall = |place: usize| samples[place].map(|sample| sample.wall_ns);
+        self.cell.floor_samples_ns.extend(wall(0));
+        self.cell.aa_samples_ns.extend(wall(1));
+        for (index, technique) in self.cell.techniques.iter_mut().enumerate() {
+            technique.samples_ns.push(wall(index + 2));
+            self.cpu_ns[index].extend(samples[index + 2].map(|sample| sample.cpu_ns));
+        }
+        self.cell.rounds += 1;
+        if self.cell.rounds == SCREENING_ROUNDS {
+            self.screen();
+        }
+    }
+
+    /// Decides which techniques are contenders.
+    fn screen(&mut self) {
+        let nearby = self.nearby();
+        for (technique, is_near) in std::iter::zip(&mut self.cell.techniques, nearby) {
+            technique.contender = is_near;
+            if is_near {
+                technique.calls_per_sample = self.calls;
+            }
+        }
+    }
+
+    /// Makes techniques contenders again that are no longer far behind. The
+    /// machine may have been in an unusual state during all screening rounds.
+    pub fn readmit(&mut self) {
+        let nearby = self.nearby();
+        for (technique, is_near) in std::iter::zip(&mut self.cell.techniques, nearby) {
+            if is_near && !technique.contender {
+                technique.contender = true;
+                technique.calls_per_sample = self.calls;
+            }
+        }
+    }
+
+    /// For each technique, whether its median is at most [`FAR_BEHIND`] times
+    /// the lowest median of the rivals. A technique that chooses among others,
+    /// such as `adaptive`, always counts as near.
+    fn nearby(&self) -> Vec<bool> {
+        let typical = |technique: &TechniqueResult| {
+            let sampled: Vec<f64> = technique.samples_ns.iter().copied().flatten().collect();
+            median(&sampled).unwrap_or(f64::INFINITY)
+        };
+        let is_rival =
+            |technique: &TechniqueResult| self.experiment.rivals.contains(&technique.name);
+        let techniques = &self.cell.techniques;
+        let fastest = techniques
+            .iter()
+            .filter(|technique| is_rival(technique))
+            .map(typical)
+            .fold(f64::INFINITY, f64::min);
+        techniques
+            .iter()
+            .map(|technique| {
+                let is_fixed = is_rival(technique) || technique.name.is_pure();
+                !is_fixed || typical(technique) <= FAR_BEHIND * fastest
+            })
+            .collect()
+    }
+
+    /// The number of rounds at the next look; `None` after the last one.
+    pub fn next_look(&self) -> Option<u32> {
+        let looks = LOOKS.iter().map(|&look| look as u32);
+        looks.filter(|&look| look > self.cell.rounds).min()
+    }
+
+    /// Estimated time until the cell has `rounds` rounds.
+    pub fn cost_ns(&self, rounds: u32) -> u64 {
+        self.cost_ns_of(rounds.saturating_sub(self.cell.rounds))
+    }
+
+    /// Estimated time of `rounds` rounds in a cell like this one.
+    pub fn cost_ns_of(&self, rounds: u32) -> u64 {
+        self.spent_ns / u64::from(self.cell.rounds.max(1)) * u64::from(rounds)
+    }
+
+    /// Whether its intervals are still wide.
+    pub fn wants_rounds(&self) -> bool {
+        self.evidence.as_ref().is_none_or(Evidence::wants_rounds)
+    }
+
+    /// Whether its verdict is open at a significance threshold. A cell without
+    /// a round has no evidence and is not open.
+    pub fn is_open(&self, threshold: f64) -> bool {
+        let undecided = |evidence: &Evidence| !evidence.tie && evidence.p_faster > threshold;
+        self.evidence.as_ref().is_some_and(undecided)
+    }
+
+    pub fn finish(mut self) -> Cell {
+        for (technique, cpu_ns) in std::iter::zip(&mut self.cell.techniques, &self.cpu_ns) {
+            technique.cpu_median_ns = median(cpu_ns).unwrap_or(0.0);
+        }
+        self.cell
+    }
+}
+
+/// A path as text for the results; bytes that are not UTF-8 are replaced.
+pub(super) fn path_text(path: Option<&Path>) -> Option<String> {
+    path.map(|path| path.to_string_lossy().into_owned())
+}
+
+/// One sample, per call.
+#[derive(Clone, Copy)]
+pub(super) struct Sample {
+    wall_ns: f64,
+    cpu_ns: f64,
+}
+
+impl Sample {
+    pub fn per_call(timing: Timing, calls: u32) -> Self {
+        // Hundredths of a nanosecond are finer than any clock and short in JSON.
+        let per_call = |ns: u64| (ns as f64 * 100.0 / f64::from(calls)).round() / 100.0;
+        Sample {
+            // A coarse clock may measure 0; ratios need a positive value.
+            wall_ns: per_call(timing.elapsed_ns).max(0.01),
+            cpu_ns: per_call(timing.cpu_ns),
+        }
+    }
+}
