@@ -1,4 +1,4 @@
-//! The library's calibration, before a run: what `adaptive` then works with.
+//! Calibration before a run: the cost models that `adaptive` uses.
 
 use std::io;
 use std::path::Path;
@@ -11,15 +11,17 @@ use crate::model::{
     Target,
 };
 
-/// What a calibration may take.
+/// Time budget of a calibration.
 const BUDGET: Duration = Duration::from_millis(40);
 
-/// A file takes longer lists, and longer for each.
+/// Time budget of a calibration on a file: its lists are longer, and each call
+/// takes longer.
 const FILE_BUDGET: Duration = Duration::from_millis(60);
 
-/// Calibrates writing to a target of this kind; files are made in the folder at
-/// `path`, if the target has one, else in `directory`. `None` for what the
-/// library has no calibration for.
+/// Calibrates writing to a target of this kind. Files are created in the
+/// directory at `path` if the target has one, else in `directory`.
+///
+/// Returns `None` for a target that the library cannot calibrate.
 ///
 /// # Errors
 ///
@@ -37,7 +39,7 @@ pub fn calibrate(
         Target::Unix => (CalibrationTarget::UnixSocket, Some(Drain::BetweenSamples)),
         Target::Tcp => (CalibrationTarget::TcpSocket, Some(Drain::BetweenSamples)),
         Target::Null => (CalibrationTarget::Null, None),
-        // A calibration writes to nothing that it did not make.
+        // A calibration writes only to descriptors that it opened itself.
         Target::Fifo | Target::Socket | Target::Device => return Ok(None),
     };
     let budget = match on {

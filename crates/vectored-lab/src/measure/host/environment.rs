@@ -1,7 +1,7 @@
-//! What the figures were measured on, and what may have disturbed them.
+//! The machine that a run measured, and disturbances during the run.
 //!
-//! Read from `/proc`, `/sys` and a few system calls. What a system does not
-//! tell is `None`; nothing here can fail a run.
+//! Read from `/proc`, `/sys` and a few system calls. A value that the system
+//! does not report is `None`; nothing here can fail a run.
 
 use std::fs;
 use std::io;
@@ -14,30 +14,30 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity}
 use crate::measure::targets::endpoints::{pipe, tcp_pair, unix_pair};
 use crate::model::{CpuInfo, DirectoryInfo, Host};
 
-/// Load per CPU above which a warning is due.
+/// Load average per CPU above which the report has a warning.
 const BUSY_LOAD: f64 = 0.5;
 
-/// Share of stolen time above which a warning is due.
+/// Share of stolen CPU time above which the report has a warning.
 const MUCH_STEAL: f64 = 0.02;
 
-/// The CPU that the measuring thread shall stay on.
+/// The CPU that the measuring thread is pinned to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pinning {
-    /// Where the scheduler put it, which is where it found room.
+    /// The CPU that the scheduler has chosen.
     #[default]
     Current,
-    /// This one.
+    /// The CPU with this number.
     Cpu(usize),
-    /// It may move.
+    /// Not pinned.
     None,
 }
 
-/// Pins the calling thread; returns its CPU and one for a reader thread, which
-/// is on another core where there is one.
+/// Pins the calling thread. Returns its CPU and one for a reader thread: on
+/// another core if possible, else another CPU of the same core.
 ///
 /// # Errors
 ///
-/// When the CPU is not one that this process may use.
+/// If this process is not allowed to run on the CPU.
 pub fn pin_measuring_thread(pinning: Pinning) -> io::Result<(Option<usize>, Option<usize>)> {
     let allowed = allowed_cpus();
     let cpu = match pinning {
@@ -61,7 +61,7 @@ pub fn pin_measuring_thread(pinning: Pinning) -> io::Result<(Option<usize>, Opti
     Ok((Some(cpu), reader))
 }
 
-/// Watches the machine from the beginning of a run to its end.
+/// The state of the machine at the beginning of a run.
 pub struct Environment {
     host: Host,
     ticks: Option<CpuTicks>,
@@ -69,8 +69,8 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// Describes the machine and begins to watch it. `directory` is where
-    /// files are measured, if they are.
+    /// Describes the machine and reads its counters. `directory` is the
+    /// directory of measured files, if any.
     pub fn capture(
         directory: Option<DirectoryInfo>,
         pins: (Option<usize>, Option<usize>),
@@ -83,7 +83,7 @@ impl Environment {
         }
     }
 
-    /// Ends the watch.
+    /// Adds what changed since [`Environment::capture`].
     pub fn finish(mut self) -> Host {
         if let (Some(before), Some(after)) = (self.ticks, CpuTicks::now()) {
             let total = after.total.saturating_sub(before.total);
@@ -106,7 +106,7 @@ impl Environment {
     }
 }
 
-/// The machine as it is now, without what only the end of a run can tell.
+/// Describes the machine, without the fields that are known only after a run.
 pub(crate) fn describe_host(
     directory: Option<DirectoryInfo>,
     (pinned_cpu, reader_cpu): (Option<usize>, Option<usize>),
@@ -147,7 +147,7 @@ pub(crate) fn describe_host(
     host
 }
 
-/// The CPUs that this thread may use. Ask before pinning.
+/// The CPUs that this thread may use. Pinning reduces them to one.
 pub fn allowed_cpus() -> Vec<usize> {
     sched_getaffinity(None)
         .map(|set| {
@@ -158,7 +158,7 @@ pub fn allowed_cpus() -> Vec<usize> {
         .unwrap_or_default()
 }
 
-/// What is known of a directory whose file has this `stat`.
+/// Describes a directory, given the `stat` of it or of a file in it.
 pub(crate) fn describe_directory(path: &Path, free_bytes: u64, stat: &Stat) -> DirectoryInfo {
     let (major, minor) = (
         rustix::fs::major(stat.st_dev),
@@ -169,7 +169,7 @@ pub(crate) fn describe_directory(path: &Path, free_bytes: u64, stat: &Stat) -> D
         Some((file_system, options)) => (file_system, Some(options)),
         None => ("unknown".to_owned(), None),
     };
-    // A partition has no queue of its own: its disk is one level up.
+    // A partition has no queue of its own; its disk is one level up.
     let device = format!("/sys/dev/block/{major}:{minor}");
     let read_ahead_kb = ["queue", "../queue"]
         .iter()
@@ -185,14 +185,16 @@ pub(crate) fn describe_directory(path: &Path, free_bytes: u64, stat: &Stat) -> D
     }
 }
 
-/// File system type and mount options of the mount that holds `path`: of those
-/// whose mount point is above it, the deepest, and of these the last, which
-/// hides the others. From `/proc/self/mountinfo`, see `proc_pid_mountinfo(5)`.
+/// File system type and mount options of the mount that holds `path`, from
+/// `/proc/self/mountinfo` (`proc_pid_mountinfo(5)`).
+///
+/// Of the mount points above `path` the deepest counts; of several mounts on it
+/// the last, which hides the others.
 fn mount_of(mounts: &str, path: &Path) -> Option<(String, String)> {
     let holding = mounts.lines().filter_map(|line| {
         let (mount, file_system) = line.split_once(" - ")?;
         let mut fields = mount.split(' ').skip(4);
-        // A space in it is written as an octal escape.
+        // The kernel writes a space as an octal escape.
         let point = fields.next()?.replace("\\040", " ");
         let options = fields.next()?;
         let kind = file_system.split(' ').next()?;
@@ -220,7 +222,8 @@ fn standing_warnings(host: &Host) -> Vec<String> {
     }
     if host.cpu.allowed_cpus.len() == 1 {
         warnings.push(
-            "only one CPU may be used: a reader thread would share it with the writer".to_owned(),
+            "this process may use only one CPU: a reader thread would share it with the writer"
+                .to_owned(),
         );
     }
     warnings
@@ -284,7 +287,7 @@ fn virtualization() -> Option<String> {
     }
 }
 
-/// Send and receive buffer of a new pair of sockets.
+/// Send and receive buffer sizes of a new pair of sockets.
 fn buffers(make_pair: fn() -> io::Result<(OwnedFd, OwnedFd)>) -> (Option<u64>, Option<u64>) {
     let Ok((writer, reader)) = make_pair() else {
         return (None, None);
@@ -312,8 +315,8 @@ impl CpuTicks {
         Self::parse(&read("/proc/stat")?)
     }
 
-    /// The first line: user, nice, system, idle, iowait, irq, softirq, steal,
-    /// and guest times, which user and nice contain already.
+    /// Parses the first line: user, nice, system, idle, iowait, irq, softirq,
+    /// steal, then guest times, which user and nice already include.
     fn parse(stat: &str) -> Option<Self> {
         let line = stat.lines().next()?.strip_prefix("cpu ")?;
         let ticks: Vec<u64> = line
@@ -343,7 +346,7 @@ fn memory_bytes() -> Option<u64> {
     Some(kib * 1024)
 }
 
-/// `1024K`, `32M`.
+/// Parses a cache size, such as `1024K` or `32M`, in bytes.
 pub(crate) fn parse_cache_size(size: &str) -> Option<u64> {
     let unit = size.find(|c: char| !c.is_ascii_digit())?;
     let count: u64 = size[..unit].parse().ok()?;
@@ -354,7 +357,7 @@ pub(crate) fn parse_cache_size(size: &str) -> Option<u64> {
     }
 }
 
-/// `0-3,8`.
+/// Parses a list of CPUs, such as `0-3,8`.
 fn parse_cpu_list(list: &str) -> Vec<usize> {
     list.split(',')
         .filter_map(|part| {
@@ -365,6 +368,7 @@ fn parse_cpu_list(list: &str) -> Vec<usize> {
         .collect()
 }
 
+/// The trimmed text of a file; `None` if it cannot be read.
 pub(crate) fn read(path: &str) -> Option<String> {
     Some(fs::read_to_string(path).ok()?.trim().to_owned())
 }
@@ -409,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn a_busy_machine_is_told() {
+    fn a_busy_machine_has_a_warning() {
         let host = Host {
             load_average: Some(1.5),
             cpu: CpuInfo {

@@ -1,7 +1,7 @@
-//! Asks the machine what it offers. Nothing is believed that can be tried:
-//! each flag goes to the kernel with a file of the directory in question.
+//! Probes the features of the host by trying them: each `RWF_` flag is passed
+//! to the kernel with a file in the given directory.
 //!
-//! What is asked goes through [`Kernel`], so that tests can refuse it.
+//! The probes go through [`Kernel`], so that tests can simulate refusals.
 
 use std::collections::BTreeMap;
 use std::io::{self, IoSlice, IoSliceMut};
@@ -25,11 +25,11 @@ use crate::model::{
     IoUringOffer, Known, Target,
 };
 
-/// Bytes of one trial: a page, which most storage can also write atomically.
+/// Bytes of one trial: one page, which most storage can also write atomically.
 const TRIAL_BYTES: usize = 4096;
 
-/// `RWF_` flags of `linux/fs.h`, in the order of their bits. The last came
-/// with Linux 6.14.
+/// `RWF_` flags of `linux/fs.h`, in the order of their bits. `DONTCACHE` exists
+/// since Linux 6.14.
 const WRITE_FLAGS: [(&str, u32); 8] = [
     ("HIPRI", 0x01),
     ("DSYNC", 0x02),
@@ -41,11 +41,11 @@ const WRITE_FLAGS: [(&str, u32); 8] = [
     ("DONTCACHE", 0x80),
 ];
 
-/// Those that say something about reads.
+/// The `RWF_` flags that apply to reads.
 const READ_FLAGS: [(&str, u32); 3] = [("HIPRI", 0x01), ("NOWAIT", 0x08), ("DONTCACHE", 0x80)];
 
-/// Operations that move bytes from or to several buffers, or could replace
-/// such a move.
+/// io_uring operations that transfer several buffers, or could replace such a
+/// transfer.
 const OPERATIONS: [(&str, u8); 13] = [
     ("READ", opcode::Read::CODE),
     ("WRITE", opcode::Write::CODE),
@@ -62,7 +62,7 @@ const OPERATIONS: [(&str, u8); 13] = [
     ("SPLICE", opcode::Splice::CODE),
 ];
 
-/// Files of `/proc` and `/sys` behind fields of [`Host`] that can be null.
+/// The optional fields of [`Host`], each with the file it is read from.
 const SOURCES: [(&str, &str); 6] = [
     (
         "clock_source",
@@ -90,23 +90,23 @@ const SOURCES: [(&str, &str); 6] = [
     ),
 ];
 
-/// What the questions go to.
+/// The system calls of the probe.
 trait Kernel {
-    /// A file of `/proc` or `/sys`.
+    /// Reads a file of `/proc` or `/sys`.
     fn read(&self, path: &str) -> io::Result<String>;
 
-    /// Makes a ring and asks it for the operations; none where it answers, but
-    /// not to that.
+    /// Creates an io_uring and probes [`OPERATIONS`]. The outer error is that of
+    /// creating the ring, the inner one that of `IORING_REGISTER_PROBE`.
     fn ring(&self) -> io::Result<io::Result<Vec<(String, bool)>>>;
 
-    /// Writes a page at the beginning of the file.
+    /// Writes a page at offset 0 of the file.
     fn write(&self, file: &OwnedFd, page: &[u8], flags: u32) -> Result<usize, Errno>;
 
-    /// Reads it.
+    /// Reads a page at offset 0 of the file.
     fn read_page(&self, file: &OwnedFd, page: &mut [u8], flags: u32) -> Result<usize, Errno>;
 }
 
-/// The one that runs here.
+/// The running kernel.
 struct ThisKernel;
 
 impl Kernel for ThisKernel {
@@ -135,12 +135,14 @@ impl Kernel for ThisKernel {
     }
 }
 
-/// What this machine offers, with files in `directory`. Nothing is left there. If no file can be
-/// made in it, the answers that need one are empty and [`HostReport::unknown`] has the reason.
+/// Probes this host, with temporary files in `directory`. No file remains there.
+///
+/// If no file can be created, the answers that need one are empty and
+/// [`HostReport::unknown`] has the reason.
 ///
 /// # Errors
 ///
-/// When there is no such directory, or the clock cannot be measured.
+/// If `directory` does not exist, or the clock cannot be measured.
 pub fn probe_host(
     directory: &Path,
     clock: &dyn Clock,
@@ -148,7 +150,7 @@ pub fn probe_host(
 ) -> Result<HostReport, MeasureError> {
     let (info, files) = match check_directory(directory, Target::File, 0) {
         Ok(info) => (Some(info), Files::make(directory)),
-        // There is room for a page.
+        // Too little space for a run, but a probe needs only a few pages.
         Err(MeasureError::NoSpace { .. }) => (describe(directory), Files::make(directory)),
         Err(MeasureError::Directory { why, source, .. }) if is_there(directory, &source) => {
             (describe(directory), Err(format!("{why}: {source}")))
@@ -158,13 +160,13 @@ pub fn probe_host(
     let kernel = &ThisKernel;
     let host = describe_host(info, (None, None), allowed_cpus());
     let ruler = measure_ruler(clock).map_err(|source| MeasureError::Io {
-        what: "cannot measure the clock with /dev/null".to_owned(),
+        what: "cannot open /dev/null to measure the clock".to_owned(),
         source,
     })?;
     let mut unknown = reasons(kernel, &host);
     if host.directory.is_none() {
         let shown = directory.display();
-        unknown.insert("directory".to_owned(), format!("cannot look at '{shown}'"));
+        unknown.insert("directory".to_owned(), format!("cannot stat '{shown}'"));
     }
     let (write_flags, read_flags, direct_io) = match &files {
         Ok(files) => (
@@ -199,8 +201,8 @@ pub fn probe_host(
     })
 }
 
-/// Whether a directory exists that the kernel made no file in. A directory that this process may
-/// not look at counts as one: only the kernel knows more.
+/// Whether `directory` exists, given the error of creating a file in it. A directory that this
+/// process may not access counts as existing.
 fn is_there(directory: &Path, error: &io::Error) -> bool {
     match error.kind() {
         io::ErrorKind::NotADirectory => false,
@@ -209,7 +211,7 @@ fn is_there(directory: &Path, error: &io::Error) -> bool {
     }
 }
 
-/// A directory in which a run would have no room, or could make no file.
+/// Describes a directory in which a run has too little space or can create no file.
 fn describe(directory: &Path) -> Option<DirectoryInfo> {
     let mount = rustix::fs::statvfs(directory).ok()?;
     let free_bytes = mount.f_bavail.saturating_mul(mount.f_frsize);
@@ -218,7 +220,7 @@ fn describe(directory: &Path) -> Option<DirectoryInfo> {
     Some(describe_directory(&path, free_bytes, &stat))
 }
 
-/// Why fields of `host` are null.
+/// The reason for each field of `host` that is null.
 fn reasons(kernel: &dyn Kernel, host: &Host) -> BTreeMap<String, String> {
     let is_null = |field: &str| match field {
         "clock_source" => host.clock_source.is_none(),
@@ -248,17 +250,17 @@ fn io_uring_offer(kernel: &dyn Kernel) -> IoUringOffer {
             let cause = match (error.raw_os_error(), disabled_sysctl.value()) {
                 (_, Some(2)) => "the sysctl kernel.io_uring_disabled is 2",
                 (_, Some(1)) => {
-                    "the sysctl kernel.io_uring_disabled is 1: only CAP_SYS_ADMIN or the group \
-                     in kernel.io_uring_group may"
+                    "the sysctl kernel.io_uring_disabled is 1: io_uring needs CAP_SYS_ADMIN or \
+                     membership in the group kernel.io_uring_group"
                 }
                 (Some(code), _) if code == Errno::NOSYS.raw_os_error() => {
-                    "this kernel is without io_uring, or a sandbox hides it"
+                    "this kernel has no io_uring, or a sandbox hides it"
                 }
                 (Some(code), _) if code == Errno::PERM.raw_os_error() => {
                     "a sandbox forbids it, as seccomp profiles of containers do"
                 }
                 (Some(code), _) if code == Errno::NOMEM.raw_os_error() => {
-                    "too little memory may be locked: see ulimit -l"
+                    "the limit on locked memory is too low: raise it with ulimit -l"
                 }
                 _ => "io_uring_setup(2) failed",
             };
@@ -284,7 +286,7 @@ fn io_uring_offer(kernel: &dyn Kernel) -> IoUringOffer {
     }
 }
 
-/// The files that flags are tried on.
+/// The temporary files that flags are tried on.
 struct Files {
     buffered: OwnedFd,
     direct: Result<OwnedFd, Errno>,
@@ -293,19 +295,19 @@ struct Files {
 }
 
 impl Files {
-    /// Two files in the directory, or why there are none.
+    /// Creates two files in the directory; the error is the reason as text.
     fn make(directory: &Path) -> Result<Self, String> {
         let file = || {
             unnamed_file(directory, OFlags::APPEND)
-                .map_err(|error| format!("no temporary file can be made there: {error}"))
+                .map_err(|error| format!("no temporary file can be created there: {error}"))
         };
         Ok(Files::new(file()?, file()?))
     }
 
     fn new(buffered: OwnedFd, direct: OwnedFd) -> Self {
-        // Without the O_APPEND that measured files have: the flags of that
-        // name are to be seen alone. A file that keeps it can still be asked
-        // for the rest.
+        // Clears the O_APPEND that measured files have, so that RWF_APPEND and
+        // RWF_NOAPPEND are tried alone. If it cannot be cleared, the other
+        // flags can still be tried, so the error is ignored.
         let _ = rustix::fs::fcntl_setfl(&buffered, OFlags::RDWR);
         let direct =
             rustix::fs::fcntl_setfl(&direct, OFlags::RDWR | OFlags::DIRECT).map(|()| direct);
@@ -324,7 +326,8 @@ impl Files {
 
     fn write_flags(&self, kernel: &dyn Kernel) -> Vec<FlagAnswer> {
         let page = self.page();
-        // Bytes that are there, so that NOWAIT need not wait for their place.
+        // Allocates the blocks, so that NOWAIT need not wait for that. An error
+        // shows again in the answers.
         let _ = kernel.write(&self.buffered, &page, 0);
         let _ = self
             .direct
@@ -369,16 +372,16 @@ impl Files {
     }
 }
 
-/// `STATX_DIOALIGN` itself; the library's answer is never unknown.
+/// The answer of `STATX_DIOALIGN`. [`DirectAlignment`] would replace an unknown one by a default.
 fn statx_alignment(file: impl AsFd) -> Known<(u64, u64)> {
     use rustix::fs::{AtFlags, StatxFlags, statx};
     let unknown = |why: &str| Known::Unknown(why.to_owned());
     match statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN) {
         Ok(answer) if answer.stx_mask & StatxFlags::DIOALIGN.bits() == 0 => {
-            unknown("the file system does not answer STATX_DIOALIGN")
+            unknown("the file system does not support STATX_DIOALIGN")
         }
         Ok(answer) if answer.stx_dio_mem_align == 0 || answer.stx_dio_offset_align == 0 => {
-            unknown("the file system offers no direct I/O, says STATX_DIOALIGN")
+            unknown("the file system does not support direct I/O (STATX_DIOALIGN)")
         }
         Ok(answer) => Known::Value((
             answer.stx_dio_mem_align.into(),
@@ -418,7 +421,7 @@ fn huge_pages(kernel: &dyn Kernel) -> HugePages {
         })
     };
     HugePages {
-        // The one that is chosen stands in brackets.
+        // The active setting is the one in brackets.
         transparent: parsed(
             kernel,
             "/sys/kernel/mm/transparent_hugepage/enabled",
@@ -444,11 +447,11 @@ fn parsed<T>(kernel: &dyn Kernel, path: &str, parse: impl Fn(&str) -> Option<T>)
     match kernel.read(path) {
         Ok(text) => match parse(&text) {
             Some(value) => Known::Value(value),
-            None => Known::Unknown(format!("no such figure in {path}")),
+            None => Known::Unknown(format!("{path} has no such value")),
         },
         Err(error) => Known::Unknown(match error.kind() {
             io::ErrorKind::PermissionDenied => format!("permission denied reading {path}"),
-            io::ErrorKind::NotFound => format!("there is no {path}"),
+            io::ErrorKind::NotFound => format!("{path} does not exist"),
             _ => format!("{} reading {path}", error_name(&error)),
         }),
     }
@@ -469,7 +472,7 @@ fn error_name(error: &io::Error) -> String {
     }
 }
 
-/// The name in `errno.h`, of those that are likely here.
+/// The name in `errno.h` of the errors that are likely here; others as a number.
 fn errno_name(errno: Errno) -> String {
     let name = match errno {
         Errno::ACCESS => "EACCES",
@@ -493,225 +496,4 @@ fn errno_name(errno: Errno) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::measure::sampling::clock::MonotonicClock;
-
-    /// One that refuses whatever it is asked.
-    struct Refusal {
-        read: io::ErrorKind,
-        ring: Errno,
-        disabled: Option<&'static str>,
-        call: Errno,
-    }
-
-    impl Kernel for Refusal {
-        fn read(&self, path: &str) -> io::Result<String> {
-            match self.disabled {
-                Some(text) if path.ends_with("io_uring_disabled") => Ok(text.to_owned()),
-                _ => Err(self.read.into()),
-            }
-        }
-
-        fn ring(&self) -> io::Result<io::Result<Vec<(String, bool)>>> {
-            Err(self.ring.into())
-        }
-
-        fn write(&self, _: &OwnedFd, _: &[u8], _: u32) -> Result<usize, Errno> {
-            Err(self.call)
-        }
-
-        fn read_page(&self, _: &OwnedFd, _: &mut [u8], _: u32) -> Result<usize, Errno> {
-            Err(self.call)
-        }
-    }
-
-    const REFUSAL: Refusal = Refusal {
-        read: io::ErrorKind::PermissionDenied,
-        ring: Errno::PERM,
-        disabled: None,
-        call: Errno::OPNOTSUPP,
-    };
-
-    fn files() -> Files {
-        let file = || unnamed_file(&std::env::temp_dir(), OFlags::APPEND).unwrap();
-        Files::new(file(), file())
-    }
-
-    #[test]
-    fn what_is_surely_there_is_found() {
-        let directory = std::env::temp_dir();
-        let report = probe_host(&directory, &MonotonicClock, "0").unwrap();
-        assert_eq!(report.schema, HOST_SCHEMA);
-        // POSIX's _XOPEN_IOV_MAX.
-        assert!(report.host.iov_max >= 16);
-        assert!(report.host.memory_bytes > 1 << 20);
-        assert!(report.host.pipe_bytes.unwrap() >= 4096);
-        assert_eq!(report.host.steal_share, None);
-        assert!(report.buffers.pipe_max_bytes.value().unwrap() >= &4096);
-        assert!(report.ruler.reading_ns > 0.0);
-        let names: Vec<&str> = report.write_flags.iter().map(|a| a.flag.as_str()).collect();
-        assert_eq!(names.len(), WRITE_FLAGS.len());
-        for flag in ["DSYNC", "SYNC", "APPEND"] {
-            let answer = report.write_flags.iter().find(|answer| answer.flag == flag);
-            assert_eq!(answer.unwrap().buffered, "ok", "{flag}");
-        }
-        let directory = report.host.directory.as_ref().unwrap();
-        assert!(directory.st_blksize > 0);
-        // With a ring there are answers, without one there is a reason.
-        let offer = &report.io_uring;
-        match &offer.ring {
-            Known::Value(_) => {
-                let has = |name: &str| offer.operations.contains(&(name.to_owned(), true));
-                assert!(has("READV") && has("WRITEV") || offer.operations_unknown.is_some());
-            }
-            Known::Unknown(why) => assert!(why.contains(": "), "{why}"),
-        }
-    }
-
-    #[test]
-    fn a_directory_that_takes_no_file_leaves_the_rest_of_the_report() {
-        // Not even root can make a file there.
-        let report = probe_host(Path::new("/proc"), &MonotonicClock, "0").unwrap();
-        assert!(report.host.iov_max >= 16);
-        let info = report.host.directory.as_ref().unwrap();
-        assert_eq!(
-            (info.path.as_str(), info.file_system.as_str()),
-            ("/proc", "proc")
-        );
-        assert!(report.write_flags.is_empty() && report.read_flags.is_empty());
-        for field in ["write_flags", "read_flags"] {
-            assert!(
-                report.unknown[field].contains("no temporary file"),
-                "{field}"
-            );
-        }
-        assert!(
-            report
-                .direct_io
-                .open
-                .starts_with("unknown: no temporary file")
-        );
-        assert_eq!(report.direct_io.memory_bytes.value(), None);
-        for directory in ["/proc/nowhere", "/proc/version"] {
-            let refused = probe_host(Path::new(directory), &MonotonicClock, "0").unwrap_err();
-            assert!(
-                matches!(refused, MeasureError::Directory { .. }),
-                "{refused}"
-            );
-        }
-    }
-
-    #[test]
-    fn a_flag_that_no_kernel_knows_is_refused_by_name() {
-        let files = files();
-        let all = 0x4000_0000;
-        let answer = answer(ThisKernel.write(&files.buffered, &files.page(), all));
-        assert_eq!(answer, "EOPNOTSUPP");
-    }
-
-    #[test]
-    fn files_are_without_the_flags_that_are_tried() {
-        let files = files();
-        let flags = rustix::fs::fcntl_getfl(&files.buffered).unwrap();
-        assert!(!flags.contains(OFlags::APPEND) && !flags.contains(OFlags::DIRECT));
-        if let Ok(direct) = &files.direct {
-            let flags = rustix::fs::fcntl_getfl(direct).unwrap();
-            assert!(!flags.contains(OFlags::APPEND) && flags.contains(OFlags::DIRECT));
-        }
-    }
-
-    #[test]
-    fn what_is_refused_is_told_with_its_reason() {
-        let limits = buffer_limits(&REFUSAL);
-        let path = "/proc/sys/net/core/wmem_max";
-        let why = format!("permission denied reading {path}");
-        assert_eq!(limits.wmem_max_bytes, Known::Unknown(why));
-        let absent = Refusal {
-            read: io::ErrorKind::NotFound,
-            ..REFUSAL
-        };
-        let why = "there is no /sys/kernel/mm/transparent_hugepage/enabled";
-        let pages = huge_pages(&absent);
-        assert_eq!(pages.transparent, Known::Unknown(why.to_owned()));
-        let why = reasons(&REFUSAL, &Host::default());
-        assert_eq!(why.len(), SOURCES.len());
-        assert!(why["clock_source"].starts_with("permission denied reading /sys/"));
-        for answer in files().write_flags(&REFUSAL) {
-            assert_eq!(answer.buffered, "EOPNOTSUPP");
-        }
-        for answer in files().read_flags(&REFUSAL) {
-            assert_eq!(answer.buffered, "EOPNOTSUPP");
-        }
-    }
-
-    #[test]
-    fn the_sysctl_that_forbids_a_ring_is_named() {
-        let check = |disabled, ring, words: &str| {
-            let kernel = Refusal {
-                disabled,
-                ring,
-                ..REFUSAL
-            };
-            let offer = io_uring_offer(&kernel);
-            let Known::Unknown(why) = offer.ring else {
-                panic!("a ring of a kernel that refuses it");
-            };
-            assert!(why.contains(words), "{words}: {why}");
-            assert!(offer.operations.is_empty());
-        };
-        check(
-            Some("2"),
-            Errno::PERM,
-            "EPERM: the sysctl kernel.io_uring_disabled is 2",
-        );
-        check(Some("1"), Errno::PERM, "kernel.io_uring_group");
-        check(Some("0"), Errno::PERM, "EPERM: a sandbox");
-        check(
-            None,
-            Errno::NOSYS,
-            "ENOSYS: this kernel is without io_uring",
-        );
-        check(None, Errno::NOMEM, "ulimit -l");
-    }
-
-    #[test]
-    fn figures_are_read_out_of_their_texts() {
-        struct Texts;
-        impl Kernel for Texts {
-            fn read(&self, path: &str) -> io::Result<String> {
-                Ok(match path {
-                    "/proc/meminfo" => {
-                        "MemTotal: 1 kB\nHugePages_Total:     3\nHugepagesize:    2048 kB"
-                    }
-                    "/sys/kernel/mm/transparent_hugepage/enabled" => "always [madvise] never",
-                    "/proc/sys/net/ipv4/tcp_wmem" => "4096\t16384\t4194304",
-                    _ => "nonsense",
-                }
-                .to_owned())
-            }
-            fn ring(&self) -> io::Result<io::Result<Vec<(String, bool)>>> {
-                Ok(Err(Errno::INVAL.into()))
-            }
-            fn write(&self, _: &OwnedFd, _: &[u8], _: u32) -> Result<usize, Errno> {
-                Ok(1)
-            }
-            fn read_page(&self, _: &OwnedFd, _: &mut [u8], _: u32) -> Result<usize, Errno> {
-                Ok(TRIAL_BYTES)
-            }
-        }
-        let pages = huge_pages(&Texts);
-        assert_eq!(pages.page_bytes, Known::Value(2 << 20));
-        assert_eq!(pages.reserved, Known::Value(3));
-        assert_eq!(pages.transparent, Known::Value("madvise".to_owned()));
-        let limits = buffer_limits(&Texts);
-        assert_eq!(limits.tcp_wmem_bytes, Known::Value([4096, 16384, 4194304]));
-        let why = "no such figure in /proc/sys/net/ipv4/tcp_rmem".to_owned();
-        assert_eq!(limits.tcp_rmem_bytes, Known::Unknown(why));
-        let offer = io_uring_offer(&Texts);
-        assert_eq!(offer.ring, Known::Value(true));
-        let why = "EINVAL from IORING_REGISTER_PROBE".to_owned();
-        assert_eq!(offer.operations_unknown, Some(why));
-        assert_eq!(files().write_flags(&Texts)[0].buffered, "short (1 bytes)");
-    }
-}
+mod tests;

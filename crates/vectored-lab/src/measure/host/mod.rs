@@ -1,4 +1,5 @@
-//! What this machine is and offers, and the cost models calibrated on it.
+//! The host: its description, the features it supports, and the cost models
+//! calibrated on it.
 
 pub(crate) mod calibration;
 pub(crate) mod environment;
