@@ -114,12 +114,12 @@ fn a_socket_that_is_not_listened_on_is_refused_with_the_remedy() {
     let bench = Bench::new();
     let path = bench.work().join("deaf");
     drop(UnixListener::bind(&path).unwrap());
-    let nobody = ["nobody listens on it", "start the program"];
+    let nobody = ["no program listens on it", "start the program"];
     let target = path.to_str().unwrap();
     refused(&bench, &["--target", target], 1, &nobody);
     fs::remove_file(&path).unwrap();
     let _datagrams = UnixDatagram::bind(&path).unwrap();
-    let other = ["no stream socket"];
+    let other = ["not a stream socket"];
     refused(&bench, &["--target", target], 1, &other);
 }
 

@@ -1,5 +1,5 @@
-//! Real sources: what delivers the bytes of a sample that reads, and tells
-//! whether all of them, and no others, were taken.
+//! Real sources: they deliver the bytes of a read sample and check that exactly
+//! these bytes were read.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -17,15 +17,14 @@ use crate::measure::targets::{Ballast, Batch, Mismatch, Stream, check_directory,
 use crate::model::{PageCache, Target};
 use crate::sys::residency::resident_bytes;
 
-/// Samples of a file begin on a page.
+/// Samples of a file begin at multiples of this.
 const PAGE_BYTES: u64 = 4096;
 
-/// Between two samples of a cold file at least this much is left out: what the
-/// kernel read ahead for the one may still be on its way when the pages are
-/// evicted for the other.
+/// Minimum distance between two successive samples of a cold file. Read-ahead of
+/// the first may still be in flight when the pages are evicted for the second.
 const COLD_GAP_BYTES: u64 = 2 << 20;
 
-/// What delivers the bytes of samples: a [`Pattern`].
+/// A source of the bytes of samples, which follow a [`Pattern`].
 ///
 /// # Implementer notes
 ///
@@ -34,39 +33,40 @@ pub(crate) trait Source {
     /// The descriptor that techniques read from.
     fn fd(&self) -> BorrowedFd<'_>;
 
-    /// Chooses where in the pattern the next batch begins.
+    /// Chooses and returns the position in the pattern of the next batch.
     fn aim(&mut self, batch: Batch) -> u64;
 
-    /// Makes the batch available, from where [`Source::aim`] said. What can be
-    /// done before the bytes come is done before this.
+    /// Makes the batch available, from the position that [`Source::aim`] chose.
+    /// The caller does all other preparation before it.
     fn begin(&mut self, batch: Batch) -> io::Result<()>;
 
-    /// Whether exactly the bytes of the batch have been taken.
+    /// Checks that exactly the bytes of the batch have been read.
     fn finish(&mut self, batch: Batch) -> Result<(), Mismatch>;
 
-    /// Begins a round on other memory of the kernel, where that is possible.
+    /// Begins a round on other kernel memory, if possible.
     fn lay_out(&mut self, _rng: &mut Rng) -> io::Result<()> {
         Ok(())
     }
 }
 
-/// An unnamed file that is full of a pattern. It serves all cells of a run.
+/// An unnamed file filled with a pattern. All cells of a run share it.
 #[derive(Debug)]
 pub(crate) struct PatternFile {
     file: File,
     pub span_bytes: u64,
-    /// Whether all of it has been read since pages were evicted.
+    /// Whether all of it has been read since pages were last evicted.
     is_warm: Cell<bool>,
 }
 
 impl PatternFile {
-    /// The length of the file that calls of so many bytes read, at least `least_bytes`.
+    /// The length of the file for calls of `call_bytes` bytes: room for two of
+    /// them, and at least `least_bytes`.
     pub fn span_bytes(call_bytes: u64, least_bytes: u64) -> u64 {
         let for_two = (2 * call_bytes + COLD_GAP_BYTES).next_multiple_of(1 << 20);
         least_bytes.max(for_two)
     }
 
-    /// A file of exactly so many bytes.
+    /// Creates a file of exactly `span_bytes` bytes.
     pub fn with_span(directory: &Path, pattern: Pattern, span_bytes: u64) -> io::Result<Self> {
         let mut file = File::from(unnamed_file(directory, OFlags::empty())?);
         let mut buffer = vec![0; 1 << 16];
@@ -75,8 +75,8 @@ impl PatternFile {
             let length = (span_bytes - position).min(buffer.len() as u64) as usize;
             file.write_all(&buffer[..length])?;
         }
-        // Only clean pages can be evicted; and nothing is to be written back
-        // while samples are timed.
+        // Only clean pages can be evicted, and no writeback shall happen while
+        // samples are timed.
         rustix::fs::fdatasync(&file)?;
         Ok(PatternFile {
             file,
@@ -85,17 +85,18 @@ impl PatternFile {
         })
     }
 
-    /// The file itself.
+    /// The descriptor of the file.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
 
-    /// How much of it is in the page cache.
+    /// Number of its bytes in the page cache.
     pub fn resident_bytes(&self) -> io::Result<u64> {
         resident_bytes(self.fd(), self.span_bytes)
     }
 
-    /// Reads all of it once, unless that was done since pages were evicted.
+    /// Reads all of it into the page cache, unless it is there since the last
+    /// eviction.
     pub fn warm(&self) -> io::Result<()> {
         if self.is_warm.replace(true) {
             return Ok(());
@@ -105,7 +106,7 @@ impl PatternFile {
         io::copy(&mut file, &mut io::sink()).map(drop)
     }
 
-    /// Evicts its pages, as far as the kernel likes to.
+    /// Asks the kernel to evict its pages; it may keep some.
     pub fn evict(&self) -> io::Result<()> {
         self.is_warm.set(false);
         rustix::fs::fadvise(&self.file, 0, None, Advice::DontNeed)?;
@@ -113,12 +114,12 @@ impl PatternFile {
     }
 }
 
-/// Whether pages of a file in `directory` can be evicted, and be seen to come
-/// from a device when they are read again.
+/// Checks that pages of a file in `directory` can be evicted, and that the
+/// kernel counts reading them again as a read from a device.
 ///
 /// # Errors
 ///
-/// [`MeasureError::NotCold`] when they cannot; those of [`check_directory`].
+/// [`MeasureError::NotCold`] if not; also the errors of [`check_directory`].
 pub fn check_eviction(directory: &Path) -> Result<(), MeasureError> {
     let described = check_directory(directory, Target::File, 0)?;
     let attempt = || -> Result<(), Mismatch> {
@@ -133,7 +134,7 @@ pub fn check_eviction(directory: &Path) -> Result<(), MeasureError> {
         rustix::io::read(source.fd(), &mut [0; PAGE_BYTES as usize])?;
         source.finish(batch)
     };
-    // A single page may have come back by chance.
+    // Up to four attempts, since a single page may have come back by chance.
     let mut outcome = attempt();
     for _ in 0..3 {
         if matches!(outcome, Err(Mismatch::NotCold)) {
@@ -153,13 +154,13 @@ pub fn check_eviction(directory: &Path) -> Result<(), MeasureError> {
     }
 }
 
-/// A file that is read, from another page in each sample.
+/// A file that is read from a different page in each sample.
 pub(crate) struct FileSource {
     file: Rc<PatternFile>,
     page_cache: PageCache,
     rng: Rng,
     position: u64,
-    /// What the thread had fetched from devices when the batch began.
+    /// Bytes that the thread had fetched from devices when the batch began.
     fetched_bytes: u64,
 }
 
@@ -193,7 +194,7 @@ impl Source for FileSource {
                 let next = pages(behind) + self.rng.u64(0..pages(COLD_GAP_BYTES));
                 match next * PAGE_BYTES {
                     next if next <= last => next,
-                    // Around, as far from where this sample was as it can be.
+                    // Wraps around to the beginning of the file.
                     _ => self.rng.u64(0..=pages(last.min(COLD_GAP_BYTES))) * PAGE_BYTES,
                 }
             }
@@ -224,16 +225,16 @@ impl Source for FileSource {
     }
 }
 
-/// What this thread has caused to be read from storage devices: `read_bytes`
-/// in `proc_pid_io(5)`. A page that is in memory adds nothing to it.
+/// Bytes that this thread has fetched from storage devices: `read_bytes` in
+/// `proc_pid_io(5)`. Reading a page that is in memory adds nothing.
 fn fetched_bytes() -> io::Result<u64> {
     let text = std::fs::read_to_string("/proc/thread-self/io")?;
     text.lines()
         .find_map(|line| line.strip_prefix("read_bytes: ")?.parse().ok())
-        .ok_or_else(|| io::Error::other("/proc/thread-self/io does not tell read_bytes"))
+        .ok_or_else(|| io::Error::other("/proc/thread-self/io has no valid line 'read_bytes: N'"))
 }
 
-/// Both ends of a stream, non-blocking, filled by the thread that empties it.
+/// Both ends of a non-blocking stream, filled by the thread that reads it.
 pub(crate) struct StreamSource {
     stream: Stream,
     writer: OwnedFd,
@@ -259,12 +260,12 @@ impl StreamSource {
         })
     }
 
-    /// How many calls, up to `most`, the stream holds when each is written at
-    /// once.
-    pub fn probe(&mut self, most: u32) -> io::Result<u32> {
+    /// Returns how many calls, up to `max_calls`, the stream holds if each is
+    /// filled by one `write`.
+    pub fn probe(&mut self, max_calls: u32) -> io::Result<u32> {
         let mut fitting = 0;
         let call_bytes = self.buffer.len() as u64;
-        while fitting < most
+        while fitting < max_calls
             && self.put()?
             && self
                 .stream
@@ -276,7 +277,7 @@ impl StreamSource {
         Ok(fitting)
     }
 
-    /// Writes one call's bytes, or tells that they do not fit.
+    /// Writes the bytes of one call; false if they do not fit.
     fn put(&self) -> io::Result<bool> {
         match rustix::io::write(&self.writer, &self.buffer) {
             Ok(count) => Ok(count == self.buffer.len()),
@@ -326,7 +327,7 @@ impl Source for StreamSource {
     }
 }
 
-/// Whether all bytes of a batch have been taken out of a stream.
+/// Checks that no byte of a batch is left in a stream.
 pub(crate) fn nothing_left(reader: &OwnedFd, batch: Batch) -> Result<(), Mismatch> {
     match rustix::io::ioctl_fionread(reader)? {
         0 => Ok(()),

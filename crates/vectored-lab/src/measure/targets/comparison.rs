@@ -1,9 +1,8 @@
-//! Whether exactly the bytes arrived that were sent.
+//! Comparison of the bytes that arrived with those that were sent.
 
 use crate::measure::targets::sink::{Batch, Mismatch};
 
-/// Compares a stream of bytes, as it comes in pieces, with an image that is
-/// repeated.
+/// Compares a stream of bytes, piece by piece, with a repeated image.
 pub(crate) struct Comparison<'a> {
     image: &'a [u8],
     batch: Batch,
@@ -47,7 +46,7 @@ impl<'a> Comparison<'a> {
         Ok(())
     }
 
-    /// Ends the comparison: nothing more has arrived.
+    /// Ends the comparison; fails if bytes are missing.
     pub fn end(self) -> Result<(), Mismatch> {
         if self.arrived_bytes == self.batch.bytes() {
             Ok(())
@@ -85,10 +84,10 @@ mod tests {
     }
 
     #[test]
-    fn missing_surplus_and_other_bytes_are_told() {
-        let missing = "7 bytes arrived of 8 that were sent";
+    fn missing_surplus_and_wrong_bytes_are_reported() {
+        let missing = "7 bytes arrived, but 8 were sent";
         assert_eq!(compare(&[b"abcdabc"]), Err(missing.to_owned()));
-        let surplus = "9 bytes arrived of 8 that were sent";
+        let surplus = "9 bytes arrived, but 8 were sent";
         assert_eq!(compare(&[b"abcdabcd", b"a"]), Err(surplus.to_owned()));
         let swapped = "byte 1 of 4 differs in call 1";
         assert_eq!(compare(&[b"abcdacbd"]), Err(swapped.to_owned()));

@@ -1,4 +1,4 @@
-//! The directory that temporary files are made in.
+//! The directory in which temporary files are created.
 
 use std::io;
 use std::path::Path;
@@ -12,16 +12,16 @@ use crate::measure::targets::overwrite::overwritten_bytes;
 use crate::measure::targets::unnamed_file::unnamed_file;
 use crate::model::{DirectoryInfo, Target};
 
-/// What is kept free beside the bytes that a run writes.
+/// Space that must remain free beyond the bytes that a run writes.
 const SPARE_BYTES: u64 = 16 << 20;
 
-/// Whether temporary files can be made in `directory`, and what it is.
+/// Checks that `directory` can hold the temporary files of a cell, and describes it.
+/// The cell writes to `target` with calls of up to `call_bytes` bytes.
 ///
 /// # Errors
 ///
-/// [`MeasureError::Directory`] when no file can be made there, saying why and what
-/// to do; [`MeasureError::NoSpace`] when what samples of `target` write, whose
-/// calls move up to `call_bytes`, would not fit.
+/// [`MeasureError::Directory`], with the reason and the remedy, if no file can be
+/// created there; [`MeasureError::NoSpace`] if the files would not fit.
 pub fn check_directory(
     directory: &Path,
     target: Target,
@@ -34,8 +34,8 @@ pub fn check_directory(
     check_room(directory, file_bytes)
 }
 
-/// Whether temporary files of so many bytes, all together, can be made in
-/// `directory`, and what it is.
+/// Checks that temporary files of `file_bytes` bytes in total can be created in
+/// `directory`, and describes it.
 ///
 /// # Errors
 ///
@@ -47,8 +47,10 @@ pub fn check_room(directory: &Path, file_bytes: u64) -> Result<DirectoryInfo, Me
             io::ErrorKind::NotFound if !directory.exists() => ("it does not exist", "an existing"),
             io::ErrorKind::NotADirectory => ("it is not a directory", "a"),
             io::ErrorKind::ReadOnlyFilesystem => ("it is on a read-only mount", "a writable"),
-            io::ErrorKind::PermissionDenied => ("no permission to make files there", "a writable"),
-            _ => ("no temporary file can be made there", "another"),
+            io::ErrorKind::PermissionDenied => {
+                ("no permission to create files there", "a writable")
+            }
+            _ => ("no temporary file can be created there", "another"),
         };
         MeasureError::Directory {
             directory: shown.to_string(),
@@ -64,8 +66,8 @@ pub fn check_room(directory: &Path, file_bytes: u64) -> Result<DirectoryInfo, Me
     }
     let free_bytes = mount.f_bavail.saturating_mul(mount.f_frsize);
     let needed_bytes = file_bytes.saturating_add(SPARE_BYTES);
-    // A file system without blocks (ramfs, tmpfs without a limit) has no size
-    // to be exceeded.
+    // A file system that reports no blocks (ramfs, tmpfs without a limit) has
+    // no size limit.
     let is_limited = mount.f_blocks > 0;
     if is_limited && free_bytes < needed_bytes {
         return Err(MeasureError::NoSpace {

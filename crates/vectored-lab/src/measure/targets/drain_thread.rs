@@ -1,5 +1,5 @@
-//! A stream that a thread on another CPU reads while a sample is timed, for
-//! batches that do not fit.
+//! A stream that a thread on another CPU reads during a sample, for batches
+//! that do not fit into the stream.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -16,23 +16,23 @@ use crate::measure::targets::comparison::Comparison;
 use crate::measure::targets::sink::{Batch, Mismatch, POISON, Sink};
 use crate::measure::targets::stream_kind::Stream;
 
-/// When nothing at all has arrived for this long, nothing will: all calls have
-/// returned by then, so the bytes are in the stream or nowhere.
+/// Time without any arriving byte after which the batch counts as incomplete.
+/// All calls have returned by then, so the bytes are in the stream or lost.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// When a batch has arrived and its writer has not returned for this long, it
-/// may be writing too much.
+/// If the writer has not returned this long after its batch arrived, it may be
+/// writing more than the batch.
 const SUSPICION: Duration = Duration::from_millis(100);
 
 /// A stream with a reader thread.
 ///
-/// The thread also compares: if the measuring thread did, each `read` of the
-/// next batch would first have to get its buffer back from the other CPU's
-/// cache, inside the timed region.
+/// The reader thread also compares the bytes. If the measuring thread did, each
+/// `read` of the next batch would first have to fetch its buffer from the other
+/// CPU's cache, inside the timed region.
 pub struct ReaderSink {
     stream: Stream,
     writer: Option<OwnedFd>,
-    /// A second handle on the reading end, to ask what is left in it.
+    /// A duplicate of the reading end, to query the bytes left in it.
     residue: OwnedFd,
     orders: Option<Sender<Order>>,
     reports: Receiver<Report>,
@@ -42,20 +42,20 @@ pub struct ReaderSink {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What the thread is told: first to read, then what should have come.
+/// An order to the thread: read a batch, then compare it with its image.
 enum Order {
     Read(Batch),
     Compare { batch: Batch, image: Vec<u8> },
 }
 
-/// What it answers, with the image's memory.
+/// The thread's answer to [`Order::Compare`]. It returns the image's memory.
 struct Report {
     outcome: Result<(), Mismatch>,
     image: Vec<u8>,
 }
 
 impl ReaderSink {
-    /// Starts the thread, on `cpu` if one is named.
+    /// Starts the thread, on `cpu` if it is `Some`.
     pub(crate) fn start(stream: Stream, cpu: Option<usize>) -> io::Result<Self> {
         let (writer, reader) = stream.open()?;
         let (orders, incoming) = channel();
@@ -137,15 +137,15 @@ impl Sink for ReaderSink {
     }
 
     fn discard(&mut self) -> io::Result<()> {
-        // Batches are only ever complete here: the writer blocks until they are.
+        // Batches are always complete: the writer blocks until they are.
         Ok(())
     }
 }
 
 impl Drop for ReaderSink {
     fn drop(&mut self) {
-        // Closing the writing end ends a read that waits, closing the channel
-        // ends the thread.
+        // Closing the writing end ends a blocked read; closing the channel ends
+        // the thread.
         self.writer = None;
         self.orders = None;
         if let Some(thread) = self.thread.take() {
@@ -155,26 +155,26 @@ impl Drop for ReaderSink {
     }
 }
 
-/// Pins the calling thread, if a CPU is named.
+/// Pins the calling thread to `cpu`, if it is `Some`.
 pub(crate) fn stay_on(cpu: Option<usize>) {
     if let Some(cpu) = cpu {
         let mut set = CpuSet::new();
         set.set(cpu);
-        // The CPU was allowed a moment ago; if it no longer is, an unpinned
-        // thread is as good as there is.
+        // The CPU was allowed when it was chosen. If it no longer is, the
+        // thread runs unpinned, so the error is ignored.
         let _ = sched_setaffinity(None, &set);
     }
 }
 
-/// The thread: reads each batch to its end, then compares it.
+/// Runs the thread: reads each batch to its end, then compares it.
 fn serve(
     stream: &File,
     orders: &Receiver<Order>,
     reports: &Sender<Report>,
     arrived_bytes: &AtomicU64,
 ) {
-    // What is left in it from an earlier batch cannot pass for a later one's:
-    // only what was counted is compared.
+    // Bytes of an earlier batch cannot pass for those of a later one: only as
+    // many bytes as were read are compared.
     let mut buffer = Vec::new();
     let mut filled = Ok(0);
     let mut surplus_bytes = 0;
@@ -204,8 +204,8 @@ fn serve(
                     return;
                 }
             }
-            // The batch is here, but its writer has not returned: perhaps it
-            // writes more than it was given and nobody reads that.
+            // The batch has arrived, but its writer has not returned. It may be
+            // blocked writing more than the batch.
             Err(RecvTimeoutError::Timeout) if is_read => match take_surplus(stream) {
                 Ok(bytes) => surplus_bytes += bytes,
                 Err(error) => filled = Err(error),
@@ -216,7 +216,7 @@ fn serve(
     }
 }
 
-/// Empties the stream; returns how much was in it.
+/// Empties the stream; returns the number of bytes in it.
 fn take_surplus(mut stream: &File) -> io::Result<u64> {
     let mut taken = 0;
     let mut piece = [0; 1 << 16];
@@ -226,6 +226,8 @@ fn take_surplus(mut stream: &File) -> io::Result<u64> {
     Ok(taken)
 }
 
+/// Reads a batch into `buffer`; returns the number of bytes, fewer than the
+/// batch only at the end of the stream.
 fn fill(
     mut stream: &File,
     buffer: &mut Vec<u8>,
@@ -252,5 +254,5 @@ fn fill(
 }
 
 fn thread_ended() -> io::Error {
-    io::Error::other("the reader thread has ended")
+    io::Error::other("the reader thread ended unexpectedly")
 }

@@ -1,4 +1,4 @@
-//! New pairs of descriptors: what is written to the one is read from the other.
+//! New pairs of connected descriptors: pipes, Unix sockets, TCP connections.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -16,18 +16,18 @@ use rustix::pipe::PipeFlags;
 /// A writing and a reading end.
 pub type Pair = (OwnedFd, OwnedFd);
 
-/// What is asked for as send and receive buffer of a TCP connection: as much
-/// as Linux grants without privilege (`net.core.wmem_max`, of which it doubles
-/// what it grants). Whoever asks turns off auto-tuning, `tcp(7)`.
+/// Requested size of the send and receive buffers of a TCP connection: the
+/// usual limit without privilege, `net.core.wmem_max`. Linux doubles the value
+/// it grants. Setting a size turns off auto-tuning, see `tcp(7)`.
 const TCP_BUFFER_BYTES: usize = 212_992;
 
-/// A new pipe of the default capacity: its writing and its reading end.
+/// Creates a pipe of the default capacity; returns its writing and reading end.
 pub fn pipe() -> io::Result<Pair> {
     let (reader, writer) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
     Ok((writer, reader))
 }
 
-/// A new pair of connected Unix stream sockets.
+/// Creates a pair of connected Unix stream sockets.
 pub fn unix_pair() -> io::Result<Pair> {
     Ok(rustix::net::socketpair(
         AddressFamily::UNIX,
@@ -37,8 +37,8 @@ pub fn unix_pair() -> io::Result<Pair> {
     )?)
 }
 
-/// A new TCP connection over the loopback device, whose buffers do not grow
-/// and whose small segments do not wait.
+/// Creates a TCP connection over the loopback device, with buffers of fixed
+/// size and without Nagle's delay (`TCP_NODELAY`).
 pub fn tcp_pair() -> io::Result<Pair> {
     let listener = tcp_socket()?;
     bind(&listener, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0))?;
@@ -48,12 +48,12 @@ pub fn tcp_pair() -> io::Result<Pair> {
     let ours = getsockname(&writer)?;
     loop {
         let reader = accept_with(&listener, SocketFlags::CLOEXEC)?;
-        // Any process of this machine may have come first.
+        // Any process of this machine may have connected first.
         if getpeername(&reader)?.is_some_and(|peer| peer == ours) {
             set_tcp_nodelay(&writer, true)?;
             set_tcp_nodelay(&reader, true)?;
-            // Closed without farewell: thousands of connections in TIME_WAIT
-            // would use up the port numbers.
+            // Reset on close instead of FIN: thousands of connections in
+            // TIME_WAIT would use up the port numbers.
             set_socket_linger(&writer, Some(Duration::ZERO))?;
             set_socket_linger(&reader, Some(Duration::ZERO))?;
             return Ok((writer, reader));
@@ -61,8 +61,9 @@ pub fn tcp_pair() -> io::Result<Pair> {
     }
 }
 
-/// Not connected yet: the buffers decide what is agreed on then. The reader
-/// inherits its own from the socket that listens.
+/// Creates a socket with fixed buffers. They are set before connecting, since
+/// the connection negotiates its window from them. The reader inherits its
+/// buffers from the listening socket.
 fn tcp_socket() -> io::Result<OwnedFd> {
     let socket = socket_with(
         AddressFamily::INET,
@@ -82,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tcp_pair_has_no_delay_and_the_buffers_that_were_asked_for() {
+    fn a_tcp_pair_has_no_delay_and_buffers_of_fixed_size() {
         let (writer, reader) = tcp_pair().unwrap();
         assert!(tcp_nodelay(&writer).unwrap());
         let (send, receive) = (
@@ -95,7 +96,7 @@ mod tests {
         }
         assert_eq!(socket_send_buffer_size(&writer).unwrap(), send);
         assert_eq!(socket_recv_buffer_size(&reader).unwrap(), receive);
-        // The kernel may grant less, but never less than its least.
+        // The kernel may grant less, but not less than its minimum.
         assert!(send >= 4608 && receive >= 2304, "{send} {receive}");
     }
 }

@@ -1,4 +1,4 @@
-//! A FIFO that a user named, of which we hold both ends.
+//! A FIFO that the user named. This process opens both ends.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -10,22 +10,22 @@ use rustix::io::Errno;
 use crate::measure::sampling::sampler::MeasureError;
 use crate::measure::targets::endpoints::Pair;
 
-/// Whether a FIFO can be measured: nobody else has it open.
+/// Checks that a FIFO can be measured: no other process has it open.
 ///
 /// # Errors
 ///
-/// [`MeasureError::Io`] that says what is in the way and what helps.
+/// [`MeasureError::Io`] with the obstacle and the remedy.
 pub fn check_fifo(path: &Path) -> Result<(), MeasureError> {
     let what = format!("cannot measure the FIFO '{}'", path.display());
     open_fifo(path).map(drop).map_err(MeasureError::io(what))
 }
 
-/// The writing and the reading end.
+/// Opens the writing and the reading end.
 ///
-/// Of two readers of a FIFO each gets a part of the bytes, so nobody else may
-/// have it open. Each end is opened without waiting, before ours could be taken
-/// for another's: for writing, which fails if nobody reads (`fifo(7)`), then
-/// for reading, which then finds the end of the file if nobody writes.
+/// Two readers of a FIFO would each get a part of the bytes, so no other process
+/// may have it open. Non-blocking opens find out, before our own ends could be
+/// mistaken for another's: opening for writing fails with `ENXIO` if there is no
+/// reader (`fifo(7)`), and a read returns end of file if there is no writer.
 pub(crate) fn open_fifo(path: &Path) -> io::Result<Pair> {
     match open(path, OFlags::WRONLY) {
         Err(Errno::NXIO) => {}
@@ -34,7 +34,7 @@ pub(crate) fn open_fifo(path: &Path) -> io::Result<Pair> {
     }
     let reader = open(path, OFlags::RDONLY)?;
     if FileType::from_raw_mode(rustix::fs::fstat(&reader)?.st_mode) != FileType::Fifo {
-        return Err(io::Error::other("it is no FIFO any longer"));
+        return Err(io::Error::other("it is no longer a FIFO"));
     }
     if rustix::io::ioctl_fionread(&reader)? > 0 {
         return Err(in_use("writing"));
@@ -59,6 +59,6 @@ fn open(path: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
 fn in_use(doing: &str) -> io::Error {
     io::Error::other(format!(
         "another process has it open for {doing}, and the bytes of both would mix: \
-         end that process, or name a FIFO of its own (mkfifo)"
+         end that process, or name a FIFO that no other process uses (mkfifo)"
     ))
 }

@@ -16,7 +16,7 @@ use crate::model::SyncMode;
 /// A file is appended to up to this size, then truncated.
 pub const FILE_SPAN_BYTES: u64 = 32 << 20;
 
-/// With what a file is opened whose writes shall be on the device.
+/// The flags with which a file is opened for a sync mode.
 pub(crate) fn sync_flags(sync: SyncMode) -> OFlags {
     match sync {
         SyncMode::Dsync => OFlags::DSYNC,
@@ -26,14 +26,15 @@ pub(crate) fn sync_flags(sync: SyncMode) -> OFlags {
     }
 }
 
-/// What a file that is appended to may grow to, with calls of so many bytes. A
-/// sample of several calls ends near the span; a single call, with the untimed
-/// one and a proof before it, may pass it.
+/// The largest size of a file that is appended to, with calls of `call_bytes`
+/// bytes. A sample of several calls ends near [`FILE_SPAN_BYTES`]; a single
+/// call, with the untimed call and a proof before it, may exceed that.
 pub(crate) fn appended_bytes(call_bytes: u64) -> u64 {
     FILE_SPAN_BYTES.max(3 * call_bytes)
 }
 
-/// A file that is appended to and truncated when it is full.
+/// A file that is appended to, and truncated when the next batch would exceed
+/// [`FILE_SPAN_BYTES`].
 pub struct FileSink {
     file: File,
     length_bytes: u64,
@@ -41,8 +42,8 @@ pub struct FileSink {
 }
 
 impl FileSink {
-    /// An unnamed file in `directory`, readable by its owner only, gone when
-    /// the process ends however it ends.
+    /// Creates an unnamed file in `directory`, accessible to its owner only. It
+    /// disappears when the process ends, however it ends.
     pub fn create(directory: &Path, sync: SyncMode) -> io::Result<Self> {
         let flags = OFlags::APPEND | sync_flags(sync);
         Ok(FileSink {

@@ -15,11 +15,11 @@ use rustix::net::{
 use crate::measure::targets::sink::{Batch, Mismatch, Sink};
 use crate::sys::sockets::unsent_bytes;
 
-/// A peer that takes nothing for this long takes nothing at all.
+/// A peer that reads nothing for this long counts as stuck.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A connection to another program, which reads what we write, when it likes.
-/// One serves all cells of a run: a peer may accept only one.
+/// A connection to another program, which reads the bytes at its own pace. All
+/// cells of a run share one connection, since a peer may accept only one.
 pub struct PeerSink {
     socket: Rc<OwnedFd>,
 }
@@ -43,8 +43,8 @@ impl PeerSink {
         PeerSink { socket }
     }
 
-    /// Waits until the peer has taken all, and throws away what it says: a
-    /// peer that cannot get rid of its answers would stop to read.
+    /// Waits until the peer has read everything. Discards the bytes that the
+    /// peer sends: a peer blocked on its answers would stop reading.
     fn wait(&self) -> io::Result<()> {
         let mut answer = [0; 1 << 12];
         let mut since = Instant::now();
@@ -88,27 +88,28 @@ impl Sink for PeerSink {
     }
 }
 
-/// What a write that took longer than [`PATIENCE`] means.
+/// The error of a write that took longer than [`PATIENCE`].
 pub(crate) fn peer_is_stuck() -> io::Error {
     io::Error::other(format!(
-        "its peer has taken nothing for {} s; name a socket whose peer reads all that comes",
+        "the program that listens on it has read nothing for {} s; \
+         name a socket whose program reads everything",
         PATIENCE.as_secs()
     ))
 }
 
-/// Why there is no connection, and what helps.
+/// The error of a refused connection, with the remedy.
 fn refused(errno: Errno) -> io::Error {
     match errno {
         Errno::CONNREFUSED => {
-            io::Error::other("nobody listens on it; start the program that does, then measure")
+            io::Error::other("no program listens on it; start the program, then measure again")
         }
         Errno::PROTOTYPE => {
-            io::Error::other("it is no stream socket; name one whose program reads a stream")
+            io::Error::other("it is not a stream socket; name a Unix stream socket")
         }
         other => other.into(),
     }
 }
 
 fn gone() -> io::Error {
-    io::Error::other("its peer has closed the connection")
+    io::Error::other("the program that listens on it has closed the connection")
 }

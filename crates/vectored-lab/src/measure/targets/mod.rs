@@ -1,5 +1,5 @@
-//! Real targets: what receives the bytes of a sample, empties itself between
-//! samples, and checks every byte that it can.
+//! Real targets: they receive the bytes of a sample, are emptied between
+//! samples, and check the bytes where these can be read back.
 
 pub(crate) mod ballast;
 pub(crate) mod comparison;

@@ -1,5 +1,5 @@
-//! What keeps no bytes that could be compared: `/dev/null`, where fixed costs
-//! show, and other character devices.
+//! `/dev/null`, which shows the fixed costs, and other character devices. They
+//! keep no bytes, so nothing can be compared.
 
 use std::fs::File;
 use std::io;
@@ -10,7 +10,7 @@ use rustix::fs::{FileType, Mode, OFlags};
 
 use crate::measure::targets::sink::{Batch, Mismatch, Sink};
 
-/// A character device: nothing comes back, so nothing can be compared.
+/// A character device. Its bytes cannot be read back and compared.
 pub struct DeviceSink {
     file: File,
 }
@@ -21,13 +21,13 @@ impl DeviceSink {
         DeviceSink::open("/dev/null".as_ref())
     }
 
-    /// Opens a character device, and nothing else.
+    /// Opens a character device; refuses any other kind of file.
     pub fn open(path: &Path) -> io::Result<Self> {
         let flags = OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOCTTY;
         let file = rustix::fs::open(path, flags, Mode::empty())?;
         let kind = FileType::from_raw_mode(rustix::fs::fstat(&file)?.st_mode);
         if kind != FileType::CharacterDevice {
-            return Err(io::Error::other("it is no character device any longer"));
+            return Err(io::Error::other("it is no longer a character device"));
         }
         Ok(DeviceSink { file: file.into() })
     }

@@ -17,7 +17,7 @@ use crate::measure::targets::stream_kind::Stream;
 use crate::measure::targets::stream_sink::StreamSink;
 use crate::model::{CellSpec, Target};
 
-/// Opens targets, and keeps what serves several cells.
+/// Opens targets, and keeps the files and connections that several cells share.
 #[derive(Default)]
 pub(crate) struct Opener {
     span_files: Vec<Rc<SpanFile>>,
@@ -25,8 +25,8 @@ pub(crate) struct Opener {
 }
 
 impl Opener {
-    /// Opens the target of a cell; says which way it is emptied. Files are made
-    /// in `directory`, unless the cell names another one.
+    /// Opens the target of a cell and chooses how it is emptied. Files are
+    /// created in `directory`, unless the cell names another one.
     pub fn open(
         &mut self,
         spec: &CellSpec,
@@ -90,8 +90,8 @@ impl Opener {
         }
     }
 
-    /// The file that cells like this one rewrite, made anew where it is too
-    /// short.
+    /// The file that cells of this directory and sync mode rewrite. Replaces it
+    /// if it is too short.
     fn span_file(
         &mut self,
         directory: &Path,
@@ -121,18 +121,18 @@ impl Opener {
     }
 }
 
-/// A target that has to be named by its path.
+/// The error of a target that needs a path and has none.
 fn nameless() -> io::Error {
-    io::Error::other("it has no path")
+    io::Error::other("this kind of target needs a path, and the cell has none")
 }
 
-/// A target that is ready.
+/// An open target.
 pub(crate) struct Opened {
     pub sink: Box<dyn Sink>,
     pub emptying: Emptying,
-    /// Of a file.
+    /// The file system; files only.
     pub file_system: Option<String>,
-    /// Of a file.
+    /// The length up to which it is written; files only.
     pub span_bytes: Option<u64>,
 }
 
@@ -147,12 +147,14 @@ impl Opened {
     }
 }
 
-/// How room is made in a target.
+/// How a target is emptied.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Emptying {
-    /// It is never full, or empties itself.
+    /// By its sink, between samples, or never full.
     Itself,
+    /// By the measuring thread, between samples.
     BetweenSamples,
+    /// By a reader thread, during samples.
     Reader,
     /// By another program.
     Peer,

@@ -13,33 +13,33 @@ use crate::measure::targets::sink::{Batch, Mismatch, POISON, Sink};
 use crate::measure::targets::unnamed_file::unnamed_file;
 use crate::model::SyncMode;
 
-/// What is rewritten, from its begin to its end and again, unless two calls
-/// need more.
+/// The length of the file that is rewritten from beginning to end, over and
+/// over, unless two calls need more.
 const OVERWRITE_SPAN_BYTES: u64 = 64 << 20;
 
-/// Written at once when the file is made.
+/// Size of the writes that create the file.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// The length of the file that calls of so many bytes rewrite.
+/// The length of the file that calls of `call_bytes` bytes rewrite.
 pub(crate) fn overwritten_bytes(call_bytes: u64) -> u64 {
     let for_two = (2 * call_bytes).next_multiple_of(PIECE_BYTES as u64);
     OVERWRITE_SPAN_BYTES.max(for_two)
 }
 
-/// An unnamed file, all of which is on its device and in the page cache. It
-/// serves all cells of a run that have the same directory and mode.
+/// An unnamed file, all of it on its device and in the page cache. All cells of
+/// a run with the same directory and sync mode share it.
 pub struct SpanFile {
     file: File,
     pub directory: PathBuf,
     pub file_system: String,
     pub sync: SyncMode,
-    /// Its length.
+    /// The length of the file.
     pub span_bytes: u64,
 }
 
 impl SpanFile {
-    /// A file in `directory`, readable by its owner only, gone when the
-    /// process ends however it ends.
+    /// Creates a file in `directory`, accessible to its owner only. It disappears
+    /// when the process ends, however it ends.
     pub fn create(
         directory: &Path,
         file_system: String,
@@ -52,7 +52,7 @@ impl SpanFile {
         for position in (0..span_bytes).step_by(PIECE_BYTES) {
             file.write_all_at(&piece, position)?;
         }
-        // Blocks are found for it now, and not while samples are timed.
+        // Allocates the blocks now, not while samples are timed.
         rustix::fs::fdatasync(&file)?;
         Ok(SpanFile {
             file,
@@ -63,22 +63,22 @@ impl SpanFile {
         })
     }
 
-    /// Whether two calls of so many bytes have room in it.
+    /// Whether two calls of `call_bytes` bytes fit in it.
     pub fn suffices(&self, call_bytes: u64) -> bool {
         overwritten_bytes(call_bytes) <= self.span_bytes
     }
 }
 
-/// A file that is rewritten in place, in the order of its bytes.
+/// A file that is rewritten in place, in order of offset.
 pub struct OverwriteSink {
     file: Rc<SpanFile>,
-    /// Where the batch begins.
+    /// The offset at which the batch begins.
     position: u64,
     read_back: Vec<u8>,
 }
 
 impl OverwriteSink {
-    /// A sink that goes on where the file's position is.
+    /// A sink that continues at the file's current position.
     pub fn new(file: Rc<SpanFile>) -> io::Result<Self> {
         Ok(OverwriteSink {
             position: (&file.file).stream_position()?,
@@ -87,7 +87,7 @@ impl OverwriteSink {
         })
     }
 
-    /// Goes back to the begin where a batch would pass the end.
+    /// Returns to offset 0 if the batch would exceed the span.
     fn wrap(&mut self, batch: Batch) {
         if self.position + batch.bytes() > self.file.span_bytes {
             self.position = 0;
@@ -132,7 +132,7 @@ impl Sink for OverwriteSink {
     }
 
     fn discard(&mut self) -> io::Result<()> {
-        // Whatever lies there will be overwritten.
+        // The next batches overwrite it.
         Ok(())
     }
 
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_there_from_before_does_not_pass_for_what_arrives() {
+    fn old_bytes_do_not_pass_for_new_ones() {
         let file = span_file(8);
         let mut sink = OverwriteSink::new(Rc::clone(&file)).unwrap();
         let batch = Batch {
@@ -185,7 +185,7 @@ mod tests {
         file.file.write_all_at(b"12345678", 0).unwrap();
         sink.poison(batch).unwrap();
         sink.begin(batch).unwrap();
-        // As if the technique had skipped its bytes.
+        // Simulates a technique that skips its bytes.
         rustix::fs::seek(sink.fd(), rustix::fs::SeekFrom::Current(8)).unwrap();
         let outcome = sink.finish(batch, b"12345678", true);
         assert!(matches!(outcome, Err(Mismatch::Bytes(_))), "{outcome:?}");

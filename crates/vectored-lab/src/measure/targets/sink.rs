@@ -1,4 +1,4 @@
-//! The interface of a target: it takes the bytes of a batch of calls and compares them.
+//! The interface of a target: it receives the bytes of a batch of calls and compares them.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -6,11 +6,11 @@ use std::os::fd::BorrowedFd;
 use fastrand::Rng;
 use rustix::io::Errno;
 
-/// Fills every buffer before something is read back into it, so that bytes
-/// that are left from before cannot pass for bytes that arrived.
+/// Fills every buffer before bytes are read back into it, so that old bytes
+/// cannot pass for bytes that arrived.
 pub(crate) const POISON: u8 = 0xa5;
 
-/// What receives the bytes of samples.
+/// A target: it receives the bytes of samples.
 ///
 /// # Implementer notes
 ///
@@ -23,68 +23,68 @@ pub trait Sink {
     ///
     /// # Errors
     ///
-    /// What the kernel said.
+    /// The kernel's error.
     fn begin(&mut self, batch: Batch) -> io::Result<()>;
 
-    /// Takes the batch out again and compares what can be compared: exactly
-    /// the bytes of the batch must have arrived, which are `image`, repeated
-    /// where it has those of fewer calls. With `proof`, or where the bytes have
-    /// to be read anyway, every byte is compared.
+    /// Removes the batch and checks it: exactly the bytes of the batch must have
+    /// arrived. These are `image`, repeated if it holds fewer calls than the
+    /// batch. With `proof`, or if the bytes have to be read anyway, every byte
+    /// is compared, as far as [`Sink::can_prove`]; else only their number.
     ///
     /// # Errors
     ///
-    /// What the kernel said, or how the bytes differ.
+    /// The kernel's error, or the difference between the bytes.
     fn finish(&mut self, batch: Batch, image: &[u8], proof: bool) -> Result<(), Mismatch>;
 
-    /// Throws away whatever has arrived, complete or not.
+    /// Discards all bytes that have arrived, whether a batch is complete or not.
     ///
     /// # Errors
     ///
-    /// What the kernel said.
+    /// The kernel's error.
     fn discard(&mut self) -> io::Result<()>;
 
-    /// Whether `bytes`, written since it was empty, lie where they can be read:
-    /// a batch of so many fits.
+    /// Whether `bytes`, written since it was empty, can all be read: a batch of
+    /// this size fits.
     ///
     /// # Errors
     ///
-    /// What the kernel said.
+    /// The kernel's error.
     fn holds(&mut self, _bytes: u64) -> io::Result<bool> {
         Ok(true)
     }
 
-    /// Overwrites the place of the next batch, so that what lies there from
-    /// before cannot pass for what arrives. Before a proof.
+    /// Overwrites the place of the next batch before a proof, so that old bytes
+    /// cannot pass for bytes that arrived.
     ///
     /// # Errors
     ///
-    /// What the kernel said.
+    /// The kernel's error.
     fn poison(&mut self, _batch: Batch) -> io::Result<()> {
         Ok(())
     }
 
-    /// Begins a round on other memory of the kernel, where that is possible.
+    /// Begins a round on other kernel memory, if possible.
     ///
     /// # Errors
     ///
-    /// What the kernel said.
+    /// The kernel's error.
     fn lay_out(&mut self, _rng: &mut Rng) -> io::Result<()> {
         Ok(())
     }
 
-    /// Whether `finish(.., proof)` compares every byte: not where another program
-    /// reads them, or none at all.
+    /// Whether `finish(.., proof)` compares every byte. It cannot if another
+    /// program reads the bytes, or none does.
     fn can_prove(&self) -> bool {
         true
     }
 }
 
-/// Some calls of one technique.
+/// A number of calls of one technique.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch {
-    /// How many calls.
+    /// Number of calls.
     pub calls: u32,
-    /// Bytes of each.
+    /// Bytes of each call.
     pub call_bytes: u64,
 }
 
@@ -95,29 +95,29 @@ impl Batch {
     }
 }
 
-/// Why a batch was not accepted.
+/// The reason for rejecting a batch.
 #[derive(Debug)]
 pub enum Mismatch {
-    /// The kernel refused.
+    /// The kernel's error.
     Io(io::Error),
-    /// Other bytes arrived than were sent.
+    /// The bytes that arrived differ from those that were sent.
     Bytes(String),
-    /// The bytes were in the page cache, and should not have been.
+    /// The bytes were in the page cache although it should have been cold.
     NotCold,
 }
 
 impl Mismatch {
     pub(crate) fn wrong_count(arrived_bytes: u64, batch: Batch) -> Self {
         Mismatch::Bytes(format!(
-            "{arrived_bytes} bytes arrived of {} that were sent",
+            "{arrived_bytes} bytes arrived, but {} were sent",
             batch.bytes()
         ))
     }
 
-    /// Of a batch that was to be read.
+    /// The mismatch of a batch of which too few or too many bytes were read.
     pub(crate) fn wrong_taking(taken_bytes: u64, batch: Batch) -> Self {
         Mismatch::Bytes(format!(
-            "{taken_bytes} bytes were taken of {} that were sent",
+            "{taken_bytes} bytes were read, but {} were sent",
             batch.bytes()
         ))
     }

@@ -1,4 +1,4 @@
-//! The kinds of streams, and when what was written has arrived.
+//! The kinds of streams, and how long their bytes are in transit.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -13,14 +13,14 @@ use crate::measure::targets::sink::Mismatch;
 use crate::model::Target;
 use crate::sys::sockets::unsent_bytes;
 
-/// What is on its way for longer than this does not arrive.
+/// Bytes in transit for longer than this count as lost.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How long a segment of TCP may take over the loopback device. It mostly is
-/// there before the call returns; but the kernel may leave it to a thread.
+/// Time allowed for a TCP segment over the loopback device. It usually arrives
+/// before the call returns, but the kernel may defer it to a thread.
 const TRANSIT: Duration = Duration::from_millis(20);
 
-/// A stream of which we have both ends.
+/// A stream whose both ends belong to this process.
 #[derive(Clone, Debug)]
 pub(crate) enum Stream {
     Pipe,
@@ -30,7 +30,7 @@ pub(crate) enum Stream {
 }
 
 impl Stream {
-    /// The stream that a target is, if it is one of ours.
+    /// The stream of a target; `None` if the target is no such stream.
     pub fn of(target: Target, path: Option<PathBuf>) -> Option<Stream> {
         match (target, path) {
             (Target::Pipe, _) => Some(Stream::Pipe),
@@ -41,7 +41,7 @@ impl Stream {
         }
     }
 
-    /// Both ends of a new one.
+    /// Opens a new stream; returns its writing and reading end.
     pub fn open(&self) -> io::Result<Pair> {
         match self {
             Stream::Pipe => pipe(),
@@ -51,7 +51,7 @@ impl Stream {
         }
     }
 
-    /// Both ends of a new one, neither of which waits.
+    /// Opens a new stream with both ends non-blocking.
     pub fn open_non_blocking(&self) -> io::Result<Pair> {
         let (writer, reader) = self.open()?;
         for end in [&writer, &reader] {
@@ -60,22 +60,23 @@ impl Stream {
         Ok((writer, reader))
     }
 
-    /// Whether it can be replaced by another one in the middle of a cell.
+    /// Whether it can be replaced by a new stream in the middle of a cell.
     pub fn can_be_reopened(&self) -> bool {
-        // While we have a FIFO open, nobody can tell whether others have.
+        // While we have a FIFO open, we cannot detect other processes that do.
         !matches!(self, Stream::Fifo(_))
     }
 
-    /// Whether bytes take time to arrive. What was written to a pipe or a Unix
-    /// socket can be read at once.
-    pub fn has_a_way(&self) -> bool {
+    /// Whether bytes are in transit after a write. Bytes written to a pipe or a
+    /// Unix socket can be read at once.
+    pub fn has_transit(&self) -> bool {
         matches!(self, Stream::Tcp)
     }
 
-    /// Whether all of `bytes`, which have been written, can be read.
+    /// Waits up to [`TRANSIT`] until all `bytes` written bytes can be read;
+    /// returns whether they can.
     pub fn has_arrived(&self, reader: impl AsFd, bytes: u64) -> io::Result<bool> {
         let began = Instant::now();
-        while self.has_a_way() && rustix::io::ioctl_fionread(&reader)? < bytes {
+        while self.has_transit() && rustix::io::ioctl_fionread(&reader)? < bytes {
             if began.elapsed() > TRANSIT {
                 return Ok(false);
             }
@@ -84,12 +85,12 @@ impl Stream {
         Ok(true)
     }
 
-    /// Waits until nothing is on its way any longer, or something can be read.
-    /// Returns whether the former: what has not arrived then never will.
+    /// Waits until no bytes are in transit, or some can be read. Returns `true`
+    /// in the first case: bytes that have not arrived then are lost.
     pub fn settle(&self, writer: impl AsFd, reader: impl AsFd) -> io::Result<bool> {
         let began = Instant::now();
-        while self.has_a_way() {
-            // Otherwise the last bytes would be acknowledged up to 40 ms later.
+        while self.has_transit() {
+            // Without this, the last bytes are acknowledged up to 40 ms later.
             set_tcp_quickack(&reader, true)?;
             if unsent_bytes(&writer)? == 0 || began.elapsed() > PATIENCE {
                 break;
@@ -102,11 +103,11 @@ impl Stream {
         Ok(true)
     }
 
-    /// What else may be the reason for other bytes than were sent.
+    /// Adds another possible cause to a mismatch on a FIFO.
     pub fn explain(&self, mismatch: Mismatch) -> Mismatch {
         match (self, mismatch) {
             (Stream::Fifo(_), Mismatch::Bytes(difference)) => Mismatch::Bytes(format!(
-                "{difference} (or another process opened the FIFO meanwhile)"
+                "{difference} (or another process opened the FIFO during the run)"
             )),
             (_, mismatch) => mismatch,
         }

@@ -1,4 +1,4 @@
-//! Streams that are emptied between samples, by the thread that fills them.
+//! Streams that the writing thread empties between samples.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -11,7 +11,7 @@ use crate::measure::targets::comparison::Comparison;
 use crate::measure::targets::sink::{Batch, Mismatch, POISON, Sink};
 use crate::measure::targets::stream_kind::Stream;
 
-/// Both ends of a stream, non-blocking, emptied by the thread that fills it.
+/// Both ends of a non-blocking stream, emptied by the thread that fills it.
 pub struct StreamSink {
     stream: Stream,
     writer: OwnedFd,
@@ -21,8 +21,8 @@ pub struct StreamSink {
 }
 
 impl StreamSink {
-    /// Opens a stream, non-blocking: a sample that does not fit must fail,
-    /// since nobody else would empty the stream.
+    /// Opens a non-blocking stream. A sample that does not fit must fail, since
+    /// no other thread empties the stream.
     pub(crate) fn open(stream: Stream) -> io::Result<Self> {
         let (writer, reader) = stream.open_non_blocking()?;
         Ok(StreamSink {
@@ -34,22 +34,24 @@ impl StreamSink {
         })
     }
 
+    /// Reads everything that was written, including bytes in transit.
     fn drain(
         &mut self,
         mut take: impl FnMut(&[u8]) -> Result<(), Mismatch>,
     ) -> Result<(), Mismatch> {
-        self.take_what_is_there(&mut take)?;
+        self.take_available(&mut take)?;
         while !self.stream.settle(&self.writer, &self.reader)? {
-            self.take_what_is_there(&mut take)?;
+            self.take_available(&mut take)?;
         }
-        // What was on its way until then.
-        match self.stream.has_a_way() {
-            true => self.take_what_is_there(&mut take),
+        // Bytes that arrived while the stream settled.
+        match self.stream.has_transit() {
+            true => self.take_available(&mut take),
             false => Ok(()),
         }
     }
 
-    fn take_what_is_there(
+    /// Reads until the stream would block or ends.
+    fn take_available(
         &mut self,
         take: &mut impl FnMut(&[u8]) -> Result<(), Mismatch>,
     ) -> Result<(), Mismatch> {

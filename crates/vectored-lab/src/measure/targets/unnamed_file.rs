@@ -1,4 +1,4 @@
-//! Temporary files without a name: however the process ends, nothing has to be removed.
+//! Temporary files without a name: nothing remains to be removed, however the process ends.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -7,13 +7,13 @@ use std::path::Path;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-/// Opens a new file without a name in `directory`: with `O_TMPFILE` (Linux 3.11), or, if the file
-/// system does not support that, under a random name that is removed at once.
+/// Creates a file without a name in `directory`, with `O_TMPFILE` (since Linux 3.11). If the file
+/// system does not support that, creates it under a random name, which is removed at once.
 pub(crate) fn unnamed_file(directory: &Path, flags: OFlags) -> io::Result<OwnedFd> {
     let flags = flags | OFlags::RDWR | OFlags::CLOEXEC | OFlags::EXCL;
     let mode = Mode::RUSR | Mode::WUSR;
     match rustix::fs::open(directory, flags | OFlags::TMPFILE, mode) {
-        // EISDIR and EINVAL: a kernel that does not know the flag at all.
+        // EISDIR and EINVAL come from a kernel that does not know the flag.
         Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {}
         outcome => return Ok(outcome?),
     }
