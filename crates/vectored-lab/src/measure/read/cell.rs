@@ -1,5 +1,5 @@
-//! A cell that reads, while it is open: its source, its segments, and the
-//! proof that what was sent arrived in them.
+//! An open read cell: its source, its segments, and the proof that the bytes
+//! of the source arrived in them.
 
 use std::io;
 
@@ -13,41 +13,43 @@ use crate::measure::targets::{Batch, Mismatch};
 use crate::measure::write::mover::Timed;
 use crate::model::IovecSetup;
 
-/// How often a sample is repeated whose pages were in memory after all.
+/// Attempts at a cold sample: one is repeated if its pages turn out to have been
+/// in the page cache.
 const MAX_TRIES: u32 = 8;
 
+/// A read cell.
 pub(crate) struct ReadCell {
     pub name: String,
     pub source: Box<dyn Source>,
     pub pattern: Pattern,
-    /// Where the bytes arrive: scattered, or for the floor in one piece.
+    /// The memory that is read into: segments, or one piece for the floor.
     pub landing: Payload,
     pub iovec_setup: IovecSetup,
     pub movers: Vec<(Contender, Box<dyn ReadMover>)>,
     pub call_bytes: u64,
     pub first: FirstCall,
-    /// Where the working memory of techniques starts in this round.
+    /// Offset of the techniques' working memory in its allocation in this round.
     pub start_bytes: usize,
     pub proof_calls: u64,
-    /// What is told when pages that were evicted are in memory.
+    /// Directory and file system, for [`MeasureError::NotCold`].
     pub not_cold: (String, String),
 }
 
-/// The call before a sample that is not timed.
+/// The untimed call before a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum FirstCall {
-    /// It goes right before the others.
+    /// In the same batch as the timed calls.
     WithTheOthers,
-    /// The stream holds one call but not two, so it is filled or emptied in
-    /// between.
+    /// In a batch of its own: the stream holds one call but not two, so it is
+    /// filled or emptied in between.
     Apart,
-    /// There is none: the sample is to find everything cold, or each call is
-    /// waited for at a device.
+    /// No untimed call: the sample shall find everything cold, or each call
+    /// waits for a device.
     None,
 }
 
 impl ReadCell {
-    /// One call of each contender.
+    /// Makes one call of each contender and compares its bytes.
     pub fn prove(&mut self, clock: &dyn Clock) -> Result<(), MeasureError> {
         for index in 0..self.movers.len() {
             let contender = self.movers[index].0;
@@ -57,6 +59,7 @@ impl ReadCell {
         Ok(())
     }
 
+    /// Times `calls` calls of a contender and checks their bytes.
     pub fn sample(
         &mut self,
         contender: Contender,
@@ -113,7 +116,7 @@ impl ReadCell {
             .movers
             .iter_mut()
             .find(|(which, _)| *which == contender)
-            .expect("the engine samples what it announced");
+            .expect("begin_cell named every contender that is sampled");
         mover.prepare(&segments, self.start_bytes);
         self.source.begin(batch).map_err(Failed::Filling)?;
         let timing = mover
@@ -137,7 +140,7 @@ impl ReadCell {
             Failed::Filling(error) => MeasureError::io(format!("cannot fill {}", self.name))(error),
             Failed::Reading(error) => match error.kind() {
                 io::ErrorKind::WouldBlock | io::ErrorKind::UnexpectedEof => {
-                    wrong("it asked for more bytes than were sent".to_owned())
+                    wrong("it tried to read more bytes than were sent".to_owned())
                 }
                 _ => MeasureError::io(format!("{contender} failed on {}", self.name))(error),
             },
@@ -164,14 +167,14 @@ const ALONE: Timed = Timed {
     fsync: false,
 };
 
-/// Where a batch failed.
+/// The step in which a batch failed.
 enum Failed {
     Filling(io::Error),
     Reading(io::Error),
     Taking(Mismatch),
 }
 
-/// Fills the segments with what must not be in them afterwards, in any byte.
+/// Fills the segments so that every byte differs from the expected one.
 fn poison(segments: &mut [&mut [u8]], expected: &[u8]) {
     let mut sent = expected.iter();
     for segment in segments {
@@ -181,9 +184,9 @@ fn poison(segments: &mut [&mut [u8]], expected: &[u8]) {
     }
 }
 
-/// Compares what lies in the segments with what the last call should have put
-/// there. Every call has other bytes, so one that left out a segment has left
-/// the bytes of an earlier one.
+/// Compares the segments with the bytes that the last call should have read.
+/// Every call reads different bytes, so a skipped segment still holds those of
+/// an earlier call.
 fn compare(segments: &[&mut [u8]], expected: &[u8]) -> Result<(), Mismatch> {
     let mut at = 0;
     for (index, segment) in segments.iter().enumerate() {
@@ -206,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn poison_leaves_no_byte_as_it_must_become() {
+    fn poison_differs_from_the_expected_bytes_everywhere() {
         let expected: Vec<u8> = (0..=255).collect();
         let (mut first, mut second) = (vec![0; 100], vec![0; 156]);
         let mut segments = [&mut first[..], &mut second[..]];
@@ -216,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_other_byte_is_named() {
+    fn the_first_differing_byte_is_named() {
         let (mut first, mut second) = (*b"abc", *b"dxf");
         let outcome = compare(&[&mut first, &mut second], b"abcdef");
         let Err(Mismatch::Bytes(text)) = outcome else {

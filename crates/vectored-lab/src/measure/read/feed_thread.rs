@@ -1,5 +1,5 @@
-//! A stream that a thread on another CPU writes while a sample is timed, for
-//! calls that do not fit.
+//! A stream that a thread on another CPU writes during a sample, for calls that
+//! do not fit into the stream.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -12,13 +12,13 @@ use crate::measure::sampling::pattern::Pattern;
 use crate::measure::targets::drain_thread::stay_on;
 use crate::measure::targets::{Batch, Mismatch};
 
-/// All calls have returned when the thread is asked whether it has written
-/// everything; if it has not after this long, it never will.
+/// Time allowed for the thread to report that everything is written. All calls
+/// have returned by then; if it takes longer, they have read too little.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// When everything has been written and the calls have not returned after this
-/// many waits, they want more than there is. Several waits, since a process
-/// that was stopped for long finds one of them over.
+/// If all bytes are written and the calls have not returned after this many
+/// waits, they are waiting for more bytes than were sent. Several waits, since
+/// one passes at once after the process was stopped for long.
 const WAITS: u32 = 3;
 const WAIT: Duration = Duration::from_secs(1);
 
@@ -32,21 +32,21 @@ pub(crate) struct FeederSource {
 }
 
 enum Order {
-    /// Write the batch whose pattern begins here.
+    /// Write the batch whose pattern begins at `position`.
     Write { position: u64, batch: Batch },
-    /// It has been read.
+    /// The batch has been read.
     Settled,
 }
 
 enum Report {
-    /// The bytes lie ready and are written from now on.
+    /// The bytes are ready, and writing begins.
     Ready,
-    /// All are written.
+    /// All bytes are written.
     Written(io::Result<()>),
 }
 
 impl FeederSource {
-    /// Starts the thread, on `cpu` if one is named.
+    /// Starts the thread, on `cpu` if it is `Some`.
     pub fn start(
         (writer, reader): (OwnedFd, OwnedFd),
         pattern: Pattern,
@@ -103,7 +103,7 @@ impl Source for FeederSource {
             Ok(Report::Written(outcome)) => outcome?,
             Err(RecvTimeoutError::Timeout) => {
                 return Err(Mismatch::Bytes(format!(
-                    "fewer than the {} bytes that were sent have been taken",
+                    "fewer bytes were read than the {} that were sent",
                     batch.bytes()
                 )));
             }
@@ -117,8 +117,8 @@ impl Source for FeederSource {
 
 impl Drop for FeederSource {
     fn drop(&mut self) {
-        // Closing the reading end ends a write that waits, closing the channel
-        // ends the thread.
+        // Closing the reading end ends a blocked write; closing the channel ends
+        // the thread.
         self.reader = None;
         self.orders = None;
         if let Some(thread) = self.thread.take() {
@@ -128,11 +128,11 @@ impl Drop for FeederSource {
     }
 }
 
-/// The thread: writes each batch. When it ends, so does the stream.
+/// Runs the thread: writes each batch. The stream ends with the thread.
 fn feed(writer: &OwnedFd, pattern: Pattern, orders: &Receiver<Order>, reports: &Sender<Report>) {
     let mut buffer = Vec::new();
     while let Ok(Order::Write { position, batch }) = orders.recv() {
-        // Room that is left from a longer batch stays.
+        // The buffer never shrinks after a longer batch.
         let bytes = batch.bytes() as usize;
         if buffer.len() < bytes {
             buffer.resize(bytes, 0);
@@ -150,7 +150,8 @@ fn feed(writer: &OwnedFd, pattern: Pattern, orders: &Receiver<Order>, reports: &
     }
 }
 
-/// Waits until the batch has been read.
+/// Waits until the batch has been read; false if it is not, or the channel is
+/// closed.
 fn settled(orders: &Receiver<Order>) -> bool {
     for _ in 0..WAITS {
         match orders.recv_timeout(WAIT) {
@@ -171,5 +172,5 @@ fn write_all(writer: &OwnedFd, mut bytes: &[u8]) -> io::Result<()> {
 }
 
 fn thread_ended() -> io::Error {
-    io::Error::other("the writer thread has ended")
+    io::Error::other("the writer thread ended unexpectedly")
 }

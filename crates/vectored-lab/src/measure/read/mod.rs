@@ -1,4 +1,4 @@
-//! Techniques that read, the sources of their bytes, and the cell that samples them.
+//! Read techniques, the sources of their bytes, and the cell that samples them.
 
 pub(crate) mod cell;
 pub(crate) mod feed_thread;

@@ -1,4 +1,4 @@
-//! The techniques that read, as a program would write them by hand.
+//! The read techniques, as a program would implement them by hand.
 
 use std::io::{self, IoSliceMut};
 use std::os::fd::BorrowedFd;
@@ -13,29 +13,29 @@ use crate::measure::write::mover::{Timed, time_calls};
 use crate::model::{IovecSetup, Technique};
 use crate::sys::mapping::Mapping;
 
-/// Reads into a list of segments from a descriptor: one technique.
+/// A technique that reads from a descriptor into a list of segments.
 ///
 /// # Implementer notes
 ///
-/// `call` fills every byte of all segments, in order, and reads nothing more,
-/// or fails; what it fills in for that (an iovec array, a staging buffer) is
-/// part of the technique and is timed. What a program would allocate once
-/// belongs into `prepare`.
+/// `call` fills every byte of all segments, in order, and reads no further
+/// bytes, or fails. Filling an iovec array or a staging buffer is part of the
+/// technique and is timed. Memory that a program would allocate once belongs in
+/// `prepare`.
 pub trait ReadMover {
-    /// Makes room for the working memory that `call` needs; what is read into
-    /// first starts `start_bytes` into its allocation, which changes from
-    /// round to round. Not timed.
+    /// Allocates the working memory that `call` needs. A staging buffer starts
+    /// `start_bytes` into its allocation, an offset that changes from round to
+    /// round. Not timed.
     fn prepare(&mut self, segments: &[&mut [u8]], start_bytes: usize);
 
     /// Fills all segments once.
     ///
     /// # Errors
     ///
-    /// What the kernel said; `UnexpectedEof` when there are not so many bytes.
+    /// The kernel's error; `UnexpectedEof` if there are too few bytes.
     fn call(&mut self, fd: BorrowedFd<'_>, segments: &mut [&mut [u8]]) -> io::Result<()>;
 
-    /// Times `batch.calls` calls, after one that is not timed if it is asked
-    /// for.
+    /// Times `batch.calls` calls, after an untimed call if
+    /// `batch.untimed_first`.
     ///
     /// # Errors
     ///
@@ -47,14 +47,18 @@ pub trait ReadMover {
         batch: Timed,
         clock: &dyn Clock,
     ) -> io::Result<Timing> {
-        // A default method, so that each technique has its own copy of the
-        // loop and the call inside it costs no dispatch.
+        // A default method gives each technique its own copy of the loop, so
+        // the call inside it is dispatched statically.
         time_calls(fd, batch, clock, || self.call(fd, segments))
     }
 }
 
-/// The mover of a contender on a target with this cost model. The floors are
-/// given one segment that holds all bytes.
+/// The mover of a contender, for a target with this cost model. The floors get
+/// one segment for all bytes.
+///
+/// # Panics
+///
+/// If the technique does not read.
 pub fn read_movers(contender: Contender, model: &CostModel) -> Box<dyn ReadMover> {
     match contender {
         Contender::Floor | Contender::FloorAgain => Box::new(ReadEach),
@@ -108,7 +112,8 @@ impl ReadMover for ReadThenSplit {
     }
 }
 
-/// What reads into the segments of an array, and leaves the array as it was.
+/// A technique that reads into the segments of an `iovec` array and leaves the
+/// array unchanged.
 trait Scattering {
     /// See [`ReadMover::prepare`].
     fn prepare(&mut self, _segments: &[&mut [u8]]) {}
@@ -117,7 +122,8 @@ trait Scattering {
     fn receive(&mut self, fd: BorrowedFd<'_>, iovecs: &mut [IoSliceMut<'_>]) -> io::Result<()>;
 }
 
-/// Fills the array, in every call or once for all of a sample, and hands it on.
+/// Fills the array, in every call or once per sample, and passes it to a
+/// [`Scattering`].
 struct WithArray<S> {
     scattering: S,
     iovecs: Vec<IoSliceMut<'static>>,
@@ -200,9 +206,8 @@ impl Scattering for Adaptive {
     }
 }
 
-/// Maps the place where `read` would go on, copies to the segments from there,
-/// and unmaps it, in every call. The position moves on as a `read` would move
-/// it.
+/// In every call, maps the range that `read` would read, copies it to the
+/// segments and unmaps it. The file position moves as after a `read`.
 struct Mmap;
 
 impl ReadMover for Mmap {
@@ -212,7 +217,7 @@ impl ReadMover for Mmap {
         let place = seek(fd, SeekFrom::Current(0))?;
         let bytes: usize = segments.iter().map(|segment| segment.len()).sum();
         let end = place + bytes as u64;
-        // Nothing behind the end of a file can be read from a mapping.
+        // Touching a mapping beyond the end of the file raises SIGBUS.
         if end > fstat(fd)?.st_size as u64 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
@@ -226,9 +231,9 @@ impl ReadMover for Mmap {
     }
 }
 
-/// One `read`; the rest of a short one in further calls.
+/// One `read`; after a short read, further calls for the rest.
 ///
-/// Never inlined, nor is [`readv_exact`]: see the writes.
+/// Never inlined, nor is [`readv_exact`]: see `write_all`.
 #[inline(never)]
 pub(crate) fn read_exact(fd: BorrowedFd<'_>, mut bytes: &mut [u8]) -> io::Result<()> {
     while !bytes.is_empty() {
@@ -242,8 +247,8 @@ pub(crate) fn read_exact(fd: BorrowedFd<'_>, mut bytes: &mut [u8]) -> io::Result
     Ok(())
 }
 
-/// One `readv`; the rest of a short one in further calls. The array stays as it
-/// is.
+/// One `readv`; after a short one, further calls for the rest. The array is
+/// unchanged afterwards.
 #[inline(never)]
 pub(crate) fn readv_exact(
     fd: BorrowedFd<'_>,
@@ -257,7 +262,8 @@ pub(crate) fn readv_exact(
     Ok(())
 }
 
-/// With an array of its own, since reading in parts uses one up.
+/// Reads the rest with a second array, since advancing through an array changes
+/// it.
 #[cold]
 fn receive_rest(
     fd: BorrowedFd<'_>,
@@ -278,8 +284,8 @@ fn receive_rest(
     }
 }
 
-/// An empty array with the same allocation, for slices of another lifetime.
-/// Collecting a vector's own iterator reuses its memory.
+/// Converts to an empty array with the same allocation, for slices of another
+/// lifetime. Collecting a vector's own iterator reuses its memory.
 fn recycled<'to>(mut iovecs: Vec<IoSliceMut<'_>>) -> Vec<IoSliceMut<'to>> {
     iovecs.clear();
     iovecs

@@ -1,5 +1,5 @@
-//! A cell that writes, while it is open: its target, its segments, and the
-//! proof that they arrived.
+//! An open write cell: its target, its segments, and the proof that they
+//! arrived.
 
 use std::io;
 
@@ -11,18 +11,18 @@ use crate::measure::targets::{Batch, Emptying, Mismatch, Sink, peer_is_stuck};
 use crate::measure::write::mover::{Mover, Timed};
 use crate::model::IovecSetup;
 
-/// What goes through a stream with a reader thread before it is measured.
+/// Bytes sent through a stream with a reader thread before it is measured.
 const AGE_BYTES: u64 = 32 << 20;
 
-/// In batches of about this size.
+/// Approximate size of the batches in which these bytes are sent.
 const AGE_BATCH_BYTES: u64 = 1 << 20;
 
-/// Of this many samples of a technique one is read back from a file and
-/// compared, the first of each visit among them. Streams are compared every
-/// time, since they have to be read anyway.
+/// Of the samples of a technique to a file, the first of each visit and then
+/// one in this many is read back and compared. Samples to streams are all
+/// compared, since streams have to be read anyway.
 const PROOF_EVERY: u32 = 5;
 
-/// A cell that writes.
+/// A write cell.
 pub(crate) struct WriteCell {
     pub name: String,
     pub sink: Box<dyn Sink>,
@@ -33,10 +33,9 @@ pub(crate) struct WriteCell {
     pub movers: Vec<Contestant>,
     pub call_bytes: u64,
     pub emptying: Emptying,
-    /// Where the target holds one call but not two, it is emptied after the
-    /// untimed call as well.
+    /// The untimed call before each sample.
     pub first: FirstCall,
-    /// Where the working memory of techniques starts in this round.
+    /// Offset of the techniques' working memory in its allocation in this round.
     pub start_bytes: usize,
     pub round: u32,
     pub batches: u64,
@@ -44,7 +43,8 @@ pub(crate) struct WriteCell {
 }
 
 impl WriteCell {
-    /// How many calls fit into the target, at the least over all contenders.
+    /// Returns how many calls fit into the target: the minimum over all
+    /// contenders.
     pub fn probe(&mut self) -> Result<u32, MeasureError> {
         let mut fewest = MAX_CALLS + 1;
         for Contestant {
@@ -77,11 +77,11 @@ impl WriteCell {
         Ok(fewest)
     }
 
-    /// Sends bytes through a new stream until it is like one in use.
+    /// Sends bytes through a new stream until it behaves like one in use.
     ///
-    /// Pages that one CPU fills and another frees spread over the memory with
-    /// time, and are no longer in a cache when they come round again: a pipe
-    /// read by a thread takes a third longer after its first 10 MiB or so.
+    /// Pages that one CPU fills and another frees spread over memory with time,
+    /// and are no longer cached when they are reused. Calls to a pipe that a
+    /// thread reads take a third longer after about the first 10 MiB.
     pub fn age(&mut self) -> Result<(), MeasureError> {
         let calls = (AGE_BATCH_BYTES / self.call_bytes).clamp(1, MAX_CALLS.into());
         let batch = Batch {
@@ -108,7 +108,7 @@ impl WriteCell {
         Ok(())
     }
 
-    /// One call whose every byte is read back and compared.
+    /// Makes one call and compares every byte, if the target can be read back.
     pub fn prove(&mut self, contender: Contender) -> Result<(), MeasureError> {
         self.batches += 1;
         let mark = mark(contender, u32::MAX, self.batches);
@@ -135,6 +135,7 @@ impl WriteCell {
         Ok(())
     }
 
+    /// Times `calls` calls of a contender and checks their bytes.
     pub fn sample(
         &mut self,
         contender: Contender,
@@ -188,7 +189,7 @@ impl WriteCell {
     }
 }
 
-/// What takes part in a cell.
+/// A contender with its technique and the number of its samples so far.
 pub(crate) struct Contestant {
     pub contender: Contender,
     pub mover: Box<dyn Mover>,
@@ -199,31 +200,32 @@ fn find(contestants: &mut [Contestant], contender: Contender) -> &mut Contestant
     contestants
         .iter_mut()
         .find(|contestant| contestant.contender == contender)
-        .expect("the engine samples what it announced")
+        .expect("begin_cell named every contender that is sampled")
 }
 
-/// A number that no other technique, round or batch has.
+/// A number that differs from that of every other contender, round and batch.
 fn mark(contender: Contender, round: u32, batch: u64) -> u64 {
-    let who = match contender {
+    let number = match contender {
         Contender::Floor => 1,
         Contender::FloorAgain => 2,
         Contender::Technique(technique) => 3 + technique as u64,
     };
-    (who << 56) ^ (u64::from(round) << 24) ^ batch.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    (number << 56) ^ (u64::from(round) << 24) ^ batch.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 fn failed(contender: Contender, cell: &str) -> impl FnOnce(io::Error) -> MeasureError {
     MeasureError::io(format!("{contender} failed on {cell}"))
 }
 
-/// A non-blocking target that is full is a matter for the engine.
+/// Converts the error of a write. For a full non-blocking target it is
+/// [`MeasureError::DidNotFit`], so that the engine restarts the cell.
 fn full_or(
     error: io::Error,
     emptying: Emptying,
     otherwise: impl FnOnce(io::Error) -> MeasureError,
 ) -> MeasureError {
     match (error.kind(), emptying) {
-        // That one waits, but not for ever.
+        // Its writes block, with a timeout.
         (io::ErrorKind::WouldBlock, Emptying::Peer) => otherwise(peer_is_stuck()),
         (io::ErrorKind::WouldBlock, _) => MeasureError::DidNotFit,
         _ => otherwise(error),
@@ -233,7 +235,7 @@ fn full_or(
 fn wrong(mismatch: Mismatch, contender: Contender, cell: &str) -> MeasureError {
     match mismatch {
         Mismatch::Io(error) => MeasureError::io(format!("cannot read back from {cell}"))(error),
-        // What is written is in the page cache anyway.
+        // Write targets never report it.
         Mismatch::NotCold => MeasureError::DidNotFit,
         Mismatch::Bytes(difference) => MeasureError::WrongBytes {
             contender: contender.to_string(),

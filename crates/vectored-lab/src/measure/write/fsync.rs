@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 
-/// A call with the sync that follows it, both of which are timed.
+/// Combines a call with a following `fsync`. Both are timed.
 pub(crate) fn synced(
     fd: BorrowedFd<'_>,
     mut call: impl FnMut() -> io::Result<()>,

@@ -1,4 +1,4 @@
-//! Techniques that write, and the cell that samples them.
+//! Write techniques, and the cell that samples them.
 
 pub(crate) mod cell;
 pub(crate) mod fsync;

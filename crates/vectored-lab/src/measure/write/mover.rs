@@ -1,4 +1,4 @@
-//! What a technique is, and how a sample of it is timed.
+//! The interface of a write technique, and the loop that times its samples.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -9,28 +9,28 @@ use crate::measure::sampling::sampler::Timing;
 use crate::measure::write::fsync::synced;
 use crate::model::IovecSetup;
 
-/// Moves a list of segments through a descriptor: one technique.
+/// A technique that writes a list of segments to a descriptor.
 ///
 /// # Implementer notes
 ///
-/// `call` moves all bytes of all segments, in order, or fails; what it fills
-/// in for that (an iovec array, a staging buffer) is part of the technique and
-/// is timed. What a program would allocate once belongs into `prepare`.
+/// `call` writes all bytes of all segments, in order, or fails. Filling an iovec
+/// array or a staging buffer is part of the technique and is timed. Memory that
+/// a program would allocate once belongs in `prepare`.
 pub trait Mover {
-    /// Makes room for the working memory that `call` needs; what is copied
-    /// into starts `start_bytes` into its allocation, which changes from round
-    /// to round. Not timed.
+    /// Allocates the working memory that `call` needs. A staging buffer starts
+    /// `start_bytes` into its allocation, an offset that changes from round to
+    /// round. Not timed.
     fn prepare(&mut self, segments: &[&[u8]], start_bytes: usize);
 
-    /// Moves all segments once.
+    /// Writes all segments once.
     ///
     /// # Errors
     ///
-    /// What the kernel said; `WouldBlock` when a non-blocking target is full.
+    /// The kernel's error; `WouldBlock` if a non-blocking target is full.
     fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()>;
 
-    /// Times `batch.calls` calls, each of the list whose turn it is, after one
-    /// that is not timed if it is asked for.
+    /// Times `batch.calls` calls, which write the lists in turn, after an
+    /// untimed call if `batch.untimed_first`.
     ///
     /// # Errors
     ///
@@ -42,15 +42,15 @@ pub trait Mover {
         batch: Timed,
         clock: &dyn Clock,
     ) -> io::Result<Timing> {
-        // A default method, so that each technique has its own copy of the
-        // loop and the call inside it costs no dispatch.
+        // A default method gives each technique its own copy of the loop, so
+        // the call inside it is dispatched statically.
         let mut turns = lists.in_turn();
         time_calls(fd, batch, clock, || self.call(fd, turns.next()))
     }
 }
 
-/// Times a sample, however its calls are made: what a [`Mover`] calls that has
-/// a `sample` of its own, since it opens something that lasts for many calls.
+/// Times a sample of any kind of call. For a [`Mover`] with its own `sample`,
+/// which sets up something that lasts for many calls.
 ///
 /// # Errors
 ///
@@ -68,16 +68,16 @@ pub fn time_calls(
     }
 }
 
-/// The loop of every sample.
+/// The timing loop of every sample.
 #[inline]
 fn time(
     batch: Timed,
     clock: &dyn Clock,
     mut call: impl FnMut() -> io::Result<()>,
 ) -> io::Result<Timing> {
-    // The CPU's clock is read before the untimed call: it costs a system call,
-    // and between that call and the timed ones it would give a thread at the
-    // other end a start of some percent.
+    // The CPU clock is read before the untimed call. Reading it costs a system
+    // call; between the untimed call and the timed ones, that would give a
+    // thread at the other end a head start of some percent.
     let cpu_ns = clock.thread_cpu_ns();
     if batch.untimed_first {
         call()?;
@@ -97,18 +97,18 @@ fn time(
 /// The calls of one sample.
 #[derive(Clone, Copy, Debug)]
 pub struct Timed {
-    /// How many are timed: at least 1.
+    /// Number of timed calls: at least 1.
     pub calls: u32,
-    /// Whether one that is not timed goes before them.
+    /// Whether an untimed call precedes them.
     pub untimed_first: bool,
     /// When an array of `iovec` is filled.
     pub iovec_setup: IovecSetup,
-    /// Whether an `fsync(2)` follows each call, as a part of it.
+    /// Whether each call includes a final `fsync(2)`.
     pub fsync: bool,
 }
 
 impl Timed {
-    /// How many there are with the one that is not timed.
+    /// Number of calls, including the untimed one.
     pub fn all_calls(self) -> u32 {
         self.calls + u32::from(self.untimed_first)
     }
@@ -121,7 +121,7 @@ mod tests {
 
     use super::*;
 
-    /// A clock that notes when it is read, a nanosecond a reading.
+    /// A clock that notes each reading and advances 1 ns per note.
     #[derive(Default)]
     struct NotingClock {
         notes: RefCell<Vec<&'static str>>,
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn the_untimed_call_goes_first_and_only_the_others_are_timed() {
+    fn the_untimed_call_precedes_the_timed_ones() {
         let null = std::fs::File::open("/dev/null").unwrap();
         let sample = |untimed_first| {
             let clock = NotingClock::default();
@@ -173,7 +173,7 @@ mod tests {
         let (notes, timing) = sample(true);
         assert_eq!(notes, "cpu call now call call now cpu");
         assert_eq!(timing.elapsed_ns, 3);
-        // 600 ns for three calls: two of them.
+        // 600 ns for three calls, of which two count.
         assert_eq!(timing.cpu_ns, 400);
         let (notes, timing) = sample(false);
         assert_eq!(notes, "cpu now call call now cpu");

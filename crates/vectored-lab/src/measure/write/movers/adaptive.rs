@@ -1,4 +1,4 @@
-//! The library's own choice.
+//! [`Gather`]: the library chooses between copying and gathering.
 
 use std::io::{self, IoSlice};
 use std::os::fd::BorrowedFd;

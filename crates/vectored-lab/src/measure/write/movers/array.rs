@@ -1,4 +1,5 @@
-//! Techniques that are handed an array of `iovec`, and when it is filled.
+//! Techniques that take an array of `iovec`, filled in every call or once per
+//! sample.
 
 use std::io::{self, IoSlice};
 use std::os::fd::BorrowedFd;
@@ -9,7 +10,7 @@ use crate::measure::sampling::sampler::Timing;
 use crate::measure::write::mover::{Mover, Timed, time_calls};
 use crate::model::IovecSetup;
 
-/// What moves the segments of an array.
+/// A technique that writes the segments of an `iovec` array.
 pub trait Gathering {
     /// See [`Mover::prepare`].
     fn prepare(&mut self, segments: &[&[u8]]);
@@ -18,7 +19,8 @@ pub trait Gathering {
     fn send(&mut self, fd: BorrowedFd<'_>, iovecs: &[IoSlice<'_>]) -> io::Result<()>;
 }
 
-/// Fills the array, in every call or once for all of a sample, and hands it on.
+/// Fills the array, in every call or once per sample, and passes it to a
+/// [`Gathering`].
 pub struct WithArray<G> {
     gathering: G,
     iovecs: Vec<IoSlice<'static>>,
@@ -69,8 +71,8 @@ impl<G: Gathering> Mover for WithArray<G> {
     }
 }
 
-/// An empty array with the same allocation, for slices of another lifetime.
-/// Collecting a vector's own iterator reuses its memory.
+/// Converts to an empty array with the same allocation, for slices of another
+/// lifetime. Collecting a vector's own iterator reuses its memory.
 fn recycled<'to>(mut iovecs: Vec<IoSlice<'_>>) -> Vec<IoSlice<'to>> {
     iovecs.clear();
     iovecs.into_iter().map(|_| IoSlice::new(&[])).collect()

@@ -1,4 +1,4 @@
-//! Everything into one buffer, then one call.
+//! Copies all segments into one buffer, then writes it with one call.
 
 use std::io;
 use std::os::fd::BorrowedFd;

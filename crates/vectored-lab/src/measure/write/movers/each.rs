@@ -1,4 +1,4 @@
-//! A call a segment.
+//! One call per segment.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -21,8 +21,9 @@ impl Mover for WriteEach {
     }
 }
 
-/// `MSG_MORE` says that more is to come: TCP waits for it (tcp(7)). Unix
-/// sockets take the flag and do nothing about it.
+/// One `send` per segment, with `MSG_MORE` on all but the last: TCP then waits
+/// for more bytes before it sends a packet (`tcp(7)`). Unix sockets accept the
+/// flag and ignore it.
 pub struct SendMore;
 
 impl Mover for SendMore {
@@ -39,12 +40,12 @@ impl Mover for SendMore {
     }
 }
 
-/// One `write`; the rest of a short one in further calls.
+/// One `write`; after a short write, further calls for the rest.
 ///
-/// Never inlined, nor are its like: a return after a system call can cost
-/// 60 ns where the kernel's mitigations make returns dear. A program that calls
-/// its C library pays that for every technique; if only some techniques had
-/// their call inlined, they would seem faster for it.
+/// Never inlined, nor are the corresponding functions of other techniques. A
+/// return after a system call can cost 60 ns if the kernel's mitigations make
+/// returns expensive. A program that calls its C library pays that in every
+/// technique; techniques whose call is inlined would seem faster.
 #[inline(never)]
 pub fn write_all(fd: BorrowedFd<'_>, mut bytes: &[u8]) -> io::Result<()> {
     loop {
@@ -58,7 +59,7 @@ pub fn write_all(fd: BorrowedFd<'_>, mut bytes: &[u8]) -> io::Result<()> {
     }
 }
 
-/// One `send`; the rest of a short one in further calls.
+/// One `send`; after a short one, further calls for the rest.
 #[inline(never)]
 fn send_all(fd: BorrowedFd<'_>, mut bytes: &[u8], flags: SendFlags) -> io::Result<()> {
     loop {

@@ -1,4 +1,4 @@
-//! A shared mapping of the file instead of a write.
+//! Copies into a shared mapping of the file, instead of `write`.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -8,17 +8,16 @@ use rustix::fs::{OFlags, SeekFrom, fcntl_getfl, fstat, ftruncate, seek};
 use crate::measure::write::mover::Mover;
 use crate::sys::mapping::Mapping;
 
-/// Maps the place to which `write` would go, copies the segments there, and
-/// unmaps it: in every call, as a program would that appends now and then.
+/// In every call, maps the range that `write` would write, copies the segments
+/// there and unmaps it, as a program does that appends occasionally.
 ///
-/// The file is made as long as it has to be first (`ftruncate`). Nothing is
-/// synced: like written bytes, those that are copied are in the page cache, and
-/// every reader of the file sees them at once. The position moves on as a
-/// `write` would move it.
+/// The file is first extended with `ftruncate`. Nothing is synced: like written
+/// bytes, the copied ones are in the page cache, where every reader of the file
+/// sees them at once. The file position moves as after a `write`.
 #[derive(Default)]
 pub struct Mmap {
-    /// Whether `write` appends; asked once, in the first call, which is not
-    /// timed.
+    /// Whether the descriptor has `O_APPEND`; read in the first call, which is
+    /// not timed.
     appends: Option<bool>,
 }
 

@@ -1,5 +1,5 @@
-//! The techniques that write, as a program would write them by hand, one idea a
-//! file.
+//! The write techniques, as a program would implement them by hand; one idea
+//! per file.
 
 pub(crate) mod adaptive;
 pub(crate) mod array;
@@ -26,12 +26,13 @@ use crate::model::Technique;
 /// The buffer of [`Technique::StdioLarge`].
 const LARGE_BYTES: usize = 1 << 20;
 
-/// The mover of a contender on a target with this cost model. The floors are
-/// given one segment that holds all bytes.
+/// The mover of a contender, for a target with this cost model. The floors get
+/// one segment with all bytes.
 ///
 /// # Panics
 ///
-/// For what does not write, and for most of [`Technique::GUESTS`].
+/// If the technique does not write, or is one of [`Technique::GUESTS`] that this
+/// crate does not implement.
 pub fn movers(contender: Contender, model: &CostModel) -> Box<dyn Mover> {
     match contender {
         Contender::Floor | Contender::FloorAgain => Box::new(WriteEach),
@@ -49,6 +50,8 @@ pub fn movers(contender: Contender, model: &CostModel) -> Box<dyn Mover> {
         Contender::Technique(Technique::ReadEach | Technique::ReadThenSplit | Technique::Readv) => {
             panic!("{contender} does not write")
         }
-        Contender::Technique(_) => panic!("{contender} is brought by whoever measures it"),
+        Contender::Technique(_) => {
+            panic!("{contender} is not built in: provide it with DescriptorSampler::with_movers")
+        }
     }
 }

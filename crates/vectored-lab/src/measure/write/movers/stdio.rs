@@ -11,8 +11,8 @@ use crate::sys::stdio::Stream;
 
 /// `fwrite` for every segment, then `fflush`.
 ///
-/// A program opens a stream once and uses it for long, so that is not timed:
-/// each sample has a stream of its own, since targets are reopened between
+/// A program opens a stream once and uses it many times, so opening it is not
+/// timed. Each sample opens its own stream, since targets are reopened between
 /// rounds.
 #[derive(Default)]
 pub struct Stdio {
@@ -20,7 +20,7 @@ pub struct Stdio {
 }
 
 impl Stdio {
-    /// With a buffer of another size than glibc chooses.
+    /// Sets a buffer size, instead of the one that the C library chooses.
     pub fn with_buffer(bytes: usize) -> Self {
         Stdio {
             buffer_bytes: Some(bytes),

@@ -1,4 +1,4 @@
-//! One call for an array of segments.
+//! One `writev` or `pwritev2` for the whole array.
 
 use std::io::{self, IoSlice};
 use std::os::fd::BorrowedFd;
@@ -8,7 +8,7 @@ use vectored::write_all_vectored;
 
 use crate::measure::write::movers::array::Gathering;
 
-/// What both forms need to know of a list.
+/// The properties of a list that both techniques need.
 #[derive(Default)]
 struct Shape {
     iov_max: usize,
@@ -21,7 +21,7 @@ impl Shape {
         self.total_bytes = segments.iter().map(|segment| segment.len()).sum();
     }
 
-    /// Hands `send` as many at a time as a call may have, and their bytes.
+    /// Calls `send` with up to `iov_max` entries at a time and their total bytes.
     #[inline]
     fn send_all(
         &self,
@@ -52,8 +52,8 @@ impl Gathering for Writev {
     }
 }
 
-/// Offset −1 is the descriptor's own position, so it works on streams as well
-/// (since Linux 4.6).
+/// `pwritev2` with offset −1, which means the descriptor's own position. It
+/// therefore works on streams as well. Since Linux 4.6.
 #[derive(Default)]
 pub struct Pwritev2(Shape);
 
@@ -68,8 +68,8 @@ impl Gathering for Pwritev2 {
     }
 }
 
-/// One `writev`; the rest of a short one by the library's loop. Never inlined:
-/// see `write_all`.
+/// One `writev`; after a short one, the library's loop writes the rest. Never
+/// inlined: see `write_all`.
 #[inline(never)]
 fn writev_all(fd: BorrowedFd<'_>, iovecs: &[IoSlice<'_>], total_bytes: usize) -> io::Result<()> {
     let written = retry_on_intr(|| writev(fd, iovecs))?;
@@ -79,7 +79,7 @@ fn writev_all(fd: BorrowedFd<'_>, iovecs: &[IoSlice<'_>], total_bytes: usize) ->
     Ok(())
 }
 
-/// One `pwritev2`; the rest of a short one by the library's loop.
+/// One `pwritev2`; after a short one, the library's loop writes the rest.
 #[inline(never)]
 fn pwritev2_all(fd: BorrowedFd<'_>, iovecs: &[IoSlice<'_>], total_bytes: usize) -> io::Result<()> {
     let no_flags = ReadWriteFlags::empty();
