@@ -359,5 +359,5 @@ fn cold_segments_to_read_into_are_refused() {
         ..CellSpec::read(Target::Pipe, Workload::uniform(2, 8), PageCache::Hot)
     };
     let error = measure(spec, &tmp(), read_movers).unwrap_err();
-    assert!(error.to_string().contains("in no cache"), "{error}");
+    assert!(error.to_string().contains("--cache cold"), "{error}");
 }

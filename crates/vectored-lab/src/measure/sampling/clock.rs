@@ -1,4 +1,4 @@
-//! The clock behind every figure.
+//! The clock that times all samples.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -7,7 +7,7 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 
 /// A source of time. Real runs use [`MonotonicClock`], tests a [`FakeClock`].
 pub trait Clock {
-    /// Wall time since some fixed moment, in ns. Never goes back.
+    /// Wall time since a fixed moment, in ns. Monotonic.
     fn now_ns(&self) -> u64;
 
     /// CPU time of the calling thread, in ns.
@@ -16,8 +16,8 @@ pub trait Clock {
 
 /// `CLOCK_MONOTONIC` and `CLOCK_THREAD_CPUTIME_ID`, see `clock_gettime(2)`.
 ///
-/// The first is read without a system call where the kernel offers it so
-/// (vDSO); the second always costs one.
+/// The first is read without a system call if the kernel offers that (vDSO);
+/// the second always costs a system call.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MonotonicClock;
 
@@ -31,7 +31,7 @@ impl Clock for MonotonicClock {
     }
 }
 
-/// A clock that moves only when it is told to. Clones share the time.
+/// A clock that moves only by [`FakeClock::advance`]. Clones share the time.
 #[derive(Clone, Debug, Default)]
 pub struct FakeClock {
     now_ns: Rc<Cell<u64>>,

@@ -1,10 +1,10 @@
 //! Segments whose bytes come from memory, not from a cache of the CPU.
 //!
-//! The memory of a pool is twice the last-level cache. It is divided into slots,
-//! each of which has room for the segments of one call, and the calls go round
-//! through all slots before they come to one again. By then more than a whole
-//! cache of other bytes has been touched. The floor has a pool of its own, of
-//! the same size, whose slots hold the bytes of a call in one piece.
+//! A pool is twice the size of the last-level cache. It is divided into slots,
+//! each with room for the segments of one call. Calls use all slots before they
+//! reuse one; by then, more bytes than the cache holds have been touched. The
+//! floor has its own pool of the same size, whose slots hold the bytes of a call
+//! contiguously.
 
 use fastrand::Rng;
 
@@ -12,31 +12,31 @@ use crate::measure::host::environment::{parse_cache_size, read};
 use crate::measure::sampling::payload::{ALIGNMENT, place, stamps, widest_extent};
 use crate::model::{Layout, Workload};
 
-/// What is assumed of the last-level cache where the system tells nothing.
+/// Assumed size of the last-level cache if the system does not report it.
 const ASSUMED_CACHE_BYTES: u64 = 32 << 20;
 
-/// The most that one of the two pools may have, and what is read to empty the
-/// caches: with what a call of the most bytes needs besides, a run stays below
+/// Maximum size of each of the two pools, and of the memory that is read to
+/// empty the caches. With the buffers of the largest call, a run stays below
 /// 512 MiB.
 const MAX_POOL_BYTES: u64 = 128 << 20;
 
-/// A line of the caches. A slot has whole lines of its own.
+/// Size of a cache line. No two slots share a line.
 const LINE_BYTES: usize = 64;
 
-/// The bytes of a cold call are at most this many.
+/// Maximum number of bytes of a cold call.
 pub const MAX_COLD_CALL_BYTES: usize = 16 << 20;
 
-/// How large the pools of `--cache cold` are, and why.
+/// The size of the pools of `--cache cold`, and the cache size behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColdPool {
-    /// The last-level cache, where the system tells.
+    /// Size of the last-level cache, if the system reports it.
     pub cache_bytes: Option<u64>,
-    /// Each of the two pools.
+    /// Size of each of the two pools.
     pub pool_bytes: u64,
 }
 
 impl ColdPool {
-    /// For this machine, as `/sys/devices/system/cpu/cpu0/cache` describes it.
+    /// The pool for this machine, from `/sys/devices/system/cpu/cpu0/cache`.
     pub fn of_this_machine() -> Self {
         ColdPool::for_cache(last_level_cache_bytes())
     }
@@ -49,20 +49,19 @@ impl ColdPool {
         }
     }
 
-    /// What a reader of the figures has to know, where the pool is not surely
-    /// twice the cache.
+    /// The warning for the report if the pool is not known to be twice the cache.
     pub fn warning(&self) -> Option<String> {
         let mib = |bytes: u64| bytes >> 20;
         match self.cache_bytes {
             None => Some(format!(
-                "the size of the last-level cache is unknown: --cache cold drew from a pool of {} \
+                "the size of the last-level cache is unknown: --cache cold used a pool of {} \
                  MiB, which is cold only if the cache has at most {} MiB",
                 mib(self.pool_bytes),
                 mib(self.pool_bytes / 2)
             )),
             Some(bytes) if self.pool_bytes < 2 * bytes => Some(format!(
-                "the last-level cache has {} MiB: the pool of --cache cold, {} MiB at most, is \
-                 less than twice that, so some bytes may have been in the cache",
+                "the last-level cache has {} MiB: the pool of --cache cold is limited to {} MiB, \
+                 less than twice the cache, so some bytes may have been in the cache",
                 mib(bytes),
                 mib(self.pool_bytes)
             )),
@@ -88,13 +87,13 @@ fn last_level_cache_bytes() -> Option<u64> {
         .filter(|&bytes| bytes > 0)
 }
 
-/// The memory of both pools, which serves all cells of a run.
+/// The memory of both pools. All cells of a run share it.
 #[derive(Debug, Default)]
 pub(crate) struct PoolMemory {
     scattered: Vec<u8>,
     contiguous: Vec<u8>,
-    /// Read before a cell begins: what the one before it has left in the caches
-    /// would be found there.
+    /// Read before a cell begins, to evict what the previous cell left in the
+    /// caches.
     sweep: Vec<u8>,
 }
 
@@ -107,23 +106,24 @@ pub(crate) struct PoolPayload {
     memory: PoolMemory,
     segments: Orbit,
     images: Orbit,
-    /// Where the segments of the batch at hand are, and in which pool.
+    /// Offsets of the segments of the current batch.
     drawn: Vec<usize>,
+    /// The pool of the current batch.
     form: Form,
     rng: Rng,
 }
 
-/// What a call is given.
+/// The form of the bytes of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// The segments of the list.
     Segments,
-    /// As many bytes in one piece.
+    /// The same number of bytes, contiguous.
     Image,
 }
 
 impl PoolPayload {
-    /// Lists of these sizes out of pools of so many bytes.
+    /// Lists of the workload's sizes, from pools of `pool_bytes` bytes.
     pub fn new(
         workload: &Workload,
         layout: Layout,
@@ -157,20 +157,20 @@ impl PoolPayload {
         payload
     }
 
-    /// Moves all slots a little. Every call has another slot anyway, with
-    /// segments at places of its own.
+    /// Moves all slots within a cache line. Every call uses a different slot in
+    /// any case, with its own placement of the segments.
     pub fn lay_out(&mut self) {
         self.segments.shift(&mut self.rng);
         self.images.shift(&mut self.rng);
     }
 
-    /// Stamps the heads of what was drawn last, and draws the segments of the
-    /// next calls, a slot each, without touching them.
+    /// Stamps the heads of the segments drawn last with `mark`, and draws the
+    /// segments of the next `calls` calls, one slot each, without touching them.
     ///
-    /// They are stamped afterwards because stamping brings them into the cache;
-    /// when it is their turn again they have left it. So no two batches ever
-    /// have the same bytes: those of each slot are random, those of the same
-    /// slot carry another mark.
+    /// Segments are stamped after their batch because stamping brings them into
+    /// the cache. They have left it when their slot is reused. No two batches
+    /// have the same bytes: different slots differ since they are random, and a
+    /// reused slot differs by its stamp.
     pub fn draw(&mut self, form: Form, calls: u32, mark: u64) {
         self.stamp(mark);
         self.form = form;
@@ -207,7 +207,7 @@ impl PoolPayload {
         }
     }
 
-    /// The segments of the calls that were drawn, call by call.
+    /// The segments drawn last, call by call.
     pub fn drawn(&self) -> Vec<&[u8]> {
         let sizes = match self.form {
             Form::Segments => &self.sizes[..],
@@ -222,7 +222,7 @@ impl PoolPayload {
             .collect()
     }
 
-    /// Segments of each call.
+    /// Number of segments of each call.
     pub fn per_call(&self) -> usize {
         match self.form {
             Form::Segments => self.sizes.len(),
@@ -230,13 +230,13 @@ impl PoolPayload {
         }
     }
 
-    /// The memory, for the next cell.
+    /// Returns the memory, for the next cell.
     pub fn into_memory(self) -> PoolMemory {
         self.memory
     }
 }
 
-/// Makes memory as long as it has to be, of random bytes, all of them touched.
+/// Extends `memory` to at least `length` bytes, with random bytes.
 fn fill_up(memory: &mut Vec<u8>, length: usize, rng: &mut Rng) {
     let filled = memory.len();
     if filled < length {
@@ -245,17 +245,18 @@ fn fill_up(memory: &mut Vec<u8>, length: usize, rng: &mut Rng) {
     }
 }
 
-/// A way through all slots of a pool that comes to each once a turn.
+/// A cyclic order of all slots of a pool.
 ///
-/// Neighbours in time are far from each other in memory, so that no prefetcher
-/// of the CPU brings the next slot: they go by pages and by small strides.
+/// Successive slots are far from each other in memory, so that no hardware
+/// prefetcher loads the next slot: prefetchers work within pages and with small
+/// strides.
 #[derive(Debug)]
 struct Orbit {
     slots: usize,
     slot_bytes: usize,
     stride: usize,
     next: usize,
-    /// Where the first slot begins.
+    /// Offset of the first slot.
     phase: usize,
 }
 
@@ -263,7 +264,7 @@ impl Orbit {
     fn new(bytes: usize, pool_bytes: usize) -> Self {
         let slot_bytes = bytes.next_multiple_of(LINE_BYTES);
         let slots = (pool_bytes / slot_bytes).max(2);
-        // The golden section spreads any number of steps evenly.
+        // The golden ratio spreads any number of steps evenly.
         let mut stride = ((slots as f64 * 0.618_034) as usize).max(1);
         while greatest_common_divisor(stride, slots) != 1 {
             stride += 1;
@@ -277,17 +278,17 @@ impl Orbit {
         }
     }
 
-    /// The memory that all slots take, however they are aligned.
+    /// Number of bytes of all slots, for any phase.
     fn extent(&self) -> usize {
         self.slots * self.slot_bytes + LINE_BYTES
     }
 
-    /// Moves all slots to another place within a line.
+    /// Moves all slots to a random place within a cache line.
     fn shift(&mut self, rng: &mut Rng) {
         self.phase = ALIGNMENT * rng.usize(..LINE_BYTES / ALIGNMENT);
     }
 
-    /// Where the next slot begins.
+    /// Returns the offset of the next slot.
     fn next(&mut self) -> usize {
         let slot = self.next;
         self.next = (slot + self.stride) % self.slots;
@@ -326,7 +327,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_calls_of_a_turn_share_no_byte(
+        fn calls_share_no_byte_until_a_slot_is_reused(
             sizes in prop::collection::vec(1_usize..300, 1..20),
             layout in prop::sample::select(Layout::ALL.to_vec()),
         ) {
@@ -347,7 +348,7 @@ mod tests {
         }
 
         #[test]
-        fn segments_of_a_call_lie_as_asked(
+        fn segments_of_a_call_have_the_layout_of_the_cell(
             sizes in prop::collection::vec(1_usize..300, 2..20),
         ) {
             for (layout, adjacent) in [(Layout::Adjacent, true), (Layout::Scattered, false)] {
@@ -364,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_passes_the_whole_pool_before_a_slot_comes_again() {
+    fn all_slots_are_used_before_one_is_reused() {
         for (bytes, pool_bytes) in [(32, 1 << 20), (4096, 1 << 20), (1000, 77_777), (5000, 1)] {
             let mut orbit = Orbit::new(bytes, pool_bytes);
             let turn: Vec<usize> = (0..orbit.slots).map(|_| orbit.next()).collect();
@@ -378,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_differ_and_differ_again_after_they_were_used() {
+    fn slots_differ_and_differ_again_when_they_are_reused() {
         for form in [Form::Segments, Form::Image] {
             let mut pool = pool(&[40, 3, 8], Layout::Adjacent, 1 << 12);
             let slots = match form {
@@ -396,13 +397,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_is_drawn_was_touched_since_the_turn_before() {
+    fn drawing_touches_only_the_segments_drawn_before() {
         let mut pool = pool(&[64; 4], Layout::Scattered, 1 << 16);
         pool.draw(Form::Segments, 2, 1);
         let before = pool.drawn().concat();
         let memory = pool.memory.scattered.clone();
         pool.draw(Form::Segments, 2, 2);
-        // The two that were drawn first carry the mark, and nothing else does.
+        // Only the heads of the two calls drawn first are stamped.
         let changed = std::iter::zip(&memory, &pool.memory.scattered);
         let changed = changed.filter(|(old, new)| old != new).count();
         assert!((1..=2 * 4 * 8).contains(&changed), "{changed}");
@@ -422,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_used_again() {
+    fn memory_is_reused() {
         let first = pool(&[64; 4], Layout::Scattered, 1 << 16);
         let memory = first.into_memory();
         let place = memory.scattered.as_ptr();

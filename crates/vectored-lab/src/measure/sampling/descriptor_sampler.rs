@@ -1,4 +1,4 @@
-//! The sampler of real system calls.
+//! The sampler that times real system calls.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -30,46 +30,47 @@ use crate::model::{
 };
 use crate::stats::target_kind;
 
-/// What a thread at the other end may have to hold: the bytes of one batch.
+/// Maximum size of a batch with a thread at the other end, which holds all of it.
 const THREAD_BYTES: u64 = 8 << 20;
 
 type MakeMover = Box<dyn FnMut(Contender, &CostModel) -> Box<dyn Mover>>;
 type MakeReadMover = Box<dyn FnMut(Contender, &CostModel) -> Box<dyn ReadMover>>;
 type OpenSink = Box<dyn FnMut(&CellSpec) -> io::Result<Box<dyn Sink>>>;
 
-/// Times techniques on descriptors of its own.
+/// Times techniques on descriptors that it opens itself.
 pub struct DescriptorSampler<'a> {
     clock: &'a dyn Clock,
     directory: PathBuf,
     reader_cpu: Option<usize>,
     seed: u64,
-    /// What is to be read.
+    /// The bytes that read cells read.
     pattern: Pattern,
     rng: Rng,
-    /// What `adaptive` works with, where it is not the default.
+    /// Calibrated models for `adaptive`.
     models: Vec<FittedModel>,
     make_mover: MakeMover,
     make_read_mover: MakeReadMover,
     open_sink: Option<OpenSink>,
     cold_pool_bytes: u64,
-    /// What cold cells draw from, once there was one and while none is open.
+    /// Memory of the cold pools; empty before the first cold cell and while one
+    /// is open.
     pool_memory: PoolMemory,
     opener: Opener,
-    /// How long the file is that file cells read, unless a call needs more.
+    /// Length of the file that file cells read, unless two calls need more.
     read_file_bytes: u64,
-    /// What file cells read, once there is one.
+    /// The file that file cells read, with its directory.
     pattern_file: Option<(PathBuf, Rc<PatternFile>)>,
     cell: Option<OpenCell>,
 }
 
-/// The cell at hand.
+/// The cell that is open.
 enum OpenCell {
     Write(WriteCell),
     Read(ReadCell),
 }
 
 impl<'a> DescriptorSampler<'a> {
-    /// A sampler that makes its temporary files in `directory`.
+    /// A sampler that creates its temporary files in `directory`.
     pub fn new(clock: &'a dyn Clock, directory: &Path, seed: u64) -> Self {
         DescriptorSampler {
             clock,
@@ -91,20 +92,21 @@ impl<'a> DescriptorSampler<'a> {
         }
     }
 
-    /// Reader and writer threads, where a cell needs one, run on this CPU.
+    /// Sets the CPU of reader and writer threads.
     pub fn reader_cpu(mut self, cpu: Option<usize>) -> Self {
         self.reader_cpu = cpu;
         self
     }
 
-    /// `adaptive` works with these models when it writes to the targets that
-    /// they were calibrated on; else with the default for its kind.
+    /// Sets calibrated models: `adaptive` uses them for writes to the targets
+    /// that they were calibrated on, and the default for the kind of target
+    /// otherwise.
     pub fn with_models(mut self, models: Vec<FittedModel>) -> Self {
         self.models = models;
         self
     }
 
-    /// Uses other movers than [`movers`], such as deliberately wrong ones.
+    /// Replaces [`movers`], for example by deliberately wrong ones.
     pub fn with_movers(
         mut self,
         make_mover: impl FnMut(Contender, &CostModel) -> Box<dyn Mover> + 'static,
@@ -113,7 +115,7 @@ impl<'a> DescriptorSampler<'a> {
         self
     }
 
-    /// Uses other movers than [`read_movers`].
+    /// Replaces [`read_movers`].
     pub fn with_read_movers(
         mut self,
         make_mover: impl FnMut(Contender, &CostModel) -> Box<dyn ReadMover> + 'static,
@@ -122,19 +124,20 @@ impl<'a> DescriptorSampler<'a> {
         self
     }
 
-    /// Cold cells draw from pools of this size instead of [`ColdPool`]'s.
+    /// Sets the size of the cold pools, instead of that of [`ColdPool`].
     pub fn cold_pool_bytes(mut self, bytes: u64) -> Self {
         self.cold_pool_bytes = bytes;
         self
     }
 
-    /// The file that file cells read has so many bytes, or what two calls need.
+    /// Sets the length of the file that file cells read. It is longer if two
+    /// calls need more.
     pub fn read_file_bytes(mut self, bytes: u64) -> Self {
         self.read_file_bytes = bytes;
         self
     }
 
-    /// Writes to a descriptor of the caller's instead of the cell's target.
+    /// Writes to a sink of the caller, instead of the cell's target.
     pub fn with_sink(
         mut self,
         open_sink: impl FnMut(&CellSpec) -> io::Result<Box<dyn Sink>> + 'static,
@@ -143,7 +146,7 @@ impl<'a> DescriptorSampler<'a> {
         self
     }
 
-    /// Opens the target; says which way it is emptied.
+    /// Opens the target and chooses how it is emptied.
     fn open(&mut self, spec: &CellSpec, drain: DrainChoice) -> Result<Opened, MeasureError> {
         match &mut self.open_sink {
             Some(open_sink) => {
@@ -168,7 +171,7 @@ impl DescriptorSampler<'_> {
     ) -> Result<CellSetup, MeasureError> {
         if let Some(technique) = techniques.iter().find(|t| !t.heeds(spec.sync)) {
             let unsupported = io::Error::from(io::ErrorKind::Unsupported);
-            let what = format!("{technique} does not heed --sync {}", spec.sync);
+            let what = format!("{technique} cannot be measured with --sync {}", spec.sync);
             return Err(MeasureError::io(what)(unsupported));
         }
         let call_bytes = spec.workload.total_bytes() as u64;
@@ -209,7 +212,7 @@ impl DescriptorSampler<'_> {
             emptying,
             first: match spec.sync {
                 SyncMode::None => FirstCall::WithTheOthers,
-                // It would take as long as the sample, and warm nothing.
+                // It would take as long as a sample and warm nothing up.
                 _ => FirstCall::None,
             },
             start_bytes: 0,
@@ -219,7 +222,7 @@ impl DescriptorSampler<'_> {
         };
         let up_to = |bytes: u64| (bytes / call_bytes).clamp(1, MAX_CALLS.into()) as u32;
         let max_calls = match emptying {
-            // One call less, since the one that is not timed takes its place.
+            // One call less, since the untimed call takes up space too.
             Emptying::Itself if spec.target == Target::FileOverwrite => {
                 up_to(span_bytes.unwrap_or(0).saturating_sub(call_bytes))
             }
@@ -228,7 +231,7 @@ impl DescriptorSampler<'_> {
             Emptying::BetweenSamples => match cell.probe()? {
                 0 => {
                     self.keep_memory(cell.supply);
-                    // Its end of a FIFO would be in the way.
+                    // Closes its ends of a FIFO, which could not be opened again.
                     drop(cell.sink);
                     return self.begin_write(spec, techniques, DrainChoice::Thread);
                 }
@@ -236,7 +239,7 @@ impl DescriptorSampler<'_> {
                     cell.first = FirstCall::Apart;
                     1
                 }
-                // The call that is not timed takes its place too.
+                // The untimed call takes up space too.
                 fitting => fitting - 1,
             },
         };
@@ -260,7 +263,7 @@ impl DescriptorSampler<'_> {
         })
     }
 
-    /// Where the calls of a cell get their segments.
+    /// The segments for the calls of a cell.
     fn supply(&mut self, spec: &CellSpec) -> Supply {
         match spec.cache {
             Cache::Hot => Supply::Hot(Payload::new(spec.workload.sizes(), spec.layout, self.seed)),
@@ -274,6 +277,7 @@ impl DescriptorSampler<'_> {
         }
     }
 
+    /// Keeps the memory of a cold pool for the next cell.
     fn keep_memory(&mut self, supply: Supply) {
         if let Some(memory) = supply.into_memory() {
             self.pool_memory = memory;
@@ -288,9 +292,9 @@ impl DescriptorSampler<'_> {
     ) -> Result<CellSetup, MeasureError> {
         if spec.cache == Cache::Cold {
             let unsupported = io::Error::from(io::ErrorKind::Unsupported);
-            return Err(MeasureError::io(
-                "cannot read into segments that are in no cache",
-            )(unsupported));
+            return Err(MeasureError::io("cannot measure reads with --cache cold")(
+                unsupported,
+            ));
         }
         let call_bytes = spec.workload.total_bytes() as u64;
         let (source, mut setup) = self.open_source(spec, drain)?;
@@ -302,7 +306,7 @@ impl DescriptorSampler<'_> {
             _ => FirstCall::WithTheOthers,
         };
         if first == FirstCall::WithTheOthers && setup.max_calls > 1 {
-            // The call that is not timed takes its place too.
+            // The untimed call takes up space too.
             setup.max_calls -= 1;
         }
         let mut cell = ReadCell {
@@ -333,8 +337,8 @@ impl DescriptorSampler<'_> {
         Ok(setup)
     }
 
-    /// Opens what is read; says how it is filled, and how many calls it has
-    /// bytes for at once.
+    /// Opens the source of a cell, with the way it is filled and the number of
+    /// calls that it can serve at once.
     fn open_source(
         &mut self,
         spec: &CellSpec,
@@ -364,7 +368,7 @@ impl DescriptorSampler<'_> {
             return Ok((Box::new(source), setup));
         }
         let Some(stream) = Stream::of(spec.target, None) else {
-            let nothing = io::Error::other("there is nothing to read in it");
+            let nothing = io::Error::other("this kind of target can only be written");
             return Err(what("read")(nothing));
         };
         if drain == DrainChoice::Probe {
@@ -391,8 +395,8 @@ impl DescriptorSampler<'_> {
         Ok((Box::new(source), setup))
     }
 
-    /// The file of the run in a directory, made anew where it is too short for
-    /// two calls.
+    /// The pattern file in a directory. Creates a new one if there is none yet
+    /// or it is too short.
     fn pattern_file(&mut self, directory: &Path, call_bytes: u64) -> io::Result<Rc<PatternFile>> {
         let span_bytes = PatternFile::span_bytes(call_bytes, self.read_file_bytes);
         match &self.pattern_file {

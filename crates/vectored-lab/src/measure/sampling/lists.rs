@@ -1,7 +1,7 @@
 //! The lists of segments that the calls of a sample move.
 
-/// One list, which every call moves, or several of the same sizes, which the
-/// calls move in turn.
+/// One list, which every call moves, or several lists of the same sizes, which
+/// the calls move in turn.
 #[derive(Debug)]
 pub struct Lists<'a> {
     segments: Vec<&'a [u8]>,
@@ -15,44 +15,44 @@ impl<'a> Lists<'a> {
         Lists::several(segments, per_list)
     }
 
-    /// Lists of `per_list` segments each, one behind the other.
+    /// Lists of `per_list` segments each, one after the other in `segments`.
     ///
     /// # Panics
     ///
-    /// Without a whole list.
+    /// If `segments` is empty, or its length is no multiple of `per_list`.
     pub fn several(segments: Vec<&'a [u8]>, per_list: usize) -> Self {
         assert!(
             per_list > 0 && segments.len() >= per_list && segments.len().is_multiple_of(per_list),
-            "whole lists, and at least one"
+            "the number of segments must be a positive multiple of per_list"
         );
         Lists { segments, per_list }
     }
 
-    /// The list of the first call: the others have the same sizes.
+    /// The list of the first call. The others have the same sizes.
     pub fn first(&self) -> &[&'a [u8]] {
         &self.segments[..self.per_list]
     }
 
-    /// The segments of all lists, one list behind the other.
+    /// The segments of all lists, one list after the other.
     pub fn segments(&self) -> &[&'a [u8]] {
         &self.segments
     }
 
-    /// The list of each call, from the first one on.
+    /// The lists in turn, beginning with that of the first call.
     pub fn in_turn(&self) -> Turns<'_, &'a [u8]> {
         Turns::new(&self.segments, self.per_list)
     }
 
-    /// The same for what was made of [`Lists::segments`].
+    /// The same for values made from [`Lists::segments`], one per segment.
     pub fn turns_of<'s, T>(&self, made: &'s [T]) -> Turns<'s, T> {
         Turns::new(made, self.per_list)
     }
 }
 
-/// Hands out one list after another, and begins again after the last one.
+/// Cycles through the lists without end.
 ///
-/// It is asked within the timed region, by every technique alike: an addition
-/// and a comparison.
+/// Every technique advances it within the timed region, at the same cost: one
+/// addition and one comparison.
 #[derive(Debug)]
 pub struct Turns<'s, T> {
     all: &'s [T],

@@ -1,4 +1,4 @@
-//! One sample: the clock, the sampler, and the segments that a technique moves.
+//! Sampling: the clock, the sampler, and the segments that a technique moves.
 
 pub(crate) mod clock;
 pub(crate) mod cold_pool;

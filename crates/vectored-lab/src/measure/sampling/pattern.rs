@@ -1,20 +1,20 @@
-//! What a source that is read delivers.
+//! The bytes that a read source delivers.
 
-/// Bytes that follow from their position, so that whoever knows where a call
-/// began to read knows what it must have read. Two positions have the same
-/// eight bytes by chance only.
+/// Pseudo-random bytes that are a function of their position. The position at
+/// which a call begins to read determines the bytes it must read. Two positions
+/// have the same eight bytes only by chance.
 #[derive(Clone, Copy, Debug)]
 pub struct Pattern {
     seed: u64,
 }
 
 impl Pattern {
-    /// Other bytes for every seed.
+    /// A pattern that differs for every seed.
     pub fn new(seed: u64) -> Self {
         Pattern { seed }
     }
 
-    /// Writes the bytes from `position` on.
+    /// Fills `bytes` with the pattern from `position` on.
     pub fn fill(&self, position: u64, bytes: &mut [u8]) {
         let skipped = (position % 8) as usize;
         let (head, rest) = bytes.split_at_mut(bytes.len().min((8 - skipped) % 8));

@@ -1,20 +1,20 @@
-//! The bytes that are moved: scattered segments, and the same bytes in one
-//! piece, which is both the floor's source and the proof's expectation.
+//! The bytes that are moved: the segments, and an image with the same bytes
+//! contiguous. The floor writes the image, and proofs compare with it.
 
 use fastrand::Rng;
 
 use crate::model::Layout;
 
-/// Segments start on multiples of this, as `malloc` lays them.
+/// Segments start at multiples of this, like allocations of `malloc`.
 pub(crate) const ALIGNMENT: usize = 16;
 
-/// Gaps between scattered segments, in units of [`ALIGNMENT`]: never adjacent.
+/// Maximum gap between scattered segments, in units of [`ALIGNMENT`]. The
+/// minimum is 1, so they are never adjacent.
 const WIDEST_GAP: usize = 4;
 
-/// The start of everything is moved within this range from round to round.
-/// Not only the alignment differs then, but also the pages: which physical
-/// memory a page happens to have can make a call a quarter slower, for as long
-/// as the page is used.
+/// The start of all buffers varies within this range from round to round. This
+/// varies the alignment and also the pages: the physical memory behind a page
+/// can make calls a quarter slower for as long as the page is used.
 const START_RANGE: usize = 256 << 10;
 
 /// The segments of one workload.
@@ -48,7 +48,7 @@ impl Payload {
         payload
     }
 
-    /// Moves every segment to another place and fills it with other bytes.
+    /// Moves every segment to another place and fills it with new random bytes.
     pub fn lay_out(&mut self) {
         let start = random_start(&mut self.rng);
         let Payload { sizes, layout, .. } = self;
@@ -63,8 +63,8 @@ impl Payload {
         }
     }
 
-    /// Stamps the head of every segment with `mark`, so that bytes of another
-    /// technique or round cannot be taken for these.
+    /// Stamps the head of every segment with a value derived from `mark`, so
+    /// that bytes of another technique or round cannot pass for these.
     pub fn mark(&mut self, mark: u64) {
         let mut at = self.image_start;
         let segments = std::iter::zip(&self.sizes, &self.offsets);
@@ -83,7 +83,7 @@ impl Payload {
             .collect()
     }
 
-    /// The segments, in order, to be read into.
+    /// The segments, in order, as buffers to read into.
     pub fn segments_mut(&mut self) -> Vec<&mut [u8]> {
         let mut by_place: Vec<usize> = (0..self.sizes.len()).collect();
         by_place.sort_unstable_by_key(|&index| self.offsets[index]);
@@ -100,24 +100,23 @@ impl Payload {
         segments
     }
 
-    /// The one piece, to be read into.
+    /// The image, as a buffer to read into.
     pub fn image_mut(&mut self) -> &mut [u8] {
         &mut self.image[self.image_start..self.image_start + self.total_bytes]
     }
 
-    /// The same bytes in one piece.
+    /// The bytes of all segments, contiguous.
     pub fn image(&self) -> &[u8] {
         &self.image[self.image_start..self.image_start + self.total_bytes]
     }
 }
 
-/// A place for something to start at: aligned as `malloc` does, below
-/// [`START_RANGE`].
+/// A random offset below [`START_RANGE`], a multiple of [`ALIGNMENT`].
 pub fn random_start(rng: &mut Rng) -> usize {
     ALIGNMENT * rng.usize(..START_RANGE / ALIGNMENT)
 }
 
-/// The most that segments can take up from their start on.
+/// The maximum number of bytes from the first segment to the end of the last.
 pub(crate) fn widest_extent(sizes: &[usize], layout: Layout) -> usize {
     let widest_slot = |&bytes: &usize| match layout {
         Layout::Scattered => bytes.next_multiple_of(ALIGNMENT) + ALIGNMENT * WIDEST_GAP,
@@ -126,7 +125,7 @@ pub(crate) fn widest_extent(sizes: &[usize], layout: Layout) -> usize {
     sizes.iter().map(widest_slot).sum()
 }
 
-/// Chooses a place for each segment, from `start` on.
+/// Chooses the offset of each segment, from `start` on.
 pub(crate) fn place(
     sizes: &[usize],
     layout: Layout,
@@ -154,11 +153,11 @@ pub(crate) fn place(
     }
 }
 
-/// What the heads of successive segments are stamped with.
+/// The stamps for the heads of successive segments.
 pub(crate) fn stamps(mark: u64) -> impl Iterator<Item = [u8; 8]> {
     let mut stamp = mark;
     std::iter::repeat_with(move || {
-        // A step of a Weyl sequence, then mixed: neighbours differ.
+        // A Weyl sequence, then mixed, so that neighbours differ.
         stamp = stamp.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (stamp ^ (stamp >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         (mixed ^ (mixed >> 32)).to_le_bytes()
@@ -194,7 +193,7 @@ mod tests {
         }
 
         #[test]
-        fn segments_to_be_read_into_are_those_that_are_written(
+        fn segments_to_read_into_are_those_to_write(
             sizes in prop::collection::vec(1_usize..300, 1..40),
             layout in layouts(),
             seed: u64,
@@ -210,7 +209,7 @@ mod tests {
         }
 
         #[test]
-        fn segments_are_apart(
+        fn scattered_segments_never_touch(
             sizes in prop::collection::vec(1_usize..300, 2..40),
             seed: u64,
         ) {

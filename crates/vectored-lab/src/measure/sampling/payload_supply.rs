@@ -1,4 +1,4 @@
-//! Where the calls of a sample get their segments, and what they must deliver.
+//! The segments for the calls of a sample, hot or cold, and their expected bytes.
 
 use std::borrow::Cow;
 
@@ -7,17 +7,17 @@ use crate::measure::sampling::lists::Lists;
 use crate::measure::sampling::payload::Payload;
 use crate::measure::sampling::sampler::Contender;
 
-/// The segments of a cell that writes.
+/// The segments of a write cell.
 #[derive(Debug)]
 pub(crate) enum Supply {
-    /// Every call sends the same ones.
+    /// Every call sends the same segments.
     Hot(Payload),
-    /// Every call sends others, which are in no cache.
+    /// Every call sends different segments, which are in no cache.
     Cold(PoolPayload),
 }
 
 impl Supply {
-    /// Moves what is in memory to other places, for the next round.
+    /// Moves the segments to other places, for the next round.
     pub fn lay_out(&mut self) {
         match self {
             Supply::Hot(payload) => payload.lay_out(),
@@ -25,8 +25,8 @@ impl Supply {
         }
     }
 
-    /// Makes so many calls' segments ready, marked so that bytes of another
-    /// batch cannot be taken for theirs.
+    /// Prepares the segments of `calls` calls. `mark` changes their bytes, so
+    /// that those of another batch cannot pass for them.
     pub fn draw(&mut self, contender: Contender, calls: u32, mark: u64) {
         match self {
             Supply::Hot(payload) => payload.mark(mark),
@@ -34,7 +34,7 @@ impl Supply {
         }
     }
 
-    /// What a contender is given: the floors get the bytes in one piece.
+    /// The lists for a contender. The floors get contiguous bytes.
     pub fn lists(&self, contender: Contender) -> Lists<'_> {
         match (self, form(contender)) {
             (Supply::Hot(payload), Form::Image) => Lists::one(vec![payload.image()]),
@@ -43,9 +43,9 @@ impl Supply {
         }
     }
 
-    /// What must have arrived: the bytes of one call, which is repeated, or of
-    /// all that were drawn. Not asked before the calls are made, since that
-    /// would bring the bytes into the cache.
+    /// The bytes that must have arrived: those of one call, which every call
+    /// repeats, or of all drawn calls. Call it only after the calls are made,
+    /// since it brings the bytes into the cache.
     pub fn sent(&self) -> Cow<'_, [u8]> {
         match self {
             Supply::Hot(payload) => Cow::Borrowed(payload.image()),

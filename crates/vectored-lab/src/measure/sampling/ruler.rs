@@ -1,4 +1,4 @@
-//! The ruler: the clock and the empty loop, measured before anything else.
+//! The ruler: the cost of the clock and of the empty timing loop.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -12,11 +12,11 @@ use crate::stats::median;
 const TURNS: u32 = 10_000;
 const REPEATS: usize = 11;
 
-/// Measures `clock` with itself.
+/// Measures the step and the reading time of `clock`, and the empty loop.
 ///
 /// # Errors
 ///
-/// When `/dev/null` cannot be opened, which the empty loop is handed.
+/// If `/dev/null` cannot be opened. The empty loop gets its descriptor.
 pub fn measure_ruler(clock: &dyn Clock) -> io::Result<Ruler> {
     let null = std::fs::File::open("/dev/null")?;
     let lists = Lists::one(vec![&[0]]);
@@ -52,7 +52,7 @@ pub fn measure_ruler(clock: &dyn Clock) -> io::Result<Ruler> {
     })
 }
 
-/// A technique that does nothing, for the loop around it.
+/// A technique that does nothing, to time the loop alone.
 struct Nothing;
 
 impl Mover for Nothing {

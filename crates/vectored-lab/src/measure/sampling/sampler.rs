@@ -1,21 +1,21 @@
-//! The narrow waist between the engine, which decides what to sample, and
-//! whatever takes the samples.
+//! The interface between the engine, which decides what to sample, and the
+//! implementations that take the samples.
 
 use std::fmt;
 use std::io;
 
 use crate::model::{CellSpec, Drain, Technique};
 
-/// The most calls of a sample, and so of the probe of a target's capacity.
+/// Maximum number of calls in a sample.
 pub(crate) const MAX_CALLS: u32 = 1024;
 
-/// What is sampled in a round.
+/// A floor or a technique, sampled in a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Contender {
-    /// One `write` of the same bytes, already contiguous, or one `read` into
-    /// one piece: the reference.
+    /// The reference: one `write` of the same bytes, already contiguous, or one
+    /// `read` into one contiguous buffer.
     Floor,
-    /// The floor under another name: the A/A control.
+    /// The floor a second time: the A/A control.
     FloorAgain,
     /// One of the techniques.
     Technique(Technique),
@@ -26,38 +26,38 @@ pub enum Contender {
 pub struct Timing {
     /// Wall time of the batch.
     pub elapsed_ns: u64,
-    /// CPU time of the calling thread for the batch, at the average of these
-    /// calls and the untimed one before them.
+    /// CPU time of the calling thread for the timed calls: their share of the
+    /// CPU time of all calls, including the untimed one.
     pub cpu_ns: u64,
 }
 
-/// How a target that fills up shall be emptied, or one that runs dry filled.
+/// How to empty a target that is written, or fill one that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DrainChoice {
-    /// Between the samples where a sample of every technique fits, as a probe
-    /// finds; by another thread otherwise.
+    /// Between the samples, if a probe finds that a sample of every technique
+    /// fits; otherwise by another thread.
     Probe,
     /// By another thread in any case.
     Thread,
 }
 
-/// What a sampler tells of a cell that it made ready.
+/// The properties of an open cell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CellSetup {
-    /// The most calls that a sample may have (at least 1).
+    /// Maximum number of calls in a sample (at least 1).
     pub max_calls: u32,
-    /// How the target is emptied or filled, where that is needed.
+    /// How the target is emptied or filled, if needed.
     pub drain: Option<Drain>,
-    /// File system of the target, where it is a file.
+    /// File system of the target, if it is a file.
     pub file_system: Option<String>,
     /// The span of a file that is written before it is truncated or written
-    /// again from its begin, or the length of one that is read.
+    /// again from offset 0, or the length of a file that is read.
     pub span_bytes: Option<u64>,
 }
 
 /// Takes samples. One cell is open at a time.
 pub trait Sampler {
-    /// Opens the target of a cell, lays out its buffers and proves that each
+    /// Opens the target of a cell, lays out its buffers and checks that each
     /// technique moves exactly the right bytes.
     fn begin_cell(
         &mut self,
@@ -66,58 +66,59 @@ pub trait Sampler {
         drain: DrainChoice,
     ) -> Result<CellSetup, MeasureError>;
 
-    /// Lays the buffers out anew. `round` is part of the mark of its bytes.
+    /// Lays the buffers out anew. The bytes of the round are marked with `round`.
     fn begin_round(&mut self, round: u32) -> Result<(), MeasureError>;
 
-    /// Times `calls` calls, after one that is not timed.
+    /// Times `calls` calls, usually after one untimed call.
     fn sample(&mut self, contender: Contender, calls: u32) -> Result<Timing, MeasureError>;
 
-    /// Closes the cell; returns how many proof calls were compared in it.
+    /// Closes the cell; returns the number of its calls whose every byte was
+    /// compared as a proof.
     fn end_cell(&mut self) -> Result<u64, MeasureError>;
 }
 
-/// Why a run ended without results.
+/// The reason why a measurement failed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum MeasureError {
-    /// The kernel refused something.
+    /// An operation failed, usually a system call.
     Io {
-        /// What was tried, and on what.
+        /// The failed operation and its object.
         what: String,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// No temporary file can be made in a directory.
+    /// No temporary file can be created in a directory.
     Directory {
         /// The directory.
         directory: String,
-        /// What is wrong with it.
+        /// The problem.
         why: &'static str,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
-        /// What would help.
+        /// The remedy.
         remedy: String,
     },
-    /// A technique did not move exactly the bytes that it was given.
+    /// A technique did not move exactly the right bytes.
     WrongBytes {
         /// The technique.
         contender: String,
-        /// Where: target and sizes.
+        /// Target and sizes of the cell.
         cell: String,
-        /// How the bytes differ.
+        /// The difference between the bytes.
         difference: String,
     },
-    /// A sample that the probe expected to fit did not. The engine then starts
-    /// the cell again with another thread; a user never sees this.
+    /// A sample did not fit its target, although the probe found that it would.
+    /// The engine handles this: it restarts the cell with another thread.
     DidNotFit,
-    /// A file was in the page cache although it had been evicted.
+    /// Pages of a file were in the page cache although they had been evicted.
     NotCold {
-        /// The directory that the file is in.
+        /// The directory of the file.
         directory: String,
         /// The file system.
         file_system: String,
     },
-    /// Not enough free space for what the cell would write.
+    /// Too little free space for the files of a run.
     NoSpace {
         /// The directory.
         directory: String,
@@ -155,7 +156,7 @@ impl fmt::Display for MeasureError {
             } => write!(
                 f,
                 "{contender} moved wrong bytes on {cell}: {difference}; \
-                 this is a bug in the technique, so nothing it measured can be trusted"
+                 this is a bug in the technique, so none of its figures can be trusted"
             ),
             MeasureError::DidNotFit => f.write_str("a sample did not fit its target"),
             MeasureError::NotCold {

@@ -1,5 +1,5 @@
-//! A machine that exists only as costs and noise: invented, exact timings for
-//! tests of the engine, the statistics and the command line tool.
+//! A simulated machine: timings computed from costs and noise, for tests of the
+//! engine, the statistics and the command line tool.
 
 use fastrand::Rng;
 
@@ -9,10 +9,10 @@ use crate::measure::sampling::sampler::{
 };
 use crate::model::{CellSpec, Technique};
 
-/// How the timings of a [`SyntheticMachine`] vary.
+/// The noise in the timings of a [`SyntheticMachine`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Noise {
-    /// Not at all.
+    /// No noise.
     None,
     /// Independent log-normal factors.
     LogNormal {
@@ -25,14 +25,14 @@ pub enum Noise {
         rho: f64,
         /// Standard deviation of the logarithm.
         sigma: f64,
-        /// Whether all contenders share one series in the order of time, as
-        /// the load of a machine would have it, or each has its own from
-        /// round to round, which pairing cannot remove.
+        /// `true`: all contenders share one series in order of time, like the
+        /// load of a machine. `false`: each has its own series from round to
+        /// round, which pairing cannot remove.
         shared: bool,
     },
-    /// A machine that changes its speed at random moments, as shared ones do.
+    /// Changes of speed at random moments, as on shared machines.
     LevelShifts {
-        /// Slow ÷ fast.
+        /// Slow time ÷ fast time.
         factor: f64,
         /// Probability of a change from one sample to the next.
         probability: f64,
@@ -43,7 +43,7 @@ pub enum Noise {
 
 type Cost = Box<dyn Fn(&CellSpec, Contender) -> f64>;
 
-/// A [`Sampler`] that invents its timings and moves a [`FakeClock`] by them.
+/// A [`Sampler`] that simulates its timings and advances a [`FakeClock`] by them.
 pub struct SyntheticMachine {
     clock: FakeClock,
     cost_ns: Cost,
@@ -75,8 +75,7 @@ impl SyntheticMachine {
         }
     }
 
-    /// A machine on which the cost of each technique follows from the
-    /// constants of a cost model.
+    /// A machine on which the cost of each technique follows from a cost model.
     pub fn with_model(
         clock: FakeClock,
         noise: Noise,
@@ -95,13 +94,13 @@ impl SyntheticMachine {
                 ) => segments as f64 * model.call_ns + bytes as f64 * model.byte_ns,
                 Contender::Technique(Technique::CopyThenWrite | Technique::ReadThenSplit) => copied,
                 Contender::Technique(Technique::Writev | Technique::Readv) => referenced,
-                // A little is enough for those to differ from what they are like.
+                // Slightly more than the technique that they resemble.
                 Contender::Technique(Technique::Pwritev2) => referenced + 0.1 * model.call_ns,
                 Contender::Technique(Technique::Stdio) => copied + 0.2 * model.call_ns,
-                // Asks for the length, sets it, maps and unmaps.
+                // Four more calls: fstat, ftruncate, mmap, munmap.
                 Contender::Technique(Technique::Mmap) => copied + 4.0 * model.call_ns,
                 Contender::Technique(Technique::Adaptive) => copied.min(referenced),
-                Contender::Technique(_) => panic!("nothing is known of what {contender} costs"),
+                Contender::Technique(_) => panic!("the cost model has no cost for {contender}"),
             }
         })
     }
@@ -172,7 +171,7 @@ impl Sampler for SyntheticMachine {
         let factor = self.factor(contender);
         let cell = self.cell.as_ref().expect("begin_cell comes first");
         let elapsed_ns = ((self.cost_ns)(cell, contender) * f64::from(calls) * factor) as u64;
-        // No sample is free, or a budget would never end.
+        // A sample of 0 ns would never use up a budget.
         let elapsed_ns = elapsed_ns.max(1);
         self.clock.advance(elapsed_ns);
         Ok(Timing {
