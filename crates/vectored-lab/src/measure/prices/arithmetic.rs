@@ -1,37 +1,40 @@
-//! From rounds to a price: pure.
+//! Computes a price from the rounds of its probes; pure functions.
 
 use vectored::CostModel;
 
-use crate::measure::prices::probes::Tells;
+use crate::measure::prices::probes::Quantity;
 use crate::model::{Leads, Operation, Price};
 use crate::stats::median;
 
-/// How much of the rounds of a state lies within the interval: nine of ten.
+/// Share of a state's rounds that may lie below the interval, and above it: nine of ten lie within.
 const TAIL: f64 = 0.05;
 
-/// How much a call in a program may differ from one of a loop, either way: what the program does
-/// in between drives the kernel's code and data out of the caches, and predictors with them.
+/// Minimum relative half width of the interval: how much a call in a program may differ from one in
+/// a loop, in either direction. The program's own work evicts the kernel's code and data from the
+/// caches, and entries from branch predictors.
 const COLDER: f64 = 0.1;
 
-/// What took so many times the median was no state of the machine but a stall: where rounds are few,
-/// one would be an end of the interval.
+/// A round longer than this many medians is a stall, not a state of the machine. With few rounds, a
+/// single stall would otherwise become the end of the interval.
 const MAX_TIMES: f64 = 4.0;
 
-/// No price is less, in ns: where the differences drown in noise, calls are still not free.
+/// Minimum of every price, in ns: if the differences are lost in noise, calls are still not free.
 pub(super) const MIN_NS: f64 = 1.0;
 
-/// What the rounds of a probe said.
+/// The rounds of a probe.
 #[derive(Clone, Debug)]
 pub(super) struct Rounds {
-    pub tells: Tells,
-    /// The bytes of the list for each further call.
+    pub quantity: Quantity,
+    /// Bytes of the list per further call.
     pub bytes_a_call: f64,
-    /// What one more call cost in each round, in ns. Not empty.
+    /// Cost of one more call in each round, in ns. Not empty.
     pub extra_ns: Vec<f64>,
 }
 
-/// The price that follows, where an entry to the kernel takes `entry_ns`: no call costs less. `call_ns` is the median of the usual states, each as weighty as the
-/// other; its interval holds nine of ten rounds of every state, but for stalls ([`MAX_TIMES`]).
+/// Computes a price. `entry_ns`, the cost of entering the kernel, is its minimum.
+///
+/// `call_ns` is the mean of the medians of the usual states. Its interval contains nine of ten
+/// rounds of every usual and medium state, except stalls ([`MAX_TIMES`]).
 pub(super) fn price(
     target: Leads,
     operation: Operation,
@@ -40,21 +43,25 @@ pub(super) fn price(
     rounds: &[Rounds],
 ) -> Price {
     let least_ns = entry_ns.max(MIN_NS);
-    let of = |tells: Tells| rounds.iter().filter(move |rounds| rounds.tells == tells);
-    let usual_ns: Vec<f64> = of(Tells::Usual).map(Rounds::median_ns).collect();
+    let of = |quantity: Quantity| {
+        rounds
+            .iter()
+            .filter(move |rounds| rounds.quantity == quantity)
+    };
+    let usual_ns: Vec<f64> = of(Quantity::Usual).map(Rounds::median_ns).collect();
     let call_ns = mean(&usual_ns).max(least_ns);
     let (mut low_ns, mut high_ns) = (call_ns * (1.0 - COLDER), call_ns * (1.0 + COLDER));
-    for rounds in of(Tells::Usual).chain(of(Tells::Medium)) {
+    for rounds in of(Quantity::Usual).chain(of(Quantity::Medium)) {
         low_ns = low_ns.min(rounds.quantile_ns(TAIL));
         let high = rounds.quantile_ns(1.0 - TAIL);
         high_ns = high_ns.max(high.min(rounds.median_ns() * MAX_TIMES));
     }
-    let batch_byte_ns: Vec<f64> = of(Tells::Pages)
+    let batch_byte_ns: Vec<f64> = of(Quantity::Pages)
         .map(|rounds| (rounds.median_ns() - call_ns) / rounds.bytes_a_call)
         .collect();
-    let medium_ns: Vec<f64> = of(Tells::Medium).map(Rounds::median_ns).collect();
-    let answer_ns: Vec<f64> = of(Tells::Answer).map(Rounds::median_ns).collect();
-    let seek_ns: Vec<f64> = of(Tells::Seek).map(Rounds::median_ns).collect();
+    let medium_ns: Vec<f64> = of(Quantity::Medium).map(Rounds::median_ns).collect();
+    let answer_ns: Vec<f64> = of(Quantity::Answer).map(Rounds::median_ns).collect();
+    let seek_ns: Vec<f64> = of(Quantity::Seek).map(Rounds::median_ns).collect();
     Price {
         target,
         operation,
@@ -63,7 +70,7 @@ pub(super) fn price(
         call_high_ns: high_ns,
         medium_call_ns: match medium_ns.is_empty() {
             true => call_ns,
-            // Less than a small one it cannot cost: that is noise.
+            // It cannot cost less than a small call; a smaller figure is noise.
             false => mean(&medium_ns).max(call_ns),
         },
         answer_call_ns: match answer_ns.is_empty() {
@@ -90,7 +97,7 @@ impl Rounds {
         median(&self.extra_ns).unwrap_or(0.0)
     }
 
-    /// The nearest rank.
+    /// The quantile of the rounds, by nearest rank.
     fn quantile_ns(&self, share: f64) -> f64 {
         let mut sorted = self.extra_ns.clone();
         sorted.sort_unstable_by(f64::total_cmp);
@@ -100,7 +107,7 @@ impl Rounds {
     }
 }
 
-/// 0 of nothing.
+/// The arithmetic mean; 0 for no values.
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }

@@ -1,10 +1,10 @@
-//! What one more call costs in a program: the prices of advice, measured in a moment.
+//! The prices of advice: the cost of one more call in a program, measured in some 150 ms each.
 //!
-//! A price is no property of a call alone. How long `write(2)` takes differs by a factor of two or
-//! three between states of the machine that a log does not tell: whether the reader of a pipe
-//! sleeps and has to be woken, how large the pieces are in which a file got its memory, whether the
-//! host is busy. So each price is sampled in several states, its value comes from those that
-//! programs are mostly in, and its interval holds all.
+//! A price depends on more than the call. The time of `write(2)` differs by a factor of two or three
+//! between states of the machine that a log does not show: whether the reader of a pipe sleeps and
+//! must be woken, the size of the pages that a file's memory consists of, the load of the host. Each
+//! price is therefore sampled in several states. Its value comes from the states that are usual in
+//! programs, and its interval covers all of them.
 
 pub(crate) mod arithmetic;
 pub(crate) mod movers;
@@ -25,32 +25,32 @@ use crate::measure::sampling::descriptor_sampler::DescriptorSampler;
 use crate::measure::sampling::sampler::{Contender, DrainChoice, MeasureError, Sampler, Timing};
 use crate::model::{Leads, Operation, Price};
 
-/// What the calls of one price may take, about.
+/// Approximate time for the probes of one price.
 const BUDGET: Duration = Duration::from_millis(100);
 
-/// What the numbers of copying and of lists may take.
+/// Time for the calibration of copying and of lists.
 const CALIBRATION_BUDGET: Duration = Duration::from_millis(30);
 
-/// Rounds that are made whatever the budget.
+/// Rounds that every probe gets, whatever the budget.
 const MIN_ROUNDS: usize = 8;
 
-/// More rounds say nothing more.
+/// Maximum rounds of a probe. More would not make the price more precise.
 const MAX_ROUNDS: usize = 400;
 
-/// What a sample should last, in ns: the clock, some 50 ns, must not matter.
+/// Target duration of a sample, in ns. The cost of reading the clock, some 50 ns, is negligible.
 const SAMPLE_NS: u64 = 40_000;
 
-/// The file that is read has as many bytes.
+/// Length of the file that read probes read.
 const READ_BYTES: u64 = 1 << 20;
 
-/// Entries to the kernel that are timed together.
+/// System calls in one timed round of [`measure_entry_ns`].
 const ENTRIES: u32 = 64;
 
-/// How often that is done: the fastest counts.
+/// Rounds of [`measure_entry_ns`], of which the fastest counts.
 const ENTRY_ROUNDS: u32 = 40;
 
-/// What the cheapest system call takes, in ns: `getppid(2)` in a loop, which does nothing but enter the
-/// kernel. That takes a millisecond at most.
+/// Measures the cheapest system call, in ns: `getppid(2)` in a loop, which does little but enter the
+/// kernel. Takes at most a millisecond.
 pub fn measure_entry_ns(clock: &dyn Clock) -> f64 {
     let round = |_| {
         let began_ns = clock.now_ns();
@@ -60,19 +60,19 @@ pub fn measure_entry_ns(clock: &dyn Clock) -> f64 {
         (clock.now_ns() - began_ns) as f64 / f64::from(ENTRIES)
     };
     let fastest = (0..ENTRY_ROUNDS).map(round).fold(f64::INFINITY, f64::min);
-    // A clock may stand still for as long.
+    // A coarse clock may measure 0.
     fastest.max(MIN_NS)
 }
 
-/// Measures what calls cost, some 150 ms for each that is wanted, in the order in which they are.
-/// What is not known ([`Leads::Unknown`]) has no price, and is left out.
+/// Measures the prices of `wanted`, in that order, in some 150 ms each. [`Leads::Unknown`] and
+/// [`Leads::Datagram`] have no price and are left out.
 ///
-/// It uses a pipe, sockets and files of its own. The files are made in `directory` and have no
-/// name, so nothing is left however the process ends.
+/// Opens its own pipe, sockets and files. The files are created in `directory` and have no name, so
+/// none remains, however the process ends.
 ///
 /// # Errors
 ///
-/// Those of making a target, [`MeasureError::NoSpace`] among them, and of calibration.
+/// Those of opening a target, such as [`MeasureError::NoSpace`], and of calibration.
 pub fn measure_prices(
     directory: &Path,
     wanted: &[(Leads, Operation)],
@@ -90,7 +90,7 @@ pub fn measure_prices(
             Some(&(_, model)) => model,
             None => {
                 let model = CostModel::calibrate(on, CALIBRATION_BUDGET)
-                    .map_err(MeasureError::io("cannot calibrate"))?;
+                    .map_err(MeasureError::io("cannot calibrate a cost model"))?;
                 models.push((target, model));
                 model
             }
@@ -106,7 +106,7 @@ pub fn measure_prices(
     Ok(prices)
 }
 
-/// What makes the calls of a probe.
+/// The sampler for a probe.
 fn sampler<'a>(
     manner: Manner,
     directory: &Path,
@@ -114,7 +114,7 @@ fn sampler<'a>(
     seed: u64,
 ) -> Box<dyn Sampler + 'a> {
     match manner {
-        Manner::ToAReader | Manner::WorkingToAReader | Manner::Answering => {
+        Manner::ToReader | Manner::WorkingToReader | Manner::Answering => {
             Box::new(PeerSampler::new(clock, manner))
         }
         Manner::Alone | Manner::Seeking { .. } => Box::new(
@@ -125,7 +125,8 @@ fn sampler<'a>(
     }
 }
 
-/// Where what is copied and what a list costs is measured, by writing: reading is priced alike.
+/// The target on which the costs of copying and of lists are calibrated, by writing. Reads use the
+/// same costs.
 fn calibration_target(target: Leads, directory: &Path) -> Option<CalibrationTarget<'_>> {
     match target {
         Leads::File => Some(CalibrationTarget::File(directory)),
@@ -136,7 +137,8 @@ fn calibration_target(target: Leads, directory: &Path) -> Option<CalibrationTarg
     }
 }
 
-/// Samples a probe in rounds of one sample of each side, which take turns in going first.
+/// Samples a probe in rounds of one sample each of the separate calls and of the floor. The order
+/// alternates from round to round.
 fn sample(
     sampler: &mut dyn Sampler,
     probe: &Probe,
@@ -145,7 +147,7 @@ fn sample(
 ) -> Result<Rounds, MeasureError> {
     let until_ns = clock.now_ns() + budget_ns;
     match attempt(sampler, probe, DrainChoice::Probe, clock, until_ns) {
-        // It was probed, but a stream holds less than it did: another thread makes room.
+        // The stream holds less than during its capacity probe, so another thread must empty it.
         Err(MeasureError::DidNotFit) => {
             attempt(sampler, probe, DrainChoice::Thread, clock, until_ns)
         }
@@ -182,7 +184,7 @@ fn attempt(
     }
     sampler.end_cell()?;
     Ok(Rounds {
-        tells: probe.tells,
+        quantity: probe.quantity,
         bytes_a_call: probe.bytes_a_call(),
         extra_ns,
     })
@@ -195,7 +197,7 @@ fn per_call_ns(timing: Timing, calls: u32) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::prices::probes::Tells;
+    use crate::measure::prices::probes::Quantity;
     use crate::measure::sampling::clock::{FakeClock, MonotonicClock};
     use crate::measure::sampling::synthetic::{Noise, SyntheticMachine};
 
@@ -240,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_priced_beyond_its_bytes() {
+    fn the_price_of_a_call_excludes_its_bytes() {
         for target in [Leads::File, Leads::Pipe, Leads::Unix, Leads::Tcp] {
             for operation in Operation::ALL {
                 let price = measured(target, operation, Noise::None);
@@ -251,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn large_calls_of_a_file_are_priced_by_the_byte_too() {
+    fn large_calls_to_a_file_have_a_price_per_byte_too() {
         let price = measured(Leads::File, Operation::Write, Noise::None);
         within(price.batch_byte_ns, 0.1, 0.01);
         assert_eq!(
@@ -268,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn seeking_is_priced_on_files_only() {
+    fn only_files_have_a_price_of_seeking() {
         within(
             measured(Leads::File, Operation::Write, Noise::None).seek_ns,
             90.0,
@@ -286,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_holds_the_price_and_most_rounds() {
+    fn an_interval_contains_the_price_and_most_rounds() {
         let quiet = measured(Leads::File, Operation::Read, Noise::None);
         within(quiet.call_low_ns, 340.0 * 0.9, 0.001);
         within(quiet.call_high_ns, 340.0 * 1.1, 0.001);
@@ -298,9 +300,9 @@ mod tests {
     }
 
     #[test]
-    fn a_stall_is_no_end_of_an_interval() {
+    fn a_stall_does_not_widen_the_interval() {
         let rounds = Rounds {
-            tells: Tells::Usual,
+            quantity: Quantity::Usual,
             bytes_a_call: 64.0,
             extra_ns: [[400.0; 7].as_slice(), &[1e6]].concat(),
         };
@@ -312,7 +314,7 @@ mod tests {
     #[test]
     fn no_call_costs_less_than_its_entry_to_the_kernel() {
         let rounds = |extra_ns: f64| Rounds {
-            tells: Tells::Usual,
+            quantity: Quantity::Usual,
             bytes_a_call: 64.0,
             extra_ns: vec![extra_ns; 8],
         };
@@ -321,8 +323,8 @@ mod tests {
             let rounds = [rounds(extra_ns)];
             price(Leads::Pipe, Operation::Write, &model, 200.0, &rounds)
         };
-        let drowned = price(-50.0);
-        assert_eq!((drowned.call_low_ns, drowned.call_ns), (200.0, 200.0));
+        let negative = price(-50.0);
+        assert_eq!((negative.call_low_ns, negative.call_ns), (200.0, 200.0));
         let usual = price(210.0);
         assert_eq!((usual.call_low_ns, usual.call_ns), (200.0, 210.0));
         assert_eq!(usual.entry_ns, 200.0);
@@ -335,10 +337,10 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_makes_no_sense_still_has_positive_prices() {
+    fn contradictory_timings_still_give_positive_prices() {
         let clock = FakeClock::default();
         let probe = &probes(Leads::File, Operation::Write)[0];
-        // Many calls are cheaper than one.
+        // Many calls cost less than one.
         let cost = |_: &_, contender| match contender {
             Contender::Technique(_) => 10.0,
             _ => 10_000.0,
@@ -352,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn real_prices_are_positive_and_ordered_and_leave_no_file() {
+    fn real_prices_are_positive_and_in_order_and_no_file_remains() {
         let directory = std::env::temp_dir().join(format!("prices-{}", std::process::id()));
         std::fs::create_dir(&directory).unwrap();
         let all = [Leads::File, Leads::Pipe, Leads::Unix, Leads::Tcp]

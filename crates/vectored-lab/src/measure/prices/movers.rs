@@ -1,4 +1,4 @@
-//! Calls as programs make them: with work in between, or with `lseek(2)` before each.
+//! Calls as programs make them: with work in between, or with `lseek(2)` before each call.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -12,16 +12,17 @@ use crate::measure::sampling::sampler::Contender;
 use crate::measure::write::mover::Mover;
 use crate::measure::write::movers::{movers, write_all};
 
-/// What a program does before it writes a piece: about as long as formatting a line of numbers.
+/// Duration of a program's work before it writes a piece: about that of formatting a line of
+/// numbers.
 const WORK: Duration = Duration::from_micros(1);
 
-/// Works for [`WORK`].
+/// Spins for [`WORK`].
 pub(super) fn work() {
     let began = Instant::now();
     while began.elapsed() < WORK {}
 }
 
-/// The mover of a contender, in this manner.
+/// The mover of a contender for a manner of calls.
 pub(super) fn mover(manner: Manner, contender: Contender, model: &CostModel) -> Box<dyn Mover> {
     let is_floor = contender == Contender::Floor || contender == Contender::FloorAgain;
     match (manner, is_floor) {
@@ -49,8 +50,7 @@ impl Mover for WritePieces {
     }
 }
 
-/// Names a position before each. The file is opened for appending, so that it does not matter
-/// which.
+/// `lseek` before each `write`. The file is opened for appending, so the position does not matter.
 struct SeekThenWrite;
 
 impl Mover for SeekThenWrite {

@@ -1,8 +1,8 @@
-//! A stream with somebody at its other end who takes what comes, as another program does.
+//! A stream whose reader thread reads continuously, as another program does.
 //!
-//! The engine's reader thread takes a batch and compares it, while nothing else is sent: it is
-//! made for fair comparisons, and finds out nothing about a reader that sleeps between two pieces
-//! and is woken by each.
+//! The reader thread of the engine reads a batch and then compares it, while nothing is sent. That
+//! makes comparisons fair, but does not show the cost of a reader that sleeps between two pieces and
+//! is woken by each.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -22,13 +22,13 @@ use crate::measure::targets::{pipe, tcp_pair, unix_pair};
 use crate::measure::write::movers::write_all;
 use crate::model::{CellSpec, Target, Technique};
 
-/// What every byte is.
+/// The value of every byte.
 const FILL: u8 = b'v';
 
-/// Most calls of a sample.
+/// Maximum number of calls in a sample.
 const MAX_CALLS: u32 = 64;
 
-/// What has not arrived after this does not arrive.
+/// Bytes that have not arrived after this time count as lost.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Times writing to streams whose reader is another thread.
@@ -40,7 +40,7 @@ pub(super) struct PeerSampler<'a> {
 
 struct Cell {
     writer: Option<OwnedFd>,
-    /// Bytes that arrived, all of them right.
+    /// Number of bytes that arrived and had the right value.
     arrived_bytes: Arc<AtomicU64>,
     sent_bytes: u64,
     reader: Option<JoinHandle<io::Result<()>>>,
@@ -84,7 +84,7 @@ impl Sampler for PeerSampler<'_> {
         let cell = self.cell.as_mut().expect("begin_cell comes first");
         let merged = contender == Contender::Floor || contender == Contender::FloorAgain;
         let began = (self.clock.now_ns(), self.clock.thread_cpu_ns());
-        let works = self.manner == Manner::WorkingToAReader;
+        let works = self.manner == Manner::WorkingToReader;
         let outcome = (0..calls).try_for_each(|_| {
             cell.send(merged, works)?;
             match self.manner {
@@ -96,13 +96,15 @@ impl Sampler for PeerSampler<'_> {
         let cpu_ns = self.clock.thread_cpu_ns() - began.1;
         outcome
             .and_then(|()| cell.wait())
-            .map_err(MeasureError::io("cannot write to a reader"))?;
+            .map_err(MeasureError::io("cannot write to a reader thread"))?;
         Ok(Timing { elapsed_ns, cpu_ns })
     }
 
     fn end_cell(&mut self) -> Result<u64, MeasureError> {
         match self.cell.take() {
-            Some(mut cell) => cell.close().map_err(MeasureError::io("cannot read back")),
+            Some(mut cell) => cell
+                .close()
+                .map_err(MeasureError::io("cannot read in the reader thread")),
             None => Ok(()),
         }
         .map(|()| 0)
@@ -132,6 +134,7 @@ impl Cell {
         })
     }
 
+    /// Writes the list: piece by piece, or with one call if `merged`.
     fn send(&mut self, merged: bool, works: bool) -> io::Result<()> {
         let fd = self.writer.as_ref().expect("open until closed").as_fd();
         self.sent_bytes += self.bytes.len() as u64;
@@ -149,7 +152,7 @@ impl Cell {
         Ok(())
     }
 
-    /// Until all has arrived and the reader is about to sleep.
+    /// Waits until all bytes have arrived and the reader is about to sleep.
     fn wait(&self) -> io::Result<()> {
         let began = Instant::now();
         while self.arrived_bytes.load(Ordering::Acquire) < self.sent_bytes {
@@ -173,12 +176,13 @@ impl Cell {
 
 impl Drop for Cell {
     fn drop(&mut self) {
-        // Who closed it properly has heard of errors; otherwise there was one already.
+        // `end_cell` reports an error of closing. A cell that is dropped otherwise has failed
+        // already, so the error is ignored.
         let _ = self.close();
     }
 }
 
-/// The thread: reads until the end, as far as all is right.
+/// Runs the reader thread: reads to the end of the stream, or to the first wrong byte.
 fn take_all(reader: OwnedFd, arrived_bytes: &AtomicU64) -> io::Result<()> {
     let mut stream = File::from(reader);
     let mut buffer = vec![0; 1 << 16];
@@ -188,9 +192,13 @@ fn take_all(reader: OwnedFd, arrived_bytes: &AtomicU64) -> io::Result<()> {
             Ok(count) if buffer[..count].iter().all(|&byte| byte == FILL) => {
                 arrived_bytes.fetch_add(count as u64, Ordering::Release);
             }
-            Ok(_) => return Err(io::Error::other("other bytes arrived than were sent")),
+            Ok(_) => {
+                return Err(io::Error::other(
+                    "the bytes that arrived differ from those sent",
+                ));
+            }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            // A TCP connection here ends without farewell, and what was sent has been counted.
+            // TCP connections here end with a reset, and all sent bytes have been counted by then.
             Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return Ok(()),
             Err(error) => return Err(error),
         }

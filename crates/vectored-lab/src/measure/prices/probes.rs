@@ -1,50 +1,51 @@
-//! What is sampled for a price: the states that programs find a target in.
+//! The probes of a price: the states in which programs find a target.
 
 use crate::model::{CellSpec, Leads, Operation, PageCache, Target, Technique, Workload};
 
-/// A cell in which one call and many move the same bytes.
+/// A cell in which one call and many calls move the same bytes.
 #[derive(Clone, Debug)]
 pub(super) struct Probe {
     pub spec: CellSpec,
     pub technique: Technique,
     pub manner: Manner,
-    pub tells: Tells,
-    /// Its share of the budget.
+    pub quantity: Quantity,
+    /// Share of the budget.
     pub share: f64,
 }
 
 /// How the calls are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Manner {
-    /// One after the other, and nobody else is at work.
+    /// One after the other, with no other thread.
     Alone,
     /// One after the other, while a thread reads.
-    ToAReader,
-    /// With some work before each piece, as a program has that makes what it writes. The reader
-    /// falls asleep meanwhile and has to be woken.
-    WorkingToAReader,
-    /// A few together, and then nothing until the reader has them, as an answer that somebody
-    /// waits for.
+    ToReader,
+    /// With some work before each piece, like a program that produces what it writes. The reader
+    /// falls asleep during the work and must be woken.
+    WorkingToReader,
+    /// A few calls, then a wait until the reader has their bytes, like a server that answers a
+    /// request.
     Answering,
-    /// `lseek(2)` before each, against the same calls without it.
+    /// `lseek(2)` before each call, compared with the same calls without it.
     Seeking {
-        /// Pieces of the list: the floor writes as many.
+        /// Number of pieces of the list. The floor writes as many.
         pieces: usize,
     },
 }
 
-/// What the rounds of a probe are evidence of.
+/// The quantity that a probe measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tells {
-    /// What a small call costs, in a state that programs are usually in.
+pub(super) enum Quantity {
+    /// The cost of a small call, in a usual state of programs.
     Usual,
-    /// What a call costs that fills a good part of a page.
+    /// The cost of a call that fills a good part of a page.
     Medium,
-    /// What calls of a page each cost more than one that is large: memory is found for more at once.
+    /// The extra cost of calls of one page each over one large call, which allocates memory for
+    /// more pages at once.
     Pages,
-    /// What a call costs that sends a further piece of an answer.
+    /// The cost of a call that sends a further piece of an answer.
     Answer,
-    /// What `lseek(2)` costs.
+    /// The cost of `lseek(2)`.
     Seek,
 }
 
@@ -61,12 +62,12 @@ const MEDIUM: (usize, usize) = (8, 512);
 const PAGES: (usize, usize) = (16, 4096);
 
 impl Probe {
-    /// The bytes of the list for each further call.
+    /// Bytes of the list per further call.
     pub fn bytes_a_call(&self) -> f64 {
         self.spec.workload.total_bytes() as f64 / self.more_calls()
     }
 
-    /// By how many calls both sides differ.
+    /// Number of calls by which the technique exceeds the floor.
     pub fn more_calls(&self) -> f64 {
         let pieces = self.spec.workload.segment_count();
         match self.manner {
@@ -76,55 +77,56 @@ impl Probe {
     }
 }
 
-/// The probes of a price; none of what has no price.
+/// The probes of a price; empty for a target that has no price.
 pub(super) fn probes(target: Leads, operation: Operation) -> Vec<Probe> {
     let Some(place) = place(target) else {
         return Vec::new();
     };
-    let of = |(pieces, bytes), manner, tells, share| Probe {
+    let of = |(pieces, bytes), manner, quantity, share| Probe {
         spec: spec(place, operation, Workload::uniform(pieces, bytes)),
         technique: match operation {
             Operation::Write => Technique::WriteEach,
             Operation::Read => Technique::ReadEach,
         },
         manner,
-        tells,
+        quantity,
         share,
     };
-    let alone = |list, tells, share| of(list, Manner::Alone, tells, share);
-    // Of reads, too, it is what `lseek` adds to writes: the same call.
+    let alone = |list, quantity, share| of(list, Manner::Alone, quantity, share);
+    // Reads use the cost of `lseek` between writes, too: it is the same call.
     let seek = |share| Probe {
         spec: spec(place, Operation::Write, Workload::uniform(SMALL.0, SMALL.1)),
         technique: Technique::WriteEach,
         manner: Manner::Seeking { pieces: SMALL.0 },
-        tells: Tells::Seek,
+        quantity: Quantity::Seek,
         share,
     };
     match (target, operation) {
         (Leads::File, Operation::Write) => vec![
-            alone(SMALL, Tells::Usual, 0.3),
-            alone(PAGES, Tells::Pages, 0.25),
-            alone(MEDIUM, Tells::Medium, 0.15),
+            alone(SMALL, Quantity::Usual, 0.3),
+            alone(PAGES, Quantity::Pages, 0.25),
+            alone(MEDIUM, Quantity::Medium, 0.15),
             seek(0.1),
-            // Once more: the machine may be another by now.
-            alone(SMALL, Tells::Usual, 0.2),
+            // A second time: the state of the machine may have changed by now.
+            alone(SMALL, Quantity::Usual, 0.2),
         ],
         (Leads::File, Operation::Read) => vec![
-            alone(SMALL, Tells::Usual, 0.3),
-            alone(PAGES, Tells::Pages, 0.25),
-            alone(MEDIUM, Tells::Medium, 0.2),
+            alone(SMALL, Quantity::Usual, 0.3),
+            alone(PAGES, Quantity::Pages, 0.25),
+            alone(MEDIUM, Quantity::Medium, 0.2),
             seek(0.1),
-            alone(SMALL, Tells::Usual, 0.15),
+            alone(SMALL, Quantity::Usual, 0.15),
         ],
         (_, Operation::Write) => vec![
-            // Whether the reader sleeps between two pieces depends on the paces of both programs,
-            // which a log that strace slowed does not tell: the middle of both.
-            of(SMALL, Manner::ToAReader, Tells::Usual, 0.3),
-            of(SMALL, Manner::WorkingToAReader, Tells::Usual, 0.4),
-            of(FEW, Manner::Answering, Tells::Answer, 0.3),
+            // Whether the reader sleeps between two pieces depends on the speeds of both programs.
+            // A log does not show them, since strace slows the programs down. So the price is the
+            // mean of both states.
+            of(SMALL, Manner::ToReader, Quantity::Usual, 0.3),
+            of(SMALL, Manner::WorkingToReader, Quantity::Usual, 0.4),
+            of(FEW, Manner::Answering, Quantity::Answer, 0.3),
         ],
-        // What waits for a writer waits for it in any case: what counts is reading what is there.
-        (_, Operation::Read) => vec![alone(SMALL, Tells::Usual, 1.0)],
+        // A reader waits for its writer in any case, so only reading available bytes counts.
+        (_, Operation::Read) => vec![alone(SMALL, Quantity::Usual, 1.0)],
     }
 }
 
