@@ -4,7 +4,7 @@
 //!
 //! `unsafe` for `mmap`, `munmap` and the copies between a mapping and slices.
 //! Other processes may write to a mapped file, so no reference into a mapping is
-//! ever made: bytes are copied through raw pointers.
+//! ever created: bytes are copied through raw pointers.
 #![allow(unsafe_code)]
 
 use std::ffi::c_void;
@@ -14,28 +14,28 @@ use std::ptr::{self, NonNull};
 
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
-/// Some bytes of a file, from which or to which is copied, in order.
+/// A mapped range of a file, which is read or written in order.
 ///
-/// The file must be that long, and stay so while the mapping is used: the
-/// kernel kills a process that touches a mapping behind the end of the file, or
-/// that a full file system cannot give a block for (`SIGBUS`). Memory is safe
-/// even then.
+/// The file must contain the range as long as the mapping is used. The kernel
+/// kills the process with `SIGBUS` if it touches a mapping beyond the end of the
+/// file, or a page for which a full file system has no block. Even then, memory
+/// safety is not violated.
 #[derive(Debug)]
 pub struct Mapping {
     base: NonNull<c_void>,
     length: usize,
-    /// Where the next byte is.
+    /// Offset of the next byte in the mapping.
     at: usize,
     is_writable: bool,
 }
 
 impl Mapping {
-    /// Maps `bytes` bytes from `place` on, to be written.
+    /// Maps `bytes` bytes from file offset `place`, for writing.
     pub fn to_write(fd: BorrowedFd<'_>, place: u64, bytes: usize) -> io::Result<Self> {
         Mapping::new(fd, place, bytes, ProtFlags::READ | ProtFlags::WRITE)
     }
 
-    /// Maps `bytes` bytes from `place` on, to be read.
+    /// Maps `bytes` bytes from file offset `place`, for reading.
     pub fn to_read(fd: BorrowedFd<'_>, place: u64, bytes: usize) -> io::Result<Self> {
         Mapping::new(fd, place, bytes, ProtFlags::READ)
     }
@@ -46,14 +46,14 @@ impl Mapping {
         bytes: usize,
         protection: ProtFlags,
     ) -> io::Result<Self> {
-        // A mapping begins with a page.
+        // A mapping begins at a page boundary.
         let at = (place % rustix::param::page_size() as u64) as usize;
         let Some(length) = at.checked_add(bytes) else {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidInput,
                 format!(
-                    "cannot map {bytes} bytes from byte {place} of a file on: with the start of their page they \
-                     exceed the address space; map fewer at a time"
+                    "cannot map {bytes} bytes from byte {place} of a file: with the start of their \
+                     page they exceed the address space; map fewer bytes at a time"
                 ),
             ));
         };
@@ -78,35 +78,36 @@ impl Mapping {
         })
     }
 
-    /// Copies `bytes` to where the last ones ended.
+    /// Copies `bytes` into the mapping, after the bytes of the previous call.
     ///
     /// # Panics
     ///
-    /// When there is no room left, or the bytes were mapped to be read.
+    /// If too few bytes are left, or the range was mapped for reading.
     pub fn put(&mut self, bytes: &[u8]) {
-        assert!(self.is_writable, "mapped to be read");
+        assert!(self.is_writable, "mapped for reading");
         let place = self.take(bytes.len());
-        // SAFETY: `take` has seen that so many bytes from `place` on belong to
-        // the mapping, which is writable, as was just asserted, and lives as long
-        // as `self`. A slice of Rust's never lies in it, so they do not overlap.
+        // SAFETY: `take` has checked that `bytes.len()` bytes from `place` belong
+        // to the mapping, which is writable (asserted above) and lives as long as
+        // `self`. No Rust slice ever lies in it, so the two do not overlap.
         unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), place, bytes.len()) };
     }
 
-    /// Copies from where the last ones ended.
+    /// Fills `bytes` from the mapping, after the bytes of the previous call.
     ///
     /// # Panics
     ///
-    /// When there are not so many left.
+    /// If too few bytes are left.
     pub fn get(&mut self, bytes: &mut [u8]) {
         let place = self.take(bytes.len());
         // SAFETY: as in `put`; every mapping is readable.
         unsafe { ptr::copy_nonoverlapping(place, bytes.as_mut_ptr(), bytes.len()) };
     }
 
+    /// The address of the next `count` bytes, which count as used afterwards.
     fn take(&mut self, count: usize) -> *mut u8 {
         assert!(count <= self.length - self.at, "past the end of a mapping");
         // SAFETY: `at` is at most `length`, so the result is in the mapping or
-        // right behind it.
+        // one past its end.
         let place = unsafe { self.base.as_ptr().cast::<u8>().add(self.at) };
         self.at += count;
         place
@@ -116,8 +117,8 @@ impl Mapping {
 impl Drop for Mapping {
     fn drop(&mut self) {
         // SAFETY: this range was mapped by `new` and is unmapped nowhere else;
-        // no pointer into it has left this type. That it fails is impossible for
-        // a range that is mapped.
+        // no pointer into it has left this type. Unmapping a mapped range
+        // cannot fail, so the result is ignored.
         let _ = unsafe { munmap(self.base.as_ptr(), self.length) };
     }
 }
@@ -130,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_go_to_their_place_and_come_back() {
+    fn bytes_are_written_and_read_at_their_offset() {
         let mut file = tempfile();
         file.write_all(&[b'-'; 5000]).unwrap();
         let mut mapping = Mapping::to_write(file.as_fd(), 4099, 5).unwrap();
@@ -148,14 +149,14 @@ mod tests {
     }
 
     #[test]
-    fn more_than_the_address_space_is_an_error_that_says_so() {
+    fn a_range_beyond_the_address_space_is_an_error() {
         let file = tempfile();
         let error = Mapping::to_read(file.as_fd(), 4098, usize::MAX).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
         let message = error.to_string();
         assert!(message.contains(&usize::MAX.to_string()), "{message}");
         assert!(message.contains("from byte 4098"), "{message}");
-        // At the start of a page nothing is added: the kernel answers.
+        // At a page boundary nothing is added, so the kernel refuses it.
         assert!(Mapping::to_read(file.as_fd(), 4096, usize::MAX).is_err());
     }
 
@@ -169,8 +170,8 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "mapped to be read")]
-    fn nothing_is_put_where_is_only_read() {
+    #[should_panic(expected = "mapped for reading")]
+    fn nothing_is_put_into_a_mapping_for_reading() {
         let mut file = tempfile();
         file.write_all(&[b'-'; 10]).unwrap();
         Mapping::to_read(file.as_fd(), 0, 4).unwrap().put(b"ab");

@@ -1,5 +1,5 @@
-//! What has no safe interface; the only place of this crate where `unsafe` may
-//! be.
+//! Wrappers of system and C library calls without a safe interface. `unsafe` is
+//! allowed only in this module of the crate.
 
 pub(crate) mod mapping;
 pub(crate) mod residency;

@@ -1,4 +1,4 @@
-//! How much of a file is in the page cache.
+//! The part of a file that is in the page cache.
 //!
 //! # Safety
 //!
@@ -11,10 +11,10 @@ use std::ptr;
 
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
-/// Bytes of the pages of a file, which has `bytes` bytes, that are in memory.
+/// Number of the first `bytes` bytes of a file whose pages are in the page cache.
 ///
-/// `mincore(2)`, which tells that only to who may write to the file (since Linux
-/// 5.2; to others it says that all is there).
+/// Uses `mincore(2)`. Since Linux 5.2 it is accurate only for processes that may
+/// write to the file; for others it reports all pages as resident.
 pub fn resident_bytes(fd: BorrowedFd<'_>, bytes: u64) -> io::Result<u64> {
     let length = usize::try_from(bytes).map_err(io::Error::other)?;
     if length == 0 {
@@ -36,13 +36,13 @@ pub fn resident_bytes(fd: BorrowedFd<'_>, bytes: u64) -> io::Result<u64> {
     };
     // SAFETY: `length` bytes are mapped at `base`, and there is a byte in the
     // vector for each of their pages.
-    let told = unsafe { libc::mincore(base, length, pages.as_mut_ptr()) };
-    let refused = (told != 0).then(io::Error::last_os_error);
+    let outcome = unsafe { libc::mincore(base, length, pages.as_mut_ptr()) };
+    let refused = (outcome != 0).then(io::Error::last_os_error);
     // SAFETY: the mapping is ours, and nothing points into it.
     unsafe { munmap(base, length)? };
     match refused {
         Some(error) => Err(error),
-        // Only the lowest bit has a meaning.
+        // Only the lowest bit is defined.
         None => {
             let resident = pages.iter().filter(|page| **page & 1 == 1).count();
             Ok(((resident * page) as u64).min(bytes))
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_just_written_is_in_memory() {
+    fn bytes_just_written_are_resident() {
         let directory = std::env::temp_dir();
         let file = crate::measure::unnamed_file(&directory, rustix::fs::OFlags::empty());
         let mut file = std::fs::File::from(file.unwrap());

@@ -1,4 +1,4 @@
-//! What rustix has no safe form of about sockets.
+//! Socket calls for which rustix has no safe form.
 //!
 //! # Safety
 //!
@@ -11,8 +11,8 @@ use std::os::fd::AsFd;
 
 use rustix::ioctl::{Getter, Opcode, ioctl};
 
-/// Bytes that were sent into a socket and have not reached its peer's buffer
-/// yet: for TCP those that are not acknowledged. `SIOCOUTQ`, see `tcp(7)`.
+/// Number of bytes written to a socket that have not reached the peer's buffer
+/// yet; for TCP, those not acknowledged. `SIOCOUTQ`, see `tcp(7)`.
 pub fn unsent_bytes(socket: impl AsFd) -> io::Result<u64> {
     // Linux defines SIOCOUTQ as TIOCOUTQ (include/uapi/linux/sockios.h).
     // SAFETY: the request writes one `int` to where its argument points, and

@@ -12,17 +12,17 @@ use std::ptr::NonNull;
 use libc::{FILE, c_int};
 
 unsafe extern "C" {
-    /// Throws away what is in the buffer (stdio_ext.h; in glibc and musl).
+    /// Discards the contents of the buffer (stdio_ext.h; in glibc and musl).
     fn __fpurge(stream: *mut FILE);
 }
 
-/// A `FILE`, with a buffer of the size that is asked for, or that glibc chooses:
-/// `st_blksize`, at most `BUFSIZ` (8 KiB). It is given one of its own only so that it need not be
-/// allocated in the first call.
+/// A `FILE` for writing. The size of its buffer is given, or is the one that
+/// glibc chooses: `st_blksize`, at most `BUFSIZ` (8 KiB). The buffer is allocated
+/// here so that the first call need not do it.
 #[derive(Debug)]
 pub struct Stream {
     file: NonNull<FILE>,
-    /// The stream's: nothing else touches it as long as that is open.
+    /// Belongs to `file`: nothing else touches it while that is open.
     _buffer: Vec<u8>,
 }
 
@@ -38,8 +38,8 @@ impl Stream {
         };
         let mut buffer = vec![0; size];
         let duplicate = fd.try_clone_to_owned()?.into_raw_fd();
-        // SAFETY: the mode is a C string, and the descriptor is open. It belongs
-        // to nobody else, so the stream may close it.
+        // SAFETY: the mode is a C string, and the descriptor is open. It has no
+        // other owner, so the stream may close it.
         let file = unsafe { libc::fdopen(duplicate, c"w".as_ptr()) };
         let Some(file) = NonNull::new(file) else {
             let error = io::Error::last_os_error();
@@ -60,16 +60,18 @@ impl Stream {
         };
         match refused {
             0 => Ok(stream),
-            _ => Err(io::Error::other("setvbuf refused the buffer")),
+            _ => Err(io::Error::other(format!(
+                "setvbuf refused a buffer of {size} bytes"
+            ))),
         }
     }
 
-    /// `fwrite`. Unlike the other techniques it is not repeated after a signal
-    /// (`EINTR`): how much has gone is then unknown.
+    /// `fwrite`. Unlike the calls of other techniques, it is not repeated after
+    /// `EINTR`, since the number of written bytes is then unknown.
     #[inline(never)]
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        // SAFETY: the stream is open, and `bytes` are as many as they are said
-        // to be.
+        // SAFETY: the stream is open, and pointer and length are those of one
+        // slice.
         let written =
             unsafe { libc::fwrite(bytes.as_ptr().cast(), 1, bytes.len(), self.file.as_ptr()) };
         self.check(written == bytes.len())
@@ -94,8 +96,8 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        // What an error has left in the buffer must not go out now: the target
-        // may have been emptied since, and would take it for something new.
+        // Bytes that an error left in the buffer must not be written now: the
+        // target may have been emptied since and would count them as new.
         // SAFETY: the stream is open, and is not used after this.
         unsafe {
             __fpurge(self.file.as_ptr());
@@ -104,9 +106,9 @@ impl Drop for Stream {
     }
 }
 
-/// Copies by `fgetc` and `fputc`, a byte at a time, as APUE does in section 5.8,
-/// through two streams whose buffers are those that the C library chooses.
-/// Returns how many bytes there were.
+/// Copies with `fgetc` and `fputc`, one byte at a time, as in section 5.8 of
+/// APUE. Both streams have the buffers that the C library chooses. Returns the
+/// number of bytes.
 pub fn copy_characters(from: BorrowedFd<'_>, to: BorrowedFd<'_>) -> io::Result<u64> {
     let input = Input::open(from)?;
     let mut output = Stream::open(to, None)?;
@@ -131,15 +133,15 @@ pub fn copy_characters(from: BorrowedFd<'_>, to: BorrowedFd<'_>) -> io::Result<u
     Ok(bytes)
 }
 
-/// A stream that is read.
+/// A `FILE` for reading.
 struct Input(NonNull<FILE>);
 
 impl Input {
     /// A stream over a duplicate of `fd`.
     fn open(fd: BorrowedFd<'_>) -> io::Result<Self> {
         let duplicate = fd.try_clone_to_owned()?.into_raw_fd();
-        // SAFETY: the mode is a C string, and the descriptor is open. It belongs
-        // to nobody else, so the stream may close it.
+        // SAFETY: the mode is a C string, and the descriptor is open. It has no
+        // other owner, so the stream may close it.
         let file = unsafe { libc::fdopen(duplicate, c"r".as_ptr()) };
         NonNull::new(file).map(Input).ok_or_else(|| {
             let error = io::Error::last_os_error();
@@ -165,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_wait_for_the_flush_and_large_ones_do_not() {
+    fn small_writes_wait_for_the_flush_and_large_ones_do_not() {
         let (mut reader, writer) = io::pipe().unwrap();
         let mut stream = Stream::open(writer.as_fd(), None).unwrap();
         let waiting = || rustix::io::ioctl_fionread(&reader).unwrap();
@@ -183,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn characters_are_copied_as_they_are() {
+    fn characters_are_copied_unchanged() {
         let all: Vec<u8> = (0..20_000_u32).map(|n| (n * 7 % 256) as u8).collect();
         let (from, mut writer) = io::pipe().unwrap();
         let (mut reader, to) = io::pipe().unwrap();
@@ -198,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_flushed_does_not_come_later() {
+    fn unflushed_bytes_are_discarded() {
         let (reader, writer) = io::pipe().unwrap();
         rustix::io::ioctl_fionbio(&writer, true).unwrap();
         let mut stream = Stream::open(writer.as_fd(), None).unwrap();

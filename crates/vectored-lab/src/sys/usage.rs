@@ -1,4 +1,4 @@
-//! CPU time of this thread, and of a process that has ended.
+//! CPU time of the calling thread, and of a child process that has ended.
 //!
 //! # Safety
 //!
@@ -12,26 +12,27 @@ use std::process::ExitStatus;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// A block of `ru_inblock`, whatever the device's are: `getrusage(2)`.
+/// The unit of `ru_inblock`, whatever the block size of the device: see
+/// `getrusage(2)`.
 const BLOCK_BYTES: u64 = 512;
 
-/// What `getrusage(2)` tells, in part.
+/// Some of the figures of `getrusage(2)`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Usage {
     /// CPU time in user mode.
     pub user_s: f64,
     /// CPU time in the kernel.
     pub system_s: f64,
-    /// What was read from storage devices.
+    /// Bytes read from storage devices.
     pub fetched_bytes: u64,
 }
 
 impl Usage {
-    /// What was used since.
+    /// The difference to an earlier usage.
     pub fn since(self, before: Usage) -> Usage {
         Usage {
-            // The kernel keeps the sum exact and the parts from falling, but not
-            // beyond a rounding here.
+            // The kernel's figures never decrease, but floating point rounding
+            // could make a difference negative.
             user_s: (self.user_s - before.user_s).max(0.0),
             system_s: (self.system_s - before.system_s).max(0.0),
             fetched_bytes: self.fetched_bytes.saturating_sub(before.fetched_bytes),
@@ -48,11 +49,12 @@ impl Usage {
     }
 }
 
-/// What the calling thread has used so far, in the sum exact to a microsecond.
+/// The usage of the calling thread so far. The sum of its CPU times is exact to a
+/// microsecond.
 pub fn thread_usage() -> io::Result<Usage> {
-    // `getrusage(2)` alone tells of a running thread what was known at the last
-    // tick of the scheduler, up to 10 ms ago. The thread's clock has to be exact,
-    // and reading it brings up to date what both are made from.
+    // For a running thread, `getrusage(2)` alone returns the times of the last
+    // scheduler tick, up to 10 ms ago. Reading the thread's clock, which is
+    // exact, updates the counters behind both.
     let _ = clock_gettime(ClockId::ThreadCPUTime);
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the pointer is to a `rusage` of ours, which the call fills.
@@ -63,8 +65,8 @@ pub fn thread_usage() -> io::Result<Usage> {
     Ok(Usage::of(unsafe { usage.assume_init_ref() }))
 }
 
-/// Waits for the end of a child of this process; what it has used, with its own
-/// children. Nobody else may wait for it.
+/// Waits for a child process to end; returns its status and its usage, including
+/// that of its own children. No other code may wait for it.
 pub fn wait_for(child: u32) -> io::Result<(ExitStatus, Usage)> {
     let pid = libc::pid_t::try_from(child).map_err(io::Error::other)?;
     let mut status = 0;
@@ -92,10 +94,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_that_works_has_used_time_and_none_before() {
+    fn the_usage_of_a_working_thread_grows() {
         let before = thread_usage().unwrap();
         let mut sum = 0_u64;
-        // Until the kernel has noticed, however coarse it looks.
+        // Until the kernel's counters have changed, however coarse they are.
         let used = loop {
             for n in 0..1_000_000_u64 {
                 sum = std::hint::black_box(sum.wrapping_add(n));
@@ -110,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_thread_has_used_is_what_its_clock_tells() {
+    fn the_usage_of_a_thread_equals_its_cpu_clock() {
         let clock_s = || {
             let time = clock_gettime(ClockId::ThreadCPUTime);
             time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
@@ -124,14 +126,14 @@ mod tests {
             // The clock stands still when the thread does.
             clock_s() - usage.user_s - usage.system_s
         };
-        // A machine that stops this one just here may spoil a few.
+        // Some may fail if the hypervisor stops the machine between the readings.
         let exact = (1..=20).map(behind_s).filter(|s| *s < 1e-4);
         assert!(exact.count() >= 15);
     }
 
     #[test]
     #[expect(clippy::zombie_processes, reason = "it is waited for by its number")]
-    fn the_status_of_a_child_is_told_once() {
+    fn a_child_can_be_waited_for_once() {
         let child = Command::new("sh")
             .args(["-c", "exit 3"])
             .stdin(Stdio::null())
