@@ -1,4 +1,4 @@
-//! `apue-14.28`: a header and its data, a million times.
+//! `apue-14.28`: a header and its data, written a million times.
 
 use std::fs::File;
 use std::os::fd::AsFd;
@@ -26,17 +26,17 @@ const NAME: ExperimentName = ExperimentName::Apue1428;
 const HEADER_BYTES: usize = 100;
 const DATA_BYTES: usize = 200;
 
-/// After so many records somebody looks whether the run shall stop.
-const RECORDS_A_LOOK: u32 = 1 << 16;
+/// Records between two checks of the stop flag.
+const RECORDS_PER_CHECK: u32 = 1 << 16;
 
-/// How many records are written.
+/// The number of records and of repeats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordPlan {
     /// Records in a file.
     pub records: u32,
-    /// How often every technique writes a file.
+    /// Files that each technique writes.
     pub repeats: usize,
-    /// Whether these are fewer than were published.
+    /// Whether the plan is smaller than the published experiment.
     pub reduced: bool,
 }
 
@@ -50,7 +50,7 @@ impl RecordPlan {
         }
     }
 
-    /// What a file takes up; there is one at a time.
+    /// Length of a file. Only one exists at a time.
     pub fn file_bytes(&self) -> u64 {
         u64::from(self.records) * (HEADER_BYTES + DATA_BYTES) as u64
     }
@@ -62,7 +62,7 @@ impl RecordPlan {
         }
     }
 
-    /// How often each row is measured.
+    /// The number of repeats of each row.
     pub(super) fn row_repeats(&self) -> Vec<usize> {
         vec![self.repeats; self.rows().len()]
     }
@@ -100,7 +100,7 @@ pub(super) fn run(
     (reproduction, failure)
 }
 
-/// Every technique over copying, which the book's point is about.
+/// Every technique over copying, the comparison that the book makes.
 pub(super) fn ratios(reproduction: &Reproduction) -> Vec<Ratio> {
     let Reproduction {
         rows, published, ..
@@ -130,7 +130,7 @@ fn measure(
         Ok(None) => CostModel::default(),
         Err(error) => {
             notes.push(format!(
-                "adaptive worked with defaults: it could not be calibrated ({error})"
+                "adaptive used the default cost model: calibration failed ({error})"
             ));
             CostModel::default()
         }
@@ -155,7 +155,7 @@ fn measure(
     Ok(())
 }
 
-/// One file, written by one technique and compared; `None` when the run was
+/// Writes one file with one technique and compares it; `None` if the run was
 /// stopped.
 fn write_file(
     plan: &RecordPlan,
@@ -166,10 +166,10 @@ fn write_file(
     let failed = |error| {
         let directory = bench.directory.display();
         MeasureError::io(format!(
-            "cannot write {technique} to a file in '{directory}'"
+            "{technique} cannot write to a file in '{directory}'"
         ))(error)
     };
-    // Other bytes in every file: none can pass for one that was there before.
+    // New random bytes in every file, so that old ones cannot pass for them.
     let mut header = vec![0; HEADER_BYTES];
     let mut data = vec![0; DATA_BYTES];
     rng.fill(&mut header);
@@ -181,7 +181,7 @@ fn write_file(
     let before = thread_usage().map_err(failed)?;
     let began_ns = bench.clock.now_ns();
     while left > 0 {
-        let calls = left.min(RECORDS_A_LOOK);
+        let calls = left.min(RECORDS_PER_CHECK);
         let batch = Timed {
             calls,
             untimed_first: false,

@@ -1,4 +1,4 @@
-//! `apue-3.5`: the copy program, with buffers of many sizes.
+//! `apue-3.5`: the copy program with buffers of different sizes.
 
 use std::fs::File;
 use std::io;
@@ -23,29 +23,29 @@ use crate::reproduce::verify_content::{PatternCheck, wrong};
 
 const NAME: ExperimentName = ExperimentName::Apue35;
 
-/// Bytes of the file that the book copies.
+/// Length of the file that the book copies.
 pub const PUBLISHED_FILE_BYTES: u64 = 103_316_352;
 
-/// Rows of smaller buffers have three repeats instead of seven: they take as long
-/// as all the others together, and vary little.
+/// Rows of buffers smaller than this have [`FEW_REPEATS`]: these rows take as long
+/// as all others together and vary little.
 const FEW_REPEATS_BELOW_BYTES: u64 = 64;
 const FEW_REPEATS: usize = 3;
 
-/// Bytes of the copy that proves, for every row, that all bytes come through: some
-/// more than any buffer but the largest ones, and no multiple of a page.
+/// Length of the copy that proves, for every row, that all bytes arrive: longer
+/// than all published buffers, and no multiple of a page.
 const PROOF_BYTES: u64 = (1 << 20) + 1234;
 
-/// Of evicted pages so many may be left: the kernel keeps what is in use just
-/// now.
+/// Share of the pages that may remain after an eviction: the kernel keeps pages
+/// that are in use.
 const MAX_LEFT_SHARE: f64 = 0.01;
 
-/// Where copies go.
+/// The destination of copies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum CopyTarget {
     /// `/dev/null`, as in the book.
     #[default]
     Null,
-    /// An unnamed file in this folder, or, without one, where the others are.
+    /// An unnamed file in this directory, or in that of the input files if `None`.
     File(Option<PathBuf>),
     /// A pipe that a thread reads.
     Pipe,
@@ -62,23 +62,23 @@ impl CopyTarget {
     }
 }
 
-/// What is copied, how and where to.
+/// The file, the buffers and the destination of the copies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CopyPlan {
-    /// Bytes of the file.
+    /// Length of the file.
     pub file_bytes: u64,
-    /// The sizes of the buffer, one a row; none is 0.
+    /// The sizes of the buffer, one per row; none is 0.
     pub buffer_bytes: Vec<u64>,
-    /// Whether the file was read before, or its pages are evicted before each
-    /// copy.
+    /// Whether the file is read beforehand (hot), or its pages are evicted before
+    /// each copy (cold).
     pub page_cache: PageCache,
-    /// Where to.
+    /// The destination.
     pub to: CopyTarget,
-    /// What is on the device when a write, or the copy, is over.
+    /// How durable each write, or the copy, must be before it ends.
     pub sync: SyncMode,
-    /// Whether a row of the C library's streams is added.
+    /// Whether to add a row for the streams of the C library.
     pub stdio: bool,
-    /// Whether this is less than what was published.
+    /// Whether the plan is smaller than the published experiment.
     pub reduced: bool,
 }
 
@@ -88,7 +88,7 @@ impl CopyPlan {
         (0..20).map(|power| 1 << power).collect()
     }
 
-    /// Whether its files fit, and can be evicted if they have to be.
+    /// Checks that its files fit, and can be evicted if the plan needs that.
     ///
     /// # Errors
     ///
@@ -96,14 +96,14 @@ impl CopyPlan {
     pub fn check(&self, directory: &Path) -> Result<DirectoryInfo, MeasureError> {
         let files = match self.page_cache {
             PageCache::Hot => 1,
-            // Each row has its own.
+            // Each row has its own file.
             PageCache::Cold => self.techniques().len() as u64,
         };
         let inputs = self.file_bytes.saturating_mul(files);
         let described = match &self.to {
             CopyTarget::File(None) => check_room(directory, inputs + self.file_bytes)?,
             CopyTarget::File(Some(other)) => {
-                check_room(other, self.file_bytes).map_err(of_other_folder)?;
+                check_room(other, self.file_bytes).map_err(name_option_to)?;
                 check_room(directory, inputs)?
             }
             CopyTarget::Null | CopyTarget::Pipe => check_room(directory, inputs)?,
@@ -125,7 +125,7 @@ impl CopyPlan {
         techniques
     }
 
-    /// A row for each technique.
+    /// One row per technique.
     fn rows(&self) -> Vec<ExperimentRow> {
         let row = |technique: CopyTechnique| match technique {
             CopyTechnique::ReadWrite { buffer_bytes } => ExperimentRow {
@@ -141,7 +141,7 @@ impl CopyPlan {
         self.techniques().into_iter().map(row).collect()
     }
 
-    /// How often each row is measured, and, as the last one, the start of a
+    /// The number of repeats of each row, followed by that of the start of a
     /// process.
     pub(super) fn counts(&self) -> Vec<usize> {
         let count = |technique: CopyTechnique| match technique {
@@ -160,7 +160,7 @@ impl CopyPlan {
             let (name, guess_s) = match technique {
                 CopyTechnique::ReadWrite { buffer_bytes } => {
                     let loops = self.file_bytes as f64 / buffer_bytes as f64;
-                    // A read and a write of a byte each, on a machine of these years.
+                    // 350 ns for a read and a write of 1 B each on a current machine.
                     let calls_s = loops * 350e-9;
                     let bytes_s = self.file_bytes as f64 / 5e9;
                     let name = format!("buffer of {buffer_bytes} B");
@@ -197,7 +197,7 @@ pub(super) fn run(plan: &CopyPlan, bench: &mut Bench<'_>) -> (Reproduction, Opti
     (reproduction, failure)
 }
 
-/// The files that are copied, and what is proved about them.
+/// The files that are copied, and their contents.
 struct Inputs {
     files: Vec<PatternFile>,
     pattern: Pattern,
@@ -214,7 +214,7 @@ fn measure(
     bench: &mut Bench<'_>,
     reproduction: &mut Reproduction,
 ) -> Result<(), MeasureError> {
-    // Again, since other experiments may have used the space.
+    // Checked again, since other experiments may have used the space.
     let described = plan.check(bench.directory)?;
     reproduction.setting.st_blksize = Some(described.st_blksize);
     reproduction.setting.read_ahead_kb = described.read_ahead_kb;
@@ -238,7 +238,7 @@ fn measure(
         let file = PatternFile::with_span(bench.directory, pattern, plan.file_bytes);
         inputs
             .files
-            .push(file.map_err(cannot_make(bench.directory))?);
+            .push(file.map_err(cannot_create(bench.directory))?);
     }
     let mut rng = Rng::with_seed(bench.seed);
     for (repeat, row) in interleaved(&plan.counts(), &mut rng) {
@@ -285,7 +285,7 @@ fn note_row(row: &mut ExperimentRow, repeat: usize, measured: &MeasuredCopy) {
     row.fetched_bytes_samples[repeat] = Some(usage.fetched_bytes);
 }
 
-/// One copy of the whole file; `None` when the run was stopped.
+/// Makes one copy of the whole file; `None` if the run was stopped.
 fn measure_row(
     plan: &CopyPlan,
     bench: &mut Bench<'_>,
@@ -317,10 +317,10 @@ fn measure_row(
         CopyTarget::File(other) => {
             let directory = other.as_deref().unwrap_or(bench.directory);
             let file = unnamed_file(directory, sync_flags(plan.sync)).map(File::from);
-            let file = file.map_err(cannot_make(directory))?;
-            // Of its own description: a duplicate would cost the child a lock in
-            // every write.
-            let kept = reopened(&file).map_err(cannot_make(directory))?;
+            let file = file.map_err(cannot_create(directory))?;
+            // With its own open file description: a duplicate would cost the child
+            // a lock in every write.
+            let kept = reopened(&file).map_err(cannot_create(directory))?;
             (Output::File(file), Some(kept))
         }
     };
@@ -343,7 +343,7 @@ fn measure_row(
     }))
 }
 
-/// A copy of nothing.
+/// Times the start of a process: a copy of 0 bytes.
 fn start(bench: &mut Bench<'_>) -> Result<Option<f64>, MeasureError> {
     let input = File::open("/dev/null").map_err(MeasureError::io("cannot open /dev/null"))?;
     let order = Order {
@@ -356,17 +356,17 @@ fn start(bench: &mut Bench<'_>) -> Result<Option<f64>, MeasureError> {
     Ok(copy(bench, order)?.map(|copy| copy.clock_s))
 }
 
-/// Copies a small file by every technique into a pipe, where each byte is
-/// compared: nobody can read what went to `/dev/null`. False when the run was
-/// stopped.
+/// Copies a small file with every technique into a pipe and compares each byte,
+/// since bytes written to `/dev/null` cannot be read back. Returns false if the
+/// run was stopped.
 fn prove(plan: &CopyPlan, bench: &mut Bench<'_>, pattern: Pattern) -> Result<bool, MeasureError> {
     let bytes = PROOF_BYTES.min(plan.file_bytes);
     let file = PatternFile::with_span(bench.directory, pattern, bytes);
-    let file = file.map_err(cannot_make(bench.directory))?;
+    let file = file.map_err(cannot_create(bench.directory))?;
     for technique in plan.techniques() {
         let order = Order {
             technique,
-            input: reopened(&file.fd()).map_err(cannot_make(bench.directory))?,
+            input: reopened(&file.fd()).map_err(cannot_create(bench.directory))?,
             input_bytes: bytes,
             output: Output::Pipe(Some(pattern)),
             fsync: false,
@@ -382,7 +382,7 @@ fn check_written(file: &File, pattern: Pattern, bytes: u64) -> Result<(), Measur
     let mut check = PatternCheck::new(pattern);
     let mut piece = vec![0; 1 << 16];
     let mut at = 0;
-    let cannot = MeasureError::io("cannot read back what was copied");
+    let cannot = MeasureError::io("cannot read back the copied bytes");
     let read = || -> io::Result<()> {
         loop {
             let count = rustix::io::pread(file.as_fd(), &mut piece, at)?;
@@ -400,8 +400,8 @@ fn check_written(file: &File, pattern: Pattern, bytes: u64) -> Result<(), Measur
         .map_err(|mismatch| wrong(mismatch, "the copy", "apue-3.5"))
 }
 
-/// What is wrong with the folder that `--to` names.
-fn of_other_folder(error: MeasureError) -> MeasureError {
+/// Names `--to` instead of `--dir` in the error of a directory.
+fn name_option_to(error: MeasureError) -> MeasureError {
     match error {
         MeasureError::Directory {
             directory,
@@ -426,16 +426,19 @@ fn of_other_folder(error: MeasureError) -> MeasureError {
     }
 }
 
-fn cannot_make(directory: &Path) -> impl FnOnce(io::Error) -> MeasureError + use<> {
+fn cannot_create(directory: &Path) -> impl FnOnce(io::Error) -> MeasureError + use<> {
     MeasureError::io(format!(
-        "cannot make a file in '{}': name another directory with --dir",
+        "cannot create a file in '{}': name another directory with --dir",
         directory.display()
     ))
 }
 
-/// What the claims of the book are about: the CPU time at `st_blksize` against
-/// that of every larger buffer, and, of a cold file, the wall time past 128 KiB
-/// against that at 128 KiB. And the C library against a buffer of one block.
+/// The ratios behind the claims of the book:
+///
+/// - the CPU time with a buffer of `st_blksize` over that with every larger one;
+/// - for a cold file, the wall time with buffers above 128 KiB over that with
+///   128 KiB;
+/// - the CPU time of the C library over that with a buffer of one block.
 pub(super) fn ratios(reproduction: &Reproduction) -> Vec<Ratio> {
     let Reproduction {
         rows,
@@ -470,5 +473,5 @@ pub(super) fn ratios(reproduction: &Reproduction) -> Vec<Ratio> {
         .collect()
 }
 
-/// Past this size of the buffer the book sees no effect of read-ahead.
+/// Buffer size above which the book sees no effect of read-ahead.
 const READ_AHEAD_BYTES: u64 = 128 << 10;

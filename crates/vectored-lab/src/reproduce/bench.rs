@@ -1,4 +1,4 @@
-//! The place and the means of a run of experiments.
+//! The environment of a run of experiments: clock, files, program and progress.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,26 +6,26 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::measure::Clock;
 use crate::reproduce::eta::Ledger;
 
-/// Where experiments are run, and who is told of them.
+/// The environment in which experiments are run.
 pub struct Bench<'a> {
-    /// What tells the time.
+    /// The clock that times samples.
     pub clock: &'a dyn Clock,
-    /// Where files are made; they have no names.
+    /// The directory of temporary files, which have no names.
     pub directory: &'a Path,
-    /// The program `vectored`, whose `copy` is run as a child.
+    /// The program `vectored`, whose `copy` runs as a child process.
     pub program: &'a Path,
-    /// The CPU for a thread at the other end of a pipe.
+    /// The CPU of a thread that reads a pipe.
     pub reader_cpu: Option<usize>,
-    /// Of the order of rows, and of the bytes.
+    /// The seed of the order of rows and of the bytes.
     pub seed: u64,
-    /// What is still to be done.
+    /// The rows that remain, and the progress callback.
     pub ledger: Ledger<'a>,
-    /// Becomes true when the run shall end; what was measured is kept.
+    /// When this becomes true, the run ends and keeps the samples so far.
     pub stop: &'a AtomicBool,
 }
 
 impl Bench<'_> {
-    /// Whether the run shall end now.
+    /// Whether the run was stopped.
     pub(super) fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }

@@ -1,13 +1,14 @@
-//! From the samples of an experiment to what they say: pure.
+//! Computes everything that follows from the samples of an experiment; pure
+//! functions.
 
 use crate::model::{ExperimentName, Measure, Reproduction};
 use crate::report::experiments::finding;
-use crate::reproduce::crossover::borders;
+use crate::reproduce::crossover::crossovers;
 use crate::reproduce::repeats::{middle_of, summarize};
 use crate::reproduce::{apue_3_5, apue_14_28, kalinin, mincer};
 
-/// Fills in all that follows from the samples of the rows: medians, rates,
-/// ratios, borders and the finding. The same samples always give the same.
+/// Fills in the medians, rates, ratios, crossovers and the finding from the
+/// samples of the rows. Deterministic.
 pub fn conclude(experiment: &mut Reproduction) {
     let file_bytes = experiment.setting.file_bytes;
     for row in &mut experiment.rows {
@@ -26,11 +27,11 @@ pub fn conclude(experiment: &mut Reproduction) {
         ExperimentName::Kalinin => kalinin::ratios(experiment),
         ExperimentName::Mincer => mincer::ratios(experiment),
     };
-    // Only there sizes of one kind follow each other.
+    // Only this experiment measures a series of sizes of one kind of list.
     if experiment.name == ExperimentName::Kalinin {
         experiment.borders = [Measure::Cpu, Measure::Clock]
             .into_iter()
-            .flat_map(|measure| borders(&experiment.rows, &experiment.ratios, measure))
+            .flat_map(|measure| crossovers(&experiment.rows, &experiment.ratios, measure))
             .collect();
     }
     experiment.finding = finding(experiment);

@@ -1,4 +1,4 @@
-//! `vectored copy` as a child process: what it used, and what it says it did.
+//! `vectored copy` as a child process: its usage and its report.
 
 use std::fs::File;
 use std::io::{self, PipeReader, Read};
@@ -17,14 +17,14 @@ use crate::reproduce::bench::Bench;
 use crate::reproduce::verify_content::PatternCheck;
 use crate::sys::usage::{Usage, wait_for};
 
-/// How often a child that runs for long is asked where it is. Asking costs the
-/// parent some microseconds, and the child nothing.
-const ASK_EVERY: Duration = Duration::from_millis(250);
+/// Interval at which the progress of a child is read. Reading it costs the parent
+/// some microseconds and the child nothing.
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The techniques of `vectored copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CopyTechnique {
-    /// `read` and `write` with a buffer of so many bytes.
+    /// `read` and `write` with a buffer of `buffer_bytes` bytes.
     ReadWrite { buffer_bytes: u64 },
     /// `fgetc` and `fputc`.
     Stdio,
@@ -33,42 +33,42 @@ pub enum CopyTechnique {
 /// One copy to be made.
 pub struct Order {
     pub technique: CopyTechnique,
-    /// Its standard input; this process keeps no other descriptor of the same
-    /// description, which would cost the child a lock in every call.
+    /// The standard input of the child. This process must keep no other
+    /// descriptor of the same open file description: that would cost the child a
+    /// lock in every call.
     pub input: File,
-    /// Bytes of the input, where somebody wants to know how far it has come.
+    /// Length of the input: the number of bytes that must be copied.
     pub input_bytes: u64,
     pub output: Output,
-    /// Whether it waits at its end until all is on the device.
+    /// Whether the child ends with an `fsync`.
     pub fsync: bool,
 }
 
-/// Its standard output.
+/// The standard output of the child.
 pub enum Output {
     Null,
-    /// As with the input, this process keeps no other descriptor of the same
-    /// description.
+    /// As with the input, this process must keep no other descriptor of the same
+    /// open file description.
     File(File),
-    /// Read by a thread of this process, which compares it with a pattern if
-    /// there is one.
+    /// A pipe. A thread of this process reads it and compares it with the
+    /// pattern, if there is one.
     Pipe(Option<Pattern>),
 }
 
-/// What a copy took and did.
+/// The result of a copy.
 #[derive(Clone, Copy, Debug)]
 pub struct ChildCopy {
     pub clock_s: f64,
     pub usage: Usage,
-    /// Successful reads; the C library does not tell of its own.
+    /// Number of successful reads; unknown for those of the C library.
     pub reads: Option<u64>,
 }
 
-/// Makes a copy and waits for its end; `None` when the run was stopped meanwhile.
+/// Makes a copy and waits for its end; `None` if the run was stopped.
 ///
 /// # Errors
 ///
-/// When the program cannot be run, when it fails, and when it copied something
-/// else than its input.
+/// If the program cannot be run, fails, or copies other bytes than its input.
 pub fn copy(bench: &mut Bench<'_>, order: Order) -> Result<Option<ChildCopy>, MeasureError> {
     let cannot_run = |error| {
         let program = bench.program.display();
@@ -90,7 +90,7 @@ pub fn copy(bench: &mut Bench<'_>, order: Order) -> Result<Option<ChildCopy>, Me
         .stderr(Stdio::piped());
     let began_ns = bench.clock.now_ns();
     let mut child = command.spawn().map_err(cannot_run)?;
-    // With it go this process's descriptors of what the child reads and writes.
+    // Closes this process's descriptors of the child's input and output.
     drop(command);
     let thread = reader.map(|(reader, pattern)| {
         let cpu = bench.reader_cpu;
@@ -98,14 +98,15 @@ pub fn copy(bench: &mut Bench<'_>, order: Order) -> Result<Option<ChildCopy>, Me
     });
     let watched = watch(&child, bench, input_bytes);
     if watched.is_err() {
-        // Nobody would look after it. It may have ended by itself, which is as good.
+        // No code would wait for it otherwise. The error is ignored, since it
+        // means that the child has ended by itself.
         let _ = child.kill();
     }
     let ended_ns = bench.clock.now_ns();
     let (status, usage) = wait_for(child.id()).map_err(cannot_run)?;
-    let drained = thread.map(|thread| thread.join().expect("it does not panic"));
+    let drained = thread.map(|thread| thread.join().expect("the draining thread does not panic"));
     let is_stopped = watched.map_err(cannot_run)?;
-    if is_stopped || bench.is_stopped() || (was_told_to_end(status) && stops_soon(bench)) {
+    if is_stopped || bench.is_stopped() || (ended_by_signal(status) && stops_soon(bench)) {
         return Ok(None);
     }
     let mut said = String::new();
@@ -116,7 +117,7 @@ pub fn copy(bench: &mut Bench<'_>, order: Order) -> Result<Option<ChildCopy>, Me
     let said = said.trim();
     if !status.success() {
         let said = match said.strip_prefix("error: ").unwrap_or(said) {
-            "" => "it said nothing",
+            "" => "it wrote no message",
             said => said,
         };
         return Err(MeasureError::io(format!(
@@ -124,15 +125,15 @@ pub fn copy(bench: &mut Bench<'_>, order: Order) -> Result<Option<ChildCopy>, Me
         ))(io::Error::other(said.to_owned())));
     }
     let (bytes, reads) = parse_report(said).ok_or_else(|| {
-        MeasureError::io(format!("the copy with {name} reports '{said}'"))(
-            io::ErrorKind::InvalidData.into(),
-        )
+        MeasureError::io(format!(
+            "the copy with {name} reported '{said}' instead of 'N bytes, N reads'"
+        ))(io::ErrorKind::InvalidData.into())
     })?;
     if bytes != input_bytes {
         return Err(MeasureError::WrongBytes {
             contender: name,
             cell: "apue-3.5".to_owned(),
-            difference: format!("it copied {bytes} bytes of {input_bytes}"),
+            difference: format!("it copied {bytes} bytes, but its input has {input_bytes}"),
         });
     }
     if let Some(outcome) = drained {
@@ -149,19 +150,20 @@ pub fn copy(bench: &mut Bench<'_>, order: Order) -> Result<Option<ChildCopy>, Me
     }))
 }
 
-/// Whether a signal that ends programs has ended it: ^C goes to the child as well
-/// as to this process, which may not have noticed it yet.
-fn was_told_to_end(status: ExitStatus) -> bool {
+/// Whether SIGHUP, SIGINT or SIGTERM ended the child. The terminal sends the
+/// signal of ^C to the child and to this process, which may not have handled it
+/// yet.
+fn ended_by_signal(status: ExitStatus) -> bool {
     let signals = [Signal::HUP, Signal::INT, Signal::TERM];
     let of = |number| signals.iter().any(|signal| signal.as_raw() == number);
     status.signal().is_some_and(of)
 }
 
-/// Whether this process is told to end as well, if it was not yet. Somebody may
-/// have ended the copy alone: a run that lacks rows for that is a failed one.
+/// Waits up to half a second; returns whether this process is stopped, too. If
+/// the signal ended the copy alone, the run has failed.
 fn stops_soon(bench: &Bench<'_>) -> bool {
-    const LOOKS: u32 = 50;
-    (0..LOOKS).any(|_| {
+    const POLLS: u32 = 50;
+    (0..POLLS).any(|_| {
         std::thread::sleep(Duration::from_millis(10));
         bench.is_stopped()
     })
@@ -192,7 +194,7 @@ fn name_of(technique: CopyTechnique) -> String {
     }
 }
 
-/// `103316352 bytes, 25224 reads`, or only the bytes.
+/// Parses a report such as `103316352 bytes, 25224 reads`, or only the bytes.
 fn parse_report(said: &str) -> Option<(u64, Option<u64>)> {
     let mut parts = said.split(", ");
     let bytes = parts.next()?.strip_suffix(" bytes")?.parse().ok()?;
@@ -204,15 +206,15 @@ fn parse_report(said: &str) -> Option<(u64, Option<u64>)> {
     parts.next().is_none().then_some((bytes, reads))
 }
 
-/// Returns when the child has ended; ends it, and returns true, when the run
-/// shall stop.
+/// Waits until the child has ended. If the run is stopped, kills the child and
+/// returns true.
 fn watch(child: &Child, bench: &mut Bench<'_>, input_bytes: u64) -> io::Result<bool> {
     let pid = Pid::from_child(child);
     let ended = pidfd_open(pid, PidfdFlags::empty())?;
     let mut is_stopped = false;
     loop {
         let mut events = [PollFd::new(&ended, PollFlags::IN)];
-        let timeout = Timespec::try_from(ASK_EVERY).map_err(io::Error::other)?;
+        let timeout = Timespec::try_from(POLL_INTERVAL).map_err(io::Error::other)?;
         match poll(&mut events, Some(&timeout)) {
             Ok(0) | Err(rustix::io::Errno::INTR) => {}
             Ok(_) => return Ok(is_stopped),
@@ -221,7 +223,7 @@ fn watch(child: &Child, bench: &mut Bench<'_>, input_bytes: u64) -> io::Result<b
         if bench.is_stopped() && !is_stopped {
             is_stopped = true;
             match kill_process(pid, Signal::KILL) {
-                // It ended by itself just now.
+                // The child has just ended by itself.
                 Ok(()) | Err(rustix::io::Errno::SRCH) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -234,15 +236,15 @@ fn watch(child: &Child, bench: &mut Bench<'_>, input_bytes: u64) -> io::Result<b
     }
 }
 
-/// Where a process is in its standard input: `proc_pid_fdinfo(5)`. `None` where
-/// that is not told, or the process has just ended.
+/// The position of a process in its standard input: `proc_pid_fdinfo(5)`. `None`
+/// if the system does not report it or the process has just ended.
 fn position_of_input(process: u32) -> Option<u64> {
     let text = std::fs::read_to_string(format!("/proc/{process}/fdinfo/0")).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("pos:"))?;
     line.trim().parse().ok()
 }
 
-/// Reads a pipe to its end.
+/// Reads a pipe to its end, on `cpu` if it is `Some`.
 fn drain(
     mut reader: PipeReader,
     pattern: Option<Pattern>,
@@ -269,7 +271,8 @@ fn drain(
     }
 }
 
-/// Another description of the same file, at its begin, to be read.
+/// Opens the same file for reading, with an open file description of its own at
+/// position 0.
 pub fn reopened(file: &impl AsFd) -> io::Result<File> {
     use std::os::fd::AsRawFd;
     File::open(format!("/proc/self/fd/{}", file.as_fd().as_raw_fd()))
@@ -280,7 +283,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reports_of_copies_are_read_and_others_refused() {
+    fn reports_of_copies_are_parsed_and_others_refused() {
         assert_eq!(parse_report("12 bytes, 3 reads"), Some((12, Some(3))));
         assert_eq!(parse_report("0 bytes, 1 read"), Some((0, Some(1))));
         assert_eq!(parse_report("12 bytes"), Some((12, None)));
@@ -296,16 +299,16 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_that_was_told_to_end_is_no_failure_and_a_crash_is() {
+    fn a_signal_that_ends_programs_is_no_crash() {
         for (signal, expected) in [(1, true), (2, true), (15, true), (9, false), (11, false)] {
             let ended = ExitStatus::from_raw(signal);
-            assert_eq!(was_told_to_end(ended), expected, "{signal}");
+            assert_eq!(ended_by_signal(ended), expected, "{signal}");
         }
-        assert!(!was_told_to_end(ExitStatus::from_raw(1 << 8)));
+        assert!(!ended_by_signal(ExitStatus::from_raw(1 << 8)));
     }
 
     #[test]
-    fn a_copy_is_asked_for_in_full() {
+    fn the_command_names_every_option_of_the_copy() {
         let words = |technique, fsync| {
             let command = command("vectored".as_ref(), technique, fsync);
             let words: Vec<_> = command.get_args().map(|w| w.to_str().unwrap()).collect();

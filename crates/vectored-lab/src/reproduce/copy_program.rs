@@ -1,4 +1,4 @@
-//! The copy program: from one descriptor to another, until the end.
+//! The copy program: copies from one descriptor to another until end of file.
 
 use std::fmt;
 use std::io;
@@ -9,29 +9,29 @@ use rustix::io::{Errno, read};
 use crate::measure::write_all;
 use crate::sys::stdio;
 
-/// What was copied.
+/// The counts of a copy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Copied {
-    /// Bytes that were read, and written.
+    /// Bytes that were read and written.
     pub bytes: u64,
-    /// Successful reads: those that brought something. `None` where a library
-    /// makes them.
+    /// Reads that returned at least one byte. `None` if the C library makes them.
     pub reads: Option<u64>,
 }
 
-/// Copies with `read` and `write` and this one buffer, as Figure 3.4 of APUE
-/// (2nd edition) does, until a read finds the end.
+/// Copies with `read` and `write` and one buffer until end of file, like the
+/// program of Figure 3.4 of APUE (2nd edition).
 ///
-/// A short write is completed by further ones, and a call that a signal
-/// interrupts is made again; the book's program ends at either.
+/// A short write is completed by further writes, and a call interrupted by a
+/// signal is repeated. The book's program ends in both cases.
 ///
 /// # Errors
 ///
-/// What the kernel said, to which side, and how much had been copied before.
+/// The kernel's error, with the side on which it occurred and the number of
+/// bytes copied before.
 ///
 /// # Panics
 ///
-/// With an empty buffer: nothing can be read into it.
+/// If the buffer is empty.
 ///
 /// # Examples
 ///
@@ -50,7 +50,7 @@ pub fn read_write(
     to: BorrowedFd<'_>,
     buffer: &mut [u8],
 ) -> Result<Copied, CopyError> {
-    assert!(!buffer.is_empty(), "a buffer that can hold something");
+    assert!(!buffer.is_empty(), "the buffer must not be empty");
     let mut bytes = 0;
     let mut reads = 0;
     let failed = |side, copied_bytes| {
@@ -74,18 +74,19 @@ pub fn read_write(
     }
 }
 
-/// Copies by `fgetc` and `fputc` of the C library, a byte at a time: section 5.8
-/// of APUE.
+/// Copies with `fgetc` and `fputc` of the C library, one byte at a time, as in
+/// section 5.8 of APUE.
 ///
 /// # Errors
 ///
-/// What the kernel said. How much had been copied by then is not known.
+/// The kernel's error. The number of bytes copied before is not known.
 pub fn stdio(from: BorrowedFd<'_>, to: BorrowedFd<'_>) -> io::Result<Copied> {
     let bytes = stdio::copy_characters(from, to)?;
     Ok(Copied { bytes, reads: None })
 }
 
-/// One `read`. Never inlined, as little as `write_all` is, which says why.
+/// One `read`, repeated after `EINTR`. Never inlined, for the reason given at
+/// `write_all`.
 #[inline(never)]
 fn read_some(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
     loop {
@@ -96,23 +97,23 @@ fn read_some(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
     }
 }
 
-/// Which of the two descriptors.
+/// One of the two descriptors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The one that is read.
+    /// The descriptor that is read.
     Input,
-    /// The one that is written.
+    /// The descriptor that is written.
     Output,
 }
 
-/// A copy that did not reach the end.
+/// The error of a copy that did not reach end of file.
 #[derive(Debug)]
 pub struct CopyError {
-    /// Bytes that were written whole, buffer by buffer.
+    /// Bytes of the buffers that were written completely.
     pub copied_bytes: u64,
-    /// Where it failed.
+    /// The descriptor on which it failed.
     pub side: Side,
-    /// What the kernel said.
+    /// The kernel's error.
     pub source: io::Error,
 }
 
@@ -146,7 +147,7 @@ mod tests {
 
     use super::*;
 
-    /// What comes through, and the count.
+    /// The bytes that arrive, and the counts.
     fn copied(all: &[u8], buffer_bytes: usize) -> (Vec<u8>, Copied) {
         let (from, mut writer) = io::pipe().unwrap();
         let (mut reader, to) = io::pipe().unwrap();
@@ -161,7 +162,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn all_bytes_arrive_and_loops_are_buffers(
+        fn all_bytes_arrive_and_each_read_fills_the_buffer(
             all in prop::collection::vec(any::<u8>(), 0..5000),
             buffer_bytes in 1_usize..700,
         ) {
@@ -173,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_tells_its_side_and_what_had_gone() {
+    fn an_error_names_its_side_and_the_bytes_copied_before() {
         let (from, mut writer) = io::pipe().unwrap();
         writer.write_all(&[1; 100]).unwrap();
         drop(writer);

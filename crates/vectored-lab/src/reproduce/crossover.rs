@@ -1,25 +1,28 @@
-//! The size at which the better of two techniques changes.
+//! Crossovers: the sizes at which the faster of two techniques changes.
 
 use crate::model::{Border, ExperimentRow, Measure, Ratio};
 
-/// The borders that `ratios` show, which are all of one technique over another
-/// for several sizes.
+/// The crossovers in `ratios`, which all are of one technique over another, for
+/// several sizes.
 ///
-/// A border lies between a size at which the one is surely faster (the interval
-/// of its ratio excludes 1) and the next at which the other is: these two sizes
-/// are its interval, since what lies between may be a step. Its place is where a
-/// line through the medians, over the logarithm of the size, passes 1.
-pub fn borders(rows: &[ExperimentRow], ratios: &[Ratio], measure: Measure) -> Vec<Border> {
+/// A crossover lies between a size at which one technique is significantly
+/// faster (the interval of its ratio excludes 1) and the next size at which the
+/// other is. These two sizes are its interval, since the cost may change by a
+/// step anywhere between them. The estimate is where the line through the
+/// medians, over the logarithm of the size, passes 1.
+pub fn crossovers(rows: &[ExperimentRow], ratios: &[Ratio], measure: Measure) -> Vec<Border> {
     let mut points: Vec<Point> = ratios
         .iter()
         .filter(|ratio| ratio.measure == measure)
         .filter_map(|ratio| Point::new(rows, ratio))
         .collect();
     points.sort_by(|a, b| a.bytes.total_cmp(&b.bytes));
-    let sure: Vec<usize> = (0..points.len())
+    let significant: Vec<usize> = (0..points.len())
         .filter(|&index| points[index].faster.is_some())
         .collect();
-    let pairs = sure.windows(2).map(|pair| &points[pair[0]..=pair[1]]);
+    let pairs = significant
+        .windows(2)
+        .map(|pair| &points[pair[0]..=pair[1]]);
     pairs
         .filter_map(|between| {
             let (first, last) = (between.first()?, between.last()?);
@@ -39,7 +42,7 @@ pub fn borders(rows: &[ExperimentRow], ratios: &[Ratio], measure: Measure) -> Ve
 struct Point {
     bytes: f64,
     log_ratio: f64,
-    /// The technique that is surely faster.
+    /// The technique that is significantly faster, if one is.
     faster: Option<String>,
 }
 
@@ -59,8 +62,8 @@ impl Point {
     }
 }
 
-/// Where the medians change their sign; of several such places, the middle
-/// between the first and the last.
+/// The size at which the logarithm of the median ratio changes its sign. If there
+/// are several, the geometric mean of the first and the last.
 fn crossing(points: &[Point]) -> f64 {
     let crossings: Vec<f64> = points
         .windows(2)
@@ -71,7 +74,7 @@ fn crossing(points: &[Point]) -> f64 {
             from + share * (to - from)
         })
         .collect();
-    // The ends differ in sign, so there is one.
+    // The ends differ in sign, so there is at least one.
     let ends = crossings.first().zip(crossings.last());
     let (first, last) = ends.unwrap_or((&0.0, &0.0));
     ((first + last) / 2.0).exp()
@@ -81,7 +84,7 @@ fn crossing(points: &[Point]) -> f64 {
 mod tests {
     use super::*;
 
-    /// Rows in pairs, writev and copy, and the ratio of each.
+    /// Pairs of rows, writev and copy, with the ratio of each pair.
     fn made(points: &[(usize, f64, f64, f64)]) -> (Vec<ExperimentRow>, Vec<Ratio>) {
         let rows = points.iter().flat_map(|&(bytes, ..)| {
             ["writev", "copy-then-write"].map(|technique| ExperimentRow {
@@ -104,14 +107,14 @@ mod tests {
     }
 
     #[test]
-    fn a_border_lies_between_sizes_that_are_sure() {
+    fn a_crossover_lies_between_significant_sizes() {
         let (rows, ratios) = made(&[
             (10, 2.0, 1.9, 2.1),
             (100, 1.1, 0.9, 1.2),
             (400, 1.0 / 1.1, 0.8, 1.05),
             (1000, 0.7, 0.6, 0.8),
         ]);
-        let found = borders(&rows, &ratios, Measure::Cpu);
+        let found = crossovers(&rows, &ratios, Measure::Cpu);
         assert_eq!(found.len(), 1);
         assert_eq!(
             (&*found[0].below, &*found[0].above),
@@ -120,18 +123,18 @@ mod tests {
         assert_eq!((found[0].low_bytes, found[0].high_bytes), (10.0, 1000.0));
         // As far above 1 at 100 B as below it at 400 B: their geometric mean.
         assert!((found[0].at_bytes - 200.0).abs() < 1e-9);
-        assert_eq!(borders(&rows, &ratios, Measure::Clock), []);
+        assert_eq!(crossovers(&rows, &ratios, Measure::Clock), []);
     }
 
     #[test]
-    fn there_may_be_no_border_or_two() {
+    fn there_may_be_no_crossover_or_two() {
         let (rows, ratios) = made(&[(10, 2.0, 1.9, 2.1), (100, 1.1, 1.05, 1.2)]);
-        assert_eq!(borders(&rows, &ratios, Measure::Cpu), []);
+        assert_eq!(crossovers(&rows, &ratios, Measure::Cpu), []);
         let (rows, ratios) = made(&[
             (10, 2.0, 1.9, 2.1),
             (100, 0.5, 0.4, 0.6),
             (1000, 1.5, 1.4, 1.6),
         ]);
-        assert_eq!(borders(&rows, &ratios, Measure::Cpu).len(), 2);
+        assert_eq!(crossovers(&rows, &ratios, Measure::Cpu).len(), 2);
     }
 }

@@ -1,28 +1,29 @@
-//! How long is left: what every row takes, guessed at first, then known.
+//! The remaining time of a run, from the duration of every row: estimated at
+//! first, then measured.
 
 use std::fmt;
 
 use crate::model::ExperimentName;
 
-/// What is going on.
+/// The progress of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Progress {
     /// The experiment.
     pub experiment: ExperimentName,
-    /// The row that is being measured, in words.
+    /// A description of the row that is being measured.
     pub row: String,
-    /// Seconds of work that are done, and that are left, as far as is known.
+    /// Seconds of work done.
     pub done_s: f64,
-    /// See [`Progress::done_s`].
+    /// Estimated seconds of work left.
     pub left_s: f64,
 }
 
-/// The rows of a run and what their repeats take.
+/// The rows of a run, with the repeats that remain and the duration of each.
 pub struct Ledger<'a> {
     entries: Vec<Entry>,
     current: usize,
     done_s: f64,
-    tell: &'a mut dyn FnMut(&Progress),
+    on_progress: &'a mut dyn FnMut(&Progress),
 }
 
 struct Entry {
@@ -40,18 +41,18 @@ impl fmt::Debug for Ledger<'_> {
 }
 
 impl<'a> Ledger<'a> {
-    /// An empty one, which tells of every change.
-    pub fn new(tell: &'a mut dyn FnMut(&Progress)) -> Self {
+    /// An empty ledger, which calls `on_progress` at every change.
+    pub fn new(on_progress: &'a mut dyn FnMut(&Progress)) -> Self {
         Ledger {
             entries: Vec::new(),
             current: 0,
             done_s: 0.0,
-            tell,
+            on_progress,
         }
     }
 
-    /// A row, how often it will be measured, and a guess at how long that takes
-    /// each time.
+    /// Adds a row, with the number of its repeats and the estimated duration of
+    /// one repeat.
     pub(super) fn enter(
         &mut self,
         experiment: ExperimentName,
@@ -68,14 +69,14 @@ impl<'a> Ledger<'a> {
         });
     }
 
-    /// A repeat of a row begins.
+    /// Begins a repeat of a row.
     pub(super) fn begin(&mut self, experiment: ExperimentName, row: usize) {
         let is_it = |entry: &Entry| (entry.experiment, entry.row) == (experiment, row);
         self.current = self.entries.iter().position(is_it).unwrap_or(self.current);
         self.within(0.0);
     }
 
-    /// The current repeat has come so far: a share from 0 to 1.
+    /// Reports the progress of the current repeat: a share from 0 to 1.
     pub(super) fn within(&mut self, share: f64) {
         let Some(current) = self.entries.get(self.current) else {
             return;
@@ -90,10 +91,10 @@ impl<'a> Ledger<'a> {
             done_s: self.done_s + within_s,
             left_s: (left_s - within_s).max(0.0),
         };
-        (self.tell)(&progress);
+        (self.on_progress)(&progress);
     }
 
-    /// The current repeat is over, and took so long.
+    /// Ends the current repeat, which took `took_s` seconds.
     pub(super) fn end(&mut self, took_s: f64) {
         if let Some(current) = self.entries.get_mut(self.current) {
             current.repeats_left = current.repeats_left.saturating_sub(1);
@@ -109,10 +110,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_follows_from_what_rows_took() {
-        let mut told = Vec::new();
-        let mut tell = |progress: &Progress| told.push((progress.done_s, progress.left_s));
-        let mut ledger = Ledger::new(&mut tell);
+    fn the_time_left_follows_from_the_duration_of_rows() {
+        let mut reported = Vec::new();
+        let mut report = |progress: &Progress| reported.push((progress.done_s, progress.left_s));
+        let mut ledger = Ledger::new(&mut report);
         let name = ExperimentName::Kalinin;
         ledger.enter(name, 0, "one".to_owned(), (2, 10.0));
         ledger.enter(name, 1, "other".to_owned(), (1, 1.0));
@@ -124,11 +125,11 @@ mod tests {
         let expected = [
             (0.0, 21.0),
             (5.0, 16.0),
-            // The second repeat will take as long as the first.
+            // The second repeat is expected to take as long as the first.
             (4.0, 5.0),
             (4.0, 5.0),
             (7.0, 4.0),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(reported, expected);
     }
 }

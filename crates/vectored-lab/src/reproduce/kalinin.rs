@@ -1,4 +1,5 @@
-//! `kalinin`: a thousand elements of ten sizes, gathered or copied.
+//! `kalinin`: a thousand elements of ten sizes, written with `writev` or copied
+//! and written.
 
 use std::fs::File;
 use std::io;
@@ -22,24 +23,24 @@ const NAME: ExperimentName = ExperimentName::Kalinin;
 
 const ELEMENTS: usize = 1000;
 
-/// In the order in which they take their turn.
+/// In the order in which they alternate.
 const TECHNIQUES: [Technique; 2] = [Technique::Writev, Technique::CopyThenWrite];
 
-/// Elements of which sizes, and how many calls.
+/// The sizes of the elements, and the number of calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ElementPlan {
-    /// The sizes, from small to large.
+    /// The sizes, in ascending order.
     pub element_bytes: Vec<usize>,
-    /// Calls of each technique, in turn.
+    /// Calls of each technique per file; the techniques alternate.
     pub calls: u32,
-    /// How often there is such a file of each size.
+    /// Files of each size.
     pub repeats: usize,
-    /// Whether this is less than was published.
+    /// Whether the plan is smaller than the published experiment.
     pub reduced: bool,
 }
 
 impl ElementPlan {
-    /// The ten sizes, and 100 calls.
+    /// The ten published sizes, and 100 calls.
     pub fn published() -> Self {
         ElementPlan {
             element_bytes: vec![1, 3, 5, 10, 50, 100, 200, 300, 500, 1000],
@@ -49,7 +50,7 @@ impl ElementPlan {
         }
     }
 
-    /// What the largest file takes up; there is one at a time.
+    /// Length of the largest file. Only one exists at a time.
     pub fn file_bytes(&self) -> u64 {
         let largest = self.element_bytes.iter().max().copied().unwrap_or(0);
         (largest * ELEMENTS * TECHNIQUES.len()) as u64 * u64::from(self.calls)
@@ -64,12 +65,12 @@ impl ElementPlan {
         }
     }
 
-    /// Two rows a size.
-    /// How often each row is measured.
+    /// The number of repeats of each row.
     pub(super) fn row_repeats(&self) -> Vec<usize> {
         vec![self.repeats; self.rows().len()]
     }
 
+    /// Two rows per size.
     fn rows(&self) -> Vec<ExperimentRow> {
         let rows = |&bytes: &usize| {
             TECHNIQUES.map(|technique| ExperimentRow {
@@ -100,7 +101,7 @@ pub(super) fn run(
     (reproduction, failure)
 }
 
-/// `writev` over copying, for every size. Rows come in such pairs.
+/// `writev` over copying, for every size. Rows come in these pairs.
 pub(super) fn ratios(reproduction: &Reproduction) -> Vec<Ratio> {
     let Reproduction {
         rows, published, ..
@@ -138,7 +139,8 @@ fn measure(
     Ok(())
 }
 
-/// One file, to which both techniques append in turn: mean times of their calls.
+/// Writes one file, to which both techniques append alternately. Returns the mean
+/// times of their calls.
 fn write_file(
     plan: &ElementPlan,
     bench: &Bench<'_>,
@@ -149,7 +151,7 @@ fn write_file(
         let directory = bench.directory.display();
         MeasureError::io(format!("cannot write to a file in '{directory}'"))(error)
     };
-    // Each in an allocation of its own, as his were.
+    // Each in its own allocation, as in the published program.
     let elements: Vec<Vec<u8>> = (0..ELEMENTS)
         .map(|_| {
             std::iter::repeat_with(|| rng.u8(..))
@@ -158,7 +160,7 @@ fn write_file(
         })
         .collect();
     let segments: Vec<&[u8]> = elements.iter().map(Vec::as_slice).collect();
-    // Neither technique looks at the model.
+    // Neither technique uses the model.
     let model = CostModel::default();
     let mut movers = TECHNIQUES.map(|technique| movers(Contender::Technique(technique), &model));
     for mover in &mut movers {
@@ -175,12 +177,12 @@ fn write_file(
     }
     let image = segments.concat();
     let calls = plan.calls * TECHNIQUES.len() as u32;
-    let both = "writev and copy-then-write in turn";
+    let both = "writev alternating with copy-then-write";
     check_repeated(file.as_fd(), &image, calls, both, NAME.name())?;
     Ok(times.map(|times| times.mean(plan.calls)))
 }
 
-/// What the calls of a technique have taken together.
+/// Total times of the calls of a technique.
 #[derive(Clone, Copy, Default)]
 struct Times {
     cpu_ns: u64,
@@ -188,8 +190,8 @@ struct Times {
 }
 
 impl Times {
-    /// One call. The clock of the CPU is read outside of the other: it costs a
-    /// system call.
+    /// Times one call. The CPU clock costs a system call, so it is read outside
+    /// the interval of the wall clock.
     fn add(
         &mut self,
         clock: &dyn Clock,

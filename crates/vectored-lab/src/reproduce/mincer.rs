@@ -1,4 +1,4 @@
-//! `mincer`: buffers one by one, or vectored; written, then read back.
+//! `mincer`: writes buffers and reads them back, one by one or vectored.
 
 use std::fs::File;
 use std::os::fd::AsFd;
@@ -23,37 +23,37 @@ use crate::reproduce::verify_content::{check_repeated, wrong};
 
 const NAME: ExperimentName = ExperimentName::Mincer;
 
-/// Buffers of one size.
+/// A list of buffers of one size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BufferList {
-    /// Bytes of each.
+    /// Bytes of each buffer.
     pub size_bytes: usize,
-    /// How many.
+    /// Number of buffers.
     pub count: usize,
 }
 
 impl BufferList {
-    /// Bytes of all.
+    /// Bytes of all buffers.
     pub fn total_bytes(self) -> u64 {
         self.size_bytes as u64 * self.count as u64
     }
 }
 
-/// Which buffers, how often, and when the array of `writev` is filled.
+/// The lists, the number of passes, and when the array of `iovec` is filled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PassPlan {
     /// The lists.
     pub lists: Vec<BufferList>,
-    /// How often each is written and read back in a repeat.
+    /// Passes per repeat; in each, a list is written and read back.
     pub passes: u32,
-    /// In every call, or before the clock is started.
+    /// Whether the array is filled in every call or before the clock is started.
     pub setups: Vec<IovecSetup>,
-    /// Whether this is less than was published.
+    /// Whether the plan is smaller than the published experiment.
     pub reduced: bool,
 }
 
 impl PassPlan {
-    /// Both published pairs, ten passes, and both setups.
+    /// Both published lists, ten passes, and both setups.
     pub fn published() -> Self {
         let lists = [(1024, 1000), (102_400, 10)];
         PassPlan {
@@ -66,13 +66,13 @@ impl PassPlan {
         }
     }
 
-    /// What the largest file takes up; there is one at a time.
+    /// Length of the largest file. Only one exists at a time.
     pub fn file_bytes(&self) -> u64 {
         let bytes = self.lists.iter().map(|list| list.total_bytes());
         bytes.max().unwrap_or(0)
     }
 
-    /// What is run: each gives a row of writes and one of reads.
+    /// The runs. Each gives one row of writes and one of reads.
     fn runs(&self) -> Vec<Run> {
         let mut runs = Vec::new();
         for &list in &self.lists {
@@ -92,7 +92,7 @@ impl PassPlan {
     pub(super) fn enter(&self, ledger: &mut Ledger<'_>) {
         for (index, run) in self.runs().iter().enumerate() {
             let bytes = run.list.total_bytes() as f64;
-            // The device has to take them, too.
+            // Includes the time of the device.
             let pass_s = 2e-3 + run.list.count as f64 * 3e-6 + bytes * 1e-8;
             let guess_s = f64::from(self.passes) * pass_s;
             let name = format!(
@@ -105,7 +105,7 @@ impl PassPlan {
         }
     }
 
-    /// How often each row is measured.
+    /// The number of repeats of each row.
     pub(super) fn row_repeats(&self) -> Vec<usize> {
         vec![REPEATS; self.rows().len()]
     }
@@ -163,8 +163,8 @@ pub(super) fn run(plan: &PassPlan, bench: &mut Bench<'_>) -> (Reproduction, Opti
     (reproduction, failure)
 }
 
-/// One by one over vectored. Rows come in fours: each of the two, written and
-/// read.
+/// One by one over vectored. Rows come in fours: one by one written and read,
+/// then vectored written and read.
 pub(super) fn ratios(reproduction: &Reproduction) -> Vec<Ratio> {
     let Reproduction {
         rows, published, ..
@@ -209,8 +209,8 @@ fn measure(
     Ok(())
 }
 
-/// Writes, syncs and reads back as often as the plan says: the times of writing
-/// and of reading. `None` when the run was stopped.
+/// Writes, syncs and reads back once per pass. Returns the times of writing and
+/// of reading; `None` if the run was stopped.
 fn run_passes(
     plan: &PassPlan,
     bench: &Bench<'_>,
@@ -225,7 +225,7 @@ fn run_passes(
     let mut buffers: Vec<Vec<u8>> = vec![vec![0; size_bytes]; count];
     let mut back: Vec<Vec<u8>> = buffers.clone();
     let [write, read] = run.names();
-    // Neither technique looks at the model.
+    // Neither technique uses the model.
     let model = CostModel::default();
     let mut writer: Box<dyn Mover> = movers(Contender::Technique(write), &model);
     let mut reader: Box<dyn ReadMover> = read_movers(Contender::Technique(read), &model);
@@ -241,7 +241,7 @@ fn run_passes(
         if bench.is_stopped() {
             return Ok(None);
         }
-        // Other bytes in every pass, so that none are left from the last one.
+        // New random bytes in every pass, so that old ones cannot pass for them.
         buffers.iter_mut().for_each(|buffer| rng.fill(buffer));
         ftruncate(&file, 0).map_err(|error| failed(error.into()))?;
         let lists = Lists::one(buffers.iter().map(Vec::as_slice).collect());

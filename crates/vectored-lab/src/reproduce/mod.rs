@@ -1,11 +1,10 @@
-//! The published experiments, run as they were published.
+//! Published experiments, repeated on this machine.
 //!
-//! A [`Plan`] says what one experiment does here; [`run`] does it, row by row in
-//! interleaved repeats, and hands back [`Reproduction`]s. What the figures say
-//! is computed from these alone: [`crate::report::experiments`].
+//! A [`Plan`] describes one experiment. [`run`] measures its rows in interleaved
+//! repeats and returns [`Reproduction`]s. Reports are computed from these alone:
+//! [`crate::report::experiments`].
 //!
-//! What each experiment is, and how to read it, is told in
-//! `docs/experiments.md`.
+//! `docs/experiments.md` describes each experiment and how to read its figures.
 //!
 //! [`Reproduction`]: crate::model::Reproduction
 
@@ -39,7 +38,7 @@ pub use crate::reproduce::repeats::REPEATS;
 use crate::measure::MeasureError;
 use crate::model::{DirectoryInfo, ExperimentName, Reproduction};
 
-/// What one experiment shall do here.
+/// The plan of one experiment.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Plan {
     /// `apue-3.5`.
@@ -53,7 +52,7 @@ pub enum Plan {
 }
 
 impl Plan {
-    /// Which experiment this is.
+    /// The name of the experiment.
     pub fn name(&self) -> ExperimentName {
         match self {
             Plan::Copies(_) => ExperimentName::Apue35,
@@ -63,12 +62,12 @@ impl Plan {
         }
     }
 
-    /// Whether there is a place for its files in `directory`, and what that is.
+    /// Checks that its files can be created in `directory`, and describes it.
     ///
     /// # Errors
     ///
-    /// When files cannot be made there, when they would not fit, or when their
-    /// pages cannot be evicted and have to be.
+    /// If files cannot be created there, would not fit, or their pages must be
+    /// evicted and cannot be.
     pub fn check(&self, directory: &Path) -> Result<DirectoryInfo, MeasureError> {
         match self {
             Plan::Copies(plan) => plan.check(directory),
@@ -78,7 +77,7 @@ impl Plan {
         }
     }
 
-    /// Its rows, with a guess at how long each takes.
+    /// Adds its rows to the ledger, with an estimate of their duration.
     fn enter(&self, ledger: &mut Ledger<'_>) {
         match self {
             Plan::Copies(plan) => plan.enter(ledger),
@@ -88,7 +87,7 @@ impl Plan {
         }
     }
 
-    /// How often each row is measured.
+    /// The number of repeats of each row.
     fn repeats(&self) -> Vec<usize> {
         match self {
             Plan::Copies(plan) => plan.counts(),
@@ -98,7 +97,7 @@ impl Plan {
         }
     }
 
-    /// Its samples, from which nothing is concluded yet.
+    /// Measures its samples, without anything that is computed from them.
     fn run(&self, bench: &mut Bench<'_>) -> (Reproduction, Option<MeasureError>) {
         match self {
             Plan::Copies(plan) => apue_3_5::run(plan, bench),
@@ -109,8 +108,8 @@ impl Plan {
     }
 }
 
-/// Runs these experiments one after the other. Something that fails ends the
-/// run; what was measured before is in the result.
+/// Runs the experiments one after the other. An error ends the run; the result
+/// has everything measured before it.
 pub fn run(plans: &[Plan], bench: &mut Bench<'_>) -> (Vec<Reproduction>, Option<MeasureError>) {
     for plan in plans {
         plan.enter(&mut bench.ledger);

@@ -1,12 +1,11 @@
-//! The published figures, as rows. Where they come from is told in
-//! `published/README.md`.
+//! The published figures, as rows. `published/README.md` names their sources.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::model::{ExperimentName, IovecSetup, Operation, PublishedRow};
 
-/// The rows that were published for an experiment, in their order.
+/// The published rows of an experiment, in their order.
 pub fn published(experiment: ExperimentName) -> Vec<PublishedRow> {
     match experiment {
         ExperimentName::Apue35 => copies(),
@@ -16,13 +15,13 @@ pub fn published(experiment: ExperimentName) -> Vec<PublishedRow> {
     }
 }
 
-/// The lines of a file that was compiled in.
+/// Parses the lines of an embedded CSV file.
 fn lines<L: DeserializeOwned>(text: &str) -> Vec<L> {
     let mut reader = ::csv::ReaderBuilder::new()
         .comment(Some(b'#'))
         .from_reader(text.as_bytes());
     let lines = reader.deserialize().collect::<Result<_, _>>();
-    lines.expect("published figures that a test reads")
+    lines.expect("the embedded CSV files are valid: tests parse all of them")
 }
 
 fn copies() -> Vec<PublishedRow> {
@@ -159,13 +158,13 @@ mod tests {
         let sizes: Vec<u64> = rows.iter().filter_map(|row| row.buffer_bytes).collect();
         let expected: Vec<u64> = (0..20).map(|power| 1 << power).collect();
         assert_eq!(sizes, expected);
-        // Every figure, by its column: a slip in one changes a sum.
+        // The sum of every column: a wrong figure changes it.
         assert!((sum(&rows, |row| row.user_s) - 251.25).abs() < 1e-6);
         assert!((sum(&rows, |row| row.system_s) - 325.60).abs() < 1e-6);
         assert!((sum(&rows, |row| row.clock_s) - 670.15).abs() < 1e-6);
         let loops: u64 = rows.iter().filter_map(|row| row.loops).sum();
         assert_eq!(loops, 206_632_501);
-        // As printed: whole buffers, but for the last row, where the rest counts.
+        // As printed: whole buffers, except in the last row, where a rest counts.
         let file_bytes = 103_316_352_u64;
         for row in &rows {
             let buffer = row.buffer_bytes.unwrap();
@@ -178,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn the_records_of_both_editions_say_what_the_text_says() {
+    fn the_records_of_both_editions_agree_with_the_text() {
         let rows = published(ExperimentName::Apue1428);
         assert_eq!(rows.len(), 12);
         assert!((sum(&rows, |row| row.user_s) - 8.69).abs() < 1e-6);
@@ -190,8 +189,8 @@ mod tests {
                 .find(|row| row.source == source && row.technique == technique);
             found.unwrap()
         };
-        // On all four machines two writes take nearly twice the system time of one,
-        // and writev more CPU time than copying.
+        // On all four machines, two writes take nearly twice the system time of
+        // one, and writev takes more CPU time than copying.
         for source in [
             "2005, Linux (Intel x86)",
             "2005, Mac OS X (PowerPC)",
@@ -211,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn the_elements_of_kalinin_change_sides_between_100_and_200_bytes() {
+    fn the_crossover_of_kalinin_is_between_100_and_200_bytes() {
         let rows = published(ExperimentName::Kalinin);
         assert_eq!(rows.len(), 20);
         assert!((sum(&rows, |row| row.cpu_s) - 9.19e-3).abs() < 1e-9);
@@ -223,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn the_passes_of_mincer_are_five_times_faster_for_small_buffers_only() {
+    fn the_passes_of_mincer_gain_a_factor_of_five_for_small_buffers_only() {
         let rows = published(ExperimentName::Mincer);
         assert_eq!(rows.len(), 12);
         assert!((sum(&rows, |row| row.clock_s) - 0.105_942).abs() < 1e-9);
@@ -237,7 +236,7 @@ mod tests {
         };
         let gain = |setup, count| time(setup, count, "write-each") / time(setup, count, "writev");
         assert_eq!(format!("{:.1}", gain(IovecSetup::Timed, 1000)), "5.0");
-        // A loss while the array is filled in the timed region, else a gain.
+        // A loss if the array is filled in the timed region, else a gain.
         assert!(gain(IovecSetup::Timed, 10) < 1.0);
         assert!(gain(IovecSetup::Once, 10) > 1.0);
     }

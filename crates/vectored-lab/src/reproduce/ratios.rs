@@ -1,9 +1,9 @@
-//! Pairs of rows, repeat by repeat, and the same pairs of what was published.
+//! Ratios of two rows, repeat by repeat, beside the ratios of the published rows.
 
 use crate::model::{ExperimentRow, Measure, PublishedRatio, PublishedRow, Ratio};
 use crate::stats::paired;
 
-/// `rows[of]` ÷ `rows[over]`; `None` when no repeat has both.
+/// The ratio `rows[of]` ÷ `rows[over]`; `None` if no repeat has both.
 pub fn ratio(
     rows: &[ExperimentRow],
     (of, over): (usize, usize),
@@ -16,7 +16,7 @@ pub fn ratio(
     };
     let logs: Vec<f64> = std::iter::zip(samples(&rows[of]), samples(&rows[over]))
         .filter_map(|(above, below)| Some((above? / below?).ln()))
-        // A time of nothing, which a coarse clock may tell, has no ratio.
+        // A coarse clock may measure 0, which has no ratio.
         .filter(|log| log.is_finite())
         .collect();
     let pair = paired(&logs)?;
@@ -78,8 +78,8 @@ mod tests {
     }
 
     #[test]
-    fn seven_repeats_have_the_smallest_and_the_largest_as_interval() {
-        // In an order without a trend.
+    fn the_interval_of_seven_repeats_is_their_range() {
+        // The order has no trend.
         let above = [1.1, 1.4, 1.0, 1.3, 1.6, 1.2, 1.5];
         let rows = [row("writev", &above), row("copy-then-write", &[1.0; 7])];
         let published =
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn few_repeats_have_no_interval_and_only_common_ones_count() {
+    fn few_repeats_have_no_interval_and_only_common_repeats_count() {
         let mut rows = [row("a", &[2.0; 7]), row("b", &[1.0; 7])];
         for repeat in [1, 2, 4, 5] {
             rows[0].cpu_s_samples[repeat] = None;

@@ -1,4 +1,4 @@
-//! Repeats: their order, and what follows from their samples.
+//! Repeats: their order, and the medians of their samples.
 
 use fastrand::Rng;
 
@@ -7,14 +7,15 @@ use crate::model::{ExperimentName, ExperimentRow, PageCache, Reproduction, Setti
 use crate::reproduce::published::published;
 use crate::stats::median;
 
-/// How often every row is measured: of seven independent repeats, the smallest
-/// and the largest enclose the median with a probability of 1 − 2 ÷ 2⁷, 98.4 %.
+/// Repeats of every row. The smallest and the largest of seven independent
+/// repeats enclose the median with a probability of 1 − 2 ÷ 2⁷, 98.4 %.
 pub const REPEATS: usize = 7;
 
-/// In which order rows are measured, as `(repeat, row)`: every repeat takes the
-/// rows in another order, so that what changes with time, and what a row leaves
-/// behind for the next, falls on all of them. `counts` says how often each row is
-/// measured; those that are measured less often than others are spread over the
+/// The order in which rows are measured, as `(repeat, row)`.
+///
+/// Every repeat takes the rows in another order, so that changes over time, and
+/// the effects of a row on the next, are spread over all rows. `counts` has the
+/// repeats of each row; the repeats of a row with fewer ones are spread over the
 /// whole run.
 pub fn interleaved(counts: &[usize], rng: &mut Rng) -> Vec<(usize, usize)> {
     let repeats = counts.iter().copied().max().unwrap_or(0);
@@ -28,7 +29,8 @@ pub fn interleaved(counts: &[usize], rng: &mut Rng) -> Vec<(usize, usize)> {
     steps
 }
 
-/// The first and the last repeat, and others evenly between.
+/// Whether a row with `count` repeats takes part in a repeat: in the first and
+/// the last one, and in others evenly between.
 fn takes_part(repeat: usize, repeats: usize, count: usize) -> bool {
     match count {
         0 => false,
@@ -37,7 +39,7 @@ fn takes_part(repeat: usize, repeats: usize, count: usize) -> bool {
     }
 }
 
-/// What one repeat of a row measured.
+/// The times of one repeat of a row.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sample {
     pub user_s: Option<f64>,
@@ -71,7 +73,7 @@ pub fn unmeasured(
     }
 }
 
-/// Makes room for samples.
+/// Makes room for the samples of a row.
 fn prepare(row: &mut ExperimentRow, repeats: usize) {
     for samples in [
         &mut row.user_s_samples,
@@ -83,7 +85,7 @@ fn prepare(row: &mut ExperimentRow, repeats: usize) {
     }
 }
 
-/// Notes a repeat.
+/// Records the sample of a repeat.
 pub fn note(row: &mut ExperimentRow, repeat: usize, sample: Sample) {
     row.user_s_samples[repeat] = sample.user_s;
     row.system_s_samples[repeat] = sample.system_s;
@@ -91,7 +93,8 @@ pub fn note(row: &mut ExperimentRow, repeat: usize, sample: Sample) {
     row.clock_s_samples[repeat] = Some(sample.clock_s);
 }
 
-/// Fills in the medians. What no sample has stays empty, and so do its samples.
+/// Fills in the medians. A time without any sample has no median, and its list of
+/// samples becomes empty.
 pub fn summarize(row: &mut ExperimentRow) {
     row.repeats = row.clock_s_samples.iter().flatten().count();
     for (middle, samples) in [
@@ -109,7 +112,7 @@ pub fn summarize(row: &mut ExperimentRow) {
     row.pass_median_s = median(&passes);
 }
 
-/// The median of what was sampled.
+/// The median of the samples that are present.
 pub fn middle_of(samples: &[Option<f64>]) -> Option<f64> {
     let sampled: Vec<f64> = samples.iter().copied().flatten().collect();
     median(&sampled)
@@ -120,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_row_has_its_repeats_and_rare_ones_are_spread() {
+    fn the_repeats_of_every_row_are_spread_over_the_run() {
         let steps = interleaved(&[7, 3, 7, 1], &mut Rng::with_seed(1));
         let repeats_of = |wanted| -> Vec<usize> {
             let of_row = steps.iter().filter(|(_, row)| *row == wanted);
@@ -133,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn repeats_differ_in_their_order() {
+    fn successive_repeats_differ_in_their_order() {
         let steps = interleaved(&[7; 5], &mut Rng::with_seed(1));
         let orders: Vec<Vec<usize>> = steps
             .chunks(5)
@@ -146,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn medians_are_of_what_was_sampled() {
+    fn medians_ignore_missing_samples() {
         let mut row = ExperimentRow::default();
         prepare(&mut row, 4);
         for (repeat, clock_s) in [(0, 3.0), (1, 9.0), (3, 1.0)] {

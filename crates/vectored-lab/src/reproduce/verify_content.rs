@@ -1,4 +1,4 @@
-//! Whether a file holds what was written to it.
+//! Comparison of a file with the bytes that were written to it.
 
 use std::os::fd::BorrowedFd;
 
@@ -8,8 +8,7 @@ use crate::measure::{Batch, Comparison, MeasureError, Mismatch, Pattern};
 
 const PIECE_BYTES: usize = 1 << 16;
 
-/// Compares a file with `image`, repeated `calls` times: all of it, and nothing
-/// more.
+/// Checks that a file contains exactly `image`, repeated `calls` times.
 pub fn check_repeated(
     fd: BorrowedFd<'_>,
     image: &[u8],
@@ -26,7 +25,7 @@ pub fn check_repeated(
     let mut at = 0;
     let mut outcome = || -> Result<(), Mismatch> {
         loop {
-            // What is not overwritten cannot pass for what arrived.
+            // Bytes of the previous piece must not pass for this one's.
             piece.fill(0xa5);
             let count = pread(fd, &mut piece, at)?;
             if count == 0 {
@@ -40,11 +39,11 @@ pub fn check_repeated(
     outcome.map_err(|mismatch| wrong(mismatch, technique, experiment))
 }
 
-/// What makes an error of a mismatch.
+/// Converts a mismatch to an error.
 pub fn wrong(mismatch: Mismatch, technique: &str, experiment: &str) -> MeasureError {
     match mismatch {
         Mismatch::Io(error) => {
-            MeasureError::io(format!("cannot read back what {technique} wrote"))(error)
+            MeasureError::io(format!("cannot read back the bytes that {technique} wrote"))(error)
         }
         Mismatch::Bytes(difference) => MeasureError::WrongBytes {
             contender: technique.to_owned(),
@@ -54,12 +53,12 @@ pub fn wrong(mismatch: Mismatch, technique: &str, experiment: &str) -> MeasureEr
         Mismatch::NotCold => MeasureError::WrongBytes {
             contender: technique.to_owned(),
             cell: experiment.to_owned(),
-            difference: "it was in the page cache".to_owned(),
+            difference: "its pages were in the page cache".to_owned(),
         },
     }
 }
 
-/// Compares what comes, in pieces of any length, with a pattern.
+/// Compares a stream, in pieces of any length, with a pattern.
 pub struct PatternCheck {
     pattern: Pattern,
     expected: Vec<u8>,
@@ -68,7 +67,7 @@ pub struct PatternCheck {
 }
 
 impl PatternCheck {
-    /// From the pattern's begin on.
+    /// A comparison from position 0 of the pattern.
     pub fn new(pattern: Pattern) -> Self {
         PatternCheck {
             pattern,
@@ -89,12 +88,12 @@ impl PatternCheck {
         self.position += piece.len() as u64;
     }
 
-    /// Whether exactly `bytes` bytes have come, the right ones.
+    /// Checks that exactly `bytes` bytes came and were right.
     pub fn end(&self, bytes: u64) -> Result<(), Mismatch> {
         match self.difference {
             Some(at) => Err(Mismatch::Bytes(format!("byte {at} differs"))),
             None if self.position != bytes => Err(Mismatch::Bytes(format!(
-                "{} bytes arrived of {bytes} that were sent",
+                "{} bytes arrived, but {bytes} were sent",
                 self.position
             ))),
             None => Ok(()),
@@ -129,12 +128,12 @@ mod tests {
         assert!(
             check(b"abcab")
                 .unwrap_err()
-                .contains("5 bytes arrived of 6")
+                .contains("5 bytes arrived, but 6 were sent")
         );
         assert!(
             check(b"abcabca")
                 .unwrap_err()
-                .contains("7 bytes arrived of 6")
+                .contains("7 bytes arrived, but 6 were sent")
         );
     }
 
