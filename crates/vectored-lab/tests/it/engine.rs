@@ -1,4 +1,4 @@
-//! The engine on invented machines with exact timings, and its bookkeeping.
+//! The engine on simulated machines: figures, verdicts, budgets and stops.
 
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,7 +29,8 @@ fn experiment(cells: usize, budget_ns: u64) -> Experiment {
     }
 }
 
-/// ns per call of the floor, then of the techniques in order.
+/// A machine with these costs in ns per call: of the floor, then of the
+/// techniques in order.
 fn machine(clock: &FakeClock, noise: Noise, costs: [f64; 5]) -> SyntheticMachine {
     SyntheticMachine::new(
         clock.clone(),
@@ -79,7 +80,7 @@ fn exact_timings_give_exact_figures() {
 }
 
 #[test]
-fn equal_techniques_are_a_tie_after_the_fewest_rounds() {
+fn equal_techniques_are_a_tie_after_the_minimum_of_rounds() {
     let clock = FakeClock::default();
     let mut sampler = machine(
         &clock,
@@ -90,12 +91,12 @@ fn equal_techniques_are_a_tie_after_the_fewest_rounds() {
     let cell = &outcome.cells[0];
     assert_eq!(cell.verdict, Verdict::Tie);
     assert_eq!(cell.winner, None);
-    // Without noise the intervals have no width, so there is nothing to wait for.
+    // Without noise the intervals have no width, so no more rounds are needed.
     assert_eq!(cell.rounds, 20);
 }
 
 #[test]
-fn samples_last_as_long_as_they_should_and_contenders_share_the_count() {
+fn samples_last_about_75_us_and_contenders_share_the_calls_per_sample() {
     let clock = FakeClock::default();
     let costs = [500.0, 900.0, 1000.0, 1500.0, 1000.0];
     let mut sampler = machine(&clock, Noise::None, costs);
@@ -112,7 +113,7 @@ fn samples_last_as_long_as_they_should_and_contenders_share_the_count() {
 }
 
 #[test]
-fn what_is_far_behind_is_sampled_in_every_tenth_round() {
+fn a_technique_far_behind_is_sampled_in_every_tenth_round() {
     let clock = FakeClock::default();
     let noise = Noise::LogNormal { sigma: 0.1 };
     let mut sampler = machine(&clock, noise, [800.0, 9000.0, 1000.0, 1010.0, 1000.0]);
@@ -132,7 +133,7 @@ fn what_is_far_behind_is_sampled_in_every_tenth_round() {
 }
 
 #[test]
-fn what_only_seemed_far_behind_takes_part_again() {
+fn a_technique_that_only_seemed_far_behind_is_a_contender_again() {
     let clock = FakeClock::default();
     // The first hundred samples find the machine in an unusual state.
     let samples = Cell::new(0);
@@ -157,7 +158,7 @@ fn what_only_seemed_far_behind_takes_part_again() {
 }
 
 #[test]
-fn a_technique_that_is_no_rival_cannot_put_the_rivals_far_behind() {
+fn only_a_rival_can_put_other_rivals_far_behind() {
     let clock = FakeClock::default();
     let mut sampler = machine(&clock, Noise::None, [400.0, 9000.0, 2500.0, 3000.0, 500.0]);
     let outcome = run_quietly(&experiment(1, SECOND_NS), &mut sampler, &clock);
@@ -190,13 +191,13 @@ fn a_stop_does_not_wait_for_the_round_to_end() {
     };
     let outcome = run(&experiment(1, SECOND_NS), &mut sampler, &clock, watch).unwrap();
     assert_eq!(samples.get(), 30);
-    // Eight samples to find the count of calls, six a round.
+    // Eight samples choose the calls per sample, and each round has six.
     assert_eq!(outcome.cells[0].rounds, 3);
     assert_eq!(outcome.cells[0].floor_samples_ns.len(), 3);
 }
 
 #[test]
-fn open_cells_get_the_time_that_is_left() {
+fn open_cells_get_the_remaining_time() {
     let clock = FakeClock::default();
     let noise = Noise::LogNormal { sigma: 0.1 };
     // The first cell is clear, the second is not.
@@ -275,7 +276,7 @@ fn orders(seed: u64) -> Vec<Vec<Contender>> {
         ..experiment(1, SECOND_NS)
     };
     run_quietly(&experiment, &mut sampler, &clock);
-    // Two samples of each technique find the count of calls.
+    // Two samples of each technique choose the calls per sample.
     samples[8..].chunks(6).map(<[_]>::to_vec).collect()
 }
 
@@ -285,7 +286,7 @@ fn the_order_within_a_round_is_random_balanced_and_decided_by_the_seed() {
     assert_eq!(rounds.len(), 20);
     assert_eq!(rounds, orders(1));
     assert_ne!(rounds, orders(2));
-    // In six rounds each contender has each place once.
+    // In a block of six rounds each contender takes each place once.
     for block in rounds.chunks_exact(6) {
         for place in 0..6 {
             for contender in &rounds[0] {
@@ -298,11 +299,11 @@ fn the_order_within_a_round_is_random_balanced_and_decided_by_the_seed() {
 }
 
 #[test]
-fn a_cell_that_was_begun_late_is_measured_before_others_are_refined() {
+fn every_cell_is_begun_before_others_get_more_rounds() {
     let clock = FakeClock::default();
     let noise = Noise::LogNormal { sigma: 0.2 };
-    // The first sweep takes more than its half of the budget for three of the
-    // five cells, but there is time for all.
+    // Three of the five cells use up the half of the budget for sweeps, but the
+    // whole budget suffices for all.
     let mut sampler = machine(&clock, noise, [1e6, 1e6, 1e6, 1e6, 1e6]);
     let outcome = run_quietly(&experiment(5, 7 * SECOND_NS / 10), &mut sampler, &clock);
     assert!(outcome.complete, "{} left out", outcome.left_out.len());
@@ -333,15 +334,15 @@ fn sweeps_stay_within_the_budget() {
 }
 
 #[test]
-fn a_budget_that_is_too_small_names_the_cells_it_left_out() {
+fn cells_that_the_budget_leaves_out_are_named() {
     let clock = FakeClock::default();
     let mut sampler = machine(&clock, Noise::None, [1e6, 1e6, 1e6, 1e6, 1e6]);
     let outcome = run_quietly(&experiment(5, SECOND_NS / 10), &mut sampler, &clock);
     assert!(!outcome.complete, "{} ns", outcome.elapsed_ns);
     assert_eq!(outcome.cells.len() + outcome.left_out.len(), 5);
     assert!(!outcome.cells.is_empty());
-    // A cell that was begun has a round at least, and the run is not held up
-    // by the fewest rounds of long calls.
+    // A cell that was begun has at least one round, and long calls do not hold
+    // the run up until the cell has the minimum of rounds.
     assert!(
         outcome
             .cells
@@ -352,7 +353,8 @@ fn a_budget_that_is_too_small_names_the_cells_it_left_out() {
     assert!(outcome.left_out[0].reason.contains("budget"));
 }
 
-/// Stops after so many reports of progress, which come before each visit.
+/// A run that is stopped at the given report of progress, one of which precedes
+/// each visit.
 fn stopped_after(reports: usize) -> (Outcome, Vec<Progress>) {
     let clock = FakeClock::default();
     let mut sampler = machine(
@@ -374,7 +376,7 @@ fn stopped_after(reports: usize) -> (Outcome, Vec<Progress>) {
 }
 
 #[test]
-fn a_run_that_is_stopped_early_names_the_cells_it_left_out() {
+fn cells_that_a_stop_leaves_out_are_named() {
     let (outcome, _) = stopped_after(3);
     assert!(!outcome.complete);
     assert_eq!(outcome.cells.len(), 2);
@@ -383,8 +385,8 @@ fn a_run_that_is_stopped_early_names_the_cells_it_left_out() {
 }
 
 #[test]
-fn a_stopped_run_keeps_what_was_measured() {
-    // In the second sweep, two cells of nine later.
+fn a_stopped_run_keeps_its_samples() {
+    // Stopped in the second sweep, after two of the nine cells.
     let (outcome, seen) = stopped_after(12);
     assert!(!outcome.complete);
     assert_eq!(outcome.cells.len(), 9);
@@ -412,7 +414,7 @@ fn the_rounds_of_a_cell_are_spread_over_the_run() {
     assert_eq!(visits, [1, 2, 3, 1, 2, 3]);
 }
 
-/// An invented machine with a hook before each visit and before each sample.
+/// A simulated machine with a hook before each visit and before each sample.
 struct Hooked<V, S> {
     inner: SyntheticMachine,
     before_visit: V,
@@ -450,7 +452,7 @@ where
 }
 
 #[test]
-fn a_cell_that_overflows_is_begun_again_with_a_reader_thread() {
+fn a_cell_that_overflows_starts_over_with_a_reader_thread() {
     let clock = FakeClock::default();
     let choices = RefCell::new(Vec::new());
     let samples = Cell::new(0);
@@ -477,11 +479,12 @@ fn a_cell_that_overflows_is_begun_again_with_a_reader_thread() {
     assert_eq!(choices.take(), [DrainChoice::Probe, again, again]);
     let cell = &outcome.cells[0];
     assert_eq!(cell.drain, Some(Drain::ReaderThread));
-    // No sample from before is left among them.
+    // No sample from before the restart remains.
     assert_eq!(cell.rounds, 20);
     assert_eq!(cell.floor_samples_ns.len(), 20);
 }
 
+/// A run in which the given visit fails, counted from 1.
 fn failing_in_visit(visit: u32) -> RunError {
     let clock = FakeClock::default();
     let mut visits_left = visit;
@@ -508,7 +511,7 @@ fn failing_in_visit(visit: u32) -> RunError {
 }
 
 #[test]
-fn a_late_failure_keeps_what_was_measured() {
+fn a_late_failure_keeps_the_samples() {
     // The third cell of the second sweep.
     let failed = failing_in_visit(8);
     assert!(matches!(failed.error, MeasureError::NoSpace { .. }));
@@ -520,7 +523,7 @@ fn a_late_failure_keeps_what_was_measured() {
 }
 
 #[test]
-fn a_failure_names_the_cells_it_left_out() {
+fn cells_that_a_failure_leaves_out_are_named() {
     let failed = failing_in_visit(3);
     assert_eq!(failed.outcome.cells.len(), 2);
     assert_eq!(failed.outcome.left_out.len(), 3);
@@ -528,9 +531,9 @@ fn a_failure_names_the_cells_it_left_out() {
 }
 
 #[test]
-fn so_many_rounds_are_sampled_whatever_they_say() {
+fn run_rounds_ignores_verdicts_and_the_budget() {
     let clock = FakeClock::default();
-    // Equal techniques without noise are decided at once, and there is no budget.
+    // Equal techniques without noise are decided at once, and the budget is 0.
     let mut sampler = machine(&clock, Noise::None, [1000.0; 5]);
     let watch = Watch {
         progress: &mut |_| (),
@@ -546,7 +549,7 @@ fn so_many_rounds_are_sampled_whatever_they_say() {
 }
 
 #[test]
-fn a_guest_that_is_far_behind_is_sampled_rarely_and_a_choice_among_others_never_so() {
+fn a_guest_far_behind_is_sampled_rarely_but_adaptive_in_every_round() {
     let clock = FakeClock::default();
     let cost = |_: &CellSpec, contender| match contender {
         Contender::Technique(Technique::Libuv | Technique::Adaptive) => 90_000.0,
@@ -567,6 +570,6 @@ fn a_guest_that_is_far_behind_is_sampled_rarely_and_a_choice_among_others_never_
         result.samples_ns.iter().flatten().count()
     };
     assert_eq!(sampled(Technique::Adaptive), 40);
-    // The first twenty, and every tenth from there on.
+    // The first twenty rounds, then every tenth.
     assert_eq!(sampled(Technique::Libuv), 20 + 2);
 }

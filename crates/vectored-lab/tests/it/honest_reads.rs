@@ -1,5 +1,5 @@
-//! Real descriptors: techniques that read wrongly are caught on every target,
-//! and those that do not are measured.
+//! Real descriptors: techniques that read wrong bytes are caught on every target,
+//! and correct ones are measured.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -16,19 +16,19 @@ use vectored_lab::model::{
     Cache, CellSpec, Drain, Experiment, IovecSetup, Layout, PageCache, Target, Technique, Workload,
 };
 
-/// What a wrong technique does with the bytes it reads.
+/// The fault of a wrong technique.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fault {
-    /// One byte too many is taken, and one is missing.
+    /// One byte too many is read, and one is missing.
     ByteDropped,
-    /// One byte too few is taken, and one is there twice.
+    /// One byte too few is read, and one is there twice.
     ByteDoubled,
     ByteChanged,
     BytesSwapped,
     SegmentsSwapped,
-    /// The bytes are taken, and not put where they belong.
+    /// All bytes are read, but those of one segment are not copied to it.
     SegmentNotFilled,
-    /// Only the last byte of the last segment is left as it was.
+    /// The last byte of the last segment is not filled.
     LastByteNotFilled,
     /// Right in the first call, which is the proof; wrong from then on.
     OnlyLater,
@@ -74,7 +74,7 @@ impl ReadMover for Faulty {
             Fault::ByteDropped => drop(bytes.remove(first)),
             Fault::ByteDoubled => bytes.insert(first, bytes[first]),
             Fault::ByteChanged => bytes[first + 9] ^= 1,
-            // Random bytes are sometimes the same.
+            // Two random bytes may be equal, fifty are not.
             Fault::BytesSwapped => bytes[first..first + 50].reverse(),
             _ => {}
         }
@@ -117,7 +117,7 @@ fn measure(
             Technique::Mmap,
         ],
         beside: vec![Technique::Adaptive],
-        // Enough to begin; a cell that is begun gets its fewest rounds.
+        // Enough to begin the cell, which then gets the minimum of rounds.
         refine: false,
         budget_ns: 10_000_000,
         seed: 11,
@@ -179,9 +179,9 @@ fn every_wrong_read_is_caught_on_a_tcp_connection() {
 }
 
 #[test]
-fn wrong_reads_are_caught_where_a_thread_writes() {
-    // Larger than a pipe. Those that take too much or too little have to be
-    // waited for, all at the same time.
+fn wrong_reads_are_caught_if_a_thread_writes() {
+    // Larger than a pipe. Faults that read too much or too little are detected
+    // by a timeout, so all run at the same time.
     std::thread::scope(|scope| {
         for fault in FAULTS {
             scope.spawn(move || caught(Target::Pipe, 40_000, fault));
@@ -218,7 +218,7 @@ fn reads_of_more_segments_than_iov_max_are_measured() {
 }
 
 #[test]
-fn what_fits_is_written_between_samples_and_what_does_not_by_a_thread() {
+fn small_samples_are_written_between_samples_and_large_ones_by_a_thread() {
     let check = |target, count, bytes, drain| {
         let spec = CellSpec::read(target, Workload::uniform(count, bytes), PageCache::Hot);
         let outcome = measure(spec, &tmp(), read_movers).unwrap();
@@ -230,8 +230,9 @@ fn what_fits_is_written_between_samples_and_what_does_not_by_a_thread() {
     check(Target::Pipe, 16, 16_384, Some(Drain::WriterThread));
     check(Target::Unix, 2, 64, Some(Drain::BetweenSamples));
     check(Target::Unix, 16, 65_536, Some(Drain::WriterThread));
-    // How much of small writes a TCP socket holds depends on how soon their packets are passed on:
-    // on a busy machine they may need the thread.
+    // The capacity of a TCP socket for small writes depends on how soon their packets are
+    // delivered: on a busy machine, small samples may need the thread. So only large ones are
+    // tested.
     check(Target::Tcp, 16, 65_536, Some(Drain::WriterThread));
     check(Target::File, 2, 64, None);
 }
@@ -252,13 +253,13 @@ fn a_cold_file_is_read_from_its_device_or_refused() {
         Err(MeasureError::NotCold { file_system, .. })
             if ["ext4", "xfs", "btrfs"].contains(&file_system.as_str()) =>
         {
-            panic!("nothing was evicted on {file_system}")
+            panic!("pages could not be evicted on {file_system}")
         }
         Err(error) => skip(test, &format!("on a device: {error}")),
     }
     let shm = Path::new("/dev/shm");
     if !shm.is_dir() {
-        return skip(test, "in memory: there is no /dev/shm");
+        return skip(test, "in memory: /dev/shm does not exist");
     }
     for error in [
         check_eviction(shm).unwrap_err(),
@@ -272,13 +273,13 @@ fn a_cold_file_is_read_from_its_device_or_refused() {
 }
 
 #[test]
-fn nothing_can_be_read_from_the_null_device() {
+fn reads_from_the_null_device_are_refused() {
     let spec = CellSpec::read(Target::Null, Workload::uniform(2, 8), PageCache::Hot);
     let error = measure(spec, &tmp(), read_movers).unwrap_err();
     assert!(error.to_string().contains("null"), "{error}");
 }
 
-/// Tells, where somebody collects it, that a test could not run here.
+/// Appends to the file that `VECTORED_SKIPS` names that a test could not run here.
 fn skip(test: &str, reason: &str) {
     eprintln!("skipped {test}: {reason}");
     if let Some(list) = std::env::var_os("VECTORED_SKIPS") {
@@ -334,7 +335,7 @@ fn reads_are_measured_with_adjacent_segments_and_one_array() {
 }
 
 #[test]
-fn wrong_reads_are_caught_in_the_place_of_a_mapping() {
+fn wrong_reads_in_place_of_mmap_are_caught() {
     for fault in FAULTS {
         let workload = Workload::uniform(5, 100);
         let spec = CellSpec::read(Target::File, workload, PageCache::Hot);

@@ -1,5 +1,5 @@
 //! Real descriptors: techniques that drop, double or swap bytes are caught on
-//! every target, and those that do not are not.
+//! every target, and correct ones are measured.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -21,7 +21,7 @@ use vectored_lab::model::{
     Verdict, Workload,
 };
 
-/// What a wrong technique does to the bytes it is given.
+/// The fault of a wrong technique.
 #[derive(Clone, Copy, Debug)]
 enum Fault {
     ByteDropped,
@@ -30,11 +30,11 @@ enum Fault {
     ByteChanged,
     SegmentDropped,
     SegmentDoubled,
-    /// A byte too many, behind all the right ones.
+    /// One byte too many, after all the right ones.
     Surplus,
     /// Right in the first call, which is the proof; wrong from then on.
     OnlyLater,
-    /// Right until many samples have been taken.
+    /// Wrong only after 100 calls.
     OnlyMuchLater,
 }
 
@@ -78,8 +78,8 @@ impl Mover for Faulty {
                 }
             }
             Fault::OnlyMuchLater => {
-                // Each visit of the engine begins anew, and on a slow machine a
-                // sample has few calls.
+                // The count starts over at each visit of the engine, and on a
+                // slow machine a sample has few calls.
                 if self.calls > 100 {
                     list.swap(0, 2);
                 }
@@ -97,7 +97,7 @@ impl Mover for Faulty {
     }
 }
 
-/// What a cell is made for: a target, or one with all that a test wants of it.
+/// A target, or a function that adds further properties to its cells.
 trait Place {
     fn cell(&self, workload: Workload) -> CellSpec;
 }
@@ -114,7 +114,7 @@ impl<F: Fn(Workload) -> CellSpec> Place for F {
     }
 }
 
-/// A FIFO that is gone with this value.
+/// A FIFO that is removed when this value is dropped.
 struct Fifo(PathBuf);
 
 impl Fifo {
@@ -150,7 +150,7 @@ fn experiment(place: impl Place, workload: Workload) -> Experiment {
             Technique::Writev,
         ],
         beside: vec![Technique::Adaptive],
-        // Enough to begin; a cell that is begun gets its fewest rounds.
+        // Enough to begin the cell, which then gets the minimum of rounds.
         refine: false,
         budget_ns: 10_000_000,
         seed: 11,
@@ -188,7 +188,7 @@ fn measure_for(
 }
 
 fn caught(target: impl Place, workload: &Workload, fault: Fault) {
-    // Enough for each fault to come; its discovery ends the run.
+    // Enough for each fault to occur. Its detection ends the run.
     let budget_ns = 10_000_000_000;
     let name = target.cell(workload.clone()).place();
     let outcome = measure_for(
@@ -256,11 +256,11 @@ fn every_fault_is_caught_on_a_fifo() {
 }
 
 #[test]
-fn every_fault_is_caught_where_each_call_is_synced() {
+fn every_fault_is_caught_if_each_call_is_synced() {
     for sync in [SyncMode::Dsync, SyncMode::Sync, SyncMode::Fsync] {
         for target in [Target::File, Target::FileOverwrite] {
             for fault in FAULTS {
-                // So many calls would take seconds.
+                // More than 100 synced calls would take seconds.
                 if !matches!(fault, Fault::OnlyMuchLater) {
                     let spec = |workload| CellSpec {
                         sync,
@@ -286,8 +286,8 @@ fn faults_are_caught_by_the_reader_thread_of_a_tcp_connection_too() {
 
 #[test]
 fn faults_are_caught_by_the_reader_thread_too() {
-    // Larger than a pipe, so a thread reads. The smaller segments fit a pipe
-    // once too often, the larger do not: nobody but the thread takes those out.
+    // Larger than a pipe, so a thread reads. A surplus segment of the smaller
+    // size fits into the pipe; only the thread can remove one of the larger size.
     for bytes in [40_000, 100_000] {
         let workload = Workload::uniform(5, bytes);
         for fault in FAULTS {
@@ -299,17 +299,17 @@ fn faults_are_caught_by_the_reader_thread_too() {
     }
 }
 
-/// What a mover saw of the engine's preparations.
+/// The layouts and marks that a mover was given.
 #[derive(Default)]
 struct Seen {
     addresses: BTreeSet<usize>,
     starts: BTreeSet<usize>,
     longest_file: u64,
-    /// Samples of one visit that had the mark of another of it, at most.
+    /// Maximum number of samples in one visit that had the mark of an earlier one.
     repeated: usize,
 }
 
-/// One visit of the engine. A cell that has to be begun again from nothing has
+/// Records the samples of one visit of the engine. A cell that starts over uses
 /// the same marks again.
 struct Watching {
     inner: Box<dyn Mover>,
@@ -376,7 +376,7 @@ fn every_round_is_laid_out_anew_and_every_sample_marked() {
             seen.addresses.len()
         );
         assert!(seen.starts.len() > rounds / 2, "{}", seen.starts.len());
-        // Calls that probe what fits have one mark.
+        // Calls that probe the capacity share one mark.
         assert!(seen.repeated <= 2, "{} of one visit", seen.repeated);
     }
 }
@@ -386,13 +386,13 @@ fn a_file_never_grows_past_its_span() {
     let call_bytes = 4 << 20;
     let (_, seen) = watch(Target::File, Workload::uniform(64, call_bytes / 64));
     let longest = seen.borrow().longest_file;
-    assert!(longest > 8 << 20, "{longest}: this says nothing");
+    assert!(longest > 8 << 20, "{longest}: too short for this test");
     assert!(longest <= FILE_SPAN_BYTES, "{longest}");
 }
 
 #[test]
 fn a_file_that_is_rewritten_never_grows() {
-    // The proofs of the six contenders alone go past the end of the span.
+    // The proofs of the six contenders alone are longer than the span.
     let (outcome, seen) = watch(Target::FileOverwrite, Workload::uniform(64, 1 << 18));
     let span_bytes = outcome.cells[0].span_bytes;
     assert_eq!(span_bytes, Some(64 << 20));
@@ -422,7 +422,7 @@ fn more_segments_than_iov_max_are_measured() {
 }
 
 #[test]
-fn what_fits_is_emptied_between_samples_and_what_does_not_is_read_by_a_thread() {
+fn small_samples_are_drained_between_samples_and_large_ones_by_a_thread() {
     let drain = |target, count, bytes| {
         let outcome = measure(target, Workload::uniform(count, bytes), movers).unwrap();
         outcome.cells[0].drain
@@ -432,18 +432,19 @@ fn what_fits_is_emptied_between_samples_and_what_does_not_is_read_by_a_thread() 
     assert_eq!(drain(Target::Pipe, 1, 40_000), Some(Drain::BetweenSamples));
     assert_eq!(drain(Target::Pipe, 16, 16_384), Some(Drain::ReaderThread));
     assert_eq!(drain(Target::Unix, 2, 64), Some(Drain::BetweenSamples));
-    // A socket buffer counts a small write at far more than its bytes, so a
+    // A socket buffer charges a small write with far more than its bytes, so a
     // thousand separate ones do not fit although their bytes would.
     assert_eq!(drain(Target::Unix, 1000, 16), Some(Drain::ReaderThread));
-    // How much of small writes a TCP socket holds depends on how soon their packets are passed on:
-    // on a busy machine they may need the thread.
+    // The capacity of a TCP socket for small writes depends on how soon their packets are
+    // delivered: on a busy machine, small samples may need the thread. So only large ones are
+    // tested.
     assert_eq!(drain(Target::Tcp, 16, 65_536), Some(Drain::ReaderThread));
     assert_eq!(drain(Target::File, 2, 64), None);
     assert_eq!(drain(Target::FileOverwrite, 2, 64), None);
 }
 
 #[test]
-fn a_fifo_is_measured_and_refused_while_another_has_it_open() {
+fn a_fifo_is_measured_and_refused_while_it_is_open_elsewhere() {
     let fifo = Fifo::make("open");
     for bytes in [64, 100_000] {
         let outcome = measure(&fifo, Workload::uniform(3, bytes), movers).unwrap();
@@ -458,7 +459,7 @@ fn a_fifo_is_measured_and_refused_while_another_has_it_open() {
     let error = check_fifo(&fifo.0).unwrap_err().to_string();
     assert!(error.contains("open for reading"), "{error}");
     drop(reader);
-    // Both ways: what it has written is not taken from it.
+    // Open for reading and writing: the check must not take its bytes.
     let flags = rustix::fs::OFlags::RDWR;
     let both = rustix::fs::open(&fifo.0, flags, rustix::fs::Mode::empty()).unwrap();
     check_fifo(&fifo.0).unwrap_err();
@@ -466,7 +467,8 @@ fn a_fifo_is_measured_and_refused_while_another_has_it_open() {
     check_fifo(&fifo.0).unwrap();
 }
 
-/// A socket in the file system, and the bytes that its peer got.
+/// A Unix socket with a thread that serves one connection; the thread returns
+/// the number of bytes it has read.
 fn listening(name: &str, serve: fn(UnixStream) -> u64) -> (PathBuf, JoinHandle<u64>) {
     let path = std::env::temp_dir().join(format!("vectored-{name}-{}", std::process::id()));
     let _ = std::fs::remove_file(&path);
@@ -477,7 +479,7 @@ fn listening(name: &str, serve: fn(UnixStream) -> u64) -> (PathBuf, JoinHandle<u
 
 #[test]
 fn a_socket_that_another_program_reads_is_measured_over_one_connection() {
-    // It answers, and is not to be stopped by that.
+    // It answers, and unread answers must not block it.
     let (path, peer) = listening("socket", |mut stream| {
         let mut buffer = vec![0; 1 << 16];
         let mut read_bytes = 0;
@@ -546,7 +548,7 @@ fn every_call_of_a_synced_cell_is_a_sample() {
 }
 
 #[test]
-fn a_mode_of_sync_is_in_force_when_techniques_write() {
+fn the_descriptor_has_the_flags_of_the_sync_mode() {
     struct Looking(Rc<Cell<bool>>, rustix::fs::OFlags);
     impl Mover for Looking {
         fn prepare(&mut self, _segments: &[&[u8]], _start_bytes: usize) {}
@@ -579,7 +581,7 @@ fn a_mode_of_sync_is_in_force_when_techniques_write() {
 }
 
 #[test]
-fn a_directory_without_room_for_files_is_refused() {
+fn a_directory_that_does_not_exist_is_refused() {
     let experiment = experiment(Target::File, Workload::uniform(2, 8));
     let clock = MonotonicClock;
     let missing = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("is-not-there");
@@ -610,7 +612,7 @@ fn a_single_technique_has_no_verdict() {
     assert_eq!(outcome.cells[0].leader, Some(Technique::Writev));
 }
 
-/// Targets with a name on which every byte is compared.
+/// The targets without a path on which every byte is compared.
 const PROVED: [Target; 5] = [
     Target::File,
     Target::FileOverwrite,
@@ -619,7 +621,7 @@ const PROVED: [Target; 5] = [
     Target::Tcp,
 ];
 
-/// Every state but the usual one.
+/// Cells in every state but the default one.
 fn states(target: Target, workload: &Workload) -> [CellSpec; 4] {
     let usual = || CellSpec::write(target, workload.clone());
     [
@@ -644,7 +646,7 @@ fn states(target: Target, workload: &Workload) -> [CellSpec; 4] {
     ]
 }
 
-/// A pool that is far from any cache's size: what is checked here is bytes.
+/// A pool smaller than the caches: these tests check bytes, not times.
 const SMALL_POOL_BYTES: u64 = 1 << 20;
 
 fn measure_spec(
@@ -673,7 +675,7 @@ fn measure_spec(
     run(&experiment, &mut sampler, &clock, watch)
 }
 
-/// A run in which `wrong` stands in the place of `technique`.
+/// A run in which `wrong` replaces `technique`.
 fn replaced<M: Mover + 'static>(
     spec: &CellSpec,
     technique: Technique,
@@ -683,7 +685,7 @@ fn replaced<M: Mover + 'static>(
         Technique::Writev => vec![Technique::CopyThenWrite, Technique::Writev],
         other => vec![Technique::Writev, other],
     };
-    // Enough for each fault to come; its discovery ends the run.
+    // Enough for each fault to occur. Its detection ends the run.
     let budget_ns = 10_000_000_000;
     measure_spec(
         budget_ns,
@@ -711,7 +713,6 @@ fn every_fault_is_caught_in_every_state() {
     for target in PROVED {
         for spec in states(target, &Workload::from_sizes(vec![100, 300, 100, 40, 7])) {
             for fault in FAULTS {
-                // Segments of other sizes cannot be swapped unnoticed anyway.
                 let outcome =
                     replaced(&spec, Technique::Writev, move || Faulty { fault, calls: 0 });
                 assert_caught(outcome, Technique::Writev, &format!("{fault:?} {spec:?}"));
@@ -730,7 +731,7 @@ fn faults_in_cold_bytes_are_caught_by_the_reader_thread_too() {
 }
 
 #[test]
-fn every_fault_is_caught_in_the_place_of_each_technique_that_must_be_named() {
+fn every_fault_is_caught_in_place_of_each_opt_in_technique() {
     for target in PROVED {
         for &technique in Technique::opt_in(Operation::Write) {
             if !technique.works_on(target) {
@@ -771,7 +772,7 @@ fn cold_calls_that_send_the_segments_of_another_are_caught() {
         let [cold, adjacent, ..] = states(target, &Workload::uniform(5, 100));
         let outcome = replaced(&cold, Technique::Writev, SameAgain::default);
         assert_caught(outcome, Technique::Writev, "cold");
-        // Where all calls send the same, it is right.
+        // If all calls send the same segments, the technique is correct.
         let rivals = [Technique::CopyThenWrite, Technique::Writev];
         let make = |contender: Contender, model: &CostModel| -> Box<dyn Mover> {
             match contender {
@@ -783,7 +784,7 @@ fn cold_calls_that_send_the_segments_of_another_are_caught() {
     }
 }
 
-/// Sets its list up once, and never again.
+/// Builds its lists in the first sample and reuses them in later ones.
 #[derive(Default)]
 struct SetUpOnceForAll {
     lists: Vec<Vec<u8>>,
@@ -853,7 +854,7 @@ fn right_techniques_are_measured_in_every_state() {
 }
 
 #[test]
-fn techniques_that_must_be_named_are_measured_where_they_work() {
+fn opt_in_techniques_are_measured_on_the_targets_they_work_on() {
     let opt_in = Technique::opt_in(Operation::Write);
     let rivals = [&[Technique::Writev], opt_in].concat();
     for target in Target::NAMED {
@@ -882,10 +883,10 @@ fn techniques_that_must_be_named_are_measured_where_they_work() {
 }
 
 #[test]
-fn named_techniques_and_states_are_measured_on_a_fifo() {
+fn opt_in_techniques_are_measured_in_every_state_on_a_fifo() {
     let fifo = Fifo::make("states");
     let rivals = [Technique::Writev, Technique::Pwritev2, Technique::Stdio];
-    // The larger ones do not fit, so a thread reads.
+    // The larger lists do not fit, so a thread reads.
     for bytes in [64, 40_000] {
         for state in states(Target::Fifo, &Workload::uniform(3, bytes)) {
             let spec = CellSpec {
@@ -899,7 +900,7 @@ fn named_techniques_and_states_are_measured_on_a_fifo() {
 }
 
 #[test]
-fn named_techniques_and_states_are_measured_with_every_mode_of_sync() {
+fn opt_in_techniques_are_measured_with_every_sync_mode() {
     for target in [Target::File, Target::FileOverwrite] {
         for sync in [SyncMode::Dsync, SyncMode::Sync, SyncMode::Fsync] {
             let [.., state] = states(target, &Workload::uniform(3, 64));
@@ -913,7 +914,7 @@ fn named_techniques_and_states_are_measured_with_every_mode_of_sync() {
             measure(&rivals).unwrap();
             rivals.push(Technique::Mmap);
             match sync {
-                // O_DSYNC means nothing to a mapping.
+                // O_DSYNC and O_SYNC have no effect on a mapping.
                 SyncMode::Dsync | SyncMode::Sync => {
                     let error = measure(&rivals).unwrap_err().to_string();
                     assert!(error.contains("mmap"), "{error}");
@@ -924,7 +925,7 @@ fn named_techniques_and_states_are_measured_with_every_mode_of_sync() {
     }
 }
 
-/// The place that was sent in each call, by visits to the cell.
+/// The address that was sent in each call, by visits to the cell.
 type Places = Rc<RefCell<Vec<Vec<usize>>>>;
 
 struct PlacesSeen {
@@ -945,7 +946,7 @@ impl Mover for PlacesSeen {
 }
 
 #[test]
-fn cold_calls_come_round_only_after_the_whole_pool() {
+fn cold_calls_reuse_a_slot_only_after_the_whole_pool() {
     for floor in [false, true] {
         let places = Places::default();
         let shared = Rc::clone(&places);
@@ -955,7 +956,7 @@ fn cold_calls_come_round_only_after_the_whole_pool() {
             let inner = movers(contender, model);
             let places = Rc::clone(&shared);
             if contender == Contender::Floor {
-                // A visit begins, for which the caches are swept.
+                // A visit begins, and the caches are swept for it.
                 places.borrow_mut().push(Vec::new());
             }
             let watched = match contender {
@@ -971,9 +972,12 @@ fn cold_calls_come_round_only_after_the_whole_pool() {
         let slots = SMALL_POOL_BYTES as usize / (4 * 4096);
         let places = places.borrow();
         let calls = places.iter().map(Vec::len).max();
-        assert!(calls > Some(2 * slots), "{calls:?}: this says nothing");
+        assert!(
+            calls > Some(2 * slots),
+            "{calls:?}: too few calls for this test"
+        );
         for visit in places.iter() {
-            // Rounds move all slots by less than a line.
+            // Rounds move all slots by less than a cache line.
             let lines: Vec<usize> = visit.iter().map(|place| place / 64).collect();
             for window in lines.windows(slots) {
                 let distinct: BTreeSet<&usize> = window.iter().collect();

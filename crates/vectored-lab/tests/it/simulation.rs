@@ -1,5 +1,5 @@
-//! The whole procedure against machines whose truth is known: selection of
-//! contenders and leader, looks, width stop, refinement of open cells, Holm.
+//! The whole procedure against machines with known costs: selection of
+//! contenders and leader, looks, width stop, open cells, Holm.
 //!
 //! Each test simulates 2,000 runs without and 2,000 with true differences, of
 //! four cells each, under one kind of noise. It prints its figures:
@@ -15,7 +15,7 @@ use vectored_lab::model::{
 const RUNS: u64 = 2000;
 
 /// Time per call, relative to the fastest technique, of write-each,
-/// copy-then-write, writev and adaptive; one row a cell.
+/// copy-then-write, writev and adaptive; one row per cell.
 type Scenario = [[f64; 4]; 4];
 
 /// No technique differs from another in any cell, except that in the last two
@@ -161,7 +161,7 @@ fn tally(scenario: &Scenario, noise: Noise) -> Tally {
     tally
 }
 
-/// One run of the real engine on an invented machine.
+/// One run of the real engine on a simulated machine.
 fn simulate(scenario: &Scenario, noise: Noise, seed: u64) -> Vec<Cell> {
     let clock = FakeClock::default();
     let truth = *scenario;
