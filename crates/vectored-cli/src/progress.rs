@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use vectored_lab::measure::Progress;
-use vectored_lab::reproduce::Progress as Reproducing;
+use vectored_lab::reproduce::ReproduceProgress;
 
 use crate::terminal::{can_redraw, messages_are_ascii};
 
@@ -66,7 +66,7 @@ impl Bar {
 
 impl Bar {
     /// Shows the progress of the published experiments and the time left.
-    pub fn show_reproducing(&self, progress: &Reproducing) {
+    pub fn show_reproducing(&self, progress: &ReproduceProgress) {
         let milliseconds = |s: f64| (s * 1e3) as u64;
         let all = milliseconds(progress.done_s + progress.left_s);
         self.0.set_length(all);
@@ -101,8 +101,8 @@ fn seconds(elapsed_ns: u64, budget_ns: u64) -> String {
     format!("{elapsed_s:.0}/{budget_s:.0} s")
 }
 
-fn reproducing(progress: &Reproducing) -> String {
-    let Reproducing {
+fn reproducing(progress: &ReproduceProgress) -> String {
+    let ReproduceProgress {
         experiment,
         row,
         left_s,
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn the_bar_knows_how_long_is_left() {
-        let at = |left_s| Reproducing {
+        let at = |left_s| ReproduceProgress {
             experiment: ExperimentName::Apue35,
             row: "buffer of 1 B".to_owned(),
             done_s: 3.0,

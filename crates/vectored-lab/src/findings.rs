@@ -1,4 +1,4 @@
-//! What follows from the cells of a run: crossovers, cost models, advice.
+//! Findings of a run: crossovers, cost models, advice.
 
 use crate::model::{Cell, FittedModel, Results, Target};
 use crate::report::advice;
@@ -7,12 +7,12 @@ use crate::stats::{crossovers, fitted_models, judge_model};
 impl Results {
     /// Fills in [`crossovers`](Results::crossovers),
     /// [`cost_models`](Results::cost_models) and [`advice`](Results::advice)
-    /// from the cells. Pure: the same cells give the same findings, so it can
-    /// be done again with loaded ones.
+    /// from the cells. Pure: the same cells give the same findings, so it can be repeated on loaded
+    /// results.
     ///
-    /// `calibrated` are the models that were there before the run.
+    /// `calibrated` are the models from before the run.
     pub fn find(&mut self, calibrated: Vec<FittedModel>) {
-        // Where no byte is moved, nothing follows for where some are.
+        // `/dev/null` moves no bytes, so its cells say nothing about other targets.
         let moves_bytes = |cell: &&Cell| cell.target != Target::Null;
         let cells = self.cells.iter().chain(&self.refined_cells);
         let cells: Vec<&Cell> = cells.filter(moves_bytes).collect();

@@ -1,13 +1,12 @@
-//! The measuring engine of [`vectored`]: which technique moves a list of
-//! segments fastest through a descriptor of this machine, and how surely.
+//! The measuring engine of [`vectored`]: which technique moves a list of segments fastest through a
+//! descriptor on this machine, and how certain that is.
 //!
-//! Read [`model`] first: what is measured and what comes out are plain
-//! structs. [`measure`] fills them, [`stats`] decides what they say, and
-//! [`report`] shows them. Each stage runs alone, from a file.
+//! Read [`model`] first: experiments and results are plain structs. [`measure`] fills them, [`stats`]
+//! derives verdicts from them, and [`report`] renders them. Each stage runs alone, from a file.
 //!
 //! # Examples
 //!
-//! Two buffers into a pipe, for a fifth of a second:
+//! Two buffers into a pipe, with a budget of 0.2 s:
 //!
 //! ```
 //! use std::sync::atomic::AtomicBool;

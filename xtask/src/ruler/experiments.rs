@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail, ensure};
 use vectored_lab::measure::MonotonicClock;
 use vectored_lab::model::{Measure, Reproduction};
 use vectored_lab::reproduce::{
-    Bench, ElementPlan, Ledger, Plan, REPEATS, RecordPlan, run as reproduce,
+    Bench, ElementPlan, EtaTracker, Plan, REPEATS, RecordPlan, run as reproduce,
 };
 use vectored_lab::stats::median;
 
@@ -153,7 +153,7 @@ fn engine(plan: &Plan, seed: u64, directory: &Path) -> Result<Medians> {
         program: Path::new("vectored"),
         reader_cpu: None,
         seed,
-        ledger: Ledger::new(&mut nobody),
+        eta: EtaTracker::new(&mut nobody),
         stop: &AtomicBool::new(false),
     };
     let (done, failure) = reproduce(std::slice::from_ref(plan), &mut bench);

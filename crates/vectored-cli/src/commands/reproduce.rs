@@ -9,7 +9,7 @@ use vectored_lab::measure::{
 };
 use vectored_lab::model::{EXPERIMENTS_SCHEMA, Experiments, Reproduction};
 use vectored_lab::report::experiments::{csv, json, markdown, table};
-use vectored_lab::reproduce::{Bench, Ledger, run as run_plans};
+use vectored_lab::reproduce::{Bench, EtaTracker, run as run_plans};
 
 use super::measure::pin;
 use crate::args::{Format, ReproduceArgs};
@@ -55,7 +55,7 @@ pub fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
             program: &program,
             reader_cpu: pins.1,
             seed,
-            ledger: Ledger::new(&mut tell),
+            eta: EtaTracker::new(&mut tell),
             stop: interrupt.flag(),
         };
         run_plans(&plans, &mut bench)

@@ -1,15 +1,14 @@
-//! What follows from a run, in words.
+//! Advice that follows from a run.
 
 use serde::{Deserialize, Serialize};
 
 use crate::model::conditions::Conditions;
 
-/// One sentence or two on what to do with lists of so many segments. Every
-/// figure in it is in the cells, crossovers and cost models of the run; where
-/// those carry no advice there is none.
+/// One or two sentences of advice on lists of this many segments. Every figure in it is in the cells,
+/// crossovers and cost models of the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Advice {
-    /// What it is about.
+    /// The conditions that it holds for.
     #[serde(flatten)]
     pub conditions: Conditions,
     /// Segments in the lists.

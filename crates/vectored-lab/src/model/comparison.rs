@@ -1,4 +1,4 @@
-//! What two sets of runs say of each other.
+//! A comparison of two sets of runs.
 
 use serde::Serialize;
 
@@ -8,11 +8,11 @@ use crate::model::technique::Technique;
 /// The value of [`Comparison::schema`].
 pub const COMPARISON_SCHEMA: &str = "vectored-comparison/1";
 
-/// Runs of a base against new runs of the same cells.
+/// Base runs against new runs of the same cells.
 ///
-/// What is compared is a technique's time ÷ the floor's
-/// ([`floor_ratio`](crate::model::results::TechniqueResult::floor_ratio)): a machine that is
-/// slower altogether makes no difference.
+/// The compared figure is a technique's time ÷ the floor's
+/// ([`floor_ratio`](crate::model::results::TechniqueResult::floor_ratio)), so that a change in the speed
+/// of the whole machine cancels out.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     /// Always [`COMPARISON_SCHEMA`].
@@ -21,23 +21,23 @@ pub struct Comparison {
     pub base: Vec<String>,
     /// When each new run began.
     pub new: Vec<String>,
-    /// What differs in the environment.
+    /// Differences of the environment.
     pub environment: Vec<EnvironmentDifference>,
-    /// No smaller difference is called: 0.02 is 2 %.
+    /// The smallest change that is reported: 0.02 is 2 %.
     pub called_from: f64,
-    /// Standard deviation of the logarithm of a technique's mean over cells,
-    /// from run to run, where the runs tell little of their own.
+    /// Prior standard deviation, from run to run, of the logarithm of a technique's mean over cells; it
+    /// counts when there are few runs.
     pub between_runs_sd: f64,
     /// The mean over the cells of a target, by technique.
     pub targets: Vec<Compared>,
     /// Each cell, by technique.
     pub cells: Vec<Compared>,
-    /// The floor itself, which is never called.
+    /// The floor itself, whose changes are never reported.
     pub floors: Vec<FloorChange>,
     /// Cells that only some of the runs have.
     pub unmatched_cells: usize,
-    /// Techniques of cells that all runs have, which not every run measured, or
-    /// of which not every run has an interval.
+    /// Results that were not compared although all runs have the cell: some run did not measure the
+    /// technique, or has no interval for it.
     pub unmatched_techniques: usize,
 }
 
@@ -62,7 +62,7 @@ pub struct Compared {
     pub segment_sizes: Option<Vec<(usize, usize)>>,
     /// How many cells.
     pub cell_count: usize,
-    /// Which technique.
+    /// The technique.
     pub technique: Technique,
     /// Time ÷ floor of the base: the mean of the runs' logarithms.
     pub base_floor_ratio: f64,
@@ -70,26 +70,25 @@ pub struct Compared {
     pub new_floor_ratio: f64,
     /// New ÷ base.
     pub ratio: f64,
-    /// Lower end of its 95 % interval, which is not adjusted for how many there
-    /// are.
+    /// Lower end of its 95 % interval, not adjusted for the number of comparisons.
     pub ratio_low: f64,
     /// Upper end.
     pub ratio_high: f64,
     /// Two-sided p-value of "nothing changed", not adjusted.
     pub p: f64,
-    /// What is called, after adjustment.
+    /// The reported change, after adjustment.
     pub change: Change,
 }
 
-/// What is called.
+/// A reported change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Change {
-    /// The new runs surely take longer.
+    /// The new runs take significantly longer.
     Slower,
-    /// They surely take less time.
+    /// The new runs take significantly less time.
     Faster,
-    /// The two were not told apart.
+    /// No significant change, or one below the reporting threshold.
     None,
 }
 

@@ -1,4 +1,4 @@
-//! What cells have in common that can be compared.
+//! The conditions that comparable cells share.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,16 +7,15 @@ use crate::model::sync::SyncMode;
 use crate::model::target::Target;
 use crate::model::workload::{Cache, IovecSetup, Layout, Operation, PageCache};
 
-/// Everything of a cell but its list of segments. Only cells that share it say
-/// something of each other.
+/// All properties of a cell except its list of segments. Cells are comparable only if these are equal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Conditions {
     /// Where the bytes went, or came from.
     pub target: Target,
-    /// Which one, where it was named by its path.
+    /// The path, if the target was named by one.
     #[serde(default)]
     pub path: Option<String>,
-    /// Which way they went.
+    /// Whether the bytes were written or read.
     pub operation: Operation,
     /// How the segments lay in memory.
     pub layout: Layout,
@@ -28,7 +27,6 @@ pub struct Conditions {
     pub iovec_setup: IovecSetup,
     /// What was synced, and when.
     pub sync: SyncMode,
-    /// How the target was emptied, or filled: with a thread at the other end
-    /// times are of two threads, not one.
+    /// How the target was emptied or filled. With a thread at the other end, times depend on two threads.
     pub drain: Option<Drain>,
 }

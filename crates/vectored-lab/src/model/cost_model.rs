@@ -1,32 +1,32 @@
-//! What a call, a segment and a byte cost, as a run found it.
+//! The costs of a call, a segment and a byte, as measured in a run.
 
 use serde::{Deserialize, Serialize};
 use vectored::{ChunkPolicy, CopyThresholds, CostModel};
 
 use crate::model::conditions::Conditions;
 
-/// A cost model of one kind of target, and how good its advice is.
+/// A cost model for one set of conditions, with its regret.
 ///
-/// The numbers mean what those of [`vectored::CostModel`] mean, which a program
-/// can be given.
+/// The numbers have the meaning of those of [`vectored::CostModel`], which [`model`](FittedModel::model)
+/// returns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FittedModel {
-    /// What it holds for.
+    /// The conditions that it holds for.
     #[serde(flatten)]
     pub conditions: Conditions,
-    /// What it was found from.
+    /// The source of the numbers.
     pub source: ModelSource,
-    /// A system call that moves nothing.
+    /// A system call that moves no bytes.
     pub call_ns: f64,
-    /// What a call with a list costs more than one without.
+    /// Additional time of a call with a list.
     pub gather_call_ns: f64,
     /// A segment of less than 256 bytes, referenced.
     pub segment_ns: f64,
     /// A segment of 256 bytes or more, referenced.
     pub large_segment_ns: f64,
-    /// More than 8 segments in a list.
+    /// Additional time of a list of more than 8 segments.
     pub iovec_step_ns: f64,
-    /// What a segment costs less that ends where a page of the target does.
+    /// Time saved by a segment that ends at a page boundary of the target.
     #[serde(default)]
     pub page_end_ns: f64,
     /// A byte moved.
@@ -35,42 +35,42 @@ pub struct FittedModel {
     pub copy_segment_ns: f64,
     /// A byte copied within the caches.
     pub copy_byte_ns: f64,
-    /// A byte copied beyond them.
+    /// A byte copied beyond the caches.
     pub copy_byte_uncached_ns: f64,
-    /// The staging size past which copying is beyond the caches.
+    /// The staging size above which copying is beyond the caches.
     pub staging_bytes: usize,
-    /// By the model: `[segment count, bytes]`, the longest segment that is worth
-    /// copying in a list of so many.
+    /// Copy thresholds by the model, as `[segment count, bytes]`: the longest segment that is worth
+    /// copying in a list of that many.
     pub copy_below_bytes: Vec<(usize, usize)>,
-    /// Those borders that a calibration measured, in the same form. Without
-    /// any, all follow from the numbers above.
+    /// The thresholds that a calibration measured, in the same form. If there are none, all follow from
+    /// the numbers above.
     #[serde(default, rename = "borders", skip_serializing_if = "is_default")]
     pub copy_thresholds: CopyThresholds,
-    /// When a list goes in several calls although one would take it: neither fitted nor measured.
+    /// When a list is written in several calls although one would take it. Neither fitted nor measured.
     #[serde(default, rename = "pieces", skip_serializing_if = "Option::is_none")]
     pub chunk_policy: Option<ChunkPolicy>,
-    /// Cells that its choice was judged in.
+    /// Number of cells that its regret was computed in.
     pub judged_cells: usize,
-    /// What choosing by the model costs against the best technique of a cell:
-    /// its time ÷ the best − 1, median over cells. For a model that was fitted
-    /// to cells each is judged by a fit to the others.
+    /// Regret of choosing by the model: time of its choice ÷ time of the best technique − 1, median over
+    /// cells. A model that was fitted to cells is judged by cross-validation: in each cell by a fit to
+    /// the others.
     pub regret_median: Option<f64>,
     /// The same, 95th percentile.
     pub regret_p95: Option<f64>,
 }
 
-/// What a cost model was found from.
+/// The source of a cost model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ModelSource {
     /// The cells of the run.
     Cells,
-    /// A calibration of some 40 ms before the run, on a file 60: what `adaptive` worked with.
+    /// A calibration of about 40 ms (60 ms on a file) before the run, which `adaptive` used.
     Calibration,
 }
 
 impl FittedModel {
-    /// `model` under these conditions, not judged yet.
+    /// `model` under these conditions, without a regret yet.
     pub fn new(conditions: Conditions, source: ModelSource, model: &CostModel) -> Self {
         const COUNTS: [usize; 6] = [2, 4, 8, 16, 64, 1000];
         let thousandths = |ns: f64| (ns * 1000.0).round() / 1000.0;
@@ -102,7 +102,7 @@ impl FittedModel {
         }
     }
 
-    /// The model for a program to work with.
+    /// The model for a program to use.
     pub fn model(&self) -> CostModel {
         CostModel {
             call_ns: self.call_ns,
@@ -122,8 +122,8 @@ impl FittedModel {
     }
 }
 
-fn is_default(borders: &CopyThresholds) -> bool {
-    *borders == CopyThresholds::default()
+fn is_default(thresholds: &CopyThresholds) -> bool {
+    *thresholds == CopyThresholds::default()
 }
 
 #[cfg(test)]
@@ -148,17 +148,17 @@ mod tests {
     }
 
     fn calibrated() -> CostModel {
-        let mut borders = CopyThresholds::default();
-        borders.set(2, Some(1234)).unwrap();
-        borders.set(64, Some(0)).unwrap();
+        let mut thresholds = CopyThresholds::default();
+        thresholds.set(2, Some(1234)).unwrap();
+        thresholds.set(64, Some(0)).unwrap();
         CostModel {
-            copy_thresholds: borders,
+            copy_thresholds: thresholds,
             ..CostModel::default()
         }
     }
 
     #[test]
-    fn the_borders_of_a_calibration_come_back_from_its_results() {
+    fn the_thresholds_of_a_calibration_come_back_from_its_results() {
         let model = calibrated();
         let fitted = FittedModel::new(conditions(), ModelSource::Calibration, &model);
         let text = serde_json::to_string(&fitted).unwrap();
@@ -167,13 +167,13 @@ mod tests {
         let read: FittedModel = serde_json::from_str(&text).unwrap();
         assert_eq!(read, fitted);
         assert_eq!(read.model(), model);
-        // As `docs/results.md` tells a program to load it.
+        // `docs/results.md` tells programs to load it this way.
         assert!(text.contains(r#""source":"calibration""#), "{text}");
         assert_eq!(serde_json::from_str::<CostModel>(&text).unwrap(), model);
     }
 
     #[test]
-    fn results_without_borders_are_read_and_written_as_before() {
+    fn results_without_thresholds_are_read_and_written_as_before() {
         let model = CostModel::default();
         let fitted = FittedModel::new(conditions(), ModelSource::Cells, &model);
         let text = serde_json::to_string(&fitted).unwrap();

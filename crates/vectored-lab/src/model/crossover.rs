@@ -1,4 +1,4 @@
-//! Where the better of two techniques changes.
+//! Crossovers.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,14 +9,14 @@ use crate::model::technique::Technique;
 /// lists of equal segments that differ in nothing else.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Crossover {
-    /// What the lists were written to, or read from, and how.
+    /// The conditions that the lists were written or read under.
     #[serde(flatten)]
     pub conditions: Conditions,
     /// Segments in the lists.
     pub segment_count: usize,
-    /// The technique that is faster below.
+    /// The technique that is faster for smaller segments.
     pub below: Technique,
-    /// The technique that is faster above.
+    /// The technique that is faster for larger segments.
     pub above: Technique,
     /// The size at which both take the same time.
     pub at_bytes: f64,
@@ -24,8 +24,7 @@ pub struct Crossover {
     pub low_bytes: f64,
     /// Upper end.
     pub high_bytes: f64,
-    /// From here on, up to `tie_high_bytes`, the two differ by no more than the
-    /// tie zone.
+    /// From this size to `tie_high_bytes` the two differ by no more than the tie zone.
     pub tie_low_bytes: f64,
     /// See `tie_low_bytes`.
     pub tie_high_bytes: f64,

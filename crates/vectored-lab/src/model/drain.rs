@@ -1,4 +1,4 @@
-//! How bytes leave a target that fills up.
+//! How a target that fills up is emptied.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Drain {
-    /// Every sample fitted: what was written was read back after it was timed,
-    /// what was to be read was written before.
+    /// Between samples, each of which fits: written bytes are read back after the sample, bytes to be
+    /// read are written before it.
     BetweenSamples,
-    /// A thread on another CPU read while the sample was timed.
+    /// By a thread on another CPU that reads during the sample.
     ReaderThread,
-    /// A thread on another CPU wrote while the sample was timed.
+    /// By a thread on another CPU that writes during the sample.
     WriterThread,
-    /// Another program read, when it liked.
+    /// By another program, at its own pace.
     Peer,
 }

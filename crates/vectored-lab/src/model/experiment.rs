@@ -1,4 +1,4 @@
-//! What shall be measured.
+//! The description of a run: cells, techniques and budget.
 
 use std::path::PathBuf;
 
@@ -12,22 +12,21 @@ use crate::model::workload::{Cache, IovecSetup, Layout, Operation, PageCache, Wo
 pub struct CellSpec {
     /// Where the bytes go, or come from.
     pub target: Target,
-    /// Which one, where a user named it: the directory of a file, a FIFO, a
-    /// socket or a device. `None` where we choose it.
+    /// The path, if a user named one: the directory of a file, a FIFO, a socket or a device.
     pub path: Option<PathBuf>,
-    /// Which way they go.
+    /// Whether the bytes are written or read.
     pub operation: Operation,
     /// The list of segments.
     pub workload: Workload,
-    /// How they lie in memory.
+    /// How the segments lie in memory.
     pub layout: Layout,
     /// The state of the CPU's caches.
     pub cache: Cache,
     /// When the iovec array is filled.
     pub iovec_setup: IovecSetup,
-    /// The state of the page cache, of a file that is read.
+    /// The state of the page cache, for a file that is read.
     pub page_cache: Option<PageCache>,
-    /// What has to be on the device of a file that is written, and when.
+    /// How durable each write to a file must be before the next call.
     pub sync: SyncMode,
 }
 
@@ -47,8 +46,7 @@ impl CellSpec {
         }
     }
 
-    /// A scatter read with every other property at its default. The state of
-    /// the page cache matters to files only.
+    /// A scatter read with every other property at its default. `page_cache` matters for files only.
     pub fn read(target: Target, workload: Workload, page_cache: PageCache) -> Self {
         CellSpec {
             operation: Operation::Read,
@@ -57,7 +55,7 @@ impl CellSpec {
         }
     }
 
-    /// The target in words, with its path where it was named by one.
+    /// The target in words, with its path if it has one.
     pub fn place(&self) -> String {
         match &self.path {
             None => self.target.to_string(),
@@ -69,35 +67,33 @@ impl CellSpec {
     }
 }
 
-/// Everything that the engine needs to know before it starts.
+/// Everything that the engine is given before it starts.
 #[derive(Clone, Debug)]
 pub struct Experiment {
     /// The cells, in the order in which results list them.
     pub cells: Vec<CellSpec>,
-    /// The techniques among which each cell's verdict is found.
+    /// The techniques that compete in each cell.
     pub rivals: Vec<Technique>,
-    /// Techniques shown beside the verdict, with their ratio to the leader.
+    /// Techniques that are measured for comparison only; they take no part in verdicts.
     pub beside: Vec<Technique>,
-    /// Whether sizes between those of `cells` are measured, to find where the
-    /// better of two techniques changes.
+    /// Whether sizes between those of `cells` are measured to locate crossovers.
     pub refine: bool,
-    /// Wall time for the whole run, in ns. Each cell gets its fewest rounds
-    /// first; what is left goes to the cells that are still open.
+    /// Wall time for the whole run, in ns. Each cell first gets the minimum of rounds; the rest goes to
+    /// open cells.
     pub budget_ns: u64,
-    /// Seed of everything random: the same seed and the same samples give the
-    /// same results.
+    /// Seed of all random choices. The same seed and the same samples give the same results.
     pub seed: u64,
 }
 
 impl Experiment {
-    /// The techniques of one cell: those that work on its target.
+    /// The techniques of one cell: those that support its target.
     pub fn techniques_of(&self, cell: &CellSpec) -> Vec<Technique> {
         let mut techniques = self.techniques();
         techniques.retain(|technique| technique.works_on(cell.target));
         techniques
     }
 
-    /// Rivals and beside, without repeats, in the order of the tables.
+    /// Rivals and techniques for comparison, without repeats, in the order of the tables.
     pub fn techniques(&self) -> Vec<Technique> {
         let mut all = [&Technique::ALL[..], &Technique::GUESTS].concat();
         all.retain(|technique| self.rivals.contains(technique) || self.beside.contains(technique));

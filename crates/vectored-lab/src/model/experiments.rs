@@ -1,8 +1,7 @@
-//! What a run of `vectored reproduce` found: the contract with other programs.
+//! Results of `vectored reproduce`: the contract with other programs.
 //!
-//! Times are in seconds (`_s`): of a whole copy or file in the experiments that
-//! published those, of one call in the others, as [`Reproduction::rows`] says.
-//! Fields may be added; those that are here keep their meaning.
+//! Times are in seconds (`_s`): of a whole copy or file, or of one call, as [`Reproduction::rows`] says.
+//! Fields may be added; existing ones keep their meaning.
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,9 +18,9 @@ pub const EXPERIMENTS_SCHEMA: &str = "vectored-experiments/1";
 /// A whole run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Experiments {
-    /// Always [`EXPERIMENTS_SCHEMA`]; a reader refuses what it does not know.
+    /// Always [`EXPERIMENTS_SCHEMA`]; a reader rejects any other value.
     pub schema: String,
-    /// False when the run was stopped, or failed, before its end.
+    /// False if the run was stopped or failed before its end.
     pub complete: bool,
     /// The version of `vectored` that measured.
     pub vectored_version: String,
@@ -31,11 +30,11 @@ pub struct Experiments {
     pub elapsed_s: f64,
     /// Seed of the order of rows, and of the bytes.
     pub seed: u64,
-    /// The machine and what may have disturbed the run.
+    /// The machine, and possible disturbances of the run.
     pub host: Host,
     /// The clock, measured.
     pub ruler: Ruler,
-    /// One entry an experiment, in the order in which they were run.
+    /// The experiments, in the order in which they were run.
     pub experiments: Vec<Reproduction>,
 }
 
@@ -51,7 +50,7 @@ pub enum ExperimentName {
     /// A thousand elements of ten sizes.
     #[serde(rename = "kalinin")]
     Kalinin,
-    /// Buffers one by one, or vectored; written and read.
+    /// Buffers written and read one by one, or vectored.
     #[serde(rename = "mincer")]
     Mincer,
 }
@@ -95,95 +94,93 @@ impl FromStr for ExperimentName {
     }
 }
 
-/// One experiment: our rows, the published ones, and what follows.
+/// One experiment: measured rows, published rows, and conclusions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reproduction {
-    /// Which one.
+    /// The experiment.
     pub name: ExperimentName,
-    /// Whether it was smaller than what was published (`--quick`, and sizes that
-    /// somebody chose).
+    /// Whether the experiment was smaller than published (`--quick`, or sizes chosen by the user).
     pub reduced: bool,
-    /// False when it was stopped before every row had its repeats.
+    /// False if it was stopped before every row had all its repeats.
     pub complete: bool,
-    /// The page cache of what was read: hot where a file is written, then read.
+    /// State of the page cache for the file that was read; hot if the experiment writes the file first.
     pub cache: PageCache,
-    /// What holds for all rows.
+    /// Properties that all rows share.
     pub setting: Setting,
-    /// What was measured. Times are of a whole copy in `apue-3.5`, of a whole
-    /// file in `apue-14.28`, of one call of 1000 elements in `kalinin`, and of
-    /// one pass over all buffers in `mincer`.
+    /// The measured rows. Times are of a whole copy in `apue-3.5`, of a whole file in `apue-14.28`, of
+    /// one call of 1000 elements in `kalinin`, and of one pass over all buffers in `mincer`.
     pub rows: Vec<ExperimentRow>,
-    /// What was published, in the form of our rows.
+    /// The published rows, in the same form.
     pub published: Vec<PublishedRow>,
     /// Pairs of rows, compared repeat by repeat.
     pub ratios: Vec<Ratio>,
     /// Where the better of two techniques changes.
-    pub borders: Vec<Border>,
-    /// What the publication has, or would have today, and this version cannot
-    /// measure yet.
+    #[serde(rename = "borders")]
+    pub crossovers: Vec<ExperimentCrossover>,
+    /// Techniques of the publication, or their present-day counterparts, that this version cannot
+    /// measure.
     pub missing: Vec<String>,
-    /// What else a reader should know of this run, in words.
+    /// Further notes on this run.
     pub notes: Vec<String>,
-    /// What the figures say, computed from them, in words.
+    /// The finding in words, computed from the figures.
     pub finding: String,
 }
 
-/// What holds for all rows of an experiment; what does not apply is `None`.
+/// Properties that all rows of an experiment share; `None` if a property does not apply.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Setting {
-    /// How often every row was to be measured, in turn with the others.
+    /// Planned number of repeats of every row.
     pub repeats: usize,
     /// Bytes of the file that is copied.
     pub file_bytes: Option<u64>,
     /// Where copies go: `null`, `file` or `pipe`.
     pub to: Option<String>,
-    /// What is on the device when a call, or a copy, is over.
+    /// How durable a call, or a whole copy, must be before it counts as done.
     pub sync: Option<SyncMode>,
     /// `st_blksize` of the file that is copied.
     pub st_blksize: Option<u64>,
     /// Read-ahead of its device, in KiB.
     pub read_ahead_kb: Option<u64>,
-    /// What it takes to start a copy of nothing, which every row of copies
-    /// contains.
+    /// Time to start and end a process that copies nothing; every row of copies contains it.
     pub start_s: Option<f64>,
-    /// That by repeat.
+    /// `start_s` by repeat.
     pub start_s_samples: Vec<Option<f64>>,
 }
 
-/// A row: medians over the repeats, and every repeat. Samples are aligned by
-/// repeat, `null` where a row was not sampled.
+/// A row: medians over the repeats, and all repeats. Samples are aligned by repeat; `null` if the row was
+/// not sampled in a repeat.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ExperimentRow {
     /// `read-write`, `stdio`, or one of the techniques.
     pub technique: String,
-    /// Whether segments are written or read, where an experiment has both.
+    /// Whether segments are written or read, if an experiment has both.
     pub operation: Option<Operation>,
-    /// When the array of `writev` or `readv` was filled, where that was varied.
+    /// When the array of `writev` or `readv` was filled, if an experiment varies that.
     pub iovec_setup: Option<IovecSetup>,
-    /// Segments of a call.
+    /// Segments in a call.
     pub segment_count: Option<usize>,
-    /// Bytes of each, where all have the same.
+    /// Size of each segment, if all are equal.
     pub segment_bytes: Option<usize>,
-    /// Runs of `(count, bytes)` where they differ.
+    /// Sizes as runs of `(count, bytes)` if they differ.
     pub segment_sizes: Option<Vec<(usize, usize)>>,
-    /// Bytes of the buffer of a copy.
+    /// Size of the buffer of a copy, in bytes.
     pub buffer_bytes: Option<u64>,
-    /// How many calls, or passes, of the list a repeat has.
+    /// Number of calls, or passes, in a repeat.
     pub calls: Option<u64>,
-    /// Successful reads of a copy, all but the last, which found the end.
+    /// Successful reads of a copy, without the last, which found the end of the file.
     pub loops: Option<u64>,
-    /// Repeats that were measured.
+    /// Number of repeats that were measured.
     pub repeats: usize,
-    /// CPU time in user mode. The kernel splits by ticks: coarse under a second.
+    /// CPU time in user mode. The kernel splits user and system time by clock ticks, which is coarse
+    /// below one second.
     pub user_s: Option<f64>,
     /// CPU time in the kernel; see [`ExperimentRow::user_s`].
     pub system_s: Option<f64>,
-    /// CPU time, both together, which is exact.
+    /// User and system time together, which is exact.
     pub cpu_s: Option<f64>,
     /// Wall time.
     pub clock_s: Option<f64>,
-    /// The median of all passes of all repeats, where `clock_s` is the median of
-    /// their means.
+    /// Median over all passes of all repeats (`clock_s` is the median of the repeats' means).
     pub pass_median_s: Option<f64>,
     /// Bytes moved ÷ `clock_s`.
     pub bytes_per_s: Option<f64>,
@@ -197,18 +194,17 @@ pub struct ExperimentRow {
     pub clock_s_samples: Vec<Option<f64>>,
     /// The passes of every repeat.
     pub pass_s_samples: Vec<Vec<f64>>,
-    /// By repeat: how much of the file was in the page cache when the copy
-    /// began, which is after the eviction where it was to be cold.
+    /// By repeat: bytes of the file that were in the page cache when the copy began (after the eviction,
+    /// if it was to be cold).
     pub resident_bytes_samples: Vec<Option<u64>>,
-    /// By repeat: what the copy fetched from storage devices, as the kernel
-    /// counts (`ru_inblock`).
+    /// By repeat: bytes that the copy read from storage devices (`ru_inblock`).
     pub fetched_bytes_samples: Vec<Option<u64>>,
 }
 
 /// A published row.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PublishedRow {
-    /// The publication, and its machine where there are several.
+    /// The publication, with its machine if it has several.
     pub source: String,
     /// As in [`ExperimentRow::technique`].
     pub technique: String,
@@ -222,7 +218,7 @@ pub struct PublishedRow {
     pub segment_bytes: Option<usize>,
     /// As in [`ExperimentRow::buffer_bytes`].
     pub buffer_bytes: Option<u64>,
-    /// As printed.
+    /// Wall or CPU time as printed.
     pub loops: Option<u64>,
     /// CPU time in user mode.
     pub user_s: Option<f64>,
@@ -234,7 +230,7 @@ pub struct PublishedRow {
     pub clock_s: Option<f64>,
 }
 
-/// What a ratio is of.
+/// The measured quantity that a ratio compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Measure {
@@ -257,23 +253,22 @@ impl Measure {
 /// One row ÷ another, repeat by repeat.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ratio {
-    /// Index of the row above the line.
+    /// Index of the row in the numerator.
     pub of: usize,
-    /// Index of the row below it.
+    /// Index of the row in the denominator.
     pub over: usize,
-    /// What is divided.
+    /// The compared quantity.
     pub measure: Measure,
-    /// Repeats that have both.
+    /// Number of repeats that both rows have.
     pub repeats: usize,
     /// Median of the ratios of the repeats.
     pub ratio: f64,
-    /// Its interval, between order statistics, of at least 95 %; of seven
-    /// independent repeats, the smallest and the largest: 98.4 %. `null` with
-    /// fewer than six.
+    /// Lower end of its interval between order statistics, of at least 95 %. With seven independent
+    /// repeats it spans the smallest to the largest: 98.4 %. `null` with fewer than six.
     pub ratio_low: Option<f64>,
-    /// See [`Ratio::ratio_low`].
+    /// Upper end: see [`Ratio::ratio_low`].
     pub ratio_high: Option<f64>,
-    /// The same ratio of the published figures.
+    /// The ratio of the corresponding published figures.
     pub published: Vec<PublishedRatio>,
 }
 
@@ -286,19 +281,19 @@ pub struct PublishedRatio {
     pub ratio: f64,
 }
 
-/// The size at which the better of two techniques changes.
+/// The size at which the faster of two techniques changes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Border {
-    /// What is compared.
+pub struct ExperimentCrossover {
+    /// The compared quantity.
     pub measure: Measure,
     /// The technique that takes less time for smaller sizes.
     pub below: String,
     /// The technique that takes less time for larger sizes.
     pub above: String,
-    /// Where the medians change, between two sizes that were measured.
+    /// The size at which the interpolated medians are equal.
     pub at_bytes: f64,
-    /// The nearest size at which the one is surely faster.
+    /// The nearest smaller size at which `below` is significantly faster.
     pub low_bytes: f64,
-    /// The nearest size at which the other is.
+    /// The nearest larger size at which `above` is significantly faster.
     pub high_bytes: f64,
 }

@@ -1,5 +1,4 @@
-//! What a machine offers to programs that move several buffers: the contract
-//! of `vectored host`.
+//! What a machine offers to programs that move several buffers: the contract of `vectored host`.
 
 use std::collections::BTreeMap;
 
@@ -10,31 +9,29 @@ use crate::model::results::{Host, Ruler};
 /// The value of [`HostReport::schema`].
 pub const HOST_SCHEMA: &str = "vectored-host/1";
 
-/// A machine, and what it answered when it was asked.
+/// A machine and what was probed on it.
 ///
-/// Sizes are in bytes. Fields may be added; those that are here keep their
-/// meaning.
+/// Sizes are in bytes. Fields may be added; existing ones keep their meaning.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HostReport {
     /// Always [`HOST_SCHEMA`].
     pub schema: String,
-    /// The version of `vectored` that asked.
+    /// The version of `vectored` that probed.
     pub vectored_version: String,
-    /// The machine, as in the results of a run. What a run alone can tell is
-    /// null here.
+    /// The machine, as in the results of a run. Fields that only a run can fill are null.
     pub host: Host,
-    /// Why a field of `host` is null, by its name with dots, where something
-    /// went wrong; why the flags are empty, if no file could be made.
+    /// The reason for each field of `host` that could not be determined, by its dotted name; also the
+    /// reason for empty flag lists.
     pub unknown: BTreeMap<String, String>,
     /// The clock, measured.
     pub ruler: Ruler,
-    /// What io_uring is good for here.
+    /// Support for io_uring.
     pub io_uring: IoUringOffer,
     /// The flags of `pwritev2`, each tried on an unnamed file in the directory.
     pub write_flags: Vec<FlagAnswer>,
     /// The same for `preadv2`.
     pub read_flags: Vec<FlagAnswer>,
-    /// What direct I/O asks for in the directory.
+    /// Requirements of direct I/O in the directory.
     pub direct_io: DirectOffer,
     /// Limits and defaults of pipes and sockets.
     pub buffers: BufferLimits,
@@ -42,11 +39,11 @@ pub struct HostReport {
     pub huge_pages: HugePages,
 }
 
-/// Something that was found out, or why it was not.
+/// A value, or the reason why it is unknown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Known<T> {
-    /// It is this.
+    /// The value.
     Value(T),
     /// The reason, as `permission denied reading /proc/…`.
     Unknown(String),
@@ -61,7 +58,7 @@ impl<T> Known<T> {
         }
     }
 
-    /// The same about another form of it.
+    /// Converts the value, if there is one.
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Known<U> {
         match self {
             Known::Value(value) => Known::Value(change(value)),
@@ -70,48 +67,46 @@ impl<T> Known<T> {
     }
 }
 
-/// io_uring, as its own probe tells.
+/// io_uring, as reported by its probe.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IoUringOffer {
-    /// A ring could be made. If not: the error's name and its likely cause.
+    /// Whether a ring can be created. If not: the name of the error and its likely cause.
     pub ring: Known<bool>,
-    /// The sysctl `kernel.io_uring_disabled` (since Linux 6.6): 0 for all, 1
-    /// for one group only, 2 for nobody.
+    /// The sysctl `kernel.io_uring_disabled` (since Linux 6.6): 0 enabled for all, 1 for one group only,
+    /// 2 disabled.
     pub disabled_sysctl: Known<u64>,
     /// Operations as `[name, supported]`; empty without a ring.
     pub operations: Vec<(String, bool)>,
-    /// Why operations are unknown although there is a ring.
+    /// Why the operations are unknown although a ring can be created.
     pub operations_unknown: Option<String>,
-    /// What this process may lock in memory, which bounds registered buffers;
-    /// null where there is no limit.
+    /// The limit on locked memory, which bounds registered buffers; null if there is none.
     pub memlock_bytes: Option<u64>,
 }
 
-/// One flag: `ok`, or the name of the error. That a flag is taken does not
-/// prove that it does something.
+/// The answer to one flag: `ok`, or the name of the error. An accepted flag need not have an effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlagAnswer {
     /// Its name without `RWF_`.
     pub flag: String,
-    /// Through the page cache.
+    /// The answer for a file opened through the page cache.
     pub buffered: String,
-    /// Past it; null where no file could be opened so.
+    /// The answer with `O_DIRECT`; null if no file could be opened that way.
     pub direct: Option<String>,
 }
 
 /// `O_DIRECT`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DirectOffer {
-    /// A file of the directory could be switched to `O_DIRECT`: `ok`, or the
-    /// name of the error; `unknown: ` and the reason if no file could be made.
+    /// Whether a file in the directory can be switched to `O_DIRECT`: `ok`, the name of the error, or
+    /// `unknown: ` and the reason if no file could be created.
     pub open: String,
-    /// Alignment of memory by `STATX_DIOALIGN`.
+    /// Alignment of memory, from `STATX_DIOALIGN`.
     pub memory_bytes: Known<u64>,
-    /// Alignment of offsets and lengths by `STATX_DIOALIGN`.
+    /// Alignment of offsets and lengths, from `STATX_DIOALIGN`.
     pub offset_bytes: Known<u64>,
 }
 
-/// Limits and defaults of pipes and sockets, beside those in [`Host`].
+/// Limits and defaults of pipes and sockets, in addition to those in [`Host`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BufferLimits {
     /// Largest pipe without privilege: `fs.pipe-max-size`.
@@ -124,19 +119,19 @@ pub struct BufferLimits {
     pub rmem_default_bytes: Known<u64>,
     /// See [`BufferLimits::rmem_default_bytes`].
     pub rmem_max_bytes: Known<u64>,
-    /// `net.ipv4.tcp_wmem`: least, default, most.
+    /// `net.ipv4.tcp_wmem`: minimum, default, maximum.
     pub tcp_wmem_bytes: Known<[u64; 3]>,
-    /// `net.ipv4.tcp_rmem`: least, default, most.
+    /// `net.ipv4.tcp_rmem`: minimum, default, maximum.
     pub tcp_rmem_bytes: Known<[u64; 3]>,
 }
 
-/// Pages larger than the usual ones.
+/// Huge pages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HugePages {
     /// `always`, `madvise` or `never`.
     pub transparent: Known<String>,
-    /// Size of one that is reserved.
+    /// Size of a reserved huge page.
     pub page_bytes: Known<u64>,
-    /// How many are reserved.
+    /// Number of reserved huge pages.
     pub reserved: Known<u64>,
 }

@@ -1,5 +1,4 @@
-//! What is measured and what came out: plain structs that can be saved and
-//! loaded, so that each stage of the pipeline runs alone.
+//! The data of the pipeline: plain structs that can be saved and loaded, so that each stage runs alone.
 //!
 //! `arguments → `[`Experiment`]` → (sampler) → `[`Results`]` → report`
 
@@ -34,7 +33,7 @@ pub use crate::model::crossover::Crossover;
 pub use crate::model::drain::Drain;
 pub use crate::model::experiment::{CellSpec, Experiment};
 pub use crate::model::experiments::{
-    Border, EXPERIMENTS_SCHEMA, ExperimentName, ExperimentRow, Experiments, Measure,
+    EXPERIMENTS_SCHEMA, ExperimentCrossover, ExperimentName, ExperimentRow, Experiments, Measure,
     PublishedRatio, PublishedRow, Ratio, Reproduction, Setting,
 };
 pub use crate::model::host_report::{

@@ -1,8 +1,7 @@
-//! What a run of `vectored measure` found: the contract with other programs.
+//! Results of `vectored measure`: the contract with other programs.
 //!
-//! Times are per call of the whole list, in nanoseconds (`_ns`) or seconds
-//! (`_s`); sizes are in bytes; ratios are plain numbers. Fields may be added;
-//! those that are here keep their meaning.
+//! Times are per call of the whole list, in nanoseconds (`_ns`) or seconds (`_s`); sizes are in bytes;
+//! ratios are plain numbers. Fields may be added; existing ones keep their meaning.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,10 +21,10 @@ pub const SCHEMA: &str = "vectored-results/1";
 /// A whole run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Results {
-    /// Always [`SCHEMA`]; a reader refuses what it does not know.
+    /// Always [`SCHEMA`]; a reader rejects any other value.
     pub schema: String,
-    /// False when the run was interrupted, or its budget ended, before every
-    /// cell had its fewest rounds.
+    /// False if the run was interrupted, or its budget ended, before every cell had the minimum of
+    /// rounds.
     pub complete: bool,
     /// The version of `vectored` that measured.
     pub vectored_version: String,
@@ -33,31 +32,31 @@ pub struct Results {
     pub started_at: String,
     /// Wall time of the run.
     pub elapsed_s: f64,
-    /// Wall time that the run was allowed.
+    /// Wall time budget of the run.
     pub budget_s: f64,
     /// Seed of the order of samples and of the layout of buffers.
     pub seed: u64,
-    /// The techniques among which verdicts were found.
+    /// The techniques that compete.
     pub rivals: Vec<Technique>,
-    /// The machine and what may have disturbed the run.
+    /// The machine, and possible disturbances of the run.
     pub host: Host,
     /// The clock, measured.
     pub ruler: Ruler,
-    /// One entry a cell, in the order asked for.
+    /// The requested cells, in their order.
     pub cells: Vec<Cell>,
-    /// Cells that were measured between the cells asked for.
+    /// Cells that were measured between the requested ones.
     pub refined_cells: Vec<Cell>,
-    /// Where the better of two techniques changes: no entry where that is
-    /// nowhere in the range that was measured, several where it is so.
+    /// The crossovers: none if the fastest technique does not change within the measured range, several
+    /// if it changes more than once.
     #[serde(default)]
     pub crossovers: Vec<Crossover>,
-    /// What calls, segments and bytes cost, by kind of target.
+    /// Cost models, one for each set of conditions.
     #[serde(default)]
     pub cost_models: Vec<FittedModel>,
-    /// What to do, in words.
+    /// Advice in words.
     #[serde(default)]
     pub advice: Vec<Advice>,
-    /// Cells of the grid that were not measured, with the reason.
+    /// Requested cells that were not measured, with the reason.
     pub left_out: Vec<LeftOut>,
 }
 
@@ -74,23 +73,21 @@ pub struct Host {
     pub cpu: CpuInfo,
     /// Physical memory.
     pub memory_bytes: u64,
-    /// The hypervisor or container that was noticed, if any.
+    /// The detected hypervisor or container, if any.
     pub virtualization: Option<String>,
     /// `IOV_MAX`.
     pub iov_max: usize,
     /// Capacity of a new pipe.
     pub pipe_bytes: Option<u64>,
-    /// Send and receive buffer of a new Unix stream socket, as `getsockopt`
-    /// tells them.
+    /// Send and receive buffer of a new Unix stream socket, from `getsockopt`.
     pub unix_send_buffer_bytes: Option<u64>,
     /// See [`Host::unix_send_buffer_bytes`].
     pub unix_receive_buffer_bytes: Option<u64>,
-    /// Send and receive buffer of the TCP connection that is measured, as
-    /// `getsockopt` tells them.
+    /// Send and receive buffer of the TCP connection that is measured, from `getsockopt`.
     pub tcp_send_buffer_bytes: Option<u64>,
     /// See [`Host::tcp_send_buffer_bytes`].
     pub tcp_receive_buffer_bytes: Option<u64>,
-    /// The directory that held the file, where one was measured.
+    /// The directory of the measured file, if a file was measured.
     pub directory: Option<DirectoryInfo>,
     /// The kernel's clock source.
     pub clock_source: Option<String>,
@@ -104,7 +101,7 @@ pub struct Host {
     pub steal_share: Option<f64>,
     /// Involuntary context switches of the measuring thread.
     pub involuntary_switches: Option<u64>,
-    /// What may have disturbed the figures, in plain words.
+    /// Possible disturbances of the figures, in words.
     pub warnings: Vec<String>,
 }
 
@@ -149,23 +146,23 @@ pub struct DirectoryInfo {
 pub struct Ruler {
     /// The clock that samples are timed with.
     pub clock: String,
-    /// The smallest step that was seen between two readings.
+    /// The smallest observed step between two readings.
     pub step_ns: u64,
-    /// What one reading costs.
+    /// Time of one reading.
     pub reading_ns: f64,
-    /// What one turn of the sampling loop costs when the technique does nothing.
+    /// Time of one turn of the sampling loop with a technique that does nothing.
     pub empty_loop_ns: f64,
 }
 
-/// What is known of a cell's best technique.
+/// The verdict on a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// The winner beats every rival.
+    /// The winner is significantly faster than every rival.
     Faster,
-    /// No technique is better than another by more than the tie zone.
+    /// The fastest techniques differ by no more than the tie zone.
     Tie,
-    /// Not decided within the budget.
+    /// Not decided.
     Open,
 }
 
@@ -173,22 +170,19 @@ pub enum Verdict {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OpenBecause {
-    /// Too few rounds: the leader and a rival were sampled together in fewer
-    /// than a verdict takes, or the leader is ahead of every rival by the
-    /// unadjusted intervals, but not after adjustment for the looks and for all
-    /// cells of the run.
+    /// Too few rounds: the leader and a rival share fewer rounds than a verdict needs, or the leader is
+    /// ahead by the unadjusted intervals, but not after adjustment for the looks and for all cells of the
+    /// run.
     Rounds,
-    /// More rounds would not have decided: the A/A pair of the cell differs by
-    /// as much as the techniques do, or the last look came, or the intervals
-    /// are as narrow as they are sampled for.
+    /// More rounds cannot decide: the A/A pair of the cell differs by as much as the techniques do, or
+    /// the last look was reached, or the intervals have reached their target width.
     Noise,
-    /// The budget was spent, or the run was stopped, before the intervals were
-    /// narrow.
+    /// The budget was spent, or the run was stopped, before the intervals were narrow.
     Budget,
 }
 
 impl OpenBecause {
-    /// As in the JSON and the table.
+    /// The name in the JSON and the table.
     pub fn name(self) -> &'static str {
         match self {
             OpenBecause::Rounds => "rounds",
@@ -203,16 +197,16 @@ impl OpenBecause {
 pub struct Cell {
     /// Where the bytes went, or came from.
     pub target: Target,
-    /// Which one, where it was named by its path: the directory of the file,
-    /// the FIFO, the socket or the device.
+    /// The path, if the target was named by one: the directory of the file, the FIFO, the socket or the
+    /// device.
     pub path: Option<String>,
-    /// Which way they went.
+    /// Whether the bytes were written or read.
     pub operation: Operation,
     /// Segments in the list.
     pub segment_count: usize,
-    /// Size of each segment, where all have the same.
+    /// Size of each segment, if all are equal.
     pub segment_bytes: Option<usize>,
-    /// Sizes as runs of `[count, bytes]`, where they are mixed.
+    /// Sizes as runs of `[count, bytes]`, if they are mixed.
     pub segment_sizes: Option<Vec<(usize, usize)>>,
     /// How the segments lay in memory.
     pub layout: Layout,
@@ -224,10 +218,10 @@ pub struct Cell {
     pub iovec_setup: IovecSetup,
     /// What was synced, and when.
     pub sync: SyncMode,
-    /// File system of the target, where it is a file.
+    /// File system of the target, if it is a file.
     pub file_system: Option<String>,
-    /// The span of the file that was written before it was truncated or before
-    /// its begin came again, or the length of the file that was read.
+    /// The range of the file that was written before it was truncated or written again from its start, or
+    /// the length of the file that was read.
     pub span_bytes: Option<u64>,
     /// Operations in flight, for asynchronous techniques.
     pub queue_depth: Option<u32>,
@@ -235,43 +229,40 @@ pub struct Cell {
     pub drain: Option<Drain>,
     /// Rounds that were sampled.
     pub rounds: u32,
-    /// Median time of one `write` of the same bytes, already contiguous, or of
-    /// one `read` into one piece.
+    /// Median time of the floor: one `write` of the same bytes, already contiguous, or one `read` into
+    /// one piece.
     pub floor_ns: f64,
-    /// The floor, by round.
+    /// Floor samples by round.
     pub floor_samples_ns: Vec<f64>,
-    /// The floor a second time under another name, by round.
+    /// Samples of the floor under a second name, by round: the A/A control.
     pub aa_samples_ns: Vec<f64>,
-    /// What is known of the best technique.
+    /// The verdict.
     pub verdict: Verdict,
-    /// Why, where the verdict is `open`. `None` where there is no rival, and in
-    /// files of earlier versions.
+    /// Why the verdict is `open`. `None` if there is no rival, and in files of earlier versions.
     #[serde(default)]
     pub open_because: Option<OpenBecause>,
-    /// The best technique, where the verdict is `faster`.
+    /// The fastest technique, if the verdict is `faster`.
     pub winner: Option<Technique>,
-    /// The rival that ratios refer to, whatever the verdict: the one that takes
-    /// less time than every other in the median round. `None` in a cell without
-    /// rounds.
+    /// The rival that ratios refer to: the one that takes less time than every other in the median round,
+    /// whatever the verdict. `None` without rounds.
     pub leader: Option<Technique>,
-    /// The largest difference that the A/A pair's 95 % interval admits between
-    /// two names for the same thing. Nothing smaller is called. `None` while
-    /// there are too few rounds for an interval.
+    /// The noise floor: the largest difference within the 95 % interval of the A/A pair. No smaller
+    /// difference is reported. `None` with too few rounds for an interval.
     pub noise_floor: Option<f64>,
     /// Whether the A/A pair's interval excludes 1.
     pub aa_separated: bool,
-    /// Proof calls whose bytes were read back and compared.
+    /// Number of calls whose bytes were read back and compared.
     pub proof_calls: u64,
-    /// One entry a technique.
+    /// The measured techniques.
     pub techniques: Vec<TechniqueResult>,
 }
 
 /// One technique in one cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TechniqueResult {
-    /// Which technique.
+    /// The technique.
     pub name: Technique,
-    /// Sampled in every round (true), or, being far behind, in every tenth.
+    /// Whether it was sampled in every round. One that is far behind is sampled in every tenth.
     pub contender: bool,
     /// Calls in each sample.
     pub calls_per_sample: u32,
@@ -279,8 +270,7 @@ pub struct TechniqueResult {
     pub median_ns: f64,
     /// Minimum over the rounds.
     pub min_ns: f64,
-    /// Median CPU time of the calling thread, the untimed call before each
-    /// sample included.
+    /// Median CPU time of the calling thread, including the untimed call before each sample.
     pub cpu_median_ns: f64,
     /// `median_ns ÷ floor_ns − 1`.
     pub gather_tax: f64,
@@ -291,10 +281,10 @@ pub struct TechniqueResult {
     pub ratio_low: Option<f64>,
     /// Upper end.
     pub ratio_high: Option<f64>,
-    /// Median over the rounds of its time ÷ the floor's of the same round.
-    /// [`gather_tax`](TechniqueResult::gather_tax) is of the medians instead:
-    /// where the machine changes its speed, the two differ, and this one does
-    /// not mind. `None` without rounds, and in files of earlier versions.
+    /// Median over the rounds of its time ÷ the floor's in the same round.
+    /// [`gather_tax`](TechniqueResult::gather_tax) uses the medians of each instead, which differs if the
+    /// speed of the machine changes during the run. `None` without rounds, and in files of earlier
+    /// versions.
     #[serde(default)]
     pub floor_ratio: Option<f64>,
     /// Lower end of the unadjusted 95 % interval of `floor_ratio`.
@@ -303,25 +293,25 @@ pub struct TechniqueResult {
     /// Upper end.
     #[serde(default)]
     pub floor_ratio_high: Option<f64>,
-    /// Every sample, by round; null where this technique was not sampled.
+    /// Samples by round; null if this technique was not sampled in a round.
     pub samples_ns: Vec<Option<f64>>,
 }
 
-/// A cell that was asked for but not measured.
+/// A requested cell that was not measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LeftOut {
     /// Its target.
     pub target: Target,
-    /// Which one, as in [`Cell::path`].
+    /// The path, as in [`Cell::path`].
     pub path: Option<String>,
     /// Its list of segments as runs of `[count, bytes]`.
     pub segment_sizes: Vec<(usize, usize)>,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
 impl Cell {
-    /// The conditions that it shares with the cells that it can be compared with.
+    /// The conditions that it shares with comparable cells.
     pub fn conditions(&self) -> Conditions {
         Conditions {
             target: self.target,

@@ -4,19 +4,19 @@ use crate::model::advisory::Advisory;
 use crate::model::experiments::Experiments;
 use crate::model::results::{Host, Results};
 
-/// What `vectored` saves, told apart by its schema.
+/// A saved result; the schema tells which kind.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Saved {
     /// A run of `vectored measure`.
     Results(Box<Results>),
     /// A run of `vectored reproduce`.
     Experiments(Box<Experiments>),
-    /// What `vectored advise` found.
+    /// The advice of `vectored advise`.
     Advisory(Box<Advisory>),
 }
 
 impl Saved {
-    /// The machine that it was made on.
+    /// The machine that produced it.
     pub fn host(&self) -> &Host {
         match self {
             Saved::Results(results) => &results.host,

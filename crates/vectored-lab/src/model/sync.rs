@@ -1,29 +1,28 @@
-//! When what is written to a file has to be on its device.
+//! Durability of writes to a file.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What of a write to a file has to be on the device before the next call.
+/// How durable each write to a file must be before the next call.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum SyncMode {
-    /// Nothing: the kernel writes it back when it likes.
+    /// Not at all: the kernel writes it back later.
     #[default]
     None,
     /// The data, before each system call returns: `O_DSYNC`.
     Dsync,
-    /// The data and all of the file's metadata, likewise: `O_SYNC`.
+    /// The data and all metadata of the file, before each system call returns: `O_SYNC`.
     Sync,
-    /// Both, by one `fsync(2)` after each call of the technique, which is part
-    /// of the call's time.
+    /// Both, by one `fsync(2)` after each call of the technique, which is part of the timed call.
     Fsync,
 }
 
 impl SyncMode {
-    /// All, the usual one first.
+    /// All modes, the default first.
     pub const ALL: [SyncMode; 4] = [
         SyncMode::None,
         SyncMode::Dsync,

@@ -1,19 +1,19 @@
-//! Where bytes go, or come from.
+//! Targets: where bytes go, or come from.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Where bytes go, or come from. What a user names by its path is one of these
-/// too; [`CellSpec::path`](crate::model::experiment::CellSpec::path) says which one.
+/// Where bytes go, or come from. A target that a user names by path is one of these too; its path is in
+/// [`CellSpec::path`](crate::model::experiment::CellSpec::path).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Target {
-    /// A file. Written, it is appended to up to 32 MiB and then truncated,
-    /// outside the timed region: a log, a copy. Read, it has 32 MiB.
+    /// A file. For writes, it is appended to up to 32 MiB and then truncated outside the timed region,
+    /// like a log. For reads it has 32 MiB.
     File,
-    /// A file that is rewritten in place within a span of 64 MiB, from its
-    /// begin to its end and again: a page store.
+    /// A file that is rewritten in place within a span of 64 MiB, from start to end and again, like a
+    /// page store.
     FileOverwrite,
     /// A pipe of the default capacity.
     Pipe,
@@ -22,9 +22,9 @@ pub enum Target {
     /// A TCP connection over the loopback device, with fixed buffers and
     /// without delay (`TCP_NODELAY`).
     Tcp,
-    /// A FIFO that has a name.
+    /// A FIFO with a path.
     Fifo,
-    /// A Unix stream socket that has a name, whose peer is another program.
+    /// A Unix stream socket with a path, whose peer is another program.
     Socket,
     /// A character device other than `/dev/null`.
     Device,
@@ -33,11 +33,10 @@ pub enum Target {
 }
 
 impl Target {
-    /// The targets that `vectored measure` measures if none is named, in the
-    /// order of the tables.
+    /// The targets that `vectored measure` measures by default, in the order of the tables.
     pub const USUAL: [Target; 3] = [Target::File, Target::Pipe, Target::Unix];
 
-    /// Those that can be asked for by their names. The others need a path.
+    /// The targets that can be requested by name. The others need a path.
     pub const NAMED: [Target; 6] = [
         Target::File,
         Target::FileOverwrite,
@@ -47,7 +46,7 @@ impl Target {
         Target::Null,
     ];
 
-    /// Those that can be read from.
+    /// The targets that can be read from.
     pub const READABLE: [Target; 4] = [Target::File, Target::Pipe, Target::Unix, Target::Tcp];
 
     /// The name, the same on the command line, in JSON and in tables.
@@ -65,7 +64,7 @@ impl Target {
         }
     }
 
-    /// Whether it is a file of our own, which has a place for each byte.
+    /// Whether it is a file that the run creates, in which each byte has a position.
     pub fn is_file(self) -> bool {
         match self {
             Target::File | Target::FileOverwrite => true,
@@ -92,7 +91,7 @@ impl Target {
         }
     }
 
-    /// Whether what arrived can be read back and compared.
+    /// Whether the bytes that arrived can be read back and compared.
     pub fn can_prove(self) -> bool {
         !matches!(self, Target::Socket | Target::Device | Target::Null)
     }

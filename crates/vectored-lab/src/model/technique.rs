@@ -1,4 +1,4 @@
-//! The ways to hand several buffers to the kernel.
+//! Techniques: the ways to pass several buffers to the kernel.
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,9 +19,8 @@ pub enum Technique {
     CopyThenWrite,
     /// One `writev` over all segments (one per `IOV_MAX`).
     Writev,
-    /// The choice of the library, segment by segment: for writes
-    /// [`vectored::Gather`], the small copied, the large referenced, one call;
-    /// for reads its counterpart.
+    /// The library's choice: for writes [`vectored::Gather`], which copies small segments, references
+    /// large ones, and makes one call; for reads its counterpart.
     Adaptive,
     /// One `read` a segment.
     ReadEach,
@@ -29,16 +28,15 @@ pub enum Technique {
     ReadThenSplit,
     /// One `readv` over all segments (one per `IOV_MAX`).
     Readv,
-    /// `writev` by the newer call: one `pwritev2` at the descriptor's own
-    /// position (offset −1) without flags.
+    /// `writev` by the newer call: one `pwritev2` without flags at the current position (offset −1).
     Pwritev2,
     /// One `send` a segment, with `MSG_MORE` for all but the last.
     SendMore,
     /// One `fwrite` a segment into a stream of the C library, then one
     /// `fflush`.
     Stdio,
-    /// Copies between the segments and a shared mapping of the file, made for
-    /// the call at the place where `write` or `read` would go on.
+    /// Copies between the segments and a shared mapping of the file, created in each call at the current
+    /// file position.
     Mmap,
     /// std's `BufWriter` of 8 KiB, its default: `write_all` a segment, `flush`.
     BufWriter,
@@ -58,19 +56,18 @@ pub enum Technique {
     LibeventReference,
     /// `net.Buffers` of Go, in a process of its own.
     GoNetBuffers,
-    /// [`Technique::WriteEach`] once more: how far the very same calls are from
-    /// each other where a reader runs beside.
+    /// [`Technique::WriteEach`] a second time: the A/A control for measurements with a concurrent reader.
     WriteEachAgain,
-    /// [`Technique::Adaptive`] with a second calibration of its own.
+    /// [`Technique::Adaptive`] with a second, independent calibration.
     #[serde(rename = "adaptive-2")]
     Adaptive2,
-    /// The same with a third one.
+    /// The same with a third calibration.
     #[serde(rename = "adaptive-3")]
     Adaptive3,
 }
 
 impl Technique {
-    /// Every technique of the lab's own, in the order of the tables.
+    /// Every technique that the lab implements, in the order of the tables.
     pub const ALL: [Technique; 11] = [
         Technique::WriteEach,
         Technique::CopyThenWrite,
@@ -85,10 +82,9 @@ impl Technique {
         Technique::Adaptive,
     ];
 
-    /// What a crate above this one measures beside the lab's own techniques: it
-    /// brings their movers, see
-    /// [`DescriptorSampler::with_movers`](crate::measure::DescriptorSampler::with_movers).
-    /// They have their names here, so that results can hold them.
+    /// Techniques that a dependent crate implements: it passes their movers to
+    /// [`DescriptorSampler::with_movers`](crate::measure::DescriptorSampler::with_movers). They are
+    /// listed here so that results can name them.
     pub const GUESTS: [Technique; 12] = [
         Technique::BufWriter,
         Technique::BufWriterLarge,
@@ -104,8 +100,7 @@ impl Technique {
         Technique::Adaptive3,
     ];
 
-    /// The techniques of one operation that are measured unless others are
-    /// asked for, in the order of the tables.
+    /// The techniques of an operation that are measured by default, in the order of the tables.
     pub fn of(operation: Operation) -> [Technique; 4] {
         match operation {
             Operation::Write => [
@@ -123,8 +118,7 @@ impl Technique {
         }
     }
 
-    /// The techniques of one operation that are measured only when they are
-    /// asked for.
+    /// The techniques of an operation that are measured only on request.
     pub fn opt_in(operation: Operation) -> &'static [Technique] {
         match operation {
             Operation::Write => &[
@@ -137,7 +131,7 @@ impl Technique {
         }
     }
 
-    /// Whether the technique can move bytes through this target at all.
+    /// Whether the technique supports this target.
     pub fn works_on(self, target: Target) -> bool {
         match self {
             Technique::Mmap => target.is_file(),
@@ -146,8 +140,7 @@ impl Technique {
         }
     }
 
-    /// Whether what it writes is on the device when this mode says so. The
-    /// flags of the descriptor mean nothing to a mapping.
+    /// Whether the technique honours this sync mode. Flags of the descriptor have no effect on a mapping.
     pub fn heeds(self, sync: SyncMode) -> bool {
         match sync {
             SyncMode::None | SyncMode::Fsync => true,
@@ -155,8 +148,7 @@ impl Technique {
         }
     }
 
-    /// What [`Technique::works_on`] asks of a target, in words; `None` where
-    /// any will do.
+    /// The requirement of [`Technique::works_on`] in words; `None` if any target will do.
     pub fn needs(self) -> Option<&'static str> {
         match self {
             Technique::Mmap => Some("files"),
@@ -194,8 +186,8 @@ impl Technique {
         }
     }
 
-    /// Whether this is one fixed technique. `adaptive` is not: it mostly equals
-    /// one of the others, so a contest between it and them has no answer.
+    /// Whether the technique is one fixed strategy. `adaptive` is not: it mostly equals one of the
+    /// others, so a contest with them would be undecidable.
     pub fn is_pure(self) -> bool {
         !matches!(
             self,
@@ -210,7 +202,7 @@ impl fmt::Display for Technique {
     }
 }
 
-/// The name given is none of [`Technique::ALL`].
+/// The error for a name that is none of [`Technique::ALL`].
 #[derive(Debug)]
 pub struct UnknownTechnique(String);
 

@@ -1,11 +1,11 @@
-//! The list of segments that is moved, and the state it is moved in.
+//! Workloads: the list of segments, and the state in which it is moved.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Linux keeps this many `iovec`s on its stack, and allocates for more
-/// (`UIO_FASTIOV` in `include/uapi/linux/uio.h`).
+/// Linux keeps up to this many `iovec`s on its stack, and allocates memory for more (`UIO_FASTIOV` in
+/// `include/uapi/linux/uio.h`).
 pub const FAST_IOVECS: usize = 8;
 
 /// The sizes of one list of segments, in order, in bytes.
@@ -39,8 +39,7 @@ impl Workload {
     ///
     /// # Panics
     ///
-    /// With no segment, or with an empty one: an empty segment moves nothing,
-    /// so there would be nothing to time.
+    /// Without segments, or with an empty one, which would leave nothing to time.
     pub fn from_sizes(sizes: Vec<usize>) -> Self {
         assert!(!sizes.is_empty(), "a workload has at least one segment");
         assert!(
@@ -65,13 +64,13 @@ impl Workload {
         self.sizes.iter().sum()
     }
 
-    /// The size that all segments share, or `None` where sizes are mixed.
+    /// The size that all segments share, or `None` if sizes are mixed.
     pub fn uniform_bytes(&self) -> Option<usize> {
         let first = self.sizes[0];
         self.sizes.iter().all(|&b| b == first).then_some(first)
     }
 
-    /// The sizes as runs of `(count, bytes)`, which is how results name a mix.
+    /// The sizes as runs of `(count, bytes)`, the form of a mix in results.
     pub fn runs(&self) -> Vec<(usize, usize)> {
         self.sizes
             .chunk_by(|a, b| a == b)
@@ -80,21 +79,21 @@ impl Workload {
     }
 }
 
-/// Which way the bytes go.
+/// The direction of a transfer.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Operation {
-    /// Out of the segments, into the descriptor.
+    /// From the segments into the descriptor.
     #[default]
     Write,
-    /// Out of the descriptor, into the segments.
+    /// From the descriptor into the segments.
     Read,
 }
 
 impl Operation {
-    /// Both, the usual one first.
+    /// Both, the default first.
     pub const ALL: [Operation; 2] = [Operation::Write, Operation::Read];
 
     /// The name, the same on the command line, in JSON and in tables.
@@ -112,21 +111,21 @@ impl fmt::Display for Operation {
     }
 }
 
-/// Whether the kernel has the pages of a file that is read in memory.
+/// Whether the pages of a file that is read are in the page cache.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum PageCache {
-    /// It has: the file was read before.
+    /// In the page cache: the file was read before.
     #[default]
     Hot,
-    /// It has not: they were evicted before each sample, and proved so.
+    /// Evicted before each sample, which is verified.
     Cold,
 }
 
 impl PageCache {
-    /// Both, the usual one first.
+    /// Both, the default first.
     pub const ALL: [PageCache; 2] = [PageCache::Hot, PageCache::Cold];
 
     /// The name, the same on the command line, in JSON and in tables.
@@ -150,15 +149,15 @@ impl fmt::Display for PageCache {
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Layout {
-    /// Apart from each other, in random order, laid out anew each round.
+    /// Apart from each other, in random order, laid out again in each round.
     #[default]
     Scattered,
-    /// One directly after another, in their order, in one allocation.
+    /// Directly one after another, in order, in one allocation.
     Adjacent,
 }
 
 impl Layout {
-    /// Both, the usual one first.
+    /// Both, the default first.
     pub const ALL: [Layout; 2] = [Layout::Scattered, Layout::Adjacent];
 
     /// The name, the same on the command line, in JSON and in tables.
@@ -179,13 +178,13 @@ pub enum Cache {
     /// The same segments are sent again and again.
     #[default]
     Hot,
-    /// Successive calls draw their segments from a pool of twice the
-    /// last-level cache, so that their bytes come from memory.
+    /// Successive calls take their segments from a pool twice the size of the last-level cache, so that
+    /// the bytes come from memory.
     Cold,
 }
 
 impl Cache {
-    /// Both, the usual one first.
+    /// Both, the default first.
     pub const ALL: [Cache; 2] = [Cache::Hot, Cache::Cold];
 
     /// The name, the same on the command line, in JSON and in tables.
@@ -203,16 +202,16 @@ impl Cache {
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum IovecSetup {
-    /// In every call, inside the timed region.
+    /// In every call, within the timed region.
     #[default]
     Timed,
-    /// Before the timed region: the caller has the array already. Techniques
-    /// that use none are the same.
+    /// Before the timed region, as if the caller kept the array. No difference for techniques without an
+    /// array.
     Once,
 }
 
 impl IovecSetup {
-    /// Both, the usual one first.
+    /// Both, the default first.
     pub const ALL: [IovecSetup; 2] = [IovecSetup::Timed, IovecSetup::Once];
 
     /// The name, the same on the command line, in JSON and in tables.

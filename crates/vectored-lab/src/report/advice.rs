@@ -12,17 +12,17 @@ pub fn advice(cells: &[&Cell], crossovers: &[Crossover], rivals: &[Technique]) -
         // One segment is no list.
         .filter(|series| series.segment_count > 1)
         .filter_map(|series| {
-            let borders: Vec<&Crossover> = crossovers
+            let here: Vec<&Crossover> = crossovers
                 .iter()
                 .filter(|crossover| {
                     crossover.segment_count == series.segment_count
                         && crossover.conditions == series.conditions
                 })
                 .collect();
-            let text = match borders[..] {
+            let text = match here[..] {
                 [] => one_winner(&series.cells, rivals)?,
-                _ if contradicts(&series.cells, &borders) => return None,
-                _ => several_winners(&series.cells, &borders),
+                _ if contradicts(&series.cells, &here) => return None,
+                _ => several_winners(&series.cells, &here),
             };
             let each = one_by_one(&series.cells, rivals);
             Some(Advice {
@@ -40,7 +40,7 @@ pub fn advice(cells: &[&Cell], crossovers: &[Crossover], rivals: &[Technique]) -
 
 /// Whether the winner of some size differs from what these crossovers imply: rarely, one of two crossovers
 /// cannot be placed.
-fn contradicts(cells: &[&Cell], borders: &[&Crossover]) -> bool {
+fn contradicts(cells: &[&Cell], crossovers: &[&Crossover]) -> bool {
     let breaks = |pair: &[&Crossover]| pair[0].above != pair[1].below;
     let is_other = |cell: &&Cell| {
         let (Some(winner), Some(bytes)) = (cell.winner, cell.segment_bytes) else {
@@ -50,14 +50,18 @@ fn contradicts(cells: &[&Cell], borders: &[&Crossover]) -> bool {
         // Sizes within the interval of a crossover may have either winner.
         let is_within =
             |crossover: &&Crossover| crossover.low_bytes <= bytes && bytes <= crossover.high_bytes;
-        let past = borders.partition_point(|border| border.at_bytes < bytes);
+        let past = crossovers.partition_point(|crossover| crossover.at_bytes < bytes);
         let said = match past.checked_sub(1) {
-            Some(index) => borders[index].above,
-            None => borders[0].below,
+            Some(index) => crossovers[index].above,
+            None => crossovers[0].below,
         };
-        winner != said && !borders.iter().copied().any(|border| is_within(&border))
+        winner != said
+            && !crossovers
+                .iter()
+                .copied()
+                .any(|crossover| is_within(&crossover))
     };
-    borders.windows(2).any(breaks) || cells.iter().any(is_other)
+    crossovers.windows(2).any(breaks) || cells.iter().any(is_other)
 }
 
 /// `Copy at every size from 16 B to 16 KiB; gathering takes 5.6 to 47 % longer.`
@@ -104,18 +108,18 @@ fn one_winner(cells: &[&Cell], rivals: &[Technique]) -> Option<String> {
 }
 
 /// `Copy below 1.40 KiB [1.31, 1.52], gather above. …`
-fn several_winners(cells: &[&Cell], borders: &[&Crossover]) -> String {
+fn several_winners(cells: &[&Cell], crossovers: &[&Crossover]) -> String {
     let mut text = String::new();
-    for (index, border) in borders.iter().enumerate() {
-        let place = place(border);
+    for (index, crossover) in crossovers.iter().enumerate() {
+        let place = place(crossover);
         text += &match index {
-            0 => format!("{} below {place}", capital(verb(border.below))),
-            _ => format!(", {} to {place}", verb(border.below)),
+            0 => format!("{} below {place}", capital(verb(crossover.below))),
+            _ => format!(", {} to {place}", verb(crossover.below)),
         };
     }
-    let last = borders[borders.len() - 1];
+    let last = crossovers[crossovers.len() - 1];
     text += &format!(", {} above.", verb(last.above));
-    let first = borders[0];
+    let first = crossovers[0];
     let wrong_below = dearest(cells, first.above, first.below, |bytes| {
         bytes < first.low_bytes
     });

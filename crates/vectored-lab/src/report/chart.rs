@@ -1,6 +1,8 @@
-//! Curves over sizes, and bars, for a terminal.
+//! Curves and bars for a terminal.
 
-use crate::report::plot::{Canvas, Ink, PlotOptions, side_by_side, wrapped};
+use crate::report::canvas::{Canvas, Style, side_by_side};
+use crate::report::plot::PlotOptions;
+use crate::text::wrap::wrapped;
 
 /// Rows between the lowest and the highest value.
 const ROWS: usize = 14;
@@ -11,16 +13,15 @@ const LABEL: usize = 9;
 const NARROWEST: usize = 40;
 const WIDEST: usize = 78;
 
-/// A curve: its letter, what that means, and points, by their place along.
+/// A curve: its letter, its name, and its points as (x, y).
 pub struct Curve {
     pub letter: char,
     pub name: String,
     pub points: Vec<(f64, f64)>,
 }
 
-/// Curves on logarithmic axes, with a legend under them; empty where there is
-/// nothing to draw or no room. `along` and `up` put values in words. Where
-/// several letters fall on one place the first one is seen.
+/// Curves on logarithmic axes with a legend; empty if there is nothing to draw or no room. `along` and
+/// `up` put values into words. If several letters fall on one place, the first is shown.
 pub fn curves(
     curves: &[Curve],
     along: impl Fn(f64) -> String,
@@ -44,20 +45,20 @@ pub fn curves(
     let row_of = |value: f64| ((1.0 - down.share(value)) * (ROWS - 1) as f64).round() as usize;
     let mut canvas = Canvas::new(width, ROWS + 2);
     for row in 0..ROWS {
-        canvas.put(row, LABEL - 1, '│', Ink::None);
+        canvas.put(row, LABEL - 1, '│', Style::None);
     }
-    canvas.put(ROWS, LABEL - 1, '└', Ink::None);
+    canvas.put(ROWS, LABEL - 1, '└', Style::None);
     for column in LABEL..width {
-        canvas.put(ROWS, column, '─', Ink::None);
+        canvas.put(ROWS, column, '─', Style::None);
     }
     for (row, label) in ticks(&down, row_of, up) {
-        canvas.write(row, 0, &format!("{label:>0$}┤", LABEL - 1), Ink::None);
+        canvas.write(row, 0, &format!("{label:>0$}┤", LABEL - 1), Style::None);
     }
     let mut ends = Vec::new();
     let mut sizes = places.clone();
     sizes.sort_by(f64::total_cmp);
     sizes.dedup();
-    // The ends first; the others where there is room.
+    // Labels at the ends have priority.
     let last = sizes.len() - 1;
     for place in [sizes[0], sizes[last]]
         .into_iter()
@@ -69,13 +70,13 @@ pub fn curves(
             .saturating_sub(length / 2)
             .min(width - length.min(width));
         let is_clear = |&(from, to): &(usize, usize)| begin > to + 1 || begin + length + 1 < from;
-        canvas.put(ROWS, column_of(place), '┴', Ink::None);
+        canvas.put(ROWS, column_of(place), '┴', Style::None);
         if ends.iter().all(is_clear) {
-            canvas.write(ROWS + 1, begin, &text, Ink::None);
+            canvas.write(ROWS + 1, begin, &text, Style::None);
             ends.push((begin, begin + length));
         }
     }
-    // The last first, so that the first is on top.
+    // Drawn in reverse order, so that the first curve is on top.
     for (index, curve) in curves.iter().enumerate().rev() {
         let drawn = curve.points.iter().filter(|(x, y)| sound(x) && sound(y));
         for &(place, value) in drawn {
@@ -83,7 +84,7 @@ pub fn curves(
                 row_of(value),
                 column_of(place),
                 curve.letter,
-                Ink::of(index),
+                Style::of(index),
             );
         }
     }
@@ -104,14 +105,14 @@ pub fn curves(
                     (LABEL as f64 + 1.5 + across.share(place) * (width - LABEL - 3) as f64) * 2.0;
                 let y = ((1.0 - down.share(value)) * (ROWS - 1) as f64 + 0.5) * 4.0;
                 let (x, y) = (x as usize, y as usize);
-                canvas.dot((y / 4, x / 2), (y % 4, x % 2), Ink::of(index));
+                canvas.dot((y / 4, x / 2), (y % 4, x % 2), Style::of(index));
             }
         }
     }
     let mut text = side_by_side(&[canvas], options.color);
     let parts = curves.iter().enumerate().map(|(index, curve)| {
         let plain = format!(" {} ", curve.name);
-        let sign = Ink::of(index).paint(curve.letter, options.color);
+        let sign = Style::of(index).paint(curve.letter, options.color);
         (format!("{sign}{plain}"), 1 + plain.chars().count())
     });
     for line in wrapped(parts, options.width) {
@@ -131,7 +132,7 @@ impl Axis {
     fn of(values: &[f64]) -> Option<Self> {
         let low = values.iter().copied().min_by(f64::total_cmp)?;
         let high = values.iter().copied().max_by(f64::total_cmp)?;
-        // Noise is not to look like a difference.
+        // The axis has a minimum span, so that noise does not look like a difference.
         Some(Axis {
             low,
             high: high.max(low * 1.25),
@@ -168,7 +169,7 @@ fn ticks(
     ticks
 }
 
-/// A bar for each line: its name, its value, and what is written behind.
+/// A bar: its name, its value, and the text behind it.
 pub struct Line {
     pub name: String,
     pub value: f64,
@@ -197,7 +198,7 @@ pub fn bars(lines: &[Line], options: PlotOptions) -> String {
     text
 }
 
-/// Whole blocks, then one of as many eighths as are left.
+/// Whole blocks, then one block in eighths.
 fn bar(length: f64) -> String {
     const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     let eighths = (length * 8.0).round().max(0.0) as usize;

@@ -234,13 +234,15 @@ fn notes(comparison: &Comparison) -> Vec<String> {
             percent(comparison.called_from)
         ));
     }
-    for floor in &comparison.floors {
+    let floors = comparison.floors.iter().map(|floor| {
         let (change, _) = format::margin(floor.ratio, None);
         let sign = if change.starts_with('-') { "" } else { "+" };
+        format!("{} {sign}{change}", conditions_in_words(&floor.conditions))
+    });
+    let floors = floors.collect::<Vec<_>>().join("; ");
+    if !floors.is_empty() {
         notes.push(format!(
-            "Floor of {}: {sign}{change} (shown, but never reported as a change: load on the machine can cause \
-             as much).",
-            conditions_in_words(&floor.conditions)
+            "Floors: {floors}. They are never reported as changes: load on the machine can cause as much."
         ));
     }
     if comparison.unmatched_techniques > 0 {

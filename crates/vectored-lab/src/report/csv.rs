@@ -1,4 +1,4 @@
-//! One line a cell and technique, for spreadsheets.
+//! CSV: a line for each cell and technique.
 
 use ::csv::WriterBuilder;
 
@@ -47,20 +47,20 @@ const HEAD: [&str; 39] = [
     "open_because",
 ];
 
-/// Everything but the samples, one line for each technique of each cell.
-/// Columns are named as in the JSON.
+/// Everything except the samples, a line for each technique of each cell. Columns have the names of the
+/// JSON fields.
 pub fn csv(results: &Results) -> String {
     lines(&[results], false)
 }
 
-/// The same of several runs, with `host`, `kernel` and `started_at` in front.
+/// The same for several runs, with `host`, `kernel` and `started_at` as first columns.
 pub fn csv_of_runs(runs: &[&Results]) -> String {
     lines(runs, true)
 }
 
 fn lines(runs: &[&Results], names_runs: bool) -> String {
     let mut writer = WriterBuilder::new().from_writer(Vec::new());
-    // Writing to memory, with as many fields in each line, cannot fail.
+    // Writing to memory, with equally many fields in each line, cannot fail.
     const SOUND: &str = "a line as long as the head, into memory";
     let run_head: &[&str] = match names_runs {
         true => &["host", "kernel", "started_at"],

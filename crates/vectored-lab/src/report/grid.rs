@@ -1,14 +1,14 @@
-//! Plain tables of texts, for a terminal and for a document.
+//! Simple tables of texts, for a terminal and for Markdown.
 
-use crate::report::plot::wrapped;
 use crate::text::format::escape_markdown;
+use crate::text::wrap::wrapped;
 
-/// A title, heads, and rows of as many texts.
+/// A title, column heads, and rows of texts.
 pub(crate) struct Grid {
     pub title: String,
     pub heads: Vec<String>,
-    /// How many columns from the left are names, rather than figures, which are
-    /// set to the right.
+    /// The number of columns on the left that hold names. The others hold figures, which are
+    /// right-aligned.
     pub names: usize,
     pub rows: Vec<Vec<String>>,
 }
@@ -16,13 +16,13 @@ pub(crate) struct Grid {
 /// Blanks between two columns.
 const GAP: usize = 2;
 
-/// For a terminal of `width` columns, an empty line between two.
+/// Tables for a terminal of `width` columns, separated by an empty line.
 pub(crate) fn texts(grids: &[Grid], width: usize) -> String {
     let texts = grids.iter().map(|grid| text(grid, width));
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// For a document.
+/// Tables for Markdown.
 pub(crate) fn markdowns(grids: &[Grid]) -> String {
     grids.iter().map(markdown).collect::<Vec<_>>().join("\n")
 }
@@ -36,8 +36,8 @@ pub fn paragraph(text: &str, indent: usize, width: usize) -> String {
     format!("{}\n", lines.join(&separator))
 }
 
-/// A table. Cells are broken into several lines where it is too wide, and where even that is too
-/// wide, each row becomes a list of its cells.
+/// A table. If it is too wide, cells are broken into several lines; if it still is, each row becomes a
+/// list of its cells.
 pub(crate) fn text(grid: &Grid, width: usize) -> String {
     let mut text = paragraph(&grid.title, 2, width);
     let Some(widths) = column_widths(grid, width) else {
@@ -55,7 +55,7 @@ pub(crate) fn text(grid: &Grid, width: usize) -> String {
             let mut line = String::new();
             for (column, lines) in cells.iter().enumerate() {
                 let width = widths[column];
-                // Heads end in one line, other cells begin in one.
+                // Heads are bottom-aligned, other cells top-aligned.
                 let skipped = if index == 0 { height - lines.len() } else { 0 };
                 let piece = level
                     .checked_sub(skipped)
@@ -74,8 +74,8 @@ pub(crate) fn text(grid: &Grid, width: usize) -> String {
     text
 }
 
-/// How wide columns are in a table of at most `width` columns: the widest are narrowed, down to their
-/// longest piece. `None` if the table stays too wide.
+/// The widths of the columns of a table of at most `width` columns: the widest columns are narrowed, down
+/// to their longest piece. `None` if the table remains too wide.
 fn column_widths(grid: &Grid, width: usize) -> Option<Vec<usize>> {
     let widest = |column: usize, of: &dyn Fn(&str, bool) -> usize| {
         let cells = grid
@@ -104,7 +104,7 @@ fn column_widths(grid: &Grid, width: usize) -> Option<Vec<usize>> {
         let column = narrowable.max_by_key(|&column| widths[column])?;
         widths[column] -= 1;
     }
-    // A column that was narrowed may end before the place where it has to.
+    // A narrowed column may use less than its width.
     let used = |cell: &str, is_name: bool, most: usize| {
         let lines = filled(pieces(cell, is_name), most);
         lines.iter().map(|line| length(line)).max().unwrap_or(0)
@@ -115,7 +115,7 @@ fn column_widths(grid: &Grid, width: usize) -> Option<Vec<usize>> {
     Some(used.collect())
 }
 
-/// A row as lines of a head and a cell.
+/// A row as one line for each head and cell.
 fn list(heads: &[String], row: &[String], width: usize) -> String {
     let indent = heads.iter().map(|head| length(head)).max().unwrap_or(0) + GAP;
     let lines = std::iter::zip(heads, row).filter(|(_, cell)| !cell.is_empty());
@@ -127,7 +127,7 @@ fn list(heads: &[String], row: &[String], width: usize) -> String {
     lines.collect()
 }
 
-/// What of a cell stays in one line: a word of a name, and a figure with its unit, or its interval.
+/// The unbreakable pieces of a cell: a word of a name, a figure with its unit, an interval.
 fn pieces(cell: &str, is_name: bool) -> impl Iterator<Item = String> {
     let mut pieces: Vec<String> = Vec::new();
     for word in cell.split(' ') {
@@ -143,7 +143,7 @@ fn pieces(cell: &str, is_name: bool) -> impl Iterator<Item = String> {
     pieces.into_iter()
 }
 
-/// Lines of at most `width` columns; a piece that is longer has one of its own.
+/// Breaks `pieces` into lines of at most `width` columns; a longer piece has a line of its own.
 fn filled(pieces: impl Iterator<Item = String>, width: usize) -> Vec<String> {
     let pieces = pieces.map(|piece| {
         let length = length(&piece);
@@ -182,7 +182,7 @@ mod tests {
 
     use super::*;
 
-    /// Words of a table, each of which is there once.
+    /// A table in which each word occurs once.
     fn grid(shape: Vec<Vec<usize>>, names: usize) -> Grid {
         let mut number = 0;
         let mut cell = |lengths: &usize| {

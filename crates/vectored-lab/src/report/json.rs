@@ -1,4 +1,4 @@
-//! The saved form of results, there and back.
+//! The saved form of results: writing and reading.
 
 use std::fmt;
 
@@ -11,9 +11,9 @@ use crate::model::{
 use crate::report::validate;
 use crate::stats::{fill_floor_ratios, weigh_cell};
 
-/// Results as one line of JSON, with everything that is known.
+/// Results as one line of JSON, complete.
 pub fn json(results: &Results) -> String {
-    // Serializing fails only for maps with odd keys and failing writers.
+    // Serializing fails only for maps with non-string keys and for failing writers.
     let mut text = serde_json::to_string(results).expect("results are plain data");
     text.push('\n');
     text
@@ -21,12 +21,11 @@ pub fn json(results: &Results) -> String {
 
 /// Reads what [`json`] wrote.
 ///
-/// Fields that are not known are passed over: later versions may add some.
+/// Unknown fields are ignored: later versions may add some.
 ///
 /// # Errors
 ///
-/// When the text is not JSON, not results, results of another schema, or
-/// results that no run can have had.
+/// If the text is not JSON, not results, of another schema, or not consistent.
 pub fn parse(text: &str) -> Result<Results, ParseError> {
     match schema_of(text)?.as_str() {
         SCHEMA => results(text),
@@ -34,8 +33,8 @@ pub fn parse(text: &str) -> Result<Results, ParseError> {
     }
 }
 
-/// Reads whatever a command of `vectored` saved. What files of earlier versions
-/// lack and follows from their samples is filled in.
+/// Reads a file saved by any command of `vectored`. Fields that files of earlier versions lack are
+/// computed from their samples.
 ///
 /// # Errors
 ///
@@ -108,7 +107,7 @@ fn schema_of(text: &str) -> Result<String, ParseError> {
     header.schema.ok_or(ParseError(Problem::NoSchema))
 }
 
-/// Why a text is not results that this version can read.
+/// The reason why a text cannot be read as results.
 #[derive(Debug)]
 pub struct ParseError(Problem);
 
@@ -131,7 +130,7 @@ impl fmt::Display for ParseError {
                  `vectored advise` saved"
             ),
             Problem::UnknownSchema(schema) => {
-                // However long the text is, its beginning tells what it is.
+                // Only the beginning of the text is shown, since it may be long.
                 let shown: String = schema.chars().take(60).collect();
                 write!(
                     f,

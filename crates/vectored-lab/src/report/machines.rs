@@ -1,4 +1,4 @@
-//! How machines differ: crossovers and cost models by host.
+//! Comparison of machines: crossovers and cost models by host.
 
 use crate::model::Technique::{CopyThenWrite, ReadThenSplit, Readv, Writev};
 use crate::model::{Cell, Crossover, ModelSource, Results};
@@ -6,12 +6,12 @@ use crate::report::advice::place;
 use crate::report::crossover_text::no_crossover;
 use crate::report::grid;
 use crate::report::grid::Grid;
-use crate::report::svg::{Border, Group};
+use crate::report::svg::{Group, MachineCrossover};
 use crate::report::target_names::{SectionKey, Titles};
 use crate::text::format;
 use crate::text::format::three_digits;
 
-/// Machines beside each other, for a terminal of `width` columns.
+/// Crossovers and cost models by machine, for a terminal of `width` columns.
 ///
 /// # Examples
 ///
@@ -22,26 +22,25 @@ pub fn machines_table(runs: &[&Results], width: usize) -> String {
     grid::texts(&sheets(runs), width)
 }
 
-/// The same for a document.
+/// The same in Markdown.
 pub fn machines_markdown(runs: &[&Results]) -> String {
     grid::markdowns(&sheets(runs))
 }
 
-/// For each target that any of the runs measured a table of crossovers, a row a
-/// machine and a column a segment count; then one each of cost models.
+/// For each target that any run measured, a table of crossovers (a row for each machine, a column for
+/// each segment count), followed by the tables of cost models.
 pub(crate) fn sheets(runs: &[&Results]) -> Vec<Grid> {
     let (kinds, titles) = kinds(runs);
-    let borders = kinds
+    let places = kinds
         .iter()
         .filter_map(|&kind| crossovers(runs, kind, &titles.of(kind)));
     let costs = kinds
         .iter()
         .filter_map(|&kind| models(runs, kind, &titles.of(kind)));
-    borders.chain(costs).collect()
+    places.chain(costs).collect()
 }
 
-/// Of each target with such crossovers its title and where each machine has them, by
-/// segment count.
+/// The charts of crossovers: for each target that has some, its title and the machines by segment count.
 pub(crate) fn charts(runs: &[&Results]) -> Vec<(String, Vec<Group>)> {
     let (kinds, titles) = kinds(runs);
     kinds
@@ -49,43 +48,49 @@ pub(crate) fn charts(runs: &[&Results]) -> Vec<(String, Vec<Group>)> {
         .map(|kind| {
             let groups = counts(runs, kind).into_iter().map(|count| Group {
                 title: format::count(count, "segment"),
-                borders: runs
+                machines: runs
                     .iter()
                     .filter(|run| is_measured(run, kind, count))
-                    .map(|run| one_border(run, runs, kind, count))
+                    .map(|run| machine_crossover(run, runs, kind, count))
                     .collect(),
             });
-            let is_found = |group: &Group| group.borders.iter().any(|border| border.at.is_ok());
+            let is_found =
+                |group: &Group| group.machines.iter().any(|crossover| crossover.at.is_ok());
             (titles.of(kind), groups.filter(is_found).collect())
         })
         .filter(|(_, groups): &(String, Vec<Group>)| !groups.is_empty())
         .collect()
 }
 
-fn one_border(run: &Results, runs: &[&Results], kind: SectionKey<'_>, count: usize) -> Border {
+fn machine_crossover(
+    run: &Results,
+    runs: &[&Results],
+    kind: SectionKey<'_>,
+    count: usize,
+) -> MachineCrossover {
     let of_machine = |run| {
         let [host, _, release, begun] = machine_names(run);
         ([host, release], begun)
     };
     let (machine, begun) = of_machine(run);
-    // Several runs on one machine differ in when they began.
+    // Several runs on one machine are told apart by their start.
     let same = runs.iter().filter(|other| of_machine(other).0 == machine);
     let [host, release] = &machine;
     let machine = match same.count() {
         0 | 1 => format!("{host}, {release}"),
         _ => format!("{host}, {begun}"),
     };
-    // Where there are several, the chart has the last, as what lies above is gathered.
+    // Of several crossovers the chart shows the largest, above which gathering is faster.
     let last = run
         .crossovers
         .iter()
         .filter(|crossover| is_of(crossover, kind, count) && is_copy_to_gather(crossover))
         .max_by(|a, b| a.at_bytes.total_cmp(&b.at_bytes));
-    Border {
+    MachineCrossover {
         machine,
         at: match last {
             Some(found) => Ok((found.at_bytes, found.low_bytes, found.high_bytes)),
-            None => Err(border(run, kind, count)),
+            None => Err(crossover_text(run, kind, count)),
         },
     }
 }
@@ -117,7 +122,7 @@ fn kinds<'a>(runs: &[&'a Results]) -> (Vec<SectionKey<'a>>, Titles) {
     (kinds, titles)
 }
 
-/// The segment counts that any of the runs measured.
+/// The segment counts that any run measured.
 fn counts(runs: &[&Results], kind: SectionKey<'_>) -> Vec<usize> {
     let mut counts: Vec<usize> = runs
         .iter()
@@ -139,7 +144,7 @@ fn crossovers(runs: &[&Results], kind: SectionKey<'_>, title: &str) -> Option<Gr
     let names = heads.len();
     heads.extend(counts.iter().map(|count| format::count(*count, "segment")));
     let rows = runs.iter().map(|run| {
-        let of_count = counts.iter().map(|&count| border(run, kind, count));
+        let of_count = counts.iter().map(|&count| crossover_text(run, kind, count));
         machine_names(run).into_iter().chain(of_count).collect()
     });
     Some(Grid {
@@ -150,10 +155,10 @@ fn crossovers(runs: &[&Results], kind: SectionKey<'_>, title: &str) -> Option<Gr
     })
 }
 
-/// `1.40 KiB [1.31, 1.52]`, with names where it is not from copying to gathering; else
-/// [`no_crossover`].
-fn border(run: &Results, kind: SectionKey<'_>, count: usize) -> String {
-    let borders: Vec<String> = run
+/// `1.40 KiB [1.31, 1.52]`; with technique names if it is not from copying to gathering; [`no_crossover`]
+/// if there is none.
+fn crossover_text(run: &Results, kind: SectionKey<'_>, count: usize) -> String {
+    let texts: Vec<String> = run
         .crossovers
         .iter()
         .filter(|crossover| is_of(crossover, kind, count))
@@ -165,8 +170,8 @@ fn border(run: &Results, kind: SectionKey<'_>, count: usize) -> String {
             }
         })
         .collect();
-    if !borders.is_empty() {
-        return borders.join("; ");
+    if !texts.is_empty() {
+        return texts.join("; ");
     }
     let cells: Vec<&Cell> = run
         .cells

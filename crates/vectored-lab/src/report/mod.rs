@@ -1,11 +1,11 @@
 //! Renderings of results: the model in, text out. No I/O, no clock.
 //!
-//! [`table()`] is for people at a terminal, [`markdown()`] for people who publish,
-//! [`csv()`] for spreadsheets and [`json()`] for programs. Only [`json()`] has
-//! everything, and [`parse`] reads it back; the others show what is in it.
+//! [`table()`] is for terminals, [`markdown()`] for documents, [`csv()`] for spreadsheets and [`json()`]
+//! for programs. Only [`json()`] is complete, and [`parse`] reads it back.
 
 pub(crate) mod advice;
 pub mod advisory;
+pub(crate) mod canvas;
 pub(crate) mod chart;
 pub(crate) mod compare;
 pub(crate) mod costs;
@@ -21,6 +21,7 @@ pub(crate) mod markdown;
 pub(crate) mod page;
 pub(crate) mod panels;
 pub(crate) mod plot;
+pub(crate) mod plot_axes;
 pub(crate) mod svg;
 pub(crate) mod table;
 pub(crate) mod table_rows;

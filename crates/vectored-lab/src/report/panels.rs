@@ -1,26 +1,25 @@
-//! The cells of each target, as maps and charts show them.
+//! The cells of each target, prepared for maps and charts.
 
 use crate::model::{Cell, Crossover, Results, Technique, Verdict};
 use crate::report::table_rows::{named_leader, nearest_rival, verdict_in_words};
 use crate::report::target_names::{SectionKey, Titles, has_tax};
 use crate::text::format::{bytes_in_words, margin};
 
-/// The cells of one target, operation, mode of sync, and state of caches and
-/// lists: one decision map, and a chart a segment count.
+/// One section (see [`SectionKey`]): a decision map, and a chart for each segment count.
 pub(crate) struct Panel<'a> {
-    /// As in the table.
+    /// The title, as in the table.
     pub title: String,
-    /// Figures are taxes; otherwise they are times.
+    /// Whether figures are gather taxes; otherwise they are times.
     pub has_tax: bool,
     pub map: Map<'a>,
     pub curves: Vec<Curves<'a>>,
 }
 
-/// Who wins, by segment count and size.
+/// Winners by segment count and segment size.
 pub(crate) struct Map<'a> {
     pub counts: Vec<usize>,
     pub sizes: Vec<usize>,
-    /// By count, then by size; `None` where nothing was measured.
+    /// By count, then by size; `None` if the cell was not measured.
     pub squares: Vec<Vec<Option<Square<'a>>>>,
 }
 
@@ -28,7 +27,7 @@ pub(crate) struct Map<'a> {
 pub(crate) struct Square<'a> {
     pub index: usize,
     pub cell: &'a Cell,
-    /// The winner; where there is none, the leader.
+    /// The winner; if there is none, the leader.
     pub technique: Option<Technique>,
     /// The nearest rival's time ÷ the winner's, and its interval.
     pub ratio: Option<f64>,
@@ -38,8 +37,7 @@ pub(crate) struct Square<'a> {
 }
 
 impl Square<'_> {
-    /// How strongly it is coloured, 0 to 1: nothing at the tie zone, all from
-    /// twice the time on.
+    /// The strength of its colour, from 0 at the tie zone to 1 at twice the time.
     pub fn strength(&self) -> f64 {
         match (self.cell.verdict, self.ratio) {
             (Verdict::Faster, Some(ratio)) if ratio.is_finite() && ratio > 1.0 => {
@@ -50,8 +48,7 @@ impl Square<'_> {
     }
 }
 
-/// The cells of one segment count, by size: those that were asked for and those
-/// that were measured in between.
+/// The cells of one segment count by size, requested and refined ones.
 pub(crate) struct Curves<'a> {
     pub segment_count: usize,
     pub cells: Vec<&'a Cell>,
@@ -154,7 +151,7 @@ fn curves<'a>(results: &'a Results, kind: SectionKey<'_>, counts: &[usize]) -> V
                 })
                 .collect();
             cells.sort_by_key(|cell| cell.segment_bytes);
-            // A hostile file may have a size twice.
+            // A malformed file may contain a size twice.
             cells.dedup_by_key(|cell| cell.segment_bytes);
             if cells.len() < 2 {
                 return None;

@@ -1,51 +1,38 @@
 //! Small plots for a terminal: time ÷ floor over segment size.
 //!
-//! A plot is one target and segment count. Letters stand at what was measured;
-//! the fine lines between them only lead the eye from one letter to the next.
+//! A plot shows one target and segment count. Letters mark measured values; the fine lines between them
+//! only guide the eye.
 
 use crate::model::{Cell, Drain, Results, Target, Technique, Verdict};
+use crate::report::canvas::{Canvas, FLOOR, GAP, Style, side_by_side};
+use crate::report::plot_axes::{Horizontal, LABEL, ROWS, Vertical, points};
 use crate::report::target_names::{SectionKey, Titles};
-use crate::text::format;
-
-/// Rows between the lowest and the highest tick of the vertical axis.
-const ROWS: usize = 12;
+use crate::text::wrap::wrapped;
 
 /// Columns of the narrowest plot, and of the widest.
 const NARROWEST: usize = 31;
 const WIDEST: usize = 48;
 
-/// Columns between two plots.
-const GAP: usize = 3;
-
-/// Columns of the labels of the vertical axis, with the axis.
-const LABEL: usize = 6;
-
-/// More rows of plots than this do not fit one screen.
+/// The maximum number of rows of plots, so that they fit one screen.
 const MAX_BANDS: usize = 2;
 
-/// The vertical axis spans at least this ratio, or noise would look like a
-/// difference.
-const MIN_SPAN: f64 = 1.25;
-
-/// Where several letters would stand and have no room.
+/// Marks a place where several letters have no room.
 const CROWD: char = '#';
 
-/// How plots are to be set.
+/// Options of a plot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlotOptions {
-    /// With ANSI colours.
+    /// Whether to use ANSI colours.
     pub color: bool,
-    /// Columns of the terminal. Where not even one plot fits there is none.
+    /// Columns of the terminal. There is no plot if not even one fits.
     pub width: usize,
 }
 
-/// Time ÷ floor over segment size, as small plots side by side; empty where
-/// there is nothing to plot.
+/// Time ÷ floor over segment size, as small plots side by side; empty if there is nothing to plot.
 ///
-/// All counts of all targets are shown where they fit two rows of plots, else
-/// the largest count of each target. Cells of mixed sizes have no place on the
-/// axis, and `null` has no tax. The vertical axis ends where the second best
-/// technique does: what is far behind stands in a row of its own above it.
+/// All segment counts of all targets are shown if they fit two rows of plots, otherwise the largest count
+/// of each target. Cells of mixed sizes and of `null` are left out. The vertical axis ends at the
+/// second-best technique; slower ones are shown in a row of their own above it.
 pub fn plot(results: &Results, options: PlotOptions) -> String {
     if options.width < NARROWEST {
         return String::new();
@@ -80,23 +67,7 @@ pub fn plot(results: &Results, options: PlotOptions) -> String {
     text
 }
 
-/// Canvases of one height.
-pub(crate) fn side_by_side(canvases: &[Canvas], color: bool) -> String {
-    let mut text = String::new();
-    for row in 0..canvases[0].height {
-        let mut line = String::new();
-        for (index, canvas) in canvases.iter().enumerate() {
-            let gap = if index == 0 { 0 } else { GAP };
-            line.push_str(&" ".repeat(gap));
-            canvas.print(row, color, &mut line);
-        }
-        text.push_str(line.trim_end());
-        text.push('\n');
-    }
-    text
-}
-
-/// What stands above plots whose headings are longer than one line.
+/// The additional lines of headings that are longer than one line.
 fn longer_headings(band: &[Group<'_>], width: usize) -> Vec<Canvas> {
     let headings: Vec<Vec<String>> = band.iter().map(|group| group.heading(width)).collect();
     let height = headings.iter().map(Vec::len).max().unwrap_or(1) - 1;
@@ -104,10 +75,10 @@ fn longer_headings(band: &[Group<'_>], width: usize) -> Vec<Canvas> {
         .iter()
         .map(|lines| {
             let mut canvas = Canvas::new(width, height);
-            // The last line is the plot's own.
+            // The last line is part of the plot.
             let above = lines.iter().rev().skip(1);
             for (row, line) in std::iter::zip((0..height).rev(), above) {
-                canvas.write(row, LABEL, line, Ink::Bold);
+                canvas.write(row, LABEL, line, Style::Bold);
             }
             canvas
         })
@@ -133,7 +104,7 @@ impl Group<'_> {
     }
 }
 
-/// Cells that differ in nothing but the size of their segments.
+/// Groups of cells that differ only in segment size.
 fn groups(results: &Results) -> Vec<Group<'_>> {
     let has_place = |cell: &&Cell| {
         cell.target != Target::Null
@@ -158,7 +129,7 @@ fn groups(results: &Results) -> Vec<Group<'_>> {
     for group in &mut groups {
         group.cells.sort_by_key(|cell| cell.segment_bytes);
     }
-    // A curve needs two ends.
+    // A curve needs at least two points.
     groups.retain(|group| {
         let size = |cell: Option<&&Cell>| cell.and_then(|cell| cell.segment_bytes);
         size(group.cells.first()) != size(group.cells.last())
@@ -174,8 +145,7 @@ fn belong_together(one: &Cell, other: &Cell) -> bool {
     SectionKey::of(one) == SectionKey::of(other) && list(one) == list(other)
 }
 
-/// Of the groups with one title, which are neighbours, the one with the most
-/// segments.
+/// Keeps, of the neighbouring groups with the same title, the one with the most segments.
 fn largest_of_each(groups: Vec<Group<'_>>) -> Vec<Group<'_>> {
     let count = |group: &Group<'_>| group.cells[0].segment_count;
     let mut largest: Vec<Group<'_>> = Vec::new();
@@ -187,19 +157,6 @@ fn largest_of_each(groups: Vec<Group<'_>>) -> Vec<Group<'_>> {
         }
     }
     largest
-}
-
-/// Technique and time ÷ floor. What makes no sense has no place on an axis.
-fn points(cell: &Cell) -> Vec<(Technique, f64)> {
-    let techniques = cell.techniques.iter();
-    techniques
-        .map(|technique| {
-            // By round, as verdicts are.
-            let ratio = technique.floor_ratio;
-            (technique.name, ratio.unwrap_or(1.0 + technique.gather_tax))
-        })
-        .filter(|&(_, ratio)| ratio.is_finite() && ratio > 0.0)
-        .collect()
 }
 
 /// A letter for each technique.
@@ -224,7 +181,7 @@ impl Signs {
                 "writev" | "readv" => "v",
                 _ => "",
             };
-            // r and w tell of a thread at the other end.
+            // r and w mark a thread at the other end.
             let own = technique.name().chars().filter(|c| !"rw".contains(*c));
             let letter = (preferred.chars().chain(own))
                 .filter(char::is_ascii_lowercase)
@@ -236,15 +193,15 @@ impl Signs {
         Signs { letters }
     }
 
-    fn letter(&self, technique: Technique) -> (char, Ink) {
+    fn letter(&self, technique: Technique) -> (char, Style) {
         let found = |&(name, _): &(Technique, char)| name == technique;
         match self.letters.iter().position(found) {
-            Some(index) => (self.letters[index].1, Ink::of(index)),
-            None => ('?', Ink::None),
+            Some(index) => (self.letters[index].1, Style::of(index)),
+            None => ('?', Style::None),
         }
     }
 
-    /// What the letters mean, within the width.
+    /// The legend, broken to the width.
     fn legend(
         &self,
         results: &Results,
@@ -252,7 +209,7 @@ impl Signs {
         shown_all: bool,
         crowded: bool,
     ) -> Vec<String> {
-        // What has a colour or must not be broken, with its length.
+        // Parts that are coloured or must not be broken, with their lengths.
         let mut parts: Vec<(String, usize)> = Vec::new();
         for &(technique, letter) in &self.letters {
             let beside = match results.rivals.contains(&technique) {
@@ -260,21 +217,20 @@ impl Signs {
                 false => " (beside)",
             };
             let plain = format!(" {technique}{beside} ");
-            let (_, ink) = self.letter(technique);
+            let (_, style) = self.letter(technique);
             let length = 1 + plain.chars().count();
-            let sign = ink.paint(letter, options.color);
+            let sign = style.paint(letter, options.color);
             parts.push((format!("{sign}{plain}"), length));
         }
         let mut explained =
-            "Up: time ÷ floor, which is 1 + gather tax; above: past the end of the \
-             axis. Along: segment size; r or w, a thread took part. wins: the winner, = tie, \
-             ? open."
+            "Vertical: time ÷ floor (1 + gather tax); above: beyond the axis. Horizontal: segment \
+             size; r or w: with a thread. wins: the winner, = tie, ? open."
                 .to_owned();
         if crowded {
-            explained += " #: several letters without room.";
+            explained += " #: several letters at one place.";
         }
         if !shown_all {
-            explained += " Shown: the largest count of each target.";
+            explained += " Only the largest segment count of each target is shown.";
         }
         let explained = explained
             .split(' ')
@@ -285,118 +241,7 @@ impl Signs {
     }
 }
 
-/// Parts in lines, each broken by force if it is wider than a line.
-pub(crate) fn wrapped(
-    parts: impl IntoIterator<Item = (String, usize)>,
-    width: usize,
-) -> Vec<String> {
-    let mut lines = Vec::new();
-    let (mut line, mut used) = (String::new(), 0);
-    for (part, length) in parts {
-        if used > 0 && used + 1 + length > width {
-            lines.push(std::mem::take(&mut line));
-            used = 0;
-        }
-        if used > 0 {
-            line.push(' ');
-            used += 1;
-        }
-        line += &part;
-        used += length;
-    }
-    lines.push(line);
-    lines
-        .iter()
-        .map(|line| line.trim_end().to_owned())
-        .collect()
-}
-
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Ink {
-    None,
-    Bold,
-    Faint,
-    /// An SGR colour.
-    Color(u8),
-}
-
-impl Ink {
-    pub fn of(technique: usize) -> Ink {
-        const COLORS: [u8; 6] = [31, 32, 36, 35, 33, 34];
-        Ink::Color(COLORS[technique % COLORS.len()])
-    }
-
-    pub fn paint(self, c: char, color: bool) -> String {
-        match self {
-            _ if !color => c.to_string(),
-            Ink::None => c.to_string(),
-            Ink::Bold => format!("\x1b[1m{c}\x1b[0m"),
-            Ink::Faint => format!("\x1b[2m{c}\x1b[0m"),
-            Ink::Color(code) => format!("\x1b[{code}m{c}\x1b[0m"),
-        }
-    }
-}
-
-/// Characters and their inks.
-pub(crate) struct Canvas {
-    width: usize,
-    height: usize,
-    places: Vec<(char, Ink)>,
-}
-
-impl Canvas {
-    pub fn new(width: usize, height: usize) -> Self {
-        Canvas {
-            width,
-            height,
-            places: vec![(' ', Ink::None); width * height],
-        }
-    }
-
-    /// What lies outside is cut.
-    pub fn put(&mut self, row: usize, column: usize, c: char, ink: Ink) {
-        if row < self.height && column < self.width {
-            self.places[row * self.width + column] = (c, ink);
-        }
-    }
-
-    pub fn write(&mut self, row: usize, column: usize, text: &str, ink: Ink) {
-        for (index, c) in text.chars().enumerate() {
-            self.put(row, column + index, c, ink);
-        }
-    }
-
-    /// Sets one of the 2 × 4 dots of a place, unless a letter is there.
-    pub fn dot(&mut self, (row, column): (usize, usize), (down, right): (usize, usize), ink: Ink) {
-        // The order of the dots in U+2800 and the 255 after it.
-        const BITS: [[u32; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]];
-        if row >= self.height || column >= self.width {
-            return;
-        }
-        let place = &mut self.places[row * self.width + column];
-        let dots = match place.0 as u32 {
-            dots @ 0x2800..=0x28ff => dots,
-            _ if place.0 == ' ' || place.0 == FLOOR => 0x2800,
-            _ => return,
-        };
-        if let Some(c) = char::from_u32(dots | BITS[down][right]) {
-            *place = (c, ink);
-        }
-    }
-
-    fn print(&self, row: usize, color: bool, line: &mut String) {
-        for &(c, ink) in &self.places[row * self.width..][..self.width] {
-            let ink = if c == ' ' { Ink::None } else { ink };
-            line.push_str(&ink.paint(c, color));
-        }
-    }
-}
-
-/// The line at 1, the floor itself.
-const FLOOR: char = '┈';
-
-/// Rows of a plot: its title, what is above the axis, the axis, and below it
-/// the ticks, their labels, and the winners.
+/// Rows of a plot: title, values above the axis, the axis, ticks, tick labels, and winners.
 const TITLE_ROW: usize = 0;
 const ABOVE_ROW: usize = 1;
 const FIRST_ROW: usize = 2;
@@ -404,7 +249,7 @@ const TICK_ROW: usize = FIRST_ROW + ROWS;
 const SIZE_ROW: usize = TICK_ROW + 1;
 const WINS_ROW: usize = TICK_ROW + 2;
 
-/// One plot on its way to its canvas.
+/// A plot being drawn on its canvas.
 struct Drawing<'a> {
     group: &'a Group<'a>,
     signs: &'a Signs,
@@ -423,7 +268,7 @@ impl<'a> Drawing<'a> {
             canvas: Canvas::new(width, WINS_ROW + 1),
         };
         drawing.axes();
-        // The letters first: dots leave them alone.
+        // Letters are drawn first: dots do not overwrite them.
         drawing.letters();
         drawing.lines();
         drawing.wins();
@@ -434,24 +279,24 @@ impl<'a> Drawing<'a> {
         let canvas = &mut self.canvas;
         let heading = self.group.heading(canvas.width);
         if let Some(line) = heading.last() {
-            canvas.write(TITLE_ROW, LABEL, line, Ink::Bold);
+            canvas.write(TITLE_ROW, LABEL, line, Style::Bold);
         }
         for row in ABOVE_ROW..TICK_ROW {
-            canvas.put(row, LABEL - 1, '│', Ink::None);
+            canvas.put(row, LABEL - 1, '│', Style::None);
         }
-        canvas.write(ABOVE_ROW, 0, "above", Ink::None);
+        canvas.write(ABOVE_ROW, 0, "above", Style::None);
         if let Some(row) = self.vertical.row(1.0) {
             for column in LABEL..canvas.width {
-                canvas.put(FIRST_ROW + row, column, FLOOR, Ink::Faint);
+                canvas.put(FIRST_ROW + row, column, FLOOR, Style::Faint);
             }
         }
         for (row, label) in self.vertical.ticks() {
             let label = format!("{label:>0$}┤", LABEL - 1);
-            canvas.write(FIRST_ROW + row, 0, &label, Ink::None);
+            canvas.write(FIRST_ROW + row, 0, &label, Style::None);
         }
-        canvas.put(TICK_ROW, LABEL - 1, '└', Ink::None);
+        canvas.put(TICK_ROW, LABEL - 1, '└', Style::None);
         for column in LABEL..canvas.width {
-            canvas.put(TICK_ROW, column, '─', Ink::None);
+            canvas.put(TICK_ROW, column, '─', Style::None);
         }
         for cell in &self.group.cells {
             let tick = match cell.drain {
@@ -460,15 +305,14 @@ impl<'a> Drawing<'a> {
                 Some(Drain::BetweenSamples | Drain::Peer) | None => '┴',
             };
             let column = LABEL + self.horizontal.column(cell);
-            canvas.put(TICK_ROW, column, tick, Ink::None);
+            canvas.put(TICK_ROW, column, tick, Style::None);
         }
         for (column, label) in self.horizontal.labels(&self.group.cells) {
-            canvas.write(SIZE_ROW, LABEL + column, &label, Ink::None);
+            canvas.write(SIZE_ROW, LABEL + column, &label, Style::None);
         }
     }
 
-    /// Every value in its row: techniques that share a place stand side by
-    /// side.
+    /// Draws every value in its row; techniques at the same place stand side by side.
     fn letters(&mut self) {
         let mut places: Vec<(usize, usize, Vec<Technique>)> = Vec::new();
         for cell in &self.group.cells {
@@ -490,20 +334,19 @@ impl<'a> Drawing<'a> {
         let room = self.horizontal.room;
         for (row, column, techniques) in places {
             if techniques.len() > room {
-                self.canvas.put(row, LABEL + column, CROWD, Ink::Bold);
+                self.canvas.put(row, LABEL + column, CROWD, Style::Bold);
                 continue;
             }
             let last = self.horizontal.columns.saturating_sub(techniques.len());
             let first = column.saturating_sub((techniques.len() - 1) / 2).min(last);
             for (index, technique) in techniques.into_iter().enumerate() {
-                let (letter, ink) = self.signs.letter(technique);
-                self.canvas.put(row, LABEL + first + index, letter, ink);
+                let (letter, style) = self.signs.letter(technique);
+                self.canvas.put(row, LABEL + first + index, letter, style);
             }
         }
     }
 
-    /// Straight lines between the values of neighbouring sizes, in dots, where
-    /// they are within the axis.
+    /// Draws straight lines of dots between the values of neighbouring sizes, within the axis.
     fn lines(&mut self) {
         for (left, right) in std::iter::zip(&self.group.cells, self.group.cells.iter().skip(1)) {
             let right_points = points(right);
@@ -513,7 +356,7 @@ impl<'a> Drawing<'a> {
                 let Some(&(_, to)) = right_points.iter().find(same) else {
                     continue;
                 };
-                let (_, ink) = self.signs.letter(technique);
+                let (_, style) = self.signs.letter(technique);
                 let steps = (end - start) * 2 * ROWS;
                 for step in 1..steps {
                     let share = step as f64 / steps as f64;
@@ -525,177 +368,25 @@ impl<'a> Drawing<'a> {
                     };
                     let (x, y) = (x as usize, (down * 4.0) as usize);
                     let place = (FIRST_ROW + y / 4, LABEL + x / 2);
-                    self.canvas.dot(place, (y % 4, x % 2), ink);
+                    self.canvas.dot(place, (y % 4, x % 2), style);
                 }
             }
         }
     }
 
-    /// Where the letter changes, so does the best technique.
+    /// Colours the lines by the best technique.
     fn wins(&mut self) {
-        self.canvas.write(WINS_ROW, 0, "wins", Ink::None);
+        self.canvas.write(WINS_ROW, 0, "wins", Style::None);
         for cell in &self.group.cells {
-            let (sign, ink) = match (cell.verdict, cell.winner) {
+            let (sign, style) = match (cell.verdict, cell.winner) {
                 (Verdict::Faster, Some(winner)) => self.signs.letter(winner),
-                (Verdict::Tie, _) => ('=', Ink::None),
-                _ => ('?', Ink::None),
+                (Verdict::Tie, _) => ('=', Style::None),
+                _ => ('?', Style::None),
             };
             let column = LABEL + self.horizontal.column(cell);
-            self.canvas.put(WINS_ROW, column, sign, ink);
+            self.canvas.put(WINS_ROW, column, sign, style);
         }
     }
-}
-
-/// The logarithmic axis of time ÷ floor.
-struct Vertical {
-    low: f64,
-    high: f64,
-}
-
-impl Vertical {
-    fn new(cells: &[&Cell]) -> Self {
-        let mut low: f64 = 1.0;
-        let mut high: f64 = 1.0;
-        let mut highest: f64 = 1.0;
-        for cell in cells {
-            let mut ratios: Vec<f64> = points(cell).iter().map(|point| point.1).collect();
-            ratios.sort_by(f64::total_cmp);
-            let second = ratios.get(1).or(ratios.first()).copied().unwrap_or(1.0);
-            low = low.min(ratios.first().copied().unwrap_or(1.0));
-            high = high.max(second);
-            highest = highest.max(ratios.last().copied().unwrap_or(1.0));
-        }
-        // Nothing is cut off to win only a little.
-        high = match highest / high < 1.5 {
-            true => highest,
-            false => high,
-        };
-        Vertical {
-            low,
-            high: high.max(low * MIN_SPAN),
-        }
-    }
-
-    /// Rows from the top, with their fraction; `None` above the axis.
-    fn position(&self, ratio: f64) -> Option<f64> {
-        let span = self.high.ln() - self.low.ln();
-        let share = (self.high.ln() - ratio.ln()) / span;
-        // The ends lie in the middle of their rows.
-        let down = share * (ROWS - 1) as f64 + 0.5;
-        (down >= 0.0).then(|| down.min(ROWS as f64 - 0.01))
-    }
-
-    /// The row of a value; `None` above the axis.
-    fn row(&self, ratio: f64) -> Option<usize> {
-        self.position(ratio).map(|down| down as usize)
-    }
-
-    /// Round values, each in the row in which such a value stands: 1 and the
-    /// two ends before those between.
-    fn ticks(&self) -> Vec<(usize, String)> {
-        let mut ticks: Vec<(usize, String)> = Vec::new();
-        let mut add = |ratio: f64| {
-            let Some(row) = self.row(ratio) else { return };
-            let is_far = |&(other, _): &(usize, String)| row.abs_diff(other) > 1;
-            let label = tick_label(ratio);
-            if ticks.iter().all(is_far) && label.chars().count() < LABEL {
-                ticks.push((row, label));
-            }
-        };
-        add(1.0);
-        let decades = self.low.log10().floor() as i32..=self.high.log10().floor() as i32;
-        for steps in [
-            &[1.0][..],
-            &[2.0, 5.0],
-            &[1.5, 3.0],
-            &[1.2, 4.0, 7.0, 8.0],
-            &[1.1, 1.3, 2.5, 6.0, 9.0],
-            &[1.05, 1.15],
-        ] {
-            for decade in decades.clone() {
-                for step in steps {
-                    let ratio = step * 10f64.powi(decade);
-                    if ratio >= self.low && ratio <= self.high {
-                        add(ratio);
-                    }
-                }
-            }
-        }
-        ticks
-    }
-}
-
-/// `0.5×`, `1×`, `1.05×`, `20×`, `1e5×`.
-fn tick_label(ratio: f64) -> String {
-    let text = match ratio {
-        _ if !(0.095..9999.5).contains(&ratio) => return format!("{ratio:e}×"),
-        _ if ratio >= 9.5 => format!("{ratio:.0}"),
-        _ => format!("{ratio:.2}"),
-    };
-    let text = match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.'),
-        false => &text,
-    };
-    format!("{text}×")
-}
-
-/// The logarithmic axis of segment sizes.
-struct Horizontal {
-    low: f64,
-    high: f64,
-    columns: usize,
-    /// Letters that may stand side by side at one size.
-    room: usize,
-}
-
-impl Horizontal {
-    fn new(cells: &[&Cell], columns: usize) -> Self {
-        let size = |cell: Option<&&Cell>| cell.map_or(1.0, |cell| log_size(cell));
-        let mut horizontal = Horizontal {
-            low: size(cells.first()),
-            high: size(cells.last()),
-            columns,
-            room: columns,
-        };
-        let taken: Vec<usize> = cells.iter().map(|cell| horizontal.column(cell)).collect();
-        for pair in taken.windows(2) {
-            // Cells of one place share its letters.
-            if pair[0] < pair[1] {
-                horizontal.room = horizontal.room.min(pair[1] - pair[0] - 1).max(1);
-            }
-        }
-        horizontal
-    }
-
-    /// One column is left free at either end, for letters side by side.
-    fn column(&self, cell: &Cell) -> usize {
-        let share = (log_size(cell) - self.low) / (self.high - self.low);
-        1 + (share * self.columns.saturating_sub(3) as f64).round() as usize
-    }
-
-    /// Sizes under their ticks, as many as have room: the ends first.
-    fn labels(&self, cells: &[&Cell]) -> Vec<(usize, String)> {
-        let mut labels: Vec<(usize, String)> = Vec::new();
-        let last = cells.len() - 1;
-        let order = [0, last].into_iter().chain(1..last);
-        for cell in order.map(|index| cells[index]) {
-            let text = format::bytes_in_words(cell.segment_bytes.unwrap_or(0) as u64);
-            let length = text.chars().count();
-            let begin = self.column(cell).saturating_sub(length / 2);
-            let begin = begin.min(self.columns.saturating_sub(length));
-            let is_clear = |(other, text): &(usize, String)| {
-                begin > other + text.chars().count() || *other > begin + length
-            };
-            if labels.iter().all(is_clear) {
-                labels.push((begin, text));
-            }
-        }
-        labels
-    }
-}
-
-fn log_size(cell: &Cell) -> f64 {
-    (cell.segment_bytes.unwrap_or(1).max(1) as f64).ln()
 }
 
 #[cfg(test)]
@@ -704,6 +395,7 @@ mod tests {
 
     use super::*;
     use crate::model::{SyncMode, TechniqueResult};
+    use crate::report::plot_axes::tick_label;
 
     fn technique(name: Technique, gather_tax: f64) -> TechniqueResult {
         TechniqueResult {
@@ -777,7 +469,7 @@ mod tests {
         }
     }
 
-    /// Taxes as they are measured, and any number at all.
+    /// Realistic taxes, and arbitrary numbers.
     fn taxes() -> impl Strategy<Value = f64> {
         prop_oneof![
             4 => -0.5..3.0f64,
@@ -806,10 +498,10 @@ mod tests {
         })
     }
 
-    /// The line of a value and the letters near the place of its size, found
-    /// without the code that draws.
+    /// The row of a value and the letters near the column of its size, found independently of the drawing
+    /// code.
     fn expected_row(low: f64, high: f64, ratio: f64) -> usize {
-        // A ratio of the two may be more than a number can hold.
+        // The ratio of the two may overflow.
         let row_height = (high.ln() - low.ln()) / 11.0;
         let rows_below_top = (high.ln() - ratio.ln()) / row_height;
         if rows_below_top < -0.5 {
@@ -849,7 +541,7 @@ mod tests {
                         _ => 'a',
                     };
                     let exact = expected_row(vertical.low, vertical.high, ratio);
-                    // Rounding may move what lies on the border of two rows.
+                    // Rounding may move a value that lies between two rows.
                     let rows = [0.999_999, 1.0, 1.000_001]
                         .map(|near| expected_row(vertical.low, vertical.high, ratio * near));
                     let is_there = rows.iter().any(|&row| {

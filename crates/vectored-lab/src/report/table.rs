@@ -7,16 +7,15 @@ use crate::report::plot::{PlotOptions, plot};
 use crate::report::table_rows::{Mark, Row, Section, columns, extent, notes, sections, short_name};
 use crate::text::format;
 
-/// How the table is to be set.
+/// Options of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableOptions {
-    /// With ANSI colours.
+    /// Whether to use ANSI colours.
     pub color: bool,
-    /// Columns of the terminal. Every row has its verdict, with the winner, or
-    /// the leader of an open cell, and the interval. Where that does not fit,
-    /// techniques get short names, and columns are left out: those of techniques
-    /// beside, then one call a segment, then the floor, then other rivals; for
-    /// open cells no other rivals.
+    /// Columns of the terminal. Every row shows its verdict, with the winner or the leader of an open
+    /// cell, and the interval. If that does not fit, techniques get short names and columns are dropped:
+    /// first techniques that take no part in the verdict, then one call a segment, then the floor, then
+    /// other rivals (but these not for open cells).
     pub width: usize,
 }
 
@@ -29,8 +28,7 @@ impl Default for TableOptions {
     }
 }
 
-/// Results for people: the answer first, then one table a target, small plots
-/// of them, then what is needed to read them.
+/// Results for people: the answer, a table for each target, small plots, cost models and a legend.
 pub fn table(results: &Results, options: TableOptions) -> String {
     let mut page = Page {
         text: String::new(),
@@ -78,7 +76,7 @@ pub fn table(results: &Results, options: TableOptions) -> String {
     page.text
 }
 
-/// A longer title, such as one with a path, has no tally aligned behind it.
+/// A longer title, such as one with a path, has no aligned tally.
 const LONGEST_TITLE: usize = 32;
 
 const BOLD: &str = "1";
@@ -138,7 +136,7 @@ impl Page {
     ) {
         let frame = Frame::fitting(section, columns, rivals, self.options.width);
         left_out.add(&frame, section, columns, rivals);
-        // A path may be longer than all there is below it.
+        // A path may be wider than the table below it.
         let is_long = width(&section.title) > width(&frame.begin("", ""));
         if is_long {
             let title = self.styled(BOLD, &section.title);
@@ -150,7 +148,7 @@ impl Page {
         }
     }
 
-    /// Names of several words stand one above the other.
+    /// Prints the names of columns; names of several words take several lines.
     fn head(&mut self, title: &str, frame: &Frame) {
         let height = frame.heads.iter().map(Vec::len).max().unwrap_or(1);
         for level in 0..height {
@@ -159,7 +157,7 @@ impl Page {
             let title = if is_first { title } else { "" };
             let mut line = match is_last {
                 true => frame.begin(title, "floor"),
-                // A long title may stand over the floor's column.
+                // A long title may extend over the floor's column.
                 false => format!("{title:<0$}", width(&frame.begin("", ""))),
             };
             for (words, width) in std::iter::zip(&frame.heads, &frame.entry_widths) {
@@ -196,7 +194,7 @@ impl Page {
     }
 }
 
-/// What did not fit, of all sections.
+/// Columns and names that were shortened in any section.
 #[derive(Default)]
 struct LeftOutColumns {
     floor: bool,
@@ -251,14 +249,13 @@ impl LeftOutColumns {
     }
 }
 
-/// The columns of one section. Each technique's has a place for a mark behind
-/// its figures.
+/// The columns of one section. Each column of a technique has room for a mark behind its figures.
 struct Frame {
     /// Indices of the techniques that have a column.
     shown: Vec<usize>,
     shows_floor: bool,
     short_names: bool,
-    /// Runs of a mix of sizes that are named.
+    /// How many runs of a mix of sizes are named.
     runs: usize,
     heads: Vec<Vec<String>>,
     count_width: usize,
@@ -270,7 +267,7 @@ struct Frame {
 }
 
 impl Frame {
-    /// The most that fits: see [`TableOptions::width`].
+    /// The widest frame that fits: see [`TableOptions::width`].
     fn fitting(
         section: &Section,
         columns: &[Technique],
@@ -318,7 +315,7 @@ impl Frame {
                 |row: &Row| frame.length() + frame.least_verdict(row, open_is_whole) <= width;
             section.rows.iter().all(is_within)
         };
-        // For the interval of an open cell no other rival is left out.
+        // No other rival is dropped for the interval of an open cell.
         let place = (0..whole_choices)
             .find(|&place| fits(&frames[place], true))
             .or_else(|| (0..frames.len()).find(|&place| fits(&frames[place], false)))
@@ -362,13 +359,13 @@ impl Frame {
         frame
     }
 
-    /// Columns before the verdict.
+    /// Width of the columns before the verdict.
     fn length(&self) -> usize {
         let entries: usize = self.entry_widths.iter().map(|width| width + 2).sum();
         width(&self.begin("", "")) + entries + 1
     }
 
-    /// Columns that a verdict needs: winner and interval. Of an open cell, if it need not be whole, why
+    /// Width that a verdict needs: winner and interval; for an open cell that may be cut, the reason why
     /// it is open.
     fn least_verdict(&self, row: &Row, open_is_whole: bool) -> usize {
         match row.verdict {
@@ -393,7 +390,7 @@ impl Frame {
         }
     }
 
-    /// As much of a verdict as there is room for.
+    /// The longest form of a verdict that fits.
     fn verdict(&self, row: &Row, width_of_table: usize) -> String {
         let room = width_of_table.saturating_sub(self.length());
         let with_interval = self.full_verdict(row);
@@ -418,9 +415,9 @@ impl Frame {
         label.trim_end().to_owned()
     }
 
-    /// The columns before the techniques'.
+    /// The columns before those of the techniques.
     fn begin(&self, label: &str, floor: &str) -> String {
-        // With marks there is little room for a gap behind them.
+        // Marks leave little room for a gap behind them.
         let (label_width, gap) = match self.mark_width {
             0 => (self.list_width, "  "),
             marks => (self.list_width + 1 + marks, " "),
@@ -433,7 +430,7 @@ impl Frame {
     }
 }
 
-/// As many runs as the words of a list name at most.
+/// The maximum number of runs in the text of a list.
 const ALL_RUNS: usize = 3;
 
 /// `9 × 16 B + …` of `9 × 16 B + 1 × 4 KiB`.
@@ -454,8 +451,8 @@ fn state(row: &Row) -> &str {
     row.words.split(':').next().unwrap_or_default()
 }
 
-/// `copy-`, `then-`, `write`: columns are as narrow as their figures. What
-/// takes no part in the verdict is said to stand beside.
+/// `copy-`, `then-`, `write`: names are broken, so that columns are as narrow as their figures. A
+/// technique that takes no part in the verdict is marked `beside`.
 fn head(technique: Technique, is_rival: bool) -> Vec<String> {
     let name = technique.name();
     if is_rival {

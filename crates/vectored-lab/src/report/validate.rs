@@ -1,14 +1,14 @@
-//! Whether results can be what some run found: renderings and statistics rely on
-//! what is checked here, and files come from anywhere.
+//! Validation of loaded results. Renderings and statistics rely on these properties, and files may come
+//! from anywhere.
 
 use crate::model::{Advisory, Cell, Experiments, FindingKey, Grade, Results, Tally};
 
-/// No run has more segments in a list, or bytes in a segment.
+/// Limit on segments in a list and bytes in a segment, which no run exceeds.
 const MOST: usize = 1 << 40;
 
 /// # Errors
 ///
-/// What is wrong, in words.
+/// A description of the first violation.
 pub(crate) fn results(results: &Results) -> Result<(), String> {
     for cell in results.cells.iter().chain(&results.refined_cells) {
         self::cell(cell).map_err(|why| format!("a cell of {} {why}", cell.target))?;
@@ -71,7 +71,7 @@ fn cell(cell: &Cell) -> Result<(), String> {
 
 /// # Errors
 ///
-/// What is wrong, in words.
+/// A description of the first violation.
 pub(crate) fn experiments(experiments: &Experiments) -> Result<(), String> {
     for experiment in &experiments.experiments {
         let rows = experiment.rows.len();
@@ -89,7 +89,7 @@ pub(crate) fn experiments(experiments: &Experiments) -> Result<(), String> {
 
 /// # Errors
 ///
-/// What is wrong, in words.
+/// A description of the first violation.
 pub(crate) fn advisory(advisory: &Advisory) -> Result<(), String> {
     let is_interval = |low: f64, value: f64, high: f64| {
         low.is_finite() && high.is_finite() && low <= value && value <= high
@@ -147,7 +147,7 @@ pub(crate) fn advisory(advisory: &Advisory) -> Result<(), String> {
     Ok(())
 }
 
-/// Merging adds these counts, and reads what belongs to a step by its place.
+/// Merging adds these counts, and identifies steps by position.
 fn tally(key: &FindingKey, tally: &Tally) -> Result<(), String> {
     if key.steps.len() != tally.step_bytes.len() {
         return Err(format!(

@@ -15,7 +15,7 @@ use crate::model::{
     Target, Technique,
 };
 use crate::reproduce::bench::Bench;
-use crate::reproduce::eta::Ledger;
+use crate::reproduce::eta::EtaTracker;
 use crate::reproduce::ratios::ratio;
 use crate::reproduce::repeats::{REPEATS, Sample, interleaved, note, unmeasured};
 use crate::reproduce::verify_content::check_repeated;
@@ -55,10 +55,10 @@ impl RecordPlan {
         u64::from(self.records) * (HEADER_BYTES + DATA_BYTES) as u64
     }
 
-    pub(super) fn enter(&self, ledger: &mut Ledger<'_>) {
+    pub(super) fn enter(&self, eta: &mut EtaTracker<'_>) {
         for (row, technique) in Technique::of(Operation::Write).into_iter().enumerate() {
             let guess_s = f64::from(self.records) * 2.5e-6;
-            ledger.enter(NAME, row, technique.to_string(), (self.repeats, guess_s));
+            eta.enter(NAME, row, technique.to_string(), (self.repeats, guess_s));
         }
     }
 
@@ -142,7 +142,7 @@ fn measure(
             return Ok(());
         }
         let began_ns = bench.clock.now_ns();
-        bench.ledger.begin(NAME, row);
+        bench.eta.begin(NAME, row);
         let technique = Technique::of(Operation::Write)[row];
         let mut mover = movers(Contender::Technique(technique), &model);
         match write_file(plan, bench, mover.as_mut(), (technique, &mut rng))? {
@@ -150,7 +150,7 @@ fn measure(
             None => return Ok(()),
         }
         let took_ns = bench.clock.now_ns() - began_ns;
-        bench.ledger.end(took_ns as f64 / 1e9);
+        bench.eta.end(took_ns as f64 / 1e9);
     }
     Ok(())
 }

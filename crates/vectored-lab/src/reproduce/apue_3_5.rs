@@ -15,8 +15,10 @@ use crate::model::{
     SyncMode,
 };
 use crate::reproduce::bench::Bench;
-use crate::reproduce::copy_process::{ChildCopy, CopyTechnique, Order, Output, copy, reopened};
-use crate::reproduce::eta::Ledger;
+use crate::reproduce::copy_process::{
+    ChildCopy, CopyOrder, CopyOutput, CopyTechnique, copy, reopened,
+};
+use crate::reproduce::eta::EtaTracker;
 use crate::reproduce::ratios::ratio;
 use crate::reproduce::repeats::{REPEATS, Sample, interleaved, note, unmeasured};
 use crate::reproduce::verify_content::{PatternCheck, wrong};
@@ -154,7 +156,7 @@ impl CopyPlan {
         counts.chain([REPEATS]).collect()
     }
 
-    pub(super) fn enter(&self, ledger: &mut Ledger<'_>) {
+    pub(super) fn enter(&self, eta: &mut EtaTracker<'_>) {
         let counts = self.counts();
         for (row, technique) in self.techniques().into_iter().enumerate() {
             let (name, guess_s) = match technique {
@@ -168,10 +170,10 @@ impl CopyPlan {
                 }
                 CopyTechnique::Stdio => ("stdio".to_owned(), self.file_bytes as f64 * 5e-9),
             };
-            ledger.enter(NAME, row, name, (counts[row], guess_s));
+            eta.enter(NAME, row, name, (counts[row], guess_s));
         }
         let start = self.techniques().len();
-        ledger.enter(NAME, start, "start".to_owned(), (REPEATS, 2e-3));
+        eta.enter(NAME, start, "start".to_owned(), (REPEATS, 2e-3));
     }
 }
 
@@ -246,7 +248,7 @@ fn measure(
             return Ok(());
         }
         let began_ns = bench.clock.now_ns();
-        bench.ledger.begin(NAME, row);
+        bench.eta.begin(NAME, row);
         if row == techniques.len() {
             reproduction.setting.start_s_samples[repeat] = start(bench)?;
         } else {
@@ -257,7 +259,7 @@ fn measure(
             note_row(&mut reproduction.rows[row], repeat, &measured);
         }
         let took_ns = bench.clock.now_ns() - began_ns;
-        bench.ledger.end(took_ns as f64 / 1e9);
+        bench.eta.end(took_ns as f64 / 1e9);
     }
     Ok(())
 }
@@ -312,8 +314,8 @@ fn measure_row(
         });
     }
     let (output, kept) = match &plan.to {
-        CopyTarget::Null => (Output::Null, None),
-        CopyTarget::Pipe => (Output::Pipe(None), None),
+        CopyTarget::Null => (CopyOutput::Null, None),
+        CopyTarget::Pipe => (CopyOutput::Pipe(None), None),
         CopyTarget::File(other) => {
             let directory = other.as_deref().unwrap_or(bench.directory);
             let file = unnamed_file(directory, sync_flags(plan.sync)).map(File::from);
@@ -321,10 +323,10 @@ fn measure_row(
             // With its own open file description: a duplicate would cost the child
             // a lock in every write.
             let kept = reopened(&file).map_err(cannot_create(directory))?;
-            (Output::File(file), Some(kept))
+            (CopyOutput::File(file), Some(kept))
         }
     };
-    let order = Order {
+    let order = CopyOrder {
         technique,
         input: reopened(&file.fd()).map_err(cannot)?,
         input_bytes: plan.file_bytes,
@@ -346,11 +348,11 @@ fn measure_row(
 /// Times the start of a process: a copy of 0 bytes.
 fn start(bench: &mut Bench<'_>) -> Result<Option<f64>, MeasureError> {
     let input = File::open("/dev/null").map_err(MeasureError::io("cannot open /dev/null"))?;
-    let order = Order {
+    let order = CopyOrder {
         technique: CopyTechnique::ReadWrite { buffer_bytes: 4096 },
         input,
         input_bytes: 0,
-        output: Output::Null,
+        output: CopyOutput::Null,
         fsync: false,
     };
     Ok(copy(bench, order)?.map(|copy| copy.clock_s))
@@ -364,11 +366,11 @@ fn prove(plan: &CopyPlan, bench: &mut Bench<'_>, pattern: Pattern) -> Result<boo
     let file = PatternFile::with_span(bench.directory, pattern, bytes);
     let file = file.map_err(cannot_create(bench.directory))?;
     for technique in plan.techniques() {
-        let order = Order {
+        let order = CopyOrder {
             technique,
             input: reopened(&file.fd()).map_err(cannot_create(bench.directory))?,
             input_bytes: bytes,
-            output: Output::Pipe(Some(pattern)),
+            output: CopyOutput::Pipe(Some(pattern)),
             fsync: false,
         };
         if bench.is_stopped() || copy(bench, order)?.is_none() {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::measure::Clock;
-use crate::reproduce::eta::Ledger;
+use crate::reproduce::eta::EtaTracker;
 
 /// The environment in which experiments are run.
 pub struct Bench<'a> {
@@ -19,7 +19,7 @@ pub struct Bench<'a> {
     /// The seed of the order of rows and of the bytes.
     pub seed: u64,
     /// The rows that remain, and the progress callback.
-    pub ledger: Ledger<'a>,
+    pub eta: EtaTracker<'a>,
     /// When this becomes true, the run ends and keeps the samples so far.
     pub stop: &'a AtomicBool,
 }

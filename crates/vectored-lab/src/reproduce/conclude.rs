@@ -29,7 +29,7 @@ pub fn conclude(experiment: &mut Reproduction) {
     };
     // Only this experiment measures a series of sizes of one kind of list.
     if experiment.name == ExperimentName::Kalinin {
-        experiment.borders = [Measure::Cpu, Measure::Clock]
+        experiment.crossovers = [Measure::Cpu, Measure::Clock]
             .into_iter()
             .flat_map(|measure| crossovers(&experiment.rows, &experiment.ratios, measure))
             .collect();

@@ -31,7 +31,7 @@ pub enum CopyTechnique {
 }
 
 /// One copy to be made.
-pub struct Order {
+pub struct CopyOrder {
     pub technique: CopyTechnique,
     /// The standard input of the child. This process must keep no other
     /// descriptor of the same open file description: that would cost the child a
@@ -39,13 +39,13 @@ pub struct Order {
     pub input: File,
     /// Length of the input: the number of bytes that must be copied.
     pub input_bytes: u64,
-    pub output: Output,
+    pub output: CopyOutput,
     /// Whether the child ends with an `fsync`.
     pub fsync: bool,
 }
 
 /// The standard output of the child.
-pub enum Output {
+pub enum CopyOutput {
     Null,
     /// As with the input, this process must keep no other descriptor of the same
     /// open file description.
@@ -69,16 +69,16 @@ pub struct ChildCopy {
 /// # Errors
 ///
 /// If the program cannot be run, fails, or copies other bytes than its input.
-pub fn copy(bench: &mut Bench<'_>, order: Order) -> Result<Option<ChildCopy>, MeasureError> {
+pub fn copy(bench: &mut Bench<'_>, order: CopyOrder) -> Result<Option<ChildCopy>, MeasureError> {
     let cannot_run = |error| {
         let program = bench.program.display();
         MeasureError::io(format!("cannot run '{program} copy'"))(error)
     };
     let input_bytes = order.input_bytes;
     let (output, reader) = match order.output {
-        Output::Null => (Stdio::null(), None),
-        Output::File(file) => (Stdio::from(file), None),
-        Output::Pipe(pattern) => {
+        CopyOutput::Null => (Stdio::null(), None),
+        CopyOutput::File(file) => (Stdio::from(file), None),
+        CopyOutput::Pipe(pattern) => {
             let (reader, writer) = io::pipe().map_err(cannot_run)?;
             (Stdio::from(writer), Some((reader, pattern)))
         }
@@ -231,7 +231,7 @@ fn watch(child: &Child, bench: &mut Bench<'_>, input_bytes: u64) -> io::Result<b
         if let Some(position) = position_of_input(child.id())
             && input_bytes > 0
         {
-            bench.ledger.within(position as f64 / input_bytes as f64);
+            bench.eta.within(position as f64 / input_bytes as f64);
         }
     }
 }

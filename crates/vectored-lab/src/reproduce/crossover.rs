@@ -1,6 +1,6 @@
 //! Crossovers: the sizes at which the faster of two techniques changes.
 
-use crate::model::{Border, ExperimentRow, Measure, Ratio};
+use crate::model::{ExperimentCrossover, ExperimentRow, Measure, Ratio};
 
 /// The crossovers in `ratios`, which all are of one technique over another, for
 /// several sizes.
@@ -10,7 +10,11 @@ use crate::model::{Border, ExperimentRow, Measure, Ratio};
 /// other is. These two sizes are its interval, since the cost may change by a
 /// step anywhere between them. The estimate is where the line through the
 /// medians, over the logarithm of the size, passes 1.
-pub fn crossovers(rows: &[ExperimentRow], ratios: &[Ratio], measure: Measure) -> Vec<Border> {
+pub fn crossovers(
+    rows: &[ExperimentRow],
+    ratios: &[Ratio],
+    measure: Measure,
+) -> Vec<ExperimentCrossover> {
     let mut points: Vec<Point> = ratios
         .iter()
         .filter(|ratio| ratio.measure == measure)
@@ -27,7 +31,7 @@ pub fn crossovers(rows: &[ExperimentRow], ratios: &[Ratio], measure: Measure) ->
         .filter_map(|between| {
             let (first, last) = (between.first()?, between.last()?);
             let (below, above) = (first.faster.clone()?, last.faster.clone()?);
-            (below != above).then(|| Border {
+            (below != above).then(|| ExperimentCrossover {
                 measure,
                 below,
                 above,

@@ -7,7 +7,7 @@ use crate::model::ExperimentName;
 
 /// The progress of a run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Progress {
+pub struct ReproduceProgress {
     /// The experiment.
     pub experiment: ExperimentName,
     /// A description of the row that is being measured.
@@ -19,11 +19,11 @@ pub struct Progress {
 }
 
 /// The rows of a run, with the repeats that remain and the duration of each.
-pub struct Ledger<'a> {
+pub struct EtaTracker<'a> {
     entries: Vec<Entry>,
     current: usize,
     done_s: f64,
-    on_progress: &'a mut dyn FnMut(&Progress),
+    on_progress: &'a mut dyn FnMut(&ReproduceProgress),
 }
 
 struct Entry {
@@ -34,16 +34,16 @@ struct Entry {
     repeat_s: f64,
 }
 
-impl fmt::Debug for Ledger<'_> {
+impl fmt::Debug for EtaTracker<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a ledger of {} rows", self.entries.len())
+        write!(f, "EtaTracker of {} rows", self.entries.len())
     }
 }
 
-impl<'a> Ledger<'a> {
-    /// An empty ledger, which calls `on_progress` at every change.
-    pub fn new(on_progress: &'a mut dyn FnMut(&Progress)) -> Self {
-        Ledger {
+impl<'a> EtaTracker<'a> {
+    /// A tracker without rows, which calls `on_progress` at every change.
+    pub fn new(on_progress: &'a mut dyn FnMut(&ReproduceProgress)) -> Self {
+        EtaTracker {
             entries: Vec::new(),
             current: 0,
             done_s: 0.0,
@@ -85,7 +85,7 @@ impl<'a> Ledger<'a> {
             .map(|entry| entry.repeats_left as f64 * entry.repeat_s)
             .sum();
         let within_s = current.repeat_s * share.clamp(0.0, 1.0);
-        let progress = Progress {
+        let progress = ReproduceProgress {
             experiment: current.experiment,
             row: current.name.clone(),
             done_s: self.done_s + within_s,
@@ -112,16 +112,17 @@ mod tests {
     #[test]
     fn the_time_left_follows_from_the_duration_of_rows() {
         let mut reported = Vec::new();
-        let mut report = |progress: &Progress| reported.push((progress.done_s, progress.left_s));
-        let mut ledger = Ledger::new(&mut report);
+        let mut report =
+            |progress: &ReproduceProgress| reported.push((progress.done_s, progress.left_s));
+        let mut eta = EtaTracker::new(&mut report);
         let name = ExperimentName::Kalinin;
-        ledger.enter(name, 0, "one".to_owned(), (2, 10.0));
-        ledger.enter(name, 1, "other".to_owned(), (1, 1.0));
-        ledger.begin(name, 0);
-        ledger.within(0.5);
-        ledger.end(4.0);
-        ledger.begin(name, 1);
-        ledger.end(3.0);
+        eta.enter(name, 0, "one".to_owned(), (2, 10.0));
+        eta.enter(name, 1, "other".to_owned(), (1, 1.0));
+        eta.begin(name, 0);
+        eta.within(0.5);
+        eta.end(4.0);
+        eta.begin(name, 1);
+        eta.end(3.0);
         let expected = [
             (0.0, 21.0),
             (5.0, 16.0),

@@ -14,7 +14,7 @@ use crate::model::{
     ExperimentName, ExperimentRow, Measure, Ratio, Reproduction, Setting, Technique,
 };
 use crate::reproduce::bench::Bench;
-use crate::reproduce::eta::Ledger;
+use crate::reproduce::eta::EtaTracker;
 use crate::reproduce::ratios::ratio;
 use crate::reproduce::repeats::{REPEATS, Sample, interleaved, note, unmeasured};
 use crate::reproduce::verify_content::check_repeated;
@@ -56,12 +56,12 @@ impl ElementPlan {
         (largest * ELEMENTS * TECHNIQUES.len()) as u64 * u64::from(self.calls)
     }
 
-    pub(super) fn enter(&self, ledger: &mut Ledger<'_>) {
+    pub(super) fn enter(&self, eta: &mut EtaTracker<'_>) {
         for (size, bytes) in self.element_bytes.iter().enumerate() {
             let call_s = 30e-6 + (bytes * ELEMENTS) as f64 * 1e-9;
             let guess_s = f64::from(self.calls) * 2.0 * call_s;
             let name = format!("elements of {bytes} B");
-            ledger.enter(NAME, size, name, (self.repeats, guess_s));
+            eta.enter(NAME, size, name, (self.repeats, guess_s));
         }
     }
 
@@ -128,13 +128,13 @@ fn measure(
             return Ok(());
         }
         let began_ns = bench.clock.now_ns();
-        bench.ledger.begin(NAME, size);
+        bench.eta.begin(NAME, size);
         let samples = write_file(plan, bench, plan.element_bytes[size], &mut rng)?;
         for (technique, sample) in samples.into_iter().enumerate() {
             note(&mut rows[2 * size + technique], repeat, sample);
         }
         let took_ns = bench.clock.now_ns() - began_ns;
-        bench.ledger.end(took_ns as f64 / 1e9);
+        bench.eta.end(took_ns as f64 / 1e9);
     }
     Ok(())
 }

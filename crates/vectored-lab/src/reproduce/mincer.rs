@@ -16,7 +16,7 @@ use crate::model::{
     Technique,
 };
 use crate::reproduce::bench::Bench;
-use crate::reproduce::eta::Ledger;
+use crate::reproduce::eta::EtaTracker;
 use crate::reproduce::ratios::ratio;
 use crate::reproduce::repeats::{REPEATS, Sample, interleaved, note, unmeasured};
 use crate::reproduce::verify_content::{check_repeated, wrong};
@@ -89,7 +89,7 @@ impl PassPlan {
         runs
     }
 
-    pub(super) fn enter(&self, ledger: &mut Ledger<'_>) {
+    pub(super) fn enter(&self, eta: &mut EtaTracker<'_>) {
         for (index, run) in self.runs().iter().enumerate() {
             let bytes = run.list.total_bytes() as f64;
             // Includes the time of the device.
@@ -101,7 +101,7 @@ impl PassPlan {
                 run.list.count,
                 run.list.size_bytes
             );
-            ledger.enter(NAME, index, name, (REPEATS, guess_s));
+            eta.enter(NAME, index, name, (REPEATS, guess_s));
         }
     }
 
@@ -189,7 +189,7 @@ fn measure(
             return Ok(());
         }
         let began_ns = bench.clock.now_ns();
-        bench.ledger.begin(NAME, index);
+        bench.eta.begin(NAME, index);
         let Some(passes) = run_passes(plan, bench, runs[index], &mut rng)? else {
             return Ok(());
         };
@@ -204,7 +204,7 @@ fn measure(
             row.pass_s_samples[repeat] = passes;
         }
         let took_ns = bench.clock.now_ns() - began_ns;
-        bench.ledger.end(took_ns as f64 / 1e9);
+        bench.eta.end(took_ns as f64 / 1e9);
     }
     Ok(())
 }

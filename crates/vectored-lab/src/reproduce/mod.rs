@@ -29,7 +29,7 @@ pub use crate::reproduce::apue_3_5::{CopyPlan, CopyTarget, PUBLISHED_FILE_BYTES}
 pub use crate::reproduce::apue_14_28::RecordPlan;
 pub use crate::reproduce::bench::Bench;
 pub use crate::reproduce::conclude::conclude;
-pub use crate::reproduce::eta::{Ledger, Progress};
+pub use crate::reproduce::eta::{EtaTracker, ReproduceProgress};
 pub use crate::reproduce::kalinin::ElementPlan;
 pub use crate::reproduce::mincer::{BufferList, PassPlan};
 pub use crate::reproduce::published::published;
@@ -77,13 +77,13 @@ impl Plan {
         }
     }
 
-    /// Adds its rows to the ledger, with an estimate of their duration.
-    fn enter(&self, ledger: &mut Ledger<'_>) {
+    /// Adds its rows to `eta`, with an estimate of their duration.
+    fn enter(&self, eta: &mut EtaTracker<'_>) {
         match self {
-            Plan::Copies(plan) => plan.enter(ledger),
-            Plan::Records(plan) => plan.enter(ledger),
-            Plan::Elements(plan) => plan.enter(ledger),
-            Plan::Passes(plan) => plan.enter(ledger),
+            Plan::Copies(plan) => plan.enter(eta),
+            Plan::Records(plan) => plan.enter(eta),
+            Plan::Elements(plan) => plan.enter(eta),
+            Plan::Passes(plan) => plan.enter(eta),
         }
     }
 
@@ -112,7 +112,7 @@ impl Plan {
 /// has everything measured before it.
 pub fn run(plans: &[Plan], bench: &mut Bench<'_>) -> (Vec<Reproduction>, Option<MeasureError>) {
     for plan in plans {
-        plan.enter(&mut bench.ledger);
+        plan.enter(&mut bench.eta);
     }
     let mut done = Vec::new();
     for plan in plans {

@@ -66,7 +66,7 @@ pub fn unmeasured(
         rows,
         published: published(name),
         ratios: Vec::new(),
-        borders: Vec::new(),
+        crossovers: Vec::new(),
         missing: Vec::new(),
         notes: Vec::new(),
         finding: String::new(),

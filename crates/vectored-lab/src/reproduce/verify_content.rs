@@ -4,7 +4,7 @@ use std::os::fd::BorrowedFd;
 
 use rustix::io::pread;
 
-use crate::measure::{Batch, Comparison, MeasureError, Mismatch, Pattern};
+use crate::measure::{Batch, ByteComparison, MeasureError, Mismatch, Pattern};
 
 const PIECE_BYTES: usize = 1 << 16;
 
@@ -20,7 +20,7 @@ pub fn check_repeated(
         calls,
         call_bytes: image.len() as u64,
     };
-    let mut comparison = Comparison::new(image, batch);
+    let mut comparison = ByteComparison::new(image, batch);
     let mut piece = vec![0; PIECE_BYTES];
     let mut at = 0;
     let mut outcome = || -> Result<(), Mismatch> {

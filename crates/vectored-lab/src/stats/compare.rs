@@ -1,14 +1,13 @@
-//! Runs of one build against runs of another: which techniques became slower or
-//! faster than the floor?
+//! Compares runs of one build with runs of another: which techniques became slower or faster relative to
+//! the floor?
 //!
-//! A run's own interval says how well a cell is known *within* it. Another run
-//! of the same build differs by more: pages lie elsewhere, neighbours do other
-//! things. So what is held against a difference is the variance between runs of
-//! one side. Few runs tell little of it, but many cells do together: the
-//! variance of each is drawn towards what is usual among them, as if that had
-//! been seen in [`PRIOR_DEGREES`] more runs (G. K. Smyth, "Linear Models and
-//! Empirical Bayes Methods for Assessing Differential Expression", Statistical
-//! Applications in Genetics and Molecular Biology 3, 2004).
+//! The interval of a run states how well a cell is known *within* that run. Another run of the same build
+//! differs by more, since its pages lie elsewhere and the machine's other load has changed. A difference
+//! is therefore tested against the variance between the runs of one side. A few runs estimate that
+//! variance poorly, but many cells together do not: the variance of each is shrunk towards the typical
+//! variance, as if that had been observed in [`PRIOR_DEGREES`] more runs (G. K. Smyth, "Linear Models and
+//! Empirical Bayes Methods for Assessing Differential Expression", Statistical Applications in Genetics
+//! and Molecular Biology 3, 2004).
 
 use crate::model::{
     COMPARISON_SCHEMA, Cell, Change, Compared, Comparison, Conditions, EnvironmentDifference,
@@ -20,29 +19,27 @@ use crate::stats::summary::median;
 use crate::stats::t_distribution::{two_sided_p, two_sided_quantile};
 use crate::stats::verdict::{FAMILY_ERROR, TIE_ZONE};
 
-/// With fewer runs a side the variance between runs is hardly known.
+/// With fewer runs on a side the variance between runs is poorly known.
 pub const MIN_RUNS: usize = 3;
 
-/// Then nothing smaller is called.
+/// The smallest change that is reported then.
 pub const CALLED_FROM_WITH_FEW_RUNS: f64 = 0.05;
 
-/// And this is the least standard deviation between runs that is believed:
-/// ten runs of one build on a shared virtual machine differed by 0.3 to 4.7 % in
-/// the mean over a target's cells, and by 0.5 to 5 % in nine cells of ten.
+/// The lower bound on the standard deviation between runs, with few runs: ten runs of one build on a
+/// shared virtual machine differed by 0.3 to 4.7 % in the mean over a target's cells, and by 0.5 to 5 %
+/// in nine cells of ten.
 const FEW_RUNS_SD: f64 = 0.05;
 
-/// The same of cells with a thread at the other end, where ten runs differed by
-/// 3 to 30 %.
+/// The same bound for cells with a thread at the other end, where ten runs differed by 3 to 30 %.
 const FEW_RUNS_SD_WITH_HELPER: f64 = 0.15;
 
-/// With enough runs, the least that is believed.
+/// The lower bound with enough runs.
 const MIN_SD: f64 = 0.004;
 
-/// As how many degrees of freedom the usual variance counts.
+/// The weight of the typical variance, in degrees of freedom.
 const PRIOR_DEGREES: f64 = 4.0;
 
-/// Compares runs; those of one side are held to be of one build on one machine.
-/// `None` when a side is empty.
+/// Compares runs. Those of one side must be of one build on one machine. `None` if a side is empty.
 pub fn compare(base: &[&Results], new: &[&Results]) -> Option<Comparison> {
     if base.is_empty() || new.is_empty() {
         return None;
@@ -72,7 +69,7 @@ pub fn compare(base: &[&Results], new: &[&Results]) -> Option<Comparison> {
         false => TIE_ZONE,
     };
     let mut cells: Vec<Item> = alone.into_iter().chain(with_helper).collect();
-    // Two questions are asked, so each has half of the error.
+    // Target means and cells are two families of tests, so each gets half of the error.
     call(&mut together, called_from, FAMILY_ERROR / 2.0);
     call(&mut cells, called_from, FAMILY_ERROR / 2.0);
     let began = |runs: &[&Results]| runs.iter().map(|run| run.started_at.clone()).collect();
@@ -140,7 +137,7 @@ fn is_same(a: &Cell, b: &Cell) -> bool {
         && a.conditions() == b.conditions()
 }
 
-/// Those that any of the runs measured.
+/// The techniques that any of the runs measured.
 fn techniques(list: &List<'_>) -> Vec<Technique> {
     let all = list.all().flatten().flat_map(|cell| &cell.techniques);
     let mut names: Vec<Technique> = Vec::new();
@@ -152,12 +149,12 @@ fn techniques(list: &List<'_>) -> Vec<Technique> {
     names
 }
 
-/// Something to be compared: logarithms of time ÷ floor, by run.
+/// A figure to compare: logarithms of time ÷ floor, by run.
 struct Item {
     compared: Compared,
     base: Vec<f64>,
     new: Vec<f64>,
-    /// Variance of one such logarithm, as its own run tells it.
+    /// The variance of each logarithm, from the interval within its run.
     within: f64,
 }
 
@@ -198,8 +195,7 @@ impl Item {
         (self.base.len() + self.new.len() - 2) as f64
     }
 
-    /// Variance between the runs of a side, pooled; `None` where there is one
-    /// run a side.
+    /// The pooled variance between the runs of a side; `None` with one run on each side.
     fn variance(&self) -> Option<f64> {
         let squares = |values: &[f64]| {
             let centre = mean(values);
@@ -213,13 +209,13 @@ impl Item {
     }
 }
 
-/// A run's logarithm of time ÷ floor, and the variance that its interval tells.
+/// A run's logarithm of time ÷ floor, and its variance from the interval.
 fn of_run(cell: &Cell, technique: Technique) -> Option<(f64, f64)> {
     let result = cell.technique(technique)?;
     let log = result.floor_ratio?.ln();
     let interval = result.floor_ratio_low.zip(result.floor_ratio_high);
     let (low, high) = interval?;
-    // An interval of 95 % is 2 × 1.96 standard deviations wide.
+    // A 95 % interval is 2 × 1.96 standard deviations wide.
     let sd = (high / low).ln() / 3.92;
     (log.is_finite() && sd.is_finite()).then_some((log, sd * sd))
 }
@@ -253,9 +249,8 @@ fn of_cell(list: &List<'_>, technique: Technique) -> Option<Item> {
     Some(item)
 }
 
-/// Each technique's mean over the cells of a target. Cells with a thread at the
-/// other end are left out: they vary so much that nothing of the rest would be
-/// seen.
+/// Each technique's mean over the cells of a target. Cells with a thread at the other end are left out:
+/// their variation would mask all other cells.
 fn of_targets(lists: &[&List<'_>]) -> Vec<Item> {
     let mut items: Vec<Item> = Vec::new();
     for (conditions, group) in by_target(lists) {
@@ -290,8 +285,8 @@ fn of_targets(lists: &[&List<'_>]) -> Vec<Item> {
     items
 }
 
-/// Lists under the same conditions, whether their target is emptied between
-/// samples or need not be.
+/// Whether two lists have the same conditions, regardless of whether their target has to be drained
+/// between samples.
 fn by_target<'a>(lists: &[&'a List<'a>]) -> Vec<(Conditions, Vec<&'a List<'a>>)> {
     let mut groups: Vec<(Conditions, Vec<&List<'_>>)> = Vec::new();
     for list in lists.iter().filter(|list| !has_helper(list.first())) {
@@ -307,8 +302,7 @@ fn by_target<'a>(lists: &[&'a List<'a>]) -> Vec<(Conditions, Vec<&'a List<'a>>)>
     groups
 }
 
-/// Fills in intervals and p-values; returns the usual standard deviation between
-/// runs.
+/// Fills in intervals and p-values; returns the typical standard deviation between runs.
 fn weigh(items: &mut [Item], least_sd: f64) -> f64 {
     let usual = usual_variance(items).max(least_sd * least_sd);
     for item in items {
@@ -327,22 +321,22 @@ fn weigh(items: &mut [Item], least_sd: f64) -> f64 {
     usual.sqrt()
 }
 
-/// The median variance between runs. Where there is one run a side, what the
-/// median difference tells: most things are the same.
+/// The median variance between runs. With one run on each side it is derived from the median difference,
+/// since most cells have not changed.
 fn usual_variance(items: &[Item]) -> f64 {
     let own: Vec<f64> = items.iter().filter_map(Item::variance).collect();
     if let (Some(typical), Some(first)) = (median(&own), items.first()) {
-        // The median of a χ² ÷ its degrees (Wilson and Hilferty, 1931).
+        // The median of a χ² variate ÷ its degrees of freedom (Wilson and Hilferty, 1931).
         let degrees = first.degrees();
         return typical / (1.0 - 2.0 / (9.0 * degrees)).powi(3);
     }
     let apart: Vec<f64> = items.iter().map(|item| item.difference().abs()).collect();
-    // The median of a normal variate without its sign is 0.6745 σ; a difference
-    // has the variance of two runs.
+    // The median absolute value of a normal variate is 0.6745 σ; a difference has the variance of two
+    // runs.
     median(&apart).map_or(0.0, |apart| (apart / 0.6745).powi(2) / 2.0)
 }
 
-/// Calls what is surely different, and by enough.
+/// Marks changes that are significant and large enough.
 fn call(items: &mut [Item], called_from: f64, error: f64) {
     let p_values: Vec<f64> = items.iter().map(|item| item.compared.p).collect();
     for (item, is_sure) in std::iter::zip(&mut *items, holm_rejects(&p_values, error)) {
@@ -381,8 +375,7 @@ fn floors(lists: &[&List<'_>]) -> Vec<FloorChange> {
         .collect()
 }
 
-/// What of the machine, the system and the program is not the same on both
-/// sides.
+/// Properties of the machine, the system and the program that differ between the sides.
 fn environment(base: &[&Results], new: &[&Results]) -> Vec<EnvironmentDifference> {
     type Properties = Vec<(&'static str, Option<String>)>;
     let of =
@@ -410,8 +403,8 @@ fn environment(base: &[&Results], new: &[&Results]) -> Vec<EnvironmentDifference
         .collect()
 }
 
-/// What may make a difference, always in the same order. `None` where nothing was measured that
-/// has this property, such as a file system where no file was.
+/// Properties that can affect timings, always in the same order. `None` if the property does not apply,
+/// such as a file system when no file was measured.
 fn properties(run: &Results) -> Vec<(&'static str, Option<String>)> {
     let Host {
         name,

@@ -1,15 +1,15 @@
-//! Cost models from cells, and what it costs to choose by one.
+//! Cost models fitted to cells, and their regret.
 
 use vectored::{CostModel, Observation, TargetKind};
 
 use crate::model::{Cell, Conditions, FittedModel, ModelSource, Operation, Target, Technique};
 use crate::stats::series::pair;
 
-/// Fewer cells fit no model.
+/// The minimum number of cells to fit a model to.
 const MIN_CELLS: usize = 6;
 
-/// A cost model for each of the conditions under which enough of `cells` were
-/// measured, judged by cross-validation: each cell by a fit to the others.
+/// A cost model for each set of conditions with enough `cells`, judged by cross-validation: in each cell
+/// by a fit to the others.
 pub fn fitted_models(cells: &[&Cell]) -> Vec<FittedModel> {
     let mut conditions: Vec<Conditions> = Vec::new();
     for cell in cells {
@@ -53,8 +53,8 @@ fn fitted_model(conditions: Conditions, cells: &[&Cell]) -> Option<FittedModel> 
     Some(fitted)
 }
 
-/// Fills in what it costs to choose by `model` in those of `cells` that were
-/// measured under its conditions. They must not be what it was fitted to.
+/// Fills in the regret of `model` over those of `cells` that were measured under its conditions. The
+/// model must not have been fitted to these cells.
 pub fn judge_model(model: &mut FittedModel, cells: &[&Cell]) {
     let numbers = model.model();
     let regrets = cells
@@ -68,7 +68,7 @@ pub fn judge_model(model: &mut FittedModel, cells: &[&Cell]) {
 fn judge_by(model: &mut FittedModel, mut regrets: Vec<f64>) {
     regrets.sort_unstable_by(f64::total_cmp);
     let at = |share: f64| {
-        // The smallest value that at least this share does not exceed.
+        // The smallest value that is not exceeded by at least this share of the values.
         let rank = (share * regrets.len() as f64).ceil() as usize;
         let regret = regrets.get(rank.max(1) - 1)?;
         Some((regret * 1e4).round() / 1e4)
@@ -78,12 +78,12 @@ fn judge_by(model: &mut FittedModel, mut regrets: Vec<f64>) {
     model.regret_p95 = at(0.95);
 }
 
-/// What choosing between copying and referencing by `model` costs in `cell`: by how much what it
-/// chooses takes longer than any other technique, round by round. Medians of each by itself would
-/// mistake for that what the machine's speed did meanwhile.
+/// The regret of choosing between copying and referencing by `model` in `cell`: how much longer its
+/// choice takes than the fastest technique, paired by round. Comparing separate medians would include
+/// changes in the machine's speed.
 fn regret(cell: &Cell, model: &CostModel) -> Option<f64> {
     let [each, copied, referenced] = techniques(cell.operation);
-    // `vectored::Gather` chooses so for a list of equal segments.
+    // `vectored::Gather` makes this choice for a list of equal segments.
     let [chosen, other] = match model.copies(cell.segment_count, cell.segment_bytes?) {
         true => [copied, referenced],
         false => [referenced, copied],
@@ -111,8 +111,7 @@ fn techniques(operation: Operation) -> [Technique; 3] {
 
 fn observation(cell: &Cell) -> Option<Observation> {
     let [_, copied, referenced] = techniques(cell.operation);
-    // From pairs of the same round where the file has them: what the machine's speed did meanwhile is
-    // in both.
+    // Paired by round if the file has the ratios, so that changes in the machine's speed cancel out.
     let time_ns = |name| {
         let technique = cell.technique(name)?;
         let paired_ns = technique.floor_ratio.map(|ratio| ratio * cell.floor_ns);
@@ -127,12 +126,12 @@ fn observation(cell: &Cell) -> Option<Observation> {
     })
 }
 
-/// Of lists of equal segments.
+/// The total size of a list of equal segments.
 fn total_bytes(cell: &Cell) -> Option<u64> {
     Some(cell.segment_count as u64 * cell.segment_bytes? as u64)
 }
 
-/// The kind of target, as far as the library tells them apart.
+/// The library's kind of target.
 pub fn target_kind(target: Target) -> TargetKind {
     match target {
         Target::File | Target::FileOverwrite => TargetKind::File,

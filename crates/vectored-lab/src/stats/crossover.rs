@@ -1,46 +1,42 @@
 //! Crossovers: the sizes at which the faster of two techniques changes.
 //!
-//! Between two sizes at which different techniques are clearly the fastest,
-//! the log ratio of the two is followed from size to size: its medians, made
-//! monotonic, joined by straight lines over the logarithm of the size. Where
-//! that line is zero is the crossover.
+//! Between two sizes at which different techniques are significantly the fastest, the log ratio of the
+//! two is interpolated: its medians, made monotonic, are joined by straight lines over the logarithm of
+//! the size. The crossover is at the zero of that line.
 //!
-//! Its interval takes nothing for granted that was not measured. Where all
-//! sizes lie surely on one side or the other, it is all that is between the two
-//! nearest, since the line may in truth be a step, as where copies begin to
-//! miss a cache. Where the interval of a size's ratio admits 1, it is how far
-//! the crossover can be from that size, at the smaller of the slopes on its two
-//! sides.
+//! Its interval assumes nothing that was not measured. If every size lies significantly on one side or
+//! the other, the interval spans the gap between the two nearest sizes, since the true curve may be a
+//! step, for example where copies begin to miss a cache. If the interval of a size's ratio contains 1,
+//! the interval is the range over which the crossover can be shifted from that size, at the smaller of
+//! the slopes on its two sides.
 
 use crate::model::{Cell, Crossover, Technique, TechniqueResult};
-use crate::stats::series::{Series, pair, series};
+use crate::stats::series::{SizeSeries, pair, series};
 use crate::stats::sign_test::paired;
 use crate::stats::verdict::{TIE_ZONE, lead};
 
-/// No further size is measured between two that are as near as this.
+/// No size is added between two whose ratio is below this.
 const NEAR: f64 = 1.25;
 
-/// How much the ratio of two techniques differs from run to run beyond what
-/// the rounds of one run show: each process has its own physical memory, and a
-/// virtual machine its own neighbours. On a shared machine the ratio of copying
-/// to gathering two segments through a pipe moved by ±2.5 % within minutes; with
-/// 1.5 % here a tenth of the pairs of intervals of ten runs had nothing in
-/// common, with this a thirtieth.
+/// How much the ratio of two techniques varies from run to run beyond what the rounds of one run show:
+/// each process has its own physical memory, and a virtual machine its own neighbours. On a shared
+/// machine the ratio of copying to gathering two segments through a pipe moved by ±2.5 % within minutes.
+/// With 0.015 here, the intervals of a tenth of all pairs of ten runs were disjoint; with 0.025, a
+/// thirtieth.
 const BETWEEN_RUNS: f64 = 0.025;
 
-/// More rounds go to the sizes around a crossover until its interval is
-/// narrower than this, high ÷ low.
+/// More rounds are spent on the sizes around a crossover until its interval is narrower than this (high ÷
+/// low).
 const NARROW: f64 = 1.2;
 
-/// The sizes next to a crossover get at least so many rounds, however certain
-/// they are: they come in several visits, seconds apart. A shared machine is in
-/// another state then, in which the ratio can be another by some percent, and
-/// the rounds of one visit know nothing of that.
+/// The minimum of rounds for the sizes next to a crossover, even if they are significant. These rounds
+/// come in several visits, seconds apart: a shared machine changes its state between visits, which can
+/// shift the ratio by some percent, and the rounds of one visit do not show that.
 const SPREAD_ROUNDS: u32 = 160;
 
-/// The crossovers of `cells`, in their order and then by size. Cells of mixed
-/// sizes have none. On each side of a crossover stands a cell whose verdict is
-/// that the technique of this side is the fastest.
+/// The crossovers of `cells`, in the order of the cells and then by size. Cells of mixed sizes have none.
+/// On each side of a crossover there is a cell with the verdict that the technique of this side is the
+/// fastest.
 pub fn crossovers(cells: &[&Cell]) -> Vec<Crossover> {
     series(cells)
         .iter()
@@ -54,10 +50,10 @@ pub fn crossovers(cells: &[&Cell]) -> Vec<Crossover> {
         .collect()
 }
 
-/// What would make a crossover more certain.
+/// A measurement that would narrow the interval of a crossover.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Wish {
-    /// Another size, in lists that else are as those of this cell.
+pub enum RefinementRequest {
+    /// A new size, in lists that otherwise equal those of this cell.
     Size {
         /// Index of the cell.
         like: usize,
@@ -71,12 +67,12 @@ pub enum Wish {
     },
 }
 
-/// What would make the crossovers of `cells` more certain, the most wanted
-/// first. Nothing for a crossover whose place is known well enough.
+/// Measurements that would narrow the intervals of the crossovers of `cells`, the most useful first. None
+/// for a crossover whose interval is narrow enough.
 ///
-/// While a run lasts no cell has a verdict, so a crossover is looked for between
-/// two cells whose unadjusted intervals have a fastest technique.
-pub fn wishes(cells: &[&Cell], rivals: &[Technique]) -> Vec<Wish> {
+/// Cells have no verdict during a run, so crossovers are located between two cells with a fastest
+/// technique by unadjusted intervals.
+pub fn refinement_requests(cells: &[&Cell], rivals: &[Technique]) -> Vec<RefinementRequest> {
     let mut sizes = Vec::new();
     let mut rounds: Vec<(u32, f64, usize)> = Vec::new();
     for series in series(cells) {
@@ -87,7 +83,7 @@ pub fn wishes(cells: &[&Cell], rivals: &[Technique]) -> Vec<Wish> {
         let points = points(&series.cells, |cell, noise| fastest(cell, rivals, noise));
         for bracket in brackets(&points) {
             if let Some(segment_bytes) = bracket.size_wanted() {
-                sizes.push(Wish::Size {
+                sizes.push(RefinementRequest::Size {
                     like: index_of(series.cells[0]),
                     segment_bytes,
                 });
@@ -102,13 +98,15 @@ pub fn wishes(cells: &[&Cell], rivals: &[Technique]) -> Vec<Wish> {
             }
         }
     }
-    // Turn and turn about, so that the rounds of each are far apart in time.
+    // In turns, so that the rounds of each cell are far apart in time.
     rounds.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
-    let rounds = rounds.into_iter().map(|(.., cell)| Wish::Rounds { cell });
+    let rounds = rounds
+        .into_iter()
+        .map(|(.., cell)| RefinementRequest::Rounds { cell });
     sizes.into_iter().chain(rounds).collect()
 }
 
-/// What one size says.
+/// The data of one size.
 struct Point<'a> {
     cell: &'a Cell,
     bytes: f64,
@@ -137,8 +135,7 @@ fn points<'a>(
         .collect()
 }
 
-/// How much two names for the same thing differ in this cell: what the
-/// interval of the A/A pair admits at most.
+/// The noise floor of the cell: the largest difference within the interval of the A/A pair.
 fn noise(cell: &Cell) -> f64 {
     let logs: Vec<f64> = std::iter::zip(&cell.aa_samples_ns, &cell.floor_samples_ns)
         .map(|(again, first)| (again / first).ln())
@@ -147,7 +144,7 @@ fn noise(cell: &Cell) -> f64 {
     pair.map_or(f64::INFINITY, |(low, high)| high.ln().max(-low.ln()))
 }
 
-/// By unadjusted 95 % intervals.
+/// The fastest rival by unadjusted 95 % intervals.
 fn fastest(cell: &Cell, rivals: &[Technique], noise: f64) -> Option<Technique> {
     let measured: Vec<&TechniqueResult> = rivals
         .iter()
@@ -168,20 +165,19 @@ fn fastest(cell: &Cell, rivals: &[Technique], noise: f64) -> Option<Technique> {
     rivals.iter().all(is_beaten).then_some(leader)
 }
 
-/// From one size at which a technique is clearly the fastest to the next at
-/// which another is.
+/// The sizes from one at which a technique is significantly the fastest to the next at which another is.
 struct Bracket<'a> {
     below: Technique,
     above: Technique,
-    /// From the one to the other, with what lies between.
+    /// Both ends and all sizes between them.
     steps: Vec<Step<'a>>,
 }
 
-/// One size on the way of the log ratio, time of `below` ÷ time of `above`.
+/// One size with its log ratio: time of `below` ÷ time of `above`.
 struct Step<'a> {
     point: &'a Point<'a>,
     ln_bytes: f64,
-    /// Made monotonic: it rises with the size.
+    /// The median, made monotonic: it rises with the size.
     middle: f64,
     low: f64,
     high: f64,
@@ -231,7 +227,7 @@ impl<'a> Bracket<'a> {
                 high: high.ln() + point.noise,
             });
         }
-        // Rarely, what is clear over all rounds is not over those in common.
+        // Rarely, a difference that is significant over all rounds is not over the common ones.
         let (first, last) = (steps.first()?, steps.last()?);
         if steps.len() < 2 || first.middle >= 0.0 || last.middle <= 0.0 {
             return None;
@@ -250,8 +246,8 @@ impl<'a> Bracket<'a> {
         })
     }
 
-    /// The size, as a logarithm, at which a line through the steps has this
-    /// value; the end of the bracket where it never has.
+    /// The logarithm of the size at which the interpolated line reaches `wanted`; the end of the bracket
+    /// if it does not.
     fn at(&self, value: fn(&Step<'_>) -> f64, wanted: f64) -> f64 {
         let (first, last) = (&self.steps[0], &self.steps[self.steps.len() - 1]);
         if value(first) >= wanted {
@@ -268,7 +264,7 @@ impl<'a> Bracket<'a> {
     }
 
     fn ln_at(&self) -> f64 {
-        // Where the line lies at zero for a while, the middle of that.
+        // If the line stays at zero over a range, the middle of that range.
         let from = self.at(|step| step.middle, 0.0);
         let to = self.at(|step| step.middle, f64::MIN_POSITIVE);
         (from + to) / 2.0
@@ -292,8 +288,8 @@ impl<'a> Bracket<'a> {
         (low.min(at), high.max(at))
     }
 
-    /// An interval of one run, as wide as several runs would have it. Not part
-    /// of [`width`](Bracket::width): no rounds of this run make it narrower.
+    /// The interval of one run, widened by the variation between runs. Not part of
+    /// [`width`](Bracket::width), since rounds of this run cannot narrow it.
     fn between_runs(&self, (low, high): (f64, f64)) -> (f64, f64) {
         let [before, after] = self.around();
         let slope = (after.middle - before.middle) / (after.ln_bytes - before.ln_bytes);
@@ -308,10 +304,10 @@ impl<'a> Bracket<'a> {
         )
     }
 
-    /// How far from a step that is on neither side surely the crossover can be.
+    /// The interval if the step at `index` lies significantly on neither side.
     fn interval_from(&self, index: usize) -> (f64, f64) {
         let step = &self.steps[index];
-        // The ends of a bracket are certain, so there is one on each side.
+        // The ends of a bracket are significant, so there is one on each side.
         let before = self.steps[..index]
             .iter()
             .rev()
@@ -331,7 +327,7 @@ impl<'a> Bracket<'a> {
         let slope = slope(before, step).min(slope(step, after));
         let low = step.ln_bytes - step.high / slope;
         let high = step.ln_bytes - step.low / slope;
-        // A flat line leaves all between the two that are certain.
+        // A flat line leaves the whole range between the two significant sizes.
         (
             if low.is_nan() {
                 before.ln_bytes
@@ -346,8 +342,7 @@ impl<'a> Bracket<'a> {
         )
     }
 
-    /// Of the steps that are on neither side surely, the one that is nearest to
-    /// the crossover.
+    /// The step nearest to the crossover that lies significantly on neither side.
     fn nearest_doubtful(&self) -> Option<usize> {
         let doubtful = |step: &Step<'_>| !step.is_surely_below() && !step.is_surely_above();
         let indices = (0..self.steps.len()).filter(|&index| doubtful(&self.steps[index]));
@@ -363,8 +358,8 @@ impl<'a> Bracket<'a> {
         [&self.steps[past - 1], &self.steps[past]]
     }
 
-    /// The sizes that say where the crossover is: those around it, and the
-    /// nearest that is on neither side surely.
+    /// The sizes that determine the crossover: those around it, and the nearest one that lies
+    /// significantly on neither side.
     fn nearest(&self) -> Vec<&Step<'a>> {
         let mut nearest = Vec::from(self.around());
         if let Some(index) = self.nearest_doubtful()
@@ -377,24 +372,24 @@ impl<'a> Bracket<'a> {
         nearest
     }
 
-    /// A size between the two around the crossover, as long as all are surely
-    /// on their sides and these are far apart. One that is not lies in the tie
-    /// zone, and then another size would say no more than more rounds.
+    /// A size between the two around the crossover, if all sizes are significant and these two are far
+    /// apart. A size that is not significant lies in the tie zone; then more rounds help as much as
+    /// another size.
     fn size_wanted(&self) -> Option<usize> {
         let [before, after] = self.around();
         let gap = after.ln_bytes - before.ln_bytes;
         if gap <= NEAR.ln() || self.nearest_doubtful().is_some() {
             return None;
         }
-        // Where the line says, but never so near to one side that a step on the
-        // other would take long to be found.
+        // At the interpolated crossover, but not too close to either end, so that a step near the other
+        // end is found quickly.
         let share = ((self.ln_at() - before.ln_bytes) / gap).clamp(0.3, 0.7);
         let size = (before.ln_bytes + share * gap).exp().round() as usize;
         let is_new = |step: &Step<'_>| step.point.cell.segment_bytes != Some(size);
         self.steps.iter().all(is_new).then_some(size)
     }
 
-    fn crossover(&self, series: &Series<'_>) -> Crossover {
+    fn crossover(&self, series: &SizeSeries<'_>) -> Crossover {
         let tenths = |ln: f64| (ln.exp() * 10.0).round() / 10.0;
         let (low, high) = self.between_runs(self.interval());
         let zone = (1.0 + TIE_ZONE).ln();
@@ -413,9 +408,8 @@ impl<'a> Bracket<'a> {
     }
 }
 
-/// The nearest series that never falls, in the least squares sense: pool
-/// adjacent violators (R. E. Barlow and others, *Statistical Inference under
-/// Order Restrictions*, 1972).
+/// The monotonic least-squares fit to a series: pool adjacent violators (R. E. Barlow and others,
+/// *Statistical Inference under Order Restrictions*, 1972).
 fn rising(values: &[f64]) -> Vec<f64> {
     let mut blocks: Vec<(f64, usize)> = Vec::new();
     for &value in values {
@@ -458,7 +452,7 @@ mod tests {
             prop_assert!(made.windows(2).all(|pair| pair[0] <= pair[1]));
             let sum = |values: &[f64]| values.iter().sum::<f64>();
             prop_assert!((sum(&made) - sum(&values)).abs() < 1e-9);
-            // As it is, where it rises already.
+            // Unchanged if it rises already.
             let mut sorted = values;
             sorted.sort_unstable_by(f64::total_cmp);
             prop_assert_eq!(rising(&sorted), sorted);

@@ -1,13 +1,12 @@
-//! Fills in what follows from the samples of measured cells.
+//! Fills in medians, ratios and verdicts from the samples of measured cells.
 
 use crate::model::{Cell, Technique, Verdict};
 use crate::stats::sign_test::paired;
 use crate::stats::summary::{median, minimum};
-use crate::stats::verdict::{Decision, Evidence, Series, decide, weigh};
+use crate::stats::verdict::{Decision, Evidence, TechniqueSamples, decide, weigh};
 
-/// Computes medians, taxes, ratios and verdicts of all `cells` of one run from
-/// their samples. The same samples give the same results, so this can be
-/// repeated on loaded ones.
+/// Computes medians, taxes, ratios and verdicts of all `cells` of one run from their samples. The same
+/// samples give the same results, so it can be repeated on loaded cells.
 pub fn judge(cells: &mut [Cell], rivals: &[Technique]) {
     let evidence: Vec<Option<Evidence>> =
         cells.iter().map(|cell| weigh_cell(cell, rivals)).collect();
@@ -23,12 +22,12 @@ pub fn judge(cells: &mut [Cell], rivals: &[Technique]) {
     }
 }
 
-/// What the samples of one cell say. `None` without any round.
+/// The evidence in the samples of one cell. `None` without any round.
 pub fn weigh_cell(cell: &Cell, rivals: &[Technique]) -> Option<Evidence> {
-    let series: Vec<Series<'_>> = cell
+    let series: Vec<TechniqueSamples<'_>> = cell
         .techniques
         .iter()
-        .map(|technique| Series {
+        .map(|technique| TechniqueSamples {
             samples_ns: &technique.samples_ns,
             rival: rivals.contains(&technique.name),
             contender: technique.contender,
@@ -52,9 +51,8 @@ fn summarise(cell: &mut Cell) {
     fill_floor_ratios(cell);
 }
 
-/// Fills in each technique's ratio to the floor, which files of earlier versions
-/// lack, from the samples. Rounds whose times are no positive numbers say
-/// nothing.
+/// Fills in each technique's ratio to the floor, which files of earlier versions lack, from the samples.
+/// Rounds whose times are not positive numbers are ignored.
 pub fn fill_floor_ratios(cell: &mut Cell) {
     for technique in &mut cell.techniques {
         let logs: Vec<f64> = std::iter::zip(&technique.samples_ns, &cell.floor_samples_ns)
@@ -69,7 +67,7 @@ pub fn fill_floor_ratios(cell: &mut Cell) {
     }
 }
 
-/// As exact as the samples are, without the digits of a binary fraction.
+/// Rounds to the precision of the samples, which removes the digits of a binary fraction.
 fn hundredths(ns: f64) -> f64 {
     (ns * 100.0).round() / 100.0
 }

@@ -1,7 +1,7 @@
-//! Statistics: pure functions of samples. No I/O, no clock, no randomness
-//! that is not seeded, so the same samples always give the same verdict.
+//! Statistics: pure functions of samples. No I/O, no clock, no unseeded randomness, so the same samples
+//! always give the same verdict.
 //!
-//! The method, and why each part is as it is, is told in `docs/method.md`.
+//! `docs/method.md` explains the method and the reason for each part.
 
 pub(crate) mod compare;
 pub(crate) mod cost;
@@ -16,15 +16,15 @@ pub(crate) mod verdict;
 
 pub use crate::stats::compare::{CALLED_FROM_WITH_FEW_RUNS, MIN_RUNS, compare};
 pub use crate::stats::cost::{fitted_models, judge_model, target_kind};
-pub use crate::stats::crossover::{Wish, crossovers, wishes};
+pub use crate::stats::crossover::{RefinementRequest, crossovers, refinement_requests};
 pub use crate::stats::fill_verdicts::{fill_floor_ratios, judge, weigh_cell};
 pub use crate::stats::holm::holm_rejects;
-pub use crate::stats::series::{Series as SizeSeries, pair, series};
+pub use crate::stats::series::{SizeSeries, pair, series};
 pub use crate::stats::sign_test::{
     INTERVAL_LEVEL, PairStats, interval_rank, lower_tail, paired, serial_inflation, sign_test_p,
 };
 pub use crate::stats::summary::{median, minimum};
 pub use crate::stats::verdict::{
-    Decision, Evidence, FAMILY_ERROR, LOOKS, MIN_ROUNDS, Series, TIE_ZONE, WIDTH_TARGET, decide,
-    lead, weigh,
+    Decision, Evidence, FAMILY_ERROR, LOOKS, MIN_ROUNDS, TIE_ZONE, TechniqueSamples, WIDTH_TARGET,
+    decide, lead, weigh,
 };

@@ -1,23 +1,22 @@
-//! Cells that differ in the size of their segments only.
+//! Series of cells that differ only in segment size.
 
 use crate::model::{Cell, Conditions, Drain, Technique};
 use crate::stats::sign_test::{PairStats, paired};
 
-/// Lists of so many equal segments, under the same conditions.
-pub struct Series<'a> {
-    /// What they share.
+/// Lists of equally many, equally long segments under the same conditions.
+pub struct SizeSeries<'a> {
+    /// The conditions that they share.
     pub conditions: Conditions,
     /// Segments in each.
     pub segment_count: usize,
-    /// In order of size; none is mixed.
+    /// In order of segment size; cells of mixed sizes are left out.
     pub cells: Vec<&'a Cell>,
 }
 
-/// The series that `cells` make, in their order. Cells in which a thread at the
-/// other end took part make none: there the times are of two threads, of which
-/// each waits for the other, and what is the fastest hangs on how they meet.
-pub fn series<'a>(cells: &[&'a Cell]) -> Vec<Series<'a>> {
-    let mut all: Vec<Series<'_>> = Vec::new();
+/// Groups `cells` into series, in their order. Cells with a thread at the other end are left out: their
+/// times depend on how two threads wait for each other.
+pub fn series<'a>(cells: &[&'a Cell]) -> Vec<SizeSeries<'a>> {
+    let mut all: Vec<SizeSeries<'_>> = Vec::new();
     for &cell in cells {
         if cell.segment_bytes.is_none() || has_helper(cell) {
             continue;
@@ -28,7 +27,7 @@ pub fn series<'a>(cells: &[&'a Cell]) -> Vec<Series<'a>> {
         });
         match this {
             Some(series) => series.cells.push(cell),
-            None => all.push(Series {
+            None => all.push(SizeSeries {
                 conditions,
                 segment_count: cell.segment_count,
                 cells: vec![cell],

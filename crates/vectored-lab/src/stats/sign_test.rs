@@ -1,21 +1,18 @@
 //! The paired comparison of two techniques: the median of the per-round log
 //! ratios, its order-statistic interval and its sign test.
 //!
-//! A sign test asks only which of two times was larger in a round, so skewed
-//! noise does no harm: it assumes neither normality nor equal variances. It
-//! does assume that rounds are independent, which a shared machine does not
-//! grant. [`serial_inflation`] measures how far they are from it, and both
-//! interval and p-value count only as many rounds as remain.
+//! A sign test only asks which of two times was larger in a round, so skewed noise does no harm: it
+//! assumes neither normality nor equal variances. It does assume independent rounds, which a shared
+//! machine does not provide. [`serial_inflation`] estimates the serial correlation, and both interval and
+//! p-value count only the effective number of independent rounds.
 
 use crate::stats::summary::median_of_sorted;
 
 /// The level of every interval.
 ///
-/// The leader of a cell is chosen from the same samples, and sampling stops
-/// when an interval is narrow; both cost coverage. That ranks are whole
-/// numbers and that [`serial_inflation`] is never under 1 both gain some. What
-/// remains is held to account by the simulation of the whole procedure
-/// (`tests/it/simulation.rs`).
+/// The leader of a cell is chosen from the same samples, and sampling stops when an interval is narrow;
+/// both reduce coverage. Whole-numbered ranks, and [`serial_inflation`] being at least 1, increase it.
+/// The simulation of the whole procedure (`tests/it/simulation.rs`) verifies the result.
 pub const INTERVAL_LEVEL: f64 = 0.95;
 
 /// One technique against another, over the rounds that sampled both.
@@ -23,7 +20,7 @@ pub const INTERVAL_LEVEL: f64 = 0.95;
 pub struct PairStats {
     /// Rounds that sampled both.
     pub rounds: usize,
-    /// As how many independent rounds they count.
+    /// The effective number of independent rounds.
     pub effective_rounds: usize,
     /// The median ratio.
     pub ratio: f64,
@@ -47,8 +44,8 @@ impl PairStats {
     }
 }
 
-/// Compares two series by round. `log_ratios` holds `ln(a ÷ b)` of each round
-/// that sampled both, in the order of time; none may be NaN.
+/// Compares two series by round. `log_ratios` holds `ln(a ÷ b)` of each round that sampled both, in order
+/// of time; none may be NaN.
 pub fn paired(log_ratios: &[f64]) -> Option<PairStats> {
     let mut sorted = log_ratios.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -70,8 +67,7 @@ pub fn paired(log_ratios: &[f64]) -> Option<PairStats> {
     })
 }
 
-/// How many times the variance of the median exceeds that of independent
-/// rounds: at least 1.
+/// The variance of the median relative to that of independent rounds: at least 1.
 ///
 /// Estimated from the lag-1 autocorrelation ρ of the ranks (robust against
 /// outliers), corrected for its bias of −1/n, as (1 + ρ) ÷ (1 − ρ): the
@@ -102,8 +98,8 @@ pub fn serial_inflation(series: &[f64], sorted: &[f64]) -> f64 {
 
 /// Two-sided sign test of "above and below are equally likely".
 ///
-/// `independence` is the share of rounds that count as independent; counts are
-/// scaled by it, and rounded against a finding.
+/// `independence` is the share of rounds that count as independent. Counts are scaled by it and rounded
+/// so that significance is never overstated.
 pub fn sign_test_p(above: usize, below: usize, independence: f64) -> f64 {
     let n = above + below;
     let effective = (n as f64 * independence).floor() as usize;

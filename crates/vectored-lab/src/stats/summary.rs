@@ -1,13 +1,13 @@
-//! Median and minimum. Nothing is thrown away: a median needs no outlier rule.
+//! Median and minimum. No value is discarded: a median needs no outlier rule.
 
-/// The median, or `None` of nothing. Assumes that no value is NaN.
+/// The median, or `None` of an empty slice. Assumes that no value is NaN.
 pub fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
     median_of_sorted(&sorted)
 }
 
-/// The smallest value, or `None` of nothing. Assumes that no value is NaN.
+/// The smallest value, or `None` of an empty slice. Assumes that no value is NaN.
 pub fn minimum(values: &[f64]) -> Option<f64> {
     values.iter().copied().min_by(f64::total_cmp)
 }

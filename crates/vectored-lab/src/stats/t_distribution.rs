@@ -1,7 +1,7 @@
 //! Student's t distribution.
 
-/// Two-sided p-value of `t` with so many degrees of freedom: the probability of
-/// something at least as far from 0.
+/// Two-sided p-value of `t` with this many degrees of freedom: the probability of a value at least as far
+/// from 0.
 ///
 /// It is the regularised incomplete beta function I(ν ÷ (ν + t²); ν ÷ 2, ½)
 /// (Abramowitz and Stegun, 26.7.1). Assumes that `degrees` is positive.
@@ -34,7 +34,7 @@ fn incomplete_beta(x: f64, a: f64, b: f64) -> f64 {
     if x <= 0.0 || x >= 1.0 {
         return x.clamp(0.0, 1.0);
     }
-    // It converges quickly on one side only; the other follows by symmetry.
+    // The fraction converges quickly on one side only; the other follows by symmetry.
     if x > (a + 1.0) / (a + b + 2.0) {
         return 1.0 - incomplete_beta(1.0 - x, b, a);
     }

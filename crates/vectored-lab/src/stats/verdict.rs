@@ -1,31 +1,31 @@
-//! From the samples of the cells to their verdicts.
+//! Verdicts on cells from their samples.
 
 use crate::model::OpenBecause;
 use crate::stats::holm::holm_rejects;
 use crate::stats::sign_test::{PairStats, paired};
 use crate::stats::summary::median;
 
-/// Two techniques whose ratio surely lies within 1 ± this are a tie, and
-/// nothing smaller is called `faster`.
+/// Half width of the tie zone: techniques whose ratio lies significantly within 1 ± this are a tie, and
+/// no smaller difference is `faster`.
 pub const TIE_ZONE: f64 = 0.02;
 
-/// Sampling of a cell stops when the intervals of all contenders are
-/// narrower than ± this. It never stops because something is significant.
+/// Sampling of a cell stops when the intervals of all contenders are narrower than ± this. It never stops
+/// because a difference is significant.
 pub const WIDTH_TARGET: f64 = 0.005;
 
-/// The probability, over a whole run, of at least one wrong `faster`.
+/// The probability, over a whole run, of at least one false `faster`.
 pub const FAMILY_ERROR: f64 = 0.05;
 
-/// Fewest rounds for a verdict.
+/// The minimum number of rounds for a verdict.
 pub const MIN_ROUNDS: usize = 20;
 
-/// The rounds after which a cell is looked at, and only then. Which look is
-/// the last depends on the samples, so each p-value pays for all of them.
+/// The looks: numbers of rounds at which a cell is evaluated. The last look of a cell depends on its
+/// samples, so each p-value is adjusted for all of them.
 pub const LOOKS: [usize; 7] = [20, 40, 80, 160, 320, 640, 1280];
 
-/// What one technique took in a cell, by round.
+/// The samples of one technique in a cell, by round.
 #[derive(Clone, Copy, Debug)]
-pub struct Series<'a> {
+pub struct TechniqueSamples<'a> {
     /// Time per call; `None` in a round that did not sample this technique.
     pub samples_ns: &'a [Option<f64>],
     /// Whether the technique takes part in the verdict.
@@ -34,40 +34,39 @@ pub struct Series<'a> {
     pub contender: bool,
 }
 
-/// What the samples of one cell say, before the other cells are considered.
+/// The evidence from the samples of one cell, before adjustment for the other cells.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evidence {
     /// Index of the rival that the others are compared with, see [`lead`].
     pub leader: usize,
     /// Each technique against the leader, `None` for the leader itself.
     pub against_leader: Vec<Option<PairStats>>,
-    /// The floor against itself under another name.
+    /// The A/A pair: the floor against itself.
     pub noise: Option<PairStats>,
-    /// The largest difference that `noise` admits; nothing smaller is called.
+    /// The largest difference within the interval of `noise`; no smaller difference is reported.
     pub noise_floor: f64,
-    /// p-value of "the leader is not faster than every rival", adjusted for
-    /// the looks; 1 where a rival is too close to call.
+    /// p-value of "the leader is not faster than every rival", adjusted for the looks; 1 if a rival is
+    /// too close.
     pub p_faster: f64,
-    /// Whether the leader has a rival within the tie zone, and beats or ties
-    /// with all the others.
+    /// Whether the leader has a rival within the tie zone, and beats or ties with all others.
     pub tie: bool,
     /// The widest interval of a contender or of the A/A pair, as half width.
     pub half_width: f64,
-    /// The fewest independent rounds that a rival shares with the leader: what
-    /// is far behind is sampled rarely.
+    /// The fewest independent rounds that a rival shares with the leader; rivals that are far behind are
+    /// sampled rarely.
     pub fewest_rounds: usize,
-    /// Why the cell is open, if it is. `None` where the leader has no rival.
+    /// Why the cell is open, if it is. `None` if the leader has no rival.
     pub open_because: Option<OpenBecause>,
 }
 
 impl Evidence {
-    /// Whether more rounds would say more: an interval is wider than
-    /// [`WIDTH_TARGET`], or a rival has been sampled too rarely for a verdict.
+    /// Whether more rounds are useful: an interval is wider than [`WIDTH_TARGET`], or a rival has too few
+    /// rounds for a verdict.
     pub fn wants_rounds(&self) -> bool {
         self.half_width > WIDTH_TARGET || self.fewest_rounds < MIN_ROUNDS
     }
 
-    /// Whether the A/A pair differs.
+    /// Whether the A/A pair differs significantly.
     pub fn aa_separated(&self) -> bool {
         self.noise.is_some_and(|noise| noise.separated())
     }
@@ -80,17 +79,17 @@ pub enum Decision {
     Faster,
     /// The leader and at least one rival are within the tie zone.
     Tie,
-    /// Neither is certain.
+    /// Neither is significant.
     Open,
 }
 
-/// Weighs the samples of one cell. `None` before its first round.
+/// Evaluates the samples of one cell. `None` before its first round.
 ///
 /// # Panics
 ///
-/// When no series is a rival.
+/// If no technique is a rival.
 pub fn weigh(
-    techniques: &[Series<'_>],
+    techniques: &[TechniqueSamples<'_>],
     floor_ns: &[f64],
     floor_again_ns: &[f64],
 ) -> Option<Evidence> {
@@ -130,7 +129,7 @@ pub fn weigh(
             Some(pair) if enough && beaten(pair) => (pair.p * LOOKS.len() as f64).min(1.0),
             _ => 1.0,
         })
-        // No rival at all: nothing was beaten.
+        // Without a rival nothing is beaten.
         .reduce(f64::max)
         .unwrap_or(1.0);
 
@@ -138,8 +137,8 @@ pub fn weigh(
         let inside = |(low, high)| low >= 1.0 - TIE_ZONE && high <= 1.0 + TIE_ZONE;
         pair.interval.is_some_and(inside)
     };
-    // A pair of floors that differs by more than the zone says that this cell
-    // cannot tell such differences, so it cannot tell their absence either.
+    // If the A/A pair differs by more than the tie zone, this cell cannot resolve such differences, and
+    // so cannot establish a tie either.
     let blind = noise.is_some_and(|noise| noise.separated()) && noise_floor > TIE_ZONE;
     let tied = rivals().flatten().any(within_zone);
     let rest_settled = rivals().all(|pair| {
@@ -156,13 +155,13 @@ pub fn weigh(
         .min()
         .unwrap_or(rounds);
 
-    // The A/A pair, and not the number of rounds, hides the difference.
+    // The A/A pair, not the number of rounds, hides the difference.
     let hidden = blind && !rivals().flatten().all(beaten);
     let is_last_look = rounds >= LOOKS[LOOKS.len() - 1];
     let shared_rounds = rivals()
         .map(|pair| pair.map_or(0, |pair| pair.rounds))
         .min();
-    // Only the adjustment for the looks and the other cells can then keep the cell open.
+    // Only the adjustment for the looks and the other cells can keep the cell open then.
     let is_unadjusted_winner =
         rivals().all(|pair| pair.is_some_and(|pair| beaten(&pair) && pair.separated()));
     let open_because = if shared_rounds.is_none() {
@@ -190,11 +189,11 @@ pub fn weigh(
     })
 }
 
-/// The verdicts of the cells of one run: Holm's procedure over all of them,
-/// so that no more than [`FAMILY_ERROR`] of runs contain a wrong `faster`.
+/// The verdicts of the cells of one run, by Holm's procedure over all of them: the probability of any
+/// false `faster` is at most [`FAMILY_ERROR`].
 ///
-/// A tie is a statement about size, not a finding of difference: it needs its
-/// interval, and takes no part in the family.
+/// A tie is a statement about size, not a rejected hypothesis: it needs its interval only, and is not
+/// part of the family.
 pub fn decide<'a>(cells: impl IntoIterator<Item = &'a Evidence>) -> Vec<Decision> {
     let cells: Vec<&Evidence> = cells.into_iter().collect();
     let p_values: Vec<f64> = cells.iter().map(|cell| cell.p_faster).collect();
@@ -211,7 +210,7 @@ pub fn decide<'a>(cells: impl IntoIterator<Item = &'a Evidence>) -> Vec<Decision
         .collect()
 }
 
-fn leader(techniques: &[Series<'_>]) -> Option<usize> {
+fn leader(techniques: &[TechniqueSamples<'_>]) -> Option<usize> {
     assert!(
         techniques.iter().any(|series| series.rival),
         "a cell has at least one rival"
@@ -229,14 +228,14 @@ fn leader(techniques: &[Series<'_>]) -> Option<usize> {
     lead(&samples).map(|place| candidates[place])
 }
 
-/// The series that leads in pairs: the one whose largest median ratio to another
-/// is the smallest. Where one series takes less time than every other in the
-/// median round, it is that one, and no interval can put another ahead of it.
+/// The leader: the series whose largest median ratio to another is the smallest. A series that takes less
+/// time than every other in the median round is always the leader, and no interval can put another ahead
+/// of it.
 ///
-/// Median ratios can go round in a circle (a before b, b before c, c before a).
-/// Then the series leads that the fewest intervals put behind another.
+/// Median ratios need not be transitive (a before b, b before c, c before a). Then the leader is the
+/// series that the fewest intervals put behind another.
 ///
-/// `None` where no series was sampled.
+/// `None` if no series was sampled.
 pub fn lead(series: &[&[Option<f64>]]) -> Option<usize> {
     let sampled: Vec<usize> = (0..series.len())
         .filter(|&index| series[index].iter().any(Option::is_some))
@@ -246,7 +245,7 @@ pub fn lead(series: &[&[Option<f64>]]) -> Option<usize> {
         others(index)
             .filter_map(|other| median(&log_ratios(series[index], series[other])))
             .reduce(f64::max)
-            // It shares no round with another, so it leads none.
+            // A series that shares no round with another cannot lead.
             .unwrap_or(f64::INFINITY)
     };
     let ratios: Vec<(usize, f64)> = sampled
@@ -292,9 +291,9 @@ mod tests {
     }
 
     fn evidence(series_ns: &[Vec<Option<f64>>]) -> Evidence {
-        let techniques: Vec<Series> = series_ns
+        let techniques: Vec<TechniqueSamples> = series_ns
             .iter()
-            .map(|samples_ns| Series {
+            .map(|samples_ns| TechniqueSamples {
                 samples_ns,
                 rival: true,
                 contender: true,
@@ -339,7 +338,7 @@ mod tests {
     fn nothing_under_the_noise_floor_is_called() {
         let a = series(104.0, 0.001, 40, 0);
         let b = series(100.0, 0.001, 40, 1);
-        let techniques = [&a, &b].map(|samples_ns| Series {
+        let techniques = [&a, &b].map(|samples_ns| TechniqueSamples {
             samples_ns,
             rival: true,
             contender: true,
@@ -357,7 +356,7 @@ mod tests {
     #[test]
     fn a_cell_that_cannot_tell_floors_apart_calls_no_tie() {
         let a = series(100.0, 0.001, 40, 0);
-        let techniques = [&a, &a].map(|samples_ns| Series {
+        let techniques = [&a, &a].map(|samples_ns| TechniqueSamples {
             samples_ns,
             rival: true,
             contender: true,
@@ -386,7 +385,7 @@ mod tests {
         let fast = series(50.0, 0.1, 40, 2);
         let a = series(150.0, 0.1, 40, 0);
         let b = series(100.0, 0.1, 40, 1);
-        let of = |samples_ns, rival| Series {
+        let of = |samples_ns, rival| TechniqueSamples {
             samples_ns,
             rival,
             contender: true,
@@ -545,7 +544,7 @@ mod tests {
         assert!(wide.half_width > WIDTH_TARGET);
         assert_eq!(why(&wide), Some(OpenBecause::Noise));
         let (first, second) = (series(100.0, 0.1, 40, 0), series(103.0, 0.1, 40, 1));
-        let techniques = [&first, &second].map(|samples_ns| Series {
+        let techniques = [&first, &second].map(|samples_ns| TechniqueSamples {
             samples_ns,
             rival: true,
             contender: true,

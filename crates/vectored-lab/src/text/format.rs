@@ -1,11 +1,11 @@
-//! Numbers, sizes and foreign texts in words.
+//! Numbers, sizes and external texts in words.
 
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::model::{Host, Results};
 
-/// `16 B`, `4 KiB`, `1000 B`: binary units where they are exact.
+/// `16 B`, `4 KiB`, `1000 B`: in binary units if these are exact.
 pub fn bytes_in_words(bytes: u64) -> String {
     const MIB: u64 = 1 << 20;
     const KIB: u64 = 1 << 10;
@@ -17,7 +17,7 @@ pub fn bytes_in_words(bytes: u64) -> String {
     }
 }
 
-/// Memory: `7.8 GiB`, `700 MiB`.
+/// A size of memory: `7.8 GiB`, `700 MiB`.
 pub(crate) fn about_bytes(bytes: u64) -> String {
     const MIB: u64 = 1 << 20;
     const GIB: u64 = 1 << 30;
@@ -75,7 +75,7 @@ pub(crate) fn tax(tax: f64) -> String {
     }
 }
 
-/// How much longer the nearest rival takes, and the interval of that.
+/// How much longer the nearest rival takes, with its interval.
 pub(crate) fn margin(ratio: f64, interval: Option<(f64, f64)>) -> (String, Option<String>) {
     let (low, high) = interval.unwrap_or((ratio, ratio));
     let both = |low: String, high: String| interval.map(|_| format!("[{low}, {high}]"));
@@ -87,7 +87,7 @@ pub(crate) fn margin(ratio: f64, interval: Option<(f64, f64)>) -> (String, Optio
         return (format!("{}×", times(ratio)), both(times(low), times(high)));
     }
     let percent = |ratio: f64| (ratio - 1.0) * 100.0;
-    // One precision for all three.
+    // All three numbers have the same precision.
     let fine = [ratio, low, high]
         .iter()
         .all(|ratio| percent(*ratio).abs() < 9.95);
@@ -112,7 +112,7 @@ fn signed(value: f64, decimals: usize) -> String {
     }
 }
 
-/// Without the sign of a negative number that is rounded to nothing.
+/// Drops the sign of a negative number that is rounded to zero.
 fn unsigned_zero(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     let is_zero = text.chars().all(|c| matches!(c, '-' | '0' | '.'));
@@ -144,16 +144,15 @@ pub(crate) fn count(number: usize, one: &str) -> String {
     format!("{number} {one}{ending}")
 }
 
-/// A text from outside, such as a host name or a path, that can do nothing to
-/// a terminal: control characters, and those that turn or hide other
-/// characters, are written as escapes.
+/// Escapes control characters, and characters that reorder or hide others, in external text such as a
+/// host name or a path, so that it cannot affect a terminal.
 pub fn escape_control(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
         let hides = matches!(c,
             '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
             | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}');
-        // U+FFFE and U+FFFF may not be in XML, and so in no SVG.
+        // U+FFFE and U+FFFF are not allowed in XML, and so not in SVG.
         let hides = hides || matches!(c, '\u{fffe}' | '\u{ffff}');
         if c.is_control() {
             safe.extend(c.escape_default());
@@ -166,8 +165,7 @@ pub fn escape_control(text: &str) -> String {
     safe
 }
 
-/// A text for Markdown: characters that could end a table's cell, or become a link, markup or HTML, are
-/// escaped.
+/// Escapes the characters that could end a table cell in Markdown, or start a link, markup or HTML.
 pub(crate) fn escape_markdown(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
@@ -179,9 +177,8 @@ pub(crate) fn escape_markdown(text: &str) -> String {
     safe
 }
 
-/// A value for a spreadsheet: as the JSON has it, without quotes; nothing for null.
-/// A text can do nothing there: a program would take one that begins like a formula
-/// for a formula, so an apostrophe stands before it.
+/// A value for a spreadsheet: as in the JSON, without quotes; empty for null. A text that starts like a
+/// formula gets an apostrophe in front, so that no program evaluates it.
 pub(crate) fn csv_word(value: &impl Serialize) -> String {
     match serde_json::to_value(value).expect("plain data") {
         Value::Null => String::new(),
@@ -219,8 +216,7 @@ pub(crate) fn machine_of(host: &Host) -> String {
     parts.join(", ")
 }
 
-/// `Linux 6.18.0 x86_64`. The version after the release tells when the kernel
-/// was built: only in the JSON.
+/// `Linux 6.18.0 x86_64`. The kernel's build date is in the JSON only.
 pub(crate) fn system(host: &Host) -> String {
     let release = host.kernel.split(' ').next().unwrap_or_default();
     escape_control(&match host.system.split_once(' ') {

@@ -1,3 +1,4 @@
-//! Texts of numbers, sizes and names, and their escaping: below everything that words a report.
+//! Formatting of numbers, sizes and names, escaping, and line breaking.
 
 pub mod format;
+pub(crate) mod wrap;

@@ -150,9 +150,10 @@ fn a_slower_machine_is_no_difference_and_its_environment_comes_first() {
     let comparison = compared(&[base], &[new]);
     assert_eq!(called(&comparison), 0);
     let text = comparison_table(&comparison, 100);
-    let first = "Different kernel: 6.18.0 #1 SMP, then 6.19.0 #2 <script>.\n";
+    let first =
+        "Different kernel: 6.18.0 #1 SMP in the base runs, 6.19.0 #2 <script> in the new runs.\n";
     assert!(text.starts_with(first), "{text}");
-    assert!(text.contains("The floor of file itself: +50 %"), "{text}");
+    assert!(text.contains("Floors: file +50 %"), "{text}");
     let markdown = comparison_markdown(&comparison);
     assert!(!markdown.contains(" <script"), "{markdown}");
 }
@@ -199,7 +200,7 @@ fn techniques_that_not_every_run_has_are_counted() {
     let comparison = compared(&[short], &[new]);
     assert_eq!(comparison.unmatched_techniques, 2);
     let text = comparison_table(&comparison, 100);
-    assert!(text.contains("a technique in a cell, 2 times"), "{text}");
+    assert!(text.contains("Not compared: 2 cell results"), "{text}");
 }
 
 #[test]

@@ -30,7 +30,7 @@ fn experiment(name: ExperimentName, setting: Setting, rows: Vec<ExperimentRow>) 
         rows,
         published: published(name),
         ratios: Vec::new(),
-        borders: Vec::new(),
+        crossovers: Vec::new(),
         missing: Vec::new(),
         notes: Vec::new(),
         finding: String::new(),
@@ -287,14 +287,14 @@ fn findings_say_only_what_their_intervals_carry() {
     );
     let open = of(&records(1.00));
     assert!(open.contains("is not decided"), "{open}");
-    let border = of(&elements(0.1));
+    let crossover = of(&elements(0.1));
     assert!(
-        border.contains("2001 the border lay between 100 and 200 B"),
-        "{border}"
+        crossover.contains("2001 the crossover lay between 100 and 200 B"),
+        "{crossover}"
     );
     assert!(
-        border.starts_with("Copying takes less CPU time below 1"),
-        "{border}"
+        crossover.starts_with("Copying takes less CPU time below 1"),
+        "{crossover}"
     );
     let none = of(&elements(0.0));
     assert!(

@@ -48,7 +48,7 @@ fn said(results: &Results) -> String {
 }
 
 #[test]
-fn advice_names_the_border_and_what_it_costs_to_be_wrong() {
+fn advice_names_the_crossover_and_what_it_costs_to_be_wrong() {
     insta::assert_snapshot!(said(&run_on(machine())));
 }
 
@@ -125,7 +125,7 @@ fn sizes_without_a_winner_are_counted_among_those_with_one() {
 }
 
 #[test]
-fn a_winner_that_the_border_contradicts_silences_the_advice() {
+fn a_winner_that_the_crossover_contradicts_silences_the_advice() {
     let mut results = run_on(machine());
     assert!(said_of(&results, 2).unwrap().starts_with("Copy below"));
     let smallest = |cell: &&mut Cell| (cell.segment_count, cell.segment_bytes) == (2, Some(16));
@@ -185,7 +185,7 @@ fn a_crossover_has_a_winner_on_each_side() {
 #[test]
 fn nothing_is_said_of_one_by_one_where_that_is_faster_somewhere() {
     let mut results = run_on(machine());
-    assert!(said_of(&results, 2).unwrap().contains("One by one"));
+    assert!(said_of(&results, 2).unwrap().contains("one by one"));
     let largest =
         |cell: &&mut Cell| (cell.segment_count, cell.segment_bytes) == (2, Some(16 << 10));
     let cell = results.cells.iter_mut().find(largest).unwrap();
@@ -193,7 +193,7 @@ fn nothing_is_said_of_one_by_one_where_that_is_faster_somewhere() {
     cell.leader = Some(Technique::CopyThenWrite);
     results.find(Vec::new());
     let after = said_of(&results, 2).unwrap();
-    assert!(!after.contains("One by one"), "{after}");
+    assert!(!after.contains("one by one"), "{after}");
 }
 
 #[test]

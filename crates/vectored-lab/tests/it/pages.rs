@@ -184,17 +184,21 @@ fn a_saved_text_can_do_nothing_to_terminals_documents_and_spreadsheets() {
 fn a_page_of_machines_draws_their_crossovers() {
     let mut other = with_curves();
     other.host.name = "<other>".to_owned();
-    let borders = &mut other.crossovers[0];
-    (borders.at_bytes, borders.low_bytes, borders.high_bytes) = (2800.0, 2600.0, 3200.0);
+    let crossover = &mut other.crossovers[0];
+    (
+        crossover.at_bytes,
+        crossover.low_bytes,
+        crossover.high_bytes,
+    ) = (2800.0, 2600.0, 3200.0);
     let mut none = with_curves();
     none.crossovers.clear();
     let runs = [with_curves(), other, none].map(saved);
     let page = html(&runs.iter().collect::<Vec<_>>());
-    let begin = page.find("<figure class=\"drawn borders\">").unwrap();
+    let begin = page.find("<figure class=\"drawn crossovers\">").unwrap();
     let chart = &page[begin..begin + page[begin..].find("</figure>").unwrap()];
     insta::assert_snapshot!(chart);
     let lonely = html(&[&saved(with_curves())]);
-    assert!(!lonely.contains("drawn borders"));
+    assert!(!lonely.contains("drawn crossovers"));
 }
 
 #[test]

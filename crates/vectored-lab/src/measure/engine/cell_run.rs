@@ -3,12 +3,19 @@
 use std::path::Path;
 
 use crate::measure::engine::balanced_order::BalancedOrder;
-use crate::measure::engine::{FAR_BEHIND, SCREENING_ROUNDS};
 use crate::measure::sampling::sampler::{CellSetup, DrainChoice, Timing};
 use crate::model::{
     Cell, CellSpec, Drain, Experiment, Technique, TechniqueResult, Verdict, Workload,
 };
 use crate::stats::{Evidence, LOOKS, median};
+
+/// Rounds after which a technique slower than [`FAR_BEHIND`] times the fastest
+/// is no longer a contender.
+pub const SCREENING_ROUNDS: u32 = 5;
+
+/// A technique whose median is more than this many times the fastest rival's is
+/// far behind.
+pub(super) const FAR_BEHIND: f64 = 4.0;
 
 /// A cell while it is measured.
 pub(super) struct CellRun<'a> {

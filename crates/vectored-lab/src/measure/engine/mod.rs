@@ -15,15 +15,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use fastrand::Rng;
 
-use crate::measure::engine::cell_run::{CellRun, Sample, path_text};
+pub use crate::measure::engine::cell_run::SCREENING_ROUNDS;
+use crate::measure::engine::cell_run::{CellRun, FAR_BEHIND, Sample, path_text};
 use crate::measure::sampling::clock::Clock;
 use crate::measure::sampling::sampler::{CellSetup, Contender, DrainChoice, MeasureError, Sampler};
 use crate::model::{Cell, Experiment, FAST_IOVECS, LeftOut, Target};
-use crate::stats::{FAMILY_ERROR, LOOKS, Wish, judge, weigh_cell, wishes};
-
-/// Rounds after which a technique slower than [`FAR_BEHIND`] times the fastest
-/// is no longer a contender.
-pub const SCREENING_ROUNDS: u32 = 5;
+use crate::stats::{
+    FAMILY_ERROR, LOOKS, RefinementRequest, judge, refinement_requests, weigh_cell,
+};
 
 /// Rounds that every begun cell gets, whatever the budget.
 const MIN_ROUNDS: u32 = LOOKS[0] as u32;
@@ -42,10 +41,6 @@ const SWEEP_ROUNDS: [u32; 1 + LOOKS.len()] = {
 
 /// Number of sweeps over which [`run_rounds`] spreads the rounds of a cell.
 pub const SWEEPS: u32 = 4;
-
-/// A technique whose median is more than this many times the fastest rival's is
-/// far behind.
-const FAR_BEHIND: f64 = 4.0;
 
 /// After [`MIN_ROUNDS`], a technique that is far behind is sampled in one of
 /// this many rounds. It needs the full [`MIN_ROUNDS`] for a significant result:
@@ -359,10 +354,10 @@ impl<'a> Engine<'a> {
             .collect();
         let measured: Vec<&Cell> = sampled.iter().map(|cell| &cell.cell).collect();
         let index_of = |run: &CellRun<'_>| cells.iter().position(|cell| std::ptr::eq(cell, run));
-        wishes(&measured, &self.experiment.rivals)
+        refinement_requests(&measured, &self.experiment.rivals)
             .into_iter()
-            .filter_map(|wish| match wish {
-                Wish::Size {
+            .filter_map(|request| match request {
+                RefinementRequest::Size {
                     like,
                     segment_bytes,
                 } => {
@@ -378,7 +373,7 @@ impl<'a> Engine<'a> {
                         rounds: REFINED_ROUNDS,
                     })
                 }
-                Wish::Rounds { cell } => {
+                RefinementRequest::Rounds { cell } => {
                     let run = sampled[cell];
                     let rounds = run.next_look()?;
                     Some(Step {

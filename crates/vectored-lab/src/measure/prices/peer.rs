@@ -35,10 +35,10 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub(super) struct PeerSampler<'a> {
     clock: &'a dyn Clock,
     manner: Manner,
-    cell: Option<Cell>,
+    cell: Option<PeerCell>,
 }
 
-struct Cell {
+struct PeerCell {
     writer: Option<OwnedFd>,
     /// Number of bytes that arrived and had the right value.
     arrived_bytes: Arc<AtomicU64>,
@@ -65,7 +65,7 @@ impl Sampler for PeerSampler<'_> {
         _techniques: &[Technique],
         _drain: DrainChoice,
     ) -> Result<CellSetup, MeasureError> {
-        let cell = Cell::open(spec).map_err(MeasureError::io(format!(
+        let cell = PeerCell::open(spec).map_err(MeasureError::io(format!(
             "cannot open {} with a reader",
             spec.place()
         )))?;
@@ -111,7 +111,7 @@ impl Sampler for PeerSampler<'_> {
     }
 }
 
-impl Cell {
+impl PeerCell {
     fn open(spec: &CellSpec) -> io::Result<Self> {
         let (writer, reader) = match spec.target {
             Target::Pipe => pipe()?,
@@ -124,7 +124,7 @@ impl Cell {
         let thread = std::thread::Builder::new()
             .name("peer".to_owned())
             .spawn(move || take_all(reader, &arrived))?;
-        Ok(Cell {
+        Ok(PeerCell {
             writer: Some(writer),
             arrived_bytes,
             sent_bytes: 0,
@@ -174,7 +174,7 @@ impl Cell {
     }
 }
 
-impl Drop for Cell {
+impl Drop for PeerCell {
     fn drop(&mut self) {
         // `end_cell` reports an error of closing. A cell that is dropped otherwise has failed
         // already, so the error is ignored.

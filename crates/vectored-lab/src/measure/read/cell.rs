@@ -39,10 +39,10 @@ pub(crate) struct ReadCell {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum FirstCall {
     /// In the same batch as the timed calls.
-    WithTheOthers,
+    InBatch,
     /// In a batch of its own: the stream holds one call but not two, so it is
     /// filled or emptied in between.
-    Apart,
+    Separate,
     /// No untimed call: the sample shall find everything cold, or each call
     /// waits for a device.
     None,
@@ -66,12 +66,12 @@ impl ReadCell {
         calls: u32,
         clock: &dyn Clock,
     ) -> Result<Timing, MeasureError> {
-        if self.first == FirstCall::Apart {
+        if self.first == FirstCall::Separate {
             self.batch(contender, ALONE, clock)?;
         }
         let timed = Timed {
             calls,
-            untimed_first: self.first == FirstCall::WithTheOthers,
+            untimed_first: self.first == FirstCall::InBatch,
             iovec_setup: self.iovec_setup,
             fsync: false,
         };

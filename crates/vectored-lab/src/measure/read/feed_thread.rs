@@ -23,7 +23,7 @@ const WAITS: u32 = 3;
 const WAIT: Duration = Duration::from_secs(1);
 
 /// A stream with a writer thread.
-pub(crate) struct FeederSource {
+pub(crate) struct FeedThreadSource {
     reader: Option<OwnedFd>,
     orders: Option<Sender<Order>>,
     reports: Receiver<Report>,
@@ -45,7 +45,7 @@ enum Report {
     Written(io::Result<()>),
 }
 
-impl FeederSource {
+impl FeedThreadSource {
     /// Starts the thread, on `cpu` if it is `Some`.
     pub fn start(
         (writer, reader): (OwnedFd, OwnedFd),
@@ -60,7 +60,7 @@ impl FeederSource {
                 stay_on(cpu);
                 feed(&writer, pattern, &incoming, &outgoing);
             })?;
-        Ok(FeederSource {
+        Ok(FeedThreadSource {
             reader: Some(reader),
             orders: Some(orders),
             reports,
@@ -79,7 +79,7 @@ impl FeederSource {
     }
 }
 
-impl Source for FeederSource {
+impl Source for FeedThreadSource {
     fn fd(&self) -> BorrowedFd<'_> {
         self.reader().as_fd()
     }
@@ -115,7 +115,7 @@ impl Source for FeederSource {
     }
 }
 
-impl Drop for FeederSource {
+impl Drop for FeedThreadSource {
     fn drop(&mut self) {
         // Closing the reading end ends a blocked write; closing the channel ends
         // the thread.

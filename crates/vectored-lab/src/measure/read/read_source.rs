@@ -13,7 +13,9 @@ use rustix::fs::{Advice, OFlags};
 
 use crate::measure::sampling::pattern::Pattern;
 use crate::measure::sampling::sampler::MeasureError;
-use crate::measure::targets::{Ballast, Batch, Mismatch, Stream, check_directory, unnamed_file};
+use crate::measure::targets::{
+    Ballast, Batch, Mismatch, StreamKind, check_directory, unnamed_file,
+};
 use crate::model::{PageCache, Target};
 use crate::sys::residency::resident_bytes;
 
@@ -236,7 +238,7 @@ fn fetched_bytes() -> io::Result<u64> {
 
 /// Both ends of a non-blocking stream, filled by the thread that reads it.
 pub(crate) struct StreamSource {
-    stream: Stream,
+    stream: StreamKind,
     writer: OwnedFd,
     reader: OwnedFd,
     pattern: Pattern,
@@ -246,7 +248,7 @@ pub(crate) struct StreamSource {
 }
 
 impl StreamSource {
-    pub fn open(stream: Stream, pattern: Pattern, call_bytes: u64) -> io::Result<Self> {
+    pub fn open(stream: StreamKind, pattern: Pattern, call_bytes: u64) -> io::Result<Self> {
         let (writer, reader) = stream.open_non_blocking()?;
         let call_bytes = usize::try_from(call_bytes).map_err(io::Error::other)?;
         Ok(StreamSource {

@@ -104,8 +104,8 @@ pub(crate) struct PoolPayload {
     layout: Layout,
     total_bytes: usize,
     memory: PoolMemory,
-    segments: Orbit,
-    images: Orbit,
+    segments: SlotOrder,
+    images: SlotOrder,
     /// Offsets of the segments of the current batch.
     drawn: Vec<usize>,
     /// The pool of the current batch.
@@ -135,8 +135,8 @@ impl PoolPayload {
         let total_bytes = workload.total_bytes();
         let mut rng = Rng::with_seed(seed);
         let pool_bytes = pool_bytes as usize;
-        let segments = Orbit::new(widest_extent(&sizes, layout), pool_bytes);
-        let images = Orbit::new(total_bytes, pool_bytes);
+        let segments = SlotOrder::new(widest_extent(&sizes, layout), pool_bytes);
+        let images = SlotOrder::new(total_bytes, pool_bytes);
         fill_up(&mut memory.scattered, segments.extent(), &mut rng);
         fill_up(&mut memory.contiguous, images.extent(), &mut rng);
         fill_up(&mut memory.sweep, pool_bytes, &mut rng);
@@ -251,7 +251,7 @@ fn fill_up(memory: &mut Vec<u8>, length: usize, rng: &mut Rng) {
 /// prefetcher loads the next slot: prefetchers work within pages and with small
 /// strides.
 #[derive(Debug)]
-struct Orbit {
+struct SlotOrder {
     slots: usize,
     slot_bytes: usize,
     stride: usize,
@@ -260,7 +260,7 @@ struct Orbit {
     phase: usize,
 }
 
-impl Orbit {
+impl SlotOrder {
     fn new(bytes: usize, pool_bytes: usize) -> Self {
         let slot_bytes = bytes.next_multiple_of(LINE_BYTES);
         let slots = (pool_bytes / slot_bytes).max(2);
@@ -269,7 +269,7 @@ impl Orbit {
         while greatest_common_divisor(stride, slots) != 1 {
             stride += 1;
         }
-        Orbit {
+        SlotOrder {
             slots,
             slot_bytes,
             stride,
@@ -367,14 +367,14 @@ mod tests {
     #[test]
     fn all_slots_are_used_before_one_is_reused() {
         for (bytes, pool_bytes) in [(32, 1 << 20), (4096, 1 << 20), (1000, 77_777), (5000, 1)] {
-            let mut orbit = Orbit::new(bytes, pool_bytes);
-            let turn: Vec<usize> = (0..orbit.slots).map(|_| orbit.next()).collect();
+            let mut order = SlotOrder::new(bytes, pool_bytes);
+            let turn: Vec<usize> = (0..order.slots).map(|_| order.next()).collect();
             let distinct: HashSet<usize> = turn.iter().copied().collect();
-            assert_eq!(distinct.len(), orbit.slots);
-            assert_eq!(orbit.next(), turn[0]);
-            let touched = orbit.slots * orbit.slot_bytes;
-            assert!(touched + orbit.slot_bytes > pool_bytes);
-            assert!(touched <= pool_bytes.max(2 * orbit.slot_bytes));
+            assert_eq!(distinct.len(), order.slots);
+            assert_eq!(order.next(), turn[0]);
+            let touched = order.slots * order.slot_bytes;
+            assert!(touched + order.slot_bytes > pool_bytes);
+            assert!(touched <= pool_bytes.max(2 * order.slot_bytes));
         }
     }
 

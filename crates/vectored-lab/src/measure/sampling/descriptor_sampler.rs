@@ -8,7 +8,7 @@ use fastrand::Rng;
 use vectored::CostModel;
 
 use crate::measure::read::cell::{FirstCall, ReadCell};
-use crate::measure::read::feed_thread::FeederSource;
+use crate::measure::read::feed_thread::FeedThreadSource;
 use crate::measure::read::mover::{ReadMover, read_movers};
 use crate::measure::read::read_source::{FileSource, PatternFile, Source, StreamSource};
 use crate::measure::sampling::clock::Clock;
@@ -20,9 +20,9 @@ use crate::measure::sampling::sampler::{
     CellSetup, Contender, DrainChoice, MAX_CALLS, MeasureError, Sampler, Timing,
 };
 use crate::measure::targets::{
-    Emptying, FILE_SPAN_BYTES, Opened, Opener, Sink, Stream, check_directory,
+    DrainMode, FILE_SPAN_BYTES, OpenTarget, Sink, StreamKind, TargetOpener, check_directory,
 };
-use crate::measure::write::cell::{Contestant, WriteCell};
+use crate::measure::write::cell::{Participant, WriteCell};
 use crate::measure::write::mover::Mover;
 use crate::measure::write::movers::movers;
 use crate::model::{
@@ -55,7 +55,7 @@ pub struct DescriptorSampler<'a> {
     /// Memory of the cold pools; empty before the first cold cell and while one
     /// is open.
     pool_memory: PoolMemory,
-    opener: Opener,
+    opener: TargetOpener,
     /// Length of the file that file cells read, unless two calls need more.
     read_file_bytes: u64,
     /// The file that file cells read, with its directory.
@@ -85,7 +85,7 @@ impl<'a> DescriptorSampler<'a> {
             open_sink: None,
             cold_pool_bytes: ColdPool::of_this_machine().pool_bytes,
             pool_memory: PoolMemory::default(),
-            opener: Opener::default(),
+            opener: TargetOpener::default(),
             read_file_bytes: FILE_SPAN_BYTES,
             pattern_file: None,
             cell: None,
@@ -147,12 +147,12 @@ impl<'a> DescriptorSampler<'a> {
     }
 
     /// Opens the target and chooses how it is emptied.
-    fn open(&mut self, spec: &CellSpec, drain: DrainChoice) -> Result<Opened, MeasureError> {
+    fn open(&mut self, spec: &CellSpec, drain: DrainChoice) -> Result<OpenTarget, MeasureError> {
         match &mut self.open_sink {
             Some(open_sink) => {
                 let what = format!("cannot open {}", spec.place());
                 let sink = open_sink(spec).map_err(MeasureError::io(what))?;
-                Ok(Opened::new(sink, Emptying::Itself))
+                Ok(OpenTarget::new(sink, DrainMode::NotNeeded))
             }
             None => {
                 let cpu = self.reader_cpu;
@@ -175,9 +175,9 @@ impl DescriptorSampler<'_> {
             return Err(MeasureError::io(what)(unsupported));
         }
         let call_bytes = spec.workload.total_bytes() as u64;
-        let Opened {
+        let OpenTarget {
             sink,
-            emptying,
+            drain_mode,
             file_system,
             span_bytes,
         } = self.open(spec, drain)?;
@@ -202,16 +202,16 @@ impl DescriptorSampler<'_> {
             fsync: spec.sync == SyncMode::Fsync,
             movers: contenders
                 .iter()
-                .map(|&contender| Contestant {
+                .map(|&contender| Participant {
                     contender,
                     mover: (self.make_mover)(contender, &model),
                     samples: 0,
                 })
                 .collect(),
             call_bytes,
-            emptying,
+            drain_mode,
             first: match spec.sync {
-                SyncMode::None => FirstCall::WithTheOthers,
+                SyncMode::None => FirstCall::InBatch,
                 // It would take as long as a sample and warm nothing up.
                 _ => FirstCall::None,
             },
@@ -221,14 +221,14 @@ impl DescriptorSampler<'_> {
             proof_calls: 0,
         };
         let up_to = |bytes: u64| (bytes / call_bytes).clamp(1, MAX_CALLS.into()) as u32;
-        let max_calls = match emptying {
+        let max_calls = match drain_mode {
             // One call less, since the untimed call takes up space too.
-            Emptying::Itself if spec.target == Target::FileOverwrite => {
+            DrainMode::NotNeeded if spec.target == Target::FileOverwrite => {
                 up_to(span_bytes.unwrap_or(0).saturating_sub(call_bytes))
             }
-            Emptying::Itself => up_to(FILE_SPAN_BYTES),
-            Emptying::Reader | Emptying::Peer => up_to(THREAD_BYTES.saturating_sub(call_bytes)),
-            Emptying::BetweenSamples => match cell.probe()? {
+            DrainMode::NotNeeded => up_to(FILE_SPAN_BYTES),
+            DrainMode::Thread | DrainMode::Peer => up_to(THREAD_BYTES.saturating_sub(call_bytes)),
+            DrainMode::BetweenSamples => match cell.probe()? {
                 0 => {
                     self.keep_memory(cell.supply);
                     // Closes its ends of a FIFO, which could not be opened again.
@@ -236,14 +236,14 @@ impl DescriptorSampler<'_> {
                     return self.begin_write(spec, techniques, DrainChoice::Thread);
                 }
                 1 => {
-                    cell.first = FirstCall::Apart;
+                    cell.first = FirstCall::Separate;
                     1
                 }
                 // The untimed call takes up space too.
                 fitting => fitting - 1,
             },
         };
-        if emptying == Emptying::Reader {
+        if drain_mode == DrainMode::Thread {
             cell.age()?;
         }
         for &contender in &contenders {
@@ -252,11 +252,11 @@ impl DescriptorSampler<'_> {
         self.cell = Some(OpenCell::Write(cell));
         Ok(CellSetup {
             max_calls,
-            drain: match emptying {
-                Emptying::Itself => None,
-                Emptying::BetweenSamples => Some(Drain::BetweenSamples),
-                Emptying::Reader => Some(Drain::ReaderThread),
-                Emptying::Peer => Some(Drain::Peer),
+            drain: match drain_mode {
+                DrainMode::NotNeeded => None,
+                DrainMode::BetweenSamples => Some(Drain::BetweenSamples),
+                DrainMode::Thread => Some(Drain::ReaderThread),
+                DrainMode::Peer => Some(Drain::Peer),
             },
             span_bytes,
             file_system,
@@ -302,10 +302,10 @@ impl DescriptorSampler<'_> {
         self.seed = self.seed.wrapping_add(1);
         let first = match (spec.page_cache, setup.max_calls) {
             (Some(PageCache::Cold), _) => FirstCall::None,
-            (None, 1) if setup.drain == Some(Drain::BetweenSamples) => FirstCall::Apart,
-            _ => FirstCall::WithTheOthers,
+            (None, 1) if setup.drain == Some(Drain::BetweenSamples) => FirstCall::Separate,
+            _ => FirstCall::InBatch,
         };
-        if first == FirstCall::WithTheOthers && setup.max_calls > 1 {
+        if first == FirstCall::InBatch && setup.max_calls > 1 {
             // The untimed call takes up space too.
             setup.max_calls -= 1;
         }
@@ -367,7 +367,7 @@ impl DescriptorSampler<'_> {
             };
             return Ok((Box::new(source), setup));
         }
-        let Some(stream) = Stream::of(spec.target, None) else {
+        let Some(stream) = StreamKind::of(spec.target, None) else {
             let nothing = io::Error::other("this kind of target can only be written");
             return Err(what("read")(nothing));
         };
@@ -385,7 +385,7 @@ impl DescriptorSampler<'_> {
             }
         }
         let pair = stream.open().map_err(what("open"))?;
-        let source = FeederSource::start(pair, self.pattern, self.reader_cpu)
+        let source = FeedThreadSource::start(pair, self.pattern, self.reader_cpu)
             .map_err(what("start a writer thread for"))?;
         let setup = CellSetup {
             max_calls: up_to(THREAD_BYTES),

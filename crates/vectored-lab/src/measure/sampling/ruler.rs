@@ -40,7 +40,7 @@ pub fn measure_ruler(clock: &dyn Clock) -> io::Result<Ruler> {
             iovec_setup: IovecSetup::Timed,
             fsync: false,
         };
-        let timing = Nothing.sample(null.as_fd(), &lists, turns, clock)?;
+        let timing = NoOp.sample(null.as_fd(), &lists, turns, clock)?;
         loops.push(timing.elapsed_ns as f64 / f64::from(TURNS));
     }
     let tenths = |ns: Option<f64>| (ns.unwrap_or(0.0) * 10.0).round() / 10.0;
@@ -53,9 +53,9 @@ pub fn measure_ruler(clock: &dyn Clock) -> io::Result<Ruler> {
 }
 
 /// A technique that does nothing, to time the loop alone.
-struct Nothing;
+struct NoOp;
 
-impl Mover for Nothing {
+impl Mover for NoOp {
     fn prepare(&mut self, _segments: &[&[u8]], _start_bytes: usize) {}
 
     fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {

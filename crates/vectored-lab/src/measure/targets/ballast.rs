@@ -7,7 +7,7 @@ use fastrand::Rng;
 use rustix::io::Errno;
 
 use crate::measure::targets::sink::POISON;
-use crate::measure::targets::stream_kind::Stream;
+use crate::measure::targets::stream_kind::StreamKind;
 
 /// Fewer pages than this are held back in a round: the usual capacity of a pipe.
 const MAX_BALLAST: usize = 16;
@@ -24,7 +24,7 @@ impl Ballast {
     /// Releases the pages and holds a new random number of them.
     pub fn change(&mut self, rng: &mut Rng) -> io::Result<()> {
         self.0 = None;
-        let (writer, reader) = Stream::Pipe.open_non_blocking()?;
+        let (writer, reader) = StreamKind::Pipe.open_non_blocking()?;
         for _ in 0..rng.usize(..MAX_BALLAST) {
             match rustix::io::write(&writer, &[POISON; 4096]) {
                 Ok(_) => {}

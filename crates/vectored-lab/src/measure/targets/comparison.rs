@@ -3,15 +3,15 @@
 use crate::measure::targets::sink::{Batch, Mismatch};
 
 /// Compares a stream of bytes, piece by piece, with a repeated image.
-pub(crate) struct Comparison<'a> {
+pub(crate) struct ByteComparison<'a> {
     image: &'a [u8],
     batch: Batch,
     arrived_bytes: u64,
 }
 
-impl<'a> Comparison<'a> {
+impl<'a> ByteComparison<'a> {
     pub fn new(image: &'a [u8], batch: Batch) -> Self {
-        Comparison {
+        ByteComparison {
             image,
             batch,
             arrived_bytes: 0,
@@ -66,7 +66,7 @@ mod tests {
     };
 
     fn compare(pieces: &[&[u8]]) -> Result<(), String> {
-        let mut comparison = Comparison::new(b"abcd", BATCH);
+        let mut comparison = ByteComparison::new(b"abcd", BATCH);
         pieces
             .iter()
             .try_for_each(|piece| comparison.take(piece))

@@ -12,9 +12,9 @@ use std::time::Duration;
 
 use rustix::thread::{CpuSet, sched_setaffinity};
 
-use crate::measure::targets::comparison::Comparison;
+use crate::measure::targets::comparison::ByteComparison;
 use crate::measure::targets::sink::{Batch, Mismatch, POISON, Sink};
-use crate::measure::targets::stream_kind::Stream;
+use crate::measure::targets::stream_kind::StreamKind;
 
 /// Time without any arriving byte after which the batch counts as incomplete.
 /// All calls have returned by then, so the bytes are in the stream or lost.
@@ -29,8 +29,8 @@ const SUSPICION: Duration = Duration::from_millis(100);
 /// The reader thread also compares the bytes. If the measuring thread did, each
 /// `read` of the next batch would first have to fetch its buffer from the other
 /// CPU's cache, inside the timed region.
-pub struct ReaderSink {
-    stream: Stream,
+pub struct DrainThreadSink {
+    stream: StreamKind,
     writer: Option<OwnedFd>,
     /// A duplicate of the reading end, to query the bytes left in it.
     residue: OwnedFd,
@@ -54,9 +54,9 @@ struct Report {
     image: Vec<u8>,
 }
 
-impl ReaderSink {
+impl DrainThreadSink {
     /// Starts the thread, on `cpu` if it is `Some`.
-    pub(crate) fn start(stream: Stream, cpu: Option<usize>) -> io::Result<Self> {
+    pub(crate) fn start(stream: StreamKind, cpu: Option<usize>) -> io::Result<Self> {
         let (writer, reader) = stream.open()?;
         let (orders, incoming) = channel();
         let (outgoing, reports) = channel();
@@ -69,7 +69,7 @@ impl ReaderSink {
                 stay_on(cpu);
                 serve(&reader.into(), &incoming, &outgoing, &arrived);
             })?;
-        Ok(ReaderSink {
+        Ok(DrainThreadSink {
             stream,
             writer: Some(writer),
             residue,
@@ -110,7 +110,7 @@ impl ReaderSink {
     }
 }
 
-impl Sink for ReaderSink {
+impl Sink for DrainThreadSink {
     fn fd(&self) -> BorrowedFd<'_> {
         let writer = self.writer.as_ref();
         writer.expect("open until dropped").as_fd()
@@ -142,7 +142,7 @@ impl Sink for ReaderSink {
     }
 }
 
-impl Drop for ReaderSink {
+impl Drop for DrainThreadSink {
     fn drop(&mut self) {
         // Closing the writing end ends a blocked read; closing the channel ends
         // the thread.
@@ -192,7 +192,7 @@ fn serve(
                         Err(Mismatch::wrong_count(batch.bytes() + surplus_bytes, batch))
                     }
                     Ok(count) => {
-                        let mut comparison = Comparison::new(&image, batch);
+                        let mut comparison = ByteComparison::new(&image, batch);
                         comparison
                             .take(&buffer[..count])
                             .and_then(|()| comparison.end())

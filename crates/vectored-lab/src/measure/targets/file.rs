@@ -8,7 +8,7 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-use crate::measure::targets::comparison::Comparison;
+use crate::measure::targets::comparison::ByteComparison;
 use crate::measure::targets::sink::{Batch, Mismatch, POISON, Sink};
 use crate::measure::targets::unnamed_file::unnamed_file;
 use crate::model::SyncMode;
@@ -76,7 +76,7 @@ impl Sink for FileSink {
         if !proof {
             return Ok(());
         }
-        let mut comparison = Comparison::new(image, batch);
+        let mut comparison = ByteComparison::new(image, batch);
         let mut at = began;
         loop {
             self.read_back.fill(POISON);

@@ -20,11 +20,11 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A connection to another program, which reads the bytes at its own pace. All
 /// cells of a run share one connection, since a peer may accept only one.
-pub struct PeerSink {
+pub struct ForeignSocketSink {
     socket: Rc<OwnedFd>,
 }
 
-impl PeerSink {
+impl ForeignSocketSink {
     /// Connects to the socket at `path`.
     pub fn connect(path: &Path) -> io::Result<Rc<OwnedFd>> {
         let socket = socket_with(
@@ -40,7 +40,7 @@ impl PeerSink {
 
     /// A sink on a connection.
     pub fn new(socket: Rc<OwnedFd>) -> Self {
-        PeerSink { socket }
+        ForeignSocketSink { socket }
     }
 
     /// Waits until the peer has read everything. Discards the bytes that the
@@ -66,7 +66,7 @@ impl PeerSink {
     }
 }
 
-impl Sink for PeerSink {
+impl Sink for ForeignSocketSink {
     fn fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }

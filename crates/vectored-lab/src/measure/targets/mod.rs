@@ -18,14 +18,14 @@ pub(crate) mod stream_sink;
 pub(crate) mod unnamed_file;
 
 pub(crate) use crate::measure::targets::ballast::Ballast;
-pub(crate) use crate::measure::targets::comparison::Comparison;
+pub(crate) use crate::measure::targets::comparison::ByteComparison;
 pub use crate::measure::targets::directory::{check_directory, check_room};
 pub(crate) use crate::measure::targets::endpoints::{pipe, tcp_pair, unix_pair};
 pub use crate::measure::targets::fifo::check_fifo;
 pub use crate::measure::targets::file::FILE_SPAN_BYTES;
 pub(crate) use crate::measure::targets::file::sync_flags;
 pub(crate) use crate::measure::targets::foreign_socket::peer_is_stuck;
-pub(crate) use crate::measure::targets::open::{Emptying, Opened, Opener};
+pub(crate) use crate::measure::targets::open::{DrainMode, OpenTarget, TargetOpener};
 pub use crate::measure::targets::sink::{Batch, Mismatch, Sink};
-pub(crate) use crate::measure::targets::stream_kind::Stream;
+pub(crate) use crate::measure::targets::stream_kind::StreamKind;
 pub(crate) use crate::measure::targets::unnamed_file::unnamed_file;

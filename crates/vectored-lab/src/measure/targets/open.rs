@@ -7,24 +7,24 @@ use std::rc::Rc;
 
 use crate::measure::sampling::sampler::{DrainChoice, MeasureError};
 use crate::measure::targets::directory::check_directory;
-use crate::measure::targets::drain_thread::ReaderSink;
+use crate::measure::targets::drain_thread::DrainThreadSink;
 use crate::measure::targets::file::{FILE_SPAN_BYTES, FileSink};
-use crate::measure::targets::foreign_socket::PeerSink;
+use crate::measure::targets::foreign_socket::ForeignSocketSink;
 use crate::measure::targets::null::DeviceSink;
 use crate::measure::targets::overwrite::{OverwriteSink, SpanFile};
 use crate::measure::targets::sink::Sink;
-use crate::measure::targets::stream_kind::Stream;
+use crate::measure::targets::stream_kind::StreamKind;
 use crate::measure::targets::stream_sink::StreamSink;
 use crate::model::{CellSpec, Target};
 
 /// Opens targets, and keeps the files and connections that several cells share.
 #[derive(Default)]
-pub(crate) struct Opener {
+pub(crate) struct TargetOpener {
     span_files: Vec<Rc<SpanFile>>,
     peers: Vec<(PathBuf, Rc<OwnedFd>)>,
 }
 
-impl Opener {
+impl TargetOpener {
     /// Opens the target of a cell and chooses how it is emptied. Files are
     /// created in `directory`, unless the cell names another one.
     pub fn open(
@@ -33,20 +33,20 @@ impl Opener {
         directory: &Path,
         reader_cpu: Option<usize>,
         drain: DrainChoice,
-    ) -> Result<Opened, MeasureError> {
+    ) -> Result<OpenTarget, MeasureError> {
         let call_bytes = spec.workload.total_bytes() as u64;
         let what = |doing: &str| MeasureError::io(format!("cannot {doing} {}", spec.place()));
         let path = spec.path.as_deref();
-        if let Some(stream) = Stream::of(spec.target, spec.path.clone()) {
+        if let Some(stream) = StreamKind::of(spec.target, spec.path.clone()) {
             return match drain {
                 DrainChoice::Probe => {
                     let sink = StreamSink::open(stream).map_err(what("open"))?;
-                    Ok(Opened::new(Box::new(sink), Emptying::BetweenSamples))
+                    Ok(OpenTarget::new(Box::new(sink), DrainMode::BetweenSamples))
                 }
                 DrainChoice::Thread => {
-                    let sink = ReaderSink::start(stream, reader_cpu)
+                    let sink = DrainThreadSink::start(stream, reader_cpu)
                         .map_err(what("start a reader thread for"))?;
-                    Ok(Opened::new(Box::new(sink), Emptying::Reader))
+                    Ok(OpenTarget::new(Box::new(sink), DrainMode::Thread))
                 }
             };
         }
@@ -55,37 +55,37 @@ impl Opener {
                 let directory = path.unwrap_or(directory);
                 let described = check_directory(directory, spec.target, call_bytes)?;
                 let sink = FileSink::create(directory, spec.sync).map_err(what("create"))?;
-                Ok(Opened {
+                Ok(OpenTarget {
                     file_system: Some(described.file_system),
                     span_bytes: Some(FILE_SPAN_BYTES),
-                    ..Opened::new(Box::new(sink), Emptying::Itself)
+                    ..OpenTarget::new(Box::new(sink), DrainMode::NotNeeded)
                 })
             }
             Target::FileOverwrite => {
                 let directory = path.unwrap_or(directory);
                 let file = self.span_file(directory, spec)?;
                 let sink = OverwriteSink::new(Rc::clone(&file)).map_err(what("open"))?;
-                Ok(Opened {
+                Ok(OpenTarget {
                     file_system: Some(file.file_system.clone()),
                     span_bytes: Some(file.span_bytes),
-                    ..Opened::new(Box::new(sink), Emptying::Itself)
+                    ..OpenTarget::new(Box::new(sink), DrainMode::NotNeeded)
                 })
             }
             Target::Null => {
                 let sink = DeviceSink::null().map_err(what("open"))?;
-                Ok(Opened::new(Box::new(sink), Emptying::Itself))
+                Ok(OpenTarget::new(Box::new(sink), DrainMode::NotNeeded))
             }
             Target::Device => {
                 let sink = path.ok_or_else(nameless).and_then(DeviceSink::open);
-                Ok(Opened::new(
+                Ok(OpenTarget::new(
                     Box::new(sink.map_err(what("open"))?),
-                    Emptying::Itself,
+                    DrainMode::NotNeeded,
                 ))
             }
             _ => {
                 let socket = path.ok_or_else(nameless).and_then(|path| self.peer(path));
-                let sink = PeerSink::new(socket.map_err(what("connect to"))?);
-                Ok(Opened::new(Box::new(sink), Emptying::Peer))
+                let sink = ForeignSocketSink::new(socket.map_err(what("connect to"))?);
+                Ok(OpenTarget::new(Box::new(sink), DrainMode::Peer))
             }
         }
     }
@@ -115,7 +115,7 @@ impl Opener {
         if let Some((_, socket)) = self.peers.iter().find(|(this, _)| this == path) {
             return Ok(Rc::clone(socket));
         }
-        let socket = PeerSink::connect(path)?;
+        let socket = ForeignSocketSink::connect(path)?;
         self.peers.push((path.to_owned(), Rc::clone(&socket)));
         Ok(socket)
     }
@@ -127,20 +127,20 @@ fn nameless() -> io::Error {
 }
 
 /// An open target.
-pub(crate) struct Opened {
+pub(crate) struct OpenTarget {
     pub sink: Box<dyn Sink>,
-    pub emptying: Emptying,
+    pub drain_mode: DrainMode,
     /// The file system; files only.
     pub file_system: Option<String>,
     /// The length up to which it is written; files only.
     pub span_bytes: Option<u64>,
 }
 
-impl Opened {
-    pub fn new(sink: Box<dyn Sink>, emptying: Emptying) -> Self {
-        Opened {
+impl OpenTarget {
+    pub fn new(sink: Box<dyn Sink>, drain_mode: DrainMode) -> Self {
+        OpenTarget {
             sink,
-            emptying,
+            drain_mode,
             file_system: None,
             span_bytes: None,
         }
@@ -149,13 +149,13 @@ impl Opened {
 
 /// How a target is emptied.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Emptying {
+pub(crate) enum DrainMode {
     /// By its sink, between samples, or never full.
-    Itself,
+    NotNeeded,
     /// By the measuring thread, between samples.
     BetweenSamples,
     /// By a reader thread, during samples.
-    Reader,
+    Thread,
     /// By another program.
     Peer,
 }

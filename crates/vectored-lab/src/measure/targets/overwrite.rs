@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use crate::measure::targets::comparison::Comparison;
+use crate::measure::targets::comparison::ByteComparison;
 use crate::measure::targets::file::sync_flags;
 use crate::measure::targets::sink::{Batch, Mismatch, POISON, Sink};
 use crate::measure::targets::unnamed_file::unnamed_file;
@@ -116,7 +116,7 @@ impl Sink for OverwriteSink {
         if !proof {
             return Ok(());
         }
-        let mut comparison = Comparison::new(image, batch);
+        let mut comparison = ByteComparison::new(image, batch);
         let mut at = began;
         while at < end {
             self.read_back.fill(POISON);

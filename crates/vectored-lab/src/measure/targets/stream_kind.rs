@@ -22,21 +22,21 @@ const TRANSIT: Duration = Duration::from_millis(20);
 
 /// A stream whose both ends belong to this process.
 #[derive(Clone, Debug)]
-pub(crate) enum Stream {
+pub(crate) enum StreamKind {
     Pipe,
     Unix,
     Tcp,
     Fifo(PathBuf),
 }
 
-impl Stream {
+impl StreamKind {
     /// The stream of a target; `None` if the target is no such stream.
-    pub fn of(target: Target, path: Option<PathBuf>) -> Option<Stream> {
+    pub fn of(target: Target, path: Option<PathBuf>) -> Option<StreamKind> {
         match (target, path) {
-            (Target::Pipe, _) => Some(Stream::Pipe),
-            (Target::Unix, _) => Some(Stream::Unix),
-            (Target::Tcp, _) => Some(Stream::Tcp),
-            (Target::Fifo, Some(path)) => Some(Stream::Fifo(path)),
+            (Target::Pipe, _) => Some(StreamKind::Pipe),
+            (Target::Unix, _) => Some(StreamKind::Unix),
+            (Target::Tcp, _) => Some(StreamKind::Tcp),
+            (Target::Fifo, Some(path)) => Some(StreamKind::Fifo(path)),
             _ => None,
         }
     }
@@ -44,10 +44,10 @@ impl Stream {
     /// Opens a new stream; returns its writing and reading end.
     pub fn open(&self) -> io::Result<Pair> {
         match self {
-            Stream::Pipe => pipe(),
-            Stream::Unix => unix_pair(),
-            Stream::Tcp => tcp_pair(),
-            Stream::Fifo(path) => open_fifo(path),
+            StreamKind::Pipe => pipe(),
+            StreamKind::Unix => unix_pair(),
+            StreamKind::Tcp => tcp_pair(),
+            StreamKind::Fifo(path) => open_fifo(path),
         }
     }
 
@@ -63,13 +63,13 @@ impl Stream {
     /// Whether it can be replaced by a new stream in the middle of a cell.
     pub fn can_be_reopened(&self) -> bool {
         // While we have a FIFO open, we cannot detect other processes that do.
-        !matches!(self, Stream::Fifo(_))
+        !matches!(self, StreamKind::Fifo(_))
     }
 
     /// Whether bytes are in transit after a write. Bytes written to a pipe or a
     /// Unix socket can be read at once.
     pub fn has_transit(&self) -> bool {
-        matches!(self, Stream::Tcp)
+        matches!(self, StreamKind::Tcp)
     }
 
     /// Waits up to [`TRANSIT`] until all `bytes` written bytes can be read;
@@ -106,7 +106,7 @@ impl Stream {
     /// Adds another possible cause to a mismatch on a FIFO.
     pub fn explain(&self, mismatch: Mismatch) -> Mismatch {
         match (self, mismatch) {
-            (Stream::Fifo(_), Mismatch::Bytes(difference)) => Mismatch::Bytes(format!(
+            (StreamKind::Fifo(_), Mismatch::Bytes(difference)) => Mismatch::Bytes(format!(
                 "{difference} (or another process opened the FIFO during the run)"
             )),
             (_, mismatch) => mismatch,

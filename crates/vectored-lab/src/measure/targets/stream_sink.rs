@@ -7,13 +7,13 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use fastrand::Rng;
 
 use crate::measure::targets::ballast::Ballast;
-use crate::measure::targets::comparison::Comparison;
+use crate::measure::targets::comparison::ByteComparison;
 use crate::measure::targets::sink::{Batch, Mismatch, POISON, Sink};
-use crate::measure::targets::stream_kind::Stream;
+use crate::measure::targets::stream_kind::StreamKind;
 
 /// Both ends of a non-blocking stream, emptied by the thread that fills it.
 pub struct StreamSink {
-    stream: Stream,
+    stream: StreamKind,
     writer: OwnedFd,
     reader: File,
     buffer: Vec<u8>,
@@ -23,7 +23,7 @@ pub struct StreamSink {
 impl StreamSink {
     /// Opens a non-blocking stream. A sample that does not fit must fail, since
     /// no other thread empties the stream.
-    pub(crate) fn open(stream: Stream) -> io::Result<Self> {
+    pub(crate) fn open(stream: StreamKind) -> io::Result<Self> {
         let (writer, reader) = stream.open_non_blocking()?;
         Ok(StreamSink {
             stream,
@@ -77,7 +77,7 @@ impl Sink for StreamSink {
     }
 
     fn finish(&mut self, batch: Batch, image: &[u8], _proof: bool) -> Result<(), Mismatch> {
-        let mut comparison = Comparison::new(image, batch);
+        let mut comparison = ByteComparison::new(image, batch);
         self.drain(|piece| comparison.take(piece))
             .and_then(|()| comparison.end())
             .map_err(|mismatch| self.stream.explain(mismatch))

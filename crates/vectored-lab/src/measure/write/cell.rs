@@ -7,7 +7,7 @@ use crate::measure::read::cell::FirstCall;
 use crate::measure::sampling::clock::Clock;
 use crate::measure::sampling::payload_supply::Supply;
 use crate::measure::sampling::sampler::{Contender, MAX_CALLS, MeasureError, Timing};
-use crate::measure::targets::{Batch, Emptying, Mismatch, Sink, peer_is_stuck};
+use crate::measure::targets::{Batch, DrainMode, Mismatch, Sink, peer_is_stuck};
 use crate::measure::write::mover::{Mover, Timed};
 use crate::model::IovecSetup;
 
@@ -30,9 +30,9 @@ pub(crate) struct WriteCell {
     pub iovec_setup: IovecSetup,
     /// Whether each call ends with an `fsync(2)`.
     pub fsync: bool,
-    pub movers: Vec<Contestant>,
+    pub movers: Vec<Participant>,
     pub call_bytes: u64,
-    pub emptying: Emptying,
+    pub drain_mode: DrainMode,
     /// The untimed call before each sample.
     pub first: FirstCall,
     /// Offset of the techniques' working memory in its allocation in this round.
@@ -47,7 +47,7 @@ impl WriteCell {
     /// contenders.
     pub fn probe(&mut self) -> Result<u32, MeasureError> {
         let mut fewest = MAX_CALLS + 1;
-        for Contestant {
+        for Participant {
             contender, mover, ..
         } in &mut self.movers
         {
@@ -99,7 +99,7 @@ impl WriteCell {
             for _ in 0..calls {
                 mover
                     .call(self.sink.fd(), turns.next())
-                    .map_err(|error| full_or(error, self.emptying, cannot()))?;
+                    .map_err(|error| full_or(error, self.drain_mode, cannot()))?;
             }
             self.sink
                 .finish(batch, &self.supply.sent(), false)
@@ -127,7 +127,7 @@ impl WriteCell {
             .map_err(cannot())?;
         mover
             .call(self.sink.fd(), lists.first())
-            .map_err(|error| full_or(error, self.emptying, cannot()))?;
+            .map_err(|error| full_or(error, self.drain_mode, cannot()))?;
         self.sink
             .finish(batch, &self.supply.sent(), true)
             .map_err(|mismatch| wrong(mismatch, contender, &self.name))?;
@@ -142,16 +142,16 @@ impl WriteCell {
         calls: u32,
         clock: &dyn Clock,
     ) -> Result<Timing, MeasureError> {
-        let contestant = find(&mut self.movers, contender);
-        let proof = contestant.samples.is_multiple_of(PROOF_EVERY);
-        contestant.samples += 1;
-        let mover = &mut contestant.mover;
+        let participant = find(&mut self.movers, contender);
+        let proof = participant.samples.is_multiple_of(PROOF_EVERY);
+        participant.samples += 1;
+        let mover = &mut participant.mover;
         let cannot = || failed(contender, &self.name);
         let batch_of = |calls| Batch {
             calls,
             call_bytes: self.call_bytes,
         };
-        if self.first == FirstCall::Apart {
+        if self.first == FirstCall::Separate {
             let first = batch_of(1);
             self.batches += 1;
             let mark = mark(contender, self.round, self.batches);
@@ -161,14 +161,14 @@ impl WriteCell {
             self.sink.begin(first).map_err(cannot())?;
             mover
                 .call(self.sink.fd(), lists.first())
-                .map_err(|error| full_or(error, self.emptying, cannot()))?;
+                .map_err(|error| full_or(error, self.drain_mode, cannot()))?;
             self.sink
                 .finish(first, &self.supply.sent(), true)
                 .map_err(|mismatch| wrong(mismatch, contender, &self.name))?;
         }
         let timed = Timed {
             calls,
-            untimed_first: self.first == FirstCall::WithTheOthers,
+            untimed_first: self.first == FirstCall::InBatch,
             iovec_setup: self.iovec_setup,
             fsync: self.fsync,
         };
@@ -181,7 +181,7 @@ impl WriteCell {
         self.sink.begin(batch).map_err(cannot())?;
         let timing = mover
             .sample(self.sink.fd(), &lists, timed, clock)
-            .map_err(|error| full_or(error, self.emptying, cannot()))?;
+            .map_err(|error| full_or(error, self.drain_mode, cannot()))?;
         self.sink
             .finish(batch, &self.supply.sent(), proof)
             .map_err(|mismatch| wrong(mismatch, contender, &self.name))?;
@@ -190,16 +190,16 @@ impl WriteCell {
 }
 
 /// A contender with its technique and the number of its samples so far.
-pub(crate) struct Contestant {
+pub(crate) struct Participant {
     pub contender: Contender,
     pub mover: Box<dyn Mover>,
     pub samples: u32,
 }
 
-fn find(contestants: &mut [Contestant], contender: Contender) -> &mut Contestant {
-    contestants
+fn find(participants: &mut [Participant], contender: Contender) -> &mut Participant {
+    participants
         .iter_mut()
-        .find(|contestant| contestant.contender == contender)
+        .find(|participant| participant.contender == contender)
         .expect("begin_cell named every contender that is sampled")
 }
 
@@ -221,12 +221,12 @@ fn failed(contender: Contender, cell: &str) -> impl FnOnce(io::Error) -> Measure
 /// [`MeasureError::DidNotFit`], so that the engine restarts the cell.
 fn full_or(
     error: io::Error,
-    emptying: Emptying,
+    drain_mode: DrainMode,
     otherwise: impl FnOnce(io::Error) -> MeasureError,
 ) -> MeasureError {
-    match (error.kind(), emptying) {
+    match (error.kind(), drain_mode) {
         // Its writes block, with a timeout.
-        (io::ErrorKind::WouldBlock, Emptying::Peer) => otherwise(peer_is_stuck()),
+        (io::ErrorKind::WouldBlock, DrainMode::Peer) => otherwise(peer_is_stuck()),
         (io::ErrorKind::WouldBlock, _) => MeasureError::DidNotFit,
         _ => otherwise(error),
     }

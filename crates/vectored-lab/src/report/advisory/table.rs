@@ -2,8 +2,8 @@
 
 use crate::model::Advisory;
 use crate::report::advisory::facts::{Facts, Item, facts};
-use crate::report::plot::wrapped;
 use crate::report::table::TableOptions;
+use crate::text::wrap::wrapped;
 
 const BOLD: &str = "1";
 const GREEN: &str = "32";

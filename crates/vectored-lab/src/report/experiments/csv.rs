@@ -1,4 +1,4 @@
-//! One line a row of ours or of a publication, for spreadsheets.
+//! CSV: a line for each measured or published row.
 
 use ::csv::WriterBuilder;
 
@@ -28,12 +28,11 @@ const HEAD: [&str; 20] = [
     "bytes_per_s",
 ];
 
-/// Everything but the samples, a line for each row. `source` is `here` for what
-/// was measured, and names the publication of the others; further columns are
-/// named as in the JSON.
+/// Everything except the samples, a line for each row. `source` is `here` for measured rows, otherwise
+/// the publication; further columns have the names of the JSON fields.
 pub fn csv(experiments: &Experiments) -> String {
     let mut writer = WriterBuilder::new().from_writer(Vec::new());
-    // Writing to memory, with as many fields in each line, cannot fail.
+    // Writing to memory, with equally many fields in each line, cannot fail.
     const SOUND: &str = "a line as long as the head, into memory";
     writer.write_record(HEAD).expect(SOUND);
     for experiment in &experiments.experiments {

@@ -1,7 +1,8 @@
 //! The finding of an experiment in one sentence: only what its intervals support.
 
 use crate::model::{
-    Border, ExperimentName, ExperimentRow, Measure, Operation, PageCache, Ratio, Reproduction,
+    ExperimentCrossover, ExperimentName, ExperimentRow, Measure, Operation, PageCache, Ratio,
+    Reproduction,
 };
 use crate::report::experiments::sheets::{more, ratio_of};
 use crate::text::format::{bytes_in_words, list_in_words};
@@ -136,13 +137,13 @@ fn elements(experiment: &Reproduction) -> Option<String> {
         bytes_in_words(bytes(first) as u64),
         bytes_in_words(bytes(last) as u64)
     );
-    let then = published_border(experiment)
+    let then = published_crossover(experiment)
         .map(|(low, high)| format!("; in 2001 the crossover lay between {low} and {high} B"))
         .unwrap_or_default();
-    let here: Vec<&Border> = experiment
-        .borders
+    let here: Vec<&ExperimentCrossover> = experiment
+        .crossovers
         .iter()
-        .filter(|border| border.measure == Measure::Cpu)
+        .filter(|crossover| crossover.measure == Measure::Cpu)
         .collect();
     let sure = |is: fn(&Ratio) -> bool| ratios.iter().filter(|ratio| is(ratio)).count();
     let copying = sure(|ratio| matches!(side(ratio), Side::More));
@@ -166,23 +167,23 @@ fn elements(experiment: &Reproduction) -> Option<String> {
                  {copying} of {of} sizes, writev at {gathering}"
             )
         }
-        [border] => format!(
+        [crossover] => format!(
             "{} takes less CPU time below {:.0} B an element, {} above: the crossover lies between \
              {:.0} and {:.0} B",
-            capital(word_of(&border.below)),
-            border.at_bytes,
-            word_of(&border.above),
-            border.low_bytes,
-            border.high_bytes,
+            capital(word_of(&crossover.below)),
+            crossover.at_bytes,
+            word_of(&crossover.above),
+            crossover.low_bytes,
+            crossover.high_bytes,
         ),
         several => {
-            let places = several.iter().map(|border| {
+            let places = several.iter().map(|crossover| {
                 format!(
                     "to {} at {:.0} B [{:.0}, {:.0}]",
-                    word_of(&border.above),
-                    border.at_bytes,
-                    border.low_bytes,
-                    border.high_bytes,
+                    word_of(&crossover.above),
+                    crossover.at_bytes,
+                    crossover.low_bytes,
+                    crossover.high_bytes,
                 )
             });
             format!(
@@ -209,9 +210,8 @@ fn capital(word: &str) -> String {
     }
 }
 
-/// The last size at which copying was published to take no more time, and the
-/// first at which writev was.
-fn published_border(experiment: &Reproduction) -> Option<(usize, usize)> {
+/// The last published size at which copying took no more time, and the first at which writev took less.
+fn published_crossover(experiment: &Reproduction) -> Option<(usize, usize)> {
     let rows = &experiment.published;
     let time = |technique: &str, bytes| {
         let is_it = |row: &&crate::model::PublishedRow| {

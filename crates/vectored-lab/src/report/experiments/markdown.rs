@@ -1,4 +1,4 @@
-//! The tables for a document.
+//! Experiments as Markdown.
 
 use crate::model::{Experiments, Reproduction};
 use crate::report::experiments::pictures::picture;
@@ -7,10 +7,10 @@ use crate::report::plot::PlotOptions;
 use crate::text::format;
 use crate::text::format::escape_markdown;
 
-/// Columns of the plots, which stand in a block of code.
+/// Width of the plots, which are code blocks.
 const PLOT_WIDTH: usize = 78;
 
-/// Experiments as Markdown: of each the finding, its tables, a plot and notes.
+/// Experiments as Markdown: finding, tables, plot and notes of each.
 pub fn markdown(experiments: &Experiments) -> String {
     let mut text = format!(
         "{}.\n",
@@ -56,7 +56,7 @@ fn set(sheet: &Sheet) -> String {
     let mut rule = "|".to_owned();
     let mut last_group = "";
     for (index, (group, name)) in sheet.heads.iter().enumerate() {
-        // Nothing stands over several columns here: each has its group.
+        // Markdown has no cells that span columns, so each column names its group.
         if !group.is_empty() {
             last_group = group;
         }

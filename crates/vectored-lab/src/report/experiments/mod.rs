@@ -1,4 +1,4 @@
-//! Renderings of what `vectored reproduce` found: the model in, text out.
+//! Renderings of the results of `vectored reproduce`: the model in, text out.
 //!
 //! Every figure in them is in the JSON.
 

@@ -7,8 +7,7 @@ use crate::report::plot::PlotOptions;
 use crate::text::format;
 use crate::text::format::{bytes_in_words, list_in_words};
 
-/// What a plot shows, and the plot; none where there is nothing to show, or no
-/// room.
+/// The caption and the plot; `None` if there is nothing to show, or no room.
 pub fn picture(experiment: &Reproduction, options: PlotOptions) -> Option<(&'static str, String)> {
     let (caption, drawn) = match experiment.name {
         ExperimentName::Apue35 => (COPIES, copies(experiment, options)),
@@ -22,8 +21,7 @@ pub fn picture(experiment: &Reproduction, options: PlotOptions) -> Option<(&'sta
     (!drawn.is_empty()).then_some((caption, drawn))
 }
 
-/// The curves of an experiment that has some: what they show, whether values are
-/// seconds rather than ratios, and each of them.
+/// The curves of an experiment: caption, whether values are seconds rather than ratios, and the curves.
 pub fn curves_of(experiment: &Reproduction) -> Option<(&'static str, bool, Vec<CurveOf>)> {
     match experiment.name {
         ExperimentName::Apue35 => Some((COPIES, true, copies_by_size(experiment))),
@@ -59,7 +57,7 @@ fn copies_by_size(experiment: &Reproduction) -> Vec<CurveOf> {
         ('c', "CPU here", here(|row| row.cpu_s)),
         ('w', "wall here", here(|row| row.clock_s)),
     ];
-    // Seconds of a smaller file compare with nothing that was published.
+    // Seconds of a smaller file cannot be compared with published ones.
     if !experiment.reduced {
         all.extend([
             ('C', "CPU 2005", then(|row| row.cpu_s)),

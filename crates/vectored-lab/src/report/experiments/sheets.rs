@@ -1,4 +1,4 @@
-//! What tables show, before it is set for a terminal or a document.
+//! The content of the tables, independent of the output format.
 
 use crate::model::{
     ExperimentName, ExperimentRow, IovecSetup, Measure, Operation, PageCache, PublishedRow, Ratio,
@@ -7,18 +7,18 @@ use crate::model::{
 use crate::text::format;
 use crate::text::format::{bytes_in_words, list_in_words, margin};
 
-/// A table: two lines of heads, and rows of as many words.
+/// A table: two lines of heads, and rows of texts.
 pub struct Sheet {
-    /// Over each column: the group that begins with it, and its name.
+    /// For each column: the group that begins with it, and its name.
     pub heads: Vec<(String, String)>,
-    /// How many columns from the left are names, rather than figures, which are
-    /// set to the right.
+    /// The number of columns on the left that hold names. The others hold figures, which are
+    /// right-aligned.
     pub names: usize,
     pub rows: Vec<Vec<String>>,
 }
 
 impl Sheet {
-    /// How many columns from the left say which row it is.
+    /// The number of columns on the left that identify the row.
     pub fn keys(&self) -> usize {
         self.names.max(1)
     }
@@ -35,7 +35,7 @@ impl Sheet {
     }
 }
 
-/// What an experiment is, in one line, and how much of it was run.
+/// The title: the experiment in one line, and whether it is reduced or incomplete.
 pub fn title(experiment: &Reproduction) -> String {
     let what = match experiment.name {
         ExperimentName::Apue35 => {
@@ -48,9 +48,9 @@ pub fn title(experiment: &Reproduction) -> String {
             };
             let sync = match setting.sync {
                 Some(SyncMode::None) | None => "",
-                Some(SyncMode::Dsync) => ", every write on the device (O_DSYNC)",
-                Some(SyncMode::Sync) => ", every write on the device (O_SYNC)",
-                Some(SyncMode::Fsync) => ", on the device at the end (fsync)",
+                Some(SyncMode::Dsync) => ", every write durable (O_DSYNC)",
+                Some(SyncMode::Sync) => ", every write durable (O_SYNC)",
+                Some(SyncMode::Fsync) => ", durable at the end (fsync)",
             };
             let cache = match experiment.cache {
                 PageCache::Hot => "hot page cache",
@@ -61,7 +61,7 @@ pub fn title(experiment: &Reproduction) -> String {
         ExperimentName::Apue1428 => {
             let calls = experiment.rows.first().and_then(|row| row.calls);
             let calls = format::grouped(calls.unwrap_or(0));
-            format!("a header of 100 B and data of 200 B, {calls} times into one file")
+            format!("a header of 100 B and data of 200 B, written {calls} times to one file")
         }
         ExperimentName::Kalinin => {
             let calls = experiment.rows.first().and_then(|row| row.calls);
@@ -77,12 +77,12 @@ pub fn title(experiment: &Reproduction) -> String {
         }
     };
     let reduced = match experiment.reduced {
-        true => "; REDUCED: not what was published",
+        true => "; REDUCED: smaller than published",
         false => "",
     };
     let stopped = match experiment.complete {
         true => "",
-        false => "; stopped before its end",
+        false => "; incomplete: stopped before its end",
     };
     format!("{}: {what}{reduced}{stopped}", experiment.name)
 }
@@ -136,7 +136,7 @@ fn copies(experiment: &Reproduction) -> Sheet {
                 .map_or_else(none, format::grouped),
         ]);
         if is_cold {
-            // The worst of the repeats: the proof is for all of them.
+            // The worst of the repeats, since it has to hold for all.
             let left = row.resident_bytes_samples.iter().flatten().max();
             let fetched = row.fetched_bytes_samples.iter().flatten().min();
             cells.push(left.map_or_else(none, |&bytes| bytes_in_words(bytes)));
@@ -237,7 +237,7 @@ fn elements(experiment: &Reproduction) -> Sheet {
         ("", "ratio"),
     ];
     let mut sheet = Sheet::new(0, &heads);
-    // Rows come in pairs, writev and then copying.
+    // Rows come in pairs: writev, then copying.
     for (index, pair) in experiment.rows.chunks_exact(2).enumerate() {
         let ratio = |measure| ratio_of(experiment, 2 * index, measure);
         let published = |row| published_of(row, &experiment.published).and_then(|row| row.cpu_s);
@@ -308,7 +308,7 @@ fn passes(experiment: &Reproduction) -> Sheet {
     sheet
 }
 
-/// What a reader needs to know to read the tables.
+/// The legend.
 pub fn notes(experiment: &Reproduction) -> Vec<String> {
     let mut notes = Vec::new();
     let mut note = |text: &str| notes.push(text.to_owned());
@@ -317,21 +317,21 @@ pub fn notes(experiment: &Reproduction) -> Vec<String> {
         ExperimentName::Apue35 => {
             let is_small = |row: &ExperimentRow| row.buffer_bytes.is_some_and(|bytes| bytes < 64);
             let few = match experiment.rows.iter().any(is_small) {
-                true => ", of 3 below 64 B",
+                true => ", of 3 repeats below 64 B",
                 false => "",
             };
             note(&format!(
-                "Seconds a copy: medians of {repeats} repeats in changing order{few}. \
+                "Seconds for each copy: medians of {repeats} repeats in changing order{few}. \
                  Loops are successful reads; the book's are as printed."
             ));
             note(
-                "User and system time are split by clock ticks, which is coarse in rows under a \
+                "The kernel splits user and system time by clock ticks, which is coarse in rows under a \
                  second; their sum is exact.",
             );
             if experiment.reduced {
                 note(
-                    "The file is smaller than that of the book, so the plot leaves out the seconds of \
-                     the book. Compare how times change from one buffer size to the next.",
+                    "The file is smaller than the book's, so the plot leaves out the book's seconds. \
+                     Compare how times change from one buffer size to the next.",
                 );
             }
             if let Some(left_out) = left_out(experiment) {
@@ -340,26 +340,26 @@ pub fn notes(experiment: &Reproduction) -> Vec<String> {
             if let Some(start_s) = experiment.setting.start_s {
                 let start = format::time(start_s * 1e9);
                 note(&format!(
-                    "{start} of each row go to starting and ending a process, as a copy of \
-                     nothing shows."
+                    "Each row includes {start} for starting and ending a process, measured by copying \
+                     an empty file."
                 ));
             }
             match experiment.cache {
                 PageCache::Hot => note(
-                    "The file was in memory before each copy. The book's was not: its clock shows \
-                     a disk of 2005. --page-cache cold evicts it.",
+                    "The file was in the page cache before each copy. The book's was not: its wall times \
+                     include a disk of 2005. Use --page-cache cold to evict it.",
                 ),
                 PageCache::Cold => note(
-                    "Every row has a file of its own, evicted before each copy. left: the most \
-                     that was still in memory when a copy began; fetched: the least that a copy \
-                     brought from the device.",
+                    "Every row has a file of its own, evicted before each copy. left: the maximum \
+                     still in the page cache when a copy began; fetched: the minimum that a copy read \
+                     from the device.",
                 ),
             }
             let setting = &experiment.setting;
             if let Some(block) = setting.st_blksize {
                 let ahead = match setting.read_ahead_kb {
                     Some(kb) => format!("{kb} KiB"),
-                    None => "not told by the kernel".to_owned(),
+                    None => "unknown".to_owned(),
                 };
                 let block = bytes_in_words(block);
                 note(&format!("st_blksize {block}; read-ahead {ahead}."));
@@ -367,37 +367,37 @@ pub fn notes(experiment: &Reproduction) -> Vec<String> {
         }
         ExperimentName::Apue1428 => {
             note(&format!(
-                "Seconds a file: medians of {repeats} repeats in changing order, each into a new \
+                "Seconds for each file: medians of {repeats} repeats in changing order, each into a new \
                  file whose length and bytes are compared. CPU: user and system time together."
             ));
             note(
                 "[low, high]: interval of the median ratio, the smallest and the largest of \
-                 seven repeats (98.4 %). Machines differ in all: compare ratios.",
+                 seven repeats (98.4 %). Machines differ: compare ratios, not seconds.",
             );
         }
         ExperimentName::Kalinin => {
             note(&format!(
-                "Time a call, which fills the array of iovec, or copies every element: medians of \
-                 {repeats} repeats in changing order of the mean over all calls. ratio: writev ÷ \
+                "Time of a call, including filling the iovec array or copying every element: the mean \
+                 over all calls, as median of {repeats} repeats in changing order. ratio: writev ÷ \
                  copying, with the interval of its median, the smallest and the largest of \
                  seven (98.4 %)."
             ));
         }
         ExperimentName::Mincer => {
             note(&format!(
-                "Wall time a pass: the mean of a repeat's passes, its median over {repeats} \
-                 repeats in changing order, and the median of all passes. ÷ vectored: with the \
-                 interval of its median, the smallest and the largest of seven (98.4 %)."
+                "Wall time of a pass. mean: of the passes of a repeat, as median of {repeats} repeats \
+                 in changing order; median: over all passes. ÷ vectored: with the interval of its \
+                 median, the smallest and the largest of seven (98.4 %)."
             ));
             note(
-                "array: filled within the timed call, or once before it. The rates of the notes \
-                 are in other units than their times: compare times.",
+                "array: filled within the timed call, or once before it. The published notes give \
+                 rates and times in inconsistent units: compare times.",
             );
         }
     }
     if !experiment.missing.is_empty() {
         note(&format!(
-            "Not measured, since this version has no such technique yet: {}.",
+            "Not measured, since this version does not support it: {}.",
             experiment.missing.join(", ")
         ));
     }
@@ -410,7 +410,7 @@ pub fn notes(experiment: &Reproduction) -> Vec<String> {
     notes
 }
 
-/// Which of the published buffers were not asked for.
+/// The published buffer sizes that were not measured.
 fn left_out(experiment: &Reproduction) -> Option<String> {
     let is_here = |bytes: &u64| {
         let mut rows = experiment.rows.iter();
@@ -439,7 +439,7 @@ pub fn sources(published: &[PublishedRow]) -> Vec<String> {
     sources
 }
 
-/// The first published row of the same kind.
+/// The first published row with the same parameters.
 pub fn published_of<'a>(
     row: &ExperimentRow,
     published: &'a [PublishedRow],
@@ -469,7 +469,7 @@ fn with_interval(ratio: &Ratio) -> String {
     }
 }
 
-/// `9 % [7, 11]`: how much more the row above the line takes.
+/// `9 % [7, 11]`: how much more the numerator takes.
 pub fn more(ratio: &Ratio) -> String {
     let (by, interval) = margin(ratio.ratio, ratio.ratio_low.zip(ratio.ratio_high));
     match interval {
@@ -482,7 +482,7 @@ fn time(s: Option<f64>) -> String {
     s.map_or_else(none, |s| format::time(s * 1e9))
 }
 
-/// As books print them.
+/// In the format of the books.
 fn seconds(s: Option<f64>) -> String {
     s.map_or_else(none, |s| format!("{s:.2}"))
 }

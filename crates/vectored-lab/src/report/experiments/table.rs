@@ -1,14 +1,14 @@
-//! The tables for a terminal.
+//! Experiments for a terminal.
 
 use crate::model::{Experiments, Reproduction};
 use crate::report::experiments::pictures::picture;
 use crate::report::experiments::sheets::{Sheet, notes, sheets, title};
-use crate::report::plot::{PlotOptions, wrapped};
+use crate::report::plot::PlotOptions;
 use crate::report::table::TableOptions;
 use crate::text::format;
+use crate::text::wrap::wrapped;
 
-/// Experiments for people: of each the finding, the table, a plot, and what is
-/// needed to read them.
+/// Experiments for people: finding, table, plot and legend of each.
 pub fn table(experiments: &Experiments, options: TableOptions) -> String {
     let mut text = paragraph(&format::machine_of(&experiments.host), options.width);
     for experiment in &experiments.experiments {
@@ -51,8 +51,8 @@ fn of_one(experiment: &Reproduction, options: TableOptions) -> String {
     text
 }
 
-/// Names to the left, figures to the right, groups over their first column. What
-/// is too wide is broken between groups: each part has the names again.
+/// Names are left-aligned, figures right-aligned; groups stand over their first column. A table that is
+/// too wide is broken between groups, and each part repeats the names.
 fn set(sheet: &Sheet, options: TableOptions) -> String {
     let widths: Vec<usize> = (0..sheet.heads.len())
         .map(|column| {
@@ -79,7 +79,7 @@ fn parts(sheet: &Sheet, widths: &[usize], width: usize) -> Vec<Vec<usize>> {
             _ => groups.push(vec![column]),
         }
     }
-    // A group that is too wide for itself is broken between its columns.
+    // A group that is too wide is broken between its columns.
     let groups =
         groups
             .into_iter()
@@ -111,7 +111,7 @@ fn set_columns(
     widths: &[usize],
     options: TableOptions,
 ) -> String {
-    // Columns stand apart where there is room.
+    // Columns are spread if there is room.
     let is_roomy = wide(columns, widths, 2) <= options.width;
     let gap = if is_roomy { 2 } else { 1 };
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! What the charts of the page are drawn from.
+//! The data of the page's charts.
 
 use serde::Serialize;
 
@@ -6,14 +6,14 @@ use crate::model::{Cell, Results, Technique};
 use crate::report::panels::{Curves, panels};
 use crate::text::format::{bytes_in_words, list_in_words};
 
-/// Samples that a page holds; more make it slow to open. Then every second,
-/// third, … round of each cell is left away, and the page says so.
+/// Limit on samples in a page, since more make it slow to open. Beyond it only every second, third, …
+/// round of each cell is kept, and the page says so.
 const MAX_SAMPLES: usize = 260_000;
 
 #[derive(Serialize)]
 pub struct Data {
     runs: Vec<Run>,
-    /// Every how many rounds one is here.
+    /// Only every n-th round is included.
     every: usize,
 }
 
@@ -28,14 +28,14 @@ struct Run {
 #[derive(Serialize)]
 struct Chart {
     title: String,
-    /// Values are times ÷ floor; otherwise ns.
+    /// Whether values are times ÷ floor; otherwise they are ns.
     ratios: bool,
-    /// What was asked for: sizes in between crowd the axis.
+    /// Requested sizes only: refined sizes would crowd the axis.
     sizes: Vec<usize>,
     curves: Vec<CurvesData>,
 }
 
-/// One chart: what was measured at each size.
+/// One chart: the values at each size.
 #[derive(Serialize)]
 struct CurvesData {
     count: usize,
@@ -170,13 +170,13 @@ fn thinned(cell: &Cell, every: usize) -> Samples {
     }
 }
 
-/// One of `every` rounds; a technique that was sampled rarely keeps what it has.
+/// One of `every` rounds; a technique that was sampled rarely keeps all its samples.
 fn kept(samples: &[Option<f64>], every: usize) -> Vec<Option<f64>> {
     let block = |block: &[Option<f64>]| block.iter().flatten().next().map(|&ns| five(ns));
     samples.chunks(every).map(block).collect()
 }
 
-/// Five digits are more than a chart can show, and half as long as all.
+/// Five digits, more than a chart can show, at half the length.
 fn five(value: f64) -> f64 {
     format!("{value:.4e}")
         .parse()

@@ -1,10 +1,10 @@
-//! The machine and the run, as a list of terms.
+//! The machine and the run, as a definition list.
 
 use crate::model::{Host, Results};
 use crate::report::page::escape::escape;
 use crate::text::format::{about_bytes, bytes_in_words};
 
-/// Everything that is known, in the order of interest.
+/// All known properties, most interesting first.
 pub fn section(results: &Results) -> String {
     let mut text = "<h3>Environment</h3>\n<dl class=\"environment\">\n".to_owned();
     for (term, value) in host(&results.host) {

@@ -1,8 +1,8 @@
-//! What came from outside, made harmless.
+//! Escaping of external text.
 
 use crate::text::format::escape_control;
 
-/// A text as HTML, between tags or in a quoted attribute.
+/// A text for HTML, between tags or in a quoted attribute.
 pub fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in escape_control(text).chars() {
@@ -18,9 +18,8 @@ pub fn escape(text: &str) -> String {
     safe
 }
 
-/// JSON as the content of a `script` element, which ends at the first `</script`
-/// and reads `<!--` in a way of its own: no `<` stays. In JSON it only stands in
-/// strings, where it can be written as an escape.
+/// JSON as the content of a `script` element, which ends at the first `</script` and treats `<!--`
+/// specially, so every `<` is escaped. JSON has it in strings only, where an escape is valid.
 pub fn in_script(json: &str) -> String {
     json.replace('<', "\\u003c")
         .replace('\u{2028}', "\\u2028")

@@ -1,4 +1,4 @@
-//! The published experiments, beside ours.
+//! The published experiments beside the measured ones.
 
 use crate::model::Experiments;
 use crate::report::experiments::{Sheet, notes, sheets, title};
@@ -7,7 +7,7 @@ use crate::report::page::tooltips;
 use crate::report::svg;
 use crate::text::format;
 
-/// The experiments of one run: of each the finding, its tables, a chart, notes.
+/// The experiments of one run: findings, tables, charts and notes.
 pub fn section(experiments: &Experiments) -> String {
     let mut text = format!(
         "<section class=\"experiments\">\n<h2>Published experiments, run here</h2>\n\
@@ -39,7 +39,8 @@ pub fn section(experiments: &Experiments) -> String {
     text + "</section>\n"
 }
 
-/// `here, seconds: user`, `here, seconds: system`: a group is named over each of its columns.
+/// `here, seconds: user`, `here, seconds: system`: the name of the group precedes that of each of its
+/// columns.
 fn heads_of(sheet: &Sheet) -> Vec<String> {
     let mut group = "";
     let heads = sheet.heads.iter().map(|(begun, name)| {
@@ -54,11 +55,11 @@ fn heads_of(sheet: &Sheet) -> Vec<String> {
     heads.collect()
 }
 
-/// A name of at most as many characters stands in one line.
+/// Names of at most this many characters are not broken.
 const SHORT_NAME: usize = 24;
 
-/// A table of texts. The first `names` columns are names, the others figures.
-/// Where the caption stands above it already it is only read aloud.
+/// A table of texts. The first `names` columns are names, the others figures. A caption that repeats the
+/// heading above it is for screen readers only.
 pub fn table(
     caption: &str,
     heads: &[String],
@@ -77,7 +78,7 @@ pub fn table(
         text += &format!(
             "<th scope=\"col\"{class} title=\"{}\">{}</th>",
             escape(&tooltips::of(head)),
-            // A group's name stands over each of its columns.
+            // The name of the group is repeated over each of its columns.
             escape(head).replacen(": ", ":<br>", 1)
         );
     }

@@ -1,10 +1,9 @@
-//! One page that stands alone: everything in one file, nothing from the network.
+//! A self-contained HTML page: one file that loads nothing from the network.
 //!
-//! Answers, maps and tables are plain HTML, so that they are there without
-//! scripts, in print and for a screen reader. The script draws the charts from
-//! the data at the end of the page (`data.rs`), with uPlot: small, maintained,
-//! and it has bands, logarithmic axes and a cursor. What a page may do is fenced
-//! in by a policy at its beginning: it can load nothing.
+//! Answers, maps and tables are plain HTML, so that they work without scripts, in print and with a screen
+//! reader. The script draws charts from the data at the end of the page (`data.rs`) with uPlot, which is
+//! small, maintained, and has bands, logarithmic axes and a cursor. A content security policy at the top
+//! prevents the page from loading anything.
 
 mod advisory;
 mod data;
@@ -26,15 +25,14 @@ const CHARTS: &str = include_str!("../../../assets/uplot-1.6.32.min.js");
 const CHARTS_STYLE: &str = include_str!("../../../assets/uplot-1.6.32.min.css");
 const CHARTS_LICENCE: &str = include_str!("../../../assets/uplot-LICENSE");
 
-/// Nothing is loaded, sent, framed or submitted, whatever is in the data.
+/// No content of the data can load, send, frame or submit anything.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
                       base-uri 'none'; form-action 'none'";
 
-/// Saved results as one HTML page: runs of `vectored measure`, one chosen at a
-/// time, the experiments of `vectored reproduce` after them, and what `vectored
-/// advise` found.
+/// Saved results as one HTML page: runs of `vectored measure`, of which one is shown at a time, then
+/// experiments of `vectored reproduce`, then the advice of `vectored advise`.
 ///
-/// Whatever is in the results, it is only text there.
+/// Text from the results is always escaped.
 ///
 /// # Examples
 ///
@@ -53,7 +51,7 @@ pub fn html(saved: &[&Saved]) -> String {
             Saved::Advisory(advisory) => advisories.push(&**advisory),
         }
     }
-    // What a program could do better needs no comparison of techniques.
+    // Advice alone compares no techniques.
     let only_advice = !advisories.is_empty() && runs.is_empty() && reproductions.is_empty();
     let heading = match only_advice {
         true => "Where would gathering help?",
@@ -70,7 +68,7 @@ pub fn html(saved: &[&Saved]) -> String {
     };
     if runs.len() > 1 {
         page += "<section aria-labelledby=\"machines\">\n<h2 id=\"machines\">By machine</h2>\n";
-        page += &borders(&runs);
+        page += &crossover_charts(&runs);
         for sheet in machines::sheets(&runs) {
             page += &experiments::table(&sheet.title, &sheet.heads, sheet.names, &sheet.rows, true);
         }
@@ -100,7 +98,7 @@ pub fn html(saved: &[&Saved]) -> String {
         "<script type=\"application/json\" id=\"data\">{}</script>\n",
         in_script(&json)
     );
-    // The licence wants to be in every copy.
+    // The licence requires its text in every copy.
     page += &format!("<script>\n/*\n{CHARTS_LICENCE}*/\n{CHARTS}\n</script>\n");
     page += &format!("<script>\n{SCRIPT}</script>\n</body>\n</html>\n");
     page
@@ -110,13 +108,13 @@ const INTRODUCTION: &str = "\
 <p class=\"lead\">A program that has its bytes in several buffers can send each with a call of its \
 own (<b>write-each</b>), copy them together first (<b>copy-then-write</b>), or hand them all to the \
 kernel in one call (<b>writev</b>). Which takes the least time depends on the machine, the target, \
-the number of pieces and their size. Here it was measured.</p>
+the number of pieces and their size. This page shows measurements.</p>
 ";
 
 const ADVICE: &str = "\
-<p class=\"lead\">A program that makes many small system calls pays for each. Where several could be one, \
-by gathering what lies in several buffers or through a larger buffer, without any other change of what it \
-does, is counted here, with what that would save on this machine.</p>
+<p class=\"lead\">Each system call has a cost. This page counts the calls of a program that could be merged \
+into one, by gathering several buffers or by using a larger buffer, without changing its behaviour otherwise, and \
+estimates the time saved on this machine.</p>
 ";
 
 fn head(title: &str, has_charts: bool) -> String {
@@ -146,12 +144,12 @@ fn title(heading: &str, saved: &[&Saved]) -> String {
 }
 
 /// Charts of crossovers by machine.
-fn borders(runs: &[&crate::model::Results]) -> String {
+fn crossover_charts(runs: &[&crate::model::Results]) -> String {
     let mut text = String::new();
     for (title, groups) in machines::charts(runs) {
         if let Some(chart) = svg::crossovers(&groups) {
             text += &format!(
-                "<figure class=\"drawn borders\"><figcaption>{}: copy below the mark, gather above; \
+                "<figure class=\"drawn crossovers\"><figcaption>{}: copy below the mark, gather above; \
                  segment size, with its 95 % interval</figcaption><div class=\"wide\" tabindex=\"0\" \
                  role=\"region\" aria-label=\"{0}: crossovers\">{chart}</div></figure>\n",
                 escape(&title)

@@ -1,4 +1,4 @@
-//! One run: the answer, then of each target the map, the curves and the figures.
+//! One run: the answer, then the map, charts and figures of each target.
 
 use crate::model::{Results, Technique, Verdict};
 use crate::report::costs::costs;
@@ -21,7 +21,7 @@ pub fn name(results: &Results) -> String {
     )
 }
 
-/// All of one run; those after the first are hidden until they are chosen.
+/// A whole run; all but the first are hidden until selected.
 pub fn section(index: usize, results: &Results) -> String {
     let hidden = if index == 0 { "" } else { " hidden" };
     let mut text = format!(
@@ -34,7 +34,7 @@ pub fn section(index: usize, results: &Results) -> String {
     let panels = panels(results);
     text += &answer(&sections);
     text += &tabs(index, &panels);
-    // Both are in the order of the kinds.
+    // Both have the order of the section keys.
     for (place, (panel, section)) in std::iter::zip(&panels, &sections).enumerate() {
         text += &panel_of(index, place, panel, section, results);
     }
@@ -128,9 +128,9 @@ fn map(panel: &Panel<'_>) -> String {
         return String::new();
     }
     let mut text = format!(
-        "<div class=\"wide\"><table class=\"map\"><caption><span>What wins on {}, and how much longer the \
-         next one takes. The stronger the colour, the more it matters; = is a tie within 2 %, ? is \
-         not decided.</span></caption>\n<thead><tr><th scope=\"col\" title=\"{}\">segments</th>",
+        "<div class=\"wide\"><table class=\"map\"><caption><span>The winner on {}, and how much longer the \
+         nearest rival takes. The stronger the colour, the larger the difference; = is a tie within 2 %, ? is \
+         undecided.</span></caption>\n<thead><tr><th scope=\"col\" title=\"{}\">segments</th>",
         escape(&panel.title),
         tooltips::COUNT
     );
@@ -204,7 +204,7 @@ fn figures(section: &Section, has_tax: bool, results: &Results) -> String {
             count => format!("{count} × {}", row.size),
         };
         let list = escape(&list);
-        // The samples of a cell between are not in the page.
+        // The page does not have the samples of refined cells.
         let list = match row.index {
             Some(index) => format!(
                 "<button type=\"button\" class=\"link\" data-cell=\"{index}\">{list}</button>"

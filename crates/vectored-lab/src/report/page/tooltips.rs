@@ -1,9 +1,9 @@
-//! What the heads of the page's tables mean, a sentence each.
+//! Explanations of the table heads of the page, a sentence each.
 
 use crate::model::Technique;
 
-/// The sentence for a column of a table: `here, seconds: user` is the column `user` of a group.
-/// Empty for a head that is not known.
+/// The explanation of a column: `here, seconds: user` is the column `user` of a group. Empty for an
+/// unknown head.
 pub fn of(head: &str) -> String {
     let (group, name) = head.rsplit_once(": ").unwrap_or(("", head));
     if let Some(known) = whole(head) {
@@ -35,7 +35,7 @@ pub fn of(head: &str) -> String {
     }
 }
 
-/// Of the figures of a technique; `has_tax` if they are gather taxes.
+/// The explanation of the figures of a technique; `has_tax` if they are gather taxes.
 pub fn of_technique(technique: Technique, has_tax: bool, is_rival: bool) -> String {
     let figure = match has_tax {
         true => format!("Time of {technique} ÷ floor − 1, the median of the rounds."),
@@ -47,34 +47,33 @@ pub fn of_technique(technique: Technique, has_tax: bool, is_rival: bool) -> Stri
     }
 }
 
-/// Of a column of the map.
+/// The explanation of a column of the map.
 pub fn of_size(size: &str) -> String {
     format!("Lists whose segments have {size} each.")
 }
 
-pub const COUNT: &str = "How many segments the list has.";
-pub const LIST: &str = "How many segments the list has, and the size of each.";
+pub const COUNT: &str = "Number of segments in the list.";
+pub const LIST: &str = "Number of segments in the list, and the size of each.";
 pub const FLOOR: &str =
     "Median time of one call that moves the same bytes, which already lie in one piece.";
 pub const VERDICT: &str = "The fastest technique, and how much longer the nearest rival takes, with \
                            the 95 % interval; or a tie; or why the cell is open.";
 
-/// Heads that mean the same in every table.
+/// Heads with the same meaning in every table.
 fn whole(head: &str) -> Option<&'static str> {
     Some(match head {
         "host" => "The name of the machine.",
         "processor" => "The model of the machine's processor.",
         "kernel" => "The release of the machine's kernel.",
         "begun" => "When the run began, in UTC.",
-        "call" => "What a system call costs, in ns.",
-        "gather call" => "What a call with a list of segments costs more than one without, in ns.",
-        "segment" => "What a segment that is not copied costs, in ns.",
-        "byte" => "What a byte costs the kernel to move, in ns.",
-        "copy segment" => "What it costs to copy a segment, apart from its bytes, in ns.",
-        "copy byte" => "What it costs to copy a byte into the staging buffer, in ns.",
+        "call" => "Time of a system call, in ns.",
+        "gather call" => "Additional time of a call with a list of segments, in ns.",
+        "segment" => "Time of a segment that is referenced, not copied, in ns.",
+        "byte" => "Time that the kernel takes to move a byte, in ns.",
+        "copy segment" => "Time to copy a segment, apart from its bytes, in ns.",
+        "copy byte" => "Time to copy a byte into the staging buffer, in ns.",
         "regret" => {
-            "How much longer the technique takes that this model chooses than the fastest one, in \
-             the median cell."
+            "How much longer the model's choice takes than the fastest technique, in the median cell."
         }
         "regret p95" => "The same, in the 95th percentile of the cells.",
         "target" => "Where the bytes went, or came from, and under which conditions.",
@@ -99,7 +98,7 @@ fn whole(head: &str) -> Option<&'static str> {
     })
 }
 
-/// What a column of measured or published figures holds.
+/// The meaning of a column of measured or published figures.
 fn measure(group: &str, name: &str) -> Option<&'static str> {
     if group == "loops" {
         return Some("Successful reads of a copy");

@@ -1,19 +1,19 @@
 //! Curves on logarithmic axes.
 
 use crate::report::svg::drawing::{Anchor, Drawing};
-use crate::report::svg::palette::{Ink, dashes};
+use crate::report::svg::palette::{Color, dashes};
 
-/// A place along, a value, and its interval if it has one.
+/// A position along the axis, a value, and its interval if it has one.
 pub type Point = (f64, f64, Option<(f64, f64)>);
 
 /// A curve.
 pub struct Curve {
     pub name: String,
-    pub ink: Ink,
+    pub color: Color,
     pub points: Vec<Point>,
 }
 
-/// A place along that is marked from top to bottom.
+/// A position that is marked from top to bottom.
 pub struct Mark {
     pub at: f64,
     pub low: f64,
@@ -21,13 +21,12 @@ pub struct Mark {
     pub label: String,
 }
 
-/// What a chart is to show.
+/// The content of a chart.
 pub struct Chart<'a> {
     pub title: String,
     pub curves: Vec<Curve>,
     pub marks: Vec<Mark>,
-    /// Puts places along and values up in words; a place without words has none on
-    /// its axis.
+    /// Put positions and values into words; a position without words has no label.
     pub along: &'a dyn Fn(f64) -> String,
     pub up: &'a dyn Fn(f64) -> String,
 }
@@ -37,11 +36,11 @@ const HEIGHT: f64 = 230.0;
 const LEFT: f64 = 58.0;
 const TOP: f64 = 26.0;
 const LEGEND: f64 = 16.0;
-/// Letters of a title that fit the width, however wide they are.
+/// Number of letters of a title that fit the width.
 const TITLE_LETTERS: usize = 44;
 const TITLE_LINE: f64 = 17.0;
 
-/// `None` where there is nothing to draw.
+/// `None` if there is nothing to draw.
 pub fn draw(chart: &Chart<'_>) -> Option<Drawing> {
     let sound = |value: f64| value.is_finite() && value > 0.0;
     let curves: Vec<(&Curve, Vec<_>)> = chart
@@ -61,13 +60,13 @@ pub fn draw(chart: &Chart<'_>) -> Option<Drawing> {
     let (bottom, right) = (HEIGHT - 34.0, WIDTH - 12.0);
     for value in ticks(up.low, up.high) {
         let y = up.place(value);
-        drawing.line((LEFT, y), (right, y), Ink::Line, "none");
+        drawing.line((LEFT, y), (right, y), Color::Line, "none");
         drawing.text(
             LEFT - 6.0,
             y + 4.0,
             Anchor::End,
             11.0,
-            Ink::Faint,
+            Color::Faint,
             &(chart.up)(value),
         );
     }
@@ -77,10 +76,10 @@ pub fn draw(chart: &Chart<'_>) -> Option<Drawing> {
     let mut taken = f64::NEG_INFINITY;
     for place in places {
         let x = across.place(place);
-        drawing.line((x, bottom), (x, bottom + 4.0), Ink::Faint, "none");
+        drawing.line((x, bottom), (x, bottom + 4.0), Color::Faint, "none");
         let words = (chart.along)(place);
         if x > taken && !words.is_empty() {
-            drawing.text(x, bottom + 17.0, Anchor::Middle, 11.0, Ink::Faint, &words);
+            drawing.text(x, bottom + 17.0, Anchor::Middle, 11.0, Color::Faint, &words);
             taken = x + 22.0 + 3.5 * words.chars().count() as f64;
         }
     }
@@ -92,14 +91,14 @@ pub fn draw(chart: &Chart<'_>) -> Option<Drawing> {
         let within = |bytes: f64| across.place(bytes).clamp(LEFT, right);
         let (low, at, high) = (within(mark.low), within(mark.at), within(mark.high));
         let shade = [(low, TOP), (high, TOP), (high, bottom), (low, bottom)];
-        drawing.area(&shade, Ink::Faint, 0.15);
-        drawing.line((at, TOP), (at, bottom), Ink::Text, "4 3");
-        // On the other side where it would be cut.
+        drawing.area(&shade, Color::Faint, 0.15);
+        drawing.line((at, TOP), (at, bottom), Color::Text, "4 3");
+        // Placed on the other side if it would be cut off.
         let (x, anchor) = match at + 7.0 * mark.label.chars().count() as f64 > right {
             true => (at - 4.0, Anchor::End),
             false => (at + 4.0, Anchor::Start),
         };
-        drawing.text(x, TOP + 11.0, anchor, 11.0, Ink::Text, &mark.label);
+        drawing.text(x, TOP + 11.0, anchor, 11.0, Color::Text, &mark.label);
     }
     for (curve, points) in &curves {
         let banded = || points.iter().filter_map(|p| Some((p.0, p.2?)));
@@ -108,32 +107,39 @@ pub fn draw(chart: &Chart<'_>) -> Option<Drawing> {
         let below = banded().map(|(x, (low, _))| (across.place(x), up.place(low)));
         let mut outline: Vec<(f64, f64)> = above.collect();
         outline.extend(below.collect::<Vec<_>>().into_iter().rev());
-        drawing.area(&outline, curve.ink, 0.22);
+        drawing.area(&outline, curve.color, 0.22);
     }
     for (curve, points) in &curves {
         let line: Vec<(f64, f64)> = points
             .iter()
             .map(|p| (across.place(p.0), up.place(p.1)))
             .collect();
-        drawing.chain(&line, curve.ink, dashes(curve.ink));
+        drawing.chain(&line, curve.color, dashes(curve.color));
         for (x, y) in line {
             let corners = [(x - 2.5, y), (x, y - 2.5), (x + 2.5, y), (x, y + 2.5)];
-            drawing.area(&corners, curve.ink, 1.0);
+            drawing.area(&corners, curve.color, 1.0);
         }
     }
     for (row, (curve, _)) in curves.iter().enumerate() {
         let y = HEIGHT + LEGEND * row as f64;
         drawing.chain(
             &[(LEFT, y - 4.0), (LEFT + 26.0, y - 4.0)],
-            curve.ink,
-            dashes(curve.ink),
+            curve.color,
+            dashes(curve.color),
         );
-        drawing.text(LEFT + 34.0, y, Anchor::Start, 11.0, Ink::Text, &curve.name);
+        drawing.text(
+            LEFT + 34.0,
+            y,
+            Anchor::Start,
+            11.0,
+            Color::Text,
+            &curve.name,
+        );
     }
     Some(titled(&chart.title, &drawing))
 }
 
-/// The drawing below its title, which is broken where it would be cut.
+/// The drawing below its title, which is broken if it is too wide.
 fn titled(title: &str, drawing: &Drawing) -> Drawing {
     let mut lines = vec![String::new()];
     for word in title.split(' ') {
@@ -150,7 +156,7 @@ fn titled(title: &str, drawing: &Drawing) -> Drawing {
     let mut all = Drawing::new(drawing.width, drawing.height + more);
     for (index, line) in lines.iter().enumerate() {
         let y = 14.0 + TITLE_LINE * index as f64;
-        all.text(0.0, y, Anchor::Start, 13.0, Ink::Text, line);
+        all.text(0.0, y, Anchor::Start, 13.0, Color::Text, line);
     }
     all.place(0.0, more, drawing);
     all
@@ -188,7 +194,7 @@ impl Scale {
     }
 }
 
-/// Round values on a logarithmic axis: finer where it is short.
+/// Round values on a logarithmic axis, finer if the axis is short.
 fn ticks(low: f64, high: f64) -> Vec<f64> {
     let span = high / low;
     let marks: &[f64] = match span {
@@ -200,7 +206,7 @@ fn ticks(low: f64, high: f64) -> Vec<f64> {
         _ => &[1.0],
     };
     let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
-    // A hostile file may span hundreds of decades.
+    // A malformed file may span hundreds of decades.
     let stride = ((last - first) / 8 + 1) as usize;
     (first..=last)
         .step_by(stride)

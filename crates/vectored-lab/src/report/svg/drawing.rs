@@ -1,6 +1,6 @@
-//! Shapes with a size, set beside and below each other.
+//! Shapes with a size, arranged beside and below each other.
 
-use crate::report::svg::palette::Ink;
+use crate::report::svg::palette::Color;
 use crate::text::format::escape_control;
 
 /// Shapes within `width` × `height`.
@@ -11,7 +11,7 @@ pub struct Drawing {
     pub shapes: String,
 }
 
-/// Where a text stands about its place.
+/// Alignment of a text.
 #[derive(Clone, Copy)]
 pub enum Anchor {
     Start,
@@ -28,7 +28,7 @@ impl Drawing {
         }
     }
 
-    pub fn text(&mut self, x: f64, y: f64, anchor: Anchor, size: f64, ink: Ink, text: &str) {
+    pub fn text(&mut self, x: f64, y: f64, anchor: Anchor, size: f64, color: Color, text: &str) {
         let anchor = match anchor {
             Anchor::Start => "start",
             Anchor::Middle => "middle",
@@ -36,47 +36,47 @@ impl Drawing {
         };
         self.shapes += &format!(
             "<text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"{size}\" text-anchor=\"{anchor}\" {}>{}</text>\n",
-            ink.fill(),
+            color.fill(),
             escape(text)
         );
     }
 
-    pub fn line(&mut self, from: (f64, f64), to: (f64, f64), ink: Ink, dashes: &str) {
+    pub fn line(&mut self, from: (f64, f64), to: (f64, f64), color: Color, dashes: &str) {
         self.shapes += &format!(
             "<path d=\"M{:.1} {:.1}L{:.1} {:.1}\" {} stroke-dasharray=\"{dashes}\"/>\n",
             from.0,
             from.1,
             to.0,
             to.1,
-            ink.stroke()
+            color.stroke()
         );
     }
 
     /// A chain of lines, two units wide.
-    pub fn chain(&mut self, points: &[(f64, f64)], ink: Ink, dashes: &str) {
+    pub fn chain(&mut self, points: &[(f64, f64)], color: Color, dashes: &str) {
         if points.is_empty() {
             return;
         }
         self.shapes += &format!(
             "<path d=\"M{}\" stroke-width=\"2\" {} stroke-dasharray=\"{dashes}\"/>\n",
             places(points),
-            ink.stroke()
+            color.stroke()
         );
     }
 
     /// A filled outline.
-    pub fn area(&mut self, points: &[(f64, f64)], ink: Ink, opacity: f64) {
+    pub fn area(&mut self, points: &[(f64, f64)], color: Color, opacity: f64) {
         if points.is_empty() {
             return;
         }
         self.shapes += &format!(
             "<path d=\"M{}Z\" fill-opacity=\"{opacity:.2}\" {}/>\n",
             places(points),
-            ink.fill()
+            color.fill()
         );
     }
 
-    /// Another drawing with its corner here.
+    /// Adds another drawing with its corner at this point.
     pub fn place(&mut self, x: f64, y: f64, other: &Drawing) {
         self.shapes += &format!(
             "<g transform=\"translate({x:.1} {y:.1})\">\n{}</g>\n",
@@ -95,7 +95,7 @@ fn places(points: &[(f64, f64)]) -> String {
     all.join("L")
 }
 
-/// A text as XML.
+/// Escapes a text for XML.
 pub fn escape(text: &str) -> String {
     escape_control(text)
         .replace('&', "&amp;")

@@ -1,18 +1,18 @@
-//! The decision map: a square a cell.
+//! The decision map: a square for each cell.
 
 use crate::model::Verdict;
 use crate::report::panels::{Map, Square};
 use crate::report::svg::drawing::{Anchor, Drawing};
-use crate::report::svg::palette::Ink;
+use crate::report::svg::palette::Color;
 use crate::text::format::bytes_in_words;
 
-/// The longest name fits, with the mark of an open cell before it.
+/// Wide enough for the longest name with the mark of an open cell.
 const ACROSS: f64 = 122.0;
 const DOWN: f64 = 40.0;
 const LEFT: f64 = 58.0;
 const TOP: f64 = 24.0;
 
-/// `None` where there is no cell of equal segments.
+/// `None` without cells of equal segments.
 pub fn draw(map: &Map<'_>) -> Option<Drawing> {
     if map.counts.is_empty() {
         return None;
@@ -23,7 +23,7 @@ pub fn draw(map: &Map<'_>) -> Option<Drawing> {
     for (column, &bytes) in map.sizes.iter().enumerate() {
         let x = LEFT + ACROSS * (column as f64 + 0.5);
         let words = bytes_in_words(bytes as u64);
-        drawing.text(x, TOP - 8.0, Anchor::Middle, 12.0, Ink::Faint, &words);
+        drawing.text(x, TOP - 8.0, Anchor::Middle, 12.0, Color::Faint, &words);
     }
     for (row, (count, squares)) in std::iter::zip(&map.counts, &map.squares).enumerate() {
         let y = TOP + DOWN * row as f64;
@@ -33,7 +33,7 @@ pub fn draw(map: &Map<'_>) -> Option<Drawing> {
             y + DOWN * 0.6,
             Anchor::End,
             12.0,
-            Ink::Faint,
+            Color::Faint,
             &words,
         );
         for (column, square) in squares.iter().enumerate() {
@@ -49,35 +49,35 @@ pub fn draw(map: &Map<'_>) -> Option<Drawing> {
 fn draw_square(drawing: &mut Drawing, (x, y): (f64, f64), square: &Square<'_>) {
     let (left, right, top, bottom) = (x + 2.0, x + ACROSS - 2.0, y + 2.0, y + DOWN - 2.0);
     let corners = [(left, top), (right, top), (right, bottom), (left, bottom)];
-    let ink = square.technique.map_or(Ink::Other, Ink::of);
+    let color = square.technique.map_or(Color::Other, Color::of);
     let name = square
         .technique
         .map_or("none", |technique| technique.name());
     let middle = x + ACROSS / 2.0;
     match square.cell.verdict {
         Verdict::Faster => {
-            drawing.area(&corners, ink, 0.14 + 0.66 * square.strength());
-            drawing.text(middle, y + 17.0, Anchor::Middle, 11.5, Ink::Text, name);
+            drawing.area(&corners, color, 0.14 + 0.66 * square.strength());
+            drawing.text(middle, y + 17.0, Anchor::Middle, 11.5, Color::Text, name);
             let words = format!("by {}", square.margin);
-            drawing.text(middle, y + 31.0, Anchor::Middle, 11.0, Ink::Text, &words);
+            drawing.text(middle, y + 31.0, Anchor::Middle, 11.0, Color::Text, &words);
         }
         Verdict::Tie => {
-            drawing.area(&corners, Ink::Line, 0.6);
-            drawing.text(middle, y + 24.0, Anchor::Middle, 11.5, Ink::Text, "= tie");
+            drawing.area(&corners, Color::Line, 0.6);
+            drawing.text(middle, y + 24.0, Anchor::Middle, 11.5, Color::Text, "= tie");
         }
         Verdict::Open => {
             let closed: Vec<(f64, f64)> = corners.iter().copied().chain([corners[0]]).collect();
             for side in closed.windows(2) {
-                drawing.line(side[0], side[1], Ink::Faint, "4 3");
+                drawing.line(side[0], side[1], Color::Faint, "4 3");
             }
             let words = format!("? {name}");
-            drawing.text(middle, y + 17.0, Anchor::Middle, 11.5, Ink::Faint, &words);
+            drawing.text(middle, y + 17.0, Anchor::Middle, 11.5, Color::Faint, &words);
             drawing.text(
                 middle,
                 y + 31.0,
                 Anchor::Middle,
                 11.0,
-                Ink::Faint,
+                Color::Faint,
                 &square.margin,
             );
         }
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
     use crate::model::Technique;
 
-    /// No letter of the fonts is wider than this, in parts of the size.
+    /// Upper bound on the width of a letter, relative to the font size.
     const WIDEST: f64 = 0.6;
 
     #[test]

@@ -1,5 +1,5 @@
-//! Decision maps and charts as one SVG, for a README or a paper: no script, no
-//! font of its own, and by night in a browser it is dark.
+//! Decision maps and charts as one SVG, for a README or a paper: no script, no embedded font, and a dark
+//! version for browsers.
 
 pub(crate) mod chart;
 pub(crate) mod crossover_chart;
@@ -12,9 +12,9 @@ use crate::report::advisory;
 use crate::report::experiments::{CurveOf, curves_of, title};
 use crate::report::panels::{Curves, Panel, panels};
 use crate::report::svg::chart::{Chart, Curve, Mark};
-pub(crate) use crate::report::svg::crossover_chart::{Border, Group};
+pub(crate) use crate::report::svg::crossover_chart::{Group, MachineCrossover};
 use crate::report::svg::drawing::{Anchor, Drawing, escape};
-use crate::report::svg::palette::Ink;
+use crate::report::svg::palette::Color;
 use crate::report::table_rows::sections;
 use crate::text::format;
 use crate::text::format::{bytes_in_words, three_digits};
@@ -29,7 +29,7 @@ pub fn svg(saved: &[&Saved]) -> String {
     for one in saved {
         match one {
             Saved::Results(results) => sheet.run(results),
-            // Its page has bars; here are no techniques to compare.
+            // Advice has bars on its page; it compares no techniques.
             Saved::Advisory(advisory) => sheet.line(14.0, &advisory::answer(advisory)),
             Saved::Experiments(experiments) => {
                 sheet.line(14.0, &format::machine_of(&experiments.host));
@@ -43,13 +43,12 @@ pub fn svg(saved: &[&Saved]) -> String {
     document(&sheet.drawing, &palette::style())
 }
 
-/// The chart of one experiment, to be put into a page that has the colours.
+/// The chart of one experiment, for a page that defines the colours.
 pub(crate) fn experiment(experiment: &Reproduction) -> Option<String> {
     chart_of(experiment).map(|drawing| document(&drawing, ""))
 }
 
-/// Where machines change from copying to gathering, to be put into a page that has
-/// the colours.
+/// The crossovers by machine, for a page that defines the colours.
 pub(crate) fn crossovers(groups: &[Group]) -> Option<String> {
     crossover_chart::draw(groups).map(|drawing| document(&drawing, ""))
 }
@@ -65,7 +64,7 @@ fn document(drawing: &Drawing, style: &str) -> String {
          <title>{}</title>\n{style}\n<rect width=\"{width}\" height=\"{height}\" {}/>\n\
          <g transform=\"translate({GAP} {GAP})\">\n{}</g>\n</svg>\n",
         escape("Which technique moves several buffers fastest"),
-        Ink::Page.fill(),
+        Color::Page.fill(),
         drawing.shapes
     )
 }
@@ -97,7 +96,7 @@ impl Sheet {
         self.drawing.height += size * 1.5;
         let y = self.drawing.height - size * 0.35;
         self.drawing
-            .text(0.0, y, Anchor::Start, size, Ink::Text, text);
+            .text(0.0, y, Anchor::Start, size, Color::Text, text);
         // Letters are about half as wide as high.
         let width = size * 0.55 * text.chars().count() as f64;
         self.drawing.width = self.drawing.width.max(width);
@@ -143,7 +142,7 @@ fn curves_drawn(panel: &Panel<'_>, curves: &Curves<'_>) -> Option<Drawing> {
             .iter()
             .map(|&technique| Curve {
                 name: technique.name().to_owned(),
-                ink: Ink::of(technique),
+                color: Color::of(technique),
                 points: points(technique),
             })
             .collect(),
@@ -157,7 +156,7 @@ fn curves_drawn(panel: &Panel<'_>, curves: &Curves<'_>) -> Option<Drawing> {
                 label: about(crossover.at_bytes),
             })
             .collect(),
-        // Sizes that were measured between those asked for would crowd the axis.
+        // Refined sizes would crowd the axis.
         along: &|bytes| match panel.map.sizes.contains(&(bytes as usize)) {
             true => bytes_in_words(bytes as u64),
             false => String::new(),
@@ -171,10 +170,10 @@ fn curves_drawn(panel: &Panel<'_>, curves: &Curves<'_>) -> Option<Drawing> {
 
 fn chart_of(experiment: &Reproduction) -> Option<Drawing> {
     let (caption, is_time, curves) = curves_of(experiment)?;
-    let inks = [Ink::Copy, Ink::Gather, Ink::Other, Ink::Each];
+    let inks = [Color::Copy, Color::Gather, Color::Other, Color::Each];
     let drawn = |(index, curve): (usize, CurveOf)| Curve {
         name: curve.name.to_owned(),
-        ink: inks[index % inks.len()],
+        color: inks[index % inks.len()],
         points: curve
             .points
             .into_iter()

@@ -1,12 +1,12 @@
-//! Colours: as attributes, which every program understands that reads SVG, and
-//! as classes, by which a browser darkens them.
+//! Colours: as attributes, which every SVG viewer supports, and as classes, which let browsers switch to
+//! dark colours.
 
 use crate::model::Technique;
 
-/// A colour by its role: name, by day, by night. Those of techniques are Okabe
-/// and Ito's, which people with any kind of colour vision tell apart.
+/// A colour by its role: name, light and dark variant. Colours of techniques are those of Okabe and Ito,
+/// chosen for all kinds of colour vision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ink {
+pub enum Color {
     Page,
     Text,
     Faint,
@@ -18,72 +18,72 @@ pub enum Ink {
     Other,
 }
 
-impl Ink {
-    const ALL: [Ink; 9] = [
-        Ink::Page,
-        Ink::Text,
-        Ink::Faint,
-        Ink::Line,
-        Ink::Each,
-        Ink::Copy,
-        Ink::Gather,
-        Ink::Adaptive,
-        Ink::Other,
+impl Color {
+    const ALL: [Color; 9] = [
+        Color::Page,
+        Color::Text,
+        Color::Faint,
+        Color::Line,
+        Color::Each,
+        Color::Copy,
+        Color::Gather,
+        Color::Adaptive,
+        Color::Other,
     ];
 
     fn tones(self) -> (&'static str, &'static str, &'static str) {
         match self {
-            Ink::Page => ("page", "#ffffff", "#15171a"),
-            Ink::Text => ("text", "#1b1b1b", "#e8e8e8"),
-            Ink::Faint => ("faint", "#595959", "#aaaaaa"),
-            Ink::Line => ("line", "#c9c9c9", "#474b50"),
-            Ink::Each => ("each", "#d55e00", "#ff8a3c"),
-            Ink::Copy => ("copy", "#0072b2", "#56b4e9"),
-            Ink::Gather => ("gather", "#b87d00", "#f0b429"),
-            Ink::Adaptive => ("adaptive", "#007a56", "#3fc79a"),
-            Ink::Other => ("other", "#8a4f7d", "#d79bc8"),
+            Color::Page => ("page", "#ffffff", "#15171a"),
+            Color::Text => ("text", "#1b1b1b", "#e8e8e8"),
+            Color::Faint => ("faint", "#595959", "#aaaaaa"),
+            Color::Line => ("line", "#c9c9c9", "#474b50"),
+            Color::Each => ("each", "#d55e00", "#ff8a3c"),
+            Color::Copy => ("copy", "#0072b2", "#56b4e9"),
+            Color::Gather => ("gather", "#b87d00", "#f0b429"),
+            Color::Adaptive => ("adaptive", "#007a56", "#3fc79a"),
+            Color::Other => ("other", "#8a4f7d", "#d79bc8"),
         }
     }
 
-    /// Of a technique, and of its counterpart for reads.
+    /// The colour of a technique, and of its counterpart for reads.
     pub fn of(technique: Technique) -> Self {
         match technique {
-            Technique::WriteEach | Technique::ReadEach => Ink::Each,
-            Technique::CopyThenWrite | Technique::ReadThenSplit => Ink::Copy,
-            Technique::Writev | Technique::Readv => Ink::Gather,
-            Technique::Adaptive => Ink::Adaptive,
-            _ => Ink::Other,
+            Technique::WriteEach | Technique::ReadEach => Color::Each,
+            Technique::CopyThenWrite | Technique::ReadThenSplit => Color::Copy,
+            Technique::Writev | Technique::Readv => Color::Gather,
+            Technique::Adaptive => Color::Adaptive,
+            _ => Color::Other,
         }
     }
 
-    /// Attributes of what is filled.
+    /// Attributes of filled shapes.
     pub fn fill(self) -> String {
         let (name, day, _) = self.tones();
         format!("class=\"f-{name}\" fill=\"{day}\"")
     }
 
-    /// Attributes of what is drawn.
+    /// Attributes of lines.
     pub fn stroke(self) -> String {
         let (name, day, _) = self.tones();
         format!("class=\"s-{name}\" stroke=\"{day}\" fill=\"none\"")
     }
 }
 
-/// The dashes of a technique, so that its colour is not all that tells it.
-pub fn dashes(ink: Ink) -> &'static str {
-    match ink {
-        Ink::Each => "2 3",
-        Ink::Copy => "8 3",
-        Ink::Adaptive => "8 3 2 3",
+/// The dashes of a technique, so that it is not told by colour alone.
+pub fn dashes(color: Color) -> &'static str {
+    match color {
+        Color::Each => "2 3",
+        Color::Copy => "8 3",
+        Color::Adaptive => "8 3 2 3",
         _ => "none",
     }
 }
 
-/// The colours by night.
+/// The style rules of the dark variant.
 pub fn style() -> String {
     let mut rules = String::new();
-    for ink in Ink::ALL {
-        let (name, _, night) = ink.tones();
+    for color in Color::ALL {
+        let (name, _, night) = color.tones();
         rules += &format!(".f-{name}{{fill:{night}}}.s-{name}{{stroke:{night}}}");
     }
     format!("<style>@media (prefers-color-scheme:dark){{{rules}}}</style>")

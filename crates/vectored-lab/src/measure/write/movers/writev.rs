@@ -10,12 +10,12 @@ use crate::measure::write::movers::array::Gathering;
 
 /// The properties of a list that both techniques need.
 #[derive(Default)]
-struct Shape {
+struct ListShape {
     iov_max: usize,
     total_bytes: usize,
 }
 
-impl Shape {
+impl ListShape {
     fn prepare(&mut self, segments: &[&[u8]]) {
         self.iov_max = vectored::iov_max();
         self.total_bytes = segments.iter().map(|segment| segment.len()).sum();
@@ -39,7 +39,7 @@ impl Shape {
 }
 
 #[derive(Default)]
-pub struct Writev(Shape);
+pub struct Writev(ListShape);
 
 impl Gathering for Writev {
     fn prepare(&mut self, segments: &[&[u8]]) {
@@ -55,7 +55,7 @@ impl Gathering for Writev {
 /// `pwritev2` with offset −1, which means the descriptor's own position. It
 /// therefore works on streams as well. Since Linux 4.6.
 #[derive(Default)]
-pub struct Pwritev2(Shape);
+pub struct Pwritev2(ListShape);
 
 impl Gathering for Pwritev2 {
     fn prepare(&mut self, segments: &[&[u8]]) {
