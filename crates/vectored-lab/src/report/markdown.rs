@@ -3,7 +3,8 @@
 use crate::model::Results;
 use crate::report::costs::costs;
 use crate::report::grid;
-use crate::report::table_rows::{columns, extent, notes, sections};
+use crate::report::notes::notes;
+use crate::report::table_rows::{columns, extent, sections};
 use crate::text::format;
 use crate::text::format::escape_markdown;
 

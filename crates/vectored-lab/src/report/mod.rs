@@ -18,6 +18,7 @@ pub(crate) mod json;
 pub(crate) mod left_out;
 pub(crate) mod machines;
 pub(crate) mod markdown;
+pub(crate) mod notes;
 pub(crate) mod page;
 pub(crate) mod panels;
 pub(crate) mod plot;

@@ -3,8 +3,9 @@
 use crate::model::{Results, Technique, Verdict};
 use crate::report::costs::costs;
 use crate::report::grid;
+use crate::report::notes::notes;
 use crate::report::plot::{PlotOptions, plot};
-use crate::report::table_rows::{Mark, Row, Section, columns, extent, notes, sections, short_name};
+use crate::report::table_rows::{Mark, Row, Section, columns, extent, sections, short_name};
 use crate::text::format;
 
 /// Options of a table.

@@ -4,8 +4,10 @@
 use crate::model::{Advisory, Cell, Experiments, FindingKey, Grade, Results, Tally};
 
 /// Limit on segments in a list and bytes in a segment, which no run exceeds.
-const MOST: usize = 1 << 40;
+const MAX_COUNT: usize = 1 << 40;
 
+/// Checks the results of a run.
+///
 /// # Errors
 ///
 /// A description of the first violation.
@@ -20,7 +22,7 @@ pub(crate) fn results(results: &Results) -> Result<(), String> {
             crossover.high_bytes,
         ];
         if !sizes.iter().all(|&bytes| is_positive(bytes)) {
-            return Err("a crossover is at no size".to_owned());
+            return Err("a crossover has a size that is not a positive number".to_owned());
         }
     }
     Ok(())
@@ -31,7 +33,7 @@ fn cell(cell: &Cell) -> Result<(), String> {
     let all_sizes = runs.iter().map(|&(count, bytes)| (count, bytes));
     let all_sizes = all_sizes.chain(cell.segment_bytes.map(|bytes| (cell.segment_count, bytes)));
     for (count, bytes) in all_sizes {
-        if count == 0 || bytes == 0 || count > MOST || bytes > MOST {
+        if count == 0 || bytes == 0 || count > MAX_COUNT || bytes > MAX_COUNT {
             return Err(format!("has {count} segments of {bytes} bytes"));
         }
     }
@@ -47,28 +49,32 @@ fn cell(cell: &Cell) -> Result<(), String> {
         .chain(summaries)
         .all(|&ns| is_positive(ns))
     {
-        return Err("has a time that is none".to_owned());
+        return Err("contains a time that is not a positive number".to_owned());
     }
     let rounds = cell.rounds as usize;
     let samples = cell.techniques.iter().map(|t| t.samples_ns.len());
     let most = samples.fold(cell.floor_samples_ns.len(), usize::max);
     if rounds == 0 || most > rounds {
-        return Err(format!("has {most} samples of {rounds} rounds"));
+        return Err(format!("has {most} samples in {rounds} rounds"));
     }
     let mut names: Vec<_> = cell.techniques.iter().map(|t| t.name).collect();
     names.sort_unstable();
     names.dedup();
     if names.len() < cell.techniques.len() {
-        return Err("has a technique twice".to_owned());
+        return Err("lists a technique twice".to_owned());
     }
     for name in cell.leader.iter().chain(&cell.winner) {
         if cell.technique(*name).is_none() {
-            return Err(format!("is led by {name}, which was not measured"));
+            return Err(format!(
+                "names {name} as leader or winner, which was not measured"
+            ));
         }
     }
     Ok(())
 }
 
+/// Checks the results of `vectored reproduce`.
+///
 /// # Errors
 ///
 /// A description of the first violation.
@@ -87,6 +93,8 @@ pub(crate) fn experiments(experiments: &Experiments) -> Result<(), String> {
     Ok(())
 }
 
+/// Checks the advice of `vectored advise`.
+///
 /// # Errors
 ///
 /// A description of the first violation.
@@ -100,7 +108,7 @@ pub(crate) fn advisory(advisory: &Advisory) -> Result<(), String> {
         .flatten()
         .any(|time| !time.is_finite() || *time < 0.0)
     {
-        return Err("the wall time is none".to_owned());
+        return Err("a wall or CPU time is negative or not a number".to_owned());
     }
     for price in &advisory.prices {
         let others = [
@@ -115,7 +123,7 @@ pub(crate) fn advisory(advisory: &Advisory) -> Result<(), String> {
         if !is_interval(price.call_low_ns, price.call_ns, price.call_high_ns)
             || !others.iter().all(|cost| cost.is_finite())
         {
-            return Err("a price is none".to_owned());
+            return Err("a price is not a number or lies outside its interval".to_owned());
         }
     }
     let total = (
@@ -124,12 +132,12 @@ pub(crate) fn advisory(advisory: &Advisory) -> Result<(), String> {
         advisory.saving_high_s,
     );
     if !is_interval(total.0, total.1, total.2) {
-        return Err("the saving lies outside of its interval".to_owned());
+        return Err("the saving lies outside its interval".to_owned());
     }
     for finding in &advisory.findings {
         let pattern = || format!("the finding {:?}", finding.pattern);
         if matches!(finding.key.grade, Grade::Crossing | Grade::Unknown) {
-            return Err(format!("{} is of a grade that is never counted", pattern()));
+            return Err(format!("{} has a grade that is never counted", pattern()));
         }
         let (low, high) = (finding.saving_low_s, finding.saving_high_s);
         if !is_interval(low, finding.saving_s, high)
@@ -137,7 +145,10 @@ pub(crate) fn advisory(advisory: &Advisory) -> Result<(), String> {
                 .share_of_wall
                 .is_some_and(|share| !share.is_finite())
         {
-            return Err(format!("{} has a saving that is none", pattern()));
+            return Err(format!(
+                "{} has a saving that is not a number or lies outside its interval",
+                pattern()
+            ));
         }
         tally(&finding.key, &finding.tally).map_err(|why| format!("{} {why}", pattern()))?;
     }

@@ -549,7 +549,7 @@ fn an_advisory_that_no_log_can_have_is_refused() {
     );
     refused(
         &|v| v["findings"][0]["saving_low_s"] = literal!(9.0),
-        "a saving that is none",
+        "a saving that is not a number",
     );
     refused(
         &|v| v["findings"][0]["step_bytes"] = literal!([[1, 2]]),
@@ -569,7 +569,7 @@ fn an_advisory_that_no_log_can_have_is_refused() {
     );
     refused(
         &|v| v["saving_high_s"] = literal!(0.0),
-        "outside of its interval",
+        "outside its interval",
     );
     refused(
         &|v| v["prices"][0]["call_low_ns"] = literal!(1e9),

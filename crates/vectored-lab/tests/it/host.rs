@@ -143,8 +143,8 @@ fn secretive() -> HostReport {
         },
         huge_pages: HugePages {
             transparent: Known::Unknown(denied("/sys/kernel/mm/…")),
-            page_bytes: Known::Unknown("no such figure in /proc/meminfo".to_owned()),
-            reserved: Known::Unknown("no such figure in /proc/meminfo".to_owned()),
+            page_bytes: Known::Unknown("no such value in /proc/meminfo".to_owned()),
+            reserved: Known::Unknown("no such value in /proc/meminfo".to_owned()),
         },
         ..known
     }

@@ -2,12 +2,13 @@
 
 use crate::model::{Results, Technique, Verdict};
 use crate::report::costs::costs;
+use crate::report::notes::notes;
 use crate::report::page::environment;
 use crate::report::page::escape::escape;
 use crate::report::page::experiments::table;
 use crate::report::page::tooltips;
 use crate::report::panels::{Panel, Square, panels};
-use crate::report::table_rows::{Section, columns, extent, notes, sections, short_name};
+use crate::report::table_rows::{Section, columns, extent, sections, short_name};
 use crate::text::format;
 use crate::text::format::bytes_in_words;
 
