@@ -289,7 +289,7 @@ fn runs_of_one_build_are_no_regression() {
         "{table}"
     );
     let unwrapped = table.replace("\n  ", " ");
-    assert!(unwrapped.contains("0 are slower, 0 faster"), "{table}");
+    assert!(unwrapped.contains("0 slower and 0 faster"), "{table}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! A value that is unknown is shown with the reason; no line is left out.
 
 use crate::model::{FlagAnswer, HostReport, Known};
+use crate::report::grid;
 use crate::text::format;
 use crate::text::format::escape_markdown;
 
@@ -36,9 +37,7 @@ pub fn table(report: &HostReport, width: usize) -> String {
         }
     }
     text.push('\n');
-    text.push_str(NOTE);
-    text.push('\n');
-    text
+    text + &grid::paragraph(NOTE, 0, width)
 }
 
 /// The report for a document.

@@ -575,6 +575,6 @@ fn an_advisory_that_no_log_can_have_is_refused() {
         &|v| v["prices"][0]["call_low_ns"] = literal!(1e9),
         "a price",
     );
-    refused(&|v| v["wall_s"] = literal!(-1.0), "wall time");
+    refused(&|v| v["wall_s"] = literal!(-1.0), "wall or CPU time");
     refused(&|v| v["saving_s"] = Value::Null, "damaged results");
 }

@@ -253,7 +253,7 @@ fn every_table_says_that_it_is_reduced() {
     ] {
         // Lines are broken between words.
         let text = text.replace('\n', " ");
-        let marks = text.matches("REDUCED: not what was published").count();
+        let marks = text.matches("REDUCED: smaller than published").count();
         assert_eq!(marks, 4, "{text}");
         let hints = text.matches("Reduced, so only a hint: ").count();
         assert_eq!(hints, 4, "{text}");

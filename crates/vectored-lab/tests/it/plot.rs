@@ -97,14 +97,17 @@ fn where_not_all_fit_the_largest_count_of_each_target_is_shown() {
     for title in ["file, 1000 segments", "pipe, 1000", "unix, 1000"] {
         assert!(text.contains(title), "{title} in\n{text}");
     }
-    assert!(text.contains("the largest count of each"), "{text}");
+    assert!(text.contains("the largest segment count of each"), "{text}");
     // With more room there is everything, and nothing to tell.
     let text = plot(&run, plain(180));
     assert!(
         text.contains("file, 2 segments") && text.contains("unix, 1000"),
         "{text}"
     );
-    assert!(!text.contains("the largest count of each"), "{text}");
+    assert!(
+        !text.contains("the largest segment count of each"),
+        "{text}"
+    );
 }
 
 #[test]
