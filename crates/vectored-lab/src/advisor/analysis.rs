@@ -1,34 +1,13 @@
 //! From events to tallies: one pass, in memory bounded by what is open and by distinct patterns.
 
-use crate::advisor::findings::tally::Tallies;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+use crate::advisor::findings::tallies::Tallies;
+use crate::advisor::options::Options;
 use crate::advisor::runs::call_effects::Names;
 use crate::advisor::tracker::Log;
-use vectored_strace::event::Event;
-
-/// What is asked of an analysis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// No byte may wait longer for those after it, in ns.
-    pub max_delay_ns: u64,
-    /// A merged call is complete when it has so many bytes.
-    pub buffer_bytes: u64,
-    /// Whether the log is known to hold every call that matters, filtered or not: it was made so.
-    pub shows_all: bool,
-    /// Whether times are strace's: from the gap between two calls goes what strace adds at least to each
-    /// call of the thread in between, as far as the log tells.
-    pub deflates: bool,
-}
-
-impl Default for Options {
-    fn default() -> Options {
-        Options {
-            max_delay_ns: 10_000_000,
-            buffer_bytes: 64 * 1024,
-            shows_all: false,
-            deflates: false,
-        }
-    }
-}
+use vectored_strace::{Counts, Event, EventSink, Item, LogError, read_logs_to};
 
 /// Follows logs, call by call, and counts what could be merged.
 ///
@@ -73,7 +52,7 @@ impl Analysis {
     /// As [`Analysis::follow`], made anew where it is used: what is the same of all events there takes
     /// no time.
     #[inline(always)]
-    pub(super) fn follow_here(&mut self, event: &Event<'_>) {
+    fn follow_here(&mut self, event: &Event<'_>) {
         self.log.follow(event, &mut self.names);
     }
 
@@ -87,5 +66,34 @@ impl Analysis {
     pub fn finish(mut self) -> Tallies {
         self.begin_log();
         self.tallies
+    }
+}
+
+impl EventSink for Analysis {
+    fn on_item(&mut self, item: Item<'_>) -> ControlFlow<()> {
+        match item {
+            Item::Begin => self.begin_log(),
+            Item::Event(event) => Analysis::follow(self, &event),
+            Item::End(_) => {}
+        }
+        ControlFlow::Continue(())
+    }
+
+    #[inline(always)]
+    fn on_common_transfer(&mut self, event: &Event<'_>) -> ControlFlow<()> {
+        self.follow_here(event);
+        ControlFlow::Continue(())
+    }
+}
+
+impl Analysis {
+    /// Reads logs as [`read_logs`](vectored_strace::read_logs), and follows all that is in them. It takes less
+    /// time than to follow each event.
+    ///
+    /// # Errors
+    ///
+    /// As [`read_logs`](vectored_strace::read_logs).
+    pub fn read_logs(&mut self, paths: &[PathBuf]) -> Result<Counts, LogError> {
+        read_logs_to(paths, self)
     }
 }

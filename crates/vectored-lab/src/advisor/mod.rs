@@ -18,19 +18,20 @@
 pub mod analysis;
 pub(crate) mod descriptors;
 pub(crate) mod findings;
-mod follow;
 mod hash;
+mod options;
 pub(crate) mod runs;
 mod slab;
 mod tracker;
 pub mod untraced;
 pub mod wording;
 
-pub use crate::advisor::analysis::{Analysis, Options};
+pub use crate::advisor::analysis::Analysis;
 pub use crate::advisor::findings::advise::{About, UNPRICED, Untraced, Words, advise};
 pub use crate::advisor::findings::merge::merge;
 pub use crate::advisor::findings::price::{Saving, operation_of, price};
-pub use crate::advisor::findings::tally::Tallies;
+pub use crate::advisor::findings::tallies::Tallies;
+pub use crate::advisor::options::Options;
 pub use crate::advisor::untraced::{Traced, without_strace};
 
 #[cfg(test)]

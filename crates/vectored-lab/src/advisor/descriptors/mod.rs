@@ -1,7 +1,13 @@
 //! Processes, their descriptors, and the open file descriptions behind them.
 
 pub(crate) mod fd_kind;
+pub(crate) mod fd_table;
+pub(crate) mod forks;
+pub(crate) mod latest;
 pub(crate) mod name_set;
 pub(crate) mod open_file;
+pub(crate) mod process_id;
+pub(crate) mod processes;
+pub(crate) mod runtime;
 pub(crate) mod same_file;
-pub(crate) mod tables;
+pub(crate) mod thread;

@@ -1,8 +1,8 @@
 //! An open file description: what an `open` made, and all duplicates of its descriptor share.
 
 use crate::advisor::descriptors::fd_kind::Kind;
+use crate::advisor::findings::held::Held;
 use crate::advisor::findings::pending::Pending;
-use crate::advisor::findings::tally::Held;
 use crate::advisor::runs::barriers::Reason;
 use crate::advisor::runs::run_builder::Lane;
 use vectored_strace::event::OpenFlags;

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use crate::advisor::descriptors::latest::Latest;
 use crate::advisor::descriptors::name_set::{Marks, last_part};
-use crate::advisor::descriptors::tables::{Latest, ProcessId};
-use crate::advisor::findings::tally::Held;
+use crate::advisor::descriptors::process_id::ProcessId;
+use crate::advisor::findings::held::Held;
 use crate::advisor::hash::FastMap;
 use crate::advisor::slab::Slab;
 

@@ -1,7 +1,8 @@
 //! From what was counted to an advisory: priced, in words, the largest saving first.
 
 use crate::advisor::findings::price::{Saving, price};
-use crate::advisor::findings::tally::{Tallies, fold_files, join};
+use crate::advisor::findings::tallies::{Tallies, fold_files};
+use crate::advisor::findings::tally::join;
 use crate::advisor::findings::uses::most_used;
 use crate::model::{
     ADVISORY_SCHEMA, Advisory, Finding, FindingKey, Host, Price, Skipped, Tally, Uncounted,

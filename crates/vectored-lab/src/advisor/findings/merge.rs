@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::advisor::findings::advise::{About, UNPRICED, Untraced, Words, advise};
-use crate::advisor::findings::tally::{Tallies, join};
+use crate::advisor::findings::tallies::Tallies;
+use crate::advisor::findings::tally::join;
 use crate::advisor::findings::uses::join_use;
 use crate::model::{Advisory, Price, Skipped, WallSource};
 

@@ -1,8 +1,16 @@
 //! From runs to rows of a report: counts, descriptors, prices and what can be saved.
 
 pub mod advise;
+pub(crate) mod call_counts;
+pub(crate) mod counts;
+pub(crate) mod held;
+pub(crate) mod judge;
 pub mod merge;
+pub(crate) mod name_table;
+pub(crate) mod pattern_counts;
 pub(crate) mod pending;
 pub mod price;
+pub(crate) mod row;
+pub(crate) mod tallies;
 pub(crate) mod tally;
 pub(crate) mod uses;

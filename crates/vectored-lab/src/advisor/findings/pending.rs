@@ -1,12 +1,14 @@
 //! The runs of one opening by one process, until it is known what all of its calls are.
 
-use crate::advisor::findings::tally::{Found, Way, judge};
-use crate::advisor::runs::barriers::Reason;
+use crate::advisor::findings::call_counts::Use;
+use crate::advisor::findings::judge::{Found, Way, judge};
+use crate::advisor::findings::row::{Row, add_sites, has_site};
+use crate::advisor::findings::tally::{add_sizes, join_ranges};
 use crate::advisor::runs::pattern::Pattern;
 use crate::advisor::runs::run::Run;
 use crate::advisor::runs::run_builder::Outcome;
-use crate::model::{FindingKind, Grade, Tally};
-use vectored_strace::event::{Form, Transfer};
+use crate::model::Tally;
+use vectored_strace::event::Transfer;
 
 /// Patterns of an opening that are told apart; those that come later are one.
 const PATTERNS_MAX: usize = 64;
@@ -16,59 +18,6 @@ const PATTERNS_MAX: usize = 64;
 pub(crate) struct Pending {
     rows: Vec<Row>,
     calls: Use,
-}
-
-/// All calls of one direction.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Use {
-    /// How many.
-    pub(crate) calls: u64,
-    /// Bytes that they moved.
-    pub(crate) bytes: u64,
-    /// Calls that failed or moved nothing.
-    pub(crate) empty: u64,
-    /// Calls that moved less than they were asked to.
-    pub(crate) short: u64,
-    /// Calls as large as the buffer.
-    pub(crate) large: u64,
-    /// Calls that cannot be merged: with flags or an address, or without a buffer of the program.
-    pub(crate) special: u64,
-}
-
-impl Use {
-    /// Counts a call.
-    #[inline(always)]
-    pub(crate) fn note(&mut self, transfer: &Transfer<'_>, buffer_bytes: u64) {
-        self.calls += 1;
-        let bytes = transfer.result.unwrap_or(0);
-        self.bytes = self.bytes.saturating_add(bytes);
-        let asked = transfer.asked_bytes.unwrap_or(bytes);
-        let is_special = transfer.special || transfer.addressed || transfer.form == Form::Opaque;
-        if bytes == 0 {
-            self.empty += 1;
-        } else if is_special {
-            self.special += 1;
-        } else if asked >= buffer_bytes {
-            self.large += 1;
-        } else if asked > bytes {
-            self.short += 1;
-        }
-    }
-}
-
-/// Runs of one pattern.
-#[derive(Clone, Debug)]
-pub(crate) struct Row {
-    pub(crate) kind: FindingKind,
-    pub(crate) grade: Grade,
-    pub(crate) reason: Option<Reason>,
-    pub(crate) is_read: bool,
-    pub(crate) is_positional: bool,
-    pub(crate) descriptor: i32,
-    pub(crate) pattern: Pattern,
-    /// Call sites by number, ascending: calls and bytes.
-    pub(crate) sites: Vec<(u32, u64, u64)>,
-    pub(crate) tally: Tally,
 }
 
 impl Pending {
@@ -180,163 +129,6 @@ impl Pending {
             }
         }
         Some((taken, std::mem::take(&mut self.calls)))
-    }
-}
-
-/// Where the steps of a row are in those of another.
-#[derive(Clone, Copy, Debug)]
-enum Place {
-    /// From a step on, around.
-    From(usize),
-    /// Any of them.
-    Anywhere,
-}
-
-impl Row {
-    /// Whether it is sound only if nobody else uses the same file or stream. To copy the tiny segments of
-    /// a list changes no call.
-    pub(crate) fn depends_on_others(&self) -> bool {
-        self.reason.is_none() && self.kind != FindingKind::TinySegments
-    }
-
-    /// The calls that move bytes.
-    pub(crate) fn transfers(&self) -> u64 {
-        match self.kind {
-            FindingKind::SeekThenTransfer => self.tally.merged_calls,
-            _ => self.tally.calls,
-        }
-    }
-
-    /// Where in this row's pattern another row's is, if both are of one loop.
-    fn place_of(&self, part: &Row) -> Option<Place> {
-        let is_alike = self.kind == part.kind
-            && self.grade == part.grade
-            && self.reason == part.reason
-            && self.is_read == part.is_read
-            && self.descriptor == part.descriptor
-            && part.sites.iter().all(|site| has_site(&self.sites, site.0));
-        if !is_alike || !part.pattern.calls_are_of(&self.pattern) {
-            return None;
-        }
-        let (own, other) = (self.pattern.steps().len(), part.pattern.steps().len());
-        if own == 0 || other == 0 {
-            return None;
-        }
-        if self.pattern.is_of_any_size() {
-            return Some(Place::Anywhere);
-        }
-        if part.pattern.is_of_any_size() {
-            let (least, most) = overall(&self.tally);
-            let (low, high) = overall(&part.tally);
-            let fits = low.saturating_mul(2) >= least && high <= most.saturating_mul(2);
-            return fits.then_some(Place::Anywhere);
-        }
-        let gap = |of_part: usize, of_own: usize| {
-            let ranges = (
-                part.tally.step_bytes.get(of_part),
-                self.tally.step_bytes.get(of_own),
-            );
-            let (Some(one), Some(two)) = ranges else {
-                return 0;
-            };
-            one.0.saturating_sub(two.1).max(two.0.saturating_sub(one.1))
-        };
-        let is_period = other >= own && other.is_multiple_of(own);
-        let is_cut_short = other < own && part.tally.calls <= part.tally.runs * own as u64;
-        match is_period || is_cut_short {
-            true => part.pattern.place_in(&self.pattern, gap).map(Place::From),
-            false => None,
-        }
-    }
-
-    fn take_in(&mut self, mut part: Row, place: Place) {
-        add_sites(&mut self.sites, &part.sites);
-        let ranges = std::mem::take(&mut part.tally.step_bytes);
-        let starts = std::mem::take(&mut part.tally.starts);
-        let own = &mut self.tally.step_bytes;
-        match place {
-            Place::From(from) => {
-                let count = own.len().max(1);
-                for (step, (least, most)) in ranges.into_iter().enumerate() {
-                    if let Some(range) = own.get_mut((from + step) % count) {
-                        *range = (range.0.min(least), range.1.max(most));
-                    }
-                }
-                for (step, runs) in starts.into_iter().enumerate() {
-                    if let Some(start) = self.tally.starts.get_mut((from + step) % count) {
-                        *start += runs;
-                    }
-                }
-            }
-            Place::Anywhere => {
-                let moves = |range: &&mut (u64, u64)| range.1 > 0;
-                let low = ranges
-                    .iter()
-                    .filter(|range| range.1 > 0)
-                    .map(|range| range.0);
-                let high = ranges.iter().map(|range| range.1).max();
-                if let (Some(low), Some(least)) = (
-                    low.min(),
-                    own.iter_mut().filter(moves).min_by_key(|range| range.0),
-                ) {
-                    least.0 = least.0.min(low);
-                }
-                if let (Some(high), Some(most)) = (
-                    high,
-                    own.iter_mut().filter(moves).max_by_key(|range| range.1),
-                ) {
-                    most.1 = most.1.max(high);
-                }
-            }
-        }
-        crate::advisor::findings::tally::join(&mut self.tally, &part.tally);
-    }
-}
-
-/// The least and the greatest bytes of all steps that move some.
-fn overall(tally: &Tally) -> (u64, u64) {
-    let moving = tally.step_bytes.iter().filter(|range| range.1 > 0);
-    moving.fold((u64::MAX, 0), |(least, most), range| {
-        (least.min(range.0), most.max(range.1))
-    })
-}
-
-fn has_site(sites: &[(u32, u64, u64)], site: u32) -> bool {
-    sites.binary_search_by_key(&site, |known| known.0).is_ok()
-}
-
-fn add_sites(known: &mut Vec<(u32, u64, u64)>, new: &[(u32, u64, u64)]) {
-    for &(site, calls, bytes) in new {
-        match known.binary_search_by_key(&site, |known| known.0) {
-            Ok(place) => {
-                known[place].1 += calls;
-                known[place].2 += bytes;
-            }
-            Err(place) => known.insert(place, (site, calls, bytes)),
-        }
-    }
-}
-
-/// Adds sizes to those of the same class.
-pub(crate) fn add_sizes(known: &mut Vec<(u8, u64, u64)>, new: &[(u8, u64, u64)]) {
-    for &(class, segments, bytes) in new {
-        match known.binary_search_by_key(&class, |size| size.0) {
-            Ok(place) => {
-                known[place].1 = known[place].1.saturating_add(segments);
-                known[place].2 = known[place].2.saturating_add(bytes);
-            }
-            Err(place) => known.insert(place, (class, segments, bytes)),
-        }
-    }
-}
-
-/// Widens ranges, step by step.
-pub(crate) fn join_ranges(known: &mut Vec<(u64, u64)>, new: impl Iterator<Item = (u64, u64)>) {
-    for (place, (least, most)) in new.enumerate() {
-        match known.get_mut(place) {
-            Some(range) => *range = (range.0.min(least), range.1.max(most)),
-            None => known.push((least, most)),
-        }
     }
 }
 

@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 
 use crate::advisor::descriptors::fd_kind::Kind;
-use crate::advisor::findings::pending::{Row, Use};
-use crate::advisor::findings::tally::{Held, Names};
+use crate::advisor::findings::call_counts::Use;
+use crate::advisor::findings::held::Held;
+use crate::advisor::findings::judge::rests_on_order;
+use crate::advisor::findings::name_table::Names;
+use crate::advisor::findings::row::Row;
 use crate::advisor::hash::FastMap;
 use crate::advisor::runs::barriers::Reason;
 use crate::model::{DescriptorUse, Operation};
@@ -158,7 +161,7 @@ impl Uses {
             match row.reason {
                 None => {
                     entry.counted += transfers;
-                    if crate::advisor::findings::tally::rests_on_order(row.kind) {
+                    if rests_on_order(row.kind) {
                         entry.ordered += transfers;
                     }
                 }
@@ -257,17 +260,6 @@ impl Entry {
         // Of equal ones the first.
         let most = why.iter().rev().max_by_key(|(calls, _)| *calls)?;
         Some(most.1.to_owned())
-    }
-}
-
-impl Use {
-    fn join(&mut self, other: &Use) {
-        self.calls += other.calls;
-        self.bytes = self.bytes.saturating_add(other.bytes);
-        self.empty += other.empty;
-        self.short += other.short;
-        self.large += other.large;
-        self.special += other.special;
     }
 }
 

@@ -4,7 +4,7 @@
 //! What is left alone by that is chained by its links instead: calls that only a `poll` keeps apart
 //! are told as such, but not counted. So each call is in one run or one chain at most.
 
-use crate::advisor::descriptors::tables::ProcessId;
+use crate::advisor::descriptors::process_id::ProcessId;
 use crate::advisor::runs::barriers::Reason;
 use crate::advisor::runs::run::{Bounds, Piece, Run};
 

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 
-use crate::advisor::analysis::{Analysis, Options};
-use crate::advisor::findings::tally::Tallies;
+use crate::advisor::findings::tallies::Tallies;
+use crate::advisor::{Analysis, Options};
 use vectored_strace::Reader;
 
 /// A program with a call each 100 µs, of which strace shows 40 µs in the call: 64 of them, `writes` to a

@@ -1,7 +1,7 @@
 //! Logs by hand: each function is a line.
 
-use crate::advisor::analysis::{Analysis, Options};
-use crate::advisor::findings::tally::Tallies;
+use crate::advisor::findings::tallies::Tallies;
+use crate::advisor::{Analysis, Options};
 use vectored_strace::event::{
     Action, Descriptor, Direction, Event, Form, OpenFlags, SocketKind, Transfer,
 };

@@ -2,10 +2,10 @@
 
 use proptest::prelude::*;
 
-use crate::advisor::analysis::{Analysis, Options};
 use crate::advisor::findings::advise::{About, Words};
 use crate::advisor::tests::events::*;
 use crate::advisor::tests::naive::any_lines;
+use crate::advisor::{Analysis, Options};
 use crate::advisor::{advise, merge};
 use crate::model::{Advisory, FindingKey, Leads, Operation, Price, Skipped, Tally, WallSource};
 use vectored_strace::event::SocketKind;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use crate::advisor::analysis::Options;
-use crate::advisor::findings::tally::Tallies;
+use crate::advisor::findings::tallies::Tallies;
+use crate::advisor::options::Options;
 use crate::advisor::tests::events::*;
 use vectored_strace::event::{Action, Direction, SocketKind, Transfer};
 

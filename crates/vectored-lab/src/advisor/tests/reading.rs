@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use proptest::prelude::*;
 
-use crate::advisor::analysis::{Analysis, Options};
-use crate::advisor::findings::tally::Tallies;
+use crate::advisor::findings::tallies::Tallies;
+use crate::advisor::{Analysis, Options};
 use vectored_strace::Reader;
 
 /// What follows the time of a line.

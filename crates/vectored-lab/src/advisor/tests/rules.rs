@@ -964,7 +964,7 @@ fn patterns_are_periods_or_sets() {
 fn a_log_without_waits_is_not_believed() {
     let of = |lines: &[Line]| {
         let mut analysis =
-            crate::advisor::analysis::Analysis::new(crate::advisor::analysis::Options::default());
+            crate::advisor::analysis::Analysis::new(crate::advisor::options::Options::default());
         analysis.begin_log();
         feed(&mut analysis, lines);
         told(&analysis.finish())

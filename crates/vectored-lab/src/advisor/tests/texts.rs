@@ -1,8 +1,8 @@
 //! Logs as strace writes them.
 
-use crate::advisor::analysis::{Analysis, Options};
-use crate::advisor::findings::tally::Tallies;
+use crate::advisor::findings::tallies::Tallies;
 use crate::advisor::tests::events::told;
+use crate::advisor::{Analysis, Options};
 use vectored_strace::Reader;
 
 /// What is found in a log that holds everything, or in one that has to show that it does.

@@ -3,9 +3,9 @@
 use crate::advisor::descriptors::fd_kind::{Kind, kind_of_path, kind_of_text};
 use crate::advisor::descriptors::name_set::last_part;
 use crate::advisor::descriptors::open_file::Opening;
+use crate::advisor::descriptors::runtime::{runtime_of_file, surer};
 use crate::advisor::runs::barriers::Reason;
 use crate::advisor::tracker::{By, Log, WRITES};
-use crate::advisor::wording::runtime::{runtime_of_file, surer};
 use vectored_strace::event::{Descriptor, Named, OpenFlags};
 
 impl Log {

@@ -3,11 +3,10 @@
 use crate::advisor::descriptors::fd_kind::Kind;
 use crate::advisor::descriptors::open_file::Opening;
 use crate::advisor::descriptors::same_file::Groups;
-use crate::advisor::descriptors::tables::Thread;
+use crate::advisor::descriptors::thread::Thread;
 use crate::advisor::runs::barriers::Reason;
 use crate::advisor::runs::run::{Bounds, Piece};
 use crate::advisor::runs::run_builder::{Lane, Link};
-use crate::advisor::tracker::transfers::asked;
 use vectored_strace::event::{Direction, Transfer};
 
 /// What lies around a transfer, besides what it goes through.
@@ -78,7 +77,9 @@ impl Surroundings<'_> {
             let has_between = thread.last != sought;
             return Link::Sought { has_between };
         }
-        if is_read && (lane.is_large || asked(transfer) >= self.bounds.buffer_bytes) {
+        if is_read
+            && (lane.is_large || transfer.asked_bytes.unwrap_or(0) >= self.bounds.buffer_bytes)
+        {
             return Link::Broken;
         }
         match self.crossing(place, opening, transfer) {

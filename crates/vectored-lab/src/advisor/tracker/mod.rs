@@ -7,19 +7,21 @@ pub(crate) mod transfers;
 
 use std::collections::VecDeque;
 
-use crate::advisor::analysis::Options;
 use crate::advisor::descriptors::fd_kind::{Kind, kind_of_socket, kind_of_text};
 use crate::advisor::descriptors::name_set::Marks;
+use crate::advisor::descriptors::process_id::ProcessId;
+use crate::advisor::descriptors::processes::Tables;
+use crate::advisor::descriptors::runtime::runtime_of_program;
 use crate::advisor::descriptors::same_file::Groups;
-use crate::advisor::descriptors::tables::{ProcessId, Tables};
-use crate::advisor::findings::tally::{Book, Tallies};
+use crate::advisor::findings::pattern_counts::Book;
+use crate::advisor::findings::tallies::Tallies;
 use crate::advisor::findings::uses::Uses;
 use crate::advisor::hash::FastMap;
+use crate::advisor::options::Options;
 use crate::advisor::runs::barriers::Reason;
 use crate::advisor::runs::call_effects::{Effect, Names, Shown};
 use crate::advisor::runs::run::{Bounds, Piece};
 use crate::advisor::untraced::Pace;
-use crate::advisor::wording::runtime::runtime_of_program;
 use vectored_strace::event::{Action, Descriptor, Event, Named};
 
 /// What is known of the log that is followed.

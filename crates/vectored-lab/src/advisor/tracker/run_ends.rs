@@ -2,8 +2,10 @@
 
 use crate::advisor::descriptors::fd_kind::Kind;
 use crate::advisor::descriptors::open_file::Opening;
-use crate::advisor::descriptors::tables::{ProcessId, Tables, process_at};
-use crate::advisor::findings::tally::{Way, Whose};
+use crate::advisor::descriptors::process_id::ProcessId;
+use crate::advisor::descriptors::processes::{Tables, process_at};
+use crate::advisor::findings::judge::Way;
+use crate::advisor::findings::pattern_counts::Whose;
 use crate::advisor::findings::uses::Used;
 use crate::advisor::runs::barriers::Reason;
 use crate::advisor::runs::run::{Bounds, Piece, Run};

@@ -1,9 +1,10 @@
 //! A call that moves bytes.
 
 use crate::advisor::descriptors::fd_kind::Kind;
+use crate::advisor::descriptors::processes::{Tables, process_at};
 use crate::advisor::descriptors::same_file::Writer;
-use crate::advisor::descriptors::tables::{Tables, Thread, process_at};
-use crate::advisor::findings::tally::Held;
+use crate::advisor::descriptors::thread::Thread;
+use crate::advisor::findings::held::Held;
 use crate::advisor::runs::barriers::Reason;
 use crate::advisor::runs::pattern::{Move, call_number, size_class};
 use crate::advisor::runs::run::Piece;
@@ -144,7 +145,8 @@ impl Log {
             lane.ended_ns = self.piece.ended_ns;
             lane.is_positional = is_positional;
             lane.has_more = transfer.more;
-            lane.is_large = is_read && asked(transfer) >= self.bounds.buffer_bytes;
+            lane.is_large =
+                is_read && transfer.asked_bytes.unwrap_or(0) >= self.bounds.buffer_bytes;
             lane.next_offset = transfer
                 .offset
                 .unwrap_or(0)
@@ -409,11 +411,6 @@ enum Shape {
     Unusable,
 }
 
-#[inline(always)]
-pub(super) fn asked(transfer: &Transfer<'_>) -> u64 {
-    transfer.asked_bytes.unwrap_or(0)
-}
-
 /// Fills in what a run needs to know.
 #[inline(always)]
 fn describe(event: &Event<'_>, transfer: &Transfer<'_>, kind: Kind, piece: &mut Piece) -> Shape {
@@ -455,7 +452,7 @@ fn describe(event: &Event<'_>, transfer: &Transfer<'_>, kind: Kind, piece: &mut 
             piece.sizes.add_segment(moved);
         }
     }
-    match asked(transfer).cmp(&bytes) {
+    match transfer.asked_bytes.unwrap_or(0).cmp(&bytes) {
         std::cmp::Ordering::Greater => Shape::Short,
         std::cmp::Ordering::Equal if left == 0 => Shape::Whole,
         _ => Shape::Unusable,

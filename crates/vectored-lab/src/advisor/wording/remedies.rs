@@ -1,6 +1,6 @@
 //! How a finding is mended: in the language of the runtime that was seen, or in any.
 
-use crate::advisor::wording::runtime::runtime_of_program;
+use crate::advisor::descriptors::runtime::runtime_of_program;
 use crate::model::{FindingKey, FindingKind, Leads, Runtime, Tally};
 
 /// What runs the program of a finding: as the log shows it, or by the program's name.

@@ -1,20 +1,14 @@
 //! Which thread is of which process, and which descriptor leads to which opening.
 
-use std::collections::BTreeMap;
-
+use crate::advisor::descriptors::fd_table::{Slot, Table};
 use crate::advisor::descriptors::open_file::{Bits, Opening};
+use crate::advisor::descriptors::process_id::ProcessId;
+use crate::advisor::descriptors::runtime::surer;
+use crate::advisor::descriptors::thread::Thread;
 use crate::advisor::hash::FastMap;
 use crate::advisor::runs::barriers::Reason;
 use crate::advisor::slab::Slab;
-use crate::advisor::wording::runtime::surer;
 use crate::model::Runtime;
-
-/// A process: its place, and how many were there before it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct ProcessId {
-    place: u32,
-    generation: u32,
-}
 
 /// A process.
 #[derive(Debug)]
@@ -32,158 +26,14 @@ pub(crate) struct Process {
     pub(crate) parent: Option<ProcessId>,
     /// The event of that fork; 0 if it did not show.
     pub(crate) born: u64,
-    table: u32,
-    threads: u32,
+    pub(super) table: u32,
+    pub(super) threads: u32,
     /// Nobody was seen making it: its fork may come later in the log.
-    is_found: bool,
+    pub(super) is_found: bool,
     /// It ran a program since.
-    has_executed: bool,
+    pub(super) has_executed: bool,
     /// Whether it is in [`Tables::process_count`].
-    is_counted: bool,
-}
-
-/// A thread: what it did since any of its transfers.
-#[derive(Debug)]
-pub(crate) struct Thread {
-    /// Its process.
-    pub(crate) process: ProcessId,
-    number: u32,
-    /// Of all threads of the log, the how manieth it is, from 1.
-    pub(crate) serial: u64,
-    /// Its last event.
-    pub(crate) last: u64,
-    /// What strace has added to its calls so far, at least, in ns.
-    pub(crate) delayed_ns: u64,
-    /// The last that waited.
-    pub(crate) waited: (u64, Reason),
-    /// The last that let others see what was done before.
-    pub(crate) released: (u64, Reason),
-    /// The last that may have seen the size of a file.
-    pub(crate) looked: u64,
-    /// The last writes to files, by opening.
-    pub(crate) filed_out: Latest,
-    /// The last writes to what has a peer, by opening.
-    pub(crate) streamed_out: Latest,
-    /// The last reads from what has a peer, by opening.
-    pub(crate) streamed_in: Latest,
-}
-
-impl Thread {
-    fn new(number: u32, process: ProcessId, serial: u64) -> Thread {
-        Thread {
-            process,
-            number,
-            serial,
-            last: 0,
-            delayed_ns: 0,
-            waited: (0, Reason::UnknownCall),
-            released: (0, Reason::UnknownCall),
-            looked: 0,
-            filed_out: Latest::default(),
-            streamed_out: Latest::default(),
-            streamed_in: Latest::default(),
-        }
-    }
-}
-
-/// The last event of somebody, and the last one of somebody else.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Latest {
-    first: (u64, u32),
-    second: (u64, u32),
-}
-
-impl Latest {
-    pub(crate) fn note(&mut self, event: u64, by: u32) {
-        if self.first.1 != by {
-            self.second = self.first;
-        }
-        self.first = (event, by);
-    }
-
-    /// The last by anybody.
-    pub(crate) fn by_any(&self) -> u64 {
-        self.first.0
-    }
-
-    /// The last by anybody else.
-    pub(crate) fn by_others(&self, than: u32) -> u64 {
-        self.of_others(than).0
-    }
-
-    /// The last by anybody else, and who that was.
-    pub(crate) fn of_others(&self, than: u32) -> (u64, u32) {
-        match self.first.1 == than {
-            true => self.second,
-            false => self.first,
-        }
-    }
-}
-
-/// Where a descriptor of a table leads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Slot {
-    /// It was never seen.
-    Unseen,
-    /// It was closed.
-    Closed,
-    /// To an opening.
-    Open { opening: u32, close_on_exec: bool },
-}
-
-/// Descriptors below this are in an array.
-const NEAR: usize = 1024;
-
-/// A table of descriptors.
-#[derive(Clone, Debug, Default)]
-struct Table {
-    processes: u32,
-    near: Vec<Slot>,
-    far: BTreeMap<i32, Slot>,
-}
-
-impl Table {
-    #[inline]
-    fn get(&self, number: i32) -> Slot {
-        let near = usize::try_from(number).ok().filter(|&number| number < NEAR);
-        match near {
-            Some(number) => self.near.get(number).copied().unwrap_or(Slot::Unseen),
-            None => self.far.get(&number).copied().unwrap_or(Slot::Unseen),
-        }
-    }
-
-    fn set(&mut self, number: i32, slot: Slot) {
-        match usize::try_from(number) {
-            Ok(number) if number < NEAR => {
-                if self.near.len() <= number {
-                    self.near.resize(number + 1, Slot::Unseen);
-                }
-                self.near[number] = slot;
-            }
-            _ if slot == Slot::Closed => drop(self.far.remove(&number)),
-            _ => drop(self.far.insert(number, slot)),
-        }
-    }
-
-    fn slots(&self) -> impl Iterator<Item = (i32, Slot)> + '_ {
-        let near = self.near.iter().enumerate();
-        let near = near.map(|(number, &slot)| (number as i32, slot));
-        near.chain(self.far.iter().map(|(&number, &slot)| (number, slot)))
-    }
-
-    fn open(&self) -> impl Iterator<Item = (i32, u32, bool)> + '_ {
-        self.slots().filter_map(|(number, slot)| match slot {
-            Slot::Open {
-                opening,
-                close_on_exec,
-            } => Some((number, opening, close_on_exec)),
-            Slot::Unseen | Slot::Closed => None,
-        })
-    }
-
-    fn leads_to(&self, opening: u32) -> bool {
-        self.open().any(|open| open.1 == opening)
-    }
+    pub(super) is_counted: bool,
 }
 
 /// An opening that a process has no descriptor of any more.
@@ -200,13 +50,13 @@ pub(crate) struct Left {
 /// All threads, processes, tables and openings of a log.
 #[derive(Debug)]
 pub(crate) struct Tables {
-    threads: Slab<Thread>,
-    by_number: FastMap<u32, u32>,
+    pub(super) threads: Slab<Thread>,
+    pub(super) by_number: FastMap<u32, u32>,
     /// Threads whose places were looked up of late, by the last bits of their numbers.
-    recent: [(u32, u32); RECENT],
+    pub(super) recent: [(u32, u32); RECENT],
     /// All processes.
     pub(crate) processes: Slab<Process>,
-    tables: Slab<Table>,
+    pub(super) tables: Slab<Table>,
     /// All openings.
     pub(crate) openings: Slab<Opening>,
     /// Those that a process left, to be dealt with.
@@ -215,16 +65,16 @@ pub(crate) struct Tables {
     pub(crate) process_count: u64,
     generation: u32,
     thread_count: u64,
-    ended_threads: usize,
+    pub(super) ended_threads: usize,
     /// The process that ended last: what its openings held back is counted after its end.
     pub(crate) ended: Option<(ProcessId, Process)>,
 }
 
 /// So many threads are found without a hash.
-const RECENT: usize = 64;
+pub(super) const RECENT: usize = 64;
 
 /// A thread that is nowhere.
-const NO_THREAD: (u32, u32) = (0, u32::MAX);
+pub(super) const NO_THREAD: (u32, u32) = (0, u32::MAX);
 
 /// Threads of processes that ended are kept, since their own ends may follow, but not more.
 const ENDED_THREADS_MAX: usize = 1024;
@@ -268,15 +118,18 @@ impl Tables {
 
     /// A thread that nobody was seen making.
     fn found(&mut self, number: u32) -> u32 {
-        let table = self.tables.insert(Table {
-            processes: 1,
-            ..Table::default()
-        });
+        let table = self.tables.insert(Table::of_one_process());
         let process = self.new_process(number, table, 0, true);
         self.new_thread(number, process)
     }
 
-    fn new_process(&mut self, number: u32, table: u32, program: u32, is_found: bool) -> ProcessId {
+    pub(super) fn new_process(
+        &mut self,
+        number: u32,
+        table: u32,
+        program: u32,
+        is_found: bool,
+    ) -> ProcessId {
         self.generation = self.generation.wrapping_add(1);
         self.process_count += 1;
         let generation = self.generation;
@@ -297,7 +150,7 @@ impl Tables {
         ProcessId { place, generation }
     }
 
-    fn new_thread(&mut self, number: u32, process: ProcessId) -> u32 {
+    pub(super) fn new_thread(&mut self, number: u32, process: ProcessId) -> u32 {
         self.thread_count += 1;
         let thread = Thread::new(number, process, self.thread_count);
         let place = self.threads.insert(thread);
@@ -472,86 +325,6 @@ impl Tables {
         }
     }
 
-    /// `fork`, in the parent.
-    pub(crate) fn fork(
-        &mut self,
-        event: u64,
-        parent: ProcessId,
-        child: u32,
-        same_process: bool,
-        shares: bool,
-    ) {
-        let known = self.by_number.get(&child).copied();
-        let found = known.filter(|&place| self.is_found(place));
-        match (found, same_process) {
-            (Some(thread), true) => self.adopt_thread(parent, thread),
-            (Some(thread), false) => self.adopt_process(parent, thread, shares),
-            (None, _) => {
-                if known.is_some() {
-                    // Its number is used again, and its end did not show.
-                    self.end_thread(child, false);
-                }
-                let process = match same_process {
-                    true => Some(parent),
-                    false => self.forked(parent, child, shares),
-                };
-                if let Some(process) = process {
-                    self.new_thread(child, process);
-                }
-            }
-        }
-        self.recent = [NO_THREAD; RECENT];
-        if !same_process {
-            self.note_birth(event, parent, child, found.is_some());
-        }
-    }
-
-    /// A process that spoke before its fork did is not known to be younger than what its parent did.
-    fn note_birth(&mut self, event: u64, parent: ProcessId, child: u32, was_found: bool) {
-        let place = self.by_number.get(&child).copied();
-        let Some(thread) = place.and_then(|place| self.threads.get(place)) else {
-            return;
-        };
-        let (process, is_new) = (thread.process, thread.last == 0);
-        if was_found && self.descends_from(parent, process) {
-            // The log is wrong: no process is its own ancestor.
-            return;
-        }
-        if let Some(process) = self.process_mut(process) {
-            process.parent = Some(parent);
-            process.born = if is_new { event } else { 0 };
-        }
-    }
-
-    /// Whether a process is another one, or descends from it. No process is its own ancestor, so this ends.
-    fn descends_from(&self, mut process: ProcessId, of: ProcessId) -> bool {
-        while process != of {
-            match self.process(process).and_then(|known| known.parent) {
-                Some(parent) => process = parent,
-                None => return false,
-            }
-        }
-        true
-    }
-
-    /// Whether what a process does comes after an event of another for certain: it is that process, or
-    /// descends from a child that was forked later.
-    pub(crate) fn comes_after(&self, mut process: ProcessId, event: u64, of: ProcessId) -> bool {
-        loop {
-            if process == of {
-                return true;
-            }
-            let Some(known) = self.process(process) else {
-                return false;
-            };
-            match known.parent {
-                Some(parent) if parent == of => return known.born > event,
-                Some(parent) => process = parent,
-                None => return false,
-            }
-        }
-    }
-
     /// As [`Tables::open`], but what it leads to is open already.
     pub(crate) fn share(&mut self, process: ProcessId, number: i32, opening: u32) -> Option<u32> {
         self.close(process, number);
@@ -567,37 +340,10 @@ impl Tables {
         Some(opening)
     }
 
-    fn is_found(&self, thread: u32) -> bool {
-        let thread = self.threads.get(thread);
-        let process = thread.and_then(|thread| self.process(thread.process));
-        process.is_some_and(|process| process.is_found && process.threads == 1)
-    }
-
-    fn forked(&mut self, parent: ProcessId, child: u32, shares: bool) -> Option<ProcessId> {
-        let Process {
-            program,
-            runtime,
-            table,
-            ..
-        } = *self.process(parent)?;
-        let place = match shares {
-            true => {
-                self.tables.get_mut(table)?.processes += 1;
-                table
-            }
-            false => self.copied(table, false)?,
-        };
-        let child = self.new_process(child, place, program, false);
-        self.process_mut(child)?.runtime = runtime;
-        Some(child)
-    }
-
     /// A copy of a table, for one process.
-    fn copied(&mut self, table: u32, executed: bool) -> Option<u32> {
-        let mut copy = Table {
-            processes: 1,
-            ..self.tables.get(table)?.clone()
-        };
+    pub(super) fn copied(&mut self, table: u32, executed: bool) -> Option<u32> {
+        let mut copy = self.tables.get(table)?.clone();
+        copy.processes = 1;
         let gone: Vec<i32> = copy
             .open()
             .filter(|open| executed && open.2)
@@ -610,7 +356,7 @@ impl Tables {
         Some(self.tables.insert(copy))
     }
 
-    fn count_copy(&mut self, copy: &Table) {
+    pub(super) fn count_copy(&mut self, copy: &Table) {
         // One that stays open when the child runs a program comes last of its opening.
         let mut openings: Vec<(u32, bool)> = copy.open().map(|open| (open.1, !open.2)).collect();
         openings.sort_unstable();
@@ -623,80 +369,6 @@ impl Tables {
                 }
             }
         }
-    }
-
-    /// A thread that was taken for a process turns out to be another's.
-    fn adopt_thread(&mut self, parent: ProcessId, thread: u32) {
-        let Some(found) = self.threads.get(thread).map(|thread| thread.process) else {
-            return;
-        };
-        if found == parent {
-            return;
-        }
-        let is_counted = self
-            .process(found)
-            .is_some_and(|process| process.is_counted);
-        self.end_process(found);
-        self.process_count -= u64::from(is_counted);
-        if let Some(thread) = self.threads.get_mut(thread) {
-            thread.process = parent;
-            // It was not ended with its process after all.
-            self.ended_threads = self.ended_threads.saturating_sub(1);
-        }
-        if let Some(process) = self.process_mut(parent) {
-            process.threads += 1;
-        }
-    }
-
-    /// A process that ran before its fork returned in the parent has the parent's descriptors, but
-    /// for those that it opened or closed.
-    fn adopt_process(&mut self, parent: ProcessId, thread: u32, shares: bool) {
-        let child = self.threads.get(thread).map(|thread| thread.process);
-        let parts = child.and_then(|child| {
-            let executed = self.process(child)?.has_executed;
-            Some((child, self.process(child)?.table, executed))
-        });
-        let Some((child, own, executed)) = parts else {
-            return;
-        };
-        let Some(Process {
-            program,
-            runtime,
-            table,
-            ..
-        }) = self.process(parent)
-        else {
-            return;
-        };
-        let (program, runtime, table) = (*program, *runtime, *table);
-        if let Some(child) = self.process_mut(child) {
-            child.is_found = false;
-            if !child.has_executed {
-                child.program = program;
-                child.runtime = runtime;
-            }
-        }
-        if table == own || shares {
-            return;
-        }
-        let Some(from) = self.tables.get(table).cloned() else {
-            return;
-        };
-        let Some(into) = self.tables.get_mut(own) else {
-            return;
-        };
-        let mut taken = Table::default();
-        for (number, opening, close_on_exec) in from.open() {
-            if into.get(number) == Slot::Unseen && !(executed && close_on_exec) {
-                let slot = Slot::Open {
-                    opening,
-                    close_on_exec,
-                };
-                into.set(number, slot);
-                taken.set(number, slot);
-            }
-        }
-        self.count_copy(&taken);
     }
 
     /// A name that the log shows beside a thread of a process; the first is its program's, unless an
@@ -789,7 +461,7 @@ impl Tables {
         }
     }
 
-    fn end_process(&mut self, id: ProcessId) {
+    pub(super) fn end_process(&mut self, id: ProcessId) {
         let openings = self.openings_of(id);
         let Some(process) = self.process(id) else {
             return;

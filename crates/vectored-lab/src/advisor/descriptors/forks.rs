@@ -1,0 +1,186 @@
+//! Processes and threads that are made by others.
+
+use crate::advisor::descriptors::fd_table::{Slot, Table};
+use crate::advisor::descriptors::process_id::ProcessId;
+use crate::advisor::descriptors::processes::{NO_THREAD, Process, RECENT, Tables};
+
+impl Tables {
+    /// `fork`, in the parent.
+    pub(crate) fn fork(
+        &mut self,
+        event: u64,
+        parent: ProcessId,
+        child: u32,
+        same_process: bool,
+        shares: bool,
+    ) {
+        let known = self.by_number.get(&child).copied();
+        let found = known.filter(|&place| self.is_found(place));
+        match (found, same_process) {
+            (Some(thread), true) => self.adopt_thread(parent, thread),
+            (Some(thread), false) => self.adopt_process(parent, thread, shares),
+            (None, _) => {
+                if known.is_some() {
+                    // Its number is used again, and its end did not show.
+                    self.end_thread(child, false);
+                }
+                let process = match same_process {
+                    true => Some(parent),
+                    false => self.forked(parent, child, shares),
+                };
+                if let Some(process) = process {
+                    self.new_thread(child, process);
+                }
+            }
+        }
+        self.recent = [NO_THREAD; RECENT];
+        if !same_process {
+            self.note_birth(event, parent, child, found.is_some());
+        }
+    }
+
+    /// A process that spoke before its fork did is not known to be younger than what its parent did.
+    fn note_birth(&mut self, event: u64, parent: ProcessId, child: u32, was_found: bool) {
+        let place = self.by_number.get(&child).copied();
+        let Some(thread) = place.and_then(|place| self.threads.get(place)) else {
+            return;
+        };
+        let (process, is_new) = (thread.process, thread.last == 0);
+        if was_found && self.descends_from(parent, process) {
+            // The log is wrong: no process is its own ancestor.
+            return;
+        }
+        if let Some(process) = self.process_mut(process) {
+            process.parent = Some(parent);
+            process.born = if is_new { event } else { 0 };
+        }
+    }
+
+    /// Whether a process is another one, or descends from it. No process is its own ancestor, so this ends.
+    fn descends_from(&self, mut process: ProcessId, of: ProcessId) -> bool {
+        while process != of {
+            match self.process(process).and_then(|known| known.parent) {
+                Some(parent) => process = parent,
+                None => return false,
+            }
+        }
+        true
+    }
+
+    /// Whether what a process does comes after an event of another for certain: it is that process, or
+    /// descends from a child that was forked later.
+    pub(crate) fn comes_after(&self, mut process: ProcessId, event: u64, of: ProcessId) -> bool {
+        loop {
+            if process == of {
+                return true;
+            }
+            let Some(known) = self.process(process) else {
+                return false;
+            };
+            match known.parent {
+                Some(parent) if parent == of => return known.born > event,
+                Some(parent) => process = parent,
+                None => return false,
+            }
+        }
+    }
+
+    fn is_found(&self, thread: u32) -> bool {
+        let thread = self.threads.get(thread);
+        let process = thread.and_then(|thread| self.process(thread.process));
+        process.is_some_and(|process| process.is_found && process.threads == 1)
+    }
+
+    fn forked(&mut self, parent: ProcessId, child: u32, shares: bool) -> Option<ProcessId> {
+        let Process {
+            program,
+            runtime,
+            table,
+            ..
+        } = *self.process(parent)?;
+        let place = match shares {
+            true => {
+                self.tables.get_mut(table)?.processes += 1;
+                table
+            }
+            false => self.copied(table, false)?,
+        };
+        let child = self.new_process(child, place, program, false);
+        self.process_mut(child)?.runtime = runtime;
+        Some(child)
+    }
+
+    /// A thread that was taken for a process turns out to be another's.
+    fn adopt_thread(&mut self, parent: ProcessId, thread: u32) {
+        let Some(found) = self.threads.get(thread).map(|thread| thread.process) else {
+            return;
+        };
+        if found == parent {
+            return;
+        }
+        let is_counted = self
+            .process(found)
+            .is_some_and(|process| process.is_counted);
+        self.end_process(found);
+        self.process_count -= u64::from(is_counted);
+        if let Some(thread) = self.threads.get_mut(thread) {
+            thread.process = parent;
+            // It was not ended with its process after all.
+            self.ended_threads = self.ended_threads.saturating_sub(1);
+        }
+        if let Some(process) = self.process_mut(parent) {
+            process.threads += 1;
+        }
+    }
+
+    /// A process that ran before its fork returned in the parent has the parent's descriptors, but
+    /// for those that it opened or closed.
+    fn adopt_process(&mut self, parent: ProcessId, thread: u32, shares: bool) {
+        let child = self.threads.get(thread).map(|thread| thread.process);
+        let parts = child.and_then(|child| {
+            let executed = self.process(child)?.has_executed;
+            Some((child, self.process(child)?.table, executed))
+        });
+        let Some((child, own, executed)) = parts else {
+            return;
+        };
+        let Some(Process {
+            program,
+            runtime,
+            table,
+            ..
+        }) = self.process(parent)
+        else {
+            return;
+        };
+        let (program, runtime, table) = (*program, *runtime, *table);
+        if let Some(child) = self.process_mut(child) {
+            child.is_found = false;
+            if !child.has_executed {
+                child.program = program;
+                child.runtime = runtime;
+            }
+        }
+        if table == own || shares {
+            return;
+        }
+        let Some(from) = self.tables.get(table).cloned() else {
+            return;
+        };
+        let Some(into) = self.tables.get_mut(own) else {
+            return;
+        };
+        let mut taken = Table::default();
+        for (number, opening, close_on_exec) in from.open() {
+            if into.get(number) == Slot::Unseen && !(executed && close_on_exec) {
+                let slot = Slot::Open {
+                    opening,
+                    close_on_exec,
+                };
+                into.set(number, slot);
+                taken.set(number, slot);
+            }
+        }
+        self.count_copy(&taken);
+    }
+}

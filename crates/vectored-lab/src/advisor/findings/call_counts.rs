@@ -1,0 +1,50 @@
+//! All calls of one direction.
+
+use vectored_strace::event::{Form, Transfer};
+
+/// All calls of one direction.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Use {
+    /// How many.
+    pub(crate) calls: u64,
+    /// Bytes that they moved.
+    pub(crate) bytes: u64,
+    /// Calls that failed or moved nothing.
+    pub(crate) empty: u64,
+    /// Calls that moved less than they were asked to.
+    pub(crate) short: u64,
+    /// Calls as large as the buffer.
+    pub(crate) large: u64,
+    /// Calls that cannot be merged: with flags or an address, or without a buffer of the program.
+    pub(crate) special: u64,
+}
+
+impl Use {
+    /// Counts a call.
+    #[inline(always)]
+    pub(crate) fn note(&mut self, transfer: &Transfer<'_>, buffer_bytes: u64) {
+        self.calls += 1;
+        let bytes = transfer.result.unwrap_or(0);
+        self.bytes = self.bytes.saturating_add(bytes);
+        let asked = transfer.asked_bytes.unwrap_or(bytes);
+        let is_special = transfer.special || transfer.addressed || transfer.form == Form::Opaque;
+        if bytes == 0 {
+            self.empty += 1;
+        } else if is_special {
+            self.special += 1;
+        } else if asked >= buffer_bytes {
+            self.large += 1;
+        } else if asked > bytes {
+            self.short += 1;
+        }
+    }
+
+    pub(crate) fn join(&mut self, other: &Use) {
+        self.calls += other.calls;
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.empty += other.empty;
+        self.short += other.short;
+        self.large += other.large;
+        self.special += other.special;
+    }
+}

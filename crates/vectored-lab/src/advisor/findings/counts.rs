@@ -1,0 +1,62 @@
+//! The counts of a pattern while a log is read.
+
+use crate::advisor::findings::row::Row;
+use crate::advisor::findings::tally::join;
+use crate::model::{FileCalls, Tally};
+
+/// Counts, with call sites by number.
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) tally: Tally,
+    pub(crate) sites: Vec<(u32, u64, u64)>,
+    pub(crate) files: Vec<(Vec<u8>, FileCalls)>,
+}
+
+/// Files of a finding that are told apart while a log is read.
+const FILES_READ: usize = 64;
+
+impl Counts {
+    pub(crate) fn join(&mut self, other: Counts) {
+        join(&mut self.tally, &other.tally);
+        add_sites(&mut self.sites, &other.sites);
+        for (path, file) in other.files {
+            self.join_file(&path, file);
+        }
+    }
+
+    pub(crate) fn add_file(&mut self, path: &[u8], row: &Row) {
+        let file = FileCalls {
+            path: None,
+            descriptor: row.descriptor,
+            calls: row.tally.calls,
+            bytes: row.tally.bytes,
+        };
+        self.join_file(path, file);
+    }
+
+    fn join_file(&mut self, path: &[u8], new: FileCalls) {
+        let is_it = |file: &&mut (Vec<u8>, FileCalls)| {
+            file.1.descriptor == new.descriptor && file.0 == path
+        };
+        if let Some((_, file)) = self.files.iter_mut().find(is_it) {
+            file.calls += new.calls;
+            file.bytes += new.bytes;
+        } else if self.files.len() < FILES_READ {
+            self.files.push((path.to_vec(), new));
+        } else {
+            self.tally.more_files += 1;
+        }
+    }
+}
+
+fn add_sites(known: &mut Vec<(u32, u64, u64)>, new: &[(u32, u64, u64)]) {
+    for &(site, calls, bytes) in new {
+        match known.iter_mut().find(|known| known.0 == site) {
+            Some(known) => {
+                known.1 += calls;
+                known.2 += bytes;
+            }
+            None => known.push((site, calls, bytes)),
+        }
+    }
+}

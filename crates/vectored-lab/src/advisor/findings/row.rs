@@ -1,0 +1,155 @@
+//! Runs of one pattern through one open file.
+
+use crate::advisor::findings::tally::join;
+use crate::advisor::runs::barriers::Reason;
+use crate::advisor::runs::pattern::Pattern;
+use crate::model::{FindingKind, Grade, Tally};
+
+/// Runs of one pattern.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    pub(crate) kind: FindingKind,
+    pub(crate) grade: Grade,
+    pub(crate) reason: Option<Reason>,
+    pub(crate) is_read: bool,
+    pub(crate) is_positional: bool,
+    pub(crate) descriptor: i32,
+    pub(crate) pattern: Pattern,
+    /// Call sites by number, ascending: calls and bytes.
+    pub(crate) sites: Vec<(u32, u64, u64)>,
+    pub(crate) tally: Tally,
+}
+
+impl Row {
+    /// Whether it is sound only if nobody else uses the same file or stream. To copy the tiny segments of
+    /// a list changes no call.
+    pub(crate) fn depends_on_others(&self) -> bool {
+        self.reason.is_none() && self.kind != FindingKind::TinySegments
+    }
+
+    /// The calls that move bytes.
+    pub(crate) fn transfers(&self) -> u64 {
+        match self.kind {
+            FindingKind::SeekThenTransfer => self.tally.merged_calls,
+            _ => self.tally.calls,
+        }
+    }
+
+    /// Where in this row's pattern another row's is, if both are of one loop.
+    pub(crate) fn place_of(&self, part: &Row) -> Option<Place> {
+        let is_alike = self.kind == part.kind
+            && self.grade == part.grade
+            && self.reason == part.reason
+            && self.is_read == part.is_read
+            && self.descriptor == part.descriptor
+            && part.sites.iter().all(|site| has_site(&self.sites, site.0));
+        if !is_alike || !part.pattern.calls_are_of(&self.pattern) {
+            return None;
+        }
+        let (own, other) = (self.pattern.steps().len(), part.pattern.steps().len());
+        if own == 0 || other == 0 {
+            return None;
+        }
+        if self.pattern.is_of_any_size() {
+            return Some(Place::Anywhere);
+        }
+        if part.pattern.is_of_any_size() {
+            let (least, most) = overall(&self.tally);
+            let (low, high) = overall(&part.tally);
+            let fits = low.saturating_mul(2) >= least && high <= most.saturating_mul(2);
+            return fits.then_some(Place::Anywhere);
+        }
+        let gap = |of_part: usize, of_own: usize| {
+            let ranges = (
+                part.tally.step_bytes.get(of_part),
+                self.tally.step_bytes.get(of_own),
+            );
+            let (Some(one), Some(two)) = ranges else {
+                return 0;
+            };
+            one.0.saturating_sub(two.1).max(two.0.saturating_sub(one.1))
+        };
+        let is_period = other >= own && other.is_multiple_of(own);
+        let is_cut_short = other < own && part.tally.calls <= part.tally.runs * own as u64;
+        match is_period || is_cut_short {
+            true => part.pattern.place_in(&self.pattern, gap).map(Place::From),
+            false => None,
+        }
+    }
+
+    pub(crate) fn take_in(&mut self, mut part: Row, place: Place) {
+        add_sites(&mut self.sites, &part.sites);
+        let ranges = std::mem::take(&mut part.tally.step_bytes);
+        let starts = std::mem::take(&mut part.tally.starts);
+        let own = &mut self.tally.step_bytes;
+        match place {
+            Place::From(from) => {
+                let count = own.len().max(1);
+                for (step, (least, most)) in ranges.into_iter().enumerate() {
+                    if let Some(range) = own.get_mut((from + step) % count) {
+                        *range = (range.0.min(least), range.1.max(most));
+                    }
+                }
+                for (step, runs) in starts.into_iter().enumerate() {
+                    if let Some(start) = self.tally.starts.get_mut((from + step) % count) {
+                        *start += runs;
+                    }
+                }
+            }
+            Place::Anywhere => {
+                let moves = |range: &&mut (u64, u64)| range.1 > 0;
+                let low = ranges
+                    .iter()
+                    .filter(|range| range.1 > 0)
+                    .map(|range| range.0);
+                let high = ranges.iter().map(|range| range.1).max();
+                if let (Some(low), Some(least)) = (
+                    low.min(),
+                    own.iter_mut().filter(moves).min_by_key(|range| range.0),
+                ) {
+                    least.0 = least.0.min(low);
+                }
+                if let (Some(high), Some(most)) = (
+                    high,
+                    own.iter_mut().filter(moves).max_by_key(|range| range.1),
+                ) {
+                    most.1 = most.1.max(high);
+                }
+            }
+        }
+        join(&mut self.tally, &part.tally);
+    }
+}
+
+/// Where the steps of a row are in those of another.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Place {
+    /// From a step on, around.
+    From(usize),
+    /// Any of them.
+    Anywhere,
+}
+
+/// The least and the greatest bytes of all steps that move some.
+fn overall(tally: &Tally) -> (u64, u64) {
+    let moving = tally.step_bytes.iter().filter(|range| range.1 > 0);
+    moving.fold((u64::MAX, 0), |(least, most), range| {
+        (least.min(range.0), most.max(range.1))
+    })
+}
+
+pub(crate) fn has_site(sites: &[(u32, u64, u64)], site: u32) -> bool {
+    sites.binary_search_by_key(&site, |known| known.0).is_ok()
+}
+
+pub(crate) fn add_sites(known: &mut Vec<(u32, u64, u64)>, new: &[(u32, u64, u64)]) {
+    for &(site, calls, bytes) in new {
+        match known.binary_search_by_key(&site, |known| known.0) {
+            Ok(place) => {
+                known[place].1 += calls;
+                known[place].2 += bytes;
+            }
+            Err(place) => known.insert(place, (site, calls, bytes)),
+        }
+    }
+}

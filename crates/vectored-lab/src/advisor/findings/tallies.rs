@@ -1,0 +1,106 @@
+//! What was found in all logs.
+
+use std::collections::BTreeMap;
+
+use crate::advisor::findings::tally::join;
+use crate::advisor::findings::uses::UsesByName;
+use crate::model::{FindingKey, Leads, Tally};
+
+/// What was found in all logs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tallies {
+    /// What could be merged.
+    pub findings: BTreeMap<FindingKey, Tally>,
+    /// What could be merged but is not counted, and why.
+    pub uncounted: BTreeMap<(FindingKey, String), Tally>,
+    /// All calls by program and file, counted or not.
+    pub(crate) uses: UsesByName,
+    /// Files of earlier results that are in no entry of `uses`.
+    pub(crate) more_uses: u64,
+    /// System calls.
+    pub calls: u64,
+    /// Those of them that move bytes.
+    pub transfers: u64,
+    /// Bytes that they moved.
+    pub bytes: u64,
+    /// Processes.
+    pub processes: u64,
+    /// From the first call's begin to the last one's end, in ns, summed over the logs; `None` if one
+    /// of them has no times.
+    pub span_ns: Option<u64>,
+    /// How long the programs waited in calls, in ns, beyond what strace adds to these.
+    pub waited_ns: u64,
+}
+
+/// A program that does the same with more files than this has one finding for all of them.
+pub(crate) const FILES_APART: u32 = 8;
+
+impl Default for Tallies {
+    /// Of no log.
+    fn default() -> Tallies {
+        Tallies {
+            findings: BTreeMap::new(),
+            uncounted: BTreeMap::new(),
+            uses: UsesByName::new(),
+            more_uses: 0,
+            calls: 0,
+            transfers: 0,
+            bytes: 0,
+            processes: 0,
+            span_ns: Some(0),
+            waited_ns: 0,
+        }
+    }
+}
+
+/// Findings that differ by file only become one where there are more files than are told apart.
+///
+/// Each log has done so for itself. A process that used several of the files counts once for each.
+pub(crate) fn fold_files(tallies: &mut Tallies) {
+    fold(&mut tallies.findings, |key| key, |key, _| key);
+    fold(
+        &mut tallies.uncounted,
+        |key| &key.0,
+        |key, of| (key, of.1.clone()),
+    );
+}
+
+fn fold<K: Clone + Ord>(
+    known: &mut BTreeMap<K, Tally>,
+    finding: impl Fn(&K) -> &FindingKey,
+    with: impl Fn(FindingKey, &K) -> K,
+) {
+    let any_file = |key: &K| {
+        let file = None;
+        with(
+            FindingKey {
+                file,
+                ..finding(key).clone()
+            },
+            key,
+        )
+    };
+    let mut files: BTreeMap<K, u32> = BTreeMap::new();
+    for key in known
+        .keys()
+        .filter(|key| finding(key).target == Leads::File)
+    {
+        let is_many = finding(key).file.is_none();
+        *files.entry(any_file(key)).or_default() += if is_many { FILES_APART + 1 } else { 1 };
+    }
+    let folded: Vec<K> = known
+        .keys()
+        .filter(|key| finding(key).file.is_some())
+        .filter(|key| {
+            files
+                .get(&any_file(key))
+                .is_some_and(|&files| files > FILES_APART)
+        })
+        .cloned()
+        .collect();
+    for key in folded {
+        if let Some(tally) = known.remove(&key) {
+            join(known.entry(any_file(&key)).or_default(), &tally);
+        }
+    }
+}
