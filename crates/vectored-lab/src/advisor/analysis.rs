@@ -1,68 +1,67 @@
-//! From events to tallies: one pass, in memory bounded by what is open and by distinct patterns.
+//! From events to tallies in one pass, in memory bounded by the open files and the distinct patterns.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use crate::advisor::findings::tallies::Tallies;
 use crate::advisor::options::Options;
-use crate::advisor::runs::call_effects::Names;
-use crate::advisor::tracker::Log;
+use crate::advisor::runs::call_effects::ClassCache;
+use crate::advisor::tracker::Tracker;
 use vectored_strace::{Counts, Event, EventSink, Item, LogError, read_logs_to};
 
-/// Follows logs, call by call, and counts what could be merged.
+/// Reads logs event by event, and counts calls that fewer calls could replace.
 ///
-/// A log is a unit of its own: each starts with [`Analysis::begin_log`], with no process and no
-/// descriptor known, and what was found in several is the sum of what was found in each.
+/// Each log is analysed alone, from [`Analysis::begin_log`] on, with no process and no descriptor known.
+/// The tallies of several logs are added.
 ///
-/// Calls are merged only where that changes nothing that anybody could rely on: writes that are
-/// merged happen later, reads earlier, so that nothing may lie between writes that lets somebody
-/// else see what was done before, and nothing between reads that waits for somebody else. In doubt
-/// it is not counted, and the reason is told.
+/// Two calls count as mergeable only if no process could rely on the difference. Merging moves writes to
+/// a later time and reads to an earlier one, so no event between two writes may let another process see
+/// the first, and no event between two reads may wait for another process. In doubt the calls are listed
+/// with the reason, but not counted.
 #[derive(Debug)]
 pub struct Analysis {
     options: Options,
-    names: Names,
-    log: Log,
+    classes: ClassCache,
+    tracker: Tracker,
     tallies: Tallies,
 }
 
 impl Analysis {
-    /// One that has seen nothing.
+    /// An analysis without any log.
     pub fn new(options: Options) -> Analysis {
         Analysis {
             options,
-            names: Names::new(),
-            log: Log::new(options),
+            classes: ClassCache::new(),
+            tracker: Tracker::new(options),
             tallies: Tallies::default(),
         }
     }
 
-    /// What follows is another log, which knows nothing of the one before.
+    /// Begins another log.
     pub fn begin_log(&mut self) {
-        let log = std::mem::replace(&mut self.log, Log::new(self.options));
-        log.close(&self.options, &mut self.tallies);
+        let tracker = std::mem::replace(&mut self.tracker, Tracker::new(self.options));
+        tracker.close(&self.options, &mut self.tallies);
     }
 
-    /// The next event of the log: those of one thread in the order of time, and a call of another
-    /// thread that saw its effect after it.
+    /// Adds the next event of the log. The events of one thread come in the order of time, and a call of
+    /// another thread that saw the effect of an event comes after it.
     pub fn follow(&mut self, event: &Event<'_>) {
         self.follow_here(event);
     }
 
-    /// As [`Analysis::follow`], made anew where it is used: what is the same of all events there takes
-    /// no time.
+    /// As [`Analysis::follow`], inlined into each caller, so that the compiler drops the branches that
+    /// cannot occur there.
     #[inline(always)]
     fn follow_here(&mut self, event: &Event<'_>) {
-        self.log.follow(event, &mut self.names);
+        self.tracker.follow(event, &mut self.classes);
     }
 
-    /// A path that is known to lead to a FIFO, which a log may not tell from a file. It holds for what
-    /// follows of this log.
+    /// Notes a path that leads to a FIFO, which a log may not show. It holds for the rest of this log.
     pub fn name_fifo(&mut self, path: &[u8]) {
-        self.log.name_fifo(path);
+        self.tracker.name_fifo(path);
     }
 
-    /// What was found.
+    /// Ends the last log and returns the tallies.
     pub fn finish(mut self) -> Tallies {
         self.begin_log();
         self.tallies
@@ -87,8 +86,8 @@ impl EventSink for Analysis {
 }
 
 impl Analysis {
-    /// Reads logs as [`read_logs`](vectored_strace::read_logs), and follows all that is in them. It takes less
-    /// time than to follow each event.
+    /// Reads logs as [`read_logs`](vectored_strace::read_logs) and adds their events. This is faster
+    /// than to follow each event.
     ///
     /// # Errors
     ///

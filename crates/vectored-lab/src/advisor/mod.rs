@@ -1,19 +1,17 @@
-//! Where gathering would help in a program: from the log of its system calls to what merging
-//! them would save.
+//! Where gathering would help in a program: from the log of its system calls to the time that
+//! merging them would save.
 //!
-//! `log → `[`Event`](vectored_strace::Event)`s → tallies of what could be merged → `[`Advisory`](crate::model::Advisory)
+//! `log → `[`Event`](vectored_strace::Event)`s → `[`Tallies`]` → `[`Advisory`](crate::model::Advisory)
 //!
-//! - [`vectored_strace`]: from the text of strace(1) to events. `follow`: hands them to an analysis.
-//! - [`analysis`]: from events to tallies. `log` what each event changes; `tables` which descriptor of which process leads where
-//!   (`leads`, `opening`, `groups`), `between` what a call between two transfers means, `lane` the
-//!   transfers of one direction, cut into runs, `run` and `steps` a run and its pattern, `pending` the
-//!   runs of an opening until it is closed, `tally` what was found, counted in memory bounded by the number of patterns, `uses` all calls by file.
-//! - [`price`](mod@price): what it would save, by a cost model.
-//! - [`advise`](mod@advise): from tallies to an advisory. [`merge`](mod@merge): from several
-//!   advisories to one.
-//! - [`untraced`]: how long the program takes without strace.
-//! - [`words`]: patterns and what to do, in words. [`remedies`]: how, in the language of a runtime
-//!   (`runtime`).
+//! - [`vectored_strace`]: from the text of strace(1) to events.
+//! - [`analysis`]: from events to tallies. It owns a `tracker`, which applies each event to the state of
+//!   the log's processes.
+//! - `descriptors`: that state: threads, processes, descriptor tables, open file descriptions.
+//! - `runs`: the transfers of one direction, cut into runs, and their patterns; which calls are barriers.
+//! - `findings`: what a run is a finding of, and its counts; all calls by file; prices; from tallies to an
+//!   advisory ([`advise`]), and from several advisories to one ([`merge`]).
+//! - [`wording`]: patterns, actions and remedies in words.
+//! - [`untraced`]: an estimate of the time without strace.
 
 pub mod analysis;
 pub(crate) mod descriptors;

@@ -1,16 +1,16 @@
 //! Settings of an analysis.
 
-/// What is asked of an analysis.
+/// Settings of an [`Analysis`](crate::advisor::Analysis).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// No byte may wait longer for those after it, in ns.
+    /// Longest time that a byte may wait for later ones, in ns.
     pub max_delay_ns: u64,
-    /// A merged call is complete when it has so many bytes.
+    /// Size at which a merged call is complete, in bytes.
     pub buffer_bytes: u64,
-    /// Whether the log is known to hold every call that matters, filtered or not: it was made so.
+    /// Whether the log is known to hold every call that matters, because it was recorded so.
     pub shows_all: bool,
-    /// Whether times are strace's: from the gap between two calls goes what strace adds at least to each
-    /// call of the thread in between, as far as the log tells.
+    /// Whether the times are those under strace: the time that strace added to the calls of the thread,
+    /// at least, is subtracted from each gap.
     pub deflates: bool,
 }
 

@@ -1,47 +1,47 @@
-//! How long a program takes without strace, from the log of a run with it.
+//! Estimates the time of a program without strace, from the log of a run under it.
 //!
-//! What strace adds to a call cannot be subtracted. On one machine it was 36 µs a call and 190 µs a
-//! second later (Zen, 2 CPUs, Linux 6.18: it depends on which CPUs sleep), where the call itself takes
-//! 0.2 to 2 µs: an error of 2 % of what strace adds is an error of 100 % of the rest. So the time is
-//! put together from parts that strace changes little: CPU time in user mode, waits that are longer
-//! than what strace adds, and a cost for each call. A call that cannot wait for others, such as a write to
-//! a file, waits under strace only for a CPU, so what it takes is no wait. Of seven programs (loops of
+//! The time that strace adds to a call cannot be subtracted. On one machine it was 36 µs a call, and 190
+//! µs a second later (Zen, 2 CPUs, Linux 6.18: it depends on which CPUs sleep), while the call itself
+//! takes 0.2 to 2 µs: an error of 2 % in the former is an error of 100 % in the latter. So the estimate
+//! is a sum of parts that strace changes little: CPU time in user mode, waits that are longer than what
+//! strace adds, and a cost for each call. A call that cannot wait for another process, such as a write
+//! to a file, waits under strace only for a CPU, so its time is no wait. For seven programs (loops of
 //! small writes in C and Python, `dd` of single bytes, `sort`, `grep`, a shell that sleeps, twenty short
-//! processes) on a machine of 2 CPUs with a load of 5, that was 1.0 to 1.9 times the true time; for `grep`, which
-//! ends within 5 ms, 0.2 to 0.4 times.
+//! processes) on a machine of 2 CPUs with a load of 5 the estimate was 1.0 to 1.9 times the true time;
+//! for `grep`, which ends within 5 ms, 0.2 to 0.4 times.
 
-use crate::advisor::descriptors::fd_kind::{Kind, kind_of_text};
-use crate::advisor::runs::call_effects::{Effect, between};
+use crate::advisor::descriptors::fd_kind::{FdKind, kind_of_text};
+use crate::advisor::runs::call_effects::{Effect, classify};
 use vectored_strace::event::{Action, Descriptor, Event};
 
-/// strace never adds more to a call than this, in ns, with the options that are used here. Where most
-/// calls of a log take longer, they wait.
-const MAX_TRACING_NS: u64 = 300_000;
+/// Upper bound of what strace adds to a call, in ns, with the options used here. If most calls of a log
+/// take longer, they wait.
+const MAX_OVERHEAD_NS: u64 = 300_000;
 
-/// So many calls tell what strace adds.
+/// Calls that are needed to estimate what strace adds.
 const MIN_CALLS: u64 = 32;
 
-/// What a call of a program takes in the kernel, in entries to the kernel: 0.6 to 3 µs in these
-/// programs, with the page faults between calls, where an entry takes 0.12 µs.
+/// Cost of a call of a program, in entries to the kernel: 0.6 to 3 µs in these programs, with the page
+/// faults between calls, while an entry takes 0.12 µs.
 const ENTRIES_A_CALL: f64 = 6.0;
 
 /// The times of the calls of a log.
 #[derive(Debug, Default)]
-pub(super) struct Pace {
+pub(super) struct CallTimes {
     calls: u64,
-    /// When the last call ended, in ns.
+    /// End of the last call, in ns.
     ended_ns: u64,
-    /// How long calls took.
-    took: Spectrum,
-    /// From the end of a call to the end of the next, of whatever thread.
-    gaps: Spectrum,
-    /// The part of these in which the later call ran, if it can wait.
-    in_waits: Spectrum,
-    tracing_ns: u64,
+    /// Durations of calls.
+    took: TimeHistogram,
+    /// From the end of a call to the end of the next, of any thread.
+    gaps: TimeHistogram,
+    /// The part of each gap that lies in its later call, if that call can wait.
+    in_waits: TimeHistogram,
+    strace_overhead_ns: u64,
 }
 
-impl Pace {
-    /// The next call.
+impl CallTimes {
+    /// Adds a call.
     #[inline]
     pub(super) fn note(&mut self, event: &Event<'_>) {
         let (Some(began_ns), Some(took_ns)) = (event.began_ns, event.took_ns) else {
@@ -52,37 +52,37 @@ impl Pace {
         if self.calls > 0 {
             let gap_ns = ended_ns.saturating_sub(self.ended_ns);
             self.gaps.add(gap_ns);
-            // What is shorter is no wait, whatever the call.
-            if took_ns > self.tracing_ns && can_wait(event) {
+            // A shorter call did not wait.
+            if took_ns > self.strace_overhead_ns && can_wait(event) {
                 self.in_waits.add(gap_ns.min(took_ns));
             }
         }
         self.ended_ns = self.ended_ns.max(ended_ns);
         self.calls += 1;
         if self.calls.is_power_of_two() && self.calls >= MIN_CALLS {
-            // Half of what strace adds lies within a call, and a quarter of all calls are cheap enough.
-            self.tracing_ns = (2 * self.took.quantile(0.25)).min(MAX_TRACING_NS);
+            // Half of the time that strace adds lies within a call, and a quarter of all calls are cheap
+            // enough to show it.
+            self.strace_overhead_ns = (2 * self.took.quantile(0.25)).min(MAX_OVERHEAD_NS);
         }
     }
 
-    /// The least that strace adds to a call, in ns, as far as the log tells by now; 0 if it does not.
-    pub(super) fn tracing_ns(&self) -> u64 {
-        self.tracing_ns
+    /// The least time that strace adds to a call, in ns, by the calls so far; 0 if unknown.
+    pub(super) fn strace_overhead_ns(&self) -> u64 {
+        self.strace_overhead_ns
     }
 
-    /// How long the program waited in calls that can wait, in ns: in each what is longer than what strace
-    /// adds.
+    /// Time that the program waited in calls that can wait, in ns, without what strace added to each.
     pub(super) fn waited_ns(&self) -> u64 {
         self.in_waits
-            .beyond(self.gaps.quantile(0.5).min(MAX_TRACING_NS))
+            .beyond(self.gaps.quantile(0.5).min(MAX_OVERHEAD_NS))
     }
 }
 
-/// Whether a call may wait for a person, a peer, a process, a time or a disk. Calls on files may wait for a
-/// disk, but in most runs the kernel has the data; only what syncs is taken for a wait.
+/// Whether a call may wait for a person, a peer, a process, a time or a disk. Calls on files may wait
+/// for a disk, but in most runs the kernel has the data; only a sync counts as a wait.
 fn can_wait(event: &Event<'_>) -> bool {
     let waits_there = |descriptor: &Descriptor<'_>| match descriptor.leads_to {
-        Some(leads_to) => !matches!(kind_of_text(leads_to), Kind::File | Kind::Nothing),
+        Some(leads_to) => !matches!(kind_of_text(leads_to), FdKind::File | FdKind::Nothing),
         None => true,
     };
     match &event.action {
@@ -93,23 +93,23 @@ fn can_wait(event: &Event<'_>) -> bool {
         // `accept`.
         Action::Socket { from, .. } => from.is_some(),
         Action::Other { .. } | Action::Fifo(_) => {
-            matches!(between(event.name).effect, Effect::Waits(_))
+            matches!(classify(event.name).effect, Effect::Waits(_))
         }
         _ => false,
     }
 }
 
-/// How many times there were of each size, by powers of two and quarters of them.
+/// A histogram of times, in classes of a quarter of a power of two.
 #[derive(Debug)]
-struct Spectrum(Box<[(u64, u64); Spectrum::CLASSES]>);
+struct TimeHistogram(Box<[(u64, u64); TimeHistogram::CLASSES]>);
 
-impl Default for Spectrum {
-    fn default() -> Spectrum {
-        Spectrum(Box::new([(0, 0); Spectrum::CLASSES]))
+impl Default for TimeHistogram {
+    fn default() -> TimeHistogram {
+        TimeHistogram(Box::new([(0, 0); TimeHistogram::CLASSES]))
     }
 }
 
-impl Spectrum {
+impl TimeHistogram {
     const CLASSES: usize = 64 * 4;
 
     #[inline]
@@ -123,7 +123,7 @@ impl Spectrum {
         *sum = sum.saturating_add(ns);
     }
 
-    /// The mean of the class in which the quantile lies; 0 without any time.
+    /// The mean of the class of the quantile; 0 without times.
     fn quantile(&self, share: f64) -> u64 {
         let all: u64 = self.0.iter().map(|class| class.0).sum();
         let rank = (share * all as f64) as u64;
@@ -137,30 +137,30 @@ impl Spectrum {
         0
     }
 
-    /// The sum of what is longer than `ns`, without the first `ns` of each.
+    /// The sum of the times above `ns`, each less `ns`.
     fn beyond(&self, ns: u64) -> u64 {
         let longer = |(count, sum): &(u64, u64)| sum.saturating_sub(count.saturating_mul(ns));
         self.0.iter().map(longer).fold(0, u64::saturating_add)
     }
 }
 
-/// What a run under strace tells of one without.
+/// Measurements of a run under strace.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Traced {
-    /// Its wall time, in s.
+    /// Wall time, in s.
     pub wall_s: f64,
-    /// Its CPU time in user mode, in s: strace hardly changes it.
+    /// CPU time in user mode, in s; strace hardly changes it.
     pub user_s: f64,
-    /// Its CPU time in the kernel, in s.
+    /// CPU time in the kernel, in s.
     pub system_s: f64,
-    /// Its system calls.
+    /// Number of system calls.
     pub calls: u64,
-    /// How long it waited in them, in s, beyond what strace adds.
+    /// Time that it waited in them, in s, without what strace added.
     pub waited_s: f64,
 }
 
-/// The wall time and the CPU time of the same run without strace, in s, where an entry to the kernel
-/// takes `entry_ns`. Neither is more than under strace.
+/// Estimates wall time and CPU time of the same run without strace, in s; `entry_ns` is the cost of an
+/// entry to the kernel. Neither is greater than under strace.
 pub fn without_strace(traced: Traced, entry_ns: f64) -> (f64, f64) {
     let calls_s = traced.calls as f64 * ENTRIES_A_CALL * entry_ns / 1e9;
     let cpu_s = traced.user_s + calls_s.min(traced.system_s);
@@ -175,8 +175,8 @@ mod tests {
     use super::*;
     use vectored_strace::event::{Direction, Form, Transfer};
 
-    fn pace(calls: &[(u64, u64)]) -> Pace {
-        let mut pace = Pace::default();
+    fn pace(calls: &[(u64, u64)]) -> CallTimes {
+        let mut pace = CallTimes::default();
         for &(began_ns, took_ns) in calls {
             pace.note(&Event {
                 thread: 1,
@@ -204,7 +204,7 @@ mod tests {
             })
             .collect();
         let pace = pace(&calls);
-        assert_eq!(pace.tracing_ns(), 80_000);
+        assert_eq!(pace.strace_overhead_ns(), 80_000);
         let waited_ns = pace.waited_ns() as f64;
         assert!((waited_ns / 494e6 - 1.0).abs() < 0.01, "{waited_ns}");
     }
@@ -229,7 +229,7 @@ mod tests {
             }
         };
         let waited_ns = |name: &'static str, action: &dyn Fn() -> Action<'static>| {
-            let mut pace = Pace::default();
+            let mut pace = CallTimes::default();
             for call in 0..1000 {
                 let is_late = call % 100 == 99;
                 pace.note(&Event {
@@ -288,13 +288,13 @@ mod tests {
         let calls: Vec<(u64, u64)> = (0..1000).map(|call| (call * 1_000_000, 999_000)).collect();
         let pace = pace(&calls);
         assert!(pace.waited_ns() > 600_000_000, "{}", pace.waited_ns());
-        assert_eq!(pace.tracing_ns(), MAX_TRACING_NS);
+        assert_eq!(pace.strace_overhead_ns(), MAX_OVERHEAD_NS);
     }
 
     #[test]
     fn a_log_that_says_little_of_times_says_nothing_of_tracing() {
         let calls: Vec<(u64, u64)> = (0..31).map(|call| (call * 100_000, 40_000)).collect();
-        assert_eq!(pace(&calls).tracing_ns(), 0);
+        assert_eq!(pace(&calls).strace_overhead_ns(), 0);
         assert_eq!(pace(&[]).waited_ns(), 0);
     }
 
@@ -304,7 +304,7 @@ mod tests {
             times in proptest::collection::vec(0_u64..10_000_000, 1..200),
             least in 0_u64..10_000_000,
         ) {
-            let mut spectrum = Spectrum::default();
+            let mut spectrum = TimeHistogram::default();
             times.iter().for_each(|&ns| spectrum.add(ns));
             let exact: u64 = times.iter().map(|ns| ns.saturating_sub(least)).sum();
             // Only a class that holds `least` is mixed: it is a quarter of a power of two wide.

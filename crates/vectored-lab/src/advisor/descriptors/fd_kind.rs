@@ -1,11 +1,11 @@
-//! What a descriptor leads to, from the texts of a log.
+//! The kind of file behind a descriptor, from what a log shows of it.
 
 use crate::model::Leads;
 use vectored_strace::event::SocketKind;
 
-/// What a descriptor leads to, as far as runs of calls differ.
+/// The kind of file behind a descriptor, as far as the rules for runs differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum FdKind {
     /// A regular file.
     File,
     /// A pipe or FIFO that is not in packet mode.
@@ -14,103 +14,103 @@ pub(crate) enum Kind {
     Unix,
     /// A TCP socket.
     Tcp,
-    /// A socket, but nothing says of which kind.
+    /// A socket of unknown kind.
     Socket,
     /// A socket whose calls each send a datagram: listed, never counted.
     Datagram,
-    /// What nobody waits for and nobody observes: `/dev/null`, `/dev/urandom`.
+    /// A device without reader or state: `/dev/null`, `/dev/urandom`.
     Nothing,
-    /// Never counted: a terminal, eventfd, `/proc`, a datagram socket, a folder …
+    /// Never counted: a terminal, eventfd, `/proc`, a folder, …
     Other,
-    /// Nothing is known.
+    /// Unknown.
     Unknown,
 }
 
-impl Kind {
-    /// As findings name it; `None` where none can be.
+impl FdKind {
+    /// The name of this kind in findings; `None` if such a descriptor is never in one.
     pub(crate) fn target(self) -> Option<Leads> {
         match self {
-            Kind::File => Some(Leads::File),
-            Kind::Pipe => Some(Leads::Pipe),
-            Kind::Unix => Some(Leads::Unix),
-            Kind::Tcp => Some(Leads::Tcp),
-            Kind::Socket | Kind::Unknown => Some(Leads::Unknown),
-            Kind::Datagram => Some(Leads::Datagram),
-            Kind::Nothing | Kind::Other => None,
+            FdKind::File => Some(Leads::File),
+            FdKind::Pipe => Some(Leads::Pipe),
+            FdKind::Unix => Some(Leads::Unix),
+            FdKind::Tcp => Some(Leads::Tcp),
+            FdKind::Socket | FdKind::Unknown => Some(Leads::Unknown),
+            FdKind::Datagram => Some(Leads::Datagram),
+            FdKind::Nothing | FdKind::Other => None,
         }
     }
 
-    /// Whether others may be at its other end.
+    /// Whether another process may be at its other end.
     pub(crate) fn has_peer(self) -> bool {
         matches!(
             self,
-            Kind::Pipe | Kind::Unix | Kind::Tcp | Kind::Socket | Kind::Unknown
+            FdKind::Pipe | FdKind::Unix | FdKind::Tcp | FdKind::Socket | FdKind::Unknown
         )
     }
 
-    /// Whether reads and writes of several openings meet in one object: a file, a pipe, a socket.
+    /// Whether several open file descriptions can lead to the same object: a file, a pipe, a socket.
     pub(crate) fn is_shared_object(self) -> bool {
         matches!(
             self,
-            Kind::File | Kind::Pipe | Kind::Unix | Kind::Tcp | Kind::Socket
+            FdKind::File | FdKind::Pipe | FdKind::Unix | FdKind::Tcp | FdKind::Socket
         )
     }
 
-    /// Whether it is a stream socket, as far as is known.
+    /// Whether it is or may be a stream socket.
     pub(crate) fn is_socket(self) -> bool {
-        matches!(self, Kind::Unix | Kind::Tcp | Kind::Socket)
+        matches!(self, FdKind::Unix | FdKind::Tcp | FdKind::Socket)
     }
 }
 
-/// From what `-y` or `-yy` shows.
-pub(crate) fn kind_of_text(text: &[u8]) -> Kind {
+/// The kind by the text that `strace -y` or `-yy` shows.
+pub(crate) fn kind_of_text(text: &[u8]) -> FdKind {
     let starts = |with: &[u8]| text.starts_with(with);
     if text.first() == Some(&b'/') {
         return match contains(text, b"<char ") || contains(text, b"<block ") {
-            true if is_nothing(text) => Kind::Nothing,
-            true => Kind::Other,
+            true if is_nothing(text) => FdKind::Nothing,
+            true => FdKind::Other,
             false => kind_of_path(text),
         };
     }
     if starts(b"pipe:[") {
-        Kind::Pipe
+        FdKind::Pipe
     } else if starts(b"TCP:[") || starts(b"TCPv6:[") {
-        Kind::Tcp
+        FdKind::Tcp
     } else if starts(b"UNIX-STREAM:[") {
-        Kind::Unix
+        FdKind::Unix
     } else if starts(b"socket:[") || starts(b"UNIX:[") {
-        Kind::Socket
+        FdKind::Socket
     } else if starts(b"UDP:[") || starts(b"UDPv6:[") || starts(b"UNIX-DGRAM:[") {
-        Kind::Datagram
+        FdKind::Datagram
     } else if text.is_empty() {
-        Kind::Unknown
+        FdKind::Unknown
     } else {
         // NETLINK, UNIX-SEQPACKET, anon_inode:[eventpoll] …
-        Kind::Other
+        FdKind::Other
     }
 }
 
-/// From the path that was opened.
-pub(crate) fn kind_of_path(path: &[u8]) -> Kind {
+/// The kind by the path that was opened.
+pub(crate) fn kind_of_path(path: &[u8]) -> FdKind {
     let below = |folder: &[u8]| path.starts_with(folder);
     if below(b"/dev/shm/") {
-        Kind::File
+        FdKind::File
     } else if is_nothing(path) {
-        Kind::Nothing
+        FdKind::Nothing
     } else if below(b"/dev/") || below(b"/proc/") || below(b"/sys/") {
-        Kind::Other
+        FdKind::Other
     } else {
-        Kind::File
+        FdKind::File
     }
 }
 
-/// From `socket` or `socketpair`.
-pub(crate) fn kind_of_socket(kind: SocketKind) -> Kind {
+/// The kind by the arguments of `socket` or `socketpair`.
+pub(crate) fn kind_of_socket(kind: SocketKind) -> FdKind {
     match kind {
-        SocketKind::UnixStream => Kind::Unix,
-        SocketKind::Tcp => Kind::Tcp,
-        SocketKind::Datagram => Kind::Datagram,
-        SocketKind::Other => Kind::Other,
+        SocketKind::UnixStream => FdKind::Unix,
+        SocketKind::Tcp => FdKind::Tcp,
+        SocketKind::Datagram => FdKind::Datagram,
+        SocketKind::Other => FdKind::Other,
     }
 }
 

@@ -1,35 +1,35 @@
-//! The descriptor table of a process.
+//! The descriptors of one process, or of several that share them (`CLONE_FILES`).
 
 use std::collections::BTreeMap;
 
-/// A table of descriptors.
+/// A descriptor table.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Table {
+pub(super) struct FdTable {
     pub(super) processes: u32,
     near: Vec<Slot>,
     far: BTreeMap<i32, Slot>,
 }
 
-/// Where a descriptor of a table leads.
+/// State of a descriptor number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Slot {
-    /// It was never seen.
+    /// Not seen yet: it may have been open before the log began.
     Unseen,
-    /// It was closed.
+    /// Closed.
     Closed,
-    /// To an opening.
-    Open { opening: u32, close_on_exec: bool },
+    /// Leads to an open file description.
+    Open { open_file: u32, close_on_exec: bool },
 }
 
-/// Descriptors below this are in an array.
+/// Descriptor numbers below this are in `near`, the others in `far`.
 const NEAR: usize = 1024;
 
-impl Table {
+impl FdTable {
     /// An empty table of one process.
-    pub(super) fn of_one_process() -> Table {
-        Table {
+    pub(super) fn of_one_process() -> FdTable {
+        FdTable {
             processes: 1,
-            ..Table::default()
+            ..FdTable::default()
         }
     }
 
@@ -64,14 +64,14 @@ impl Table {
     pub(super) fn open(&self) -> impl Iterator<Item = (i32, u32, bool)> + '_ {
         self.slots().filter_map(|(number, slot)| match slot {
             Slot::Open {
-                opening,
+                open_file,
                 close_on_exec,
-            } => Some((number, opening, close_on_exec)),
+            } => Some((number, open_file, close_on_exec)),
             Slot::Unseen | Slot::Closed => None,
         })
     }
 
-    pub(super) fn leads_to(&self, opening: u32) -> bool {
-        self.open().any(|open| open.1 == opening)
+    pub(super) fn leads_to(&self, open_file: u32) -> bool {
+        self.open().any(|open| open.1 == open_file)
     }
 }

@@ -1,11 +1,11 @@
-//! Processes and threads that are made by others.
+//! Creation of processes and threads, in any order of the log's lines.
 
-use crate::advisor::descriptors::fd_table::{Slot, Table};
+use crate::advisor::descriptors::fd_table::{FdTable, Slot};
+use crate::advisor::descriptors::kernel_tables::{KernelTables, NO_THREAD, Process, RECENT};
 use crate::advisor::descriptors::process_id::ProcessId;
-use crate::advisor::descriptors::processes::{NO_THREAD, Process, RECENT, Tables};
 
-impl Tables {
-    /// `fork`, in the parent.
+impl KernelTables {
+    /// A `fork`, `vfork` or `clone` that returned in the parent.
     pub(crate) fn fork(
         &mut self,
         event: u64,
@@ -21,7 +21,7 @@ impl Tables {
             (Some(thread), false) => self.adopt_process(parent, thread, shares),
             (None, _) => {
                 if known.is_some() {
-                    // Its number is used again, and its end did not show.
+                    // The kernel uses the number again; the end of its last owner did not show.
                     self.end_thread(child, false);
                 }
                 let process = match same_process {
@@ -39,7 +39,8 @@ impl Tables {
         }
     }
 
-    /// A process that spoke before its fork did is not known to be younger than what its parent did.
+    /// Notes the parent and the fork of a child. If the child made a call before its fork returned, the
+    /// order of that call and the parent's calls is unknown.
     fn note_birth(&mut self, event: u64, parent: ProcessId, child: u32, was_found: bool) {
         let place = self.by_number.get(&child).copied();
         let Some(thread) = place.and_then(|place| self.threads.get(place)) else {
@@ -56,7 +57,8 @@ impl Tables {
         }
     }
 
-    /// Whether a process is another one, or descends from it. No process is its own ancestor, so this ends.
+    /// Whether `process` is `of` or a descendant of it. No process is its own ancestor, so the loop
+    /// ends.
     fn descends_from(&self, mut process: ProcessId, of: ProcessId) -> bool {
         while process != of {
             match self.process(process).and_then(|known| known.parent) {
@@ -67,7 +69,7 @@ impl Tables {
         true
     }
 
-    /// Whether what a process does comes after an event of another for certain: it is that process, or
+    /// Whether all that `process` does from now on comes after `event` of `of`: it is that process, or
     /// descends from a child that was forked later.
     pub(crate) fn comes_after(&self, mut process: ProcessId, event: u64, of: ProcessId) -> bool {
         loop {
@@ -100,7 +102,7 @@ impl Tables {
         } = *self.process(parent)?;
         let place = match shares {
             true => {
-                self.tables.get_mut(table)?.processes += 1;
+                self.fd_tables.get_mut(table)?.processes += 1;
                 table
             }
             false => self.copied(table, false)?,
@@ -110,7 +112,7 @@ impl Tables {
         Some(child)
     }
 
-    /// A thread that was taken for a process turns out to be another's.
+    /// Moves a thread that was taken for a process of its own to its process.
     fn adopt_thread(&mut self, parent: ProcessId, thread: u32) {
         let Some(found) = self.threads.get(thread).map(|thread| thread.process) else {
             return;
@@ -125,7 +127,7 @@ impl Tables {
         self.process_count -= u64::from(is_counted);
         if let Some(thread) = self.threads.get_mut(thread) {
             thread.process = parent;
-            // It was not ended with its process after all.
+            // `end_process` counted it as ended.
             self.ended_threads = self.ended_threads.saturating_sub(1);
         }
         if let Some(process) = self.process_mut(parent) {
@@ -133,8 +135,8 @@ impl Tables {
         }
     }
 
-    /// A process that ran before its fork returned in the parent has the parent's descriptors, but
-    /// for those that it opened or closed.
+    /// Gives a process that ran before its fork returned the descriptors of its parent, except those
+    /// that it opened or closed itself.
     fn adopt_process(&mut self, parent: ProcessId, thread: u32, shares: bool) {
         let child = self.threads.get(thread).map(|thread| thread.process);
         let parts = child.and_then(|child| {
@@ -164,17 +166,17 @@ impl Tables {
         if table == own || shares {
             return;
         }
-        let Some(from) = self.tables.get(table).cloned() else {
+        let Some(from) = self.fd_tables.get(table).cloned() else {
             return;
         };
-        let Some(into) = self.tables.get_mut(own) else {
+        let Some(into) = self.fd_tables.get_mut(own) else {
             return;
         };
-        let mut taken = Table::default();
-        for (number, opening, close_on_exec) in from.open() {
+        let mut taken = FdTable::default();
+        for (number, open_file, close_on_exec) in from.open() {
             if into.get(number) == Slot::Unseen && !(executed && close_on_exec) {
                 let slot = Slot::Open {
-                    opening,
+                    open_file,
                     close_on_exec,
                 };
                 into.set(number, slot);

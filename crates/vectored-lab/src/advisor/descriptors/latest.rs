@@ -1,6 +1,6 @@
-//! The last event of one actor, and the last of any other.
+//! The last event by one actor, and the last by any other.
 
-/// The last event of somebody, and the last one of somebody else.
+/// The last event, and the last one by another actor than that of the first. An event of 0 is none.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Latest {
     first: (u64, u32),
@@ -15,17 +15,17 @@ impl Latest {
         self.first = (event, by);
     }
 
-    /// The last by anybody.
+    /// The last event by any actor.
     pub(crate) fn by_any(&self) -> u64 {
         self.first.0
     }
 
-    /// The last by anybody else.
+    /// The last event by any actor but `than`.
     pub(crate) fn by_others(&self, than: u32) -> u64 {
         self.of_others(than).0
     }
 
-    /// The last by anybody else, and who that was.
+    /// As [`Latest::by_others`], with its actor.
     pub(crate) fn of_others(&self, than: u32) -> (u64, u32) {
         match self.first.1 == than {
             true => self.second,

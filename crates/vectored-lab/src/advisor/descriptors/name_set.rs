@@ -1,17 +1,17 @@
-//! Names that something is known of for good, in bounded memory.
+//! A set of names in bounded memory.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// So many names are told apart; a log that has more is believed of none.
+/// Names that are kept; when it is full, the set contains every name.
 const NAMES_MAX: usize = 1 << 16;
 
-/// A set of names, by their hashes: a name may be taken for one that is in it, which only makes that
-/// more careful.
+/// A set of the hashes of names. It may contain a name that was never added; it is used where a wrong
+/// "yes" only makes the analysis more careful.
 #[derive(Debug, Default)]
-pub(crate) struct Marks(HashSet<u64>);
+pub(crate) struct NameSet(HashSet<u64>);
 
-impl Marks {
+impl NameSet {
     /// Adds a name.
     pub(crate) fn insert(&mut self, name: &[u8]) {
         if self.0.len() < NAMES_MAX {
@@ -19,13 +19,13 @@ impl Marks {
         }
     }
 
-    /// Whether a name is in it, or may be.
+    /// Whether a name is in the set, or may be.
     pub(crate) fn has(&self, name: &[u8]) -> bool {
         !self.0.is_empty() && (self.0.len() >= NAMES_MAX || self.0.contains(&hash(name)))
     }
 }
 
-/// The last part of a path, which is the same however its folder is named.
+/// The last part of a path. It is the same for absolute and relative paths.
 pub(crate) fn last_part(path: &[u8]) -> &[u8] {
     path.rsplit(|&byte| byte == b'/').next().unwrap_or(path)
 }
@@ -42,7 +42,7 @@ mod tests {
 
     #[test]
     fn when_it_is_full_every_name_may_be_in_it() {
-        let mut marks = Marks::default();
+        let mut marks = NameSet::default();
         assert!(!marks.has(b"a"));
         marks.insert(b"a");
         assert!(marks.has(b"a") && !marks.has(b"b"));

@@ -1,82 +1,84 @@
-//! An open file description: what an `open` made, and all duplicates of its descriptor share.
+//! An open file description: made by `open`, shared by all duplicates of its descriptor.
 
-use crate::advisor::descriptors::fd_kind::Kind;
-use crate::advisor::findings::held::Held;
+use crate::advisor::descriptors::fd_kind::FdKind;
+use crate::advisor::findings::held::HeldFindings;
 use crate::advisor::findings::pending::Pending;
-use crate::advisor::runs::barriers::Reason;
-use crate::advisor::runs::run_builder::Lane;
+use crate::advisor::runs::barriers::Barrier;
+use crate::advisor::runs::run_builder::DirectionRuns;
 use vectored_strace::event::OpenFlags;
 
-/// What is known of one, and its transfers that are not yet counted.
+/// State of an open file description, and its transfers that are not counted yet.
 #[derive(Debug)]
-pub(crate) struct Opening {
-    /// What it leads to.
-    pub(crate) kind: Kind,
-    /// `O_APPEND`, `O_SYNC` and the like.
+pub(crate) struct OpenFile {
+    /// The kind of file.
+    pub(crate) kind: FdKind,
+    /// Flags of `open`: `O_APPEND`, `O_SYNC` and the like.
     pub(crate) flags: OpenFlags,
-    /// Whether it was open before the log began, so that who else has it is not known.
+    /// Whether it was open before the log began: other processes may have it.
     pub(crate) is_inherited: bool,
     /// Descriptors that lead to it, in all tables.
     pub(crate) descriptors: u32,
     /// Tables that have such a descriptor.
-    pub(crate) tables: u32,
+    pub(crate) fd_tables: u32,
     /// Its offset, if known.
     pub(crate) position: Option<u64>,
     /// The event that set its offset since the last transfer; 0 if none did.
     pub(crate) sought: u64,
-    /// The thread that did, by its serial number.
+    /// The thread of that event, by serial number.
     pub(crate) sought_by: u64,
-    /// Whether the offset depended on what was written: `SEEK_END`.
+    /// Whether that was `SEEK_END`, whose result depends on what was written.
     pub(crate) sought_size: bool,
-    /// The thread that first read from its offset or from the stream, by its serial number; 0 for none.
+    /// The thread that first read from the offset or the stream, by serial number; 0 for none.
     pub(crate) reader: u64,
-    /// Why a larger buffer would take what others are to read from the offset or the stream.
-    pub(crate) shared_reads: Option<Reason>,
-    /// The thread that first read or wrote at its offset, by its serial number; 0 for none.
+    /// The barrier to larger reads, if another thread or process reads from the offset or the stream,
+    /// too.
+    pub(crate) shared_reads: Option<Barrier>,
+    /// The thread that first used the offset, by serial number; 0 for none.
     pub(crate) offset_user: u64,
-    /// Whether others did so, too: calls that give an offset would leave theirs where it is.
+    /// Whether another thread used the offset, too: calls that give an offset would not move it.
     pub(crate) has_shared_offset: bool,
-    /// Findings of reads, counted if nobody else uses the offset or the stream.
-    pub(crate) held: Held,
-    /// Whether processes that do not show may write to it: it is a FIFO.
+    /// Findings of reads. They are counted if no other thread or process uses the offset or the stream.
+    pub(crate) held: HeldFindings,
+    /// Whether processes outside of the log may write to it: it is a FIFO.
     pub(crate) has_other_writers: bool,
-    /// `flock` or `fcntl` was called on it: that it is closed lets others go on.
+    /// Whether `flock` or `fcntl` was called on it: closing it may release a lock that another process
+    /// waits for.
     pub(crate) was_locked: bool,
-    /// Whether bytes ever went through it: a folder looks like a file until then.
+    /// Whether bytes were transferred. Until then a folder looks like a file.
     pub(crate) was_used: bool,
-    /// The number of its first descriptor.
+    /// Number of its first descriptor.
     pub(crate) first_number: i32,
-    /// The number of the descriptor that bytes went through last, or of its first one.
+    /// Number of the descriptor of the last transfer, or of the first descriptor.
     pub(crate) number: i32,
-    /// What the log showed last.
+    /// The text that the log showed last.
     pub(crate) text: Vec<u8>,
-    /// The path that it was opened by; unused if `text` tells.
+    /// The path given to `open`; used only if `text` is empty.
     pub(crate) path: Vec<u8>,
-    /// Openings of the same file, by place; 0 is no such group.
+    /// Key of the group of open file descriptions of the same file; 0 for none.
     pub(crate) group: u32,
-    /// Patterns that it was counted for.
+    /// Patterns in which it is counted.
     pub(crate) counted: Bits,
-    /// Writes, then reads.
-    pub(crate) lanes: [Lane; 2],
+    /// Runs of writes, then of reads.
+    pub(crate) runs: [DirectionRuns; 2],
     /// Whether its writes and its reads are in the table of uses.
     pub(crate) was_counted: [bool; 2],
-    /// The number of its descriptor when its calls were first put into that table: all of them go there
-    /// under one, since a run of several processes may have used several.
+    /// Number of its descriptor when its calls were first added to that table. All of them go under one
+    /// number, since the processes that share it may use several.
     pub(crate) use_number: Option<i32>,
-    /// How many openings before it handed their writes on to it.
+    /// Number of earlier open file descriptions of the file whose writes it took over.
     pub(crate) reopened: u64,
-    /// Writes, then reads: runs that are over, and how many calls there were.
+    /// Ended runs and call counts of writes, then of reads.
     pub(crate) pending: [Pending; 2],
 }
 
-impl Opening {
-    pub(crate) fn new(kind: Kind, flags: OpenFlags, number: i32) -> Opening {
-        Opening {
+impl OpenFile {
+    pub(crate) fn new(kind: FdKind, flags: OpenFlags, number: i32) -> OpenFile {
+        OpenFile {
             kind,
             flags,
             is_inherited: false,
             descriptors: 0,
-            tables: 0,
+            fd_tables: 0,
             position: None,
             sought: 0,
             sought_by: 0,
@@ -85,7 +87,7 @@ impl Opening {
             shared_reads: None,
             offset_user: 0,
             has_shared_offset: false,
-            held: Held::default(),
+            held: HeldFindings::default(),
             has_other_writers: false,
             was_locked: false,
             was_used: false,
@@ -95,7 +97,7 @@ impl Opening {
             path: Vec::new(),
             group: 0,
             counted: Bits::default(),
-            lanes: [Lane::default(), Lane::default()],
+            runs: [DirectionRuns::default(), DirectionRuns::default()],
             was_counted: [false; 2],
             use_number: None,
             reopened: 0,
@@ -104,8 +106,8 @@ impl Opening {
     }
 }
 
-impl Opening {
-    /// What the log shows of it, or its path.
+impl OpenFile {
+    /// Text that the log shows, or its path.
     pub(crate) fn name(&self) -> &[u8] {
         match self.text.is_empty() {
             true => &self.path,
@@ -119,12 +121,12 @@ impl Opening {
     }
 }
 
-/// A set of small numbers.
+/// A set of small integers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Bits(Vec<u64>);
 
 impl Bits {
-    /// Adds a number: whether it is new.
+    /// Adds a number; false if it was there.
     pub(crate) fn insert(&mut self, number: u32) -> bool {
         let (word, bit) = (number as usize / 64, 1 << (number % 64));
         if self.0.len() <= word {

@@ -1,6 +1,6 @@
-//! Identifies a process of a log.
+//! Identity of a process of a log.
 
-/// A process: its place, and how many were there before it.
+/// Identifies a process for the whole log: its key, which is used again, and a generation, which is not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct ProcessId {
     pub(super) place: u32,

@@ -1,9 +1,9 @@
-//! What runs a program, from its name and from the files that it opens at its start.
+//! The runtime of a program, from its name and from the files that it opens at its start.
 
 use crate::advisor::descriptors::name_set::last_part;
 use crate::model::Runtime;
 
-/// From the name of a program or script.
+/// The runtime by the name of a program or script.
 pub(crate) fn runtime_of_program(path: &[u8]) -> Option<Runtime> {
     let name = last_part(path);
     if let Some(dot) = name.iter().rposition(|&byte| byte == b'.') {
@@ -37,8 +37,8 @@ pub(crate) fn runtime_of_program(path: &[u8]) -> Option<Runtime> {
     }
 }
 
-/// From a file that a program opens: a library, or a module of an interpreter, whose own name is that
-/// of the script where that names its interpreter.
+/// The runtime by a file that the program opens: a shared library, or a module of an interpreter. A
+/// script with `#!` has its own name, not its interpreter's.
 pub(crate) fn runtime_of_file(path: &[u8]) -> Option<Runtime> {
     if path.ends_with(b"/transparent_hugepage/hpage_pmd_size") {
         return Some(Runtime::Go);
@@ -65,7 +65,7 @@ pub(crate) fn runtime_of_file(path: &[u8]) -> Option<Runtime> {
     }
 }
 
-/// The more certain of two.
+/// The more specific of two: `libc` is opened by most runtimes.
 pub(crate) fn surer(one: Option<Runtime>, other: Option<Runtime>) -> Option<Runtime> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.min(other)),

@@ -1,87 +1,87 @@
-//! Files, pipes and sockets, each of which may have several openings: what was done through any of them.
+//! Files, pipes and sockets, and what was done to each through any of its open file descriptions.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::advisor::descriptors::latest::Latest;
-use crate::advisor::descriptors::name_set::{Marks, last_part};
+use crate::advisor::descriptors::name_set::{NameSet, last_part};
 use crate::advisor::descriptors::process_id::ProcessId;
-use crate::advisor::findings::held::Held;
+use crate::advisor::findings::held::HeldFindings;
 use crate::advisor::hash::FastMap;
 use crate::advisor::slab::Slab;
 
-/// So many names of linked files are kept in mind.
+/// Names of linked files that are kept.
 const LINKS_MAX: usize = 1 << 16;
 
-/// More threads in turn are not told apart: then it has several writers.
+/// Threads that write in turn and are told apart; with more the file has several writers.
 const WRITERS_MAX: usize = 8;
 
-/// Files and streams by what the log calls them.
+/// Files and streams by their names in the log.
 #[derive(Debug)]
-pub(crate) struct Groups {
+pub(crate) struct FileGroups {
     by_name: HashMap<Vec<u8>, u32>,
-    /// Files by the hash of the last part of their paths: a path that a program gave need not be whole.
+    /// Files by the hash of the last part of their paths: the path in a call may be relative.
     by_last_part: FastMap<u64, Vec<u32>>,
     groups: Slab<Group>,
-    /// The last parts of two paths of one file, by their hashes, in both directions.
+    /// Hashes of the last parts of two paths of one file, in both directions.
     links: FastMap<u64, u64>,
-    /// Files that were mapped into memory, and those whose mapping can be written.
-    mapped: Marks,
-    mapped_to_write: Marks,
+    /// Files that were mapped into memory, and those mapped for writing.
+    mapped: NameSet,
+    mapped_to_write: NameSet,
 }
 
-/// Openings of one file, or of one end of a stream.
+/// The open file descriptions of one file, or of one end of a stream.
 #[derive(Debug, Default)]
 struct Group {
-    /// Empty if the log does not tell.
+    /// Empty if unknown.
     name: Vec<u8>,
     members: u32,
-    /// An opening that was there before the log began.
+    /// An open file description from before the log began.
     inherited: Option<u32>,
     is_mapped: bool,
     is_mapped_to_write: bool,
     was_locked: bool,
-    /// The opening that bytes of a stream were first read through.
+    /// The open file description that the stream was first read through.
     reader: Option<u32>,
     written: Latest,
     read: Latest,
-    /// Who wrote, each of them for certain after those before it wrote last.
+    /// Threads that wrote. Each began after the last write of those before it.
     writers: Vec<Writer>,
     has_many_writers: bool,
-    /// Findings of writes, which are counted if it has one writer at a time.
-    held: Held,
+    /// Findings of writes. They are counted if the file has one writer at a time.
+    held: HeldFindings,
 }
 
 /// A thread that wrote.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Writer {
-    /// By its serial number.
+    /// Serial number.
     pub(crate) thread: u64,
     /// Its process.
     pub(crate) process: ProcessId,
-    /// That process's number.
+    /// Process ID.
     pub(crate) number: u32,
-    /// The event of its last write.
+    /// Event of its last write.
     pub(crate) last: u64,
 }
 
-impl Groups {
-    pub(crate) fn new() -> Groups {
+impl FileGroups {
+    pub(crate) fn new() -> FileGroups {
         let mut groups = Slab::new();
-        // The first place is no group.
+        // Key 0 stands for no group.
         groups.insert(Group::default());
-        Groups {
+        FileGroups {
             by_name: HashMap::new(),
             by_last_part: FastMap::default(),
             groups,
             links: FastMap::default(),
-            mapped: Marks::default(),
-            mapped_to_write: Marks::default(),
+            mapped: NameSet::default(),
+            mapped_to_write: NameSet::default(),
         }
     }
 
-    /// An opening joins the group of a name: which that is. What the log shows is the whole path;
-    /// of a path that a program gave only the last part is the same in all folders.
+    /// Adds an open file description to the group of its name, and returns the key of that. The log
+    /// shows the whole path; a path in a call may be relative, so only its last part is used.
     pub(crate) fn join(&mut self, shown: &[u8], path: &[u8]) -> u32 {
         let name = match shown.is_empty() {
             false => shown,
@@ -115,10 +115,10 @@ impl Groups {
         place
     }
 
-    /// A file has two names, by the last parts of its paths.
+    /// Notes that a file has two names, by the last parts of its paths.
     pub(crate) fn link(&mut self, from: &[u8], to: &[u8]) {
         if self.links.len() >= LINKS_MAX {
-            // Those before are taken for files of their own again.
+            // Links before this are forgotten.
             self.links.clear();
         }
         let (from, to) = (hash(last_part(from)), hash(last_part(to)));
@@ -126,7 +126,7 @@ impl Groups {
         self.links.insert(to, from);
     }
 
-    /// A group of the same file under another name.
+    /// The group of the same file under its other name.
     fn linked(&self, name: &[u8]) -> Option<u32> {
         if self.links.is_empty() {
             return None;
@@ -135,8 +135,9 @@ impl Groups {
         self.by_last_part.get(other)?.first().copied()
     }
 
-    /// An opening leaves its group: the findings that were held back, if that was its last one.
-    pub(crate) fn leave(&mut self, place: u32) -> Option<Held> {
+    /// Removes an open file description from its group. If it was the last one, returns the held
+    /// findings.
+    pub(crate) fn leave(&mut self, place: u32) -> Option<HeldFindings> {
         let group = self.groups.get_mut(place).filter(|_| place != 0)?;
         group.members -= 1;
         if group.members > 0 {
@@ -154,7 +155,8 @@ impl Groups {
         Some(group.held)
     }
 
-    /// What is known of one group holds for another: an opening is shown otherwise than before.
+    /// Copies what is known of one group to another, when the log shows an open file description by a
+    /// new name.
     pub(crate) fn carry(&mut self, from: u32, to: u32) {
         if from == to || from == 0 || to == 0 {
             return;
@@ -178,34 +180,34 @@ impl Groups {
         new.held.append(held);
     }
 
-    /// Bytes of a stream are read through an opening: the one that they were first read through, if that is
-    /// another.
-    pub(crate) fn note_reader(&mut self, place: u32, opening: u32) -> Option<u32> {
+    /// Notes that a stream is read through an open file description. Returns the first one that it was
+    /// read through, if that is another.
+    pub(crate) fn note_reader(&mut self, place: u32, open_file: u32) -> Option<u32> {
         let group = self.groups.get_mut(place).filter(|_| place != 0)?;
-        let first = *group.reader.get_or_insert(opening);
-        (first != opening).then_some(first)
+        let first = *group.reader.get_or_insert(open_file);
+        (first != open_file).then_some(first)
     }
 
-    /// All findings that were held back.
-    pub(crate) fn take_all_held(&mut self) -> Vec<Held> {
+    /// Takes all held findings.
+    pub(crate) fn take_all_held(&mut self) -> Vec<HeldFindings> {
         let places: Vec<u32> = self.groups.in_use().collect();
         let held = |place| Some(std::mem::take(&mut self.groups.get_mut(place)?.held));
         places.into_iter().filter_map(held).collect()
     }
 
-    /// Where findings of writes are held back; `None` if they are listed at once.
-    pub(crate) fn held(&mut self, place: u32) -> Option<&mut Held> {
+    /// The held findings of writes; `None` if the file has several writers and they are listed at once.
+    pub(crate) fn held(&mut self, place: u32) -> Option<&mut HeldFindings> {
         let group = self.groups.get_mut(place).filter(|_| place != 0)?;
         (!group.has_many_writers).then_some(&mut group.held)
     }
 
-    /// Whether several write to it.
+    /// Whether several threads write to it.
     pub(crate) fn has_many_writers(&self, place: u32) -> bool {
         let group = self.groups.get(place).filter(|_| place != 0);
         group.is_some_and(|group| group.has_many_writers)
     }
 
-    /// A thread writes: whether it is the one that wrote last, so that no more is to be done.
+    /// Notes a write. True if the thread is the one that wrote last, so that nothing else changes.
     #[inline]
     pub(crate) fn is_last_writer(&mut self, place: u32, event: u64, thread: u64) -> bool {
         let Some(group) = self.groups.get_mut(place).filter(|_| place != 0) else {
@@ -220,17 +222,17 @@ impl Groups {
         }
     }
 
-    /// A thread writes that did not write last. `is_over` tells whether a writer ended, and was waited for,
-    /// before the new one goes on; `is_younger` whether the new one was made after a writer's last write, by
-    /// its process. Without either there are several writers from now on: the findings come back that were
-    /// held.
+    /// Notes a write by another thread than the last one. `is_over` is true for a writer that ended and
+    /// was waited for before the new one's write; `is_younger` if the new thread was created after a
+    /// writer's last write, by that writer's process. If neither holds, the file has several writers
+    /// from now on, and the held findings are returned.
     pub(crate) fn add_writer(
         &mut self,
         place: u32,
         new: Writer,
         is_over: impl Fn(&Writer) -> bool,
         is_younger: impl Fn(&Writer) -> bool,
-    ) -> Option<Held> {
+    ) -> Option<HeldFindings> {
         let group = self.groups.get_mut(place).filter(|_| place != 0)?;
         group.writers.retain(|writer| !is_over(writer));
         let comes_after = match group.writers.last_mut() {
@@ -250,31 +252,31 @@ impl Groups {
         Some(std::mem::take(&mut group.held))
     }
 
-    /// An opening of it that was there before the log began; the one before that, if there is one.
+    /// An open file description of it from before the log began.
     pub(crate) fn inherited(&self, place: u32) -> Option<u32> {
         self.groups.get(place)?.inherited
     }
 
-    /// As [`Groups::inherited`], from now on.
-    pub(crate) fn set_inherited(&mut self, place: u32, opening: u32) {
+    /// Sets [`FileGroups::inherited`].
+    pub(crate) fn set_inherited(&mut self, place: u32, open_file: u32) {
         if let Some(group) = self.groups.get_mut(place).filter(|_| place != 0) {
-            group.inherited = Some(opening);
+            group.inherited = Some(open_file);
         }
     }
 
-    /// A lock was asked for: a process loses its locks on a file with any descriptor that it closes.
+    /// Notes a lock. A process loses its locks on a file with any descriptor of it that it closes.
     pub(crate) fn lock(&mut self, place: u32) {
         if let Some(group) = self.groups.get_mut(place).filter(|_| place != 0) {
             group.was_locked = true;
         }
     }
 
-    /// Whether a lock was asked for.
+    /// Whether the file was locked.
     pub(crate) fn was_locked(&self, place: u32) -> bool {
         self.groups.get(place).is_some_and(|group| group.was_locked)
     }
 
-    /// A member was written (or may have been changed) or read (or looked at).
+    /// Notes a read (or a look at the size) or a write (or a possible change) through a member.
     #[inline]
     pub(crate) fn note(&mut self, place: u32, event: u64, by: u32, is_read: bool) {
         if let Some(group) = self.groups.get_mut(place).filter(|_| place != 0) {
@@ -285,7 +287,7 @@ impl Groups {
         }
     }
 
-    /// As [`Groups::note`], of all files that a path may lead to.
+    /// As [`FileGroups::note`], for all files that a path may lead to.
     pub(crate) fn note_path(&mut self, path: &[u8], event: u64, is_read: bool) {
         let alike = self.by_last_part.get(&hash(last_part(path)));
         for place in alike.cloned().unwrap_or_default() {
@@ -293,7 +295,7 @@ impl Groups {
         }
     }
 
-    /// A member was mapped into memory: for good, since the end of a mapping does not tell of what.
+    /// Notes a mapping into memory. It lasts for good, since `munmap` does not name the file.
     pub(crate) fn map(&mut self, place: u32, writes_through: bool) {
         let Some(group) = self.groups.get_mut(place).filter(|_| place != 0) else {
             return;
@@ -308,7 +310,7 @@ impl Groups {
         }
     }
 
-    /// Whether a mapping may see what is written to the file, or change what is read from it.
+    /// Whether a mapping may observe writes to the file, or change what is read from it.
     pub(crate) fn is_mapped(&self, place: u32, is_read: bool) -> bool {
         self.groups.get(place).is_some_and(|group| match is_read {
             true => group.is_mapped_to_write,

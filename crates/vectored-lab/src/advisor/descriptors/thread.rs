@@ -2,31 +2,31 @@
 
 use crate::advisor::descriptors::latest::Latest;
 use crate::advisor::descriptors::process_id::ProcessId;
-use crate::advisor::runs::barriers::Reason;
+use crate::advisor::runs::barriers::Barrier;
 
-/// A thread: what it did since any of its transfers.
+/// A thread, and its last events that matter to runs.
 #[derive(Debug)]
 pub(crate) struct Thread {
     /// Its process.
     pub(crate) process: ProcessId,
     pub(super) number: u32,
-    /// Of all threads of the log, the how manieth it is, from 1.
+    /// 1-based index in order of first appearance.
     pub(crate) serial: u64,
     /// Its last event.
     pub(crate) last: u64,
-    /// What strace has added to its calls so far, at least, in ns.
+    /// Time that strace added to its calls so far, at least, in ns.
     pub(crate) delayed_ns: u64,
-    /// The last that waited.
-    pub(crate) waited: (u64, Reason),
-    /// The last that let others see what was done before.
-    pub(crate) released: (u64, Reason),
-    /// The last that may have seen the size of a file.
-    pub(crate) looked: u64,
-    /// The last writes to files, by opening.
+    /// The last event that waited, and its barrier.
+    pub(crate) last_wait: (u64, Barrier),
+    /// The last event after which another process may rely on earlier writes, and its barrier.
+    pub(crate) last_exposure: (u64, Barrier),
+    /// The last event that may have read the size of a file.
+    pub(crate) last_stat: u64,
+    /// The last writes to files, by open file description.
     pub(crate) filed_out: Latest,
-    /// The last writes to what has a peer, by opening.
+    /// The last writes to what has a peer, by open file description.
     pub(crate) streamed_out: Latest,
-    /// The last reads from what has a peer, by opening.
+    /// The last reads from what has a peer, by open file description.
     pub(crate) streamed_in: Latest,
 }
 
@@ -38,9 +38,9 @@ impl Thread {
             serial,
             last: 0,
             delayed_ns: 0,
-            waited: (0, Reason::UnknownCall),
-            released: (0, Reason::UnknownCall),
-            looked: 0,
+            last_wait: (0, Barrier::UnknownCall),
+            last_exposure: (0, Barrier::UnknownCall),
+            last_stat: 0,
             filed_out: Latest::default(),
             streamed_out: Latest::default(),
             streamed_in: Latest::default(),

@@ -1,4 +1,4 @@
-//! From what was counted to an advisory: priced, in words, the largest saving first.
+//! From tallies to an advisory: priced, in words, the largest saving first.
 
 use crate::advisor::findings::price::{Saving, price};
 use crate::advisor::findings::tallies::{Tallies, fold_files};
@@ -9,7 +9,7 @@ use crate::model::{
     WallSource,
 };
 
-/// What an advisory says besides what was found.
+/// The parts of an advisory besides the findings.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct About {
     /// See [`Advisory::version`].
@@ -24,7 +24,7 @@ pub struct About {
     pub complete: bool,
     /// See [`Advisory::skipped`].
     pub skipped: Vec<Skipped>,
-    /// The times without strace, if they are known.
+    /// Times without strace, if they are known.
     pub untraced: Option<Untraced>,
 }
 
@@ -48,10 +48,10 @@ pub struct Words {
     pub action: fn(&FindingKey, &Tally) -> String,
 }
 
-/// Why a finding without a price is listed and not counted.
+/// The reason why a finding without a price is not counted.
 pub const UNPRICED: &str = "what such a call costs is not known";
 
-/// Prices what was counted. What has no price is listed.
+/// Prices the findings of tallies. A finding without a price is listed.
 pub fn advise(mut tallies: Tallies, prices: &[Price], about: About, words: Words) -> Advisory {
     fold_files(&mut tallies);
     let traced_wall_s = tallies.span_ns.map(|ns| ns as f64 / 1e9);
@@ -88,7 +88,7 @@ pub fn advise(mut tallies: Tallies, prices: &[Price], about: About, words: Words
         reason,
         tally,
     };
-    // Both come sorted by key, and stay so where savings or calls are equal.
+    // Both are sorted by key already, and the sort is stable.
     let mut findings: Vec<Finding> = counted.into_iter().map(finding).collect();
     findings.sort_by(|one, other| other.saving_s.total_cmp(&one.saving_s));
     let mut uncounted: Vec<Uncounted> = tallies.uncounted.into_iter().map(uncounted).collect();
@@ -121,8 +121,8 @@ pub fn advise(mut tallies: Tallies, prices: &[Price], about: About, words: Words
     }
 }
 
-/// The sum over all findings that save anything: nobody is advised to follow the others. An empty sum
-/// is 0, and not the -0 of `Iterator::sum`.
+/// The sum over the findings that save time: the advice is not to follow the others. An empty sum is 0,
+/// not the -0 of `Iterator::sum`.
 fn total(findings: &[Finding], of: impl Fn(&Finding) -> f64) -> f64 {
     let saving = findings.iter().filter(|finding| finding.saving_s > 0.0);
     saving.fold(0.0, |sum, finding| sum + of(finding))

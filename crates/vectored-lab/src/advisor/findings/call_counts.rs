@@ -1,25 +1,26 @@
-//! All calls of one direction.
+//! The calls of one direction through an open file description, mergeable or not.
 
 use vectored_strace::event::{Form, Transfer};
 
-/// All calls of one direction.
+/// Counts of all calls of one direction.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Use {
-    /// How many.
+pub(crate) struct CallCounts {
+    /// Calls.
     pub(crate) calls: u64,
     /// Bytes that they moved.
     pub(crate) bytes: u64,
     /// Calls that failed or moved nothing.
     pub(crate) empty: u64,
-    /// Calls that moved less than they were asked to.
+    /// Calls that moved less than they asked for.
     pub(crate) short: u64,
-    /// Calls as large as the buffer.
+    /// Calls at least as large as the buffer.
     pub(crate) large: u64,
-    /// Calls that cannot be merged: with flags or an address, or without a buffer of the program.
+    /// Calls that cannot be merged: with flags or an address, or without a buffer in the program
+    /// (`sendfile`).
     pub(crate) special: u64,
 }
 
-impl Use {
+impl CallCounts {
     /// Counts a call.
     #[inline(always)]
     pub(crate) fn note(&mut self, transfer: &Transfer<'_>, buffer_bytes: u64) {
@@ -39,7 +40,7 @@ impl Use {
         }
     }
 
-    pub(crate) fn join(&mut self, other: &Use) {
+    pub(crate) fn join(&mut self, other: &CallCounts) {
         self.calls += other.calls;
         self.bytes = self.bytes.saturating_add(other.bytes);
         self.empty += other.empty;

@@ -4,7 +4,7 @@ use crate::advisor::findings::row::Row;
 use crate::advisor::findings::tally::join;
 use crate::model::{FileCalls, Tally};
 
-/// Counts, with call sites by number.
+/// The tally of a pattern, with call sites by number and files by path.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) tally: Tally,

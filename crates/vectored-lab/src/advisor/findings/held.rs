@@ -1,21 +1,21 @@
-//! Findings that wait for what else happens to their file or stream.
+//! Findings that are held back until the rest of the log decides whether they are counted.
 
 use crate::advisor::findings::counts::Counts;
 use crate::advisor::findings::judge::rests_on_order;
 use crate::advisor::findings::row::Row;
 use crate::advisor::hash::FastMap;
 
-/// Findings that are counted only if nobody else turns out to use the same file or stream.
+/// Findings that are counted only if no other thread or process uses the same file or stream.
 #[derive(Debug, Default)]
-pub(crate) struct Held {
+pub(crate) struct HeldFindings {
     pub(crate) counts: FastMap<u32, Counts>,
-    /// How many of the calls that a use counts they are, and how many of these rest on the order of all.
+    /// By use: calls in these findings, and those of them that rest on the order of all calls.
     uses: FastMap<u32, (u64, u64)>,
 }
 
-impl Held {
-    /// Takes over those of another.
-    pub(crate) fn append(&mut self, other: Held) {
+impl HeldFindings {
+    /// Adds the findings of another.
+    pub(crate) fn append(&mut self, other: HeldFindings) {
         for (place, counts) in other.counts {
             self.counts.entry(place).or_default().join(counts);
         }
@@ -25,7 +25,7 @@ impl Held {
         }
     }
 
-    /// A row of this use is held back.
+    /// Notes that a row of a use is held back.
     pub(crate) fn note_use(&mut self, place: u32, row: &Row) {
         let known = self.uses.entry(place).or_default();
         known.0 += row.transfers();
@@ -34,7 +34,7 @@ impl Held {
         }
     }
 
-    /// The uses that are held back: which, how many calls, and how many of these rest on the order of all.
+    /// The uses with held rows: key, calls, and calls that rest on the order of all calls.
     pub(crate) fn uses(&self) -> impl Iterator<Item = (u32, u64, u64)> + '_ {
         let of = |(&place, &(calls, ordered)): (&u32, &(u64, u64))| (place, calls, ordered);
         self.uses.iter().map(of)

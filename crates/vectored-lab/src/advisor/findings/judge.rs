@@ -1,14 +1,14 @@
-//! What a run is, and whether it is counted.
+//! Decides what a run is a finding of, and whether it is counted.
 
-use crate::advisor::runs::barriers::Reason;
-use crate::advisor::runs::pattern::{FSYNC, LSEEK, Move, Pattern};
-use crate::advisor::runs::run::{Moved, Run};
-use crate::advisor::runs::run_builder::Outcome;
+use crate::advisor::runs::barriers::Barrier;
+use crate::advisor::runs::pattern::{FSYNC, LSEEK, Pattern, PatternStep};
+use crate::advisor::runs::run::{MovedSegments, Run};
+use crate::advisor::runs::run_builder::RunKind;
 use crate::model::{FindingKind, Grade};
 
-/// Which direction a run went, and how.
+/// Direction and means of the transfers of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Way {
+pub(crate) struct TransferMode {
     /// Reads, not writes.
     pub(crate) is_read: bool,
     /// At offsets that the calls gave.
@@ -19,41 +19,42 @@ pub(crate) struct Way {
     pub(crate) is_datagram: bool,
 }
 
-/// What a run is found to be.
+/// The finding that a run is.
 pub(crate) struct Found<'a> {
     pub(crate) kind: FindingKind,
     pub(crate) grade: Grade,
-    pub(crate) reason: Option<Reason>,
+    pub(crate) reason: Option<Barrier>,
     pub(crate) pattern: Pattern,
-    /// The step of the pattern that the run began with.
+    /// Index of the step that the run began with.
     pub(crate) start: usize,
     pub(crate) calls: u64,
     pub(crate) merged_calls: u64,
-    pub(crate) moved: Option<&'a Moved>,
+    pub(crate) moved: Option<&'a MovedSegments>,
 }
 
-/// Linux writes no more at once into a pipe without mixing it with what others write.
+/// Bytes that Linux writes to a pipe at once without mixing them with those of other writers.
 const PIPE_BUF_BYTES: u64 = 4096;
 
-/// What a run is, and whether it is counted; `has_other_writers` of the pipe that it went to.
+/// Decides what a run is a finding of; `None` if merging would save no call. `has_other_writers` is that
+/// of the pipe that it went to.
 pub(crate) fn judge(
     run: &Run,
     merged_calls: u64,
-    outcome: Outcome,
-    way: Way,
+    run_kind: RunKind,
+    mode: TransferMode,
     has_other_writers: bool,
 ) -> Option<Found<'_>> {
     let own_grade = match run.has_between {
         true => Grade::HarmlessBetween,
         false => Grade::Adjacent,
     };
-    let grade = match way.is_read && way.is_stream {
+    let grade = match mode.is_read && mode.is_stream {
         true => Grade::ReadsAhead,
         false => own_grade,
     };
     let (pattern, start) = run.pattern().canonical();
     let found = Found {
-        kind: kind_of(way),
+        kind: kind_of(mode),
         grade,
         reason: None,
         pattern,
@@ -63,10 +64,10 @@ pub(crate) fn judge(
         moved: Some(&run.gathered),
     };
     let is_merged = merged_calls < run.calls;
-    if way.is_datagram {
-        let crossed = match outcome {
-            Outcome::Crossed(reason) => reason,
-            Outcome::Joined | Outcome::Sought => Reason::Datagrams,
+    if mode.is_datagram {
+        let crossed = match run_kind {
+            RunKind::Barrier(reason) => reason,
+            RunKind::Joined | RunKind::Sought => Barrier::Datagrams,
         };
         return is_merged.then_some(Found {
             kind: FindingKind::Datagrams,
@@ -75,8 +76,8 @@ pub(crate) fn judge(
             ..found
         });
     }
-    match outcome {
-        Outcome::Sought => Some(Found {
+    match run_kind {
+        RunKind::Sought => Some(Found {
             kind: FindingKind::SeekThenTransfer,
             pattern: pattern.with(SEEK, true),
             start: start * pattern.with(SEEK, true).steps().len() / pattern.steps().len().max(1),
@@ -85,11 +86,11 @@ pub(crate) fn judge(
             moved: None,
             ..found
         }),
-        Outcome::Crossed(reason) if is_merged => Some(Found {
+        RunKind::Barrier(reason) if is_merged => Some(Found {
             grade: Grade::Crossing,
             reason: Some(reason),
             ..match reason {
-                Reason::SyncOwn if !way.is_read => Found {
+                Barrier::SyncOwn if !mode.is_read => Found {
                     kind: FindingKind::SyncEach,
                     pattern: pattern.with(SYNC, false),
                     start: start * pattern.with(SYNC, false).steps().len()
@@ -99,45 +100,45 @@ pub(crate) fn judge(
                 _ => found,
             }
         }),
-        Outcome::Joined if is_merged => {
+        RunKind::Joined if is_merged => {
             let mixes = has_other_writers && run.longest_bytes > PIPE_BUF_BYTES;
             Some(match mixes {
                 false => found,
                 true => Found {
                     grade: Grade::Crossing,
-                    reason: Some(Reason::OtherWriters),
+                    reason: Some(Barrier::OtherWriters),
                     ..found
                 },
             })
         }
-        Outcome::Joined if run.is_all_tiny_lists() => Some(Found {
+        RunKind::Joined if run.is_all_tiny_lists() => Some(Found {
             grade: own_grade,
             kind: FindingKind::TinySegments,
             moved: Some(&run.alone),
             ..found
         }),
-        Outcome::Joined if run.is_split_list() => Some(Found {
+        RunKind::Joined if run.is_split_list() => Some(Found {
             grade: own_grade,
             kind: FindingKind::ManySegments,
             moved: Some(&run.alone),
             ..found
         }),
-        Outcome::Joined | Outcome::Crossed(_) => None,
+        RunKind::Joined | RunKind::Barrier(_) => None,
     }
 }
 
-const SEEK: Move = Move {
+const SEEK: PatternStep = PatternStep {
     call: LSEEK,
     size_class: 0,
 };
 
-const SYNC: Move = Move {
+const SYNC: PatternStep = PatternStep {
     call: FSYNC,
     size_class: 0,
 };
 
-fn kind_of(way: Way) -> FindingKind {
-    match (way.is_read, way.is_positional) {
+fn kind_of(mode: TransferMode) -> FindingKind {
+    match (mode.is_read, mode.is_positional) {
         (false, false) => FindingKind::AdjacentWrites,
         (false, true) => FindingKind::PositionalWrites,
         (true, false) => FindingKind::SmallReads,

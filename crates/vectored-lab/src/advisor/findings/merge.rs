@@ -1,4 +1,4 @@
-//! Several advisories as one: counts are added, and priced again.
+//! Several advisories as one: counts are added and priced again.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,11 @@ use crate::advisor::findings::tally::join;
 use crate::advisor::findings::uses::join_use;
 use crate::model::{Advisory, Price, Skipped, WallSource};
 
-/// The advisory of all logs that these are of, with the machine and the prices of the first.
+/// Merges advisories into the one that all their logs together would have given, with the machine and
+/// the prices of the first.
 ///
-/// It is the one that all logs together would have given. Wall times add up, as if the programs had
-/// run one after the other; with one that is not known the sum is not known.
+/// Wall times add up, as if the programs had run one after the other. If one is unknown, the sum is
+/// unknown.
 pub fn merge(advisories: &[Advisory], words: Words) -> Advisory {
     let mut tallies = Tallies::default();
     let mut about = About {
@@ -34,7 +35,7 @@ pub fn merge(advisories: &[Advisory], words: Words) -> Advisory {
     }
     about.skipped = skipped.into_values().collect();
     let wall_s = |advisory: &Advisory| advisory.wall_s;
-    // Results of older versions have one time: the log's, or that without strace.
+    // Older results have one time: the log's, or that without strace.
     tallies.span_ns = sum_ns(advisories, |one| one.traced_wall_s.or(one.wall_s));
     about.untraced = common_source(advisories)
         .zip(sum_ns(advisories, wall_s))
@@ -46,14 +47,14 @@ pub fn merge(advisories: &[Advisory], words: Words) -> Advisory {
     advise(tallies, &prices_of(advisories), about, words)
 }
 
-/// In whole ns, so that the order of additions does not matter; `None` if one is not known.
+/// In whole ns, so that the order of additions does not matter; `None` if one is unknown.
 fn sum_ns(advisories: &[Advisory], time_s: impl Fn(&Advisory) -> Option<f64>) -> Option<u64> {
     advisories.iter().try_fold(0_u64, |sum, advisory| {
         time_s(advisory).map(|s| sum.saturating_add((s * 1e9).round() as u64))
     })
 }
 
-/// Where the sum of wall times comes from, if each is one without strace.
+/// The source of a sum of wall times; `None` unless each is a time without strace.
 fn common_source(advisories: &[Advisory]) -> Option<WallSource> {
     let first = advisories.first()?.wall_source?;
     advisories.iter().try_fold(first, |known, advisory| {
@@ -80,7 +81,7 @@ fn add(tallies: &mut Tallies, advisory: &Advisory) {
     }
     for uncounted in &advisory.uncounted {
         if uncounted.reason == UNPRICED {
-            // The prices of another may have it.
+            // Another advisory may have its price.
             let known = tallies.findings.entry(uncounted.key.clone());
             join(known.or_default(), &uncounted.tally);
             continue;
@@ -90,7 +91,7 @@ fn add(tallies: &mut Tallies, advisory: &Advisory) {
     }
 }
 
-/// By reason, so that they come in one order.
+/// Adds lines by reason.
 fn add_skipped(known: &mut BTreeMap<String, Skipped>, new: &Skipped) {
     let sum = known.entry(new.reason.clone()).or_insert_with(|| Skipped {
         lines: 0,
@@ -105,7 +106,7 @@ fn add_skipped(known: &mut BTreeMap<String, Skipped>, new: &Skipped) {
     }
 }
 
-/// Those of the first, and what it lacks from the others.
+/// The prices of the first, and from the others those that it lacks.
 fn prices_of(advisories: &[Advisory]) -> Vec<Price> {
     let mut prices: Vec<Price> = Vec::new();
     for price in advisories.iter().flat_map(|advisory| &advisory.prices) {

@@ -2,17 +2,17 @@
 
 use std::collections::HashMap;
 
-/// Names by number; 0 is none, and any beyond those that are told apart.
+/// Names by number; 0 is no name, and every name beyond the first `NAMES_MAX`.
 #[derive(Debug, Default)]
-pub(crate) struct Names {
+pub(crate) struct NameTable {
     numbers: HashMap<Vec<u8>, u32>,
     names: Vec<String>,
 }
 
-/// So many names of programs and call sites of a log are told apart.
+/// Names that have a number of their own.
 const NAMES_MAX: usize = 4096;
 
-impl Names {
+impl NameTable {
     pub(crate) fn number(&mut self, name: &[u8]) -> u32 {
         if let Some(&number) = self.numbers.get(name) {
             return number;
@@ -26,12 +26,12 @@ impl Names {
         number
     }
 
-    /// How many there are.
+    /// Number of names.
     pub(crate) fn count(&self) -> usize {
         self.names.len()
     }
 
-    /// The number of a name that came before; 0 for any other.
+    /// The number of a known name; 0 for any other.
     pub(crate) fn known(&self, name: &[u8]) -> u32 {
         self.numbers.get(name).copied().unwrap_or(0)
     }

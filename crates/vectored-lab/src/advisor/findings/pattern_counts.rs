@@ -1,34 +1,34 @@
-//! What was found, counted by pattern: first for a log, then for all of them.
+//! The findings of a log, counted by pattern.
 
 use crate::advisor::findings::counts::Counts;
-use crate::advisor::findings::held::Held;
+use crate::advisor::findings::held::HeldFindings;
 use crate::advisor::findings::judge::rests_on_order;
-use crate::advisor::findings::name_table::Names;
+use crate::advisor::findings::name_table::NameTable;
 use crate::advisor::findings::row::Row;
 use crate::advisor::findings::tallies::{FILES_APART, Tallies};
 use crate::advisor::findings::tally::{bound, join};
 use crate::advisor::hash::FastMap;
-use crate::advisor::runs::barriers::Reason;
-use crate::advisor::runs::pattern::{Move, Pattern, call_name};
+use crate::advisor::runs::barriers::Barrier;
+use crate::advisor::runs::pattern::{Pattern, PatternStep, call_name};
 use crate::model::{
     FileCalls, FindingKey, FindingKind, Grade, Leads, Runtime, SiteCalls, Step, Tally,
 };
 
-/// So many patterns of a log are told apart; those that come later are one.
+/// Patterns of a log that are told apart; later ones are counted together.
 const PATTERNS_MAX: usize = 4096;
 
-/// Whose rows are.
+/// The process and the file that rows belong to.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Whose<'a> {
-    /// The program, by the number of its name.
+pub(crate) struct RunOwner<'a> {
+    /// Number of the program's name.
     pub(crate) program: u32,
-    /// What runs it.
+    /// Runtime of the program.
     pub(crate) runtime: Option<Runtime>,
-    /// The process's number.
+    /// Process ID.
     pub(crate) process: u32,
-    /// What the descriptor leads to.
+    /// Kind of file behind the descriptor.
     pub(crate) target: Leads,
-    /// Its path, or what the log shows.
+    /// Path, or the text that the log shows.
     pub(crate) path: &'a [u8],
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct Whose<'a> {
 struct Key {
     kind: FindingKind,
     grade: Grade,
-    reason: Option<Reason>,
+    reason: Option<Barrier>,
     program: u32,
     target: Leads,
     file: u32,
@@ -47,32 +47,32 @@ struct Key {
 
 /// Patterns of one log.
 #[derive(Debug, Default)]
-pub(crate) struct Book {
+pub(crate) struct PatternCounts {
     places: FastMap<Key, u32>,
     entries: Vec<(Key, Entry)>,
-    programs: Names,
-    sites: Names,
-    /// Sets of call sites: their names, in order.
-    site_sets: Names,
-    files: Names,
+    programs: NameTable,
+    sites: NameTable,
+    /// Sets of call sites: their names, sorted and joined.
+    site_sets: NameTable,
+    files: NameTable,
 }
 
-/// What was found of a pattern.
+/// The counts of a pattern.
 #[derive(Debug, Default)]
 struct Entry {
     counts: Counts,
-    /// Of a pattern without a file: how many files have an entry of their own.
+    /// In the entry of any file: files that have an entry of their own.
     apart: u32,
 }
 
-/// Where rows were counted: in the entry of the pattern, and in that of the pattern with any file.
+/// Keys of the entries of a row: that of its file, and that of any file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Counted {
     pub(crate) own: u32,
     pub(crate) any_file: u32,
 }
 
-impl Book {
+impl PatternCounts {
     /// The number of a program's name.
     pub(crate) fn program(&mut self, name: &[u8]) -> u32 {
         self.programs.number(name)
@@ -88,16 +88,21 @@ impl Book {
         site.map_or(0, |site| self.sites.number(site))
     }
 
-    /// Counts runs of one pattern, or holds them back.
-    pub(crate) fn add(&mut self, row: &Row, whose: &Whose<'_>, held: Option<&mut Held>) -> Counted {
+    /// Counts a row, or holds it back.
+    pub(crate) fn add(
+        &mut self,
+        row: &Row,
+        owner: &RunOwner<'_>,
+        held: Option<&mut HeldFindings>,
+    ) -> Counted {
         let standard: Option<&[u8]> = match row.descriptor {
             0 => Some(b"stdin"),
             1 => Some(b"stdout"),
             2 => Some(b"stderr"),
             _ => None,
         };
-        let file = match whose.target {
-            Leads::File => self.files.number(whose.path),
+        let file = match owner.target {
+            Leads::File => self.files.number(owner.path),
             Leads::Unknown => 0,
             _ => standard.map_or(0, |name| self.files.number(name)),
         };
@@ -105,8 +110,8 @@ impl Book {
             kind: row.kind,
             grade: row.grade,
             reason: row.reason,
-            program: whose.program,
-            target: whose.target,
+            program: owner.program,
+            target: owner.target,
             file,
             sites: self.site_set(&row.sites),
             pattern: row.pattern,
@@ -115,51 +120,51 @@ impl Book {
         let counts = self.counts(counted.own, held);
         counts.join(Counts {
             tally: Tally {
-                process: whose.process,
+                process: owner.process,
                 descriptor: row.descriptor,
-                runtime: whose.runtime,
+                runtime: owner.runtime,
                 ..row.tally.clone()
             },
             sites: row.sites.clone(),
             files: Vec::new(),
         });
-        counts.add_file(whose.path, row);
+        counts.add_file(owner.path, row);
         counted
     }
 
-    fn counts<'a>(&'a mut self, place: u32, held: Option<&'a mut Held>) -> &'a mut Counts {
+    fn counts<'a>(&'a mut self, place: u32, held: Option<&'a mut HeldFindings>) -> &'a mut Counts {
         match held {
             Some(held) => held.counts.entry(place).or_default(),
             None => &mut self.entries[place as usize].1.counts,
         }
     }
 
-    /// Counts a process, an opening or both, where they are new to a pattern.
+    /// Counts a process and an open file description, if they are new to a pattern.
     pub(crate) fn count_new(
         &mut self,
         place: u32,
         process: bool,
-        opening: bool,
-        held: Option<&mut Held>,
+        open_file: bool,
+        held: Option<&mut HeldFindings>,
     ) {
         let tally = &mut self.counts(place, held).tally;
         tally.processes += u64::from(process);
-        tally.openings += u64::from(opening);
+        tally.openings += u64::from(open_file);
     }
 
-    /// Counts what was held back: nobody else used it.
-    pub(crate) fn settle(&mut self, held: Held) {
+    /// Counts held findings: no other thread or process used the file.
+    pub(crate) fn settle(&mut self, held: HeldFindings) {
         for (place, counts) in held.counts {
             self.entries[place as usize].1.counts.join(counts);
         }
     }
 
-    /// Lists what was held back, for this reason. `is_new` tells whether a pattern is new to the process
-    /// and to the opening.
+    /// Lists held findings, for a reason. `is_new` returns whether a pattern is new to the process and
+    /// to the open file description.
     pub(crate) fn list(
         &mut self,
-        held: Held,
-        reason: Reason,
+        held: HeldFindings,
+        reason: Barrier,
         mut is_new: impl FnMut(u32) -> (bool, bool),
     ) {
         for (place, mut counts) in held.counts {
@@ -169,17 +174,17 @@ impl Book {
                 ..self.entries[place as usize].0
             };
             if counts.tally.runs == 0 {
-                // The count of all files, which the entry of one leads to.
+                // Only the entry of any file, which `place` of one file finds again.
                 continue;
             }
             let counted = self.place(key);
-            let (process, opening) = is_new(counted.own);
+            let (process, open_file) = is_new(counted.own);
             (counts.tally.processes, counts.tally.openings) =
-                (u64::from(process), u64::from(opening));
+                (u64::from(process), u64::from(open_file));
             self.entries[counted.own as usize].1.counts.join(counts);
             if counted.any_file != counted.own {
-                let (process, opening) = is_new(counted.any_file);
-                self.count_new(counted.any_file, process, opening, None);
+                let (process, open_file) = is_new(counted.any_file);
+                self.count_new(counted.any_file, process, open_file, None);
             }
         }
     }
@@ -193,8 +198,8 @@ impl Book {
         self.site_sets.number(names.join(" + ").as_bytes())
     }
 
-    /// The place of a pattern. That of a few files each is its own; with more files there is one for
-    /// all that follow.
+    /// The keys of a pattern. Up to `FILES_APART` files have an entry each; further files share that of
+    /// any file.
     fn place(&mut self, key: Key) -> Counted {
         let any_file = self.place_of(Key { file: 0, ..key });
         let both = Counted {
@@ -209,7 +214,7 @@ impl Book {
         }
         let apart = &mut self.entries[any_file as usize].1.apart;
         let is_apart = key.target != Leads::File || *apart < FILES_APART;
-        // More than that need not be counted, nor be kept in mind: a log may have millions of files.
+        // Counted no further than needed: a log may have millions of files.
         *apart = apart.saturating_add(1);
         match is_apart {
             true => Counted {
@@ -242,9 +247,9 @@ impl Book {
         place
     }
 
-    /// Hands over what was found. What rests on the order and the times of all calls is not counted
-    /// if the log lacks them.
-    pub(crate) fn close(mut self, lack: Option<Reason>, max_delay_ns: u64, into: &mut Tallies) {
+    /// Adds the findings to tallies. If the log has a `lack`, findings that rest on the order and the
+    /// times of all calls are not counted.
+    pub(crate) fn close(mut self, lack: Option<Barrier>, max_delay_ns: u64, into: &mut Tallies) {
         for place in 0..self.entries.len() {
             let key = self.entries[place].0;
             if key.file == 0 || key.target != Leads::File {
@@ -255,7 +260,7 @@ impl Book {
             };
             if self.entries[any_file as usize].1.apart > FILES_APART {
                 let mut own = std::mem::take(&mut self.entries[place].1.counts);
-                // Its processes and openings are counted there before.
+                // Its processes and open file descriptions are counted there already.
                 (own.tally.processes, own.tally.openings) = (0, 0);
                 self.entries[any_file as usize].1.counts.join(own);
             }
@@ -267,7 +272,7 @@ impl Book {
                 files,
             } = entry.counts;
             if tally.runs == 0 {
-                // All of it turned out to be listed, or it only counts what several files have.
+                // All of it is listed, or it counts only what several files share.
                 continue;
             }
             tally.files = named_files(files);
@@ -282,7 +287,7 @@ impl Book {
             if lack.is_some() && key.reason.is_none() && rests_on_order(key.kind) {
                 key.reason = lack;
             }
-            if key.reason.is_some_and(Reason::is_of_the_log) {
+            if key.reason.is_some_and(Barrier::is_of_the_log) {
                 key.grade = Grade::Unknown;
             }
             let named = FindingKey {
@@ -316,7 +321,7 @@ fn named_files(files: Vec<(Vec<u8>, FileCalls)>) -> Vec<FileCalls> {
         .collect()
 }
 
-fn step_in_words(step: &Move) -> Step {
+fn step_in_words(step: &PatternStep) -> Step {
     Step {
         call: call_name(step.call).to_owned(),
         size_class: step.size_class,
@@ -344,17 +349,17 @@ mod tests {
                 ..Tally::default()
             },
         };
-        let mut book = Book::default();
+        let mut book = PatternCounts::default();
         for file in 0..1000 {
             let path = format!("/{file}");
-            let whose = Whose {
+            let owner = RunOwner {
                 program: 0,
                 runtime: None,
                 process: 1,
                 target: Leads::File,
                 path: path.as_bytes(),
             };
-            book.add(&row, &whose, None);
+            book.add(&row, &owner, None);
         }
         assert_eq!(book.places.len(), FILES_APART as usize + 1);
         let mut tallies = Tallies::default();

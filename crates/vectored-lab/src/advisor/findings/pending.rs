@@ -1,34 +1,40 @@
-//! The runs of one opening by one process, until it is known what all of its calls are.
+//! The runs through one open file description, until all of its calls are known.
 
-use crate::advisor::findings::call_counts::Use;
-use crate::advisor::findings::judge::{Found, Way, judge};
+use crate::advisor::findings::call_counts::CallCounts;
+use crate::advisor::findings::judge::{Found, TransferMode, judge};
 use crate::advisor::findings::row::{Row, add_sites, has_site};
 use crate::advisor::findings::tally::{add_sizes, join_ranges};
 use crate::advisor::runs::pattern::Pattern;
 use crate::advisor::runs::run::Run;
-use crate::advisor::runs::run_builder::Outcome;
+use crate::advisor::runs::run_builder::RunKind;
 use crate::model::Tally;
 use vectored_strace::event::Transfer;
 
-/// Patterns of an opening that are told apart; those that come later are one.
+/// Patterns of an open file description that are told apart; later ones are one.
 const PATTERNS_MAX: usize = 64;
 
-/// What was found in the calls of an opening, and how many there were.
+/// Rows and call counts of one direction.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
     rows: Vec<Row>,
-    calls: Use,
+    calls: CallCounts,
 }
 
 impl Pending {
-    /// Counts a run that is over.
-    pub(crate) fn add(&mut self, run: &mut Run, outcome: Outcome, way: Way, mixes: bool) {
+    /// Adds a run that ended.
+    pub(crate) fn add(
+        &mut self,
+        run: &mut Run,
+        run_kind: RunKind,
+        mode: TransferMode,
+        mixes: bool,
+    ) {
         let merged_calls = run.finish();
         let run = &*run;
-        let Some(found) = judge(run, merged_calls, outcome, way, mixes) else {
+        let Some(found) = judge(run, merged_calls, run_kind, mode, mixes) else {
             return;
         };
-        let row = self.row(&found, run, way);
+        let row = self.row(&found, run, mode);
         let tally = &mut row.tally;
         tally.runs += 1;
         tally.calls += found.calls;
@@ -61,7 +67,7 @@ impl Pending {
         add_sites(&mut row.sites, &run.sites);
     }
 
-    fn row(&mut self, found: &Found<'_>, run: &Run, way: Way) -> &mut Row {
+    fn row(&mut self, found: &Found<'_>, run: &Run, mode: TransferMode) -> &mut Row {
         let same_sites = |row: &Row| {
             row.sites.len() == run.sites.len()
                 && run.sites.iter().all(|site| has_site(&row.sites, site.0))
@@ -70,8 +76,8 @@ impl Pending {
             row.kind == found.kind
                 && row.grade == found.grade
                 && row.reason == found.reason
-                && row.is_read == way.is_read
-                && row.is_positional == way.is_positional
+                && row.is_read == mode.is_read
+                && row.is_positional == mode.is_positional
                 && (row.descriptor == run.descriptor || *pattern == Pattern::ANY)
                 && row.pattern == *pattern
         };
@@ -90,8 +96,8 @@ impl Pending {
                 kind: found.kind,
                 grade: found.grade,
                 reason: found.reason,
-                is_read: way.is_read,
-                is_positional: way.is_positional,
+                is_read: mode.is_read,
+                is_positional: mode.is_positional,
                 descriptor: run.descriptor,
                 pattern,
                 sites: Vec::new(),
@@ -108,11 +114,11 @@ impl Pending {
         self.calls.note(transfer, buffer_bytes);
     }
 
-    /// Takes what there is: rows of one loop as one row, the most calls first.
+    /// Takes the rows, those of one loop joined, the most calls first; and the call counts.
     ///
-    /// A loop is seen as several patterns where its runs begin at different steps and are cut short, or
-    /// where the length of a record passes a power of two.
-    pub(crate) fn take(&mut self) -> Option<(Vec<Row>, Use)> {
+    /// The runs of one loop have several patterns if they begin at different steps and are cut short, or
+    /// if the length of a record passes a power of two.
+    pub(crate) fn take(&mut self) -> Option<(Vec<Row>, CallCounts)> {
         if self.calls.calls == 0 && self.rows.is_empty() {
             return None;
         }
@@ -135,15 +141,15 @@ impl Pending {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::advisor::runs::run::{Bounds, Piece};
+    use crate::advisor::runs::run::{MergeLimits, RunCall};
 
     #[test]
     fn an_opening_with_many_descriptors_has_few_rows() {
-        let bounds = Bounds {
+        let limits = MergeLimits {
             buffer_bytes: 100,
             max_delay_ns: None,
         };
-        let way = Way {
+        let mode = TransferMode {
             is_read: false,
             is_positional: false,
             is_stream: true,
@@ -152,15 +158,15 @@ mod tests {
         let mut pending = Pending::default();
         for descriptor in 3..1003 {
             let mut run = Run::new();
-            let piece = Piece {
+            let call = RunCall {
                 descriptor,
                 bytes: 8,
                 segments: 1,
-                ..Piece::default()
+                ..RunCall::default()
             };
-            run.push(&piece, 0, bounds);
-            run.push(&piece, 0, bounds);
-            pending.add(&mut run, Outcome::Joined, way, false);
+            run.push(&call, 0, limits);
+            run.push(&call, 0, limits);
+            pending.add(&mut run, RunKind::Joined, mode, false);
         }
         assert_eq!(pending.rows.len(), PATTERNS_MAX + 1);
         let calls: u64 = pending.rows.iter().map(|row| row.tally.calls).sum();

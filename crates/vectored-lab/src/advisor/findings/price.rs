@@ -1,8 +1,8 @@
-//! What merging would save, from counts and from what calls cost.
+//! The time that merging would save, from counts and prices.
 
 use crate::model::{FAST_IOVECS, FindingKey, FindingKind, Leads, Operation, Price, Tally};
 
-/// A time that is saved, and its interval; below 0 where it is lost.
+/// A saved time and its interval; below 0 if time is lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Saving {
     /// In s.
@@ -13,17 +13,16 @@ pub struct Saving {
     pub high_s: f64,
 }
 
-/// What the calls of a finding would save; `None` without a price for them.
+/// The time that following a finding would save; `None` without a price for its calls.
 ///
-/// A call that is no longer made saves what a call costs. Against that stands what its segments
-/// cost in a merged call: those of a class are copied into one buffer or referenced in a list, as
-/// is cheaper; what goes through a read buffer is copied. Lists that the program has already are
-/// paid for, and their cost is what copying saves there. Larger calls on a file save
-/// [`Price::batch_byte_ns`], as far as they grow from a page towards 64 KiB.
+/// Each call that is no longer made saves the cost of a call. The segments of a merged call add a cost:
+/// those of a size class are copied into one buffer or referenced in a list, whichever is cheaper; what
+/// goes through a read buffer is copied. The cost of lists that the program uses already is subtracted
+/// from that. Larger calls on a file also save [`Price::batch_byte_ns`] for each byte, as far as they
+/// grow from a page towards 64 KiB.
 ///
-/// However little a call does, one that is no longer made saves its entry to the kernel
-/// ([`Price::entry_ns`]). So the interval does not reach below that for each, less what copying and
-/// lists add.
+/// Each saved call saves at least its entry to the kernel ([`Price::entry_ns`]). So the interval does
+/// not reach below the entries of all saved calls, less the cost of copying and lists.
 pub fn price(key: &FindingKey, tally: &Tally, prices: &[Price]) -> Option<Saving> {
     let operation = operation_of(key);
     let price = prices
@@ -48,8 +47,8 @@ pub fn price(key: &FindingKey, tally: &Tally, prices: &[Price]) -> Option<Saving
     Some(at_least_entries(modelled, saved_calls, price, added_ns))
 }
 
-/// A saving that counts at least an entry to the kernel for each saved call, less what is added in
-/// user space. Both are what they are in any state of the machine, so this is no matter of intervals.
+/// Raises a saving to at least the entries to the kernel of the saved calls, less the cost added in user
+/// space. Neither depends on the state of the machine, so both ends of the interval are raised alike.
 fn at_least_entries(modelled: Saving, saved_calls: f64, price: &Price, added_ns: f64) -> Saving {
     if price.entry_ns <= 0.0 || saved_calls == 0.0 {
         return modelled;
@@ -62,8 +61,8 @@ fn at_least_entries(modelled: Saving, saved_calls: f64, price: &Price, added_ns:
     }
 }
 
-/// How many of the saved calls move 256 bytes or more, if those of the smallest segments are saved:
-/// what belongs together is led by the largest.
+/// Saved calls that move 256 bytes or more, if the calls with the smallest segments are saved: the call
+/// with the largest segment remains.
 fn medium_calls(tally: &Tally) -> f64 {
     let saved = tally.calls.saturating_sub(tally.merged_calls);
     let small = tally.sizes.iter().filter(|size| size.0 < LARGE_CLASS);
@@ -71,7 +70,7 @@ fn medium_calls(tally: &Tally) -> f64 {
     saved.saturating_sub(small) as f64
 }
 
-/// What such a call costs, as a share of `call_ns`.
+/// The cost of such a call as a share of `call_ns`.
 fn medium_share(price: &Price) -> f64 {
     match price.medium_call_ns > 0.0 && price.call_ns > 0.0 {
         true => price.medium_call_ns / price.call_ns,
@@ -79,11 +78,11 @@ fn medium_share(price: &Price) -> f64 {
     }
 }
 
-/// Runs of more calls than this on average are no answers.
+/// Runs with more calls than this on average are not answers.
 const ANSWER_CALLS: f64 = 16.0;
 
-/// What a call costs, as a share of `call_ns`, where it sends a piece of an answer: few calls
-/// together on a stream, the first of which wakes whoever waits for it.
+/// The cost of a call as a share of `call_ns`, if it sends a piece of an answer: a few calls in a row on
+/// a stream, of which only the first wakes the reader.
 fn answer_share(target: Leads, tally: &Tally, price: &Price) -> f64 {
     let is_stream = matches!(target, Leads::Pipe | Leads::Unix | Leads::Tcp);
     let is_answer = tally.calls as f64 <= ANSWER_CALLS * tally.runs as f64;
@@ -93,7 +92,7 @@ fn answer_share(target: Leads, tally: &Tally, price: &Price) -> f64 {
     }
 }
 
-/// Which way the calls of a finding move bytes.
+/// The direction of the calls of a finding.
 pub fn operation_of(key: &FindingKey) -> Operation {
     let reads = |call: &str| call.contains("read") || call.contains("recv");
     let is_read = match key.kind {
@@ -112,16 +111,16 @@ pub fn operation_of(key: &FindingKey) -> Operation {
     }
 }
 
-/// What so many calls and what is saved besides come to.
+/// The saving of `calls` calls and `besides_ns`.
 ///
-/// All prices are measured together, so all are taken to be as exact as that of a call.
+/// All prices are measured together, so all get the relative interval of a call.
 fn saving(price: &Price, calls: f64, besides_ns: f64) -> Saving {
     let [low, high] =
         [price.call_low_ns, price.call_high_ns].map(|end| match price.call_ns > 0.0 {
             true => end / price.call_ns,
             false => 1.0,
         });
-    // Each at the end that is the worse, and at the better: they need not be wrong together.
+    // The errors of the two are independent: each at its worse end, and each at its better end.
     let calls_ns = calls * price.call_ns;
     let ends = |one: f64| (one * low).min(one * high)..=(one * low).max(one * high);
     let (of_calls, besides) = (ends(calls_ns), ends(besides_ns));
@@ -147,7 +146,7 @@ fn copy_ns(segments: u64, bytes: u64, price: &Price) -> f64 {
     segments as f64 * price.copy_segment_ns + bytes as f64 * price.copy_byte_ns
 }
 
-/// What the lists cost that the program has.
+/// The cost of the lists that the program uses already.
 fn lists_ns(tally: &Tally, price: &Price) -> f64 {
     let referenced = |&(class, segments, _): &(u8, u64, u64)| reference_ns(class, segments, price);
     let segments_ns: f64 = tally.list_sizes.iter().map(referenced).sum();
@@ -156,7 +155,7 @@ fn lists_ns(tally: &Tally, price: &Price) -> f64 {
         + segments_ns
 }
 
-/// What the segments of the merged calls would cost.
+/// The cost of the segments of merged calls.
 fn gathering_ns(operation: Operation, kind: FindingKind, tally: &Tally, price: &Price) -> f64 {
     let copied = |&(_, segments, bytes): &(u8, u64, u64)| copy_ns(segments, bytes, price);
     let all_copied_ns: f64 = tally.sizes.iter().map(copied).sum();
@@ -179,7 +178,7 @@ fn gathering_ns(operation: Operation, kind: FindingKind, tally: &Tally, price: &
         return all_copied_ns;
     }
     let calls = tally.gathered_calls as f64;
-    // What is copied between two references is one segment.
+    // Copies between two references are one segment.
     let pieces = copies.min(references + calls);
     mixed_ns += pieces * price.segment_ns + calls * price.gather_call_ns;
     if references + pieces > FAST_IOVECS as f64 * calls {
@@ -188,7 +187,7 @@ fn gathering_ns(operation: Operation, kind: FindingKind, tally: &Tally, price: &
     mixed_ns.min(all_copied_ns)
 }
 
-/// What larger calls save beyond their number.
+/// The saving of larger calls beyond their number.
 fn batch_ns(target: Leads, tally: &Tally, price: &Price) -> f64 {
     if target != Leads::File || tally.gathered_calls == 0 || tally.calls == 0 {
         return 0.0;
@@ -199,7 +198,7 @@ fn batch_ns(target: Leads, tally: &Tally, price: &Price) -> f64 {
     bytes * price.batch_byte_ns * (batched(merged) - batched(single)).max(0.0)
 }
 
-/// How far a call of so many bytes is from a page (0) to 64 KiB (1), by powers of two.
+/// How far a call of this size is from a page (0) to 64 KiB (1), by powers of two.
 fn batched(bytes: f64) -> f64 {
     ((bytes / 4096.0).log2() / 4.0).clamp(0.0, 1.0)
 }

@@ -1,33 +1,33 @@
-//! Runs of one pattern through one open file.
+//! Runs of one pattern through one open file description.
 
 use crate::advisor::findings::tally::join;
-use crate::advisor::runs::barriers::Reason;
+use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::runs::pattern::Pattern;
 use crate::model::{FindingKind, Grade, Tally};
 
-/// Runs of one pattern.
+/// The runs of one pattern.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
     pub(crate) kind: FindingKind,
     pub(crate) grade: Grade,
-    pub(crate) reason: Option<Reason>,
+    pub(crate) reason: Option<Barrier>,
     pub(crate) is_read: bool,
     pub(crate) is_positional: bool,
     pub(crate) descriptor: i32,
     pub(crate) pattern: Pattern,
-    /// Call sites by number, ascending: calls and bytes.
+    /// Call sites, ascending: number, calls, bytes.
     pub(crate) sites: Vec<(u32, u64, u64)>,
     pub(crate) tally: Tally,
 }
 
 impl Row {
-    /// Whether it is sound only if nobody else uses the same file or stream. To copy the tiny segments of
-    /// a list changes no call.
+    /// Whether it is sound only if no other thread or process uses the same file or stream. Copying the
+    /// tiny segments of a list changes no call.
     pub(crate) fn depends_on_others(&self) -> bool {
         self.reason.is_none() && self.kind != FindingKind::TinySegments
     }
 
-    /// The calls that move bytes.
+    /// Calls that move bytes.
     pub(crate) fn transfers(&self) -> u64 {
         match self.kind {
             FindingKind::SeekThenTransfer => self.tally.merged_calls,
@@ -35,8 +35,8 @@ impl Row {
         }
     }
 
-    /// Where in this row's pattern another row's is, if both are of one loop.
-    pub(crate) fn place_of(&self, part: &Row) -> Option<Place> {
+    /// The alignment of another row's pattern in this one, if both come from one loop.
+    pub(crate) fn place_of(&self, part: &Row) -> Option<Alignment> {
         let is_alike = self.kind == part.kind
             && self.grade == part.grade
             && self.reason == part.reason
@@ -51,13 +51,13 @@ impl Row {
             return None;
         }
         if self.pattern.is_of_any_size() {
-            return Some(Place::Anywhere);
+            return Some(Alignment::Anywhere);
         }
         if part.pattern.is_of_any_size() {
             let (least, most) = overall(&self.tally);
             let (low, high) = overall(&part.tally);
             let fits = low.saturating_mul(2) >= least && high <= most.saturating_mul(2);
-            return fits.then_some(Place::Anywhere);
+            return fits.then_some(Alignment::Anywhere);
         }
         let gap = |of_part: usize, of_own: usize| {
             let ranges = (
@@ -72,18 +72,21 @@ impl Row {
         let is_period = other >= own && other.is_multiple_of(own);
         let is_cut_short = other < own && part.tally.calls <= part.tally.runs * own as u64;
         match is_period || is_cut_short {
-            true => part.pattern.place_in(&self.pattern, gap).map(Place::From),
+            true => part
+                .pattern
+                .place_in(&self.pattern, gap)
+                .map(Alignment::From),
             false => None,
         }
     }
 
-    pub(crate) fn take_in(&mut self, mut part: Row, place: Place) {
+    pub(crate) fn take_in(&mut self, mut part: Row, place: Alignment) {
         add_sites(&mut self.sites, &part.sites);
         let ranges = std::mem::take(&mut part.tally.step_bytes);
         let starts = std::mem::take(&mut part.tally.starts);
         let own = &mut self.tally.step_bytes;
         match place {
-            Place::From(from) => {
+            Alignment::From(from) => {
                 let count = own.len().max(1);
                 for (step, (least, most)) in ranges.into_iter().enumerate() {
                     if let Some(range) = own.get_mut((from + step) % count) {
@@ -96,7 +99,7 @@ impl Row {
                     }
                 }
             }
-            Place::Anywhere => {
+            Alignment::Anywhere => {
                 let moves = |range: &&mut (u64, u64)| range.1 > 0;
                 let low = ranges
                     .iter()
@@ -121,16 +124,16 @@ impl Row {
     }
 }
 
-/// Where the steps of a row are in those of another.
+/// Alignment of the steps of a row with those of another.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Place {
-    /// From a step on, around.
+pub(crate) enum Alignment {
+    /// From a step on, cyclically.
     From(usize),
-    /// Any of them.
+    /// With any of them.
     Anywhere,
 }
 
-/// The least and the greatest bytes of all steps that move some.
+/// Least and greatest bytes of all steps that move some.
 fn overall(tally: &Tally) -> (u64, u64) {
     let moving = tally.step_bytes.iter().filter(|range| range.1 > 0);
     moving.fold((u64::MAX, 0), |(least, most), range| {

@@ -1,4 +1,4 @@
-//! What was found in all logs.
+//! The findings of all logs.
 
 use std::collections::BTreeMap;
 
@@ -6,16 +6,16 @@ use crate::advisor::findings::tally::join;
 use crate::advisor::findings::uses::UsesByName;
 use crate::model::{FindingKey, Leads, Tally};
 
-/// What was found in all logs.
+/// The findings of all logs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tallies {
-    /// What could be merged.
+    /// Findings that are counted.
     pub findings: BTreeMap<FindingKey, Tally>,
-    /// What could be merged but is not counted, and why.
+    /// Findings that are not counted, by reason.
     pub uncounted: BTreeMap<(FindingKey, String), Tally>,
-    /// All calls by program and file, counted or not.
+    /// All calls by program and file.
     pub(crate) uses: UsesByName,
-    /// Files of earlier results that are in no entry of `uses`.
+    /// Uses of saved advisories that were cut from their tables.
     pub(crate) more_uses: u64,
     /// System calls.
     pub calls: u64,
@@ -25,10 +25,10 @@ pub struct Tallies {
     pub bytes: u64,
     /// Processes.
     pub processes: u64,
-    /// From the first call's begin to the last one's end, in ns, summed over the logs; `None` if one
-    /// of them has no times.
+    /// Time from the begin of the first call to the end of the last, in ns, summed over the logs; `None`
+    /// if a log has no times.
     pub span_ns: Option<u64>,
-    /// How long the programs waited in calls, in ns, beyond what strace adds to these.
+    /// Time that the programs waited in calls, in ns, without what strace added.
     pub waited_ns: u64,
 }
 
@@ -36,7 +36,7 @@ pub struct Tallies {
 pub(crate) const FILES_APART: u32 = 8;
 
 impl Default for Tallies {
-    /// Of no log.
+    /// The tallies of no log.
     fn default() -> Tallies {
         Tallies {
             findings: BTreeMap::new(),
@@ -53,9 +53,9 @@ impl Default for Tallies {
     }
 }
 
-/// Findings that differ by file only become one where there are more files than are told apart.
+/// Joins findings that differ only by file if there are more than `FILES_APART`.
 ///
-/// Each log has done so for itself. A process that used several of the files counts once for each.
+/// Each log has done so for itself. A process that used several of the files is counted once for each.
 pub(crate) fn fold_files(tallies: &mut Tallies) {
     fold(&mut tallies.findings, |key| key, |key, _| key);
     fold(

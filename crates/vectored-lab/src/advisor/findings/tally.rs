@@ -2,13 +2,13 @@
 
 use crate::model::{FileCalls, Tally};
 
-/// Files and call sites that a finding names.
+/// Files and call sites that a finding lists.
 const NAMED_MAX: usize = 16;
 
-/// Adds the counts of one tally to those of another with the same key.
+/// Adds a tally to another with the same key.
 pub(crate) fn join(known: &mut Tally, new: &Tally) {
     if known.runs == 0 || new.runs == 0 {
-        // What has no runs may have counts of processes and openings that are held for several files.
+        // A tally without runs may count the processes and open file descriptions of several files.
         let (processes, openings) = (known.processes, known.openings);
         if known.runs == 0 {
             *known = new.clone();
@@ -58,7 +58,7 @@ pub(crate) fn join(known: &mut Tally, new: &Tally) {
     bound(known);
 }
 
-/// A result of an earlier version names one file, and does not say how many of its calls went there.
+/// Adds files. A saved advisory of an earlier version names one file, without its number of calls.
 fn join_files(known: &mut Tally, new: &Tally) {
     if known.files.is_empty() || new.files.is_empty() {
         known.descriptor = known.descriptor.min(new.descriptor);
@@ -78,7 +78,7 @@ fn join_files(known: &mut Tally, new: &Tally) {
     }
 }
 
-/// Keeps the files and call sites with the most calls, and names the first file.
+/// Keeps the files and call sites with the most calls; the first file gives the descriptor and the path.
 pub(crate) fn bound(tally: &mut Tally) {
     tally.files.sort_by(|one, other| {
         let rank = |file: &FileCalls| (std::cmp::Reverse(file.calls), file.descriptor);
@@ -107,7 +107,7 @@ fn first(known: Option<String>, new: &Option<String>) -> Option<String> {
     }
 }
 
-/// Adds sizes to those of the same class.
+/// Adds sizes, by class.
 pub(crate) fn add_sizes(known: &mut Vec<(u8, u64, u64)>, new: &[(u8, u64, u64)]) {
     for &(class, segments, bytes) in new {
         match known.binary_search_by_key(&class, |size| size.0) {
@@ -120,7 +120,7 @@ pub(crate) fn add_sizes(known: &mut Vec<(u8, u64, u64)>, new: &[(u8, u64, u64)])
     }
 }
 
-/// Widens ranges, step by step.
+/// Widens each range to include the new one.
 pub(crate) fn join_ranges(known: &mut Vec<(u64, u64)>, new: impl Iterator<Item = (u64, u64)>) {
     for (place, (least, most)) in new.enumerate() {
         match known.get_mut(place) {

@@ -1,29 +1,29 @@
-//! All calls by program and file, so that what is not counted is seen, too.
+//! All calls by program and file, whether they can be merged or not.
 
 use std::collections::BTreeMap;
 
-use crate::advisor::descriptors::fd_kind::Kind;
-use crate::advisor::findings::call_counts::Use;
-use crate::advisor::findings::held::Held;
+use crate::advisor::descriptors::fd_kind::FdKind;
+use crate::advisor::findings::call_counts::CallCounts;
+use crate::advisor::findings::held::HeldFindings;
 use crate::advisor::findings::judge::rests_on_order;
-use crate::advisor::findings::name_table::Names;
+use crate::advisor::findings::name_table::NameTable;
 use crate::advisor::findings::row::Row;
 use crate::advisor::hash::FastMap;
-use crate::advisor::runs::barriers::Reason;
+use crate::advisor::runs::barriers::Barrier;
 use crate::model::{DescriptorUse, Operation};
 
-/// Files of a log that are told apart; those that come later are one for each program.
+/// Files of a log that are told apart; later ones are one for each program.
 const FILES_MAX: usize = 4096;
 
-/// Entries of a log that are told apart; those that come later are one for each kind and direction.
+/// Entries of a log that are told apart; later ones are one for each kind and direction.
 const ENTRIES_MAX: usize = 1 << 15;
 
-/// What is known of the calls of a log, by program, direction and file.
+/// The calls of a log by program, direction and file.
 #[derive(Debug, Default)]
-pub(crate) struct Uses {
+pub(crate) struct DescriptorUses {
     places: FastMap<Key, u32>,
     entries: Vec<(Key, Entry)>,
-    paths: Names,
+    paths: NameTable,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -31,42 +31,43 @@ struct Key {
     program: u32,
     kind: &'static str,
     is_read: bool,
-    /// The number of a file's path.
+    /// Number of the file's path; 0 for none.
     path: u32,
-    /// Of what is no file: the number of a standard stream, or -1.
+    /// Number of a standard stream without a path, else -1.
     standard: i32,
 }
 
 #[derive(Debug, Default)]
 struct Entry {
-    kind: Option<Kind>,
+    kind: Option<FdKind>,
     descriptor: i32,
     openings: u64,
-    calls: Use,
+    calls: CallCounts,
     counted: u64,
-    listed: BTreeMap<Option<Reason>, u64>,
-    /// Calls of [`Entry::counted`] whose finding rests on the order of all calls.
+    listed: BTreeMap<Option<Barrier>, u64>,
+    /// Those of `counted` whose finding rests on the order of all calls.
     ordered: u64,
 }
 
-/// What was done with one opening.
+/// The calls of one direction through one open file description.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Used<'a> {
+pub(crate) struct OpenFileUse<'a> {
     pub(crate) program: u32,
-    pub(crate) kind: Kind,
+    pub(crate) kind: FdKind,
     pub(crate) is_folder: bool,
-    /// What the log shows, or the path.
+    /// The text that the log shows, or the path.
     pub(crate) name: &'a [u8],
     pub(crate) descriptor: i32,
-    /// The one that tells standard streams apart: the same for all calls of an opening.
+    /// The descriptor that tells standard streams apart: the same for all calls of an open file
+    /// description.
     pub(crate) first_descriptor: i32,
     pub(crate) is_read: bool,
-    /// How many openings of it were not counted before.
+    /// Openings that were not counted before.
     pub(crate) openings: u64,
-    pub(crate) calls: Use,
+    pub(crate) calls: CallCounts,
 }
 
-/// Uses of all logs, by program, kind, direction, path and standard stream.
+/// The uses of all logs, by program, kind, direction, path and standard stream.
 pub(crate) type UsesByName = BTreeMap<(String, String, bool, Option<String>, i32), DescriptorUse>;
 
 /// Adds a use to those of the same name.
@@ -99,10 +100,10 @@ pub(crate) fn join_use(known: &mut UsesByName, new: DescriptorUse) {
     one.listed = one.listed.saturating_add(new.listed);
 }
 
-/// Uses that an advisory has.
+/// Uses that an advisory lists.
 const USES_KEPT: usize = 64;
 
-/// Those with the most calls, and how many more there are.
+/// Returns the uses with the most calls, and the number of the others.
 pub(crate) fn most_used(uses: UsesByName) -> (Vec<DescriptorUse>, u64) {
     let mut uses: Vec<DescriptorUse> = uses.into_values().collect();
     uses.sort_by_key(|one| std::cmp::Reverse(one.calls));
@@ -111,16 +112,16 @@ pub(crate) fn most_used(uses: UsesByName) -> (Vec<DescriptorUse>, u64) {
     (uses, more as u64)
 }
 
-impl Uses {
-    /// Adds the calls of one direction; `rows` holds those that can be merged. The place of this use.
-    pub(crate) fn add(&mut self, used: &Used<'_>, rows: &[Row]) -> u32 {
+impl DescriptorUses {
+    /// Adds the calls of one direction, and returns the key of their use; `rows` are the mergeable ones.
+    pub(crate) fn add(&mut self, used: &OpenFileUse<'_>, rows: &[Row]) -> u32 {
         // Without strace's `<char 1:3>`.
         let name = match used.name.first() {
             Some(b'/') => used.name.split(|&byte| byte == b'<').next(),
             _ => None,
         };
         let name = name.unwrap_or(used.name);
-        let is_named = used.kind == Kind::File || used.name.first() == Some(&b'/');
+        let is_named = used.kind == FdKind::File || used.name.first() == Some(&b'/');
         let has_room = self.paths.count() < FILES_MAX;
         let key = Key {
             program: used.program,
@@ -171,8 +172,8 @@ impl Uses {
         place
     }
 
-    /// What was held back is listed, for this reason.
-    pub(crate) fn list(&mut self, held: &Held, reason: Reason) {
+    /// Moves held calls from the counted to the listed ones.
+    pub(crate) fn list(&mut self, held: &HeldFindings, reason: Barrier) {
         for (place, calls, ordered) in held.uses() {
             let entry = &mut self.entries[place as usize].1;
             entry.counted -= calls;
@@ -181,16 +182,16 @@ impl Uses {
         }
     }
 
-    /// What was done with which file. What rests on the order of all calls is not counted if the log
-    /// lacks that.
+    /// Adds the uses to those of other logs. If the log has a `lack`, calls that rest on the order of
+    /// all calls are not counted.
     pub(crate) fn close(
         self,
         program: impl Fn(u32) -> String,
-        lack: Option<Reason>,
+        lack: Option<Barrier>,
         max_delay_ns: u64,
         into: &mut UsesByName,
     ) {
-        let Uses { entries, paths, .. } = self;
+        let DescriptorUses { entries, paths, .. } = self;
         let of = |(key, mut entry): (Key, Entry)| {
             if lack.is_some() && entry.ordered > 0 {
                 *entry.listed.entry(lack).or_default() += entry.ordered;
@@ -221,7 +222,7 @@ impl Uses {
 }
 
 impl Entry {
-    /// Why most of those calls are not counted that are not.
+    /// The reason why most of the calls that are not counted are not.
     fn reason(&self, kind: &str, listed: u64, max_delay_ns: u64) -> Option<String> {
         let calls = &self.calls;
         let neither = calls.calls.saturating_sub(self.counted + listed);
@@ -234,7 +235,7 @@ impl Entry {
         if neither == 0 {
             return None;
         }
-        if self.kind == Some(Kind::Datagram)
+        if self.kind == Some(FdKind::Datagram)
             || self.kind.is_some_and(|kind| kind.target().is_none())
         {
             return Some(why_never(kind).to_owned());
@@ -257,37 +258,37 @@ impl Entry {
             ),
             (calls.empty, "the calls failed or moved nothing"),
         ];
-        // Of equal ones the first.
+        // The first of equal ones.
         let most = why.iter().rev().max_by_key(|(calls, _)| *calls)?;
         Some(most.1.to_owned())
     }
 }
 
 /// `file`, `pipe`, `terminal`, `datagram socket` …
-fn kind_in_words(kind: Kind, is_folder: bool, name: &[u8]) -> &'static str {
+fn kind_in_words(kind: FdKind, is_folder: bool, name: &[u8]) -> &'static str {
     let starts = |with: &str| name.starts_with(with.as_bytes());
     match kind {
-        Kind::File => "file",
-        Kind::Pipe => "pipe",
-        Kind::Unix => "Unix socket",
-        Kind::Tcp => "TCP socket",
-        Kind::Socket => "socket",
-        Kind::Unknown => "unknown",
-        Kind::Datagram => "datagram socket",
-        Kind::Nothing => "null device",
-        Kind::Other if is_folder => "folder",
-        Kind::Other if starts("/proc/") => "/proc file",
-        Kind::Other if starts("/sys/") => "/sys file",
-        Kind::Other if starts("/dev/pts/") || starts("/dev/tty") || starts("/dev/console") => {
+        FdKind::File => "file",
+        FdKind::Pipe => "pipe",
+        FdKind::Unix => "Unix socket",
+        FdKind::Tcp => "TCP socket",
+        FdKind::Socket => "socket",
+        FdKind::Unknown => "unknown",
+        FdKind::Datagram => "datagram socket",
+        FdKind::Nothing => "null device",
+        FdKind::Other if is_folder => "folder",
+        FdKind::Other if starts("/proc/") => "/proc file",
+        FdKind::Other if starts("/sys/") => "/sys file",
+        FdKind::Other if starts("/dev/pts/") || starts("/dev/tty") || starts("/dev/console") => {
             "terminal"
         }
-        Kind::Other if starts("/") => "device",
-        Kind::Other if starts("UNIX-SEQPACKET") => "packet socket",
-        Kind::Other if starts("NETLINK") => "netlink socket",
-        Kind::Other if starts("anon_inode:[eventfd") => "eventfd",
-        Kind::Other if starts("anon_inode:") => "event descriptor",
-        Kind::Other if starts("pipe:") => "packet pipe",
-        Kind::Other => "message socket",
+        FdKind::Other if starts("/") => "device",
+        FdKind::Other if starts("UNIX-SEQPACKET") => "packet socket",
+        FdKind::Other if starts("NETLINK") => "netlink socket",
+        FdKind::Other if starts("anon_inode:[eventfd") => "eventfd",
+        FdKind::Other if starts("anon_inode:") => "event descriptor",
+        FdKind::Other if starts("pipe:") => "packet pipe",
+        FdKind::Other => "message socket",
     }
 }
 
@@ -311,22 +312,22 @@ mod tests {
 
     #[test]
     fn programs_with_many_files_each_have_a_bounded_table() {
-        let mut uses = Uses::default();
+        let mut uses = DescriptorUses::default();
         for program in 1..=40 {
             for file in 0..1000 {
                 let name = format!("/{file}");
-                let used = Used {
+                let used = OpenFileUse {
                     program,
-                    kind: Kind::File,
+                    kind: FdKind::File,
                     is_folder: false,
                     name: name.as_bytes(),
                     descriptor: 3,
                     first_descriptor: 3,
                     is_read: false,
                     openings: 1,
-                    calls: Use {
+                    calls: CallCounts {
                         calls: 1,
-                        ..Use::default()
+                        ..CallCounts::default()
                     },
                 };
                 uses.add(&used, &[]);

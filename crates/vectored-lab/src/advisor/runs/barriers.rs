@@ -1,8 +1,8 @@
-//! Why calls that one call would replace are not counted.
+//! Barriers: why calls that one call would replace are not counted.
 
-/// What makes it change the program's behaviour to merge two calls, or unknown whether it does.
+/// A reason why merging two calls changes the program's behaviour, or may do so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum Reason {
+pub(crate) enum Barrier {
     /// `poll`, `select`, `epoll_wait`.
     Poll,
     /// `nanosleep`, `pause`, `sched_yield`.
@@ -21,25 +21,25 @@ pub(crate) enum Reason {
     OtherStream,
     /// A pipe or socket was closed.
     StreamClosed,
-    /// Bytes went to or came from what is no file, pipe or socket, or in a way not followed.
+    /// A transfer on what is no file, pipe or socket, or one that is not tracked.
     OtherTransfer,
     /// `fsync` of the same file.
     SyncOwn,
-    /// A sync of something else.
+    /// A sync of another file, or of all.
     SyncOther,
-    /// The same opening was read and written.
+    /// Reads and writes of the same open file description.
     BothWays,
-    /// The same file was used through another opening.
+    /// The same file was used through another open file description.
     SameFile,
     /// The file is mapped into memory.
     Mapped,
-    /// A file's size may have been asked for.
-    Looked,
-    /// The result tells how much was written: `lseek(SEEK_END)`, `statfs`.
+    /// `stat`: the program may have asked for the file's size.
+    Stat,
+    /// The result depends on how much was written: `lseek(SEEK_END)`, `statfs`.
     Size,
-    /// The result tells how far the calls moved the offset: `lseek(fd, 0, SEEK_CUR)`.
+    /// The result depends on the offset that the calls moved: `lseek(fd, 0, SEEK_CUR)`.
     Position,
-    /// `io_uring_enter`, `io_submit`: which descriptors the transfers used does not show.
+    /// `io_uring_enter`, `io_submit`: the descriptors of the transfers do not show.
     Submitted,
     /// The file was closed and opened again.
     Reopened,
@@ -51,41 +51,41 @@ pub(crate) enum Reason {
     Names,
     /// Locks, `fcntl`.
     Lock,
-    /// `ioctl`, `setsockopt`, `ftruncate`: what was asked for is not followed.
+    /// `ioctl`, `setsockopt`, `ftruncate`: their effect is not tracked.
     Control,
     /// `connect`, `accept`, `listen`.
     Connect,
-    /// A call that is not in the list of those that are known.
+    /// A call that the advisor does not know.
     UnknownCall,
-    /// Too long.
+    /// More time between the calls than a byte may wait.
     Gap,
-    /// `O_SYNC`, `O_DSYNC` or the like of one call.
+    /// `O_SYNC`, `O_DSYNC`, or a flag of the call to that effect.
     SyncFlag,
     /// `O_DIRECT`.
     Direct,
     /// `MSG_MORE`.
     More,
-    /// Processes that do not show may write to the same FIFO.
+    /// Processes outside of the log may write to the same FIFO.
     OtherWriters,
     /// Another thread or process uses the same offset.
     SharedOffset,
-    /// It was open before the log began, so that another process may do that.
+    /// Open before the log began: another process may share the offset.
     Inherited,
-    /// How long a read of a pipe or socket took is not known: it may have waited.
+    /// The log does not show how long the read took: it may have waited.
     StreamRead,
     /// A read of a pipe or socket waited.
     ReadWaited,
-    /// What was written between two reads may be what the second one's bytes answer.
-    Asked,
-    /// Another process or thread reads the same pipe or socket, or may.
+    /// A request was written between two reads; the second may be its reply.
+    Request,
+    /// Another process or thread reads the same pipe or socket, or may do so.
     OtherReaders,
-    /// `sendfile`, `splice` or `tee` moves bytes from what is read, too.
-    Copied,
+    /// `sendfile`, `splice` or `tee` takes bytes from the same descriptor.
+    Spliced,
     /// Descriptors or credentials come with the bytes of a socket.
     ControlData,
-    /// A pipe or socket was open before the log began, so that another process may read it.
+    /// A pipe or socket that was open before the log began: another process may read it.
     InheritedReader,
-    /// Nothing says what the descriptor leads to.
+    /// The kind of the descriptor is unknown.
     UnknownTarget,
     /// The log has no times.
     NoTimes,
@@ -95,105 +95,105 @@ pub(crate) enum Reason {
     Filtered,
 }
 
-impl Reason {
-    /// Whether it is a lack of the log, not something that the program did.
+impl Barrier {
+    /// Whether the log lacks information, rather than that the program did something.
     pub(crate) fn is_of_the_log(self) -> bool {
         matches!(
             self,
-            Reason::UnknownTarget
-                | Reason::StreamRead
-                | Reason::NoTimes
-                | Reason::CoarseTimes
-                | Reason::Filtered
+            Barrier::UnknownTarget
+                | Barrier::StreamRead
+                | Barrier::NoTimes
+                | Barrier::CoarseTimes
+                | Barrier::Filtered
         )
     }
 
-    /// In words; what to do about it, where the log is to blame.
+    /// The reason in words. If the log lacks something, also the option of strace that adds it.
     pub(crate) fn in_words(self, max_delay_ns: u64) -> String {
         let words = match self {
-            Reason::Poll => "poll, select or epoll_wait between them",
-            Reason::Sleep => "a sleep between them",
-            Reason::Thread => "futex between them: another thread may go on",
-            Reason::Child => "a wait for a child between them",
-            Reason::Process => "fork or execve between them",
-            Reason::Signal => "a signal between them",
-            Reason::PeerRead => "a read of a pipe or socket between them",
-            Reason::OtherStream => "a write to another pipe or socket between them",
-            Reason::StreamClosed => "a pipe or socket closed between them",
-            Reason::OtherTransfer => {
+            Barrier::Poll => "poll, select or epoll_wait between them",
+            Barrier::Sleep => "a sleep between them",
+            Barrier::Thread => "futex between them: another thread may go on",
+            Barrier::Child => "a wait for a child between them",
+            Barrier::Process => "fork or execve between them",
+            Barrier::Signal => "a signal between them",
+            Barrier::PeerRead => "a read of a pipe or socket between them",
+            Barrier::OtherStream => "a write to another pipe or socket between them",
+            Barrier::StreamClosed => "a pipe or socket closed between them",
+            Barrier::OtherTransfer => {
                 "a read or write between them on a terminal, a device or another special descriptor"
             }
-            Reason::SyncOwn => "fsync between them",
-            Reason::SyncOther => "a sync of something else between them",
-            Reason::BothWays => "reads and writes of the same opening in turn",
-            Reason::SameFile => "the same file used through another opening between them",
-            Reason::Mapped => {
+            Barrier::SyncOwn => "fsync between them",
+            Barrier::SyncOther => "a sync of something else between them",
+            Barrier::BothWays => "reads and writes of the same opening in turn",
+            Barrier::SameFile => "the same file used through another opening between them",
+            Barrier::Mapped => {
                 "the file is mapped into memory, where its bytes can be seen or changed without a call"
             }
-            Reason::Looked => "stat between them, which may see the file's size",
-            Reason::Size => {
+            Barrier::Stat => "stat between them, which may see the file's size",
+            Barrier::Size => {
                 "lseek(SEEK_END), statfs or the like between them, which tells how much was written"
             }
-            Reason::Position => {
+            Barrier::Position => {
                 "lseek(SEEK_CUR) between them, which tells the offset that the calls moved"
             }
-            Reason::Submitted => {
+            Barrier::Submitted => {
                 "io_uring or AIO in the same process, whose transfers the log does not show"
             }
-            Reason::Reopened => "the file is closed and opened again between them",
-            Reason::Datagrams => {
+            Barrier::Reopened => "the file is closed and opened again between them",
+            Barrier::Datagrams => {
                 "each call sends a datagram: sendmmsg sends several in one call and keeps them apart"
             }
-            Reason::SeveralWriters => {
+            Barrier::SeveralWriters => {
                 "several threads or processes write to it: a merged call changes the order of their bytes"
             }
-            Reason::Names => "rename, unlink or the like between them",
-            Reason::Lock => "fcntl or a lock between them",
-            Reason::Control => "ioctl, setsockopt, ftruncate or the like between them",
-            Reason::Connect => "connect, accept or the like between them",
-            Reason::UnknownCall => "a call between them that is not known to be harmless",
-            Reason::Gap => return format!("a gap of more than {}", delay_in_words(max_delay_ns)),
-            Reason::SyncFlag => {
+            Barrier::Names => "rename, unlink or the like between them",
+            Barrier::Lock => "fcntl or a lock between them",
+            Barrier::Control => "ioctl, setsockopt, ftruncate or the like between them",
+            Barrier::Connect => "connect, accept or the like between them",
+            Barrier::UnknownCall => "a call between them that is not known to be harmless",
+            Barrier::Gap => return format!("a gap of more than {}", delay_in_words(max_delay_ns)),
+            Barrier::SyncFlag => {
                 "O_SYNC or O_DSYNC: each call lasts until its bytes are on the disk"
             }
-            Reason::Direct => "O_DIRECT",
-            Reason::More => "MSG_MORE, which gathers in the kernel already",
-            Reason::OtherWriters => {
+            Barrier::Direct => "O_DIRECT",
+            Barrier::More => "MSG_MORE, which gathers in the kernel already",
+            Barrier::OtherWriters => {
                 "other processes may write to the same FIFO, and a write of more than PIPE_BUF may be split"
             }
-            Reason::SharedOffset => {
+            Barrier::SharedOffset => {
                 "another thread or process uses the same offset, and would go on from another place"
             }
-            Reason::Inherited => {
+            Barrier::Inherited => {
                 "open before the log began: another process may share the offset, and read on from it"
             }
-            Reason::StreamRead => {
+            Barrier::StreamRead => {
                 "the log does not say whether the reads waited: trace again with -T"
             }
-            Reason::ReadWaited => "the reads waited: there was no more to read",
-            Reason::Asked => {
+            Barrier::ReadWaited => "the reads waited: there was no more to read",
+            Barrier::Request => {
                 "a write to a pipe or socket between them, which these bytes may answer"
             }
-            Reason::OtherReaders => {
+            Barrier::OtherReaders => {
                 "several threads or processes read the stream, or may: a larger buffer would take \
                  what another is to read"
             }
-            Reason::Copied => {
+            Barrier::Spliced => {
                 "sendfile, splice or tee from it: a larger buffer would take what that is to move"
             }
-            Reason::ControlData => {
+            Barrier::ControlData => {
                 "descriptors or credentials came with some of its bytes: a larger buffer would lose them"
             }
-            Reason::InheritedReader => {
+            Barrier::InheritedReader => {
                 "open before the log began: another process may read the stream, and a larger \
                  buffer would take what it is to read"
             }
-            Reason::UnknownTarget => {
+            Barrier::UnknownTarget => {
                 "the log does not say what the descriptor leads to: trace again with -yy"
             }
-            Reason::NoTimes => "the log has no times: trace again with -ttt",
-            Reason::CoarseTimes => "the log's times are too coarse: trace again with -ttt",
-            Reason::Filtered => {
+            Barrier::NoTimes => "the log has no times: trace again with -ttt",
+            Barrier::CoarseTimes => "the log's times are too coarse: trace again with -ttt",
+            Barrier::Filtered => {
                 "no call shows that the log was not filtered, and waits would not show: trace again \
                  without -e"
             }

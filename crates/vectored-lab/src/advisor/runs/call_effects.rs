@@ -1,86 +1,86 @@
-//! What a call between two transfers means for merging them, by its name.
+//! The effect of a call between two transfers on merging them, by its name.
 //!
-//! Writes that are merged happen later, reads earlier. So nothing may lie between writes that lets
-//! somebody else rely on them, and nothing between reads that waits for somebody else.
+//! Merging moves writes to a later time and reads to an earlier one. So no call between two writes may
+//! let another process rely on the first, and no call between two reads may wait for another process.
 
-use crate::advisor::runs::barriers::Reason;
+use crate::advisor::runs::barriers::Barrier;
 
-/// What a call does to runs of transfers that it lies between.
+/// The effect of a call on the runs around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
     /// It cannot observe the data.
     Harmless,
-    /// It may see the size of a file, and crosses writes to files.
-    Looks(Reason),
-    /// Others may see it and rely on what was written before: it crosses writes.
-    Releases(Reason),
-    /// It waits, or what it does is not known: it crosses reads and writes.
-    Waits(Reason),
+    /// It may read the size of a file: a barrier to writes to files.
+    ObservesSize(Barrier),
+    /// Another process may notice it and rely on earlier writes: a barrier to writes.
+    ExposesWrites(Barrier),
+    /// It waits, or its effect is unknown: a barrier to reads and writes.
+    Waits(Barrier),
 }
 
-/// What is known of a call by its name.
+/// The class of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Between {
-    /// What it does.
+pub(crate) struct CallClass {
+    /// Its effect.
     pub(crate) effect: Effect,
-    /// What it tells of a filter.
-    pub(crate) shows: Shown,
+    /// Kinds of calls that the log holds, if it holds this one.
+    pub(crate) evidence: FilterEvidence,
 }
 
-/// Which calls show in a log, of those that tell whether it was filtered. strace filters by names and by
-/// its classes (`-e trace=%process`): who asked for one class does not see the waits of another.
+/// Evidence that a log was not filtered: a set of kinds of calls that showed. strace filters by names
+/// and by classes (`-e trace=%process`), and a log of one class does not show the waits of another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Shown(u8);
+pub(crate) struct FilterEvidence(u8);
 
-impl Shown {
-    /// Those that a filter for transfers, descriptors and files leaves.
-    pub(crate) const NONE: Shown = Shown(0);
-    /// `%memory`, but for `mmap`, which is of `%desc`, too.
-    const MEMORY: Shown = Shown(1);
+impl FilterEvidence {
+    /// No evidence: calls that a filter for transfers, descriptors and files leaves in.
+    pub(crate) const NONE: FilterEvidence = FilterEvidence(0);
+    /// `%memory`, except `mmap`, which is in `%desc`, too.
+    const MEMORY: FilterEvidence = FilterEvidence(1);
     /// `%process`.
-    pub(crate) const PROCESSES: Shown = Shown(2);
+    pub(crate) const PROCESSES: FilterEvidence = FilterEvidence(2);
     /// `%signal`.
-    const SIGNALS: Shown = Shown(4);
-    /// `%clock`, `%creds`, `%pure`: no waits.
-    const ASKS: Shown = Shown(8);
-    /// `poll` and its like, which are of `%desc`.
-    const POLLS: Shown = Shown(16);
-    /// Those of no class, such as `futex` and `nanosleep`.
-    pub(crate) const ALL: Shown = Shown(255);
+    const SIGNALS: FilterEvidence = FilterEvidence(4);
+    /// `%clock`, `%creds`, `%pure`: calls that never wait.
+    const ASKS: FilterEvidence = FilterEvidence(8);
+    /// `poll` and the like, which are in `%desc`.
+    const POLLS: FilterEvidence = FilterEvidence(16);
+    /// Calls of no class, such as `futex` and `nanosleep`: they show only if nothing was filtered.
+    pub(crate) const ALL: FilterEvidence = FilterEvidence(255);
 
-    /// Whether all calls would have shown. Calls of no class do so only where nothing was filtered, and
-    /// hardly anybody asks for three of the classes.
+    /// Whether the evidence is enough: a call of no class, or calls of three classes, which few filters
+    /// combine.
     pub(crate) fn is_enough(self) -> bool {
         self == Self::ALL || self.0.count_ones() >= 3
     }
 }
 
-impl std::ops::BitOrAssign for Shown {
+impl std::ops::BitOrAssign for FilterEvidence {
     fn bitor_assign(&mut self, other: Self) {
         self.0 |= other.0;
     }
 }
 
-/// What a call of this name means.
-pub(crate) fn between(name: &[u8]) -> Between {
-    let (effect, shows) = effect_of(name);
-    Between { effect, shows }
+/// The class of a call.
+pub(crate) fn classify(name: &[u8]) -> CallClass {
+    let (effect, evidence) = effect_of(name);
+    CallClass { effect, evidence }
 }
 
-fn effect_of(name: &[u8]) -> (Effect, Shown) {
-    use Effect::{Harmless, Looks, Releases, Waits};
-    const NONE: Shown = Shown::NONE;
-    const ALL: Shown = Shown::ALL;
+fn effect_of(name: &[u8]) -> (Effect, FilterEvidence) {
+    use Effect::{ExposesWrites, Harmless, ObservesSize, Waits};
+    const NONE: FilterEvidence = FilterEvidence::NONE;
+    const ALL: FilterEvidence = FilterEvidence::ALL;
     match name {
-        // Memory of the process itself. `mmap` of a file comes as such.
+        // Memory of the process. `mmap` of a file is an action of its own.
         b"brk" | b"munmap" | b"mprotect" | b"madvise" | b"mremap" | b"mlock" | b"munlock"
-        | b"mincore" | b"membarrier" | b"pkey_mprotect" => (Harmless, Shown::MEMORY),
+        | b"mincore" | b"membarrier" | b"pkey_mprotect" => (Harmless, FilterEvidence::MEMORY),
         b"mmap" | b"mmap2" => (Harmless, NONE),
-        // Clocks, and who the process is.
+        // Clocks, and identities of the process.
         b"clock_gettime" | b"clock_getres" | b"gettimeofday" | b"time" | b"times" | b"getpid"
         | b"getppid" | b"gettid" | b"getuid" | b"geteuid" | b"getgid" | b"getegid"
         | b"getresuid" | b"getresgid" | b"getgroups" | b"getpgid" | b"getpgrp" | b"getsid"
-        | b"capget" => (Harmless, Shown::ASKS),
+        | b"capget" => (Harmless, FilterEvidence::ASKS),
         b"getrusage"
         | b"getrlimit"
         | b"setrlimit"
@@ -95,12 +95,12 @@ fn effect_of(name: &[u8]) -> (Effect, Shown) {
         | b"sched_getscheduler"
         | b"sched_setaffinity"
         | b"getitimer" => (Harmless, ALL),
-        // Setting up a thread and its signals. A signal that is let in shows as such.
+        // Set-up of a thread and its signals. A delivered signal is an action of its own.
         b"arch_prctl" | b"prctl" | b"set_tid_address" | b"set_robust_list" | b"get_robust_list"
         | b"rseq" | b"umask" => (Harmless, ALL),
         b"rt_sigaction" | b"sigaction" | b"rt_sigprocmask" | b"sigprocmask" | b"rt_sigpending"
-        | b"sigaltstack" => (Harmless, Shown::SIGNALS),
-        // Names and openings, which show no data. A failed call of these comes here, too.
+        | b"sigaltstack" => (Harmless, FilterEvidence::SIGNALS),
+        // Names and descriptors, which depend on no data. Calls of these that failed come here, too.
         b"open" | b"openat" | b"openat2" | b"access" | b"faccessat" | b"faccessat2"
         | b"readlink" | b"readlinkat" | b"getcwd" | b"chdir" | b"fchdir" | b"getdents"
         | b"getdents64" | b"fadvise64" | b"posix_fadvise" | b"readahead" | b"getsockname"
@@ -110,88 +110,90 @@ fn effect_of(name: &[u8]) -> (Effect, Shown) {
         | b"inotify_init1" | b"memfd_create" | b"getxattr" | b"lgetxattr" | b"fgetxattr"
         | b"listxattr" | b"llistxattr" | b"flistxattr" | b"execve" | b"execveat" | b"close"
         | b"close_range" => (Harmless, NONE),
-        // How much is free, and what a socket has sent or met: what was written shows in that.
+        // Free space, and state of a socket: both depend on what was written.
         b"statfs" | b"statfs64" | b"fstatfs" | b"fstatfs64" | b"ustat" => {
-            (Releases(Reason::Size), NONE)
+            (ExposesWrites(Barrier::Size), NONE)
         }
-        b"getsockopt" => (Releases(Reason::Control), NONE),
-        // Changes the times of a file only.
-        b"utimensat" | b"utime" | b"utimes" | b"futimesat" => (Looks(Reason::Looked), NONE),
+        b"getsockopt" => (ExposesWrites(Barrier::Control), NONE),
+        // Only the times of a file.
+        b"utimensat" | b"utime" | b"utimes" | b"futimesat" => (ObservesSize(Barrier::Stat), NONE),
         b"stat" | b"stat64" | b"lstat" | b"lstat64" | b"fstat" | b"fstat64" | b"newfstatat"
-        | b"fstatat64" | b"statx" => (Looks(Reason::Looked), NONE),
+        | b"fstatat64" | b"statx" => (ObservesSize(Barrier::Stat), NONE),
         b"rename" | b"renameat" | b"renameat2" | b"unlink" | b"unlinkat" | b"rmdir" | b"mkdir"
         | b"mkdirat" | b"link" | b"linkat" | b"symlink" | b"symlinkat" | b"chmod" | b"fchmod"
         | b"fchmodat" | b"fchmodat2" | b"chown" | b"fchown" | b"lchown" | b"fchownat"
-        | b"mknod" | b"mknodat" => (Releases(Reason::Names), NONE),
+        | b"mknod" | b"mknodat" => (ExposesWrites(Barrier::Names), NONE),
         b"fsync" | b"fdatasync" | b"sync" | b"syncfs" | b"sync_file_range" | b"msync" => {
-            (Releases(Reason::SyncOther), NONE)
+            (ExposesWrites(Barrier::SyncOther), NONE)
         }
         b"truncate" | b"ftruncate" | b"truncate64" | b"ftruncate64" | b"fallocate" | b"ioctl"
         | b"setsockopt" | b"shutdown" | b"setxattr" | b"lsetxattr" | b"fsetxattr"
         | b"epoll_ctl" | b"epoll_ctl_old" | b"inotify_add_watch" | b"inotify_rm_watch"
-        | b"timerfd_settime" | b"timerfd_gettime" => (Waits(Reason::Control), NONE),
-        b"fcntl" | b"fcntl64" | b"flock" => (Waits(Reason::Lock), NONE),
-        b"connect" | b"accept" | b"accept4" | b"bind" | b"listen" => (Waits(Reason::Connect), NONE),
+        | b"timerfd_settime" | b"timerfd_gettime" => (Waits(Barrier::Control), NONE),
+        b"fcntl" | b"fcntl64" | b"flock" => (Waits(Barrier::Lock), NONE),
+        b"connect" | b"accept" | b"accept4" | b"bind" | b"listen" => {
+            (Waits(Barrier::Connect), NONE)
+        }
         b"poll" | b"ppoll" | b"select" | b"_newselect" | b"pselect6" | b"epoll_wait"
         | b"epoll_pwait" | b"epoll_pwait2" | b"io_uring_enter" | b"io_getevents"
-        | b"io_pgetevents" => (Waits(Reason::Poll), Shown::POLLS),
+        | b"io_pgetevents" => (Waits(Barrier::Poll), FilterEvidence::POLLS),
         b"nanosleep" | b"clock_nanosleep" | b"sched_yield" | b"alarm" | b"setitimer"
-        | b"timer_create" | b"timer_settime" | b"restart_syscall" => (Waits(Reason::Sleep), ALL),
+        | b"timer_create" | b"timer_settime" | b"restart_syscall" => (Waits(Barrier::Sleep), ALL),
         b"pause" | b"rt_sigsuspend" | b"sigsuspend" | b"rt_sigtimedwait" => {
-            (Waits(Reason::Sleep), Shown::SIGNALS)
+            (Waits(Barrier::Sleep), FilterEvidence::SIGNALS)
         }
         b"futex" | b"futex_wait" | b"futex_wake" | b"futex_waitv" | b"futex_requeue" => {
-            (Waits(Reason::Thread), ALL)
+            (Waits(Barrier::Thread), ALL)
         }
         b"semop" | b"semtimedop" | b"msgsnd" | b"msgrcv" | b"mq_timedsend" | b"mq_timedreceive" => {
-            (Waits(Reason::Thread), NONE)
+            (Waits(Barrier::Thread), NONE)
         }
-        b"wait4" | b"waitid" | b"waitpid" => (Waits(Reason::Child), Shown::PROCESSES),
+        b"wait4" | b"waitid" | b"waitpid" => (Waits(Barrier::Child), FilterEvidence::PROCESSES),
         b"fork" | b"vfork" | b"clone" | b"clone3" | b"ptrace" | b"unshare" | b"setns" => {
-            (Waits(Reason::Process), Shown::PROCESSES)
+            (Waits(Barrier::Process), FilterEvidence::PROCESSES)
         }
         b"kill" | b"tkill" | b"tgkill" | b"rt_sigqueueinfo" | b"rt_tgsigqueueinfo"
         | b"pidfd_send_signal" | b"rt_sigreturn" | b"sigreturn" => {
-            (Waits(Reason::Signal), Shown::SIGNALS)
+            (Waits(Barrier::Signal), FilterEvidence::SIGNALS)
         }
-        _ => (Waits(Reason::UnknownCall), NONE),
+        _ => (Waits(Barrier::UnknownCall), NONE),
     }
 }
 
-/// The answers for names that came before: a log has few, and each of them often.
+/// Classes of calls, cached by name: a log has few names, each of them often.
 #[derive(Debug)]
-pub(crate) struct Names {
-    slots: Vec<([u8; NAME_BYTES], Between)>,
+pub(crate) struct ClassCache {
+    slots: Vec<([u8; NAME_BYTES], CallClass)>,
 }
 
-/// Longer names are looked up anew.
+/// Longer names are not cached.
 const NAME_BYTES: usize = 24;
 
 const SLOTS: usize = 256;
 
-impl Names {
-    pub(crate) fn new() -> Names {
-        Names {
-            slots: vec![([0; NAME_BYTES], between(b"")); SLOTS],
+impl ClassCache {
+    pub(crate) fn new() -> ClassCache {
+        ClassCache {
+            slots: vec![([0; NAME_BYTES], classify(b"")); SLOTS],
         }
     }
 
-    /// As [`between`].
-    pub(crate) fn between(&mut self, name: &[u8]) -> Between {
+    /// As [`classify`].
+    pub(crate) fn classify(&mut self, name: &[u8]) -> CallClass {
         let (Some(&first), Some(&last)) = (name.first(), name.last()) else {
-            return between(name);
+            return classify(name);
         };
         if name.len() >= NAME_BYTES || name.contains(&0) {
-            return between(name);
+            return classify(name);
         }
         let middle = name[name.len() / 2];
         let place = usize::from(first) + 7 * usize::from(last) + 31 * usize::from(middle);
         let slot = &mut self.slots[(place + 11 * name.len()) % SLOTS];
-        // A name ends where its zeros begin.
+        // Names are padded with zeros.
         if slot.0[..name.len()] != *name || slot.0[name.len()] != 0 {
             slot.0 = [0; NAME_BYTES];
             slot.0[..name.len()].copy_from_slice(name);
-            slot.1 = between(name);
+            slot.1 = classify(name);
         }
         slot.1
     }
@@ -204,13 +206,13 @@ mod tests {
     /// The calls of x86, 32 and 64 bits, that strace 6.1 knows.
     const CALLS: &str = include_str!("../../../testdata/calls.txt");
 
-    /// Each call has the class that was decided for it; a call that is in no class is a barrier. A call that
-    /// is new to this list shows in the snapshot.
+    /// Each call has the class that was decided for it; a call of no class is a barrier. A new call in
+    /// the list shows in the snapshot.
     #[test]
     fn each_call_that_strace_knows_has_its_class() {
         let mut classes = std::collections::BTreeMap::<String, Vec<&str>>::new();
         for name in CALLS.lines() {
-            let effect = format!("{:?}", between(name.as_bytes()).effect);
+            let effect = format!("{:?}", classify(name.as_bytes()).effect);
             classes.entry(effect).or_default().push(name);
         }
         let lines = classes
@@ -230,8 +232,8 @@ mod tests {
             "process_vm_writev",
             "syscall_0x1ff",
         ] {
-            let effect = between(name.as_bytes()).effect;
-            assert_eq!(effect, Effect::Waits(Reason::UnknownCall), "{name}");
+            let effect = classify(name.as_bytes()).effect;
+            assert_eq!(effect, Effect::Waits(Barrier::UnknownCall), "{name}");
         }
     }
 }

@@ -1,31 +1,31 @@
-//! The pattern of a run: its shortest period, found as the calls come.
+//! The pattern of a run: its shortest period, found while the calls come.
 
-/// A call's number in [`CALLS`] and the class of its size.
+/// A step of a pattern: which call, and the class of its size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Move {
-    /// Place in [`CALLS`].
+pub(crate) struct PatternStep {
+    /// Index in [`CALLS`].
     pub(crate) call: u8,
-    /// The number of binary digits of its bytes, or [`ANY_SIZE`].
+    /// Number of binary digits of its bytes, or [`ANY_SIZE`].
     pub(crate) size_class: u8,
 }
 
-/// The class of calls of any size.
+/// The size class of a step that stands for any size.
 pub(crate) const ANY_SIZE: u8 = crate::model::Step::ANY_SIZE;
 
-/// Calls that move bytes. The last stands for all others.
+/// Calls that move bytes, and two that come with them. The last stands for all others.
 const CALLS: [&str; 21] = [
     "lseek", "fsync", "write", "writev", "pwrite64", "pwritev", "pwritev2", "send", "sendto",
     "sendmsg", "sendmmsg", "read", "readv", "pread64", "preadv", "preadv2", "recv", "recvfrom",
     "recvmsg", "recvmmsg", "other",
 ];
 
-/// `lseek`, in [`CALLS`].
+/// Index of `lseek`.
 pub(crate) const LSEEK: u8 = 0;
 
-/// `fsync`, in [`CALLS`].
+/// Index of `fsync`.
 pub(crate) const FSYNC: u8 = 1;
 
-/// The place of a call in [`CALLS`].
+/// Index of a call in [`CALLS`].
 #[inline]
 pub(crate) fn call_number(name: &[u8]) -> u8 {
     match name {
@@ -38,43 +38,43 @@ pub(crate) fn call_number(name: &[u8]) -> u8 {
     }
 }
 
-/// The call at a place in [`CALLS`].
+/// Name of a call by its index.
 pub(crate) fn call_name(number: u8) -> &'static str {
     CALLS[usize::from(number)]
 }
 
-/// The number of binary digits.
+/// The size class of a transfer: the number of binary digits of its bytes.
 pub(crate) fn size_class(bytes: u64) -> u8 {
     (u64::BITS - bytes.leading_zeros()) as u8
 }
 
-/// As many steps are kept to find a period.
+/// Steps that are kept to find a period.
 const WINDOW: usize = 32;
 
-/// The longest period that is found.
+/// The longest period that can be found.
 pub(crate) const PERIOD_MAX: usize = WINDOW / 2;
 
-/// A run of at most so many calls that has no period is told in their order.
+/// Aperiodic runs up to this length are reported call by call.
 const ORDERED_MAX: usize = 3;
 
-/// The pattern of a run: a period, or a set.
+/// The pattern of a run: a period, or a set of steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Pattern {
-    steps: [Move; PERIOD_MAX],
+    steps: [PatternStep; PERIOD_MAX],
     count: u8,
 }
 
 impl Pattern {
-    /// No step: any pattern.
+    /// The pattern without steps, which stands for any.
     pub(crate) const ANY: Pattern = Pattern {
-        steps: [Move {
+        steps: [PatternStep {
             call: 0,
             size_class: 0,
         }; PERIOD_MAX],
         count: 0,
     };
 
-    fn of(steps: impl IntoIterator<Item = Move>) -> Pattern {
+    fn of(steps: impl IntoIterator<Item = PatternStep>) -> Pattern {
         let mut pattern = Pattern::ANY;
         for (place, step) in pattern.steps.iter_mut().zip(steps) {
             *place = step;
@@ -84,11 +84,11 @@ impl Pattern {
     }
 
     /// Its steps.
-    pub(crate) fn steps(&self) -> &[Move] {
+    pub(crate) fn steps(&self) -> &[PatternStep] {
         &self.steps[..usize::from(self.count)]
     }
 
-    /// The least of its rotations, which is the same for all of them, and the place in it of the step
+    /// The least of its rotations, which is the same for all of them, and the index in it of the step
     /// that comes first here.
     pub(crate) fn canonical(self) -> (Pattern, usize) {
         let steps = self.steps();
@@ -100,20 +100,21 @@ impl Pattern {
         }
     }
 
-    /// Whether its calls may be of any size.
+    /// Whether it has a step of any size.
     pub(crate) fn is_of_any_size(&self) -> bool {
         self.steps().iter().any(|step| step.size_class == ANY_SIZE)
     }
 
-    /// Whether each of its calls is one of another pattern.
+    /// Whether each of its calls is in another pattern.
     pub(crate) fn calls_are_of(&self, other: &Pattern) -> bool {
-        let is_of = |step: &Move| other.steps().iter().any(|of| of.call == step.call);
+        let is_of = |step: &PatternStep| other.steps().iter().any(|of| of.call == step.call);
         self.steps().iter().all(is_of)
     }
 
-    /// Where in a longer or equal pattern, repeated without end, these steps occur, with sizes that
-    /// differ by a factor of two at most: `rec9` and `rec10` are of one loop. Of several places the one
-    /// where the sizes differ least; `gap` is by how many bytes a step differs from one of the other.
+    /// The offset in `whole`, repeated without end, at which these steps occur, with sizes that differ
+    /// by a factor of two at most: records `rec9` and `rec10` come from one loop. Of several offsets the
+    /// one with the smallest differences; `gap` is the difference in bytes between a step and one of
+    /// `whole`.
     pub(crate) fn place_in(
         &self,
         whole: &Pattern,
@@ -138,8 +139,8 @@ impl Pattern {
         near.min().map(|(.., from)| from)
     }
 
-    /// With a step before or after each of the others; without it where there is no room.
-    pub(crate) fn with(self, extra: Move, before: bool) -> Pattern {
+    /// Inserts a step before or after each of the others; unchanged if that does not fit.
+    pub(crate) fn with(self, extra: PatternStep, before: bool) -> Pattern {
         if self.steps().len() * 2 > PERIOD_MAX {
             return self;
         }
@@ -150,57 +151,57 @@ impl Pattern {
     }
 }
 
-/// What is known of the steps of a run so far, in memory that does not grow.
+/// Finds the pattern of a run, in memory that does not grow with the run.
 #[derive(Clone, Debug)]
-pub(crate) struct Steps {
-    first: [Move; WINDOW],
+pub(crate) struct PatternFinder {
+    first: [PatternStep; WINDOW],
     first_bytes: [u64; WINDOW],
-    /// The least and the greatest bytes of each step of the period.
+    /// Least and greatest bytes of each step of the period.
     ranges: [(u64, u64); PERIOD_MAX],
     count: u64,
-    /// The place of the next step in the period, if there is one.
+    /// Index of the next step in the period, if there is one.
     phase: usize,
-    course: Course,
-    distinct: Distinct,
+    periodicity: Periodicity,
+    distinct: DistinctSteps,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Course {
-    /// Fewer steps than the window has room for.
+enum Periodicity {
+    /// Not known yet: fewer steps than the window holds.
     Open,
-    /// So many steps are repeated; the last step may have been another.
+    /// A period of `period` steps; `missed` if the last step differed.
     Periodic { period: usize, missed: bool },
-    /// They are not.
+    /// No period.
     Free,
 }
 
-impl Steps {
-    pub(crate) fn new() -> Steps {
-        Steps {
-            first: [Move::default(); WINDOW],
+impl PatternFinder {
+    pub(crate) fn new() -> PatternFinder {
+        PatternFinder {
+            first: [PatternStep::default(); WINDOW],
             first_bytes: [0; WINDOW],
             ranges: [NO_BYTES; PERIOD_MAX],
             count: 0,
             phase: 0,
-            course: Course::Open,
-            distinct: Distinct::new(),
+            periodicity: Periodicity::Open,
+            distinct: DistinctSteps::new(),
         }
     }
 
     pub(crate) fn clear(&mut self) {
         self.count = 0;
-        self.course = Course::Open;
+        self.periodicity = Periodicity::Open;
         self.distinct.clear();
     }
 
     #[inline]
-    pub(crate) fn push(&mut self, step: Move, bytes: u64) {
+    pub(crate) fn push(&mut self, step: PatternStep, bytes: u64) {
         self.distinct.push(step, bytes);
-        match &mut self.course {
-            Course::Free => {}
-            Course::Periodic { missed: true, .. } => self.course = Course::Free,
-            Course::Periodic { period, missed } => {
-                // Counted along, since a division takes as long as all else here.
+        match &mut self.periodicity {
+            Periodicity::Free => {}
+            Periodicity::Periodic { missed: true, .. } => self.periodicity = Periodicity::Free,
+            Periodicity::Periodic { period, missed } => {
+                // A counter, since a division would take as long as the rest.
                 *missed = self.first[self.phase] != step;
                 if !*missed {
                     widen(&mut self.ranges[self.phase], bytes);
@@ -210,12 +211,12 @@ impl Steps {
                     self.phase = 0;
                 }
             }
-            Course::Open => {
+            Periodicity::Open => {
                 self.first[self.count as usize] = step;
                 self.first_bytes[self.count as usize] = bytes;
                 if self.count as usize + 1 == WINDOW {
-                    self.course = course(&self.first);
-                    if let Course::Periodic { period, .. } = self.course {
+                    self.periodicity = periodicity(&self.first);
+                    if let Periodicity::Periodic { period, .. } = self.periodicity {
                         self.phase = WINDOW % period;
                         self.ranges = ranges(&self.first_bytes, period);
                     }
@@ -225,34 +226,34 @@ impl Steps {
         self.count += 1;
     }
 
-    /// The pattern: the shortest period if there is one but for the last step, else what was called, of
-    /// whatever sizes: told one after the other, they would look like a period.
+    /// The shortest period of all steps, or of all but the last; without a period the set of calls, of
+    /// any size, since a list of steps would look like a period.
     pub(crate) fn pattern(&self) -> Pattern {
         let known = &self.first[..(self.count as usize).min(WINDOW)];
-        let course = match self.course {
-            Course::Open => course(known),
+        let periodicity = match self.periodicity {
+            Periodicity::Open => periodicity(known),
             other => other,
         };
-        match course {
-            Course::Periodic { period, .. } => Pattern::of(known[..period].iter().copied()),
+        match periodicity {
+            Periodicity::Periodic { period, .. } => Pattern::of(known[..period].iter().copied()),
             _ if known.len() <= ORDERED_MAX => Pattern::of(known.iter().copied()),
             _ => self.distinct.pattern(),
         }
     }
 
-    /// The least and the greatest bytes of a step, of whatever place.
-    pub(crate) fn range(&self, step: Move) -> (u64, u64) {
+    /// Least and greatest bytes of a step, at any index.
+    pub(crate) fn range(&self, step: PatternStep) -> (u64, u64) {
         self.distinct.range(step)
     }
 
-    /// The least and the greatest bytes of each step of the period, if there is one.
+    /// Least and greatest bytes of each step of the period, if there is one.
     pub(crate) fn period_ranges(&self) -> Option<Vec<(u64, u64)>> {
         let count = (self.count as usize).min(WINDOW);
-        let (ranges, period) = match self.course {
-            Course::Free => return None,
-            Course::Periodic { period, .. } => (self.ranges, period),
-            Course::Open => match course(&self.first[..count]) {
-                Course::Periodic { period, missed } => {
+        let (ranges, period) = match self.periodicity {
+            Periodicity::Free => return None,
+            Periodicity::Periodic { period, .. } => (self.ranges, period),
+            Periodicity::Open => match periodicity(&self.first[..count]) {
+                Periodicity::Periodic { period, missed } => {
                     let known = count - usize::from(missed);
                     (ranges(&self.first_bytes[..known], period), period)
                 }
@@ -264,7 +265,7 @@ impl Steps {
     }
 }
 
-/// No bytes so far.
+/// The range of no transfer.
 const NO_BYTES: (u64, u64) = (u64::MAX, 0);
 
 fn ranges(bytes: &[u64], period: usize) -> [(u64, u64); PERIOD_MAX] {
@@ -280,35 +281,35 @@ fn widen(range: &mut (u64, u64), bytes: u64) {
 }
 
 /// The shortest period that occurs at least twice, of all steps or of all but the last.
-fn course(steps: &[Move]) -> Course {
-    let period_of = |steps: &[Move]| {
+fn periodicity(steps: &[PatternStep]) -> Periodicity {
+    let period_of = |steps: &[PatternStep]| {
         let repeats = |&period: &usize| steps[period..] == steps[..steps.len() - period];
         (1..=PERIOD_MAX.min(steps.len() / 2)).find(repeats)
     };
     let but_last = &steps[..steps.len().saturating_sub(1)];
     let (whole, missed) = (period_of(steps), false);
-    match whole.map(|period| Course::Periodic { period, missed }) {
-        Some(course) => course,
-        None => period_of(but_last).map_or(Course::Free, |period| Course::Periodic {
+    match whole.map(|period| Periodicity::Periodic { period, missed }) {
+        Some(periodicity) => periodicity,
+        None => period_of(but_last).map_or(Periodicity::Free, |period| Periodicity::Periodic {
             period,
             missed: true,
         }),
     }
 }
 
-/// So many distinct steps are told apart.
+/// Distinct steps that are told apart.
 const DISTINCT_MAX: usize = 16;
 
-/// Distinct steps and the range of their bytes; by calls alone once there are too many.
+/// Distinct steps and the range of their bytes; by call alone once there are too many.
 #[derive(Clone, Debug)]
-struct Distinct {
-    seen: Vec<(Move, u64, u64)>,
+struct DistinctSteps {
+    seen: Vec<(PatternStep, u64, u64)>,
     by_call: bool,
 }
 
-impl Distinct {
-    fn new() -> Distinct {
-        Distinct {
+impl DistinctSteps {
+    fn new() -> DistinctSteps {
+        DistinctSteps {
             seen: Vec::with_capacity(DISTINCT_MAX),
             by_call: false,
         }
@@ -320,7 +321,7 @@ impl Distinct {
     }
 
     #[inline]
-    fn push(&mut self, step: Move, bytes: u64) {
+    fn push(&mut self, step: PatternStep, bytes: u64) {
         let step = match self.by_call {
             true => any_size(step),
             false => step,
@@ -331,7 +332,7 @@ impl Distinct {
     }
 
     #[cold]
-    fn push_new(&mut self, step: Move, bytes: u64) {
+    fn push_new(&mut self, step: PatternStep, bytes: u64) {
         if insert(&mut self.seen, step, bytes, bytes) || self.by_call {
             return;
         }
@@ -341,32 +342,33 @@ impl Distinct {
     }
 
     fn pattern(&self) -> Pattern {
-        let mut steps: Vec<Move> = by_call(&self.seen).iter().map(|seen| seen.0).collect();
+        let mut steps: Vec<PatternStep> = by_call(&self.seen).iter().map(|seen| seen.0).collect();
         steps.sort_unstable();
         Pattern::of(steps)
     }
 
-    fn range(&self, step: Move) -> (u64, u64) {
-        let same = |seen: &&(Move, u64, u64)| seen.0 == step;
-        let of_call = |seen: &&(Move, u64, u64)| seen.0.call == step.call;
+    fn range(&self, step: PatternStep) -> (u64, u64) {
+        let same = |seen: &&(PatternStep, u64, u64)| seen.0 == step;
+        let of_call = |seen: &&(PatternStep, u64, u64)| seen.0.call == step.call;
         if let Some(&(_, least, most)) = self.seen.iter().find(same) {
             return (least, most);
         }
         let ranges = self.seen.iter().filter(of_call);
-        let join =
-            |(low, high): (u64, u64), seen: &(Move, u64, u64)| (low.min(seen.1), high.max(seen.2));
+        let join = |(low, high): (u64, u64), seen: &(PatternStep, u64, u64)| {
+            (low.min(seen.1), high.max(seen.2))
+        };
         ranges.fold((u64::MAX, 0), join)
     }
 }
 
-fn any_size(step: Move) -> Move {
-    Move {
+fn any_size(step: PatternStep) -> PatternStep {
+    PatternStep {
         size_class: ANY_SIZE,
         ..step
     }
 }
 
-fn by_call(seen: &[(Move, u64, u64)]) -> Vec<(Move, u64, u64)> {
+fn by_call(seen: &[(PatternStep, u64, u64)]) -> Vec<(PatternStep, u64, u64)> {
     let mut calls = Vec::with_capacity(DISTINCT_MAX);
     for &(step, least, most) in seen {
         insert(&mut calls, any_size(step), least, most);
@@ -374,9 +376,9 @@ fn by_call(seen: &[(Move, u64, u64)]) -> Vec<(Move, u64, u64)> {
     calls
 }
 
-/// False if there was no such step before.
+/// Adds to a known step; false if it is new.
 #[inline]
-fn join(seen: &mut [(Move, u64, u64)], step: Move, least: u64, most: u64) -> bool {
+fn join(seen: &mut [(PatternStep, u64, u64)], step: PatternStep, least: u64, most: u64) -> bool {
     let Some(found) = seen.iter_mut().find(|found| found.0 == step) else {
         return false;
     };
@@ -385,8 +387,13 @@ fn join(seen: &mut [(Move, u64, u64)], step: Move, least: u64, most: u64) -> boo
     true
 }
 
-/// False if there was no room.
-fn insert(seen: &mut Vec<(Move, u64, u64)>, step: Move, least: u64, most: u64) -> bool {
+/// Adds to a known or a new step; false if there is no room.
+fn insert(
+    seen: &mut Vec<(PatternStep, u64, u64)>,
+    step: PatternStep,
+    least: u64,
+    most: u64,
+) -> bool {
     if join(seen, step, least, most) {
         return true;
     }
@@ -408,9 +415,9 @@ mod tests {
             steps in proptest::collection::vec((0_u8..3, 0_u8..3), 0..=PERIOD_MAX),
             by in 0_usize..PERIOD_MAX,
         ) {
-            let steps: Vec<Move> = steps
+            let steps: Vec<PatternStep> = steps
                 .into_iter()
-                .map(|(call, size_class)| Move { call, size_class })
+                .map(|(call, size_class)| PatternStep { call, size_class })
                 .collect();
             let mut rotated = steps.clone();
             rotated.rotate_left(by % steps.len().max(1));

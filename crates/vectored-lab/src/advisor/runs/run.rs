@@ -1,58 +1,60 @@
-//! A run of calls that fewer calls would replace, counted as they come: what is kept does not grow
-//! with its length.
+//! A run of calls that fewer calls would replace. It is counted while the calls come, in memory that
+//! does not grow with its length.
 
-use crate::advisor::runs::pattern::{FSYNC, LSEEK, Move, Pattern, Steps, size_class};
+use crate::advisor::runs::pattern::{
+    FSYNC, LSEEK, Pattern, PatternFinder, PatternStep, size_class,
+};
 use crate::model::FAST_IOVECS;
 
-impl Bounds {
-    /// Those of reads of a file: the bytes were there before, and nobody waits for them.
-    pub(crate) fn of(self, reads_file: bool) -> Bounds {
-        Bounds {
+impl MergeLimits {
+    /// The limits for reads of a file: no byte waits, since the file had them before.
+    pub(crate) fn of(self, reads_file: bool) -> MergeLimits {
+        MergeLimits {
             max_delay_ns: self.max_delay_ns.filter(|_| !reads_file),
             ..self
         }
     }
 }
 
-/// A call can take so many segments: `IOV_MAX`.
+/// Segments that one call can take: `IOV_MAX`.
 const SEGMENTS_MAX: u64 = 1024;
 
-/// Lists whose segments are shorter than this on average are tiny, in bytes.
+/// A list is tiny if its segments have fewer bytes than this on average.
 const TINY_BELOW_BYTES: u64 = 256;
 
-/// So many calls in a row from one call site are a run of that site.
+/// Calls in a row from one call site that make a run of their own.
 const PHASE_CALLS: u64 = 64;
 
-/// So many call sites of a run are told apart; the calls from others are not named.
+/// Call sites of a run that are told apart; calls from others have none.
 const SITES_MAX: usize = 16;
 
-/// One transfer, as a run sees it.
+/// A transfer, as far as runs need it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Piece {
-    /// What was called.
-    pub(crate) step: Move,
-    /// The number of the descriptor.
+pub(crate) struct RunCall {
+    /// The call and its size class.
+    pub(crate) step: PatternStep,
+    /// Descriptor.
     pub(crate) descriptor: i32,
-    /// What it moved.
+    /// Bytes that it moved.
     pub(crate) bytes: u64,
     /// Segments that are not empty.
     pub(crate) segments: u64,
-    /// Whether they were in a list.
+    /// Whether the call took a list of segments.
     pub(crate) is_list: bool,
     /// When it began, in ns.
     pub(crate) began_ns: u64,
     /// When it ended, in ns.
     pub(crate) ended_ns: u64,
-    /// The segments by size; not filled in of one alone, which has all the bytes.
+    /// Segments by size; empty for a single segment, which has all the bytes.
     pub(crate) sizes: Sizes,
 }
 
-/// Segments by size: class, how many, their bytes; ascending.
+/// Segments by size: `(size class, number, bytes)`, ascending.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sizes(pub(crate) Vec<(u8, u64, u64)>);
 
 impl Sizes {
-    /// Adds so many segments of a class.
+    /// Adds segments of a class.
     #[inline]
     pub(crate) fn add(&mut self, class: u8, segments: u64, bytes: u64) {
         match self.0.iter().position(|size| size.0 >= class) {
@@ -72,24 +74,24 @@ impl Sizes {
 
     /// Adds those of a transfer.
     #[inline]
-    fn add_all(&mut self, piece: &Piece) {
-        if piece.segments == 1 {
-            return self.add(piece.step.size_class, 1, piece.bytes);
+    fn add_all(&mut self, call: &RunCall) {
+        if call.segments == 1 {
+            return self.add(call.step.size_class, 1, call.bytes);
         }
-        for &(class, segments, bytes) in &piece.sizes.0 {
+        for &(class, segments, bytes) in &call.sizes.0 {
             self.add(class, segments, bytes);
         }
     }
 }
 
-/// What merged calls are made of.
+/// Segments of the calls that merging would leave.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Moved {
+pub(crate) struct MovedSegments {
     /// Segments.
     pub(crate) segments: u64,
-    /// The same by size.
+    /// Segments by size.
     pub(crate) sizes: Sizes,
-    /// Calls that had a list already.
+    /// Calls that took a list already.
     pub(crate) list_calls: u64,
     /// Those of them with more than 8 segments.
     pub(crate) long_list_calls: u64,
@@ -97,15 +99,15 @@ pub(crate) struct Moved {
     pub(crate) list_sizes: Sizes,
 }
 
-impl Moved {
+impl MovedSegments {
     #[inline]
-    fn add(&mut self, piece: &Piece) {
-        self.segments += piece.segments;
-        self.sizes.add_all(piece);
-        if piece.is_list {
+    fn add(&mut self, call: &RunCall) {
+        self.segments += call.segments;
+        self.sizes.add_all(call);
+        if call.is_list {
             self.list_calls += 1;
-            self.long_list_calls += u64::from(piece.segments > FAST_IOVECS as u64);
-            self.list_sizes.add_all(piece);
+            self.long_list_calls += u64::from(call.segments > FAST_IOVECS as u64);
+            self.list_sizes.add_all(call);
         }
     }
 
@@ -118,72 +120,72 @@ impl Moved {
     }
 }
 
-/// What bounds a merged call.
+/// Limits of a merged call.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Bounds {
-    /// It is closed when it has so many bytes.
+pub(crate) struct MergeLimits {
+    /// It is complete when it has this many bytes.
     pub(crate) buffer_bytes: u64,
-    /// Its first byte waits no longer, in ns; `None` for reads of a file, whose bytes wait for nobody, and in
-    /// what is not counted anyway.
+    /// Longest time that its first byte may wait, in ns. `None` for reads of a file, whose bytes wait
+    /// for no call, and for chains, which are not counted.
     pub(crate) max_delay_ns: Option<u64>,
 }
 
-/// A run, or several calls of a chain that is not counted.
+/// A run, or a chain of calls that is not counted.
 #[derive(Clone, Debug)]
 pub(crate) struct Run {
     /// Calls in it.
     pub(crate) calls: u64,
     /// Bytes that they moved.
     pub(crate) bytes: u64,
-    /// Merged calls that are made of several.
+    /// Merged calls that replace several calls.
     pub(crate) gathered_calls: u64,
-    /// What those are made of.
-    pub(crate) gathered: Moved,
-    /// The lists of calls that were merged with none.
-    pub(crate) alone: Moved,
-    /// The bytes of the longest merged call that is made of several.
+    /// Segments of those.
+    pub(crate) gathered: MovedSegments,
+    /// Lists of the calls that are merged with no other.
+    pub(crate) alone: MovedSegments,
+    /// Bytes of the longest merged call that replaces several.
     pub(crate) longest_bytes: u64,
-    /// `lseek` between them.
+    /// Number of `lseek` calls between them.
     pub(crate) seeks: u64,
-    /// Whether anything at all lay between.
+    /// Whether any other call lies between them.
     pub(crate) has_between: bool,
-    /// Another file that was written between them: its path, the first one met.
+    /// Path of another file that was written between them, the first one met.
     pub(crate) order_between: Vec<u8>,
-    /// The number of the descriptor of the first.
+    /// Descriptor of the first call.
     pub(crate) descriptor: i32,
-    /// Its call sites: which, how many calls, their bytes.
+    /// Call sites: number of the site, calls, bytes.
     pub(crate) sites: Vec<(u32, u64, u64)>,
-    /// The call site of the last, and how many calls in a row came from there.
+    /// Call site of the last call, and how many calls in a row came from it.
     streak: (u32, u64),
-    /// Whether the first has as many segments as a call can take.
+    /// Whether the first call has as many segments as a call can take.
     is_full: bool,
-    /// Merged calls that are complete.
+    /// Complete merged calls.
     closed_calls: u64,
-    group: Group,
-    steps: Steps,
+    merged: MergedCall,
+    finder: PatternFinder,
 }
 
-/// The merged call that is being made.
+/// The merged call that is being filled.
 #[derive(Clone, Debug, Default)]
-struct Group {
+struct MergedCall {
     calls: u64,
-    /// In its list.
+    /// Segments of its list.
     segments: u64,
-    /// Whether the last of them is copied.
+    /// Whether its last segment is copied.
     ends_copied: bool,
     bytes: u64,
-    /// When the first of its calls ended, in ns.
+    /// End of its first call, in ns.
     since_ns: u64,
-    /// The first of its calls, as long as it is alone.
-    first: Piece,
+    /// Its first call, as long as it is the only one.
+    first: RunCall,
 }
 
-impl Group {
-    /// The segments that a call adds to its list: what is copied next to what is copied is one with it.
-    fn segments_of(&self, piece: &Piece) -> u64 {
-        match piece.is_copied() {
+impl MergedCall {
+    /// Segments that a call adds to the list. Neighbours that are copied are one segment.
+    fn segments_of(&self, call: &RunCall) -> u64 {
+        match call.is_copied() {
             true => u64::from(!self.ends_copied),
-            false => piece.segments,
+            false => call.segments,
         }
     }
 }
@@ -194,8 +196,8 @@ impl Run {
             calls: 0,
             bytes: 0,
             gathered_calls: 0,
-            gathered: Moved::default(),
-            alone: Moved::default(),
+            gathered: MovedSegments::default(),
+            alone: MovedSegments::default(),
             longest_bytes: 0,
             seeks: 0,
             has_between: false,
@@ -205,12 +207,12 @@ impl Run {
             streak: (0, 0),
             is_full: false,
             closed_calls: 0,
-            group: Group::default(),
-            steps: Steps::new(),
+            merged: MergedCall::default(),
+            finder: PatternFinder::new(),
         }
     }
 
-    /// As new, but for the memory that it holds.
+    /// Empties the run but keeps its memory.
     pub(crate) fn clear(&mut self) {
         self.calls = 0;
         self.bytes = 0;
@@ -224,50 +226,50 @@ impl Run {
         self.streak = (0, 0);
         self.order_between.clear();
         self.closed_calls = 0;
-        self.group.calls = 0;
-        self.steps.clear();
+        self.merged.calls = 0;
+        self.finder.clear();
     }
 
     /// Adds the next call.
-    pub(crate) fn push(&mut self, piece: &Piece, site: u32, bounds: Bounds) {
+    pub(crate) fn push(&mut self, call: &RunCall, site: u32, limits: MergeLimits) {
         if self.calls == 0 {
-            self.descriptor = piece.descriptor;
-            self.is_full = piece.segments >= SEGMENTS_MAX;
+            self.descriptor = call.descriptor;
+            self.is_full = call.segments >= SEGMENTS_MAX;
         }
         self.calls += 1;
-        self.bytes += piece.bytes;
+        self.bytes += call.bytes;
         if site != 0 {
-            self.add_site(site, piece.bytes);
+            self.add_site(site, call.bytes);
         }
-        self.steps.push(piece.step, piece.bytes);
-        let delay_ns = piece.began_ns.saturating_sub(self.group.since_ns);
-        if self.group.calls > 0
-            && (self.group.segments + self.group.segments_of(piece) > SEGMENTS_MAX
-                || bounds.max_delay_ns.is_some_and(|max| delay_ns > max))
+        self.finder.push(call.step, call.bytes);
+        let delay_ns = call.began_ns.saturating_sub(self.merged.since_ns);
+        if self.merged.calls > 0
+            && (self.merged.segments + self.merged.segments_of(call) > SEGMENTS_MAX
+                || limits.max_delay_ns.is_some_and(|max| delay_ns > max))
         {
-            self.close_group();
+            self.close_merged();
         }
-        let group = &mut self.group;
-        match group.calls {
+        let merged = &mut self.merged;
+        match merged.calls {
             0 => {
-                group.first.take_over(piece);
-                group.segments = 0;
-                group.ends_copied = false;
-                group.bytes = 0;
-                group.since_ns = piece.ended_ns;
+                merged.first.take_over(call);
+                merged.segments = 0;
+                merged.ends_copied = false;
+                merged.bytes = 0;
+                merged.since_ns = call.ended_ns;
             }
             1 => {
-                self.gathered.add(&group.first);
-                self.gathered.add(piece);
+                self.gathered.add(&merged.first);
+                self.gathered.add(call);
             }
-            _ => self.gathered.add(piece),
+            _ => self.gathered.add(call),
         }
-        group.calls += 1;
-        group.segments += group.segments_of(piece);
-        group.ends_copied = piece.is_copied();
-        group.bytes += piece.bytes;
-        if group.bytes >= bounds.buffer_bytes {
-            self.close_group();
+        merged.calls += 1;
+        merged.segments += merged.segments_of(call);
+        merged.ends_copied = call.is_copied();
+        merged.bytes += call.bytes;
+        if merged.bytes >= limits.buffer_bytes {
+            self.close_merged();
         }
     }
 
@@ -287,50 +289,50 @@ impl Run {
         }
     }
 
-    /// Whether a call from this site begins a run of its own: many calls in a row came from another
-    /// one, so the two do not take turns.
+    /// Whether a call from this site begins a new run: many calls in a row came from another site, so
+    /// the two do not take turns.
     #[inline]
     pub(crate) fn is_left_for(&self, site: u32) -> bool {
         site != self.streak.0 && site != 0 && self.streak.1 >= PHASE_CALLS
     }
 
-    fn close_group(&mut self) {
-        let group = &mut self.group;
-        match group.calls {
+    fn close_merged(&mut self) {
+        let merged = &mut self.merged;
+        match merged.calls {
             0 => return,
-            1 if group.first.is_list => self.alone.add(&group.first),
+            1 if merged.first.is_list => self.alone.add(&merged.first),
             1 => {}
             _ => {
                 self.gathered_calls += 1;
-                self.longest_bytes = self.longest_bytes.max(group.bytes);
+                self.longest_bytes = self.longest_bytes.max(merged.bytes);
             }
         }
         self.closed_calls += 1;
-        group.calls = 0;
+        merged.calls = 0;
     }
 
-    /// Completes the last merged call: how many there are.
+    /// Completes the last merged call, and returns the number of merged calls.
     pub(crate) fn finish(&mut self) -> u64 {
-        self.close_group();
+        self.close_merged();
         self.closed_calls
     }
 
-    /// Its pattern.
+    /// The pattern of the run.
     pub(crate) fn pattern(&self) -> Pattern {
-        self.steps.pattern()
+        self.finder.pattern()
     }
 
-    /// The least and the greatest bytes of each step of a pattern that is a rotation of its own, perhaps
+    /// Least and greatest bytes of each step of `pattern`, a rotation of the run's own pattern, maybe
     /// with another call beside each step. The run began with the step `start`.
     pub(crate) fn ranges(&self, pattern: &Pattern, start: usize) -> Vec<(u64, u64)> {
         let steps = pattern.steps();
-        let moves = |step: &&Move| !matches!(step.call, LSEEK | FSYNC);
+        let moves = |step: &&PatternStep| !matches!(step.call, LSEEK | FSYNC);
         let count = steps.iter().filter(moves).count();
-        let own = self.steps.period_ranges();
+        let own = self.finder.period_ranges();
         let own = own.filter(|own| own.len() == count && count > 0);
         let start = start * count / steps.len().max(1);
         let mut place = 0;
-        let range = |step: &Move| {
+        let range = |step: &PatternStep| {
             if !moves(&step) {
                 return (0, 0);
             }
@@ -338,18 +340,18 @@ impl Run {
             place += 1;
             match &own {
                 Some(own) => own[(index + count - start) % count],
-                None => self.steps.range(*step),
+                None => self.finder.range(*step),
             }
         };
         steps.iter().map(range).collect()
     }
 
-    /// Whether all its calls had lists of tiny segments, and none was merged.
+    /// Whether all its calls took lists of tiny segments, and none is merged.
     pub(crate) fn is_all_tiny_lists(&self) -> bool {
         self.is_all_lists() && self.bytes < self.alone.segments * TINY_BELOW_BYTES
     }
 
-    /// Whether it is a longer list than a call can take, in several calls.
+    /// Whether it is one list of more segments than a call can take, split over several calls.
     pub(crate) fn is_split_list(&self) -> bool {
         self.is_all_lists() && self.calls > 1 && self.is_full
     }
@@ -359,32 +361,32 @@ impl Run {
     }
 }
 
-impl Piece {
-    /// Whether copying its segments into one buffer first may be cheaper.
+impl RunCall {
+    /// Whether copying its segments into one buffer may be cheaper than a list.
     pub(crate) fn is_tiny_list(&self) -> bool {
         self.is_list && self.segments > 1 && self.bytes < self.segments * TINY_BELOW_BYTES
     }
 
-    /// Whether a merged call would copy it into a buffer. Of a list as long as a call can take no more is
-    /// known.
+    /// Whether a merged call would copy it into a buffer. A list of the greatest length is taken as it
+    /// is.
     fn is_copied(&self) -> bool {
         self.segments < SEGMENTS_MAX && self.bytes < self.segments * TINY_BELOW_BYTES
     }
 
-    fn clone_sizes_from(&mut self, other: &Piece) {
+    fn clone_sizes_from(&mut self, other: &RunCall) {
         self.sizes.0.clear();
         self.sizes.0.extend_from_slice(&other.sizes.0);
     }
 
-    /// Takes what strace has added to its thread's calls so far from its times: only their differences
+    /// Subtracts the time that strace added to the calls of its thread so far: only differences of times
     /// matter.
     pub(crate) fn deflate(&mut self, delayed_ns: u64) {
         self.began_ns = self.began_ns.saturating_sub(delayed_ns);
         self.ended_ns = self.ended_ns.saturating_sub(delayed_ns);
     }
 
-    /// As `clone`, but in the memory that it has.
-    pub(crate) fn take_over(&mut self, other: &Piece) {
+    /// As `clone_from`, but for the sizes without an allocation.
+    pub(crate) fn take_over(&mut self, other: &RunCall) {
         self.clone_sizes_from(other);
         (self.step, self.bytes, self.segments) = (other.step, other.bytes, other.segments);
         self.descriptor = other.descriptor;

@@ -1,98 +1,99 @@
-//! The transfers of one direction through one opening, cut into runs.
+//! The transfers of one direction through one open file description, cut into runs.
 //!
-//! Two calls in a row are linked, by what lies between them. Calls that are linked soundly are a run.
-//! What is left alone by that is chained by its links instead: calls that only a `poll` keeps apart
-//! are told as such, but not counted. So each call is in one run or one chain at most.
+//! A link describes what lies between two transfers in a row. Transfers with sound links form a run. A
+//! transfer that no sound link holds joins a chain of transfers with the same unsound link: calls that
+//! only a `poll` keeps apart are listed, but not counted. So each call is in at most one run or chain.
 
 use crate::advisor::descriptors::process_id::ProcessId;
-use crate::advisor::runs::barriers::Reason;
-use crate::advisor::runs::run::{Bounds, Piece, Run};
+use crate::advisor::runs::barriers::Barrier;
+use crate::advisor::runs::run::{MergeLimits, Run, RunCall};
 
-/// What lies between a transfer and the one before it.
+/// The link between a transfer and the one before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Link {
-    /// Nothing that matters; nothing at all unless `has_between`.
+    /// Sound to merge; no call at all between them unless `has_between`.
     Joined {
-        /// Calls that cannot observe the data.
+        /// Whether calls that cannot observe the data lie between them.
         has_between: bool,
     },
-    /// What makes it unsound to merge the two, or unknown.
-    Crossed(Reason),
+    /// Unsound to merge, or maybe so.
+    Barrier(Barrier),
     /// The offset was set.
     Sought {
-        /// Other calls, besides `lseek`.
+        /// Whether other calls than `lseek` lie between them.
         has_between: bool,
     },
-    /// There is none before it, or it was short, or elsewhere.
+    /// No link: the first transfer, or one after a short one, or at another offset.
     Broken,
 }
 
-/// What a run or chain turned out to be.
+/// The links of a run or chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
-    /// Soundly linked.
+pub(crate) enum RunKind {
+    /// A run: all links are sound.
     Joined,
-    /// Each of its links was crossed, for this reason.
-    Crossed(Reason),
-    /// Each of its links was a seek.
+    /// A chain: all links have this barrier.
+    Barrier(Barrier),
+    /// A chain: all links are seeks.
     Sought,
 }
 
-/// Who takes runs and chains that are over.
-pub(crate) type Take<'a> = &'a mut dyn FnMut(&mut Run, Outcome);
+/// Receives each run and chain that ended.
+pub(crate) type OnRunEnd<'a> = &'a mut dyn FnMut(&mut Run, RunKind);
 
-/// The thread that made a transfer, and its process.
+/// The thread that made a transfer, and its process at that time.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct User {
-    /// The thread, by its serial number; 0 for none.
+pub(crate) struct CallingThread {
+    /// Serial number of the thread; 0 for none.
     pub(crate) thread: u64,
     /// Its process.
-    pub(crate) owner: ProcessId,
-    /// That process's number.
-    pub(crate) process: u32,
-    /// That process's program.
+    pub(crate) process: ProcessId,
+    /// Process ID.
+    pub(crate) process_number: u32,
+    /// Number of the program's name.
     pub(crate) program: u32,
 }
 
-/// Transfers of one direction.
+/// The runs of one direction, and the state of the last transfer.
 #[derive(Debug, Default)]
-pub(crate) struct Lane {
-    /// The thread that made the last of them.
-    pub(crate) user: User,
-    /// The number of the event that was the last of them; 0 if the next one starts anew.
+pub(crate) struct DirectionRuns {
+    /// The thread that made the last transfer.
+    pub(crate) last_caller: CallingThread,
+    /// Event of the last transfer; 0 if the next one starts a new run.
     pub(crate) last: u64,
-    /// When that ended, in ns.
+    /// End of the last transfer, in ns.
     pub(crate) ended_ns: u64,
-    /// Whether it gave an offset.
+    /// Whether the last transfer gave an offset.
     pub(crate) is_positional: bool,
-    /// Whether it had `MSG_MORE`.
+    /// Whether the last transfer had `MSG_MORE`.
     pub(crate) has_more: bool,
-    /// Whether it is too large to be a small read.
+    /// Whether the last transfer is too large for a small read.
     pub(crate) is_large: bool,
-    /// Where it ended, if it gave an offset.
+    /// Offset behind the last transfer, if it gave one.
     pub(crate) next_offset: u64,
-    /// What happened since on the same opening that makes merging unsound.
-    pub(crate) crossed: Option<Reason>,
-    /// How many calls the run has; the first is in `first` as long as it is alone.
+    /// A barrier since then, on the same open file description.
+    pub(crate) barrier: Option<Barrier>,
+    /// Calls of the current run. A single call is in `first`.
     calls: u64,
-    first: Piece,
+    first: RunCall,
     first_site: u32,
-    /// What lay before `first`, if that is the chain's, and whether it was more than a seek.
-    before: Option<(Outcome, bool)>,
+    /// The link before `first`, if the chain may go on with it, and whether other calls than a seek lay
+    /// there.
+    before: Option<(RunKind, bool)>,
     run: Option<Box<Run>>,
     chain: Option<Box<Run>>,
-    chained: Option<Outcome>,
+    chained: Option<RunKind>,
 }
 
-impl Lane {
+impl DirectionRuns {
     /// Adds the next transfer.
     pub(crate) fn push(
         &mut self,
         link: Link,
-        piece: &Piece,
+        call: &RunCall,
         site: u32,
-        bounds: Bounds,
-        take: Take<'_>,
+        limits: MergeLimits,
+        on_end: OnRunEnd<'_>,
     ) {
         let link = match (link, &self.run) {
             (Link::Joined { .. }, Some(run)) if self.calls > 1 && run.is_left_for(site) => {
@@ -101,44 +102,44 @@ impl Lane {
             _ => link,
         };
         match link {
-            _ if self.calls == 0 => self.start(piece, site),
+            _ if self.calls == 0 => self.start(call, site),
             Link::Broken => {
-                self.end(bounds, take);
-                self.start(piece, site);
+                self.end(limits, on_end);
+                self.start(call, site);
             }
             Link::Joined { has_between } => {
                 if self.calls == 1 {
-                    self.end_chain(take);
+                    self.end_chain(on_end);
                     let run = self.run.get_or_insert_with(|| Box::new(Run::new()));
-                    run.push(&self.first, self.first_site, bounds);
+                    run.push(&self.first, self.first_site, limits);
                 }
-                // There is one: it was made with the second call.
+                // The run was made with the second call.
                 if let Some(run) = &mut self.run {
                     run.has_between |= has_between;
-                    run.push(piece, site, bounds);
+                    run.push(call, site, limits);
                 }
                 self.calls += 1;
                 self.before = None;
             }
-            Link::Crossed(reason) => {
-                self.part(Outcome::Crossed(reason), bounds, take);
-                self.start_after(Outcome::Crossed(reason), false, piece, site);
+            Link::Barrier(reason) => {
+                self.part(RunKind::Barrier(reason), limits, on_end);
+                self.start_after(RunKind::Barrier(reason), false, call, site);
             }
             Link::Sought { has_between } => {
-                self.part(Outcome::Sought, bounds, take);
-                self.start_after(Outcome::Sought, has_between, piece, site);
+                self.part(RunKind::Sought, limits, on_end);
+                self.start_after(RunKind::Sought, has_between, call, site);
             }
         }
     }
 
-    /// As [`Lane::push`], where the run goes on and nothing ends with that; false if it is not so.
+    /// As [`DirectionRuns::push`] for a transfer that continues the current run; false if it does not.
     #[inline]
     pub(crate) fn goes_on_with(
         &mut self,
         link: Link,
-        piece: &Piece,
+        call: &RunCall,
         site: u32,
-        bounds: Bounds,
+        limits: MergeLimits,
     ) -> bool {
         let (Link::Joined { has_between }, Some(run), 2..) = (link, &mut self.run, self.calls)
         else {
@@ -148,13 +149,13 @@ impl Lane {
             return false;
         }
         run.has_between |= has_between;
-        run.push(piece, site, bounds);
+        run.push(call, site, limits);
         self.calls += 1;
         self.before = None;
         true
     }
 
-    /// Another file was written before the call that was pushed last, which the run has.
+    /// Notes that another file was written before the last call of the run.
     pub(crate) fn note_order(&mut self, path: &[u8]) {
         if let (2.., Some(run)) = (self.calls, &mut self.run)
             && run.order_between.is_empty()
@@ -163,105 +164,105 @@ impl Lane {
         }
     }
 
-    /// Whether its only run so far is a call alone, so that nothing of it would be counted.
+    /// Whether it consists of a single call, which would not be counted.
     pub(crate) fn is_single(&self) -> bool {
         self.last != 0 && self.calls == 1
     }
 
-    /// No further transfer will be linked to those so far.
-    pub(crate) fn end(&mut self, bounds: Bounds, take: Take<'_>) {
+    /// Ends the current run and chain.
+    pub(crate) fn end(&mut self, limits: MergeLimits, on_end: OnRunEnd<'_>) {
         self.last = 0;
-        self.crossed = None;
+        self.barrier = None;
         match self.calls {
             0 => {}
-            1 if self.goes_on() => self.chain_first(bounds),
-            1 => self.alone(bounds, take),
-            _ => self.end_run(take),
+            1 if self.goes_on() => self.chain_first(limits),
+            1 => self.alone(limits, on_end),
+            _ => self.end_run(on_end),
         }
         self.calls = 0;
-        self.end_chain(take);
+        self.end_chain(on_end);
     }
 
-    fn start(&mut self, piece: &Piece, site: u32) {
-        self.first.take_over(piece);
+    fn start(&mut self, call: &RunCall, site: u32) {
+        self.first.take_over(call);
         self.first_site = site;
         self.calls = 1;
         self.before = None;
     }
 
-    fn start_after(&mut self, before: Outcome, has_between: bool, piece: &Piece, site: u32) {
-        self.start(piece, site);
+    fn start_after(&mut self, before: RunKind, has_between: bool, call: &RunCall, site: u32) {
+        self.start(call, site);
         self.before = self.chained.map(|_| (before, has_between));
     }
 
-    /// What came before is parted from what comes next: a call alone goes to the chain.
-    fn part(&mut self, by: Outcome, bounds: Bounds, take: Take<'_>) {
+    /// Ends the run before an unsound link. A single call goes to the chain.
+    fn part(&mut self, by: RunKind, limits: MergeLimits, on_end: OnRunEnd<'_>) {
         if self.calls > 1 {
-            self.end_run(take);
+            self.end_run(on_end);
         } else if self.goes_on() {
-            self.chain_first(bounds);
+            self.chain_first(limits);
             if self.chained != Some(by) {
-                self.end_chain(take);
+                self.end_chain(on_end);
             }
         } else {
-            self.end_chain(take);
-            if by != Outcome::Sought && self.first.is_tiny_list() {
-                self.alone(bounds, take);
+            self.end_chain(on_end);
+            if by != RunKind::Sought && self.first.is_tiny_list() {
+                self.alone(limits, on_end);
             } else {
                 self.chained = Some(by);
-                self.chain_first(bounds);
+                self.chain_first(limits);
             }
         }
         self.calls = 0;
     }
 
-    /// Whether the call alone is the chain's next one. A list of tiny segments is a finding of its
-    /// own, whatever lies around it.
+    /// Whether the single call continues the chain. A list of tiny segments is a finding of its own,
+    /// whatever lies around it.
     fn goes_on(&self) -> bool {
         match self.before {
-            Some((Outcome::Sought, _)) => self.chained == Some(Outcome::Sought),
+            Some((RunKind::Sought, _)) => self.chained == Some(RunKind::Sought),
             Some((before, _)) => self.chained == Some(before) && !self.first.is_tiny_list(),
             None => false,
         }
     }
 
-    fn chain_first(&mut self, bounds: Bounds) {
-        let bounds = Bounds {
+    fn chain_first(&mut self, limits: MergeLimits) {
+        let limits = MergeLimits {
             max_delay_ns: None,
-            ..bounds
+            ..limits
         };
         let chain = self.chain.get_or_insert_with(|| Box::new(Run::new()));
         if let Some((before, has_between)) = self.before {
-            chain.seeks += u64::from(before == Outcome::Sought);
+            chain.seeks += u64::from(before == RunKind::Sought);
             chain.has_between |= has_between;
         }
-        chain.push(&self.first, self.first_site, bounds);
+        chain.push(&self.first, self.first_site, limits);
     }
 
-    /// A call that is in no run and no chain may still have a list of its own.
-    fn alone(&mut self, bounds: Bounds, take: Take<'_>) {
+    /// Ends a call that is in no run and no chain: its list may be a finding.
+    fn alone(&mut self, limits: MergeLimits, on_end: OnRunEnd<'_>) {
         if self.first.is_list {
             let run = self.run.get_or_insert_with(|| Box::new(Run::new()));
-            run.push(&self.first, self.first_site, bounds);
-            self.end_run(take);
+            run.push(&self.first, self.first_site, limits);
+            self.end_run(on_end);
         }
     }
 
-    fn end_run(&mut self, take: Take<'_>) {
+    fn end_run(&mut self, on_end: OnRunEnd<'_>) {
         if let Some(run) = &mut self.run {
-            take(run, Outcome::Joined);
+            on_end(run, RunKind::Joined);
             run.clear();
         }
     }
 
-    fn end_chain(&mut self, take: Take<'_>) {
-        if let (Some(chain), Some(outcome)) = (&mut self.chain, self.chained.take()) {
-            // A call alone was chained to nothing: it is as if it had been met alone.
-            let outcome = match chain.calls {
-                1 => Outcome::Joined,
-                _ => outcome,
+    fn end_chain(&mut self, on_end: OnRunEnd<'_>) {
+        if let (Some(chain), Some(kind)) = (&mut self.chain, self.chained.take()) {
+            // A chain of one call has no link.
+            let kind = match chain.calls {
+                1 => RunKind::Joined,
+                _ => kind,
             };
-            take(chain, outcome);
+            on_end(chain, kind);
             chain.clear();
         }
     }

@@ -1,227 +1,238 @@
-//! What a descriptor leads to, by the tables and by what the log shows.
+//! Resolves descriptors, by the kernel's tables and by the texts in the log.
 
-use crate::advisor::descriptors::fd_kind::{Kind, kind_of_path, kind_of_text};
+use crate::advisor::descriptors::fd_kind::{FdKind, kind_of_path, kind_of_text};
 use crate::advisor::descriptors::name_set::last_part;
-use crate::advisor::descriptors::open_file::Opening;
+use crate::advisor::descriptors::open_file::OpenFile;
 use crate::advisor::descriptors::runtime::{runtime_of_file, surer};
-use crate::advisor::runs::barriers::Reason;
-use crate::advisor::tracker::{By, Log, WRITES};
+use crate::advisor::runs::barriers::Barrier;
+use crate::advisor::tracker::{Caller, Tracker, WRITES};
 use vectored_strace::event::{Descriptor, Named, OpenFlags};
 
-impl Log {
+impl Tracker {
     pub(super) fn open(
         &mut self,
         descriptor: Descriptor<'_>,
         path: &[u8],
         flags: OpenFlags,
-        by: By,
+        caller: Caller,
     ) {
         let kind = match (flags.directory || flags.path_only, descriptor.leads_to) {
-            (true, _) => Kind::Other,
-            (false, Some(text)) if kind_of_text(text) != Kind::File => kind_of_text(text),
+            (true, _) => FdKind::Other,
+            (false, Some(text)) if kind_of_text(text) != FdKind::File => kind_of_text(text),
             _ => kind_of_path(path),
         };
         let name = descriptor.leads_to.unwrap_or(path);
         let runtime = runtime_of_file(path);
-        if let Some(process) = self.tables.process_mut(by.process)
+        if let Some(process) = self.kernel.process_mut(caller.process)
             && runtime.is_some()
         {
             process.runtime = surer(process.runtime, runtime);
         }
-        let is_fifo = kind == Kind::File && self.fifos.has(last_part(name));
-        let mut opening = Opening::new(kind, flags, descriptor.number);
-        opening.position = (!flags.append).then_some(0);
+        let is_fifo = kind == FdKind::File && self.fifos.has(last_part(name));
+        let mut open_file = OpenFile::new(kind, flags, descriptor.number);
+        open_file.position = (!flags.append).then_some(0);
         match descriptor.leads_to {
-            Some(text) => opening.text.extend_from_slice(text),
-            None => opening.path.extend_from_slice(path),
+            Some(text) => open_file.text.extend_from_slice(text),
+            None => open_file.path.extend_from_slice(path),
         }
         if kind.is_shared_object() {
-            opening.group = self.groups.join(&opening.text, &opening.path);
+            open_file.group = self.groups.join(&open_file.text, &open_file.path);
         }
-        if opening.kind.has_peer() {
+        if open_file.kind.has_peer() {
             // `/dev/stdin`: another descriptor leads to the same stream.
-            opening.shared_reads = Some(Reason::OtherReaders);
+            open_file.shared_reads = Some(Barrier::OtherReaders);
         }
         if is_fifo {
-            turn_to_fifo(&mut opening);
-            // It waits for the other end.
-            self.wait(by, Reason::Connect);
+            turn_to_fifo(&mut open_file);
+            // Opening a FIFO waits for the other end.
+            self.mark_wait(caller, Barrier::Connect);
         }
         if flags.creates {
-            // Others may wait for a file to be there, as for one that is renamed.
-            self.release(by, Reason::Names);
+            // Another process may wait for the file to exist.
+            self.mark_exposure(caller, Barrier::Names);
         }
-        if kind == Kind::File && flags.append {
-            self.reopen(&mut opening, by);
+        if kind == FdKind::File && flags.append {
+            self.reopen(&mut open_file, caller);
         }
-        let group = opening.group;
+        let group = open_file.group;
         let close_on_exec = flags.close_on_exec;
         let place = self
-            .tables
-            .open(by.process, descriptor.number, opening, close_on_exec);
+            .kernel
+            .open(caller.process, descriptor.number, open_file, close_on_exec);
         if let Some(place) = place {
-            // It may have been truncated.
+            // The file may have been truncated.
             self.groups.note(group, self.event, place, false);
         }
     }
 
-    /// A pipe or socket that is new.
+    /// Adds a new pipe or socket.
     pub(super) fn make(
         &mut self,
         descriptor: Descriptor<'_>,
-        kind: Kind,
+        kind: FdKind,
         close_on_exec: bool,
-        by: By,
+        caller: Caller,
     ) {
-        let mut opening = Opening::new(kind, OpenFlags::default(), descriptor.number);
+        let mut open_file = OpenFile::new(kind, OpenFlags::default(), descriptor.number);
         if let Some(text) = descriptor.leads_to {
-            opening.text.extend_from_slice(text);
-            opening.kind = refined(kind, kind_of_text(text));
+            open_file.text.extend_from_slice(text);
+            open_file.kind = refined(kind, kind_of_text(text));
         }
-        if opening.kind.is_shared_object() {
-            opening.group = self.groups.join(&opening.text, b"");
+        if open_file.kind.is_shared_object() {
+            open_file.group = self.groups.join(&open_file.text, b"");
         }
         let number = descriptor.number;
-        self.tables.open(by.process, number, opening, close_on_exec);
+        self.kernel
+            .open(caller.process, number, open_file, close_on_exec);
     }
 
-    pub(super) fn kind_of(&mut self, descriptor: Descriptor<'_>, by: By) -> Kind {
-        let opening = self.resolve(descriptor, by);
-        let opening = self.tables.openings.get(opening);
-        opening.map_or(Kind::Unknown, |opening| opening.kind)
+    pub(super) fn kind_of(&mut self, descriptor: Descriptor<'_>, caller: Caller) -> FdKind {
+        let open_file = self.resolve(descriptor, caller);
+        let open_file = self.kernel.open_files.get(open_file);
+        open_file.map_or(FdKind::Unknown, |open_file| open_file.kind)
     }
 
-    /// The opening that a descriptor leads to, by the tables and by what the log shows, which is
-    /// right where the two differ.
+    /// Resolves a descriptor. If the tables and the text in the log differ, the text is right.
     #[inline]
-    pub(super) fn resolve(&mut self, descriptor: Descriptor<'_>, by: By) -> u32 {
-        let known = self.tables.opening_of(by.process, descriptor.number);
+    pub(super) fn resolve(&mut self, descriptor: Descriptor<'_>, caller: Caller) -> u32 {
+        let known = self.kernel.open_file_of(caller.process, descriptor.number);
         if let Some(place) = known {
             let Some(text) = descriptor.leads_to else {
                 return place;
             };
-            let Some(opening) = self.tables.openings.get(place) else {
+            let Some(open_file) = self.kernel.open_files.get(place) else {
                 return place;
             };
-            if opening.text == text {
+            if open_file.text == text {
                 return place;
             }
         }
-        self.resolve_otherwise(known, descriptor, by)
+        self.resolve_otherwise(known, descriptor, caller)
     }
 
-    /// Where the log shows what the tables do not tell.
-    fn resolve_otherwise(&mut self, known: Option<u32>, descriptor: Descriptor<'_>, by: By) -> u32 {
+    /// Resolves a descriptor whose text differs from the tables, or that is in no table.
+    fn resolve_otherwise(
+        &mut self,
+        known: Option<u32>,
+        descriptor: Descriptor<'_>,
+        caller: Caller,
+    ) -> u32 {
         if let (Some(place), Some(text)) = (known, descriptor.leads_to)
             && self.takes_name(place, text)
         {
             return place;
         }
-        self.inherit(descriptor, by)
+        self.inherit(descriptor, caller)
     }
 
-    /// Whether an opening may now be shown so. A socket that is connected is shown otherwise than
-    /// before.
+    /// Gives an open file description a new text, if that is possible: a socket that was connected is
+    /// shown otherwise than before. False if the text is of another file.
     pub(super) fn takes_name(&mut self, place: u32, text: &[u8]) -> bool {
         let kind = kind_of_text(text);
-        let Some(opening) = self.tables.openings.get(place) else {
+        let Some(open_file) = self.kernel.open_files.get(place) else {
             return false;
         };
-        let is_first = opening.text.is_empty();
-        let both_sockets = opening.kind.is_socket() && kind.is_socket();
-        let is_other = matches!(opening.kind, Kind::Other | Kind::Datagram | Kind::Nothing);
-        let fits = match opening.kind {
-            Kind::Unknown => is_first,
+        let is_first = open_file.text.is_empty();
+        let both_sockets = open_file.kind.is_socket() && kind.is_socket();
+        let is_other = matches!(
+            open_file.kind,
+            FdKind::Other | FdKind::Datagram | FdKind::Nothing
+        );
+        let fits = match open_file.kind {
+            FdKind::Unknown => is_first,
             known => known == kind || is_other && is_first,
         };
-        if !(both_sockets || is_first && fits || is_other && kind == opening.kind) {
+        if !(both_sockets || is_first && fits || is_other && kind == open_file.kind) {
             return false;
         }
-        self.end_lanes(place);
+        self.end_all_runs(place);
         self.flush_both(place);
-        if let Some(opening) = self.tables.openings.get_mut(place) {
-            opening.text.clear();
-            opening.text.extend_from_slice(text);
-            opening.kind = refined(opening.kind, kind);
-            let old = std::mem::take(&mut opening.group);
-            if opening.kind.is_shared_object() {
-                opening.group = self.groups.join(&opening.text, b"");
-                self.groups.carry(old, opening.group);
+        if let Some(open_file) = self.kernel.open_files.get_mut(place) {
+            open_file.text.clear();
+            open_file.text.extend_from_slice(text);
+            open_file.kind = refined(open_file.kind, kind);
+            let old = std::mem::take(&mut open_file.group);
+            if open_file.kind.is_shared_object() {
+                open_file.group = self.groups.join(&open_file.text, b"");
+                self.groups.carry(old, open_file.group);
             }
             let held = self.groups.leave(old);
-            self.book.settle(held.unwrap_or_default());
+            self.pattern_counts.settle(held.unwrap_or_default());
         }
         true
     }
 
-    /// A descriptor that was open before the log began, or whose opening did not show.
-    pub(super) fn inherit(&mut self, descriptor: Descriptor<'_>, by: By) -> u32 {
-        let kind = descriptor.leads_to.map_or(Kind::Unknown, kind_of_text);
-        let mut opening = Opening::new(kind, OpenFlags::default(), descriptor.number);
-        opening.is_inherited = true;
+    /// Adds a descriptor that was open before the log began, or whose `open` did not show.
+    pub(super) fn inherit(&mut self, descriptor: Descriptor<'_>, caller: Caller) -> u32 {
+        let kind = descriptor.leads_to.map_or(FdKind::Unknown, kind_of_text);
+        let mut open_file = OpenFile::new(kind, OpenFlags::default(), descriptor.number);
+        open_file.is_inherited = true;
         if let Some(text) = descriptor.leads_to {
-            opening.text.extend_from_slice(text);
+            open_file.text.extend_from_slice(text);
         }
         let number = descriptor.number;
         if kind.is_shared_object() {
-            opening.group = self.groups.join(&opening.text, b"");
-            if let Some(place) = self.shared_with(&opening, by) {
+            open_file.group = self.groups.join(&open_file.text, b"");
+            if let Some(place) = self.shared_with(&open_file, caller) {
                 return place;
             }
-            if kind == Kind::File && self.fifos.has(last_part(&opening.text)) {
-                turn_to_fifo(&mut opening);
+            if kind == FdKind::File && self.fifos.has(last_part(&open_file.text)) {
+                turn_to_fifo(&mut open_file);
             }
         }
-        let group = opening.group;
-        let place = self.tables.open(by.process, number, opening, false);
+        let group = open_file.group;
+        let place = self.kernel.open(caller.process, number, open_file, false);
         if let Some(place) = place {
             self.groups.set_inherited(group, place);
         }
-        self.settle();
-        // The process is there: it was asked for before.
+        self.settle_dropped();
+        // The caller has looked the process up, so it exists.
         place.unwrap_or(u32::MAX)
     }
 }
 
-impl Log {
-    /// A descriptor that was open before the log began, and has the number and the name of one of another
-    /// process: the two may be one process, whose threads strace was attached to, or have it from the same
-    /// parent. So it is taken for the same opening.
-    fn shared_with(&mut self, new: &Opening, by: By) -> Option<u32> {
+impl Tracker {
+    /// Shares an open file description between two processes that both had the same number and text
+    /// before the log began. They may be threads of one process to which strace was attached, or have
+    /// inherited it from one parent.
+    fn shared_with(&mut self, new: &OpenFile, caller: Caller) -> Option<u32> {
         let place = self.groups.inherited(new.group)?;
-        let known = self.tables.openings.get(place)?;
+        let known = self.kernel.open_files.get(place)?;
         let is_same = known.is_inherited && known.first_number == new.number;
         if !is_same || known.text != new.text {
             return None;
         }
-        // The group goes on: the other opening is in it.
+        // The other one remains in the group.
         self.groups.leave(new.group);
-        self.tables.count_with_another(by.process);
-        let shared = self.tables.share(by.process, new.number, place);
-        self.settle();
+        self.kernel.count_with_another(caller.process);
+        let shared = self.kernel.share(caller.process, new.number, place);
+        self.settle_dropped();
         shared
     }
 
-    /// Appending to a file that the same thread closed a moment ago, after a write or two: what keeps the
-    /// writes apart is only that.
-    fn reopen(&mut self, opening: &mut Opening, by: By) {
-        let serial = self.tables.at(by.thread).map_or(0, |thread| thread.serial);
+    /// Takes over the writes of a file that the same thread closed a moment ago, after a write or two,
+    /// and opens again to append: only that keeps the writes apart.
+    fn reopen(&mut self, open_file: &mut OpenFile, caller: Caller) {
+        let serial = self
+            .kernel
+            .at(caller.thread)
+            .map_or(0, |thread| thread.serial);
         let is_before = |place: &u32| {
-            self.tables.openings.get(*place).is_some_and(|before| {
-                before.group == opening.group && before.lanes[WRITES].user.thread == serial
+            self.kernel.open_files.get(*place).is_some_and(|before| {
+                before.group == open_file.group && before.runs[WRITES].last_caller.thread == serial
             })
         };
         let Some(index) = self.closed.iter().position(is_before) else {
             return;
         };
         let place = self.closed.remove(index);
-        if let Some(before) = place.and_then(|place| self.tables.openings.get_mut(place)) {
-            let mut lane = std::mem::take(&mut before.lanes[WRITES]);
-            lane.crossed.get_or_insert(Reason::Reopened);
-            opening.lanes[WRITES] = lane;
-            // The calls stay together with the run that they are in.
-            opening.pending[WRITES] = std::mem::take(&mut before.pending[WRITES]);
-            opening.reopened = before.reopened + u64::from(!before.was_counted[WRITES]);
+        if let Some(before) = place.and_then(|place| self.kernel.open_files.get_mut(place)) {
+            let mut runs = std::mem::take(&mut before.runs[WRITES]);
+            runs.barrier.get_or_insert(Barrier::Reopened);
+            open_file.runs[WRITES] = runs;
+            // Calls stay with the run that they are in.
+            open_file.pending[WRITES] = std::mem::take(&mut before.pending[WRITES]);
+            open_file.reopened = before.reopened + u64::from(!before.was_counted[WRITES]);
         }
         if let Some(place) = place {
             self.forget(place);
@@ -233,45 +244,45 @@ impl Log {
         self.fifos.insert(last_part(path));
     }
 
-    /// Something turns out to be a FIFO.
-    pub(super) fn fifo(&mut self, named: Named<'_>, by: By) {
+    /// Notes that a path or descriptor leads to a FIFO.
+    pub(super) fn fifo(&mut self, named: Named<'_>, caller: Caller) {
         let descriptor = match named {
             Named::Path(path) => return self.name_fifo(path),
             Named::Descriptor(descriptor) => descriptor,
         };
-        let place = self.resolve(descriptor, by);
-        let Some(opening) = self.tables.openings.get(place) else {
+        let place = self.resolve(descriptor, caller);
+        let Some(open_file) = self.kernel.open_files.get(place) else {
             return;
         };
-        if opening.kind != Kind::File {
+        if open_file.kind != FdKind::File {
             return;
         }
-        self.end_lanes(place);
+        self.end_all_runs(place);
         self.flush_both(place);
-        if let Some(opening) = self.tables.openings.get_mut(place) {
-            let name = match opening.text.is_empty() {
-                true => &opening.path,
-                false => &opening.text,
+        if let Some(open_file) = self.kernel.open_files.get_mut(place) {
+            let name = match open_file.text.is_empty() {
+                true => &open_file.path,
+                false => &open_file.text,
             };
             self.fifos.insert(last_part(name));
-            turn_to_fifo(opening);
+            turn_to_fifo(open_file);
         }
     }
 }
 
-/// What was taken for a file is a FIFO. Who else writes to that does not show.
-fn turn_to_fifo(opening: &mut Opening) {
-    opening.kind = Kind::Pipe;
-    opening.has_other_writers = true;
+/// Turns a file into a FIFO. Processes outside of the log may write to it.
+fn turn_to_fifo(open_file: &mut OpenFile) {
+    open_file.kind = FdKind::Pipe;
+    open_file.has_other_writers = true;
 }
 
-/// What is known already, and what the log shows: the more exact of the two.
-fn refined(known: Kind, shown: Kind) -> Kind {
+/// The more exact of a known kind and the kind that the log shows.
+fn refined(known: FdKind, shown: FdKind) -> FdKind {
     match (known, shown) {
-        (Kind::Unknown | Kind::Socket, shown) => shown,
-        (known, Kind::Socket | Kind::Unknown) => known,
-        // A packet pipe is shown as any other.
-        (Kind::Other | Kind::Datagram | Kind::Nothing, _) => known,
+        (FdKind::Unknown | FdKind::Socket, shown) => shown,
+        (known, FdKind::Socket | FdKind::Unknown) => known,
+        // The log shows packet pipes as other pipes.
+        (FdKind::Other | FdKind::Datagram | FdKind::Nothing, _) => known,
         (_, shown) => shown,
     }
 }

@@ -1,216 +1,230 @@
-//! What lies between a transfer and the one before it.
+//! The link between a transfer and the one before it.
 
-use crate::advisor::descriptors::fd_kind::Kind;
-use crate::advisor::descriptors::open_file::Opening;
-use crate::advisor::descriptors::same_file::Groups;
+use crate::advisor::descriptors::fd_kind::FdKind;
+use crate::advisor::descriptors::open_file::OpenFile;
+use crate::advisor::descriptors::same_file::FileGroups;
 use crate::advisor::descriptors::thread::Thread;
-use crate::advisor::runs::barriers::Reason;
-use crate::advisor::runs::run::{Bounds, Piece};
-use crate::advisor::runs::run_builder::{Lane, Link};
+use crate::advisor::runs::barriers::Barrier;
+use crate::advisor::runs::run::{MergeLimits, RunCall};
+use crate::advisor::runs::run_builder::{DirectionRuns, Link};
 use vectored_strace::event::{Direction, Transfer};
 
-/// What lies around a transfer, besides what it goes through.
+/// The state around a transfer, besides its open file description.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Surroundings<'a> {
-    /// The thread that makes it.
+pub(super) struct LinkContext<'a> {
+    /// The calling thread.
     pub(super) thread: &'a Thread,
-    /// The program of that thread.
+    /// Its program.
     pub(super) program: u32,
-    /// The event since which transfers of this process may not have shown.
+    /// The event since which transfers of its process may not show.
     pub(super) submitted: u64,
-    pub(super) groups: &'a Groups,
-    /// What a run would see of it.
-    pub(super) piece: &'a Piece,
-    pub(super) bounds: Bounds,
+    pub(super) groups: &'a FileGroups,
+    /// The transfer.
+    pub(super) call: &'a RunCall,
+    pub(super) limits: MergeLimits,
     pub(super) max_delay_ns: u64,
 }
 
-impl Surroundings<'_> {
-    /// What lies between a transfer and the one before it in its lane.
+impl LinkContext<'_> {
+    /// The link between a transfer and the one before it in the same direction.
     #[inline(always)]
     pub(super) fn link(
         &self,
         place: u32,
-        opening: &Opening,
+        open_file: &OpenFile,
         transfer: &Transfer<'_>,
         sought: u64,
     ) -> Link {
         let is_read = transfer.direction == Direction::Read;
         let thread = self.thread;
-        let lane = &opening.lanes[usize::from(is_read)];
+        let runs = &open_file.runs[usize::from(is_read)];
         let is_positional = transfer.offset.is_some();
-        if lane.last == 0 || lane.is_positional != is_positional {
+        if runs.last == 0 || runs.is_positional != is_positional {
             return Link::Broken;
         }
         if let Some(offset) = transfer.offset
-            && offset != lane.next_offset
+            && offset != runs.next_offset
         {
             return Link::Broken;
         }
-        if lane.user.thread != thread.serial {
-            return match lane.user.program == self.program {
-                true => self.after_another_thread(opening, is_read, is_positional),
+        if runs.last_caller.thread != thread.serial {
+            return match runs.last_caller.program == self.program {
+                true => self.after_another_thread(open_file, is_read, is_positional),
                 false => Link::Broken,
             };
         }
-        if lane.crossed == Some(Reason::Reopened) {
-            // Whatever the program then asks of its new descriptor.
-            return Link::Crossed(Reason::Reopened);
+        if runs.barrier == Some(Barrier::Reopened) {
+            // Whatever else the program calls on its new descriptor.
+            return Link::Barrier(Barrier::Reopened);
         }
-        let is_shared = opening.tables > 1;
+        let is_shared = open_file.fd_tables > 1;
         if is_read || sought != 0 && !is_positional {
-            let own_offset = !is_positional && opening.kind == Kind::File;
-            if own_offset && (is_shared || opening.is_inherited) {
-                return Link::Crossed(match is_shared {
-                    true => Reason::SharedOffset,
-                    false => Reason::Inherited,
+            let own_offset = !is_positional && open_file.kind == FdKind::File;
+            if own_offset && (is_shared || open_file.is_inherited) {
+                return Link::Barrier(match is_shared {
+                    true => Barrier::SharedOffset,
+                    false => Barrier::Inherited,
                 });
             }
         }
-        if sought != 0 && !is_positional && opening.kind == Kind::File {
-            if opening.sought_size {
-                return Link::Crossed(Reason::Size);
+        if sought != 0 && !is_positional && open_file.kind == FdKind::File {
+            if open_file.sought_size {
+                return Link::Barrier(Barrier::Size);
             }
-            if opening.sought_by != thread.serial {
-                return Link::Crossed(Reason::SharedOffset);
+            if open_file.sought_by != thread.serial {
+                return Link::Barrier(Barrier::SharedOffset);
             }
             let has_between = thread.last != sought;
             return Link::Sought { has_between };
         }
         if is_read
-            && (lane.is_large || transfer.asked_bytes.unwrap_or(0) >= self.bounds.buffer_bytes)
+            && (runs.is_large || transfer.asked_bytes.unwrap_or(0) >= self.limits.buffer_bytes)
         {
             return Link::Broken;
         }
-        match self.crossing(place, opening, transfer) {
-            Some(reason) => Link::Crossed(reason),
+        match self.barrier_between(place, open_file, transfer) {
+            Some(reason) => Link::Barrier(reason),
             None => Link::Joined {
-                has_between: thread.last != lane.last,
+                has_between: thread.last != runs.last,
             },
         }
     }
 
-    /// What lies between transfers of two threads in a row: their order is not the program's own, unless
-    /// one of them waited for the other.
-    fn after_another_thread(&self, opening: &Opening, is_read: bool, is_positional: bool) -> Link {
-        match opening.kind {
-            Kind::Unknown | Kind::Socket => Link::Crossed(Reason::UnknownTarget),
-            Kind::File if is_read && !is_positional => Link::Crossed(Reason::SharedOffset),
-            _ if !is_read && self.groups.has_many_writers(opening.group) => {
-                Link::Crossed(Reason::SeveralWriters)
+    /// The link between transfers of two threads: their order is not the program's own, unless one
+    /// thread waited for the other.
+    fn after_another_thread(
+        &self,
+        open_file: &OpenFile,
+        is_read: bool,
+        is_positional: bool,
+    ) -> Link {
+        match open_file.kind {
+            FdKind::Unknown | FdKind::Socket => Link::Barrier(Barrier::UnknownTarget),
+            FdKind::File if is_read && !is_positional => Link::Barrier(Barrier::SharedOffset),
+            _ if !is_read && self.groups.has_many_writers(open_file.group) => {
+                Link::Barrier(Barrier::SeveralWriters)
             }
             _ => Link::Broken,
         }
     }
 
     #[inline(always)]
-    fn crossing(&self, place: u32, opening: &Opening, transfer: &Transfer<'_>) -> Option<Reason> {
+    fn barrier_between(
+        &self,
+        place: u32,
+        open_file: &OpenFile,
+        transfer: &Transfer<'_>,
+    ) -> Option<Barrier> {
         let thread = self.thread;
         let is_read = transfer.direction == Direction::Read;
-        let lane = &opening.lanes[usize::from(is_read)];
-        match opening.kind {
-            Kind::Unknown | Kind::Socket => return Some(Reason::UnknownTarget),
-            Kind::Pipe | Kind::Unix | Kind::Tcp if is_read => {
-                let reason = self.crossing_of_stream(opening, lane);
+        let runs = &open_file.runs[usize::from(is_read)];
+        match open_file.kind {
+            FdKind::Unknown | FdKind::Socket => return Some(Barrier::UnknownTarget),
+            FdKind::Pipe | FdKind::Unix | FdKind::Tcp if is_read => {
+                let reason = self.barrier_of_stream_read(open_file, runs);
                 if reason.is_some() {
                     return reason;
                 }
             }
-            _ if opening.flags.direct => return Some(Reason::Direct),
-            _ if !is_read && (opening.flags.sync || transfer.sync) => {
-                return Some(Reason::SyncFlag);
+            _ if open_file.flags.direct => return Some(Barrier::Direct),
+            _ if !is_read && (open_file.flags.sync || transfer.sync) => {
+                return Some(Barrier::SyncFlag);
             }
             _ => {}
         }
-        if lane.crossed.is_some() {
-            return lane.crossed;
+        if runs.barrier.is_some() {
+            return runs.barrier;
         }
-        if self.submitted > lane.last {
-            return Some(Reason::Submitted);
+        if self.submitted > runs.last {
+            return Some(Barrier::Submitted);
         }
-        if let Some(reason) = crossing_of_thread(thread, place, opening.kind, is_read, lane.last) {
+        if let Some(reason) = barrier_of_thread(thread, place, open_file.kind, is_read, runs.last) {
             return Some(reason);
         }
-        let group = match opening.kind {
-            Kind::File => opening.group,
+        let group = match open_file.kind {
+            FdKind::File => open_file.group,
             _ => 0,
         };
         if group != 0 && self.groups.is_mapped(group, is_read) {
-            return Some(Reason::Mapped);
+            return Some(Barrier::Mapped);
         }
-        if group != 0 && self.groups.was_used_since(group, lane.last, place, is_read) {
-            return Some(Reason::SameFile);
+        if group != 0 && self.groups.was_used_since(group, runs.last, place, is_read) {
+            return Some(Barrier::SameFile);
         }
-        if transfer.more || lane.has_more {
-            return Some(Reason::More);
+        if transfer.more || runs.has_more {
+            return Some(Barrier::More);
         }
-        let gap_ns = self.piece.began_ns.saturating_sub(lane.ended_ns);
-        (gap_ns > self.max_delay_ns).then_some(Reason::Gap)
+        let gap_ns = self.call.began_ns.saturating_sub(runs.ended_ns);
+        (gap_ns > self.max_delay_ns).then_some(Barrier::Gap)
     }
 }
 
-/// A read that took longer has waited for its bytes, in ns. Under strace one that does not wait takes
-/// some 20 µs.
+/// A read that took longer than this waited for its bytes, in ns. Under strace a read without wait takes
+/// about 20 µs.
 const WAITED_NS: u64 = 200_000;
 
-impl Surroundings<'_> {
-    /// Why a larger read of a pipe or socket would not have returned what these two did, or should not.
-    fn crossing_of_stream(&self, opening: &Opening, lane: &Lane) -> Option<Reason> {
-        // A FIFO is shown as a file is: who else has opened it does not show.
-        let is_fifo = opening.kind == Kind::Pipe && opening.has_name();
-        if opening.tables > 1 || is_fifo {
-            return Some(Reason::OtherReaders);
+impl LinkContext<'_> {
+    /// The barrier to one larger read of a pipe or socket in place of two.
+    fn barrier_of_stream_read(
+        &self,
+        open_file: &OpenFile,
+        runs: &DirectionRuns,
+    ) -> Option<Barrier> {
+        // A pipe with a name is a FIFO, which other processes may have opened.
+        let is_fifo = open_file.kind == FdKind::Pipe && open_file.has_name();
+        if open_file.fd_tables > 1 || is_fifo {
+            return Some(Barrier::OtherReaders);
         }
-        if opening.shared_reads.is_some() {
-            return opening.shared_reads;
+        if open_file.shared_reads.is_some() {
+            return open_file.shared_reads;
         }
-        if opening.is_inherited {
-            return Some(Reason::InheritedReader);
+        if open_file.is_inherited {
+            return Some(Barrier::InheritedReader);
         }
-        let took_ns = self.piece.ended_ns.saturating_sub(self.piece.began_ns);
+        let took_ns = self.call.ended_ns.saturating_sub(self.call.began_ns);
         if took_ns == 0 {
-            return Some(Reason::StreamRead);
+            return Some(Barrier::StreamRead);
         }
         if took_ns > WAITED_NS {
-            return Some(Reason::ReadWaited);
+            return Some(Barrier::ReadWaited);
         }
         let thread = self.thread;
-        if thread.released.0 > lane.last {
-            return Some(thread.released.1);
+        if thread.last_exposure.0 > runs.last {
+            return Some(thread.last_exposure.1);
         }
-        (thread.streamed_out.by_any() > lane.last).then_some(Reason::Asked)
+        (thread.streamed_out.by_any() > runs.last).then_some(Barrier::Request)
     }
 }
 
-/// What a thread did since an event that makes it unsound to merge a transfer after that with one
-/// before.
+/// The barrier by the events of a thread since one of its transfers.
 #[inline(always)]
-fn crossing_of_thread(
+fn barrier_of_thread(
     thread: &Thread,
     place: u32,
-    kind: Kind,
+    kind: FdKind,
     is_read: bool,
     since: u64,
-) -> Option<Reason> {
-    if thread.waited.0 > since {
-        return Some(thread.waited.1);
+) -> Option<Barrier> {
+    if thread.last_wait.0 > since {
+        return Some(thread.last_wait.1);
     }
-    // What is written to a stream may be answered by it: that counts for its own writes, too.
+    // A write to a stream may be answered on the same stream, so a read of it counts for its own writes,
+    // too.
     let heard = match is_read {
         true => thread.streamed_in.by_others(place),
         false => thread.streamed_in.by_any(),
     };
     if heard > since {
-        return Some(Reason::PeerRead);
+        return Some(Barrier::PeerRead);
     }
     if is_read {
         return None;
     }
-    if thread.released.0 > since {
-        return Some(thread.released.1);
+    if thread.last_exposure.0 > since {
+        return Some(thread.last_exposure.1);
     }
     if thread.streamed_out.by_others(place) > since {
-        return Some(Reason::OtherStream);
+        return Some(Barrier::OtherStream);
     }
-    (kind == Kind::File && thread.looked > since).then_some(Reason::Looked)
+    (kind == FdKind::File && thread.last_stat > since).then_some(Barrier::Stat)
 }

@@ -1,101 +1,108 @@
-//! From lanes to the book: runs that are over are counted.
+//! Counts runs that ended.
 
-use crate::advisor::descriptors::fd_kind::Kind;
-use crate::advisor::descriptors::open_file::Opening;
+use crate::advisor::descriptors::fd_kind::FdKind;
+use crate::advisor::descriptors::kernel_tables::{KernelTables, process_at};
+use crate::advisor::descriptors::open_file::OpenFile;
 use crate::advisor::descriptors::process_id::ProcessId;
-use crate::advisor::descriptors::processes::{Tables, process_at};
-use crate::advisor::findings::judge::Way;
-use crate::advisor::findings::pattern_counts::Whose;
-use crate::advisor::findings::uses::Used;
-use crate::advisor::runs::barriers::Reason;
-use crate::advisor::runs::run::{Bounds, Piece, Run};
-use crate::advisor::runs::run_builder::{Lane, Link, Outcome, Take};
-use crate::advisor::tracker::{Log, READS, WRITES};
+use crate::advisor::findings::judge::TransferMode;
+use crate::advisor::findings::pattern_counts::RunOwner;
+use crate::advisor::findings::uses::OpenFileUse;
+use crate::advisor::runs::barriers::Barrier;
+use crate::advisor::runs::run::{MergeLimits, Run, RunCall};
+use crate::advisor::runs::run_builder::{DirectionRuns, Link, OnRunEnd, RunKind};
+use crate::advisor::tracker::{READS, Tracker, WRITES};
 use crate::model::{FindingKind, Grade};
 
-impl Log {
-    pub(super) fn push(&mut self, place: u32, lane: usize, link: Link, site: u32) {
-        self.with_lane(place, lane, |lane, piece, bounds, take| {
-            lane.push(link, piece, site, bounds, take);
+impl Tracker {
+    pub(super) fn push(&mut self, place: u32, direction: usize, link: Link, site: u32) {
+        self.with_runs(place, direction, |runs, call, limits, on_end| {
+            runs.push(link, call, site, limits, on_end);
         });
     }
 
-    pub(super) fn end_lane(&mut self, place: u32, lane: usize) {
-        self.with_lane(place, lane, |lane, _, bounds, take| lane.end(bounds, take));
+    pub(super) fn end_runs(&mut self, place: u32, direction: usize) {
+        self.with_runs(place, direction, |runs, _, limits, on_end| {
+            runs.end(limits, on_end)
+        });
     }
 
-    pub(super) fn end_lanes(&mut self, place: u32) {
-        self.end_lane(place, WRITES);
-        self.end_lane(place, READS);
+    pub(super) fn end_all_runs(&mut self, place: u32) {
+        self.end_runs(place, WRITES);
+        self.end_runs(place, READS);
     }
 
-    /// Counts what a process did. If others keep the opening, they may go on from its offset.
-    pub(super) fn end_lanes_of(&mut self, place: u32, process: ProcessId, is_kept: bool) {
-        for lane in [WRITES, READS] {
-            let opening = self.tables.openings.get_mut(place);
-            let of_process = opening.filter(|known| known.lanes[lane].user.owner == process);
-            if let Some(opening) = of_process {
-                opening.has_shared_offset |= is_kept;
-                self.end_lane(place, lane);
-                self.flush(place, lane);
+    /// Ends the runs of one process. If others keep the open file description, they may go on from its
+    /// offset.
+    pub(super) fn end_runs_of_process(&mut self, place: u32, process: ProcessId, is_kept: bool) {
+        for direction in [WRITES, READS] {
+            let open_file = self.kernel.open_files.get_mut(place);
+            let of_process =
+                open_file.filter(|known| known.runs[direction].last_caller.process == process);
+            if let Some(open_file) = of_process {
+                open_file.has_shared_offset |= is_kept;
+                self.end_runs(place, direction);
+                self.flush(place, direction);
             }
         }
     }
 
-    /// Hands a lane on, and counts what that ends.
-    pub(super) fn with_lane(
+    /// Changes the runs of one direction, and counts those that end by that.
+    pub(super) fn with_runs(
         &mut self,
         place: u32,
-        lane: usize,
-        act: impl FnOnce(&mut Lane, &Piece, Bounds, Take<'_>),
+        direction: usize,
+        act: impl FnOnce(&mut DirectionRuns, &RunCall, MergeLimits, OnRunEnd<'_>),
     ) {
-        let Some(opening) = self.tables.openings.get_mut(place) else {
+        let Some(open_file) = self.kernel.open_files.get_mut(place) else {
             return;
         };
-        if opening.kind.target().is_none() {
+        if open_file.kind.target().is_none() {
             return;
         }
-        let way = Way {
-            is_read: lane == READS,
-            is_positional: opening.lanes[lane].is_positional,
-            is_stream: opening.kind.has_peer(),
-            is_datagram: opening.kind == Kind::Datagram,
+        let mode = TransferMode {
+            is_read: direction == READS,
+            is_positional: open_file.runs[direction].is_positional,
+            is_stream: open_file.kind.has_peer(),
+            is_datagram: open_file.kind == FdKind::Datagram,
         };
-        let mixes = opening.has_other_writers;
-        let pending = &mut opening.pending[lane];
-        let mut take = |run: &mut Run, outcome: Outcome| pending.add(run, outcome, way, mixes);
+        let mixes = open_file.has_other_writers;
+        let pending = &mut open_file.pending[direction];
+        let mut on_end = |run: &mut Run, kind: RunKind| pending.add(run, kind, mode, mixes);
         act(
-            &mut opening.lanes[lane],
-            &self.piece,
-            self.bounds.of(way.is_read && opening.kind == Kind::File),
-            &mut take,
+            &mut open_file.runs[direction],
+            &self.call,
+            self.limits
+                .of(mode.is_read && open_file.kind == FdKind::File),
+            &mut on_end,
         );
     }
 
-    /// Counts what one process did with an opening in one direction.
-    pub(super) fn flush(&mut self, place: u32, lane: usize) {
-        let Tables {
-            openings,
+    /// Counts the calls of one process in one direction.
+    pub(super) fn flush(&mut self, place: u32, direction: usize) {
+        let KernelTables {
+            open_files,
             processes,
             ended,
             ..
-        } = &mut self.tables;
-        let Some(opening) = openings.get_mut(place) else {
+        } = &mut self.kernel;
+        let Some(open_file) = open_files.get_mut(place) else {
             return;
         };
-        let Some((mut rows, calls)) = opening.pending[lane].take() else {
+        let Some((mut rows, calls)) = open_file.pending[direction].take() else {
             return;
         };
-        let user = opening.lanes[lane].user;
+        let user = open_file.runs[direction].last_caller;
         let groups = &mut self.groups;
         for row in rows.iter_mut().filter(|row| row.depends_on_others()) {
-            let shared = match lane == READS {
-                _ if row.kind == FindingKind::SeekThenTransfer && opening.has_shared_offset => {
-                    Some(Reason::SharedOffset)
+            let shared = match direction == READS {
+                _ if row.kind == FindingKind::SeekThenTransfer && open_file.has_shared_offset => {
+                    Some(Barrier::SharedOffset)
                 }
-                false if groups.has_many_writers(opening.group) => Some(Reason::SeveralWriters),
-                true if row.grade == Grade::ReadsAhead => opening.shared_reads,
-                true if opening.kind == Kind::File && !row.is_positional => opening.shared_reads,
+                false if groups.has_many_writers(open_file.group) => Some(Barrier::SeveralWriters),
+                true if row.grade == Grade::ReadsAhead => open_file.shared_reads,
+                true if open_file.kind == FdKind::File && !row.is_positional => {
+                    open_file.shared_reads
+                }
                 _ => None,
             };
             if shared.is_some() {
@@ -103,7 +110,7 @@ impl Log {
                 row.reason = shared;
             }
         }
-        let Opening {
+        let OpenFile {
             text,
             path,
             was_counted,
@@ -112,53 +119,53 @@ impl Log {
             counted,
             held,
             ..
-        } = opening;
+        } = open_file;
         let name = if text.is_empty() { path } else { text };
-        let mut openings = u64::from(!std::mem::replace(&mut was_counted[lane], true));
-        if lane == WRITES {
+        let mut openings = u64::from(!std::mem::replace(&mut was_counted[direction], true));
+        if direction == WRITES {
             openings += std::mem::take(reopened);
         }
-        let used = Used {
+        let used = OpenFileUse {
             program: user.program,
-            kind: opening.kind,
-            is_folder: opening.flags.directory || opening.flags.path_only,
+            kind: open_file.kind,
+            is_folder: open_file.flags.directory || open_file.flags.path_only,
             name,
-            descriptor: opening.number,
-            first_descriptor: *use_number.get_or_insert(opening.number),
-            is_read: lane == READS,
+            descriptor: open_file.number,
+            first_descriptor: *use_number.get_or_insert(open_file.number),
+            is_read: direction == READS,
             openings,
             calls,
         };
         let used = self.uses.add(&used, &rows);
-        let Some(target) = opening.kind.target() else {
+        let Some(target) = open_file.kind.target() else {
             return;
         };
-        let mut process = match process_at(processes, user.owner) {
+        let mut process = match process_at(processes, user.process) {
             Some(process) => Some(process),
             None => match ended {
-                Some((id, process)) if *id == user.owner => Some(process),
+                Some((id, process)) if *id == user.process => Some(process),
                 _ => None,
             },
         };
-        let whose = Whose {
+        let owner = RunOwner {
             program: user.program,
             runtime: process.as_ref().and_then(|process| process.runtime),
-            process: user.process,
+            process: user.process_number,
             target,
             path: name,
         };
         for row in &rows {
             let mut held = match row.depends_on_others() {
                 false => None,
-                true if lane == WRITES => groups.held(opening.group),
+                true if direction == WRITES => groups.held(open_file.group),
                 true if row.grade == Grade::ReadsAhead => Some(&mut *held),
-                true if opening.kind == Kind::File && !row.is_positional => Some(&mut *held),
+                true if open_file.kind == FdKind::File && !row.is_positional => Some(&mut *held),
                 true => None,
             };
             if let Some(held) = &mut held {
                 held.note_use(used, row);
             }
-            let in_book = self.book.add(row, &whose, held.as_deref_mut());
+            let in_book = self.pattern_counts.add(row, &owner, held.as_deref_mut());
             let both = [in_book.own, in_book.any_file];
             let places = match in_book.own == in_book.any_file {
                 true => &both[..1],
@@ -170,63 +177,65 @@ impl Log {
                     Some(process) => process.counted.insert(place),
                     None => is_opening,
                 };
-                self.book
+                self.pattern_counts
                     .count_new(place, is_process, is_opening, held.as_deref_mut());
             }
         }
     }
 
-    /// Counts what was done in both directions.
+    /// Counts the calls of both directions.
     pub(super) fn flush_both(&mut self, place: u32) {
         self.flush(place, WRITES);
         self.flush(place, READS);
     }
 
-    /// What a process does next with an opening is another program's doing.
+    /// Later calls of a process on an open file description belong to another program.
     pub(super) fn leave_to_another(&mut self, place: u32, process: ProcessId) {
-        if let Some(opening) = self.tables.openings.get_mut(place) {
-            for lane in &mut opening.lanes {
-                if lane.user.owner == process {
-                    lane.user.thread = 0;
+        if let Some(open_file) = self.kernel.open_files.get_mut(place) {
+            for runs in &mut open_file.runs {
+                if runs.last_caller.process == process {
+                    runs.last_caller.thread = 0;
                 }
             }
         }
     }
 
-    /// Counts the reads of an opening that were held back, or lists them.
+    /// Counts the held reads of an open file description, or lists them.
     pub(super) fn settle_reads(&mut self, place: u32) {
         self.flush_both(place);
-        let Some(opening) = self.tables.openings.get_mut(place) else {
+        let Some(open_file) = self.kernel.open_files.get_mut(place) else {
             return;
         };
-        let held = std::mem::take(&mut opening.held);
-        match opening.shared_reads {
+        let held = std::mem::take(&mut open_file.held);
+        match open_file.shared_reads {
             Some(reason) => self.list(place, READS, held, reason),
-            None => self.book.settle(held),
+            None => self.pattern_counts.settle(held),
         }
     }
 
-    /// Counts what went through openings that were left.
-    pub(super) fn settle(&mut self) {
-        while let Some(left) = self.tables.left.pop() {
-            if left.is_closed {
-                self.close_opening(left.opening);
+    /// Ends the runs through open file descriptions that were dropped.
+    pub(super) fn settle_dropped(&mut self) {
+        while let Some(dropped) = self.kernel.dropped.pop() {
+            if dropped.is_closed {
+                self.close_open_file(dropped.open_file);
             } else {
-                self.end_lanes_of(left.opening, left.process, true);
+                self.end_runs_of_process(dropped.open_file, dropped.process, true);
             }
         }
     }
 
-    /// Nobody has a descriptor of it any more.
-    fn close_opening(&mut self, place: u32) {
-        let opening = self.tables.openings.get(place);
-        let may_reopen = opening.is_some_and(|opening| {
-            opening.kind == Kind::File && opening.flags.append && opening.lanes[WRITES].is_single()
+    /// Handles the close of the last descriptor.
+    fn close_open_file(&mut self, place: u32) {
+        let open_file = self.kernel.open_files.get(place);
+        let may_reopen = open_file.is_some_and(|open_file| {
+            open_file.kind == FdKind::File
+                && open_file.flags.append
+                && open_file.runs[WRITES].is_single()
         });
         if !may_reopen {
             return self.forget(place);
         }
-        self.end_lane(place, READS);
+        self.end_runs(place, READS);
         if self.closed.len() >= CLOSED_MAX
             && let Some(oldest) = self.closed.pop_front()
         {
@@ -235,16 +244,16 @@ impl Log {
         self.closed.push_back(place);
     }
 
-    /// Counts what went through an opening that is gone.
+    /// Counts all calls through an open file description, and removes it.
     pub(super) fn forget(&mut self, place: u32) {
-        self.end_lanes(place);
+        self.end_all_runs(place);
         self.settle_reads(place);
-        if let Some(opening) = self.tables.openings.remove(place) {
-            let held = self.groups.leave(opening.group);
-            self.book.settle(held.unwrap_or_default());
+        if let Some(open_file) = self.kernel.open_files.remove(place) {
+            let held = self.groups.leave(open_file.group);
+            self.pattern_counts.settle(held.unwrap_or_default());
         }
     }
 }
 
-/// So many closed files are kept in mind, which may be opened again.
+/// Closed files that are kept because they may be opened again.
 const CLOSED_MAX: usize = 8;

@@ -1,368 +1,388 @@
-//! A call that moves bytes.
+//! Tracks calls that move bytes.
 
-use crate::advisor::descriptors::fd_kind::Kind;
-use crate::advisor::descriptors::processes::{Tables, process_at};
+use crate::advisor::descriptors::fd_kind::FdKind;
+use crate::advisor::descriptors::kernel_tables::{KernelTables, process_at};
 use crate::advisor::descriptors::same_file::Writer;
 use crate::advisor::descriptors::thread::Thread;
-use crate::advisor::findings::held::Held;
-use crate::advisor::runs::barriers::Reason;
-use crate::advisor::runs::pattern::{Move, call_number, size_class};
-use crate::advisor::runs::run::Piece;
-use crate::advisor::runs::run_builder::{Link, User};
-use crate::advisor::tracker::links::Surroundings;
-use crate::advisor::tracker::{By, Log, READS, WRITES};
+use crate::advisor::findings::held::HeldFindings;
+use crate::advisor::runs::barriers::Barrier;
+use crate::advisor::runs::pattern::{PatternStep, call_number, size_class};
+use crate::advisor::runs::run::RunCall;
+use crate::advisor::runs::run_builder::{CallingThread, Link};
+use crate::advisor::tracker::links::LinkContext;
+use crate::advisor::tracker::{Caller, READS, Tracker, WRITES};
 use vectored_strace::event::{Descriptor, Direction, Event, Form, Transfer};
 
-/// Linux moves no more in one call: `MAX_RW_COUNT`. A log that says so is wrong.
+/// The most that Linux moves in one call: `MAX_RW_COUNT`. A log with more is wrong.
 const TRANSFER_BYTES_MAX: u64 = 0x7fff_f000;
 
-/// The reader of an opening that a program read from before its process ran another one: no thread's
-/// serial number.
+/// Stands for the reader of an open file description, if an earlier program of the process read from it:
+/// no thread has this serial number.
 const EARLIER_PROGRAM: u64 = u64::MAX;
 
-impl Log {
+impl Tracker {
     #[inline(always)]
-    pub(super) fn transfer(&mut self, event: &Event<'_>, transfer: &Transfer<'_>, by: By) {
+    pub(super) fn transfer(&mut self, event: &Event<'_>, transfer: &Transfer<'_>, caller: Caller) {
         self.transfers += 1;
         if let Ok(bytes) = transfer.result {
             self.bytes = self.bytes.saturating_add(bytes);
         }
         if let Some(from) = transfer.from {
-            self.copy_from(from, by);
+            self.copy_from(from, caller);
         }
-        let place = self.resolve(transfer.descriptor, by);
+        let place = self.resolve(transfer.descriptor, caller);
         let is_read = transfer.direction == Direction::Read;
         let number = self.event;
-        let Some((thread, opening)) = self.tables.both(by.thread, place) else {
+        let Some((thread, open_file)) = self.kernel.both(caller.thread, place) else {
             return;
         };
         let serial = thread.serial;
         let written_before = thread.filed_out;
-        opening.was_used = true;
+        open_file.was_used = true;
         if transfer.descriptor.number >= 0 {
-            // Not that of the opening itself: a program may use a duplicate and close it.
-            opening.number = transfer.descriptor.number;
+            // A program may use a duplicate and close it.
+            open_file.number = transfer.descriptor.number;
         }
-        let lane_number = usize::from(is_read);
-        let is_others = opening.lanes[lane_number].user.thread != serial;
-        let group = opening.group;
-        let is_stream_socket = opening.kind.is_socket();
-        let uses_offset = transfer.offset.is_none() && (is_read || !opening.flags.append);
-        if uses_offset && opening.offset_user != serial {
-            opening.has_shared_offset |= opening.offset_user != 0;
-            opening.offset_user = serial;
+        let direction = usize::from(is_read);
+        let is_others = open_file.runs[direction].last_caller.thread != serial;
+        let group = open_file.group;
+        let is_stream_socket = open_file.kind.is_socket();
+        let uses_offset = transfer.offset.is_none() && (is_read || !open_file.flags.append);
+        if uses_offset && open_file.offset_user != serial {
+            open_file.has_shared_offset |= open_file.offset_user != 0;
+            open_file.offset_user = serial;
         }
         if is_read {
-            if transfer.offset.is_none() && opening.reader != serial {
+            if transfer.offset.is_none() && open_file.reader != serial {
                 self.note_reader(place, serial);
             }
         } else if !self.groups.is_last_writer(group, number, serial) {
-            self.note_writer(place, by);
+            self.note_writer(place, caller);
         }
         if transfer.addressed && is_stream_socket {
-            self.pass_descriptors(place, is_read, by);
+            self.pass_descriptors(place, is_read, caller);
         }
-        let user = match is_others {
-            true => self.user(by, serial),
-            false => User::default(),
+        let new_thread = match is_others {
+            true => self.calling_thread(caller, serial),
+            false => CallingThread::default(),
         };
         let submitted = match self.submitted.is_empty() {
             true => 0,
-            false => self.submitted.get(&by.process).copied().unwrap_or(0),
+            false => self.submitted.get(&caller.process).copied().unwrap_or(0),
         };
         let site = match event.site {
-            Some(_) => self.book.site(event.site),
+            Some(_) => self.pattern_counts.site(event.site),
             None => 0,
         };
-        let Some((thread, opening)) = self.tables.both(by.thread, place) else {
+        let Some((thread, open_file)) = self.kernel.both(caller.thread, place) else {
             return;
         };
-        effect_of_transfer(number, place, opening.kind, transfer, thread);
-        if opening.kind.target().is_none() || is_read && opening.kind == Kind::Datagram {
+        effect_of_transfer(number, place, open_file.kind, transfer, thread);
+        if open_file.kind.target().is_none() || is_read && open_file.kind == FdKind::Datagram {
             if is_others {
-                self.own(place, lane_number, user);
+                self.own(place, direction, new_thread);
             }
-            return self.note_use(place, lane_number, transfer);
+            return self.note_use(place, direction, transfer);
         }
         let is_positional = transfer.offset.is_some();
-        let sought = opening.sought;
+        let sought = open_file.sought;
         if !is_positional {
-            opening.sought = 0;
-            opening.position = match (opening.position, transfer.result) {
-                // It may have been given an offset of its own.
+            open_file.sought = 0;
+            open_file.position = match (open_file.position, transfer.result) {
+                // The call may have given an offset of its own.
                 _ if transfer.form == Form::Opaque => None,
-                (Some(position), Ok(bytes)) if is_read || !opening.flags.append => {
+                (Some(position), Ok(bytes)) if is_read || !open_file.flags.append => {
                     Some(position.saturating_add(bytes))
                 }
                 (Some(position), Err(_)) => Some(position),
                 _ => None,
             };
         }
-        // The other direction sees it, or was moved by it.
-        let other = &mut opening.lanes[1 - lane_number];
-        if opening.kind == Kind::File {
-            other.crossed.get_or_insert(Reason::BothWays);
-        } else if is_read && other.user.thread != serial {
-            // What another thread heard may be why the writer goes on.
-            other.crossed.get_or_insert(Reason::PeerRead);
+        // The other direction observes this transfer, or its offset was moved.
+        let other = &mut open_file.runs[1 - direction];
+        if open_file.kind == FdKind::File {
+            other.barrier.get_or_insert(Barrier::BothWays);
+        } else if is_read && other.last_caller.thread != serial {
+            // The writer may go on because another thread read a message.
+            other.barrier.get_or_insert(Barrier::PeerRead);
         }
-        let shape = describe(event, transfer, opening.kind, &mut self.piece);
-        self.piece.deflate(thread.delayed_ns);
+        let shape = describe(event, transfer, open_file.kind, &mut self.call);
+        self.call.deflate(thread.delayed_ns);
         if shape == Shape::Unusable {
-            self.end_lane(place, lane_number);
+            self.end_runs(place, direction);
             if is_others {
-                self.own(place, lane_number, user);
+                self.own(place, direction, new_thread);
             }
         } else {
-            let surroundings = Surroundings {
+            let surroundings = LinkContext {
                 thread,
                 program: match is_others {
-                    true => user.program,
-                    false => opening.lanes[lane_number].user.program,
+                    true => new_thread.program,
+                    false => open_file.runs[direction].last_caller.program,
                 },
                 submitted,
                 groups: &self.groups,
-                piece: &self.piece,
-                bounds: self.bounds,
+                call: &self.call,
+                limits: self.limits,
                 max_delay_ns: self.max_delay_ns,
             };
-            let link = surroundings.link(place, opening, transfer, sought);
+            let link = surroundings.link(place, open_file, transfer, sought);
             let (between, other) = written_before.of_others(place);
-            let in_turn = !is_read && between > opening.lanes[lane_number].last;
-            let bounds = self.bounds.of(is_read && opening.kind == Kind::File);
-            let lane = &mut opening.lanes[lane_number];
-            if !lane.goes_on_with(link, &self.piece, site, bounds) {
-                self.push(place, lane_number, link, site);
+            let in_turn = !is_read && between > open_file.runs[direction].last;
+            let limits = self.limits.of(is_read && open_file.kind == FdKind::File);
+            let runs = &mut open_file.runs[direction];
+            if !runs.goes_on_with(link, &self.call, site, limits) {
+                self.push(place, direction, link, site);
             }
             if is_others {
-                self.own(place, lane_number, user);
+                self.own(place, direction, new_thread);
             }
-            let Some(opening) = self.tables.openings.get_mut(place) else {
+            let Some(open_file) = self.kernel.open_files.get_mut(place) else {
                 return;
             };
-            let lane = &mut opening.lanes[lane_number];
-            lane.last = number;
-            lane.ended_ns = self.piece.ended_ns;
-            lane.is_positional = is_positional;
-            lane.has_more = transfer.more;
-            lane.is_large =
-                is_read && transfer.asked_bytes.unwrap_or(0) >= self.bounds.buffer_bytes;
-            lane.next_offset = transfer
-                .offset
-                .unwrap_or(0)
-                .saturating_add(self.piece.bytes);
-            lane.crossed = None;
+            let runs = &mut open_file.runs[direction];
+            runs.last = number;
+            runs.ended_ns = self.call.ended_ns;
+            runs.is_positional = is_positional;
+            runs.has_more = transfer.more;
+            runs.is_large =
+                is_read && transfer.asked_bytes.unwrap_or(0) >= self.limits.buffer_bytes;
+            runs.next_offset = transfer.offset.unwrap_or(0).saturating_add(self.call.bytes);
+            runs.barrier = None;
             if in_turn && matches!(link, Link::Joined { .. }) {
                 self.note_order(place, other);
             }
             if shape == Shape::Short {
-                self.end_lane(place, lane_number);
+                self.end_runs(place, direction);
             }
         }
-        self.note_use(place, lane_number, transfer);
+        self.note_use(place, direction, transfer);
         self.groups.note(group, number, place, is_read);
     }
 
     #[inline(always)]
-    fn note_use(&mut self, place: u32, lane: usize, transfer: &Transfer<'_>) {
-        if let Some(opening) = self.tables.openings.get_mut(place) {
-            opening.pending[lane].note(transfer, self.bounds.buffer_bytes);
+    fn note_use(&mut self, place: u32, direction: usize, transfer: &Transfer<'_>) {
+        if let Some(open_file) = self.kernel.open_files.get_mut(place) {
+            open_file.pending[direction].note(transfer, self.limits.buffer_bytes);
         }
     }
 
-    /// Another thread goes on with an opening. What another process or program did is counted for that.
-    fn own(&mut self, place: u32, lane: usize, user: User) {
-        let known = self.tables.openings.get(place);
-        let before = known.map(|opening| opening.lanes[lane].user);
-        let same = |before: User| (before.owner, before.program) == (user.owner, user.program);
+    /// Sets the thread that goes on with an open file description. Calls of another process or program
+    /// are counted for that one first.
+    fn own(&mut self, place: u32, direction: usize, thread: CallingThread) {
+        let known = self.kernel.open_files.get(place);
+        let before = known.map(|open_file| open_file.runs[direction].last_caller);
+        let same = |before: CallingThread| {
+            (before.process, before.program) == (thread.process, thread.program)
+        };
         if !before.is_some_and(same) {
-            self.flush(place, lane);
+            self.flush(place, direction);
         }
-        if let Some(opening) = self.tables.openings.get_mut(place) {
-            opening.lanes[lane].user = user;
+        if let Some(open_file) = self.kernel.open_files.get_mut(place) {
+            open_file.runs[direction].last_caller = thread;
         }
     }
 
-    /// What a call copied from was read, and maybe its offset moved.
-    fn copy_from(&mut self, from: Descriptor<'_>, by: By) {
-        let place = self.resolve(from, by);
+    /// Notes that a call read from a descriptor, and maybe moved its offset.
+    fn copy_from(&mut self, from: Descriptor<'_>, caller: Caller) {
+        let place = self.resolve(from, caller);
         let number = self.event;
-        let serial = self.tables.at(by.thread).map_or(0, |thread| thread.serial);
+        let serial = self
+            .kernel
+            .at(caller.thread)
+            .map_or(0, |thread| thread.serial);
         let reader = self
-            .tables
-            .openings
+            .kernel
+            .open_files
             .get(place)
-            .map(|opening| opening.reader);
+            .map(|open_file| open_file.reader);
         if reader != Some(serial) {
             self.note_reader(place, serial);
         }
-        self.end_lane(place, READS);
-        self.share_reads(place, Reason::Copied);
-        let Some(opening) = self.tables.openings.get_mut(place) else {
+        self.end_runs(place, READS);
+        self.share_reads(place, Barrier::Spliced);
+        let Some(open_file) = self.kernel.open_files.get_mut(place) else {
             return;
         };
-        opening.was_used = true;
-        opening.position = None;
-        if opening.kind == Kind::File {
-            opening.lanes[WRITES]
-                .crossed
-                .get_or_insert(Reason::BothWays);
+        open_file.was_used = true;
+        open_file.position = None;
+        if open_file.kind == FdKind::File {
+            open_file.runs[WRITES]
+                .barrier
+                .get_or_insert(Barrier::BothWays);
         }
-        self.groups.note(opening.group, number, place, true);
-        if opening.kind.has_peer()
-            && let Some(thread) = self.tables.at(by.thread)
+        self.groups.note(open_file.group, number, place, true);
+        if open_file.kind.has_peer()
+            && let Some(thread) = self.kernel.at(caller.thread)
         {
             thread.streamed_in.note(number, place);
         }
     }
 
-    /// A thread as a lane knows it.
-    fn user(&self, by: By, serial: u64) -> User {
-        let process = self.tables.process(by.process);
-        User {
+    /// The calling thread as `DirectionRuns` keeps it.
+    fn calling_thread(&self, caller: Caller, serial: u64) -> CallingThread {
+        let process = self.kernel.process(caller.process);
+        CallingThread {
             thread: serial,
-            owner: by.process,
-            process: process.map_or(0, |process| process.number),
+            process: caller.process,
+            process_number: process.map_or(0, |process| process.number),
             program: process.map_or(0, |process| process.program),
         }
     }
 
-    /// Another file was written between two writes of a run.
+    /// Notes that another file was written between two writes of a run.
     fn note_order(&mut self, place: u32, other: u32) {
-        let Some(other) = self.tables.openings.get(other) else {
+        let Some(other) = self.kernel.open_files.get(other) else {
             return;
         };
         let name = other.name().to_vec();
-        if let Some(opening) = self.tables.openings.get_mut(place) {
-            opening.lanes[WRITES].note_order(&name);
+        if let Some(open_file) = self.kernel.open_files.get_mut(place) {
+            open_file.runs[WRITES].note_order(&name);
         }
     }
 
-    /// A thread uses the offset of a file that another one may read on from.
+    /// Notes a read from an offset or stream; a second reader makes all its reads listed.
     pub(super) fn note_reader(&mut self, place: u32, serial: u64) {
-        let Some(opening) = self.tables.openings.get_mut(place) else {
+        let Some(open_file) = self.kernel.open_files.get_mut(place) else {
             return;
         };
-        let reason = match opening.kind {
-            Kind::File => Reason::SharedOffset,
-            kind if kind.has_peer() => Reason::OtherReaders,
+        let reason = match open_file.kind {
+            FdKind::File => Barrier::SharedOffset,
+            kind if kind.has_peer() => Barrier::OtherReaders,
             _ => return,
         };
-        if opening.reader != 0 {
+        if open_file.reader != 0 {
             return self.share_reads(place, reason);
         }
-        opening.reader = serial;
-        let group = opening.group;
-        if reason == Reason::OtherReaders
+        open_file.reader = serial;
+        let group = open_file.group;
+        if reason == Barrier::OtherReaders
             && let Some(first) = self.groups.note_reader(group, place)
         {
-            // `/dev/fd/3`, or a descriptor that another process passed on.
-            let first_opening = self.tables.openings.get(first);
-            if first_opening.is_some_and(|opening| opening.group == group) {
+            // Opened by `/dev/fd/3`, or passed on by another process.
+            let first_file = self.kernel.open_files.get(first);
+            if first_file.is_some_and(|open_file| open_file.group == group) {
                 self.share_reads(first, reason);
             }
             self.share_reads(place, reason);
         }
     }
 
-    /// Others are to read from an offset or a stream, too: its reads are listed.
-    pub(super) fn share_reads(&mut self, place: u32, reason: Reason) {
-        let Some(opening) = self.tables.openings.get_mut(place) else {
+    /// Lists the reads of an open file description from which other threads or processes read, too.
+    pub(super) fn share_reads(&mut self, place: u32, reason: Barrier) {
+        let Some(open_file) = self.kernel.open_files.get_mut(place) else {
             return;
         };
-        if opening.shared_reads.is_some() {
+        if open_file.shared_reads.is_some() {
             return;
         }
-        opening.shared_reads = Some(reason);
-        let held = std::mem::take(&mut opening.held);
+        open_file.shared_reads = Some(reason);
+        let held = std::mem::take(&mut open_file.held);
         self.list(place, READS, held, reason);
     }
 
-    /// Another program goes on with what a process has open.
-    pub(super) fn hand_reads_on(&mut self, by: By) {
-        let serial = self.tables.at(by.thread).map_or(0, |thread| thread.serial);
-        for place in self.tables.openings_of(by.process) {
-            let Some(opening) = self.tables.openings.get_mut(place) else {
+    /// Notes that `execve` hands the open files of a process to another program.
+    pub(super) fn hand_reads_on(&mut self, caller: Caller) {
+        let serial = self
+            .kernel
+            .at(caller.thread)
+            .map_or(0, |thread| thread.serial);
+        for place in self.kernel.open_files_of(caller.process) {
+            let Some(open_file) = self.kernel.open_files.get_mut(place) else {
                 continue;
             };
-            if opening.offset_user == serial {
-                opening.offset_user = EARLIER_PROGRAM;
+            if open_file.offset_user == serial {
+                open_file.offset_user = EARLIER_PROGRAM;
             }
-            if opening.kind.has_peer() && opening.reader != 0 {
-                self.share_reads(place, Reason::OtherReaders);
-            } else if opening.reader == serial {
-                opening.reader = EARLIER_PROGRAM;
+            if open_file.kind.has_peer() && open_file.reader != 0 {
+                self.share_reads(place, Barrier::OtherReaders);
+            } else if open_file.reader == serial {
+                open_file.reader = EARLIER_PROGRAM;
             }
         }
     }
 
-    /// Descriptors may come or go with the bytes of a call (`SCM_RIGHTS`): which ones is not followed.
+    /// Notes that descriptors may have been sent or received with a message (`SCM_RIGHTS`); which ones
+    /// is not tracked.
     #[cold]
-    fn pass_descriptors(&mut self, place: u32, is_read: bool, by: By) {
+    fn pass_descriptors(&mut self, place: u32, is_read: bool, caller: Caller) {
         if is_read {
-            return self.share_reads(place, Reason::ControlData);
+            return self.share_reads(place, Barrier::ControlData);
         }
-        for other in self.tables.openings_of(by.process) {
-            let opening = self.tables.openings.get(other);
-            let Some(opening) = opening.filter(|opening| opening.reader != 0) else {
+        for other in self.kernel.open_files_of(caller.process) {
+            let open_file = self.kernel.open_files.get(other);
+            let Some(open_file) = open_file.filter(|open_file| open_file.reader != 0) else {
                 continue;
             };
-            match opening.kind {
+            match open_file.kind {
                 _ if other == place => {}
-                Kind::File => self.share_reads(other, Reason::SharedOffset),
-                kind if kind.has_peer() => self.share_reads(other, Reason::OtherReaders),
+                FdKind::File => self.share_reads(other, Barrier::SharedOffset),
+                kind if kind.has_peer() => self.share_reads(other, Barrier::OtherReaders),
                 _ => {}
             }
         }
     }
 
-    /// A thread writes to what another one wrote to last, or nobody yet.
-    fn note_writer(&mut self, place: u32, by: By) {
-        let serial = self.tables.at(by.thread).map(|thread| thread.serial);
-        let (Some(serial), Some(process)) = (serial, self.tables.process(by.process)) else {
+    /// Notes a write by another thread than the last one.
+    fn note_writer(&mut self, place: u32, caller: Caller) {
+        let serial = self.kernel.at(caller.thread).map(|thread| thread.serial);
+        let (Some(serial), Some(process)) = (serial, self.kernel.process(caller.process)) else {
             return;
         };
         let new = Writer {
             thread: serial,
-            process: by.process,
+            process: caller.process,
             number: process.number,
             last: self.event,
         };
-        let Some(group) = self.tables.openings.get(place).map(|opening| opening.group) else {
+        let Some(group) = self
+            .kernel
+            .open_files
+            .get(place)
+            .map(|open_file| open_file.group)
+        else {
             return;
         };
-        let (tables, waited) = (&self.tables, &self.waited);
-        // Its process ended, and who waited for that comes before the new one.
+        let (kernel, awaited) = (&self.kernel, &self.awaited);
+        // Its process ended, and the process that waited for it comes before the new writer.
         let is_over = |writer: &Writer| {
-            tables.process(writer.process).is_none()
-                && waited
+            kernel.process(writer.process).is_none()
+                && awaited
                     .get(&writer.number)
-                    .is_some_and(|&(event, process)| tables.comes_after(by.process, event, process))
+                    .is_some_and(|&(event, process)| {
+                        kernel.comes_after(caller.process, event, process)
+                    })
         };
         let is_younger = |writer: &Writer| {
-            let is_other = writer.process != by.process;
-            is_other && tables.comes_after(by.process, writer.last, writer.process)
+            let is_other = writer.process != caller.process;
+            is_other && kernel.comes_after(caller.process, writer.last, writer.process)
         };
         let held = self.groups.add_writer(group, new, is_over, is_younger);
         if let Some(held) = held {
-            self.list(place, WRITES, held, Reason::SeveralWriters);
+            self.list(place, WRITES, held, Barrier::SeveralWriters);
         }
     }
 
-    /// What was held back is listed.
-    pub(super) fn list(&mut self, place: u32, lane: usize, held: Held, reason: Reason) {
+    /// Lists held findings.
+    pub(super) fn list(
+        &mut self,
+        place: u32,
+        direction: usize,
+        held: HeldFindings,
+        reason: Barrier,
+    ) {
         self.uses.list(&held, reason);
-        let Tables {
-            openings,
+        let KernelTables {
+            open_files,
             processes,
             ..
-        } = &mut self.tables;
-        let Some(opening) = openings.get_mut(place) else {
+        } = &mut self.kernel;
+        let Some(open_file) = open_files.get_mut(place) else {
             return;
         };
-        let owner = opening.lanes[lane].user.owner;
-        let counted = &mut opening.counted;
-        self.book.list(held, reason, |found| {
+        let owner = open_file.runs[direction].last_caller.process;
+        let counted = &mut open_file.counted;
+        self.pattern_counts.list(held, reason, |found| {
             let process = process_at(processes, owner);
             let is_opening = counted.insert(found);
             let is_process = process.map_or(is_opening, |process| process.counted.insert(found));
@@ -371,39 +391,39 @@ impl Log {
     }
 }
 
-/// What a transfer does to runs through other openings.
+/// Notes a transfer's effect on runs through other open file descriptions.
 #[inline(always)]
 fn effect_of_transfer(
     number: u64,
     place: u32,
-    kind: Kind,
+    kind: FdKind,
     transfer: &Transfer<'_>,
     thread: &mut Thread,
 ) {
     let is_read = transfer.direction == Direction::Read;
-    if kind.has_peer() || kind == Kind::Datagram && !is_read {
+    if kind.has_peer() || kind == FdKind::Datagram && !is_read {
         let streamed = match is_read {
             true => &mut thread.streamed_in,
             false => &mut thread.streamed_out,
         };
         streamed.note(number, place);
     }
-    if kind == Kind::File && !is_read {
+    if kind == FdKind::File && !is_read {
         thread.filed_out.note(number, place);
     }
-    if kind == Kind::Other && !is_read {
-        thread.released = (number, Reason::OtherTransfer);
+    if kind == FdKind::Other && !is_read {
+        thread.last_exposure = (number, Barrier::OtherTransfer);
     }
-    let has_messages = matches!(kind, Kind::Other | Kind::Datagram);
+    let has_messages = matches!(kind, FdKind::Other | FdKind::Datagram);
     if has_messages && is_read || transfer.form == Form::Opaque {
-        thread.waited = (number, Reason::OtherTransfer);
+        thread.last_wait = (number, Barrier::OtherTransfer);
     }
 }
 
 /// Whether a transfer can be part of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
-    /// It moved all that it was asked to.
+    /// It moved all that it asked for.
     Whole,
     /// It moved less.
     Short,
@@ -411,35 +431,35 @@ enum Shape {
     Unusable,
 }
 
-/// Fills in what a run needs to know.
+/// Fills in a `RunCall`.
 #[inline(always)]
-fn describe(event: &Event<'_>, transfer: &Transfer<'_>, kind: Kind, piece: &mut Piece) -> Shape {
+fn describe(event: &Event<'_>, transfer: &Transfer<'_>, kind: FdKind, call: &mut RunCall) -> Shape {
     let (Ok(bytes), Some(segments)) = (transfer.result, transfer.segment_bytes) else {
         return Shape::Unusable;
     };
-    // Each of several datagrams has its own address.
-    let is_addressed = transfer.addressed && kind != Kind::Datagram;
+    // Each datagram has its own address.
+    let is_addressed = transfer.addressed && kind != FdKind::Datagram;
     let is_odd = transfer.special || is_addressed || transfer.form == Form::Opaque;
     if is_odd || bytes == 0 || bytes > TRANSFER_BYTES_MAX {
         return Shape::Unusable;
     }
-    piece.step = Move {
+    call.step = PatternStep {
         call: call_number(event.name),
         size_class: size_class(bytes),
     };
-    piece.descriptor = transfer.descriptor.number;
-    piece.bytes = bytes;
-    piece.is_list = transfer.form == Form::List;
-    piece.began_ns = event.began_ns.unwrap_or(0);
-    piece.ended_ns = piece.began_ns.saturating_add(event.took_ns.unwrap_or(0));
-    piece.segments = 0;
-    piece.sizes.0.clear();
+    call.descriptor = transfer.descriptor.number;
+    call.bytes = bytes;
+    call.is_list = transfer.form == Form::List;
+    call.began_ns = event.began_ns.unwrap_or(0);
+    call.ended_ns = call.began_ns.saturating_add(event.took_ns.unwrap_or(0));
+    call.segments = 0;
+    call.sizes.0.clear();
     if let [only] = segments {
-        piece.segments = 1;
+        call.segments = 1;
         return match only.cmp(&bytes) {
             std::cmp::Ordering::Greater => Shape::Short,
             std::cmp::Ordering::Equal => Shape::Whole,
-            // More than was asked for: the log is wrong.
+            // More than it asked for: the log is wrong.
             std::cmp::Ordering::Less => Shape::Unusable,
         };
     }
@@ -448,8 +468,8 @@ fn describe(event: &Event<'_>, transfer: &Transfer<'_>, kind: Kind, piece: &mut 
         let moved = segment.min(left);
         left -= moved;
         if moved > 0 {
-            piece.segments += 1;
-            piece.sizes.add_segment(moved);
+            call.segments += 1;
+            call.sizes.add_segment(moved);
         }
     }
     match transfer.asked_bytes.unwrap_or(0).cmp(&bytes) {

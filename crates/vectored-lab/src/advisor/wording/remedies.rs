@@ -1,16 +1,16 @@
-//! How a finding is mended: in the language of the runtime that was seen, or in any.
+//! How to change a program, in the language of its runtime.
 
 use crate::advisor::descriptors::runtime::runtime_of_program;
 use crate::model::{FindingKey, FindingKind, Leads, Runtime, Tally};
 
-/// What runs the program of a finding: as the log shows it, or by the program's name.
+/// The runtime of a finding's program: from the log, or by the program's name.
 pub fn runtime_of(key: &FindingKey, tally: &Tally) -> Option<Runtime> {
     tally
         .runtime
         .or_else(|| runtime_of_program(key.program.as_bytes()))
 }
 
-/// The name of a runtime's language; `In general` if it is not known.
+/// The language of a runtime; `In general` if it is unknown.
 pub fn language(runtime: Option<Runtime>) -> &'static str {
     match runtime {
         Some(Runtime::Python) => "Python",
@@ -29,7 +29,8 @@ pub fn language(runtime: Option<Runtime>) -> &'static str {
     }
 }
 
-/// What to write in the program. A call that is shown may move less than all, unless it says otherwise.
+/// What to write in the program. The calls named may transfer only a part, unless the text says
+/// otherwise.
 pub fn remedy(kind: FindingKind, target: Leads, runtime: Option<Runtime>) -> &'static str {
     let is_socket = matches!(target, Leads::Unix | Leads::Tcp);
     let is_file = target == Leads::File;
@@ -48,7 +49,7 @@ pub fn remedy(kind: FindingKind, target: Leads, runtime: Option<Runtime>) -> &'s
     }
 }
 
-// Each text names what the standard library of the language or the operating system has.
+// Each text names parts of the language's standard library or of the operating system.
 
 fn writes(runtime: Option<Runtime>) -> &'static str {
     match runtime {
@@ -388,7 +389,7 @@ mod tests {
             if matches!(runtime, Runtime::C | Runtime::Cpp) {
                 continue;
             }
-            // Languages whose standard library has such a call may name it.
+            // In languages whose standard library has such a call.
             let has_descriptors = matches!(
                 runtime,
                 Runtime::Python | Runtime::Node | Runtime::Go | Runtime::Rust

@@ -1,23 +1,23 @@
-//! What was found, in words: the pattern in one line, and what to do about it.
+//! Findings in words: the pattern in one line, and the action.
 
 use crate::model::{FindingKey, FindingKind, Grade, Leads, Step, Tally};
 use crate::report::{bytes_in_words, escape_control, grouped};
 
-/// Calls of a pattern that are named; the others are counted.
+/// Steps of a pattern that are named; the others are counted.
 const NAMED_STEPS: usize = 4;
 
-/// A step that moves as much at once is worth referencing instead of copying, in bytes.
+/// A step of this size or more is better referenced than copied, in bytes.
 const LARGE_BYTES: u64 = 2048;
 
-/// Runs of at most so many calls are records; longer ones are streams.
+/// Runs up to this length are records; longer ones are streams.
 const RECORD_CALLS: u64 = 16;
 
-/// Characters of the name of a file in a sentence.
+/// Characters of a file's name in a sentence.
 const NAMED_CHARACTERS: usize = 60;
 
 /// The pattern in one line: `10,233 × write 8 B + write 4 KiB`, `1.2 M × write 5–90 B`.
 ///
-/// The number tells how often the whole of what follows was repeated.
+/// The number is the count of repetitions of all that follows.
 ///
 /// # Examples
 ///
@@ -38,14 +38,14 @@ const NAMED_CHARACTERS: usize = 60;
 /// assert_eq!(pattern(&key, &tally), "12,000 × write 70–90 B");
 /// ```
 pub fn pattern(key: &FindingKey, tally: &Tally) -> String {
-    // Of records that are each synced the calls are those that write.
+    // If each record is synced, only the calls that write count.
     let counts = |step: &&Step| key.kind != FindingKind::SyncEach || moves_bytes(&step.call);
     let period = key.steps.iter().filter(counts).count().max(1) as u64;
     let times = short_count((tally.calls / period).max(1));
     if key.steps.is_empty() {
         return format!("{times} calls");
     }
-    // In the order in which most runs had them: a period has no first step by itself.
+    // Begins with the step that most runs began with: a period has no first step of its own.
     let first = std::iter::zip(&tally.starts, 0..key.steps.len());
     let first = first.rev().max_by_key(|(runs, _)| **runs);
     let first = first.map_or(0, |(_, step)| step);
@@ -97,7 +97,7 @@ fn step_in_words(step: &Step, bytes: Option<&(u64, u64)>) -> String {
     }
 }
 
-/// Whether a call is of those whose size means something; `lseek` and `fsync` are not.
+/// Whether a call moves bytes; `lseek` and `fsync` do not.
 fn moves_bytes(call: &str) -> bool {
     ["read", "write", "send", "recv"]
         .iter()
@@ -121,7 +121,7 @@ fn short_count(number: u64) -> String {
     const MILLION: u64 = 1_000_000;
     let (scale, unit) = match number {
         0..MILLION => return grouped(number),
-        // 999.5 million is a milliard.
+        // 999.5 million is shown as 1.0 G.
         MILLION..999_500_000 => (1e6, "M"),
         _ => (1e9, "G"),
     };
@@ -132,7 +132,8 @@ fn short_count(number: u64) -> String {
     }
 }
 
-/// What to do, in a sentence that is true of any language; [`remedy`](crate::advisor::wording::remedies::remedy) says how.
+/// The action, in a sentence that holds for any language;
+/// [`remedy`](crate::advisor::wording::remedies::remedy) has the details.
 pub fn action(key: &FindingKey, tally: &Tally) -> String {
     let what = match key.kind {
         FindingKind::AdjacentWrites if has_large_step(tally) => {
@@ -184,11 +185,11 @@ pub fn action(key: &FindingKey, tally: &Tally) -> String {
     }
 }
 
-/// What a program with an event loop has to heed.
+/// Advice for a program with an event loop.
 const BEFORE_POLL: &str =
     " Empty the buffer before poll or select: they do not report bytes that are in it.";
 
-/// What merging changes besides the number of calls; empty if nothing is known.
+/// The effect of merging on the order of writes; empty if none is known.
 fn order_in_words(tally: &Tally) -> String {
     let Some(other) = &tally.order_between else {
         return String::new();
@@ -206,14 +207,14 @@ fn order_in_words(tally: &Tally) -> String {
     )
 }
 
-/// A piece that is better referenced than copied, next to one that is not.
+/// Whether it has both large and small steps.
 fn has_large_step(tally: &Tally) -> bool {
     let is_large = |&(least, _): &(u64, u64)| least >= LARGE_BYTES;
     tally.step_bytes.iter().any(is_large) && !tally.step_bytes.iter().all(is_large)
 }
 
-/// Few calls, and then something else: no stream that a buffer would collect. The pieces come once in
-/// most of the runs.
+/// Whether runs are short: a few calls and then something else, each step once in most of the runs. A
+/// stream that a buffer would collect has long runs.
 fn is_record(key: &FindingKey, tally: &Tally) -> bool {
     let pieces = key.steps.len() as u64;
     let most = RECORD_CALLS.min(pieces + pieces / 2);

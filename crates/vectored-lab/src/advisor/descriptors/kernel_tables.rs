@@ -1,12 +1,13 @@
-//! Which thread is of which process, and which descriptor leads to which opening.
+//! The kernel's tables, as far as a log shows them: threads, processes, descriptors and open file
+//! descriptions.
 
-use crate::advisor::descriptors::fd_table::{Slot, Table};
-use crate::advisor::descriptors::open_file::{Bits, Opening};
+use crate::advisor::descriptors::fd_table::{FdTable, Slot};
+use crate::advisor::descriptors::open_file::{Bits, OpenFile};
 use crate::advisor::descriptors::process_id::ProcessId;
 use crate::advisor::descriptors::runtime::surer;
 use crate::advisor::descriptors::thread::Thread;
 use crate::advisor::hash::FastMap;
-use crate::advisor::runs::barriers::Reason;
+use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::slab::Slab;
 use crate::model::Runtime;
 
@@ -14,81 +15,81 @@ use crate::model::Runtime;
 #[derive(Debug)]
 pub(crate) struct Process {
     generation: u32,
-    /// Its number: its first thread's.
+    /// Process ID, that of its first thread.
     pub(crate) number: u32,
-    /// The program that it runs, by the number of its name.
+    /// Number of the program's name.
     pub(crate) program: u32,
-    /// What runs that program.
+    /// Runtime of the program.
     pub(crate) runtime: Option<Runtime>,
-    /// Patterns that it was counted for.
+    /// Patterns in which this process is counted.
     pub(crate) counted: Bits,
-    /// The process that forked it, if that showed.
+    /// Parent, if its fork showed.
     pub(crate) parent: Option<ProcessId>,
-    /// The event of that fork; 0 if it did not show.
+    /// Event of that fork; 0 if it did not show or its order is unknown.
     pub(crate) born: u64,
     pub(super) table: u32,
     pub(super) threads: u32,
-    /// Nobody was seen making it: its fork may come later in the log.
+    /// Its fork has not shown; it may come later in the log.
     pub(super) is_found: bool,
-    /// It ran a program since.
+    /// It has called `execve`.
     pub(super) has_executed: bool,
-    /// Whether it is in [`Tables::process_count`].
+    /// Whether it is in [`KernelTables::process_count`].
     pub(super) is_counted: bool,
 }
 
-/// An opening that a process has no descriptor of any more.
+/// An open file description to which a process has closed its last descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Left {
-    /// Its place.
-    pub(crate) opening: u32,
-    /// The process that had it.
+pub(crate) struct DroppedFile {
+    /// Its key.
+    pub(crate) open_file: u32,
+    /// The process that closed it.
     pub(crate) process: ProcessId,
-    /// Whether nobody has one.
+    /// Whether no process has a descriptor of it any more.
     pub(crate) is_closed: bool,
 }
 
-/// All threads, processes, tables and openings of a log.
+/// Threads, processes, descriptor tables and open file descriptions of a log.
 #[derive(Debug)]
-pub(crate) struct Tables {
+pub(crate) struct KernelTables {
     pub(super) threads: Slab<Thread>,
     pub(super) by_number: FastMap<u32, u32>,
-    /// Threads whose places were looked up of late, by the last bits of their numbers.
+    /// Recently used threads: number and key, by the last bits of the number.
     pub(super) recent: [(u32, u32); RECENT],
-    /// All processes.
+    /// Processes that have not ended.
     pub(crate) processes: Slab<Process>,
-    pub(super) tables: Slab<Table>,
-    /// All openings.
-    pub(crate) openings: Slab<Opening>,
-    /// Those that a process left, to be dealt with.
-    pub(crate) left: Vec<Left>,
-    /// How many processes there were.
+    pub(super) fd_tables: Slab<FdTable>,
+    /// Open file descriptions.
+    pub(crate) open_files: Slab<OpenFile>,
+    /// Open file descriptions that a process dropped since the tracker last looked.
+    pub(crate) dropped: Vec<DroppedFile>,
+    /// Number of processes in the log.
     pub(crate) process_count: u64,
     generation: u32,
     thread_count: u64,
     pub(super) ended_threads: usize,
-    /// The process that ended last: what its openings held back is counted after its end.
+    /// The process that ended last: its held findings are counted after its end.
     pub(crate) ended: Option<(ProcessId, Process)>,
 }
 
-/// So many threads are found without a hash.
+/// Entries of the cache in front of `by_number`.
 pub(super) const RECENT: usize = 64;
 
-/// A thread that is nowhere.
+/// An empty entry of that cache.
 pub(super) const NO_THREAD: (u32, u32) = (0, u32::MAX);
 
-/// Threads of processes that ended are kept, since their own ends may follow, but not more.
+/// Threads of ended processes that are kept, since a line with their own end may follow.
 const ENDED_THREADS_MAX: usize = 1024;
 
-impl Tables {
-    pub(crate) fn new() -> Tables {
-        Tables {
+impl KernelTables {
+    pub(crate) fn new() -> KernelTables {
+        KernelTables {
             threads: Slab::new(),
             by_number: FastMap::default(),
             recent: [NO_THREAD; RECENT],
             processes: Slab::new(),
-            tables: Slab::new(),
-            openings: Slab::new(),
-            left: Vec::new(),
+            fd_tables: Slab::new(),
+            open_files: Slab::new(),
+            dropped: Vec::new(),
             process_count: 0,
             generation: 0,
             thread_count: 0,
@@ -97,7 +98,7 @@ impl Tables {
         }
     }
 
-    /// The place of a thread, that is made if it is new.
+    /// The key of a thread, which is created if it is new.
     #[inline]
     pub(crate) fn thread(&mut self, number: u32) -> u32 {
         let recent = self.recent[number as usize % RECENT];
@@ -116,9 +117,9 @@ impl Tables {
         place
     }
 
-    /// A thread that nobody was seen making.
+    /// Creates a thread, and its process, whose creation has not shown.
     fn found(&mut self, number: u32) -> u32 {
-        let table = self.tables.insert(Table::of_one_process());
+        let table = self.fd_tables.insert(FdTable::of_one_process());
         let process = self.new_process(number, table, 0, true);
         self.new_thread(number, process)
     }
@@ -161,36 +162,36 @@ impl Tables {
         place
     }
 
-    /// A thread by its place.
+    /// A thread by its key.
     pub(crate) fn at(&mut self, thread: u32) -> Option<&mut Thread> {
         self.threads.get_mut(thread)
     }
 
-    /// A thread and an opening by their places.
+    /// A thread and an open file description by their keys.
     #[inline]
     pub(crate) fn both(
         &mut self,
         thread: u32,
-        opening: u32,
-    ) -> Option<(&mut Thread, &mut Opening)> {
+        open_file: u32,
+    ) -> Option<(&mut Thread, &mut OpenFile)> {
         Some((
             self.threads.get_mut(thread)?,
-            self.openings.get_mut(opening)?,
+            self.open_files.get_mut(open_file)?,
         ))
     }
 
-    /// A process that has not ended.
+    /// A process by its ID; `None` if it has ended.
     pub(crate) fn process(&self, id: ProcessId) -> Option<&Process> {
         let process = self.processes.get(id.place)?;
         (process.generation == id.generation).then_some(process)
     }
 
-    /// As [`Tables::process`].
+    /// As [`KernelTables::process`].
     pub(crate) fn process_mut(&mut self, id: ProcessId) -> Option<&mut Process> {
         process_at(&mut self.processes, id)
     }
 
-    /// A process that was there before the log began is a thread of another one: it is not counted.
+    /// Takes a process that ran before the log began for part of another one: it is not counted.
     pub(crate) fn count_with_another(&mut self, id: ProcessId) {
         if let Some(process) = process_at(&mut self.processes, id)
             && process.is_found
@@ -200,40 +201,40 @@ impl Tables {
         }
     }
 
-    /// The opening that a descriptor leads to.
+    /// The key of the open file description that a descriptor leads to.
     #[inline]
-    pub(crate) fn opening_of(&self, process: ProcessId, number: i32) -> Option<u32> {
+    pub(crate) fn open_file_of(&self, process: ProcessId, number: i32) -> Option<u32> {
         let table = self.process(process)?.table;
-        match self.tables.get(table)?.get(number) {
-            Slot::Open { opening, .. } => Some(opening),
+        match self.fd_tables.get(table)?.get(number) {
+            Slot::Open { open_file, .. } => Some(open_file),
             Slot::Unseen | Slot::Closed => None,
         }
     }
 
-    /// A descriptor that leads to a new opening; what it led to before is closed.
+    /// Opens a descriptor; if the number was open, it is closed first.
     pub(crate) fn open(
         &mut self,
         process: ProcessId,
         number: i32,
-        opening: Opening,
+        open_file: OpenFile,
         close_on_exec: bool,
     ) -> Option<u32> {
         self.close(process, number);
         let table = self.process(process)?.table;
-        let opening = self.openings.insert(Opening {
+        let open_file = self.open_files.insert(OpenFile {
             descriptors: 1,
-            tables: 1,
-            ..opening
+            fd_tables: 1,
+            ..open_file
         });
         let slot = Slot::Open {
-            opening,
+            open_file,
             close_on_exec,
         };
-        self.tables.get_mut(table)?.set(number, slot);
-        Some(opening)
+        self.fd_tables.get_mut(table)?.set(number, slot);
+        Some(open_file)
     }
 
-    /// `dup2`: the old one has to lead somewhere.
+    /// `dup` and `dup2`; `None` if `from` is not open.
     pub(crate) fn duplicate(
         &mut self,
         process: ProcessId,
@@ -241,56 +242,56 @@ impl Tables {
         to: i32,
         close_on_exec: bool,
     ) -> Option<()> {
-        let opening = self.opening_of(process, from)?;
+        let open_file = self.open_file_of(process, from)?;
         if from == to {
             return Some(());
         }
-        self.openings.get_mut(opening)?.descriptors += 1;
+        self.open_files.get_mut(open_file)?.descriptors += 1;
         self.close(process, to);
         let table = self.process(process)?.table;
         let slot = Slot::Open {
-            opening,
+            open_file,
             close_on_exec,
         };
-        self.tables.get_mut(table)?.set(to, slot);
+        self.fd_tables.get_mut(table)?.set(to, slot);
         Some(())
     }
 
-    /// `FD_CLOEXEC`.
+    /// Sets or clears `FD_CLOEXEC`.
     pub(crate) fn set_close_on_exec(&mut self, process: ProcessId, number: i32, up: bool) {
-        let Some(opening) = self.opening_of(process, number) else {
+        let Some(open_file) = self.open_file_of(process, number) else {
             return;
         };
         let table = self.process(process).map(|process| process.table);
-        if let Some(table) = table.and_then(|table| self.tables.get_mut(table)) {
+        if let Some(table) = table.and_then(|table| self.fd_tables.get_mut(table)) {
             let slot = Slot::Open {
-                opening,
+                open_file,
                 close_on_exec: up,
             };
             table.set(number, slot);
         }
     }
 
-    /// `close`.
+    /// Closes a descriptor.
     pub(crate) fn close(&mut self, process: ProcessId, number: i32) {
         let Some(table_place) = self.process(process).map(|process| process.table) else {
             return;
         };
-        let Some(table) = self.tables.get_mut(table_place) else {
+        let Some(table) = self.fd_tables.get_mut(table_place) else {
             return;
         };
-        if let Slot::Open { opening, .. } = table.get(number) {
+        if let Slot::Open { open_file, .. } = table.get(number) {
             table.set(number, Slot::Closed);
-            self.leave(opening, Some(table_place), process);
+            self.leave(open_file, Some(table_place), process);
         } else {
             table.set(number, Slot::Closed);
         }
     }
 
-    /// `close_range`: which openings it closes is in `left`.
+    /// Closes a range of descriptors.
     pub(crate) fn close_range(&mut self, process: ProcessId, first: i32, last: i32) {
         let table = self.process(process).map(|process| process.table);
-        let Some(table) = table.and_then(|table| self.tables.get(table)) else {
+        let Some(table) = table.and_then(|table| self.fd_tables.get(table)) else {
             return;
         };
         let open = table.open().map(|open| open.0);
@@ -300,49 +301,50 @@ impl Tables {
         }
     }
 
-    /// A descriptor of a table leads to an opening no more. Without a table: that table is gone.
-    fn leave(&mut self, opening: u32, table: Option<u32>, process: ProcessId) {
+    /// Counts down the descriptors of an open file description. `table` is `None` if the whole table is
+    /// gone.
+    fn leave(&mut self, open_file: u32, table: Option<u32>, process: ProcessId) {
         let others = |table| {
-            self.tables
+            self.fd_tables
                 .get(table)
-                .is_some_and(|table| table.leads_to(opening))
+                .is_some_and(|table| table.leads_to(open_file))
         };
-        let leads_there = match self.openings.get(opening) {
+        let leads_there = match self.open_files.get(open_file) {
             Some(known) if known.descriptors > 1 => table.is_some_and(others),
             _ => false,
         };
-        let Some(known) = self.openings.get_mut(opening) else {
+        let Some(known) = self.open_files.get_mut(open_file) else {
             return;
         };
         known.descriptors = known.descriptors.saturating_sub(1);
         if !leads_there {
-            known.tables = known.tables.saturating_sub(1);
-            self.left.push(Left {
-                opening,
+            known.fd_tables = known.fd_tables.saturating_sub(1);
+            self.dropped.push(DroppedFile {
+                open_file,
                 process,
                 is_closed: known.descriptors == 0,
             });
         }
     }
 
-    /// As [`Tables::open`], but what it leads to is open already.
-    pub(crate) fn share(&mut self, process: ProcessId, number: i32, opening: u32) -> Option<u32> {
+    /// As [`KernelTables::open`], for an open file description that exists.
+    pub(crate) fn share(&mut self, process: ProcessId, number: i32, open_file: u32) -> Option<u32> {
         self.close(process, number);
         let table = self.process(process)?.table;
-        let known = self.openings.get_mut(opening)?;
+        let known = self.open_files.get_mut(open_file)?;
         known.descriptors += 1;
-        known.tables += 1;
+        known.fd_tables += 1;
         let slot = Slot::Open {
-            opening,
+            open_file,
             close_on_exec: false,
         };
-        self.tables.get_mut(table)?.set(number, slot);
-        Some(opening)
+        self.fd_tables.get_mut(table)?.set(number, slot);
+        Some(open_file)
     }
 
-    /// A copy of a table, for one process.
+    /// Copies a table for one process; after `execve` without the descriptors that are closed then.
     pub(super) fn copied(&mut self, table: u32, executed: bool) -> Option<u32> {
-        let mut copy = self.tables.get(table)?.clone();
+        let mut copy = self.fd_tables.get(table)?.clone();
         copy.processes = 1;
         let gone: Vec<i32> = copy
             .open()
@@ -353,25 +355,25 @@ impl Tables {
             copy.set(number, Slot::Closed);
         }
         self.count_copy(&copy);
-        Some(self.tables.insert(copy))
+        Some(self.fd_tables.insert(copy))
     }
 
-    pub(super) fn count_copy(&mut self, copy: &Table) {
-        // One that stays open when the child runs a program comes last of its opening.
-        let mut openings: Vec<(u32, bool)> = copy.open().map(|open| (open.1, !open.2)).collect();
-        openings.sort_unstable();
-        for (index, &(opening, stays)) in openings.iter().enumerate() {
-            if let Some(known) = self.openings.get_mut(opening) {
+    pub(super) fn count_copy(&mut self, copy: &FdTable) {
+        // Descriptors that stay open at `execve` sort last among those of one open file description.
+        let mut open_files: Vec<(u32, bool)> = copy.open().map(|open| (open.1, !open.2)).collect();
+        open_files.sort_unstable();
+        for (index, &(open_file, stays)) in open_files.iter().enumerate() {
+            if let Some(known) = self.open_files.get_mut(open_file) {
                 known.descriptors += 1;
-                known.tables += u32::from(index == 0 || openings[index - 1].0 != opening);
+                known.fd_tables += u32::from(index == 0 || open_files[index - 1].0 != open_file);
                 if stays && known.reader != 0 && known.kind.has_peer() {
-                    known.shared_reads.get_or_insert(Reason::OtherReaders);
+                    known.shared_reads.get_or_insert(Barrier::OtherReaders);
                 }
             }
         }
     }
 
-    /// A name that the log shows beside a thread of a process; the first is its program's, unless an
+    /// Notes a name that the log shows beside a thread. The first one is its program's, unless an
     /// `execve` showed.
     pub(crate) fn name(&mut self, process: ProcessId, program: u32, runtime: Option<Runtime>) {
         if let Some(known) = self.process_mut(process)
@@ -382,7 +384,7 @@ impl Tables {
         }
     }
 
-    /// `execve`.
+    /// `execve`: the program changes and `FD_CLOEXEC` descriptors close.
     pub(crate) fn execute(
         &mut self,
         process: ProcessId,
@@ -394,13 +396,13 @@ impl Tables {
         known.runtime = runtime;
         known.has_executed = true;
         let table = known.table;
-        if self.tables.get(table)?.processes > 1 {
+        if self.fd_tables.get(table)?.processes > 1 {
             let own = self.copied(table, true)?;
-            self.tables.get_mut(table)?.processes -= 1;
+            self.fd_tables.get_mut(table)?.processes -= 1;
             self.process_mut(process)?.table = own;
             return Some(());
         }
-        let open = self.tables.get(table)?.open();
+        let open = self.fd_tables.get(table)?.open();
         let gone: Vec<i32> = open.filter(|open| open.2).map(|open| open.0).collect();
         for number in gone {
             self.close(process, number);
@@ -408,28 +410,28 @@ impl Tables {
         Some(())
     }
 
-    /// The openings that a process has, with repeats.
-    pub(crate) fn openings_of(&self, process: ProcessId) -> Vec<u32> {
+    /// Keys of a process's open file descriptions, one for each descriptor.
+    pub(crate) fn open_files_of(&self, process: ProcessId) -> Vec<u32> {
         let table = self.process(process).map(|process| process.table);
-        let table = table.and_then(|table| self.tables.get(table));
+        let table = table.and_then(|table| self.fd_tables.get(table));
         table.map_or(Vec::new(), |table| {
             table.open().map(|open| open.1).collect()
         })
     }
 
-    /// As [`Tables::openings_of`], and whether the next program keeps the descriptor.
-    pub(crate) fn openings_at_execute(&self, process: ProcessId) -> Vec<(u32, bool)> {
+    /// As [`KernelTables::open_files_of`], and whether the descriptor stays open at `execve`.
+    pub(crate) fn open_files_at_execute(&self, process: ProcessId) -> Vec<(u32, bool)> {
         let table = self.process(process).map(|process| process.table);
-        let table = table.and_then(|table| self.tables.get(table));
-        let mut openings: Vec<(u32, bool)> = table.map_or(Vec::new(), |table| {
+        let table = table.and_then(|table| self.fd_tables.get(table));
+        let mut open_files: Vec<(u32, bool)> = table.map_or(Vec::new(), |table| {
             table.open().map(|open| (open.1, !open.2)).collect()
         });
-        // Of several descriptors those first that stay.
-        openings.sort_unstable_by_key(|&(opening, is_kept)| (opening, !is_kept));
-        openings
+        // Of several descriptors of one open file description, those that stay come first.
+        open_files.sort_unstable_by_key(|&(open_file, is_kept)| (open_file, !is_kept));
+        open_files
     }
 
-    /// The end of a thread, and maybe of its process.
+    /// Ends a thread, and its process if that was the last one or `process_ended` says so.
     pub(crate) fn end_thread(&mut self, number: u32, process_ended: bool) {
         self.recent = [NO_THREAD; RECENT];
         let Some(&place) = self.by_number.get(&number) else {
@@ -439,7 +441,7 @@ impl Tables {
             return;
         };
         let Some(process) = self.process_mut(id) else {
-            // Its process has ended before.
+            // Its process has ended already.
             self.ended_threads = self.ended_threads.saturating_sub(1);
             self.threads.remove(place);
             self.by_number.remove(&number);
@@ -462,26 +464,26 @@ impl Tables {
     }
 
     pub(super) fn end_process(&mut self, id: ProcessId) {
-        let openings = self.openings_of(id);
+        let open_files = self.open_files_of(id);
         let Some(process) = self.process(id) else {
             return;
         };
         let table = process.table;
         self.ended_threads += process.threads as usize;
         self.ended = self.processes.remove(id.place).map(|process| (id, process));
-        let is_over = self.tables.get_mut(table).is_some_and(|table| {
+        let is_over = self.fd_tables.get_mut(table).is_some_and(|table| {
             table.processes = table.processes.saturating_sub(1);
             table.processes == 0
         });
         if is_over {
-            self.tables.remove(table);
-            let mut openings = openings;
-            openings.sort_unstable();
-            for (index, &opening) in openings.iter().enumerate() {
-                let more = openings.get(index + 1) == Some(&opening);
-                match self.openings.get_mut(opening) {
+            self.fd_tables.remove(table);
+            let mut open_files = open_files;
+            open_files.sort_unstable();
+            for (index, &open_file) in open_files.iter().enumerate() {
+                let more = open_files.get(index + 1) == Some(&open_file);
+                match self.open_files.get_mut(open_file) {
                     Some(known) if more => known.descriptors = known.descriptors.saturating_sub(1),
-                    _ => self.leave(opening, None, id),
+                    _ => self.leave(open_file, None, id),
                 }
             }
         }
@@ -505,7 +507,7 @@ impl Tables {
     }
 }
 
-/// The process of an id, if it has not ended.
+/// As [`KernelTables::process_mut`], where other fields are borrowed.
 pub(crate) fn process_at(processes: &mut Slab<Process>, id: ProcessId) -> Option<&mut Process> {
     let process = processes.get_mut(id.place)?;
     (process.generation == id.generation).then_some(process)
@@ -517,17 +519,17 @@ mod tests {
 
     #[test]
     fn threads_whose_numbers_end_alike_are_told_apart() {
-        let mut tables = Tables::new();
+        let mut fd_tables = KernelTables::new();
         let alike = 7 + RECENT as u32;
-        let (one, other) = (tables.thread(7), tables.thread(alike));
+        let (one, other) = (fd_tables.thread(7), fd_tables.thread(alike));
         assert_ne!(one, other);
-        assert_eq!((tables.thread(7), tables.thread(alike)), (one, other));
-        let serial = |tables: &mut Tables, number| {
-            let place = tables.thread(number);
-            tables.at(place).map(|thread| thread.serial)
+        assert_eq!((fd_tables.thread(7), fd_tables.thread(alike)), (one, other));
+        let serial = |fd_tables: &mut KernelTables, number| {
+            let place = fd_tables.thread(number);
+            fd_tables.at(place).map(|thread| thread.serial)
         };
-        let before = serial(&mut tables, 7);
-        tables.end_thread(7, false);
-        assert_ne!(serial(&mut tables, 7), before);
+        let before = serial(&mut fd_tables, 7);
+        fd_tables.end_thread(7, false);
+        assert_ne!(serial(&mut fd_tables, 7), before);
     }
 }
