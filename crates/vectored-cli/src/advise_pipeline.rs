@@ -12,9 +12,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context;
-use vectored_lab::advisor::wording::words::{action, pattern};
 use vectored_lab::advisor::{
-    About, Analysis, Options, Tallies, Traced, Untraced, Words, advise, merge, operation_of,
+    About, Analysis, Options, Tallies, Traced, Untraced, advise, merge, operation_of,
     without_strace,
 };
 use vectored_lab::measure::{
@@ -29,8 +28,6 @@ use crate::failure::Failure;
 use crate::notes::Notes;
 use crate::results_store::unmatched;
 use crate::strace;
-
-const WORDS: Words = Words { pattern, action };
 
 /// The source of the costs of calls.
 pub enum Costs {
@@ -240,7 +237,7 @@ pub fn conclude(observed: Observed, costs: &Costs, facts: RunFacts, notes: &Note
         skipped: observed.skipped,
         untraced: untraced(&observed.tallies, &facts.times),
     };
-    advise(observed.tallies, &prices, about, WORDS)
+    advise(observed.tallies, &prices, about)
 }
 
 /// Wall and CPU time without strace, measured or estimated.
@@ -371,7 +368,7 @@ pub fn merged(mut loaded: Vec<Advisory>, costs: &Costs, started_at: String) -> A
             one.host = advisory.host.clone();
         }
     }
-    let mut all = merge(&loaded, WORDS);
+    let mut all = merge(&loaded);
     all.started_at = started_at;
     env!("CARGO_PKG_VERSION").clone_into(&mut all.version);
     all

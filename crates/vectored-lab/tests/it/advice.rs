@@ -1,7 +1,7 @@
 //! Reports of fixed advisories, and of hostile ones.
 
 use serde_json::{Value, json as literal};
-use vectored_lab::advisor::wording::words::{action, pattern};
+use vectored_lab::advisor::wording::sentences::{action, pattern};
 use vectored_lab::model::{
     ADVISORY_SCHEMA, Advisory, DescriptorUse, FileCalls, Finding, FindingKey, FindingKind, Grade,
     Host, Leads, Operation, Price, Saved, SiteCalls, Skipped, Step, Tally, Uncounted, WallSource,
@@ -239,7 +239,7 @@ pub fn fixed() -> Advisory {
                 bytes: 1000,
                 counted: 0,
                 listed: 0,
-                reason: Some("no adjacent call that it could be merged with".to_owned()),
+                reason: Some("no adjacent call to merge with".to_owned()),
             },
         ],
         more_descriptors: 4,
@@ -416,7 +416,7 @@ fn where_there_is_nothing_to_gain_it_says_so() {
 }
 
 #[test]
-fn where_the_wall_time_comes_from_is_told() {
+fn the_source_of_the_wall_time_is_named() {
     let mut traced = fixed();
     traced.wall_source = Some(WallSource::Traced);
     assert!(answer(&traced).contains("[1.03, 1.61], 30 % or more of the traced time of 4.30 s: "));
@@ -489,7 +489,7 @@ fn where_there_is_next_to_nothing_to_gain_the_table_ends_after_its_headline() {
 fn what_is_not_shown_is_summed_up() {
     let text = table(&fixed(), narrow(), 1);
     assert!(
-        text.contains("2 findings more would save 478 ms together."),
+        text.contains("2 more findings would save 478 ms in total."),
         "{text}"
     );
 }
@@ -500,7 +500,7 @@ fn what_hardly_matters_is_summed_up() {
     some.findings[2].saving_s = 0.000_09;
     let text = table(&some, narrow(), TOP);
     assert!(
-        text.contains("\n1 finding more would save 90.0 µs."),
+        text.contains("\n1 more finding would save 90.0 µs."),
         "{text}"
     );
     some.findings.drain(..2);
@@ -515,7 +515,7 @@ fn what_would_cost_is_no_part_of_the_answer() {
     let text = table(&advisory, narrow(), TOP);
     // All calls of the others, and none of its 300.
     assert!(text.contains("instead of 1,255,033."), "{text}");
-    assert!(text.contains("1 finding more would save nothing"), "{text}");
+    assert!(text.contains("1 more finding would save nothing"), "{text}");
     for finding in &mut advisory.findings {
         finding.saving_s = -1.0;
     }

@@ -2,18 +2,15 @@
 
 use std::path::Path;
 
-use vectored_lab::advisor::wording::words::{action, pattern};
-use vectored_lab::advisor::{About, Analysis, Options, Words, advise, merge};
+use vectored_lab::advisor::{About, Analysis, Options, advise, merge};
 use vectored_lab::model::{Advisory, FindingKind, Leads, Operation, Price, Runtime};
-
-const WORDS: Words = Words { pattern, action };
 
 fn advised(name: &str) -> Advisory {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/advise");
     let mut analysis = Analysis::new(Options::default());
     let counts = analysis.read_logs(&[folder.join(name)]).unwrap();
     assert!(counts.skipped().is_empty(), "{:?}", counts.skipped());
-    advise(analysis.finish(), &prices(), About::default(), WORDS)
+    advise(analysis.finish(), &prices(), About::default())
 }
 
 /// What has no price is listed.
@@ -128,7 +125,7 @@ fn a_loop_is_one_row_wherever_its_runs_begin_and_end() {
     };
     assert_eq!(rows(&advisory, said), expected);
     // So they are after merging results.
-    let merged = merge(&[advisory.clone(), advised("call-sites.log.gz")], WORDS);
+    let merged = merge(&[advisory.clone(), advised("call-sites.log.gz")]);
     let java = merged
         .findings
         .iter()
@@ -139,7 +136,7 @@ fn a_loop_is_one_row_wherever_its_runs_begin_and_end() {
         java.map(key).collect::<Vec<_>>().len(),
         before.map(key).collect::<Vec<_>>().len()
     );
-    let twice = merge(&[advisory.clone(), advisory.clone()], WORDS);
+    let twice = merge(&[advisory.clone(), advisory.clone()]);
     assert_eq!(twice.findings.len(), advisory.findings.len());
 }
 

@@ -234,6 +234,6 @@ fn lines_that_could_not_be_used_name_their_file_if_several_logs_are_read() {
     fs::write(bench.work().join("notes"), "one\ntwo\n").unwrap();
     let output = advise(&bench).args(["log", "notes"]).assert().success();
     let stdout = text(&output.get_output().stdout);
-    let expected = "Not used: 2 lines, the first is 1 of 'notes': not a line of strace.";
+    let expected = "Skipped 2 lines, the first is 1 of 'notes': not a line of strace.";
     assert!(stdout.contains(expected), "{stdout}");
 }

@@ -4,6 +4,7 @@ use crate::advisor::findings::price::{Saving, price};
 use crate::advisor::findings::tallies::{Tallies, fold_files};
 use crate::advisor::findings::tally::join;
 use crate::advisor::findings::uses::most_used;
+use crate::advisor::wording::sentences::{action, pattern};
 use crate::model::{
     ADVISORY_SCHEMA, Advisory, Finding, FindingKey, Host, Price, Skipped, Tally, Uncounted,
     WallSource,
@@ -39,20 +40,11 @@ pub struct Untraced {
     pub source: WallSource,
 }
 
-/// How a finding is put in words.
-#[derive(Clone, Copy, Debug)]
-pub struct Words {
-    /// The pattern in one line.
-    pub pattern: fn(&FindingKey, &Tally) -> String,
-    /// What to do, in a sentence.
-    pub action: fn(&FindingKey, &Tally) -> String,
-}
-
 /// The reason why a finding without a price is not counted.
 pub const UNPRICED: &str = "what such a call costs is not known";
 
 /// Prices the findings of tallies. A finding without a price is listed.
-pub fn advise(mut tallies: Tallies, prices: &[Price], about: About, words: Words) -> Advisory {
+pub fn advise(mut tallies: Tallies, prices: &[Price], about: About) -> Advisory {
     fold_files(&mut tallies);
     let traced_wall_s = tallies.span_ns.map(|ns| ns as f64 / 1e9);
     let (wall_s, wall_source) = match about.untraced {
@@ -72,8 +64,8 @@ pub fn advise(mut tallies: Tallies, prices: &[Price], about: About, words: Words
         let saving = saving.unwrap_or_default();
         let wall_s = wall_s.filter(|&wall_s| wall_s > 0.0);
         Finding {
-            pattern: (words.pattern)(&key, &tally),
-            action: (words.action)(&key, &tally),
+            pattern: pattern(&key, &tally),
+            action: action(&key, &tally),
             saving_s: saving.s,
             saving_low_s: saving.low_s,
             saving_high_s: saving.high_s,
@@ -83,7 +75,7 @@ pub fn advise(mut tallies: Tallies, prices: &[Price], about: About, words: Words
         }
     };
     let uncounted = |((key, reason), tally): ((FindingKey, String), Tally)| Uncounted {
-        pattern: (words.pattern)(&key, &tally),
+        pattern: pattern(&key, &tally),
         key,
         reason,
         tally,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::advisor::findings::advise::{About, UNPRICED, Untraced, Words, advise};
+use crate::advisor::findings::advise::{About, UNPRICED, Untraced, advise};
 use crate::advisor::findings::tallies::Tallies;
 use crate::advisor::findings::tally::join;
 use crate::advisor::findings::uses::join_use;
@@ -13,7 +13,7 @@ use crate::model::{Advisory, Price, Skipped, WallSource};
 ///
 /// Wall times add up, as if the programs had run one after the other. If one is unknown, the sum is
 /// unknown.
-pub fn merge(advisories: &[Advisory], words: Words) -> Advisory {
+pub fn merge(advisories: &[Advisory]) -> Advisory {
     let mut tallies = Tallies::default();
     let mut about = About {
         complete: true,
@@ -44,7 +44,7 @@ pub fn merge(advisories: &[Advisory], words: Words) -> Advisory {
             cpu_s: sum_ns(advisories, |one| one.cpu_s).map(|ns| ns as f64 / 1e9),
             source,
         });
-    advise(tallies, &prices_of(advisories), about, words)
+    advise(tallies, &prices_of(advisories), about)
 }
 
 /// In whole ns, so that the order of additions does not matter; `None` if one is unknown.

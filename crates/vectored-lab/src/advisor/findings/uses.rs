@@ -246,7 +246,7 @@ impl Entry {
             .saturating_sub(calls.large)
             .saturating_sub(calls.short);
         let why = [
-            (alone, "no adjacent call that it could be merged with"),
+            (alone, "no adjacent call to merge with"),
             (calls.large, "the calls are as large as a buffer already"),
             (
                 calls.short,
@@ -254,7 +254,7 @@ impl Entry {
             ),
             (
                 calls.special,
-                "calls with flags or an address, or without a buffer of the program",
+                "calls with flags or an address, or without a buffer in the program",
             ),
             (calls.empty, "the calls failed or moved nothing"),
         ];
@@ -301,7 +301,7 @@ fn why_never(kind: &str) -> &'static str {
         }
         "packet pipe" => "each call is a packet",
         "null device" => "calls on it take next to no time",
-        "eventfd" | "event descriptor" => "each call takes or gives an event",
+        "eventfd" | "event descriptor" => "each call consumes or signals an event",
         _ => "never counted: each call may have an effect of its own",
     }
 }

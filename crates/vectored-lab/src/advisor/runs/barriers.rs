@@ -124,9 +124,9 @@ impl Barrier {
                 "a read or write between them on a terminal, a device or another special descriptor"
             }
             Barrier::SyncOwn => "fsync between them",
-            Barrier::SyncOther => "a sync of something else between them",
-            Barrier::BothWays => "reads and writes of the same opening in turn",
-            Barrier::SameFile => "the same file used through another opening between them",
+            Barrier::SyncOther => "a sync of another file between them",
+            Barrier::BothWays => "reads and writes of the same open file in turn",
+            Barrier::SameFile => "the same file used through another descriptor between them",
             Barrier::Mapped => {
                 "the file is mapped into memory, where its bytes can be seen or changed without a call"
             }
@@ -162,7 +162,7 @@ impl Barrier {
                 "other processes may write to the same FIFO, and a write of more than PIPE_BUF may be split"
             }
             Barrier::SharedOffset => {
-                "another thread or process uses the same offset, and would go on from another place"
+                "another thread or process uses the same offset, and would continue at a different offset"
             }
             Barrier::Inherited => {
                 "open before the log began: another process may share the offset, and read on from it"
@@ -176,17 +176,17 @@ impl Barrier {
             }
             Barrier::OtherReaders => {
                 "several threads or processes read the stream, or may: a larger buffer would take \
-                 what another is to read"
+                 bytes meant for another"
             }
             Barrier::Spliced => {
-                "sendfile, splice or tee from it: a larger buffer would take what that is to move"
+                "sendfile, splice or tee from it: a larger buffer would take bytes that it is to move"
             }
             Barrier::ControlData => {
                 "descriptors or credentials came with some of its bytes: a larger buffer would lose them"
             }
             Barrier::InheritedReader => {
                 "open before the log began: another process may read the stream, and a larger \
-                 buffer would take what it is to read"
+                 buffer would take bytes meant for it"
             }
             Barrier::UnknownTarget => {
                 "the log does not say what the descriptor leads to: trace again with -yy"
@@ -194,8 +194,7 @@ impl Barrier {
             Barrier::NoTimes => "the log has no times: trace again with -ttt",
             Barrier::CoarseTimes => "the log's times are too coarse: trace again with -ttt",
             Barrier::Filtered => {
-                "no call shows that the log was not filtered, and waits would not show: trace again \
-                 without -e"
+                "the log may have been filtered, and waits would not show: trace again without -e"
             }
         };
         words.to_owned()

@@ -46,7 +46,7 @@ fn tallies(text: &str, deflates: bool) -> Tallies {
     analysis.finish()
 }
 
-/// Calls that are counted, those that would be left, and calls that are listed.
+/// Calls that are counted, calls that remain, and calls that are listed.
 fn sums(tallies: &Tallies) -> (u64, u64, u64) {
     let counted = tallies.findings.values();
     let listed = tallies.uncounted.values().map(|tally| tally.calls).sum();
@@ -59,11 +59,11 @@ fn sums(tallies: &Tallies) -> (u64, u64, u64) {
 
 #[test]
 fn what_strace_adds_to_the_calls_between_is_no_delay() {
-    // 20 ms, of which strace made 16 at least.
+    // 20 ms, of which strace added at least 16.
     let text = log(3, 200, 0);
     assert_eq!(sums(&tallies(&text, false)), (0, 0, 3));
     assert_eq!(sums(&tallies(&text, true)), (3, 1, 0));
-    // The program waited by itself.
+    // The program itself waited.
     let paused = log(3, 200, 8_000);
     assert_eq!(sums(&tallies(&paused, true)), (0, 0, 3));
 }
@@ -121,7 +121,7 @@ fn small_segments_are_copied_into_one_buffer_however_many_they_are() {
     assert_eq!(merged(small, buffer), (2000, 10, 0));
     let single = "write(3</tmp/log>, \"x\"..., 200) = 200";
     assert_eq!(merged(log.replace(write, single), buffer), (2000, 7, 0));
-    // Large ones are handed over where they are, 1,024 at most.
+    // Large segments are referenced, up to 1,024 a call.
     let large = log.replace(write, &list(100, 300));
     assert_eq!(merged(large, 1 << 30), (2000, 200, 0));
 }

@@ -1,4 +1,4 @@
-//! Logs by hand: each function is a line.
+//! Logs made by hand: each function makes a line.
 
 use crate::advisor::findings::tallies::Tallies;
 use crate::advisor::{Analysis, Options};
@@ -9,13 +9,13 @@ use vectored_strace::event::{
 /// A line of a log, with its own memory.
 #[derive(Clone, Debug)]
 pub(super) struct Line {
-    /// 1 unless told otherwise.
+    /// Thread, 1 by default.
     pub(super) thread: u32,
-    /// How long after the one before it began, in ns: 1 µs unless told otherwise.
+    /// Time since the begin of the line before, in ns: 1 µs by default.
     pub(super) after_ns: u64,
     /// The call's name.
     pub(super) name: &'static str,
-    /// What it did.
+    /// Its action.
     pub(super) action: Action<'static>,
     /// Its call site.
     pub(super) site: Option<&'static [u8]>,
@@ -66,7 +66,7 @@ pub(super) fn fd(number: i32) -> Descriptor<'static> {
     }
 }
 
-/// `[7; 3]` and the like live as long as the tests do: they are few.
+/// Leaked: the tests are few and short.
 fn kept(bytes: Vec<u64>) -> &'static [u64] {
     Vec::leak(bytes)
 }
@@ -104,7 +104,7 @@ pub(super) fn read(number: i32, bytes: u64) -> Line {
     line("read", Action::Transfer(transfer))
 }
 
-/// A read of which the file had only a part.
+/// A read that returned less than it asked for.
 pub(super) fn read_part(number: i32, asked: u64, moved: u64) -> Line {
     read(number, asked).but(|transfer| transfer.result = Ok(moved))
 }
@@ -289,12 +289,12 @@ pub(super) fn call_on(name: &'static str, number: i32) -> Line {
     line(name, Action::Other { descriptor })
 }
 
-/// A call that cannot matter.
+/// A harmless call.
 pub(super) fn brk() -> Line {
     call("brk")
 }
 
-/// Feeds lines, each of which takes 1 µs.
+/// Adds lines, each of which takes 1 µs.
 pub(super) fn feed(analysis: &mut Analysis, lines: &[Line]) {
     let mut now_ns = 1_000_000_000;
     for line in lines {
@@ -312,7 +312,7 @@ pub(super) fn feed(analysis: &mut Analysis, lines: &[Line]) {
     }
 }
 
-/// What is found in one log, that is whole.
+/// The tallies of one log, which holds every call.
 pub(super) fn analysed(lines: &[Line]) -> Tallies {
     let options = Options {
         shows_all: true,
@@ -324,8 +324,8 @@ pub(super) fn analysed(lines: &[Line]) -> Tallies {
     analysis.finish()
 }
 
-/// What was found, a line each: `adjacent-writes adjacent 5→1: write 4`.
-pub(super) fn told(tallies: &Tallies) -> Vec<String> {
+/// The findings, one a line: `adjacent-writes adjacent 5→1: write 4`.
+pub(super) fn summary(tallies: &Tallies) -> Vec<String> {
     let word = |value: &dyn erased::Json| value.json().trim_matches('"').to_owned();
     let finding = |key: &crate::model::FindingKey, tally: &crate::model::Tally| {
         let steps: Vec<String> = key

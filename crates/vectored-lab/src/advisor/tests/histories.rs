@@ -1,4 +1,4 @@
-//! Processes that fork, run programs and hand descriptors on: the figures have to add up.
+//! Processes that fork, run programs and pass descriptors on: the counts must add up.
 
 use proptest::prelude::*;
 
@@ -8,7 +8,7 @@ use crate::advisor::tests::merging::{advised, saved_and_loaded};
 use crate::model::{FindingKey, FindingKind, Tally};
 use vectored_strace::event::{Action, Descriptor, Form, OpenFlags, SocketKind};
 
-/// What the log shows of a descriptor: nothing, mostly.
+/// Texts that the log shows of a descriptor: mostly none.
 fn shown(number: i32, text: u8) -> Descriptor<'static> {
     let text: Option<&'static [u8]> = match text {
         0 => Some(b"/a"),
@@ -155,7 +155,7 @@ proptest! {
             .iter()
             .map(|log| saved_and_loaded(&advised(std::slice::from_ref(log))))
             .collect();
-        let merged = merge(&one_by_one, crate::advisor::tests::merging::WORDS);
+        let merged = merge(&one_by_one);
         prop_assert_eq!(saved_and_loaded(&merged), advised(&logs));
     }
 }

@@ -1,19 +1,14 @@
-//! Logs at once, and one by one.
+//! Several logs analysed at once, and one by one and then merged.
 
 use proptest::prelude::*;
 
-use crate::advisor::findings::advise::{About, Words};
+use crate::advisor::findings::advise::About;
 use crate::advisor::tests::events::*;
 use crate::advisor::tests::naive::any_lines;
 use crate::advisor::{Analysis, Options};
 use crate::advisor::{advise, merge};
-use crate::model::{Advisory, FindingKey, Leads, Operation, Price, Skipped, Tally, WallSource};
+use crate::model::{Advisory, Leads, Operation, Price, Skipped, WallSource};
 use vectored_strace::event::SocketKind;
-
-pub(super) const WORDS: Words = Words {
-    pattern: |key, tally| format!("{} × {:?}", tally.calls, key.steps),
-    action: |key: &FindingKey, _: &Tally| format!("{:?}", key.kind),
-};
 
 pub(super) fn prices() -> Vec<Price> {
     let targets = [Leads::File, Leads::Pipe, Leads::Unix, Leads::Tcp];
@@ -66,7 +61,7 @@ pub(super) fn advised(logs: &[Vec<Line>]) -> Advisory {
         }],
         ..About::default()
     };
-    advise(analysis.finish(), &prices(), about, WORDS)
+    advise(analysis.finish(), &prices(), about)
 }
 
 pub(super) fn saved_and_loaded(advisory: &Advisory) -> Advisory {
@@ -91,12 +86,12 @@ proptest! {
             .iter()
             .map(|log| saved_and_loaded(&advised(std::slice::from_ref(log))))
             .collect();
-        prop_assert_eq!(&saved_and_loaded(&merge(&one_by_one, WORDS)), &at_once);
+        prop_assert_eq!(&saved_and_loaded(&merge(&one_by_one)), &at_once);
         // In two steps, too.
         let (some, others) = one_by_one.split_at(split.min(one_by_one.len()));
-        let steps = [merge(some, WORDS), merge(others, WORDS)];
+        let steps = [merge(some), merge(others)];
         let steps: Vec<Advisory> = steps.iter().map(saved_and_loaded).collect();
-        let merged = merge(&steps, WORDS);
+        let merged = merge(&steps);
         prop_assert_eq!(merged.findings, at_once.findings);
         prop_assert_eq!(merged.uncounted, at_once.uncounted);
         prop_assert_eq!(merged.saving_s, at_once.saving_s);
@@ -120,7 +115,7 @@ fn merged_wall_times_are_as_sure_as_the_least_sure() {
         (Estimated, Untraced, Estimated, 3.0, Some(0.5)),
         (Estimated, Traced, Traced, 16.0, None),
     ] {
-        let merged = merge(&[of(one, 1.0), of(other, 2.0)], WORDS);
+        let merged = merge(&[of(one, 1.0), of(other, 2.0)]);
         assert_eq!(merged.wall_source, Some(source));
         assert_eq!((merged.wall_s, merged.cpu_s), (Some(wall_s), cpu_s));
         assert_eq!(merged.traced_wall_s, Some(16.0));
@@ -136,7 +131,7 @@ fn a_result_of_an_earlier_version_is_read_and_merged() {
     ];
     let new = advised(&[log.concat()]);
     let mut json = serde_json::to_value(&new).unwrap();
-    // What the version before had not.
+    // Fields that an older version lacks.
     let fields = json.as_object_mut().unwrap();
     fields.remove("descriptors").unwrap();
     fields.remove("more_descriptors").unwrap();
@@ -152,7 +147,7 @@ fn a_result_of_an_earlier_version_is_read_and_merged() {
         }
     }
     let old: Advisory = serde_json::from_value(json).unwrap();
-    let merged = merge(&[old, new.clone()], WORDS);
+    let merged = merge(&[old, new.clone()]);
     let calls = |advisory: &Advisory| -> u64 {
         let counted = advisory.findings.iter().map(|one| one.tally.calls);
         counted

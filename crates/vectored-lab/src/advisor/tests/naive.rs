@@ -1,4 +1,4 @@
-//! The analysis against one that keeps all calls, and looks at everything between two of them.
+//! The analysis against a naive one, which keeps all calls and looks at everything between two of them.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use vectored_strace::event::{Action, Direction, SocketKind, Transfer};
 /// Kind, grade, reason → runs, calls, merged calls, bytes.
 type Sums = BTreeMap<(String, String, String), [u64; 4]>;
 
-/// What lies between two calls.
+/// The link between two transfers.
 #[derive(Clone, Debug, PartialEq)]
 enum Link {
     Joined(bool),
@@ -24,7 +24,7 @@ enum Link {
 const SEVERAL_WRITERS: &str =
     "several threads or processes write to it: a merged call changes the order of their bytes";
 const SHARED_OFFSET: &str =
-    "another thread or process uses the same offset, and would go on from another place";
+    "another thread or process uses the same offset, and would continue at a different offset";
 const SIZE: &str =
     "lseek(SEEK_END), statfs or the like between them, which tells how much was written";
 
@@ -36,7 +36,7 @@ fn preamble() -> Vec<Line> {
     vec![
         open(3),
         open(4),
-        // What is read is no folder, so that `fstat` of it looks at nothing else.
+        // A file that was read is no folder, so `fstat` of it concerns only that file.
         read_part(3, 8, 0),
         read_part(4, 8, 0),
         pipe(7, 5),
@@ -52,7 +52,7 @@ fn transfer_of(line: &Line) -> Option<&Transfer<'static>> {
     }
 }
 
-/// Whose lane a line is in.
+/// Descriptor and direction of a line, if it is a transfer.
 fn lane_of(line: &Line) -> Option<(i32, bool)> {
     let transfer = transfer_of(line)?;
     Some((
@@ -97,7 +97,7 @@ fn position(lines: &[Line], number: i32, until: usize) -> u64 {
         })
 }
 
-/// The place of the seek that moved the offset for this transfer.
+/// Index of the seek that moved the offset for this transfer.
 fn seek_before(lines: &[Line], number: i32, at: usize) -> Option<usize> {
     let until = lines[..at].iter().rposition(|line| {
         let transfer = transfer_of(line);
@@ -117,16 +117,16 @@ fn seek_before(lines: &[Line], number: i32, at: usize) -> Option<usize> {
 }
 
 const OTHER_READERS: &str = "several threads or processes read the stream, or may: a larger buffer \
-                             would take what another is to read";
+                             would take bytes meant for another";
 
-/// How many threads read the socket.
+/// Number of threads that read the socket.
 fn readers(lines: &[Line]) -> usize {
     let reads = |line: &&Line| lane_of(line) == Some((6, true));
     let threads = lines.iter().filter(reads).map(|line| line.thread);
     threads.collect::<std::collections::BTreeSet<u32>>().len()
 }
 
-/// What lies between two transfers that follow each other in a lane.
+/// The link between two transfers in a row, in one direction.
 fn link(lines: &[Line], clock: &[u64], from: usize, to: usize) -> Link {
     let (one, other) = (&lines[from], &lines[to]);
     let (Some(first), Some(second)) = (transfer_of(one), transfer_of(other)) else {
@@ -177,7 +177,7 @@ fn link(lines: &[Line], clock: &[u64], from: usize, to: usize) -> Link {
         }
         let seen = |what: &dyn Fn(&Line) -> bool| own.iter().any(|&place| what(&lines[place]));
         if seen(&|line| matches!(line.action, Action::Sync(_))) {
-            return Link::Crossed("a sync of something else between them");
+            return Link::Crossed("a sync of another file between them");
         }
         let sends =
             |line: &Line| lane_of(line).is_some_and(|lane| !lane.1 && !FILES.contains(&lane.0));
@@ -187,12 +187,12 @@ fn link(lines: &[Line], clock: &[u64], from: usize, to: usize) -> Link {
             );
         }
     }
-    // What happened to the same opening, by whatever thread.
+    // Calls on the same open file description, by any thread.
     for line in between {
         let crossed = match (&line.action, line.name) {
             (Action::Transfer(_), _) if is_own(&line) && is_file => {
                 let is_other = lane_of(line) != Some((number, is_read));
-                is_other.then_some("reads and writes of the same opening in turn")
+                is_other.then_some("reads and writes of the same open file in turn")
             }
             (Action::Transfer(_), _)
                 if lane_of(line) == Some((number, true)) && line.thread != one.thread =>
@@ -258,7 +258,7 @@ fn link(lines: &[Line], clock: &[u64], from: usize, to: usize) -> Link {
             .then_some("a read of a pipe or socket between them")
     };
     let syncs = |line: &Line| {
-        matches!(line.action, Action::Sync(_)).then_some("a sync of something else between them")
+        matches!(line.action, Action::Sync(_)).then_some("a sync of another file between them")
     };
     let sends = |line: &Line| {
         stream(line)
@@ -294,7 +294,7 @@ fn naive(lines: &[Line]) -> Sums {
         let places: Vec<usize> = (0..lines.len())
             .filter(|&place| lane_of(&lines[place]) == Some(lane))
             .collect();
-        // Each with what lies before it.
+        // Each transfer with the link before it.
         let mut calls: Vec<(Link, usize)> = Vec::new();
         let mut last = None;
         for place in places {
@@ -347,7 +347,8 @@ fn has_shared_offset(lines: &[Line], number: i32) -> bool {
     users.any(|user| Some(user) != first)
 }
 
-/// Why nothing of a lane is counted, if both threads use it. Neither was made after the other's last call.
+/// The reason why nothing of a direction is counted, if both threads use it. Neither thread was created
+/// after the other's last call.
 fn shared_by(lines: &[Line], (number, is_read): (i32, bool)) -> Option<&'static str> {
     let uses = |line: &&Line| match &line.action {
         Action::Transfer(transfer) => {
@@ -420,13 +421,13 @@ fn count(lines: &[Line], clock: &[u64], calls: &[(Link, usize)], by: &Link, sums
     } else {
         by
     };
-    // The bytes of a file that are read wait for nobody.
+    // Bytes of a file that are read wait for no call.
     let reads_file = lane_of(&lines[*first]).is_some_and(|lane| lane.1 && FILES.contains(&lane.0));
     let delays_end = matches!(by, Link::Joined(_)) && !reads_file;
     let mut merged: Vec<Vec<usize>> = Vec::new();
     let mut is_full = true;
     for &(_, place) in calls {
-        // Those of the list that would be handed over: what is copied is one with what is copied before it.
+        // Segments of the merged list: neighbours that are copied are one segment.
         let segments = |group: &[usize]| -> u64 {
             let mut segments = 0;
             let mut ends_copied = false;
@@ -495,7 +496,7 @@ fn count(lines: &[Line], clock: &[u64], calls: &[(Link, usize)], by: &Link, sums
     let all_lists = segments.iter().all(|&segments| segments > 1);
     let all_tiny = all_lists && bytes < 256 * segments.iter().sum::<u64>();
     let is_split = all_lists && count > 1 && segments[0] == 1024;
-    let told = match by {
+    let found = match by {
         Link::Sought(_) => Some(("seek-then-transfer", grade, "", 2 * count - 1, count)),
         Link::Crossed("fsync between them") if left < count => {
             Some(("sync-each", "crossing", "fsync between them", count, left))
@@ -506,7 +507,7 @@ fn count(lines: &[Line], clock: &[u64], calls: &[(Link, usize)], by: &Link, sums
         Link::Joined(_) if is_split => Some(("many-segments", own_grade, "", count, left)),
         _ => None,
     };
-    if let Some((kind, grade, reason, count, left)) = told {
+    if let Some((kind, grade, reason, count, left)) = found {
         let key = (kind.to_owned(), grade.to_owned(), reason.to_owned());
         let sum = sums.entry(key).or_default();
         for (sum, new) in sum.iter_mut().zip([1, count, left, bytes]) {
@@ -603,7 +604,7 @@ proptest! {
             prop_assert_eq!(tally.sizes.iter().map(|size| size.1).sum::<u64>(), tally.segments);
             prop_assert!(tally.sizes.iter().map(|size| size.2).sum::<u64>() <= tally.bytes);
         }
-        // The table of files and descriptors has all of them, and says the same.
+        // The table of files and descriptors has all of them, with the same counts.
         let uses: Vec<_> = tallies.uses.values().collect();
         let calls_of = |kinds: &mut dyn Iterator<Item = (&crate::model::FindingKey, &crate::model::Tally)>| {
             kinds.map(calls).sum::<u64>()

@@ -1,4 +1,4 @@
-//! A log that is read at once is followed as each of its events would be.
+//! Reading a log at once gives the same result as following each of its events.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use crate::advisor::findings::tallies::Tallies;
 use crate::advisor::{Analysis, Options};
 use vectored_strace::Reader;
 
-/// What follows the time of a line.
+/// The part of a line behind its time.
 const CALLS: &str = concat!(
     r#"(write|read)\((3</srv/a>|4</srv/b>|5<pipe:\[7\]>|6), "x"\.\.\., (8|4096|70000)\) = (8|4096|70000|0|-1 EAGAIN \(x\))"#,
     r#"|p(write|read)64\((3</srv/a>|4</srv/b>), "x"\.\.\., 8, (8|16|24|32)\) = 8"#,

@@ -1,16 +1,16 @@
-//! Logs as strace writes them.
+//! Rules on the text of logs, as strace writes them.
 
 use crate::advisor::findings::tallies::Tallies;
-use crate::advisor::tests::events::told;
+use crate::advisor::tests::events::summary;
 use crate::advisor::{Analysis, Options};
 use vectored_strace::Reader;
 
-/// What is found in a log that holds everything, or in one that has to show that it does.
+/// The findings of a log; with `shows_all` it is known to hold every call.
 fn found_in(log: &str, shows_all: bool) -> Vec<String> {
-    told(&book_of(log, shows_all))
+    summary(&tallies_of(log, shows_all))
 }
 
-fn book_of(log: &str, shows_all: bool) -> Tallies {
+fn tallies_of(log: &str, shows_all: bool) -> Tallies {
     let mut analysis = Analysis::new(Options {
         shows_all,
         ..Options::default()
@@ -92,7 +92,7 @@ fn what_is_read_from_a_mapped_file_changes_only_if_the_mapping_can_be_written() 
 
 #[test]
 fn what_a_call_copies_from_is_read() {
-    // By another thread, whose waits do not cross the runs of this one.
+    // Another thread's waits are no barrier to this one's runs.
     let thread = "clone(child_stack=0x7f00, flags=CLONE_VM|CLONE_FILES|CLONE_THREAD) = 2";
     let copies = [
         "sendfile(5<TCP:[1.1.1.1:2->1.1.1.1:3]>, 4</tmp/f>, [0] => [20], 20) = 20",
@@ -103,10 +103,10 @@ fn what_a_call_copies_from_is_read() {
         let mut log = log_of(&[OPEN, OPEN_AGAIN, thread, WRITE]);
         log += &format!("2 1795312736.000045 {copy}\n");
         log += &format!("1 1795312736.000050 {WRITE}\n");
-        let crossed = "adjacent-writes file 2→1: write 5 (the same file used through another opening between them)";
+        let crossed = "adjacent-writes file 2→1: write 5 (the same file used through another descriptor between them)";
         assert_eq!(found_in(&log, true), [crossed], "{copy}");
     }
-    // The offset moves: what is read next is elsewhere.
+    // The offset moved, so the next read is elsewhere.
     let copy = "sendfile(5<TCP:[1.1.1.1:2->1.1.1.1:3]>, 3</tmp/f>, NULL, 20) = 20";
     check(&[OPEN, READ, copy, READ], &[]);
 }
@@ -117,16 +117,16 @@ fn a_fifo_is_no_file() {
     let read = r#"read(4</tmp/q>, "x"..., 20) = 20"#;
     let write = r#"write(4</tmp/q>, "x"..., 20) = 20"#;
     let answered = "adjacent-writes file 2→1: write 5 (a read of a pipe or socket between them)";
-    let told_so = [
+    let announcements = [
         r#"mknodat(AT_FDCWD</>, "/tmp/q", S_IFIFO|0666) = 0"#,
         r#"newfstatat(AT_FDCWD</>, "/tmp/q", {st_mode=S_IFIFO|0644, st_size=0, ...}, 0) = 0"#,
         r#"statx(AT_FDCWD</>, "/tmp/q", AT_STATX_SYNC_AS_STAT, STATX_ALL, {stx_mask=STATX_ALL, stx_mode=S_IFIFO|0644, stx_size=0, ...}) = 0"#,
         r#"stat("/tmp/q", {st_mode=S_IFIFO|0644, st_size=0, ...}) = 0"#,
     ];
-    for say in told_so {
-        check(&[say, OPEN, fifo, WRITE, read, WRITE], &[answered]);
+    for announcement in announcements {
+        check(&[announcement, OPEN, fifo, WRITE, read, WRITE], &[answered]);
         check(
-            &[say, fifo, write, write],
+            &[announcement, fifo, write, write],
             &["adjacent-writes pipe 2→1: write 5 [adjacent]"],
         );
     }
@@ -137,13 +137,13 @@ fn a_fifo_is_no_file() {
     ];
     for show in shown {
         check(&[OPEN, fifo, show, WRITE, read, WRITE], &[answered]);
-        // One that was open before.
+        // A FIFO that was open before the log began.
         check(&[OPEN, show, WRITE, read, WRITE], &[answered]);
     }
-    // Who else writes to it does not show.
+    // Its other writers do not show.
     let long = r#"write(4</tmp/q>, "x"..., 3000) = 3000"#;
     check(
-        &[told_so[0], fifo, long, long],
+        &[announcements[0], fifo, long, long],
         &[
             "adjacent-writes pipe 2→1: write 12 (other processes may write to the same FIFO, and a write of more than PIPE_BUF may be split)",
         ],
@@ -152,7 +152,7 @@ fn a_fifo_is_no_file() {
 
 #[test]
 fn a_log_of_some_classes_of_calls_is_not_believed() {
-    let filtered = "adjacent-writes file 2→1: write 5 (no call shows that the log was not filtered, and waits would not show: trace again without -e)";
+    let filtered = "adjacent-writes file 2→1: write 5 (the log may have been filtered, and waits would not show: trace again without -e)";
     let writes = [OPEN, WRITE, WRITE];
     let poll = "poll([{fd=9, events=POLLIN}], 1, 0) = 0 (Timeout)";
     let wait = "wait4(-1, NULL, 0, NULL) = 7";
@@ -201,7 +201,7 @@ fn times_since_1970_may_have_few_digits() {
             .collect();
         assert_eq!(found_in(&alone, true), [WRITES], "{alone}");
     }
-    // Since the line before, as -r has them; blanks at the start of lines get lost.
+    // Time since the line before, as `-r` prints it. Blanks at the start of lines may be lost.
     let gap = "adjacent-writes file 2→1: write 5 (a gap of more than 10 ms)";
     for blanks in ["1          ", "     ", ""] {
         let stamps = ["0.000000", "0.000500", "0.020000"];
@@ -222,7 +222,7 @@ fn the_descriptor_is_the_one_that_was_used() {
         r#"write(1</tmp/f>, "x"..., 20) = 20"#,
         r#"write(1</tmp/f>, "x"..., 20) = 20"#,
     ];
-    let tallies = book_of(&log_of(&calls), true);
+    let tallies = tallies_of(&log_of(&calls), true);
     let descriptors: Vec<i32> = tallies
         .findings
         .values()
@@ -235,7 +235,7 @@ fn the_descriptor_is_the_one_that_was_used() {
 fn a_run_that_the_end_of_a_process_ends_is_of_one_process() {
     let end = "exit_group(0) = ?\n1 1795312736.000090 +++ exited with 0 +++";
     for calls in [&[OPEN, WRITE, WRITE, end][..], &[OPEN, WRITE, WRITE]] {
-        let tallies = book_of(&log_of(calls), true);
+        let tallies = tallies_of(&log_of(calls), true);
         let processes: Vec<u64> = tallies
             .findings
             .values()
@@ -246,10 +246,10 @@ fn a_run_that_the_end_of_a_process_ends_is_of_one_process() {
 }
 
 #[test]
-fn what_tells_how_much_was_written_crosses_writes() {
+fn a_result_that_depends_on_the_size_is_a_barrier_to_writes() {
     let size =
         "(lseek(SEEK_END), statfs or the like between them, which tells how much was written)";
-    let told = "(lseek(SEEK_CUR) between them, which tells the offset that the calls moved)";
+    let position = "(lseek(SEEK_CUR) between them, which tells the offset that the calls moved)";
     let control = "(ioctl, setsockopt, ftruncate or the like between them)";
     let looked = "(stat between them, which may see the file's size)";
     for (call, reason) in [
@@ -257,7 +257,7 @@ fn what_tells_how_much_was_written_crosses_writes() {
         ("lseek(3</tmp/f>, 0, SEEK_DATA) = 0", size),
         ("lseek(3</tmp/f>, 0, SEEK_HOLE) = 20", size),
         ("_llseek(3</tmp/f>, 0, [20], SEEK_END) = 0", size),
-        ("lseek(3</tmp/f>, 0, SEEK_CUR) = 20", told),
+        ("lseek(3</tmp/f>, 0, SEEK_CUR) = 20", position),
         (r#"statfs("/tmp", {f_type=TMPFS_MAGIC}) = 0"#, size),
         ("fstatfs(3</tmp/f>, {f_type=TMPFS_MAGIC}) = 0", size),
         (
@@ -320,7 +320,7 @@ fn a_linked_file_is_the_same_file() {
     let link = r#"linkat(AT_FDCWD</>, "/tmp/f", AT_FDCWD</>, "/tmp/g", 0) = 0"#;
     let open = r#"openat(AT_FDCWD</>, "/tmp/g", O_RDWR) = 4</tmp/g>"#;
     let read = r#"read(4</tmp/g>, "x"..., 20) = 20"#;
-    let same = "adjacent-writes file 2→1: write 5 (the same file used through another opening between them)";
+    let same = "adjacent-writes file 2→1: write 5 (the same file used through another descriptor between them)";
     check(&[OPEN, link, open, WRITE, read, WRITE], &[same]);
     let harmless = "adjacent-writes file 2→1: write 5 [harmless-between]";
     check(&[OPEN, open, WRITE, read, WRITE], &[harmless]);
@@ -401,7 +401,7 @@ fn a_log_with_hexadecimal_strings_says_what_another_says() {
     assert_eq!(found_in(&log, true), plain);
     assert_eq!(plain.len(), 2);
     let path_of = |log: &str| {
-        let tallies = book_of(log, true);
+        let tallies = tallies_of(log, true);
         let paths = tallies
             .findings
             .values()
@@ -421,14 +421,14 @@ fn the_name_beside_a_thread_is_its_program_and_lies_between_no_calls() {
         // A thread may change its name at any time.
         line("writer 2", 30, WRITE),
     ];
-    let tallies = book_of(&log.concat(), true);
-    assert_eq!(told(&tallies), [WRITES]);
+    let tallies = tallies_of(&log.concat(), true);
+    assert_eq!(summary(&tallies), [WRITES]);
     let programs: Vec<&str> = tallies.findings.keys().map(|key| &*key.program).collect();
     assert_eq!(programs, ["reader"]);
     assert_eq!(tallies.calls, 3);
-    // What is executed is named by its path.
+    // `execve` names a program by its path.
     let execute = line("sh", 5, r#"execve("/bin/tool", ["tool"], 0x1) = 0"#);
-    let tallies = book_of(&[execute, log.concat()].concat(), true);
+    let tallies = tallies_of(&[execute, log.concat()].concat(), true);
     let programs: Vec<&str> = tallies.findings.keys().map(|key| &*key.program).collect();
     assert_eq!(programs, ["tool"]);
 }

@@ -1,4 +1,4 @@
 //! Patterns and remedies in words, in the language of the program.
 
 pub mod remedies;
-pub mod words;
+pub mod sentences;

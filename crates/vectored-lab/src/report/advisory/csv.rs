@@ -1,4 +1,4 @@
-//! One line a finding, counted or not, for spreadsheets.
+//! CSV: one line a finding, counted or not.
 
 use crate::model::{Advisory, Finding, FindingKey, Tally, Uncounted};
 use crate::text::format::csv_word as word;
@@ -31,8 +31,8 @@ const HEAD: [&str; 24] = [
     "action",
 ];
 
-/// A line for each finding, and for each of those that are not counted. Columns are named as in the
-/// JSON; of several advisories, `host`, `started_at` and `sources` stand in front.
+/// One line a finding, counted or not, with columns named as in the JSON. Of several advisories, `host`,
+/// `started_at` and `sources` come first.
 pub fn csv(advisories: &[&Advisory]) -> String {
     let mut writer = WriterBuilder::new().from_writer(Vec::new());
     // Writing to memory, with as many fields in each line, cannot fail.
@@ -86,7 +86,7 @@ fn left_out(advisory: &Advisory, uncounted: &Uncounted) -> [String; 24] {
     line
 }
 
-/// What both kinds have.
+/// The columns of both kinds.
 fn line(advisory: &Advisory, key: &FindingKey, tally: &Tally, pattern: &str) -> [String; 24] {
     let none = String::new;
     [

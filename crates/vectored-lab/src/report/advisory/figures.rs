@@ -2,8 +2,8 @@
 
 use crate::text::format::{escape_control, three_digits};
 
-/// A time with its interval, all in the unit and with the precision of the time: `1.24 s` and
-/// `[1.02, 1.48]`.
+/// A time with its interval, both in the unit and the precision of the time: `1.24 s` and `[1.02,
+/// 1.48]`.
 pub fn span(value_s: f64, low_s: f64, high_s: f64) -> (String, String) {
     let size = match value_s {
         0.0 => low_s.abs().max(high_s.abs()),
@@ -45,7 +45,7 @@ fn decimals(scaled: f64) -> usize {
 
 fn rounded(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
-    // Without the sign of what is rounded to nothing.
+    // Without a sign if it is rounded to zero.
     let is_zero = text.chars().all(|c| matches!(c, '-' | '0' | '.'));
     match text.strip_prefix('-') {
         Some(positive) if is_zero => positive.to_owned(),
@@ -53,10 +53,10 @@ fn rounded(value: f64, decimals: usize) -> String {
     }
 }
 
-/// Shares below this are said to be under 0.1 %.
+/// Shares below this are shown as `under 0.1 %`.
 pub const MIN_SAID_SHARE: f64 = 0.000_5;
 
-/// `28 %`, `3.1 %`, `under 0.1 %`. What runs at the same time can save more than the time that passes.
+/// `28 %`, `3.1 %`, `under 0.1 %`. Concurrent processes can save more than the wall time: `over 100 %`.
 pub fn share(share: f64) -> String {
     match share.abs() {
         _ if share > 1.0 => "over 100 %".to_owned(),
@@ -67,8 +67,8 @@ pub fn share(share: f64) -> String {
     }
 }
 
-/// A path or address that came from outside, without its middle if it is longer than `most`
-/// characters: the beginning tells the place, the end the name.
+/// A text from outside. If it is longer than `most` characters, its middle is cut: the begin of a path
+/// names the place, the end the file.
 pub fn shortened(text: &str, most: usize) -> String {
     let safe = escape_control(text);
     let length = safe.chars().count();

@@ -4,8 +4,8 @@ use crate::model::Advisory;
 use crate::report::advisory::facts::facts;
 use crate::text::format::escape_markdown;
 
-/// An advisory as Markdown: the answer, a table of the findings, what is not counted, how it is
-/// done, notes. At most `top` findings are shown.
+/// An advisory as Markdown: the answer, a table of up to `top` findings, what is not counted, the files
+/// with the most calls, notes.
 pub fn markdown(advisory: &Advisory, top: usize) -> String {
     let facts = facts(advisory, top);
     let mut text = format!(
@@ -34,28 +34,28 @@ pub fn markdown(advisory: &Advisory, top: usize) -> String {
             &item.interval,
             item.share.as_deref().unwrap_or("–"),
             &format!("{} ({})", item.pattern, item.grade),
-            &format!("{}{site}", item.who),
+            &format!("{}{site}", item.location),
             &format!("{}{idiom}", item.action),
         ]);
     }
     if let Some(more) = &facts.more {
         text += &format!("\n{}\n", escape_markdown(more));
     }
-    if !facts.left.is_empty() {
+    if !facts.listed.is_empty() {
         text += "\nNot counted: merging these could change what the program does.\n\n";
         text += "| pattern | why | where |\n|---|---|---|\n";
-        for left in &facts.left {
-            text += &row(&[&left.pattern, &left.reason, &left.who]);
+        for listed in &facts.listed {
+            text += &row(&[&listed.pattern, &listed.reason, &listed.location]);
         }
     }
-    if let Some(more) = &facts.more_left {
+    if let Some(more) = &facts.more_listed {
         text += &format!("\n{}\n", escape_markdown(more));
     }
     if !facts.uses.is_empty() {
         text += "\nFiles and descriptors with the most calls:\n\n";
         text += "| calls | where | counted or why not |\n|---|---|---|\n";
         for used in &facts.uses {
-            text += &row(&[&used.calls, &used.who, &used.counted]);
+            text += &row(&[&used.calls, &used.location, &used.counted]);
         }
     }
     if let Some(more) = &facts.more_uses {

@@ -1,15 +1,16 @@
 //! The report for a terminal.
 
 use crate::model::Advisory;
-use crate::report::advisory::facts::{Facts, Item, facts};
+use crate::report::advisory::facts::{Facts, facts};
+use crate::report::advisory::rows::Item;
 use crate::report::table::TableOptions;
 use crate::text::wrap::wrapped;
 
 const BOLD: &str = "1";
 const GREEN: &str = "32";
 
-/// An advisory for people: the answer first, then the findings, what is not counted, how it is
-/// done, and what is needed to judge the figures. At most `top` findings are shown.
+/// An advisory as a table: the answer, up to `top` findings, what is not counted, the files with the
+/// most calls, notes.
 pub fn table(advisory: &Advisory, options: TableOptions, top: usize) -> String {
     let facts = facts(advisory, top);
     let mut page = Page {
@@ -28,7 +29,7 @@ pub fn table(advisory: &Advisory, options: TableOptions, top: usize) -> String {
         }
         None => page.findings(&facts),
     }
-    page.left(&facts);
+    page.listed(&facts);
     page.uses(&facts);
     if !facts.notes.is_empty() {
         page.line("");
@@ -63,7 +64,7 @@ impl Page {
                 &headline(item, facts.share_of),
                 Some(GREEN),
             );
-            self.hanging(&indent, &indent, &item.who, None);
+            self.hanging(&indent, &indent, &item.location, None);
             if let Some(site) = &item.site {
                 self.hanging(&indent, &indent, &format!("called from {site}"), None);
             }
@@ -78,8 +79,8 @@ impl Page {
         }
     }
 
-    fn left(&mut self, facts: &Facts) {
-        if facts.left.is_empty() {
+    fn listed(&mut self, facts: &Facts) {
+        if facts.listed.is_empty() {
             return;
         }
         self.line("");
@@ -87,16 +88,16 @@ impl Page {
             BOLD,
             "Not counted: merging these could change what the program does",
         );
-        for left in &facts.left {
+        for listed in &facts.listed {
             self.hanging(
                 "  ",
                 "    ",
-                &format!("{}: {}", left.pattern, left.reason),
+                &format!("{}: {}", listed.pattern, listed.reason),
                 None,
             );
-            self.hanging("    ", "    ", &left.who, None);
+            self.hanging("    ", "    ", &listed.location, None);
         }
-        if let Some(more) = &facts.more_left {
+        if let Some(more) = &facts.more_listed {
             self.line(&format!("  {more}"));
         }
     }
@@ -108,7 +109,12 @@ impl Page {
         self.line("");
         self.styled_line(BOLD, "Files and descriptors with the most calls");
         for used in &facts.uses {
-            self.hanging("  ", "    ", &format!("{}: {}", used.calls, used.who), None);
+            self.hanging(
+                "  ",
+                "    ",
+                &format!("{}: {}", used.calls, used.location),
+                None,
+            );
             self.hanging("    ", "    ", &used.counted, None);
         }
         if let Some(more) = &facts.more_uses {

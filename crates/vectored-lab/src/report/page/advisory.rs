@@ -1,20 +1,20 @@
-//! Where gathering would help in a program: the answer, a card for each finding, what is not counted.
+//! An advisory in a page: the answer, a card for each finding, what is not counted.
 
 use crate::model::Advisory;
-use crate::report::advisory::{Facts, Item, Left, Used, facts};
+use crate::report::advisory::{Facts, Item, Listed, Used, facts};
 use crate::report::page::escape::escape;
 use crate::report::page::experiments::table;
 
-/// Findings of one advisory that the page has; more is in the JSON.
+/// Findings of an advisory that the page shows; the JSON has all.
 const MOST: usize = 100;
 
-/// One advisory. `index` tells it from the others of the page.
+/// The section of an advisory; `index` is its number in the page.
 pub fn section(index: usize, advisory: &Advisory) -> String {
     let facts = facts(advisory, MOST);
     let mut text = format!(
         "<section class=\"advisory\" aria-labelledby=\"advisory-{index}\">\n\
          <h2 id=\"advisory-{index}\">Where gathering would help: {}</h2>\n\
-         <p class=\"finding\">{}</p>\n<p class=\"machine\">{} Looked at {}.</p>\n",
+         <p class=\"finding\">{}</p>\n<p class=\"machine\">{} Analysed at {}.</p>\n",
         escape(&advisory.sources.join(", ")),
         escape(&facts.answer),
         escape(&facts.extent),
@@ -30,7 +30,7 @@ pub fn section(index: usize, advisory: &Advisory) -> String {
     if let Some(more) = &facts.more {
         text += &format!("<p>{}</p>\n", escape(more));
     }
-    text += &left(&facts);
+    text += &listed(&facts);
     text += &uses(&facts);
     text += "<ul class=\"notes\">\n";
     for note in &facts.notes {
@@ -53,7 +53,7 @@ fn card(item: &Item, share_of: &str) -> String {
         escape(&item.saving),
         escape(&item.interval),
         escape(&item.action),
-        escape(&item.who),
+        escape(&item.location),
         escape(item.grade)
     );
     if let Some(site) = &item.site {
@@ -69,19 +69,25 @@ fn card(item: &Item, share_of: &str) -> String {
     text + "</li>\n"
 }
 
-fn left(facts: &Facts) -> String {
-    if facts.left.is_empty() {
+fn listed(facts: &Facts) -> String {
+    if facts.listed.is_empty() {
         return String::new();
     }
     let heads = ["pattern", "why", "where"].map(str::to_owned);
-    let row = |left: &Left| vec![left.pattern.clone(), left.reason.clone(), left.who.clone()];
-    let rows: Vec<Vec<String>> = facts.left.iter().map(row).collect();
+    let row = |listed: &Listed| {
+        vec![
+            listed.pattern.clone(),
+            listed.reason.clone(),
+            listed.location.clone(),
+        ]
+    };
+    let rows: Vec<Vec<String>> = facts.listed.iter().map(row).collect();
     let mut text = "<h3>Not counted</h3>\n<p>Merging these could change what the program does, or \
                     it is not known what lies between them.</p>\n<div class=\"texts\">\n"
         .to_owned();
     text += &table("Not counted", &heads, heads.len(), &rows, false);
     text += "</div>\n";
-    if let Some(more) = &facts.more_left {
+    if let Some(more) = &facts.more_listed {
         text += &format!("<p>{}</p>\n", escape(more));
     }
     text
@@ -93,7 +99,7 @@ fn uses(facts: &Facts) -> String {
     }
     const TITLE: &str = "Files and descriptors with the most calls";
     let heads = ["calls", "where", "counted or why not"].map(str::to_owned);
-    let row = |one: &Used| vec![one.calls.clone(), one.who.clone(), one.counted.clone()];
+    let row = |one: &Used| vec![one.calls.clone(), one.location.clone(), one.counted.clone()];
     let rows: Vec<Vec<String>> = facts.uses.iter().map(row).collect();
     let mut text = format!("<h3>{TITLE}</h3>\n<div class=\"texts\">\n");
     text += &table(TITLE, &heads, heads.len(), &rows, false);

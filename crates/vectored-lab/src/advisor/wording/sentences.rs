@@ -1,7 +1,7 @@
 //! Findings in words: the pattern in one line, and the action.
 
 use crate::model::{FindingKey, FindingKind, Grade, Leads, Step, Tally};
-use crate::report::{bytes_in_words, escape_control, grouped};
+use crate::text::format::{bytes_in_words, escape_control, grouped};
 
 /// Steps of a pattern that are named; the others are counted.
 const NAMED_STEPS: usize = 4;
@@ -22,7 +22,7 @@ const NAMED_CHARACTERS: usize = 60;
 /// # Examples
 ///
 /// ```
-/// use vectored_lab::advisor::wording::words::pattern;
+/// use vectored_lab::advisor::wording::sentences::pattern;
 /// use vectored_lab::model::{FindingKey, FindingKind, Grade, Leads, Step, Tally};
 ///
 /// let key = FindingKey {
@@ -137,7 +137,7 @@ fn short_count(number: u64) -> String {
 pub fn action(key: &FindingKey, tally: &Tally) -> String {
     let what = match key.kind {
         FindingKind::AdjacentWrites if has_large_step(tally) => {
-            "Hand the small pieces and the large one to the kernel in one call".to_owned()
+            "Write the small pieces and the large one in one call, with a list".to_owned()
         }
         FindingKind::AdjacentWrites if is_record(key, tally) => {
             format!("Write the {} pieces in one call", key.steps.len())
@@ -149,22 +149,22 @@ pub fn action(key: &FindingKey, tally: &Tally) -> String {
         .to_owned(),
         FindingKind::SmallReads => "Read more at once, through a larger buffer".to_owned(),
         FindingKind::PositionalWrites => {
-            "Write what touches in one call, at the offset of the first".to_owned()
+            "Write adjacent ranges in one call, at the offset of the first".to_owned()
         }
         FindingKind::PositionalReads => {
-            "Read what touches in one call, at the offset of the first".to_owned()
+            "Read adjacent ranges in one call, at the offset of the first".to_owned()
         }
         FindingKind::SeekThenTransfer => {
-            "Give the offset to the call that moves the bytes, and seek no more".to_owned()
+            "Pass the offset to the read or write itself, in place of a seek before it".to_owned()
         }
         FindingKind::TinySegments => {
             "Copy the tiny segments into one buffer, and write that".to_owned()
         }
         FindingKind::ManySegments => {
-            "Fill each list up to 1,024 segments before it is handed over".to_owned()
+            "Fill each list up to 1,024 segments before the call".to_owned()
         }
         FindingKind::SyncEach => {
-            "Sync once for several records, where they may be lost together".to_owned()
+            "Sync once for several records, if they may be lost together".to_owned()
         }
         FindingKind::Datagrams => "Send several datagrams in one call, sendmmsg(2)".to_owned(),
     };
@@ -350,7 +350,7 @@ mod tests {
         tally.merged_calls = 10_233;
         assert_eq!(
             action(&key, &tally),
-            "Hand the small pieces and the large one to the kernel in one call: \
+            "Write the small pieces and the large one in one call, with a list: \
              10,233 calls instead of 20,466."
         );
         tally.step_bytes = vec![(8, 8), (90, 90)];

@@ -1,0 +1,391 @@
+//! Calls that are barriers.
+
+use crate::advisor::tests::events::*;
+use crate::advisor::tests::rules::check;
+use vectored_strace::event::OpenFlags;
+
+#[test]
+fn writes_with_o_sync_are_not_counted() {
+    let flags = OpenFlags {
+        sync: true,
+        ..OpenFlags::default()
+    };
+    check(
+        &[open_with(3, "a", flags), write(3, 8), write(3, 8)],
+        &[
+            "adjacent-writes file 2→1: write 4 (O_SYNC or O_DSYNC: each call lasts until its bytes are on the disk)",
+        ],
+    );
+}
+
+#[test]
+fn a_call_that_exposes_writes_is_a_barrier_to_writes() {
+    let thread_or_process = [fork(9), thread(9), execve("/bin/x"), line_of_signal()];
+    let others = [
+        call("futex"),
+        call("nanosleep"),
+        call("wait4"),
+        call("kill"),
+        call("rename"),
+        call("stat"),
+        call("never_heard_of"),
+        call_on("fcntl", 3),
+        call_on("ioctl", 3),
+        call_on("fstat", 3),
+        call_on("ftruncate", 3),
+        map(3),
+        fsync(4),
+        write(6, 9),
+        read(5, 9),
+        close(6),
+        pread(3, 5, 0),
+        open_at(7, "d"),
+    ];
+    for between in thread_or_process.into_iter().chain(others) {
+        let lines = [
+            pipe(5, 6),
+            open(3),
+            open(4),
+            write(3, 8),
+            between.clone(),
+            write(3, 8),
+        ];
+        let tallies = analysed(&lines);
+        assert!(
+            tallies.findings.is_empty(),
+            "{between:?}: {:?}",
+            summary(&tallies)
+        );
+    }
+}
+
+fn line_of_signal() -> Line {
+    line("SIGCHLD", vectored_strace::event::Action::Signal)
+}
+
+#[test]
+fn reads_may_be_made_earlier_than_writes_but_not_than_waits() {
+    let around = |between: Line| {
+        let lines = [
+            pipe(5, 6),
+            open(3),
+            open(4),
+            read(3, 8),
+            between,
+            read(3, 8),
+        ];
+        summary(&analysed(&lines))
+    };
+    for between in [
+        write(6, 1),
+        call_on("fsync", 4),
+        call("rename"),
+        call_on("fstat", 3),
+    ] {
+        let expected = ["small-reads file 2→1: read 4 [harmless-between]"];
+        assert_eq!(around(between.clone()), expected, "{between:?}");
+    }
+    for between in [
+        read(5, 1),
+        call("poll"),
+        call("futex"),
+        pwrite(3, 1, 0),
+        fork(9),
+    ] {
+        let found = around(between.clone());
+        assert!(
+            !found.iter().any(|line| line.contains("[")),
+            "{between:?}: {found:?}"
+        );
+    }
+}
+
+#[test]
+fn kinds_that_are_never_counted_are_never_listed() {
+    let texts = [
+        "/dev/pts/3<char 136:3>",
+        "/dev/null<char 1:3>",
+        "/proc/self/status",
+        "/sys/kernel/x",
+        "anon_inode:[eventfd]",
+        "anon_inode:[signalfd]",
+        "anon_inode:inotify",
+        "NETLINK:[ROUTE:1]",
+        "UNIX-SEQPACKET:[1->2]",
+        "/dev/sda<block 8:0>",
+    ];
+    for text in texts {
+        check(&[write(3, 8).to(text), write(3, 8).to(text)], &[]);
+        check(&[read(3, 8).to(text), read(3, 8).to(text)], &[]);
+    }
+    let flags = OpenFlags {
+        directory: true,
+        ..OpenFlags::default()
+    };
+    check(&[open_with(3, "a", flags), write(3, 8), write(3, 8)], &[]);
+    check(&[open_at(3, "/dev/tty"), write(3, 8), write(3, 8)], &[]);
+}
+
+#[test]
+fn calls_on_descriptors_of_unknown_kind_are_listed() {
+    let expected = "adjacent-writes unknown 2→1: write 4 (the log does not say what the descriptor leads to: trace again with -yy)";
+    check(&[write(1, 8), write(1, 8)], &[expected]);
+    check(
+        &[write(1, 8).to("socket:[5]"), write(1, 8).to("socket:[5]")],
+        &[expected],
+    );
+}
+
+#[test]
+fn a_call_whose_result_depends_on_the_size_is_a_barrier_to_writes() {
+    let size =
+        "(lseek(SEEK_END), statfs or the like between them, which tells how much was written)";
+    let expected = format!("adjacent-writes file 2→1: write 4 {size}");
+    check(
+        &[open(3), write(3, 8), seek_end(3, 8), write(3, 8)],
+        &[&expected],
+    );
+    check(
+        &[open(3), write(3, 8), call("statfs"), write(3, 8)],
+        &[&expected],
+    );
+    let expected = format!("positional-writes file 2→1: pwrite64 4 {size}");
+    check(
+        &[open(3), pwrite(3, 8, 0), seek_end(3, 8), pwrite(3, 8, 8)],
+        &[&expected],
+    );
+    let same = "(the same file used through another descriptor between them)";
+    let expected = format!("adjacent-writes file 2→1: write 4 {same}");
+    check(
+        &[
+            open_at(3, "a"),
+            open_at(4, "a"),
+            write(3, 8),
+            seek_end(4, 8),
+            write(3, 8),
+        ],
+        &[&expected],
+    );
+    // The size of another file depends on nothing here.
+    check(
+        &[open(3), open(4), write(3, 8), seek_end(4, 8), write(3, 8)],
+        &["adjacent-writes file 2→1: write 4 [harmless-between]"],
+    );
+    // An offset that depends on the size cannot be given to the call.
+    let expected = format!("adjacent-writes file 2→1: write 4 {size}");
+    check(
+        &[open(3), write(3, 8), seek_end(3, 80), write(3, 8)],
+        &[&expected],
+    );
+}
+
+#[test]
+fn a_call_that_returns_the_offset_is_a_barrier_to_calls_that_move_it() {
+    let found = "(lseek(SEEK_CUR) between them, which tells the offset that the calls moved)";
+    let expected = format!("adjacent-writes file 2→1: write 4 {found}");
+    check(
+        &[open(3), write(3, 8), tell(3, 8), write(3, 8)],
+        &[&expected],
+    );
+    let expected = format!("small-reads file 2→1: read 4 {found}");
+    check(&[open(3), read(3, 8), tell(3, 8), read(3, 8)], &[&expected]);
+    check(
+        &[open(3), pwrite(3, 8, 0), tell(3, 0), pwrite(3, 8, 8)],
+        &["positional-writes file 2→1: pwrite64 4 [harmless-between]"],
+    );
+}
+
+#[test]
+fn another_thread_that_asks_for_a_file_by_its_path_sees_its_size() {
+    let path = |path: &'static str, changes| {
+        let path = path.as_bytes();
+        line(
+            "stat",
+            vectored_strace::event::Action::Path { path, changes },
+        )
+        .by(2)
+    };
+    for changes in [false, true] {
+        check(
+            &[
+                open_at(3, "/tmp/a"),
+                thread(2),
+                write(3, 8),
+                path("../tmp/a", changes),
+                write(3, 8),
+            ],
+            &[
+                "adjacent-writes file 2→1: write 4 (the same file used through another descriptor between them)",
+            ],
+        );
+    }
+    check(
+        &[
+            open_at(3, "/tmp/a"),
+            thread(2),
+            write(3, 8),
+            path("/tmp/b", false),
+            write(3, 8),
+        ],
+        &["adjacent-writes file 2→1: write 4 [adjacent]"],
+    );
+}
+
+#[test]
+fn a_file_that_is_made_may_be_waited_for() {
+    let flags = OpenFlags {
+        creates: true,
+        ..OpenFlags::default()
+    };
+    check(
+        &[
+            open(3),
+            write(3, 8),
+            open_with(4, "done", flags),
+            write(3, 8),
+        ],
+        &["adjacent-writes file 2→1: write 4 (rename, unlink or the like between them)"],
+    );
+}
+
+#[test]
+fn transfers_that_do_not_show_may_use_any_descriptor_of_the_process() {
+    let submit = |unseen| {
+        line(
+            "io_uring_enter",
+            vectored_strace::event::Action::Submit { unseen },
+        )
+    };
+    let expected = "adjacent-writes file 2→1: write 4 (io_uring or AIO in the same process, whose transfers the log does not show)";
+    for by in [1, 2] {
+        check(
+            &[
+                open(3),
+                thread(2),
+                write(3, 8),
+                submit(false).by(by),
+                write(3, 8),
+            ],
+            &[expected],
+        );
+        check(
+            &[
+                open(3),
+                thread(2),
+                submit(true).by(by),
+                write(3, 8),
+                write(3, 8),
+            ],
+            &[expected],
+        );
+    }
+    check(
+        &[open(3), thread(2), submit(false), write(3, 8), write(3, 8)],
+        &["adjacent-writes file 2→1: write 4 [adjacent]"],
+    );
+}
+
+#[test]
+fn files_that_are_written_in_turn_are_counted_with_a_note_on_their_order() {
+    let lines = [
+        open_at(3, "/a/wal"),
+        open_at(4, "/a/data"),
+        write(3, 8),
+        pwrite(4, 100, 0),
+    ];
+    let lines = [lines.to_vec(), vec![write(3, 8), pwrite(4, 100, 100)]].concat();
+    let tallies = analysed(&lines);
+    let order: Vec<_> = tallies
+        .findings
+        .values()
+        .map(|tally| (tally.path.as_deref(), tally.order_between.as_deref()))
+        .collect();
+    let (wal, data) = (Some("/a/wal"), Some("/a/data"));
+    assert_eq!(order, [(wal, data), (data, wal)]);
+    let (key, tally) = tallies.findings.iter().next().unwrap();
+    let action = crate::advisor::wording::sentences::action(key, tally);
+    assert!(
+        action.ends_with(
+            " The program writes wal and data in turn: merging changes the order in which their bytes reach the kernel."
+        ),
+        "{action}"
+    );
+    // Written one after the other, not in turn.
+    let lines = [
+        open(3),
+        open(4),
+        write(3, 8),
+        write(3, 8),
+        write(4, 8),
+        write(4, 8),
+    ];
+    let tallies = analysed(&lines);
+    assert!(
+        tallies
+            .findings
+            .values()
+            .all(|tally| tally.order_between.is_none())
+    );
+}
+
+#[test]
+fn a_file_that_is_opened_for_each_record_is_listed() {
+    let append = OpenFlags {
+        append: true,
+        ..OpenFlags::default()
+    };
+    let record = || [open_with(3, "a", append), write(3, 8), close(3)];
+    let expected =
+        "adjacent-writes file 3→1: write 4 (the file is closed and opened again between them)";
+    check(&[record(), record(), record()].concat(), &[expected]);
+    // Some seek to the end first, which does not matter when appending.
+    let record = |end| {
+        let opened = [open_with(3, "a", append), seek_end(3, end)];
+        [opened.to_vec(), vec![write(3, 8), close(3)]].concat()
+    };
+    check(&[record(0), record(8), record(16)].concat(), &[expected]);
+    let uses = analysed(&[record(0), record(8), record(16)].concat()).uses;
+    let (uses, _) = crate::advisor::findings::uses::most_used(uses);
+    assert_eq!((uses[0].calls, uses[0].listed, uses[0].openings), (3, 3, 3));
+    // Opened to write anew, not to append.
+    let anew = || [open(3), write(3, 8), close(3)];
+    check(&[anew(), anew(), anew()].concat(), &[]);
+}
+
+#[test]
+fn closing_any_descriptor_of_a_file_gives_up_its_locks() {
+    check(
+        &[
+            open_at(3, "a"),
+            open_at(4, "a"),
+            open(5),
+            call_on("fcntl", 3),
+            write(5, 8),
+            close(4),
+            write(5, 8),
+        ],
+        &["adjacent-writes file 2→1: write 4 (fcntl or a lock between them)"],
+    );
+}
+
+#[test]
+fn a_log_without_waits_may_be_filtered() {
+    let of = |lines: &[Line]| {
+        let mut analysis =
+            crate::advisor::analysis::Analysis::new(crate::advisor::options::Options::default());
+        analysis.begin_log();
+        feed(&mut analysis, lines);
+        summary(&analysis.finish())
+    };
+    let writes = [open(3), write(3, 8), write(3, 8)];
+    assert_eq!(
+        of(&writes),
+        [
+            "adjacent-writes file 2→1: write 4 (the log may have been filtered, and waits would not show: trace again without -e)"
+        ]
+    );
+    assert_eq!(
+        of(&[writes.to_vec(), vec![call("prlimit64")]].concat()),
+        ["adjacent-writes file 2→1: write 4 [adjacent]"]
+    );
+}

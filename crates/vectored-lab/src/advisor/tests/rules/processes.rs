@@ -1,0 +1,195 @@
+//! Processes, descriptors and open file descriptions.
+
+use crate::advisor::tests::events::*;
+use crate::advisor::tests::rules::{SEVERAL_WRITERS, check};
+use crate::model::Runtime;
+use vectored_strace::event::OpenFlags;
+
+#[test]
+fn the_text_in_the_log_resolves_descriptors_that_were_open_before() {
+    for (text, target) in [
+        ("/tmp/x", "file"),
+        ("/dev/shm/x", "file"),
+        ("pipe:[12]", "pipe"),
+        ("TCP:[127.0.0.1:1->127.0.0.1:2]", "tcp"),
+        ("TCPv6:[[::1]:1->[::1]:2]", "tcp"),
+        ("UNIX-STREAM:[12->13]", "unix"),
+    ] {
+        let expected = format!("adjacent-writes {target} 2→1: write 4 [adjacent]");
+        check(&[write(1, 8).to(text), write(1, 8).to(text)], &[&expected]);
+    }
+}
+
+#[test]
+fn the_text_in_the_log_wins_over_the_tables() {
+    check(
+        &[
+            open(3),
+            write(3, 8),
+            write(3, 8).to("pipe:[1]"),
+            write(3, 8).to("pipe:[1]"),
+        ],
+        &["adjacent-writes pipe 2→1: write 4 [adjacent]"],
+    );
+    check(
+        &[
+            open_at(3, "link"),
+            write(3, 8).to("/dev/tty<char 5:0>"),
+            write(3, 8),
+        ],
+        &[],
+    );
+}
+
+#[test]
+fn a_duplicate_leads_to_the_same_open_file_and_a_closed_descriptor_to_none() {
+    check(
+        &[open(3), dup(3, 8), write(3, 8), write(8, 8)],
+        &["adjacent-writes file 2→1: write 4 [adjacent]"],
+    );
+    check(&[open(3), write(3, 8), close(3), open(3), write(3, 8)], &[]);
+    check(
+        &[pipe(7, 5), open(3), dup(3, 5), write(3, 8), write(5, 8)],
+        &["adjacent-writes file 2→1: write 4 [adjacent]"],
+    );
+}
+
+#[test]
+fn a_child_whose_call_comes_before_its_fork_has_its_parents_descriptors() {
+    check(
+        &[
+            open(3),
+            brk().by(2),
+            fork(2),
+            write(3, 8).by(2),
+            write(3, 8).by(2),
+        ],
+        &["adjacent-writes file 2→1: write 4 [adjacent]"],
+    );
+    check(
+        &[
+            open(3),
+            brk().by(2),
+            thread(2),
+            write(3, 8).by(2),
+            write(3, 8).by(2),
+        ],
+        &["adjacent-writes file 2→1: write 4 [adjacent]"],
+    );
+}
+
+#[test]
+fn a_thread_that_is_taken_for_a_process_is_uncounted_once() {
+    // It has the same descriptor as the process that turns out to be its own.
+    let lines = [
+        write(3, 8).to("/a"),
+        write(3, 8).to("/a").by(2),
+        thread(2),
+        write(3, 8).to("/a").by(2),
+    ];
+    assert_eq!(analysed(&lines).processes, 1);
+}
+
+#[test]
+fn processes_that_seem_to_have_forked_each_other_end_the_search() {
+    // Both made calls before their forks, and one of these forks is wrong.
+    let lines = [
+        open(3),
+        brk().by(2),
+        fork(2),
+        fork(1).by(2),
+        fork(3),
+        write(3, 8).by(3),
+        write(3, 8).by(2),
+        write(3, 8),
+    ];
+    assert_eq!(analysed(&lines).processes, 3);
+    let own = [fork(1), open(3), write(3, 8), fork(2), write(3, 8).by(2)];
+    assert_eq!(analysed(&own).processes, 2);
+}
+
+#[test]
+fn exec_closes_what_is_to_be_closed() {
+    let flags = OpenFlags {
+        close_on_exec: true,
+        ..OpenFlags::default()
+    };
+    let unknown = "adjacent-writes unknown 2→1: write 4 (the log does not say what the descriptor leads to: trace again with -yy)";
+    check(
+        &[
+            open_with(3, "a", flags),
+            execve("/bin/x"),
+            write(3, 8),
+            write(3, 8),
+        ],
+        &[unknown],
+    );
+    check(
+        &[open(3), execve("/bin/x"), write(3, 8), write(3, 8)],
+        &["adjacent-writes file 2→1: write 4 [adjacent]"],
+    );
+}
+
+#[test]
+fn threads_that_strace_was_attached_to_are_taken_for_one_process() {
+    for (text, target) in [
+        ("TCP:[127.0.0.1:1->127.0.0.1:2]", "tcp"),
+        ("UNIX-STREAM:[12->13]", "unix"),
+        ("pipe:[12]", "pipe"),
+        ("/srv/app.log", "file"),
+    ] {
+        let of = |thread| write(6, 8).to(text).by(thread);
+        let expected = format!("adjacent-writes {target} 6→1: write 4 {SEVERAL_WRITERS}");
+        let lines: Vec<Line> = [1, 2, 1, 2, 1, 2].map(of).to_vec();
+        check(&lines, &[&expected]);
+        let expected = format!("adjacent-writes {target} 4→2: write 4 {SEVERAL_WRITERS}");
+        check(&[1, 1, 2, 2].map(of), &[&expected]);
+        assert_eq!(analysed(&lines).processes, 1);
+    }
+    // An lseek by another process moves the offset of both.
+    let text = "/srv/app.log";
+    let mut moves = seek(6, 800).by(2);
+    if let vectored_strace::event::Action::Seek { descriptor, .. } = &mut moves.action {
+        descriptor.leads_to = Some(text.as_bytes());
+    }
+    check(
+        &[write(6, 8).to(text), moves, write(6, 8).to(text)],
+        &[
+            "adjacent-writes file 2→1: write 4 (another thread or process uses the same offset, and would continue at a different offset)",
+        ],
+    );
+}
+
+#[test]
+fn the_runtime_of_a_program_is_found_by_its_name_and_its_libraries() {
+    let of = |lines: &[Line]| {
+        let own = [open_at(3, "out"), write(3, 8), write(3, 8)];
+        let tallies = analysed(&[lines, &own].concat());
+        tallies.findings.values().next().unwrap().runtime
+    };
+    let library = |path| open_at(9, path);
+    assert_eq!(
+        of(&[execve("/usr/bin/tool"), library("/lib/libc.so.6")]),
+        Some(Runtime::C)
+    );
+    assert_eq!(
+        of(&[
+            execve("/usr/bin/tool"),
+            library("/lib/libstdc++.so.6"),
+            library("/lib/libc.so.6")
+        ]),
+        Some(Runtime::Cpp)
+    );
+    assert_eq!(
+        of(&[execve("/usr/bin/node"), library("/lib/libstdc++.so.6")]),
+        Some(Runtime::Node)
+    );
+    assert_eq!(of(&[execve("/usr/bin/static")]), None);
+    // A program takes nothing over from the one that ran before it.
+    let other = [
+        execve("/usr/bin/python3"),
+        execve("/usr/bin/tool"),
+        library("/lib/libc.so.6"),
+    ];
+    assert_eq!(of(&other), Some(Runtime::C));
+}
