@@ -16,10 +16,8 @@
 pub mod analysis;
 pub(crate) mod descriptors;
 pub(crate) mod findings;
-mod hash;
 mod options;
 pub(crate) mod runs;
-mod slab;
 mod tracker;
 pub mod untraced;
 pub mod wording;

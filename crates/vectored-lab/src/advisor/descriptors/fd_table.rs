@@ -18,7 +18,10 @@ pub(super) enum Slot {
     /// Closed.
     Closed,
     /// Leads to an open file description.
-    Open { open_file: u32, close_on_exec: bool },
+    Open {
+        open_file: usize,
+        close_on_exec: bool,
+    },
 }
 
 /// Descriptor numbers below this are in `near`, the others in `far`.
@@ -61,7 +64,7 @@ impl FdTable {
         near.chain(self.far.iter().map(|(&number, &slot)| (number, slot)))
     }
 
-    pub(super) fn open(&self) -> impl Iterator<Item = (i32, u32, bool)> + '_ {
+    pub(super) fn open(&self) -> impl Iterator<Item = (i32, usize, bool)> + '_ {
         self.slots().filter_map(|(number, slot)| match slot {
             Slot::Open {
                 open_file,
@@ -71,7 +74,7 @@ impl FdTable {
         })
     }
 
-    pub(super) fn leads_to(&self, open_file: u32) -> bool {
+    pub(super) fn leads_to(&self, open_file: usize) -> bool {
         self.open().any(|open| open.1 == open_file)
     }
 }

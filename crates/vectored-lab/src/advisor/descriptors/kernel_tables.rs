@@ -6,10 +6,10 @@ use crate::advisor::descriptors::open_file::{Bits, OpenFile};
 use crate::advisor::descriptors::process_id::ProcessId;
 use crate::advisor::descriptors::runtime::surer;
 use crate::advisor::descriptors::thread::Thread;
-use crate::advisor::hash::FastMap;
 use crate::advisor::runs::barriers::Barrier;
-use crate::advisor::slab::Slab;
 use crate::model::Runtime;
+use rustc_hash::FxHashMap;
+use slab::Slab;
 
 /// A process.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub(crate) struct Process {
     pub(crate) parent: Option<ProcessId>,
     /// Event of that fork; 0 if it did not show or its order is unknown.
     pub(crate) born: u64,
-    pub(super) table: u32,
+    pub(super) table: usize,
     pub(super) threads: u32,
     /// Its fork has not shown; it may come later in the log.
     pub(super) is_found: bool,
@@ -41,7 +41,7 @@ pub(crate) struct Process {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DroppedFile {
     /// Its key.
-    pub(crate) open_file: u32,
+    pub(crate) open_file: usize,
     /// The process that closed it.
     pub(crate) process: ProcessId,
     /// Whether no process has a descriptor of it any more.
@@ -52,9 +52,9 @@ pub(crate) struct DroppedFile {
 #[derive(Debug)]
 pub(crate) struct KernelTables {
     pub(super) threads: Slab<Thread>,
-    pub(super) by_number: FastMap<u32, u32>,
+    pub(super) by_number: FxHashMap<u32, usize>,
     /// Recently used threads: number and key, by the last bits of the number.
-    pub(super) recent: [(u32, u32); RECENT],
+    pub(super) recent: [(u32, usize); RECENT],
     /// Processes that have not ended.
     pub(crate) processes: Slab<Process>,
     pub(super) fd_tables: Slab<FdTable>,
@@ -75,16 +75,13 @@ pub(crate) struct KernelTables {
 pub(super) const RECENT: usize = 64;
 
 /// An empty entry of that cache.
-pub(super) const NO_THREAD: (u32, u32) = (0, u32::MAX);
-
-/// Threads of ended processes that are kept, since a line with their own end may follow.
-const ENDED_THREADS_MAX: usize = 1024;
+pub(super) const NO_THREAD: (u32, usize) = (0, usize::MAX);
 
 impl KernelTables {
     pub(crate) fn new() -> KernelTables {
         KernelTables {
             threads: Slab::new(),
-            by_number: FastMap::default(),
+            by_number: FxHashMap::default(),
             recent: [NO_THREAD; RECENT],
             processes: Slab::new(),
             fd_tables: Slab::new(),
@@ -100,7 +97,7 @@ impl KernelTables {
 
     /// The key of a thread, which is created if it is new.
     #[inline]
-    pub(crate) fn thread(&mut self, number: u32) -> u32 {
+    pub(crate) fn thread(&mut self, number: u32) -> usize {
         let recent = self.recent[number as usize % RECENT];
         if recent.0 == number && recent.1 != NO_THREAD.1 {
             return recent.1;
@@ -108,17 +105,17 @@ impl KernelTables {
         self.look_up(number)
     }
 
-    fn look_up(&mut self, number: u32) -> u32 {
-        let place = match self.by_number.get(&number) {
-            Some(&place) => place,
+    fn look_up(&mut self, number: u32) -> usize {
+        let key = match self.by_number.get(&number) {
+            Some(&key) => key,
             None => self.found(number),
         };
-        self.recent[number as usize % RECENT] = (number, place);
-        place
+        self.recent[number as usize % RECENT] = (number, key);
+        key
     }
 
     /// Creates a thread, and its process, whose creation has not shown.
-    fn found(&mut self, number: u32) -> u32 {
+    fn found(&mut self, number: u32) -> usize {
         let table = self.fd_tables.insert(FdTable::of_one_process());
         let process = self.new_process(number, table, 0, true);
         self.new_thread(number, process)
@@ -127,14 +124,14 @@ impl KernelTables {
     pub(super) fn new_process(
         &mut self,
         number: u32,
-        table: u32,
+        table: usize,
         program: u32,
         is_found: bool,
     ) -> ProcessId {
         self.generation = self.generation.wrapping_add(1);
         self.process_count += 1;
         let generation = self.generation;
-        let place = self.processes.insert(Process {
+        let key = self.processes.insert(Process {
             generation,
             number,
             program,
@@ -148,22 +145,22 @@ impl KernelTables {
             is_counted: true,
             has_executed: false,
         });
-        ProcessId { place, generation }
+        ProcessId { key, generation }
     }
 
-    pub(super) fn new_thread(&mut self, number: u32, process: ProcessId) -> u32 {
+    pub(super) fn new_thread(&mut self, number: u32, process: ProcessId) -> usize {
         self.thread_count += 1;
         let thread = Thread::new(number, process, self.thread_count);
-        let place = self.threads.insert(thread);
-        self.by_number.insert(number, place);
+        let key = self.threads.insert(thread);
+        self.by_number.insert(number, key);
         if let Some(process) = self.process_mut(process) {
             process.threads += 1;
         }
-        place
+        key
     }
 
     /// A thread by its key.
-    pub(crate) fn at(&mut self, thread: u32) -> Option<&mut Thread> {
+    pub(crate) fn at(&mut self, thread: usize) -> Option<&mut Thread> {
         self.threads.get_mut(thread)
     }
 
@@ -171,8 +168,8 @@ impl KernelTables {
     #[inline]
     pub(crate) fn both(
         &mut self,
-        thread: u32,
-        open_file: u32,
+        thread: usize,
+        open_file: usize,
     ) -> Option<(&mut Thread, &mut OpenFile)> {
         Some((
             self.threads.get_mut(thread)?,
@@ -182,7 +179,7 @@ impl KernelTables {
 
     /// A process by its ID; `None` if it has ended.
     pub(crate) fn process(&self, id: ProcessId) -> Option<&Process> {
-        let process = self.processes.get(id.place)?;
+        let process = self.processes.get(id.key)?;
         (process.generation == id.generation).then_some(process)
     }
 
@@ -203,7 +200,7 @@ impl KernelTables {
 
     /// The key of the open file description that a descriptor leads to.
     #[inline]
-    pub(crate) fn open_file_of(&self, process: ProcessId, number: i32) -> Option<u32> {
+    pub(crate) fn open_file_of(&self, process: ProcessId, number: i32) -> Option<usize> {
         let table = self.process(process)?.table;
         match self.fd_tables.get(table)?.get(number) {
             Slot::Open { open_file, .. } => Some(open_file),
@@ -218,7 +215,7 @@ impl KernelTables {
         number: i32,
         open_file: OpenFile,
         close_on_exec: bool,
-    ) -> Option<u32> {
+    ) -> Option<usize> {
         self.close(process, number);
         let table = self.process(process)?.table;
         let open_file = self.open_files.insert(OpenFile {
@@ -303,7 +300,7 @@ impl KernelTables {
 
     /// Counts down the descriptors of an open file description. `table` is `None` if the whole table is
     /// gone.
-    fn leave(&mut self, open_file: u32, table: Option<u32>, process: ProcessId) {
+    pub(super) fn leave(&mut self, open_file: usize, table: Option<usize>, process: ProcessId) {
         let others = |table| {
             self.fd_tables
                 .get(table)
@@ -328,7 +325,12 @@ impl KernelTables {
     }
 
     /// As [`KernelTables::open`], for an open file description that exists.
-    pub(crate) fn share(&mut self, process: ProcessId, number: i32, open_file: u32) -> Option<u32> {
+    pub(crate) fn share(
+        &mut self,
+        process: ProcessId,
+        number: i32,
+        open_file: usize,
+    ) -> Option<usize> {
         self.close(process, number);
         let table = self.process(process)?.table;
         let known = self.open_files.get_mut(open_file)?;
@@ -343,7 +345,7 @@ impl KernelTables {
     }
 
     /// Copies a table for one process; after `execve` without the descriptors that are closed then.
-    pub(super) fn copied(&mut self, table: u32, executed: bool) -> Option<u32> {
+    pub(super) fn copied(&mut self, table: usize, executed: bool) -> Option<usize> {
         let mut copy = self.fd_tables.get(table)?.clone();
         copy.processes = 1;
         let gone: Vec<i32> = copy
@@ -360,7 +362,8 @@ impl KernelTables {
 
     pub(super) fn count_copy(&mut self, copy: &FdTable) {
         // Descriptors that stay open at `execve` sort last among those of one open file description.
-        let mut open_files: Vec<(u32, bool)> = copy.open().map(|open| (open.1, !open.2)).collect();
+        let mut open_files: Vec<(usize, bool)> =
+            copy.open().map(|open| (open.1, !open.2)).collect();
         open_files.sort_unstable();
         for (index, &(open_file, stays)) in open_files.iter().enumerate() {
             if let Some(known) = self.open_files.get_mut(open_file) {
@@ -384,34 +387,8 @@ impl KernelTables {
         }
     }
 
-    /// `execve`: the program changes and `FD_CLOEXEC` descriptors close.
-    pub(crate) fn execute(
-        &mut self,
-        process: ProcessId,
-        program: u32,
-        runtime: Option<Runtime>,
-    ) -> Option<()> {
-        let known = self.process_mut(process)?;
-        known.program = program;
-        known.runtime = runtime;
-        known.has_executed = true;
-        let table = known.table;
-        if self.fd_tables.get(table)?.processes > 1 {
-            let own = self.copied(table, true)?;
-            self.fd_tables.get_mut(table)?.processes -= 1;
-            self.process_mut(process)?.table = own;
-            return Some(());
-        }
-        let open = self.fd_tables.get(table)?.open();
-        let gone: Vec<i32> = open.filter(|open| open.2).map(|open| open.0).collect();
-        for number in gone {
-            self.close(process, number);
-        }
-        Some(())
-    }
-
     /// Keys of a process's open file descriptions, one for each descriptor.
-    pub(crate) fn open_files_of(&self, process: ProcessId) -> Vec<u32> {
+    pub(crate) fn open_files_of(&self, process: ProcessId) -> Vec<usize> {
         let table = self.process(process).map(|process| process.table);
         let table = table.and_then(|table| self.fd_tables.get(table));
         table.map_or(Vec::new(), |table| {
@@ -420,96 +397,21 @@ impl KernelTables {
     }
 
     /// As [`KernelTables::open_files_of`], and whether the descriptor stays open at `execve`.
-    pub(crate) fn open_files_at_execute(&self, process: ProcessId) -> Vec<(u32, bool)> {
+    pub(crate) fn open_files_at_execute(&self, process: ProcessId) -> Vec<(usize, bool)> {
         let table = self.process(process).map(|process| process.table);
         let table = table.and_then(|table| self.fd_tables.get(table));
-        let mut open_files: Vec<(u32, bool)> = table.map_or(Vec::new(), |table| {
+        let mut open_files: Vec<(usize, bool)> = table.map_or(Vec::new(), |table| {
             table.open().map(|open| (open.1, !open.2)).collect()
         });
         // Of several descriptors of one open file description, those that stay come first.
         open_files.sort_unstable_by_key(|&(open_file, is_kept)| (open_file, !is_kept));
         open_files
     }
-
-    /// Ends a thread, and its process if that was the last one or `process_ended` says so.
-    pub(crate) fn end_thread(&mut self, number: u32, process_ended: bool) {
-        self.recent = [NO_THREAD; RECENT];
-        let Some(&place) = self.by_number.get(&number) else {
-            return;
-        };
-        let Some(id) = self.threads.get(place).map(|thread| thread.process) else {
-            return;
-        };
-        let Some(process) = self.process_mut(id) else {
-            // Its process has ended already.
-            self.ended_threads = self.ended_threads.saturating_sub(1);
-            self.threads.remove(place);
-            self.by_number.remove(&number);
-            return;
-        };
-        if process_ended {
-            self.end_process(id);
-        } else {
-            process.threads = process.threads.saturating_sub(1);
-            let is_last = process.threads == 0;
-            self.threads.remove(place);
-            self.by_number.remove(&number);
-            if is_last {
-                self.end_process(id);
-            }
-        }
-        if self.ended_threads > ENDED_THREADS_MAX {
-            self.forget_ended_threads();
-        }
-    }
-
-    pub(super) fn end_process(&mut self, id: ProcessId) {
-        let open_files = self.open_files_of(id);
-        let Some(process) = self.process(id) else {
-            return;
-        };
-        let table = process.table;
-        self.ended_threads += process.threads as usize;
-        self.ended = self.processes.remove(id.place).map(|process| (id, process));
-        let is_over = self.fd_tables.get_mut(table).is_some_and(|table| {
-            table.processes = table.processes.saturating_sub(1);
-            table.processes == 0
-        });
-        if is_over {
-            self.fd_tables.remove(table);
-            let mut open_files = open_files;
-            open_files.sort_unstable();
-            for (index, &open_file) in open_files.iter().enumerate() {
-                let more = open_files.get(index + 1) == Some(&open_file);
-                match self.open_files.get_mut(open_file) {
-                    Some(known) if more => known.descriptors = known.descriptors.saturating_sub(1),
-                    _ => self.leave(open_file, None, id),
-                }
-            }
-        }
-    }
-
-    fn forget_ended_threads(&mut self) {
-        let ended = |thread: &Thread| self.process(thread.process).is_none();
-        let gone: Vec<(u32, u32)> = self
-            .threads
-            .in_use()
-            .filter_map(|place| {
-                let thread = self.threads.get(place)?;
-                ended(thread).then_some((place, thread.number))
-            })
-            .collect();
-        for (place, number) in gone {
-            self.threads.remove(place);
-            self.by_number.remove(&number);
-        }
-        self.ended_threads = 0;
-    }
 }
 
 /// As [`KernelTables::process_mut`], where other fields are borrowed.
 pub(crate) fn process_at(processes: &mut Slab<Process>, id: ProcessId) -> Option<&mut Process> {
-    let process = processes.get_mut(id.place)?;
+    let process = processes.get_mut(id.key)?;
     (process.generation == id.generation).then_some(process)
 }
 
@@ -525,8 +427,8 @@ mod tests {
         assert_ne!(one, other);
         assert_eq!((fd_tables.thread(7), fd_tables.thread(alike)), (one, other));
         let serial = |fd_tables: &mut KernelTables, number| {
-            let place = fd_tables.thread(number);
-            fd_tables.at(place).map(|thread| thread.serial)
+            let key = fd_tables.thread(number);
+            fd_tables.at(key).map(|thread| thread.serial)
         };
         let before = serial(&mut fd_tables, 7);
         fd_tables.end_thread(7, false);

@@ -3,12 +3,12 @@
 /// The last event, and the last one by another actor than that of the first. An event of 0 is none.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Latest {
-    first: (u64, u32),
-    second: (u64, u32),
+    first: (u64, usize),
+    second: (u64, usize),
 }
 
 impl Latest {
-    pub(crate) fn note(&mut self, event: u64, by: u32) {
+    pub(crate) fn note(&mut self, event: u64, by: usize) {
         if self.first.1 != by {
             self.second = self.first;
         }
@@ -21,12 +21,12 @@ impl Latest {
     }
 
     /// The last event by any actor but `than`.
-    pub(crate) fn by_others(&self, than: u32) -> u64 {
+    pub(crate) fn by_others(&self, than: usize) -> u64 {
         self.of_others(than).0
     }
 
     /// As [`Latest::by_others`], with its actor.
-    pub(crate) fn of_others(&self, than: u32) -> (u64, u32) {
+    pub(crate) fn of_others(&self, than: usize) -> (u64, usize) {
         match self.first.1 == than {
             true => self.second,
             false => self.first,

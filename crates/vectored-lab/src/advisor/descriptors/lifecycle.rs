@@ -1,8 +1,10 @@
-//! Creation of processes and threads, in any order of the log's lines.
+//! `fork`, `execve` and the ends of processes and threads, in any order of the log's lines.
 
 use crate::advisor::descriptors::fd_table::{FdTable, Slot};
 use crate::advisor::descriptors::kernel_tables::{KernelTables, NO_THREAD, Process, RECENT};
 use crate::advisor::descriptors::process_id::ProcessId;
+use crate::advisor::descriptors::thread::Thread;
+use crate::model::Runtime;
 
 impl KernelTables {
     /// A `fork`, `vfork` or `clone` that returned in the parent.
@@ -15,7 +17,7 @@ impl KernelTables {
         shares: bool,
     ) {
         let known = self.by_number.get(&child).copied();
-        let found = known.filter(|&place| self.is_found(place));
+        let found = known.filter(|&key| self.is_found(key));
         match (found, same_process) {
             (Some(thread), true) => self.adopt_thread(parent, thread),
             (Some(thread), false) => self.adopt_process(parent, thread, shares),
@@ -42,8 +44,8 @@ impl KernelTables {
     /// Notes the parent and the fork of a child. If the child made a call before its fork returned, the
     /// order of that call and the parent's calls is unknown.
     fn note_birth(&mut self, event: u64, parent: ProcessId, child: u32, was_found: bool) {
-        let place = self.by_number.get(&child).copied();
-        let Some(thread) = place.and_then(|place| self.threads.get(place)) else {
+        let key = self.by_number.get(&child).copied();
+        let Some(thread) = key.and_then(|key| self.threads.get(key)) else {
             return;
         };
         let (process, is_new) = (thread.process, thread.last == 0);
@@ -87,7 +89,7 @@ impl KernelTables {
         }
     }
 
-    fn is_found(&self, thread: u32) -> bool {
+    fn is_found(&self, thread: usize) -> bool {
         let thread = self.threads.get(thread);
         let process = thread.and_then(|thread| self.process(thread.process));
         process.is_some_and(|process| process.is_found && process.threads == 1)
@@ -100,20 +102,20 @@ impl KernelTables {
             table,
             ..
         } = *self.process(parent)?;
-        let place = match shares {
+        let key = match shares {
             true => {
                 self.fd_tables.get_mut(table)?.processes += 1;
                 table
             }
             false => self.copied(table, false)?,
         };
-        let child = self.new_process(child, place, program, false);
+        let child = self.new_process(child, key, program, false);
         self.process_mut(child)?.runtime = runtime;
         Some(child)
     }
 
     /// Moves a thread that was taken for a process of its own to its process.
-    fn adopt_thread(&mut self, parent: ProcessId, thread: u32) {
+    fn adopt_thread(&mut self, parent: ProcessId, thread: usize) {
         let Some(found) = self.threads.get(thread).map(|thread| thread.process) else {
             return;
         };
@@ -137,7 +139,7 @@ impl KernelTables {
 
     /// Gives a process that ran before its fork returned the descriptors of its parent, except those
     /// that it opened or closed itself.
-    fn adopt_process(&mut self, parent: ProcessId, thread: u32, shares: bool) {
+    fn adopt_process(&mut self, parent: ProcessId, thread: usize, shares: bool) {
         let child = self.threads.get(thread).map(|thread| thread.process);
         let parts = child.and_then(|child| {
             let executed = self.process(child)?.has_executed;
@@ -185,4 +187,109 @@ impl KernelTables {
         }
         self.count_copy(&taken);
     }
+
+    /// `execve`: the program changes and `FD_CLOEXEC` descriptors close.
+    pub(crate) fn execute(
+        &mut self,
+        process: ProcessId,
+        program: u32,
+        runtime: Option<Runtime>,
+    ) -> Option<()> {
+        let known = self.process_mut(process)?;
+        known.program = program;
+        known.runtime = runtime;
+        known.has_executed = true;
+        let table = known.table;
+        if self.fd_tables.get(table)?.processes > 1 {
+            let own = self.copied(table, true)?;
+            self.fd_tables.get_mut(table)?.processes -= 1;
+            self.process_mut(process)?.table = own;
+            return Some(());
+        }
+        let open = self.fd_tables.get(table)?.open();
+        let gone: Vec<i32> = open.filter(|open| open.2).map(|open| open.0).collect();
+        for number in gone {
+            self.close(process, number);
+        }
+        Some(())
+    }
+
+    /// Ends a thread, and its process if that was the last one or `process_ended` says so.
+    pub(crate) fn end_thread(&mut self, number: u32, process_ended: bool) {
+        self.recent = [NO_THREAD; RECENT];
+        let Some(&key) = self.by_number.get(&number) else {
+            return;
+        };
+        let Some(id) = self.threads.get(key).map(|thread| thread.process) else {
+            return;
+        };
+        let Some(process) = self.process_mut(id) else {
+            // Its process has ended already.
+            self.ended_threads = self.ended_threads.saturating_sub(1);
+            self.threads.try_remove(key);
+            self.by_number.remove(&number);
+            return;
+        };
+        if process_ended {
+            self.end_process(id);
+        } else {
+            process.threads = process.threads.saturating_sub(1);
+            let is_last = process.threads == 0;
+            self.threads.try_remove(key);
+            self.by_number.remove(&number);
+            if is_last {
+                self.end_process(id);
+            }
+        }
+        if self.ended_threads > ENDED_THREADS_MAX {
+            self.forget_ended_threads();
+        }
+    }
+
+    fn end_process(&mut self, id: ProcessId) {
+        let open_files = self.open_files_of(id);
+        let Some(process) = self.process(id) else {
+            return;
+        };
+        let table = process.table;
+        self.ended_threads += process.threads as usize;
+        self.ended = self
+            .processes
+            .try_remove(id.key)
+            .map(|process| (id, process));
+        let is_over = self.fd_tables.get_mut(table).is_some_and(|table| {
+            table.processes = table.processes.saturating_sub(1);
+            table.processes == 0
+        });
+        if is_over {
+            self.fd_tables.try_remove(table);
+            let mut open_files = open_files;
+            open_files.sort_unstable();
+            for (index, &open_file) in open_files.iter().enumerate() {
+                let more = open_files.get(index + 1) == Some(&open_file);
+                match self.open_files.get_mut(open_file) {
+                    Some(known) if more => known.descriptors = known.descriptors.saturating_sub(1),
+                    _ => self.leave(open_file, None, id),
+                }
+            }
+        }
+    }
+
+    fn forget_ended_threads(&mut self) {
+        let ended = |thread: &Thread| self.process(thread.process).is_none();
+        let gone: Vec<(usize, u32)> = self
+            .threads
+            .iter()
+            .filter(|(_, thread)| ended(thread))
+            .map(|(key, thread)| (key, thread.number))
+            .collect();
+        for (key, number) in gone {
+            self.threads.try_remove(key);
+            self.by_number.remove(&number);
+        }
+        self.ended_threads = 0;
+    }
 }
+
+/// Threads of ended processes that are kept, since a line with their own end may follow.
+const ENDED_THREADS_MAX: usize = 1024;

@@ -2,9 +2,9 @@
 
 pub(crate) mod fd_kind;
 pub(crate) mod fd_table;
-pub(crate) mod forks;
 pub(crate) mod kernel_tables;
 pub(crate) mod latest;
+pub(crate) mod lifecycle;
 pub(crate) mod name_set;
 pub(crate) mod open_file;
 pub(crate) mod process_id;

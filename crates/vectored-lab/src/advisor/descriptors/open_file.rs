@@ -55,7 +55,7 @@ pub(crate) struct OpenFile {
     /// The path given to `open`; used only if `text` is empty.
     pub(crate) path: Vec<u8>,
     /// Key of the group of open file descriptions of the same file; 0 for none.
-    pub(crate) group: u32,
+    pub(crate) group: usize,
     /// Patterns in which it is counted.
     pub(crate) counted: Bits,
     /// Runs of writes, then of reads.

@@ -3,6 +3,6 @@
 /// Identifies a process for the whole log: its key, which is used again, and a generation, which is not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct ProcessId {
-    pub(super) place: u32,
+    pub(super) key: usize,
     pub(super) generation: u32,
 }

@@ -7,8 +7,8 @@ use crate::advisor::descriptors::latest::Latest;
 use crate::advisor::descriptors::name_set::{NameSet, last_part};
 use crate::advisor::descriptors::process_id::ProcessId;
 use crate::advisor::findings::held::HeldFindings;
-use crate::advisor::hash::FastMap;
-use crate::advisor::slab::Slab;
+use rustc_hash::FxHashMap;
+use slab::Slab;
 
 /// Names of linked files that are kept.
 const LINKS_MAX: usize = 1 << 16;
@@ -19,12 +19,12 @@ const WRITERS_MAX: usize = 8;
 /// Files and streams by their names in the log.
 #[derive(Debug)]
 pub(crate) struct FileGroups {
-    by_name: HashMap<Vec<u8>, u32>,
+    by_name: HashMap<Vec<u8>, usize>,
     /// Files by the hash of the last part of their paths: the path in a call may be relative.
-    by_last_part: FastMap<u64, Vec<u32>>,
+    by_last_part: FxHashMap<u64, Vec<usize>>,
     groups: Slab<Group>,
     /// Hashes of the last parts of two paths of one file, in both directions.
-    links: FastMap<u64, u64>,
+    links: FxHashMap<u64, u64>,
     /// Files that were mapped into memory, and those mapped for writing.
     mapped: NameSet,
     mapped_to_write: NameSet,
@@ -37,12 +37,12 @@ struct Group {
     name: Vec<u8>,
     members: u32,
     /// An open file description from before the log began.
-    inherited: Option<u32>,
+    inherited: Option<usize>,
     is_mapped: bool,
     is_mapped_to_write: bool,
     was_locked: bool,
     /// The open file description that the stream was first read through.
-    reader: Option<u32>,
+    reader: Option<usize>,
     written: Latest,
     read: Latest,
     /// Threads that wrote. Each began after the last write of those before it.
@@ -72,9 +72,9 @@ impl FileGroups {
         groups.insert(Group::default());
         FileGroups {
             by_name: HashMap::new(),
-            by_last_part: FastMap::default(),
+            by_last_part: FxHashMap::default(),
             groups,
-            links: FastMap::default(),
+            links: FxHashMap::default(),
             mapped: NameSet::default(),
             mapped_to_write: NameSet::default(),
         }
@@ -82,7 +82,7 @@ impl FileGroups {
 
     /// Adds an open file description to the group of its name, and returns the key of that. The log
     /// shows the whole path; a path in a call may be relative, so only its last part is used.
-    pub(crate) fn join(&mut self, shown: &[u8], path: &[u8]) -> u32 {
+    pub(crate) fn join(&mut self, shown: &[u8], path: &[u8]) -> usize {
         let name = match shown.is_empty() {
             false => shown,
             true => last_part(path),
@@ -94,25 +94,25 @@ impl FileGroups {
             });
         }
         let known = self.by_name.get(name).copied();
-        let place = match known.or_else(|| self.linked(name)) {
-            Some(place) => place,
+        let key = match known.or_else(|| self.linked(name)) {
+            Some(key) => key,
             None => {
-                let place = self.groups.insert(Group {
+                let key = self.groups.insert(Group {
                     name: name.to_vec(),
                     is_mapped: self.mapped.has(name),
                     is_mapped_to_write: self.mapped_to_write.has(name),
                     ..Group::default()
                 });
-                self.by_name.insert(name.to_vec(), place);
+                self.by_name.insert(name.to_vec(), key);
                 let alike = self.by_last_part.entry(hash(last_part(name))).or_default();
-                alike.push(place);
-                place
+                alike.push(key);
+                key
             }
         };
-        if let Some(group) = self.groups.get_mut(place) {
+        if let Some(group) = self.groups.get_mut(key) {
             group.members += 1;
         }
-        place
+        key
     }
 
     /// Notes that a file has two names, by the last parts of its paths.
@@ -127,7 +127,7 @@ impl FileGroups {
     }
 
     /// The group of the same file under its other name.
-    fn linked(&self, name: &[u8]) -> Option<u32> {
+    fn linked(&self, name: &[u8]) -> Option<usize> {
         if self.links.is_empty() {
             return None;
         }
@@ -137,17 +137,17 @@ impl FileGroups {
 
     /// Removes an open file description from its group. If it was the last one, returns the held
     /// findings.
-    pub(crate) fn leave(&mut self, place: u32) -> Option<HeldFindings> {
-        let group = self.groups.get_mut(place).filter(|_| place != 0)?;
+    pub(crate) fn leave(&mut self, key: usize) -> Option<HeldFindings> {
+        let group = self.groups.get_mut(key).filter(|_| key != 0)?;
         group.members -= 1;
         if group.members > 0 {
             return None;
         }
-        let group = self.groups.remove(place)?;
+        let group = self.groups.try_remove(key)?;
         self.by_name.remove(&group.name);
         let last = hash(last_part(&group.name));
         if let Some(alike) = self.by_last_part.get_mut(&last) {
-            alike.retain(|&other| other != place);
+            alike.retain(|&other| other != key);
             if alike.is_empty() {
                 self.by_last_part.remove(&last);
             }
@@ -157,7 +157,7 @@ impl FileGroups {
 
     /// Copies what is known of one group to another, when the log shows an open file description by a
     /// new name.
-    pub(crate) fn carry(&mut self, from: u32, to: u32) {
+    pub(crate) fn carry(&mut self, from: usize, to: usize) {
         if from == to || from == 0 || to == 0 {
             return;
         }
@@ -182,35 +182,36 @@ impl FileGroups {
 
     /// Notes that a stream is read through an open file description. Returns the first one that it was
     /// read through, if that is another.
-    pub(crate) fn note_reader(&mut self, place: u32, open_file: u32) -> Option<u32> {
-        let group = self.groups.get_mut(place).filter(|_| place != 0)?;
+    pub(crate) fn note_reader(&mut self, key: usize, open_file: usize) -> Option<usize> {
+        let group = self.groups.get_mut(key).filter(|_| key != 0)?;
         let first = *group.reader.get_or_insert(open_file);
         (first != open_file).then_some(first)
     }
 
     /// Takes all held findings.
     pub(crate) fn take_all_held(&mut self) -> Vec<HeldFindings> {
-        let places: Vec<u32> = self.groups.in_use().collect();
-        let held = |place| Some(std::mem::take(&mut self.groups.get_mut(place)?.held));
-        places.into_iter().filter_map(held).collect()
+        let groups = self.groups.iter_mut();
+        groups
+            .map(|(_, group)| std::mem::take(&mut group.held))
+            .collect()
     }
 
     /// The held findings of writes; `None` if the file has several writers and they are listed at once.
-    pub(crate) fn held(&mut self, place: u32) -> Option<&mut HeldFindings> {
-        let group = self.groups.get_mut(place).filter(|_| place != 0)?;
+    pub(crate) fn held(&mut self, key: usize) -> Option<&mut HeldFindings> {
+        let group = self.groups.get_mut(key).filter(|_| key != 0)?;
         (!group.has_many_writers).then_some(&mut group.held)
     }
 
     /// Whether several threads write to it.
-    pub(crate) fn has_many_writers(&self, place: u32) -> bool {
-        let group = self.groups.get(place).filter(|_| place != 0);
+    pub(crate) fn has_many_writers(&self, key: usize) -> bool {
+        let group = self.groups.get(key).filter(|_| key != 0);
         group.is_some_and(|group| group.has_many_writers)
     }
 
     /// Notes a write. True if the thread is the one that wrote last, so that nothing else changes.
     #[inline]
-    pub(crate) fn is_last_writer(&mut self, place: u32, event: u64, thread: u64) -> bool {
-        let Some(group) = self.groups.get_mut(place).filter(|_| place != 0) else {
+    pub(crate) fn is_last_writer(&mut self, key: usize, event: u64, thread: u64) -> bool {
+        let Some(group) = self.groups.get_mut(key).filter(|_| key != 0) else {
             return true;
         };
         match group.writers.last_mut() {
@@ -228,12 +229,12 @@ impl FileGroups {
     /// from now on, and the held findings are returned.
     pub(crate) fn add_writer(
         &mut self,
-        place: u32,
+        key: usize,
         new: Writer,
         is_over: impl Fn(&Writer) -> bool,
         is_younger: impl Fn(&Writer) -> bool,
     ) -> Option<HeldFindings> {
-        let group = self.groups.get_mut(place).filter(|_| place != 0)?;
+        let group = self.groups.get_mut(key).filter(|_| key != 0)?;
         group.writers.retain(|writer| !is_over(writer));
         let comes_after = match group.writers.last_mut() {
             Some(writer) if writer.thread == new.thread => {
@@ -253,33 +254,33 @@ impl FileGroups {
     }
 
     /// An open file description of it from before the log began.
-    pub(crate) fn inherited(&self, place: u32) -> Option<u32> {
-        self.groups.get(place)?.inherited
+    pub(crate) fn inherited(&self, key: usize) -> Option<usize> {
+        self.groups.get(key)?.inherited
     }
 
     /// Sets [`FileGroups::inherited`].
-    pub(crate) fn set_inherited(&mut self, place: u32, open_file: u32) {
-        if let Some(group) = self.groups.get_mut(place).filter(|_| place != 0) {
+    pub(crate) fn set_inherited(&mut self, key: usize, open_file: usize) {
+        if let Some(group) = self.groups.get_mut(key).filter(|_| key != 0) {
             group.inherited = Some(open_file);
         }
     }
 
     /// Notes a lock. A process loses its locks on a file with any descriptor of it that it closes.
-    pub(crate) fn lock(&mut self, place: u32) {
-        if let Some(group) = self.groups.get_mut(place).filter(|_| place != 0) {
+    pub(crate) fn lock(&mut self, key: usize) {
+        if let Some(group) = self.groups.get_mut(key).filter(|_| key != 0) {
             group.was_locked = true;
         }
     }
 
     /// Whether the file was locked.
-    pub(crate) fn was_locked(&self, place: u32) -> bool {
-        self.groups.get(place).is_some_and(|group| group.was_locked)
+    pub(crate) fn was_locked(&self, key: usize) -> bool {
+        self.groups.get(key).is_some_and(|group| group.was_locked)
     }
 
     /// Notes a read (or a look at the size) or a write (or a possible change) through a member.
     #[inline]
-    pub(crate) fn note(&mut self, place: u32, event: u64, by: u32, is_read: bool) {
-        if let Some(group) = self.groups.get_mut(place).filter(|_| place != 0) {
+    pub(crate) fn note(&mut self, key: usize, event: u64, by: usize, is_read: bool) {
+        if let Some(group) = self.groups.get_mut(key).filter(|_| key != 0) {
             match is_read {
                 true => group.read.note(event, by),
                 false => group.written.note(event, by),
@@ -290,14 +291,14 @@ impl FileGroups {
     /// As [`FileGroups::note`], for all files that a path may lead to.
     pub(crate) fn note_path(&mut self, path: &[u8], event: u64, is_read: bool) {
         let alike = self.by_last_part.get(&hash(last_part(path)));
-        for place in alike.cloned().unwrap_or_default() {
-            self.note(place, event, u32::MAX, is_read);
+        for key in alike.cloned().unwrap_or_default() {
+            self.note(key, event, usize::MAX, is_read);
         }
     }
 
     /// Notes a mapping into memory. It lasts for good, since `munmap` does not name the file.
-    pub(crate) fn map(&mut self, place: u32, writes_through: bool) {
-        let Some(group) = self.groups.get_mut(place).filter(|_| place != 0) else {
+    pub(crate) fn map(&mut self, key: usize, writes_through: bool) {
+        let Some(group) = self.groups.get_mut(key).filter(|_| key != 0) else {
             return;
         };
         if !group.is_mapped {
@@ -311,16 +312,16 @@ impl FileGroups {
     }
 
     /// Whether a mapping may observe writes to the file, or change what is read from it.
-    pub(crate) fn is_mapped(&self, place: u32, is_read: bool) -> bool {
-        self.groups.get(place).is_some_and(|group| match is_read {
+    pub(crate) fn is_mapped(&self, key: usize, is_read: bool) -> bool {
+        self.groups.get(key).is_some_and(|group| match is_read {
             true => group.is_mapped_to_write,
             false => group.is_mapped,
         })
     }
 
     /// Whether other members were used since an event in a way that matters to a run.
-    pub(crate) fn was_used_since(&self, place: u32, event: u64, by: u32, is_read: bool) -> bool {
-        self.groups.get(place).is_some_and(|group| {
+    pub(crate) fn was_used_since(&self, key: usize, event: u64, by: usize, is_read: bool) -> bool {
+        self.groups.get(key).is_some_and(|group| {
             let written = group.written.by_others(by);
             let read = if is_read { 0 } else { group.read.by_others(by) };
             written.max(read) > event

@@ -3,14 +3,14 @@
 use crate::advisor::findings::counts::Counts;
 use crate::advisor::findings::judge::rests_on_order;
 use crate::advisor::findings::row::Row;
-use crate::advisor::hash::FastMap;
+use rustc_hash::FxHashMap;
 
 /// Findings that are counted only if no other thread or process uses the same file or stream.
 #[derive(Debug, Default)]
 pub(crate) struct HeldFindings {
-    pub(crate) counts: FastMap<u32, Counts>,
+    pub(crate) counts: FxHashMap<u32, Counts>,
     /// By use: calls in these findings, and those of them that rest on the order of all calls.
-    uses: FastMap<u32, (u64, u64)>,
+    uses: FxHashMap<u32, (u64, u64)>,
 }
 
 impl HeldFindings {

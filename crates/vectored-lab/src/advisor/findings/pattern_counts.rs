@@ -7,12 +7,12 @@ use crate::advisor::findings::name_table::NameTable;
 use crate::advisor::findings::row::Row;
 use crate::advisor::findings::tallies::{FILES_APART, Tallies};
 use crate::advisor::findings::tally::{bound, join};
-use crate::advisor::hash::FastMap;
 use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::runs::pattern::{Pattern, PatternStep, call_name};
 use crate::model::{
     FileCalls, FindingKey, FindingKind, Grade, Leads, Runtime, SiteCalls, Step, Tally,
 };
+use rustc_hash::FxHashMap;
 
 /// Patterns of a log that are told apart; later ones are counted together.
 const PATTERNS_MAX: usize = 4096;
@@ -48,7 +48,7 @@ struct Key {
 /// Patterns of one log.
 #[derive(Debug, Default)]
 pub(crate) struct PatternCounts {
-    places: FastMap<Key, u32>,
+    places: FxHashMap<Key, u32>,
     entries: Vec<(Key, Entry)>,
     programs: NameTable,
     sites: NameTable,

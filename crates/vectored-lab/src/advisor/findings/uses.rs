@@ -8,9 +8,9 @@ use crate::advisor::findings::held::HeldFindings;
 use crate::advisor::findings::judge::rests_on_order;
 use crate::advisor::findings::name_table::NameTable;
 use crate::advisor::findings::row::Row;
-use crate::advisor::hash::FastMap;
 use crate::advisor::runs::barriers::Barrier;
 use crate::model::{DescriptorUse, Operation};
+use rustc_hash::FxHashMap;
 
 /// Files of a log that are told apart; later ones are one for each program.
 const FILES_MAX: usize = 4096;
@@ -21,7 +21,7 @@ const ENTRIES_MAX: usize = 1 << 15;
 /// The calls of a log by program, direction and file.
 #[derive(Debug, Default)]
 pub(crate) struct DescriptorUses {
-    places: FastMap<Key, u32>,
+    places: FxHashMap<Key, u32>,
     entries: Vec<(Key, Entry)>,
     paths: NameTable,
 }

@@ -56,12 +56,12 @@ impl Tracker {
         }
         let group = open_file.group;
         let close_on_exec = flags.close_on_exec;
-        let place = self
+        let key = self
             .kernel
             .open(caller.process, descriptor.number, open_file, close_on_exec);
-        if let Some(place) = place {
+        if let Some(key) = key {
             // The file may have been truncated.
-            self.groups.note(group, self.event, place, false);
+            self.groups.note(group, self.event, key, false);
         }
     }
 
@@ -94,17 +94,17 @@ impl Tracker {
 
     /// Resolves a descriptor. If the tables and the text in the log differ, the text is right.
     #[inline]
-    pub(super) fn resolve(&mut self, descriptor: Descriptor<'_>, caller: Caller) -> u32 {
+    pub(super) fn resolve(&mut self, descriptor: Descriptor<'_>, caller: Caller) -> usize {
         let known = self.kernel.open_file_of(caller.process, descriptor.number);
-        if let Some(place) = known {
+        if let Some(key) = known {
             let Some(text) = descriptor.leads_to else {
-                return place;
+                return key;
             };
-            let Some(open_file) = self.kernel.open_files.get(place) else {
-                return place;
+            let Some(open_file) = self.kernel.open_files.get(key) else {
+                return key;
             };
             if open_file.text == text {
-                return place;
+                return key;
             }
         }
         self.resolve_otherwise(known, descriptor, caller)
@@ -113,23 +113,23 @@ impl Tracker {
     /// Resolves a descriptor whose text differs from the tables, or that is in no table.
     fn resolve_otherwise(
         &mut self,
-        known: Option<u32>,
+        known: Option<usize>,
         descriptor: Descriptor<'_>,
         caller: Caller,
-    ) -> u32 {
-        if let (Some(place), Some(text)) = (known, descriptor.leads_to)
-            && self.takes_name(place, text)
+    ) -> usize {
+        if let (Some(key), Some(text)) = (known, descriptor.leads_to)
+            && self.takes_name(key, text)
         {
-            return place;
+            return key;
         }
         self.inherit(descriptor, caller)
     }
 
     /// Gives an open file description a new text, if that is possible: a socket that was connected is
     /// shown otherwise than before. False if the text is of another file.
-    pub(super) fn takes_name(&mut self, place: u32, text: &[u8]) -> bool {
+    pub(super) fn takes_name(&mut self, key: usize, text: &[u8]) -> bool {
         let kind = kind_of_text(text);
-        let Some(open_file) = self.kernel.open_files.get(place) else {
+        let Some(open_file) = self.kernel.open_files.get(key) else {
             return false;
         };
         let is_first = open_file.text.is_empty();
@@ -145,9 +145,9 @@ impl Tracker {
         if !(both_sockets || is_first && fits || is_other && kind == open_file.kind) {
             return false;
         }
-        self.end_all_runs(place);
-        self.flush_both(place);
-        if let Some(open_file) = self.kernel.open_files.get_mut(place) {
+        self.end_all_runs(key);
+        self.flush_both(key);
+        if let Some(open_file) = self.kernel.open_files.get_mut(key) {
             open_file.text.clear();
             open_file.text.extend_from_slice(text);
             open_file.kind = refined(open_file.kind, kind);
@@ -163,7 +163,7 @@ impl Tracker {
     }
 
     /// Adds a descriptor that was open before the log began, or whose `open` did not show.
-    pub(super) fn inherit(&mut self, descriptor: Descriptor<'_>, caller: Caller) -> u32 {
+    pub(super) fn inherit(&mut self, descriptor: Descriptor<'_>, caller: Caller) -> usize {
         let kind = descriptor.leads_to.map_or(FdKind::Unknown, kind_of_text);
         let mut open_file = OpenFile::new(kind, OpenFlags::default(), descriptor.number);
         open_file.is_inherited = true;
@@ -173,21 +173,21 @@ impl Tracker {
         let number = descriptor.number;
         if kind.is_shared_object() {
             open_file.group = self.groups.join(&open_file.text, b"");
-            if let Some(place) = self.shared_with(&open_file, caller) {
-                return place;
+            if let Some(key) = self.shared_with(&open_file, caller) {
+                return key;
             }
             if kind == FdKind::File && self.fifos.has(last_part(&open_file.text)) {
                 turn_to_fifo(&mut open_file);
             }
         }
         let group = open_file.group;
-        let place = self.kernel.open(caller.process, number, open_file, false);
-        if let Some(place) = place {
-            self.groups.set_inherited(group, place);
+        let key = self.kernel.open(caller.process, number, open_file, false);
+        if let Some(key) = key {
+            self.groups.set_inherited(group, key);
         }
         self.settle_dropped();
         // The caller has looked the process up, so it exists.
-        place.unwrap_or(u32::MAX)
+        key.unwrap_or(usize::MAX)
     }
 }
 
@@ -195,9 +195,9 @@ impl Tracker {
     /// Shares an open file description between two processes that both had the same number and text
     /// before the log began. They may be threads of one process to which strace was attached, or have
     /// inherited it from one parent.
-    fn shared_with(&mut self, new: &OpenFile, caller: Caller) -> Option<u32> {
-        let place = self.groups.inherited(new.group)?;
-        let known = self.kernel.open_files.get(place)?;
+    fn shared_with(&mut self, new: &OpenFile, caller: Caller) -> Option<usize> {
+        let key = self.groups.inherited(new.group)?;
+        let known = self.kernel.open_files.get(key)?;
         let is_same = known.is_inherited && known.first_number == new.number;
         if !is_same || known.text != new.text {
             return None;
@@ -205,7 +205,7 @@ impl Tracker {
         // The other one remains in the group.
         self.groups.leave(new.group);
         self.kernel.count_with_another(caller.process);
-        let shared = self.kernel.share(caller.process, new.number, place);
+        let shared = self.kernel.share(caller.process, new.number, key);
         self.settle_dropped();
         shared
     }
@@ -217,16 +217,16 @@ impl Tracker {
             .kernel
             .at(caller.thread)
             .map_or(0, |thread| thread.serial);
-        let is_before = |place: &u32| {
-            self.kernel.open_files.get(*place).is_some_and(|before| {
+        let is_before = |key: &usize| {
+            self.kernel.open_files.get(*key).is_some_and(|before| {
                 before.group == open_file.group && before.runs[WRITES].last_caller.thread == serial
             })
         };
         let Some(index) = self.closed.iter().position(is_before) else {
             return;
         };
-        let place = self.closed.remove(index);
-        if let Some(before) = place.and_then(|place| self.kernel.open_files.get_mut(place)) {
+        let key = self.closed.remove(index);
+        if let Some(before) = key.and_then(|key| self.kernel.open_files.get_mut(key)) {
             let mut runs = std::mem::take(&mut before.runs[WRITES]);
             runs.barrier.get_or_insert(Barrier::Reopened);
             open_file.runs[WRITES] = runs;
@@ -234,8 +234,8 @@ impl Tracker {
             open_file.pending[WRITES] = std::mem::take(&mut before.pending[WRITES]);
             open_file.reopened = before.reopened + u64::from(!before.was_counted[WRITES]);
         }
-        if let Some(place) = place {
-            self.forget(place);
+        if let Some(key) = key {
+            self.forget(key);
         }
     }
 
@@ -250,16 +250,16 @@ impl Tracker {
             Named::Path(path) => return self.name_fifo(path),
             Named::Descriptor(descriptor) => descriptor,
         };
-        let place = self.resolve(descriptor, caller);
-        let Some(open_file) = self.kernel.open_files.get(place) else {
+        let key = self.resolve(descriptor, caller);
+        let Some(open_file) = self.kernel.open_files.get(key) else {
             return;
         };
         if open_file.kind != FdKind::File {
             return;
         }
-        self.end_all_runs(place);
-        self.flush_both(place);
-        if let Some(open_file) = self.kernel.open_files.get_mut(place) {
+        self.end_all_runs(key);
+        self.flush_both(key);
+        if let Some(open_file) = self.kernel.open_files.get_mut(key) {
             let name = match open_file.text.is_empty() {
                 true => &open_file.path,
                 false => &open_file.text,

@@ -30,7 +30,7 @@ impl LinkContext<'_> {
     #[inline(always)]
     pub(super) fn link(
         &self,
-        place: u32,
+        key: usize,
         open_file: &OpenFile,
         transfer: &Transfer<'_>,
         sought: u64,
@@ -82,7 +82,7 @@ impl LinkContext<'_> {
         {
             return Link::Broken;
         }
-        match self.barrier_between(place, open_file, transfer) {
+        match self.barrier_between(key, open_file, transfer) {
             Some(reason) => Link::Barrier(reason),
             None => Link::Joined {
                 has_between: thread.last != runs.last,
@@ -111,7 +111,7 @@ impl LinkContext<'_> {
     #[inline(always)]
     fn barrier_between(
         &self,
-        place: u32,
+        key: usize,
         open_file: &OpenFile,
         transfer: &Transfer<'_>,
     ) -> Option<Barrier> {
@@ -138,7 +138,7 @@ impl LinkContext<'_> {
         if self.submitted > runs.last {
             return Some(Barrier::Submitted);
         }
-        if let Some(reason) = barrier_of_thread(thread, place, open_file.kind, is_read, runs.last) {
+        if let Some(reason) = barrier_of_thread(thread, key, open_file.kind, is_read, runs.last) {
             return Some(reason);
         }
         let group = match open_file.kind {
@@ -148,7 +148,7 @@ impl LinkContext<'_> {
         if group != 0 && self.groups.is_mapped(group, is_read) {
             return Some(Barrier::Mapped);
         }
-        if group != 0 && self.groups.was_used_since(group, runs.last, place, is_read) {
+        if group != 0 && self.groups.was_used_since(group, runs.last, key, is_read) {
             return Some(Barrier::SameFile);
         }
         if transfer.more || runs.has_more {
@@ -200,7 +200,7 @@ impl LinkContext<'_> {
 #[inline(always)]
 fn barrier_of_thread(
     thread: &Thread,
-    place: u32,
+    key: usize,
     kind: FdKind,
     is_read: bool,
     since: u64,
@@ -211,7 +211,7 @@ fn barrier_of_thread(
     // A write to a stream may be answered on the same stream, so a read of it counts for its own writes,
     // too.
     let heard = match is_read {
-        true => thread.streamed_in.by_others(place),
+        true => thread.streamed_in.by_others(key),
         false => thread.streamed_in.by_any(),
     };
     if heard > since {
@@ -223,7 +223,7 @@ fn barrier_of_thread(
     if thread.last_exposure.0 > since {
         return Some(thread.last_exposure.1);
     }
-    if thread.streamed_out.by_others(place) > since {
+    if thread.streamed_out.by_others(key) > since {
         return Some(Barrier::OtherStream);
     }
     (kind == FdKind::File && thread.last_stat > since).then_some(Barrier::Stat)

@@ -14,34 +14,34 @@ use crate::advisor::tracker::{READS, Tracker, WRITES};
 use crate::model::{FindingKind, Grade};
 
 impl Tracker {
-    pub(super) fn push(&mut self, place: u32, direction: usize, link: Link, site: u32) {
-        self.with_runs(place, direction, |runs, call, limits, on_end| {
+    pub(super) fn push(&mut self, key: usize, direction: usize, link: Link, site: u32) {
+        self.with_runs(key, direction, |runs, call, limits, on_end| {
             runs.push(link, call, site, limits, on_end);
         });
     }
 
-    pub(super) fn end_runs(&mut self, place: u32, direction: usize) {
-        self.with_runs(place, direction, |runs, _, limits, on_end| {
-            runs.end(limits, on_end)
+    pub(super) fn end_runs(&mut self, key: usize, direction: usize) {
+        self.with_runs(key, direction, |runs, _, limits, on_end| {
+            runs.end(limits, on_end);
         });
     }
 
-    pub(super) fn end_all_runs(&mut self, place: u32) {
-        self.end_runs(place, WRITES);
-        self.end_runs(place, READS);
+    pub(super) fn end_all_runs(&mut self, key: usize) {
+        self.end_runs(key, WRITES);
+        self.end_runs(key, READS);
     }
 
     /// Ends the runs of one process. If others keep the open file description, they may go on from its
     /// offset.
-    pub(super) fn end_runs_of_process(&mut self, place: u32, process: ProcessId, is_kept: bool) {
+    pub(super) fn end_runs_of_process(&mut self, key: usize, process: ProcessId, is_kept: bool) {
         for direction in [WRITES, READS] {
-            let open_file = self.kernel.open_files.get_mut(place);
+            let open_file = self.kernel.open_files.get_mut(key);
             let of_process =
                 open_file.filter(|known| known.runs[direction].last_caller.process == process);
             if let Some(open_file) = of_process {
                 open_file.has_shared_offset |= is_kept;
-                self.end_runs(place, direction);
-                self.flush(place, direction);
+                self.end_runs(key, direction);
+                self.flush(key, direction);
             }
         }
     }
@@ -49,11 +49,11 @@ impl Tracker {
     /// Changes the runs of one direction, and counts those that end by that.
     pub(super) fn with_runs(
         &mut self,
-        place: u32,
+        key: usize,
         direction: usize,
         act: impl FnOnce(&mut DirectionRuns, &RunCall, MergeLimits, OnRunEnd<'_>),
     ) {
-        let Some(open_file) = self.kernel.open_files.get_mut(place) else {
+        let Some(open_file) = self.kernel.open_files.get_mut(key) else {
             return;
         };
         if open_file.kind.target().is_none() {
@@ -78,14 +78,14 @@ impl Tracker {
     }
 
     /// Counts the calls of one process in one direction.
-    pub(super) fn flush(&mut self, place: u32, direction: usize) {
+    pub(super) fn flush(&mut self, key: usize, direction: usize) {
         let KernelTables {
             open_files,
             processes,
             ended,
             ..
         } = &mut self.kernel;
-        let Some(open_file) = open_files.get_mut(place) else {
+        let Some(open_file) = open_files.get_mut(key) else {
             return;
         };
         let Some((mut rows, calls)) = open_file.pending[direction].take() else {
@@ -167,31 +167,31 @@ impl Tracker {
             }
             let in_book = self.pattern_counts.add(row, &owner, held.as_deref_mut());
             let both = [in_book.own, in_book.any_file];
-            let places = match in_book.own == in_book.any_file {
+            let keys = match in_book.own == in_book.any_file {
                 true => &both[..1],
                 false => &both[..],
             };
-            for &place in places {
-                let is_opening = counted.insert(place);
+            for &key in keys {
+                let is_opening = counted.insert(key);
                 let is_process = match &mut process {
-                    Some(process) => process.counted.insert(place),
+                    Some(process) => process.counted.insert(key),
                     None => is_opening,
                 };
                 self.pattern_counts
-                    .count_new(place, is_process, is_opening, held.as_deref_mut());
+                    .count_new(key, is_process, is_opening, held.as_deref_mut());
             }
         }
     }
 
     /// Counts the calls of both directions.
-    pub(super) fn flush_both(&mut self, place: u32) {
-        self.flush(place, WRITES);
-        self.flush(place, READS);
+    pub(super) fn flush_both(&mut self, key: usize) {
+        self.flush(key, WRITES);
+        self.flush(key, READS);
     }
 
     /// Later calls of a process on an open file description belong to another program.
-    pub(super) fn leave_to_another(&mut self, place: u32, process: ProcessId) {
-        if let Some(open_file) = self.kernel.open_files.get_mut(place) {
+    pub(super) fn leave_to_another(&mut self, key: usize, process: ProcessId) {
+        if let Some(open_file) = self.kernel.open_files.get_mut(key) {
             for runs in &mut open_file.runs {
                 if runs.last_caller.process == process {
                     runs.last_caller.thread = 0;
@@ -201,14 +201,14 @@ impl Tracker {
     }
 
     /// Counts the held reads of an open file description, or lists them.
-    pub(super) fn settle_reads(&mut self, place: u32) {
-        self.flush_both(place);
-        let Some(open_file) = self.kernel.open_files.get_mut(place) else {
+    pub(super) fn settle_reads(&mut self, key: usize) {
+        self.flush_both(key);
+        let Some(open_file) = self.kernel.open_files.get_mut(key) else {
             return;
         };
         let held = std::mem::take(&mut open_file.held);
         match open_file.shared_reads {
-            Some(reason) => self.list(place, READS, held, reason),
+            Some(reason) => self.list(key, READS, held, reason),
             None => self.pattern_counts.settle(held),
         }
     }
@@ -225,30 +225,30 @@ impl Tracker {
     }
 
     /// Handles the close of the last descriptor.
-    fn close_open_file(&mut self, place: u32) {
-        let open_file = self.kernel.open_files.get(place);
+    fn close_open_file(&mut self, key: usize) {
+        let open_file = self.kernel.open_files.get(key);
         let may_reopen = open_file.is_some_and(|open_file| {
             open_file.kind == FdKind::File
                 && open_file.flags.append
                 && open_file.runs[WRITES].is_single()
         });
         if !may_reopen {
-            return self.forget(place);
+            return self.forget(key);
         }
-        self.end_runs(place, READS);
+        self.end_runs(key, READS);
         if self.closed.len() >= CLOSED_MAX
             && let Some(oldest) = self.closed.pop_front()
         {
             self.forget(oldest);
         }
-        self.closed.push_back(place);
+        self.closed.push_back(key);
     }
 
     /// Counts all calls through an open file description, and removes it.
-    pub(super) fn forget(&mut self, place: u32) {
-        self.end_all_runs(place);
-        self.settle_reads(place);
-        if let Some(open_file) = self.kernel.open_files.remove(place) {
+    pub(super) fn forget(&mut self, key: usize) {
+        self.end_all_runs(key);
+        self.settle_reads(key);
+        if let Some(open_file) = self.kernel.open_files.try_remove(key) {
             let held = self.groups.leave(open_file.group);
             self.pattern_counts.settle(held.unwrap_or_default());
         }

@@ -30,10 +30,10 @@ impl Tracker {
         if let Some(from) = transfer.from {
             self.copy_from(from, caller);
         }
-        let place = self.resolve(transfer.descriptor, caller);
+        let key = self.resolve(transfer.descriptor, caller);
         let is_read = transfer.direction == Direction::Read;
         let number = self.event;
-        let Some((thread, open_file)) = self.kernel.both(caller.thread, place) else {
+        let Some((thread, open_file)) = self.kernel.both(caller.thread, key) else {
             return;
         };
         let serial = thread.serial;
@@ -54,13 +54,13 @@ impl Tracker {
         }
         if is_read {
             if transfer.offset.is_none() && open_file.reader != serial {
-                self.note_reader(place, serial);
+                self.note_reader(key, serial);
             }
         } else if !self.groups.is_last_writer(group, number, serial) {
-            self.note_writer(place, caller);
+            self.note_writer(key, caller);
         }
         if transfer.addressed && is_stream_socket {
-            self.pass_descriptors(place, is_read, caller);
+            self.pass_descriptors(key, is_read, caller);
         }
         let new_thread = match is_others {
             true => self.calling_thread(caller, serial),
@@ -74,15 +74,15 @@ impl Tracker {
             Some(_) => self.pattern_counts.site(event.site),
             None => 0,
         };
-        let Some((thread, open_file)) = self.kernel.both(caller.thread, place) else {
+        let Some((thread, open_file)) = self.kernel.both(caller.thread, key) else {
             return;
         };
-        effect_of_transfer(number, place, open_file.kind, transfer, thread);
+        effect_of_transfer(number, key, open_file.kind, transfer, thread);
         if open_file.kind.target().is_none() || is_read && open_file.kind == FdKind::Datagram {
             if is_others {
-                self.own(place, direction, new_thread);
+                self.own(key, direction, new_thread);
             }
-            return self.note_use(place, direction, transfer);
+            return self.note_use(key, direction, transfer);
         }
         let is_positional = transfer.offset.is_some();
         let sought = open_file.sought;
@@ -109,9 +109,9 @@ impl Tracker {
         let shape = describe(event, transfer, open_file.kind, &mut self.call);
         self.call.deflate(thread.delayed_ns);
         if shape == Shape::Unusable {
-            self.end_runs(place, direction);
+            self.end_runs(key, direction);
             if is_others {
-                self.own(place, direction, new_thread);
+                self.own(key, direction, new_thread);
             }
         } else {
             let surroundings = LinkContext {
@@ -126,18 +126,18 @@ impl Tracker {
                 limits: self.limits,
                 max_delay_ns: self.max_delay_ns,
             };
-            let link = surroundings.link(place, open_file, transfer, sought);
-            let (between, other) = written_before.of_others(place);
+            let link = surroundings.link(key, open_file, transfer, sought);
+            let (between, other) = written_before.of_others(key);
             let in_turn = !is_read && between > open_file.runs[direction].last;
             let limits = self.limits.of(is_read && open_file.kind == FdKind::File);
             let runs = &mut open_file.runs[direction];
             if !runs.goes_on_with(link, &self.call, site, limits) {
-                self.push(place, direction, link, site);
+                self.push(key, direction, link, site);
             }
             if is_others {
-                self.own(place, direction, new_thread);
+                self.own(key, direction, new_thread);
             }
-            let Some(open_file) = self.kernel.open_files.get_mut(place) else {
+            let Some(open_file) = self.kernel.open_files.get_mut(key) else {
                 return;
             };
             let runs = &mut open_file.runs[direction];
@@ -150,42 +150,42 @@ impl Tracker {
             runs.next_offset = transfer.offset.unwrap_or(0).saturating_add(self.call.bytes);
             runs.barrier = None;
             if in_turn && matches!(link, Link::Joined { .. }) {
-                self.note_order(place, other);
+                self.note_order(key, other);
             }
             if shape == Shape::Short {
-                self.end_runs(place, direction);
+                self.end_runs(key, direction);
             }
         }
-        self.note_use(place, direction, transfer);
-        self.groups.note(group, number, place, is_read);
+        self.note_use(key, direction, transfer);
+        self.groups.note(group, number, key, is_read);
     }
 
     #[inline(always)]
-    fn note_use(&mut self, place: u32, direction: usize, transfer: &Transfer<'_>) {
-        if let Some(open_file) = self.kernel.open_files.get_mut(place) {
+    fn note_use(&mut self, key: usize, direction: usize, transfer: &Transfer<'_>) {
+        if let Some(open_file) = self.kernel.open_files.get_mut(key) {
             open_file.pending[direction].note(transfer, self.limits.buffer_bytes);
         }
     }
 
     /// Sets the thread that goes on with an open file description. Calls of another process or program
     /// are counted for that one first.
-    fn own(&mut self, place: u32, direction: usize, thread: CallingThread) {
-        let known = self.kernel.open_files.get(place);
+    fn own(&mut self, key: usize, direction: usize, thread: CallingThread) {
+        let known = self.kernel.open_files.get(key);
         let before = known.map(|open_file| open_file.runs[direction].last_caller);
         let same = |before: CallingThread| {
             (before.process, before.program) == (thread.process, thread.program)
         };
         if !before.is_some_and(same) {
-            self.flush(place, direction);
+            self.flush(key, direction);
         }
-        if let Some(open_file) = self.kernel.open_files.get_mut(place) {
+        if let Some(open_file) = self.kernel.open_files.get_mut(key) {
             open_file.runs[direction].last_caller = thread;
         }
     }
 
     /// Notes that a call read from a descriptor, and maybe moved its offset.
     fn copy_from(&mut self, from: Descriptor<'_>, caller: Caller) {
-        let place = self.resolve(from, caller);
+        let key = self.resolve(from, caller);
         let number = self.event;
         let serial = self
             .kernel
@@ -194,14 +194,14 @@ impl Tracker {
         let reader = self
             .kernel
             .open_files
-            .get(place)
+            .get(key)
             .map(|open_file| open_file.reader);
         if reader != Some(serial) {
-            self.note_reader(place, serial);
+            self.note_reader(key, serial);
         }
-        self.end_runs(place, READS);
-        self.share_reads(place, Barrier::Spliced);
-        let Some(open_file) = self.kernel.open_files.get_mut(place) else {
+        self.end_runs(key, READS);
+        self.share_reads(key, Barrier::Spliced);
+        let Some(open_file) = self.kernel.open_files.get_mut(key) else {
             return;
         };
         open_file.was_used = true;
@@ -211,11 +211,11 @@ impl Tracker {
                 .barrier
                 .get_or_insert(Barrier::BothWays);
         }
-        self.groups.note(open_file.group, number, place, true);
+        self.groups.note(open_file.group, number, key, true);
         if open_file.kind.has_peer()
             && let Some(thread) = self.kernel.at(caller.thread)
         {
-            thread.streamed_in.note(number, place);
+            thread.streamed_in.note(number, key);
         }
     }
 
@@ -231,19 +231,19 @@ impl Tracker {
     }
 
     /// Notes that another file was written between two writes of a run.
-    fn note_order(&mut self, place: u32, other: u32) {
+    fn note_order(&mut self, key: usize, other: usize) {
         let Some(other) = self.kernel.open_files.get(other) else {
             return;
         };
         let name = other.name().to_vec();
-        if let Some(open_file) = self.kernel.open_files.get_mut(place) {
+        if let Some(open_file) = self.kernel.open_files.get_mut(key) {
             open_file.runs[WRITES].note_order(&name);
         }
     }
 
     /// Notes a read from an offset or stream; a second reader makes all its reads listed.
-    pub(super) fn note_reader(&mut self, place: u32, serial: u64) {
-        let Some(open_file) = self.kernel.open_files.get_mut(place) else {
+    pub(super) fn note_reader(&mut self, key: usize, serial: u64) {
+        let Some(open_file) = self.kernel.open_files.get_mut(key) else {
             return;
         };
         let reason = match open_file.kind {
@@ -252,25 +252,25 @@ impl Tracker {
             _ => return,
         };
         if open_file.reader != 0 {
-            return self.share_reads(place, reason);
+            return self.share_reads(key, reason);
         }
         open_file.reader = serial;
         let group = open_file.group;
         if reason == Barrier::OtherReaders
-            && let Some(first) = self.groups.note_reader(group, place)
+            && let Some(first) = self.groups.note_reader(group, key)
         {
             // Opened by `/dev/fd/3`, or passed on by another process.
             let first_file = self.kernel.open_files.get(first);
             if first_file.is_some_and(|open_file| open_file.group == group) {
                 self.share_reads(first, reason);
             }
-            self.share_reads(place, reason);
+            self.share_reads(key, reason);
         }
     }
 
     /// Lists the reads of an open file description from which other threads or processes read, too.
-    pub(super) fn share_reads(&mut self, place: u32, reason: Barrier) {
-        let Some(open_file) = self.kernel.open_files.get_mut(place) else {
+    pub(super) fn share_reads(&mut self, key: usize, reason: Barrier) {
+        let Some(open_file) = self.kernel.open_files.get_mut(key) else {
             return;
         };
         if open_file.shared_reads.is_some() {
@@ -278,7 +278,7 @@ impl Tracker {
         }
         open_file.shared_reads = Some(reason);
         let held = std::mem::take(&mut open_file.held);
-        self.list(place, READS, held, reason);
+        self.list(key, READS, held, reason);
     }
 
     /// Notes that `execve` hands the open files of a process to another program.
@@ -287,15 +287,15 @@ impl Tracker {
             .kernel
             .at(caller.thread)
             .map_or(0, |thread| thread.serial);
-        for place in self.kernel.open_files_of(caller.process) {
-            let Some(open_file) = self.kernel.open_files.get_mut(place) else {
+        for key in self.kernel.open_files_of(caller.process) {
+            let Some(open_file) = self.kernel.open_files.get_mut(key) else {
                 continue;
             };
             if open_file.offset_user == serial {
                 open_file.offset_user = EARLIER_PROGRAM;
             }
             if open_file.kind.has_peer() && open_file.reader != 0 {
-                self.share_reads(place, Barrier::OtherReaders);
+                self.share_reads(key, Barrier::OtherReaders);
             } else if open_file.reader == serial {
                 open_file.reader = EARLIER_PROGRAM;
             }
@@ -305,9 +305,9 @@ impl Tracker {
     /// Notes that descriptors may have been sent or received with a message (`SCM_RIGHTS`); which ones
     /// is not tracked.
     #[cold]
-    fn pass_descriptors(&mut self, place: u32, is_read: bool, caller: Caller) {
+    fn pass_descriptors(&mut self, key: usize, is_read: bool, caller: Caller) {
         if is_read {
-            return self.share_reads(place, Barrier::ControlData);
+            return self.share_reads(key, Barrier::ControlData);
         }
         for other in self.kernel.open_files_of(caller.process) {
             let open_file = self.kernel.open_files.get(other);
@@ -315,7 +315,7 @@ impl Tracker {
                 continue;
             };
             match open_file.kind {
-                _ if other == place => {}
+                _ if other == key => {}
                 FdKind::File => self.share_reads(other, Barrier::SharedOffset),
                 kind if kind.has_peer() => self.share_reads(other, Barrier::OtherReaders),
                 _ => {}
@@ -324,7 +324,7 @@ impl Tracker {
     }
 
     /// Notes a write by another thread than the last one.
-    fn note_writer(&mut self, place: u32, caller: Caller) {
+    fn note_writer(&mut self, key: usize, caller: Caller) {
         let serial = self.kernel.at(caller.thread).map(|thread| thread.serial);
         let (Some(serial), Some(process)) = (serial, self.kernel.process(caller.process)) else {
             return;
@@ -338,7 +338,7 @@ impl Tracker {
         let Some(group) = self
             .kernel
             .open_files
-            .get(place)
+            .get(key)
             .map(|open_file| open_file.group)
         else {
             return;
@@ -359,14 +359,14 @@ impl Tracker {
         };
         let held = self.groups.add_writer(group, new, is_over, is_younger);
         if let Some(held) = held {
-            self.list(place, WRITES, held, Barrier::SeveralWriters);
+            self.list(key, WRITES, held, Barrier::SeveralWriters);
         }
     }
 
     /// Lists held findings.
     pub(super) fn list(
         &mut self,
-        place: u32,
+        key: usize,
         direction: usize,
         held: HeldFindings,
         reason: Barrier,
@@ -377,7 +377,7 @@ impl Tracker {
             processes,
             ..
         } = &mut self.kernel;
-        let Some(open_file) = open_files.get_mut(place) else {
+        let Some(open_file) = open_files.get_mut(key) else {
             return;
         };
         let owner = open_file.runs[direction].last_caller.process;
@@ -395,7 +395,7 @@ impl Tracker {
 #[inline(always)]
 fn effect_of_transfer(
     number: u64,
-    place: u32,
+    key: usize,
     kind: FdKind,
     transfer: &Transfer<'_>,
     thread: &mut Thread,
@@ -406,10 +406,10 @@ fn effect_of_transfer(
             true => &mut thread.streamed_in,
             false => &mut thread.streamed_out,
         };
-        streamed.note(number, place);
+        streamed.note(number, key);
     }
     if kind == FdKind::File && !is_read {
-        thread.filed_out.note(number, place);
+        thread.filed_out.note(number, key);
     }
     if kind == FdKind::Other && !is_read {
         thread.last_exposure = (number, Barrier::OtherTransfer);
