@@ -4,6 +4,7 @@
 //! - `report` and `stats` of the lab do no I/O and read no clock,
 //! - the library needs no serde, no clap and no tokio in its default build,
 //! - every test that `docs/hazards.md` names exists,
+//! - no file of Rust has more than 800 lines,
 //! - a room of a crate imports from lower floors only, and no modules import each other.
 //!
 //! The first two search the text of the code without its comments. They find an oversight, but not code that
@@ -30,6 +31,9 @@ const IMPURE: [&str; 4] = ["measure::", "std::fs", "std::time", "Instant"];
 
 /// Packages that the library must not depend on by default.
 const UNWANTED: [&str; 3] = ["serde", "clap", "tokio"];
+
+/// The most lines of a file of Rust.
+const MAX_LINES: usize = 800;
 
 /// The rooms of each crate by floor, the lowest first.
 const CRATES: [Crate; 6] = [
@@ -120,6 +124,7 @@ pub fn run() -> Result<bool> {
         let path = path.strip_prefix(root()).unwrap_or(&path);
         findings.extend(misplaced_unsafe(path, &text));
         findings.extend(impure(path, &text));
+        findings.extend(too_long(path, &text));
         tests.extend(hazards::tests_in(&text).map(str::to_owned));
     }
     let words = "tree --package vectored --edges normal,build --prefix none --locked";
@@ -160,6 +165,15 @@ fn impure(path: &Path, text: &str) -> Vec<String> {
     }
     let is_impure = |code: &str| IMPURE.iter().any(|word| code.contains(word));
     findings(path, text, is_impure, "I/O or a clock in pure code")
+}
+
+/// A file of more than [`MAX_LINES`].
+fn too_long(path: &Path, text: &str) -> Option<String> {
+    let lines = text.lines().count();
+    (lines > MAX_LINES).then(|| {
+        let path = path.display();
+        format!("{path}: {lines} lines, at most {MAX_LINES} are allowed: split it by its ideas")
+    })
 }
 
 /// Unwanted packages in what `cargo tree --prefix none` printed.
@@ -283,6 +297,15 @@ mod tests {
             assert!(impure(measuring.as_ref(), bad).is_empty(), "{bad}");
         }
         assert!(impure(REPORT.as_ref(), "// as measure::run says").is_empty());
+    }
+
+    #[test]
+    fn a_file_of_more_than_800_lines_is_found() {
+        assert_eq!(too_long(LIBRARY.as_ref(), &"\n".repeat(800)), None);
+        assert_eq!(
+            too_long(LIBRARY.as_ref(), &"\n".repeat(801)).unwrap(),
+            "crates/vectored/src/write/all.rs: 801 lines, at most 800 are allowed: split it by its ideas"
+        );
     }
 
     #[test]
