@@ -36,7 +36,7 @@ const UNWANTED: [&str; 3] = ["serde", "clap", "tokio"];
 const MAX_LINES: usize = 800;
 
 /// The rooms of each crate by floor, the lowest first.
-const CRATES: [Crate; 6] = [
+const CRATES: [Crate; 7] = [
     Crate {
         folder: "crates/vectored-strace",
         floors: &[
@@ -59,6 +59,16 @@ const CRATES: [Crate; 6] = [
             &["gather"],
             &["buffered", "bytes_buf"],
             &["calibrate"],
+        ],
+    },
+    Crate {
+        folder: "crates/vectored-lab",
+        floors: &[
+            &["model", "sys"],
+            &["stats", "text"],
+            &["advisor", "measure"],
+            &["report"],
+            &["findings", "reproduce"],
         ],
     },
     Crate {
