@@ -1,4 +1,5 @@
-//! Turns the text after a line's prefix into a [`ParsedLine`](super::parsed_line::ParsedLine): calls, in one line or two, signals, and ends of threads.
+//! Turns the text after a line's prefix into a [`ParsedLine`](super::parsed_line::ParsedLine), and joins an unfinished
+//! call to its resumption.
 
 use std::io::Read;
 
@@ -12,8 +13,8 @@ use crate::call::calls;
 use crate::call::names::{Syscall, name_bytes};
 use crate::counts::SkipReason;
 use crate::reader::parsed_line::{LineKind, PlainTransfer};
+use crate::reader::pending_calls::{Insertion, UnfinishedCall};
 use crate::reader::strace_messages::attached_thread;
-use crate::reader::unfinished::{Insertion, UnfinishedCall};
 use crate::text::numbers::leading;
 
 /// The end of a line whose call goes on in a later one.

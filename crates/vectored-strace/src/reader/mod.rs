@@ -5,9 +5,9 @@ mod common_line;
 mod common_lines;
 mod interpret;
 mod parsed_line;
+mod pending_calls;
 mod strace_messages;
 mod threads;
-mod unfinished;
 
 use std::collections::HashMap;
 use std::io::{self, Read};
@@ -26,9 +26,9 @@ use crate::line::line_reader::{BUFFER_BYTES, LineReader, NextLine};
 use crate::line::stack;
 use crate::reader::common_line::SecondsCache;
 use crate::reader::parsed_line::{LineKind, ParsedLine, read_event};
+use crate::reader::pending_calls::UnfinishedCalls;
 use crate::reader::strace_messages::{attached_thread, is_of_summary, is_other_output};
 use crate::reader::threads::{Hints, ThreadTracker};
-use crate::reader::unfinished::UnfinishedCalls;
 use crate::text::hex;
 
 /// Most threads whose names (`-Y`) are reported.
