@@ -173,7 +173,7 @@ fn affected(
     }
 }
 
-/// What code calls a file: its path, its name, and the paths of its folders of two parts or more.
+/// The names by which code refers to a file: its path, its name, and the paths of its folders of two parts or more.
 fn names_of(file: &Path) -> Vec<String> {
     let shown = |path: &Path| path.to_string_lossy().into_owned();
     let folders = file.ancestors().skip(1);

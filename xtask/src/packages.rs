@@ -17,7 +17,7 @@ pub struct Package {
     pub folder: PathBuf,
     /// The packages of the workspace that its manifest names.
     pub dependencies: Vec<String>,
-    /// What it consists of.
+    /// Its library, programs, tests, examples and benches.
     pub targets: Vec<Target>,
 }
 

@@ -259,7 +259,7 @@ struct State {
     done: Vec<Done>,
 }
 
-/// What a lane does next.
+/// The next action of a lane.
 enum Next {
     Run(usize),
     Skip(usize, String),

@@ -274,7 +274,7 @@ impl Drop for Skips {
     }
 }
 
-/// What was skipped, each once.
+/// The skipped tests, each once.
 fn skipped(list: &str) -> String {
     let mut lines: Vec<&str> = list
         .lines()

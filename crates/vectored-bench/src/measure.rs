@@ -38,7 +38,7 @@ pub trait Listener {
 ///
 /// # Errors
 ///
-/// If nothing can be measured. If only a part of the cells fails, `listener` is told and the others are
+/// If nothing can be measured. If only a part of the cells fails, `listener` is notified and the others are
 /// measured.
 pub fn measure(options: &Options, listener: &mut dyn Listener) -> Result<Results, String> {
     let began = Instant::now();

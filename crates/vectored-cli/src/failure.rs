@@ -8,7 +8,7 @@ use vectored_lab::measure::MeasureError;
 /// An error that ends the program, with the exit code.
 #[derive(Debug)]
 pub struct Failure {
-    /// What failed, on what, and the likely remedy.
+    /// The failed operation, its object and the likely remedy.
     pub error: anyhow::Error,
     /// 1 for a failure, 2 for wrong usage.
     pub code: u8,

@@ -27,7 +27,7 @@ impl Row {
 /// A table with a title.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Section {
-    /// What the rows show, and what is promised.
+    /// The content of the rows, and the promise that they test.
     pub title: String,
     /// Names of the columns of [`Row::found`].
     pub columns: Vec<String>,

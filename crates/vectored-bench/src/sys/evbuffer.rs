@@ -112,7 +112,7 @@ impl Evbuffer {
         for segment in segments {
             let start = segment.as_ptr().cast();
             let outcome = match adding {
-                // SAFETY: the buffer lives, and so many bytes can be read.
+                // SAFETY: the buffer lives, and that number of bytes can be read.
                 Adding::Copy => unsafe { (self.functions.add)(raw, start, segment.len()) },
                 // SAFETY: as above; that the bytes live until they are written
                 // or the buffer is freed is seen to by `send`, which borrows

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-/// Writes a log of about so many bytes. It is the same each time.
+/// Writes a log of about `bytes` bytes, the same each time.
 pub fn write(path: &Path, bytes: usize) -> io::Result<()> {
     let mut log = Log {
         out: BufWriter::new(File::create(path)?),
@@ -45,7 +45,7 @@ struct Log {
 }
 
 impl Log {
-    /// Who is there, and what is open.
+    /// The processes and their open descriptors.
     fn begin(&mut self) -> io::Result<()> {
         self.call(
             SERVER,

@@ -8,7 +8,7 @@ use crate::model::workload::Operation;
 /// The schema of [`Advisory`].
 pub const ADVISORY_SCHEMA: &str = "vectored-advice/1";
 
-/// What `vectored advise` found: the contract with other programs.
+/// The findings of `vectored advise`: the contract with other programs.
 ///
 /// All of it follows from the counts of its findings and from its prices. So several advisories can be
 /// merged: counts are added, and priced again.

@@ -25,7 +25,7 @@ pub struct Conditions {
     pub page_cache: Option<PageCache>,
     /// When the iovec array was filled.
     pub iovec_setup: IovecSetup,
-    /// What was synced, and when.
+    /// How durable each call was before the next one.
     pub sync: SyncMode,
     /// How the target was emptied or filled. With a thread at the other end, times depend on two threads.
     pub drain: Option<Drain>,

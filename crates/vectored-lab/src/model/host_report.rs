@@ -1,4 +1,4 @@
-//! What a machine offers to programs that move several buffers: the contract of `vectored host`.
+//! Features and limits that a machine offers to programs that move several buffers: the contract of `vectored host`.
 
 use std::collections::BTreeMap;
 

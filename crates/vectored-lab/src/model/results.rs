@@ -216,7 +216,7 @@ pub struct Cell {
     pub page_cache: Option<PageCache>,
     /// When the iovec array was filled.
     pub iovec_setup: IovecSetup,
-    /// What was synced, and when.
+    /// How durable each call was before the next one.
     pub sync: SyncMode,
     /// File system of the target, if it is a file.
     pub file_system: Option<String>,

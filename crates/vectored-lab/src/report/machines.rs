@@ -73,7 +73,7 @@ fn machine_crossover(
         ([host, release], begun)
     };
     let (machine, begun) = of_machine(run);
-    // Several runs on one machine are told apart by their start.
+    // Several runs on one machine are distinguished by their start.
     let same = runs.iter().filter(|other| of_machine(other).0 == machine);
     let [host, release] = &machine;
     let machine = match same.count() {

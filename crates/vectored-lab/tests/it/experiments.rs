@@ -8,7 +8,7 @@ use vectored_lab::report::TableOptions;
 use vectored_lab::report::experiments::{csv, json, markdown, table};
 use vectored_lab::reproduce::{CopyPlan, PUBLISHED_FILE_BYTES, conclude, published};
 
-/// What repeats differ by, in an order without a trend.
+/// Factors by which repeats differ, in an order without a trend.
 const NOISE: [f64; 7] = [1.01, 0.99, 1.02, 0.98, 1.00, 1.03, 0.97];
 
 /// Seven repeats around this time; other rows have theirs in another order.

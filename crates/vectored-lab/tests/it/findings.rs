@@ -1,4 +1,4 @@
-//! What a run says after its figures: advice, from invented machines without
+//! The advice that follows the figures of a run, from invented machines without
 //! noise, so that every word of it is known.
 
 use vectored::{CopyThresholds, CostModel};
@@ -89,7 +89,7 @@ fn where_nothing_is_sure_there_is_no_advice() {
     assert_eq!(results.crossovers, []);
 }
 
-/// The advice for lists of so many segments.
+/// The advice for lists of `count` segments.
 fn said_of(results: &Results, segment_count: usize) -> Option<&str> {
     let mut advice = results.advice.iter();
     let found = advice.find(|advice| advice.segment_count == segment_count)?;

@@ -1,4 +1,4 @@
-//! What a fixed machine offers, rendered.
+//! The host report of a fixed machine.
 
 use std::collections::BTreeMap;
 

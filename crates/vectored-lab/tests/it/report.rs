@@ -354,8 +354,7 @@ fn every_row_of_an_open_cell_has_leader_and_interval() {
     }
 }
 
-/// What the first line and the tallies say, and how many rows there are, are the
-/// cells of the JSON.
+/// The first line, the tallies and the number of rows agree with the cells of the JSON.
 #[test]
 fn counts_of_cells_agree() {
     let all = results_of_everything(&[WriteEach, CopyThenWrite, Writev]);

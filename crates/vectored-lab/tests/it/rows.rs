@@ -13,7 +13,7 @@ fn advised(name: &str) -> Advisory {
     advise(analysis.finish(), &prices(), About::default())
 }
 
-/// What has no price is listed.
+/// A finding without a price is listed.
 fn prices() -> Vec<Price> {
     let targets = [Leads::File, Leads::Pipe, Leads::Unix, Leads::Tcp];
     let price = |target, operation| Price {

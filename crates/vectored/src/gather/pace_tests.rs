@@ -208,7 +208,7 @@ fn short_lists_within_a_burst_go_whole() {
     }
 }
 
-/// What a pipe takes as one piece between those of other writers (`PIPE_BUF`) stays one call.
+/// A write of up to `PIPE_BUF` bytes, which a pipe never mixes with those of other writers, stays one call.
 #[test]
 fn no_model_of_pieces_splits_what_a_pipe_takes_as_one() {
     for chunk_bytes in [0, 1, 100, 4096] {

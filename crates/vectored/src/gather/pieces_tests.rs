@@ -19,18 +19,18 @@ fn any_cuts() -> impl Strategy<Value = Cuts> {
 }
 
 fn any_gather() -> impl Strategy<Value = Gather> {
-    let border = prop_oneof![Just(None), (0..60_u32).prop_map(Some), Just(Some(2000))];
-    let borders = prop::array::uniform7(border).prop_map(|bytes| CopyThresholds { bytes });
+    let threshold = prop_oneof![Just(None), (0..60_u32).prop_map(Some), Just(Some(2000))];
+    let thresholds = prop::array::uniform7(threshold).prop_map(|bytes| CopyThresholds { bytes });
     let staging_bytes = prop_oneof![Just(0), 1..300_usize];
     let pieces = prop::option::of((0..200_usize, 0..60_usize));
-    (borders, staging_bytes, pieces, any_limits()).prop_map(
-        |(borders, staging_bytes, pieces, limits)| {
+    (thresholds, staging_bytes, pieces, any_limits()).prop_map(
+        |(thresholds, staging_bytes, pieces, limits)| {
             let pieces = pieces.map(|(threshold_bytes, chunk_bytes)| ChunkPolicy {
                 threshold_bytes,
                 chunk_bytes,
             });
             let model = CostModel {
-                copy_thresholds: borders,
+                copy_thresholds: thresholds,
                 staging_bytes,
                 chunk_policy: pieces,
                 ..CostModel::default()

@@ -275,10 +275,10 @@ fn pieces_that_are_longer_than_the_list_are_no_reason_to_copy_less() {
 
 #[test]
 fn a_piece_is_copied_as_a_list_of_so_many_segments_would_be() {
-    let mut borders = CopyThresholds::everywhere(10);
-    borders.set(8, Some(1000)).unwrap();
+    let mut thresholds = CopyThresholds::everywhere(10);
+    thresholds.set(8, Some(1000)).unwrap();
     let mut gather = Gather::new(CostModel {
-        copy_thresholds: borders,
+        copy_thresholds: thresholds,
         ..CostModel::default_for(TargetKind::Pipe)
     });
     let data = payload(&[1000; 32]);

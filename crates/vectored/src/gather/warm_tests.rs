@@ -1,5 +1,5 @@
-//! What a `Gather` does that knows its borders and has its memory: most lists meet such a one, and take
-//! other ways than the first.
+//! A `Gather` with cached thresholds and an allocated staging buffer. Most lists meet one, and go other ways than the
+//! first.
 
 use std::io::{self, IoSlice, Read};
 
@@ -47,7 +47,7 @@ fn calls_of(gather: &mut Gather, segments: &[IoSlice<'_>]) -> Vec<Vec<usize>> {
     calls
 }
 
-/// Takes all, and looks whether what it is told is so.
+/// Accepts all bytes, and checks the facts that the caller claims.
 struct Doubting;
 
 impl Sink for Doubting {
@@ -84,7 +84,7 @@ proptest! {
         };
         let segments: Vec<_> = places.into_iter().map(piece).collect();
         let mut gather = warmed(Limits::default(), model(copy_below_bytes));
-        // A list whose border is not known yet, and one whose border is.
+        // A list whose threshold is not known yet, and one whose threshold is.
         for _ in 0..2 {
             let _ = gather.fast_path.send_in_one_call(&segments, &mut Doubting);
         }
@@ -107,13 +107,13 @@ proptest! {
     #[test]
     fn a_list_goes_by_the_same_calls_however_often(
         lists in prop::collection::vec(prop_oneof![any_sizes(), any_even_sizes()], 1..4),
-        borders in prop::array::uniform7(prop_oneof![1..70_u32, 129..700_u32, Just(3000)]),
+        thresholds in prop::array::uniform7(prop_oneof![1..70_u32, 129..700_u32, Just(3000)]),
         staging_bytes in prop_oneof![1..300_usize, 1000..6000_usize],
         limits in any_wide_limits(),
     ) {
         let memory = memory();
         let model = CostModel {
-            copy_thresholds: CopyThresholds { bytes: borders.map(Some) },
+            copy_thresholds: CopyThresholds { bytes: thresholds.map(Some) },
             staging_bytes,
             ..CostModel::default()
         };
@@ -167,7 +167,7 @@ fn a_body_behind_a_header_is_copied_or_an_entry_of_its_own() {
         (&[10, 20, 5000][..], &[30, 5000][..]),
         (&[10, 20, 30, 40, 50, 5000], &[150, 5000]),
         (&[10, 20, 5000], &[30, 5000]),
-        // Twice the border of two.
+        // Twice the threshold of two.
         (&[10, 20, 400], &[430]),
         (&[10, 20, 401], &[30, 401]),
         (&[10, 20, 5000, 30], &[30, 5000, 30]),

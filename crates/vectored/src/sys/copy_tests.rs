@@ -58,15 +58,15 @@ fn check(copier: Copier, segments: &[&[u8]], most_bytes: usize, at: usize, room:
     );
 }
 
-/// Miri takes its time for each byte: there, the lengths around the borders.
+/// Miri takes its time for each byte: there, the lengths around the limits.
 fn lengths() -> Vec<usize> {
     if !cfg!(miri) {
         return (0..=600).collect();
     }
-    let borders = [4, 8, 16, 32, 64, 128, 256];
-    let around = borders
+    let limits = [4, 8, 16, 32, 64, 128, 256];
+    let around = limits
         .iter()
-        .flat_map(|border| [border - 1, *border, border + 1]);
+        .flat_map(|limit| [limit - 1, *limit, limit + 1]);
     [0, 1, 2].into_iter().chain(around).collect()
 }
 

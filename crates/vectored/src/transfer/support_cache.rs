@@ -22,7 +22,7 @@ pub(crate) fn is_refusal(error: &io::Error) -> bool {
         .is_some_and(|code| refusals.contains(&code))
 }
 
-/// What identifies a file in a [`SupportCache`], from fstat(2) and its open file description's flags.
+/// The identity of a file in a [`SupportCache`], from fstat(2) and its open file description's flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FileIdentity {
     /// `st_dev`.

@@ -7,7 +7,7 @@ use std::os::fd::RawFd;
 use crate::cursor::{Batch, SegmentCursor};
 use crate::error::TransferError;
 
-/// What makes the system calls of a transfer: a descriptor, or a script in tests.
+/// Makes the system calls of a transfer: a descriptor, or a script in tests.
 pub(crate) trait Sink: Sized {
     /// Makes one call that is expected to take all `bytes` of `slices`; `Err` with its result if it did not.
     /// `may_adjoin` is false if no slice adjoins the one before it.

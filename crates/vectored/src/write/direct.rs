@@ -189,7 +189,7 @@ mod tests {
     use proptest::prelude::*;
     use std::io::{IoSliceMut, Write};
 
-    /// What a file answers that takes only entries of whole blocks of 4096 bytes at multiples of it.
+    /// The result of a file that takes only entries of whole blocks of 4096 bytes at multiples of it.
     fn take_aligned<'s>(slices: impl Iterator<Item = &'s [u8]>) -> io::Result<usize> {
         let mut bytes = 0;
         for slice in slices {

@@ -13,7 +13,7 @@ use slab::Slab;
 /// Names of linked files that are kept.
 const LINKS_MAX: usize = 1 << 16;
 
-/// Threads that write in turn and are told apart; with more the file has several writers.
+/// Threads that write in turn and are counted separately; with more the file has several writers.
 const WRITERS_MAX: usize = 8;
 
 /// Files and streams by their names in the log.
@@ -155,7 +155,7 @@ impl FileGroups {
         Some(group.held)
     }
 
-    /// Copies what is known of one group to another, when the log shows an open file description by a
+    /// Copies the facts about one group to another, when the log shows an open file description by a
     /// new name.
     pub(crate) fn carry(&mut self, from: usize, to: usize) {
         if from == to || from == 0 || to == 0 {

@@ -12,7 +12,7 @@ pub(crate) struct Counts {
     pub(crate) files: Vec<(Vec<u8>, FileCalls)>,
 }
 
-/// Files of a finding that are told apart while a log is read.
+/// Files of a finding that are counted separately while a log is read.
 const FILES_READ: usize = 64;
 
 impl Counts {

@@ -14,7 +14,7 @@ use crate::model::{
 };
 use rustc_hash::FxHashMap;
 
-/// Patterns of a log that are told apart; later ones are counted together.
+/// Patterns of a log that are counted separately; later ones are counted together.
 const PATTERNS_MAX: usize = 4096;
 
 /// The process and the file that rows belong to.

@@ -10,7 +10,7 @@ use crate::advisor::runs::run_builder::RunKind;
 use crate::model::Tally;
 use vectored_strace::event::Transfer;
 
-/// Patterns of an open file description that are told apart; later ones are one.
+/// Patterns of an open file description that are counted separately; later ones are one.
 const PATTERNS_MAX: usize = 64;
 
 /// Rows and call counts of one direction.

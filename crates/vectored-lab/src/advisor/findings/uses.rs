@@ -12,10 +12,10 @@ use crate::advisor::runs::barriers::Barrier;
 use crate::model::{DescriptorUse, Operation};
 use rustc_hash::FxHashMap;
 
-/// Files of a log that are told apart; later ones are one for each program.
+/// Files of a log that are counted separately; later ones are one for each program.
 const FILES_MAX: usize = 4096;
 
-/// Entries of a log that are told apart; later ones are one for each kind and direction.
+/// Entries of a log that are counted separately; later ones are one for each kind and direction.
 const ENTRIES_MAX: usize = 1 << 15;
 
 /// The calls of a log by program, direction and file.

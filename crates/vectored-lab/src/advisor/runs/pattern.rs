@@ -297,7 +297,7 @@ fn periodicity(steps: &[PatternStep]) -> Periodicity {
     }
 }
 
-/// Distinct steps that are told apart.
+/// Distinct steps that are counted separately.
 const DISTINCT_MAX: usize = 16;
 
 /// Distinct steps and the range of their bytes; by call alone once there are too many.

@@ -25,7 +25,7 @@ const TINY_BELOW_BYTES: u64 = 256;
 /// Calls in a row from one call site that make a run of their own.
 const PHASE_CALLS: u64 = 64;
 
-/// Call sites of a run that are told apart; calls from others have none.
+/// Call sites of a run that are counted separately; calls from others have none.
 const SITES_MAX: usize = 16;
 
 /// A transfer, as far as runs need it.

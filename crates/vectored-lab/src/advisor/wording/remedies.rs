@@ -29,7 +29,7 @@ pub fn language(runtime: Option<Runtime>) -> &'static str {
     }
 }
 
-/// What to write in the program. The calls named may transfer only a part, unless the text says
+/// The change to make in the program. The calls named may transfer only a part, unless the text says
 /// otherwise.
 pub fn remedy(kind: FindingKind, target: Leads, runtime: Option<Runtime>) -> &'static str {
     let is_socket = matches!(target, Leads::Unix | Leads::Tcp);

@@ -112,9 +112,9 @@ fn a_list_is_one_call_staged_or_as_it_is_or_behind_a_staged_run() {
     assert_eq!(prepared(9, &body_between(25)), prefix(2, 34));
     // To the kernel the first two are one, and a list of two has a threshold of its own.
     let shorter_lists = |bytes, pieces: &[(usize, usize)]| {
-        let mut borders = CopyThresholds::everywhere(9);
-        borders.set(2, Some(bytes)).unwrap();
-        prepared_by(borders, pieces)
+        let mut thresholds = CopyThresholds::everywhere(9);
+        thresholds.set(2, Some(bytes)).unwrap();
+        prepared_by(thresholds, pieces)
     };
     let header_and_body = [(0, 9), (10, 12), (13, 30)];
     assert_eq!(shorter_lists(9, &header_and_body), staged);
@@ -143,10 +143,10 @@ fn other_lists_are_left_to_a_plan_with_a_run_at_their_start_staged() {
     // More segments or bytes than a call takes.
     assert_eq!(prepared(9, &[(0, 10); 5]), Err(0));
     assert_eq!(prepared(9, &[(0, 40), (41, 52)]), Err(0));
-    let mut borders = CopyThresholds::everywhere(9);
-    borders.set(2, Some(45)).unwrap();
+    let mut thresholds = CopyThresholds::everywhere(9);
+    thresholds.set(2, Some(45)).unwrap();
     let body = [(0, 9), (10, 12), (13, 53)];
-    assert_eq!(prepared_by(borders, &body), Err(2));
+    assert_eq!(prepared_by(thresholds, &body), Err(2));
     // The staging buffer is no longer than a call may be.
     assert_eq!(prepared(40, &[(0, 39), (40, 55)]), Err(1));
     assert_eq!(prepared(60, &[(0, 55), (56, 57)]), Err(0));

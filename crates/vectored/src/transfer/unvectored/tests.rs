@@ -25,7 +25,7 @@ fn refuse<T>(code: i32) -> io::Result<T> {
 struct Scripted<'s> {
     identity: Option<FileIdentity>,
     sink: RefCell<&'s mut ScriptedSink>,
-    /// What it answers to a list, if it refuses lists.
+    /// The error for a list, if it refuses lists.
     refuses: Option<i32>,
     refused: Cell<usize>,
     looked_at: Cell<usize>,
