@@ -89,7 +89,7 @@ fn where_nothing_is_sure_there_is_no_advice() {
     assert_eq!(results.crossovers, []);
 }
 
-/// The advice for lists of `count` segments.
+/// The advice for lists of `segment_count` segments.
 fn said_of(results: &Results, segment_count: usize) -> Option<&str> {
     let mut advice = results.advice.iter();
     let found = advice.find(|advice| advice.segment_count == segment_count)?;
