@@ -9,7 +9,7 @@ use crate::model::{
 };
 use crate::stats::{Evidence, LOOKS, median};
 
-/// Rounds after which a technique slower than [`FAR_BEHIND`] times the fastest
+/// Rounds after which a technique slower than `FAR_BEHIND` times the fastest
 /// is no longer a contender.
 pub const SCREENING_ROUNDS: u32 = 5;
 
