@@ -5,6 +5,7 @@ pub(crate) mod bufs;
 pub(crate) mod reads;
 
 use std::io::{self, IoSlice};
+use std::ops::Deref;
 
 use proptest::prelude::*;
 
@@ -129,6 +130,7 @@ pub(crate) fn check_against_model(
         assert_eq!(sink.taken, model[..sink.taken.len()]);
         let remaining = (model.len() - sink.taken.len()) as u64;
         assert_eq!(cursor.remaining_bytes(&segments), remaining);
+        check_place(&segments, cursor, result.is_ok() || transferred > 0);
         match result {
             Ok(_) => break,
             Err(error) => {
@@ -153,6 +155,18 @@ pub(crate) fn check_against_model(
     assert!(sink.calls <= script.len() + model.len());
     if model.is_empty() {
         assert_eq!(sink.calls, 0, "a system call for no bytes");
+    }
+}
+
+/// Checks that a transfer that `has_moved` the cursor left it on a byte or at the end of the list, as
+/// [`SegmentCursor::segment`] says, and not on an empty segment.
+pub(crate) fn check_place<S: Deref<Target = [u8]>>(
+    segments: &[S],
+    cursor: SegmentCursor,
+    has_moved: bool,
+) {
+    if has_moved {
+        assert_eq!(cursor, cursor.skip_empty(segments));
     }
 }
 

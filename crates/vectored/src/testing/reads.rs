@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, IoSliceMut};
 use crate::Limits;
 use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
-use crate::testing::{Answer, payload};
+use crate::testing::{Answer, check_place, payload};
 
 /// Bytes that a source has after those that a list asks for.
 const EXTRA_BYTES: usize = 500;
@@ -111,6 +111,7 @@ pub(crate) fn check_read_against_model(
         assert_eq!(transferred, (source.given - given_before) as u64);
         let remaining = cursor.remaining_bytes(&segments);
         assert_eq!(remaining, (total - source.given) as u64);
+        check_place(&segments, cursor, remaining == 0 || transferred > 0);
         assert!(buffers.concat()[..source.given] == source.data[..source.given]);
         match result {
             Ok(_) if remaining == 0 => break,

@@ -79,11 +79,13 @@ impl Receiver {
             split(&self.runs, &self.staging, read, segments);
             transferred += read as u64;
             if read == plan.bytes {
-                *cursor = plan.end;
+                *cursor = plan.end.skip_empty(segments);
             } else {
                 cursor.advance(segments, read);
             }
         }
+        // If all segments are empty, no call has moved it.
+        *cursor = SegmentCursor::at(segments.len(), 0);
         Ok(transferred)
     }
 

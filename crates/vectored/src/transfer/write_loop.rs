@@ -75,7 +75,7 @@ impl Batch<'_> {
     /// Gives the batch to `sink`, which makes one system call, until it is not interrupted.
     ///
     /// Inline, down to the call where the sink's is: the first function that is left behind it takes long
-    /// ([`FastPath::send_whole`](crate::gather::fast_path::FastPath::send_whole)), and the loop is left once a list.
+    /// ([`fast_path`](crate::gather::fast_path)), and the loop is left once a list.
     #[inline(always)]
     pub(crate) fn send(self, sink: &mut impl Sink) -> Attempt {
         let result = send(sink, self.slices, self.bytes);
@@ -175,6 +175,8 @@ impl<F: FnOnce() -> io::Result<()>> SplitGuard<F> {
 ///
 /// `attempt` plans and makes the call at a position, and returns `None` at the end of the list. A short write moves the
 /// cursor in the caller's list, and the next call is planned from there: a position in the staging buffer is never kept.
+/// A call that moved bytes leaves the cursor on the next byte or at the end of the list, as
+/// [`advance`](SegmentCursor::advance) does.
 ///
 /// # Errors
 ///
@@ -201,7 +203,7 @@ pub(crate) fn send_all(
                 );
                 transferred += written as u64;
                 if written == given {
-                    *cursor = end;
+                    *cursor = end.skip_empty(segments);
                 } else {
                     cursor.advance(segments, written);
                 }
@@ -209,5 +211,7 @@ pub(crate) fn send_all(
             Err(error) => return Err(TransferError::new(transferred, error)),
         }
     }
+    // If all segments are empty, no call has moved it.
+    *cursor = SegmentCursor::at(segments.len(), 0);
     Ok(transferred)
 }

@@ -1,9 +1,9 @@
 //! The cursor against a simple model: the bytes of all segments in order.
 
-use std::io::IoSlice;
+use std::io::{IoSlice, IoSliceMut};
 
 use proptest::prelude::*;
-use vectored::{Limits, SegmentCursor};
+use vectored::{Gather, Limits, Scatter, SegmentCursor, read_into, write_from};
 
 use crate::support::{list, payload};
 
@@ -180,4 +180,33 @@ fn a_limit_of_zero_is_a_programmer_error() {
         bytes: 1,
     };
     let _ = SegmentCursor::new().batch(&[IoSlice::new(b"abc")], limits, &mut Vec::new());
+}
+
+#[test]
+fn a_transfer_leaves_the_cursor_behind_the_list_also_if_that_ends_with_empty_segments() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    for sizes in [&[0, 0][..], &[5, 0], &[3, 0, 4, 0, 0], &[600, 0]] {
+        let data = payload(sizes);
+        let segments = list(&data);
+        let end = SegmentCursor::at(segments.len(), 0);
+        for copies in [true, false] {
+            let mut cursor = SegmentCursor::new();
+            let written = match copies {
+                true => Gather::default().write_from(&writer, &segments, &mut cursor),
+                false => write_from(&writer, &segments, &mut cursor),
+            };
+            written.unwrap();
+            assert_eq!(cursor, end, "{sizes:?} written, copied: {copies}");
+
+            let mut buffers = data.clone();
+            let mut places: Vec<_> = buffers.iter_mut().map(|b| IoSliceMut::new(b)).collect();
+            let mut cursor = SegmentCursor::new();
+            let read = match copies {
+                true => Scatter::default().read_into(&reader, &mut places, &mut cursor),
+                false => read_into(&reader, &mut places, &mut cursor),
+            };
+            read.unwrap();
+            assert_eq!(cursor, end, "{sizes:?} read, copied: {copies}");
+        }
+    }
 }
