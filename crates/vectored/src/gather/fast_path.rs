@@ -1,7 +1,7 @@
 //! The fast path: finds the one system call that most lists take, and makes it.
 //!
 //! A list reaches the kernel in one of three forms if one call takes all of it, and else by plans of several calls
-//! ([`plan`](crate::gather::plan)). "Small" and "run" are defined in [`runs`](crate::runs): a segment is small up to
+//! ([`plan`](mod@crate::gather::plan)). "Small" and "run" are defined in [`runs`](crate::runs): a segment is small up to
 //! the threshold of the list's length, and a run is two or more small segments in a row.
 //!
 //! ```text

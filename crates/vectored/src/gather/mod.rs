@@ -1,7 +1,7 @@
 //! Writes a list by copying its small segments together and referencing the large ones.
 //!
 //! The [fast path](fast_path) makes the one call that most lists take. [`Gather::resume`] makes all other calls, each by a
-//! [`plan`].
+//! [`plan`](mod@plan).
 
 pub(crate) mod fast_path;
 pub(crate) mod gathers;
