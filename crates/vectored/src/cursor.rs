@@ -6,7 +6,7 @@ use std::ops::Deref;
 use crate::Limits;
 use crate::runs::Stretch;
 
-/// A position in a list of segments: which segment, and how many of its bytes are done.
+/// A position in a list of segments: the index of a segment, and how many of its bytes have been moved.
 ///
 /// The list belongs to the caller and is never changed. The cursor is plain data and does not borrow the list: each method
 /// takes the list as an argument. So a cursor is the whole state of an interrupted transfer: keep it, wait until the
@@ -76,18 +76,18 @@ impl SegmentCursor {
         self.segment
     }
 
-    /// The number of bytes of that segment that are done.
+    /// The number of bytes of that segment that have been moved.
     #[must_use]
     pub const fn offset(&self) -> usize {
         self.offset
     }
 
-    /// Advances by `bytes`, over all segments that they span, and past empty segments behind them.
+    /// Advances by `bytes`, over all segments that they span, and past the empty segments after those.
     ///
     /// # Panics
     ///
-    /// If fewer than `bytes` remain; the cursor stays where it was. A call that reports more bytes than it was given has
-    /// miscounted, and to resume would corrupt the data.
+    /// If fewer than `bytes` remain; the cursor stays where it was. A call that reports more bytes than it was given
+    /// has miscounted, and resuming after it would corrupt the data.
     ///
     /// # Examples
     ///

@@ -9,7 +9,7 @@
 //! - a signal may interrupt it;
 //! - with less than a few hundred bytes a buffer, it is slower than copying the buffers together.
 //!
-//! This crate handles the first four, and decides the last by a [`CostModel`].
+//! This crate handles the first four, and decides by a [`CostModel`] when to copy.
 //!
 //! # Start here
 //!
@@ -41,11 +41,12 @@
 //! kernel.
 //!
 //! The functions take any type that has a descriptor ([`AsFd`](std::os::fd::AsFd)), usually by reference:
-//! `&file`. If the owner of a descriptor is passed by value, the descriptor is closed at the end of the call.
+//! `&file`. If a `File` or another owner is passed by value, its descriptor is closed at the end of the call.
 //! These functions bypass the buffer of [`Stdout`](std::io::Stdout): flush it first. A
-//! [`Stderr`](std::io::Stderr) has no buffer, so `io::stderr()` needs no flush. Its lock is not taken: hold a
-//! [`StderrLock`](std::io::StderrLock) if other threads print at the same time. To buffer standard error, use
-//! `GatherWriter::new(stderr.as_fd())`, or [`copying`](GatherWriter::copying) to make the calls of a `BufWriter`.
+//! [`Stderr`](std::io::Stderr) has no buffer, so `io::stderr()` needs no flush. The functions do not take its
+//! lock: hold a [`StderrLock`](std::io::StderrLock) if other threads print at the same time. To buffer standard
+//! error, use `GatherWriter::new(stderr.as_fd())`, or [`copying`](GatherWriter::copying) to make the calls of a
+//! `BufWriter`.
 //!
 //! # Examples
 //!
@@ -96,13 +97,13 @@
 //!   for a `TcpStream` or `UnixStream`. If the reader is gone, these calls raise the signal, which ends the process
 //!   unless it is ignored. (A Rust program ignores it from its start.) [`Gathers`] for those two types, and so
 //!   [`GatherWriter`], raises no signal.
-//! - **A cursor at the end of its list** is a success: [`write_from`] returns `Ok(0)` without a system call.
-//! - **A segment in a mapped file** that another process truncates: if the segment is referenced, the kernel reads it
-//!   and answers `EFAULT`. [`transferred`](TransferError::transferred) counts the bytes moved before that: on a file
-//!   all bytes before the truncated part, on a pipe or socket possibly none. If the segment is copied ([`Gather`],
-//!   [`GatherWriter`], and the copy for a file that refuses lists), this process reads it and gets the signal
-//!   `SIGBUS`. The same holds for reads into such a segment. To avoid the signal, use
-//!   [`write_all_vectored`], or a `Gather` with [`staging_bytes`](CostModel::staging_bytes) 0.
+//! - **A cursor at the end of its list** is no error: [`write_from`] returns `Ok(0)` without a system call.
+//! - **A segment in a mapped file that another process truncates**: if the segment is referenced, the kernel
+//!   reads it, and the call fails with `EFAULT`. [`transferred`](TransferError::transferred) counts the bytes
+//!   moved before that: on a file all bytes before the truncated part, on a pipe or socket possibly none. If
+//!   the segment is copied ([`Gather`], [`GatherWriter`], and the copy for a file that refuses lists), this
+//!   process reads it and receives the signal `SIGBUS`. The same holds for reads into such a segment. To avoid
+//!   the signal, use [`write_all_vectored`], or a `Gather` with [`staging_bytes`](CostModel::staging_bytes) 0.
 //!
 //! # Secrets
 //!
@@ -113,75 +114,74 @@
 //!
 //! # Files that refuse vectored calls
 //!
-//! Some file systems and drivers support plain calls only, and answer `EOPNOTSUPP`, `ENOSYS` or
-//! `EINVAL` to a list. The functions for whole lists then copy up to 256 KiB of the refused call and make a plain
-//! call. The result of that call counts.
+//! Some file systems and drivers support plain calls only, and answer `EOPNOTSUPP`, `ENOSYS` or `EINVAL` to a
+//! list. The functions for whole lists then copy up to 256 KiB of the refused call into one buffer and make a
+//! plain call. The result of that call counts.
 //!
-//! `EINVAL` may also mean that the bytes are invalid (a value for a file of sysfs, say), and a part of a value is
-//! another value. So no plain call is made for a single segment of up to 256 KiB, and an invalid value in a list
-//! of several segments is offered twice. A segment of more than 256 KiB is sent in parts. No plain call is made on a socket, nor on a
-//! file that is open with `O_DIRECT`: the function returns the error.
+//! `EINVAL` may also mean that the bytes are invalid, for example the value for a file of sysfs. A part of a
+//! value must not be written, since it is another value. So no plain call is made for a single segment of up to
+//! 256 KiB. An invalid value in a list of several segments is passed on twice and refused twice. A segment of
+//! more than 256 KiB is sent in parts. No plain call is made on a socket, nor on a file that is open with
+//! `O_DIRECT`: the function returns the error.
 //!
-//! If the plain call moves bytes, the refusal is remembered. `EINVAL` is remembered for the rest of the transfer,
-//! since its cause may be this list. `EOPNOTSUPP` and `ENOSYS` are remembered for that file (`st_dev`, `st_ino`, and
-//! the device of a special file) for the life of the process. While any refusal is remembered, each list to any
-//! descriptor costs one more fstat(2) and fcntl(2). Nothing is remembered of anonymous inodes (eventfd(2), timerfd,
-//! signalfd, inotify and others), which share one device and usually one inode. So a refusal by one of them does not
-//! change the calls on another.
+//! If the plain call moves bytes, the refusal is remembered. `EINVAL` is remembered for the rest of the
+//! transfer, since its cause may be this list. `EOPNOTSUPP` and `ENOSYS` are remembered for that file
+//! (`st_dev`, `st_ino`, and the device of a special file) for the life of the process. While any refusal is
+//! remembered, each list to any descriptor costs one more fstat(2) and fcntl(2). Nothing is remembered for
+//! anonymous inodes (eventfd(2), timerfd, signalfd, inotify and others), which share one device and usually one
+//! inode. So a refusal by one of them does not change the calls on another.
 //!
-//! A driver that supports plain calls only may also accept a list: Linux hands it each segment by itself,
-//! and reports no error. Two segments of 8 bytes to an event counter (eventfd(2)) are two values; if the
-//! second is refused, the first has been written. Segments that touch in memory are coalesced into one entry,
-//! and so are one value to such a driver. If it answers `EINVAL`, the list is tried again as it was, each segment by
-//! itself; if it accepts the entry, the segments are one value. A [`Gather`] copies short segments together, which
-//! also makes them one value. Bytes that such a driver must get in one call belong in one segment. That holds for
-//! [`write_once`] too, which never coalesces.
+//! A driver that supports plain calls only may also accept a list: Linux hands it each segment by itself, and
+//! reports no error. Two segments of 8 bytes to an event counter (eventfd(2)) are two values; if the second is
+//! refused, the first has been written. Segments that lie one directly after another in memory are coalesced
+//! into one entry, so such a driver takes them as one value. If it refuses that entry with `EINVAL`, the list
+//! is tried again with each segment as an entry of its own. A [`Gather`] copies short segments together, which
+//! also makes them one value. Bytes that such a driver must get in one call belong in one segment. That holds
+//! for [`write_once`] too, which never coalesces.
 //!
 //! [`write_once`] makes one call at most and returns its error, and [`ScatterReader`] returns the error of its reader.
 //!
 //! # Messages
 //!
-//! On a socket that keeps messages apart, each call is a message of its own. The functions that write
-//! streams ([`write_all_vectored`], [`write_from`], [`write_all_vectored_with`] and those of
-//! [`Gather`], and `BufSender`) therefore refuse a
-//! socket of any type but `SOCK_STREAM` (datagram, `SOCK_SEQPACKET`, raw) with
-//! [`InvalidInput`](std::io::ErrorKind::InvalidInput) before any byte, if the list is not
-//! exactly one message:
+//! On a socket that keeps messages apart (one that is not a stream), each call is a message of its own. The
+//! functions that write streams ([`write_all_vectored`], [`write_from`], [`write_all_vectored_with`] and those
+//! of [`Gather`], and `BufSender`) therefore refuse a socket of any type but `SOCK_STREAM` (datagram,
+//! `SOCK_SEQPACKET`, raw) with [`InvalidInput`](std::io::ErrorKind::InvalidInput) before any byte, if the list
+//! is not exactly one message:
 //!
 //! - one call cannot take the whole list (it has more than [`iov_max`] entries or more than
 //!   [`MAX_CALL_BYTES`], or it overfills the staging buffer of a [`Gather`]);
 //! - the list holds no bytes: an empty message is a message, and skipping it would lose it;
-//! - a [`SegmentCursor`] says that a part of it, but not all, was sent before.
+//! - a [`SegmentCursor`] inside the list says that a part of it was sent before.
 //!
 //! Send messages with [`write_once`], and an empty one with send(2), since `write_once` makes no call for it.
 //!
-//! A list that one call takes is one message, and is sent without asking for the socket's type. That question is a
+//! A list that one call takes is one message, and is sent without asking for the socket's type. Asking is a
 //! system call of its own (`getsockopt(SO_TYPE)`), which took 120 ns on a file and 350 ns on a socket, where a
 //! `pwritev` of 20 bytes to a file took 800 ns. If the one call is short after all, the rest is refused, and
-//! the error counts the bytes sent. A pipe in packet mode (`O_DIRECT`, pipe(2), since Linux 3.4) is
-//! not a socket and is not recognized. There, too, each call is a packet, or several if it
-//! exceeds `PIPE_BUF`.
+//! the error counts the bytes sent. A pipe in packet mode (`O_DIRECT`, pipe(2), since Linux 3.4) is not a
+//! socket and is not recognized. There, too, each call is a packet, or several if it exceeds `PIPE_BUF`.
 //!
-//! The functions that read a stream into a list ([`read_exact_vectored`],
-//! [`read_up_to_eof_vectored`], [`read_into`], those of [`Scatter`], [`read_exact_uninit`] and
-//! [`read_up_to_eof_uninit`]) refuse such a socket for every list, with
-//! [`InvalidInput`](std::io::ErrorKind::InvalidInput) before any byte. The end of a message longer than the list
-//! would be lost, and no read call reports that; shorter messages would be joined; an empty one
-//! would look like the end of the file. Receive each message with recvmsg(2).
+//! The functions that read a stream into a list ([`read_exact_vectored`], [`read_up_to_eof_vectored`],
+//! [`read_into`], those of [`Scatter`], [`read_exact_uninit`] and [`read_up_to_eof_uninit`]) refuse such a
+//! socket for every list, with [`InvalidInput`](std::io::ErrorKind::InvalidInput) before any byte. The end of a
+//! message that is longer than the list would be lost, which no read call reports. Shorter messages would be
+//! joined. An empty one would look like the end of the file. Receive each message with recvmsg(2).
 //!
-//! These functions must ask for the type once a list. That made a list of 16 and 1000 bytes take 1.25 times as long
-//! from a file and 1.27 from a pipe (90 to 150 ns more), 1.46 from a Unix and 1.43 from a TCP socket (200 to 310 ns
-//! more), and one of 16 bytes and 16 KiB 1.06 to 1.15 times. Lists without bytes and reads at an offset do not ask.
+//! These functions must ask for the type once for each list. A list of two segments, of 16 and 1000 bytes, then
+//! took 1.25 times as long from a file and 1.27 times from a pipe (90 to 150 ns more), 1.46 times from a Unix
+//! socket and 1.43 times from a TCP socket (200 to 310 ns more). A list of 16 bytes and 16 KiB took 1.06 to
+//! 1.15 times as long. Lists without bytes and reads at an offset do not ask.
 //!
-//! [`ScatterReader`] takes any reader, whose type it cannot ask for.
+//! [`ScatterReader`] takes any reader, and cannot ask whether that is a socket.
 //! [`refusing_messages`](ScatterReader::refusing_messages) asks once, before any read.
 //!
 //! # Features
 //!
 //! - `bytes`, off by default: `BufSender` writes any
-//!   [`bytes::Buf`](https://docs.rs/bytes/1/bytes/trait.Buf.html), including a `Chain`, and
-//!   `Gather::write_buf` writes one that can be cloned. Both are correct even if its `chunks_vectored` skips
-//!   data. A list of `Bytes` needs neither: make an `IoSlice` of each.
+//!   [`bytes::Buf`](https://docs.rs/bytes/1/bytes/trait.Buf.html), including a `Chain`, and `Gather::write_buf`
+//!   writes one that can be cloned. Both are correct even if `chunks_vectored` of that buffer skips data. A
+//!   list of `Bytes` needs neither: make an `IoSlice` of each `Bytes`.
 //! - `serde`, off by default: a [`CostModel`] can be saved and loaded.
 //!
 //! The crate supports Unix only. It writes to no descriptor but the one that the caller passes, except in

@@ -23,21 +23,19 @@ use crate::write::all::send_all_referenced;
 ///
 /// With feature `bytes`.
 ///
-/// It takes any [`Buf`], including one that cannot be cloned, such as a [`Chain`] or a
-/// `Box<dyn Buf>`. (For a `Buf` that can, [`Gather::write_buf`](crate::Gather::write_buf) references
-/// many chunks in one call.) It calls only [`Buf::chunk`] and [`Buf::advance`], which cannot skip
-/// data as [`Buf::chunks_vectored`] can
-/// ([bytes#701](https://github.com/tokio-rs/bytes/issues/701)). To reach the next chunk, a `Buf` must
-/// be advanced past the current one, which must then be kept. So small chunks are copied into a staging
-/// buffer, and the chunk after them is referenced in the same call: a small header and a large
-/// body in a chain are one `writev(2)`, without copying the body.
+/// It takes any [`Buf`], including one that cannot be cloned, such as a [`Chain`] or a `Box<dyn Buf>`. (For a `Buf`
+/// that can, [`Gather::write_buf`](crate::Gather::write_buf) references many chunks in one call.) It calls only
+/// [`Buf::chunk`] and [`Buf::advance`], which cannot skip data as [`Buf::chunks_vectored`] can
+/// ([bytes#701](https://github.com/tokio-rs/bytes/issues/701)). To reach the next chunk, a `Buf` must be advanced
+/// past the current one, whose bytes must then be kept elsewhere. So small chunks are copied into a staging buffer,
+/// and the chunk after them is referenced in the same call: a small header and a large body in a chain are one
+/// `writev(2)`, without copying the body.
 ///
-/// A chunk that is not the last is copied if, by the [`CostModel`], a call of its own would take longer than
-/// copying it: by default up to 3725 bytes. A longer one ends its call. The last chunk is always referenced, so
-/// a buffer of one chunk needs no memory. The staging buffer grows up to
-/// [`staging_bytes`](CostModel::staging_bytes), and is freed with the `BufSender`. It is not aligned: if a file
-/// that is open with `O_DIRECT` answers `EINVAL`, the call is repeated with the staged bytes at the start
-/// of a page.
+/// A chunk that is not the last is copied if, by the [`CostModel`], a call of its own would take longer than copying
+/// it: by default up to 3725 bytes. A longer chunk is the last one of its call. The last chunk is always referenced,
+/// so a buffer of one chunk needs no memory. The staging buffer grows up to
+/// [`staging_bytes`](CostModel::staging_bytes), and is freed with the `BufSender`. It is not aligned: if a file that
+/// is open with `O_DIRECT` answers `EINVAL`, the call is repeated with the staged bytes at the start of a page.
 ///
 /// # Examples
 ///

@@ -15,7 +15,7 @@ use crate::cost::page_alignment::PAGE_BYTES;
 use crate::error::TransferError;
 use crate::write::all::write_all_vectored;
 
-/// The target that [`CostModel::calibrate`](crate::CostModel::calibrate) makes, writes to and removes.
+/// The target that [`CostModel::calibrate`](crate::CostModel::calibrate) creates, writes to and removes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CalibrationTarget<'a> {
@@ -33,8 +33,8 @@ pub enum CalibrationTarget<'a> {
     UnixSocket,
     /// A TCP connection over the loopback interface, with `TCP_NODELAY`.
     TcpSocket,
-    /// `/dev/null`, which moves no byte: the costs of calls and lists alone. Copying is slower there from a few bytes
-    /// on.
+    /// `/dev/null`, which moves no byte, so that only calls and lists have a cost. Copying is slower there for all
+    /// but the shortest segments.
     Null,
 }
 

@@ -43,12 +43,12 @@ impl CostModel {
     /// Measures a model on a target that it opens itself, in about `budget`. On a busy machine it may take
     /// up to twice as long.
     ///
-    /// It opens a pipe, a pair of sockets or an unnamed file, and writes lists of several counts and sizes
-    /// to it by three techniques in turn: in one piece, by `writev(2)`, and copied first. [`CostModel::fit`] computes
-    /// the costs from the medians. A cost that cannot be measured stays near that of
-    /// [`CostModel::default_for`] the kind of target: on a stream, which takes no large list at once,
-    /// that is `copy_byte_uncached_ns`. The costs of copying are those with a staging buffer of the default size, even
-    /// if the result has a larger one.
+    /// It opens a pipe, a pair of sockets or an unnamed file, and writes lists of several counts and sizes to it by
+    /// three techniques in turn: in one piece, by `writev(2)`, and copied into one buffer first. [`CostModel::fit`]
+    /// computes the costs from the medians. A cost that cannot be measured stays near that of
+    /// [`CostModel::default_for`] the kind of target: on a stream, which takes no large list at once, that is
+    /// `copy_byte_uncached_ns`. The costs of copying are those with a staging buffer of the default size, even if the
+    /// result has a larger one.
     ///
     /// That takes half of the budget. The other half is for the [thresholds](CostModel::copy_thresholds). At each of
     /// [`CopyThresholds::COUNTS`](crate::CopyThresholds::COUNTS), a [`Gather`](crate::Gather) that copies all segments
@@ -61,12 +61,12 @@ impl CostModel {
     ///   [`staging_bytes`](CostModel::staging_bytes) is raised to the length of the longest list that was faster
     ///   copied. Lists of whole pages are compared with other lists, for [`page_end_ns`](CostModel::page_end_ns).
     ///
-    /// A budget of 30 to 45 ms is good, and 60 ms for a file. With less, the costs come from a few rounds. At least five
-    /// rounds of the first half and two pairs of each list of the second are measured, which
-    /// takes 5 ms on a stream and 30 to 45 ms on a file. One calibration at the start of a program is enough:
-    /// near the threshold both techniques take about the same time. If the speed of a machine changes over time, as
-    /// that of virtual machines does, the thresholds are those of the moment: for 8 segments that overwrite a file on
-    /// ext4, one run may find 200 bytes and another 5000.
+    /// A budget of 30 to 45 ms is good, and 60 ms for a file. With less, the costs come from a few rounds. At least
+    /// five rounds of the first half and two pairs of each list of the second are measured, which takes 5 ms on a
+    /// stream and 30 to 45 ms on a file. One calibration at the start of a program is enough: near the threshold both
+    /// techniques take about the same time. If the speed of a machine changes over time, as that of virtual machines
+    /// does, the thresholds hold for the time of the calibration only: for 8 segments that overwrite a file on ext4,
+    /// one run may find 200 bytes and another 5000.
     ///
     /// # Errors
     ///

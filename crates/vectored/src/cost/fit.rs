@@ -36,12 +36,11 @@ impl CostModel {
     /// Fits a model to `observations`.
     ///
     /// The fit is by least squares of the relative errors, since decisions depend on ratios of times. Large residuals
-    /// count linearly (P. J. Huber, "Robust Estimation of a Location
-    /// Parameter", Annals of Mathematical Statistics 35, 1964). A cost that the observations do not determine
-    /// stays near that of `prior`, for example [`CostModel::default_for`] the kind of target. For example,
-    /// `iovec_step_ns` needs lists of up to 8 and of more than 8 segments, and `copy_byte_uncached_ns` needs lists
-    /// larger than the caches. No cost is negative. The result has no measured thresholds, and the chunk policy of
-    /// `prior`.
+    /// count linearly (P. J. Huber, "Robust Estimation of a Location Parameter", Annals of Mathematical Statistics
+    /// 35, 1964). A cost that the observations do not determine stays near that of `prior`, usually
+    /// [`CostModel::default_for`] the kind of target. For example, to determine `iovec_step_ns` needs lists of up to
+    /// 8 and of more than 8 segments, and `copy_byte_uncached_ns` needs lists larger than the caches. No cost is
+    /// negative. The result has no measured thresholds, and the chunk policy of `prior`.
     ///
     /// # Examples
     ///

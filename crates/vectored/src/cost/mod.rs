@@ -13,7 +13,8 @@ use crate::Limits;
 use crate::cost::chunking::ChunkPolicy;
 use crate::cost::thresholds::CopyThresholds;
 
-/// The costs of a call, a segment and a byte on a kind of target, by which lists are copied or referenced.
+/// The costs of a call, a segment and a byte on a kind of target. They decide which segments are copied and which are
+/// referenced.
 ///
 /// All fields may be read and set. All times are in nanoseconds. For a list of `n` segments and `b` bytes in all, the
 /// model predicts:
@@ -37,11 +38,12 @@ use crate::cost::thresholds::CopyThresholds;
 ///
 /// # Saving and loading
 ///
-/// With the feature `serde` a model can be saved and loaded. Fields keep their names, except that `copy_thresholds` is
-/// saved as `borders`, `chunk_policy` as `pieces`, and in it `threshold_bytes` as `beyond_bytes` and `chunk_bytes` as
-/// `piece_bytes`. A file without `borders` loads as a model without measured thresholds, and one without `pieces` as a
-/// model without a chunk policy. Unknown fields are ignored. The values are not checked: with any model all bytes
-/// arrive in order. Absurd costs only make transfers slower, and `staging_bytes` of memory are allocated if they can be.
+/// With the feature `serde` a model can be saved and loaded. Fields keep their names, except that `copy_thresholds`
+/// is saved as `borders`, `chunk_policy` as `pieces`, and in it `threshold_bytes` as `beyond_bytes` and `chunk_bytes`
+/// as `piece_bytes`. A file without `borders` loads as a model without measured thresholds, and one without `pieces`
+/// as a model without a chunk policy. Unknown fields are ignored. The values are not checked, since all bytes arrive
+/// in order with any model. Absurd costs only make transfers slower. An absurd `staging_bytes` takes that much
+/// memory, if there is so much.
 ///
 /// JSON cannot hold numbers that are not finite. By default `serde_json` may load a number with a different last
 /// bit, so the loaded model may be unequal to the saved one (no decision depends on that bit). With the
@@ -68,9 +70,9 @@ use crate::cost::thresholds::CopyThresholds;
 /// ```
 ///
 /// The [defaults](CostModel::default_for) were measured on one virtual machine (2 cores, x86-64, Linux 6.18) and
-/// rounded. They are a start: another processor, kernel or file system
-/// has other costs, and so has the same machine under load. A cost that is wrong by a factor of
-/// two does little harm, since near the threshold both techniques take about the same time.
+/// rounded. They are a first guess: another processor, kernel or file system has other costs, and so does the same
+/// machine under load. A cost that is wrong by a factor of two does little harm, since near the threshold both
+/// techniques take about the same time.
 ///
 /// # Examples
 ///

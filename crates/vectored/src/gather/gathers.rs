@@ -56,9 +56,9 @@ use crate::transfer::write_loop::{CallResult, Sink};
 /// segment, nor for a writer that copies into a buffer: copy first there
 /// ([`GatherWriter::copying`](crate::GatherWriter::copying)). The contract of an implementation:
 ///
-/// - It writes the bytes of the list from `cursor` on, in order, each once. When the method returns, none is held back in
-///   memory of the process.
-/// - `Ok` means that `cursor` is at the end of the list, and has the number of bytes of this call.
+/// - It writes the bytes of the list from `cursor` on, in order, each once. When the method returns, none of them is
+///   still in a buffer of the process.
+/// - `Ok` means that `cursor` is at the end of the list. Its value is the number of bytes that this call wrote.
 /// - On success and on error `cursor` has moved by exactly the bytes that were written, and
 ///   [`TransferError::transferred`] is their number. Move it after each call, so that it is also right if
 ///   the method panics.

@@ -32,32 +32,33 @@ use crate::write::positional::{check_end, into_file};
 
 /// A gathering writer: copies small segments together, references large ones, in one call.
 ///
-/// Each segment of a call costs about 20 ns in the kernel, however short it is. To copy a short segment costs a few
-/// nanoseconds. So `Gather` copies runs of small segments into a staging buffer, where a run takes one entry of the call,
-/// and references large segments. A segment is small if it is no longer than [`CostModel::copy_below_bytes`] for the number
-/// of segments of the list. A run is two or more small segments in a row.
+/// Each segment of a call costs about 20 ns in the kernel, however short it is. Copying a short segment costs a few
+/// nanoseconds. So `Gather` copies runs of small segments into a staging buffer, where a run takes one entry of the
+/// call, and references large segments. A segment is small if it is no longer than [`CostModel::copy_below_bytes`]
+/// for the number of segments of the list. A run is two or more small segments in a row.
 ///
-/// Segments behind a run at the start of a list may be copied too: a body behind the pieces of a header. If `k` segments
-/// follow the run, `k` being at most 15, they are copied if they fit the staging buffer and have no more than
-/// `(k + 1) · copy_below_bytes(k + 1)` bytes together.
+/// If a list begins with a run, the segments after the run may be copied too, such as a body after the pieces of a
+/// header. If `k` segments follow the run and `k` is at most 15, they are copied if they fit the staging buffer and
+/// have no more than `(k + 1) · copy_below_bytes(k + 1)` bytes together.
 ///
-/// `Gather::default()` decides by the model of [`TargetKind::Other`](crate::TargetKind::Other): it does not ask for
-/// the kind of a descriptor.
+/// `Gather::default()` decides by the model of [`TargetKind::Other`](crate::TargetKind::Other): it does not ask what
+/// kind a descriptor is.
 ///
-/// Segments that adjoin in memory, as pieces of one buffer, are one entry of a call without being copied. A list that is one
-/// piece of memory is never copied, if one call takes it.
+/// Segments that lie one directly after another in memory, such as pieces of one buffer, become one entry of a call
+/// without being copied. A list that is one piece of memory is never copied, if one call takes it.
 ///
-/// The staging buffer is aligned to a page, so a file that is open with `O_DIRECT` takes the copied segments of an aligned
-/// list. If it answers `EINVAL` all the same, the rest of the list is sent once more without copying.
+/// The staging buffer is aligned to a page, so a file that is open with `O_DIRECT` takes the copied segments of an
+/// aligned list. If such a file answers `EINVAL` nevertheless, the rest of the list is tried once more without
+/// copying.
 ///
-/// A `Gather` owns a staging buffer of [`staging_bytes`](CostModel::staging_bytes) (if there is no memory for it, nothing is
-/// copied) and an array of at most [`iov_max`](crate::iov_max) entries. Each is allocated by the first list that needs it.
-/// Keep the `Gather` and use it again: further lists allocate nothing. The first list that is copied pays for the whole
-/// staging buffer, however short the list is: with 256 KiB, two segments of 30 bytes to `/dev/null` took 17 µs by a new `Gather` and
-/// 0.3 µs by one that was kept. One `Gather` serves all connections of a thread. For a program that writes one list
-/// and ends, [`write_all_vectored`](crate::write_all_vectored) allocates nothing. A `Gather` holds no
-/// bytes back: when [`write_all`](Gather::write_all) returns the list is written, or an error has the number of bytes that
-/// are.
+/// A `Gather` owns a staging buffer of [`staging_bytes`](CostModel::staging_bytes) (if there is no memory for it,
+/// nothing is copied) and an array of at most [`iov_max`](crate::iov_max) entries. Each is allocated by the first
+/// list that needs it. Keep the `Gather` and use it again: further lists allocate nothing. The first list that is
+/// copied pays for the whole staging buffer, however short the list is: with 256 KiB, two segments of 30 bytes to
+/// `/dev/null` took 17 µs by a new `Gather` and 0.3 µs by one that was kept. One `Gather` serves all connections of a
+/// thread. For a program that writes one list and ends, [`write_all_vectored`](crate::write_all_vectored) allocates
+/// nothing. A `Gather` keeps no bytes for later: when [`write_all`](Gather::write_all) returns, the list is written,
+/// or the error says how many bytes are.
 ///
 /// # Examples
 ///
@@ -127,12 +128,12 @@ impl Gather {
 
     /// Writes all of `segments` in order and returns their bytes.
     ///
-    /// Runs of small segments are copied, and so may be a few segments behind a run at the start of the list
-    /// ([details](Gather)); other segments are referenced. One call is a `writev(2)` of at most
+    /// Runs of small segments are copied. A few segments after a run at the start of the list may be copied too
+    /// ([details](Gather)). Other segments are referenced. One call is a `writev(2)` of at most
     /// [`iov_max`](crate::iov_max) entries, of which one can hold many small segments, and
-    /// [`MAX_CALL_BYTES`](crate::MAX_CALL_BYTES), or a `write(2)` of one entry. A call also ends where the staging buffer
-    /// is full. As with [`write_all_vectored`](crate::write_all_vectored), a list may take several calls, the data of
-    /// other writers may come in between, and if all segments are empty no call is made.
+    /// [`MAX_CALL_BYTES`](crate::MAX_CALL_BYTES), or a `write(2)` of one entry. A call also ends where the staging
+    /// buffer is full. As with [`write_all_vectored`](crate::write_all_vectored), a list may take several calls,
+    /// other writers may write between them, and if all segments are empty, no call is made.
     ///
     /// # Errors
     ///
@@ -170,17 +171,17 @@ impl Gather {
 
     /// Writes `segments` from `cursor` to the end of the list, and returns the bytes of this call.
     ///
-    /// It is to [`write_all`](Gather::write_all) what [`write_from`] is to
-    /// [`write_all_vectored`](crate::write_all_vectored): whether it succeeds or fails, `cursor` has
-    /// moved in the caller's list by exactly the bytes that were written, and the transfer can be resumed with it after
-    /// [`WouldBlock`](io::ErrorKind::WouldBlock). Staged bytes do not outlive the call, so another `Gather` may resume, or
-    /// [`write_from`].
+    /// Like [`write_all`](Gather::write_all), but it can be resumed, like [`write_from`]: whether it succeeds or
+    /// fails, `cursor` has moved in the caller's list by exactly the bytes that were written, and the transfer can be
+    /// resumed with it after [`WouldBlock`](io::ErrorKind::WouldBlock). Staged bytes do not outlive the call, so
+    /// another `Gather` may resume, or [`write_from`].
     ///
     /// # `SIGPIPE`
     ///
-    /// If the reader of a pipe or socket is gone, the call raises `SIGPIPE`, which ends the process unless the signal is
-    /// ignored, blocked or handled; then the error is [`BrokenPipe`](io::ErrorKind::BrokenPipe). A Rust program ignores it
-    /// from its start. ([Which functions raise none](crate#signals-timeouts-and-full-descriptors).)
+    /// If the reader of a pipe or socket is gone, the call raises `SIGPIPE`, which ends the process unless the signal
+    /// is ignored, blocked or handled; in these cases the error is [`BrokenPipe`](io::ErrorKind::BrokenPipe). A Rust
+    /// program ignores the signal from its start. ([Which functions raise
+    /// none](crate#signals-timeouts-and-full-descriptors).)
     ///
     /// # Errors
     ///
@@ -225,11 +226,9 @@ impl Gather {
 
     /// Writes all of `segments` in order into a file at `offset`, and returns their bytes.
     ///
-    /// It is to [`write_all`](Gather::write_all) what
-    /// [`write_all_vectored_at`](crate::write_all_vectored_at) is to
-    /// [`write_all_vectored`](crate::write_all_vectored): the file's position is neither used nor
-    /// moved, except that Linux appends through a descriptor opened with `O_APPEND`, whatever the
-    /// offset is.
+    /// Like [`write_all`](Gather::write_all), at an offset, as
+    /// [`write_all_vectored_at`](crate::write_all_vectored_at) does: the file's position is neither used nor moved,
+    /// except that Linux appends through a descriptor opened with `O_APPEND`, whatever the offset is.
     ///
     /// # Errors
     ///

@@ -16,9 +16,9 @@ use crate::transfer::unvectored::ListCalls;
 /// Reads into all of `segments` in order until they are full, and returns their bytes.
 ///
 /// One `readv(2)` (or `read(2)`, if one segment is left) asks for at most [`iov_max`](crate::iov_max) segments and
-/// [`MAX_CALL_BYTES`](crate::MAX_CALL_BYTES). A longer list takes several calls. So does a list of which a call
-/// fills only a part, as is usual on pipes and sockets; another reader may take bytes between two calls. Empty
-/// segments never reach the kernel; if all are empty, no system call is made.
+/// [`MAX_CALL_BYTES`](crate::MAX_CALL_BYTES). A longer list takes several calls. So does a list if a call fills only
+/// a part of it, as is usual on pipes and sockets. Between two calls, another reader may take bytes. Empty segments
+/// never reach the kernel; if all are empty, no system call is made.
 ///
 /// No call asks for more bytes than the list holds, so the bytes after them stay in the stream. The array
 /// of slices is neither reordered nor shortened, so it can be used again; it is `&mut` because the
@@ -34,8 +34,8 @@ use crate::transfer::unvectored::ListCalls;
 /// The first error other than `EINTR`, which is retried, with the count of bytes read before it. Those bytes are in
 /// the first segments; the contents of the rest of the list are unspecified.
 ///
-/// - [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) if the file or stream ends before the list is
-///   full; for [`read_up_to_eof_vectored`] that is no error;
+/// - [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) if the file or stream ends before the list is full; for
+///   [`read_up_to_eof_vectored`] this is no error;
 /// - [`WouldBlock`](io::ErrorKind::WouldBlock) if the descriptor is non-blocking and empty, or a socket's
 ///   `SO_RCVTIMEO` has passed; [`read_into`] can resume;
 /// - [`InvalidInput`](io::ErrorKind::InvalidInput), before any byte, if the descriptor is a socket

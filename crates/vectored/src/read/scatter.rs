@@ -18,10 +18,10 @@ use crate::transfer::read_loop::{AtEof, Receiver};
 /// A scattering reader, the counterpart of [`Gather`](crate::Gather): in one call it reads runs of small segments
 /// through a staging buffer and large segments directly.
 ///
-/// A run of two or more segments, each of up to [`CostModel::copy_below_bytes`] (for the number of segments
-/// of the list), takes one entry of the `readv(2)`, in the staging buffer. From there it is copied to its segments,
-/// while it is in the CPU's cache. Every other segment is read in place. The default models were
-/// measured on writes: for reads they are a first guess.
+/// A run is two or more segments in a row, each of up to [`CostModel::copy_below_bytes`] (for the number of segments
+/// of the list). It takes one entry of the `readv(2)`: its bytes are read into the staging buffer, and copied from
+/// there to the segments while they are in the CPU's cache. Every other segment is read in place. The default models
+/// were measured on writes: for reads they are only a first guess.
 ///
 /// The staging buffer starts at a page, so a file that is open with `O_DIRECT` takes aligned lists.
 ///

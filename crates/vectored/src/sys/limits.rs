@@ -21,8 +21,8 @@ const POSIX_IOV_MAX: usize = 16;
 
 /// The most segments that go into one system call on this system: `IOV_MAX`.
 ///
-/// Asked of `sysconf(_SC_IOV_MAX)` once and remembered. It is 1024 on Linux, macOS and the BSDs.
-/// Where the system names no limit (`sysconf` answers -1) it is 16, which POSIX guarantees.
+/// It is the answer of `sysconf(_SC_IOV_MAX)`, which is asked once. It is 1024 on Linux, macOS and the BSDs. Where
+/// the system names no limit (`sysconf` answers -1) it is 16, which POSIX guarantees.
 ///
 /// ```
 /// assert!(vectored::iov_max() >= 16);

@@ -5,9 +5,9 @@ use std::ops::{Deref, DerefMut};
 
 use crate::sys::staging::try_zeroed;
 
-/// Bytes at an aligned address, for direct I/O. It does not grow.
+/// A buffer at an aligned address, for direct I/O. It does not grow.
 ///
-/// It is a `Vec` with room to spare, up to `alignment` bytes, and derefs to the aligned part.
+/// It is a `Vec` that is longer than needed by up to `alignment` bytes, and derefs to the aligned part.
 ///
 /// ```
 /// let mut buffer = vectored::AlignedBuffer::zeroed(10_000, 4096);

@@ -12,9 +12,10 @@ use crate::transfer::write_loop::{FnSink, SplitGuard, send_all};
 
 /// Writes all of `segments` in order without copying them, and returns their bytes.
 ///
-/// At most [`iov_max`](crate::iov_max) segments and [`MAX_CALL_BYTES`](crate::MAX_CALL_BYTES) go into one `writev(2)`, or
-/// `write(2)` if one segment is left. Longer lists take several calls, and so does a list after a short call. The data of
-/// other writers may come in between. Empty segments never reach the kernel; if all are empty, no call is made.
+/// At most [`iov_max`](crate::iov_max) segments and [`MAX_CALL_BYTES`](crate::MAX_CALL_BYTES) go into one
+/// `writev(2)`, or `write(2)` if one segment is left. Longer lists take several calls, and so does a list after a
+/// short call. Between two calls, other writers may write. Empty segments never reach the kernel; if all are empty,
+/// no call is made.
 ///
 /// Nothing is allocated unless a list must be built because of empty segments or a short call. (For a file that refuses
 /// lists the bytes are copied: [details](crate#files-that-refuse-vectored-calls).) For segments of up to a few hundred
@@ -24,9 +25,10 @@ use crate::transfer::write_loop::{FnSink, SplitGuard, send_all};
 ///
 /// The first error other than `EINTR`, which is retried, with the bytes written before it:
 ///
-/// - [`WouldBlock`](io::ErrorKind::WouldBlock) if a non-blocking descriptor takes no more, or a socket's `SO_SNDTIMEO` has
-///   expired: use [`write_from`] if you expect that. To resume here, [advance](SegmentCursor::advance) a
-///   [`SegmentCursor`] by [`transferred`](TransferError::transferred), as a `usize`;
+/// - [`WouldBlock`](io::ErrorKind::WouldBlock) if a non-blocking descriptor takes no more, or the timeout
+///   `SO_SNDTIMEO` of a socket has passed: use [`write_from`] if you expect that. To resume here,
+///   [advance](SegmentCursor::advance) a [`SegmentCursor`] by [`transferred`](TransferError::transferred), as a
+///   `usize`;
 /// - [`InvalidInput`](io::ErrorKind::InvalidInput), before any byte, if the descriptor is a socket
 ///   that keeps messages apart and the list would not be exactly one message
 ///   ([details](crate#messages));
@@ -68,8 +70,8 @@ pub fn write_all_vectored(fd: impl AsFd, segments: &[IoSlice<'_>]) -> Result<u64
 /// # `SIGPIPE`
 ///
 /// If the reader of a pipe or socket is gone, the call raises `SIGPIPE`, which ends the process unless the signal is
-/// ignored, blocked or handled; then the error is [`BrokenPipe`](io::ErrorKind::BrokenPipe). A Rust program ignores it
-/// from its start. ([Which functions raise none](crate#signals-timeouts-and-full-descriptors).)
+/// ignored, blocked or handled; in these cases the error is [`BrokenPipe`](io::ErrorKind::BrokenPipe). A Rust program
+/// ignores the signal from its start. ([Which functions raise none](crate#signals-timeouts-and-full-descriptors).)
 ///
 /// # Errors
 ///

@@ -9,8 +9,8 @@ use crate::write::positional::write_all_vectored_at;
 
 /// The alignment of offsets, lengths and addresses that direct I/O on a file demands ("O_DIRECT" in open(2)).
 ///
-/// Most file systems answer `EINVAL` to a transfer that is not aligned, which does not say what was wrong, and others
-/// buffer it silently. [`check`](DirectAlignment::check) names the fault before any call.
+/// Most file systems answer a transfer that is not aligned with `EINVAL`, which does not say what is wrong; others
+/// buffer it silently. [`check`](DirectAlignment::check) finds and names the fault before any call.
 ///
 /// ```
 /// use std::io::IoSlice;
@@ -35,7 +35,7 @@ pub struct DirectAlignment {
 impl DirectAlignment {
     /// 4096 bytes for all: a page, and the largest logical block of common storage.
     ///
-    /// It is enough except for storage with larger blocks. 512 bytes are often enough.
+    /// It is enough, except on storage with larger blocks. 512 bytes are often enough.
     pub const CONSERVATIVE: DirectAlignment = DirectAlignment {
         memory_bytes: 4096,
         offset_bytes: 4096,

@@ -38,8 +38,8 @@ impl WriteFlags {
     /// Linux 4.7.
     pub const SYNC: WriteFlags = WriteFlags(0x04);
     /// `RWF_NOWAIT`: a call that would have to wait (for a lock, for storage, for room) fails with
-    /// [`WouldBlock`](io::ErrorKind::WouldBlock), or is short. Since Linux 4.14. On some file systems
-    /// every buffered write fails so (btrfs on 6.18): the flag is accepted there, although it looks refused.
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock), or is short. Since Linux 4.14. On some file systems (btrfs on Linux
+    /// 6.18) every buffered write fails in this way: this looks like a refusal of the flag, but is none.
     pub const NOWAIT: WriteFlags = WriteFlags(0x08);
     /// `RWF_APPEND`: each call goes to the end of the file, as with `O_APPEND`; an offset is
     /// ignored. Since Linux 4.16.
@@ -56,7 +56,7 @@ impl WriteFlags {
         (WriteFlags::APPEND, "RWF_APPEND"),
     ];
 
-    /// The set of no flag.
+    /// The empty set.
     #[must_use]
     pub const fn empty() -> WriteFlags {
         WriteFlags(0)
@@ -68,7 +68,7 @@ impl WriteFlags {
         WriteFlags(self.0 | other.0)
     }
 
-    /// Whether all of `other` are among these.
+    /// Whether all flags of `other` are in this set.
     #[must_use]
     pub const fn contains(self, other: WriteFlags) -> bool {
         self.0 & other.0 == other.0
@@ -137,8 +137,8 @@ pub enum OnRefusal {
     /// - [`DSYNC`](WriteFlags::DSYNC) and [`SYNC`](WriteFlags::SYNC) become one fdatasync(2) or
     ///   fsync(2) after the last call. It covers the whole file, so it may take longer, and calls
     ///   before the last are not durable one by one.
-    /// - [`APPEND`](WriteFlags::APPEND) has no other way: between a seek and a write another writer may append. It is an
-    ///   error, as with [`Error`](OnRefusal::Error).
+    /// - [`APPEND`](WriteFlags::APPEND) cannot be replaced, since another writer may append between a seek and a
+    ///   write. Its refusal is an error, as with [`Error`](OnRefusal::Error).
     Fallback,
     /// Fail with [`Unsupported`](io::ErrorKind::Unsupported), before any byte.
     Error,
@@ -148,9 +148,8 @@ pub enum OnRefusal {
 /// returns their bytes.
 ///
 /// As [`write_all_vectored`](crate::write_all_vectored) without an offset, and as
-/// [`write_all_vectored_at`](crate::write_all_vectored_at) with one, but by `pwritev2(2)` (since
-/// Linux 4.6). Each call of the transfer has the flags. Without flags it is the same
-/// as those functions.
+/// [`write_all_vectored_at`](crate::write_all_vectored_at) with one, but by `pwritev2(2)` (since Linux 4.6). Each
+/// call of the transfer has the flags. With an empty set of flags it does the same as those functions.
 ///
 /// A refusal (`EOPNOTSUPP`, or `ENOSYS` on kernels without `pwritev2`) is cached for the life of the process, for each flag
 /// and file (`st_dev` and `st_ino`), and separately for `O_DIRECT`. A flag that is known to be refused is not tried again.
@@ -166,9 +165,9 @@ pub enum OnRefusal {
 ///   refused and `on_refusal` is [`Error`](OnRefusal::Error), or the flag is
 ///   [`APPEND`](WriteFlags::APPEND). If several flags are refused together for the first time, the
 ///   message names all of them, since the kernel does not say which one it refuses;
-/// - with [`Fallback`](OnRefusal::Fallback), the error of fdatasync(2) or fsync(2): the bytes are
-///   written, but may not be durable. It is also called after an error, if bytes were written before. If both fail, the
-///   error of fdatasync(2) or fsync(2) is returned.
+/// - with [`Fallback`](OnRefusal::Fallback), the error of fdatasync(2) or fsync(2): the bytes are written, but may
+///   not be durable. One of these is also called after another error if bytes were written before it. If both fail,
+///   the error of fdatasync(2) or fsync(2) is returned.
 ///
 /// # Examples
 ///

@@ -13,20 +13,20 @@ use crate::transfer::write_loop::FnSink;
 
 /// Writes all of `segments` in exactly one system call, and returns their bytes.
 ///
-/// For records that must be one call each: lines of a log that several programs append to (`O_APPEND`), records on a pipe
-/// with several writers, messages on a datagram or `SOCK_SEQPACKET` socket (one call is one message, however many segments
-/// it has). If one call cannot take the list, that is an error before any byte is written. The call is a `writev(2)`, or a
-/// `write(2)` if only one segment is not empty. Nothing is copied.
+/// For records that must be one call each: lines of a log that several programs append to (`O_APPEND`), records on a
+/// pipe with several writers, messages on a datagram or `SOCK_SEQPACKET` socket (one call is one message, however
+/// many segments it has). If one call cannot take the list, it fails before any byte is written. The call is a
+/// `writev(2)`, or a `write(2)` if only one segment is not empty. Nothing is copied.
 ///
-/// Empty segments never reach the kernel and do not count; if all are empty, no call is made and the result is 0. On a
-/// socket that keeps messages apart an empty message is a message: to send one, use send(2).
+/// Empty segments never reach the kernel and do not count; if all are empty, no call is made and the result is 0. To
+/// send an empty message on a socket that keeps messages apart, use send(2).
 ///
-/// The guarantee that one call gives depends on the descriptor. On a regular file opened with `O_APPEND` each
-/// call goes to the end of the file as it is then, in one piece on local file systems of Linux, but
-/// not over NFS ("BUGS" of open(2)). On a pipe or FIFO a call of up to `PIPE_BUF` bytes (4096 on
-/// Linux) is not mixed with others (pipe(7)). On a stream socket one call guarantees nothing. To a driver
-/// that knows write(2) only, Linux passes each segment as a record of its own, without an error (eventfd(2), some
-/// character devices): copy the record into one segment there.
+/// The guarantee that one call gives depends on the descriptor. On a regular file opened with `O_APPEND` each call
+/// goes to the end of the file as it is then, in one piece on local file systems of Linux, but not over NFS ("BUGS"
+/// of open(2)). On a pipe or FIFO a call of up to `PIPE_BUF` bytes (4096 on Linux) is not mixed with others
+/// (pipe(7)). On a stream socket one call guarantees nothing. Some drivers support write(2) only (eventfd(2), some
+/// character devices). Linux passes them each segment as a record of its own, without an error: copy the record into
+/// one segment there.
 ///
 /// It takes no flags. If records must be durable when it returns, open the file with `O_DSYNC`.
 ///

@@ -18,10 +18,9 @@ use crate::write::all::send_all_referenced;
 /// descriptor. Each further call begins where the last one ended. A gap behind the end
 /// of the file reads as zeros.
 ///
-/// Through a descriptor that was opened with `O_APPEND`, Linux appends to the file *whatever the
-/// offset is* ("BUGS" of pwrite(2)), and so does this function there; the count is right all the
-/// same. POSIX demands that the offset be used. For a descriptor without positions (a pipe, a socket) it fails; it never
-/// emulates the call by seeking.
+/// Through a descriptor that was opened with `O_APPEND`, Linux appends to the file *whatever the offset is* ("BUGS"
+/// of pwrite(2)), although POSIX demands that the offset be used. So this function appends, too; its count is right
+/// nevertheless. For a descriptor without a position (a pipe, a socket) it fails. It never seeks.
 ///
 /// # Errors
 ///

@@ -74,8 +74,8 @@ const CAPACITY_BYTES: usize = 8 * 1024;
 ///
 /// # After fork(2)
 ///
-/// Both processes hold the staged bytes, and each writes them: they arrive twice. Flush before the fork, or
-/// leave the child by `_exit(2)` or execve(2), which drop nothing.
+/// After a fork, both processes hold the staged bytes and write them, so they arrive twice. Flush before the fork, or
+/// end the child by `_exit(2)` or execve(2), which do not drop the writer.
 ///
 /// # Secrets
 ///

@@ -17,24 +17,23 @@ const DEFAULT_CAPACITY_BYTES: usize = 8 * 1024;
 
 /// A buffered reader that fills lists: large segments directly, small ones from bytes that were read ahead.
 ///
-/// In a stream of records, a header often tells the length of the payload, and a simple reader makes two calls a
-/// record. `ScatterReader` reads ahead into a buffer of its own, as [`BufReader`](std::io::BufReader) does, and
+/// In a stream of records, a header often gives the length of the payload, and a simple reader makes two calls for
+/// each record. `ScatterReader` reads ahead into a buffer of its own, as [`BufReader`](std::io::BufReader) does, and
 /// serves small records from there. If the rest of a list is at least as long as the buffer, that rest is not copied
-/// through the buffer: one [`read_vectored`](Read::read_vectored) of the inner reader fills it
-/// and, after it, the buffer. So a large payload is read straight to its place, and the next header comes
-/// in the same call.
+/// through the buffer: one [`read_vectored`](Read::read_vectored) of the inner reader fills it and, after it, the
+/// buffer. So a large payload is read straight to its place, and the next header comes in the same call.
 ///
 /// [`buffer`](ScatterReader::buffer) shows the bytes that were read ahead, and
-/// [`into_parts`](ScatterReader::into_parts) returns them; dropping the reader drops them. With a capacity of 0
+/// [`into_parts`](ScatterReader::into_parts) returns them; dropping the reader loses them. With a capacity of 0
 /// nothing is read ahead.
 ///
 /// The buffer is not aligned, so a file that is open with `O_DIRECT` usually answers `EINVAL`. Read such a file with
 /// [`read_exact_vectored_at`](crate::read_exact_vectored_at) into an [`AlignedBuffer`](crate::AlignedBuffer), or with
 /// a [`Scatter`](crate::Scatter).
 ///
-/// The inner reader should fill several buffers in one call, as descriptors and sockets do. One whose `read_vectored`
-/// fills only the first buffer (the default of the trait) works too, in more calls. It should
-/// be a stream of bytes: for a descriptor, [`refusing_messages`](ScatterReader::refusing_messages) checks that.
+/// The inner reader should fill several buffers in one call, as descriptors and sockets do. A reader whose
+/// `read_vectored` fills only the first buffer (the default of the trait) works too, with more calls. It should be a
+/// stream of bytes: for a descriptor, [`refusing_messages`](ScatterReader::refusing_messages) checks that.
 ///
 /// # Examples
 ///
