@@ -66,7 +66,7 @@
     if (old) old.remove();
     const place = make("div", { className: "plot", tabIndex: 0 });
     place.setAttribute("role", "group");
-    const kind = chart.ratios ? "time divided by floor" : "time a call";
+    const kind = chart.ratios ? "time divided by floor" : "time per call";
     place.setAttribute("aria-label",
       `${chart.title}, ${curve.count} segments: ${kind} by segment size; arrow keys read the values, which are in the table below too`);
     let readout = figure.querySelector(".readout");
@@ -204,7 +204,7 @@
     const sorted = series.map(([name, samples]) => [name, samples.filter((v) => v !== null).sort((a, b) => a - b)]);
     const close = make("button", { type: "button", textContent: "Close" });
     close.addEventListener("click", () => { box.hidden = true; charts.delete(box); });
-    const some = data.every > 1 ? ` One of ${data.every} rounds is here; the saved JSON has all.` : "";
+    const some = data.every > 1 ? ` One of every ${data.every} rounds is shown; the saved JSON has all.` : "";
     const below = make("div", { className: "plot" }), byRound = make("div", { className: "plot" });
     const quantile = (list, q) => list[Math.min(list.length - 1, Math.round(q * (list.length - 1)))];
     const qs = [["least", 0], ["5 %", 0.05], ["25 %", 0.25], ["median", 0.5], ["75 %", 0.75], ["95 %", 0.95], ["most", 1]];
@@ -213,13 +213,13 @@
       make("td", { textContent: list.length }), ...qs.map(([, q]) => make("td", { textContent: time(quantile(list, q)) }))));
     const heads = [
       ["technique", "How the bytes were moved."],
-      ["samples", "How many rounds sampled it."],
-      ...qs.map(([name, q]) => [name, `The time a call that ${Math.round(100 * q)} % of the samples do not exceed.`]),
+      ["samples", "The number of rounds in which the technique was sampled."],
+      ...qs.map(([name, q]) => [name, `The time per call that ${Math.round(100 * q)} % of the samples do not exceed.`]),
     ];
     const head = make("tr", {}, ...heads.map(([text, title]) => make("th", { scope: "col", textContent: text, title })));
     box.replaceChildren(
       make("div", { className: "head" }, make("h4", { textContent: `Samples of ${cell.name}` }), close),
-      make("p", { className: "hint", textContent: `${cell.rounds} rounds, time a call.${some} The first chart shows the share of samples below each time, the second each sample by its round.` }),
+      make("p", { className: "hint", textContent: `${cell.rounds} rounds, time per call.${some} The first chart shows the share of samples below each time, the second shows each sample by its round.` }),
       make("div", { className: "charts" }, below, byRound),
       make("div", { className: "wide" }, make("table", { className: "figures" }, make("thead", {}, head), make("tbody", {}, ...rows))));
     box.hidden = false;

@@ -224,7 +224,7 @@ fn size(cell: &Cell) -> String {
     format::bytes_in_words(cell.segment_bytes.unwrap_or(0) as u64)
 }
 
-/// `5.6 to 47 % longer`, `31 % longer to 15 times as long`.
+/// `5.6 to 47 % longer`, `1.3 to 15 times as long`.
 fn span(ratios: &[f64]) -> Option<String> {
     let least = ratios.iter().copied().reduce(f64::min)?;
     let most = ratios.iter().copied().reduce(f64::max)?;
@@ -232,12 +232,14 @@ fn span(ratios: &[f64]) -> Option<String> {
     if low == high {
         return Some(low);
     }
-    let unit = match high.ends_with(LONGER) {
-        true => LONGER,
-        false => TIMES,
+    // Both have the unit of the larger one, which is written once.
+    let low = match high.ends_with(LONGER) {
+        true => low.strip_suffix(LONGER).unwrap_or(&low).to_owned(),
+        false => match low.strip_suffix(TIMES) {
+            Some(low) => low.to_owned(),
+            None => format!("{least:.1}"),
+        },
     };
-    // If both have the same unit, it is written once.
-    let low = low.strip_suffix(unit).unwrap_or(&low);
     Some(format!("{low} to {high}"))
 }
 

@@ -221,16 +221,16 @@ pub fn conditions_in_words(conditions: &Conditions) -> String {
 fn notes(comparison: &Comparison) -> Vec<String> {
     let percent = |share: f64| format!("{:.0} %", share * 100.0);
     let mut notes = vec![format!(
-        "Figures are time ÷ floor, round by round, so that a change in the speed of the whole machine \
-         cancels out. Intervals include the run-to-run variation (standard deviation of a target mean: {}). \
-         A change is reported if it is significant (5 %, adjusted over all cells) and at least {}.",
+        "Figures are time ÷ floor in the same round, so a change in the speed of the whole machine \
+         cancels out. Intervals include the run-to-run variation (standard deviation of a target mean: {0}). \
+         A change is reported if it is at least {1} and significant at 5 %, adjusted over all cells.",
         format::percent(comparison.between_runs_sd),
         percent(comparison.called_from)
     )];
     if comparison.base.len().min(comparison.new.len()) < MIN_RUNS {
         notes.push(format!(
             "With fewer than {MIN_RUNS} runs on a side the run-to-run variation is poorly known, so no change \
-             under {} is reported. Measure at least {MIN_RUNS} of each, alternating base and new.",
+             under {} is reported. Measure each side at least {MIN_RUNS} times, alternating base and new.",
             percent(comparison.called_from)
         ));
     }
@@ -242,7 +242,7 @@ fn notes(comparison: &Comparison) -> Vec<String> {
     let floors = floors.collect::<Vec<_>>().join("; ");
     if !floors.is_empty() {
         notes.push(format!(
-            "Floors: {floors}. They are never reported as changes: load on the machine can cause as much."
+            "Changes of the floors: {floors}. These are not tested, since load on the machine can cause as much."
         ));
     }
     if comparison.unmatched_techniques > 0 {

@@ -38,17 +38,19 @@ pub(crate) fn legend(results: &Results) -> Vec<String> {
         return Vec::new();
     }
     let mut notes = vec![
-        "Cost models: a call takes \"call\", one with a list \"gather call\" more, and \"segment\" for each \
-         segment of less than 256 B; copying takes \"copy byte\" for each byte. copy 8 ×: a list of 8 \
-         segments is copied if each is at most this long."
+        "Cost models: \"call\" is the time of a call, \"gather call\" the additional time of a call with a \
+         list, \"segment\" that of each segment of less than 256 B, \"copy byte\" the time to copy a byte. \
+         \"copy 8 ×\": a list of 8 segments is copied if each is at most this long."
             .to_owned(),
-        "Regret of choosing by a model: how much longer its choice between copying and gathering takes than \
-         the fastest technique, in the median cell and in the 95th percentile. A fitted model is judged by \
-         cross-validation: in each cell by a fit to the others."
+        "Regret of a model: how much longer its choice between copying and gathering takes than the fastest \
+         technique, in the median cell and (p95) in the 95th percentile of the cells. A fitted model is \
+         cross-validated: its choice for a cell is that of a fit to the other cells."
             .to_owned(),
     ];
     if fitted(results).any(|model| calibrated(results, model).is_some()) {
-        notes.push("calibrated: the model that adaptive used, measured before the run.".to_owned());
+        notes.push(
+            "calibrated: the model that adaptive uses; it is measured before the run.".to_owned(),
+        );
     }
     notes
 }

@@ -69,7 +69,7 @@ fn sections(report: &HostReport) -> [Vec<Line>; 4] {
         vec![
             (
                 "IOV_MAX",
-                format!("{} segments a call", report.host.iov_max),
+                format!("{} segments per call", report.host.iov_max),
             ),
             ("io_uring", ring(report)),
             ("operations", operations(report)),

@@ -135,7 +135,7 @@ impl fmt::Display for ParseError {
                 write!(
                     f,
                     "unknown schema {shown:?}: this version reads {SCHEMA:?}, \
-                     {EXPERIMENTS_SCHEMA:?} and {ADVISORY_SCHEMA:?}, a newer one may read more"
+                     {EXPERIMENTS_SCHEMA:?} and {ADVISORY_SCHEMA:?}, and a newer version may read this file"
                 )
             }
             Problem::BadField(error) => write!(f, "damaged results: {error}"),

@@ -56,7 +56,7 @@ pub fn left_out_in_words(left_out: &[LeftOut]) -> Vec<LeftOutWords> {
                 .map(|(_, t)| t.len())
                 .sum();
             if rest > 0 {
-                named.push(format!("{} more", count(rest, "cell")));
+                named.push(count(rest, "more cell"));
             }
             LeftOutWords {
                 reason: escape_control(reason),

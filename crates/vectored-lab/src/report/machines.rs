@@ -216,7 +216,7 @@ fn models(runs: &[&Results], kind: SectionKey<'_>, title: &str) -> Option<Grid> 
         .collect();
     (!rows.is_empty()).then(|| Grid {
         title: format!(
-            "{title}: cost model, in ns each; regret: slowdown against the best technique (median)"
+            "{title}: cost model, times in ns; regret: slowdown against the fastest technique (median)"
         ),
         heads,
         names,
@@ -225,7 +225,7 @@ fn models(runs: &[&Results], kind: SectionKey<'_>, title: &str) -> Option<Grid> 
 }
 
 fn machine_heads() -> Vec<String> {
-    ["host", "processor", "kernel", "begun"]
+    ["host", "processor", "kernel", "started"]
         .map(str::to_owned)
         .to_vec()
 }

@@ -21,9 +21,10 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
     };
     let figures = match results.cells.iter().any(has_tax) || results.cells.is_empty() {
         true => {
-            "The other figures are gather taxes: time ÷ floor − 1; 12× means twelve times the floor."
+            "The other figures are gather taxes, the time beyond the floor (time ÷ floor − 1); 12× means twelve \
+             times the floor."
         }
-        false => "The other figures are times a call.",
+        false => "The other figures are times per call.",
     };
     let mut notes = vec![format!("floor: one {floor}. {figures}")];
     if results.rivals.len() > 1 {
@@ -127,16 +128,16 @@ fn why_open(results: &Results) -> Option<String> {
         (
             OpenBecause::Rounds,
             format!(
-                "fewer than {MIN_ROUNDS} rounds, or the difference is not significant after \
-                 adjustment for {} (Holm), the looks and serial correlation, though the unadjusted \
-                 interval excludes 0; more rounds can decide it",
+                "fewer than {MIN_ROUNDS} rounds; or the interval excludes 0, but the difference is not \
+                 significant after adjustment for {} (Holm), repeated looks and serial correlation. More \
+                 rounds can decide it",
                 format::count(cells().count(), "cell")
             ),
         ),
         (
             OpenBecause::Noise,
             "more rounds cannot decide it, since the noise floor of the cell exceeds the difference, or \
-             its intervals are as narrow as they get"
+             its intervals cannot get narrower"
                 .to_owned(),
         ),
         (
@@ -149,9 +150,9 @@ fn why_open(results: &Results) -> Option<String> {
     let occurring: Vec<String> = meanings
         .into_iter()
         .filter(|(why, _)| cells().any(|cell| cell.open_because == Some(*why)))
-        .map(|(why, meaning)| format!("{}: {meaning}", why.name()))
+        .map(|(why, meaning)| format!("\"{}\": {meaning}", why.name()))
         .collect();
-    (!occurring.is_empty()).then(|| format!("Why a cell is open: {}.", occurring.join("; ")))
+    (!occurring.is_empty()).then(|| format!("Why a cell is open. {}.", occurring.join(". ")))
 }
 
 fn noise(results: &Results) -> Option<String> {
@@ -159,8 +160,8 @@ fn noise(results: &Results) -> Option<String> {
     let typical = format::percent(median(&floors)?);
     let significant = results.cells.iter().filter(|c| c.aa_separated).count();
     Some(format!(
-        "Noise floor (A/A test): {typical} in the median cell, significant in {significant} of {}. No cell \
-         reports a difference below its own noise floor.",
+        "Noise floor (the floor measured twice, A/A test): {typical} in the median cell; the two differ \
+         significantly in {significant} of {}. No cell reports a difference below its own noise floor.",
         format::count(floors.len(), "cell"),
     ))
 }

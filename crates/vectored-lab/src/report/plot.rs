@@ -224,7 +224,7 @@ impl Signs {
         }
         let mut explained =
             "Vertical: time ÷ floor (1 + gather tax); above: beyond the axis. Horizontal: segment \
-             size; r or w: with a thread. wins: the winner, = tie, ? open."
+             size; r or w: a thread reads or writes. wins: the winner, = tie, ? open."
                 .to_owned();
         if crowded {
             explained += " #: several letters at one place.";

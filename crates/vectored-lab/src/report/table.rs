@@ -241,7 +241,7 @@ impl LeftOutColumns {
         }
         let names = self.short_names.iter();
         let names: Vec<String> = names
-            .map(|technique| format!("{} is {technique}", short_name(*technique)))
+            .map(|technique| format!("\"{}\" is {technique}", short_name(*technique)))
             .collect();
         if !names.is_empty() {
             notes.push(format!("Short names: {}.", names.join(", ")));

@@ -140,7 +140,7 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
         ),
         (
             Target::Null,
-            "null: /dev/null reads no byte. Its figures are fixed costs, shown as times a call instead of \
+            "null: /dev/null reads no byte. Its figures are fixed costs, shown as times per call instead of \
              gather taxes, and the bytes are not verified.",
         ),
     ] {

@@ -153,7 +153,7 @@ fn a_slower_machine_is_no_difference_and_its_environment_comes_first() {
     let first =
         "Different kernel: 6.18.0 #1 SMP in the base runs, 6.19.0 #2 <script> in the new runs.\n";
     assert!(text.starts_with(first), "{text}");
-    assert!(text.contains("Floors: file +50 %"), "{text}");
+    assert!(text.contains("Changes of the floors: file +50 %"), "{text}");
     let markdown = comparison_markdown(&comparison);
     assert!(!markdown.contains(" <script"), "{markdown}");
 }

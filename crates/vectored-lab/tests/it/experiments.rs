@@ -255,7 +255,9 @@ fn every_table_says_that_it_is_reduced() {
         let text = text.replace('\n', " ");
         let marks = text.matches("REDUCED: smaller than published").count();
         assert_eq!(marks, 4, "{text}");
-        let hints = text.matches("Reduced, so only a hint: ").count();
+        let hints = text
+            .matches("At a reduced size, so only an indication. ")
+            .count();
         assert_eq!(hints, 4, "{text}");
     }
 }

@@ -113,29 +113,29 @@ impl Barrier {
         let words = match self {
             Barrier::Poll => "poll, select or epoll_wait between them",
             Barrier::Sleep => "a sleep between them",
-            Barrier::Thread => "futex between them: another thread may go on",
+            Barrier::Thread => "futex between them: another thread may continue",
             Barrier::Child => "a wait for a child between them",
             Barrier::Process => "fork or execve between them",
             Barrier::Signal => "a signal between them",
             Barrier::PeerRead => "a read of a pipe or socket between them",
             Barrier::OtherStream => "a write to another pipe or socket between them",
-            Barrier::StreamClosed => "a pipe or socket closed between them",
+            Barrier::StreamClosed => "a close of a pipe or socket between them",
             Barrier::OtherTransfer => {
                 "a read or write between them on a terminal, a device or another special descriptor"
             }
             Barrier::SyncOwn => "fsync between them",
             Barrier::SyncOther => "a sync of another file between them",
             Barrier::BothWays => "reads and writes of the same open file in turn",
-            Barrier::SameFile => "the same file used through another descriptor between them",
+            Barrier::SameFile => "a use of the same file through another descriptor between them",
             Barrier::Mapped => {
                 "the file is mapped into memory, where its bytes can be seen or changed without a call"
             }
             Barrier::Stat => "stat between them, which may see the file's size",
             Barrier::Size => {
-                "lseek(SEEK_END), statfs or the like between them, which tells how much was written"
+                "lseek(SEEK_END), statfs or the like between them, which shows how much was written"
             }
             Barrier::Position => {
-                "lseek(SEEK_CUR) between them, which tells the offset that the calls moved"
+                "lseek(SEEK_CUR) between them, which shows the offset that the calls moved"
             }
             Barrier::Submitted => {
                 "io_uring or AIO in the same process, whose transfers the log does not show"

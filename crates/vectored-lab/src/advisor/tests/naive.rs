@@ -26,7 +26,7 @@ const SEVERAL_WRITERS: &str =
 const SHARED_OFFSET: &str =
     "another thread or process uses the same offset, and would continue at a different offset";
 const SIZE: &str =
-    "lseek(SEEK_END), statfs or the like between them, which tells how much was written";
+    "lseek(SEEK_END), statfs or the like between them, which shows how much was written";
 
 const FILES: [i32; 2] = [3, 4];
 const BUFFER_BYTES: u64 = 64 * 1024;
@@ -212,7 +212,7 @@ fn link(lines: &[Line], clock: &[u64], from: usize, to: usize) -> Link {
                 match (line.thread == one.thread, *only_asked, *asks_size) {
                     (false, ..) if moves_it => Some(SHARED_OFFSET),
                     (true, true, _) if moves_it => Some(
-                        "lseek(SEEK_CUR) between them, which tells the offset that the calls moved",
+                        "lseek(SEEK_CUR) between them, which shows the offset that the calls moved",
                     ),
                     (_, _, true) if !is_read => Some(SIZE),
                     _ => None,

@@ -103,7 +103,7 @@ fn what_a_call_copies_from_is_read() {
         let mut log = log_of(&[OPEN, OPEN_AGAIN, thread, WRITE]);
         log += &format!("2 1795312736.000045 {copy}\n");
         log += &format!("1 1795312736.000050 {WRITE}\n");
-        let crossed = "adjacent-writes file 2→1: write 5 (the same file used through another descriptor between them)";
+        let crossed = "adjacent-writes file 2→1: write 5 (a use of the same file through another descriptor between them)";
         assert_eq!(found_in(&log, true), [crossed], "{copy}");
     }
     // The offset moved, so the next read is elsewhere.
@@ -248,8 +248,8 @@ fn a_run_that_the_end_of_a_process_ends_is_of_one_process() {
 #[test]
 fn a_result_that_depends_on_the_size_is_a_barrier_to_writes() {
     let size =
-        "(lseek(SEEK_END), statfs or the like between them, which tells how much was written)";
-    let position = "(lseek(SEEK_CUR) between them, which tells the offset that the calls moved)";
+        "(lseek(SEEK_END), statfs or the like between them, which shows how much was written)";
+    let position = "(lseek(SEEK_CUR) between them, which shows the offset that the calls moved)";
     let control = "(ioctl, setsockopt, ftruncate or the like between them)";
     let looked = "(stat between them, which may see the file's size)";
     for (call, reason) in [
@@ -320,7 +320,7 @@ fn a_linked_file_is_the_same_file() {
     let link = r#"linkat(AT_FDCWD</>, "/tmp/f", AT_FDCWD</>, "/tmp/g", 0) = 0"#;
     let open = r#"openat(AT_FDCWD</>, "/tmp/g", O_RDWR) = 4</tmp/g>"#;
     let read = r#"read(4</tmp/g>, "x"..., 20) = 20"#;
-    let same = "adjacent-writes file 2→1: write 5 (the same file used through another descriptor between them)";
+    let same = "adjacent-writes file 2→1: write 5 (a use of the same file through another descriptor between them)";
     check(&[OPEN, link, open, WRITE, read, WRITE], &[same]);
     let harmless = "adjacent-writes file 2→1: write 5 [harmless-between]";
     check(&[OPEN, open, WRITE, read, WRITE], &[harmless]);

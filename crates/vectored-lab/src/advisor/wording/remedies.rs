@@ -54,7 +54,7 @@ pub fn remedy(kind: FindingKind, target: Leads, runtime: Option<Runtime>) -> &'s
 fn writes(runtime: Option<Runtime>) -> &'static str {
     match runtime {
         Some(Runtime::Python) => {
-            "open(path, \"wb\", buffering=65536), no flush=True and no python3 -u; os.writev(fd, [a, b])"
+            "open(path, \"wb\", buffering=65536), no flush=True and no python3 -u; os.writev(fd, [a, b]) for one record"
         }
         Some(Runtime::Java) => {
             "new BufferedOutputStream(out, 65536) below DataOutputStream or PrintStream (without \
@@ -193,7 +193,7 @@ fn stream_reads(runtime: Option<Runtime>) -> &'static str {
             "BufReader::with_capacity(65536, stream), or vectored::ScatterReader::new(stream)"
         }
         Some(Runtime::Cpp | Runtime::C) | None => {
-            "recv(fd, buffer, 65536, 0) or read takes what is there; take the pieces from the buffer"
+            "recv(fd, buffer, 65536, 0) or read returns the bytes that have arrived; take the pieces from the buffer"
         }
     }
 }

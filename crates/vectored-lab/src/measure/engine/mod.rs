@@ -571,11 +571,11 @@ impl<'a> Engine<'a> {
 
     fn conclude(self, cells: Vec<CellRun<'a>>, failed: bool) -> Outcome {
         let reason = if failed {
-            "the run failed before its first round"
+            "the run failed before the first round of these cells"
         } else if self.stopped() {
-            "the run was stopped before its first round"
+            "the run was stopped before the first round of these cells"
         } else {
-            "the budget ended before its first round"
+            "the budget ended before the first round of these cells"
         };
         let has_minimum = |cell: &CellRun<'_>| cell.is_refined || cell.cell.rounds >= MIN_ROUNDS;
         let complete = !failed && cells.iter().all(has_minimum);

@@ -147,7 +147,7 @@ impl fmt::Display for MeasureError {
                 remedy,
             } => write!(
                 f,
-                "cannot use the directory '{directory}': {why}: {source}; {remedy}"
+                "cannot use the directory '{directory}': {why} ({source}); {remedy}"
             ),
             MeasureError::WrongBytes {
                 contender,

@@ -115,11 +115,11 @@ pub fn facts(advisory: &Advisory, top: usize) -> Facts {
                 reason: shortened(&one.reason, SHOWN_SENTENCE),
             })
             .collect(),
-        more_listed: more_in_json(advisory.uncounted.len() - listed.len()),
+        more_listed: more_in_json(advisory.uncounted.len() - listed.len(), "pattern"),
         uses: uses.iter().map(|one| used(one)).collect(),
         more_uses: match advisory.descriptors.len() - uses.len() {
             _ if uses.is_empty() => None,
-            more => more_in_json(more),
+            more => more_in_json(more, "descriptor"),
         },
         notes: notes(advisory),
     }
@@ -148,7 +148,7 @@ fn extent(advisory: &Advisory) -> String {
         format!("{} {one}{ending}", grouped(number))
     };
     format!(
-        "{begin}{}, {} in the log, {} that move {}.{end}",
+        "{begin}{}, {} in the log, of which {} move {}.{end}",
         match advisory.processes {
             1 => "1 process".to_owned(),
             processes => format!("{} processes", grouped(processes)),
@@ -159,11 +159,11 @@ fn extent(advisory: &Advisory) -> String {
     )
 }
 
-fn more_in_json(more: usize) -> Option<String> {
+fn more_in_json(more: usize, one: &str) -> Option<String> {
     match more {
         0 => None,
-        1 => Some("1 more is in the JSON.".to_owned()),
-        more => Some(format!("{more} more are in the JSON.")),
+        1 => Some(format!("The JSON has 1 more {one}.")),
+        more => Some(format!("The JSON has {more} more {one}s.")),
     }
 }
 

@@ -34,8 +34,8 @@ pub(super) fn notes(advisory: &Advisory) -> Vec<String> {
     let costs: Vec<String> = advisory.prices.iter().filter(used).map(cost).collect();
     if !costs.is_empty() {
         notes.push(format!(
-            "Costs were measured on this machine ({}): strace inflates times. A call without its \
-             bytes costs: {}.",
+            "Costs were measured on this machine ({}), since strace inflates the times in the log. A \
+             call, without the cost of its bytes, takes {}.",
             machine_of(&advisory.host),
             costs.join("; ")
         ));
@@ -53,7 +53,7 @@ pub(super) fn notes(advisory: &Advisory) -> Vec<String> {
                 format!(
                     "The wall time without strace is estimated from CPU time, waits and the number of \
                      calls{traced}. The true time may be three times as long or a third as long, and \
-                     longer still if the program waits for a disk. `--twice` measures it by a second run."
+                     longer still if the program waits for a disk. `--twice` measures it in a second run."
                 )
             }
             Some(WallSource::Traced) => {

@@ -198,7 +198,7 @@ pub(super) fn location(key: &FindingKey, tally: &Tally) -> String {
         (0 | 1, 0 | 1) => String::new(),
         (1, many) => format!(", {} openings", grouped(many)),
         (2.., _) if tally.files.iter().all(|file| file.path == tally.path) => String::new(),
-        (2, _) => " and another one".to_owned(),
+        (2, _) => " and 1 other".to_owned(),
         (many, _) => format!(" and {} others", grouped(many - 1)),
     };
     let comma = match (key.target, &tally.path) {

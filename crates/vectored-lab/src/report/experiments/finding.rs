@@ -20,7 +20,9 @@ pub fn finding(experiment: &Reproduction) -> String {
         ExperimentName::Mincer => passes(experiment),
     };
     match sentence {
-        Some(sentence) if experiment.reduced => format!("Reduced, so only a hint: {sentence}."),
+        Some(sentence) if experiment.reduced => {
+            format!("At a reduced size, so only an indication. {sentence}.")
+        }
         Some(sentence) => format!("{sentence}."),
         None => String::new(),
     }
@@ -104,7 +106,7 @@ fn records(experiment: &Reproduction) -> Option<String> {
     Some(match side(each) {
         Side::Open => first,
         _ => format!(
-            "{first}; two writes take {} as much as one after copying (the book: {times})",
+            "{first}; two writes take {} as much CPU time as copying and one write (the book: {times})",
             times_in_words(each)
         ),
     })
@@ -233,7 +235,7 @@ fn published_crossover(experiment: &Reproduction) -> Option<(usize, usize)> {
 
 fn passes(experiment: &Reproduction) -> Option<String> {
     let mut parts: Vec<String> = Vec::new();
-    let mut told = String::new();
+    let mut last_list = String::new();
     for ratio in &experiment.ratios {
         let row = &experiment.rows[ratio.of];
         if row.operation != Some(Operation::Write) {
@@ -252,10 +254,10 @@ fn passes(experiment: &Reproduction) -> Option<String> {
         let verdict = verdict(ratio);
         let figures = format!("{times} as long{setup} ({verdict}{notes})");
         match parts.last_mut() {
-            Some(last) if told == list => *last += &format!(", {figures}"),
-            _ => parts.push(format!("{list} takes {figures}")),
+            Some(last) if last_list == list => *last += &format!(", {figures}"),
+            _ => parts.push(format!("a list of {list} takes {figures}")),
         }
-        told = list;
+        last_list = list;
     }
     (!parts.is_empty()).then(|| {
         format!(
@@ -283,7 +285,7 @@ fn copies(experiment: &Reproduction) -> Option<String> {
     Some(match claims.is_empty() {
         true => "The book's claims are not tested by these rows: the first needs buffers of \
                  st_blksize and of sixteen times that, the second a cold page cache, and buffers \
-                 from 128 KiB to more"
+                 of 128 KiB and more"
             .to_owned(),
         false => claims.join("; "),
     })

@@ -368,7 +368,7 @@ pub fn notes(experiment: &Reproduction) -> Vec<String> {
         ExperimentName::Apue1428 => {
             note(&format!(
                 "Seconds for each file: medians of {repeats} repeats in changing order, each into a new \
-                 file whose length and bytes are compared. CPU: user and system time together."
+                 file whose length and bytes are checked. clock: wall time. CPU: user and system time together."
             ));
             note(
                 "[low, high]: interval of the median ratio, the smallest and the largest of \

@@ -21,7 +21,7 @@ pub fn section(results: &Results) -> String {
     text += &entry(
         "run",
         &format!(
-            "vectored {}, {}, {:.1} s of {} s, seed {}",
+            "vectored {}, {}, {:.1} s, budget {} s, seed {}",
             results.vectored_version,
             results.started_at,
             results.elapsed_s,

@@ -132,11 +132,12 @@ fn head(title: &str, has_charts: bool) -> String {
 }
 
 fn title(heading: &str, saved: &[&Saved]) -> String {
-    let names: Vec<String> = saved
+    let mut names: Vec<String> = saved
         .iter()
-        .take(3)
         .map(|one| format::escape_control(&one.host().name))
         .collect();
+    names.dedup();
+    names.truncate(3);
     match names.is_empty() {
         true => "vectored".to_owned(),
         false => format!("{heading} {}", names.join(", ")),

@@ -56,7 +56,7 @@ fn answer(sections: &[Section]) -> String {
         text += &format!("<dt>{}</dt>\n<dd>", escape(&section.title));
         if section.advice.is_empty() {
             let words = escape(&section.no_crossover);
-            text += &format!("Crossover: {words}. The map has every cell.");
+            text += &format!("Crossover: {words}. The map below shows every cell.");
         }
         text += "<ul>\n";
         for (lists, advice) in &section.advice {
@@ -104,7 +104,7 @@ fn panel_of(
     if !panel.curves.is_empty() {
         let what = match panel.has_tax {
             true => "Time ÷ floor, by segment size",
-            false => "Time a call, by segment size",
+            false => "Time per call, by segment size",
         };
         text += &format!(
             "<h4>{what}</h4>\n<p class=\"hint needs-script\">Bands are 95 % intervals. A vertical \

@@ -39,10 +39,10 @@ pub fn of(head: &str) -> String {
 pub fn of_technique(technique: Technique, has_tax: bool, is_rival: bool) -> String {
     let figure = match has_tax {
         true => format!("Time of {technique} ÷ floor − 1, the median of the rounds."),
-        false => format!("Median time of a call of {technique}."),
+        false => format!("Median time of a call with {technique}."),
     };
     match is_rival {
-        true => format!("{figure} * wins, = ties."),
+        true => format!("{figure} * marks the winner, = a tie."),
         false => format!("{figure} It takes no part in the verdict."),
     }
 }
@@ -65,7 +65,7 @@ fn whole(head: &str) -> Option<&'static str> {
         "host" => "The name of the machine.",
         "processor" => "The model of the machine's processor.",
         "kernel" => "The release of the machine's kernel.",
-        "begun" => "When the run began, in UTC.",
+        "started" => "When the run began, in UTC.",
         "call" => "Time of a system call, in ns.",
         "gather call" => "Additional time of a call with a list of segments, in ns.",
         "segment" => "Time of a segment that is referenced, not copied, in ns.",
@@ -84,8 +84,8 @@ fn whole(head: &str) -> Option<&'static str> {
         "buffers" => "How many buffers a pass moves, and the size of each.",
         "operation" => "Whether the buffers were written or read.",
         "array" => "Whether the array of iovec was filled within the timed call or once before it.",
-        "cold: left" => "The most of the file that was still in memory when a copy began.",
-        "cold: fetched" => "The least that a copy brought from the device.",
+        "cold: left" => "The largest part of the file that was still in memory when a copy began.",
+        "cold: fetched" => "The least that a copy read from the device.",
         "CPU ÷ copying: here" => {
             "CPU time ÷ that of copying, measured here, with the interval of the median ratio."
         }
@@ -93,7 +93,9 @@ fn whole(head: &str) -> Option<&'static str> {
         "why" => "Why these calls are not counted.",
         "where" => "The program, the descriptor and the file.",
         "calls" => "How many calls move bytes there.",
-        "counted or why not" => "How many of the calls a finding counts, and why others are not.",
+        "counted or why not" => {
+            "How many of the calls are counted in a finding, and why the others are not."
+        }
         _ => return None,
     })
 }

@@ -132,7 +132,7 @@ fn curves_drawn(panel: &Panel<'_>, curves: &Curves<'_>) -> Option<Drawing> {
     };
     let what = match panel.has_tax {
         true => "time ÷ floor",
-        false => "time a call",
+        false => "time per call",
     };
     let segments = format::count(curves.segment_count, "segment");
     chart::draw(&Chart {

@@ -139,7 +139,7 @@ fn calls_on_descriptors_of_unknown_kind_are_listed() {
 #[test]
 fn a_call_whose_result_depends_on_the_size_is_a_barrier_to_writes() {
     let size =
-        "(lseek(SEEK_END), statfs or the like between them, which tells how much was written)";
+        "(lseek(SEEK_END), statfs or the like between them, which shows how much was written)";
     let expected = format!("adjacent-writes file 2→1: write 4 {size}");
     check(
         &[open(3), write(3, 8), seek_end(3, 8), write(3, 8)],
@@ -154,7 +154,7 @@ fn a_call_whose_result_depends_on_the_size_is_a_barrier_to_writes() {
         &[open(3), pwrite(3, 8, 0), seek_end(3, 8), pwrite(3, 8, 8)],
         &[&expected],
     );
-    let same = "(the same file used through another descriptor between them)";
+    let same = "(a use of the same file through another descriptor between them)";
     let expected = format!("adjacent-writes file 2→1: write 4 {same}");
     check(
         &[
@@ -181,7 +181,7 @@ fn a_call_whose_result_depends_on_the_size_is_a_barrier_to_writes() {
 
 #[test]
 fn a_call_that_returns_the_offset_is_a_barrier_to_calls_that_move_it() {
-    let found = "(lseek(SEEK_CUR) between them, which tells the offset that the calls moved)";
+    let found = "(lseek(SEEK_CUR) between them, which shows the offset that the calls moved)";
     let expected = format!("adjacent-writes file 2→1: write 4 {found}");
     check(
         &[open(3), write(3, 8), tell(3, 8), write(3, 8)],
@@ -215,7 +215,7 @@ fn another_thread_that_asks_for_a_file_by_its_path_sees_its_size() {
                 write(3, 8),
             ],
             &[
-                "adjacent-writes file 2→1: write 4 (the same file used through another descriptor between them)",
+                "adjacent-writes file 2→1: write 4 (a use of the same file through another descriptor between them)",
             ],
         );
     }
