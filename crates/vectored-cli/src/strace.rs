@@ -148,7 +148,7 @@ pub fn find(name: &OsStr) -> Result<PathBuf, Failure> {
         },
         (Some(_), _) => Failure {
             error: anyhow::anyhow!(
-                "cannot run '{shown}': it is not executable; make it so with chmod +x"
+                "cannot run '{shown}': it is not executable; to make it executable, run chmod +x on it"
             ),
             code: 126,
         },

@@ -102,7 +102,7 @@ impl ResolvedTarget {
             );
         } else {
             return refused(
-                "it is an existing file, and vectored overwrites none; name its directory, for a \
+                "it is an existing file, and vectored overwrites no file; name its directory, for a \
                  temporary file in it",
             );
         };

@@ -11,7 +11,7 @@ use super::parsers::{one_size, time, whole_number};
 use crate::results_store::ResultName;
 
 pub const ADVISE_ABOUT: &str = "\
-Find system calls of a program that should be merged
+Find system calls in a program that one larger call could replace
 
 Reads a log of strace(1), or runs a command under strace. Finds runs of small reads and \
 writes that one vectored call, or a larger buffer, could replace without changing what the \
@@ -56,7 +56,7 @@ command, 128 + N if signal N ended it, 127 if it was not found, 126 if it could 
 /// Options of `vectored advise`.
 #[derive(Args, Debug)]
 pub struct AdviseArgs {
-    /// Log that strace wrote, also of -ff or compressed; - is standard input
+    /// Log written by strace, also with -ff, also compressed; - is standard input
     #[arg(value_name = "LOG")]
     pub trace: Vec<PathBuf>,
 

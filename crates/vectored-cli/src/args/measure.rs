@@ -79,7 +79,7 @@ pub struct MeasureArgs {
 
     /// Allow any character device as --target
     ///
-    /// Writing to a terminal, a printer or the control device of a disk has effects.
+    /// Writing to a terminal, a printer or the control device of a disk may do harm.
     #[arg(long)]
     pub force: bool,
 
@@ -87,7 +87,7 @@ pub struct MeasureArgs {
     ///
     /// none: left to the kernel. dsync: each write returns when its data are on the device (O_DSYNC).
     /// sync: as dsync, with the metadata (O_SYNC). fsync: one fsync(2) follows each call and is part of
-    /// its time. Such a call takes as long as the device does, so measure few lists.
+    /// its time. Each call then waits for the device, so measure only a few lists.
     #[arg(long, value_name = "MODE", value_parser = one_of(SyncMode::ALL, SyncMode::name), default_value = "none")]
     pub sync: SyncMode,
 

@@ -92,7 +92,7 @@ pub enum Command {
     /// Copy standard input to standard output
     #[command(long_about = COPY_ABOUT, after_long_help = COPY_AFTER)]
     Copy(CopyArgs),
-    /// Find system calls of a program that should be merged
+    /// Find system calls in a program that one larger call could replace
     #[command(long_about = ADVISE_ABOUT, after_long_help = ADVISE_AFTER, override_usage = ADVISE_USAGE)]
     Advise(Box<AdviseArgs>),
     /// Show saved results as tables, charts or a web page

@@ -81,7 +81,7 @@ pub fn whole_number<T: FromStr<Err = ParseIntError>>(text: &str) -> Result<T, St
             IntErrorKind::PosOverflow => {
                 "the number is too large: it does not fit into 64 bits".to_owned()
             }
-            _ => "expected a whole number from 0 on, for example 10".to_owned(),
+            _ => "expected a whole number, 0 or more, for example 10".to_owned(),
         })
 }
 
@@ -115,7 +115,9 @@ pub fn share(text: &str) -> Result<f64, String> {
     }
     share
         .filter(|share| (0.0..MAX_SHARE).contains(share))
-        .ok_or_else(|| "expected a share from 0 to below 1000 %, for example 5% or 0.05".to_owned())
+        .ok_or_else(|| {
+            "expected a share of 0 % or more, below 1000 %, for example 5% or 0.05".to_owned()
+        })
 }
 
 /// A CPU to pin to.

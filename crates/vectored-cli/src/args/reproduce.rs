@@ -24,7 +24,7 @@ all: all of these.
 
 Each experiment runs at its published size, in seven repeats with alternating rows (three \
 repeats for rows of apue-3.5 with buffers below 64 bytes). Its result is a table, a plot and \
-a one-sentence finding. Files have no names, so none is left behind.
+a one-sentence finding. Its files have no names, so none is left behind.
 
 The result is printed, and saved as JSON in $XDG_STATE_HOME/vectored (by default \
 ~/.local/state/vectored). The path of the saved file is the last line on standard error. \
@@ -94,11 +94,11 @@ pub struct ReproduceArgs {
     #[arg(long, value_name = "MODE", value_parser = one_of(SyncMode::ALL, SyncMode::name))]
     pub sync: Option<SyncMode>,
 
-    /// mincer: size of each buffer, with --count [default: 1024, and 102400]
+    /// mincer: size of each buffer, with --count [default: 1024, then 102400]
     #[arg(long, value_name = "BYTES", value_parser = one_size, allow_negative_numbers = true)]
     pub size: Option<u64>,
 
-    /// mincer: number of buffers, with --size [default: 1000, and 10]
+    /// mincer: number of buffers, with --size [default: 1000, then 10]
     #[arg(long, value_name = "NUMBER", value_parser = one_count, allow_negative_numbers = true)]
     pub count: Option<u64>,
 
@@ -189,7 +189,7 @@ impl FromStr for CopyTo {
             Ok(CopyTo::Directory(path))
         } else if path.exists() {
             Err(
-                "it exists and is not a directory, and vectored overwrites nothing; name its \
+                "it exists and is not a directory, and vectored overwrites no file; name its \
                  directory, for an unnamed file in it"
                     .to_owned(),
             )

@@ -293,6 +293,17 @@ fn table(entries: &[Entry], heading: &str, width: usize) -> String {
     text
 }
 
+/// `'sort numbers'`, cut after 40 characters.
+fn quoted(source: &str) -> String {
+    let shown: String = source.chars().take(SHOWN_CHARACTERS).collect();
+    let end = if shown.len() < source.len() {
+        "…"
+    } else {
+        ""
+    };
+    format!("'{shown}{end}'")
+}
+
 /// `2026-01-01T00:00:00Z, host, 6.18.0, 51 cells on file, pipe, unix in 17.9 s`.
 fn words(found: &Brief) -> String {
     let mut what: Vec<&str> = found
@@ -305,7 +316,7 @@ fn words(found: &Brief) -> String {
     what.dedup();
     let advice;
     if let (Some(saving_s), Some(source)) = (found.saving_s, found.sources.first()) {
-        let source: String = source.chars().take(SHOWN_CHARACTERS).collect();
+        let source = quoted(source);
         advice = match saving_s > 0.0 && found.saving_low_s.is_none_or(|low_s| low_s > 0.0) {
             true => format!("{source} would save {}", seconds_in_words(saving_s)),
             false => format!("{source}: no significant saving"),

@@ -266,11 +266,11 @@ fn engine(
 pub fn pin(pinning: Pinning, allowed: &[usize]) -> Result<(Option<usize>, Option<usize>), Failure> {
     pin_measuring_thread(pinning).map_err(|error| match pinning {
         Pinning::Cpu(cpu) if !allowed.contains(&cpu) => Failure::usage(format!(
-            "cannot run on CPU {cpu}: this process may use {allowed:?}; choose one of them with \
-             --pin"
+            "cannot run on CPU {cpu}: this process may use only CPU {}; choose one of these with --pin",
+            allowed.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
         )),
         _ => Failure::from(anyhow::anyhow!(
-            "cannot pin the process to one CPU: {error}; to run without, use --pin none"
+            "cannot pin the process to one CPU: {error}; to run on any CPU, use --pin none"
         )),
     })
 }

@@ -163,8 +163,8 @@ fn a_directory_that_cannot_be_used_is_a_usage_error() {
     fs::write(bench.work().join("plain"), "kept").unwrap();
     let check = |dir: &str, words: &[&str]| refused(&bench, &["--dir", dir], 2, words);
     // The error of the system comes before the remedy.
-    let missing = "cannot use the directory 'nowhere': it does not exist: No such file or directory \
-                   (os error 2); name an existing directory with --dir\n";
+    let missing = "cannot use the directory 'nowhere': it does not exist (No such file or directory \
+                   (os error 2)); name an existing directory with --dir\n";
     check("nowhere", &[missing]);
     check("plain", &["'plain'", "not a directory", "--dir"]);
     check("evil\x1b[2J", &["evil\\u{1b}[2J"]);

@@ -191,7 +191,7 @@ fn a_missing_argument_is_reported_with_all_ways_to_give_it() {
         (&["advise", "--"], ["trace.log", "-- COMMAND"]),
         (&["advise", "--max-delay", "-1", "x"], ["'-1'", "10ms"]),
         (&["advise", "--max-delay", "-1ms", "x"], ["'-1ms'", "10ms"]),
-        (&["advise", "--top", "-1", "x"], ["--top", "from 0 on"]),
+        (&["advise", "--top", "-1", "x"], ["--top", "0 or more"]),
         (&["advise", "-1"], ["'-1'", "-- COMMAND"]),
         (&["advise", "sh", "-c", "true"], ["'-c'", "-- sh -c true"]),
         (&["compare", "latest"], ["--against", "--machines"]),

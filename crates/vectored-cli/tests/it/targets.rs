@@ -216,7 +216,7 @@ fn an_existing_file_is_refused_and_untouched() {
             let words = [
                 name,
                 "an existing file",
-                "overwrites none",
+                "overwrites no file",
                 "name its directory",
             ];
             refused(&bench, &args, 2, &words);

@@ -65,7 +65,11 @@ const INPUTS: &[Wrong<'_>] = &[
         2,
         &["'binary'", "an existing file", "its directory"],
     ),
-    (&["measure", "--seed", "1.5"], 2, &["whole number from 0"]),
+    (
+        &["measure", "--seed", "1.5"],
+        2,
+        &["whole number, 0 or more"],
+    ),
     (
         &["measure", "--color", "maybe"],
         2,
@@ -146,7 +150,7 @@ const INPUTS: &[Wrong<'_>] = &[
     (
         &["history", "--prune", "1d", "--keep", "-1"],
         2,
-        &["--keep", "whole number from 0"],
+        &["--keep", "whole number, 0 or more"],
     ),
     (
         &["host", "--dir", "nowhere"],

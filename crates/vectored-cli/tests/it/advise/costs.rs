@@ -35,7 +35,10 @@ fn findings_without_a_cost_are_listed_but_not_counted() {
     );
     let saved = bench.only_result();
     let history = stdout_of(bench.vectored().arg("history"));
-    assert!(history.contains("log: no significant saving"), "{history}");
+    assert!(
+        history.contains("'log': no significant saving"),
+        "{history}"
+    );
     assert_eq!(saved["findings"], literal!([]));
     assert_eq!(saved["uncounted"][0]["calls"], 2000);
     // Merged with a result that has the cost, it is counted.

@@ -52,7 +52,7 @@ fn report_compare_and_history_handle_advice() {
     );
     let history = stdout_of(bench.vectored().arg("history"));
     assert!(
-        history.contains("advice") && history.contains("log would save"),
+        history.contains("advice") && history.contains("'log' would save"),
         "{history}"
     );
     // There is nothing to draw.
