@@ -266,7 +266,7 @@ fn engine(
 pub fn pin(pinning: Pinning, allowed: &[usize]) -> Result<(Option<usize>, Option<usize>), Failure> {
     pin_measuring_thread(pinning).map_err(|error| match pinning {
         Pinning::Cpu(cpu) if !allowed.contains(&cpu) => Failure::usage(format!(
-            "cannot run on CPU {cpu}: this process may use only CPU {}; choose one of these with --pin",
+            "cannot run on CPU {cpu}: this process may use only these CPUs: {}; choose one with --pin",
             allowed.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
         )),
         _ => Failure::from(anyhow::anyhow!(
