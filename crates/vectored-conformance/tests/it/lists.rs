@@ -82,6 +82,39 @@ fn pieces_of_one_buffer_arrive_everywhere() {
     }
 }
 
+/// Each stands for itself, however it lies in memory: the same buffer again and again, overlapping ones, and neighbours
+/// from back to front.
+#[test]
+fn segments_that_share_memory_arrive_as_often_as_they_are_listed() {
+    let content = content(&[4000]);
+    let same = |size: usize| vec![&content[..size]; 3000];
+    let windows: Vec<&[u8]> = content.windows(1000).step_by(3).collect();
+    let backwards: Vec<&[u8]> = content.chunks(5).rev().collect();
+    // The first two are adjacent, and the third begins within the second.
+    let overlapping = [&content[..1000], &content[1000..2000], &content[1500..2500]].repeat(30);
+    for pieces in [
+        same(1),
+        same(40),
+        same(700),
+        windows,
+        backwards,
+        overlapping,
+    ] {
+        let segments: Vec<IoSlice<'_>> = pieces.iter().map(|piece| IoSlice::new(piece)).collect();
+        let model = pieces.concat();
+        for (writer, mut write_fn) in writers() {
+            for open in target::ALL {
+                let target = open(build_directory()).unwrap();
+                if target.suits(writer.takes) {
+                    let what = format!("{writer:?} to {}, {} pieces", target.name, pieces.len());
+                    let delivery = target.deliver(&mut write_fn, &segments).expect(&what);
+                    expect_all_of(&what, &model, delivery);
+                }
+            }
+        }
+    }
+}
+
 /// The pipe holds one page, so that writes end within segments again and again.
 #[test]
 fn short_writes_resume_mid_segment() {
