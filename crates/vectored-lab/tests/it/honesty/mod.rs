@@ -340,10 +340,23 @@ impl Mover for Watching {
     }
 }
 
-fn watch(target: impl Place, workload: Workload) -> (Outcome, Rc<RefCell<Seen>>) {
+/// A run of at least three rounds, with the budget that this takes here.
+fn watch(target: Target, workload: Workload) -> (Outcome, Rc<RefCell<Seen>>) {
+    let mut budget_ns = 300_000_000;
+    loop {
+        let (outcome, seen) = watch_for(budget_ns, target, workload.clone());
+        if outcome.cells[0].rounds >= 3 {
+            return (outcome, seen);
+        }
+        budget_ns *= 4;
+        assert!(budget_ns < 60_000_000_000, "fewer than three rounds");
+    }
+}
+
+fn watch_for(budget_ns: u64, target: Target, workload: Workload) -> (Outcome, Rc<RefCell<Seen>>) {
     let seen = Rc::new(RefCell::new(Seen::default()));
     let shared = Rc::clone(&seen);
-    let outcome = measure_for(300_000_000, target, workload, move |contender, model| {
+    let outcome = measure_for(budget_ns, target, workload, move |contender, model| {
         let inner = movers(contender, model);
         if contender == Contender::Technique(Technique::Writev) {
             let seen = Rc::clone(&shared);
@@ -371,7 +384,6 @@ fn every_round_is_laid_out_anew_and_every_sample_marked() {
         let (outcome, seen) = watch(target, Workload::uniform(4, 64));
         let seen = seen.borrow();
         let rounds = outcome.cells[0].rounds as usize;
-        assert!(rounds >= 3);
         assert!(
             seen.addresses.len() > rounds / 2,
             "{}",
