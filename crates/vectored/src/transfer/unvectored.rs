@@ -41,6 +41,15 @@ impl<'fd> Stream<'fd> {
             calls: ListCalls::of_process(),
         }
     }
+
+    #[cold]
+    fn retry_unvectored(&mut self, error: io::Error, slices: &[IoSlice<'_>]) -> CallResult {
+        let fd = self.fd;
+        let identity = || FileIdentity::of(fd);
+        let mut call = |slices: &[IoSlice<'_>]| sys::syscalls::write_slices(fd, slices);
+        self.calls
+            .retry_write_unvectored(error, slices, &identity, &mut call)
+    }
 }
 
 impl Sink for Stream<'_> {
@@ -51,14 +60,20 @@ impl Sink for Stream<'_> {
         bytes: usize,
         may_adjoin: bool,
     ) -> Result<(), CallResult> {
-        let fd = self.fd;
-        let identity = || FileIdentity::of(fd);
-        let result = self
-            .calls
-            .write(slices, identity, |slices| match may_adjoin {
-                true => sys::syscalls::write_slices(fd, slices),
-                false => sys::syscalls::write_entries(fd, slices),
-            });
+        let is_list = slices.len() > 1;
+        let result = if is_list && self.calls.may_be_refused(WRITES) {
+            self.call(slices)
+        } else {
+            // Here and not in a closure, which would be a function that is left behind the system call.
+            let result = match may_adjoin {
+                true => sys::syscalls::write_slices(self.fd, slices),
+                false => sys::syscalls::write_entries(self.fd, slices),
+            };
+            match result {
+                Err(error) if is_list => self.retry_unvectored(error, slices),
+                result => result,
+            }
+        };
         match result {
             Ok(taken) if taken == bytes => Ok(()),
             result => Err(result),
