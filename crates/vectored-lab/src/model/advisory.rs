@@ -230,6 +230,10 @@ pub struct DescriptorUse {
     pub listed: u64,
     /// The reason why most of the other calls are not counted; `None` if all are.
     pub reason: Option<String>,
+    /// The calls that were not counted in the part (one program's use in one log) whose reason this is: the largest
+    /// part of a joined use. 0 in results of older versions.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub reason_calls: u64,
 }
 
 /// Identity of a finding: runs with the same key are one finding. It has no process number, and no path
@@ -430,4 +434,7 @@ pub enum Runtime {
     Rust,
     /// C, by a C library and nothing else of these.
     C,
+}
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }

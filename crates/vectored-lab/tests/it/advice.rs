@@ -214,6 +214,7 @@ pub fn fixed() -> Advisory {
                 counted: 1_234_567,
                 listed: 30,
                 reason: Some("poll between them".to_owned()),
+                reason_calls: 0,
             },
             DescriptorUse {
                 program: "store".to_owned(),
@@ -227,6 +228,7 @@ pub fn fixed() -> Advisory {
                 counted: 20_466,
                 listed: 0,
                 reason: None,
+                reason_calls: 0,
             },
             DescriptorUse {
                 program: String::new(),
@@ -240,6 +242,7 @@ pub fn fixed() -> Advisory {
                 counted: 0,
                 listed: 0,
                 reason: Some("no adjacent call to merge with".to_owned()),
+                reason_calls: 0,
             },
         ],
         more_descriptors: 4,

@@ -88,8 +88,14 @@ pub(crate) fn join_use(known: &mut UsesByName, new: DescriptorUse) {
         known.insert(name, new);
         return;
     };
-    let left = |one: &DescriptorUse| one.calls.saturating_sub(one.counted);
-    if one.reason.is_none() || new.reason.is_some() && left(&new) > left(one) {
+    // The reason of the largest part, whatever the order in which parts are joined.
+    let weight = |one: &DescriptorUse| match one.reason_calls {
+        0 => one.calls.saturating_sub(one.counted),
+        calls => calls,
+    };
+    let is_larger = (weight(&new), &one.reason) > (weight(one), &new.reason);
+    if one.reason.is_none() || new.reason.is_some() && is_larger {
+        one.reason_calls = weight(&new);
         one.reason = new.reason;
     }
     one.descriptor = one.descriptor.min(new.descriptor);
@@ -198,6 +204,7 @@ impl DescriptorUses {
                 entry.counted -= entry.ordered;
             }
             let listed = entry.listed.values().sum();
+            let reason = entry.reason(key.kind, listed, max_delay_ns);
             DescriptorUse {
                 program: program(key.program),
                 kind: key.kind.to_owned(),
@@ -212,7 +219,11 @@ impl DescriptorUses {
                 bytes: entry.calls.bytes,
                 counted: entry.counted,
                 listed,
-                reason: entry.reason(key.kind, listed, max_delay_ns),
+                reason_calls: match reason {
+                    Some(_) => entry.calls.calls.saturating_sub(entry.counted),
+                    None => 0,
+                },
+                reason,
             }
         };
         for entry in entries {
@@ -309,6 +320,36 @@ fn why_never(kind: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_reason_of_the_largest_part_stays_in_any_order() {
+        let part = |calls, reason: &str| DescriptorUse {
+            program: String::new(),
+            kind: "socket".to_owned(),
+            operation: Operation::Read,
+            path: None,
+            descriptor: 3,
+            openings: 1,
+            calls,
+            bytes: 8 * calls,
+            counted: 0,
+            listed: 0,
+            reason: Some(reason.to_owned()),
+            reason_calls: calls,
+        };
+        let joined = |parts: &[DescriptorUse]| {
+            let mut uses = UsesByName::new();
+            parts
+                .iter()
+                .for_each(|one| join_use(&mut uses, one.clone()));
+            uses.into_values().next().unwrap()
+        };
+        let [large, small, other] = [part(3, "alone"), part(2, "unknown"), part(2, "unknown")];
+        let at_once = joined(&[large.clone(), small.clone(), other.clone()]);
+        let in_parts = joined(&[joined(&[small, other]), large]);
+        assert_eq!(at_once.reason.as_deref(), Some("alone"));
+        assert_eq!(in_parts, at_once);
+    }
 
     #[test]
     fn programs_with_many_files_each_have_a_bounded_table() {
