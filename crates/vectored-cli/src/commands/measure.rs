@@ -407,8 +407,8 @@ fn forecast(experiment: &Experiment, costs: impl Fn(&CellSpec) -> Costs) -> Opti
             copy_byte_ns,
         } = costs(cell);
         let bytes = cell.workload.total_bytes() as f64;
-        // What exceeds a pipe or socket waits for a thread at the other end, which makes a call
-        // cost three times and a byte six times as much.
+        // A list that does not fit a pipe or socket waits for a thread at the other end: a call then costs three
+        // times, and a byte six times as much.
         let has_thread = !cell.target.is_file() && cell.target != Target::Null && bytes > 65536.0;
         let (call_ns, byte_ns) = match has_thread {
             true => (3.0 * call_ns, 6.0 * byte_ns),

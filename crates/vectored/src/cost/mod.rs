@@ -133,7 +133,7 @@ pub struct CostModel {
     /// None by default: the threshold then follows from the costs above.
     #[cfg_attr(feature = "serde", serde(default, rename = "borders"))]
     pub copy_thresholds: CopyThresholds,
-    /// Which lists are sent in several calls although one call could take them. By default only on pipes: lists of
+    /// The rule by which a list is sent in several calls although one call could take it. By default only on pipes: lists of
     /// more than 32 KiB, and of more than 12 KiB if there is no pause before them.
     ///
     /// It is independent of the costs above, and neither fitted nor calibrated.

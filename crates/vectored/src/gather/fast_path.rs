@@ -429,7 +429,7 @@ impl FastPath {
     #[cold]
     #[inline(never)]
     fn ask_model(&mut self, segment_count: usize) -> usize {
-        // What is copied must fit an empty staging buffer.
+        // A copied segment must fit an empty staging buffer.
         let staging_bytes = self.staging.size();
         let threshold = |count| self.model.copy_below_bytes(count).min(staging_bytes);
         self.thresholds.ask(segment_count, threshold)

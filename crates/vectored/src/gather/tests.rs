@@ -94,7 +94,7 @@ proptest! {
     ) {
         let mut gather = gather_within(limits, copy_below_bytes, staging_bytes);
         for (sizes, script) in lists {
-            // What the first finds out is known to the second, and the memory is there.
+            // The first transfer fills the cache of thresholds and allocates the staging buffer for the second.
             check(&mut gather, &sizes, &[]);
             check(&mut gather, &sizes, &script);
         }
@@ -233,7 +233,7 @@ fn a_list_of_more_than_half_a_pipe_goes_in_pieces() {
     assert_eq!(calls_of(&[4096; 9]), [8192, 8192, 8192, 12_288]);
     assert_eq!(calls_of(&[7000; 10]), [7000; 10]);
     assert_eq!(calls_of(&[64; 513]), [8192, 8192, 8192, 8256]);
-    // What does not begin as it goes on.
+    // Lists whose first segments are shorter than the others.
     let header_and_body = calls_of(&[64, 100, 32_605]);
     assert_eq!(header_and_body, [8192, 8192, 8192, 8193]);
     assert_eq!(calls_of(&[16, 8192].repeat(16))[..3], [8192, 8192, 8192]);

@@ -196,7 +196,7 @@ fn a_command_that_outlives_vectored_gets_no_errors_from_strace() {
     until(|| processes_with(&mark).is_empty().then_some(()));
 }
 
-/// Which of HUP, INT, QUIT and TERM are ignored, from the line `SigIgn` of `/proc/PID/status`.
+/// The mask of ignored signals among HUP, INT, QUIT and TERM, from the line `SigIgn` of `/proc/PID/status`.
 fn mask_of(line: &str) -> u64 {
     let mask = line.trim().rsplit('\t').next().unwrap();
     u64::from_str_radix(mask, 16).unwrap() & 0x4007

@@ -1,7 +1,7 @@
 //! The bytes that a read source delivers.
 
-/// Pseudo-random bytes that are a function of their position. The position at
-/// which a call begins to read determines the bytes it must read. Two positions
+/// Pseudo-random bytes that are a function of their position. The start
+/// of a read determines its bytes. Two positions
 /// have the same eight bytes only by chance.
 #[derive(Clone, Copy, Debug)]
 pub struct Pattern {

@@ -49,8 +49,8 @@ pub trait Mover {
     }
 }
 
-/// Times a sample of any kind of call. For a [`Mover`] with its own `sample`,
-/// which sets up something that lasts for many calls.
+/// Times a sample of any kind of call. For a [`Mover`] with its own `sample`:
+/// it sets up a resource that lasts for many calls.
 ///
 /// # Errors
 ///

@@ -2,7 +2,7 @@
 
 use crate::cost::CostModel;
 
-/// Which slices are staged and which are sent from the caller's memory.
+/// The lengths up to which slices are staged; longer ones are sent from the caller's memory.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SliceThresholds {
     /// A slice of up to this length that does not fit the free part of the buffer is staged after the staged

@@ -41,7 +41,7 @@ proptest! {
         asked in any_flags(), refuses in any_flags(),
         code in prop_oneof![Just(libc::EOPNOTSUPP), Just(libc::EINVAL), Just(libc::ENOSYS)],
     ) {
-        // What cannot be left out is another test's.
+        // Another test covers `APPEND`, which cannot be left out.
         let refuses = refuses.without(WriteFlags::APPEND);
         let support = SupportCache::new();
         let mut kernel = Kernel { refuses, code, refusals: 0 };

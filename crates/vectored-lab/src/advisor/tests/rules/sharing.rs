@@ -199,8 +199,8 @@ fn bytes_that_another_program_reads_are_not_read_ahead() {
     let next = vec![execve("/bin/cat"), read(3, 64)];
     check(&stream([reads(), next.clone()].concat()), &[of_stream]);
     check(&file([reads(), next].concat()), &[of_file]);
-    // What a program that runs later does with a stream may not show; the offset of a file matters only to
-    // one that uses it.
+    // The log may not show how a later program uses a stream; the offset of a file matters only to a program
+    // that uses it.
     let runs = vec![execve("/bin/true")];
     check(&stream([reads(), runs.clone()].concat()), &[of_stream]);
     let counted = "small-reads file 3→1: read 1 [adjacent]";
