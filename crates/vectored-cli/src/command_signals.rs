@@ -3,12 +3,13 @@
 use std::fs;
 use std::process;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU32, Ordering};
 use std::thread;
 
 use anyhow::Context;
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::flag;
 use signal_hook::iterator::Signals;
 
 /// Signals that are watched for.
@@ -36,6 +37,9 @@ pub struct CommandSignals(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
+    /// Whether a signal has arrived and was not taken yet, for each of [`WATCHED`]. The signal handler sets it: the
+    /// thread that watches may run much later, when the stage is another one.
+    arrived: [Arc<AtomicBool>; WATCHED.len()],
     stage: AtomicU8,
     /// Process ID of the command; 0 for none.
     process: AtomicU32,
@@ -52,22 +56,31 @@ impl CommandSignals {
             .context("cannot read /proc/self/status for the signals that are ignored")?;
         let ignored = ignored_signals(&status)
             .context("/proc/self/status does not say which signals are ignored")?;
-        let watched = WATCHED
-            .iter()
-            .filter(|signal| !has_signal(ignored, **signal));
-        let mut signals = Signals::new(watched).context("cannot watch for signals")?;
         let shared = Arc::new(Shared::default());
+        let watched = || {
+            let all = WATCHED.into_iter().zip(&shared.arrived);
+            all.filter(|(signal, _)| !has_signal(ignored, *signal))
+        };
+        // Before the iterator, so that a signal that it returns has its mark.
+        for (signal, arrived) in watched() {
+            flag::register(signal, Arc::clone(arrived)).context("cannot watch for signals")?;
+        }
+        let mut signals = Signals::new(watched().map(|(signal, _)| signal))
+            .context("cannot watch for signals")?;
         let seen = Arc::clone(&shared);
         thread::spawn(move || {
-            for signal in signals.forever() {
-                seen.take(signal);
+            for _ in signals.forever() {
+                seen.take_arrived();
             }
         });
         Ok(CommandSignals(shared))
     }
 
     /// Enters a stage. `process` is the command, or 0 if none runs.
+    ///
+    /// A signal that arrived before has the effect of the stage that ends.
     pub fn enter(&self, stage: Stage, process: u32) {
+        self.0.take_arrived();
         self.0.process.store(process, Ordering::SeqCst);
         self.0.stage.store(stage as u8, Ordering::SeqCst);
     }
@@ -89,6 +102,15 @@ impl CommandSignals {
 }
 
 impl Shared {
+    /// Takes each signal that has arrived, once.
+    fn take_arrived(&self) {
+        for (signal, arrived) in WATCHED.into_iter().zip(&self.arrived) {
+            if arrived.swap(false, Ordering::SeqCst) {
+                self.take(signal);
+            }
+        }
+    }
+
     fn take(&self, signal: i32) {
         self.last.store(signal, Ordering::SeqCst);
         let stage = self.stage.load(Ordering::SeqCst);
