@@ -149,7 +149,7 @@ impl Bench<'_> {
         let experiment = Experiment {
             cells: vec![cell.clone()],
             rivals: PURE.to_vec(),
-            beside: Vec::new(),
+            unranked: Vec::new(),
             refine: false,
             budget_ns: ENGINE_MS * 1_000_000,
             seed,

@@ -183,7 +183,7 @@ impl Run<'_> {
         let experiment = Experiment {
             cells: cells.to_vec(),
             rivals: BY_HAND.to_vec(),
-            beside: [&ADAPTIVES[..models.len()], control.as_slice(), peers].concat(),
+            unranked: [&ADAPTIVES[..models.len()], control.as_slice(), peers].concat(),
             refine: false,
             budget_ns: u64::MAX,
             seed: self.options.seed,

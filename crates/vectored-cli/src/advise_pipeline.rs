@@ -20,7 +20,9 @@ use vectored_lab::measure::{
     Environment, MonotonicClock, Usage, allowed_cpus, check_directory, measure_entry_ns,
     measure_prices,
 };
-use vectored_lab::model::{Advisory, Host, Leads, Operation, Price, Skipped, Target, WallSource};
+use vectored_lab::model::{
+    Advisory, DescriptorKind, Host, Operation, Price, Skipped, Target, WallSource,
+};
 use vectored_strace::Reader;
 use vectored_strace::event::{Action, Direction, Event};
 
@@ -220,7 +222,7 @@ pub struct RunFacts {
 
 /// Prices the findings. Findings without a price are listed but not counted, and a note gives the reason.
 pub fn conclude(observed: Observed, costs: &Costs, facts: RunFacts, notes: &Notes) -> Advisory {
-    let mut wanted: Vec<(Leads, Operation)> = Vec::new();
+    let mut wanted: Vec<(DescriptorKind, Operation)> = Vec::new();
     for key in observed.tallies.findings.keys() {
         let price = (key.target, operation_of(key));
         if !wanted.contains(&price) {
@@ -268,7 +270,11 @@ fn untraced(tallies: &Tallies, times: &CommandTimes) -> Option<Untraced> {
 }
 
 /// The prices of calls of these kinds, as far as they are known.
-fn prices(costs: &Costs, wanted: &[(Leads, Operation)], notes: &Notes) -> (Host, Vec<Price>) {
+fn prices(
+    costs: &Costs,
+    wanted: &[(DescriptorKind, Operation)],
+    notes: &Notes,
+) -> (Host, Vec<Price>) {
     let (host, prices, missing) = match costs {
         Costs::Saved(advisory, name) => (
             advisory.host.clone(),
@@ -277,7 +283,7 @@ fn prices(costs: &Costs, wanted: &[(Leads, Operation)], notes: &Notes) -> (Host,
         ),
         Costs::Measured(directory) => measured(directory, wanted, notes),
     };
-    let is_known = |&(target, operation): &(Leads, Operation)| {
+    let is_known = |&(target, operation): &(DescriptorKind, Operation)| {
         let mut known = prices.iter();
         known.any(|price| (price.target, price.operation) == (target, operation))
     };
@@ -299,10 +305,10 @@ fn prices(costs: &Costs, wanted: &[(Leads, Operation)], notes: &Notes) -> (Host,
 /// that kind only. The string begins the note on missing prices.
 fn measured(
     directory: &Path,
-    wanted: &[(Leads, Operation)],
+    wanted: &[(DescriptorKind, Operation)],
     notes: &Notes,
 ) -> (Host, Vec<Price>, String) {
-    let mut targets: Vec<Leads> = Vec::new();
+    let mut targets: Vec<DescriptorKind> = Vec::new();
     for (target, _) in wanted {
         if !targets.contains(target) {
             targets.push(*target);
@@ -312,9 +318,9 @@ fn measured(
     let mut prices = Vec::new();
     for target in targets {
         let of_target = wanted.iter().filter(|one| one.0 == target).copied();
-        let of_target: Vec<(Leads, Operation)> = of_target.collect();
+        let of_target: Vec<(DescriptorKind, Operation)> = of_target.collect();
         let mut found = measure_prices(&directory, &of_target, &MonotonicClock);
-        if let (Err(error), Leads::File) = (&found, target) {
+        if let (Err(error), DescriptorKind::File) = (&found, target) {
             // The command may have filled or removed the directory.
             let temporary = env::temp_dir();
             if temporary != directory {
@@ -333,7 +339,9 @@ fn measured(
             Err(error) => notes.note(&format!("cannot measure costs: {error}")),
         }
     }
-    let files = wanted.iter().any(|(target, _)| *target == Leads::File);
+    let files = wanted
+        .iter()
+        .any(|(target, _)| *target == DescriptorKind::File);
     let described = files.then(|| check_directory(&directory, Target::File, 0).ok());
     let environment = Environment::capture(described.flatten(), (None, None), allowed_cpus());
     (
@@ -344,18 +352,18 @@ fn measured(
 }
 
 /// For example `reading from a pipe`.
-fn to_transfer(target: Leads, operation: Operation) -> String {
+fn to_transfer(target: DescriptorKind, operation: Operation) -> String {
     let operation = match operation {
         Operation::Read => "reading from",
         Operation::Write => "writing to",
     };
     let target = match target {
-        Leads::File => "file",
-        Leads::Pipe => "pipe",
-        Leads::Unix => "Unix socket",
-        Leads::Tcp => "TCP socket",
-        Leads::Datagram => "datagram socket",
-        Leads::Unknown => "descriptor of unknown kind",
+        DescriptorKind::File => "file",
+        DescriptorKind::Pipe => "pipe",
+        DescriptorKind::Unix => "Unix socket",
+        DescriptorKind::Tcp => "TCP socket",
+        DescriptorKind::Datagram => "datagram socket",
+        DescriptorKind::Unknown => "descriptor of unknown kind",
     };
     format!("{operation} a {target}")
 }

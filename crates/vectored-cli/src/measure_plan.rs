@@ -60,7 +60,7 @@ impl MeasurePlan {
         }));
         // A list is reported once, not once for each state.
         left_out.dedup();
-        let beside = match rivals.contains(&Technique::Adaptive) {
+        let unranked = match rivals.contains(&Technique::Adaptive) {
             true => Vec::new(),
             false => vec![Technique::Adaptive],
         };
@@ -68,7 +68,7 @@ impl MeasurePlan {
             experiment: Experiment {
                 cells,
                 rivals,
-                beside,
+                unranked,
                 refine: true,
                 // A `u64` holds 584 years.
                 budget_ns: u64::try_from(args.budget.as_nanos()).unwrap_or(u64::MAX),
@@ -379,7 +379,7 @@ fn grid(
                     target,
                     path: path_in_results(one.path.as_deref()),
                     segment_sizes: list.runs.clone(),
-                    reason: format!("over {} a call", bytes_in_words(limit as u64)),
+                    reason: format!("more than {} in one call", bytes_in_words(limit as u64)),
                 });
                 continue;
             }

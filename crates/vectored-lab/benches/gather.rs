@@ -31,7 +31,7 @@ fn main() {
     let experiment = Experiment {
         cells,
         rivals: vec![Technique::CopyThenWrite, Technique::Writev],
-        beside: vec![Technique::Adaptive],
+        unranked: vec![Technique::Adaptive],
         refine: false,
         budget_ns,
         seed: 20_010_101,

@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             Technique::CopyThenWrite,
             Technique::Writev,
         ],
-        beside: vec![Technique::Adaptive],
+        unranked: vec![Technique::Adaptive],
         refine: false,
         budget_ns: 1_000_000_000 * targets.len() as u64,
         seed: 1,

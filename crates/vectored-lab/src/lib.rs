@@ -17,7 +17,7 @@
 //! let experiment = Experiment {
 //!     cells: vec![CellSpec::write(Target::Pipe, header_and_data)],
 //!     rivals: vec![Technique::WriteEach, Technique::CopyThenWrite, Technique::Writev],
-//!     beside: vec![Technique::Adaptive],
+//!     unranked: vec![Technique::Adaptive],
 //!     refine: false,
 //!     budget_ns: 200_000_000,
 //!     seed: 1,

@@ -1,6 +1,6 @@
 //! The list of pairs.
 
-use vectored_lab::model::{FindingKind, Leads};
+use vectored_lab::model::{DescriptorKind, FindingKind};
 
 /// The language of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub struct Pair {
     /// The count under strace, which makes each call about fifty times slower.
     pub traced_count: u64,
     /// The findings that the advisor should have.
-    pub finds: &'static [(FindingKind, Leads)],
+    pub finds: &'static [(FindingKind, DescriptorKind)],
 }
 
 /// All pairs.
@@ -57,7 +57,7 @@ pub const PAIRS: [Pair; 9] = [
         input: Input::None,
         count: 120_000,
         traced_count: 6_000,
-        finds: &[(FindingKind::AdjacentWrites, Leads::File)],
+        finds: &[(FindingKind::AdjacentWrites, DescriptorKind::File)],
     },
     Pair {
         name: "log_writer",
@@ -65,7 +65,7 @@ pub const PAIRS: [Pair; 9] = [
         input: Input::None,
         count: 100_000,
         traced_count: 4_000,
-        finds: &[(FindingKind::AdjacentWrites, Leads::File)],
+        finds: &[(FindingKind::AdjacentWrites, DescriptorKind::File)],
     },
     Pair {
         name: "csv_export",
@@ -73,7 +73,7 @@ pub const PAIRS: [Pair; 9] = [
         input: Input::None,
         count: 80_000,
         traced_count: 4_000,
-        finds: &[(FindingKind::AdjacentWrites, Leads::File)],
+        finds: &[(FindingKind::AdjacentWrites, DescriptorKind::File)],
     },
     Pair {
         name: "record_parser",
@@ -81,7 +81,7 @@ pub const PAIRS: [Pair; 9] = [
         input: Input::Records,
         count: 400_000,
         traced_count: 10_000,
-        finds: &[(FindingKind::SmallReads, Leads::File)],
+        finds: &[(FindingKind::SmallReads, DescriptorKind::File)],
     },
     Pair {
         name: "page_store",
@@ -89,7 +89,7 @@ pub const PAIRS: [Pair; 9] = [
         input: Input::Store(16 << 20),
         count: 60_000,
         traced_count: 3_000,
-        finds: &[(FindingKind::PositionalWrites, Leads::File)],
+        finds: &[(FindingKind::PositionalWrites, DescriptorKind::File)],
     },
     Pair {
         name: "record_update",
@@ -97,7 +97,7 @@ pub const PAIRS: [Pair; 9] = [
         input: Input::Store(4 << 20),
         count: 500_000,
         traced_count: 10_000,
-        finds: &[(FindingKind::SeekThenTransfer, Leads::File)],
+        finds: &[(FindingKind::SeekThenTransfer, DescriptorKind::File)],
     },
     Pair {
         name: "chunk_copy",
@@ -106,8 +106,8 @@ pub const PAIRS: [Pair; 9] = [
         count: 40,
         traced_count: 1,
         finds: &[
-            (FindingKind::SmallReads, Leads::File),
-            (FindingKind::AdjacentWrites, Leads::File),
+            (FindingKind::SmallReads, DescriptorKind::File),
+            (FindingKind::AdjacentWrites, DescriptorKind::File),
         ],
     },
     Pair {
@@ -116,7 +116,7 @@ pub const PAIRS: [Pair; 9] = [
         input: Input::None,
         count: 200_000,
         traced_count: 15_000,
-        finds: &[(FindingKind::AdjacentWrites, Leads::Pipe)],
+        finds: &[(FindingKind::AdjacentWrites, DescriptorKind::Pipe)],
     },
     Pair {
         name: "answer_server",
@@ -124,6 +124,6 @@ pub const PAIRS: [Pair; 9] = [
         input: Input::None,
         count: 25_000,
         traced_count: 2_000,
-        finds: &[(FindingKind::AdjacentWrites, Leads::Unix)],
+        finds: &[(FindingKind::AdjacentWrites, DescriptorKind::Unix)],
     },
 ];

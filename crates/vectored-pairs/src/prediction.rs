@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use vectored_lab::advisor::{Analysis, Options, Saving, Tallies, price};
-use vectored_lab::model::{FindingKind, Leads, Operation, Price};
+use vectored_lab::model::{DescriptorKind, FindingKind, Operation, Price};
 use vectored_lab::stats::median;
 
 /// Counts the calls that could be merged.
@@ -42,7 +42,7 @@ pub fn median_saving(savings: &[Saving]) -> Option<Saving> {
 }
 
 /// The prices that these findings need.
-pub fn wanted(finds: &[(FindingKind, Leads)]) -> Vec<(Leads, Operation)> {
+pub fn wanted(finds: &[(FindingKind, DescriptorKind)]) -> Vec<(DescriptorKind, Operation)> {
     let operation = |kind| match kind {
         FindingKind::SmallReads | FindingKind::PositionalReads => Operation::Read,
         _ => Operation::Write,

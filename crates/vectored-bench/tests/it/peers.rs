@@ -60,7 +60,7 @@ fn every_byte_of_every_peer_arrives() {
         let experiment = Experiment {
             cells: cells.collect(),
             rivals: vec![Technique::Writev],
-            beside: here.clone(),
+            unranked: here.clone(),
             refine: false,
             budget_ns: 0,
             seed: 1,

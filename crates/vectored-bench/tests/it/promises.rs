@@ -101,7 +101,7 @@ fn measured(specs: &[CellSpec], peers: &[Technique]) -> Vec<Cell> {
     let experiment = Experiment {
         cells: specs.to_vec(),
         rivals: BY_HAND.to_vec(),
-        beside: [&ADAPTIVES[..], &[CONTROL], peers].concat(),
+        unranked: [&ADAPTIVES[..], &[CONTROL], peers].concat(),
         refine: false,
         budget_ns: 0,
         seed: 3,

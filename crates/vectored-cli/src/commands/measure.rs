@@ -415,7 +415,7 @@ fn forecast(experiment: &Experiment, costs: impl Fn(&CellSpec) -> Costs) -> Opti
             false => (call_ns, byte_ns),
         };
         let count = cell.workload.segment_count() as f64;
-        let techniques = experiment.rivals.iter().chain(&experiment.beside);
+        let techniques = experiment.rivals.iter().chain(&experiment.unranked);
         let techniques_ns: f64 = techniques
             .map(|technique| match technique {
                 Technique::WriteEach | Technique::ReadEach => count * call_ns,

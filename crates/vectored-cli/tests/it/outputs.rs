@@ -18,7 +18,8 @@ fn the_path_of_the_result_is_the_last_line_on_standard_error() {
     let name = saved[0].file_name().unwrap().to_str().unwrap();
     assert!(name.starts_with("measure-20000101T000000Z-"), "{name}");
     assert!(name.ends_with(".json"), "{name}");
-    let notes = "note: not measured (over 4 MiB a call): 1000 × 16 KiB on file, pipe, unix";
+    let notes =
+        "note: not measured (more than 4 MiB in one call): 1000 × 16 KiB on file, pipe, unix";
     assert!(stderr.starts_with(notes), "{stderr}");
 }
 

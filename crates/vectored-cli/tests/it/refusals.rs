@@ -54,7 +54,7 @@ fn unknown_names_and_bad_values_are_usage_errors() {
         &["--operation", "read", "--cache", "hot,cold"],
         &["--cache cold", "--operation write", "--page-cache cold"],
     );
-    check(&["--mix", "9x16,"], &["--mix", "whole number"]);
+    check(&["--mix", "9x16,"], &["--mix", "a number is missing"]);
     check(&["--mix", "2x16..64"], &["'2x16..64'", "9x16,1x4KiB"]);
     for option in ["--segments", "--sizes"] {
         let whole = "Usage: vectored measure [OPTIONS]\n";
@@ -89,8 +89,8 @@ fn unknown_names_and_bad_values_are_usage_errors() {
     check(&["--segments", "0"], &["--segments", "'0' is zero"]);
     check(&["--sizes", "16.."], &["'16..'", "two ends"]);
     check(&["--sizes", "64..16"], &["'64..16'", "is decreasing"]);
-    check(&["--sizes", "1,,2"], &["whole number"]);
-    check(&["--sizes", "4TB"], &["'TB'", "use B, KiB (K)"]);
+    check(&["--sizes", "1,,2"], &["a number is missing"]);
+    check(&["--sizes", "4TB"], &["'TB'", "use B, KiB"]);
     check(&["--segments", "4KiB"], &["whole number"]);
     check(&["--sizes", "99999999999999999999"], &["too large"]);
     check(&["--budget", "soon"], &["18s"]);

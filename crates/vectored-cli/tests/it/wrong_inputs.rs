@@ -17,7 +17,7 @@ const INPUTS: &[Wrong<'_>] = &[
     (
         &["measure", "--sizes", "4X"],
         2,
-        &["unit 'X'", "use B, KiB (K)"],
+        &["unit 'X'", "use B, KiB"],
     ),
     (
         &["measure", "--segments", "0"],

@@ -106,7 +106,7 @@ pub enum WallSource {
 /// The kind of file behind a descriptor, as far as prices and soundness differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Leads {
+pub enum DescriptorKind {
     /// A regular file.
     File,
     /// A pipe or FIFO.
@@ -125,7 +125,7 @@ pub enum Leads {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Price {
     /// Kind of file.
-    pub target: Leads,
+    pub target: DescriptorKind,
     /// Direction.
     pub operation: Operation,
     /// Cost of a call without its bytes, in ns.
@@ -247,7 +247,7 @@ pub struct FindingKey {
     /// The last part of the program's path, as `execve` or strace showed it; empty if unknown.
     pub program: String,
     /// The kind of file behind the descriptor.
-    pub target: Leads,
+    pub target: DescriptorKind,
     /// The file's path; `stdin`, `stdout` or `stderr` if it is a stream. `None` for other streams, and
     /// if the program does the same with more than eight files: then see [`Tally::files`].
     #[serde(default)]

@@ -75,7 +75,7 @@ pub struct Experiment {
     /// The techniques that compete in each cell.
     pub rivals: Vec<Technique>,
     /// Techniques that are measured for comparison only; they take no part in verdicts.
-    pub beside: Vec<Technique>,
+    pub unranked: Vec<Technique>,
     /// Whether sizes between those of `cells` are measured to locate crossovers.
     pub refine: bool,
     /// Wall time for the whole run, in ns. Each cell first gets the minimum of rounds; the rest goes to
@@ -96,7 +96,9 @@ impl Experiment {
     /// Rivals and techniques for comparison, without repeats, in the order of the tables.
     pub fn techniques(&self) -> Vec<Technique> {
         let mut all = [&Technique::ALL[..], &Technique::GUESTS].concat();
-        all.retain(|technique| self.rivals.contains(technique) || self.beside.contains(technique));
+        all.retain(|technique| {
+            self.rivals.contains(technique) || self.unranked.contains(technique)
+        });
         all
     }
 }

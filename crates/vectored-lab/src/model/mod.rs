@@ -21,8 +21,8 @@ pub(crate) mod workload;
 
 pub use crate::model::advice::Advice;
 pub use crate::model::advisory::{
-    ADVISORY_SCHEMA, Advisory, DescriptorUse, FileCalls, Finding, FindingKey, FindingKind, Grade,
-    Leads, Price, Runtime, SiteCalls, Skipped, Step, Tally, Uncounted, WallSource,
+    ADVISORY_SCHEMA, Advisory, DescriptorKind, DescriptorUse, FileCalls, Finding, FindingKey,
+    FindingKind, Grade, Price, Runtime, SiteCalls, Skipped, Step, Tally, Uncounted, WallSource,
 };
 pub use crate::model::comparison::{
     COMPARISON_SCHEMA, Change, Compared, Comparison, EnvironmentDifference, FloorChange,

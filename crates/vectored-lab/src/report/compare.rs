@@ -112,12 +112,13 @@ fn before(comparison: &Comparison) -> Vec<String> {
     };
     let (slower, faster) = (reported(Change::Slower), reported(Change::Faster));
     text.push(format!(
-        "{} against {}: {slower} slower and {faster} faster among {} and {}; no change is reported for the \
-         others.",
+        "{} against {}: {slower} slower and {faster} faster among {} and {}; the others changed by \
+         less than {:.0} %, or not significantly.",
         format::count(comparison.base.len(), "base run"),
         format::count(comparison.new.len(), "new run"),
         format::count(comparison.targets.len(), "target mean"),
         format::count(comparison.cells.len(), "cell result"),
+        comparison.called_from * 100.0,
     ));
     text
 }

@@ -83,15 +83,15 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
             "iovec-setup once: the iovec array is filled once, before the timed calls.".to_owned(),
         );
     }
-    let beside: Vec<&str> = columns(results)
+    let unranked: Vec<&str> = columns(results)
         .into_iter()
         .filter(|technique| !results.rivals.contains(technique))
         .map(Technique::name)
         .collect();
-    if !beside.is_empty() {
+    if !unranked.is_empty() {
         notes.push(format!(
-            "{} is shown for comparison and takes no part in the verdict.",
-            beside.join(", ")
+            "{} is unranked: it is shown for comparison and takes no part in the verdict.",
+            unranked.join(", ")
         ));
     }
     for (drain, mark, did) in [

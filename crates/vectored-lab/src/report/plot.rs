@@ -212,11 +212,11 @@ impl Signs {
         // Parts that are coloured or must not be broken, with their lengths.
         let mut parts: Vec<(String, usize)> = Vec::new();
         for &(technique, letter) in &self.letters {
-            let beside = match results.rivals.contains(&technique) {
+            let unranked = match results.rivals.contains(&technique) {
                 true => "",
-                false => " (beside)",
+                false => " (unranked)",
             };
-            let plain = format!(" {technique}{beside} ");
+            let plain = format!(" {technique}{unranked} ");
             let (_, style) = self.letter(technique);
             let length = 1 + plain.chars().count();
             let sign = style.paint(letter, options.color);

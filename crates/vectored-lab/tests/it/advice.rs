@@ -3,8 +3,9 @@
 use serde_json::{Value, json as literal};
 use vectored_lab::advisor::wording::sentences::{action, pattern};
 use vectored_lab::model::{
-    ADVISORY_SCHEMA, Advisory, DescriptorUse, FileCalls, Finding, FindingKey, FindingKind, Grade,
-    Host, Leads, Operation, Price, Saved, SiteCalls, Skipped, Step, Tally, Uncounted, WallSource,
+    ADVISORY_SCHEMA, Advisory, DescriptorKind, DescriptorUse, FileCalls, Finding, FindingKey,
+    FindingKind, Grade, Host, Operation, Price, Saved, SiteCalls, Skipped, Step, Tally, Uncounted,
+    WallSource,
 };
 use vectored_lab::report::advisory::{TOP, answer, csv, json, markdown, table};
 use vectored_lab::report::{TableOptions, html, parse_saved, svg};
@@ -25,7 +26,7 @@ fn host() -> Host {
     host
 }
 
-fn price(target: Leads, operation: Operation, call_ns: f64) -> Price {
+fn price(target: DescriptorKind, operation: Operation, call_ns: f64) -> Price {
     Price {
         target,
         operation,
@@ -46,7 +47,7 @@ fn price(target: Leads, operation: Operation, call_ns: f64) -> Price {
     }
 }
 
-fn key(kind: FindingKind, program: &str, target: Leads, calls: &[&str]) -> FindingKey {
+fn key(kind: FindingKind, program: &str, target: DescriptorKind, calls: &[&str]) -> FindingKey {
     FindingKey {
         kind,
         grade: Grade::Adjacent,
@@ -101,14 +102,14 @@ pub fn fixed() -> Advisory {
     let mut records = key(
         FindingKind::AdjacentWrites,
         "store",
-        Leads::File,
+        DescriptorKind::File,
         &["write", "write"],
     );
     records.site = Some("/usr/bin/store(append+0x1c) [0x40123c]".to_owned());
     let mut lines = key(
         FindingKind::AdjacentWrites,
         "python3.11",
-        Leads::Pipe,
+        DescriptorKind::Pipe,
         &["write"],
     );
     lines.grade = Grade::HarmlessBetween;
@@ -131,11 +132,11 @@ pub fn fixed() -> Advisory {
         .to_vec();
     many.processes = 12;
     many.openings = 340;
-    let reads = key(FindingKind::SmallReads, "", Leads::File, &["read"]);
+    let reads = key(FindingKind::SmallReads, "", DescriptorKind::File, &["read"]);
     let mut answers = key(
         FindingKind::AdjacentWrites,
         "server",
-        Leads::Tcp,
+        DescriptorKind::Tcp,
         &["send", "send"],
     );
     answers.grade = Grade::Crossing;
@@ -192,10 +193,10 @@ pub fn fixed() -> Advisory {
         cpu_s: Some(4.1),
         traced_wall_s: Some(61.0),
         prices: vec![
-            price(Leads::File, Operation::Write, 312.0),
-            price(Leads::File, Operation::Read, 280.0),
-            price(Leads::Pipe, Operation::Write, 410.0),
-            price(Leads::Tcp, Operation::Write, 5100.0),
+            price(DescriptorKind::File, Operation::Write, 312.0),
+            price(DescriptorKind::File, Operation::Read, 280.0),
+            price(DescriptorKind::Pipe, Operation::Write, 410.0),
+            price(DescriptorKind::Tcp, Operation::Write, 5100.0),
         ],
         saving_s: findings.iter().map(|one| one.saving_s).sum(),
         saving_low_s: findings.iter().map(|one| one.saving_low_s).sum(),

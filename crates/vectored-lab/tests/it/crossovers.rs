@@ -227,7 +227,7 @@ pub fn measure(
             .map(|(count, bytes)| CellSpec::write(Target::Pipe, Workload::uniform(count, bytes)))
             .collect(),
         rivals: RIVALS.to_vec(),
-        beside: vec![],
+        unranked: vec![],
         refine,
         budget_ns: counts.len() as u64 * 1_500_000_000,
         seed,

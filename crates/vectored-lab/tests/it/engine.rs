@@ -22,7 +22,7 @@ fn experiment(cells: usize, budget_ns: u64) -> Experiment {
             Technique::CopyThenWrite,
             Technique::Writev,
         ],
-        beside: vec![Technique::Adaptive],
+        unranked: vec![Technique::Adaptive],
         refine: false,
         budget_ns,
         seed: 5,
@@ -557,7 +557,7 @@ fn a_guest_far_behind_is_sampled_rarely_but_adaptive_in_every_round() {
     };
     let mut sampler = SyntheticMachine::new(clock.clone(), Noise::None, 1, cost);
     let guests = Experiment {
-        beside: vec![Technique::Adaptive, Technique::Libuv],
+        unranked: vec![Technique::Adaptive, Technique::Libuv],
         ..experiment(1, 0)
     };
     let watch = Watch {

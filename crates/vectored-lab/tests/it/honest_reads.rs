@@ -116,7 +116,7 @@ fn measure(
             Technique::Readv,
             Technique::Mmap,
         ],
-        beside: vec![Technique::Adaptive],
+        unranked: vec![Technique::Adaptive],
         // Enough to begin the cell, which then gets the minimum of rounds.
         refine: false,
         budget_ns: 10_000_000,

@@ -175,7 +175,7 @@ pub fn results() -> Results {
                 target,
                 path: None,
                 segment_sizes: vec![(1000, 16384)],
-                reason: "over 4 MiB a call".to_owned(),
+                reason: "more than 4 MiB in one call".to_owned(),
             })
             .into(),
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use vectored_lab::advisor::{About, Analysis, Options, advise, merge};
-use vectored_lab::model::{Advisory, FindingKind, Leads, Operation, Price, Runtime};
+use vectored_lab::model::{Advisory, DescriptorKind, FindingKind, Operation, Price, Runtime};
 
 fn advised(name: &str) -> Advisory {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/advise");
@@ -15,7 +15,12 @@ fn advised(name: &str) -> Advisory {
 
 /// A finding without a price is listed.
 fn prices() -> Vec<Price> {
-    let targets = [Leads::File, Leads::Pipe, Leads::Unix, Leads::Tcp];
+    let targets = [
+        DescriptorKind::File,
+        DescriptorKind::Pipe,
+        DescriptorKind::Unix,
+        DescriptorKind::Tcp,
+    ];
     let price = |target, operation| Price {
         target,
         operation,

@@ -182,7 +182,7 @@ fn simulate(scenario: &Scenario, noise: Noise, seed: u64) -> Vec<Cell> {
             Technique::CopyThenWrite,
             Technique::Writev,
         ],
-        beside: vec![Technique::Adaptive],
+        unranked: vec![Technique::Adaptive],
         refine: false,
         budget_ns: 400_000_000,
         seed,

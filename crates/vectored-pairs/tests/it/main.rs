@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use vectored_conformance::host::report_skip;
-use vectored_lab::model::{FindingKind, Grade, Leads};
+use vectored_lab::model::{DescriptorKind, FindingKind, Grade};
 use vectored_pairs::{PAIRS, Sandbox, Version, prediction, strace_unavailable, trace};
 
 fn sandbox() -> Sandbox {
@@ -46,7 +46,7 @@ fn the_advisor_finds_what_is_changed_in_each_pair() {
         let tallies = prediction::count(&log).unwrap();
         let counted = [Grade::Adjacent, Grade::HarmlessBetween];
         // On a busy machine delays split runs, but what is left of them must still be found.
-        let found: BTreeSet<(FindingKind, Leads)> = tallies
+        let found: BTreeSet<(FindingKind, DescriptorKind)> = tallies
             .findings
             .iter()
             .filter(|(key, tally)| counted.contains(&key.grade) && tally.calls > 50)

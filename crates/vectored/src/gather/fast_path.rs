@@ -29,7 +29,7 @@
 //! 2. [`SingleCall::List`]: nothing is copied. The caller's own list goes by `writev(2)`.
 //! 3. [`SingleCall::StagedPrefix`]: a header in pieces and a large body. The copied run is the first entry.
 //! 4. [`FastPathMiss::NotSent`]: [`Gather`](crate::Gather) plans call by call.
-//! 5. Lists that are long for their target (pipes) are missed as well. They go in pieces in a burst, and after a pause
+//! 5. Lists that are long for their target (pipes) are missed as well. They go in chunks in a burst, and after a pause
 //!    as [`send_long_in_one_call`](FastPath::send_long_in_one_call) finds ([`pace`](crate::gather::pace)).
 //! 6. [`FastPathMiss::Answered`]: the one call was short or failed, and `Gather` resumes behind it.
 //!
@@ -80,9 +80,9 @@ pub(crate) struct FastPath {
     pub(crate) staging: StagingBuffer,
     /// Limits of each call, besides those of the system.
     most: Limits,
-    /// A longer list is long: it goes in pieces in a burst.
+    /// A longer list is long: it goes in chunks in a burst.
     whole_bytes: usize,
-    /// A longer list goes in pieces even after a pause.
+    /// A longer list goes in chunks even after a pause.
     threshold_bytes: usize,
     /// Whether the last long list began without a pause.
     is_burst: bool,
@@ -125,11 +125,11 @@ impl FastPath {
     /// A fast path whose calls keep within `most`, besides the limits of the system.
     pub(crate) const fn within(most: Limits, model: CostModel) -> FastPath {
         let (whole_bytes, threshold_bytes) = match model.chunk_policy {
-            Some(pieces) => {
-                // A list of one piece is one call.
-                let threshold_bytes = max(pieces.threshold_bytes, pieces.chunk_bytes);
-                // Two calls for little more than a piece take longer than one.
-                let short_bytes = pieces.chunk_bytes.saturating_add(pieces.chunk_bytes / 2);
+            Some(chunks) => {
+                // A list of one chunk is one call.
+                let threshold_bytes = max(chunks.threshold_bytes, chunks.chunk_bytes);
+                // Two calls for little more than a chunk take longer than one.
+                let short_bytes = chunks.chunk_bytes.saturating_add(chunks.chunk_bytes / 2);
                 (
                     min(max(short_bytes, PIPE_BUF), threshold_bytes),
                     threshold_bytes,
@@ -466,7 +466,7 @@ impl FastPath {
         self.model.chunk_policy.is_some() && start_beyond(segments, self.whole_bytes).is_some()
     }
 
-    /// Sets whether long lists follow one another without a pause, and so go in pieces.
+    /// Sets whether long lists follow one another without a pause, and so go in chunks.
     pub(crate) fn set_burst(&mut self, is_burst: bool) {
         self.is_burst = is_burst;
     }
@@ -480,12 +480,12 @@ impl FastPath {
         let mut limits = self.limits();
         let mut segment_count = segments.len();
         let mut fill_bytes = 0;
-        if let Some(pieces) = self.model.chunk_policy
+        if let Some(chunks) = self.model.chunk_policy
             && let Some((count, bytes)) = start_beyond(segments, most_in_one_call)
         {
-            limits.bytes = limits.bytes.min(pieces.chunk_bytes.max(1));
+            limits.bytes = limits.bytes.min(chunks.chunk_bytes.max(1));
             fill_bytes = limits.bytes / 2;
-            // To the kernel each piece is a list of its own. Its length follows from how the list begins.
+            // To the kernel each chunk is a list of its own. Its length follows from how the list begins.
             let share = (limits.bytes as f64 / bytes as f64).min(1.0);
             segment_count = (count as f64 * share) as usize;
         }
@@ -497,8 +497,8 @@ impl FastPath {
         }
     }
 
-    /// The policy for the next call of a list: the last of several pieces may be half as long again, so that it is half
-    /// a piece or more.
+    /// The policy for the next call of a list: the last of several chunks may be half as long again, so that it is half
+    /// a chunk or more.
     ///
     /// The reader would be done with a shorter one before the next list begins, and sleep: to wake it takes
     /// microseconds.
@@ -509,8 +509,8 @@ impl FastPath {
         segments: &[IoSlice<'_>],
         from: SegmentCursor,
     ) -> RunPolicy {
-        let is_in_pieces = policy.fill_bytes > 0;
-        if !is_in_pieces || from == SegmentCursor::new() {
+        let is_in_chunks = policy.fill_bytes > 0;
+        if !is_in_chunks || from == SegmentCursor::new() {
             return policy;
         }
         let chunk_bytes = policy.limits.bytes;

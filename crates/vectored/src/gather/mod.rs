@@ -324,7 +324,7 @@ impl Gather {
         }
     }
 
-    /// Completes a transfer of a list that is long for its target: in pieces if it begins without a pause.
+    /// Completes a transfer of a list that is long for its target: in chunks if it begins without a pause.
     #[inline(never)]
     fn resume_paced(
         &mut self,
@@ -421,7 +421,7 @@ impl Gather {
         let mut guard = SplitGuard::new(segments, *cursor, may_split)?;
         let policy = self.fast_path.policy(segments);
         if self.fast_path.staging.len() > policy.limits.bytes {
-            // The list goes in pieces, of which the first is shorter: staged anew.
+            // The list goes in chunks, of which the first is shorter: staged anew.
             staged_count = 0;
         }
         send_all(segments, cursor, |from| {
@@ -474,9 +474,9 @@ pub(crate) fn recycle<'a>(mut slices: Vec<IoSlice<'_>>) -> Vec<IoSlice<'a>> {
 }
 
 #[cfg(test)]
-mod pace_tests;
+mod chunks_tests;
 #[cfg(test)]
-mod pieces_tests;
+mod pace_tests;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The kind of file behind a descriptor, from what a log shows of it.
 
-use crate::model::Leads;
+use crate::model::DescriptorKind;
 use vectored_strace::event::SocketKind;
 
 /// The kind of file behind a descriptor, as far as the rules for runs differ.
@@ -28,14 +28,14 @@ pub(crate) enum FdKind {
 
 impl FdKind {
     /// The name of this kind in findings; `None` if such a descriptor is never in one.
-    pub(crate) fn target(self) -> Option<Leads> {
+    pub(crate) fn target(self) -> Option<DescriptorKind> {
         match self {
-            FdKind::File => Some(Leads::File),
-            FdKind::Pipe => Some(Leads::Pipe),
-            FdKind::Unix => Some(Leads::Unix),
-            FdKind::Tcp => Some(Leads::Tcp),
-            FdKind::Socket | FdKind::Unknown => Some(Leads::Unknown),
-            FdKind::Datagram => Some(Leads::Datagram),
+            FdKind::File => Some(DescriptorKind::File),
+            FdKind::Pipe => Some(DescriptorKind::Pipe),
+            FdKind::Unix => Some(DescriptorKind::Unix),
+            FdKind::Tcp => Some(DescriptorKind::Tcp),
+            FdKind::Socket | FdKind::Unknown => Some(DescriptorKind::Unknown),
+            FdKind::Datagram => Some(DescriptorKind::Datagram),
             FdKind::Nothing | FdKind::Other => None,
         }
     }

@@ -17,7 +17,7 @@ pub(super) enum Slot {
     Unseen,
     /// Closed.
     Closed,
-    /// Leads to an open file description.
+    /// DescriptorKind to an open file description.
     Open {
         open_file: usize,
         close_on_exec: bool,

@@ -10,7 +10,7 @@ use crate::advisor::findings::tally::{bound, join};
 use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::runs::pattern::{Pattern, PatternStep, call_name};
 use crate::model::{
-    FileCalls, FindingKey, FindingKind, Grade, Leads, Runtime, SiteCalls, Step, Tally,
+    DescriptorKind, FileCalls, FindingKey, FindingKind, Grade, Runtime, SiteCalls, Step, Tally,
 };
 use rustc_hash::FxHashMap;
 
@@ -27,7 +27,7 @@ pub(crate) struct RunOwner<'a> {
     /// Process ID.
     pub(crate) process: u32,
     /// Kind of file behind the descriptor.
-    pub(crate) target: Leads,
+    pub(crate) target: DescriptorKind,
     /// Path, or the text that the log shows.
     pub(crate) path: &'a [u8],
 }
@@ -39,7 +39,7 @@ struct Key {
     grade: Grade,
     reason: Option<Barrier>,
     program: u32,
-    target: Leads,
+    target: DescriptorKind,
     file: u32,
     sites: u32,
     pattern: Pattern,
@@ -102,8 +102,8 @@ impl PatternCounts {
             _ => None,
         };
         let file = match owner.target {
-            Leads::File => self.files.number(owner.path),
-            Leads::Unknown => 0,
+            DescriptorKind::File => self.files.number(owner.path),
+            DescriptorKind::Unknown => 0,
             _ => standard.map_or(0, |name| self.files.number(name)),
         };
         let key = Key {
@@ -213,7 +213,7 @@ impl PatternCounts {
             return Counted { own, any_file };
         }
         let apart = &mut self.entries[any_file as usize].1.apart;
-        let is_apart = key.target != Leads::File || *apart < FILES_APART;
+        let is_apart = key.target != DescriptorKind::File || *apart < FILES_APART;
         // Counted no further than needed: a log may have millions of files.
         *apart = apart.saturating_add(1);
         match is_apart {
@@ -252,7 +252,7 @@ impl PatternCounts {
     pub(crate) fn close(mut self, lack: Option<Barrier>, max_delay_ns: u64, into: &mut Tallies) {
         for place in 0..self.entries.len() {
             let key = self.entries[place].0;
-            if key.file == 0 || key.target != Leads::File {
+            if key.file == 0 || key.target != DescriptorKind::File {
                 continue;
             }
             let Some(&any_file) = self.places.get(&Key { file: 0, ..key }) else {
@@ -356,7 +356,7 @@ mod tests {
                 program: 0,
                 runtime: None,
                 process: 1,
-                target: Leads::File,
+                target: DescriptorKind::File,
                 path: path.as_bytes(),
             };
             book.add(&row, &owner, None);

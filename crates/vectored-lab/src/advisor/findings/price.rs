@@ -1,6 +1,6 @@
 //! The time that merging would save, from counts and prices.
 
-use crate::model::{FAST_IOVECS, FindingKey, FindingKind, Leads, Operation, Price, Tally};
+use crate::model::{DescriptorKind, FAST_IOVECS, FindingKey, FindingKind, Operation, Price, Tally};
 
 /// A saved time and its interval; below 0 if time is lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -83,8 +83,11 @@ const ANSWER_CALLS: f64 = 16.0;
 
 /// The cost of a call as a share of `call_ns`, if it sends a piece of an answer: a few calls in a row on
 /// a stream, of which only the first wakes the reader.
-fn answer_share(target: Leads, tally: &Tally, price: &Price) -> f64 {
-    let is_stream = matches!(target, Leads::Pipe | Leads::Unix | Leads::Tcp);
+fn answer_share(target: DescriptorKind, tally: &Tally, price: &Price) -> f64 {
+    let is_stream = matches!(
+        target,
+        DescriptorKind::Pipe | DescriptorKind::Unix | DescriptorKind::Tcp
+    );
     let is_answer = tally.calls as f64 <= ANSWER_CALLS * tally.runs as f64;
     match is_stream && is_answer && price.answer_call_ns > 0.0 && price.call_ns > 0.0 {
         true => price.answer_call_ns / price.call_ns,
@@ -188,8 +191,8 @@ fn gathering_ns(operation: Operation, kind: FindingKind, tally: &Tally, price: &
 }
 
 /// The saving of larger calls beyond their number.
-fn batch_ns(target: Leads, tally: &Tally, price: &Price) -> f64 {
-    if target != Leads::File || tally.gathered_calls == 0 || tally.calls == 0 {
+fn batch_ns(target: DescriptorKind, tally: &Tally, price: &Price) -> f64 {
+    if target != DescriptorKind::File || tally.gathered_calls == 0 || tally.calls == 0 {
         return 0.0;
     }
     let bytes: f64 = tally.sizes.iter().map(|size| size.2 as f64).sum();
@@ -211,7 +214,7 @@ mod tests {
     use crate::model::{Grade, Step};
 
     const PRICE: Price = Price {
-        target: Leads::File,
+        target: DescriptorKind::File,
         operation: Operation::Write,
         call_ns: 400.0,
         call_low_ns: 300.0,
@@ -234,7 +237,7 @@ mod tests {
             kind,
             grade: Grade::Adjacent,
             program: String::new(),
-            target: Leads::File,
+            target: DescriptorKind::File,
             file: None,
             site: None,
             steps: vec![Step {
@@ -460,7 +463,7 @@ mod tests {
     #[test]
     fn a_further_piece_of_an_answer_costs_less_than_one_that_wakes_its_reader() {
         let price = Price {
-            target: Leads::Unix,
+            target: DescriptorKind::Unix,
             call_ns: 1000.0,
             answer_call_ns: 400.0,
             ..PRICE
@@ -470,13 +473,16 @@ mod tests {
             calls: 100,
             ..Tally::default()
         };
-        assert_eq!(answer_share(Leads::Unix, &tally(25), &price), 0.4);
-        assert_eq!(answer_share(Leads::Unix, &tally(2), &price), 1.0);
-        assert_eq!(answer_share(Leads::File, &tally(25), &price), 1.0);
+        assert_eq!(answer_share(DescriptorKind::Unix, &tally(25), &price), 0.4);
+        assert_eq!(answer_share(DescriptorKind::Unix, &tally(2), &price), 1.0);
+        assert_eq!(answer_share(DescriptorKind::File, &tally(25), &price), 1.0);
         let unknown = Price {
             answer_call_ns: 0.0,
             ..price
         };
-        assert_eq!(answer_share(Leads::Unix, &tally(25), &unknown), 1.0);
+        assert_eq!(
+            answer_share(DescriptorKind::Unix, &tally(25), &unknown),
+            1.0
+        );
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::advisor::findings::tally::join;
 use crate::advisor::findings::uses::UsesByName;
-use crate::model::{FindingKey, Leads, Tally};
+use crate::model::{DescriptorKind, FindingKey, Tally};
 
 /// The findings of all logs.
 #[derive(Clone, Debug, PartialEq)]
@@ -83,7 +83,7 @@ fn fold<K: Clone + Ord>(
     let mut files: BTreeMap<K, u32> = BTreeMap::new();
     for key in known
         .keys()
-        .filter(|key| finding(key).target == Leads::File)
+        .filter(|key| finding(key).target == DescriptorKind::File)
     {
         let is_many = finding(key).file.is_none();
         *files.entry(any_file(key)).or_default() += if is_many { FILES_APART + 1 } else { 1 };

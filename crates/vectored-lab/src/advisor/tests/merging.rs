@@ -7,11 +7,16 @@ use crate::advisor::tests::events::*;
 use crate::advisor::tests::naive::any_lines;
 use crate::advisor::{Analysis, Options};
 use crate::advisor::{advise, merge};
-use crate::model::{Advisory, Leads, Operation, Price, Skipped, WallSource};
+use crate::model::{Advisory, DescriptorKind, Operation, Price, Skipped, WallSource};
 use vectored_strace::event::SocketKind;
 
 pub(super) fn prices() -> Vec<Price> {
-    let targets = [Leads::File, Leads::Pipe, Leads::Unix, Leads::Tcp];
+    let targets = [
+        DescriptorKind::File,
+        DescriptorKind::Pipe,
+        DescriptorKind::Unix,
+        DescriptorKind::Tcp,
+    ];
     let both = |target| [Operation::Write, Operation::Read].map(|operation| (target, operation));
     let price = |(target, operation)| Price {
         target,

@@ -1,7 +1,7 @@
 //! How to change a program, in the language of its runtime.
 
 use crate::advisor::descriptors::runtime::runtime_of_program;
-use crate::model::{FindingKey, FindingKind, Leads, Runtime, Tally};
+use crate::model::{DescriptorKind, FindingKey, FindingKind, Runtime, Tally};
 
 /// The runtime of a finding's program: from the log, or by the program's name.
 pub fn runtime_of(key: &FindingKey, tally: &Tally) -> Option<Runtime> {
@@ -31,9 +31,9 @@ pub fn language(runtime: Option<Runtime>) -> &'static str {
 
 /// The change to make in the program. The calls named may transfer only a part, unless the text says
 /// otherwise.
-pub fn remedy(kind: FindingKind, target: Leads, runtime: Option<Runtime>) -> &'static str {
-    let is_socket = matches!(target, Leads::Unix | Leads::Tcp);
-    let is_file = target == Leads::File;
+pub fn remedy(kind: FindingKind, target: DescriptorKind, runtime: Option<Runtime>) -> &'static str {
+    let is_socket = matches!(target, DescriptorKind::Unix | DescriptorKind::Tcp);
+    let is_file = target == DescriptorKind::File;
     match kind {
         FindingKind::AdjacentWrites if is_socket => socket_writes(runtime),
         FindingKind::AdjacentWrites => writes(runtime),
@@ -345,8 +345,8 @@ mod tests {
     #[test]
     fn the_usual_findings_have_a_remedy_of_each_runtime() {
         for (kind, target) in [
-            (FindingKind::AdjacentWrites, Leads::File),
-            (FindingKind::SmallReads, Leads::File),
+            (FindingKind::AdjacentWrites, DescriptorKind::File),
+            (FindingKind::SmallReads, DescriptorKind::File),
         ] {
             let mut texts: Vec<&str> = RUNTIMES
                 .iter()
@@ -360,12 +360,12 @@ mod tests {
         }
         let writes = FindingKind::AdjacentWrites;
         for (runtime, target, word) in [
-            (Runtime::Java, Leads::File, "BufferedOutputStream"),
-            (Runtime::Node, Leads::Tcp, "cork"),
-            (Runtime::Ruby, Leads::Pipe, "$stdout.sync"),
-            (Runtime::Lua, Leads::File, "setvbuf"),
-            (Runtime::Cpp, Leads::File, "std::endl"),
-            (Runtime::Php, Leads::File, "fwrite"),
+            (Runtime::Java, DescriptorKind::File, "BufferedOutputStream"),
+            (Runtime::Node, DescriptorKind::Tcp, "cork"),
+            (Runtime::Ruby, DescriptorKind::Pipe, "$stdout.sync"),
+            (Runtime::Lua, DescriptorKind::File, "setvbuf"),
+            (Runtime::Cpp, DescriptorKind::File, "std::endl"),
+            (Runtime::Php, DescriptorKind::File, "fwrite"),
         ] {
             assert!(remedy(writes, target, Some(runtime)).contains(word));
         }
@@ -395,7 +395,11 @@ mod tests {
                 Runtime::Python | Runtime::Node | Runtime::Go | Runtime::Rust
             );
             for kind in kinds {
-                for target in [Leads::File, Leads::Pipe, Leads::Tcp] {
+                for target in [
+                    DescriptorKind::File,
+                    DescriptorKind::Pipe,
+                    DescriptorKind::Tcp,
+                ] {
                     let text = remedy(kind, target, Some(runtime));
                     let lacks = |word: &&str| !has_descriptors && text.contains(*word);
                     let lacking = of_c.iter().find(|word| lacks(word));
@@ -417,7 +421,7 @@ mod tests {
             kind: FindingKind::AdjacentWrites,
             grade: crate::model::Grade::Adjacent,
             program: "python3.11".to_owned(),
-            target: Leads::File,
+            target: DescriptorKind::File,
             file: None,
             site: None,
             steps: Vec::new(),

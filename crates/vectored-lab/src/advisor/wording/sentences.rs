@@ -1,6 +1,6 @@
 //! Findings in words: the pattern in one line, and the action.
 
-use crate::model::{FindingKey, FindingKind, Grade, Leads, Step, Tally};
+use crate::model::{DescriptorKind, FindingKey, FindingKind, Grade, Step, Tally};
 use crate::text::format::{bytes_in_words, escape_control, grouped};
 
 /// Steps of a pattern that are named; the others are counted.
@@ -23,13 +23,13 @@ const NAMED_CHARACTERS: usize = 60;
 ///
 /// ```
 /// use vectored_lab::advisor::wording::sentences::pattern;
-/// use vectored_lab::model::{FindingKey, FindingKind, Grade, Leads, Step, Tally};
+/// use vectored_lab::model::{FindingKey, FindingKind, Grade, DescriptorKind, Step, Tally};
 ///
 /// let key = FindingKey {
 ///     kind: FindingKind::AdjacentWrites,
 ///     grade: Grade::Adjacent,
 ///     program: "cat".to_owned(),
-///     target: Leads::File,
+///     target: DescriptorKind::File,
 ///     file: None,
 ///     site: None,
 ///     steps: vec![Step { call: "write".to_owned(), size_class: 7 }],
@@ -143,7 +143,9 @@ pub fn action(key: &FindingKey, tally: &Tally) -> String {
             format!("Write the {} pieces in one call", key.steps.len())
         }
         FindingKind::AdjacentWrites => match key.target {
-            Leads::File => "Collect the writes in a buffer, and write that when it is full",
+            DescriptorKind::File => {
+                "Collect the writes in a buffer, and write that when it is full"
+            }
             _ => "Collect the writes in a buffer, and send it when it is full or before waiting",
         }
         .to_owned(),
@@ -230,7 +232,7 @@ mod tests {
             kind,
             grade: Grade::Adjacent,
             program: "x".to_owned(),
-            target: Leads::File,
+            target: DescriptorKind::File,
             file: None,
             site: None,
             steps: steps
@@ -330,7 +332,7 @@ mod tests {
     #[test]
     fn a_buffer_of_a_stream_is_emptied_before_a_wait() {
         let (mut key, tally) = found(FindingKind::SmallReads, &[("read", (1, 1))], 10);
-        key.target = Leads::Pipe;
+        key.target = DescriptorKind::Pipe;
         assert!(!action(&key, &tally).contains("poll"));
         key.grade = Grade::ReadsAhead;
         assert!(action(&key, &tally).contains("Empty the buffer before poll"));

@@ -3,7 +3,7 @@
 use vectored::CostModel;
 
 use crate::measure::prices::probes::Quantity;
-use crate::model::{Leads, Operation, Price};
+use crate::model::{DescriptorKind, Operation, Price};
 use crate::stats::median;
 
 /// Share of a state's rounds that may lie below the interval, and above it: nine of ten lie within.
@@ -36,7 +36,7 @@ pub(super) struct Rounds {
 /// `call_ns` is the mean of the medians of the usual states. Its interval contains nine of ten
 /// rounds of every usual and medium state, except stalls ([`MAX_TIMES`]).
 pub(super) fn price(
-    target: Leads,
+    target: DescriptorKind,
     operation: Operation,
     model: &CostModel,
     entry_ns: f64,

@@ -23,7 +23,7 @@ use crate::measure::prices::probes::{Manner, Probe, probes};
 use crate::measure::sampling::clock::Clock;
 use crate::measure::sampling::descriptor_sampler::DescriptorSampler;
 use crate::measure::sampling::sampler::{Contender, DrainChoice, MeasureError, Sampler, Timing};
-use crate::model::{Leads, Operation, Price};
+use crate::model::{DescriptorKind, Operation, Price};
 
 /// Approximate time for the probes of one price.
 const BUDGET: Duration = Duration::from_millis(100);
@@ -64,8 +64,8 @@ pub fn measure_entry_ns(clock: &dyn Clock) -> f64 {
     fastest.max(MIN_NS)
 }
 
-/// Measures the prices of `wanted`, in that order, in some 150 ms each. [`Leads::Unknown`] and
-/// [`Leads::Datagram`] have no price and are left out.
+/// Measures the prices of `wanted`, in that order, in some 150 ms each. [`DescriptorKind::Unknown`] and
+/// [`DescriptorKind::Datagram`] have no price and are left out.
 ///
 /// Opens its own pipe, sockets and files. The files are created in `directory` and have no name, so
 /// none remains, however the process ends.
@@ -75,11 +75,11 @@ pub fn measure_entry_ns(clock: &dyn Clock) -> f64 {
 /// Those of opening a target, such as [`MeasureError::NoSpace`], and of calibration.
 pub fn measure_prices(
     directory: &Path,
-    wanted: &[(Leads, Operation)],
+    wanted: &[(DescriptorKind, Operation)],
     clock: &dyn Clock,
 ) -> Result<Vec<Price>, MeasureError> {
     let entry_ns = measure_entry_ns(clock);
-    let mut models: Vec<(Leads, CostModel)> = Vec::new();
+    let mut models: Vec<(DescriptorKind, CostModel)> = Vec::new();
     let mut prices = Vec::with_capacity(wanted.len());
     for (number, &(target, operation)) in wanted.iter().enumerate() {
         let probes = probes(target, operation);
@@ -127,13 +127,13 @@ fn sampler<'a>(
 
 /// The target on which the costs of copying and of lists are calibrated, by writing. Reads use the
 /// same costs.
-fn calibration_target(target: Leads, directory: &Path) -> Option<CalibrationTarget<'_>> {
+fn calibration_target(target: DescriptorKind, directory: &Path) -> Option<CalibrationTarget<'_>> {
     match target {
-        Leads::File => Some(CalibrationTarget::File(directory)),
-        Leads::Pipe => Some(CalibrationTarget::Pipe),
-        Leads::Unix => Some(CalibrationTarget::UnixSocket),
-        Leads::Tcp => Some(CalibrationTarget::TcpSocket),
-        Leads::Datagram | Leads::Unknown => None,
+        DescriptorKind::File => Some(CalibrationTarget::File(directory)),
+        DescriptorKind::Pipe => Some(CalibrationTarget::Pipe),
+        DescriptorKind::Unix => Some(CalibrationTarget::UnixSocket),
+        DescriptorKind::Tcp => Some(CalibrationTarget::TcpSocket),
+        DescriptorKind::Datagram | DescriptorKind::Unknown => None,
     }
 }
 
@@ -221,7 +221,7 @@ mod tests {
         })
     }
 
-    fn measured(target: Leads, operation: Operation, noise: Noise) -> Price {
+    fn measured(target: DescriptorKind, operation: Operation, noise: Noise) -> Price {
         let rounds: Vec<Rounds> = probes(target, operation)
             .iter()
             .map(|probe| {
@@ -243,7 +243,12 @@ mod tests {
 
     #[test]
     fn the_price_of_a_call_excludes_its_bytes() {
-        for target in [Leads::File, Leads::Pipe, Leads::Unix, Leads::Tcp] {
+        for target in [
+            DescriptorKind::File,
+            DescriptorKind::Pipe,
+            DescriptorKind::Unix,
+            DescriptorKind::Tcp,
+        ] {
             for operation in Operation::ALL {
                 let price = measured(target, operation, Noise::None);
                 within(price.call_ns, 340.0, 0.001);
@@ -254,17 +259,17 @@ mod tests {
 
     #[test]
     fn large_calls_to_a_file_have_a_price_per_byte_too() {
-        let price = measured(Leads::File, Operation::Write, Noise::None);
+        let price = measured(DescriptorKind::File, Operation::Write, Noise::None);
         within(price.batch_byte_ns, 0.1, 0.01);
         assert_eq!(
-            measured(Leads::Pipe, Operation::Write, Noise::None).batch_byte_ns,
+            measured(DescriptorKind::Pipe, Operation::Write, Noise::None).batch_byte_ns,
             0.0
         );
     }
 
     #[test]
     fn a_medium_call_costs_at_least_as_much_as_a_small_one() {
-        let price = measured(Leads::File, Operation::Write, Noise::None);
+        let price = measured(DescriptorKind::File, Operation::Write, Noise::None);
         assert!(price.medium_call_ns >= price.call_ns, "{price:?}");
         within(price.medium_call_ns, 340.0, 0.001);
     }
@@ -272,28 +277,28 @@ mod tests {
     #[test]
     fn only_files_have_a_price_of_seeking() {
         within(
-            measured(Leads::File, Operation::Write, Noise::None).seek_ns,
+            measured(DescriptorKind::File, Operation::Write, Noise::None).seek_ns,
             90.0,
             0.001,
         );
         within(
-            measured(Leads::File, Operation::Read, Noise::None).seek_ns,
+            measured(DescriptorKind::File, Operation::Read, Noise::None).seek_ns,
             90.0,
             0.001,
         );
         assert_eq!(
-            measured(Leads::Unix, Operation::Write, Noise::None).seek_ns,
+            measured(DescriptorKind::Unix, Operation::Write, Noise::None).seek_ns,
             0.0
         );
     }
 
     #[test]
     fn an_interval_contains_the_price_and_most_rounds() {
-        let quiet = measured(Leads::File, Operation::Read, Noise::None);
+        let quiet = measured(DescriptorKind::File, Operation::Read, Noise::None);
         within(quiet.call_low_ns, 340.0 * 0.9, 0.001);
         within(quiet.call_high_ns, 340.0 * 1.1, 0.001);
         let noise = Noise::LogNormal { sigma: 0.2 };
-        let noisy = measured(Leads::File, Operation::Read, noise);
+        let noisy = measured(DescriptorKind::File, Operation::Read, noise);
         within(noisy.call_ns, 340.0, 0.1);
         assert!(noisy.call_low_ns < 0.8 * noisy.call_ns, "{noisy:?}");
         assert!(noisy.call_high_ns > 1.2 * noisy.call_ns, "{noisy:?}");
@@ -307,7 +312,13 @@ mod tests {
             extra_ns: [[400.0; 7].as_slice(), &[1e6]].concat(),
         };
         let model = CostModel::default();
-        let price = price(Leads::File, Operation::Write, &model, 0.0, &[rounds]);
+        let price = price(
+            DescriptorKind::File,
+            Operation::Write,
+            &model,
+            0.0,
+            &[rounds],
+        );
         assert_eq!((price.call_ns, price.call_high_ns), (400.0, 1600.0));
     }
 
@@ -321,7 +332,13 @@ mod tests {
         let model = CostModel::default();
         let price = |extra_ns| {
             let rounds = [rounds(extra_ns)];
-            price(Leads::Pipe, Operation::Write, &model, 200.0, &rounds)
+            price(
+                DescriptorKind::Pipe,
+                Operation::Write,
+                &model,
+                200.0,
+                &rounds,
+            )
         };
         let negative = price(-50.0);
         assert_eq!((negative.call_low_ns, negative.call_ns), (200.0, 200.0));
@@ -339,7 +356,7 @@ mod tests {
     #[test]
     fn contradictory_timings_still_give_positive_prices() {
         let clock = FakeClock::default();
-        let probe = &probes(Leads::File, Operation::Write)[0];
+        let probe = &probes(DescriptorKind::File, Operation::Write)[0];
         // Many calls cost less than one.
         let cost = |_: &_, contender| match contender {
             Contender::Technique(_) => 10.0,
@@ -348,7 +365,13 @@ mod tests {
         let mut machine = SyntheticMachine::new(clock.clone(), Noise::None, 1, cost);
         let rounds = sample(&mut machine, probe, &clock, 1_000_000).unwrap();
         let model = CostModel::default();
-        let price = price(Leads::File, Operation::Write, &model, 0.0, &[rounds]);
+        let price = price(
+            DescriptorKind::File,
+            Operation::Write,
+            &model,
+            0.0,
+            &[rounds],
+        );
         assert!(price.call_low_ns > 0.0 && price.call_low_ns <= price.call_ns);
         assert!(price.call_ns <= price.call_high_ns);
     }
@@ -357,9 +380,14 @@ mod tests {
     fn real_prices_are_positive_and_in_order_and_no_file_remains() {
         let directory = std::env::temp_dir().join(format!("prices-{}", std::process::id()));
         std::fs::create_dir(&directory).unwrap();
-        let all = [Leads::File, Leads::Pipe, Leads::Unix, Leads::Tcp]
-            .map(|target| Operation::ALL.map(|operation| (target, operation)))
-            .concat();
+        let all = [
+            DescriptorKind::File,
+            DescriptorKind::Pipe,
+            DescriptorKind::Unix,
+            DescriptorKind::Tcp,
+        ]
+        .map(|target| Operation::ALL.map(|operation| (target, operation)))
+        .concat();
         let prices = measure_prices(&directory, &all, &MonotonicClock).unwrap();
         let left = std::fs::read_dir(&directory).unwrap().count();
         std::fs::remove_dir_all(&directory).unwrap();

@@ -1,6 +1,6 @@
 //! The probes of a price: the states in which programs find a target.
 
-use crate::model::{CellSpec, Leads, Operation, PageCache, Target, Technique, Workload};
+use crate::model::{CellSpec, DescriptorKind, Operation, PageCache, Target, Technique, Workload};
 
 /// A cell in which one call and many calls move the same bytes.
 #[derive(Clone, Debug)]
@@ -78,7 +78,7 @@ impl Probe {
 }
 
 /// The probes of a price; empty for a target that has no price.
-pub(super) fn probes(target: Leads, operation: Operation) -> Vec<Probe> {
+pub(super) fn probes(target: DescriptorKind, operation: Operation) -> Vec<Probe> {
     let Some(place) = place(target) else {
         return Vec::new();
     };
@@ -102,7 +102,7 @@ pub(super) fn probes(target: Leads, operation: Operation) -> Vec<Probe> {
         share,
     };
     match (target, operation) {
-        (Leads::File, Operation::Write) => vec![
+        (DescriptorKind::File, Operation::Write) => vec![
             alone(SMALL, Quantity::Usual, 0.3),
             alone(PAGES, Quantity::Pages, 0.25),
             alone(MEDIUM, Quantity::Medium, 0.15),
@@ -110,7 +110,7 @@ pub(super) fn probes(target: Leads, operation: Operation) -> Vec<Probe> {
             // A second time: the state of the machine may have changed by now.
             alone(SMALL, Quantity::Usual, 0.2),
         ],
-        (Leads::File, Operation::Read) => vec![
+        (DescriptorKind::File, Operation::Read) => vec![
             alone(SMALL, Quantity::Usual, 0.3),
             alone(PAGES, Quantity::Pages, 0.25),
             alone(MEDIUM, Quantity::Medium, 0.2),
@@ -137,12 +137,12 @@ fn spec(place: Target, operation: Operation, workload: Workload) -> CellSpec {
     }
 }
 
-fn place(target: Leads) -> Option<Target> {
+fn place(target: DescriptorKind) -> Option<Target> {
     match target {
-        Leads::File => Some(Target::File),
-        Leads::Pipe => Some(Target::Pipe),
-        Leads::Unix => Some(Target::Unix),
-        Leads::Tcp => Some(Target::Tcp),
-        Leads::Datagram | Leads::Unknown => None,
+        DescriptorKind::File => Some(Target::File),
+        DescriptorKind::Pipe => Some(Target::Pipe),
+        DescriptorKind::Unix => Some(Target::Unix),
+        DescriptorKind::Tcp => Some(Target::Tcp),
+        DescriptorKind::Datagram | DescriptorKind::Unknown => None,
     }
 }

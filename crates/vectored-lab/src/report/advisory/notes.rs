@@ -1,7 +1,7 @@
 //! Notes that are needed to judge the figures.
 
 use crate::advisor::operation_of;
-use crate::model::{Advisory, Finding, Leads, Operation, Price, WallSource};
+use crate::model::{Advisory, DescriptorKind, Finding, Operation, Price, WallSource};
 use crate::report::advisory::figures::{seconds, shortened, span};
 use crate::report::advisory::rows::{SHOWN_CHARACTERS, SHOWN_SENTENCE};
 use crate::text::format::{escape_control, grouped, machine_of};
@@ -85,16 +85,16 @@ fn cost(price: &Price) -> String {
         price.call_high_ns / 1e9,
     );
     let what = match (price.operation, price.target) {
-        (Operation::Write, Leads::File) => "to write to a file",
-        (Operation::Write, Leads::Pipe) => "to write to a pipe",
-        (Operation::Write, Leads::Unix) => "to send to a Unix socket",
-        (Operation::Write, Leads::Tcp) => "to send over TCP",
-        (_, Leads::Datagram) => "to a datagram socket",
-        (_, Leads::Unknown) => "to an unknown kind of file",
-        (Operation::Read, Leads::File) => "to read from a file",
-        (Operation::Read, Leads::Pipe) => "to read from a pipe",
-        (Operation::Read, Leads::Unix) => "to receive from a Unix socket",
-        (Operation::Read, Leads::Tcp) => "to receive over TCP",
+        (Operation::Write, DescriptorKind::File) => "to write to a file",
+        (Operation::Write, DescriptorKind::Pipe) => "to write to a pipe",
+        (Operation::Write, DescriptorKind::Unix) => "to send to a Unix socket",
+        (Operation::Write, DescriptorKind::Tcp) => "to send over TCP",
+        (_, DescriptorKind::Datagram) => "to a datagram socket",
+        (_, DescriptorKind::Unknown) => "to an unknown kind of file",
+        (Operation::Read, DescriptorKind::File) => "to read from a file",
+        (Operation::Read, DescriptorKind::Pipe) => "to read from a pipe",
+        (Operation::Read, DescriptorKind::Unix) => "to receive from a Unix socket",
+        (Operation::Read, DescriptorKind::Tcp) => "to receive over TCP",
     };
     format!("{call} {interval} {what}")
 }

@@ -5,8 +5,8 @@
 
 use crate::advisor::wording::remedies::{language, remedy, runtime_of};
 use crate::model::{
-    Advisory, DescriptorUse, Finding, FindingKey, FindingKind, Grade, Leads, Operation, Tally,
-    WallSource,
+    Advisory, DescriptorKind, DescriptorUse, Finding, FindingKey, FindingKind, Grade, Operation,
+    Tally, WallSource,
 };
 use crate::report::advisory::figures::{share, shortened, span};
 use crate::report::advisory::shares::estimated_share;
@@ -175,20 +175,20 @@ pub(super) fn location(key: &FindingKey, tally: &Tally) -> String {
         many => format!(" ({} processes)", grouped(many)),
     };
     let leads = match key.target {
-        Leads::File => "file",
-        Leads::Pipe => "pipe",
-        Leads::Unix => "Unix socket",
-        Leads::Tcp => "TCP",
-        Leads::Datagram => "datagram socket",
-        Leads::Unknown => "unknown kind",
+        DescriptorKind::File => "file",
+        DescriptorKind::Pipe => "pipe",
+        DescriptorKind::Unix => "Unix socket",
+        DescriptorKind::Tcp => "TCP",
+        DescriptorKind::Datagram => "datagram socket",
+        DescriptorKind::Unknown => "unknown kind",
     };
     let path = match &tally.path {
         // strace shows sockets and pipes as `pipe:[4711]`, `TCP:[…]`, `UNIX-STREAM:[…]`.
         Some(path) if path.contains(":[") => shortened(path, SHOWN_CHARACTERS),
         Some(path) => format!("{leads} {}", shortened(path, SHOWN_CHARACTERS)),
         None => match key.target {
-            Leads::Tcp => "a TCP socket".to_owned(),
-            Leads::Unknown => "of unknown kind".to_owned(),
+            DescriptorKind::Tcp => "a TCP socket".to_owned(),
+            DescriptorKind::Unknown => "of unknown kind".to_owned(),
             _ => format!("a {leads}"),
         },
     };
@@ -202,7 +202,7 @@ pub(super) fn location(key: &FindingKey, tally: &Tally) -> String {
         (many, _) => format!(" and {} others", grouped(many - 1)),
     };
     let comma = match (key.target, &tally.path) {
-        (Leads::Unknown, None) => "",
+        (DescriptorKind::Unknown, None) => "",
         _ => ",",
     };
     format!(

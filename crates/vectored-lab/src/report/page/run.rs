@@ -191,9 +191,9 @@ fn figures(section: &Section, has_tax: bool, results: &Results) -> String {
     );
     for technique in &columns {
         let is_rival = results.rivals.contains(technique);
-        let beside = if is_rival { "" } else { "beside: " };
+        let unranked = if is_rival { "" } else { "unranked: " };
         let title = tooltips::of_technique(*technique, has_tax, is_rival);
-        text += &format!("<th scope=\"col\" title=\"{title}\">{beside}{technique}</th>");
+        text += &format!("<th scope=\"col\" title=\"{title}\">{unranked}{technique}</th>");
     }
     text += &format!(
         "<th scope=\"col\" class=\"name\" title=\"{}\">verdict</th></tr></thead>\n<tbody>\n",

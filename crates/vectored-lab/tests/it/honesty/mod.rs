@@ -151,7 +151,7 @@ fn experiment(place: impl Place, workload: Workload) -> Experiment {
             Technique::CopyThenWrite,
             Technique::Writev,
         ],
-        beside: vec![Technique::Adaptive],
+        unranked: vec![Technique::Adaptive],
         // Enough to begin the cell, which then gets the minimum of rounds.
         refine: false,
         budget_ns: 10_000_000,
@@ -612,7 +612,7 @@ fn a_directory_that_does_not_exist_is_refused() {
 fn a_single_technique_has_no_verdict() {
     let experiment = Experiment {
         rivals: vec![Technique::Writev],
-        beside: vec![],
+        unranked: vec![],
         ..experiment(Target::Null, Workload::uniform(4, 8))
     };
     let clock = MonotonicClock;

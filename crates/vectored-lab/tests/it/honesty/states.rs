@@ -48,7 +48,7 @@ fn measure_spec(
     let experiment = Experiment {
         cells: vec![spec],
         rivals: rivals.to_vec(),
-        beside: vec![Technique::Adaptive],
+        unranked: vec![Technique::Adaptive],
         refine: false,
         budget_ns,
         seed: 12,
