@@ -101,8 +101,12 @@ fn copies_are_measured_with_all_their_bytes_and_loops() {
         };
         assert_eq!(row["loops"], file_bytes.div_ceil(buffer));
         assert_eq!(row["repeats"], if buffer < 64 { 3 } else { 7 });
+        // The kernel may reclaim pages of the file at any time, so no sample must have all of them.
         for resident in row["resident_bytes_samples"].as_array().unwrap() {
-            assert!(resident.is_null() || resident.as_u64() == Some(file_bytes));
+            assert!(
+                resident.is_null() || resident.as_u64() <= Some(file_bytes),
+                "{row}"
+            );
         }
     }
     let start_s = experiment["setting"]["start_s"].as_f64().unwrap();
