@@ -46,7 +46,7 @@
 //! Of a list that begins with a run, that run is copied whatever follows: alone, or as the first entry of a longer call.
 //! So lengths are read once, by the loop that copies.
 
-use std::io::IoSlice;
+use std::io::{self, IoSlice};
 
 use crate::cost::CostModel;
 use crate::cursor::SegmentCursor;
@@ -56,7 +56,7 @@ use crate::sys::coalesce::adjoins;
 use crate::sys::copy::MAX_FEW_SEGMENTS;
 use crate::sys::copy::sizes::MAX_BY_16;
 use crate::sys::staging::{StagingBuffer, StagingTail};
-use crate::transfer::write_loop::{CallResult, Sink};
+use crate::transfer::write_loop::Sink;
 use crate::{Limits, MAX_CALL_BYTES, iov_max};
 
 /// The longest first segment of a list of more than [`MAX_FEW_SEGMENTS`] that is copied inline. Of longer segments, wide
@@ -102,7 +102,7 @@ pub(crate) enum SingleCall {
 /// Why the fast path did not complete a transfer.
 pub(crate) enum FastPathMiss {
     /// The one call returned an error or another number of bytes.
-    Answered(SingleCall, CallResult),
+    Answered(SingleCall, io::Result<usize>),
     /// No call was made. The first `staged_count` segments are staged.
     NotSent { staged_count: usize },
 }
@@ -214,7 +214,7 @@ impl FastPath {
         call: SingleCall,
         segments: &[IoSlice<'_>],
         sink: &mut impl Sink,
-    ) -> Result<(), CallResult> {
+    ) -> Result<(), io::Result<usize>> {
         let bytes = self.bytes_of(call);
         self.with_entries(call, segments, |entries| {
             sink.take_all(entries, bytes, true)
@@ -533,7 +533,7 @@ impl FastPath {
 fn completed(
     call: SingleCall,
     bytes: usize,
-    taken: Result<(), CallResult>,
+    taken: Result<(), io::Result<usize>>,
 ) -> Result<u64, FastPathMiss> {
     match taken {
         Ok(()) => Ok(bytes as u64),

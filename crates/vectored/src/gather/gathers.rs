@@ -1,7 +1,7 @@
 //! The trait of destinations that take several segments in one call.
 
 use std::fs::File;
-use std::io::{IoSlice, PipeWriter};
+use std::io::{self, IoSlice, PipeWriter};
 use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -14,7 +14,7 @@ use crate::error::TransferError;
 use crate::gather::Gather;
 use crate::sys;
 use crate::transfer::message_sockets::refuse_messages;
-use crate::transfer::write_loop::{CallResult, Sink};
+use crate::transfer::write_loop::Sink;
 
 /// A destination to which several segments go in one call, unbuffered.
 ///
@@ -226,7 +226,7 @@ impl Sink for Socket<'_> {
         slices: &[IoSlice<'_>],
         bytes: usize,
         may_adjoin: bool,
-    ) -> Result<(), CallResult> {
+    ) -> Result<(), io::Result<usize>> {
         match sys::syscalls::send_slices(self.0, slices, may_adjoin) {
             Ok(taken) if taken == bytes => Ok(()),
             answer => Err(answer),
@@ -234,7 +234,7 @@ impl Sink for Socket<'_> {
     }
 
     #[inline]
-    fn call(&mut self, slices: &[IoSlice<'_>]) -> CallResult {
+    fn call(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
         sys::syscalls::send_slices(self.0, slices, false)
     }
 }

@@ -24,9 +24,7 @@ use crate::gather::plan::{plan, plan_after_staged_prefix};
 use crate::transfer::direct_retry::resend_uncopied;
 use crate::transfer::message_sockets::refuse_messages;
 use crate::transfer::unvectored::Stream;
-use crate::transfer::write_loop::{
-    Attempt, CallResult, FnSink, Sink, SplitGuard, retry_interrupted, send_all,
-};
+use crate::transfer::write_loop::{Attempt, FnSink, Sink, SplitGuard, retry_interrupted, send_all};
 use crate::write::all::{send_all_referenced, write_from};
 use crate::write::positional::{check_end, into_file};
 
@@ -389,7 +387,7 @@ impl Gather {
         cursor: &mut SegmentCursor,
         may_split: impl FnOnce() -> io::Result<()>,
         mut sink: impl Sink,
-        (call, result): (SingleCall, CallResult),
+        (call, result): (SingleCall, io::Result<usize>),
     ) -> Result<u64, TransferError> {
         let result = match result {
             // Retried with the same entries: at a socket that keeps messages apart the list is one message.

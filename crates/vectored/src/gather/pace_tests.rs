@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use crate::gather::pace::{MAX_GAP, Pace};
 use crate::testing::{Answer, any_script, check_against_model, list, payload};
-use crate::transfer::write_loop::{self, Sink};
+use crate::transfer::write_loop::Sink;
 use crate::{ChunkPolicy, CostModel, Gather, SegmentCursor, TargetKind};
 
 static START: LazyLock<Instant> = LazyLock::new(Instant::now);
@@ -51,7 +51,7 @@ impl Sink for Calls {
         slices: &[IoSlice<'_>],
         _: usize,
         _: bool,
-    ) -> Result<(), write_loop::CallResult> {
+    ) -> Result<(), io::Result<usize>> {
         self.call(slices).map(drop).map_err(Err)
     }
 
@@ -100,11 +100,11 @@ impl<S: Sink> Sink for &mut S {
         slices: &[IoSlice<'_>],
         bytes: usize,
         may_adjoin: bool,
-    ) -> Result<(), write_loop::CallResult> {
+    ) -> Result<(), io::Result<usize>> {
         (**self).take_all(slices, bytes, may_adjoin)
     }
 
-    fn call(&mut self, slices: &[IoSlice<'_>]) -> write_loop::CallResult {
+    fn call(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
         (**self).call(slices)
     }
 

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use crate::cost::thresholds::CopyThresholds;
 use crate::testing::{any_even_sizes, any_sizes, any_wide_limits};
-use crate::transfer::write_loop::{CallResult, Sink};
+use crate::transfer::write_loop::Sink;
 use crate::{CostModel, Gather, Limits, SegmentCursor};
 
 fn model(copy_below_bytes: u32) -> CostModel {
@@ -56,14 +56,14 @@ impl Sink for Doubting {
         slices: &[IoSlice<'_>],
         bytes: usize,
         may_adjoin: bool,
-    ) -> Result<(), CallResult> {
+    ) -> Result<(), io::Result<usize>> {
         let touches = |pair: &[IoSlice<'_>]| pair[0].as_ptr_range().end == pair[1].as_ptr();
         assert!(may_adjoin || !slices.windows(2).any(touches));
         assert_eq!(slices.iter().map(|slice| slice.len()).sum::<usize>(), bytes);
         Ok(())
     }
 
-    fn call(&mut self, slices: &[IoSlice<'_>]) -> CallResult {
+    fn call(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
         Ok(slices.iter().map(|slice| slice.len()).sum())
     }
 }

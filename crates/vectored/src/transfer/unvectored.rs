@@ -13,7 +13,7 @@ use rustix::fs::FileType;
 
 use crate::sys;
 use crate::transfer::support_cache::{FileIdentity, SupportCache, is_refusal};
-use crate::transfer::write_loop::{CallResult, Sink};
+use crate::transfer::write_loop::Sink;
 
 /// The bits of a [`SupportCache`] for lists that are written and lists that are read: a driver may know one of them.
 const WRITES: u32 = 1;
@@ -24,8 +24,8 @@ const MAX_STAGED_BYTES: usize = 256 * 1024;
 
 static SUPPORT: SupportCache = SupportCache::new();
 
-type WriteCall<'c> = dyn FnMut(&[IoSlice<'_>]) -> CallResult + 'c;
-type ReadCall<'c> = dyn FnMut(&mut [IoSliceMut<'_>]) -> CallResult + 'c;
+type WriteCall<'c> = dyn FnMut(&[IoSlice<'_>]) -> io::Result<usize> + 'c;
+type ReadCall<'c> = dyn FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize> + 'c;
 
 /// The [`Sink`] of a descriptor that is written at its own position.
 pub(crate) struct Stream<'fd> {
@@ -43,7 +43,7 @@ impl<'fd> Stream<'fd> {
     }
 
     #[cold]
-    fn retry_unvectored(&mut self, error: io::Error, slices: &[IoSlice<'_>]) -> CallResult {
+    fn retry_unvectored(&mut self, error: io::Error, slices: &[IoSlice<'_>]) -> io::Result<usize> {
         let fd = self.fd;
         let identity = || FileIdentity::of(fd);
         let mut call = |slices: &[IoSlice<'_>]| sys::syscalls::write_slices(fd, slices);
@@ -59,7 +59,7 @@ impl Sink for Stream<'_> {
         slices: &[IoSlice<'_>],
         bytes: usize,
         may_adjoin: bool,
-    ) -> Result<(), CallResult> {
+    ) -> Result<(), io::Result<usize>> {
         let is_list = slices.len() > 1;
         let result = if is_list && self.calls.may_be_refused(WRITES) {
             self.call(slices)
@@ -81,7 +81,7 @@ impl Sink for Stream<'_> {
     }
 
     #[inline]
-    fn call(&mut self, slices: &[IoSlice<'_>]) -> CallResult {
+    fn call(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
         let fd = self.fd;
         let identity = || FileIdentity::of(fd);
         let call = |slices: &[IoSlice<'_>]| sys::syscalls::write_slices(fd, slices);
@@ -94,7 +94,7 @@ impl Sink for Stream<'_> {
 }
 
 /// [`Stream`] as a function.
-pub(crate) fn into_stream(fd: BorrowedFd<'_>) -> impl FnMut(&[IoSlice<'_>]) -> CallResult {
+pub(crate) fn into_stream(fd: BorrowedFd<'_>) -> impl FnMut(&[IoSlice<'_>]) -> io::Result<usize> {
     let mut stream = Stream::of(fd);
     move |slices| stream.call(slices)
 }

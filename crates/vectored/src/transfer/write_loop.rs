@@ -9,26 +9,24 @@ use crate::error::TransferError;
 
 /// Makes the system calls of a transfer: a descriptor, or a script in tests.
 pub(crate) trait Sink: Sized {
-    /// Makes one call that is expected to take all `bytes` of `slices`; `Err` with its result if it did not.
+    /// Makes one call that is expected to take all `bytes` of `slices`; `Err` with its result (the bytes that it took,
+    /// or its error) if it did not.
     /// `may_adjoin` is false if no slice adjoins the one before it.
     fn take_all(
         &mut self,
         slices: &[IoSlice<'_>],
         bytes: usize,
         may_adjoin: bool,
-    ) -> Result<(), CallResult>;
+    ) -> Result<(), io::Result<usize>>;
 
     /// Makes one call whose result is not expected to be all of `slices`: a retry.
-    fn call(&mut self, slices: &[IoSlice<'_>]) -> CallResult;
+    fn call(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize>;
 
     /// The number of the descriptor, if there is one.
     fn descriptor(&self) -> Option<RawFd> {
         None
     }
 }
-
-/// The number of bytes that a call took, or its error.
-pub(crate) type CallResult = io::Result<usize>;
 
 /// A function as a [`Sink`].
 pub(crate) struct FnSink<F>(pub(crate) F);
@@ -40,14 +38,14 @@ impl<F: FnMut(&[IoSlice<'_>]) -> io::Result<usize>> Sink for FnSink<F> {
         slices: &[IoSlice<'_>],
         bytes: usize,
         _: bool,
-    ) -> Result<(), CallResult> {
+    ) -> Result<(), io::Result<usize>> {
         match self.0(slices) {
             Ok(taken) if taken == bytes => Ok(()),
             answer => Err(answer),
         }
     }
 
-    fn call(&mut self, slices: &[IoSlice<'_>]) -> CallResult {
+    fn call(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
         self.0(slices)
     }
 }
@@ -85,7 +83,11 @@ impl Batch<'_> {
 
 /// Makes a call, and retries it after `EINTR`.
 #[inline(always)]
-pub(crate) fn send(sink: &mut impl Sink, slices: &[IoSlice<'_>], bytes: usize) -> CallResult {
+pub(crate) fn send(
+    sink: &mut impl Sink,
+    slices: &[IoSlice<'_>],
+    bytes: usize,
+) -> io::Result<usize> {
     match sink.take_all(slices, bytes, true) {
         Ok(()) => Ok(bytes),
         Err(Err(error)) => retry_interrupted(error, &mut || sink.call(slices)),
