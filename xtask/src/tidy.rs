@@ -58,6 +58,7 @@ const CRATES: [Crate; 7] = [
             &["read", "write"],
             &["gather"],
             &["buffered", "bytes_buf"],
+            &["queue"],
             &["calibrate"],
         ],
     },

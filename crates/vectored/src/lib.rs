@@ -19,6 +19,7 @@
 //! | the same with large segments only, or only once | [`write_all_vectored`] |
 //! | write a record or message that must be one system call | [`write_once`] |
 //! | write to a non-blocking descriptor | [`write_from`] or [`Gather::write_from`], with a [`SegmentCursor`]; [an example with poll(2)](write_from#examples), and `examples/poll_server.rs` with a queue for each connection |
+//! | join the messages of a connection or the records of a log into few calls, blocking, non-blocking or asynchronous | [`SegmentQueue`] |
 //! | write many short slices, and sometimes a long one | [`GatherWriter`] |
 //! | write to a `Stdout`, a `Box<dyn Write>` or a TLS stream, which do not gather | [`GatherWriter::copying`] |
 //! | write a `bytes::Buf` (feature `bytes`) | `Gather::write_buf` if it can be cloned, otherwise `BufSender` |
@@ -183,6 +184,7 @@
 //!   writes one that can be cloned. Both are correct even if `chunks_vectored` of that buffer skips data. A
 //!   list of `Bytes` needs neither: make an `IoSlice` of each `Bytes`.
 //! - `serde`, off by default: a [`CostModel`] can be saved and loaded.
+//! - `tokio`, off by default: a [`SegmentQueue`] writes itself to an `AsyncWrite`.
 //!
 //! The crate supports Unix only. It writes to no descriptor but the one that the caller passes, except in
 //! [`CostModel::calibrate`], which opens descriptors of its own.
@@ -195,6 +197,7 @@ mod cost;
 mod cursor;
 mod error;
 mod gather;
+mod queue;
 mod read;
 mod runs;
 mod sys;
@@ -217,6 +220,9 @@ pub use cursor::SegmentCursor;
 pub use error::TransferError;
 pub use gather::Gather;
 pub use gather::gathers::Gathers;
+pub use queue::policy::QueuePolicy;
+pub use queue::segment::Segment;
+pub use queue::{QueueFull, SegmentQueue};
 pub use read::all::{
     read_exact_vectored, read_exact_vectored_at, read_into, read_up_to_eof_vectored,
     read_up_to_eof_vectored_at,

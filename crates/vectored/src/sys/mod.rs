@@ -7,6 +7,7 @@ mod copy_tests;
 #[cfg(all(test, target_os = "linux"))]
 pub(crate) mod fork;
 pub(crate) mod limits;
+pub(crate) mod owned_bytes;
 pub(crate) mod staging;
 pub(crate) mod syscalls;
 pub(crate) mod uninit;

@@ -1,0 +1,81 @@
+//! The traits of the crate `bytes`.
+
+use std::io::IoSlice;
+
+use bytes::{Buf, Bytes};
+
+use crate::bytes_buf::chunks::next_chunk;
+use crate::queue::SegmentQueue;
+
+impl SegmentQueue {
+    /// Appends the bytes of a `Buf`: copies its chunks of up to [`copy_below_bytes`](crate::QueuePolicy::copy_below_bytes),
+    /// and keeps the others by [`Buf::copy_to_bytes`](https://docs.rs/bytes/1/bytes/trait.Buf.html#method.copy_to_bytes),
+    /// which copies nothing of a `Bytes`.
+    ///
+    /// With feature `bytes`.
+    ///
+    /// # Panics
+    ///
+    /// If the buffer has bytes remaining but an empty chunk, which breaks the contract of `Buf::chunk`.
+    pub fn push_buf(&mut self, mut buf: impl Buf) {
+        while buf.has_remaining() {
+            let chunk = next_chunk(&buf);
+            let bytes = chunk.len();
+            if bytes <= self.policy.copy_below_bytes {
+                self.put_slice(chunk);
+                buf.advance(bytes);
+            } else {
+                self.push(buf.copy_to_bytes(bytes));
+            }
+        }
+    }
+}
+
+/// The bytes to be written. What is advanced past is removed. With feature `bytes`.
+///
+/// So `tokio_util::io::poll_write_buf` writes a queue.
+impl Buf for SegmentQueue {
+    fn remaining(&self) -> usize {
+        self.remaining()
+    }
+
+    fn chunk(&self) -> &[u8] {
+        self.segments().next().unwrap_or_default()
+    }
+
+    fn chunks_vectored<'a>(&'a self, slices: &mut [IoSlice<'a>]) -> usize {
+        let pairs = slices.iter_mut().zip(self.segments());
+        pairs
+            .map(|(slice, segment)| *slice = IoSlice::new(segment))
+            .count()
+    }
+
+    fn advance(&mut self, bytes: usize) {
+        self.advance(bytes);
+    }
+
+    fn copy_to_bytes(&mut self, bytes: usize) -> Bytes {
+        let remaining = self.remaining();
+        assert!(
+            bytes <= remaining,
+            "cannot take {bytes} bytes of a queue of {remaining}"
+        );
+        if let Some(first) = self.kept.front_mut()
+            && first.copied_before == 0
+            && first.segment.len() >= bytes
+        {
+            // A part of the segment: `advance` counts it, so it is not split off here.
+            let whole = first.segment.share();
+            self.advance(bytes);
+            return whole.slice(..bytes);
+        }
+        let mut taken = Vec::with_capacity(bytes);
+        while taken.len() < bytes {
+            let chunk = self.chunk();
+            let here = chunk.len().min(bytes - taken.len());
+            taken.extend_from_slice(&chunk[..here]);
+            self.advance(here);
+        }
+        Bytes::from(taken)
+    }
+}

@@ -1,0 +1,71 @@
+//! How many bytes of a queue the next call gets.
+
+use std::cell::Cell;
+use std::io::IoSlice;
+
+use crate::Limits;
+use crate::gather::recycle;
+use crate::queue::SegmentQueue;
+
+thread_local! {
+    /// Memory for the lists of calls: of a thread and not of a queue, since a server has many queues and few threads.
+    /// It is taken out while a call is made, since the writer may write another queue.
+    static SLICES: Cell<Vec<IoSlice<'static>>> = const { Cell::new(Vec::new()) };
+}
+
+/// Calls `call` with a list whose memory is that of this thread.
+pub(super) fn with_slices<'a, R>(call: impl FnOnce(&mut Vec<IoSlice<'a>>) -> R) -> R {
+    // Empty in a destructor of the thread, when the memory is gone.
+    let mut slices = recycle(SLICES.try_with(Cell::take).unwrap_or_default());
+    let result = call(&mut slices);
+    let _gone = SLICES.try_with(|kept| kept.set(recycle(slices)));
+    result
+}
+
+impl SegmentQueue {
+    /// Fills `slices` with the bytes of the next call and returns their number. Nothing is added if the queue is empty.
+    pub(super) fn fill<'a>(&'a self, limits: Limits, slices: &mut Vec<IoSlice<'a>>) -> usize {
+        let mut most = self.wanted_bytes().min(limits.bytes);
+        let max_segments = 2 * self.kept.len() + 1;
+        if max_segments > limits.segments {
+            let fitting = self.segments().take(limits.segments);
+            most = most.min(fitting.map(<[u8]>::len).sum());
+        }
+        let bytes = self.end_at_record(most);
+        let mut left = bytes;
+        for segment in self.segments() {
+            if left == 0 {
+                break;
+            }
+            let here = segment.len().min(left);
+            slices.push(IoSlice::new(&segment[..here]));
+            left -= here;
+        }
+        bytes
+    }
+
+    /// The bytes that the next call would get if the kernel took any number.
+    pub(super) fn wanted_bytes(&self) -> usize {
+        let remaining = self.remaining();
+        let chunk = self.policy.chunk_bytes.max(1);
+        if remaining <= chunk.saturating_add(chunk / 2) {
+            return remaining;
+        }
+        let ends = &self.record_ends;
+        let within = ends.last_within(self.written, chunk);
+        let whole = || ends.first(self.written).map(|bytes| bytes.min(remaining));
+        let wanted = within.or_else(whole).unwrap_or(chunk);
+        wanted.max(self.offered_bytes)
+    }
+
+    /// Of the next `bytes`, those up to the end of the last record; all if no record ends there, if the queue is written
+    /// to its end, or if more were offered before.
+    pub(super) fn end_at_record(&self, bytes: usize) -> usize {
+        if bytes == self.remaining() {
+            return bytes;
+        }
+        let ends = &self.record_ends;
+        ends.last_within(self.written, bytes)
+            .map_or(bytes, |end| end.max(self.offered_bytes.min(bytes)))
+    }
+}

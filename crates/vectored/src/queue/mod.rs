@@ -1,0 +1,414 @@
+//! A queue of the segments of a connection or a log: many messages, few calls.
+//!
+//! Short segments are copied when they are put in, into one buffer, as into a `Vec`; long ones are kept and referenced.
+//! [`call`] decides how many bytes the next call gets, [`write`] makes the calls.
+
+#[cfg(feature = "bytes")]
+mod bufs;
+pub(crate) mod call;
+pub(crate) mod policy;
+#[cfg(feature = "tokio")]
+mod poll;
+mod records;
+pub(crate) mod segment;
+#[cfg(feature = "bytes")]
+mod sys;
+mod write;
+
+use std::collections::VecDeque;
+use std::error::Error;
+use std::fmt;
+use std::io::{self, IoSlice, Write};
+
+use crate::queue::policy::QueuePolicy;
+use crate::queue::records::RecordEnds;
+use crate::queue::segment::Segment;
+
+/// A queue of segments that a connection or a log owns, and that is written by as few calls as possible.
+///
+/// A program puts messages in, and the queue decides when: [`put_slice`](SegmentQueue::put_slice) copies,
+/// [`push`](SegmentQueue::push) copies short segments and keeps long ones, in the same order. One call then writes many
+/// messages. On servers that saves more than any choice between copying and gathering inside one call.
+///
+/// The queue owns its data and its position, so it can be written at any time, in parts, to a blocking or a non-blocking
+/// descriptor: bytes that were written are gone from the queue, whether the call succeeds, fails, or is cancelled, and no
+/// others. So no write loses or repeats bytes, and every error is returned by the call that it belongs to.
+///
+/// In a steady state, messages cost no allocation: the memory of the copied bytes is used again. When the queue becomes
+/// empty, memory of more than [`retained_bytes`](QueuePolicy::retained_bytes) is freed.
+///
+/// Writing an empty queue makes no system call. The bytes left in a queue are lost if it is dropped:
+/// [`is_empty`](SegmentQueue::is_empty) tells.
+///
+/// # Examples
+///
+/// ```
+/// use std::io::Read;
+/// use vectored::SegmentQueue;
+///
+/// # fn main() -> std::io::Result<()> {
+/// let (mut reader, writer) = std::io::pipe()?;
+/// let mut queue = SegmentQueue::new();
+/// let value = vec![b'x'; 10_000];
+/// queue.put_slice(b"$10000\r\n");
+/// queue.push(value); // not copied
+/// queue.put_slice(b"\r\n");
+/// queue.write_to(&writer)?;
+/// assert!(queue.is_empty());
+///
+/// # drop(writer);
+/// let mut answer = String::new();
+/// reader.read_to_string(&mut answer)?;
+/// assert_eq!(answer.len(), 8 + 10_000 + 2);
+/// # Ok(())
+/// # }
+/// ```
+pub struct SegmentQueue {
+    policy: QueuePolicy,
+    /// The copied bytes, in the order of the queue. Those before `copied_start` were written.
+    copied: Vec<u8>,
+    copied_start: usize,
+    /// The kept segments, none of them empty, each behind some copied bytes. The other copied bytes are behind the last.
+    kept: VecDeque<Kept>,
+    /// Bytes of the kept segments that were not written.
+    kept_bytes: usize,
+    /// Copied bytes that are before a kept segment.
+    enclosed_bytes: usize,
+    record_ends: RecordEnds,
+    /// Bytes that were written since the queue was made.
+    written: u64,
+    /// The next call gets at least this many bytes: those that it got before, when the writer was not ready.
+    offered_bytes: usize,
+}
+
+/// A segment that was not copied.
+struct Kept {
+    /// The copied bytes between this segment and the one before it.
+    copied_before: usize,
+    segment: Segment,
+}
+
+impl SegmentQueue {
+    /// An empty queue with the default policy. Allocates nothing.
+    #[must_use]
+    pub const fn new() -> SegmentQueue {
+        SegmentQueue::with_policy(QueuePolicy::for_target(crate::TargetKind::Other))
+    }
+
+    /// An empty queue with that policy. Allocates nothing.
+    #[must_use]
+    pub const fn with_policy(policy: QueuePolicy) -> SegmentQueue {
+        SegmentQueue {
+            policy,
+            copied: Vec::new(),
+            copied_start: 0,
+            kept: VecDeque::new(),
+            kept_bytes: 0,
+            enclosed_bytes: 0,
+            record_ends: RecordEnds::new(),
+            written: 0,
+            offered_bytes: 0,
+        }
+    }
+
+    /// The policy of the queue.
+    #[must_use]
+    pub fn policy(&self) -> &QueuePolicy {
+        &self.policy
+    }
+
+    /// Appends a copy of `bytes`.
+    #[inline]
+    pub fn put_slice(&mut self, bytes: &[u8]) {
+        self.reserve_copied(bytes.len());
+        self.copied.extend_from_slice(bytes);
+    }
+
+    /// Appends a segment: copies it if it has up to [`copy_below_bytes`](QueuePolicy::copy_below_bytes), otherwise keeps
+    /// it until it is written.
+    #[inline]
+    pub fn push(&mut self, segment: impl Into<Segment>) {
+        self.append(segment.into());
+    }
+
+    /// Appends a segment as [`push`](SegmentQueue::push) does, if the queue has room for it.
+    ///
+    /// An empty queue has room for any segment. Otherwise, the queue has room if it then holds no more than
+    /// [`limit_bytes`](QueuePolicy::limit_bytes).
+    ///
+    /// # Errors
+    ///
+    /// If there is no room. The error holds the segment.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use vectored::{QueuePolicy, SegmentQueue};
+    ///
+    /// let mut policy = QueuePolicy::default();
+    /// policy.limit_bytes = 10;
+    /// let mut queue = SegmentQueue::with_policy(policy);
+    /// assert!(queue.try_push("twelve bytes").is_ok()); // it was empty
+    /// let refused = queue.try_push("more").unwrap_err();
+    /// assert_eq!(*refused.into_segment(), *b"more");
+    /// ```
+    pub fn try_push(&mut self, segment: impl Into<Segment>) -> Result<(), QueueFull> {
+        let segment = segment.into();
+        let has_room = self.remaining().saturating_add(segment.len()) <= self.policy.limit_bytes;
+        if !has_room && !self.is_empty() {
+            return Err(QueueFull(segment));
+        }
+        self.append(segment);
+        Ok(())
+    }
+
+    /// Marks the end of a record: calls end at the end of a record, unless the kernel ends them earlier.
+    ///
+    /// A call then holds whole records only. So records of several processes that append to one file (`O_APPEND`), or
+    /// write to one pipe up to `PIPE_BUF` bytes a call, do not mix, as long as each call takes all its bytes: a full
+    /// disk or a signal can end a call earlier. A record of more than [`iov_max`](crate::iov_max) segments, or more than
+    /// [`MAX_CALL_BYTES`](crate::MAX_CALL_BYTES), takes several calls. Bytes behind the last end are written too, so
+    /// end a record before the queue is written. Without any end, calls end anywhere.
+    pub fn end_record(&mut self) {
+        let end = self.written.wrapping_add(self.remaining() as u64);
+        self.record_ends.push(end);
+    }
+
+    /// The number of bytes to be written.
+    #[must_use]
+    #[inline]
+    pub fn remaining(&self) -> usize {
+        self.copied.len() - self.copied_start + self.kept_bytes
+    }
+
+    /// Whether there is no byte to be written.
+    #[must_use]
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.remaining() == 0
+    }
+
+    /// Whether the queue holds [`limit_bytes`](QueuePolicy::limit_bytes) or more: write it before more is put in.
+    #[must_use]
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.remaining() >= self.policy.limit_bytes
+    }
+
+    /// The bytes to be written, in order, in as few slices as they lie in. No slice is empty.
+    pub fn segments(&self) -> impl Iterator<Item = &[u8]> {
+        let mut copied = &self.copied[self.copied_start..];
+        let mut kept = self.kept.iter();
+        let mut segment: Option<&[u8]> = None;
+        std::iter::from_fn(move || {
+            if let Some(segment) = segment.take() {
+                return Some(segment);
+            }
+            let Some(next) = kept.next() else {
+                return (!copied.is_empty()).then(|| std::mem::take(&mut copied));
+            };
+            if next.copied_before == 0 {
+                return Some(&next.segment[..]);
+            }
+            let (before, behind) = copied.split_at(next.copied_before);
+            (copied, segment) = (behind, Some(&next.segment[..]));
+            Some(before)
+        })
+    }
+
+    /// Removes the first `bytes`, which were written by other means.
+    ///
+    /// # Panics
+    ///
+    /// If the queue holds fewer bytes.
+    pub fn advance(&mut self, bytes: usize) {
+        let remaining = self.remaining();
+        assert!(
+            bytes <= remaining,
+            "cannot remove {bytes} bytes of a queue of {remaining}"
+        );
+        self.offered_bytes = self.offered_bytes.saturating_sub(bytes);
+        self.written = self.written.wrapping_add(bytes as u64);
+        self.record_ends.forget_to(self.written);
+        let mut left = bytes;
+        while let Some(first) = self.kept.front_mut() {
+            let copied = first.copied_before.min(left);
+            first.copied_before -= copied;
+            self.copied_start += copied;
+            self.enclosed_bytes -= copied;
+            left -= copied;
+            if left == 0 {
+                break;
+            }
+            let taken = first.segment.len().min(left);
+            self.kept_bytes -= taken;
+            left -= taken;
+            if taken < first.segment.len() {
+                first.segment.advance(taken);
+                break;
+            }
+            self.kept.pop_front();
+        }
+        self.copied_start += left;
+        if self.is_empty() {
+            self.reset();
+        }
+    }
+
+    /// Removes all bytes. If a message was written in part, its rest is lost.
+    pub fn clear(&mut self) {
+        self.written = self.written.wrapping_add(self.remaining() as u64);
+        self.kept.clear();
+        (self.kept_bytes, self.enclosed_bytes) = (0, 0);
+        self.reset();
+    }
+
+    /// Frees memory beyond `bytes`, as far as it is not in use.
+    pub fn shrink_to(&mut self, bytes: usize) {
+        self.move_copied_to_start();
+        self.copied.shrink_to(bytes);
+        self.kept.shrink_to(bytes / size_of::<Kept>());
+        self.record_ends.shrink_to(bytes / size_of::<u64>());
+    }
+
+    /// The bytes to be written, as segments: of the kept ones, those that are left, and copies of the copied bytes.
+    pub fn into_unsent(mut self) -> impl Iterator<Item = Segment> {
+        let mut segments = Vec::with_capacity(2 * self.kept.len() + 1);
+        let mut at = self.copied_start;
+        for kept in self.kept {
+            let end = at + kept.copied_before;
+            segments.push(Segment::from(self.copied[at..end].to_vec()));
+            segments.push(kept.segment);
+            at = end;
+        }
+        self.copied.drain(..at);
+        segments.push(Segment::from(self.copied));
+        segments.into_iter().filter(|segment| !segment.is_empty())
+    }
+
+    fn append(&mut self, segment: Segment) {
+        if segment.len() <= self.policy.copy_below_bytes {
+            self.put_slice(&segment);
+            return;
+        }
+        let open_bytes = self.copied.len() - self.copied_start - self.enclosed_bytes;
+        self.enclosed_bytes += open_bytes;
+        self.kept_bytes += segment.len();
+        self.kept.push_back(Kept {
+            copied_before: open_bytes,
+            segment,
+        });
+    }
+
+    /// Makes room for `bytes` more copied bytes.
+    #[inline]
+    fn reserve_copied(&mut self, bytes: usize) {
+        if self.copied.capacity() - self.copied.len() < bytes {
+            self.grow_copied(bytes);
+        }
+    }
+
+    /// Uses the memory of written bytes again, if they are half of the buffer or more; so each byte is moved once on
+    /// average. Otherwise the buffer grows.
+    #[cold]
+    fn grow_copied(&mut self, bytes: usize) {
+        if self.copied_start >= self.copied.len() / 2 {
+            self.move_copied_to_start();
+        }
+        self.copied.reserve(bytes);
+    }
+
+    fn move_copied_to_start(&mut self) {
+        self.copied.drain(..self.copied_start);
+        self.copied_start = 0;
+    }
+
+    /// Begins anew with an empty queue.
+    fn reset(&mut self) {
+        self.copied.clear();
+        self.copied_start = 0;
+        self.offered_bytes = 0;
+        self.record_ends.clear();
+        self.shrink_to(self.policy.retained_bytes);
+    }
+}
+
+impl Default for SegmentQueue {
+    fn default() -> SegmentQueue {
+        SegmentQueue::new()
+    }
+}
+
+impl fmt::Debug for SegmentQueue {
+    /// Shows numbers of bytes and not the bytes, which may be secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SegmentQueue")
+            .field("remaining", &self.remaining())
+            .field("kept_bytes", &self.kept_bytes)
+            .field("policy", &self.policy)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Copies everything into the queue, whether it is full or not. It fails never, and `flush` writes nothing.
+impl Write for SegmentQueue {
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.put_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        let bytes = slices.iter().map(|slice| slice.len()).sum();
+        self.reserve_copied(bytes);
+        for slice in slices {
+            self.copied.extend_from_slice(slice);
+        }
+        Ok(bytes)
+    }
+
+    #[inline]
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.put_slice(bytes);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The error of [`SegmentQueue::try_push`]: the queue is full. It holds the segment that was not put in.
+#[derive(Debug)]
+pub struct QueueFull(Segment);
+
+impl QueueFull {
+    /// The segment that was not put in.
+    #[must_use]
+    pub fn into_segment(self) -> Segment {
+        self.0
+    }
+}
+
+impl fmt::Display for QueueFull {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = self.0.len();
+        write!(
+            f,
+            "the queue has no room for {bytes} bytes more: write it before more is put in"
+        )
+    }
+}
+
+impl Error for QueueFull {}
+
+/// A server keeps a queue in a task that any thread may run.
+const _: () = {
+    const fn is_send_sync_unpin<T: Send + Sync + Unpin + 'static>() {}
+    is_send_sync_unpin::<SegmentQueue>();
+    is_send_sync_unpin::<Segment>();
+    is_send_sync_unpin::<QueueFull>();
+};
+
+#[cfg(test)]
+mod tests;

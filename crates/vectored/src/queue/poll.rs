@@ -1,0 +1,147 @@
+//! Writes a queue to an asynchronous writer.
+
+use std::cell::Cell;
+use std::future::poll_fn;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use tokio::io::AsyncWrite;
+
+use crate::Limits;
+use crate::queue::SegmentQueue;
+use crate::queue::call::with_slices;
+use crate::queue::write::checked;
+
+thread_local! {
+    /// Memory for bytes that are joined for a writer that does not gather.
+    static JOINED: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+impl SegmentQueue {
+    /// Makes one call of the writer and removes what it took. Returns the number of bytes, which is 0 only if the queue
+    /// is empty.
+    ///
+    /// With feature `tokio`. A writer that gathers
+    /// ([`is_write_vectored`](tokio::io::AsyncWrite::is_write_vectored)) gets a list. Any other, a TLS stream for
+    /// example, gets one slice: segments are copied together up to
+    /// [`join_below_bytes`](crate::QueuePolicy::join_below_bytes), so that it does not make a record of each.
+    ///
+    /// After `Pending`, the next call gets the same bytes first, and no fewer, as OpenSSL requires, unless
+    /// [`clear`](SegmentQueue::clear) or [`advance`](SegmentQueue::advance) removed them.
+    ///
+    /// # Errors
+    ///
+    /// The error of the writer; [`WriteZero`](io::ErrorKind::WriteZero) if it took no byte;
+    /// [`InvalidData`](io::ErrorKind::InvalidData) if it reports more bytes than it was given. No byte is removed then.
+    pub fn poll_write_some<W: AsyncWrite + ?Sized>(
+        &mut self,
+        cx: &mut Context<'_>,
+        io: Pin<&mut W>,
+    ) -> Poll<io::Result<usize>> {
+        if self.is_empty() {
+            return Poll::Ready(Ok(0));
+        }
+        let (given, polled) = match io.is_write_vectored() {
+            true => with_slices(|slices| {
+                let given = self.fill(Limits::default(), slices);
+                let polled = match &slices[..] {
+                    [one] => io.poll_write(cx, one),
+                    slices => io.poll_write_vectored(cx, slices),
+                };
+                (given, polled)
+            }),
+            false => self.with_joined(|bytes| (bytes.len(), io.poll_write(cx, bytes))),
+        };
+        if polled.is_pending() {
+            self.offered_bytes = given;
+        }
+        let taken = checked(ready!(polled)?, given)?;
+        self.advance(taken);
+        Poll::Ready(Ok(taken))
+    }
+
+    /// Writes all bytes. Does not flush the writer.
+    ///
+    /// With feature `tokio`. After [`poll_budget_bytes`](crate::QueuePolicy::poll_budget_bytes) it wakes its task and
+    /// returns `Pending`, so that a fast reader does not keep other tasks from running.
+    ///
+    /// # Errors
+    ///
+    /// As [`poll_write_some`](SegmentQueue::poll_write_some). The queue then holds exactly the bytes that were not
+    /// written.
+    pub fn poll_write_to<W: AsyncWrite + Unpin + ?Sized>(
+        &mut self,
+        cx: &mut Context<'_>,
+        io: &mut W,
+    ) -> Poll<io::Result<()>> {
+        let mut written = 0;
+        while !self.is_empty() {
+            if written >= self.policy.poll_budget_bytes.max(1) {
+                cx.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+            written += ready!(self.poll_write_some(cx, Pin::new(io)))?;
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Writes all bytes, then flushes the writer.
+    ///
+    /// With feature `tokio`. It can be cancelled: the queue then holds the bytes that were not written, and a later call
+    /// continues.
+    ///
+    /// # Errors
+    ///
+    /// As [`poll_write_to`](SegmentQueue::poll_write_to), and those of the flush.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tokio::io::AsyncReadExt;
+    /// use vectored::SegmentQueue;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> std::io::Result<()> {
+    /// let (mut client, mut server) = tokio::io::duplex(1024);
+    /// let mut queue = SegmentQueue::new();
+    /// queue.put_slice(b"HTTP/1.1 200 OK\r\n\r\n");
+    /// queue.push("hello");
+    /// queue.drain_to(&mut server).await?;
+    /// drop(server);
+    ///
+    /// let mut answer = String::new();
+    /// client.read_to_string(&mut answer).await?;
+    /// assert_eq!(answer, "HTTP/1.1 200 OK\r\n\r\nhello");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn drain_to<W: AsyncWrite + Unpin + ?Sized>(&mut self, io: &mut W) -> io::Result<()> {
+        poll_fn(|cx| self.poll_write_to(cx, io)).await?;
+        poll_fn(|cx| Pin::new(&mut *io).poll_flush(cx)).await
+    }
+
+    /// Calls `call` with the next bytes in one slice, which are copied together unless they are in one segment.
+    fn with_joined<R>(&self, call: impl FnOnce(&[u8]) -> R) -> R {
+        let head = self.segments().next().unwrap_or_default();
+        let most = self.policy.join_below_bytes.max(head.len());
+        let bytes = self.end_at_record(self.wanted_bytes().min(most));
+        let bytes = bytes.max(self.offered_bytes);
+        if bytes <= head.len() {
+            return call(&head[..bytes]);
+        }
+        // Empty in a destructor of the thread, when the memory is gone.
+        let mut joined = JOINED.try_with(Cell::take).unwrap_or_default();
+        joined.clear();
+        for segment in self.segments() {
+            let here = segment.len().min(bytes - joined.len());
+            joined.extend_from_slice(&segment[..here]);
+            if joined.len() == bytes {
+                break;
+            }
+        }
+        let result = call(&joined);
+        let _gone = JOINED.try_with(|kept| kept.set(joined));
+        result
+    }
+}

@@ -1,0 +1,212 @@
+//! A buffer that a queue owns.
+
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
+#[cfg(feature = "bytes")]
+use bytes::{Buf, Bytes};
+
+use crate::sys::owned_bytes::OwnedBytes;
+
+/// A buffer that a [`SegmentQueue`](crate::SegmentQueue) owns until its bytes are written.
+///
+/// Made by `From` of `Vec<u8>`, `Box<[u8]>`, `String`, `Arc<[u8]>`, `&'static [u8]`, `&'static str`, and with feature
+/// `bytes` of `Bytes` and `BytesMut`, without copying and without an allocation. [`from_owner`](Segment::from_owner)
+/// takes any other owner. The owner is dropped with the segment. A `Bytes` that is a part of a larger allocation keeps
+/// all of it in memory until then.
+///
+/// # Examples
+///
+/// ```
+/// use vectored::Segment;
+///
+/// let segment = Segment::from(vec![1, 2, 3]);
+/// assert_eq!(segment[1..], [2, 3]);
+/// ```
+#[derive(Default)]
+pub struct Segment {
+    owner: Owner,
+    /// The bytes before this position were written.
+    start: usize,
+}
+
+enum Owner {
+    Static(&'static [u8]),
+    Vec(Vec<u8>),
+    Shared(Arc<[u8]>),
+    #[cfg(feature = "bytes")]
+    Bytes(Bytes),
+    Other(OwnedBytes),
+}
+
+impl Default for Owner {
+    fn default() -> Owner {
+        Owner::Static(&[])
+    }
+}
+
+impl Segment {
+    /// A segment of the bytes of any owner, such as a memory mapping or a buffer of a pool, which is dropped when they
+    /// are written.
+    ///
+    /// Allocates once, for the owner. [`AsRef::as_ref`] is called once.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use vectored::Segment;
+    ///
+    /// struct Frame {
+    ///     pixels: [u8; 4],
+    /// }
+    ///
+    /// impl AsRef<[u8]> for Frame {
+    ///     fn as_ref(&self) -> &[u8] {
+    ///         &self.pixels
+    ///     }
+    /// }
+    ///
+    /// let segment = Segment::from_owner(Frame { pixels: [9; 4] });
+    /// assert_eq!(*segment, [9; 4]);
+    /// ```
+    pub fn from_owner(owner: impl AsRef<[u8]> + Send + 'static) -> Segment {
+        Segment::of(Owner::Other(OwnedBytes::new(owner)))
+    }
+
+    fn of(owner: Owner) -> Segment {
+        Segment { owner, start: 0 }
+    }
+
+    /// Forgets the first `bytes`, which are no more than there are.
+    pub(crate) fn advance(&mut self, bytes: usize) {
+        debug_assert!(bytes <= self.len());
+        self.start += bytes;
+    }
+
+    /// All its bytes, which are then shared, without copying them.
+    #[cfg(feature = "bytes")]
+    pub(crate) fn share(&mut self) -> Bytes {
+        let shared = Bytes::from(std::mem::take(self));
+        *self = Segment::from(shared.clone());
+        shared
+    }
+}
+
+impl Deref for Segment {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        let all: &[u8] = match &self.owner {
+            Owner::Static(bytes) => bytes,
+            Owner::Vec(bytes) => bytes,
+            Owner::Shared(bytes) => bytes,
+            #[cfg(feature = "bytes")]
+            Owner::Bytes(bytes) => bytes,
+            Owner::Other(owner) => owner.as_slice(),
+        };
+        &all[self.start..]
+    }
+}
+
+impl AsRef<[u8]> for Segment {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+impl From<Vec<u8>> for Segment {
+    fn from(bytes: Vec<u8>) -> Segment {
+        Segment::of(Owner::Vec(bytes))
+    }
+}
+
+impl From<Box<[u8]>> for Segment {
+    fn from(bytes: Box<[u8]>) -> Segment {
+        Segment::from(bytes.into_vec())
+    }
+}
+
+impl From<String> for Segment {
+    fn from(text: String) -> Segment {
+        Segment::from(text.into_bytes())
+    }
+}
+
+impl From<Arc<[u8]>> for Segment {
+    fn from(bytes: Arc<[u8]>) -> Segment {
+        Segment::of(Owner::Shared(bytes))
+    }
+}
+
+impl From<&'static [u8]> for Segment {
+    fn from(bytes: &'static [u8]) -> Segment {
+        Segment::of(Owner::Static(bytes))
+    }
+}
+
+impl<const N: usize> From<&'static [u8; N]> for Segment {
+    fn from(bytes: &'static [u8; N]) -> Segment {
+        Segment::from(bytes.as_slice())
+    }
+}
+
+impl From<&'static str> for Segment {
+    fn from(text: &'static str) -> Segment {
+        Segment::from(text.as_bytes())
+    }
+}
+
+/// With feature `bytes`.
+#[cfg(feature = "bytes")]
+impl From<Bytes> for Segment {
+    fn from(bytes: Bytes) -> Segment {
+        Segment::of(Owner::Bytes(bytes))
+    }
+}
+
+/// With feature `bytes`.
+#[cfg(feature = "bytes")]
+impl From<bytes::BytesMut> for Segment {
+    fn from(bytes: bytes::BytesMut) -> Segment {
+        Segment::from(bytes.freeze())
+    }
+}
+
+/// With feature `bytes`. Copies nothing. Allocates only for a segment of an `Arc`, of a `Vec` with spare capacity, or
+/// made by [`from_owner`](Segment::from_owner).
+#[cfg(feature = "bytes")]
+impl From<Segment> for Bytes {
+    fn from(segment: Segment) -> Bytes {
+        let start = segment.start;
+        let mut bytes = match segment.owner {
+            Owner::Static(bytes) => Bytes::from_static(bytes),
+            Owner::Vec(bytes) => Bytes::from(bytes),
+            Owner::Shared(bytes) => Bytes::from_owner(bytes),
+            Owner::Bytes(bytes) => bytes,
+            Owner::Other(owner) => Bytes::from_owner(owner),
+        };
+        bytes.advance(start);
+        bytes
+    }
+}
+
+/// Copies, except that a whole `Vec<u8>`, `Box<[u8]>` or `String` is returned as it is.
+impl From<Segment> for Vec<u8> {
+    fn from(segment: Segment) -> Vec<u8> {
+        match segment.owner {
+            Owner::Vec(bytes) if segment.start == 0 => bytes,
+            _ => segment.to_vec(),
+        }
+    }
+}
+
+impl fmt::Debug for Segment {
+    /// Shows the number of bytes and not the bytes, which may be secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Segment")
+            .field("bytes", &self.len())
+            .finish_non_exhaustive()
+    }
+}

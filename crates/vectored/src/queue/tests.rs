@@ -1,0 +1,374 @@
+use std::cell::RefCell;
+use std::io;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::Limits;
+use crate::error::TransferError;
+#[cfg(feature = "bytes")]
+use crate::testing::bufs::{Rope, Shows};
+use crate::testing::{Answer, ScriptedSink, any_limits, any_script, payload};
+use crate::transfer::write_loop::FnSink;
+
+/// A step of a program that uses a queue.
+#[derive(Clone, Debug)]
+enum Step {
+    PutSlice(usize),
+    Push(Kind, usize),
+    TryPush(usize),
+    Write(Vec<usize>),
+    #[cfg(feature = "bytes")]
+    PushBuf(Vec<usize>),
+    #[cfg(feature = "bytes")]
+    CopyToBytes(usize),
+    #[cfg(feature = "bytes")]
+    PutU32,
+    EndRecord,
+    Advance(usize),
+    WriteAll,
+    Shrink,
+    Clear,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Vec,
+    Boxed,
+    Text,
+    Shared,
+    Static,
+    Owner,
+    #[cfg(feature = "bytes")]
+    Bytes,
+}
+
+fn segment_of(kind: Kind, bytes: &[u8]) -> Segment {
+    match kind {
+        Kind::Vec => Segment::from(bytes.to_vec()),
+        Kind::Boxed => Segment::from(Box::<[u8]>::from(bytes)),
+        Kind::Text => match String::from_utf8(bytes.to_vec()) {
+            Ok(text) => Segment::from(text),
+            Err(error) => Segment::from(error.into_bytes()),
+        },
+        Kind::Shared => Segment::from(Arc::<[u8]>::from(bytes)),
+        Kind::Static => Segment::from(&*Box::leak(Box::<[u8]>::from(bytes))),
+        Kind::Owner => Segment::from_owner(RefCellOwner(RefCell::new(()), bytes.to_vec())),
+        #[cfg(feature = "bytes")]
+        Kind::Bytes => Segment::from(bytes::Bytes::copy_from_slice(bytes)),
+    }
+}
+
+/// `Send`, and not `Sync`.
+struct RefCellOwner(#[allow(dead_code)] RefCell<()>, Vec<u8>);
+
+impl AsRef<[u8]> for RefCellOwner {
+    fn as_ref(&self) -> &[u8] {
+        &self.1
+    }
+}
+
+fn any_kind() -> impl Strategy<Value = Kind> {
+    prop_oneof![
+        Just(Kind::Vec),
+        Just(Kind::Boxed),
+        Just(Kind::Text),
+        Just(Kind::Shared),
+        // Leaks, as little as a test may.
+        Just(Kind::Static),
+        Just(Kind::Owner),
+        #[cfg(feature = "bytes")]
+        Just(Kind::Bytes),
+    ]
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    let sizes = || prop::collection::vec(0..30_usize, 0..5);
+    prop_oneof![
+        4 => (0..40_usize).prop_map(Step::PutSlice),
+        6 => (any_kind(), 0..60_usize).prop_map(|(kind, size)| Step::Push(kind, size)),
+        1 => (0..60_usize).prop_map(Step::TryPush),
+        1 => sizes().prop_map(Step::Write),
+        #[cfg(feature = "bytes")]
+        1 => sizes().prop_map(Step::PushBuf),
+        #[cfg(feature = "bytes")]
+        2 => (0..50_usize).prop_map(Step::CopyToBytes),
+        #[cfg(feature = "bytes")]
+        1 => Just(Step::PutU32),
+        3 => Just(Step::EndRecord),
+        2 => (0..70_usize).prop_map(Step::Advance),
+        2 => Just(Step::WriteAll),
+        1 => Just(Step::Shrink),
+        1 => Just(Step::Clear),
+    ]
+}
+
+fn any_policy() -> impl Strategy<Value = QueuePolicy> {
+    let size = || prop_oneof![Just(0_usize), 1..80_usize, Just(usize::MAX)];
+    (size(), size(), size(), size()).prop_map(|(copy, limit, chunk, retained)| QueuePolicy {
+        copy_below_bytes: copy,
+        limit_bytes: limit,
+        chunk_bytes: chunk,
+        retained_bytes: retained,
+        ..QueuePolicy::default()
+    })
+}
+
+/// The model: the bytes to be written and the positions in them at which records end.
+#[derive(Default)]
+struct Model {
+    bytes: Vec<u8>,
+    record_ends: Vec<usize>,
+    /// How many bytes were put in. Each has another value than its neighbours.
+    put_bytes: usize,
+}
+
+impl Model {
+    fn next(&mut self, size: usize) -> Vec<u8> {
+        let all = payload(&[self.put_bytes, size]);
+        self.put_bytes += size;
+        self.bytes.extend_from_slice(&all[1]);
+        all[1].clone()
+    }
+
+    fn advance(&mut self, bytes: usize) {
+        self.bytes.drain(..bytes);
+        self.record_ends.retain(|end| *end > bytes);
+        self.record_ends.iter_mut().for_each(|end| *end -= bytes);
+    }
+
+    /// A call may end after `bytes`: at the end of a record or of the queue, unless no record ends before.
+    fn check_end(&self, bytes: usize) {
+        let ends_there = bytes == self.bytes.len() || self.record_ends.contains(&bytes);
+        let ends_before = self.record_ends.iter().any(|end| *end < bytes);
+        assert!(
+            ends_there || !ends_before,
+            "a call of {bytes} bytes cuts a record: {:?}",
+            self.record_ends
+        );
+    }
+}
+
+fn check(queue: &SegmentQueue, model: &Model) {
+    assert_eq!(queue.remaining(), model.bytes.len());
+    assert_eq!(queue.is_empty(), model.bytes.is_empty());
+    assert_eq!(
+        queue.is_full(),
+        model.bytes.len() >= queue.policy().limit_bytes
+    );
+    let segments: Vec<&[u8]> = queue.segments().collect();
+    assert!(segments.iter().all(|segment| !segment.is_empty()));
+    assert_eq!(segments.concat(), model.bytes);
+}
+
+/// Writes the queue to its end, resuming after every error.
+fn write_all(queue: &mut SegmentQueue, model: &mut Model, script: &[Answer], limits: Limits) {
+    let mut sink = ScriptedSink::new(script.to_vec(), limits);
+    let expected = model.bytes.clone();
+    loop {
+        let model = RefCell::new(&mut *model);
+        let call = |slices: &[IoSlice<'_>]| {
+            let mut model = model.borrow_mut();
+            let given: usize = slices.iter().map(|slice| slice.len()).sum();
+            model.check_end(given);
+            let result = sink.call(slices);
+            if let Ok(taken) = &result {
+                model.advance(*taken);
+            }
+            result
+        };
+        let before = queue.remaining();
+        let result = queue.write_all_into(limits, || Ok(()), FnSink(call));
+        let after = queue.remaining();
+        let went = result
+            .as_ref()
+            .map_or_else(TransferError::transferred, |sent| *sent);
+        assert_eq!(went, (before - after) as u64);
+        check(queue, &model.borrow());
+        if result.is_ok() {
+            break;
+        }
+    }
+    assert!(queue.is_empty());
+    assert_eq!(sink.taken, expected);
+}
+
+fn run(queue: &mut SegmentQueue, step: Step, model: &mut Model, script: &[Answer], limits: Limits) {
+    match step {
+        Step::PutSlice(size) => queue.put_slice(&model.next(size)),
+        Step::Push(kind, size) => queue.push(segment_of(kind, &model.next(size))),
+        Step::TryPush(size) => {
+            let fits = queue.is_empty() || queue.remaining() + size <= queue.policy().limit_bytes;
+            if fits {
+                assert!(queue.try_push(model.next(size)).is_ok());
+            } else {
+                let refused = queue.try_push(vec![7; size]).unwrap_err();
+                assert_eq!(*refused.into_segment(), *vec![7; size]);
+            }
+        }
+        Step::Write(sizes) => {
+            let data: Vec<_> = sizes.iter().map(|size| model.next(*size)).collect();
+            let slices: Vec<_> = data.iter().map(|bytes| IoSlice::new(bytes)).collect();
+            let written = queue.write_vectored(&slices).unwrap();
+            assert_eq!(written, sizes.iter().sum::<usize>());
+        }
+        #[cfg(feature = "bytes")]
+        Step::PushBuf(sizes) => {
+            let parts: Vec<_> = sizes.iter().map(|size| model.next(*size)).collect();
+            queue.push_buf(Rope::new(&parts, Shows::First));
+        }
+        #[cfg(feature = "bytes")]
+        Step::CopyToBytes(size) => {
+            let size = size.min(queue.remaining());
+            let taken = bytes::Buf::copy_to_bytes(queue, size);
+            assert_eq!(taken, model.bytes[..size]);
+            model.advance(size);
+        }
+        #[cfg(feature = "bytes")]
+        Step::PutU32 => {
+            let four = model.next(4);
+            bytes::BufMut::put_u32_le(queue, u32::from_le_bytes(four.try_into().unwrap()));
+        }
+        Step::EndRecord => {
+            queue.end_record();
+            if !model.bytes.is_empty() {
+                model.record_ends.push(model.bytes.len());
+            }
+        }
+        Step::Advance(bytes) => {
+            let bytes = bytes.min(queue.remaining());
+            queue.advance(bytes);
+            model.advance(bytes);
+        }
+        Step::WriteAll => write_all(queue, model, script, limits),
+        Step::Shrink => queue.shrink_to(0),
+        Step::Clear => {
+            queue.clear();
+            model.advance(model.bytes.len());
+        }
+    }
+    check(queue, model);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_queue_is_the_bytes_that_were_put_in_and_not_written(
+        policy in any_policy(),
+        steps in prop::collection::vec(any_step(), 0..40),
+        script in any_script(),
+        limits in any_limits(),
+    ) {
+        let (mut queue, mut model) = (SegmentQueue::with_policy(policy), Model::default());
+        for step in steps {
+            run(&mut queue, step, &mut model, &script, limits);
+        }
+        let unsent: Vec<Segment> = queue.into_unsent().collect();
+        assert!(unsent.iter().all(|segment| !segment.is_empty()));
+        let unsent: Vec<u8> = unsent.into_iter().flat_map(Vec::from).collect();
+        assert_eq!(unsent, model.bytes);
+    }
+}
+
+#[test]
+fn a_call_holds_whole_records_though_a_chunk_is_shorter() {
+    let policy = QueuePolicy {
+        chunk_bytes: 10,
+        copy_below_bytes: 0,
+        ..QueuePolicy::default()
+    };
+    let mut queue = SegmentQueue::with_policy(policy);
+    for size in [4, 4, 30, 4, 9] {
+        queue.push(vec![b'x'; size]);
+        queue.end_record();
+    }
+    let mut calls = Vec::new();
+    let call = |slices: &[IoSlice<'_>]| {
+        let bytes = slices.iter().map(|slice| slice.len()).sum();
+        calls.push(bytes);
+        Ok(bytes)
+    };
+    let sent = queue.write_all_into(Limits::default(), || Ok(()), FnSink(call));
+    assert_eq!(sent.unwrap(), 51);
+    assert_eq!(calls, [8, 30, 13]);
+}
+
+#[test]
+fn a_writer_that_reports_more_than_it_was_given_loses_nothing() {
+    let mut queue = SegmentQueue::new();
+    queue.put_slice(b"abc");
+    let lies = FnSink(|_: &[IoSlice<'_>]| Ok(4));
+    let error = queue
+        .write_all_into(Limits::default(), || Ok(()), lies)
+        .unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+    assert_eq!(queue.remaining(), 3);
+}
+
+#[test]
+fn a_queue_that_one_call_does_not_take_is_no_message() {
+    let mut queue = SegmentQueue::new();
+    queue.push(vec![1; 10_000]);
+    queue.push(vec![2; 10_000]);
+    let limits = Limits {
+        segments: 1,
+        bytes: usize::MAX,
+    };
+    let refuse = || Err(io::ErrorKind::InvalidInput.into());
+    let never = FnSink(|_: &[IoSlice<'_>]| panic!("a part of a message"));
+    let error = queue.write_all_into(limits, refuse, never).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+    assert_eq!(queue.remaining(), 20_000);
+}
+
+#[test]
+fn a_steady_state_takes_no_more_memory() {
+    let mut queue = SegmentQueue::new();
+    let mut turn = || {
+        for _ in 0..100 {
+            queue.put_slice(&[1; 100]);
+            queue.push(vec![2; 5_000]);
+            queue.end_record();
+        }
+        // Never empty.
+        let left = queue.remaining() - 10;
+        queue.advance(left);
+        let ends = queue.record_ends.capacity();
+        (queue.copied.capacity(), queue.kept.capacity(), ends)
+    };
+    turn();
+    let after_two = turn();
+    for _ in 0..100 {
+        assert_eq!(turn(), after_two);
+    }
+}
+
+#[test]
+fn memory_goes_back_after_a_burst() {
+    let mut queue = SegmentQueue::new();
+    queue.put_slice(&vec![1; 10 << 20]);
+    queue.advance(10 << 20);
+    let retained = queue.policy().retained_bytes;
+    assert!(
+        queue.copied.capacity() <= retained,
+        "{}",
+        queue.copied.capacity()
+    );
+    queue.put_slice(&[1; 1000]);
+    assert!(
+        queue.copied.capacity() >= retained,
+        "memory within the policy is kept"
+    );
+}
+
+#[test]
+fn its_debug_form_shows_no_bytes() {
+    let mut queue = SegmentQueue::new();
+    queue.put_slice(b"secret");
+    queue.push("secret".repeat(1000));
+    let shown = format!("{queue:?} {:?}", Segment::from("secret"));
+    assert!(shown.contains("remaining: 6006"), "{shown}");
+    assert!(!shown.contains("secret"), "{shown}");
+}

@@ -1,0 +1,142 @@
+//! Writes a queue to a descriptor.
+
+use std::io;
+use std::os::fd::AsFd;
+
+use crate::Limits;
+use crate::cursor::SegmentCursor;
+use crate::error::TransferError;
+use crate::queue::SegmentQueue;
+use crate::queue::call::with_slices;
+use crate::transfer::message_sockets::refuse_messages;
+use crate::transfer::unvectored::Stream;
+use crate::transfer::write_loop::{Sink, SplitGuard, send};
+
+impl SegmentQueue {
+    /// Writes all bytes and returns their number.
+    ///
+    /// Each system call gets as much as one call takes: at most [`iov_max`](crate::iov_max) segments,
+    /// [`MAX_CALL_BYTES`](crate::MAX_CALL_BYTES), and [`chunk_bytes`](crate::QueuePolicy::chunk_bytes). `EINTR` is
+    /// retried. On success the queue is empty. After an error it holds exactly the bytes that were not written: after
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock), wait until the descriptor is ready and call this again.
+    ///
+    /// On a non-blocking descriptor of an event loop, [`write_some`](SegmentQueue::write_some) makes one call less: this
+    /// function writes until the descriptor is full.
+    ///
+    /// # `SIGPIPE`
+    ///
+    /// If the reader of a pipe or socket is gone, the call raises `SIGPIPE`, as write(2) does
+    /// ([which functions raise none](crate#signals-timeouts-and-full-descriptors)).
+    ///
+    /// # Errors
+    ///
+    /// As [`write_all_vectored`](crate::write_all_vectored), with the bytes that this call wrote. A socket that keeps
+    /// messages apart is refused unless the whole queue goes in one call ([details](crate#messages)). A file that is open
+    /// with `O_DIRECT` answers `EINVAL`, since copied bytes are not aligned.
+    pub fn write_to(&mut self, fd: impl AsFd) -> Result<u64, TransferError> {
+        let fd = fd.as_fd();
+        self.write_all_into(Limits::default(), || refuse_messages(fd), Stream::of(fd))
+    }
+
+    /// Writes what one system call takes and returns the number of bytes, which is 0 only if the queue is empty.
+    ///
+    /// For an event loop: call it when the descriptor is ready, and go on with the next descriptor. `EINTR` is retried.
+    ///
+    /// # Errors
+    ///
+    /// As [`write_to`](SegmentQueue::write_to). No byte was written then.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::io::ErrorKind;
+    /// use std::os::unix::net::UnixStream;
+    /// use vectored::SegmentQueue;
+    ///
+    /// # fn main() -> std::io::Result<()> {
+    /// let (writer, reader) = UnixStream::pair()?;
+    /// writer.set_nonblocking(true)?;
+    /// let mut queue = SegmentQueue::new();
+    /// queue.push(vec![b'x'; 10_000_000]);
+    ///
+    /// let mut written = 0;
+    /// let full = loop {
+    ///     match queue.write_some(&writer) {
+    ///         Ok(bytes) => written += bytes,
+    ///         Err(error) => break error,
+    ///     }
+    /// };
+    /// assert_eq!(full.kind(), ErrorKind::WouldBlock);
+    /// assert_eq!(queue.remaining(), 10_000_000 - written);
+    /// # drop(reader);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn write_some(&mut self, fd: impl AsFd) -> io::Result<usize> {
+        let fd = fd.as_fd();
+        let mut guard = SplitGuard::unasked(SegmentCursor::new(), || refuse_messages(fd));
+        self.write_once_into(Limits::default(), &mut guard, &mut Stream::of(fd))
+    }
+
+    /// [`write_to`](SegmentQueue::write_to) within any limits, into any sink.
+    pub(super) fn write_all_into(
+        &mut self,
+        limits: Limits,
+        may_split: impl FnOnce() -> io::Result<()>,
+        mut sink: impl Sink,
+    ) -> Result<u64, TransferError> {
+        limits.assert_allow_progress();
+        let mut guard = SplitGuard::unasked(SegmentCursor::new(), may_split);
+        let mut transferred = 0;
+        while !self.is_empty() {
+            match self.write_once_into(limits, &mut guard, &mut sink) {
+                Ok(bytes) => transferred += bytes as u64,
+                Err(error) => return Err(TransferError::new(transferred, error)),
+            }
+            // What a call left would be a message of its own.
+            if !self.is_empty()
+                && let Err(error) = guard.ask()
+            {
+                return Err(TransferError::new(transferred, error));
+            }
+        }
+        Ok(transferred)
+    }
+
+    /// Makes one call and removes what it took.
+    fn write_once_into(
+        &mut self,
+        limits: Limits,
+        guard: &mut SplitGuard<impl FnOnce() -> io::Result<()>>,
+        sink: &mut impl Sink,
+    ) -> io::Result<usize> {
+        if self.is_empty() {
+            return Ok(0);
+        }
+        let taken = with_slices(|slices| {
+            let bytes = self.fill(limits, slices);
+            if bytes < self.remaining() {
+                guard.ask()?;
+            }
+            let taken = send(sink, slices, bytes)?;
+            checked(taken, bytes)
+        })?;
+        self.advance(taken);
+        Ok(taken)
+    }
+}
+
+/// The number of bytes that a writer reports of those it was given.
+pub(super) fn checked(taken: usize, given: usize) -> io::Result<usize> {
+    match taken {
+        0 => Err(io::Error::new(
+            io::ErrorKind::WriteZero,
+            format!("the writer took none of {given} bytes"),
+        )),
+        _ if taken > given => Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("the writer reported {taken} bytes written of {given} that it was given"),
+        )),
+        _ => Ok(taken),
+    }
+}
