@@ -186,8 +186,9 @@ fn write_all(queue: &mut SegmentQueue, model: &mut Model, script: &[Answer], lim
             .map_or_else(TransferError::transferred, |sent| *sent);
         assert_eq!(went, (before - after) as u64);
         check(queue, &model.borrow());
-        if result.is_ok() {
-            break;
+        match result {
+            Ok(_) => break,
+            Err(error) => sink.check_error(&error),
         }
     }
     assert!(queue.is_empty());

@@ -281,16 +281,7 @@ pub(crate) fn check_sender<S>(
         assert_eq!(remaining(&sender), (model.len() - sink.taken.len()) as u64);
         let Err(error) = result else { break };
         errors += 1;
-        match sink.last {
-            Answer::Take(most) => {
-                assert_eq!(most, 0, "an error, though the call succeeded: {error}");
-                assert_eq!(error.kind(), io::ErrorKind::WriteZero);
-            }
-            Answer::Fail(code) => {
-                assert_ne!(code, libc::EINTR, "an interrupted call was not made again");
-                assert_eq!(error.io_error().raw_os_error(), Some(code));
-            }
-        }
+        sink.check_error(&error);
     }
     assert_eq!(sink.taken, model);
     assert_eq!(errors, sink.refusals, "a refusal was ignored");

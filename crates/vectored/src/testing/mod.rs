@@ -99,6 +99,22 @@ impl ScriptedSink {
     }
 }
 
+impl ScriptedSink {
+    /// Checks that `error` is that of the last call.
+    pub(crate) fn check_error(&self, error: &TransferError) {
+        match self.last {
+            Answer::Take(most) => {
+                assert_eq!(most, 0, "an error, though the call succeeded: {error}");
+                assert_eq!(error.kind(), io::ErrorKind::WriteZero);
+            }
+            Answer::Fail(code) => {
+                assert_ne!(code, libc::EINTR, "an interrupted call was not made again");
+                assert_eq!(error.io_error().raw_os_error(), Some(code));
+            }
+        }
+    }
+}
+
 /// Runs a transfer to its end, resuming after every error, and compares it with the model: the
 /// bytes of all segments in order.
 ///
@@ -135,16 +151,7 @@ pub(crate) fn check_against_model(
             Ok(_) => break,
             Err(error) => {
                 errors += 1;
-                match sink.last {
-                    Answer::Take(most) => {
-                        assert_eq!(most, 0, "an error, though the call succeeded: {error}");
-                        assert_eq!(error.kind(), io::ErrorKind::WriteZero);
-                    }
-                    Answer::Fail(code) => {
-                        assert_ne!(code, libc::EINTR, "an interrupted call was not made again");
-                        assert_eq!(error.io_error().raw_os_error(), Some(code));
-                    }
-                }
+                sink.check_error(&error);
             }
         }
     }
