@@ -14,6 +14,7 @@ impl RecordEnds {
     }
 
     /// A record ends at `position`, which is no less than the ones before.
+    #[inline]
     pub(super) fn push(&mut self, position: u64) {
         if self.0.back() != Some(&position) {
             self.0.push_back(position);

@@ -74,6 +74,7 @@ impl Segment {
         Segment::of(Owner::Other(OwnedBytes::new(owner)))
     }
 
+    #[inline]
     fn of(owner: Owner) -> Segment {
         Segment { owner, start: 0 }
     }
@@ -117,42 +118,49 @@ impl AsRef<[u8]> for Segment {
 }
 
 impl From<Vec<u8>> for Segment {
+    #[inline]
     fn from(bytes: Vec<u8>) -> Segment {
         Segment::of(Owner::Vec(bytes))
     }
 }
 
 impl From<Box<[u8]>> for Segment {
+    #[inline]
     fn from(bytes: Box<[u8]>) -> Segment {
         Segment::from(bytes.into_vec())
     }
 }
 
 impl From<String> for Segment {
+    #[inline]
     fn from(text: String) -> Segment {
         Segment::from(text.into_bytes())
     }
 }
 
 impl From<Arc<[u8]>> for Segment {
+    #[inline]
     fn from(bytes: Arc<[u8]>) -> Segment {
         Segment::of(Owner::Shared(bytes))
     }
 }
 
 impl From<&'static [u8]> for Segment {
+    #[inline]
     fn from(bytes: &'static [u8]) -> Segment {
         Segment::of(Owner::Static(bytes))
     }
 }
 
 impl<const N: usize> From<&'static [u8; N]> for Segment {
+    #[inline]
     fn from(bytes: &'static [u8; N]) -> Segment {
         Segment::from(bytes.as_slice())
     }
 }
 
 impl From<&'static str> for Segment {
+    #[inline]
     fn from(text: &'static str) -> Segment {
         Segment::from(text.as_bytes())
     }
@@ -161,6 +169,7 @@ impl From<&'static str> for Segment {
 /// With feature `bytes`.
 #[cfg(feature = "bytes")]
 impl From<Bytes> for Segment {
+    #[inline]
     fn from(bytes: Bytes) -> Segment {
         Segment::of(Owner::Bytes(bytes))
     }
@@ -169,6 +178,7 @@ impl From<Bytes> for Segment {
 /// With feature `bytes`.
 #[cfg(feature = "bytes")]
 impl From<bytes::BytesMut> for Segment {
+    #[inline]
     fn from(bytes: bytes::BytesMut) -> Segment {
         Segment::from(bytes.freeze())
     }
@@ -178,6 +188,7 @@ impl From<bytes::BytesMut> for Segment {
 /// made by [`from_owner`](Segment::from_owner).
 #[cfg(feature = "bytes")]
 impl From<Segment> for Bytes {
+    #[inline]
     fn from(segment: Segment) -> Bytes {
         let start = segment.start;
         let mut bytes = match segment.owner {
@@ -194,6 +205,7 @@ impl From<Segment> for Bytes {
 
 /// Copies, except that a whole `Vec<u8>`, `Box<[u8]>` or `String` is returned as it is.
 impl From<Segment> for Vec<u8> {
+    #[inline]
     fn from(segment: Segment) -> Vec<u8> {
         match segment.owner {
             Owner::Vec(bytes) if segment.start == 0 => bytes,

@@ -17,6 +17,7 @@ use crate::transfer::write_loop::FnSink;
 enum Step {
     PutSlice(usize),
     Push(Kind, usize),
+    PushShared(usize),
     TryPush(usize),
     Write(Vec<usize>),
     #[cfg(feature = "bytes")]
@@ -88,6 +89,7 @@ fn any_step() -> impl Strategy<Value = Step> {
     prop_oneof![
         4 => (0..40_usize).prop_map(Step::PutSlice),
         6 => (any_kind(), 0..60_usize).prop_map(|(kind, size)| Step::Push(kind, size)),
+        2 => (0..60_usize).prop_map(Step::PushShared),
         1 => (0..60_usize).prop_map(Step::TryPush),
         1 => sizes().prop_map(Step::Write),
         #[cfg(feature = "bytes")]
@@ -199,6 +201,10 @@ fn run(queue: &mut SegmentQueue, step: Step, model: &mut Model, script: &[Answer
     match step {
         Step::PutSlice(size) => queue.put_slice(&model.next(size)),
         Step::Push(kind, size) => queue.push(segment_of(kind, &model.next(size))),
+        Step::PushShared(size) => {
+            let owner: Arc<[u8]> = Arc::from(model.next(size));
+            queue.push_shared(&owner);
+        }
         Step::TryPush(size) => {
             let fits = queue.is_empty() || queue.remaining() + size <= queue.policy().limit_bytes;
             if fits {
