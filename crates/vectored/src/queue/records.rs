@@ -32,7 +32,6 @@ impl RecordEnds {
         self.0.clear();
     }
 
-    #[cfg(test)]
     pub(super) fn capacity(&self) -> usize {
         self.0.capacity()
     }
