@@ -11,9 +11,6 @@ use std::path::Path;
 
 use vectored::{QueuePolicy, Segment, SegmentQueue, TargetKind};
 
-/// The bytes before each record: its length and its checksum, of 4 bytes each.
-const HEADER_BYTES: usize = 8;
-
 struct Log {
     file: File,
     queue: SegmentQueue,
@@ -56,9 +53,9 @@ impl Log {
     }
 }
 
-/// Removes a record from the front of `bytes`. `None` if there is none, or only a part of one.
+/// Removes a record from the front of `bytes`. `None` if there is no whole one, with the checksum that was written.
 fn take_record<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
-    let (header, rest) = bytes.split_at_checked(HEADER_BYTES)?;
+    let (header, rest) = bytes.split_at_checked(8)?;
     let number = |bytes: &[u8]| bytes.try_into().map(u32::from_le_bytes).ok();
     let (record, rest) = rest.split_at_checked(number(&header[..4])? as usize)?;
     (number(&header[4..])? == checksum(record)).then(|| *bytes = rest)?;
@@ -89,8 +86,10 @@ fn write_and_recover(path: &Path) -> io::Result<Vec<Vec<u8>>> {
     log.append("")?;
     log.append("lost in a crash")?;
     log.commit()?;
-    // As after a crash in the middle of the last record.
-    log.file.set_len(log.file.metadata()?.len() - 1)?;
+    // As after a crash before the last byte was on storage: it reads as 0.
+    let bytes = log.file.metadata()?.len();
+    log.file.set_len(bytes - 1)?;
+    log.file.set_len(bytes)?;
     let (mut log, _) = Log::open(path)?;
     log.append("after the crash")?;
     log.commit()?;

@@ -19,7 +19,7 @@
 //! | the same with large segments only, or only once | [`write_all_vectored`] |
 //! | write a record or message that must be one system call | [`write_once`] |
 //! | write to a non-blocking descriptor | [`write_from`] or [`Gather::write_from`], with a [`SegmentCursor`]; [an example with poll(2)](write_from#examples), and `examples/poll_server.rs` with a queue for each connection |
-//! | join the messages of a connection or the records of a log into few calls, blocking, non-blocking or asynchronous | [`SegmentQueue`] |
+//! | join the messages of a connection or the records of a log into few calls, blocking, non-blocking or asynchronous | [`SegmentQueue`]; `docs/queue.md` of the repository shows how a server goes over to it from a `BytesMut`, and `examples/` has a RESP server, a write-ahead log, a log of several processes and framed messages |
 //! | write many short slices, and sometimes a long one | [`GatherWriter`] |
 //! | write to a `Stdout`, a `Box<dyn Write>` or a TLS stream, which do not gather | [`GatherWriter::copying`] |
 //! | write a `bytes::Buf` (feature `bytes`) | `Gather::write_buf` if it can be cloned, otherwise `BufSender` |

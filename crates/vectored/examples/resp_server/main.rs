@@ -73,13 +73,13 @@ fn index(word: &[u8], list: &[Bytes]) -> usize {
     number.unwrap_or(list.len())
 }
 
-/// Copies a short value into the queue, and keeps a clone of a long one, which shares its memory.
+/// `push_shared` copies a short value, and keeps a clone of a long one, which shares its memory.
 fn put_value(queue: &mut SegmentQueue, value: Option<&Bytes>) -> io::Result<()> {
     let Some(value) = value else {
         return queue.write_all(b"$-1\r\n");
     };
     write!(queue, "${}\r\n", value.len())?;
-    queue.push(value.clone());
+    queue.push_shared(value);
     queue.write_all(b"\r\n")
 }
 

@@ -1,7 +1,7 @@
 //! A queue of the segments of a connection or a log: many messages, few calls.
 //!
 //! Short segments are copied when they are put in, into one buffer, as into a `Vec`; long ones are kept and referenced.
-//! [`call`] decides how many bytes the next call gets, [`write`] makes the calls.
+//! [`call`] decides how many bytes the next call gets, [`mod@write`] makes the calls.
 
 #[cfg(feature = "bytes")]
 mod bufs;
@@ -29,6 +29,21 @@ use crate::queue::segment::Segment;
 /// A program puts messages in, and the queue decides when: [`put_slice`](SegmentQueue::put_slice) copies,
 /// [`push`](SegmentQueue::push) copies short segments and keeps long ones, in the same order. One call then writes many
 /// messages. On servers that saves more than any choice between copying and gathering inside one call.
+///
+/// | to put in | use |
+/// |---|---|
+/// | bytes that are borrowed | [`put_slice`](SegmentQueue::put_slice), which copies; the traits `Write` and, with feature `bytes`, `BufMut` do the same |
+/// | a `Vec`, a `String` or another owner that is not needed any more | [`push`](SegmentQueue::push) |
+/// | a `Bytes` or an `Arc<[u8]>` that the program keeps | [`push_shared`](SegmentQueue::push_shared) |
+/// | a `bytes::Buf` (feature `bytes`) | `push_buf` |
+///
+/// | to write it to | use |
+/// |---|---|
+/// | a blocking descriptor | [`write_to`](SegmentQueue::write_to) |
+/// | a non-blocking descriptor that is ready | [`write_some`](SegmentQueue::write_some) |
+/// | an `AsyncWrite` of tokio (feature `tokio`) | `drain_to`, or `poll_write_to` and `poll_write_some` in a `poll` function |
+///
+/// Write it when no more messages are at hand, and not after each.
 ///
 /// The queue owns its data and its position, so it can be written at any time, in parts, to a blocking or a non-blocking
 /// descriptor: bytes that were written are gone from the queue, whether the call succeeds, fails, or is cancelled, and no
@@ -121,7 +136,7 @@ impl SegmentQueue {
         &self.policy
     }
 
-    /// Appends a copy of `bytes`.
+    /// Appends a copy of `bytes`, however many: whether the queue is full is not asked.
     #[inline]
     pub fn put_slice(&mut self, bytes: &[u8]) {
         self.reserve_copied(bytes.len());
@@ -129,7 +144,10 @@ impl SegmentQueue {
     }
 
     /// Appends a segment: copies it if it has up to [`copy_below_bytes`](QueuePolicy::copy_below_bytes), otherwise keeps
-    /// it until it is written.
+    /// it until it is written. It takes the owner, as the queue outlives a borrow: for borrowed bytes there is
+    /// [`put_slice`](SegmentQueue::put_slice).
+    ///
+    /// It never refuses: [`is_full`](SegmentQueue::is_full) tells when to write first.
     ///
     /// To send bytes that the program keeps too, use [`push_shared`](SegmentQueue::push_shared).
     #[inline]
@@ -142,7 +160,7 @@ impl SegmentQueue {
     ///
     /// For an owner whose clone is cheap, such as `Bytes` or `Arc<[u8]>`. Short bytes are copied without a clone, which
     /// costs two atomic operations: with values of 32 bytes, [`push`](SegmentQueue::push) of a clone took 1.1 to 1.3
-    /// times as long.
+    /// times as long. A `Vec` can be passed too, but its clone copies all bytes.
     ///
     /// # Examples
     ///
@@ -412,7 +430,8 @@ impl fmt::Debug for SegmentQueue {
     }
 }
 
-/// Copies everything into the queue, whether it is full or not. It fails never, and `flush` writes nothing.
+/// Copies everything into the queue, whether it is full or not. No function fails, and `flush` does nothing: it writes to
+/// no descriptor. `write!` with this trait formats into the queue; `std::fmt::Write` is not implemented.
 impl Write for SegmentQueue {
     #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

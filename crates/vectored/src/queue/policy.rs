@@ -22,7 +22,7 @@ pub struct QueuePolicy {
     /// The longest segment that [`push`](crate::SegmentQueue::push) copies. A longer one is kept, and referenced when it
     /// is written. 0 copies none.
     pub copy_below_bytes: usize,
-    /// The bytes that are copied together for a writer that does not gather (a TLS stream, for example), so that they
+    /// The bytes that are copied together for a writer that does not gather (the TLS stream of tokio-native-tls, for example), so that they
     /// are written by one call instead of several. A single segment of this size or more is passed on as it is.
     pub join_below_bytes: usize,
     /// The queue is full if it holds this many bytes. [`try_push`](crate::SegmentQueue::try_push) then refuses segments.

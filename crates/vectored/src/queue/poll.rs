@@ -23,8 +23,8 @@ impl SegmentQueue {
     /// is empty.
     ///
     /// With feature `tokio`. A writer that gathers
-    /// ([`is_write_vectored`](tokio::io::AsyncWrite::is_write_vectored)) gets a list. Any other, a TLS stream for
-    /// example, gets one slice: segments are copied together up to
+    /// ([`is_write_vectored`](tokio::io::AsyncWrite::is_write_vectored)) gets a list. Any other, such as the TLS
+    /// stream of tokio-native-tls, gets one slice: segments are copied together up to
     /// [`join_below_bytes`](crate::QueuePolicy::join_below_bytes), so that it does not make a record of each.
     ///
     /// After `Pending`, the next call gets the same bytes first, and no fewer, as OpenSSL requires, unless
@@ -88,8 +88,8 @@ impl SegmentQueue {
 
     /// Writes all bytes, then flushes the writer.
     ///
-    /// With feature `tokio`. It can be cancelled: the queue then holds the bytes that were not written, and a later call
-    /// continues.
+    /// With feature `tokio`. It can be cancelled, by `tokio::select!` for example: the queue then holds the bytes that were
+    /// not written, more can be put in behind them, and a later call continues.
     ///
     /// # Errors
     ///
