@@ -30,7 +30,7 @@ const PURE: [&str; 2] = [
 const IMPURE: [&str; 4] = ["measure::", "std::fs", "std::time", "Instant"];
 
 /// Packages that the library must not depend on by default.
-const UNWANTED: [&str; 3] = ["serde", "clap", "tokio"];
+const UNWANTED: [&str; 4] = ["serde", "clap", "tokio", "tokio-util"];
 
 /// The most lines of a file of Rust.
 const MAX_LINES: usize = 800;
@@ -59,6 +59,7 @@ const CRATES: [Crate; 7] = [
             &["gather"],
             &["buffered", "bytes_buf"],
             &["queue"],
+            &["codec"],
             &["calibrate"],
         ],
     },

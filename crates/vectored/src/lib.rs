@@ -183,6 +183,8 @@
 //!   [`bytes::Buf`](https://docs.rs/bytes/1/bytes/trait.Buf.html), including a `Chain`, and `Gather::write_buf`
 //!   writes one that can be cloned. Both are correct even if `chunks_vectored` of that buffer skips data. A
 //!   list of `Bytes` needs neither: make an `IoSlice` of each `Bytes`.
+//! - `codec`, off by default, enables `bytes` and `tokio`: `FramedQueue`, a `Sink` of frames, for programs that use
+//!   `tokio_util::codec`.
 //! - `serde`, off by default: a [`CostModel`] can be saved and loaded.
 //! - `tokio`, off by default: a [`SegmentQueue`] writes itself to an `AsyncWrite`.
 //!
@@ -193,6 +195,8 @@ mod buffered;
 #[cfg(feature = "bytes")]
 mod bytes_buf;
 mod calibrate;
+#[cfg(feature = "codec")]
+mod codec;
 mod cost;
 mod cursor;
 mod error;
@@ -212,6 +216,12 @@ pub use buffered::scatter_reader::ScatterReader;
 #[cfg(feature = "bytes")]
 pub use bytes_buf::sender::BufSender;
 pub use calibrate::channel::CalibrationTarget;
+#[cfg(feature = "codec")]
+pub use codec::encoder::{QueueEncoder, TokioEncoder};
+#[cfg(feature = "codec")]
+pub use codec::framed_queue::FramedQueue;
+#[cfg(feature = "codec")]
+pub use codec::length_delimited::LengthDelimitedEncoder;
 pub use cost::chunking::ChunkPolicy;
 pub use cost::fit::Observation;
 pub use cost::thresholds::{CopyThresholds, UnknownSegmentCount};

@@ -491,5 +491,7 @@ const _: () = {
     is_send_sync_unpin::<QueueFull>();
 };
 
+#[cfg(all(test, feature = "tokio"))]
+mod poll_tests;
 #[cfg(test)]
 mod tests;

@@ -12,6 +12,7 @@ use crate::Limits;
 use crate::queue::SegmentQueue;
 use crate::queue::call::with_slices;
 use crate::queue::write::checked;
+use crate::sys::limits::MAX_CALL_BYTES;
 
 thread_local! {
     /// Memory for bytes that are joined for a writer that does not gather.
@@ -28,11 +29,12 @@ impl SegmentQueue {
     /// [`join_below_bytes`](crate::QueuePolicy::join_below_bytes), so that it does not make a record of each.
     ///
     /// After `Pending`, the next call gets the same bytes first, and no fewer, as OpenSSL requires, unless
-    /// [`clear`](SegmentQueue::clear) or [`advance`](SegmentQueue::advance) removed them.
+    /// [`clear`](SegmentQueue::clear) or [`advance`](SegmentQueue::advance) removed them. Segments may be put in between.
     ///
     /// # Errors
     ///
-    /// The error of the writer; [`WriteZero`](io::ErrorKind::WriteZero) if it took no byte;
+    /// The error of the writer, also [`Interrupted`](io::ErrorKind::Interrupted);
+    /// [`WriteZero`](io::ErrorKind::WriteZero) if it took no byte;
     /// [`InvalidData`](io::ErrorKind::InvalidData) if it reports more bytes than it was given. No byte is removed then.
     pub fn poll_write_some<W: AsyncWrite + ?Sized>(
         &mut self,
@@ -58,6 +60,7 @@ impl SegmentQueue {
         }
         let taken = checked(ready!(polled)?, given)?;
         self.advance(taken);
+        self.offered_bytes = 0;
         Poll::Ready(Ok(taken))
     }
 
@@ -75,8 +78,18 @@ impl SegmentQueue {
         cx: &mut Context<'_>,
         io: &mut W,
     ) -> Poll<io::Result<()>> {
+        self.poll_write_down_to(cx, io, 0)
+    }
+
+    /// [`poll_write_to`](SegmentQueue::poll_write_to) until no more than `most_left` bytes remain.
+    pub(crate) fn poll_write_down_to<W: AsyncWrite + Unpin + ?Sized>(
+        &mut self,
+        cx: &mut Context<'_>,
+        io: &mut W,
+        most_left: usize,
+    ) -> Poll<io::Result<()>> {
         let mut written = 0;
-        while !self.is_empty() {
+        while self.remaining() > most_left {
             if written >= self.policy.poll_budget_bytes.max(1) {
                 cx.waker().wake_by_ref();
                 return Poll::Pending;
@@ -124,15 +137,14 @@ impl SegmentQueue {
     /// Calls `call` with the next bytes in one slice, which are copied together unless they are in one segment.
     fn with_joined<R>(&self, call: impl FnOnce(&[u8]) -> R) -> R {
         let head = self.segments().next().unwrap_or_default();
-        let most = self.policy.join_below_bytes.max(head.len());
-        let bytes = self.end_at_record(self.wanted_bytes().min(most));
-        let bytes = bytes.max(self.offered_bytes);
+        let bytes = self.joined_bytes(head.len());
         if bytes <= head.len() {
             return call(&head[..bytes]);
         }
         // Empty in a destructor of the thread, when the memory is gone.
         let mut joined = JOINED.try_with(Cell::take).unwrap_or_default();
         joined.clear();
+        joined.reserve(bytes);
         for segment in self.segments() {
             let here = segment.len().min(bytes - joined.len());
             joined.extend_from_slice(&segment[..here]);
@@ -141,7 +153,28 @@ impl SegmentQueue {
             }
         }
         let result = call(&joined);
+        joined.clear();
+        joined.shrink_to(self.policy.retained_bytes);
         let _gone = JOINED.try_with(|kept| kept.set(joined));
         result
     }
+
+    /// The bytes of the next slice for a writer that does not gather: a long first segment, or as many as are worth
+    /// copying together, or a record, which is not cut.
+    fn joined_bytes(&self, head_bytes: usize) -> usize {
+        let record_bytes = self.record_ends.first(self.written).unwrap_or(0);
+        let worth_joining = self.policy.join_below_bytes.max(head_bytes);
+        let most = worth_joining.max(record_bytes).min(MAX_CALL_BYTES);
+        let bytes = self.end_at_record(self.wanted_bytes().min(most));
+        bytes.max(self.offered_bytes)
+    }
+}
+
+/// The memory of this thread for joined bytes.
+#[cfg(test)]
+pub(super) fn joined_capacity() -> usize {
+    let joined = JOINED.take();
+    let capacity = joined.capacity();
+    JOINED.set(joined);
+    capacity
 }

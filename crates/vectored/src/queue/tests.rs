@@ -119,29 +119,29 @@ fn any_policy() -> impl Strategy<Value = QueuePolicy> {
 
 /// The model: the bytes to be written and the positions in them at which records end.
 #[derive(Default)]
-struct Model {
-    bytes: Vec<u8>,
-    record_ends: Vec<usize>,
+pub(super) struct Model {
+    pub(super) bytes: Vec<u8>,
+    pub(super) record_ends: Vec<usize>,
     /// How many bytes were put in. Each has another value than its neighbours.
     put_bytes: usize,
 }
 
 impl Model {
-    fn next(&mut self, size: usize) -> Vec<u8> {
+    pub(super) fn next(&mut self, size: usize) -> Vec<u8> {
         let all = payload(&[self.put_bytes, size]);
         self.put_bytes += size;
         self.bytes.extend_from_slice(&all[1]);
         all[1].clone()
     }
 
-    fn advance(&mut self, bytes: usize) {
+    pub(super) fn advance(&mut self, bytes: usize) {
         self.bytes.drain(..bytes);
         self.record_ends.retain(|end| *end > bytes);
         self.record_ends.iter_mut().for_each(|end| *end -= bytes);
     }
 
     /// A call may end after `bytes`: at the end of a record or of the queue, unless no record ends before.
-    fn check_end(&self, bytes: usize) {
+    pub(super) fn check_end(&self, bytes: usize) {
         let ends_there = bytes == self.bytes.len() || self.record_ends.contains(&bytes);
         let ends_before = self.record_ends.iter().any(|end| *end < bytes);
         assert!(

@@ -2,6 +2,8 @@
 
 #[cfg(feature = "bytes")]
 mod buf;
+#[cfg(feature = "codec")]
+mod codec;
 mod cursor;
 mod descriptors;
 mod direct;
@@ -14,5 +16,7 @@ mod memory;
 mod messages;
 mod once;
 mod positional;
+#[cfg(feature = "tokio")]
+mod queue_tokio;
 mod reads;
 mod support;

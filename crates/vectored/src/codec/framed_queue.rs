@@ -1,0 +1,215 @@
+//! A sink of items that are written as frames.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use futures_sink::Sink;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use crate::codec::encoder::QueueEncoder;
+use crate::queue::SegmentQueue;
+
+/// A `Sink` that encodes items into a [`SegmentQueue`] and writes them by as few calls as possible. With feature `codec`.
+///
+/// It takes the place of `tokio_util::codec::FramedWrite`, which writes and flushes whenever it holds 8 KiB. This one
+/// takes items until the queue [is full](SegmentQueue::is_full), and writes when it is flushed, closed or full. Being full
+/// it writes only until it is no longer full, and does not flush the writer.
+///
+/// So flush it when there is nothing more to send for now: `send` does after each item, `send_all` and `forward` when
+/// their stream has no item ready. Until then items may wait in the queue, up to
+/// [`limit_bytes`](crate::QueuePolicy::limit_bytes) and one item.
+///
+/// If the writer fails, the error is returned by the method that called it, and the queue holds exactly the bytes that
+/// were not written. A cancelled flush or close loses and repeats no byte. A cancelled `send` or `feed` has put its whole
+/// item in, or nothing of it.
+///
+/// Frames are read by `tokio_util::codec::FramedRead`. A `FramedQueue` passes reads on to its writer, so a
+/// `FramedRead` of a `FramedQueue` of a socket is both the stream and the sink, as `tokio_util::codec::Framed` is.
+///
+/// # Examples
+///
+/// ```
+/// use bytes::Bytes;
+/// use futures_util::{SinkExt, StreamExt};
+/// use tokio_util::codec::{FramedRead, LengthDelimitedCodec};
+/// use vectored::{FramedQueue, LengthDelimitedEncoder};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> std::io::Result<()> {
+/// let (client, server) = tokio::io::duplex(4096);
+/// let mut frames = FramedQueue::new(client, LengthDelimitedEncoder::new());
+/// for _ in 0..100 {
+///     frames.feed(Bytes::from_static(b"a frame")).await?;
+/// }
+/// frames.flush().await?; // one call
+///
+/// let mut received = FramedRead::new(server, LengthDelimitedCodec::new());
+/// for _ in 0..100 {
+///     let frame = received.next().await.expect("a frame")?;
+///     assert_eq!(frame, "a frame");
+/// }
+/// # Ok(())
+/// # }
+/// ```
+///
+/// An echo server, which answers all requests that came together by one call:
+///
+/// ```
+/// use futures_util::{SinkExt, StreamExt};
+/// use tokio::io::{AsyncRead, AsyncWrite};
+/// use tokio_util::codec::{FramedRead, LengthDelimitedCodec};
+/// use vectored::{FramedQueue, LengthDelimitedEncoder};
+///
+/// async fn echo(socket: impl AsyncRead + AsyncWrite + Unpin) -> std::io::Result<()> {
+///     let frames = FramedQueue::new(socket, LengthDelimitedEncoder::new());
+///     let (answers, requests) = FramedRead::new(frames, LengthDelimitedCodec::new()).split();
+///     requests.map(|frame| frame.map(Into::into)).forward(answers).await
+/// }
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> std::io::Result<()> {
+/// # use bytes::Bytes;
+/// # let (client, server) = tokio::io::duplex(4096);
+/// # let client = FramedQueue::new(client, LengthDelimitedEncoder::new());
+/// # let mut client = FramedRead::new(client, LengthDelimitedCodec::new());
+/// # client.feed(Bytes::from("one")).await?;
+/// # client.feed(Bytes::from("two")).await?;
+/// # client.close().await?;
+/// # echo(server).await?;
+/// # assert_eq!(client.next().await.expect("a frame")?, "one");
+/// # assert_eq!(client.next().await.expect("a frame")?, "two");
+/// # assert!(client.next().await.is_none());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct FramedQueue<W, E> {
+    writer: W,
+    encoder: E,
+    queue: SegmentQueue,
+}
+
+impl<W, E> FramedQueue<W, E> {
+    /// A sink with an empty queue of the default policy.
+    #[must_use]
+    pub const fn new(writer: W, encoder: E) -> FramedQueue<W, E> {
+        FramedQueue::with_queue(writer, encoder, SegmentQueue::new())
+    }
+
+    /// A sink that begins with the bytes of `queue`, and has its policy.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use vectored::{FramedQueue, LengthDelimitedEncoder, QueuePolicy, SegmentQueue, TargetKind};
+    ///
+    /// let mut policy = QueuePolicy::for_target(TargetKind::Socket);
+    /// policy.limit_bytes = 64 << 10;
+    /// let queue = SegmentQueue::with_policy(policy);
+    /// # let writer = tokio::io::sink();
+    /// let frames = FramedQueue::with_queue(writer, LengthDelimitedEncoder::new(), queue);
+    /// # drop(frames);
+    /// ```
+    #[must_use]
+    pub const fn with_queue(writer: W, encoder: E, queue: SegmentQueue) -> FramedQueue<W, E> {
+        FramedQueue {
+            writer,
+            encoder,
+            queue,
+        }
+    }
+
+    /// The writer.
+    #[must_use]
+    pub fn get_ref(&self) -> &W {
+        &self.writer
+    }
+
+    /// The writer. What is written to it comes before the bytes in the queue, and maybe inside a frame.
+    #[must_use]
+    pub fn get_mut(&mut self) -> &mut W {
+        &mut self.writer
+    }
+
+    /// The encoder.
+    #[must_use]
+    pub fn encoder(&self) -> &E {
+        &self.encoder
+    }
+
+    /// The encoder.
+    #[must_use]
+    pub fn encoder_mut(&mut self) -> &mut E {
+        &mut self.encoder
+    }
+
+    /// The queue of the encoded items.
+    #[must_use]
+    pub fn queue(&self) -> &SegmentQueue {
+        &self.queue
+    }
+
+    /// The queue of the encoded items. What is put in comes after them.
+    #[must_use]
+    pub fn queue_mut(&mut self) -> &mut SegmentQueue {
+        &mut self.queue
+    }
+
+    /// The writer, the encoder, and the queue with the bytes that were not written.
+    #[must_use]
+    pub fn into_parts(self) -> (W, E, SegmentQueue) {
+        (self.writer, self.encoder, self.queue)
+    }
+}
+
+/// The encoder is never pinned.
+impl<W: Unpin, E> Unpin for FramedQueue<W, E> {}
+
+impl<Item, W, E> Sink<Item> for FramedQueue<W, E>
+where
+    W: AsyncWrite + Unpin,
+    E: QueueEncoder<Item>,
+{
+    type Error = E::Error;
+
+    fn poll_ready(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), E::Error>> {
+        let this = self.get_mut();
+        // An empty queue takes an item, whatever its limit.
+        let most_left = this.queue.policy().limit_bytes.saturating_sub(1);
+        let written = this
+            .queue
+            .poll_write_down_to(cx, &mut this.writer, most_left);
+        written.map_err(E::Error::from)
+    }
+
+    fn start_send(self: Pin<&mut Self>, item: Item) -> Result<(), E::Error> {
+        let this = self.get_mut();
+        this.encoder.encode(item, &mut this.queue)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), E::Error>> {
+        let this = self.get_mut();
+        ready!(this.queue.poll_write_to(cx, &mut this.writer))?;
+        Pin::new(&mut this.writer)
+            .poll_flush(cx)
+            .map_err(E::Error::from)
+    }
+
+    fn poll_close(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), E::Error>> {
+        ready!(Sink::<Item>::poll_flush(self.as_mut(), cx))?;
+        Pin::new(&mut self.writer)
+            .poll_shutdown(cx)
+            .map_err(E::Error::from)
+    }
+}
+
+/// Reads from the writer, for a `FramedRead` around the sink.
+impl<W: AsyncRead + Unpin, E> AsyncRead for FramedQueue<W, E> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.writer).poll_read(cx, buf)
+    }
+}

@@ -1,0 +1,88 @@
+//! Frames with their length in front.
+
+use std::io;
+
+use bytes::Bytes;
+
+use crate::codec::encoder::QueueEncoder;
+use crate::queue::SegmentQueue;
+
+/// Puts the length before each frame, as 4 bytes, the highest first. With feature `codec`.
+///
+/// That is what `tokio_util::codec::LengthDelimitedCodec` does by default, and what it reads. A frame may have up to
+/// 8 MiB; another limit is set by [`max_frame_bytes`](LengthDelimitedEncoder::max_frame_bytes), and on the side that
+/// reads by `LengthDelimitedCodec::set_max_frame_length`.
+///
+/// A short frame is copied, a long one is kept until it is written. All that is bytes can be made a `Bytes` without
+/// copying it: `Bytes::from` takes a `Vec`, a `String` and a [`Segment`](crate::Segment), and `Bytes::from_owner` any
+/// other owner.
+///
+/// # Examples
+///
+/// ```
+/// use bytes::Bytes;
+/// use vectored::{LengthDelimitedEncoder, QueueEncoder, SegmentQueue};
+///
+/// let mut encoder = LengthDelimitedEncoder::new().max_frame_bytes(5);
+/// let mut queue = SegmentQueue::new();
+/// encoder.encode(Bytes::from("hello"), &mut queue).unwrap();
+/// assert_eq!(queue.segments().next(), Some(&b"\0\0\0\x05hello"[..]));
+///
+/// let error = encoder.encode(Bytes::from("too long"), &mut queue).unwrap_err();
+/// assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);
+/// assert_eq!(queue.remaining(), 9);
+/// ```
+#[derive(Clone, Debug)]
+pub struct LengthDelimitedEncoder {
+    max_frame_bytes: usize,
+}
+
+impl LengthDelimitedEncoder {
+    /// An encoder of frames of up to 8 MiB.
+    #[must_use]
+    pub const fn new() -> LengthDelimitedEncoder {
+        LengthDelimitedEncoder {
+            max_frame_bytes: 8 << 20,
+        }
+    }
+
+    /// Sets the most bytes of a frame, without its length. More than [`u32::MAX`] has the effect of `u32::MAX`.
+    #[must_use]
+    pub const fn max_frame_bytes(mut self, bytes: usize) -> LengthDelimitedEncoder {
+        self.max_frame_bytes = bytes;
+        self
+    }
+}
+
+impl Default for LengthDelimitedEncoder {
+    fn default() -> LengthDelimitedEncoder {
+        LengthDelimitedEncoder::new()
+    }
+}
+
+/// For this one type, as with `LengthDelimitedCodec`: with several, the compiler could not tell which sink `flush` is
+/// called on.
+impl QueueEncoder<Bytes> for LengthDelimitedEncoder {
+    type Error = io::Error;
+
+    /// # Errors
+    ///
+    /// [`InvalidInput`](io::ErrorKind::InvalidInput) if the frame is too long.
+    fn encode(&mut self, frame: Bytes, queue: &mut SegmentQueue) -> io::Result<()> {
+        let bytes = frame.len();
+        let length = match u32::try_from(bytes) {
+            Ok(length) if bytes <= self.max_frame_bytes => length,
+            _ => return Err(too_long(bytes, self.max_frame_bytes)),
+        };
+        queue.put_slice(&length.to_be_bytes());
+        queue.push(frame);
+        Ok(())
+    }
+}
+
+#[cold]
+fn too_long(bytes: usize, max_frame_bytes: usize) -> io::Error {
+    let most = max_frame_bytes.min(u32::MAX as usize);
+    let message = format!("the frame has {bytes} bytes, but this encoder takes up to {most}");
+    io::Error::new(io::ErrorKind::InvalidInput, message)
+}
