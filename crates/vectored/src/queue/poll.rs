@@ -153,8 +153,10 @@ impl SegmentQueue {
             }
         }
         let result = call(&joined);
-        joined.clear();
-        joined.shrink_to(self.policy.retained_bytes);
+        // Not resized: see `free_beyond` of the queue.
+        if joined.capacity() > self.policy.retained_bytes {
+            joined = Vec::new();
+        }
         let _gone = JOINED.try_with(|kept| kept.set(joined));
         result
     }

@@ -20,11 +20,8 @@ enum Step {
     PushShared(usize),
     TryPush(usize),
     Write(Vec<usize>),
-    #[cfg(feature = "bytes")]
     PushBuf(Vec<usize>),
-    #[cfg(feature = "bytes")]
     CopyToBytes(usize),
-    #[cfg(feature = "bytes")]
     PutU32,
     EndRecord,
     Advance(usize),
@@ -41,7 +38,6 @@ enum Kind {
     Shared,
     Static,
     Owner,
-    #[cfg(feature = "bytes")]
     Bytes,
 }
 
@@ -58,6 +54,8 @@ fn segment_of(kind: Kind, bytes: &[u8]) -> Segment {
         Kind::Owner => Segment::from_owner(RefCellOwner(RefCell::new(()), bytes.to_vec())),
         #[cfg(feature = "bytes")]
         Kind::Bytes => Segment::from(bytes::Bytes::copy_from_slice(bytes)),
+        #[cfg(not(feature = "bytes"))]
+        Kind::Bytes => segment_of(Kind::Vec, bytes),
     }
 }
 
@@ -79,7 +77,6 @@ fn any_kind() -> impl Strategy<Value = Kind> {
         // Leaks, as little as a test may.
         Just(Kind::Static),
         Just(Kind::Owner),
-        #[cfg(feature = "bytes")]
         Just(Kind::Bytes),
     ]
 }
@@ -92,11 +89,8 @@ fn any_step() -> impl Strategy<Value = Step> {
         2 => (0..60_usize).prop_map(Step::PushShared),
         1 => (0..60_usize).prop_map(Step::TryPush),
         1 => sizes().prop_map(Step::Write),
-        #[cfg(feature = "bytes")]
         1 => sizes().prop_map(Step::PushBuf),
-        #[cfg(feature = "bytes")]
         2 => (0..50_usize).prop_map(Step::CopyToBytes),
-        #[cfg(feature = "bytes")]
         1 => Just(Step::PutU32),
         3 => Just(Step::EndRecord),
         2 => (0..70_usize).prop_map(Step::Advance),
@@ -237,6 +231,12 @@ fn run(queue: &mut SegmentQueue, step: Step, model: &mut Model, script: &[Answer
             let four = model.next(4);
             bytes::BufMut::put_u32_le(queue, u32::from_le_bytes(four.try_into().unwrap()));
         }
+        #[cfg(not(feature = "bytes"))]
+        Step::PushBuf(sizes) => sizes.iter().for_each(|size| queue.push(model.next(*size))),
+        #[cfg(not(feature = "bytes"))]
+        Step::CopyToBytes(size) => run(queue, Step::Advance(size), model, script, limits),
+        #[cfg(not(feature = "bytes"))]
+        Step::PutU32 => queue.put_slice(&model.next(4)),
         Step::EndRecord => {
             queue.end_record();
             if !model.bytes.is_empty() {
