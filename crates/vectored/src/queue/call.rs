@@ -48,13 +48,14 @@ impl SegmentQueue {
     pub(super) fn wanted_bytes(&self) -> usize {
         let remaining = self.remaining();
         let chunk = self.policy.chunk_bytes.max(1);
-        if remaining <= chunk.saturating_add(chunk / 2) {
-            return remaining;
-        }
         let ends = &self.record_ends;
-        let within = ends.last_within(self.written, chunk);
-        let whole = || ends.first(self.written).map(|bytes| bytes.min(remaining));
-        let wanted = within.or_else(whole).unwrap_or(chunk);
+        // A call of several records is no longer than a chunk: a pipe that is shared keeps `PIPE_BUF` bytes together.
+        let wanted = match ends.first(self.written) {
+            _ if remaining <= chunk => remaining,
+            Some(first) => ends.last_within(self.written, chunk).unwrap_or(first),
+            None if remaining <= chunk.saturating_add(chunk / 2) => remaining,
+            None => chunk,
+        };
         wanted.max(self.offered_bytes)
     }
 

@@ -288,7 +288,8 @@ impl SegmentQueue {
         self.written = self.written.wrapping_add(bytes as u64);
         self.record_ends.forget_to(self.written);
         let mut left = bytes;
-        while let Some(first) = self.kept.front_mut() {
+        let mut finished = 0;
+        for first in &mut self.kept {
             let copied = first.copied_before.min(left);
             first.copied_before -= copied;
             self.copied_start += copied;
@@ -304,9 +305,11 @@ impl SegmentQueue {
                 first.segment.advance(taken);
                 break;
             }
-            self.kept.pop_front();
+            finished += 1;
         }
         self.copied_start += left;
+        // Last, since an owner may panic when it is dropped.
+        self.kept.drain(..finished);
     }
 
     /// Removes all bytes. If a message was written in part, its rest is lost.
@@ -360,9 +363,12 @@ impl SegmentQueue {
             // A clone may have fewer bytes than its original.
             return;
         }
+        // With the copied bytes, of which there are no more, these are a `usize`.
+        let kept_bytes = self.kept_bytes.checked_add(segment.len());
+        let kept_bytes = kept_bytes.filter(|bytes| isize::try_from(*bytes).is_ok());
+        self.kept_bytes = kept_bytes.expect("more bytes than a queue can count");
         let open_bytes = self.copied.len() - self.copied_start - self.enclosed_bytes;
         self.enclosed_bytes += open_bytes;
-        self.kept_bytes += segment.len();
         self.kept.push_back(Kept {
             copied_before: open_bytes,
             segment,

@@ -28,8 +28,8 @@ pub struct QueuePolicy {
     /// The queue is full if it holds this many bytes. [`try_push`](crate::SegmentQueue::try_push) then refuses segments.
     /// `push`, `put_slice` and the traits `Write` and `BufMut` cannot refuse, so this is a high-water mark.
     pub limit_bytes: usize,
-    /// The most bytes of a call, except that the last call may have up to half as many more, and a record is not cut.
-    /// 0 counts as 1. See [`ChunkPolicy`](crate::ChunkPolicy).
+    /// The most bytes of a call, except that a record is not cut, and that without records the last call may have up to
+    /// half as many more. 0 counts as 1. See [`ChunkPolicy`](crate::ChunkPolicy).
     pub chunk_bytes: usize,
     /// The memory that a queue keeps when it becomes empty. More is freed then.
     pub retained_bytes: usize,
