@@ -45,7 +45,12 @@ pub fn run() -> Result<bool> {
         return Ok(true);
     }
     // Of the tests of the public interface, only those of the cursor need no descriptor.
-    for tests in ["--lib --", "--test it -- cursor::"] {
+    // The queue also has an unsafe trait of `bytes`, and thread-local memory for writers of tokio.
+    for tests in [
+        "--lib --",
+        "--lib --features bytes,tokio -- queue:: owned_bytes::",
+        "--test it -- cursor::",
+    ] {
         let words = format!("miri test --locked --package vectored {tests}");
         let mut command = nightly(&words.split_whitespace().collect::<Vec<_>>());
         for word in NOT_UNDER_MIRI.iter().chain(&TOO_LONG) {

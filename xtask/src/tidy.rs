@@ -77,6 +77,7 @@ const CRATES: [Crate; 7] = [
         folder: "crates/vectored-conformance",
         floors: &[
             &["host", "model", "outcome", "script", "sys"],
+            &["queue"],
             &["readers", "writers"],
             &["target"],
             &["source"],

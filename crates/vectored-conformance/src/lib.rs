@@ -7,6 +7,7 @@
 //!   a sink without a descriptor.
 //! - [`signals`] interrupts system calls.
 //! - [`host`] has mounts, child processes and reported skips.
+//! - [`queue`] has what is done with a `SegmentQueue` at random.
 //! - [`soak`] runs the suite at random, [`fuzz`] for the fuzz targets.
 //!
 //! The crate is not published, and not made for speed.
@@ -15,6 +16,7 @@ pub mod fuzz;
 pub mod host;
 pub mod model;
 pub mod outcome;
+pub mod queue;
 pub mod readers;
 pub mod script;
 pub mod soak;

@@ -10,6 +10,7 @@ use vectored::SegmentCursor;
 use crate::host::limit_file_size;
 use crate::model::{adjacent_list, bytes_lost, list, payload};
 use crate::outcome::Takes;
+use crate::queue;
 use crate::readers::{ReadFn, Reader};
 use crate::script::{ScriptedCall, ScriptedSink};
 use crate::source::{self, Feed, Source};
@@ -27,9 +28,13 @@ pub struct Options {
     /// The directory for files.
     pub directory: PathBuf,
     /// The writers to test.
-    pub writers: &'static [Writer],
-    /// The readers to test. At least one writer or reader is needed.
+    pub writers: Vec<&'static Writer>,
+    /// The readers to test.
     pub readers: &'static [Reader],
+    /// Whether the cursor is driven by scripts.
+    pub scripts: bool,
+    /// Whether queues are written to the sockets and pipes of tokio. At least one writer or reader, or this, is needed.
+    pub tokio: bool,
 }
 
 /// The counts of a soak.
@@ -89,6 +94,9 @@ const FAULTS: [Fault; 9] = [
     Fault::Seal,
 ];
 
+/// As many of the transfers are those of a queue through tokio as are those of this many writers.
+const TOKIO_WEIGHT: usize = 4;
+
 /// The counts of one transfer.
 struct TransferCounts {
     arrived: u64,
@@ -112,28 +120,42 @@ pub fn run(
     let mut rng = Rng::with_seed(options.seed);
     let writers = options.writers.iter();
     let mut writers: Vec<(&Writer, WriteFn)> =
-        writers.map(|writer| (writer, (writer.make)())).collect();
+        writers.map(|writer| (*writer, (writer.make)())).collect();
     let readers = options.readers.iter();
     let mut readers: Vec<(&Reader, ReadFn)> =
         readers.map(|reader| (reader, (reader.make)())).collect();
+    let runtime = queue::soak::runtime()?;
+    let choices = [
+        writers.len(),
+        readers.len(),
+        TOKIO_WEIGHT * usize::from(options.tokio),
+    ];
     let mut totals = Totals::default();
     let began = Instant::now();
     while began.elapsed() < options.duration {
         let sizes = random_sizes(&mut rng);
-        let number = rng.usize(..writers.len() + readers.len());
+        let number = rng.usize(..choices.iter().sum::<usize>());
         let (name, what, counts) = if let Some((writer, write_fn)) = writers.get_mut(number) {
             let data = payload(&sizes);
             let fault = FAULTS[rng.usize(..FAULTS.len())];
             let counts = match (fault, writer.takes) {
-                (Fault::Script, _) => scripted(&mut rng, &data),
+                (Fault::Script, _) if options.scripts => scripted(&mut rng, &data),
+                (Fault::Script, _) => continue,
                 (Fault::Signals | Fault::Break, Takes::Files) => continue,
                 _ => transfer(&mut rng, fault, writer, write_fn, &data, &options.directory)?,
             };
             (writer.name, format!("{fault:?}"), counts)
-        } else {
-            let (reader, read_fn) = &mut readers[number - writers.len()];
+        } else if let Some((reader, read_fn)) = readers.get_mut(number - choices[0]) {
             let (source, counts) = read(&mut rng, reader, read_fn, &sizes, &options.directory)?;
             (reader.name, format!("from {source}"), counts)
+        } else {
+            let (to, counts) = queue::soak::connection(&mut rng, &runtime)?;
+            let counts = TransferCounts {
+                arrived: counts.arrived,
+                faults: counts.faults,
+                lost: counts.lost,
+            };
+            ("SegmentQueue through tokio", format!("to {to}"), counts)
         };
         totals.transfers += 1;
         totals.bytes += counts.arrived;

@@ -1,19 +1,26 @@
 //! Runs the conformance suite at random for a given time: `cargo xtask soak`.
 //!
 //! ```text
-//! soak [--seconds 60] [--seed 1] [--backend plain] [--broken] [--broken-read]
+//! soak [--seconds 60] [--seed 1] [--form all|lists|blocking|tokio] [--backend plain] [--broken] [--broken-read]
+//! soak --records N
 //! ```
 //!
-//! The last line of the output is `transfers T, bytes B, faults injected F, bytes lost L`. The exit status is
-//! 0 if no byte was lost, 1 if one was, and 2 for wrong arguments.
+//! The forms are `lists`, by every function that takes one, and a `SegmentQueue`: `blocking`, to descriptors, and `tokio`,
+//! by operations that are dropped half-way. The last line of the output is `transfers T, bytes B, faults injected F, bytes
+//! lost L`. The exit status is 0 if no byte was lost, 1 if one was, and 2 for wrong arguments.
+//!
+//! With `--records`, two processes append that many records to a log through queues, then write as many to a pipe. The
+//! exit status is 0 if every record is whole.
 
 use std::fs;
+use std::io::{self, Read};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use vectored_conformance::queue::records::{self, Shared};
 use vectored_conformance::readers::{BROKEN_READER, READERS, Reader};
 use vectored_conformance::soak::{Options, run};
-use vectored_conformance::writers::{BROKEN_WRITER, WRITERS, Writer};
+use vectored_conformance::writers::{BROKEN_WRITER, RANDOM_QUEUE, WRITERS};
 
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 
@@ -23,12 +30,13 @@ const WARM_UP_TRANSFERS: u64 = 500;
 /// Losses that are printed. The rest is counted only.
 const MAX_PRINTED_LOSSES: u64 = 10;
 
-const ONLY_BROKEN_WRITER: &[Writer] = &[BROKEN_WRITER];
 const ONLY_BROKEN_READER: &[Reader] = &[BROKEN_READER];
 
 fn main() -> ExitCode {
     let options = match parse(std::env::args().skip(1)) {
-        Ok(options) => options,
+        Ok(Task::Soak(options)) => options,
+        Ok(Task::Records(count)) => return write_records(count),
+        Ok(Task::WriteRecords(shared, process, count)) => return child(shared, process, count),
         Err(usage) => {
             eprintln!("error: {usage}");
             return ExitCode::from(2);
@@ -76,30 +84,124 @@ fn main() -> ExitCode {
     }
 }
 
-fn parse(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
+/// What the arguments ask for.
+enum Task {
+    Soak(Options),
+    /// To have this many records written by processes.
+    Records(u64),
+    /// To be such a process: of this number, with so many records.
+    WriteRecords(Shared, u64, u64),
+}
+
+fn parse(mut words: impl Iterator<Item = String>) -> Result<Task, String> {
+    let every = || WRITERS.iter().chain([&RANDOM_QUEUE]).collect();
     let mut options = Options {
         duration: Duration::from_secs(60),
         seed: 1,
         directory: std::env::temp_dir(),
-        writers: WRITERS,
+        writers: every(),
         readers: READERS,
+        scripts: true,
+        tokio: true,
+    };
+    let only = |options: &mut Options, writers, readers| {
+        (options.writers, options.readers) = (writers, readers);
+        (options.scripts, options.tokio) = (false, false);
     };
     while let Some(word) = words.next() {
         let mut value = || words.next().ok_or_else(|| format!("{word} takes a value"));
         match word.as_str() {
             "--seconds" => options.duration = Duration::from_secs(number(&word, &value()?)?),
             "--seed" => options.seed = number(&word, &value()?)?,
+            "--form" => match value()?.as_str() {
+                "all" => {}
+                "lists" => {
+                    options.writers = WRITERS.iter().collect();
+                    options.tokio = false;
+                }
+                "blocking" => only(&mut options, vec![&RANDOM_QUEUE], &[]),
+                "tokio" => {
+                    only(&mut options, vec![], &[]);
+                    options.tokio = true;
+                }
+                other => {
+                    let forms = "all, lists, blocking or tokio";
+                    return Err(format!("--form is {forms}, not '{other}'"));
+                }
+            },
             "--backend" => match value()?.as_str() {
                 "plain" => {}
                 other => return Err(format!("unknown back end '{other}': the only one is plain")),
             },
+            "--records" => return Ok(Task::Records(number(&word, &value()?)?)),
+            "--write-records" => {
+                let shared = match value()?.as_str() {
+                    "log" => Shared::Log,
+                    "pipe" => Shared::Pipe,
+                    other => return Err(format!("{word} begins with log or pipe, not '{other}'")),
+                };
+                let process = number(&word, &value()?)?;
+                return Ok(Task::WriteRecords(
+                    shared,
+                    process,
+                    number(&word, &value()?)?,
+                ));
+            }
             // For the tests that a loss is detected.
-            "--broken" => (options.writers, options.readers) = (ONLY_BROKEN_WRITER, &[]),
-            "--broken-read" => (options.writers, options.readers) = (&[], ONLY_BROKEN_READER),
+            "--broken" => {
+                only(&mut options, vec![&BROKEN_WRITER], &[]);
+                options.scripts = true;
+            }
+            "--broken-read" => only(&mut options, vec![], ONLY_BROKEN_READER),
             other => return Err(format!("unknown argument '{other}'")),
         }
     }
-    Ok(options)
+    Ok(Task::Soak(options))
+}
+
+/// Has records written to a log and to a pipe.
+fn write_records(count: u64) -> ExitCode {
+    let mut all_whole = true;
+    for shared in [Shared::Log, Shared::Pipe] {
+        let began = Instant::now();
+        let program = std::env::current_exe();
+        let found = program
+            .and_then(|program| records::run(shared, count, &program, &std::env::temp_dir()));
+        let found = match found {
+            Ok(found) => found,
+            Err(error) => {
+                let name = shared.name();
+                eprintln!("error: the records of the {name} cannot be written or read: {error}");
+                return ExitCode::from(1);
+            }
+        };
+        let is_whole = found.torn_at_byte.is_none() && found.records == count;
+        all_whole &= is_whole;
+        println!(
+            "{}: {} whole records of {count}, {} changes of the process, {} s{}",
+            shared.name(),
+            found.records,
+            found.switches,
+            began.elapsed().as_secs(),
+            found
+                .torn_at_byte
+                .map_or(String::new(), |at| format!(", torn at byte {at}")),
+        );
+    }
+    ExitCode::from(u8::from(!all_whole))
+}
+
+/// Writes records to standard output once standard input ends.
+fn child(shared: Shared, process: u64, count: u64) -> ExitCode {
+    let begun = io::stdin().read_to_end(&mut Vec::new());
+    let written = begun.and_then(|_| records::write(io::stdout(), shared, process, count));
+    match written {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: process {process} cannot write its records: {error}");
+            ExitCode::from(1)
+        }
+    }
 }
 
 fn number(name: &str, text: &str) -> Result<u64, String> {

@@ -5,6 +5,7 @@
 
 mod adapters;
 mod buffered;
+mod queued;
 mod segments_buf;
 
 use std::fmt;
@@ -14,8 +15,8 @@ use std::os::unix::net::UnixStream;
 
 use rustix::fs::FileType;
 use vectored::{
-    BufSender, CostModel, Gather, GatherWriter, Gathers, OnRefusal, TargetKind, WriteFlags,
-    write_all_vectored, write_all_vectored_at, write_all_vectored_with, write_from,
+    BufSender, CostModel, Gather, GatherWriter, Gathers, OnRefusal, QueuePolicy, TargetKind,
+    WriteFlags, write_all_vectored, write_all_vectored_at, write_all_vectored_with, write_from,
 };
 
 pub use adapters::{WriteFn, drive, positional, whole_list};
@@ -216,7 +217,43 @@ pub const WRITERS: &[Writer] = &[
         takes: Takes::All,
         make: || Box::new(record_by_record),
     },
+    Writer {
+        name: "SegmentQueue::write_to",
+        takes: Takes::All,
+        make: || queued::filled_and_drained(QueuePolicy::default(), queued::write_to),
+    },
+    Writer {
+        name: "SegmentQueue::write_to as to a pipe",
+        takes: Takes::All,
+        make: || {
+            let policy = QueuePolicy::for_target(TargetKind::Pipe);
+            queued::filled_and_drained(policy, queued::write_to)
+        },
+    },
+    Writer {
+        name: "SegmentQueue::write_to that keeps every segment",
+        takes: Takes::All,
+        make: || queued::filled_and_drained(keeping(), queued::write_to),
+    },
+    Writer {
+        name: "SegmentQueue::write_some",
+        takes: Takes::All,
+        make: || queued::filled_and_drained(QueuePolicy::default(), queued::write_some),
+    },
+    Writer {
+        name: "SegmentQueue::write_some that keeps every segment",
+        takes: Takes::All,
+        make: || queued::filled_and_drained(keeping(), queued::write_some),
+    },
 ];
+
+/// A queue that gets a list in pieces and in all ways there are, is written now and then, and gets more in between. Not
+/// in [`WRITERS`], since calls of a few bytes take too long for lists of gigabytes.
+pub const RANDOM_QUEUE: Writer = Writer {
+    name: "SegmentQueue at random",
+    takes: Takes::All,
+    make: queued::at_random,
+};
 
 /// The writers with `RWF_DSYNC`. Not in [`WRITERS`], since each of their calls waits for the disk.
 pub const DURABLE_WRITERS: &[Writer] = &[
@@ -256,6 +293,14 @@ pub const BROKEN_WRITER: Writer = Writer {
 fn gather(model: CostModel) -> WriteFn {
     let mut gather = Gather::new(model);
     whole_list(move |fd, segments| gather.write_all(fd, segments).into())
+}
+
+/// A queue that copies nothing, and that holds more than the lists of the tests that count calls.
+fn keeping() -> QueuePolicy {
+    let mut policy = QueuePolicy::default();
+    policy.copy_below_bytes = 0;
+    policy.limit_bytes = 8 << 20;
+    policy
 }
 
 fn with(

@@ -165,10 +165,13 @@ fn call_bytes(writer: &Writer) -> u64 {
 }
 
 /// Writers that copy these lists and call `write(2)`, which the test itself calls as well.
-const PLAIN: [&str; 3] = [
+const PLAIN: [&str; 6] = [
     "GatherWriter::copying",
     "GatherWriter::new",
     "Gather::write_all as to a pipe",
+    "SegmentQueue::write_to",
+    "SegmentQueue::write_to as to a pipe",
+    "SegmentQueue::write_some",
 ];
 
 /// Writes a list of at least three calls by every other writer. strace answers a call by the rule of the role.
@@ -248,12 +251,13 @@ const PLAIN_CALLS: usize = 2_700_000_usize.div_ceil(256 * 1024);
 #[test]
 fn a_file_without_vectored_writes_gets_plain_calls_and_is_asked_once() {
     let test = "faults::a_file_without_vectored_writes_gets_plain_calls_and_is_asked_once";
-    // The first makes its calls itself and has no fallback, the second never makes another call, and the third
-    // makes many calls.
+    // The first makes its calls itself and has no fallback, the second never makes another call, and the others
+    // make many calls, each of which is a transfer of its own.
     let others = [
         "SegmentCursor by hand",
         "write_once, as much as fits at a time",
         "GatherWriter::new that stages no slice behind a call",
+        "SegmentQueue::write_some that keeps every segment",
     ];
     let writers = vectored_conformance::writers::WRITERS.iter();
     let writers =

@@ -5,12 +5,13 @@ use std::io::IoSlice;
 use std::os::fd::AsFd;
 use std::path::Path;
 
-use vectored::{MAX_CALL_BYTES, SegmentCursor, iov_max};
+use bytes::Bytes;
+use vectored::{MAX_CALL_BYTES, SegmentCursor, SegmentQueue, iov_max};
 use vectored_conformance::host::{Mount, report_skip};
 use vectored_conformance::model::{adjacent_list, list, mixed_sizes, payload};
 use vectored_conformance::outcome::Takes;
 use vectored_conformance::target::{self, Target};
-use vectored_conformance::writers::{DURABLE_WRITERS, drive};
+use vectored_conformance::writers::{DURABLE_WRITERS, RANDOM_QUEUE, drive};
 
 use crate::support::{
     build_directory, content, expect_all_of, expect_whole, sizes_around_iov_max,
@@ -150,7 +151,9 @@ fn totals_around_the_most_that_a_call_moves_are_counted() {
     ] {
         let mut segments = vec![IoSlice::new(&chunk); total / chunk.len()];
         segments.push(IoSlice::new(&chunk[..total % chunk.len()]));
-        for (writer, mut write_fn) in writers() {
+        // A queue would get a copy of all these bytes in pieces: the next test shares them.
+        let writers = writers().filter(|(writer, _)| !writer.name.starts_with("SegmentQueue"));
+        for (writer, mut write_fn) in writers {
             let mut cursor = SegmentCursor::new();
             let outcome = write_fn(null.as_fd(), &segments, &mut cursor);
             assert!(outcome.error.is_none(), "{writer:?}: {:?}", outcome.error);
@@ -158,6 +161,27 @@ fn totals_around_the_most_that_a_call_moves_are_counted() {
             assert!(cursor.is_at_end(&segments), "{writer:?}");
         }
     }
+}
+
+#[test]
+fn a_queue_of_more_bytes_than_a_call_moves_is_written_whole() {
+    let chunk = Bytes::from(vec![0; 64 << 20]);
+    let null = File::create("/dev/null").unwrap();
+    let total = 2 * MAX_CALL_BYTES + 1;
+    let fill = || {
+        let mut queue = SegmentQueue::new();
+        for _ in 0..total / chunk.len() {
+            queue.push(chunk.clone());
+        }
+        queue.push(chunk.slice(..total % chunk.len()));
+        queue
+    };
+    let mut queue = fill();
+    assert_eq!(queue.write_some(&null).unwrap(), MAX_CALL_BYTES);
+    assert_eq!(queue.write_some(&null).unwrap(), MAX_CALL_BYTES);
+    assert_eq!(queue.write_some(&null).unwrap(), 1);
+    assert_eq!(queue.write_some(&null).unwrap(), 0);
+    assert_eq!(fill().write_to(&null).unwrap(), total as u64);
 }
 
 /// `/dev/null` keeps no bytes, so the test compares the addresses that each call is given.
@@ -222,6 +246,20 @@ fn lists_with_flags_arrive_in_files() {
             delivery.received[..reported] == model[..reported],
             "{writer:?}"
         );
+    }
+}
+
+/// More is put into the queue while it is written.
+#[test]
+fn lists_through_a_queue_at_random_arrive_everywhere() {
+    let mut write_fn = (RANDOM_QUEUE.make)();
+    for round in 1..=10 {
+        for open in target::ALL {
+            for sizes in [mixed_sizes(10 * round), vec![700; 103 * round], vec![0; 3]] {
+                let target = open(build_directory()).unwrap();
+                expect_whole(&RANDOM_QUEUE, &mut write_fn, target, &sizes);
+            }
+        }
     }
 }
 

@@ -34,3 +34,8 @@ fn the_seeds_of_the_plan_pass() {
 fn the_seeds_of_the_read_plan_pass() {
     every_seed("read_plan", fuzz::read_plan);
 }
+
+#[test]
+fn the_seeds_of_the_queue_pass() {
+    every_seed("queue", fuzz::queue);
+}

@@ -2,18 +2,33 @@
 //!
 //! They are here and not in `fuzz/` so that ordinary tests can run the seeds without a fuzzer.
 
+mod queue;
+
 use std::os::fd::AsFd;
 
 use vectored::{ChunkPolicy, CostModel, Gather, Limits, SegmentCursor};
 
 use crate::model::{list, payload};
+use crate::queue::Choose;
 use crate::readers::{CallScope, EXACT_READER, Reader, buffered, scattered};
 use crate::source::{Feed, Source};
 use crate::target::Target;
 use crate::writers::whole_list;
 
+pub use queue::queue;
+
 /// The input, followed by zeros without end.
 struct Input<'a>(std::slice::Iter<'a, u8>);
+
+impl Choose for Input<'_> {
+    fn below(&mut self, count: usize) -> usize {
+        let number = match count {
+            0..=256 => self.byte(),
+            _ => self.byte() << 8 | self.byte(),
+        };
+        number % count
+    }
+}
 
 impl Input<'_> {
     fn byte(&mut self) -> usize {

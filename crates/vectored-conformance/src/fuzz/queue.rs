@@ -1,0 +1,216 @@
+//! The body of the fuzz target of a queue: any operations, against the bytes that were put in.
+
+use std::collections::VecDeque;
+use std::io::{self, Read};
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker};
+
+use rustix::pipe::PipeFlags;
+use vectored::{Segment, SegmentQueue};
+
+use super::Input;
+use crate::queue::sink::{Answer, ScriptedWriter};
+use crate::queue::{Choose, any_policy, any_size, expect_bytes, put};
+
+/// The most operations of an input.
+const MAX_STEPS: usize = 200;
+
+/// The most bytes in a queue, so that an input takes no more than milliseconds.
+const MAX_BYTES: usize = 200_000;
+
+/// Tests a queue with any policy and any operations: it holds the bytes that were put in and not written, and calls end
+/// at the ends of records.
+///
+/// # Panics
+///
+/// If a byte is lost, repeated or out of order, if a call cuts a record, or if a call breaks the rules of its writer.
+pub fn queue(data: &[u8]) {
+    let mut input = Input(data.iter());
+    let mut queue = SegmentQueue::with_policy(any_policy(&mut input));
+    let mut model = Model::default();
+    let gathers = input.below(2) == 0;
+    let mut writer = ScriptedWriter::new(gathers);
+    let mut pipe = None;
+    for _ in 0..MAX_STEPS {
+        if input.0.len() == 0 {
+            break;
+        }
+        match input.below(16) {
+            0..6 => {
+                let bytes = model.next(any_size(&mut input));
+                put(&mut queue, &bytes, &mut input);
+            }
+            6 => {
+                queue.end_record();
+                model.end_record();
+            }
+            7 => {
+                let bytes = any_size(&mut input).min(queue.remaining());
+                queue.advance(bytes);
+                model.advance(bytes);
+                writer.forget_offer();
+            }
+            8 => {
+                let bytes = any_size(&mut input).min(queue.remaining());
+                let taken = bytes::Buf::copy_to_bytes(&mut queue, bytes);
+                let expected: Vec<u8> = model.bytes.range(..bytes).copied().collect();
+                assert!(taken == expected, "copy_to_bytes took other bytes");
+                model.advance(bytes);
+                writer.forget_offer();
+            }
+            9 => queue.shrink_to(any_size(&mut input)),
+            10 => {
+                let pipe = pipe.get_or_insert_with(|| small_pipe().expect("a pipe can be made"));
+                write_some(&mut queue, pipe, &mut model);
+                writer.forget_offer();
+            }
+            _ => {
+                writer.script = any_script(&mut input);
+                let how = input.below(3);
+                poll(&mut queue, &mut writer, how);
+                model.check(&mut writer, &queue);
+            }
+        }
+        expect_bytes(&queue, model.bytes.make_contiguous());
+        if model.bytes.len() > MAX_BYTES {
+            queue.clear();
+            model.advance(model.bytes.len());
+            writer.forget_offer();
+        }
+    }
+    let unsent: Vec<Segment> = queue.into_unsent().collect();
+    assert!(unsent.iter().all(|segment| !segment.is_empty()));
+    assert!(
+        unsent
+            .iter()
+            .flat_map(|segment| segment.iter())
+            .eq(&model.bytes)
+    );
+}
+
+/// The bytes to be written, and where records end in them.
+#[derive(Default)]
+struct Model {
+    bytes: VecDeque<u8>,
+    record_ends: VecDeque<usize>,
+    /// The bytes that were put in. Each has another value than its neighbours.
+    put_bytes: usize,
+    /// The number of bytes that a writer was offered when it was not ready, less those that are gone.
+    offered: usize,
+}
+
+impl Model {
+    fn next(&mut self, bytes: usize) -> Vec<u8> {
+        let range = self.put_bytes..self.put_bytes + bytes;
+        self.put_bytes += bytes;
+        let bytes: Vec<u8> = range.map(|at| (at % 251) as u8 + 1).collect();
+        self.bytes.extend(&bytes);
+        bytes
+    }
+
+    fn end_record(&mut self) {
+        let end = self.bytes.len();
+        if end > 0 && self.record_ends.back() != Some(&end) {
+            self.record_ends.push_back(end);
+        }
+    }
+
+    fn advance(&mut self, bytes: usize) {
+        self.bytes.drain(..bytes);
+        self.offered = match self.bytes.is_empty() {
+            true => 0,
+            false => self.offered.saturating_sub(bytes),
+        };
+        while self.record_ends.front().is_some_and(|end| *end <= bytes) {
+            self.record_ends.pop_front();
+        }
+        self.record_ends.iter_mut().for_each(|end| *end -= bytes);
+    }
+
+    /// Checks the calls that a writer got, and removes what it took.
+    fn check(&mut self, writer: &mut ScriptedWriter, queue: &SegmentQueue) {
+        for (given, answer) in writer.calls.drain(..) {
+            assert!(given >= self.offered, "fewer bytes than were offered");
+            let ends_there = given == self.bytes.len() || self.record_ends.contains(&given);
+            let first = self.record_ends.front();
+            let cuts = !ends_there && given > self.offered && first.is_some_and(|end| *end < given);
+            assert!(!cuts, "a call of {given} bytes cuts a record");
+            let chunk = queue.policy().chunk_bytes;
+            // Whole records, several of them, are no more than a chunk.
+            let has_several = first.is_some_and(|end| *end < given);
+            assert!(
+                !has_several || given <= chunk.max(self.offered),
+                "a call of {given} bytes with several records, and a chunk of {chunk}"
+            );
+            match answer {
+                Answer::Take(most) => {
+                    self.advance(most.min(given));
+                }
+                Answer::Pending => self.offered = given,
+                Answer::Fail | Answer::Overreport => {}
+            }
+        }
+        let taken = std::mem::take(&mut writer.taken);
+        let first = self.put_bytes - self.bytes.len() - taken.len();
+        let expected = (first..first + taken.len()).map(|at| (at % 251) as u8 + 1);
+        assert!(taken.into_iter().eq(expected), "other bytes were written");
+    }
+}
+
+fn any_script(input: &mut Input<'_>) -> VecDeque<Answer> {
+    let answer = |input: &mut Input<'_>| match input.below(8) {
+        0 | 1 => Answer::Pending,
+        2 => Answer::Fail,
+        3 => Answer::Overreport,
+        4 => Answer::Take(usize::MAX),
+        _ => Answer::Take(any_size(input)),
+    };
+    (0..input.below(6)).map(|_| answer(input)).collect()
+}
+
+/// Polls one operation once, and drops it.
+fn poll(queue: &mut SegmentQueue, writer: &mut ScriptedWriter, how: usize) {
+    let cx = &mut Context::from_waker(Waker::noop());
+    let before = queue.remaining();
+    let polled = match how {
+        0 => {
+            let polled = queue.poll_write_some(cx, Pin::new(writer));
+            if let Poll::Ready(Ok(bytes)) = polled {
+                assert_eq!(bytes, before - queue.remaining());
+                assert_eq!(bytes == 0, before == 0);
+            }
+            polled.map(|result| result.map(|_| ()))
+        }
+        1 => queue.poll_write_to(cx, writer),
+        _ => pin!(queue.drain_to(writer)).poll(cx),
+    };
+    if let Poll::Ready(Ok(())) = polled {
+        assert!(how == 0 || queue.is_empty(), "the queue was not written");
+    }
+}
+
+/// A non-blocking pipe of one page.
+fn small_pipe() -> io::Result<(io::PipeReader, io::PipeWriter)> {
+    let (reader, writer) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+    rustix::pipe::fcntl_setpipe_size(&writer, 4096)?;
+    Ok((reader.into(), writer.into()))
+}
+
+/// Writes what one call takes, and compares it.
+fn write_some(
+    queue: &mut SegmentQueue,
+    (reader, writer): &mut (io::PipeReader, io::PipeWriter),
+    model: &mut Model,
+) {
+    let written = queue.write_some(&*writer).expect("the pipe is empty");
+    let mut received = vec![0; written + 1];
+    let read = match reader.read(&mut received) {
+        Ok(read) => read,
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
+        Err(error) => panic!("the pipe cannot be read: {error}"),
+    };
+    assert_eq!(read, written, "the count is not that of the bytes");
+    let expected: Vec<u8> = model.bytes.range(..written).copied().collect();
+    assert!(received[..read] == expected, "other bytes were written");
+    model.advance(written);
+}

@@ -1,0 +1,117 @@
+//! A writer without a descriptor, for the asynchronous functions of a queue.
+
+use std::collections::VecDeque;
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use tokio::io::AsyncWrite;
+
+/// What a [`ScriptedWriter`] answers.
+#[derive(Clone, Copy, Debug)]
+pub enum Answer {
+    /// Takes this many bytes, or all if there are fewer.
+    Take(usize),
+    /// Is not ready. Wakes the task at once.
+    Pending,
+    /// Fails and takes nothing.
+    Fail,
+    /// Reports one byte more than it was given, and takes nothing.
+    Overreport,
+}
+
+/// Answers by a script, keeps the bytes that it takes, and checks every call. After the end of its script it takes
+/// everything.
+///
+/// If it does not gather, it is as strict as OpenSSL: after `Pending`, the next call has to begin with the same bytes, and
+/// must not be shorter.
+#[derive(Debug)]
+pub struct ScriptedWriter {
+    /// The answers to come.
+    pub script: VecDeque<Answer>,
+    /// Whether it takes lists.
+    pub gathers: bool,
+    /// All bytes that it took.
+    pub taken: Vec<u8>,
+    /// The length and the answer of each call that was made since this was emptied.
+    pub calls: Vec<(usize, Answer)>,
+    /// The bytes of the last call, if its answer was `Pending`.
+    offered: Vec<u8>,
+}
+
+impl ScriptedWriter {
+    /// A writer that takes everything.
+    #[must_use]
+    pub fn new(gathers: bool) -> ScriptedWriter {
+        ScriptedWriter {
+            script: VecDeque::new(),
+            gathers,
+            taken: Vec::new(),
+            calls: Vec::new(),
+            offered: Vec::new(),
+        }
+    }
+
+    /// The queue dropped bytes that it had offered, which its user may do.
+    pub fn forget_offer(&mut self) {
+        self.offered.clear();
+    }
+
+    fn call(&mut self, cx: &Context<'_>, slices: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
+        assert!(!slices.is_empty(), "a call without a slice");
+        assert!(slices.len() <= vectored::iov_max(), "too many slices");
+        let is_some = |slice: &IoSlice<'_>| !slice.is_empty();
+        assert!(slices.iter().all(is_some), "an empty slice");
+        let bytes: Vec<u8> = slices.iter().flat_map(|slice| slice.to_vec()).collect();
+        assert!(bytes.starts_with(&self.offered), "a bad write retry");
+        self.offered.clear();
+        let answer = self.script.pop_front();
+        let answer = answer.unwrap_or(Answer::Take(usize::MAX));
+        self.calls.push((bytes.len(), answer));
+        match answer {
+            Answer::Take(most) => {
+                let taken = most.min(bytes.len());
+                self.taken.extend_from_slice(&bytes[..taken]);
+                Poll::Ready(Ok(taken))
+            }
+            Answer::Pending => {
+                self.offered = bytes;
+                cx.waker().wake_by_ref();
+                Poll::Pending
+            }
+            Answer::Fail => Poll::Ready(Err(io::ErrorKind::ConnectionReset.into())),
+            Answer::Overreport => Poll::Ready(Ok(bytes.len() + 1)),
+        }
+    }
+}
+
+impl AsyncWrite for ScriptedWriter {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.call(cx, &[IoSlice::new(bytes)])
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        assert!(self.gathers, "a list for a writer that does not gather");
+        self.call(cx, slices)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.gathers
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}

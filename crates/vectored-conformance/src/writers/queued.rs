@@ -1,0 +1,161 @@
+//! Lists through a [`SegmentQueue`].
+
+use std::io::{self, IoSlice};
+use std::os::fd::BorrowedFd;
+
+use fastrand::Rng;
+use vectored::{QueuePolicy, SegmentCursor, SegmentQueue};
+
+use super::WriteFn;
+use crate::outcome::Outcome;
+use crate::queue::{any_policy, any_size, put};
+
+/// The most bytes that are copied out of the caller's list for one segment of a queue. A list of the tests may have
+/// more bytes than there is memory.
+const MAX_PIECE_BYTES: usize = 1 << 20;
+
+/// Writes a queue until it is empty or an error comes, and returns the number of bytes that were written.
+type Drain = fn(&mut SegmentQueue, BorrowedFd<'_>) -> (u64, Option<io::Error>);
+
+pub(super) fn write_to(queue: &mut SegmentQueue, fd: BorrowedFd<'_>) -> (u64, Option<io::Error>) {
+    match queue.write_to(fd) {
+        Ok(bytes) => (bytes, None),
+        Err(error) => (error.transferred(), Some(error.into_io_error())),
+    }
+}
+
+pub(super) fn write_some(queue: &mut SegmentQueue, fd: BorrowedFd<'_>) -> (u64, Option<io::Error>) {
+    let mut written = 0;
+    while !queue.is_empty() {
+        match queue.write_some(fd) {
+            Ok(bytes) => written += bytes as u64,
+            Err(error) => return (written, Some(error)),
+        }
+    }
+    (written, None)
+}
+
+/// A queue of this policy that a list is pushed into until it is full, and which is then drained, again and again. After
+/// an error the queue keeps its bytes, and the next call goes on with them.
+pub(super) fn filled_and_drained(policy: QueuePolicy, drain: Drain) -> WriteFn {
+    let mut queue = SegmentQueue::with_policy(policy);
+    Box::new(move |fd, segments, cursor| {
+        let mut transfer = Transfer::resume(&mut queue, segments, cursor);
+        loop {
+            while !transfer.queue.is_full() && transfer.is_put() < segments.len() {
+                let piece = transfer.next_piece(MAX_PIECE_BYTES);
+                transfer.queue.push(piece.to_vec());
+            }
+            let result = drain(transfer.queue, fd);
+            if let Some(outcome) = transfer.after(result) {
+                return outcome;
+            }
+        }
+    })
+}
+
+/// A queue of any policy that a list is put into in any way, written now and then, and that gets more in between.
+pub(super) fn at_random() -> WriteFn {
+    let mut rng = Rng::with_seed(20);
+    let mut queue = SegmentQueue::new();
+    Box::new(move |fd, segments, cursor| {
+        if *cursor == SegmentCursor::new() {
+            queue = SegmentQueue::with_policy(any_policy(&mut rng));
+        }
+        let mut transfer = Transfer::resume(&mut queue, segments, cursor);
+        loop {
+            let is_put = transfer.is_put() == segments.len();
+            let result = match rng.u32(..10) {
+                0..6 if !is_put => {
+                    let most = match rng.bool() {
+                        true => MAX_PIECE_BYTES,
+                        false => 1 + any_size(&mut rng),
+                    };
+                    let piece = transfer.next_piece(most);
+                    put(transfer.queue, piece, &mut rng);
+                    continue;
+                }
+                6 => {
+                    transfer.queue.end_record();
+                    continue;
+                }
+                7 => {
+                    transfer.queue.shrink_to(any_size(&mut rng));
+                    continue;
+                }
+                8 => match transfer.queue.write_some(fd) {
+                    Ok(bytes) => (bytes as u64, None),
+                    Err(error) => (0, Some(error)),
+                },
+                _ => write_to(transfer.queue, fd),
+            };
+            if let Some(outcome) = transfer.after(result) {
+                return outcome;
+            }
+        }
+    })
+}
+
+/// A list on its way through a queue.
+struct Transfer<'t> {
+    queue: &'t mut SegmentQueue,
+    segments: &'t [IoSlice<'t>],
+    /// The bytes before it were written.
+    written: &'t mut SegmentCursor,
+    transferred: u64,
+    /// The bytes before it were put into the queue.
+    put: SegmentCursor,
+}
+
+impl<'t> Transfer<'t> {
+    fn resume(
+        queue: &'t mut SegmentQueue,
+        segments: &'t [IoSlice<'t>],
+        written: &'t mut SegmentCursor,
+    ) -> Transfer<'t> {
+        if *written == SegmentCursor::new() {
+            // What the list before has left.
+            queue.clear();
+        }
+        let mut put = *written;
+        put.advance(segments, queue.remaining());
+        Transfer {
+            queue,
+            segments,
+            written,
+            transferred: 0,
+            put,
+        }
+    }
+
+    /// The number of segments that were put into the queue.
+    fn is_put(&self) -> usize {
+        self.put.segment()
+    }
+
+    /// The next bytes of the list, all in one segment and no more than `most`.
+    fn next_piece(&mut self, most: usize) -> &'t [u8] {
+        let segment = &self.segments[self.put.segment()][self.put.offset()..];
+        let piece = &segment[..segment.len().min(most)];
+        self.put.advance(self.segments, piece.len());
+        piece
+    }
+
+    /// Counts what was written. Returns the outcome at the end of the list and after an error.
+    fn after(&mut self, (bytes, error): (u64, Option<io::Error>)) -> Option<Outcome> {
+        self.transferred += bytes;
+        self.written.advance(self.segments, bytes as usize);
+        let unwritten = self.written.remaining_bytes(self.segments);
+        let unput = self.put.remaining_bytes(self.segments);
+        assert_eq!(
+            unwritten - unput,
+            self.queue.remaining() as u64,
+            "the queue does not hold the bytes that were not written"
+        );
+        let is_over = error.is_some() || unwritten == 0;
+        is_over.then_some(Outcome {
+            transferred: self.transferred,
+            error,
+        })
+    }
+}
