@@ -150,6 +150,11 @@ impl SegmentQueue {
     /// It never refuses: [`is_full`](SegmentQueue::is_full) tells when to write first.
     ///
     /// To send bytes that the program keeps too, use [`push_shared`](SegmentQueue::push_shared).
+    ///
+    /// # Panics
+    ///
+    /// If the kept segments have more than `isize::MAX` bytes together. As a `Vec` that has no room, and possible only
+    /// with segments that share memory.
     #[inline]
     pub fn push(&mut self, segment: impl Into<Segment>) {
         self.append(segment.into());

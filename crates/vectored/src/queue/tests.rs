@@ -270,7 +270,7 @@ proptest! {
     #[test]
     fn a_queue_is_the_bytes_that_were_put_in_and_not_written(
         policy in any_policy(),
-        steps in prop::collection::vec(any_step(), 0..40),
+        steps in prop::collection::vec(any_step(), 0..if cfg!(miri) { 12 } else { 40 }),
         script in any_script(),
         limits in any_limits(),
     ) {
