@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 use vectored_lab::measure::MAX_COLD_CALL_BYTES;
 use vectored_lab::model::{
-    Cache, CellSpec, Experiment, LeftOut, Operation, PageCache, SyncMode, Target, Technique,
-    Workload,
+    Cache, CellSpec, Experiment, LeftOut, Operation, PageCache, SweptMix, SyncMode, Target,
+    Technique, Workload,
 };
 use vectored_lab::report::{bytes_in_words, grouped, list_in_words};
 
 use crate::args::MeasureArgs;
 use crate::failure::Failure;
-use crate::size_lists::{Mix, Sizes};
+use crate::size_lists::{Counts, Mix, Sizes, segment_count, total_bytes};
 use crate::target_path::ResolvedTarget;
 
 /// Limit on the bytes of a call, unless both counts and sizes are given. Larger lists are left out.
@@ -26,6 +26,12 @@ const MAX_SEGMENTS: usize = 1 << 20;
 const DEFAULT_COUNTS: [usize; 3] = [2, 16, 1000];
 const DEFAULT_SIZES: [usize; 6] = [16, 64, 256, 1 << 10, 4 << 10, 16 << 10];
 
+/// Sizes of `--join`. A call costs as much as copying tens of KiB, so its crossovers lie higher.
+const JOIN_SIZES: [usize; 6] = [64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10];
+
+/// The rivals of `--join`: a call for each message, or one call.
+const JOIN_RIVALS: [Technique; 2] = [Technique::WriteEach, Technique::CopyThenWrite];
+
 /// The plan of a run of `vectored measure`.
 #[derive(Debug)]
 pub struct MeasurePlan {
@@ -33,21 +39,16 @@ pub struct MeasurePlan {
     pub experiment: Experiment,
     /// Cells that are left out because of their size, or because no technique works on their target.
     pub left_out: Vec<LeftOut>,
-    /// Whether some of them would be measured if both counts and sizes were given.
-    pub usual_limit: bool,
+    /// If some of them would be measured if both counts and sizes were given: the option for counts.
+    pub usual_limit: Option<&'static str>,
 }
 
 impl MeasurePlan {
     /// The plan for `args`.
     pub fn new(args: &MeasureArgs, seed: u64) -> Result<MeasurePlan, Failure> {
-        let mut rivals = Technique::of(args.operation).to_vec();
-        if args.technique.is_empty() {
-            rivals.retain(|technique| technique.is_pure());
-        } else {
-            rivals = named_techniques(args)?;
-        }
+        let rivals = rivals(args)?;
         let (cells, mut left_out) = grid(args, &rivals)?;
-        let usual_limit = !left_out.is_empty();
+        let usual_limit = (!left_out.is_empty()).then(|| counts_option(args));
         let (cells, unsuited): (Vec<_>, Vec<_>) = cells.into_iter().partition(|cell| {
             let mut rivals = rivals.iter();
             rivals.any(|technique| technique.works_on(cell.target))
@@ -60,10 +61,15 @@ impl MeasurePlan {
         }));
         // A list is reported once, not once for each state.
         left_out.dedup();
-        let unranked = match rivals.contains(&Technique::Adaptive) {
-            true => Vec::new(),
-            false => vec![Technique::Adaptive],
+        let beside: &[Technique] = match args.join {
+            Some(_) => &[Technique::Writev, Technique::Adaptive],
+            None => &[Technique::Adaptive],
         };
+        let unranked = beside
+            .iter()
+            .copied()
+            .filter(|technique| !rivals.contains(technique))
+            .collect();
         Ok(MeasurePlan {
             experiment: Experiment {
                 cells,
@@ -136,6 +142,44 @@ pub struct FilePlan {
     pub is_target: bool,
 }
 
+/// The techniques that compete.
+fn rivals(args: &MeasureArgs) -> Result<Vec<Technique>, Failure> {
+    if let Some(counts) = &args.join {
+        check_join(args, counts)?;
+        return Ok(JOIN_RIVALS.to_vec());
+    }
+    if !args.technique.is_empty() {
+        return named_techniques(args);
+    }
+    let mut rivals = Technique::of(args.operation).to_vec();
+    rivals.retain(|technique| technique.is_pure());
+    Ok(rivals)
+}
+
+/// Refuses options that make no sense with `--join`.
+fn check_join(args: &MeasureArgs, Counts(counts): &Counts) -> Result<(), Failure> {
+    let conflict = if args.segments.is_some() {
+        "--segments: give the counts of messages to --join alone"
+    } else if !args.mix.is_empty() {
+        "--mix, since messages that are joined have one size: use --sizes for it"
+    } else if !args.technique.is_empty() {
+        "--technique, since it compares write-each and copy-then-write: omit one of the two options"
+    } else if !args.iovec_setup.is_empty() {
+        "--iovec-setup, since neither of its techniques has an iovec array: omit --iovec-setup"
+    } else if args.operation == Operation::Read {
+        "--operation read, since it compares writes: omit one of the two options"
+    } else if counts[0] < 2 {
+        return Err(Failure::usage(
+            "--join 1 would join nothing: expected counts of 2 messages or more, for example 2..64",
+        ));
+    } else {
+        return Ok(());
+    };
+    Err(Failure::usage(format!(
+        "--join cannot be used with {conflict}"
+    )))
+}
+
 fn named_techniques(args: &MeasureArgs) -> Result<Vec<Technique>, Failure> {
     let usual = Technique::of(args.operation);
     let offered: Vec<Technique> = usual
@@ -174,17 +218,29 @@ fn no_technique_for(rivals: &[Technique]) -> String {
 }
 
 /// One list of segments.
+#[derive(PartialEq)]
 struct List {
     /// Runs of `(count, bytes)`.
     runs: Vec<(usize, usize)>,
-    segment_count: usize,
-    call_bytes: usize,
+    /// The mix that it is a list of, and the size of the swept run.
+    swept: Option<(SweptMix, usize)>,
     /// The options that would make it smaller.
     options: &'static str,
 }
 
 impl List {
+    fn segment_count(&self) -> usize {
+        segment_count(&self.runs)
+    }
+
+    fn call_bytes(&self) -> usize {
+        total_bytes(&self.runs)
+    }
+
     fn workload(&self) -> Workload {
+        if let Some((mix, bytes)) = &self.swept {
+            return Workload::swept(mix, *bytes);
+        }
         let runs = self.runs.iter();
         let sizes = runs.flat_map(|&(count, bytes)| std::iter::repeat_n(bytes, count));
         Workload::from_sizes(sizes.collect())
@@ -193,35 +249,49 @@ impl List {
 
 fn lists(args: &MeasureArgs) -> Vec<List> {
     if !args.mix.is_empty() {
-        let mut mixes = args.mix.clone();
-        // Duplicates are removed; the order stays.
-        let mut seen = Vec::new();
-        mixes.retain(|mix| {
-            let is_new = !seen.contains(mix);
-            seen.push(mix.clone());
-            is_new
-        });
-        let list = |mix: Mix| List {
-            segment_count: mix.segment_count(),
-            call_bytes: mix.total_bytes(),
-            runs: mix.0,
-            options: "--mix",
-        };
-        return mixes.into_iter().map(list).collect();
+        return lists_of_mixes(&args.mix);
     }
-    let counts = args.segments.as_ref().map_or(&DEFAULT_COUNTS[..], |c| &c.0);
-    let sizes = args.sizes.as_ref().map_or(&DEFAULT_SIZES[..], |s| &s.0);
+    let (counts, usual_sizes, options) = match (&args.join, &args.segments) {
+        (Some(Counts(counts)), _) => (&counts[..], JOIN_SIZES, "--join or --sizes"),
+        (None, Some(Counts(counts))) => (&counts[..], DEFAULT_SIZES, "--segments or --sizes"),
+        (None, None) => (&DEFAULT_COUNTS[..], DEFAULT_SIZES, "--segments or --sizes"),
+    };
+    let sizes = args.sizes.as_ref().map_or(&usual_sizes[..], |s| &s.0);
     let pairs = counts
         .iter()
         .flat_map(|&count| sizes.iter().map(move |&bytes| (count, bytes)));
     pairs
         .map(|(count, bytes)| List {
             runs: vec![(count, bytes)],
-            segment_count: count,
-            call_bytes: count.saturating_mul(bytes),
-            options: "--segments or --sizes",
+            swept: None,
+            options,
         })
         .collect()
+}
+
+/// The lists in the order of the mixes, each once.
+fn lists_of_mixes(mixes: &[Mix]) -> Vec<List> {
+    let mut lists: Vec<List> = Vec::new();
+    for mix in mixes {
+        let of_mix: Vec<_> = match mix {
+            Mix::Fixed(runs) => vec![(runs.clone(), None)],
+            Mix::Swept(mix, sizes) => sizes
+                .iter()
+                .map(|&bytes| (mix.at(bytes), Some((mix.clone(), bytes))))
+                .collect(),
+        };
+        for (runs, swept) in of_mix {
+            let list = List {
+                runs,
+                swept,
+                options: "--mix",
+            };
+            if !lists.contains(&list) {
+                lists.push(list);
+            }
+        }
+    }
+    lists
 }
 
 /// The named states, sorted, or the default if none is named.
@@ -334,19 +404,23 @@ fn grid(
         true => (MAX_COLD_CALL_BYTES, " with --cache cold"),
         false => (MAX_CALL_BYTES, ""),
     };
-    let asked_in_full = !args.mix.is_empty() || (args.segments.is_some() && args.sizes.is_some());
+    let has_counts = args.segments.is_some() || args.join.is_some();
+    let asked_in_full = !args.mix.is_empty() || (has_counts && args.sizes.is_some());
     let limit = match asked_in_full {
         true => max,
         false => USUAL_CALL_BYTES,
     };
-    if let Some(list) = lists.iter().find(|list| list.segment_count > MAX_SEGMENTS) {
+    if let Some(list) = lists
+        .iter()
+        .find(|list| list.segment_count() > MAX_SEGMENTS)
+    {
         let remedy = match args.mix.is_empty() {
-            true => "--segments",
+            true => counts_option(args),
             false => "--mix",
         };
         return Err(Failure::usage(format!(
             "cannot measure lists of {} segments: the maximum is {}; use fewer with {remedy}",
-            grouped(list.segment_count as u64),
+            grouped(list.segment_count() as u64),
             grouped(MAX_SEGMENTS as u64),
         )));
     }
@@ -364,17 +438,17 @@ fn grid(
     for one in &resolved {
         let target = one.target;
         for list in &lists {
-            if list.call_bytes > limit && asked_in_full {
+            if list.call_bytes() > limit && asked_in_full {
                 return Err(Failure::usage(format!(
                     "cannot measure {} on {target}: a call would move {}, and the \
                      maximum{max_with} is {}; reduce {}",
                     list_in_words(&list.runs),
-                    bytes_in_words(list.call_bytes as u64),
+                    bytes_in_words(list.call_bytes() as u64),
                     bytes_in_words(max as u64),
                     list.options,
                 )));
             }
-            if list.call_bytes > limit {
+            if list.call_bytes() > limit {
                 left_out.push(LeftOut {
                     target,
                     path: path_in_results(one.path.as_deref()),
@@ -408,12 +482,21 @@ fn grid(
     if cells.is_empty() {
         return Err(Failure::usage(format!(
             "nothing to measure: every list has more than {}; to measure lists of up to {}, give \
-             both --segments and --sizes",
+             both {} and --sizes",
             bytes_in_words(limit as u64),
             bytes_in_words(max as u64),
+            counts_option(args),
         )));
     }
     Ok((cells, left_out))
+}
+
+/// The option that gives the counts.
+fn counts_option(args: &MeasureArgs) -> &'static str {
+    match args.join {
+        Some(_) => "--join",
+        None => "--segments",
+    }
 }
 
 /// A path in the form used in results.

@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use vectored_lab::model::SweptMix;
+
 /// Factor between two numbers of a range.
 const STEP: usize = 4;
 
@@ -13,55 +15,75 @@ pub struct Counts(pub Vec<usize>);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sizes(pub Vec<usize>);
 
-/// The segments of one list, as runs of `(count, bytes)`: `9x16,1x4KiB`.
+/// A list of segments of mixed sizes, or several lists that differ in one of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mix(pub Vec<(usize, usize)>);
+pub enum Mix {
+    /// One list, as runs of `(count, bytes)`: `9x16,1x4KiB`.
+    Fixed(Vec<(usize, usize)>),
+    /// A list for each size of one run: `1x150,1x16..64KiB`.
+    Swept(SweptMix, Vec<usize>),
+}
 
 /// Expected form of a list of numbers or sizes.
 const LIST_FORM: &str = "expected numbers or ranges, for example 2,16 or 16..1024";
 
 /// Expected form of a mix.
-const MIX_FORM: &str = "expected COUNTxSIZE,COUNTxSIZE, for example 9x16,1x4KiB";
-
-impl Mix {
-    /// Number of segments; `usize::MAX` if there are more.
-    pub fn segment_count(&self) -> usize {
-        let counts = self.0.iter().map(|(count, _)| *count);
-        counts.fold(0, usize::saturating_add)
-    }
-
-    /// Bytes of a call; `usize::MAX` if there are more.
-    pub fn total_bytes(&self) -> usize {
-        let bytes = self
-            .0
-            .iter()
-            .map(|(count, bytes)| count.saturating_mul(*bytes));
-        bytes.fold(0, usize::saturating_add)
-    }
-}
+const MIX_FORM: &str =
+    "expected COUNTxSIZE,COUNTxSIZE, for example 9x16,1x4KiB or 1x150,1x16..64KiB";
 
 impl FromStr for Mix {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let run = |item: &str| {
-            if item.contains("..") {
+        let with_form = |why: String| match why.ends_with(MIX_FORM) {
+            true => why,
+            false => format!("{why}; {MIX_FORM}"),
+        };
+        let mut runs = Vec::new();
+        let mut swept_sizes = None;
+        for item in text.split(',').map(str::trim) {
+            let (times, bytes) = item.split_once(['x', '×']).unwrap_or(("1", item));
+            if times.contains("..") {
                 return Err(format!(
-                    "'{item}' is a range, which a mix cannot have: {MIX_FORM}"
+                    "'{item}' has a range of counts, and only a size may be a range: {MIX_FORM}"
                 ));
             }
-            let (times, bytes) = item.split_once(['x', '×']).unwrap_or(("1", item));
             let times = count(times.trim(), MIX_FORM)?;
-            let bytes =
-                size(bytes.trim(), MIX_FORM).map_err(|why| match why.ends_with(MIX_FORM) {
-                    true => why,
-                    false => format!("{why}; {MIX_FORM}"),
-                })?;
-            Ok((times, bytes))
-        };
-        let runs = text.split(',').map(str::trim).map(run);
-        Ok(Mix(runs.collect::<Result<_, String>>()?))
+            let one_size = |text: &str| size(text.trim(), MIX_FORM);
+            let Some(range) = range(bytes.trim(), one_size) else {
+                runs.push((times, Some(one_size(bytes).map_err(with_form)?)));
+                continue;
+            };
+            if swept_sizes.is_some() {
+                return Err(format!(
+                    "'{item}' is a second range, and a mix may have one: {MIX_FORM}"
+                ));
+            }
+            swept_sizes = Some(range.map_err(with_form)?);
+            runs.push((times, None));
+        }
+        match swept_sizes {
+            Some(sizes) => Ok(Mix::Swept(SweptMix::try_from(runs)?, sizes)),
+            None => {
+                let fixed = |(count, bytes): (usize, Option<usize>)| Some((count, bytes?));
+                Ok(Mix::Fixed(runs.into_iter().filter_map(fixed).collect()))
+            }
+        }
     }
+}
+
+/// Segments in a list of runs of `(count, bytes)`; `usize::MAX` if there are more.
+pub fn segment_count(runs: &[(usize, usize)]) -> usize {
+    let counts = runs.iter().map(|(count, _)| *count);
+    counts.fold(0, usize::saturating_add)
+}
+
+/// Bytes of a list of runs of `(count, bytes)`; `usize::MAX` if there are more.
+pub fn total_bytes(runs: &[(usize, usize)]) -> usize {
+    let bytes = runs
+        .iter()
+        .map(|(count, bytes)| count.saturating_mul(*bytes));
+    bytes.fold(0, usize::saturating_add)
 }
 
 impl FromStr for Counts {
@@ -87,25 +109,36 @@ fn list(text: &str, number: impl Fn(&str) -> Result<usize, String>) -> Result<Ve
         return Err(format!("the list is empty: {LIST_FORM}"));
     }
     for item in text.split(',').map(str::trim) {
-        let Some((first, last)) = item.split_once("..") else {
-            numbers.push(number(item)?);
-            continue;
-        };
-        let missing = || format!("the range '{item}' needs two ends, for example 16..1024");
+        match range(item, &number) {
+            Some(range) => numbers.extend(range?),
+            None => numbers.push(number(item)?),
+        }
+    }
+    numbers.sort_unstable();
+    numbers.dedup();
+    Ok(numbers)
+}
+
+/// The numbers of a range such as `16..1024`, ascending; `None` if `item` is no range.
+fn range(
+    item: &str,
+    number: impl Fn(&str) -> Result<usize, String>,
+) -> Option<Result<Vec<usize>, String>> {
+    let (first, last) = item.split_once("..")?;
+    let numbers = || {
         if first.is_empty() || last.is_empty() {
-            return Err(missing());
+            return Err(format!(
+                "the range '{item}' needs two ends, for example 16..1024"
+            ));
         }
         let (first, last) = (number(first)?, number(last)?);
         if first > last {
             return Err(format!("the range '{item}' is decreasing: swap its ends"));
         }
         let steps = std::iter::successors(Some(first), |&at| at.checked_mul(STEP));
-        numbers.extend(steps.take_while(|&at| at < last));
-        numbers.push(last);
-    }
-    numbers.sort_unstable();
-    numbers.dedup();
-    Ok(numbers)
+        Ok(steps.take_while(|&at| at < last).chain([last]).collect())
+    };
+    Some(numbers())
 }
 
 /// A number greater than zero. `form` is the expected form, for messages.
@@ -166,6 +199,8 @@ fn positive(text: &str, digits: &str, unit: usize, form: &str) -> Result<usize, 
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -196,16 +231,72 @@ mod tests {
     #[test]
     fn a_mix_is_a_list_in_its_order() {
         let check = |text: &str, runs: &[(usize, usize)]| {
-            assert_eq!(text.parse::<Mix>().unwrap().0, runs, "{text}");
+            assert_eq!(text.parse(), Ok(Mix::Fixed(runs.to_vec())), "{text}");
         };
         check("9x16,1x4096", &[(9, 16), (1, 4096)]);
         check("1 x 4KiB, 16", &[(1, 4096), (1, 16)]);
         check("3×1M", &[(3, 1 << 20)]);
-        let mix: Mix = "2x16,1x4,1x16".parse().unwrap();
-        assert_eq!((mix.segment_count(), mix.total_bytes()), (4, 52));
+        let runs = [(2, 16), (1, 4), (1, 16)];
+        check("2x16,1x4,1x16", &runs);
+        assert_eq!((segment_count(&runs), total_bytes(&runs)), (4, 52));
         let most = usize::MAX;
-        let huge: Mix = format!("{most}x{most},{most}x1").parse().unwrap();
-        assert_eq!((huge.segment_count(), huge.total_bytes()), (most, most));
+        let huge = [(most, most), (most, 1)];
+        assert_eq!((segment_count(&huge), total_bytes(&huge)), (most, most));
+    }
+
+    #[test]
+    fn one_size_of_a_mix_may_be_a_range() {
+        let check = |text: &str, runs: &[(usize, Option<usize>)], sizes: &[usize]| {
+            let mix = SweptMix::try_from(runs.to_vec()).unwrap();
+            assert_eq!(text.parse(), Ok(Mix::Swept(mix, sizes.to_vec())), "{text}");
+        };
+        let header_and_body = [(1, Some(150)), (1, None)];
+        check("1x150,1x16..1KiB", &header_and_body, &[16, 64, 256, 1024]);
+        check(" 150 , 1 × 16 .. 64 ", &header_and_body, &[16, 64]);
+        check("3x10..12,2x16", &[(3, None), (2, Some(16))], &[10, 12]);
+        check("2x5..5", &[(2, None)], &[5]);
+    }
+
+    proptest! {
+        #[test]
+        fn a_range_of_a_mix_has_the_sizes_of_the_option_sizes(
+            before in prop::collection::vec((1_usize..2000, 1_usize..9000), 0..4),
+            count in 1_usize..2000,
+            first in 1_usize..5000,
+            more in 0_usize..100_000,
+            after in prop::collection::vec((1_usize..2000, 1_usize..9000), 0..4),
+        ) {
+            let range = format!("{first}..{}", first + more);
+            let fixed = |runs: &[(usize, usize)]| -> Vec<String> {
+                runs.iter().map(|(count, bytes)| format!("{count}x{bytes}")).collect()
+            };
+            let swept = vec![format!("{count}x{range}")];
+            let text = [fixed(&before), swept, fixed(&after)].concat().join(",");
+            let Ok(Mix::Swept(mix, sizes)) = text.parse::<Mix>() else {
+                panic!("{text} is not swept");
+            };
+            prop_assert_eq!(&sizes, &range.parse::<Sizes>().unwrap().0);
+            for bytes in sizes {
+                let list = [before.clone(), vec![(count, bytes)], after.clone()].concat();
+                prop_assert_eq!(mix.at(bytes), list);
+            }
+            // A second range is refused.
+            let refused = format!("{text},1x{range}").parse::<Mix>().unwrap_err();
+            prop_assert!(refused.contains("is a second range"), "{}", refused);
+        }
+
+        #[test]
+        fn any_text_is_a_mix_or_is_refused_in_words(text in "[0-9x.,×KiB ]{0,24}") {
+            match text.parse::<Mix>() {
+                Err(why) => prop_assert!(!why.is_empty()),
+                Ok(Mix::Fixed(runs)) => {
+                    prop_assert!(runs.iter().all(|&(count, bytes)| count > 0 && bytes > 0));
+                }
+                Ok(Mix::Swept(_, sizes)) => {
+                    prop_assert!(sizes[0] > 0 && sizes.is_sorted(), "{:?}", sizes);
+                }
+            }
+        }
     }
 
     #[test]
@@ -217,7 +308,12 @@ mod tests {
             ("9x16,", "a number is missing"),
             ("0x16", "'0' is zero"),
             ("9x0", "'0' is zero"),
-            ("2x16..64", "'2x16..64' is a range"),
+            ("1x0..64", "'0' is zero"),
+            ("2x16..64,16..64", "'16..64' is a second range"),
+            ("2..4x16", "'2..4x16' has a range of counts"),
+            ("2x16..", "the range '16..' needs two ends"),
+            ("2x64..16", "the range '64..16' is decreasing"),
+            ("2x16..64TB", "unknown unit 'TB'"),
             ("2x3x4", "unknown unit 'x4'"),
             ("-1x4", "'-1' is not a whole number"),
             ("2x4TB", "unknown unit 'TB'"),
@@ -225,7 +321,8 @@ mod tests {
         ] {
             let message = text.parse::<Mix>().unwrap_err();
             assert!(message.contains(culprit), "{text}: {message}");
-            assert!(message.contains("for example 9x16,1x4KiB"), "{message}");
+            let form = "for example 9x16,1x4KiB or 1x150,1x16..64KiB";
+            assert!(message.ends_with(form), "{message}");
         }
     }
 

@@ -49,6 +49,10 @@ Examples:
           Reading a file that is not in the page cache
   vectored measure --mix 9x16,1x4KiB --cache hot,cold
           A list of ten segments, from the CPU caches and from memory
+  vectored measure --mix 1x150,1x16..64KiB --target unix,tcp
+          From which size of the body a header and a body are best gathered
+  vectored measure --join 2..64 --target tcp --cache hot,cold
+          Up to which size messages are best joined into one call
   vectored measure --target file --technique writev --technique mmap
           writev against a mapping of the file
   vectored measure --segments 64 --format csv --output sizes.csv
@@ -118,8 +122,20 @@ pub struct MeasureArgs {
     ///
     /// COUNTxSIZE, in the order of the list; a size alone is one segment. Replaces --segments and
     /// --sizes. A list may have up to 64 MiB.
+    ///
+    /// One of the sizes may be a range, as in --sizes: 1x150,1x16..64KiB is a header of 150 bytes and
+    /// a body of 16 bytes to 64 KiB. The result then says from which size of the body gathering is
+    /// faster.
     #[arg(long, value_name = "LIST", conflicts_with_all = ["segments", "sizes"])]
     pub mix: Vec<Mix>,
+
+    /// Counts of messages to join, for example 16 or 2..64
+    ///
+    /// Answers up to which message size copying that many messages into one buffer, for one call, is
+    /// faster than a call for each. The same as --segments LIST --technique write-each,copy-then-write,
+    /// with writev shown beside the verdict, and sizes of 64..64KiB unless --sizes is given.
+    #[arg(long, value_name = "LIST", allow_negative_numbers = true)]
+    pub join: Option<Counts>,
 
     /// State of the CPU caches when a call begins; may be repeated [default: hot]
     ///

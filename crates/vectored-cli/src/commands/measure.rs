@@ -50,8 +50,10 @@ pub fn run(args: &MeasureArgs) -> Result<ExitCode, Failure> {
     for group in left_out_in_words(&plan.left_out) {
         notes.note(&format!("not measured ({}): {}", group.reason, group.cells));
     }
-    if plan.usual_limit {
-        notes.note("to measure such lists, up to 64 MiB, give both --segments and --sizes");
+    if let Some(counts) = plan.usual_limit {
+        notes.note(&format!(
+            "to measure such lists, up to 64 MiB, give both {counts} and --sizes"
+        ));
     }
     let unmeasured = measured.outcome.left_out.len();
     if measured.outcome.cells.is_empty()

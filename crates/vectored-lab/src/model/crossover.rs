@@ -3,10 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use crate::model::conditions::Conditions;
+use crate::model::swept_mix::SweptMix;
 use crate::model::technique::Technique;
 
 /// The segment size at which the faster of two techniques changes, among
-/// lists of equal segments that differ in nothing else.
+/// lists that differ in this size only: the size of all segments, or of one run
+/// of a mix.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Crossover {
     /// The conditions that the lists were written or read under.
@@ -14,6 +16,9 @@ pub struct Crossover {
     pub conditions: Conditions,
     /// Segments in the lists.
     pub segment_count: usize,
+    /// The mix, if the size is that of one run of it. `None` in files of earlier versions.
+    #[serde(default)]
+    pub swept_mix: Option<SweptMix>,
     /// The technique that is faster for smaller segments.
     pub below: Technique,
     /// The technique that is faster for larger segments.

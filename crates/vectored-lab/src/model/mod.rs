@@ -12,8 +12,10 @@ pub(crate) mod drain;
 pub(crate) mod experiment;
 pub(crate) mod experiments;
 pub(crate) mod host_report;
+pub(crate) mod list_shape;
 pub(crate) mod results;
 pub(crate) mod saved;
+pub(crate) mod swept_mix;
 pub(crate) mod sync;
 pub(crate) mod target;
 pub(crate) mod technique;
@@ -39,11 +41,13 @@ pub use crate::model::experiments::{
 pub use crate::model::host_report::{
     BufferLimits, DirectOffer, FlagAnswer, HOST_SCHEMA, HostReport, HugePages, IoUringOffer, Known,
 };
+pub use crate::model::list_shape::ListShape;
 pub use crate::model::results::{
     Cell, CpuInfo, DirectoryInfo, Host, LeftOut, OpenBecause, Results, Ruler, SCHEMA,
     TechniqueResult, Verdict,
 };
 pub use crate::model::saved::Saved;
+pub use crate::model::swept_mix::SweptMix;
 pub use crate::model::sync::SyncMode;
 pub use crate::model::target::Target;
 pub use crate::model::technique::{Technique, UnknownTechnique};

@@ -10,6 +10,7 @@ use crate::model::conditions::Conditions;
 use crate::model::cost_model::FittedModel;
 use crate::model::crossover::Crossover;
 use crate::model::drain::Drain;
+use crate::model::swept_mix::SweptMix;
 use crate::model::sync::SyncMode;
 use crate::model::target::Target;
 use crate::model::technique::Technique;
@@ -208,6 +209,10 @@ pub struct Cell {
     pub segment_bytes: Option<usize>,
     /// Sizes as runs of `[count, bytes]`, if they are mixed.
     pub segment_sizes: Option<Vec<(usize, usize)>>,
+    /// The mix with its variable size, if this list is one of a sweep over that size. `None` in files of
+    /// earlier versions.
+    #[serde(default)]
+    pub swept_mix: Option<SweptMix>,
     /// How the segments lay in memory.
     pub layout: Layout,
     /// State of the CPU's caches.

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::model::swept_mix::SweptMix;
+
 /// Linux keeps up to this many `iovec`s on its stack, and allocates memory for more (`UIO_FASTIOV` in
 /// `include/uapi/linux/uio.h`).
 pub const FAST_IOVECS: usize = 8;
@@ -23,6 +25,8 @@ pub const FAST_IOVECS: usize = 8;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Workload {
     sizes: Vec<usize>,
+    /// The mix that it is a list of, and the size of the swept run.
+    swept: Option<(SweptMix, usize)>,
 }
 
 impl Workload {
@@ -46,7 +50,43 @@ impl Workload {
             sizes.iter().all(|&bytes| bytes > 0),
             "no segment of a workload is empty"
         );
-        Workload { sizes }
+        Workload { sizes, swept: None }
+    }
+
+    /// The list of a swept mix whose variable size is `bytes`.
+    ///
+    /// # Panics
+    ///
+    /// If `bytes` is 0.
+    pub fn swept(mix: &SweptMix, bytes: usize) -> Self {
+        let runs = mix.at(bytes).into_iter();
+        let sizes = runs.flat_map(|(count, bytes)| std::iter::repeat_n(bytes, count));
+        Workload {
+            swept: Some((mix.clone(), bytes)),
+            ..Workload::from_sizes(sizes.collect())
+        }
+    }
+
+    /// The mix that this is a list of, if one of its sizes is varied.
+    pub fn swept_mix(&self) -> Option<&SweptMix> {
+        self.swept.as_ref().map(|(mix, _)| mix)
+    }
+
+    /// The same list with another size: of all segments, or of the swept run of a mix. `None` for a fixed
+    /// mix.
+    ///
+    /// # Panics
+    ///
+    /// If `bytes` is 0.
+    pub fn with_bytes(&self, bytes: usize) -> Option<Workload> {
+        match &self.swept {
+            Some((mix, _)) => Some(Workload::swept(mix, bytes)),
+            None => {
+                let count = self.segment_count();
+                let is_uniform = self.uniform_bytes().is_some();
+                is_uniform.then(|| Workload::uniform(count, bytes))
+            }
+        }
     }
 
     /// The size of each segment, in bytes, in order.
@@ -64,14 +104,22 @@ impl Workload {
         self.sizes.iter().sum()
     }
 
-    /// The size that all segments share, or `None` if sizes are mixed.
+    /// The size that all segments share, or `None` if sizes are mixed. A list of a swept mix counts as mixed
+    /// even if its sizes happen to be equal.
     pub fn uniform_bytes(&self) -> Option<usize> {
+        if self.swept.is_some() {
+            return None;
+        }
         let first = self.sizes[0];
         self.sizes.iter().all(|&b| b == first).then_some(first)
     }
 
-    /// The sizes as runs of `(count, bytes)`, the form of a mix in results.
+    /// The sizes as runs of `(count, bytes)`, the form of a mix in results. Neighbouring runs have different
+    /// sizes, except in a list of a swept mix.
     pub fn runs(&self) -> Vec<(usize, usize)> {
+        if let Some((mix, bytes)) = &self.swept {
+            return mix.at(*bytes);
+        }
         self.sizes
             .chunk_by(|a, b| a == b)
             .map(|run| (run.len(), run[0]))

@@ -1,41 +1,82 @@
 //! Advice in words, from cells and crossovers; none where these do not support it.
 
-use crate::model::{Advice, Cell, Crossover, Technique, Verdict};
-use crate::stats::{PairStats, pair, series};
-use crate::text::format;
+use crate::model::{Advice, Cell, Crossover, Technique};
+use crate::report::advice_figures::{
+    OneWinner, capital, dearest, longer, one_winner, place, ratios, size, span,
+};
+use crate::report::join_advice;
+use crate::report::table_rows::tally_of;
+use crate::stats::{PairStats, SizeSeries, pair, series};
 
-/// One entry for each series of `cells` (lists of equal segments that differ in segment size only) in which
-/// some technique is significantly the fastest, with the `crossovers` among them.
+/// One entry for each series of `cells` (lists that differ in one size only) in which some technique is
+/// significantly the fastest, with the `crossovers` among them.
+///
+/// A swept mix, and the question whether messages are to be joined, are measured for their crossover, so
+/// there is an entry if none was found, too.
 pub fn advice(cells: &[&Cell], crossovers: &[Crossover], rivals: &[Technique]) -> Vec<Advice> {
     series(cells)
         .into_iter()
         // One segment is no list.
-        .filter(|series| series.segment_count > 1)
+        .filter(|series| series.shape.segment_count > 1)
         .filter_map(|series| {
             let here: Vec<&Crossover> = crossovers
                 .iter()
                 .filter(|crossover| {
-                    crossover.segment_count == series.segment_count
-                        && crossover.conditions == series.conditions
+                    crossover.shape() == series.shape && crossover.conditions == series.conditions
                 })
                 .collect();
-            let text = match here[..] {
-                [] => one_winner(&series.cells, rivals)?,
-                _ if contradicts(&series.cells, &here) => return None,
-                _ => several_winners(&series.cells, &here),
-            };
-            let each = one_by_one(&series.cells, rivals);
+            let text = text(&series, &here, rivals)?;
             Some(Advice {
                 conditions: series.conditions,
-                segment_count: series.segment_count,
-                text: [Some(text), each]
-                    .into_iter()
-                    .flatten()
-                    .collect::<Vec<_>>()
-                    .join(" "),
+                segment_count: series.shape.segment_count,
+                swept_mix: series.shape.swept_mix.cloned(),
+                text,
             })
         })
         .collect()
+}
+
+fn text(
+    series: &SizeSeries<'_>,
+    crossovers: &[&Crossover],
+    rivals: &[Technique],
+) -> Option<String> {
+    let cells = &series.cells[..];
+    let is_swept = series.shape.swept_mix.is_some();
+    let asks_joining = !is_swept && join_advice::is_question(rivals);
+    let found = match crossovers {
+        [] if asks_joining => join_advice::one_answer(series),
+        [] => one_winner(cells).map(|one| in_one_sentence(&one, is_swept, rivals)),
+        _ if contradicts(cells, crossovers) => None,
+        [crossover] if asks_joining => Some(join_advice::up_to(series, crossover)),
+        _ => Some(several_winners(cells, crossovers, is_swept)),
+    };
+    let each = one_by_one(cells, rivals, is_swept).filter(|_| !asks_joining);
+    match found {
+        Some(text) => Some(
+            [Some(text), each]
+                .into_iter()
+                .flatten()
+                .collect::<Vec<_>>()
+                .join(" "),
+        ),
+        None if is_swept || asks_joining => undecided(cells, rivals, is_swept),
+        None => None,
+    }
+}
+
+/// `No crossover was found from 16 B to 64 KiB (writev wins 1 cell, tie 3, open 3).` `None` if there are not
+/// two sizes.
+fn undecided(cells: &[&Cell], rivals: &[Technique], is_swept: bool) -> Option<String> {
+    let [first, .., last] = cells else {
+        return None;
+    };
+    Some(format!(
+        "No crossover was found from {} to {} ({}).",
+        varied(first, is_swept),
+        size(last),
+        tally_of(cells, rivals)
+    ))
 }
 
 /// Whether the winner of some size differs from what these crossovers imply: rarely, one of two crossovers
@@ -43,7 +84,7 @@ pub fn advice(cells: &[&Cell], crossovers: &[Crossover], rivals: &[Technique]) -
 fn contradicts(cells: &[&Cell], crossovers: &[&Crossover]) -> bool {
     let breaks = |pair: &[&Crossover]| pair[0].above != pair[1].below;
     let is_other = |cell: &&Cell| {
-        let (Some(winner), Some(bytes)) = (cell.winner, cell.segment_bytes) else {
+        let (Some(winner), Some(bytes)) = (cell.winner, cell.swept_bytes()) else {
             return false;
         };
         let bytes = bytes as f64;
@@ -65,37 +106,14 @@ fn contradicts(cells: &[&Cell], crossovers: &[&Crossover]) -> bool {
 }
 
 /// `Copy at every size from 16 B to 16 KiB; gathering takes 5.6 to 47 % longer.`
-/// If some of these sizes have no winner: `Copy at 4 of 6 sizes …`.
-fn one_winner(cells: &[&Cell], rivals: &[Technique]) -> Option<String> {
-    let won: Vec<(&Cell, Technique)> = cells
-        .iter()
-        .filter_map(|&cell| Some((cell, cell.winner?)))
-        .collect();
-    let &(first, winner) = won.first()?;
-    let (last, _) = won.last()?;
-    // Two winners without a crossover between them, or a single size, support no rule.
-    if won.iter().any(|(_, other)| *other != winner) || won.len() < 2 {
-        return None;
-    }
-    let range = format!("from {} to {}", size(first), size(last));
-    let is_in_range =
-        |cell: &&&Cell| (first.segment_bytes..=last.segment_bytes).contains(&cell.segment_bytes);
-    let sizes = cells.iter().filter(is_in_range).count();
-    let where_it_wins = match won.len() == sizes {
-        true => "at every size".to_owned(),
-        false => format!("at {} of {sizes} sizes", won.len()),
-    };
+fn in_one_sentence(one: &OneWinner<'_>, is_swept: bool, rivals: &[Technique]) -> String {
     let runner_up = rivals
         .iter()
         .copied()
-        .filter(|&rival| rival != winner && !is_each(rival));
+        .filter(|&rival| rival != one.winner && !is_each(rival));
     let others: Vec<String> = runner_up
         .filter_map(|rival| {
-            let ratios = ratios(
-                &won.iter().map(|(cell, _)| *cell).collect::<Vec<_>>(),
-                rival,
-                winner,
-            );
+            let ratios = ratios(&one.won, rival, one.winner);
             Some(format!("{} takes {}", gerund(rival), span(&ratios)?))
         })
         .collect();
@@ -103,22 +121,36 @@ fn one_winner(cells: &[&Cell], rivals: &[Technique]) -> Option<String> {
         true => ".".to_owned(),
         false => format!("; {}.", others.join(", ")),
     };
-    let verb = capital(verb(winner));
-    Some(format!("{verb} {where_it_wins} {range}{costs}"))
+    let OneWinner {
+        at_sizes, range, ..
+    } = one;
+    let verb = verb(one.winner);
+    match is_swept {
+        true => format!("No crossover: {verb} {at_sizes} {range}{costs}"),
+        false => format!("{} {at_sizes} {range}{costs}", capital(verb)),
+    }
 }
 
-/// `Copy below 1.40 KiB [1.31, 1.52], gather above. …`
-fn several_winners(cells: &[&Cell], crossovers: &[&Crossover]) -> String {
+/// `Copy below 1.40 KiB [1.31, 1.52], gather above. …`; of a swept mix with one crossover `Gather from SIZE =
+/// 1.40 KiB [1.31, 1.52] on, copy below. …`
+fn several_winners(cells: &[&Cell], crossovers: &[&Crossover], is_swept: bool) -> String {
+    let variable = if is_swept { SIZE_IS } else { "" };
     let mut text = String::new();
     for (index, crossover) in crossovers.iter().enumerate() {
         let place = place(crossover);
         text += &match index {
-            0 => format!("{} below {place}", capital(verb(crossover.below))),
+            0 => format!("{} below {variable}{place}", capital(verb(crossover.below))),
             _ => format!(", {} to {place}", verb(crossover.below)),
         };
     }
     let last = crossovers[crossovers.len() - 1];
     text += &format!(", {} above.", verb(last.above));
+    if let [only] = crossovers
+        && is_swept
+    {
+        let (below, above) = (verb(only.below), capital(verb(only.above)));
+        text = format!("{above} from {variable}{} on, {below} below.", place(only));
+    }
     let first = crossovers[0];
     let wrong_below = dearest(cells, first.above, first.below, |bytes| {
         bytes < first.low_bytes
@@ -129,9 +161,14 @@ fn several_winners(cells: &[&Cell], crossovers: &[&Crossover]) -> String {
     let wrong: Vec<String> = [(first.above, wrong_below), (last.below, wrong_above)]
         .into_iter()
         .filter_map(|(technique, dearest)| {
-            let (bytes, ratio) = dearest?;
-            let longer = longer(ratio);
-            Some(format!("{} {bytes} takes {longer}", gerund(technique)))
+            let (cell, ratio) = dearest?;
+            let at = if is_swept { "at " } else { "" };
+            let bytes = varied(cell, is_swept);
+            Some(format!(
+                "{} {at}{bytes} takes {}",
+                gerund(technique),
+                longer(ratio)
+            ))
         })
         .collect();
     if !wrong.is_empty() {
@@ -142,7 +179,7 @@ fn several_winners(cells: &[&Cell], crossovers: &[&Crossover]) -> String {
 
 /// `Writing one by one takes 31 to 98 % longer.` If the largest sizes do not differ significantly:
 /// `… for segments of up to 4 KiB.` `None` if others do not, or if it is faster at any size.
-fn one_by_one(cells: &[&Cell], rivals: &[Technique]) -> Option<String> {
+fn one_by_one(cells: &[&Cell], rivals: &[Technique], is_swept: bool) -> Option<String> {
     let each = *rivals.iter().find(|&&rival| is_each(rival))?;
     let mut significant = Vec::new();
     for &cell in cells {
@@ -166,93 +203,25 @@ fn one_by_one(cells: &[&Cell], rivals: &[Technique]) -> Option<String> {
     let name = capital(gerund(each));
     Some(match count == cells.len() {
         true => format!("{name} takes {longer}."),
-        false => format!(
-            "{name} takes {longer} for segments of up to {}.",
-            size(cells[count - 1])
-        ),
+        false => {
+            let lists = if is_swept {
+                "up to"
+            } else {
+                "for segments of up to"
+            };
+            let most = varied(cells[count - 1], is_swept);
+            format!("{name} takes {longer} {lists} {most}.")
+        }
     })
 }
 
-/// How much longer one technique takes than another, in each cell where the difference is significant.
-fn ratios(cells: &[&Cell], of: Technique, to: Technique) -> Vec<f64> {
-    cells
-        .iter()
-        .filter_map(|cell| pair(cell, of, to))
-        .filter(PairStats::separated)
-        .map(|pair| pair.ratio)
-        .collect()
-}
+/// What stands before a size of a swept mix.
+const SIZE_IS: &str = "SIZE = ";
 
-/// The size within a range at which `of` takes longest compared with `to`, and the ratio.
-fn dearest(
-    cells: &[&Cell],
-    of: Technique,
-    to: Technique,
-    within: impl Fn(f64) -> bool,
-) -> Option<(String, f64)> {
-    cells
-        .iter()
-        .filter(|cell| cell.verdict == Verdict::Faster)
-        .filter(|cell| cell.segment_bytes.is_some_and(|bytes| within(bytes as f64)))
-        .filter_map(|cell| Some((size(cell), pair(cell, of, to)?)))
-        .filter(|(_, pair)| pair.separated() && pair.ratio > 1.0)
-        .max_by(|(_, a), (_, b)| a.ratio.total_cmp(&b.ratio))
-        .map(|(size, pair)| (size, pair.ratio))
-}
-
-/// The size of a crossover, with its interval: `1.40 KiB [1.31, 1.52]`.
-pub(crate) fn place(crossover: &Crossover) -> String {
-    let (scale, unit) = match crossover.at_bytes {
-        at if at < 999.5 => (1.0, "B"),
-        at if at < 1023.5 * 1024.0 => (1024.0, "KiB"),
-        _ => (1024.0 * 1024.0, "MiB"),
-    };
-    let number = |bytes: f64| match scale {
-        1.0 => format!("{bytes:.0}"),
-        _ => format::three_digits(bytes / scale),
-    };
-    let [at, low, high] = [
-        crossover.at_bytes,
-        crossover.low_bytes,
-        crossover.high_bytes,
-    ]
-    .map(number);
-    format!("{at} {unit} [{low}, {high}]")
-}
-
-fn size(cell: &Cell) -> String {
-    format::bytes_in_words(cell.segment_bytes.unwrap_or(0) as u64)
-}
-
-/// `5.6 to 47 % longer`, `1.3 to 15 times as long`.
-fn span(ratios: &[f64]) -> Option<String> {
-    let least = ratios.iter().copied().reduce(f64::min)?;
-    let most = ratios.iter().copied().reduce(f64::max)?;
-    let (low, high) = (longer(least), longer(most));
-    if low == high {
-        return Some(low);
-    }
-    // Both have the unit of the larger one, which is written once.
-    let low = match high.ends_with(LONGER) {
-        true => low.strip_suffix(LONGER).unwrap_or(&low).to_owned(),
-        false => match low.strip_suffix(TIMES) {
-            Some(low) => low.to_owned(),
-            None => format!("{least:.1}"),
-        },
-    };
-    Some(format!("{low} to {high}"))
-}
-
-const LONGER: &str = " % longer";
-const TIMES: &str = " times as long";
-
-/// `47 % longer`; from ten times on `12 times as long`.
-fn longer(ratio: f64) -> String {
-    let tax = format::tax(ratio - 1.0);
-    match tax.strip_suffix('×') {
-        Some(times) => format!("{times}{TIMES}"),
-        None => format!("{} longer", tax.trim_start_matches('+')),
-    }
+/// `4 KiB`; of a list of a swept mix `SIZE = 4 KiB`.
+fn varied(cell: &Cell, is_swept: bool) -> String {
+    let variable = if is_swept { SIZE_IS } else { "" };
+    format!("{variable}{}", size(cell))
 }
 
 fn is_each(technique: Technique) -> bool {
@@ -282,13 +251,5 @@ fn gerund(technique: Technique) -> &'static str {
         Technique::ReadThenSplit => "splitting",
         Technique::Readv => "scattering",
         other => other.name(),
-    }
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    match letters.next() {
-        Some(first) => first.to_uppercase().chain(letters).collect(),
-        None => String::new(),
     }
 }

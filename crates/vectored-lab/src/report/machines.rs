@@ -2,7 +2,7 @@
 
 use crate::model::Technique::{CopyThenWrite, ReadThenSplit, Readv, Writev};
 use crate::model::{Cell, Crossover, ModelSource, Results};
-use crate::report::advice::place;
+use crate::report::advice_figures::place;
 use crate::report::crossover_text::no_crossover;
 use crate::report::grid;
 use crate::report::grid::Grid;

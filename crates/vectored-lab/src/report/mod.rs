@@ -4,6 +4,7 @@
 //! for programs. Only [`json()`] is complete, and [`parse`] reads it back.
 
 pub(crate) mod advice;
+pub(crate) mod advice_figures;
 pub mod advisory;
 pub(crate) mod canvas;
 pub(crate) mod chart;
@@ -14,6 +15,7 @@ pub(crate) mod csv;
 pub mod experiments;
 pub(crate) mod grid;
 pub mod host;
+pub(crate) mod join_advice;
 pub(crate) mod json;
 pub(crate) mod left_out;
 pub(crate) mod machines;
@@ -23,6 +25,7 @@ pub(crate) mod page;
 pub(crate) mod panels;
 pub(crate) mod plot;
 pub(crate) mod plot_axes;
+pub(crate) mod shape_text;
 pub(crate) mod svg;
 pub(crate) mod table;
 pub(crate) mod table_rows;

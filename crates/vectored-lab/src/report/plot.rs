@@ -424,6 +424,7 @@ mod tests {
             segment_count: 16,
             segment_bytes: Some(bytes),
             segment_sizes: None,
+            swept_mix: None,
             layout: Default::default(),
             cache: Default::default(),
             page_cache: None,

@@ -405,7 +405,7 @@ impl Frame {
     fn list(&self, row: &Row) -> String {
         let (count_width, size_width) = (self.count_width, self.size_width);
         match row.count.as_str() {
-            "" => first_runs(&row.size, self.runs),
+            "" => first_runs(&row.size, row.swept_run.as_deref(), self.runs),
             count => format!("{count:>count_width$} × {:>size_width$}", row.size),
         }
     }
@@ -434,12 +434,14 @@ impl Frame {
 /// The maximum number of runs in the text of a list.
 const ALL_RUNS: usize = 3;
 
-/// `9 × 16 B + …` of `9 × 16 B + 1 × 4 KiB`.
-fn first_runs(list: &str, most: usize) -> String {
+/// `9 × 16 B + …` of `9 × 16 B + 1 × 4 KiB`; of a swept mix, whose other runs are the same in each list, the
+/// swept run.
+fn first_runs(list: &str, swept_run: Option<&str>, most: usize) -> String {
     let runs: Vec<&str> = list.split(" + ").collect();
-    match most < ALL_RUNS && most < runs.len() {
-        true => format!("{} + …", runs[..most].join(" + ")),
-        false => list.to_owned(),
+    match swept_run {
+        _ if most >= ALL_RUNS || most >= runs.len() => list.to_owned(),
+        Some(swept) => format!("… + {swept}"),
+        None => format!("{} + …", runs[..most].join(" + ")),
     }
 }
 

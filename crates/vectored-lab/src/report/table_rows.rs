@@ -1,7 +1,8 @@
 //! Sections, rows and notes of a run as text, for the table, Markdown and HTML.
 
-use crate::model::{Cell, Drain, Results, Target, Technique, TechniqueResult, Verdict};
+use crate::model::{Cell, Drain, ListShape, Results, Target, Technique, TechniqueResult, Verdict};
 use crate::report::crossover_text::no_crossover;
+use crate::report::shape_text::{shape_in_words, swept_list_in_words, swept_run_in_words};
 use crate::report::target_names::{SectionKey, Titles, has_tax, place};
 use crate::stats::TIE_ZONE;
 use crate::text::format;
@@ -28,6 +29,8 @@ pub(crate) struct Row {
     pub count: String,
     /// `16 KiB`, or the whole mix.
     pub size: String,
+    /// Of a list of a swept mix, the swept run: `1 × 4 KiB`.
+    pub swept_run: Option<String>,
     /// Mark behind the list if a thread at the other end took part.
     pub thread_mark: &'static str,
     pub floor: String,
@@ -113,7 +116,7 @@ pub(crate) fn sections(results: &Results) -> Vec<Section> {
                     .iter()
                     .filter(|advice| SectionKey::of_conditions(&advice.conditions) == kind)
                     .map(|advice| {
-                        let lists = format::count(advice.segment_count, "segment");
+                        let lists = shape_in_words(advice.shape());
                         // A saved text may come from anywhere.
                         (lists, format::escape_control(&advice.text))
                     })
@@ -124,21 +127,21 @@ pub(crate) fn sections(results: &Results) -> Vec<Section> {
         .collect()
 }
 
-/// `not decided`; where segment counts differ, `2 segments: none: writev; 16 segments: not decided`.
+/// `not decided`; where lists of different shapes differ, `2 segments: none: writev; 16 segments: not decided`.
 fn no_crossovers(cells: &[&Cell]) -> String {
-    let mut counts: Vec<usize> = cells.iter().map(|cell| cell.segment_count).collect();
-    counts.sort_unstable();
-    counts.dedup();
-    let words = counts.iter().map(|&count| {
-        let is_here = |cell: &&&Cell| cell.segment_count == count;
+    let mut shapes: Vec<ListShape<'_>> = cells.iter().map(|cell| cell.shape()).collect();
+    shapes.sort_unstable();
+    shapes.dedup();
+    let words = shapes.iter().map(|&shape| {
+        let is_here = |cell: &&&Cell| cell.shape() == shape;
         let cells: Vec<&Cell> = cells.iter().filter(is_here).copied().collect();
         no_crossover(&cells)
     });
     let words: Vec<String> = words.collect();
     match words.iter().all(|one| *one == words[0]) {
         true => words.into_iter().next().unwrap_or_default(),
-        false => std::iter::zip(counts, words)
-            .map(|(count, found)| format!("{}: {found}", format::count(count, "segment")))
+        false => std::iter::zip(shapes, words)
+            .map(|(shape, found)| format!("{}: {found}", shape_in_words(shape)))
             .collect::<Vec<_>>()
             .join("; "),
     }
@@ -152,12 +155,16 @@ fn rows(results: &Results, is_here: &dyn Fn(&&Cell) -> bool, columns: &[Techniqu
         .filter(|(_, cell)| is_here(cell))
         .map(|(index, cell)| (Some(index), cell))
         .collect();
-    // Those asked for keep their order.
-    let list = |cell: &Cell| (cell.segment_count, cell.segment_bytes);
+    // Those asked for keep their order, and lists of one shape stay together.
     for cell in results.refined_cells.iter().filter(is_here) {
-        let before = |(_, other): &(Option<usize>, &Cell)| list(other) <= list(cell);
-        let place = cells.iter().rposition(before).map_or(0, |last| last + 1);
-        cells.insert(place, (None, cell));
+        let list = |cell: &'_ Cell| (cell.segment_count, cell.swept_bytes());
+        let is_below = |(_, other): &(Option<usize>, &Cell)| list(other) <= list(cell);
+        let is_like = |(_, other): &(Option<usize>, &Cell)| other.shape() == cell.shape();
+        let of_shape = cells
+            .iter()
+            .rposition(|other| is_like(other) && is_below(other));
+        let last = of_shape.or_else(|| cells.iter().rposition(is_below));
+        cells.insert(last.map_or(0, |last| last + 1), (None, cell));
     }
     cells
         .into_iter()
@@ -204,7 +211,7 @@ fn tally(cells: &[&Cell], between: usize, rivals: &[Technique]) -> String {
     tally_of(cells, rivals) + &between
 }
 
-fn tally_of(cells: &[&Cell], rivals: &[Technique]) -> String {
+pub(crate) fn tally_of(cells: &[&Cell], rivals: &[Technique]) -> String {
     let here: Vec<Technique> = rivals
         .iter()
         .copied()
@@ -248,7 +255,10 @@ fn row(index: Option<usize>, cell: &Cell, columns: &[Technique], rivals: &[Techn
             cell.segment_count.to_string(),
             format::bytes_in_words(bytes as u64),
         ),
-        (None, Some(runs)) => (String::new(), format::list_in_words(runs)),
+        (None, Some(runs)) => match &cell.swept_mix {
+            Some(mix) => (String::new(), swept_list_in_words(mix, runs)),
+            None => (String::new(), format::list_in_words(runs)),
+        },
         (None, None) => (cell.segment_count.to_string(), "mixed".to_owned()),
     };
     let (words, interval) = verdict_in_words(cell, rivals, Technique::name);
@@ -257,6 +267,11 @@ fn row(index: Option<usize>, cell: &Cell, columns: &[Technique], rivals: &[Techn
         index,
         count,
         size,
+        swept_run: cell
+            .swept_mix
+            .as_ref()
+            .zip(cell.swept_bytes())
+            .map(|(mix, bytes)| swept_run_in_words(mix, bytes)),
         thread_mark: match cell.drain {
             Some(Drain::ReaderThread) => "r",
             Some(Drain::WriterThread) => "w",

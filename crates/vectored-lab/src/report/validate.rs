@@ -37,6 +37,11 @@ fn cell(cell: &Cell) -> Result<(), String> {
             return Err(format!("has {count} segments of {bytes} bytes"));
         }
     }
+    if let Some(mix) = &cell.swept_mix
+        && (cell.swept_bytes().is_none() || cell.segment_bytes.is_some())
+    {
+        return Err(format!("is not a list of its swept mix {:?}", mix.runs()));
+    }
     let floors = cell.floor_samples_ns.iter().chain(&cell.aa_samples_ns);
     let times = cell.techniques.iter().flat_map(|t| &t.samples_ns).flatten();
     let summaries = cell

@@ -34,7 +34,7 @@ const NARROW: f64 = 1.2;
 /// shift the ratio by some percent, and the rounds of one visit do not show that.
 const SPREAD_ROUNDS: u32 = 160;
 
-/// The crossovers of `cells`, in the order of the cells and then by size. Cells of mixed sizes have none.
+/// The crossovers of `cells`, in the order of the cells and then by size. Cells of fixed mixes have none.
 /// On each side of a crossover there is a cell with the verdict that the technique of this side is the
 /// fastest.
 pub fn crossovers(cells: &[&Cell]) -> Vec<Crossover> {
@@ -57,8 +57,8 @@ pub enum RefinementRequest {
     Size {
         /// Index of the cell.
         like: usize,
-        /// The size of each segment.
-        segment_bytes: usize,
+        /// The size that differs: of each segment, or of those of the swept run.
+        bytes: usize,
     },
     /// More rounds for this cell.
     Rounds {
@@ -82,10 +82,10 @@ pub fn refinement_requests(cells: &[&Cell], rivals: &[Technique]) -> Vec<Refinem
         };
         let points = points(&series.cells, |cell, noise| fastest(cell, rivals, noise));
         for bracket in brackets(&points) {
-            if let Some(segment_bytes) = bracket.size_wanted() {
+            if let Some(bytes) = bracket.size_wanted() {
                 sizes.push(RefinementRequest::Size {
                     like: index_of(series.cells[0]),
-                    segment_bytes,
+                    bytes,
                 });
                 continue;
             }
@@ -127,7 +127,7 @@ fn points<'a>(
             let noise = noise(cell);
             Some(Point {
                 cell,
-                bytes: cell.segment_bytes? as f64,
+                bytes: cell.swept_bytes()? as f64,
                 fastest: fastest(cell, noise),
                 noise,
             })
@@ -385,7 +385,7 @@ impl<'a> Bracket<'a> {
         // end is found quickly.
         let share = ((self.ln_at() - before.ln_bytes) / gap).clamp(0.3, 0.7);
         let size = (before.ln_bytes + share * gap).exp().round() as usize;
-        let is_new = |step: &Step<'_>| step.point.cell.segment_bytes != Some(size);
+        let is_new = |step: &Step<'_>| step.point.cell.swept_bytes() != Some(size);
         self.steps.iter().all(is_new).then_some(size)
     }
 
@@ -396,7 +396,8 @@ impl<'a> Bracket<'a> {
         let at = self.ln_at();
         Crossover {
             conditions: series.conditions.clone(),
-            segment_count: series.segment_count,
+            segment_count: series.shape.segment_count,
+            swept_mix: series.shape.swept_mix.cloned(),
             below: self.below,
             above: self.above,
             at_bytes: tenths(at),

@@ -1,15 +1,15 @@
-//! Series of cells that differ only in segment size.
+//! Series of cells that differ in one size only.
 
-use crate::model::{Cell, Conditions, Drain, Technique};
+use crate::model::{Cell, Conditions, Drain, ListShape, Technique};
 use crate::stats::sign_test::{PairStats, paired};
 
-/// Lists of equally many, equally long segments under the same conditions.
+/// Lists of one shape under the same conditions: equally many segments that are all of one size, or a swept mix.
 pub struct SizeSeries<'a> {
     /// The conditions that they share.
     pub conditions: Conditions,
-    /// Segments in each.
-    pub segment_count: usize,
-    /// In order of segment size; cells of mixed sizes are left out.
+    /// The shape of the lists.
+    pub shape: ListShape<'a>,
+    /// In order of the size that varies; cells of fixed mixes are left out.
     pub cells: Vec<&'a Cell>,
 }
 
@@ -18,24 +18,24 @@ pub struct SizeSeries<'a> {
 pub fn series<'a>(cells: &[&'a Cell]) -> Vec<SizeSeries<'a>> {
     let mut all: Vec<SizeSeries<'_>> = Vec::new();
     for &cell in cells {
-        if cell.segment_bytes.is_none() || has_helper(cell) {
+        if cell.swept_bytes().is_none() || has_helper(cell) {
             continue;
         }
         let conditions = cell.conditions();
-        let this = all.iter_mut().find(|series| {
-            series.segment_count == cell.segment_count && series.conditions == conditions
-        });
+        let this = all
+            .iter_mut()
+            .find(|series| series.shape == cell.shape() && series.conditions == conditions);
         match this {
             Some(series) => series.cells.push(cell),
             None => all.push(SizeSeries {
                 conditions,
-                segment_count: cell.segment_count,
+                shape: cell.shape(),
                 cells: vec![cell],
             }),
         }
     }
     for series in &mut all {
-        series.cells.sort_by_key(|cell| cell.segment_bytes);
+        series.cells.sort_by_key(|cell| cell.swept_bytes());
     }
     all
 }

@@ -48,6 +48,7 @@ fn with_curves() -> Results {
     all.crossovers.push(Crossover {
         conditions,
         segment_count: 16,
+        swept_mix: None,
         below: CopyThenWrite,
         above: Writev,
         at_bytes: 1400.0,
@@ -162,6 +163,7 @@ fn a_saved_text_can_do_nothing_to_terminals_documents_and_spreadsheets() {
     all.advice = vec![Advice {
         conditions,
         segment_count: 16,
+        swept_mix: None,
         text: "\u{1b}[2J\n# heading \u{61c}\u{e0041}\u{ffff}".to_owned(),
     }];
     all.host.name = "=HYPERLINK(\"x\")\u{1b}[2J".to_owned();

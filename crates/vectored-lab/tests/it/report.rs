@@ -53,6 +53,7 @@ pub fn cell(
         segment_count: 1000,
         segment_bytes: Some(bytes),
         segment_sizes: None,
+        swept_mix: None,
         layout: Default::default(),
         cache: Default::default(),
         page_cache: None,

@@ -68,6 +68,7 @@ impl<'a> CellRun<'a> {
                 segment_count: workload.segment_count(),
                 segment_bytes,
                 segment_sizes: segment_bytes.is_none().then(|| workload.runs()),
+                swept_mix: workload.swept_mix().cloned(),
                 layout: spec.layout,
                 cache: spec.cache,
                 page_cache: spec.page_cache,
@@ -113,9 +114,9 @@ impl<'a> CellRun<'a> {
     }
 
     /// A new cell like this one, with another list.
-    pub fn with_list(&self, segment_count: usize, segment_bytes: usize) -> Self {
+    pub fn with_list(&self, workload: Workload) -> Self {
         let spec = CellSpec {
-            workload: Workload::uniform(segment_count, segment_bytes),
+            workload,
             ..self.spec.clone()
         };
         CellRun {

@@ -19,7 +19,7 @@ pub use crate::measure::engine::cell_run::SCREENING_ROUNDS;
 use crate::measure::engine::cell_run::{CellRun, FAR_BEHIND, Sample, path_text};
 use crate::measure::sampling::clock::Clock;
 use crate::measure::sampling::sampler::{CellSetup, Contender, DrainChoice, MeasureError, Sampler};
-use crate::model::{Cell, Experiment, FAST_IOVECS, LeftOut, Target};
+use crate::model::{Cell, Experiment, FAST_IOVECS, LeftOut, Target, Workload};
 use crate::stats::{
     FAMILY_ERROR, LOOKS, RefinementRequest, judge, refinement_requests, weigh_cell,
 };
@@ -103,8 +103,8 @@ pub struct Watch<'a> {
 pub struct Outcome {
     /// The cells of the experiment that have at least one round, with verdicts.
     pub cells: Vec<Cell>,
-    /// Cells that the engine added, ordered by target, segment count and
-    /// segment size.
+    /// Cells that the engine added, ordered by target, shape of the list and
+    /// size.
     pub refined_cells: Vec<Cell>,
     /// Cells of the experiment without a round, each with the reason.
     pub left_out: Vec<LeftOut>,
@@ -357,12 +357,9 @@ impl<'a> Engine<'a> {
         refinement_requests(&measured, &self.experiment.rivals)
             .into_iter()
             .filter_map(|request| match request {
-                RefinementRequest::Size {
-                    like,
-                    segment_bytes,
-                } => {
+                RefinementRequest::Size { like, bytes } => {
                     let like = &sampled[like];
-                    let refined = like.with_list(like.cell.segment_count, segment_bytes);
+                    let refined = like.with_list(like.spec.workload.with_bytes(bytes)?);
                     // If the cell exists already, its target is filled or
                     // emptied in another way than the others', so they cannot
                     // be compared.
@@ -406,7 +403,7 @@ impl<'a> Engine<'a> {
                 continue;
             }
             for count in [FAST_IOVECS, FAST_IOVECS + 1] {
-                let refined = cells[index].with_list(count, STEP_BYTES);
+                let refined = cells[index].with_list(Workload::uniform(count, STEP_BYTES));
                 let is_new = cells.iter().all(|cell| cell.spec != refined.spec);
                 let cost_ns = cells[index].cost_ns_of(STEP_ROUNDS);
                 let fits = self.elapsed_ns() + cost_ns <= share_ns;
@@ -586,7 +583,10 @@ impl<'a> Engine<'a> {
         // One family of tests: the figures chose the refinement cells.
         judge(&mut measured, &self.experiment.rivals);
         let mut refined_cells = measured.split_off(planned);
-        refined_cells.sort_by_key(|cell| (cell.target, cell.segment_count, cell.segment_bytes));
+        refined_cells.sort_by(|a, b| {
+            let by_shape = (a.target, a.shape()).cmp(&(b.target, b.shape()));
+            by_shape.then(a.swept_bytes().cmp(&b.swept_bytes()))
+        });
         let left_out = unmeasured
             .into_iter()
             .filter(|cell| !cell.is_refined)

@@ -1,0 +1,100 @@
+//! Shapes of lists, and the lists of a swept mix, in words.
+
+use crate::model::{ListShape, SweptMix};
+use crate::text::format;
+use crate::text::format::bytes_in_words;
+
+/// Stands for the size that is varied.
+pub(crate) const SIZE: &str = "SIZE";
+
+/// `16 segments`; of a swept mix `1 × 150 B + 1 × SIZE`.
+pub(crate) fn shape_in_words(shape: ListShape<'_>) -> String {
+    match shape.swept_mix {
+        None => format::count(shape.segment_count, "segment"),
+        Some(mix) => mix_in_words(mix),
+    }
+}
+
+/// One list of the shape, with [`SIZE`] in place of the size: `16 × SIZE`, `1 × 150 B + 1 × SIZE`.
+pub(crate) fn list_of_shape(shape: ListShape<'_>) -> String {
+    match shape.swept_mix {
+        None => format!("{} × {SIZE}", shape.segment_count),
+        Some(mix) => mix_in_words(mix),
+    }
+}
+
+fn mix_in_words(mix: &SweptMix) -> String {
+    let runs = mix.runs().iter().map(|&(count, bytes)| match bytes {
+        Some(bytes) => run(count, bytes),
+        None => format!("{count} × {SIZE}"),
+    });
+    runs.collect::<Vec<_>>().join(" + ")
+}
+
+/// The runs of a list of `mix`; if there are more than three, the first, the swept one and dots:
+/// `1 × 150 B + … + 1 × 4 KiB`.
+pub(crate) fn swept_list_in_words(mix: &SweptMix, runs: &[(usize, usize)]) -> String {
+    let swept = mix.swept_run();
+    let is_named = |&index: &usize| runs.len() <= 3 || index == 0 || index == swept;
+    let mut words: Vec<String> = Vec::new();
+    for index in 0..runs.len() {
+        match is_named(&index) {
+            true => words.push(run(runs[index].0, runs[index].1)),
+            false if words.last().is_some_and(|word| word == "…") => {}
+            false => words.push("…".to_owned()),
+        }
+    }
+    words.join(" + ")
+}
+
+/// The swept run alone: `1 × 4 KiB`.
+pub(crate) fn swept_run_in_words(mix: &SweptMix, bytes: usize) -> String {
+    run(mix.runs()[mix.swept_run()].0, bytes)
+}
+
+fn run(count: usize, bytes: usize) -> String {
+    format!("{count} × {}", bytes_in_words(bytes as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_swept_run_of_a_list_is_always_named() {
+        let words = |runs: &[(usize, Option<usize>)]| {
+            let mix = SweptMix::try_from(runs.to_vec()).unwrap();
+            swept_list_in_words(&mix, &mix.at(4096))
+        };
+        assert_eq!(words(&[(1, Some(150)), (1, None)]), "1 × 150 B + 1 × 4 KiB");
+        let fixed = (2, Some(16));
+        let run = (1, None);
+        assert_eq!(
+            words(&[fixed, fixed, run]),
+            "2 × 16 B + 2 × 16 B + 1 × 4 KiB"
+        );
+        assert_eq!(
+            words(&[fixed, fixed, fixed, run]),
+            "2 × 16 B + … + 1 × 4 KiB"
+        );
+        assert_eq!(
+            words(&[fixed, fixed, run, fixed]),
+            "2 × 16 B + … + 1 × 4 KiB + …"
+        );
+        assert_eq!(words(&[run, fixed, fixed, fixed]), "1 × 4 KiB + …");
+    }
+
+    #[test]
+    fn a_shape_names_the_size_that_is_varied() {
+        let mix = SweptMix::try_from(vec![(1, Some(150)), (3, None)]).unwrap();
+        let shape = |swept_mix| ListShape {
+            segment_count: 4,
+            swept_mix,
+        };
+        assert_eq!(shape_in_words(shape(None)), "4 segments");
+        assert_eq!(list_of_shape(shape(None)), "4 × SIZE");
+        let swept = shape(Some(&mix));
+        assert_eq!(shape_in_words(swept), "1 × 150 B + 3 × SIZE");
+        assert_eq!(list_of_shape(swept), shape_in_words(swept));
+    }
+}
