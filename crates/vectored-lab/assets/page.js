@@ -68,7 +68,7 @@
     place.setAttribute("role", "group");
     const kind = chart.ratios ? "time divided by floor" : "time per call";
     place.setAttribute("aria-label",
-      `${chart.title}, ${curve.count} segments: ${kind} by segment size; arrow keys read the values, which are in the table below too`);
+      `${chart.title}, ${curve.lists}: ${kind} by size; arrow keys read the values, which are in the table below too`);
     let readout = figure.querySelector(".readout");
     if (!readout) {
       readout = make("div", { className: "readout" });
@@ -148,7 +148,7 @@
         row.dataset.technique = technique.name;
         return row;
       });
-      const head = `${curve.count} × ${bytes(curve.bytes[index])}, floor ${time(curve.floor_ns[index])}`;
+      const head = `${curve.list.replace('SIZE', bytes(curve.bytes[index]))}, floor ${time(curve.floor_ns[index])}`;
       readout.replaceChildren(make("b", { textContent: head }), make("table", {}, make("tbody", {}, ...rows.filter(Boolean))));
       readout.dataset.bytes = curve.bytes[index];
     };

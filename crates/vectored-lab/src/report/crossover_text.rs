@@ -2,7 +2,7 @@
 
 use crate::model::{Cell, Verdict};
 
-/// The text for `cells` of one segment count that have no crossover: `none: copy-then-write` if each
+/// The text for `cells` of one shape that have no crossover: `none: copy-then-write` if each
 /// has this winner, `none: tie` if all tie, otherwise `not decided`.
 pub(crate) fn no_crossover(cells: &[&Cell]) -> String {
     let Some(first) = cells.first() else {

@@ -5,7 +5,7 @@ use ::csv::WriterBuilder;
 use crate::model::{Cell, Results, TechniqueResult};
 use crate::text::format::csv_word as word;
 
-const HEAD: [&str; 39] = [
+const HEAD: [&str; 40] = [
     "target",
     "path",
     "operation",
@@ -45,6 +45,7 @@ const HEAD: [&str; 39] = [
     "floor_ratio_high",
     "refined",
     "open_because",
+    "swept_mix",
 ];
 
 /// Everything except the samples, a line for each technique of each cell. Columns have the names of the
@@ -91,7 +92,7 @@ fn lines(runs: &[&Results], names_runs: bool) -> String {
     String::from_utf8(bytes).expect("text in, text out")
 }
 
-fn line(cell: &Cell, technique: &TechniqueResult, rival: bool, refined: bool) -> [String; 39] {
+fn line(cell: &Cell, technique: &TechniqueResult, rival: bool, refined: bool) -> [String; 40] {
     [
         word(&cell.target),
         word(&cell.path),
@@ -132,5 +133,6 @@ fn line(cell: &Cell, technique: &TechniqueResult, rival: bool, refined: bool) ->
         word(&technique.floor_ratio_high),
         word(&refined),
         word(&cell.open_because),
+        word(&cell.swept_mix),
     ]
 }

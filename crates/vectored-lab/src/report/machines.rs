@@ -1,11 +1,12 @@
 //! Comparison of machines: crossovers and cost models by host.
 
 use crate::model::Technique::{CopyThenWrite, ReadThenSplit, Readv, Writev};
-use crate::model::{Cell, Crossover, ModelSource, Results};
+use crate::model::{Cell, Crossover, ListShape, ModelSource, Results};
 use crate::report::advice_figures::place;
 use crate::report::crossover_text::no_crossover;
 use crate::report::grid;
 use crate::report::grid::Grid;
+use crate::report::shape_text::shape_in_words;
 use crate::report::svg::{Group, MachineCrossover};
 use crate::report::target_names::{SectionKey, Titles};
 use crate::text::format;
@@ -28,7 +29,7 @@ pub fn machines_markdown(runs: &[&Results]) -> String {
 }
 
 /// For each target that any run measured, a table of crossovers (a row for each machine, a column for
-/// each segment count), followed by the tables of cost models.
+/// each segment count or swept mix), followed by the tables of cost models.
 pub(crate) fn sheets(runs: &[&Results]) -> Vec<Grid> {
     let (kinds, titles) = kinds(runs);
     let places = kinds
@@ -46,12 +47,12 @@ pub(crate) fn charts(runs: &[&Results]) -> Vec<(String, Vec<Group>)> {
     kinds
         .into_iter()
         .map(|kind| {
-            let groups = counts(runs, kind).into_iter().map(|count| Group {
-                title: format::count(count, "segment"),
+            let groups = shapes(runs, kind).into_iter().map(|shape| Group {
+                title: shape_in_words(shape),
                 machines: runs
                     .iter()
-                    .filter(|run| is_measured(run, kind, count))
-                    .map(|run| machine_crossover(run, runs, kind, count))
+                    .filter(|run| is_measured(run, kind, shape))
+                    .map(|run| machine_crossover(run, runs, kind, shape))
                     .collect(),
             });
             let is_found =
@@ -66,7 +67,7 @@ fn machine_crossover(
     run: &Results,
     runs: &[&Results],
     kind: SectionKey<'_>,
-    count: usize,
+    shape: ListShape<'_>,
 ) -> MachineCrossover {
     let of_machine = |run| {
         let [host, _, release, begun] = machine_names(run);
@@ -84,19 +85,19 @@ fn machine_crossover(
     let last = run
         .crossovers
         .iter()
-        .filter(|crossover| is_of(crossover, kind, count) && is_copy_to_gather(crossover))
+        .filter(|crossover| is_of(crossover, kind, shape) && is_copy_to_gather(crossover))
         .max_by(|a, b| a.at_bytes.total_cmp(&b.at_bytes));
     MachineCrossover {
         machine,
         at: match last {
             Some(found) => Ok((found.at_bytes, found.low_bytes, found.high_bytes)),
-            None => Err(crossover_text(run, kind, count)),
+            None => Err(crossover_text(run, kind, shape)),
         },
     }
 }
 
-fn is_of(crossover: &Crossover, kind: SectionKey<'_>, count: usize) -> bool {
-    crossover.segment_count == count && SectionKey::of_conditions(&crossover.conditions) == kind
+fn is_of(crossover: &Crossover, kind: SectionKey<'_>, shape: ListShape<'_>) -> bool {
+    crossover.shape() == shape && SectionKey::of_conditions(&crossover.conditions) == kind
 }
 
 fn is_copy_to_gather(crossover: &Crossover) -> bool {
@@ -106,11 +107,11 @@ fn is_copy_to_gather(crossover: &Crossover) -> bool {
     )
 }
 
-fn is_measured(run: &Results, kind: SectionKey<'_>, count: usize) -> bool {
-    let is_here = |cell: &Cell| SectionKey::of(cell) == kind && cell.segment_count == count;
+fn is_measured(run: &Results, kind: SectionKey<'_>, shape: ListShape<'_>) -> bool {
+    let is_here = |cell: &Cell| SectionKey::of(cell) == kind && cell.shape() == shape;
     run.cells
         .iter()
-        .any(|cell| is_here(cell) && cell.segment_bytes.is_some())
+        .any(|cell| is_here(cell) && cell.swept_bytes().is_some())
 }
 
 fn kinds<'a>(runs: &[&'a Results]) -> (Vec<SectionKey<'a>>, Titles) {
@@ -122,30 +123,30 @@ fn kinds<'a>(runs: &[&'a Results]) -> (Vec<SectionKey<'a>>, Titles) {
     (kinds, titles)
 }
 
-/// The segment counts that any run measured.
-fn counts(runs: &[&Results], kind: SectionKey<'_>) -> Vec<usize> {
-    let mut counts: Vec<usize> = runs
+/// The segment counts and swept mixes that any run measured.
+fn shapes<'a>(runs: &[&'a Results], kind: SectionKey<'_>) -> Vec<ListShape<'a>> {
+    let mut shapes: Vec<ListShape<'_>> = runs
         .iter()
         .flat_map(|run| &run.cells)
-        .filter(|cell| SectionKey::of(cell) == kind && cell.segment_bytes.is_some())
-        .map(|cell| cell.segment_count)
+        .filter(|cell| SectionKey::of(cell) == kind && cell.swept_bytes().is_some())
+        .map(|cell| cell.shape())
         .collect();
-    counts.sort_unstable();
-    counts.dedup();
-    counts
+    shapes.sort_unstable();
+    shapes.dedup();
+    shapes
 }
 
 fn crossovers(runs: &[&Results], kind: SectionKey<'_>, title: &str) -> Option<Grid> {
-    let counts = counts(runs, kind);
-    if counts.is_empty() {
+    let shapes = shapes(runs, kind);
+    if shapes.is_empty() {
         return None;
     }
     let mut heads = machine_heads();
     let names = heads.len();
-    heads.extend(counts.iter().map(|count| format::count(*count, "segment")));
+    heads.extend(shapes.iter().map(|shape| shape_in_words(*shape)));
     let rows = runs.iter().map(|run| {
-        let of_count = counts.iter().map(|&count| crossover_text(run, kind, count));
-        machine_names(run).into_iter().chain(of_count).collect()
+        let of_shape = shapes.iter().map(|&shape| crossover_text(run, kind, shape));
+        machine_names(run).into_iter().chain(of_shape).collect()
     });
     Some(Grid {
         title: format!("{title}: crossovers, copying below and gathering above"),
@@ -157,11 +158,11 @@ fn crossovers(runs: &[&Results], kind: SectionKey<'_>, title: &str) -> Option<Gr
 
 /// `1.40 KiB [1.31, 1.52]`; with technique names if it is not from copying to gathering; [`no_crossover`]
 /// if there is none.
-fn crossover_text(run: &Results, kind: SectionKey<'_>, count: usize) -> String {
+fn crossover_text(run: &Results, kind: SectionKey<'_>, shape: ListShape<'_>) -> String {
     let texts: Vec<String> = run
         .crossovers
         .iter()
-        .filter(|crossover| is_of(crossover, kind, count))
+        .filter(|crossover| is_of(crossover, kind, shape))
         .map(|crossover| {
             let (below, above) = (crossover.below, crossover.above);
             match is_copy_to_gather(crossover) {
@@ -176,7 +177,7 @@ fn crossover_text(run: &Results, kind: SectionKey<'_>, count: usize) -> String {
     let cells: Vec<&Cell> = run
         .cells
         .iter()
-        .filter(|cell| SectionKey::of(cell) == kind && cell.segment_count == count)
+        .filter(|cell| SectionKey::of(cell) == kind && cell.shape() == shape)
         .collect();
     no_crossover(&cells)
 }

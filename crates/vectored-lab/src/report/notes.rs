@@ -1,10 +1,13 @@
 //! The legend of a run: notes on figures, verdicts, conditions, noise and omissions.
 
 use crate::model::{
-    Cache, Cell, Drain, IovecSetup, Layout, OpenBecause, Operation, PageCache, Results, Technique,
+    Cache, Cell, Crossover, Drain, IovecSetup, Layout, OpenBecause, Operation, PageCache, Results,
+    Technique,
 };
 use crate::report::costs::legend;
+use crate::report::join_advice;
 use crate::report::left_out::left_out_in_words;
+use crate::report::shape_text::SIZE;
 use crate::report::table_rows::{REFINED_MARK, columns, unsuited_in_words};
 use crate::report::target_names;
 use crate::report::target_names::has_tax;
@@ -42,13 +45,7 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
              counted among wins, ties and open cells."
         ));
     }
-    if !results.crossovers.is_empty() {
-        notes.push(
-            "\"below 1.40 KiB [1.31, 1.52]\": for segments smaller than the crossover at 1.40 KiB; in \
-             brackets its interval."
-                .to_owned(),
-        );
-    }
+    notes.extend(crossovers(results));
     for (state, words) in [
         (PageCache::Hot, "hot: the file was in the page cache."),
         (
@@ -89,9 +86,13 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
         .map(Technique::name)
         .collect();
     if !unranked.is_empty() {
+        let (are, they_are, take) = match unranked.len() {
+            1 => ("is", "it is", "takes"),
+            _ => ("are", "they are", "take"),
+        };
         notes.push(format!(
-            "{} is unranked: it is shown for comparison and takes no part in the verdict.",
-            unranked.join(", ")
+            "{} {are} unranked: {they_are} shown for comparison and {take} no part in the verdict.",
+            unranked.join(" and ")
         ));
     }
     for (drain, mark, did) in [
@@ -118,6 +119,48 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
         notes.push(format!("Not measured ({}): {}.", group.reason, group.cells));
     }
     notes.push(format!("Seed {}.", results.seed));
+    notes
+}
+
+/// How the sizes in the advice are to be read.
+fn crossovers(results: &Results) -> Vec<String> {
+    let is_swept = |crossover: &&Crossover| crossover.swept_mix.is_some();
+    let has_sweep = results.cells.iter().any(|cell| cell.swept_mix.is_some());
+    let mut notes = Vec::new();
+    if has_sweep {
+        notes.push(format!(
+            "{SIZE}: the size of a mix that was varied; the other sizes of the mix were fixed."
+        ));
+    }
+    if results
+        .crossovers
+        .iter()
+        .any(|crossover| is_swept(&crossover))
+    {
+        notes.push(format!(
+            "\"from {SIZE} = 1.40 KiB [1.31, 1.52] on\": if {SIZE} is at least the crossover at 1.40 KiB; in \
+             brackets its interval."
+        ));
+    }
+    if results
+        .crossovers
+        .iter()
+        .any(|crossover| !is_swept(&crossover))
+    {
+        notes.push(
+            match join_advice::is_question(&results.rivals) {
+                true => {
+                    "\"up to 33.0 KiB [28.1, 39.0]\": for messages smaller than the crossover at 33.0 KiB; \
+                     in brackets its interval."
+                }
+                false => {
+                    "\"below 1.40 KiB [1.31, 1.52]\": for segments smaller than the crossover at 1.40 KiB; \
+                     in brackets its interval."
+                }
+            }
+            .to_owned(),
+        );
+    }
     notes
 }
 

@@ -1,11 +1,12 @@
 //! The cells of each target, prepared for maps and charts.
 
-use crate::model::{Cell, Crossover, Results, Technique, Verdict};
+use crate::model::{Cell, Crossover, ListShape, Results, Technique, Verdict};
+use crate::report::shape_text::swept_list_in_words;
 use crate::report::table_rows::{named_leader, nearest_rival, verdict_in_words};
 use crate::report::target_names::{SectionKey, Titles, has_tax};
 use crate::text::format::{bytes_in_words, margin};
 
-/// One section (see [`SectionKey`]): a decision map, and a chart for each segment count.
+/// One section (see [`SectionKey`]): a decision map, and a chart for each shape of lists.
 pub(crate) struct Panel<'a> {
     /// The title, as in the table.
     pub title: String,
@@ -15,11 +16,11 @@ pub(crate) struct Panel<'a> {
     pub curves: Vec<Curves<'a>>,
 }
 
-/// Winners by segment count and segment size.
+/// Winners by shape and size.
 pub(crate) struct Map<'a> {
-    pub counts: Vec<usize>,
+    pub shapes: Vec<ListShape<'a>>,
     pub sizes: Vec<usize>,
-    /// By count, then by size; `None` if the cell was not measured.
+    /// By shape, then by size; `None` if the cell was not measured.
     pub squares: Vec<Vec<Option<Square<'a>>>>,
 }
 
@@ -48,9 +49,9 @@ impl Square<'_> {
     }
 }
 
-/// The cells of one segment count by size, requested and refined ones.
+/// The cells of one shape by size, requested and refined ones.
 pub(crate) struct Curves<'a> {
-    pub segment_count: usize,
+    pub shape: ListShape<'a>,
     pub cells: Vec<&'a Cell>,
     pub techniques: Vec<Technique>,
     pub crossovers: Vec<&'a Crossover>,
@@ -75,7 +76,7 @@ pub(crate) fn panels(results: &Results) -> Vec<Panel<'_>> {
             Panel {
                 title: titles.of(kind),
                 has_tax: cells.iter().all(|(_, cell)| has_tax(cell)),
-                curves: curves(results, kind, &map.counts),
+                curves: curves(results, kind, &map.shapes),
                 map,
             }
         })
@@ -83,25 +84,25 @@ pub(crate) fn panels(results: &Results) -> Vec<Panel<'_>> {
 }
 
 fn map<'a>(cells: &[(usize, &'a Cell)], rivals: &[Technique]) -> Map<'a> {
-    let uniform = || {
+    let placed = || {
         cells
             .iter()
-            .filter(|(_, cell)| cell.segment_bytes.is_some())
+            .filter(|(_, cell)| cell.swept_bytes().is_some())
     };
-    let mut counts: Vec<usize> = uniform().map(|(_, cell)| cell.segment_count).collect();
-    counts.sort_unstable();
-    counts.dedup();
-    let mut sizes: Vec<usize> = uniform()
-        .filter_map(|(_, cell)| cell.segment_bytes)
+    let mut shapes: Vec<ListShape<'_>> = placed().map(|(_, cell)| cell.shape()).collect();
+    shapes.sort_unstable();
+    shapes.dedup();
+    let mut sizes: Vec<usize> = placed()
+        .filter_map(|(_, cell)| cell.swept_bytes())
         .collect();
     sizes.sort_unstable();
     sizes.dedup();
-    let squares = counts
+    let squares = shapes
         .iter()
-        .map(|&count| {
+        .map(|&shape| {
             let at = |&bytes: &usize| {
                 let is_here =
-                    |cell: &Cell| cell.segment_count == count && cell.segment_bytes == Some(bytes);
+                    |cell: &Cell| cell.shape() == shape && cell.swept_bytes() == Some(bytes);
                 let found = cells.iter().find(|(_, cell)| is_here(cell));
                 found.map(|&(index, cell)| square(index, cell, rivals))
             };
@@ -109,7 +110,7 @@ fn map<'a>(cells: &[(usize, &'a Cell)], rivals: &[Technique]) -> Map<'a> {
         })
         .collect();
     Map {
-        counts,
+        shapes,
         sizes,
         squares,
     }
@@ -136,23 +137,27 @@ fn square<'a>(index: usize, cell: &'a Cell, rivals: &[Technique]) -> Square<'a> 
     }
 }
 
-fn curves<'a>(results: &'a Results, kind: SectionKey<'_>, counts: &[usize]) -> Vec<Curves<'a>> {
-    counts
+fn curves<'a>(
+    results: &'a Results,
+    kind: SectionKey<'_>,
+    shapes: &[ListShape<'a>],
+) -> Vec<Curves<'a>> {
+    shapes
         .iter()
-        .filter_map(|&segment_count| {
+        .filter_map(|&shape| {
             let mut cells: Vec<&Cell> = results
                 .cells
                 .iter()
                 .chain(&results.refined_cells)
                 .filter(|cell| {
                     SectionKey::of(cell) == kind
-                        && cell.segment_count == segment_count
-                        && cell.segment_bytes.is_some()
+                        && cell.shape() == shape
+                        && cell.swept_bytes().is_some()
                 })
                 .collect();
-            cells.sort_by_key(|cell| cell.segment_bytes);
+            cells.sort_by_key(|cell| cell.swept_bytes());
             // A malformed file may contain a size twice.
-            cells.dedup_by_key(|cell| cell.segment_bytes);
+            cells.dedup_by_key(|cell| cell.swept_bytes());
             if cells.len() < 2 {
                 return None;
             }
@@ -160,13 +165,13 @@ fn curves<'a>(results: &'a Results, kind: SectionKey<'_>, counts: &[usize]) -> V
             let is_measured =
                 |technique: &Technique| cells.iter().any(|c| c.technique(*technique).is_some());
             Some(Curves {
-                segment_count,
+                shape,
                 techniques: all.filter(is_measured).collect(),
                 crossovers: results
                     .crossovers
                     .iter()
                     .filter(|crossover| {
-                        crossover.segment_count == segment_count
+                        crossover.shape() == shape
                             && SectionKey::of_conditions(&crossover.conditions) == kind
                     })
                     .collect(),
@@ -177,8 +182,11 @@ fn curves<'a>(results: &'a Results, kind: SectionKey<'_>, counts: &[usize]) -> V
 }
 
 impl Square<'_> {
-    /// `16 segments of 4 KiB`.
+    /// `16 segments of 4 KiB`, `1 × 150 B + 1 × 4 KiB`.
     pub fn list(&self) -> String {
+        if let (Some(mix), Some(runs)) = (&self.cell.swept_mix, &self.cell.segment_sizes) {
+            return swept_list_in_words(mix, runs);
+        }
         let bytes = self.cell.segment_bytes.unwrap_or(0) as u64;
         format!(
             "{} segments of {}",

@@ -6,6 +6,7 @@
 use crate::model::{Cell, Drain, Results, Target, Technique, Verdict};
 use crate::report::canvas::{Canvas, FLOOR, GAP, Style, side_by_side};
 use crate::report::plot_axes::{Horizontal, LABEL, ROWS, Vertical, points};
+use crate::report::shape_text::{SIZE, shape_in_words};
 use crate::report::target_names::{SectionKey, Titles};
 use crate::text::wrap::wrapped;
 
@@ -30,8 +31,8 @@ pub struct PlotOptions {
 
 /// Time ÷ floor over segment size, as small plots side by side; empty if there is nothing to plot.
 ///
-/// All segment counts of all targets are shown if they fit two rows of plots, otherwise the largest count
-/// of each target. Cells of mixed sizes and of `null` are left out. The vertical axis ends at the
+/// All segment counts (and swept mixes) of all targets are shown if they fit two rows of plots, otherwise the largest count
+/// of each target. Cells of fixed mixes and of `null` are left out. The vertical axis ends at the
 /// second-best technique; slower ones are shown in a row of their own above it.
 pub fn plot(results: &Results, options: PlotOptions) -> String {
     if options.width < NARROWEST {
@@ -94,9 +95,11 @@ struct Group<'a> {
 impl Group<'_> {
     /// The title and the count, in one line or more.
     fn heading(&self, width: usize) -> Vec<String> {
-        let count = self.cells[0].segment_count;
-        let heading = format!("{}, {count} segments", self.title);
-        let parts = heading.split_inclusive(", ").map(|part| {
+        let lists = shape_in_words(self.cells[0].shape());
+        let heading = format!("{}, {lists}", self.title);
+        // A line ends behind a comma, or before a run of a mix.
+        let broken = heading.replace(", ", ",\n").replace(" + ", "\n+ ");
+        let parts = broken.lines().map(|part| {
             let part = part.trim_end();
             (part.to_owned(), part.chars().count())
         });
@@ -104,11 +107,11 @@ impl Group<'_> {
     }
 }
 
-/// Groups of cells that differ only in segment size.
+/// Groups of cells that differ in one size only.
 fn groups(results: &Results) -> Vec<Group<'_>> {
     let has_place = |cell: &&Cell| {
         cell.target != Target::Null
-            && cell.segment_bytes.is_some_and(|bytes| bytes > 0)
+            && cell.swept_bytes().is_some_and(|bytes| bytes > 0)
             && !points(cell).is_empty()
     };
     let mut groups: Vec<Group<'_>> = Vec::new();
@@ -127,11 +130,11 @@ fn groups(results: &Results) -> Vec<Group<'_>> {
         }
     }
     for group in &mut groups {
-        group.cells.sort_by_key(|cell| cell.segment_bytes);
+        group.cells.sort_by_key(|cell| cell.swept_bytes());
     }
     // A curve needs at least two points.
     groups.retain(|group| {
-        let size = |cell: Option<&&Cell>| cell.and_then(|cell| cell.segment_bytes);
+        let size = |cell: Option<&&Cell>| cell.and_then(|cell| cell.swept_bytes());
         size(group.cells.first()) != size(group.cells.last())
     });
     groups.sort_by_key(|group| SectionKey::of(group.cells[0]));
@@ -139,8 +142,8 @@ fn groups(results: &Results) -> Vec<Group<'_>> {
 }
 
 fn belong_together(one: &Cell, other: &Cell) -> bool {
-    fn list(cell: &Cell) -> impl PartialEq {
-        (cell.segment_count, cell.queue_depth)
+    fn list(cell: &Cell) -> impl PartialEq + '_ {
+        (cell.shape(), cell.queue_depth)
     }
     SectionKey::of(one) == SectionKey::of(other) && list(one) == list(other)
 }
@@ -222,15 +225,20 @@ impl Signs {
             let sign = style.paint(letter, options.color);
             parts.push((format!("{sign}{plain}"), length));
         }
-        let mut explained =
-            "Vertical: time ÷ floor (1 + gather tax); above: beyond the axis. Horizontal: segment \
-             size; r or w: a thread reads or writes. wins: the winner, = tie, ? open."
-                .to_owned();
+        let has_sweep = results.cells.iter().any(|cell| cell.swept_mix.is_some());
+        let horizontal = if has_sweep { SIZE } else { "segment size" };
+        let mut explained = format!(
+            "Vertical: time ÷ floor (1 + gather tax); above: beyond the axis. Horizontal: \
+             {horizontal}; r or w: a thread reads or writes. wins: the winner, = tie, ? open."
+        );
         if crowded {
             explained += " #: several letters at one place.";
         }
         if !shown_all {
-            explained += " Only the largest segment count of each target is shown.";
+            explained += match has_sweep {
+                true => " Only the mix with the most segments of each target is shown.",
+                false => " Only the largest segment count of each target is shown.",
+            };
         }
         let explained = explained
             .split(' ')

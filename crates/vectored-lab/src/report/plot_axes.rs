@@ -117,7 +117,7 @@ pub(crate) fn tick_label(ratio: f64) -> String {
     format!("{text}×")
 }
 
-/// The logarithmic axis of segment sizes.
+/// The logarithmic axis of sizes.
 pub(crate) struct Horizontal {
     pub low: f64,
     pub high: f64,
@@ -157,7 +157,7 @@ impl Horizontal {
         let last = cells.len() - 1;
         let order = [0, last].into_iter().chain(1..last);
         for cell in order.map(|index| cells[index]) {
-            let text = format::bytes_in_words(cell.segment_bytes.unwrap_or(0) as u64);
+            let text = format::bytes_in_words(cell.swept_bytes().unwrap_or(0) as u64);
             let length = text.chars().count();
             let begin = self.column(cell).saturating_sub(length / 2);
             let begin = begin.min(self.columns.saturating_sub(length));
@@ -173,5 +173,5 @@ impl Horizontal {
 }
 
 fn log_size(cell: &Cell) -> f64 {
-    (cell.segment_bytes.unwrap_or(1).max(1) as f64).ln()
+    (cell.swept_bytes().unwrap_or(1).max(1) as f64).ln()
 }

@@ -14,3 +14,4 @@ mod plot;
 mod report;
 mod rows;
 mod simulation;
+mod sweeps;

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::model::{Cell, Results, Technique};
 use crate::report::panels::{Curves, panels};
+use crate::report::shape_text::{list_of_shape, shape_in_words, swept_list_in_words};
 use crate::text::format::{bytes_in_words, list_in_words};
 
 /// Limit on samples in a page, since more make it slow to open. Beyond it only every second, third, …
@@ -38,7 +39,10 @@ struct Chart {
 /// One chart: the values at each size.
 #[derive(Serialize)]
 struct CurvesData {
-    count: usize,
+    /// `16 segments`, `1 × 150 B + 1 × SIZE`.
+    lists: String,
+    /// The same with a place for the size: `16 × SIZE`.
+    list: String,
     bytes: Vec<usize>,
     floor_ns: Vec<f64>,
     /// `floor_ratio` and its interval, the median time.
@@ -108,8 +112,9 @@ fn run(results: &Results, every: usize) -> Run {
 fn curves(curves: &Curves<'_>) -> CurvesData {
     let cells = &curves.cells;
     CurvesData {
-        count: curves.segment_count,
-        bytes: cells.iter().filter_map(|cell| cell.segment_bytes).collect(),
+        lists: shape_in_words(curves.shape),
+        list: list_of_shape(curves.shape),
+        bytes: cells.iter().filter_map(|cell| cell.swept_bytes()).collect(),
         floor_ns: cells.iter().map(|cell| five(cell.floor_ns)).collect(),
         techniques: curves
             .techniques
@@ -147,7 +152,10 @@ fn technique(cells: &[&Cell], name: Technique) -> TechniqueData {
 fn thinned(cell: &Cell, every: usize) -> Samples {
     let list = match (cell.segment_bytes, &cell.segment_sizes) {
         (Some(bytes), _) => format!("{} × {}", cell.segment_count, bytes_in_words(bytes as u64)),
-        (None, Some(runs)) => list_in_words(runs),
+        (None, Some(runs)) => match &cell.swept_mix {
+            Some(mix) => swept_list_in_words(mix, runs),
+            None => list_in_words(runs),
+        },
         (None, None) => "mixed".to_owned(),
     };
     Samples {

@@ -8,6 +8,7 @@ use crate::report::page::escape::escape;
 use crate::report::page::experiments::table;
 use crate::report::page::tooltips;
 use crate::report::panels::{Panel, Square, panels};
+use crate::report::shape_text::shape_in_words;
 use crate::report::table_rows::{Section, columns, extent, sections, short_name};
 use crate::text::format;
 use crate::text::format::bytes_in_words;
@@ -114,7 +115,7 @@ fn panel_of(
         for (chart, curves) in panel.curves.iter().enumerate() {
             text += &format!(
                 "<figure class=\"chart\" data-chart=\"{chart}\"><figcaption>{}</figcaption></figure>\n",
-                escape(&format::count(curves.segment_count, "segment"))
+                escape(&shape_in_words(curves.shape))
             );
         }
         text += "</div>\n";
@@ -125,7 +126,7 @@ fn panel_of(
 
 fn map(panel: &Panel<'_>) -> String {
     let map = &panel.map;
-    if map.counts.is_empty() {
+    if map.shapes.is_empty() {
         return String::new();
     }
     let mut text = format!(
@@ -144,8 +145,12 @@ fn map(panel: &Panel<'_>) -> String {
         );
     }
     text += "</tr></thead>\n<tbody>\n";
-    for (count, squares) in std::iter::zip(&map.counts, &map.squares) {
-        text += &format!("<tr><th scope=\"row\">{count}</th>");
+    for (shape, squares) in std::iter::zip(&map.shapes, &map.squares) {
+        let name = match shape.swept_mix {
+            Some(_) => shape_in_words(*shape),
+            None => shape.segment_count.to_string(),
+        };
+        text += &format!("<tr><th scope=\"row\">{}</th>", escape(&name));
         for square in squares {
             text += &match square {
                 None => {

@@ -1,7 +1,8 @@
 //! The decision map: a square for each cell.
 
-use crate::model::Verdict;
+use crate::model::{ListShape, Verdict};
 use crate::report::panels::{Map, Square};
+use crate::report::shape_text::shape_in_words;
 use crate::report::svg::drawing::{Anchor, Drawing};
 use crate::report::svg::palette::Color;
 use crate::text::format::bytes_in_words;
@@ -9,41 +10,53 @@ use crate::text::format::bytes_in_words;
 /// Wide enough for the longest name with the mark of an open cell.
 const ACROSS: f64 = 122.0;
 const DOWN: f64 = 40.0;
+/// Room for the name of a row: at least this much, and so much for each letter.
 const LEFT: f64 = 58.0;
+const LETTER: f64 = 6.8;
 const TOP: f64 = 24.0;
 
-/// `None` without cells of equal segments.
+/// `None` without cells of equal segments or of a swept mix.
 pub fn draw(map: &Map<'_>) -> Option<Drawing> {
-    if map.counts.is_empty() {
+    if map.shapes.is_empty() {
         return None;
     }
-    let width = LEFT + ACROSS * map.sizes.len() as f64;
-    let height = TOP + DOWN * map.counts.len() as f64 + 8.0;
+    let names: Vec<String> = map.shapes.iter().map(|shape| name_of(*shape)).collect();
+    let letters = names.iter().map(|name| name.chars().count()).max();
+    let left = LEFT.max(8.0 + LETTER * letters.unwrap_or(0) as f64);
+    let width = left + ACROSS * map.sizes.len() as f64;
+    let height = TOP + DOWN * map.shapes.len() as f64 + 8.0;
     let mut drawing = Drawing::new(width, height);
     for (column, &bytes) in map.sizes.iter().enumerate() {
-        let x = LEFT + ACROSS * (column as f64 + 0.5);
+        let x = left + ACROSS * (column as f64 + 0.5);
         let words = bytes_in_words(bytes as u64);
         drawing.text(x, TOP - 8.0, Anchor::Middle, 12.0, Color::Faint, &words);
     }
-    for (row, (count, squares)) in std::iter::zip(&map.counts, &map.squares).enumerate() {
+    for (row, (name, squares)) in std::iter::zip(&names, &map.squares).enumerate() {
         let y = TOP + DOWN * row as f64;
-        let words = format!("{count} ×");
         drawing.text(
-            LEFT - 8.0,
+            left - 8.0,
             y + DOWN * 0.6,
             Anchor::End,
             12.0,
             Color::Faint,
-            &words,
+            name,
         );
         for (column, square) in squares.iter().enumerate() {
             if let Some(square) = square {
-                let x = LEFT + ACROSS * column as f64;
+                let x = left + ACROSS * column as f64;
                 draw_square(&mut drawing, (x, y), square);
             }
         }
     }
     Some(drawing)
+}
+
+/// `16 ×`, `1 × 150 B + 1 × SIZE`.
+fn name_of(shape: ListShape<'_>) -> String {
+    match shape.swept_mix {
+        Some(_) => shape_in_words(shape),
+        None => format!("{} ×", shape.segment_count),
+    }
 }
 
 fn draw_square(drawing: &mut Drawing, (x, y): (f64, f64), square: &Square<'_>) {

@@ -11,6 +11,7 @@ use crate::model::{Reproduction, Results, Saved, Technique};
 use crate::report::advisory;
 use crate::report::experiments::{CurveOf, curves_of, title};
 use crate::report::panels::{Curves, Panel, panels};
+use crate::report::shape_text::{SIZE, shape_in_words};
 use crate::report::svg::chart::{Chart, Curve, Mark};
 pub(crate) use crate::report::svg::crossover_chart::{Group, MachineCrossover};
 use crate::report::svg::drawing::{Anchor, Drawing, escape};
@@ -119,7 +120,7 @@ fn curves_drawn(panel: &Panel<'_>, curves: &Curves<'_>) -> Option<Drawing> {
     let points = |technique: Technique| {
         let each = curves.cells.iter().filter_map(|cell| {
             let result = cell.technique(technique)?;
-            let bytes = cell.segment_bytes? as f64;
+            let bytes = cell.swept_bytes()? as f64;
             Some(match panel.has_tax {
                 true => {
                     let interval = result.floor_ratio_low.zip(result.floor_ratio_high);
@@ -134,9 +135,13 @@ fn curves_drawn(panel: &Panel<'_>, curves: &Curves<'_>) -> Option<Drawing> {
         true => "time ÷ floor",
         false => "time per call",
     };
-    let segments = format::count(curves.segment_count, "segment");
+    let lists = shape_in_words(curves.shape);
+    let size = match curves.shape.swept_mix {
+        Some(_) => SIZE,
+        None => "segment size",
+    };
     chart::draw(&Chart {
-        title: format!("{segments}: {what}, by segment size"),
+        title: format!("{lists}: {what}, by {size}"),
         curves: curves
             .techniques
             .iter()
