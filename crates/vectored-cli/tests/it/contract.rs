@@ -53,6 +53,7 @@ fn the_json_has_what_was_promised() {
                 "segment_count",
                 "segment_bytes",
                 "segment_sizes",
+                "swept_mix",
                 "layout",
                 "cache",
                 "page_cache",

@@ -18,5 +18,6 @@ mod runs;
 mod saved_results;
 mod screen;
 mod support;
+mod sweeps;
 mod targets;
 mod wrong_inputs;
