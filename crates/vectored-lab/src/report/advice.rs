@@ -1,6 +1,6 @@
 //! Advice in words, from cells and crossovers; none where these do not support it.
 
-use crate::model::{Advice, Cell, Crossover, Technique};
+use crate::model::{Advice, Cell, Conditions, Crossover, Drain, Technique};
 use crate::report::advice_figures::{
     OneWinner, capital, dearest, longer, one_winner, place, ratios, size, span,
 };
@@ -25,7 +25,10 @@ pub fn advice(cells: &[&Cell], crossovers: &[Crossover], rivals: &[Technique]) -
                     crossover.shape() == series.shape && crossover.conditions == series.conditions
                 })
                 .collect();
-            let text = text(&series, &here, rivals)?;
+            let mut text = text(&series, &here, rivals)?;
+            if series.shape.swept_mix.is_some() || join_advice::is_question(rivals) {
+                text += &sizes_apart(&series, cells);
+            }
             Some(Advice {
                 conditions: series.conditions,
                 segment_count: series.shape.segment_count,
@@ -34,6 +37,34 @@ pub fn advice(cells: &[&Cell], crossovers: &[Crossover], rivals: &[Technique]) -
             })
         })
         .collect()
+}
+
+/// ` 16 KiB and 64 KiB are not part of this: there the list does not fit into the target.` Empty if there are no
+/// such sizes.
+fn sizes_apart(series: &SizeSeries<'_>, cells: &[&Cell]) -> String {
+    let is_apart = |cell: &&&Cell| {
+        let as_here = Conditions {
+            drain: series.conditions.drain,
+            ..cell.conditions()
+        };
+        cell.shape() == series.shape
+            && matches!(cell.drain, Some(Drain::ReaderThread | Drain::WriterThread))
+            && as_here == series.conditions
+    };
+    let mut apart: Vec<&Cell> = cells.iter().filter(is_apart).copied().collect();
+    apart.sort_by_key(|cell| cell.swept_bytes());
+    let sizes = match &apart[..] {
+        [] => return String::new(),
+        [one] => format!("{} is", size(one)),
+        [one, other] => format!("{} and {} are", size(one), size(other)),
+        [first, .., last] => format!(
+            "{} sizes from {} to {} are",
+            apart.len(),
+            size(first),
+            size(last)
+        ),
+    };
+    format!(" {sizes} not part of this: there the list does not fit into the target.")
 }
 
 fn text(

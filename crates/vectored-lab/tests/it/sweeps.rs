@@ -8,7 +8,7 @@ use vectored::CostModel;
 use vectored_lab::measure::{FakeClock, Noise, SyntheticMachine, Watch, run};
 use vectored_lab::model::Technique::{Adaptive, CopyThenWrite, WriteEach, Writev};
 use vectored_lab::model::{
-    CellSpec, Crossover, Experiment, Results, SweptMix, Target, Technique, Verdict, Workload,
+    CellSpec, Crossover, Drain, Experiment, Results, SweptMix, Target, Technique, Verdict, Workload,
 };
 use vectored_lab::report::{
     PlotOptions, TableOptions, csv, html, json, machines_table, markdown, parse, plot, svg, table,
@@ -243,6 +243,32 @@ fn the_crossover_of_joining_is_found() {
 #[test]
 fn the_advice_on_joining_names_the_size_up_to_which_it_pays() {
     insta::assert_snapshot!(said(&measure_joins(&[2, 16], machine(), 3)));
+}
+
+#[test]
+fn sizes_that_do_not_fit_into_the_target_are_named() {
+    let mut results = measure_joins(&[16], machine(), 3);
+    let before = said(&results);
+    let mut with_a_thread = |sizes: &[usize]| {
+        for cell in results.cells.iter_mut() {
+            if sizes.contains(&cell.segment_bytes.unwrap()) {
+                cell.drain = Some(Drain::ReaderThread);
+            }
+        }
+        results.find(Vec::new());
+        said(&results)
+    };
+    assert!(!before.contains("not part of this"), "{before}");
+    let ends = [
+        (&[SIZES[6]][..], " 64 KiB is not part"),
+        (&SIZES[5..], " 16 KiB and 64 KiB are not part"),
+        (&SIZES[2..], " 5 sizes from 256 B to 64 KiB are not part"),
+    ];
+    for (sizes, words) in ends {
+        let text = with_a_thread(sizes);
+        let sentence = format!("{words} of this: there the list does not fit into the target.");
+        assert!(text.contains(&sentence), "{text}");
+    }
 }
 
 #[test]
