@@ -35,12 +35,13 @@ fn mix_in_words(mix: &SweptMix) -> String {
 /// `1 × 150 B + … + 1 × 4 KiB`.
 pub(crate) fn swept_list_in_words(mix: &SweptMix, runs: &[(usize, usize)]) -> String {
     let swept = mix.swept_run();
-    let is_named = |&index: &usize| runs.len() <= 3 || index == 0 || index == swept;
     let mut words: Vec<String> = Vec::new();
-    for index in 0..runs.len() {
-        match is_named(&index) {
-            true => words.push(run(runs[index].0, runs[index].1)),
-            false if words.last().is_some_and(|word| word == "…") => {}
+    for (index, &(count, bytes)) in runs.iter().enumerate() {
+        let is_named = runs.len() <= 3 || index == 0 || index == swept;
+        let is_after_dots = words.last().is_some_and(|word| word == "…");
+        match is_named {
+            true => words.push(run(count, bytes)),
+            false if is_after_dots => {}
             false => words.push("…".to_owned()),
         }
     }
