@@ -1,7 +1,7 @@
 //! The costs of a call, a segment and a byte, as measured in a run.
 
 use serde::{Deserialize, Serialize};
-use vectored::{ChunkPolicy, CopyThresholds, CostModel};
+use vectored::{ChunkPolicy, CopyThresholds, CostModel, QueuePolicy, QueueThresholds};
 
 use crate::model::conditions::Conditions;
 
@@ -49,6 +49,16 @@ pub struct FittedModel {
     /// When a list is written in several calls although one would take it. Neither fitted nor measured.
     #[serde(default, rename = "pieces", skip_serializing_if = "Option::is_none")]
     pub chunk_policy: Option<ChunkPolicy>,
+    /// Thresholds of a queue that a calibration measured. If there are none, they follow from the numbers above.
+    #[serde(default, rename = "queue", skip_serializing_if = "is_default")]
+    pub queue_thresholds: QueueThresholds,
+    /// The longest segment that a queue copies when it is put in, by the model. `None` in results of a version without
+    /// a queue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue_copy_below_bytes: Option<usize>,
+    /// The bytes of messages that are worth copying together instead of making one more call, by the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue_join_below_bytes: Option<usize>,
     /// Number of cells that its regret was computed in.
     pub judged_cells: usize,
     /// Regret of choosing by the model: time of its choice ÷ time of the best technique − 1, median over
@@ -65,7 +75,7 @@ pub struct FittedModel {
 pub enum ModelSource {
     /// The cells of the run.
     Cells,
-    /// A calibration of about 40 ms (60 ms on a file) before the run, which `adaptive` used.
+    /// A calibration of about 50 ms (75 ms on a file) before the run, which `adaptive` used.
     Calibration,
 }
 
@@ -76,6 +86,7 @@ impl FittedModel {
         let thousandths = |ns: f64| (ns * 1000.0).round() / 1000.0;
         // Bytes cost fractions of a nanosecond.
         let fine = |ns: f64| (ns * 1e6).round() / 1e6;
+        let queue = QueuePolicy::from_model(model);
         FittedModel {
             conditions,
             source,
@@ -96,6 +107,9 @@ impl FittedModel {
                 .collect(),
             copy_thresholds: model.copy_thresholds,
             chunk_policy: model.chunk_policy,
+            queue_thresholds: model.queue_thresholds,
+            queue_copy_below_bytes: Some(queue.copy_below_bytes),
+            queue_join_below_bytes: Some(queue.join_below_bytes),
             judged_cells: 0,
             regret_median: None,
             regret_p95: None,
@@ -118,12 +132,13 @@ impl FittedModel {
             staging_bytes: self.staging_bytes,
             copy_thresholds: self.copy_thresholds,
             chunk_policy: self.chunk_policy,
+            queue_thresholds: self.queue_thresholds,
         }
     }
 }
 
-fn is_default(thresholds: &CopyThresholds) -> bool {
-    *thresholds == CopyThresholds::default()
+fn is_default<T: Default + PartialEq>(thresholds: &T) -> bool {
+    *thresholds == T::default()
 }
 
 #[cfg(test)]
@@ -153,6 +168,10 @@ mod tests {
         thresholds.set(64, Some(0)).unwrap();
         CostModel {
             copy_thresholds: thresholds,
+            queue_thresholds: QueueThresholds {
+                copy_below_bytes: Some(5000),
+                join_below_bytes: Some(40_000),
+            },
             ..CostModel::default()
         }
     }
@@ -164,6 +183,7 @@ mod tests {
         let text = serde_json::to_string(&fitted).unwrap();
         assert!(text.contains(r#""borders":[[2,1234],[64,0]]"#), "{text}");
         assert!(text.contains(r#""copy_below_bytes":[[2,1234],"#), "{text}");
+        assert!(text.contains(r#""queue_join_below_bytes":40000"#), "{text}");
         let read: FittedModel = serde_json::from_str(&text).unwrap();
         assert_eq!(read, fitted);
         assert_eq!(read.model(), model);
@@ -177,7 +197,10 @@ mod tests {
         let model = CostModel::default();
         let fitted = FittedModel::new(conditions(), ModelSource::Cells, &model);
         let text = serde_json::to_string(&fitted).unwrap();
-        assert!(!text.contains("borders"), "{text}");
+        assert!(
+            !text.contains("borders") && !text.contains(r#""queue":"#),
+            "{text}"
+        );
         let read: FittedModel = serde_json::from_str(&text).unwrap();
         assert_eq!(read.model(), model);
     }

@@ -20,6 +20,7 @@ pub(crate) fn costs(results: &Results) -> Option<Grid> {
         .map(str::to_owned)
         .to_vec();
     heads.extend(THRESHOLD_COUNTS.map(|count| format!("copy {count} ×")));
+    heads.push("join".to_owned());
     heads.extend(["regret", "regret p95"].map(str::to_owned));
     (!models.is_empty()).then(|| Grid {
         title: format!(
@@ -40,7 +41,9 @@ pub(crate) fn legend(results: &Results) -> Vec<String> {
     let mut notes = vec![
         "Cost models: \"call\" is the time of a call, \"gather call\" the additional time of a call with a \
          list, \"segment\" that of each segment of less than 256 B, \"copy byte\" the time to copy a byte. \
-         \"copy 8 ×\": a list of 8 segments is copied if each is at most this long."
+         \"copy 8 ×\": a list of 8 segments is copied if each is at most this long. \"join\": join messages up to \
+         this many bytes: two calls take longer than to copy two messages of that length in all into one call, with \
+         other work between."
             .to_owned(),
         "Regret of a model: how much longer its choice between copying and gathering takes than the fastest \
          technique, in the median cell and (p95) in the 95th percentile of the cells. A fitted model is \
@@ -97,6 +100,8 @@ fn row(model: &FittedModel, titles: &Titles) -> Vec<String> {
         format!("{:.3}", model.copy_byte_ns),
     ];
     cells.extend(THRESHOLD_COUNTS.map(threshold));
+    let join = model.queue_join_below_bytes;
+    cells.push(join.map_or("–".to_owned(), |bytes| bytes.to_string()));
     cells.extend([regret(model.regret_median), regret(model.regret_p95)]);
     cells
 }

@@ -183,6 +183,7 @@ pub fn any_machine(rng: &mut Rng) -> CostModel {
         staging_bytes: 256 << 10,
         copy_thresholds: CopyThresholds::default(),
         chunk_policy: None,
+        queue_thresholds: vectored::QueueThresholds::default(),
     }
 }
 

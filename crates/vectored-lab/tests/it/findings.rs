@@ -33,6 +33,7 @@ fn machine() -> CostModel {
         staging_bytes: 256 << 10,
         copy_thresholds: CopyThresholds::default(),
         chunk_policy: None,
+        queue_thresholds: vectored::QueueThresholds::default(),
     }
 }
 

@@ -15,6 +15,7 @@ use crate::write::all::write_all_vectored;
 mod bracket;
 pub(crate) mod channel;
 mod isotonic;
+mod queue;
 mod thresholds;
 
 /// The lists that are measured, as segment count and segment bytes: up to 8 segments and more, segments below and above
@@ -50,7 +51,7 @@ impl CostModel {
     /// `copy_byte_uncached_ns`. The costs of copying are those with a staging buffer of the default size, even if the
     /// result has a larger one.
     ///
-    /// That takes half of the budget. The other half is for the [thresholds](CostModel::copy_thresholds). At each of
+    /// That takes two fifths of the budget. Another two fifths are for the [thresholds](CostModel::copy_thresholds). At each of
     /// [`CopyThresholds::COUNTS`](crate::CopyThresholds::COUNTS), a [`Gather`](crate::Gather) that copies all segments
     /// and one that copies none write the same lists in turn. A search narrows down the length at which they take
     /// equally long, then measures lengths below and above it until the budget is spent. The threshold is where a
@@ -61,9 +62,16 @@ impl CostModel {
     ///   [`staging_bytes`](CostModel::staging_bytes) is raised to the length of the longest list that was faster
     ///   copied. Lists of whole pages are compared with other lists, for [`page_end_ns`](CostModel::page_end_ns).
     ///
-    /// A budget of 30 to 45 ms is good, and 60 ms for a file. With less, the costs come from a few rounds. At least
-    /// five rounds of the first half and two pairs of each list of the second are measured, which takes 5 ms on a
-    /// stream and 30 to 45 ms on a file. One calibration at the start of a program is enough: near the threshold both
+    /// The last fifth is for the [thresholds of a queue](CostModel::queue_thresholds). They are measured as a server pays
+    /// for them: 1 MiB of other memory is read before each write, and the segments are taken in turn from 1 MiB. A queue
+    /// that copies its segments and one that keeps them write 4 segments of 1000 to 12,000 bytes, each behind a copied
+    /// head. Then two messages of 2 to 24 KB are copied into one call, and written by two calls. The first threshold is
+    /// the geometric mean of the measured one and the one that follows from the costs, since around it both ways take
+    /// nearly the same time.
+    ///
+    /// A budget of 40 to 50 ms is good, and 75 ms for a file. With less, the costs come from a few rounds. At least
+    /// five rounds of the first part, two pairs of each list of the second and three rounds of the third are measured,
+    /// which takes 10 ms on a stream and 35 to 50 ms on a file. One calibration at the start of a program is enough: near the threshold both
     /// techniques take about the same time. If the speed of a machine changes over time, as that of virtual machines
     /// does, the thresholds hold for the time of the calibration only: for 8 segments that overwrite a file on ext4,
     /// one run may find 200 bytes and another 5000.
@@ -81,7 +89,7 @@ impl CostModel {
     /// use std::time::Duration;
     /// use vectored::{CalibrationTarget, CostModel, Gather, TargetKind};
     ///
-    /// let model = CostModel::calibrate(CalibrationTarget::Pipe, Duration::from_millis(40))
+    /// let model = CostModel::calibrate(CalibrationTarget::Pipe, Duration::from_millis(50))
     ///     .unwrap_or(CostModel::default_for(TargetKind::Pipe));
     /// let gather = Gather::new(model);
     /// # let _ = gather;
@@ -104,7 +112,7 @@ impl CostModel {
             list.choose_calls(&mut channel, &mut buffers)?;
         }
         for round in 0.. {
-            if round >= MIN_ROUNDS && began.elapsed() >= budget / 2 {
+            if round >= MIN_ROUNDS && began.elapsed() >= 2 * budget / 5 {
                 break;
             }
             for list in &mut lists {
@@ -117,7 +125,12 @@ impl CostModel {
         // These lists do not show how long the staging buffer should be, since each further call costs microseconds on
         // a file. `thresholds::measure` does.
         let fitted = CostModel::fit_for_staging(prior, &observations);
-        thresholds::measure(&mut channel, target.kind(), &fitted, began + budget)
+        let deadline = began + 4 * budget / 5;
+        let model = thresholds::measure(&mut channel, target.kind(), &fitted, deadline)?;
+        Ok(CostModel {
+            queue_thresholds: queue::measure(&mut channel, &model, began + budget)?,
+            ..model
+        })
     }
 }
 
@@ -254,6 +267,16 @@ impl List {
     }
 }
 
+/// The median. Sorts the numbers.
+fn median(numbers: &mut [f64]) -> f64 {
+    numbers.sort_unstable_by(f64::total_cmp);
+    let middle = numbers.len() / 2;
+    match numbers.len() % 2 {
+        0 => (numbers[middle - 1] + numbers[middle]) / 2.0,
+        _ => numbers[middle],
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::path::Path;
@@ -280,6 +303,9 @@ mod tests {
             assert!(model.call_ns > 1.0, "{target:?}: {model:?}");
             assert!(is_sane(model.segment_ns) && is_sane(model.copy_byte_ns));
             assert!(model.staging_bytes > 0);
+            let measured = model.queue_thresholds;
+            assert!(measured.copy_below_bytes.is_some(), "{target:?}: {model:?}");
+            assert!(measured.join_below_bytes.is_some(), "{target:?}: {model:?}");
             for count in [2, 16, 1000] {
                 assert!(model.copy_below_bytes(count) <= model.staging_bytes);
             }
@@ -321,6 +347,12 @@ mod tests {
         let nowhere = Path::new("/nonexistent/vectored");
         let outcome = CostModel::calibrate(CalibrationTarget::File(nowhere), Duration::ZERO);
         assert_eq!(outcome.unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn the_median_of_an_even_number_is_between_two() {
+        assert_eq!(median(&mut [3.0, 1.0]), 2.0);
+        assert_eq!(median(&mut [5.0, 1.0, 3.0]), 3.0);
     }
 
     #[test]

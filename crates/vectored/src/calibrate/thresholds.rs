@@ -9,6 +9,7 @@ use super::channel::{
     BATCH_TIME, Channel, GAP_BYTES, MAX_CALLS, MAX_LIST_BYTES, STREAM_BATCH_BYTES,
 };
 use super::isotonic::Curve;
+use super::median;
 use crate::cost::page_alignment::{PAGE_BYTES, fits_pages};
 use crate::cost::thresholds::CopyThresholds;
 use crate::{CostModel, Gather, TargetKind};
@@ -323,16 +324,6 @@ fn page_end_ns_from(gains_ns: &mut [f64]) -> f64 {
     median(gains_ns) / (PAGE_LIST_SEGMENTS - 1) as f64
 }
 
-/// The median. Sorts the numbers.
-fn median(numbers: &mut [f64]) -> f64 {
-    numbers.sort_unstable_by(f64::total_cmp);
-    let middle = numbers.len() / 2;
-    match numbers.len() % 2 {
-        0 => (numbers[middle - 1] + numbers[middle]) / 2.0,
-        _ => numbers[middle],
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -376,11 +367,5 @@ mod tests {
         assert_eq!(bytes(Unknown, Unknown, Unknown, AtLeast(1048)), 1 << 20);
         // Lists longer than the longest measured do not count.
         assert_eq!(bytes(Unknown, Unknown, At(16_384), Unknown), 1 << 20);
-    }
-
-    #[test]
-    fn the_median_of_an_even_number_is_between_two() {
-        assert_eq!(median(&mut [3.0, 1.0]), 2.0);
-        assert_eq!(median(&mut [5.0, 1.0, 3.0]), 3.0);
     }
 }

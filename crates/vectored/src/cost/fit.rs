@@ -4,6 +4,7 @@ use crate::cost::CostModel;
 use crate::cost::least_squares::{Row, least_squares};
 use crate::cost::page_alignment::page_ends;
 use crate::cost::prediction::{LARGE_SEGMENT_BYTES, has_iovec_step};
+use crate::cost::queueing::QueueThresholds;
 use crate::cost::thresholds::CopyThresholds;
 
 /// The measured times of one list of equal segments, by technique.
@@ -145,6 +146,7 @@ impl CostModel {
             staging_bytes: copying.staging_bytes as usize,
             copy_thresholds: CopyThresholds::NONE,
             chunk_policy: prior.chunk_policy,
+            queue_thresholds: QueueThresholds::NONE,
         }
     }
 }
@@ -295,6 +297,7 @@ mod tests {
                 staging_bytes: STAGING_BYTES[staging - 1] as usize,
                 copy_thresholds: CopyThresholds::NONE,
                 chunk_policy: None,
+            queue_thresholds: QueueThresholds::NONE,
             };
             let fitted = CostModel::fit(CostModel::default(), &observe(&machine, |_| 1.0));
             for (found, expected) in std::iter::zip(numbers(&fitted), numbers(&machine)) {

@@ -7,10 +7,12 @@ pub(crate) mod fit;
 mod least_squares;
 pub(crate) mod page_alignment;
 mod prediction;
+pub(crate) mod queueing;
 pub(crate) mod thresholds;
 
 use crate::Limits;
 use crate::cost::chunking::ChunkPolicy;
+use crate::cost::queueing::QueueThresholds;
 use crate::cost::thresholds::CopyThresholds;
 
 /// The costs of a call, a segment and a byte on a kind of target. They decide which segments are copied and which are
@@ -28,7 +30,7 @@ use crate::cost::thresholds::CopyThresholds;
 ///   `n · copy_segment_ns + b · copy_byte_ns`. If `b > staging_bytes`, `copy_byte_uncached_ns` replaces
 ///   `copy_byte_ns`.
 ///
-/// [`CostModel::calibrate`] measures these numbers on the current machine in about 40 ms, and also the
+/// [`CostModel::calibrate`] measures these numbers on the current machine in about 50 ms, and also the
 /// [thresholds](CostModel::copy_thresholds) between copying and referencing. [`CostModel::fit`] computes
 /// the numbers from existing measurements.
 ///
@@ -39,7 +41,7 @@ use crate::cost::thresholds::CopyThresholds;
 /// # Saving and loading
 ///
 /// With the feature `serde` a model can be saved and loaded. Fields keep their names, except that `copy_thresholds`
-/// is saved as `borders`, `chunk_policy` as `pieces`, and in it `threshold_bytes` as `beyond_bytes` and `chunk_bytes`
+/// is saved as `borders`, `queue_thresholds` as `queue`, `chunk_policy` as `pieces`, and in it `threshold_bytes` as `beyond_bytes` and `chunk_bytes`
 /// as `piece_bytes`. A file without `borders` loads as a model without measured thresholds, and one without `pieces`
 /// as a model without a chunk policy. Unknown fields are ignored. The values are not checked, since all bytes arrive
 /// in order with any model. Absurd costs only make transfers slower. An absurd `staging_bytes` takes that much
@@ -142,6 +144,18 @@ pub struct CostModel {
         serde(default, rename = "pieces", skip_serializing_if = "Option::is_none")
     )]
     pub chunk_policy: Option<ChunkPolicy>,
+    /// Measured thresholds of a [`SegmentQueue`](crate::SegmentQueue).
+    ///
+    /// None by default: they then follow from the costs above. They are calibrated, and not fitted.
+    #[cfg_attr(
+        feature = "serde",
+        serde(
+            default,
+            rename = "queue",
+            skip_serializing_if = "QueueThresholds::is_empty"
+        )
+    )]
+    pub queue_thresholds: QueueThresholds,
 }
 
 /// The kind of file that a descriptor refers to, as far as costs differ.

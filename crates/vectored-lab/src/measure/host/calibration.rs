@@ -12,11 +12,11 @@ use crate::model::{
 };
 
 /// Time budget of a calibration.
-const BUDGET: Duration = Duration::from_millis(40);
+const BUDGET: Duration = Duration::from_millis(50);
 
 /// Time budget of a calibration on a file: its lists are longer, and each call
 /// takes longer.
-const FILE_BUDGET: Duration = Duration::from_millis(60);
+const FILE_BUDGET: Duration = Duration::from_millis(75);
 
 /// Calibrates writing to a target of this kind. Files are created in the
 /// directory at `path` if the target has one, else in `directory`.

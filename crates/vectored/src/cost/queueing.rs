@@ -1,0 +1,243 @@
+//! The two thresholds of a queue: copy or keep a segment, and join messages or make another call.
+
+use crate::cost::CostModel;
+
+/// The measured thresholds of a [`SegmentQueue`](crate::SegmentQueue), in bytes. A threshold that was not measured follows
+/// from the costs: [`QueuePolicy::from_model`](crate::QueuePolicy::from_model) has both formulas.
+///
+/// A queue has thresholds of its own, since its segments and its buffer are seldom in the near caches, and since it
+/// decides before it knows how many segments a call will have.
+/// [`CostModel::calibrate`](CostModel::calibrate) measures both.
+///
+/// # Examples
+///
+/// ```
+/// use vectored::{CostModel, QueuePolicy, QueueThresholds};
+///
+/// let measured = QueueThresholds { copy_below_bytes: Some(3000), join_below_bytes: Some(20_000) };
+/// let model = CostModel { queue_thresholds: measured, ..CostModel::default() };
+/// let policy = QueuePolicy::from_model(&model);
+/// assert_eq!(policy.copy_below_bytes, 3000);
+/// assert_eq!(policy.join_below_bytes, 20_000);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct QueueThresholds {
+    /// The longest segment that is copied when it is put in.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub copy_below_bytes: Option<u32>,
+    /// The bytes of two messages that take as long copied into one call as in two calls.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub join_below_bytes: Option<u32>,
+}
+
+impl QueueThresholds {
+    pub(crate) const NONE: QueueThresholds = QueueThresholds {
+        copy_below_bytes: None,
+        join_below_bytes: None,
+    };
+
+    #[cfg(feature = "serde")]
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == QueueThresholds::NONE
+    }
+}
+
+/// The time that keeping a segment takes besides its `iovec`, in ns: its place in the queue, its reference count, and an
+/// `iovec` that points elsewhere, none of which is in the near caches.
+const KEEP_NS: f64 = 100.0;
+
+/// The additional time of a call after other work, in ns: the kernel's code and data are no longer in the near caches.
+const COLD_CALL_NS: f64 = 2000.0;
+
+/// The segments with copied heads that a call is assumed to have, since a queue does not know it yet.
+const KEPT_IN_A_CALL: f64 = 4.0;
+
+/// The least and the most that the formulas give: of what was measured on all targets, a half and the whole.
+const COPY_BELOW_BYTES: [f64; 2] = [1024.0, 16384.0];
+const JOIN_BELOW_BYTES: [f64; 2] = [4096.0, 65536.0];
+
+impl CostModel {
+    /// The longest segment that a queue copies.
+    pub(crate) fn queue_copy_below_bytes(&self) -> usize {
+        if let Some(bytes) = self.queue_thresholds.copy_below_bytes {
+            return bytes as usize;
+        }
+        let listed = 2.0 * self.large_segment_ns + self.gather_call_ns / KEPT_IN_A_CALL;
+        bytes_for(listed + KEEP_NS, self.copy_byte_ns, COPY_BELOW_BYTES)
+    }
+
+    /// The bytes of messages that are copied together rather than written by one more call.
+    pub(crate) fn queue_join_below_bytes(&self) -> usize {
+        if let Some(bytes) = self.queue_thresholds.join_below_bytes {
+            return bytes as usize;
+        }
+        let saved_ns = self.call_ns + COLD_CALL_NS;
+        bytes_for(saved_ns, self.copy_byte_uncached_ns, JOIN_BELOW_BYTES)
+    }
+}
+
+/// The bytes that are copied in `ns`, within bounds. A price below 0 counts as 0.
+fn bytes_for(ns: f64, byte_ns: f64, [least, most]: [f64; 2]) -> usize {
+    // `max` and `min` return the other number for a NaN, which `clamp` would keep.
+    (ns / byte_ns.max(0.0)).max(least).min(most) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    use crate::cost::TargetKind;
+    use crate::{QueuePolicy, QueueThresholds as Thresholds};
+
+    fn any_cost() -> impl Strategy<Value = f64> {
+        prop_oneof![
+            4 => 0.001..10_000.0,
+            1 => prop::sample::select(vec![
+                0.0, -0.0, -1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MAX, f64::MIN_POSITIVE,
+            ]),
+        ]
+    }
+
+    fn any_kind() -> impl Strategy<Value = TargetKind> {
+        use TargetKind::{File, Other, Pipe, Socket};
+        prop::sample::select(vec![File, Pipe, Socket, Other])
+    }
+
+    proptest! {
+        #[test]
+        fn the_thresholds_of_any_costs_are_within_bounds(
+            costs in prop::array::uniform5(any_cost()), kind in any_kind(),
+        ) {
+            let [call_ns, gather_call_ns, large_segment_ns, copy_byte_ns, copy_byte_uncached_ns] = costs;
+            let model = CostModel {
+                call_ns, gather_call_ns, large_segment_ns, copy_byte_ns, copy_byte_uncached_ns,
+                ..CostModel::default_for(kind)
+            };
+            let policy = QueuePolicy::from_model(&model);
+            prop_assert!((1024..=16384).contains(&policy.copy_below_bytes), "{:?}", policy);
+            prop_assert!((4096..=65536).contains(&policy.join_below_bytes), "{:?}", policy);
+        }
+
+        #[test]
+        fn thresholds_rise_with_what_copying_saves_and_fall_with_its_price(
+            kind in any_kind(), factor in 1.0..100.0, number in 0..5_usize,
+        ) {
+            let usual = CostModel::default_for(kind);
+            let mut dearer = usual;
+            let (field, rises) = [
+                (&mut dearer.call_ns, true),
+                (&mut dearer.gather_call_ns, true),
+                (&mut dearer.large_segment_ns, true),
+                (&mut dearer.copy_byte_ns, false),
+                (&mut dearer.copy_byte_uncached_ns, false),
+            ].into_iter().nth(number).unwrap();
+            *field *= factor;
+            let of = |model: &CostModel| {
+                let policy = QueuePolicy::from_model(model);
+                [policy.copy_below_bytes, policy.join_below_bytes]
+            };
+            for (before, after) in of(&usual).into_iter().zip(of(&dearer)) {
+                let ordered = if rises { after >= before } else { after <= before };
+                prop_assert!(ordered, "{} became {}", before, after);
+            }
+        }
+
+        #[test]
+        fn a_measured_threshold_replaces_its_formula(
+            copy in any::<Option<u32>>(), join in any::<Option<u32>>(), kind in any_kind(),
+        ) {
+            let computed = CostModel::default_for(kind);
+            let queue_thresholds = Thresholds { copy_below_bytes: copy, join_below_bytes: join };
+            let policy = QueuePolicy::from_model(&CostModel { queue_thresholds, ..computed });
+            let formula = QueuePolicy::from_model(&computed);
+            let or = |measured: Option<u32>, formula| measured.map_or(formula, |bytes| bytes as usize);
+            prop_assert_eq!(policy.copy_below_bytes, or(copy, formula.copy_below_bytes));
+            prop_assert_eq!(policy.join_below_bytes, or(join, formula.join_below_bytes));
+        }
+    }
+
+    #[test]
+    fn each_cost_that_a_formula_names_counts() {
+        let usual = CostModel::default();
+        let (copy, join) = (
+            usual.queue_copy_below_bytes(),
+            usual.queue_join_below_bytes(),
+        );
+        let calls = CostModel {
+            call_ns: 2.0 * usual.call_ns,
+            ..usual
+        };
+        assert!(calls.queue_join_below_bytes() > join);
+        let lists = CostModel {
+            gather_call_ns: 2.0 * usual.gather_call_ns,
+            ..usual
+        };
+        assert!(lists.queue_copy_below_bytes() > copy);
+        let segments = CostModel {
+            large_segment_ns: 2.0 * usual.large_segment_ns,
+            ..usual
+        };
+        assert!(segments.queue_copy_below_bytes() > copy);
+        let copies = CostModel {
+            copy_byte_ns: 2.0 * usual.copy_byte_ns,
+            ..usual
+        };
+        assert!(copies.queue_copy_below_bytes() < copy);
+        let uncached = CostModel {
+            copy_byte_uncached_ns: 2.0 * usual.copy_byte_uncached_ns,
+            ..usual
+        };
+        assert!(uncached.queue_join_below_bytes() < join);
+    }
+
+    #[test]
+    fn the_formulas_are_near_the_measured_thresholds_of_the_same_machine() {
+        for kind in [TargetKind::File, TargetKind::Pipe, TargetKind::Socket] {
+            let computed = QueuePolicy::from_model(&CostModel::default_for(kind));
+            let measured = QueuePolicy::for_target(kind);
+            let near = |a: usize, b: usize| a <= 2 * b && b <= 2 * a;
+            assert!(
+                near(computed.copy_below_bytes, measured.copy_below_bytes),
+                "{kind:?}"
+            );
+            assert!(
+                near(computed.join_below_bytes, measured.join_below_bytes),
+                "{kind:?}"
+            );
+        }
+    }
+
+    #[cfg(feature = "serde")]
+    #[test]
+    fn measured_thresholds_of_a_queue_are_saved_and_others_are_not() {
+        let queue_thresholds = Thresholds {
+            copy_below_bytes: Some(5000),
+            join_below_bytes: None,
+        };
+        let model = CostModel {
+            queue_thresholds,
+            ..CostModel::default()
+        };
+        let text = serde_json::to_string(&model).unwrap();
+        assert!(
+            text.contains(r#""queue":{"copy_below_bytes":5000,"join_below_bytes":null}"#),
+            "{text}"
+        );
+        assert_eq!(serde_json::from_str::<CostModel>(&text).unwrap(), model);
+        let text = serde_json::to_string(&CostModel::default()).unwrap();
+        assert!(!text.contains("queue"), "{text}");
+        assert_eq!(
+            serde_json::from_str::<CostModel>(&text).unwrap(),
+            CostModel::default()
+        );
+        let part = r#"{"join_below_bytes":7}"#;
+        assert_eq!(
+            serde_json::from_str::<Thresholds>(part)
+                .unwrap()
+                .join_below_bytes,
+            Some(7)
+        );
+    }
+}
