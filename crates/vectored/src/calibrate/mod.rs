@@ -51,10 +51,10 @@ impl CostModel {
     /// `copy_byte_uncached_ns`. The costs of copying are those with a staging buffer of the default size, even if the
     /// result has a larger one.
     ///
-    /// That takes two fifths of the budget. Another two fifths are for the [thresholds](CostModel::copy_thresholds). At each of
-    /// [`CopyThresholds::COUNTS`](crate::CopyThresholds::COUNTS), a [`Gather`](crate::Gather) that copies all segments
-    /// and one that copies none write the same lists in turn. A search narrows down the length at which they take
-    /// equally long, then measures lengths below and above it until the budget is spent. The threshold is where a
+    /// That takes two fifths of the budget. Another two fifths are for the [thresholds](CostModel::copy_thresholds). At
+    /// each of [`CopyThresholds::COUNTS`](crate::CopyThresholds::COUNTS), a [`Gather`](crate::Gather) that copies all
+    /// segments and one that copies none write the same lists in turn. A search narrows down the length at which they
+    /// take equally long, then measures lengths below and above it until that is spent. The threshold is where a
     /// rising curve through all measured ratios of the two times crosses 1.
     ///
     /// - On a stream, only lists of up to 64 KiB are measured. If those do not show the threshold, it stays unmeasured.
@@ -62,19 +62,19 @@ impl CostModel {
     ///   [`staging_bytes`](CostModel::staging_bytes) is raised to the length of the longest list that was faster
     ///   copied. Lists of whole pages are compared with other lists, for [`page_end_ns`](CostModel::page_end_ns).
     ///
-    /// The last fifth is for the [thresholds of a queue](CostModel::queue_thresholds). They are measured as a server pays
-    /// for them: 1 MiB of other memory is read before each write, and the segments are taken in turn from 1 MiB. A queue
-    /// that copies its segments and one that keeps them write 4 segments of 1000 to 12,000 bytes, each behind a copied
-    /// head. Then two messages of 2 to 24 KB are copied into one call, and written by two calls. The first threshold is
-    /// the geometric mean of the measured one and the one that follows from the costs, since around it both ways take
-    /// nearly the same time.
+    /// The last fifth is for the [thresholds of a queue](CostModel::queue_thresholds). They are measured as a server
+    /// pays for them: 1 MiB of other memory is read before each write, and the segments are taken in turn from 1 MiB. A
+    /// queue that copies its segments and one that keeps them write 4 segments of 1000 to 12,000 bytes, each behind a
+    /// copied head. Then two messages of 2 to 24 KB are copied into one call, and written by two calls. The first
+    /// threshold is the geometric mean of the measured one and the one that follows from the costs, since around it
+    /// both ways take nearly the same time.
     ///
     /// A budget of 40 to 50 ms is good, and 75 ms for a file. With less, the costs come from a few rounds. At least
     /// five rounds of the first part, two pairs of each list of the second and three rounds of the third are measured,
-    /// which takes 10 ms on a stream and 35 to 50 ms on a file. One calibration at the start of a program is enough: near the threshold both
-    /// techniques take about the same time. If the speed of a machine changes over time, as that of virtual machines
-    /// does, the thresholds hold for the time of the calibration only: for 8 segments that overwrite a file on ext4,
-    /// one run may find 200 bytes and another 5000.
+    /// which takes 10 ms on a stream and 35 to 50 ms on a file. One calibration at the start of a program is enough:
+    /// near the threshold both techniques take about the same time. If the speed of a machine changes over time, as
+    /// that of virtual machines does, the thresholds hold for the time of the calibration only: for 8 segments that
+    /// overwrite a file on ext4, one run may find 200 bytes and another 5000.
     ///
     /// # Errors
     ///
