@@ -224,7 +224,7 @@ pub use codec::framed_queue::FramedQueue;
 pub use codec::length_delimited::LengthDelimitedEncoder;
 pub use cost::chunking::ChunkPolicy;
 pub use cost::fit::Observation;
-pub use cost::queueing::QueueThresholds;
+pub use cost::queue_thresholds::QueueThresholds;
 pub use cost::thresholds::{CopyThresholds, UnknownSegmentCount};
 pub use cost::{CostModel, TargetKind};
 pub use cursor::SegmentCursor;

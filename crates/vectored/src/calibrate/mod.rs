@@ -15,6 +15,7 @@ use crate::write::all::write_all_vectored;
 mod bracket;
 pub(crate) mod channel;
 mod isotonic;
+mod median;
 mod queue;
 mod thresholds;
 
@@ -267,16 +268,6 @@ impl List {
     }
 }
 
-/// The median. Sorts the numbers.
-fn median(numbers: &mut [f64]) -> f64 {
-    numbers.sort_unstable_by(f64::total_cmp);
-    let middle = numbers.len() / 2;
-    match numbers.len() % 2 {
-        0 => (numbers[middle - 1] + numbers[middle]) / 2.0,
-        _ => numbers[middle],
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::path::Path;
@@ -347,12 +338,6 @@ mod tests {
         let nowhere = Path::new("/nonexistent/vectored");
         let outcome = CostModel::calibrate(CalibrationTarget::File(nowhere), Duration::ZERO);
         assert_eq!(outcome.unwrap_err().kind(), io::ErrorKind::NotFound);
-    }
-
-    #[test]
-    fn the_median_of_an_even_number_is_between_two() {
-        assert_eq!(median(&mut [3.0, 1.0]), 2.0);
-        assert_eq!(median(&mut [5.0, 1.0, 3.0]), 3.0);
     }
 
     #[test]

@@ -12,8 +12,8 @@ use std::time::Instant;
 use super::bracket::{Crossover, Sample};
 use super::channel::Channel;
 use super::isotonic::Curve;
-use super::median;
-use crate::cost::queueing::QueueThresholds;
+use super::median::median;
+use crate::cost::queue_thresholds::QueueThresholds;
 use crate::sys::limits::MAX_CALL_BYTES;
 use crate::{CostModel, QueuePolicy, SegmentQueue};
 

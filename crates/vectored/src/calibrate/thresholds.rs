@@ -9,7 +9,7 @@ use super::channel::{
     BATCH_TIME, Channel, GAP_BYTES, MAX_CALLS, MAX_LIST_BYTES, STREAM_BATCH_BYTES,
 };
 use super::isotonic::Curve;
-use super::median;
+use super::median::median;
 use crate::cost::page_alignment::{PAGE_BYTES, fits_pages};
 use crate::cost::thresholds::CopyThresholds;
 use crate::{CostModel, Gather, TargetKind};

@@ -1,7 +1,7 @@
 //! The models of each kind of target, measured on one machine.
 
 use crate::cost::chunking::ChunkPolicy;
-use crate::cost::queueing::QueueThresholds;
+use crate::cost::queue_thresholds::QueueThresholds;
 use crate::cost::thresholds::CopyThresholds;
 use crate::cost::{CostModel, TargetKind};
 

@@ -4,7 +4,7 @@ use crate::cost::CostModel;
 use crate::cost::least_squares::{Row, least_squares};
 use crate::cost::page_alignment::page_ends;
 use crate::cost::prediction::{LARGE_SEGMENT_BYTES, has_iovec_step};
-use crate::cost::queueing::QueueThresholds;
+use crate::cost::queue_thresholds::QueueThresholds;
 use crate::cost::thresholds::CopyThresholds;
 
 /// The measured times of one list of equal segments, by technique.

@@ -7,12 +7,13 @@ pub(crate) mod fit;
 mod least_squares;
 pub(crate) mod page_alignment;
 mod prediction;
-pub(crate) mod queueing;
+pub(crate) mod queue_thresholds;
+mod queueing;
 pub(crate) mod thresholds;
 
 use crate::Limits;
 use crate::cost::chunking::ChunkPolicy;
-use crate::cost::queueing::QueueThresholds;
+use crate::cost::queue_thresholds::QueueThresholds;
 use crate::cost::thresholds::CopyThresholds;
 
 /// The costs of a call, a segment and a byte on a kind of target. They decide which segments are copied and which are

@@ -1,47 +1,6 @@
-//! The two thresholds of a queue: copy or keep a segment, and join messages or make another call.
+//! The two thresholds of a queue by a [`CostModel`]: copy or keep a segment, and join messages or make another call.
 
 use crate::cost::CostModel;
-
-/// The measured thresholds of a [`SegmentQueue`](crate::SegmentQueue), in bytes. A threshold that was not measured follows
-/// from the costs: [`QueuePolicy::from_model`](crate::QueuePolicy::from_model) has both formulas.
-///
-/// A queue has thresholds of its own, since its segments and its buffer are seldom in the near caches, and since it
-/// decides before it knows how many segments a call will have.
-/// [`CostModel::calibrate`](CostModel::calibrate) measures both.
-///
-/// # Examples
-///
-/// ```
-/// use vectored::{CostModel, QueuePolicy, QueueThresholds};
-///
-/// let measured = QueueThresholds { copy_below_bytes: Some(3000), join_below_bytes: Some(20_000) };
-/// let model = CostModel { queue_thresholds: measured, ..CostModel::default() };
-/// let policy = QueuePolicy::from_model(&model);
-/// assert_eq!(policy.copy_below_bytes, 3000);
-/// assert_eq!(policy.join_below_bytes, 20_000);
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct QueueThresholds {
-    /// The longest segment that is copied when it is put in.
-    #[cfg_attr(feature = "serde", serde(default))]
-    pub copy_below_bytes: Option<u32>,
-    /// The bytes of two messages that take as long copied into one call as in two calls.
-    #[cfg_attr(feature = "serde", serde(default))]
-    pub join_below_bytes: Option<u32>,
-}
-
-impl QueueThresholds {
-    pub(crate) const NONE: QueueThresholds = QueueThresholds {
-        copy_below_bytes: None,
-        join_below_bytes: None,
-    };
-
-    #[cfg(feature = "serde")]
-    pub(crate) fn is_empty(&self) -> bool {
-        *self == QueueThresholds::NONE
-    }
-}
 
 /// The time that keeping a segment takes besides its `iovec`, in ns: its place in the queue, its reference count, and an
 /// `iovec` that points elsewhere, none of which is in the near caches.
