@@ -55,7 +55,7 @@ fn print_table(options: &Options, cells: &[(Column, Cell)], columns: &[Column]) 
     for &bytes in &options.sizes {
         print!("{bytes:>8}");
         for column in columns {
-            let shown = find(cells, column, bytes).and_then(|cell| ratio(cell));
+            let shown = find(cells, column, bytes).and_then(ratio);
             let shown = shown.map_or("-".to_owned(), |(ratio, significant)| {
                 format!("{ratio:.3}{}", if significant { ' ' } else { '*' })
             });
