@@ -23,6 +23,9 @@
 //! - `bench-peers [OPTIONS]` installs the peers that `cargo bench -p vectored-bench` can
 //!   measure on Debian, as root, and runs it with these options: see its
 //!   `--help`. About a quarter of an hour, on an idle machine.
+//! - `bench-programs [OPTIONS]` measures the CPU time per request of servers and writers of files, by how
+//!   they send: `cargo bench -p vectored-bench --bench programs` with these options, see its `--help`
+//!   and `docs/programs.md`. A quarter of an hour, on an idle machine.
 //! - `pairs [OPTIONS]` compares the savings that `vectored advise` predicts for programs of ours with
 //!   the measured ones: `cargo bench -p vectored-pairs` with these options. Installs strace. Two
 //!   minutes, on an idle machine.
@@ -35,6 +38,7 @@
 
 mod args;
 mod bench_peers;
+mod bench_programs;
 mod check;
 mod fuzz;
 mod hazards;
@@ -78,6 +82,7 @@ Commands:
                    --records N: are records whole that two processes append to one log or pipe?
   fuzz             [--seconds 60]: each fuzz target for that time
   bench-peers      [OPTIONS]: `Gather` against other projects; see its own --help
+  bench-programs   [OPTIONS]: servers and writers of files, by how they send; see its own --help
   pairs            [--rounds 11] [--only NAME]: do predicted and measured savings agree?
   miri             the library without its system calls, under Miri
   instructions     instructions for copying a short segment, counted by callgrind
@@ -131,6 +136,9 @@ enum Command {
     BenchPeers {
         words: Vec<String>,
     },
+    BenchPrograms {
+        words: Vec<String>,
+    },
     Pairs {
         words: Vec<String>,
     },
@@ -177,6 +185,7 @@ impl Command {
                 seconds: args.count("--seconds", 60)?,
             },
             Some("bench-peers") => Command::BenchPeers { words: args.rest() },
+            Some("bench-programs") => Command::BenchPrograms { words: args.rest() },
             Some("pairs") => Command::Pairs { words: args.rest() },
             Some("miri") => Command::Miri,
             Some("instructions") => Command::Instructions,
@@ -207,6 +216,7 @@ impl Command {
             Command::Soak(options) => soak::run(&options),
             Command::Fuzz { seconds } => fuzz::run(seconds),
             Command::BenchPeers { words } => bench_peers::run(&words),
+            Command::BenchPrograms { words } => bench_programs::run(&words),
             Command::Pairs { words } => pairs::run(&words),
             Command::Miri => miri::run(),
             Command::Instructions => instructions::run(),

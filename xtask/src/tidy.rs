@@ -90,7 +90,7 @@ const CRATES: [Crate; 7] = [
             &["bench_target", "mix", "sys", "techniques"],
             &["grid", "peers"],
             &["args", "promises"],
-            &["measure", "page", "table"],
+            &["measure", "page", "programs", "table"],
         ],
     },
     Crate {

@@ -6,6 +6,8 @@
 //!
 //! [`args`] reads the command line, [`measure`] runs, [`table`] and [`page`] render. A cell writes a
 //! list ([`grid::List`], some of them a [`mix`]) to a target ([`bench_target`]) by each of the [`techniques`].
+//!
+//! [`programs`] is another bench: whole programs instead of lists.
 
 pub mod args;
 pub mod bench_target;
@@ -14,6 +16,7 @@ pub mod measure;
 pub mod mix;
 pub mod page;
 pub mod peers;
+pub mod programs;
 pub mod promises;
 mod sys;
 pub mod table;

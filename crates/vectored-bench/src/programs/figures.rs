@@ -1,0 +1,182 @@
+//! The arithmetic: from samples to figures.
+
+use serde::Serialize;
+use vectored_lab::stats::{PairStats, median, paired};
+
+use crate::programs::case::Role;
+use crate::programs::measure::{CaseSamples, TechniqueSamples};
+
+/// The figures of a technique in a case.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Cell {
+    /// The program.
+    pub program: &'static str,
+    /// The kind of request, the count and the bytes: `get 16x16384`.
+    pub case: String,
+    /// Bytes of one value.
+    pub bytes: usize,
+    /// Values in a request.
+    pub count: usize,
+    /// The technique. Ours is `segment-queue`.
+    pub technique: &'static str,
+    /// `today`, `by-hand`, `ours` or `again`.
+    pub role: &'static str,
+    /// Whether this is the best by hand.
+    pub is_best_by_hand: bool,
+    /// The median CPU time of a request, in ns.
+    pub cpu_ns: f64,
+    /// The median over the rounds of this technique ÷ the best by hand.
+    pub ratio_to_best_by_hand: f64,
+    /// The lower end of its 95 % interval; `None` with fewer than six rounds.
+    pub low: Option<f64>,
+    /// The upper end.
+    pub high: Option<f64>,
+    /// The median over the rounds of this technique ÷ what the project does today.
+    pub ratio_to_today: f64,
+}
+
+/// What all cases together say.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// Rounds.
+    pub rounds: usize,
+    /// Cases.
+    pub cases: usize,
+    /// The share of the cases in which ours is at most 1.03 of the best by hand; `None` if ours was not measured.
+    pub share_within_3_percent: Option<f64>,
+    /// The largest ratio of ours to the best by hand, and its case.
+    pub worst: Option<Worst>,
+    /// The share of the cases in which each technique by hand is at most 1.03 of the best of them. A technique that a
+    /// case lacks counts as today's there.
+    pub by_hand: Vec<OneChoice>,
+    /// The share of the cases in which the A/A control is within 3 % of its twin.
+    pub control_within_3_percent: f64,
+}
+
+/// The worst case of ours.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Worst {
+    /// The program.
+    pub program: &'static str,
+    /// The case.
+    pub case: String,
+    /// Ours ÷ the best by hand.
+    pub ratio: f64,
+}
+
+/// What a user gets who always makes the same choice.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OneChoice {
+    /// The technique.
+    pub technique: &'static str,
+    /// The share of all cases.
+    pub share_within_3_percent: f64,
+}
+
+/// The ratio up to which a technique counts as good as another.
+const NEAR: f64 = 1.03;
+
+/// The figures of all techniques of all cases. Cases without rounds have none.
+pub fn cells(samples: &[CaseSamples]) -> Vec<Cell> {
+    samples.iter().flat_map(cells_of).collect()
+}
+
+fn cells_of(samples: &CaseSamples) -> Vec<Cell> {
+    let Some(best) = best_by_hand(&samples.techniques) else {
+        return Vec::new();
+    };
+    let all = &samples.techniques;
+    let today = all.iter().find(|one| one.role == Role::Today);
+    let today = today.unwrap_or(best);
+    let cell = |one: &TechniqueSamples| {
+        let to_best = pair(one, best)?;
+        let interval = to_best.interval;
+        Some(Cell {
+            program: samples.case.program,
+            case: samples.case.to_string(),
+            bytes: samples.case.bytes,
+            count: samples.case.count,
+            technique: one.technique,
+            role: one.role.name(),
+            is_best_by_hand: one.technique == best.technique,
+            cpu_ns: median(&one.cpu_ns)?,
+            ratio_to_best_by_hand: to_best.ratio,
+            low: interval.map(|interval| interval.0),
+            high: interval.map(|interval| interval.1),
+            ratio_to_today: pair(one, today)?.ratio,
+        })
+    };
+    all.iter().filter_map(cell).collect()
+}
+
+/// The technique by hand, today's among them, with the smallest median.
+fn best_by_hand(all: &[TechniqueSamples]) -> Option<&TechniqueSamples> {
+    let by_hand = all
+        .iter()
+        .filter(|one| matches!(one.role, Role::Today | Role::ByHand));
+    let with_median = by_hand.filter_map(|one| Some((one, median(&one.cpu_ns)?)));
+    let best = with_median.min_by(|one, other| one.1.total_cmp(&other.1));
+    best.map(|(one, _)| one)
+}
+
+fn pair(of: &TechniqueSamples, to: &TechniqueSamples) -> Option<PairStats> {
+    let logs = std::iter::zip(&of.cpu_ns, &to.cpu_ns).map(|(of, to)| (of / to).ln());
+    paired(&logs.collect::<Vec<_>>())
+}
+
+/// What all cells together say.
+pub fn summary(cells: &[Cell], rounds: usize) -> Summary {
+    let of_role = |role: Role| cells.iter().filter(move |cell| cell.role == role.name());
+    let ours: Vec<&Cell> = of_role(Role::Ours).collect();
+    let worst = ours
+        .iter()
+        .max_by(|a, b| a.ratio_to_best_by_hand.total_cmp(&b.ratio_to_best_by_hand));
+    let controls = of_role(Role::Again);
+    Summary {
+        rounds,
+        cases: of_role(Role::Today).count(),
+        share_within_3_percent: share(ours.iter().map(|cell| cell.ratio_to_best_by_hand <= NEAR)),
+        worst: worst.map(|cell| Worst {
+            program: cell.program,
+            case: cell.case.clone(),
+            ratio: cell.ratio_to_best_by_hand,
+        }),
+        by_hand: by_hand(cells),
+        control_within_3_percent: share(
+            controls.map(|cell| (1.0 / NEAR..=NEAR).contains(&cell.ratio_to_today)),
+        )
+        .unwrap_or(1.0),
+    }
+}
+
+fn by_hand(cells: &[Cell]) -> Vec<OneChoice> {
+    let mut choices: Vec<&'static str> = Vec::new();
+    for cell in cells {
+        let is_choice = matches!(cell.role, "today" | "by-hand");
+        if is_choice && !choices.contains(&cell.technique) {
+            choices.push(cell.technique);
+        }
+    }
+    let todays: Vec<&Cell> = cells.iter().filter(|cell| cell.role == "today").collect();
+    let choice = |technique: &'static str| {
+        let ratios = todays.iter().map(|today| {
+            let here = cells.iter().find(|cell| {
+                (cell.program, &cell.case, cell.technique)
+                    == (today.program, &today.case, technique)
+            });
+            here.unwrap_or(today).ratio_to_best_by_hand <= NEAR
+        });
+        OneChoice {
+            technique,
+            share_within_3_percent: share(ratios).unwrap_or(0.0),
+        }
+    };
+    choices.into_iter().map(choice).collect()
+}
+
+/// The share of `true`; `None` of nothing.
+fn share(all: impl Iterator<Item = bool>) -> Option<f64> {
+    let all: Vec<bool> = all.collect();
+    let yes = all.iter().filter(|&&one| one).count();
+    (!all.is_empty()).then(|| yes as f64 / all.len() as f64)
+}

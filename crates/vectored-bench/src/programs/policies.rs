@@ -1,0 +1,86 @@
+//! The policies of the queues.
+
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use vectored::{CalibrationTarget, CostModel, QueuePolicy};
+
+/// Where the policies come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PolicySource {
+    /// The defaults of the library.
+    Default,
+    /// Cost models that are calibrated before the measurement.
+    Calibrated,
+}
+
+/// A policy for each kind of target.
+#[derive(Clone, Copy, Debug)]
+pub struct Policies {
+    /// For TCP connections.
+    pub tcp: QueuePolicy,
+    /// For files that are appended to.
+    pub append: QueuePolicy,
+    /// For files that are overwritten.
+    pub overwrite: QueuePolicy,
+}
+
+/// The budget of a calibration, as the library recommends it.
+const BUDGET: Duration = Duration::from_millis(60);
+
+impl Policies {
+    /// The policies of a source. Files are calibrated in `directory`.
+    ///
+    /// # Errors
+    ///
+    /// If a target cannot be calibrated.
+    pub fn of(source: PolicySource, directory: &Path) -> io::Result<Policies> {
+        let policy = |target: CalibrationTarget<'_>| match source {
+            PolicySource::Default => Ok(QueuePolicy::for_target(target.kind())),
+            PolicySource::Calibrated => {
+                let model = CostModel::calibrate(target, BUDGET)?;
+                Ok::<_, io::Error>(QueuePolicy::from_model(&model))
+            }
+        };
+        Ok(Policies {
+            tcp: policy(CalibrationTarget::TcpSocket)?,
+            append: policy(CalibrationTarget::File(directory))?,
+            overwrite: policy(CalibrationTarget::FileOverwrite(directory))?,
+        })
+    }
+
+    /// The thresholds, in words.
+    pub fn in_words(&self) -> String {
+        let words = |name: &str, policy: &QueuePolicy| {
+            let (copy, join) = (policy.copy_below_bytes, policy.join_below_bytes);
+            format!("{name}: copy below {copy} B, join below {join} B")
+        };
+        [
+            words("TCP", &self.tcp),
+            words("appended files", &self.append),
+            words("overwritten files", &self.overwrite),
+        ]
+        .join("; ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vectored::TargetKind;
+
+    #[test]
+    fn each_target_has_the_policy_of_its_kind() {
+        let policies = Policies::of(PolicySource::Default, Path::new("/nowhere")).unwrap();
+        assert_eq!(policies.tcp, QueuePolicy::for_target(TargetKind::Socket));
+        assert_eq!(policies.append, QueuePolicy::for_target(TargetKind::File));
+        assert!(
+            policies
+                .in_words()
+                .contains("; overwritten files: copy below ")
+        );
+        let nowhere = Policies::of(PolicySource::Calibrated, Path::new("/nowhere"));
+        assert!(nowhere.is_err());
+    }
+}
