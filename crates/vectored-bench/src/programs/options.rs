@@ -18,7 +18,7 @@ Usage: cargo xtask bench-programs [OPTIONS]
   --counts LIST     values, bodies, frames or records in a request [each program's own]
   --programs LIST   resp,framed,grpc,logs,tar,wal,http1,h2 [all]
   --policy SOURCE   the queues' thresholds: default, or calibrated before the measurement [default]
-  --slice-ms N      approximate time of a slice, in ms; a technique has 5 slices in a round [5]
+  --slice-ms N      approximate time of a slice, in ms; a technique has 5 slices in a round [4]
   --directory PATH  folder for the files of logs, tar and wal, which have no name [the temporary folder]
   --seed N          seed of the order of the techniques [1]
   --format FORMAT   table, markdown (one row a case) or json [table]
@@ -77,7 +77,7 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             rounds: 40,
-            slice_ms: 5,
+            slice_ms: 4,
             sizes: None,
             counts: None,
             programs: PROGRAMS.to_vec(),
