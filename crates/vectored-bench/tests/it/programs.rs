@@ -11,10 +11,10 @@ use vectored_bench::programs::options::Options;
 use vectored_bench::programs::render::{json, markdown, table};
 use vectored_bench::programs::session::Session;
 
-/// Measuring compares all bytes, so one round of few requests is enough.
+/// All bytes are compared before the first round, so no round is needed for that.
 fn tiny(sizes: &[usize], counts: &[usize]) -> Options {
     Options {
-        rounds: 1,
+        rounds: 0,
         slice_ms: 1,
         sizes: Some(sizes.to_vec()),
         counts: Some(counts.to_vec()),
