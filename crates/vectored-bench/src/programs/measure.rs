@@ -43,7 +43,7 @@ const MAX_REQUESTS: usize = 1 << 20;
 /// Rounds are the outer loop, so a short disturbance affects a few rounds of all cases, not all rounds of a few
 /// cases. Every round opens new connections and files: what the kernel learns of a connection (the size of its buffers)
 /// differs from one to the next by more than some techniques do. Within a round the techniques of a case take turns:
-/// [`PASSES`] short slices of each, each time in another random order.
+/// `PASSES` short slices of each, each time in another random order.
 ///
 /// # Errors
 ///
