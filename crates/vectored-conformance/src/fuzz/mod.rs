@@ -2,74 +2,21 @@
 //!
 //! They are here and not in `fuzz/` so that ordinary tests can run the seeds without a fuzzer.
 
+mod input;
 mod queue;
 
 use std::os::fd::AsFd;
 
-use vectored::{ChunkPolicy, CostModel, Gather, Limits, SegmentCursor};
+use vectored::{Gather, Limits, SegmentCursor};
 
+use crate::fuzz::input::Input;
 use crate::model::{list, payload};
-use crate::queue::Choose;
 use crate::readers::{CallScope, EXACT_READER, Reader, buffered, scattered};
 use crate::source::{Feed, Source};
 use crate::target::Target;
 use crate::writers::whole_list;
 
 pub use queue::queue;
-
-/// The input, followed by zeros without end.
-struct Input<'a>(std::slice::Iter<'a, u8>);
-
-impl Choose for Input<'_> {
-    fn below(&mut self, count: usize) -> usize {
-        let number = match count {
-            0..=256 => self.byte(),
-            _ => self.byte() << 8 | self.byte(),
-        };
-        number % count
-    }
-}
-
-impl Input<'_> {
-    fn byte(&mut self) -> usize {
-        usize::from(*self.0.next().unwrap_or(&0))
-    }
-
-    fn cost_model(&mut self) -> CostModel {
-        CostModel {
-            segment_ns: self.byte() as f64,
-            copy_segment_ns: self.byte() as f64 / 8.0,
-            copy_byte_ns: self.byte() as f64 / 64.0,
-            staging_bytes: self.byte() * 64,
-            chunk_policy: match self.byte() {
-                0..=127 => None,
-                some => Some(ChunkPolicy {
-                    threshold_bytes: (some - 128) * 64,
-                    chunk_bytes: self.byte() * 16,
-                }),
-            },
-            ..CostModel::default()
-        }
-    }
-
-    /// Sizes of segments, some of them zero.
-    fn sizes(&mut self) -> Vec<usize> {
-        // With the high bit of the count the list is longer than IOV_MAX.
-        let count = self.byte();
-        let mut sizes: Vec<usize> = (0..count & 0x7f)
-            .map(|_| match self.byte() {
-                small @ 0..=199 => small,
-                large => (large - 199) * 100,
-            })
-            .collect();
-        if count & 0x80 != 0 {
-            let period = sizes.clone();
-            let long = period.iter().map(|&size| size % 8).cycle();
-            sizes.extend(long.take(2100));
-        }
-        sizes
-    }
-}
 
 /// Tests the plan of reads through [`Scatter`](vectored::Scatter) with any model, and
 /// [`ScatterReader`](vectored::ScatterReader) with any buffer.

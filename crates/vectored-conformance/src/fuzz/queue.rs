@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker};
 use rustix::pipe::PipeFlags;
 use vectored::{Segment, SegmentQueue};
 
-use super::Input;
+use super::input::Input;
 use crate::queue::sink::{Answer, ScriptedWriter};
 use crate::queue::{Choose, any_policy, any_size, expect_bytes, put};
 

@@ -6,7 +6,7 @@ use std::os::fd::BorrowedFd;
 use fastrand::Rng;
 use vectored::{QueuePolicy, SegmentCursor, SegmentQueue};
 
-use super::WriteFn;
+use super::adapters::WriteFn;
 use crate::outcome::Outcome;
 use crate::queue::{any_policy, any_size, put};
 

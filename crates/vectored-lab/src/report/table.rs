@@ -455,13 +455,13 @@ fn state(row: &Row) -> &str {
 }
 
 /// `copy-`, `then-`, `write`: names are broken, so that columns are as narrow as their figures. A
-/// technique that takes no part in the verdict is marked `beside`.
+/// technique that takes no part in the verdict is marked `unranked`.
 fn head(technique: Technique, is_rival: bool) -> Vec<String> {
     let name = technique.name();
     if is_rival {
         name.split_inclusive('-').map(str::to_owned).collect()
     } else {
-        vec!["beside:".to_owned(), name.to_owned()]
+        vec!["unranked".to_owned(), name.to_owned()]
     }
 }
 
