@@ -380,6 +380,12 @@ impl SegmentQueue {
         });
     }
 
+    /// The bytes to be written, if no segment was kept.
+    fn only_copied(&self) -> Option<&[u8]> {
+        let is_kept = !self.kept.is_empty();
+        (!is_kept).then(|| &self.copied[self.copied_start..])
+    }
+
     /// Makes room for `bytes` more copied bytes.
     #[inline]
     fn reserve_copied(&mut self, bytes: usize) {

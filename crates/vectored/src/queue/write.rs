@@ -1,6 +1,6 @@
 //! Writes a queue to a descriptor.
 
-use std::io;
+use std::io::{self, IoSlice};
 use std::os::fd::AsFd;
 
 use crate::Limits;
@@ -113,14 +113,25 @@ impl SegmentQueue {
         if self.is_empty() {
             return Ok(0);
         }
-        let taken = with_slices(|slices| {
-            let bytes = self.fill(limits, slices);
+        let mut send_list = |slices: &[IoSlice<'_>], bytes: usize| {
             if bytes < self.remaining() {
                 guard.ask()?;
             }
             let taken = send(sink, slices, bytes)?;
             checked(taken, bytes)
-        })?;
+        };
+        let taken = match self.only_copied() {
+            // A short record, for example, whose call takes little longer than making a list.
+            Some(copied) => {
+                let bytes = self.end_at_record(self.wanted_bytes().min(limits.bytes));
+                send_list(&[IoSlice::new(&copied[..bytes])], bytes)
+            }
+            None => with_slices(|slices| {
+                let bytes = self.fill(limits, slices);
+                send_list(slices, bytes)
+            }),
+        };
+        let taken = taken?;
         self.advance(taken);
         Ok(taken)
     }
