@@ -60,7 +60,7 @@ const CRATES: [Crate; 7] = [
             &["buffered", "bytes_buf"],
             &["queue"],
             &["codec"],
-            &["calibrate"],
+            &["calibrate", "uring"],
         ],
     },
     Crate {

@@ -26,6 +26,7 @@
 //! | write at an offset of a file | [`Gather::write_all_at`], [`write_all_vectored_at`] |
 //! | write durably, so that the data is on storage | [`write_all_vectored_with`] and [`WriteFlags`] |
 //! | write with `O_DIRECT` | [`write_all_direct_at`], [`DirectAlignment`], [`AlignedBuffer`] |
+//! | have many transfers in flight in one thread (feature `uring`, Linux) | `uring::Ring` |
 //! | fill a list from a file, pipe or stream socket | [`read_exact_vectored`], or [`Scatter::read_exact`] if segments are short |
 //! | fill a list up to the end of the file | [`read_up_to_eof_vectored`], [`Scatter::read_up_to_eof`] |
 //! | read from a non-blocking descriptor | [`read_into`], with a [`SegmentCursor`] |
@@ -187,6 +188,7 @@
 //!   `tokio_util::codec`.
 //! - `serde`, off by default: a [`CostModel`] can be saved and loaded.
 //! - `tokio`, off by default: a [`SegmentQueue`] writes itself to an `AsyncWrite`.
+//! - `uring`, off by default: the module `uring`, on Linux. Its `Ring` has many transfers in flight.
 //!
 //! The crate supports Unix only. It writes to no descriptor but the one that the caller passes, except in
 //! [`CostModel::calibrate`], which opens descriptors of its own.
@@ -208,6 +210,8 @@ mod sys;
 #[cfg(test)]
 mod testing;
 mod transfer;
+#[cfg(all(feature = "uring", target_os = "linux"))]
+pub mod uring;
 mod write;
 
 pub use buffered::gather_writer::GatherWriter;

@@ -24,7 +24,7 @@ pub(super) fn with_slices<'a, R>(call: impl FnOnce(&mut Vec<IoSlice<'a>>) -> R) 
 
 impl SegmentQueue {
     /// Fills `slices` with the bytes of the next call and returns their number. Nothing is added if the queue is empty.
-    pub(super) fn fill<'a>(&'a self, limits: Limits, slices: &mut Vec<IoSlice<'a>>) -> usize {
+    pub(crate) fn fill<'a>(&'a self, limits: Limits, slices: &mut Vec<IoSlice<'a>>) -> usize {
         let mut most = self.wanted_bytes().min(limits.bytes);
         let max_segments = 2 * self.kept.len() + 1;
         if max_segments > limits.segments {

@@ -13,7 +13,7 @@ mod records;
 pub(crate) mod segment;
 #[cfg(feature = "bytes")]
 mod sys;
-mod write;
+pub(crate) mod write;
 
 use std::collections::VecDeque;
 use std::error::Error;

@@ -138,7 +138,7 @@ impl SegmentQueue {
 }
 
 /// The number of bytes that a writer reports of those it was given.
-pub(super) fn checked(taken: usize, given: usize) -> io::Result<usize> {
+pub(crate) fn checked(taken: usize, given: usize) -> io::Result<usize> {
     match taken {
         0 => Err(io::Error::new(
             io::ErrorKind::WriteZero,

@@ -20,3 +20,7 @@ mod positional;
 mod queue_tokio;
 mod reads;
 mod support;
+#[cfg(all(feature = "uring", target_os = "linux"))]
+mod sys;
+#[cfg(all(feature = "uring", target_os = "linux"))]
+mod uring;

@@ -1,0 +1,50 @@
+//! What `Ring::wait` returns.
+
+use crate::error::TransferError;
+use crate::queue::SegmentQueue;
+
+/// A transfer that has ended, with all that it owned but the descriptor, which is dropped.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Completion {
+    /// The number that the transfer was submitted with.
+    pub token: u64,
+    /// The bytes that were moved, or the error that ended the transfer, with the bytes before it.
+    ///
+    /// A read that moved fewer bytes than its buffers hold has come to the end of the file. A write that succeeds has
+    /// moved all its bytes.
+    pub result: Result<u64, TransferError>,
+    /// The queue of a write, which holds exactly the bytes that were not written; the buffers of a read.
+    pub data: Data,
+}
+
+/// What a transfer owned until it ended.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Data {
+    /// The queue of a write.
+    Queue(SegmentQueue),
+    /// The buffers of a read, in their order, as long as they were. The first bytes of them, as many as
+    /// [`result`](Completion::result) counts, were read; the others are as they were.
+    Buffers(Vec<Vec<u8>>),
+}
+
+impl Data {
+    /// The queue of a write; `None` for a read.
+    #[must_use]
+    pub fn into_queue(self) -> Option<SegmentQueue> {
+        match self {
+            Data::Queue(queue) => Some(queue),
+            Data::Buffers(_) => None,
+        }
+    }
+
+    /// The buffers of a read; `None` for a write.
+    #[must_use]
+    pub fn into_buffers(self) -> Option<Vec<Vec<u8>>> {
+        match self {
+            Data::Queue(_) => None,
+            Data::Buffers(buffers) => Some(buffers),
+        }
+    }
+}

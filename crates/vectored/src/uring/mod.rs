@@ -1,0 +1,52 @@
+//! Transfers by io_uring, on buffers and descriptors that they own. With feature `uring`, on Linux.
+//!
+//! A [`Ring`] has many transfers in flight, of many descriptors, in one thread and without a runtime. Each of them is
+//! complete, as those of the functions for blocking descriptors. What a transfer owns comes back with its [`Completion`].
+//!
+//! [`std::io::Result`]s of [`Ring::wait`] are those of the ring; each transfer has a result of its own.
+//!
+//! # If there is no io_uring
+//!
+//! Many containers and some distributions forbid it. [`Ring::new`] then returns an error whose
+//! [`is_disabled`](SetupError::is_disabled) is true, and plain calls do the same work, one after another:
+//!
+//! ```
+//! use std::fs::File;
+//! use std::io;
+//! use vectored::SegmentQueue;
+//! use vectored::uring::Ring;
+//!
+//! fn write_two(logs: [File; 2], mut queues: [SegmentQueue; 2]) -> io::Result<()> {
+//!     match Ring::new(2) {
+//!         Ok(mut ring) => {
+//!             for ((token, log), queue) in (0..).zip(logs).zip(queues) {
+//!                 ring.submit_write(log, queue, token);
+//!             }
+//!             while let Some(done) = ring.wait()? {
+//!                 done.result?;
+//!             }
+//!         }
+//!         Err(error) if error.is_disabled() => {
+//!             for (log, queue) in logs.iter().zip(&mut queues) {
+//!                 queue.write_to(log)?;
+//!             }
+//!         }
+//!         Err(error) => return Err(error.into()),
+//!     }
+//!     Ok(())
+//! }
+//! # write_two([File::create("/dev/null")?, File::create("/dev/null")?], Default::default())?;
+//! # Ok::<(), io::Error>(())
+//! ```
+
+mod completion;
+mod ring;
+mod setup_error;
+mod sys;
+mod transfer;
+#[cfg(test)]
+mod transfer_tests;
+
+pub use completion::{Completion, Data};
+pub use ring::Ring;
+pub use setup_error::SetupError;

@@ -1,0 +1,333 @@
+//! The ring: transfers in, completions out.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::io;
+use std::os::fd::AsFd;
+
+use crate::queue::SegmentQueue;
+use crate::uring::completion::Completion;
+use crate::uring::setup_error::SetupError;
+use crate::uring::sys::{Calls, Ended};
+use crate::uring::transfer::Transfer;
+
+/// Transfers that the kernel makes while the program goes on, by io_uring.
+///
+/// A transfer gets a descriptor and a [`SegmentQueue`] to be written, or a list of buffers to be filled. It owns them
+/// until [`wait`](Ring::wait) returns its [`Completion`]. Up to `depth` calls are in the kernel at a time; further
+/// transfers wait in the ring, in order, without a limit.
+///
+/// Nothing happens to a transfer before the next `wait`, [`try_wait`](Ring::try_wait) or [`start`](Ring::start), which
+/// passes all new transfers to the kernel in one system call.
+///
+/// Each transfer is complete, as those of [`write_all_vectored`](crate::write_all_vectored): a call that moves a part only
+/// is followed by another one. A call takes at most [`iov_max`](crate::iov_max) segments and
+/// [`MAX_CALL_BYTES`](crate::MAX_CALL_BYTES), and of a queue at most [`chunk_bytes`](crate::QueuePolicy::chunk_bytes).
+///
+/// # Order
+///
+/// Transfers end in any order, and the kernel makes them in any order too. Two writes to one pipe or socket, or to the
+/// position of one file, can swap or mix. Put the bytes into one queue, or submit the next write when the last one has
+/// ended. Writes at different offsets of a file do not disturb each other. With `O_APPEND`, Linux ignores offsets. A transfer
+/// at the position of a file fails if a call of it was short and others have moved the position meanwhile.
+///
+/// # Dropping and forgetting
+///
+/// To drop a ring cancels its transfers and waits until each has ended. A part of their bytes may have been moved, and
+/// nothing tells how many. So call `wait` until it returns `None` first. The drop takes as long as the kernel takes: a
+/// call on a pipe or socket is cancelled at once, one on a file runs to its end. A forgotten ring
+/// ([`std::mem::forget`]) leaks what its transfers own, and so does a ring that a forked child drops. A forked child must not
+/// call other methods of the ring: the queues are not mapped there, so `SIGSEGV` would end it.
+///
+/// A ring may move to another thread at any time. If the thread that passed a call to the kernel ends, the kernel cancels
+/// that call; the ring then makes it again.
+///
+/// # Examples
+///
+/// ```
+/// use std::io;
+/// use std::sync::Arc;
+/// use vectored::SegmentQueue;
+/// use vectored::uring::Ring;
+///
+/// # fn main() -> io::Result<()> {
+/// let file = Arc::new(std::fs::File::create("/dev/null")?);
+/// let mut ring = match Ring::new(8) {
+///     Ok(ring) => ring,
+///     Err(error) if error.is_disabled() => return Ok(()), // or use plain calls
+///     Err(error) => return Err(error.into()),
+/// };
+/// for record in 0..100 {
+///     let mut queue = SegmentQueue::new();
+///     queue.put_slice(b"header");
+///     queue.push(vec![0; 10_000]);
+///     ring.submit_write_at(Arc::clone(&file), queue, record * 10_006, record);
+/// }
+/// while let Some(done) = ring.wait()? {
+///     assert_eq!(done.result?, 10_006);
+/// }
+/// # Ok(())
+/// # }
+/// ```
+pub struct Ring {
+    calls: Calls<Transfer>,
+    /// Transfers without a call in flight, in the order in which they get one.
+    waiting: VecDeque<Box<Transfer>>,
+    /// Transfers that ended without a call.
+    ended: VecDeque<Completion>,
+}
+
+impl Ring {
+    /// A ring that has up to `depth` calls in the kernel at a time: 1 to 32,768.
+    ///
+    /// # Errors
+    ///
+    /// If the kernel gives none. [`is_disabled`](SetupError::is_disabled) tells whether plain calls must do; its message
+    /// names the remedy. See [the module](crate::uring#if-there-is-no-io_uring) for an example.
+    pub fn new(depth: u32) -> Result<Ring, SetupError> {
+        let calls = Calls::new(depth).map_err(|error| SetupError::new(depth, error))?;
+        Ok(Ring {
+            calls,
+            waiting: VecDeque::new(),
+            ended: VecDeque::new(),
+        })
+    }
+
+    /// Writes all bytes of a queue. An empty queue makes no system call.
+    ///
+    /// `fd` is any owner of a descriptor that can be sent to another thread: a `File`, an `OwnedFd`, or an `Arc` of one if
+    /// the program uses it too. It is dropped when the transfer ends. `token` is returned with the [`Completion`], and
+    /// need not be unique.
+    ///
+    /// A non-blocking descriptor that is full is waited for.
+    ///
+    /// # `SIGPIPE`
+    ///
+    /// If the reader of a pipe or socket is gone, the call may raise `SIGPIPE`, as write(2) does.
+    ///
+    /// # Errors
+    ///
+    /// The [`Completion`] has them: those of [`SegmentQueue::write_to`], except that files that refuse lists are not
+    /// written by plain calls; `ECANCELED` after [`cancel`](Ring::cancel);
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if a descriptor refuses a call again though it is ready, which a file
+    /// that is open with `O_NONBLOCK` may do.
+    pub fn submit_write(
+        &mut self,
+        fd: impl AsFd + Send + 'static,
+        queue: SegmentQueue,
+        token: u64,
+    ) {
+        self.submit(Transfer::write(Box::new(fd), queue, None, token));
+    }
+
+    /// As [`submit_write`](Ring::submit_write), from byte `offset` of a file on. The position of the descriptor is neither
+    /// used nor changed.
+    ///
+    /// # Errors
+    ///
+    /// In the [`Completion`]: also [`InvalidInput`](io::ErrorKind::InvalidInput) for an offset past `i64::MAX`, and
+    /// `ESPIPE` if the descriptor cannot seek.
+    pub fn submit_write_at(
+        &mut self,
+        fd: impl AsFd + Send + 'static,
+        queue: SegmentQueue,
+        offset: u64,
+        token: u64,
+    ) {
+        self.submit(Transfer::write(Box::new(fd), queue, Some(offset), token));
+    }
+
+    /// Reads until all buffers are full up to their lengths, or the file or stream ends.
+    ///
+    /// The length of a buffer counts, and not its capacity: `vec![0; 4096]` is a buffer of 4096 bytes. Buffers without
+    /// bytes are allowed. About `fd` and `token`, see [`submit_write`](Ring::submit_write).
+    ///
+    /// # Errors
+    ///
+    /// The [`Completion`] has them: those of [`read_up_to_eof_vectored`](crate::read_up_to_eof_vectored), and those that
+    /// `submit_write` names.
+    pub fn submit_read(
+        &mut self,
+        fd: impl AsFd + Send + 'static,
+        buffers: Vec<Vec<u8>>,
+        token: u64,
+    ) {
+        self.submit(Transfer::read(Box::new(fd), buffers, None, token));
+    }
+
+    /// Reads what one call gives, as soon as there are bytes: for streams of which nobody knows the length of the next
+    /// part. 0 bytes are the end of the file.
+    ///
+    /// # Errors
+    ///
+    /// As [`submit_read`](Ring::submit_read).
+    pub fn submit_read_some(
+        &mut self,
+        fd: impl AsFd + Send + 'static,
+        buffers: Vec<Vec<u8>>,
+        token: u64,
+    ) {
+        self.submit(Transfer::read(Box::new(fd), buffers, None, token).ending_early());
+    }
+
+    /// As [`submit_read`](Ring::submit_read), from byte `offset` of a file on. The position of the descriptor is neither
+    /// used nor changed.
+    ///
+    /// # Errors
+    ///
+    /// As [`submit_write_at`](Ring::submit_write_at).
+    pub fn submit_read_at(
+        &mut self,
+        fd: impl AsFd + Send + 'static,
+        buffers: Vec<Vec<u8>>,
+        offset: u64,
+        token: u64,
+    ) {
+        self.submit(Transfer::read(Box::new(fd), buffers, Some(offset), token));
+    }
+
+    /// Returns a transfer that has ended, and waits for one if none has; `None` if there is no transfer. `EINTR` is
+    /// retried.
+    ///
+    /// Makes no system call if a completion is there already.
+    ///
+    /// # Errors
+    ///
+    /// Those of io_uring_enter(2): [`WouldBlock`](io::ErrorKind::WouldBlock) if the kernel lacks memory at the moment.
+    /// No transfer is lost: call it again. The errors of a transfer are in its [`Completion`].
+    pub fn wait(&mut self) -> io::Result<Option<Completion>> {
+        loop {
+            let next = self.next_ended();
+            if next.is_some() || self.is_empty() {
+                return Ok(next);
+            }
+            self.begin_waiting();
+            if self.ended.is_empty() {
+                self.calls.enter(true)?;
+            }
+        }
+    }
+
+    /// As [`wait`](Ring::wait), but returns `None` too if no transfer has ended. Makes one system call or none.
+    ///
+    /// # Errors
+    ///
+    /// As `wait`.
+    pub fn try_wait(&mut self) -> io::Result<Option<Completion>> {
+        if let Some(next) = self.next_ended() {
+            return Ok(Some(next));
+        }
+        self.start()?;
+        Ok(self.next_ended())
+    }
+
+    /// Passes new transfers to the kernel, up to the depth of the ring, and does not wait.
+    ///
+    /// # Errors
+    ///
+    /// As [`wait`](Ring::wait).
+    pub fn start(&mut self) -> io::Result<()> {
+        self.begin_waiting();
+        self.calls.enter(false)
+    }
+
+    /// Cancels all transfers with this token, and returns their number. [`wait`](Ring::wait) returns them all the same:
+    /// with `ECANCELED` and the bytes that were moved before, or with their result if they ended earlier.
+    ///
+    /// A call that the kernel cannot cancel, as on a file, runs to its end.
+    ///
+    /// # Errors
+    ///
+    /// As `wait`. Some of the transfers may be cancelled then.
+    pub fn cancel(&mut self, token: u64) -> io::Result<usize> {
+        let mut count = 0;
+        for _ in 0..self.waiting.len() {
+            match self.waiting.pop_front() {
+                Some(transfer) if transfer.token == token => {
+                    let cancelled = Err(io::Error::from_raw_os_error(libc::ECANCELED));
+                    self.ended.push_back(transfer.into_completion(cancelled));
+                    count += 1;
+                }
+                other => self.waiting.extend(other),
+            }
+        }
+        count += self.calls.cancel(|other| other == token)?;
+        self.calls.enter(false)?;
+        Ok(count)
+    }
+
+    /// The most calls in the kernel at a time, as [`new`](Ring::new) got it.
+    #[must_use]
+    pub fn depth(&self) -> u32 {
+        self.calls.depth()
+    }
+
+    /// The number of transfers that were submitted and not returned by [`wait`](Ring::wait).
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.calls.in_flight() + self.waiting.len() + self.ended.len()
+    }
+
+    /// Whether there is no transfer, so that [`wait`](Ring::wait) returns `None`.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn submit(&mut self, transfer: Box<Transfer>) {
+        match transfer.is_done() {
+            true => self.ended.push_back(transfer.into_completion(Ok(()))),
+            false => self.waiting.push_back(transfer),
+        }
+    }
+
+    /// Puts the calls of waiting transfers into the submission queue, as many as there is room for.
+    fn begin_waiting(&mut self) {
+        while !self.waiting.is_empty() && self.calls.has_room() {
+            let Some(transfer) = self.waiting.pop_front() else {
+                return;
+            };
+            let token = transfer.token;
+            if let Err((transfer, error)) = self.calls.start(transfer, token) {
+                self.ended.push_back(transfer.into_completion(Err(error)));
+            }
+        }
+    }
+
+    /// A transfer that has ended. Those with calls that moved only a part wait for another call.
+    fn next_ended(&mut self) -> Option<Completion> {
+        if let Some(completion) = self.ended.pop_front() {
+            return Some(completion);
+        }
+        while let Some(Ended {
+            mut call,
+            result,
+            was_cancelled,
+            is_of_other_thread,
+        }) = self.calls.next_ended()
+        {
+            match call.call_ended(result, was_cancelled, is_of_other_thread) {
+                Some(result) => return Some(call.into_completion(result)),
+                // Before those that have not begun.
+                None => self.waiting.push_front(call),
+            }
+        }
+        None
+    }
+}
+
+impl fmt::Debug for Ring {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ring")
+            .field("len", &self.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A ring may move to another thread, and so may what it returns.
+const _: () = {
+    const fn is_send<T: Send + 'static>() {}
+    is_send::<Ring>();
+    is_send::<Completion>();
+    is_send::<SetupError>();
+};

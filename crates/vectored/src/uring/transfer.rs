@@ -1,0 +1,295 @@
+//! A transfer: one call of the kernel after another, until all its bytes were moved.
+
+use std::io::{self, IoSlice, IoSliceMut};
+use std::os::fd::{AsFd, BorrowedFd};
+
+use rustix::fs::{OFlags, SeekFrom};
+use rustix::io::Errno;
+
+use crate::Limits;
+use crate::cursor::SegmentCursor;
+use crate::error::TransferError;
+use crate::queue::SegmentQueue;
+use crate::queue::write::checked;
+use crate::transfer::message_sockets::{refuse_messages, refuse_reading_messages};
+use crate::uring::completion::{Completion, Data};
+use crate::uring::sys::{Begun, Call, Operation};
+
+/// A transfer that has not ended.
+pub(super) struct Transfer {
+    pub(super) token: u64,
+    descriptor: Box<dyn AsFd + Send>,
+    data: Owned,
+    place: Place,
+    transferred: u64,
+    /// The bytes of the call that was begun last.
+    given: usize,
+    readiness: Readiness,
+    /// Whether it ends with the first call that moves bytes.
+    ends_early: bool,
+    /// Whether the descriptor was asked if it keeps messages apart.
+    is_stream: bool,
+}
+
+/// Where the transfer begins.
+#[derive(Clone, Copy)]
+enum Place {
+    /// As it was submitted: at an offset, or at the position of the descriptor. Whether that can seek is not known.
+    Submitted(Option<u64>),
+    /// At an offset of a file.
+    Offset(u64),
+    /// At the position of a file, which was here.
+    Position(u64),
+    /// The descriptor has no positions.
+    Stream,
+}
+
+enum Owned {
+    Queue(SegmentQueue),
+    /// The buffers, and the position of the next byte.
+    Buffers(Vec<Vec<u8>>, SegmentCursor),
+}
+
+/// What is known since the last call that moved bytes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Readiness {
+    Unknown,
+    /// A call was refused with `EAGAIN`: the next one waits.
+    Awaited,
+    /// The wait has ended. If the next call is refused too, waiting does not help, as for a regular file, which is always
+    /// ready.
+    Reached,
+}
+
+impl Transfer {
+    pub(super) fn write(
+        descriptor: Box<dyn AsFd + Send>,
+        queue: SegmentQueue,
+        offset: Option<u64>,
+        token: u64,
+    ) -> Box<Transfer> {
+        Transfer::of(descriptor, Owned::Queue(queue), offset, token)
+    }
+
+    pub(super) fn read(
+        descriptor: Box<dyn AsFd + Send>,
+        buffers: Vec<Vec<u8>>,
+        offset: Option<u64>,
+        token: u64,
+    ) -> Box<Transfer> {
+        let data = Owned::Buffers(buffers, SegmentCursor::new());
+        Transfer::of(descriptor, data, offset, token)
+    }
+
+    fn of(
+        descriptor: Box<dyn AsFd + Send>,
+        data: Owned,
+        offset: Option<u64>,
+        token: u64,
+    ) -> Box<Transfer> {
+        Box::new(Transfer {
+            token,
+            descriptor,
+            data,
+            place: Place::Submitted(offset),
+            transferred: 0,
+            given: 0,
+            ends_early: false,
+            readiness: Readiness::Unknown,
+            is_stream: false,
+        })
+    }
+
+    /// Lets the transfer end with the first call that moves bytes.
+    pub(super) fn ending_early(mut self: Box<Transfer>) -> Box<Transfer> {
+        self.ends_early = true;
+        self
+    }
+
+    /// Whether no byte is left to be moved.
+    pub(super) fn is_done(&self) -> bool {
+        match &self.data {
+            Owned::Queue(queue) => queue.is_empty(),
+            Owned::Buffers(buffers, cursor) => cursor.is_at_end(buffers),
+        }
+    }
+
+    /// Takes the result of a call. Returns that of the transfer if it has ended; otherwise another call is made.
+    pub(super) fn call_ended(
+        &mut self,
+        result: io::Result<usize>,
+        was_cancelled: bool,
+        is_of_other_thread: bool,
+    ) -> Option<io::Result<()>> {
+        let code = result.as_ref().err().and_then(io::Error::raw_os_error);
+        match result {
+            Ok(_) if self.readiness == Readiness::Awaited => self.readiness = Readiness::Reached,
+            Ok(moved) => match self.advance(moved) {
+                Ok(false) => {}
+                Ok(true) => return Some(Ok(())),
+                Err(error) => return Some(Err(error)),
+            },
+            // Ended before it moved a byte, by a signal or with the thread that submitted it.
+            Err(_) if code == Some(libc::EINTR) => {}
+            Err(_) if code == Some(libc::ECANCELED) && is_of_other_thread => {}
+            Err(_) if code == Some(libc::EAGAIN) && self.readiness == Readiness::Unknown => {
+                self.readiness = Readiness::Awaited;
+            }
+            Err(error) => return Some(Err(error)),
+        }
+        was_cancelled.then(|| Err(io::Error::from_raw_os_error(libc::ECANCELED)))
+    }
+
+    /// Advances by the bytes that a call moved. Returns whether the transfer has ended.
+    fn advance(&mut self, moved: usize) -> io::Result<bool> {
+        if moved == 0 && matches!(self.data, Owned::Buffers(..)) {
+            return Ok(true); // the end of the file
+        }
+        let moved = checked(moved, self.given)?;
+        match &mut self.data {
+            Owned::Queue(queue) => queue.advance(moved),
+            Owned::Buffers(buffers, cursor) => cursor.advance(buffers, moved),
+        }
+        self.transferred += moved as u64;
+        self.readiness = Readiness::Unknown;
+        if moved < self.given
+            && let Place::Position(start) = self.place
+        {
+            self.mend_position(start, moved as u64)?;
+        }
+        Ok(self.ends_early || self.is_done())
+    }
+
+    /// Sets the position of a file behind the bytes of a short call.
+    ///
+    /// io_uring tries the rest of a short call on a regular file again by itself. If that fails, it reports the bytes before
+    /// the error, but leaves the position where it was (`kiocb_done`, Linux 6.18): the next call would write over them.
+    fn mend_position(&self, start: u64, moved: u64) -> io::Result<()> {
+        let descriptor = self.descriptor.as_fd();
+        let behind = start + self.transferred;
+        let position = rustix::fs::tell(descriptor)?;
+        let appends = || -> io::Result<bool> {
+            let flags = rustix::fs::fcntl_getfl(descriptor)?;
+            Ok(flags.contains(OFlags::APPEND))
+        };
+        if position == behind || appends()? {
+            return Ok(());
+        }
+        if position + moved != behind {
+            let message = format!(
+                "another user moved the position of the file, from {start} to {position}, during the transfer"
+            );
+            return Err(io::Error::other(message));
+        }
+        rustix::fs::seek(descriptor, SeekFrom::Start(behind))?;
+        Ok(())
+    }
+
+    pub(super) fn into_completion(self, result: io::Result<()>) -> Completion {
+        let bytes = self.transferred;
+        let (result, data) = match self.data {
+            Owned::Queue(queue) => {
+                let result = result.map_err(|error| TransferError::new(bytes, error));
+                (result, Data::Queue(queue))
+            }
+            Owned::Buffers(buffers, _) => {
+                let result = result.map_err(|error| TransferError::reading(bytes, error));
+                (result, Data::Buffers(buffers))
+            }
+        };
+        Completion {
+            token: self.token,
+            result: result.map(|()| bytes),
+            data,
+        }
+    }
+}
+
+impl Call for Transfer {
+    fn begin<'a>(
+        &'a mut self,
+        sources: &mut Vec<IoSlice<'a>>,
+        targets: &mut Vec<IoSliceMut<'a>>,
+    ) -> io::Result<Begun<'a>> {
+        let descriptor = self.descriptor.as_fd();
+        if let Place::Submitted(offset) = self.place {
+            self.place = place(descriptor, offset)?;
+        }
+        let offset = match self.place {
+            Place::Offset(start) => Some(offset_of(start, self.transferred)?),
+            _ => None,
+        };
+        let is_awaited = self.readiness == Readiness::Awaited;
+        let operation = match &mut self.data {
+            Owned::Queue(_) if is_awaited => Operation::AwaitWritable,
+            Owned::Buffers(..) if is_awaited => Operation::AwaitReadable,
+            Owned::Queue(queue) => {
+                self.given = queue.fill(Limits::default(), sources);
+                let is_whole = self.transferred == 0 && self.given == queue.remaining();
+                if !is_whole && !self.is_stream {
+                    refuse_messages(descriptor)?;
+                    self.is_stream = true;
+                }
+                Operation::Write { offset }
+            }
+            Owned::Buffers(buffers, cursor) => {
+                if matches!(self.place, Place::Stream) && !self.is_stream {
+                    refuse_reading_messages(descriptor)?;
+                    self.is_stream = true;
+                }
+                self.given = fill(buffers, *cursor, Limits::default(), targets);
+                Operation::Read { offset }
+            }
+        };
+        Ok(Begun {
+            descriptor,
+            operation,
+        })
+    }
+}
+
+/// Where a transfer begins.
+///
+/// io_uring ignores the offset of a call on a pipe or a socket, where pwritev(2) answers `ESPIPE`.
+fn place(descriptor: BorrowedFd<'_>, offset: Option<u64>) -> io::Result<Place> {
+    match (rustix::fs::tell(descriptor), offset) {
+        (Ok(_), Some(offset)) => Ok(Place::Offset(offset)),
+        (Ok(position), None) => Ok(Place::Position(position)),
+        (Err(Errno::SPIPE), None) => Ok(Place::Stream),
+        (Err(error), _) => Err(error.into()),
+    }
+}
+
+/// The offset of the next byte.
+fn offset_of(first: u64, transferred: u64) -> io::Result<u64> {
+    let next = first.checked_add(transferred);
+    // The kernel takes -1 for the position of the descriptor.
+    next.filter(|next| i64::try_from(*next).is_ok())
+        .ok_or_else(|| {
+            let message = format!("the offset {first} is past the largest file offset, 2^63 - 1");
+            io::Error::new(io::ErrorKind::InvalidInput, message)
+        })
+}
+
+/// Fills `targets` with the buffers of the next call, from `cursor` on, and returns their bytes.
+fn fill<'a>(
+    buffers: &'a mut [Vec<u8>],
+    cursor: SegmentCursor,
+    limits: Limits,
+    targets: &mut Vec<IoSliceMut<'a>>,
+) -> usize {
+    let mut given = 0;
+    let mut skipped = cursor.offset();
+    for buffer in buffers.iter_mut().skip(cursor.segment()) {
+        if targets.len() == limits.segments || given == limits.bytes {
+            break;
+        }
+        let rest = &mut buffer[std::mem::take(&mut skipped)..];
+        let here = rest.len().min(limits.bytes - given);
+        if here > 0 {
+            targets.push(IoSliceMut::new(&mut rest[..here]));
+            given += here;
+        }
+    }
+    given
+}

@@ -1,0 +1,221 @@
+//! Transfers against a script of results, which this kernel may never give.
+
+use std::io::{self, IoSlice, IoSliceMut};
+use std::os::fd::OwnedFd;
+
+use proptest::prelude::*;
+
+use crate::queue::SegmentQueue;
+use crate::queue::policy::QueuePolicy;
+use crate::testing::payload;
+use crate::uring::sys::{Call, Operation};
+use crate::uring::transfer::Transfer;
+
+/// The result of one call.
+#[derive(Clone, Copy, Debug)]
+enum Answer {
+    /// That part of the bytes in hundredths, and at least one.
+    Part(usize),
+    Interrupted,
+    /// The thread that submitted it has ended.
+    Orphaned,
+    /// Not ready; the wait that follows has this result.
+    WouldBlock(i32),
+}
+
+fn any_answer() -> impl Strategy<Value = Answer> {
+    prop_oneof![
+        4 => (0..=100_usize).prop_map(Answer::Part),
+        1 => Just(Answer::Interrupted),
+        1 => Just(Answer::Orphaned),
+        1 => prop_oneof![Just(0), Just(libc::EINTR), Just(libc::ECANCELED)].prop_map(Answer::WouldBlock),
+    ]
+}
+
+fn code(code: i32) -> io::Result<usize> {
+    Err(io::Error::from_raw_os_error(code))
+}
+
+fn pipe_end() -> Box<OwnedFd> {
+    Box::new(io::pipe().unwrap().1.into())
+}
+
+fn queue_of(data: &[Vec<u8>]) -> SegmentQueue {
+    let mut policy = QueuePolicy::default();
+    policy.copy_below_bytes = 5;
+    let mut queue = SegmentQueue::with_policy(policy);
+    data.iter().for_each(|bytes| queue.push(bytes.clone()));
+    queue
+}
+
+/// Begins a call: what it does, the bytes it gives to be written, and the number of bytes it can read. A read moves
+/// `incoming`.
+fn begin(transfer: &mut Transfer, incoming: &[u8]) -> (Operation, Vec<u8>, usize) {
+    let (mut sources, mut targets) = (Vec::new(), Vec::new());
+    let begun = transfer.begin(&mut sources, &mut targets).unwrap();
+    let operation = begun.operation;
+    let room = targets
+        .iter()
+        .map(|slice: &IoSliceMut<'_>| slice.len())
+        .sum();
+    let mut incoming = incoming;
+    for target in &mut targets {
+        let (here, behind) = incoming.split_at(incoming.len().min(target.len()));
+        target[..here.len()].copy_from_slice(here);
+        incoming = behind;
+    }
+    let given = sources
+        .iter()
+        .flat_map(|slice: &IoSlice<'_>| slice.to_vec());
+    (operation, given.collect(), room)
+}
+
+/// Makes calls by the script, and whole ones behind its end. Returns the bytes that were written.
+fn drive(transfer: &mut Transfer, script: &[Answer], incoming: &[u8]) -> Vec<u8> {
+    let (mut moved, mut script) = (Vec::new(), script.iter().copied());
+    loop {
+        let answer = script.next().unwrap_or(Answer::Part(100));
+        let ended = match answer {
+            Answer::Interrupted => {
+                begin(transfer, &[]);
+                transfer.call_ended(code(libc::EINTR), false, false)
+            }
+            Answer::Orphaned => {
+                begin(transfer, &[]);
+                transfer.call_ended(code(libc::ECANCELED), false, true)
+            }
+            Answer::WouldBlock(errno) => {
+                begin(transfer, &[]);
+                assert!(
+                    transfer
+                        .call_ended(code(libc::EAGAIN), false, false)
+                        .is_none()
+                );
+                let (operation, ..) = begin(transfer, &[]);
+                let waits = matches!(
+                    operation,
+                    Operation::AwaitReadable | Operation::AwaitWritable
+                );
+                assert!(waits, "{operation:?}");
+                if errno != 0 {
+                    assert!(transfer.call_ended(code(errno), false, true).is_none());
+                    begin(transfer, &[]);
+                }
+                assert!(transfer.call_ended(Ok(4), false, false).is_none());
+                // A second refusal would be an error.
+                let (_, given, room) =
+                    begin(transfer, &incoming[moved.len().min(incoming.len())..]);
+                let bytes = (given.len() + room).min(1);
+                take(&mut moved, &given, incoming, bytes);
+                transfer.call_ended(Ok(bytes), false, false)
+            }
+            Answer::Part(hundredths) => {
+                let (_, given, room) =
+                    begin(transfer, &incoming[moved.len().min(incoming.len())..]);
+                let all = given.len() + room;
+                let bytes = (all * hundredths / 100).max(1);
+                take(&mut moved, &given, incoming, bytes);
+                transfer.call_ended(Ok(bytes), false, false)
+            }
+        };
+        if let Some(result) = ended {
+            result.unwrap();
+            return moved;
+        }
+    }
+}
+
+fn take(moved: &mut Vec<u8>, given: &[u8], incoming: &[u8], bytes: usize) {
+    match given {
+        [] => moved.extend_from_slice(&incoming[moved.len()..moved.len() + bytes]),
+        given => moved.extend_from_slice(&given[..bytes]),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_the_kernel_answers_each_byte_is_moved_once(
+        sizes in prop::collection::vec(0..30_usize, 1..20),
+        script in prop::collection::vec(any_answer(), 0..30),
+        is_write in any::<bool>(),
+    ) {
+        let data = payload(&sizes);
+        prop_assume!(!data.concat().is_empty());
+        let mut transfer = match is_write {
+            true => Transfer::write(pipe_end(), queue_of(&data), None, 1),
+            false => {
+                let buffers = sizes.iter().map(|size| vec![0; *size]).collect();
+                Transfer::read(pipe_end(), buffers, None, 1)
+            }
+        };
+        let incoming = if is_write { Vec::new() } else { data.concat() };
+        let moved = drive(&mut transfer, &script, &incoming);
+        prop_assert_eq!(&moved, &data.concat());
+        let done = transfer.into_completion(Ok(()));
+        prop_assert_eq!(done.result.unwrap(), moved.len() as u64);
+        if let Some(buffers) = done.data.into_buffers() {
+            prop_assert_eq!(buffers, data);
+        }
+    }
+}
+
+#[test]
+fn a_descriptor_that_refuses_though_it_is_ready_is_not_asked_for_ever() {
+    let mut transfer = Transfer::write(pipe_end(), queue_of(&payload(&[10])), None, 1);
+    begin(&mut transfer, &[]);
+    assert!(
+        transfer
+            .call_ended(code(libc::EAGAIN), false, false)
+            .is_none()
+    );
+    begin(&mut transfer, &[]);
+    assert!(transfer.call_ended(Ok(4), false, false).is_none());
+    begin(&mut transfer, &[]);
+    let error = transfer.call_ended(code(libc::EAGAIN), false, false);
+    let error = error.expect("the end").unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+}
+
+#[test]
+fn a_cancelled_transfer_makes_no_further_call() {
+    for (result, transferred) in [(Ok(3), 3), (code(libc::EINTR), 0), (code(libc::EAGAIN), 0)] {
+        let mut transfer = Transfer::write(pipe_end(), queue_of(&payload(&[10])), None, 1);
+        begin(&mut transfer, &[]);
+        let error = transfer.call_ended(result, true, false);
+        let error = error.expect("the end").unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::ECANCELED));
+        let done = transfer.into_completion(Err(error));
+        assert_eq!(done.result.unwrap_err().transferred(), transferred);
+        let left = done.data.into_queue().unwrap().remaining();
+        assert_eq!(left as u64, 10 - transferred);
+    }
+    let mut transfer = Transfer::write(pipe_end(), queue_of(&payload(&[10])), None, 1);
+    begin(&mut transfer, &[]);
+    let whole = transfer.call_ended(Ok(10), true, false);
+    assert!(
+        whole.expect("the end").is_ok(),
+        "it ended before it was cancelled"
+    );
+}
+
+/// A file system may answer it, as one in user space (FUSE): to try again would not end.
+#[test]
+fn a_cancellation_that_nobody_asked_for_is_an_error() {
+    let mut transfer = Transfer::write(pipe_end(), queue_of(&payload(&[10])), None, 1);
+    begin(&mut transfer, &[]);
+    let result = transfer.call_ended(code(libc::ECANCELED), false, false);
+    assert!(result.expect("the end").is_err());
+}
+
+#[test]
+fn a_call_of_more_bytes_than_it_was_given_is_not_believed() {
+    let mut transfer = Transfer::write(pipe_end(), queue_of(&payload(&[10])), None, 1);
+    begin(&mut transfer, &[]);
+    let error = transfer.call_ended(Ok(11), false, false);
+    let error = error.expect("the end").unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+    let done = transfer.into_completion(Err(error));
+    assert_eq!(done.data.into_queue().unwrap().remaining(), 10);
+}

@@ -1,0 +1,92 @@
+//! What tests need of the kernel that no safe interface offers.
+//!
+//! # Safety
+//!
+//! `unsafe` for prctl(2) with a filter of system calls, and for signals to a thread.
+#![allow(unsafe_code)]
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+/// Runs `test` in a thread in which the kernel answers the system call `number` with `errno`, and returns its result.
+pub fn with_refused_call<R: Send>(
+    number: libc::c_long,
+    errno: i32,
+    test: impl FnOnce() -> R + Send,
+) -> R {
+    thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            refuse_call(number, errno);
+            test()
+        });
+        thread.join().expect("the test passes in its thread")
+    })
+}
+
+/// From now on, the kernel answers the system call `number` of this thread with `errno`.
+pub fn refuse_call(number: libc::c_long, errno: i32) {
+    let number = u32::try_from(number).unwrap();
+    let errno = u32::try_from(errno).unwrap() & libc::SECCOMP_RET_DATA;
+    let instruction = |code, jt, jf, k| libc::sock_filter {
+        code: code as u16,
+        jt,
+        jf,
+        k,
+    };
+    let mut filter = [
+        // The number is the first field of `seccomp_data`.
+        instruction(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
+        instruction(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 1, number),
+        instruction(
+            libc::BPF_RET | libc::BPF_K,
+            0,
+            0,
+            libc::SECCOMP_RET_ERRNO | errno,
+        ),
+        instruction(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
+    ];
+    let program = libc::sock_fprog {
+        len: filter.len() as u16,
+        filter: filter.as_mut_ptr(),
+    };
+    // SAFETY: the first call takes numbers. The second one reads the program and its filter, which live until it is over,
+    // and copies them. Both change this thread alone.
+    let answers = unsafe {
+        (
+            libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0),
+            libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &program),
+        )
+    };
+    assert_eq!(answers, (0, 0), "{}", std::io::Error::last_os_error());
+}
+
+/// Runs `test` while signals interrupt this thread again and again.
+pub fn interrupted_often<R>(test: impl FnOnce() -> R) -> R {
+    extern "C" fn ignore(_: libc::c_int) {}
+    // SAFETY: all zeros is a `sigaction`: no flags (so no `SA_RESTART`), an empty mask. The handler does nothing, which is
+    // async-signal-safe. No other test uses this signal.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = ignore as extern "C" fn(libc::c_int) as libc::sighandler_t;
+        assert_eq!(
+            libc::sigaction(libc::SIGUSR2, &action, std::ptr::null_mut()),
+            0
+        );
+    }
+    let is_over = AtomicBool::new(false);
+    // SAFETY: it has no requirement.
+    let target = unsafe { libc::pthread_self() };
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::SeqCst) {
+                // SAFETY: the thread waits at the end of this scope, so it has not ended.
+                unsafe { libc::pthread_kill(target, libc::SIGUSR2) };
+                thread::sleep(Duration::from_micros(50));
+            }
+        });
+        let result = test();
+        is_over.store(true, Ordering::SeqCst);
+        result
+    })
+}

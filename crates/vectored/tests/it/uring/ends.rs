@@ -1,0 +1,257 @@
+//! How transfers end that do not succeed, and what is left of them.
+
+use std::fs::File;
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::net::{UnixDatagram, UnixStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use vectored::uring::Ring;
+
+use super::{counted, only, queue_of, ring};
+use crate::support::{payload, set_nonblocking};
+
+/// Everything in a pipe or socket that is not closed.
+fn drain(mut from: impl Read + std::os::fd::AsFd) -> Vec<u8> {
+    set_nonblocking(&from);
+    let (mut all, mut buffer) = (Vec::new(), [0; 4096]);
+    loop {
+        match from.read(&mut buffer) {
+            Ok(0) => return all,
+            Ok(bytes) => all.extend_from_slice(&buffer[..bytes]),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return all,
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+#[test]
+fn a_dropped_ring_ends_its_writes_before_their_memory_is_freed() {
+    for depth in [1, 64] {
+        let test = "uring::ends::a_dropped_ring_ends_its_writes_before_their_memory_is_freed";
+        let Some(mut ring) = ring(test, depth) else {
+            return;
+        };
+        let drops = Arc::new(AtomicUsize::new(0));
+        let mut readers = Vec::new();
+        for token in 0..20 {
+            let (reader, writer) = std::io::pipe().unwrap();
+            ring.submit_write(writer, counted(1_000_000, &drops), token);
+            readers.push(reader);
+        }
+        // The pipes are full, and the calls that write their rest are in flight.
+        assert!(ring.try_wait().unwrap().is_none());
+        assert!(ring.try_wait().unwrap().is_none());
+        assert_eq!(drops.load(Ordering::SeqCst), 0);
+        drop(ring);
+        assert_eq!(drops.load(Ordering::SeqCst), 20);
+        for mut reader in readers {
+            // To the end of the file: the writer's descriptor was dropped.
+            let mut written = Vec::new();
+            reader.read_to_end(&mut written).unwrap();
+            assert!(written.len() < 1_000_000);
+            assert!(
+                written.iter().all(|byte| b"head\x07".contains(byte)),
+                "freed memory"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_dropped_ring_takes_no_more_bytes() {
+    let test = "uring::ends::a_dropped_ring_takes_no_more_bytes";
+    let Some(mut ring) = ring(test, 8) else {
+        return;
+    };
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    let (socket, mut other) = UnixStream::pair().unwrap();
+    let (reader, socket) = (Arc::new(reader), Arc::new(socket));
+    ring.submit_read(Arc::clone(&reader), vec![vec![0; 100]; 3], 1);
+    ring.submit_read(Arc::clone(&socket), vec![vec![0; 100]; 3], 2);
+    ring.start().unwrap();
+    drop(ring);
+    assert_eq!(
+        (Arc::strong_count(&reader), Arc::strong_count(&socket)),
+        (1, 1)
+    );
+    writer.write_all(b"later").unwrap();
+    other.write_all(b"later").unwrap();
+    assert_eq!(drain(&*reader), b"later");
+    assert_eq!(drain(&*socket), b"later");
+}
+
+#[test]
+fn a_forgotten_ring_leaks_and_frees_nothing() {
+    let test = "uring::ends::a_forgotten_ring_leaks_and_frees_nothing";
+    let Some(mut ring) = ring(test, 8) else {
+        return;
+    };
+    let drops = Arc::new(AtomicUsize::new(0));
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    ring.submit_write(writer, counted(100_000, &drops), 1);
+    ring.start().unwrap();
+    std::mem::forget(ring);
+    // The call goes on, with the memory that nobody freed.
+    let mut received = vec![0; 65_536];
+    reader.read_exact(&mut received).unwrap();
+    assert!(received[4..].iter().all(|byte| *byte == 7));
+    assert_eq!(drops.load(Ordering::SeqCst), 0);
+}
+
+#[test]
+fn an_error_leaves_what_was_not_written() {
+    let test = "uring::ends::an_error_leaves_what_was_not_written";
+    let Some(mut ring) = ring(test, 4) else {
+        return;
+    };
+    let data = payload(&[5_000_000, 5_000_000]);
+    let (mut reader, writer) = UnixStream::pair().unwrap();
+    ring.submit_write(writer, queue_of(&data), 1);
+    ring.start().unwrap();
+    let mut got = vec![0; 10_000];
+    reader.read_exact(&mut got).unwrap();
+    drop(reader);
+    let done = only(&mut ring);
+    let error = done.result.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::BrokenPipe);
+    let left = done.data.into_queue().unwrap();
+    let written = 10_000_000 - left.remaining();
+    assert_eq!(error.transferred(), written as u64);
+    assert!((10_000..10_000_000).contains(&written), "{written}");
+    let left: Vec<u8> = left.segments().flatten().copied().collect();
+    assert!(left == data.concat()[written..]);
+    assert!(got == data.concat()[..10_000]);
+}
+
+#[test]
+fn each_error_is_that_of_its_transfer() {
+    let test = "uring::ends::each_error_is_that_of_its_transfer";
+    let Some(mut ring) = ring(test, 4) else {
+        return;
+    };
+    let null = || File::open("/dev/null").unwrap();
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    let (ours, _theirs) = UnixDatagram::pair().unwrap();
+    let (queue, buffers) = (|| queue_of(&[vec![1; 10]]), || vec![vec![0; 10]]);
+    ring.submit_write(null(), queue(), libc::EBADF as u64);
+    ring.submit_write(full, queue(), libc::ENOSPC as u64);
+    ring.submit_read(File::open("/").unwrap(), buffers(), libc::EISDIR as u64);
+    ring.submit_write_at(null(), queue(), u64::MAX, 1000);
+    ring.submit_write_at(null(), queue(), 1 << 63, 1000);
+    ring.submit_read_at(null(), buffers(), u64::MAX, 1000);
+    ring.submit_read(ours, buffers(), 1000);
+    let mut count = 0;
+    while let Some(done) = ring.wait().unwrap() {
+        count += 1;
+        let error = done.result.unwrap_err();
+        assert_eq!(error.transferred(), 0);
+        match done.token {
+            1000 => assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}"),
+            code => assert_eq!(error.io_error().raw_os_error(), Some(code as i32)),
+        }
+    }
+    assert_eq!(count, 7);
+}
+
+#[test]
+fn a_queue_that_one_call_does_not_take_is_no_message() {
+    let test = "uring::ends::a_queue_that_one_call_does_not_take_is_no_message";
+    let Some(mut ring) = ring(test, 1) else {
+        return;
+    };
+    let (ours, theirs) = UnixDatagram::pair().unwrap();
+    let ours = Arc::new(ours);
+    ring.submit_write(Arc::clone(&ours), queue_of(&payload(&[1; 1025])), 1);
+    let done = only(&mut ring);
+    assert_eq!(done.result.unwrap_err().kind(), ErrorKind::InvalidInput);
+    assert_eq!(done.data.into_queue().unwrap().remaining(), 1025);
+    ring.submit_write(ours, queue_of(&payload(&[1; 1024])), 2);
+    assert_eq!(only(&mut ring).result.unwrap(), 1024);
+    assert_eq!(theirs.recv(&mut [0; 4096]).unwrap(), 1024);
+}
+
+#[test]
+fn a_cancelled_transfer_comes_back_with_its_rest() {
+    let test = "uring::ends::a_cancelled_transfer_comes_back_with_its_rest";
+    let Some(mut ring) = ring(test, 2) else {
+        return;
+    };
+    let data = payload(&[100_000]);
+    let (full, full_writer) = std::io::pipe().unwrap();
+    let (empty, mut empty_writer) = std::io::pipe().unwrap();
+    let (_other, other_writer) = std::io::pipe().unwrap();
+    ring.submit_write(full_writer, queue_of(&data), 1);
+    ring.submit_read(empty, vec![vec![0; 4]], 2);
+    ring.submit_write(other_writer, queue_of(&data), 3); // waits for a free place
+    assert!(ring.try_wait().unwrap().is_none());
+    assert_eq!(ring.cancel(9).unwrap(), 0);
+    assert_eq!(ring.cancel(3).unwrap(), 1);
+    let done = ring.wait().unwrap().unwrap();
+    assert_eq!(done.token, 3);
+    assert_eq!(done.data.into_queue().unwrap().remaining(), 100_000);
+
+    assert_eq!(ring.cancel(1).unwrap(), 1);
+    let done = ring.wait().unwrap().unwrap();
+    assert_eq!(done.token, 1);
+    let error = done.result.unwrap_err();
+    assert_eq!(error.io_error().raw_os_error(), Some(libc::ECANCELED));
+    let written = drain(&full);
+    assert_eq!(error.transferred(), written.len() as u64);
+    assert!(written == data[0][..written.len()]);
+    let left = done.data.into_queue().unwrap();
+    assert_eq!(left.remaining(), 100_000 - written.len());
+
+    empty_writer.write_all(b"four").unwrap();
+    let done = only(&mut ring);
+    assert_eq!((done.token, done.result.unwrap()), (2, 4));
+}
+
+#[test]
+fn transfers_outlive_the_thread_that_submitted_them() {
+    let test = "uring::ends::transfers_outlive_the_thread_that_submitted_them";
+    let Some(mut ring) = ring(test, 8) else {
+        return;
+    };
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    let (mut full, full_writer) = std::io::pipe().unwrap();
+    let thread = thread::spawn(move || {
+        ring.submit_read(reader, vec![vec![0; 4], vec![0; 4]], 1);
+        ring.submit_write(full_writer, queue_of(&payload(&[200_000])), 2);
+        assert!(ring.try_wait().unwrap().is_none());
+        ring
+    });
+    let mut ring: Ring = thread.join().unwrap();
+    let rest = thread::spawn(move || {
+        let mut all = Vec::new();
+        full.read_to_end(&mut all).unwrap();
+        all
+    });
+    writer.write_all(b"12345678").unwrap();
+    for _ in 0..2 {
+        let done = ring.wait().unwrap().unwrap();
+        let expected = if done.token == 1 { 8 } else { 200_000 };
+        assert_eq!(done.result.unwrap(), expected);
+    }
+    assert!(ring.is_empty());
+    assert!(rest.join().unwrap() == payload(&[200_000])[0]);
+}
+
+/// io_uring itself would ignore the offset.
+#[test]
+fn a_descriptor_that_cannot_seek_refuses_offsets() {
+    let test = "uring::ends::a_descriptor_that_cannot_seek_refuses_offsets";
+    let Some(mut ring) = ring(test, 2) else {
+        return;
+    };
+    let (reader, writer) = std::io::pipe().unwrap();
+    let (ours, _theirs) = UnixStream::pair().unwrap();
+    ring.submit_write_at(writer, queue_of(&[vec![1; 10]]), 0, 1);
+    ring.submit_read_at(ours, vec![vec![0; 10]], 0, 2);
+    while let Some(done) = ring.wait().unwrap() {
+        let error = done.result.unwrap_err();
+        assert_eq!(error.io_error().raw_os_error(), Some(libc::ESPIPE));
+    }
+    assert!(drain(reader).is_empty());
+}

@@ -1,0 +1,81 @@
+//! Systems without io_uring.
+
+use std::io::Read;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use vectored::uring::Ring;
+
+use super::{counted, ring};
+use crate::sys::{refuse_call, with_refused_call};
+
+#[test]
+fn a_process_without_io_uring_is_told_so() {
+    for (errno, words) in [
+        (libc::ENOSYS, "no io_uring, or a sandbox hides it"),
+        (libc::EPERM, "io_uring"),
+    ] {
+        let error = with_refused_call(libc::SYS_io_uring_setup, errno, || {
+            Ring::new(4).expect_err("the call is refused")
+        });
+        assert!(error.is_disabled(), "{error}");
+        assert_eq!(error.io_error().raw_os_error(), Some(errno));
+        let message = error.to_string();
+        assert!(message.contains(words), "{message}");
+        assert!(message.contains("plain calls"), "{message}");
+    }
+}
+
+#[test]
+fn a_lack_of_memory_is_no_refusal() {
+    let error = with_refused_call(libc::SYS_io_uring_setup, libc::ENOMEM, || {
+        Ring::new(4).expect_err("the call is refused")
+    });
+    assert!(!error.is_disabled());
+    assert!(error.to_string().contains("ulimit -l"), "{error}");
+    let error = std::io::Error::from(error);
+    assert_eq!(error.kind(), std::io::ErrorKind::OutOfMemory);
+    assert!(error.to_string().contains("ulimit -l"), "{error}");
+}
+
+#[test]
+fn a_depth_out_of_range_is_an_error() {
+    if ring("uring::refusals::a_depth_out_of_range_is_an_error", 1).is_none() {
+        return;
+    }
+    for depth in [0, 32_769, u32::MAX] {
+        let error = Ring::new(depth).expect_err("no such depth");
+        assert!(!error.is_disabled());
+        assert!(
+            error.to_string().contains("between 1 and 32,768"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn a_ring_that_is_forbidden_later_loses_no_transfer_and_frees_no_memory_in_use() {
+    let test = "uring::refusals::a_ring_that_is_forbidden_later_loses_no_transfer_and_frees_no_memory_in_use";
+    let Some(mut ring) = ring(test, 4) else {
+        return;
+    };
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    let drops = Arc::new(AtomicUsize::new(0));
+    let queue = counted(100_000, &drops);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            ring.submit_write(writer, queue, 1);
+            ring.start().unwrap();
+            refuse_call(libc::SYS_io_uring_enter, libc::EPERM);
+            // The completion of the first call is there. The next one cannot be made.
+            let error = ring.wait().unwrap_err();
+            assert_eq!(error.raw_os_error(), Some(libc::EPERM));
+            assert_eq!(ring.len(), 1);
+            drop(ring);
+        });
+    });
+    assert_eq!(drops.load(Ordering::SeqCst), 0, "freed in use");
+    let mut written = vec![0; 65_536];
+    reader.read_exact(&mut written).unwrap();
+    assert!(written[4..].iter().all(|byte| *byte == 7));
+}
