@@ -3,6 +3,7 @@
 //! - [`writers`] is the table of the functions that write a list, [`readers`] that of the functions that
 //!   read one. Add a function to its table, and the whole suite tests it.
 //! - [`model`] computes the expected result: the bytes of all segments in a row.
+//! - [`rings`] has the functions that need io_uring.
 //! - [`target`] has the descriptors that are written to, [`source`] those that are read from. [`script`] is
 //!   a sink without a descriptor.
 //! - [`signals`] interrupts system calls.
@@ -18,6 +19,7 @@ pub mod model;
 pub mod outcome;
 pub mod queue;
 pub mod readers;
+pub mod rings;
 pub mod script;
 pub mod soak;
 pub mod source;

@@ -1,7 +1,7 @@
 //! Runs the conformance suite at random for a given time: `cargo xtask soak`.
 //!
 //! ```text
-//! soak [--seconds 60] [--seed 1] [--form all|lists|blocking|tokio] [--backend plain] [--broken] [--broken-read]
+//! soak [--seconds 60] [--seed 1] [--form all|lists|blocking|tokio] [--backend plain|uring] [--broken] [--broken-read]
 //! soak --records N
 //! ```
 //!
@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 
 use vectored_conformance::queue::records::{self, Shared};
 use vectored_conformance::readers::{BROKEN_READER, READERS, Reader};
+use vectored_conformance::rings::{ring_readers, ring_writers};
 use vectored_conformance::soak::{Options, run};
 use vectored_conformance::writers::{BROKEN_WRITER, RANDOM_QUEUE, WRITERS};
 
@@ -131,7 +132,17 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Task, String> {
             },
             "--backend" => match value()?.as_str() {
                 "plain" => {}
-                other => return Err(format!("unknown back end '{other}': the only one is plain")),
+                "uring" => {
+                    only(
+                        &mut options,
+                        ring_writers().iter().collect(),
+                        ring_readers(),
+                    );
+                    if options.writers.is_empty() {
+                        return Err("there is no io_uring here".to_owned());
+                    }
+                }
+                other => return Err(format!("unknown back end '{other}': plain or uring")),
             },
             "--records" => return Ok(Task::Records(number(&word, &value()?)?)),
             "--write-records" => {

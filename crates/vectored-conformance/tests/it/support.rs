@@ -5,6 +5,7 @@ use std::path::Path;
 use vectored::iov_max;
 use vectored_conformance::model::{bytes_lost, list, payload};
 use vectored_conformance::readers::{READERS, ReadFn, Reader};
+use vectored_conformance::rings::{ring_readers, ring_writers};
 use vectored_conformance::source::{Arrival, Source};
 use vectored_conformance::target::{Delivery, Target};
 use vectored_conformance::writers::{WRITERS, WriteFn, Writer};
@@ -16,7 +17,8 @@ pub fn build_directory() -> &'static Path {
 
 /// Every writer with a fresh state.
 pub fn writers() -> impl Iterator<Item = (&'static Writer, WriteFn)> {
-    WRITERS.iter().map(|writer| (writer, (writer.make)()))
+    let all = WRITERS.iter().chain(ring_writers());
+    all.map(|writer| (writer, (writer.make)()))
 }
 
 /// Writes a list of these sizes and expects all of it to arrive.
@@ -43,7 +45,8 @@ pub fn expect_all_of(what: &str, model: &[u8], delivery: Delivery) -> Delivery {
 
 /// Every reader with a fresh state.
 pub fn readers() -> impl Iterator<Item = (&'static Reader, ReadFn)> {
-    READERS.iter().map(|reader| (reader, (reader.make)()))
+    let all = READERS.iter().chain(ring_readers());
+    all.map(|reader| (reader, (reader.make)()))
 }
 
 /// Lists with counts around `IOV_MAX`, of tiny segments and of some that take an entry of their own, since they

@@ -1,0 +1,190 @@
+//! The functions of `vectored::uring`, as entries beside those of [`writers`](crate::writers) and
+//! [`readers`](crate::readers).
+//!
+//! They are in tables of their own: the tests in which strace lets system calls fail do not reach the calls of io_uring,
+//! and a machine may have none.
+
+use std::cell::Cell;
+use std::io::{self, IoSlice, IoSliceMut};
+use std::os::fd::{BorrowedFd, OwnedFd};
+
+use rustix::fs::OFlags;
+use vectored::uring::{Completion, Ring};
+use vectored::{QueuePolicy, SegmentQueue, TransferError};
+
+use crate::host::report_skip;
+use crate::outcome::{Outcome, Takes};
+use crate::readers::{self, AtEof, CallScope, ReadFn, Reader};
+use crate::writers::{self, WriteFn, Writer};
+
+const TOKEN: u64 = 7;
+
+/// Every function that writes, or none if there is no io_uring here, which is reported.
+#[must_use]
+pub fn ring_writers() -> &'static [Writer] {
+    if is_there() { WRITERS } else { &[] }
+}
+
+/// Every function that reads, or none if there is no io_uring here, which is reported.
+#[must_use]
+pub fn ring_readers() -> &'static [Reader] {
+    if is_there() { READERS } else { &[] }
+}
+
+const WRITERS: &[Writer] = &[
+    Writer {
+        name: "Ring::submit_write",
+        takes: Takes::All,
+        make: || write(0, false),
+    },
+    Writer {
+        name: "Ring::submit_write of copied segments",
+        takes: Takes::All,
+        make: || write(1000, false),
+    },
+    Writer {
+        name: "Ring::submit_write, cancelled and submitted again",
+        takes: Takes::All,
+        make: || write(100, true),
+    },
+    Writer {
+        name: "Ring::submit_write_at",
+        takes: Takes::Files,
+        make: || {
+            let mut ring = ring();
+            writers::positional(move |fd, segments, offset| {
+                ring.submit_write_at(owned(fd), queue_of(segments, 100), offset, TOKEN);
+                end(&mut ring, fd).result.into()
+            })
+        },
+    },
+];
+
+const READERS: &[Reader] = &[
+    Reader {
+        name: "Ring::submit_read",
+        takes: Takes::All,
+        at_eof: AtEof::Stops,
+        call_scope: CallScope::List,
+        make: || {
+            let mut ring = ring();
+            readers::whole_list(move |fd, segments| {
+                ring.submit_read(owned(fd), buffers_like(segments), TOKEN);
+                filled(&mut ring, fd, segments)
+            })
+        },
+    },
+    Reader {
+        name: "Ring::submit_read_at",
+        takes: Takes::Files,
+        at_eof: AtEof::Stops,
+        call_scope: CallScope::List,
+        make: || -> ReadFn {
+            let mut ring = ring();
+            readers::positional(move |fd, segments, offset| {
+                ring.submit_read_at(owned(fd), buffers_like(segments), offset, TOKEN);
+                filled(&mut ring, fd, segments)
+            })
+        },
+    },
+];
+
+fn is_there() -> bool {
+    match Ring::new(1) {
+        Ok(_) => true,
+        Err(error) if error.is_disabled() => {
+            report_skip("the entries of Ring in the suite", &error.to_string());
+            false
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn ring() -> Ring {
+    Ring::new(2).expect("the entries are used where there is io_uring")
+}
+
+/// Writes lists. If `cancels` is set, each second transfer is cancelled when it has begun, and its rest is submitted.
+fn write(copy_below_bytes: usize, cancels: bool) -> WriteFn {
+    let mut ring = ring();
+    let turn = Cell::new(0_u32);
+    writers::whole_list(move |fd, segments| {
+        let mut queue = queue_of(segments, copy_below_bytes);
+        let mut transferred = 0;
+        loop {
+            ring.submit_write(owned(fd), queue, TOKEN);
+            turn.set(turn.get() + 1);
+            let is_cancelled = cancels && turn.get().is_multiple_of(2);
+            if is_cancelled {
+                ring.start().expect("the ring takes transfers");
+                ring.cancel(TOKEN).expect("the ring takes cancellations");
+            }
+            let done = end(&mut ring, fd);
+            let mut part = Outcome::from(done.result);
+            transferred += part.transferred;
+            if !part.error.as_ref().is_some_and(is_cancellation) {
+                part.transferred = transferred;
+                return part;
+            }
+            queue = done.data.into_queue().expect("the queue of a write");
+        }
+    })
+}
+
+/// Waits for the only transfer. One to or from a non-blocking descriptor is cancelled if it has to wait, and fails with
+/// `WouldBlock` as that of a plain call.
+fn end(ring: &mut Ring, fd: BorrowedFd<'_>) -> Completion {
+    let flags = rustix::fs::fcntl_getfl(fd).expect("the flags of a descriptor");
+    if flags.contains(OFlags::NONBLOCK) {
+        // The second call and the third one are those of a rest.
+        for _ in 0..3 {
+            if let Some(done) = ring.try_wait().expect("the ring works") {
+                return done;
+            }
+        }
+        ring.cancel(TOKEN).expect("the ring takes cancellations");
+    }
+    let mut done = ring.wait().expect("the ring works").expect("a transfer");
+    if flags.contains(OFlags::NONBLOCK)
+        && let Err(error) = &done.result
+        && is_cancellation(error.io_error())
+    {
+        let blocked = io::ErrorKind::WouldBlock.into();
+        done.result = Err(TransferError::new(error.transferred(), blocked));
+    }
+    done
+}
+
+fn is_cancellation(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::ECANCELED)
+}
+
+fn owned(fd: BorrowedFd<'_>) -> OwnedFd {
+    fd.try_clone_to_owned()
+        .expect("a descriptor can be duplicated")
+}
+
+fn queue_of(segments: &[IoSlice<'_>], copy_below_bytes: usize) -> SegmentQueue {
+    let mut policy = QueuePolicy::default();
+    policy.copy_below_bytes = copy_below_bytes;
+    let mut queue = SegmentQueue::with_policy(policy);
+    for segment in segments {
+        queue.push(segment.to_vec());
+    }
+    queue
+}
+
+fn buffers_like(segments: &[IoSliceMut<'_>]) -> Vec<Vec<u8>> {
+    segments.iter().map(|segment| segment.to_vec()).collect()
+}
+
+/// Waits for a read, and copies what it got to the list.
+fn filled(ring: &mut Ring, fd: BorrowedFd<'_>, segments: &mut [IoSliceMut<'_>]) -> Outcome {
+    let done = end(ring, fd);
+    let buffers = done.data.into_buffers().expect("the buffers of a read");
+    // All of them: what was not read must be as it was.
+    for (segment, buffer) in segments.iter_mut().zip(buffers) {
+        segment.copy_from_slice(&buffer);
+    }
+    done.result.into()
+}
