@@ -41,8 +41,10 @@ fn pipe_end() -> Box<OwnedFd> {
 }
 
 fn queue_of(data: &[Vec<u8>]) -> SegmentQueue {
-    let mut policy = QueuePolicy::default();
-    policy.copy_below_bytes = 5;
+    let policy = QueuePolicy {
+        copy_below_bytes: 5,
+        ..QueuePolicy::default()
+    };
     let mut queue = SegmentQueue::with_policy(policy);
     data.iter().for_each(|bytes| queue.push(bytes.clone()));
     queue
