@@ -41,9 +41,9 @@ pub(crate) fn legend(results: &Results) -> Vec<String> {
     let mut notes = vec![
         "Cost models: \"call\" is the time of a call, \"gather call\" the additional time of a call with a \
          list, \"segment\" that of each segment of less than 256 B, \"copy byte\" the time to copy a byte. \
-         \"copy 8 ×\": a list of 8 segments is copied if each is at most this long. \"join\": join messages up to \
-         this many bytes: two calls take longer than to copy two messages of that length in all into one call, with \
-         other work between."
+         \"copy 8 ×\": a list of 8 segments is copied if each is at most this long. \"join\": messages of up \
+         to this many bytes in all are copied into one call; longer ones take less time in two calls, if the \
+         program does other work between them."
             .to_owned(),
         "Regret of a model: how much longer its choice between copying and gathering takes than the fastest \
          technique, in the median cell and (p95) in the 95th percentile of the cells. A fitted model is \

@@ -72,6 +72,7 @@ fn whole(head: &str) -> Option<&'static str> {
         "byte" => "Time that the kernel takes to move a byte, in ns.",
         "copy segment" => "Time to copy a segment, apart from its bytes, in ns.",
         "copy byte" => "Time to copy a byte into the staging buffer, in ns.",
+        "join" => "The most bytes of messages that are copied into one call, instead of two calls.",
         "regret" => {
             "How much longer the model's choice takes than the fastest technique, in the median cell."
         }
