@@ -256,10 +256,10 @@ mod tests {
         assert!(again("exit 3", Input::Empty, first(3, HOUR)).is_ok());
         let NoRerunTime(why) = again("exit 4", Input::Empty, first(3, HOUR)).unwrap_err();
         assert!(why.contains("exit status differs"), "{why}");
-        let outcome = again("kill -INT $$", Input::Empty, first(0, HOUR));
+        let outcome = again("kill -TERM $$", Input::Empty, first(0, HOUR));
         assert_eq!(
             outcome.unwrap_err(),
-            NoRerunTime("SIGINT stopped it".to_owned())
+            NoRerunTime("SIGTERM stopped it".to_owned())
         );
     }
 

@@ -1,5 +1,5 @@
-//! The functions of `vectored::uring`, as entries beside those of [`writers`](crate::writers) and
-//! [`readers`](crate::readers).
+//! The functions of `vectored::uring`, as entries beside those of `writers` and
+//! `readers`.
 //!
 //! They are in tables of their own: the tests in which strace lets system calls fail do not reach the calls of io_uring,
 //! and a machine may have none.

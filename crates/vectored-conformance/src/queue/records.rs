@@ -46,7 +46,7 @@ pub struct Found {
     pub torn_at_byte: Option<u64>,
 }
 
-/// Starts the processes, which call [`write`], and checks what arrives. `program` is this program; its arguments are
+/// Starts the processes, which call [`write()`], and checks what arrives. `program` is this program; its arguments are
 /// `--write-records`, what is shared, the number of the process, and the number of its records.
 ///
 /// # Errors

@@ -111,7 +111,8 @@ impl<Item, E: Encoder<Item>> QueueEncoder<Item> for TokioEncoder<E> {
             // The memory is used again for the next frame.
             queue.put_slice(&self.frame);
         } else {
-            queue.push(self.frame.split());
+            // With all its memory, which a `split` would share with the next frame for ever.
+            queue.push(std::mem::take(&mut self.frame));
         }
         Ok(())
     }

@@ -5,7 +5,7 @@
 ///
 /// A queue has thresholds of its own, since its segments and its buffer are seldom in the near caches, and since it
 /// decides before it knows how many segments a call will have.
-/// [`CostModel::calibrate`](CostModel::calibrate) measures both.
+/// [`CostModel::calibrate`](crate::CostModel::calibrate) measures both.
 ///
 /// # Examples
 ///

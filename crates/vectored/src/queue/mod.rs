@@ -221,7 +221,7 @@ impl SegmentQueue {
     /// Marks the end of a record: calls end at the end of a record, unless the kernel ends them earlier.
     ///
     /// A call then holds whole records only. So records of several processes that append to one file (`O_APPEND`), or
-    /// write to one pipe up to `PIPE_BUF` bytes a call, do not mix, as long as each call takes all its bytes: a full
+    /// write to one pipe up to `PIPE_BUF` bytes a call (`chunk_bytes` of 4096), do not mix, as long as each call takes all its bytes: a full
     /// disk or a signal can end a call earlier. A record of more than [`iov_max`](crate::iov_max) segments, or more than
     /// [`MAX_CALL_BYTES`](crate::MAX_CALL_BYTES), takes several calls. Bytes behind the last end are written too, so
     /// end a record before the queue is written. Without any end, calls end anywhere.
@@ -402,7 +402,7 @@ impl SegmentQueue {
             self.move_copied_to_start();
         }
         let at_once = match self.copied.capacity() {
-            0 => self.regrow_bytes,
+            0 => self.regrow_bytes.min(self.policy.limit_bytes),
             _ => 0,
         };
         self.copied.reserve(bytes.max(at_once));
@@ -419,9 +419,7 @@ impl SegmentQueue {
         if self.kept.capacity() > bytes / size_of::<Kept>() {
             self.kept = VecDeque::new();
         }
-        if self.record_ends.capacity() > bytes / size_of::<u64>() {
-            self.record_ends = RecordEnds::new();
-        }
+        self.record_ends.free_beyond(bytes / size_of::<u64>());
     }
 
     fn move_copied_to_start(&mut self) {
@@ -448,7 +446,7 @@ impl fmt::Debug for SegmentQueue {
 }
 
 /// Copies everything into the queue, whether it is full or not. No function fails, and `flush` does nothing: it writes to
-/// no descriptor. `write!` with this trait formats into the queue; `std::fmt::Write` is not implemented.
+/// no descriptor.
 impl Write for SegmentQueue {
     #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -472,6 +470,14 @@ impl Write for SegmentQueue {
     }
 
     fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// As `BytesMut` does, so that `write!` works with either trait.
+impl fmt::Write for SegmentQueue {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.put_slice(text.as_bytes());
         Ok(())
     }
 }

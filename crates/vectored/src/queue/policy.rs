@@ -39,7 +39,8 @@ pub struct QueuePolicy {
     /// The most bytes of a call, except that a record is not cut, and that without records the last call may have up to
     /// half as many more. 0 counts as 1. See [`ChunkPolicy`](crate::ChunkPolicy).
     pub chunk_bytes: usize,
-    /// The memory that a queue keeps when it becomes empty. More is freed then.
+    /// The memory that a queue keeps when it becomes empty: of the copied bytes, and as much at most of each of its lists
+    /// of kept segments and of ends of records. More is freed then.
     pub retained_bytes: usize,
     /// The bytes after which `poll_write_to` lets other tasks run.
     pub poll_budget_bytes: usize,

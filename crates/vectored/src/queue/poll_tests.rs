@@ -524,7 +524,7 @@ fn a_long_record_is_one_call_of_a_writer_that_does_not_gather() {
 #[test]
 fn what_was_offered_before_cuts_no_record_once_the_writer_took_bytes() {
     let policy = QueuePolicy {
-        chunk_bytes: 40,
+        chunk_bytes: 60,
         ..QueuePolicy::default()
     };
     let script = vec![Answer::Pending { wakes: false }, Answer::Take(5)];

@@ -5,53 +5,65 @@ use std::collections::VecDeque;
 /// The ends of the records in a queue, as numbers of bytes since the queue was made.
 ///
 /// A position is never reset. After 2⁶⁴ bytes, it would wrap.
-#[derive(Debug, Default)]
-pub(super) struct RecordEnds(VecDeque<u64>);
+#[derive(Debug)]
+pub(super) struct RecordEnds {
+    ends: VecDeque<u64>,
+}
 
 impl RecordEnds {
     pub(super) const fn new() -> RecordEnds {
-        RecordEnds(VecDeque::new())
+        RecordEnds {
+            ends: VecDeque::new(),
+        }
     }
 
     /// A record ends at `position`, which is no less than the ones before.
     #[inline]
     pub(super) fn push(&mut self, position: u64) {
-        if self.0.back() != Some(&position) {
-            self.0.push_back(position);
+        if self.ends.back() != Some(&position) {
+            self.ends.push_back(position);
         }
     }
 
     /// Forgets the ends up to `position`.
     pub(super) fn forget_to(&mut self, position: u64) {
-        while self.0.front().is_some_and(|end| *end <= position) {
-            self.0.pop_front();
+        while self.ends.front().is_some_and(|end| *end <= position) {
+            self.ends.pop_front();
         }
     }
 
     pub(super) fn clear(&mut self) {
-        self.0.clear();
+        self.ends.clear();
     }
 
+    /// Frees memory of more than `count` ends, if there are none.
+    pub(super) fn free_beyond(&mut self, count: usize) {
+        if self.ends.is_empty() && self.ends.capacity() > count {
+            self.ends = VecDeque::new();
+        }
+    }
+
+    #[cfg(test)]
     pub(super) fn capacity(&self) -> usize {
-        self.0.capacity()
+        self.ends.capacity()
     }
 
     pub(super) fn shrink_to(&mut self, count: usize) {
-        self.0.shrink_to(count);
+        self.ends.shrink_to(count);
     }
 
     /// The number of bytes from `from` to the last end within `most` bytes; `None` if there is none.
     pub(super) fn last_within(&self, from: u64, most: usize) -> Option<usize> {
         let limit = from.saturating_add(most as u64);
-        let count = self.0.partition_point(|end| *end <= limit);
-        let end = *self.0.get(count.checked_sub(1)?)?;
+        let count = self.ends.partition_point(|end| *end <= limit);
+        let end = *self.ends.get(count.checked_sub(1)?)?;
         // It is no more than `most`.
         (end > from).then(|| (end - from) as usize)
     }
 
     /// The number of bytes from `from` to the first end behind it.
     pub(super) fn first(&self, from: u64) -> Option<usize> {
-        let end = self.0.iter().find(|end| **end > from)?;
+        let end = self.ends.iter().find(|end| **end > from)?;
         usize::try_from(end - from).ok()
     }
 }

@@ -132,6 +132,8 @@ impl SegmentQueue {
             }),
         };
         let taken = taken?;
+        // No promise to an asynchronous writer: this one took bytes of it.
+        self.offered_bytes = 0;
         self.advance(taken);
         Ok(taken)
     }

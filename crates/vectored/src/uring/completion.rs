@@ -11,8 +11,8 @@ pub struct Completion {
     pub token: u64,
     /// The bytes that were moved, or the error that ended the transfer, with the bytes before it.
     ///
-    /// A read that moved fewer bytes than its buffers hold has come to the end of the file. A write that succeeds has
-    /// moved all its bytes.
+    /// A read of `submit_read` or `submit_read_at` that moved fewer bytes than its buffers hold has come to the end of the
+    /// file; one of `submit_read_some`, if it moved none. A write that succeeds has moved all its bytes.
     pub result: Result<u64, TransferError>,
     /// The queue of a write, which holds exactly the bytes that were not written; the buffers of a read.
     pub data: Data,

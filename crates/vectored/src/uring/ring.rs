@@ -37,7 +37,7 @@ use crate::uring::transfer::Transfer;
 /// nothing tells how many. So call `wait` until it returns `None` first. The drop takes as long as the kernel takes: a
 /// call on a pipe or socket is cancelled at once, one on a file runs to its end. A forgotten ring
 /// ([`std::mem::forget`]) leaks what its transfers own, and so does a ring that a forked child drops. A forked child must not
-/// call other methods of the ring: the queues are not mapped there, so `SIGSEGV` would end it.
+/// call other methods of the ring: the queues are not mapped there, so what it would do is undefined.
 ///
 /// A ring may move to another thread at any time. If the thread that passed a call to the kernel ends, the kernel cancels
 /// that call; the ring then makes it again.

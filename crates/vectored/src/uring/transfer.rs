@@ -3,7 +3,7 @@
 use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, BorrowedFd};
 
-use rustix::fs::{OFlags, SeekFrom};
+use rustix::fs::{FileType, OFlags, SeekFrom};
 use rustix::io::Errno;
 
 use crate::Limits;
@@ -166,6 +166,11 @@ impl Transfer {
     /// the error, but leaves the position where it was (`kiocb_done`, Linux 6.18): the next call would write over them.
     fn mend_position(&self, start: u64, moved: u64) -> io::Result<()> {
         let descriptor = self.descriptor.as_fd();
+        // A device may answer `lseek` without a position (inotify, /dev/urandom), and is not tried again by the kernel.
+        let kind = FileType::from_raw_mode(rustix::fs::fstat(descriptor)?.st_mode);
+        if !matches!(kind, FileType::RegularFile | FileType::BlockDevice) {
+            return Ok(());
+        }
         let behind = start + self.transferred;
         let position = rustix::fs::tell(descriptor)?;
         let appends = || -> io::Result<bool> {

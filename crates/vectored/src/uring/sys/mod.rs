@@ -291,6 +291,14 @@ impl<C: Call> Calls<C> {
                 result => result?,
             }
             while self.next_ended().is_some() {}
+            // The cancellations themselves have ended that wait: now for a call, or the time to cancel again.
+            if self.in_flight() > 0 {
+                match self.enter_for(CANCEL_AGAIN) {
+                    Err(error) if is_transient(&error) => {}
+                    result => result?,
+                }
+                while self.next_ended().is_some() {}
+            }
         }
         Ok(())
     }
