@@ -87,7 +87,7 @@ const CRATES: [Crate; 7] = [
     Crate {
         folder: "crates/vectored-bench",
         floors: &[
-            &["bench_target", "mix", "sys", "techniques"],
+            &["bench_target", "command_line", "mix", "sys", "techniques"],
             &["grid", "peers"],
             &["args", "promises"],
             &["measure", "page", "programs", "table"],

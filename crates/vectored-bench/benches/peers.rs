@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use vectored_bench::args::{HELP, Options, Task, parse};
+use vectored_bench::command_line::exit_code;
 use vectored_bench::grid::{List, name, parts};
 use vectored_bench::measure::{Listener, estimated_s, measure};
 use vectored_bench::page::page;
@@ -13,30 +14,19 @@ use vectored_lab::model::Results;
 use vectored_lab::report;
 
 fn main() -> ExitCode {
-    let done = match parse(std::env::args().skip(1)) {
-        Ok(Task::Help) => {
+    exit_code(parse(std::env::args().skip(1)), |task| match task {
+        Task::Help => {
             print!("{HELP}");
             Ok(())
         }
-        Ok(Task::Measure(options)) if options.list => {
+        Task::Measure(options) if options.list => {
             list(&options);
             Ok(())
         }
-        Ok(Task::Measure(options)) => run(&options),
-        Ok(Task::Promises(files)) => load(&files).map(|results| print!("{}", promises(&results))),
-        Ok(Task::Page(files)) => load(&files).map(|results| print!("{}", page(&results))),
-        Err(usage) => {
-            eprintln!("error: {usage}");
-            return ExitCode::from(2);
-        }
-    };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::from(1)
-        }
-    }
+        Task::Measure(options) => run(&options),
+        Task::Promises(files) => load(&files).map(|results| print!("{}", promises(&results))),
+        Task::Page(files) => load(&files).map(|results| print!("{}", page(&results))),
+    })
 }
 
 fn list(options: &Options) {

@@ -1,7 +1,9 @@
 //! `cargo xtask bench-programs`: see `-- --help`.
 
+use std::io;
 use std::process::ExitCode;
 
+use vectored_bench::command_line::exit_code;
 use vectored_bench::programs::catalogue::cases;
 use vectored_bench::programs::figures::{cells, summary};
 use vectored_bench::programs::measure::measure;
@@ -9,38 +11,30 @@ use vectored_bench::programs::options::{Format, HELP, Options, Task, parse};
 use vectored_bench::programs::render::{json, markdown, table};
 
 fn main() -> ExitCode {
-    let options = match parse(std::env::args().skip(1)) {
-        Ok(Task::Help) => {
+    exit_code(parse(std::env::args().skip(1)), |task| match task {
+        Task::Help => {
             print!("{HELP}");
-            return ExitCode::SUCCESS;
+            Ok(())
         }
-        Ok(Task::Measure(options)) => options,
-        Err(usage) => {
-            eprintln!("error: {usage}");
-            return ExitCode::from(2);
+        Task::Measure(options) if options.list => {
+            list(&options);
+            Ok(())
         }
-    };
-    if options.list {
-        list(&options);
-        return ExitCode::SUCCESS;
-    }
+        Task::Measure(options) => run(&options),
+    })
+}
+
+fn run(options: &Options) -> io::Result<()> {
     // Progress goes to standard error, so that standard output holds the result alone.
-    match measure(&options, |line| eprintln!("{line}")) {
-        Ok(samples) => {
-            let cells = cells(&samples);
-            let summary = summary(&cells, options.rounds);
-            match options.format {
-                Format::Table => print!("{}", table(&cells, &summary)),
-                Format::Markdown => print!("{}", markdown(&cells, &summary)),
-                Format::Json => print!("{}", json(&cells, &summary)),
-            }
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
+    let samples = measure(options, |line| eprintln!("{line}"))?;
+    let cells = cells(&samples);
+    let summary = summary(&cells, options.rounds);
+    match options.format {
+        Format::Table => print!("{}", table(&cells, &summary)),
+        Format::Markdown => print!("{}", markdown(&cells, &summary)),
+        Format::Json => print!("{}", json(&cells, &summary)),
     }
+    Ok(())
 }
 
 fn list(options: &Options) {

@@ -1,12 +1,11 @@
 //! The command line.
 
-use std::fmt::Display;
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use vectored_lab::model::{Cache, IovecSetup, Technique};
 
 use crate::bench_target::BenchTarget;
+use crate::command_line::{named, names, number, numbers};
 use crate::grid::Wanted;
 use crate::mix::Mix;
 use crate::techniques::PEERS;
@@ -109,18 +108,21 @@ pub fn parse(words: impl IntoIterator<Item = String>) -> Result<Task, String> {
             "--page" => return files(&word, words).map(Task::Page),
             "--rounds" => rounds = Some(number(&word, &value()?)?),
             "--targets" => {
-                wanted.targets = Some(names(&word, &value()?, &BenchTarget::ALL)?);
+                wanted.targets = Some(names(&word, &value()?, &BenchTarget::ALL, |one| one)?);
             }
             "--counts" => wanted.counts = Some(numbers(&word, &value()?)?),
             "--sizes" => wanted.sizes = Some(numbers(&word, &value()?)?),
-            "--mixes" => wanted.mixes = Some(names(&word, &value()?, &Mix::ALL)?),
-            "--caches" => wanted.caches = Some(caches(&word, &value()?)?),
-            "--iovec-setup" => wanted.iovec_setup = Some(iovec_setup(&word, &value()?)?),
+            "--mixes" => wanted.mixes = Some(names(&word, &value()?, &Mix::ALL, |one| one)?),
+            "--caches" => wanted.caches = Some(names(&word, &value()?, &Cache::ALL, Cache::name)?),
+            "--iovec-setup" => {
+                wanted.iovec_setup =
+                    Some(named(&word, &value()?, &IovecSetup::ALL, IovecSetup::name)?);
+            }
             "--peers" => {
                 let list = value()?;
                 options.peers = match list.as_str() {
                     "none" => Vec::new(),
-                    list => names(&word, list, &PEERS)?,
+                    list => names(&word, list, &PEERS, |one| one)?,
                 };
             }
             "--calibrations" => match number(&word, &value()?)? {
@@ -172,56 +174,6 @@ fn files(word: &str, words: impl Iterator<Item = String>) -> Result<Vec<PathBuf>
     }
 }
 
-/// Reads a number that is not zero.
-///
-/// # Errors
-///
-/// A message that names the option and the expected form.
-pub fn number<T: FromStr + Default + PartialEq>(option: &str, word: &str) -> Result<T, String> {
-    let number = word.parse().ok().filter(|number| *number != T::default());
-    number.ok_or_else(|| format!("{option} takes a number from 1, not '{word}'"))
-}
-
-/// Reads numbers with commas between them.
-///
-/// # Errors
-///
-/// A message that names the option and the expected form.
-pub fn numbers(option: &str, list: &str) -> Result<Vec<usize>, String> {
-    let numbers = list
-        .split(',')
-        .map(|word| usize::from_str(word).ok().filter(|&number| number > 0));
-    let numbers: Option<Vec<usize>> = numbers.collect();
-    numbers.ok_or_else(|| format!("{option} takes numbers from 1, as in 2,64, not '{list}'"))
-}
-
-/// The members of `all` that `list` names.
-fn names<T: Copy + Display>(option: &str, list: &str, all: &[T]) -> Result<Vec<T>, String> {
-    let named = |word: &str| {
-        let found = all.iter().find(|one| one.to_string() == word);
-        found.copied().ok_or_else(|| {
-            let all: Vec<String> = all.iter().map(T::to_string).collect();
-            format!("{option} takes {}, not '{word}'", all.join(", "))
-        })
-    };
-    list.split(',').map(named).collect()
-}
-
-fn caches(option: &str, list: &str) -> Result<Vec<Cache>, String> {
-    let named = |word: &str| {
-        let found = Cache::ALL.into_iter().find(|cache| cache.name() == word);
-        found.ok_or_else(|| format!("{option} takes hot and cold, not '{word}'"))
-    };
-    list.split(',').map(named).collect()
-}
-
-fn iovec_setup(option: &str, word: &str) -> Result<IovecSetup, String> {
-    let found = IovecSetup::ALL
-        .into_iter()
-        .find(|setup| setup.name() == word);
-    found.ok_or_else(|| format!("{option} takes timed or once, not '{word}'"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -255,13 +207,13 @@ mod tests {
     fn an_error_names_what_would_be_right() {
         for (line, told) in [
             ("--rounds 0", "from 1"),
-            ("--iovec-setup never", "timed or once"),
+            ("--iovec-setup never", "once"),
             ("--rounds", "takes a value"),
             ("--targets disk", "file-overwrite"),
             ("--counts 2,x", "2,x"),
             ("--mixes http", "http-2k"),
             ("--peers curl", "go-net-buffers"),
-            ("--caches warm", "hot and cold"),
+            ("--caches warm", "hot, cold"),
             ("--calibrations 4", "1 to 3"),
             ("--bars", "--output"),
             ("--wings", "--help"),

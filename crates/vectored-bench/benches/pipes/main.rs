@@ -25,22 +25,16 @@ use cell::{Cell, verify};
 use channel::{Channel, pin};
 use options::{HELP, Options, parse};
 use tables::print_table;
+use vectored_bench::command_line::exit_code;
 
 fn main() -> ExitCode {
-    match parse(std::env::args().skip(1)) {
-        Ok(None) => print!("{HELP}"),
-        Ok(Some(options)) => {
-            if let Err(error) = run(&options) {
-                eprintln!("error: {error}");
-                return ExitCode::FAILURE;
-            }
+    exit_code(parse(std::env::args().skip(1)), |options| match options {
+        Some(options) => run(&options),
+        None => {
+            print!("{HELP}");
+            Ok(())
         }
-        Err(error) => {
-            eprintln!("error: {error}; see --help");
-            return ExitCode::from(2);
-        }
-    }
-    ExitCode::SUCCESS
+    })
 }
 
 fn run(options: &Options) -> io::Result<()> {

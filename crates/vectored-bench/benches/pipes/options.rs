@@ -1,6 +1,6 @@
 //! The command line.
 
-use vectored_bench::args::{number, numbers};
+use vectored_bench::command_line::{number, numbers};
 
 pub const HELP: &str = "\
 Lists into a pipe that a thread reads meanwhile
@@ -57,7 +57,7 @@ pub fn parse(mut words: impl Iterator<Item = String>) -> Result<Option<Options>,
             }
             "--counts" => options.counts = numbers(&word, &value()?)?,
             "--sizes" => options.sizes = numbers(&word, &value()?)?,
-            _ => return Err(format!("unknown option '{word}'")),
+            _ => return Err(format!("unknown option '{word}': see --help")),
         }
     }
     Ok(Some(options))

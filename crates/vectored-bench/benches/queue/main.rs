@@ -25,22 +25,16 @@ use std::process::ExitCode;
 use cell::{Cell, Memory, Question, State};
 use channel::{Channel, Kind};
 use options::{HELP, Options, parse};
+use vectored_bench::command_line::exit_code;
 
 fn main() -> ExitCode {
-    match parse(std::env::args().skip(1)) {
-        Ok(None) => print!("{HELP}"),
-        Ok(Some(options)) => {
-            if let Err(error) = run(&options) {
-                eprintln!("error: {error}");
-                return ExitCode::FAILURE;
-            }
+    exit_code(parse(std::env::args().skip(1)), |options| match options {
+        Some(options) => run(&options),
+        None => {
+            print!("{HELP}");
+            Ok(())
         }
-        Err(error) => {
-            eprintln!("error: {error}; see --help");
-            return ExitCode::from(2);
-        }
-    }
-    ExitCode::SUCCESS
+    })
 }
 
 /// A column of a table: everything of a cell but its size.

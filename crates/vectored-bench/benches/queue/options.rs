@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use vectored_bench::args::{number, numbers};
+use vectored_bench::command_line::{number, numbers};
 
 pub const HELP: &str = "\
 When a queue should copy a segment, and when it should join messages
@@ -50,7 +50,7 @@ pub fn parse(mut words: impl Iterator<Item = String>) -> Result<Option<Options>,
             "--work" => options.work_bytes = number(&word, &value()?)?,
             "--pool" => options.pool_bytes = number(&word, &value()?)?,
             "--dir" => options.directory = PathBuf::from(value()?),
-            _ => return Err(format!("unknown option '{word}'")),
+            _ => return Err(format!("unknown option '{word}': see --help")),
         }
     }
     Ok(Some(options))

@@ -54,9 +54,9 @@ pub const OURS: &str = "segment-queue";
 /// How a technique comes into the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// What the project does if nothing is set. It is also one of the choices by hand.
+    /// The project with its default settings. It is also one of the choices by hand.
     Today,
-    /// What a user of the project can do instead.
+    /// A setting of the project, or a simple change that its user can make.
     ByHand,
     /// This library, or the setting that its model picks.
     Ours,
@@ -86,7 +86,7 @@ pub struct Contender {
     pub session: Box<dyn Session>,
 }
 
-/// All techniques of a case, and what each must deliver.
+/// All techniques of a case, and the bytes that each must deliver.
 pub struct Contenders {
     /// The bytes of the first [`VERIFIED_REQUESTS`] requests.
     pub expected: Vec<u8>,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::args::{number, numbers};
+use crate::command_line::{named, names, number, numbers};
 use crate::programs::case::Program;
 use crate::programs::catalogue::PROGRAMS;
 use crate::programs::policies::PolicySource;
@@ -46,6 +46,19 @@ pub enum Format {
     Markdown,
     /// For programs.
     Json,
+}
+
+impl Format {
+    /// Every form.
+    const ALL: [Format; 3] = [Format::Table, Format::Markdown, Format::Json];
+
+    fn name(self) -> &'static str {
+        match self {
+            Format::Table => "table",
+            Format::Markdown => "markdown",
+            Format::Json => "json",
+        }
+    }
 }
 
 /// The options of a measurement.
@@ -108,32 +121,15 @@ pub fn parse(words: impl IntoIterator<Item = String>) -> Result<Task, String> {
             "--slice-ms" => options.slice_ms = number(&word, &value()?)?,
             "--sizes" => options.sizes = Some(numbers(&word, &value()?)?),
             "--counts" => options.counts = Some(numbers(&word, &value()?)?),
-            "--programs" => options.programs = programs(&value()?)?,
+            "--programs" => {
+                options.programs = names(&word, &value()?, PROGRAMS, |program| program.name)?;
+            }
             "--policy" => {
-                options.policy = match value()?.as_str() {
-                    "default" => PolicySource::Default,
-                    "calibrated" => PolicySource::Calibrated,
-                    other => {
-                        return Err(format!(
-                            "--policy takes default or calibrated, not '{other}'"
-                        ));
-                    }
-                }
+                options.policy = named(&word, &value()?, &PolicySource::ALL, PolicySource::name)?;
             }
             "--directory" => options.directory = value()?.into(),
             "--seed" => options.seed = value()?.parse().map_err(|_| "--seed takes a number")?,
-            "--format" => {
-                options.format = match value()?.as_str() {
-                    "table" => Format::Table,
-                    "markdown" => Format::Markdown,
-                    "json" => Format::Json,
-                    other => {
-                        return Err(format!(
-                            "--format takes table, markdown or json, not '{other}'"
-                        ));
-                    }
-                }
-            }
+            "--format" => options.format = named(&word, &value()?, &Format::ALL, Format::name)?,
             "--list" => options.list = true,
             "--test" => {
                 (options.rounds, options.slice_ms) = (1, 1);
@@ -143,17 +139,6 @@ pub fn parse(words: impl IntoIterator<Item = String>) -> Result<Task, String> {
         }
     }
     Ok(Task::Measure(Box::new(options)))
-}
-
-fn programs(list: &str) -> Result<Vec<Program>, String> {
-    let named = |name: &str| {
-        let found = PROGRAMS.iter().find(|program| program.name == name);
-        found.copied().ok_or_else(|| {
-            let all: Vec<&str> = PROGRAMS.iter().map(|program| program.name).collect();
-            format!("--programs takes {}, not '{name}'", all.join(", "))
-        })
-    };
-    list.split(',').map(named).collect()
 }
 
 #[cfg(test)]
@@ -197,8 +182,8 @@ mod tests {
             ("--rounds", "takes a value"),
             ("--sizes 1,x", "as in 2,64"),
             ("--programs redis", "--programs takes resp"),
-            ("--format xml", "markdown or json"),
-            ("--policy best", "default or calibrated"),
+            ("--format xml", "table, markdown, json"),
+            ("--policy best", "default, calibrated"),
             ("--rapid", "unknown option"),
         ] {
             let error = task(line).unwrap_err();

@@ -15,6 +15,19 @@ pub enum PolicySource {
     Calibrated,
 }
 
+impl PolicySource {
+    /// Every source.
+    pub const ALL: [PolicySource; 2] = [PolicySource::Default, PolicySource::Calibrated];
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            PolicySource::Default => "default",
+            PolicySource::Calibrated => "calibrated",
+        }
+    }
+}
+
 /// A policy for each kind of target.
 #[derive(Clone, Copy, Debug)]
 pub struct Policies {

@@ -8,13 +8,13 @@ pub trait Session {
     ///
     /// # Errors
     ///
-    /// What the program or its client reports.
+    /// Errors of the program or of its client.
     fn deliver(&mut self, requests: usize) -> io::Result<Vec<u8>>;
 
     /// Answers requests, and returns the CPU time that the program took for all of them, in ns.
     ///
     /// # Errors
     ///
-    /// What the program or its client reports.
+    /// Errors of the program or of its client.
     fn slice(&mut self, requests: usize) -> io::Result<u64>;
 }

@@ -114,7 +114,7 @@ impl<'t> Transfer<'t> {
         written: &'t mut SegmentCursor,
     ) -> Transfer<'t> {
         if *written == SegmentCursor::new() {
-            // What the list before has left.
+            // The queue may still hold bytes of an earlier list whose write failed.
             queue.clear();
         }
         let mut put = *written;

@@ -70,9 +70,9 @@ impl CostModel {
     /// threshold is the geometric mean of the measured one and the one that follows from the costs, since around it
     /// both ways take nearly the same time.
     ///
-    /// A budget of 40 to 50 ms is good, and 75 ms for a file. With less, the costs come from a few rounds. At least
-    /// five rounds of the first part, two pairs of each list of the second and three rounds of the third are measured,
-    /// which takes 10 ms on a stream and 35 to 50 ms on a file. One calibration at the start of a program is enough:
+    /// A budget of 40 to 50 ms is good, and 75 ms for a file. With less, the costs come from a few rounds. The least
+    /// number of measurements, five rounds of the first part, two pairs of each list of the second and three rounds of
+    /// the third, takes 10 ms on a stream and 35 to 50 ms on a file. One calibration at the start of a program is enough:
     /// near the threshold both techniques take about the same time. If the speed of a machine changes over time, as
     /// that of virtual machines does, the thresholds hold for the time of the calibration only: for 8 segments that
     /// overwrite a file on ext4, one run may find 200 bytes and another 5000.

@@ -10,7 +10,7 @@ use crate::queue::SegmentQueue;
 impl SegmentQueue {
     /// Appends the bytes of a `Buf`: copies its chunks of up to [`copy_below_bytes`](crate::QueuePolicy::copy_below_bytes),
     /// and keeps the others by [`Buf::copy_to_bytes`](https://docs.rs/bytes/1/bytes/trait.Buf.html#method.copy_to_bytes),
-    /// which copies nothing of a `Bytes`.
+    /// which does not copy the bytes of a [`Bytes`].
     ///
     /// With feature `bytes`.
     ///
@@ -31,7 +31,7 @@ impl SegmentQueue {
     }
 }
 
-/// The bytes to be written. What is advanced past is removed. With feature `bytes`.
+/// The bytes to be written. [`advance`](Buf::advance) removes bytes from the queue. With feature `bytes`.
 ///
 /// So `tokio_util::io::poll_write_buf` writes a queue.
 impl Buf for SegmentQueue {

@@ -27,7 +27,7 @@ enum Answer {
     Overstate(usize),
 }
 
-/// What the writer and the test share while the queue is borrowed.
+/// State that the writer and the test share while the queue is borrowed.
 struct State {
     script: std::vec::IntoIter<Answer>,
     /// The bytes in the queue, as they should be.

@@ -372,7 +372,7 @@ fn memory_goes_back_after_a_burst() {
     assert!(queue.kept.capacity() * size_of::<Kept>() <= retained);
     assert!(queue.record_ends.capacity() * 8 <= retained);
 
-    // What is kept is that which is needed of late.
+    // The capacity that recent messages needed is retained.
     for _ in 0..30 {
         queue.put_slice(&[1; 1000]);
         queue.advance(1000);

@@ -93,7 +93,7 @@ impl SegmentQueue {
                 Ok(bytes) => transferred += bytes as u64,
                 Err(error) => return Err(TransferError::new(transferred, error)),
             }
-            // What a call left would be a message of its own.
+            // On a message socket the rest would be a message of its own.
             if !self.is_empty()
                 && let Err(error) = guard.ask()
             {

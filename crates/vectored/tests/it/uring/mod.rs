@@ -51,7 +51,7 @@ impl AsRef<[u8]> for Counted {
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        // What the kernel would read after the drop.
+        // The kernel would read these bytes if it still used the memory after the drop.
         self.0.fill(0xdd);
         self.1.fetch_add(1, Ordering::SeqCst);
     }

@@ -74,11 +74,11 @@ fn any_plan() -> impl Strategy<Value = Plan> {
 
 /// The side of a transfer that the test sees.
 enum Check {
-    /// What a write must have left in the file from an offset on.
+    /// A file, an offset in it, and the bytes that must follow that offset.
     File(Arc<File>, u64, Vec<u8>),
-    /// What a thread must have received.
+    /// A thread that returns what it received, and the expected bytes.
     Received(JoinHandle<Vec<u8>>, Vec<u8>),
-    /// What a read must have got, and the length of its buffers.
+    /// The bytes that a read must return, and the lengths of its buffers.
     Read(Vec<u8>, Vec<usize>),
 }
 
