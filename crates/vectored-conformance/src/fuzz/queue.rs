@@ -144,7 +144,12 @@ impl Model {
             );
             match answer {
                 Answer::Take(most) => {
-                    self.advance(most.min(given));
+                    let taken = most.min(given);
+                    self.advance(taken);
+                    // A writer that took bytes does not expect the others again.
+                    if taken > 0 {
+                        self.offered = 0;
+                    }
                 }
                 Answer::Pending => self.offered = given,
                 Answer::Fail | Answer::Overreport => {}
