@@ -3,6 +3,7 @@
 pub mod records;
 pub mod sink;
 pub mod soak;
+pub mod strict;
 
 use std::io::{IoSlice, Write as _};
 use std::sync::Arc;

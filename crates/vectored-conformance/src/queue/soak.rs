@@ -3,7 +3,7 @@
 use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::{Pin, pin};
-use std::task::{Context, Poll, ready};
+use std::task::Poll;
 
 use fastrand::Rng;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -13,6 +13,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::task::yield_now;
 use vectored::SegmentQueue;
 
+use super::strict::Strict;
 use super::{any_policy, any_size, expect_bytes, put};
 use crate::model::bytes_lost;
 
@@ -72,10 +73,7 @@ pub fn connection(rng: &mut Rng, runtime: &Runtime) -> io::Result<(&'static str,
             }
             _ => {
                 let (inner, reader) = UnixStream::pair()?;
-                let writer = Strict {
-                    inner,
-                    offered: Vec::new(),
-                };
+                let writer = Strict::new(inner);
                 ("a strict stream", talk(rng, writer, reader, false).await)
             }
         })
@@ -164,7 +162,7 @@ where
 }
 
 /// Polls a future up to `most` times, then drops it. Returns its result if it was ready.
-async fn polled<T>(future: impl Future<Output = T>, most: u32) -> Option<T> {
+pub async fn polled<T>(future: impl Future<Output = T>, most: u32) -> Option<T> {
     let mut future = pin!(future);
     let mut polls = 0;
     poll_fn(|cx| match future.as_mut().poll(cx) {
@@ -196,37 +194,4 @@ async fn read(mut reader: impl AsyncRead + Unpin, most: usize, mut rng: Rng) -> 
         }
     }
     all
-}
-
-/// A writer that does not gather, takes up to 16 KiB a call as TLS does, and is as strict as OpenSSL: after `Pending` it
-/// fails unless the next call begins with the same bytes and is no shorter.
-struct Strict<W> {
-    inner: W,
-    /// The bytes of the last call, if its answer was `Pending`.
-    offered: Vec<u8>,
-}
-
-impl<W: AsyncWrite + Unpin> AsyncWrite for Strict<W> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        if !bytes.starts_with(&self.offered) {
-            return Poll::Ready(Err(io::Error::other("a bad write retry")));
-        }
-        self.offered = bytes.to_vec();
-        let some = &bytes[..bytes.len().min(16 << 10)];
-        let written = ready!(Pin::new(&mut self.inner).poll_write(cx, some));
-        self.offered.clear();
-        Poll::Ready(written)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_shutdown(cx)
-    }
 }

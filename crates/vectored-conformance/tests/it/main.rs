@@ -7,3 +7,4 @@ mod read_lists;
 mod seeds;
 mod soak;
 mod support;
+mod tls;
