@@ -10,10 +10,21 @@ pub fn tests_in(text: &str) -> impl Iterator<Item = &str> {
     let mut is_test = false;
     text.lines().filter_map(move |line| {
         let line = line.trim();
-        is_test |= line == "#[test]";
-        let (name, _) = line.strip_prefix("fn ")?.split_once('(')?;
+        is_test |= is_test_attribute(line);
+        let function = line.strip_prefix("async ").unwrap_or(line);
+        let (name, _) = function.strip_prefix("fn ")?.split_once('(')?;
         std::mem::take(&mut is_test).then_some(name)
     })
+}
+
+/// Whether it is `#[test]`, or the attribute of a runtime: `#[tokio::test]`, `#[tokio::test(flavor = "multi_thread")]`.
+fn is_test_attribute(line: &str) -> bool {
+    let Some(attribute) = line.strip_prefix("#[") else {
+        return false;
+    };
+    let end = attribute.find(['(', ']']).unwrap_or(attribute.len());
+    let path = &attribute[..end];
+    path == "test" || path.ends_with("::test")
 }
 
 /// The rows whose last column names a test that does not exist.
@@ -53,8 +64,21 @@ mod tests {
             fn other(a: u8) {}\n\
             proptest! {\n\
                 #[test]\n\
-                fn second(\n";
-        assert_eq!(tests_in(code).collect::<Vec<_>>(), ["first", "second"]);
+                fn second(\n\
+            }\n\
+            #[tokio::test]\n\
+            async fn third() {\n\
+            }\n\
+            async fn helper_of_third() {}\n\
+            #[tokio::test(flavor = \"multi_thread\")]\n\
+            async fn fourth() {\n\
+            }\n\
+            #[cfg(test)]\n\
+            fn other_of_tests() {}\n\
+            #[latest]\n\
+            fn last() {}\n";
+        let names: Vec<_> = tests_in(code).collect();
+        assert_eq!(names, ["first", "second", "third", "fourth"]);
     }
 
     #[test]
