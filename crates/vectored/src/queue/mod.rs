@@ -325,7 +325,7 @@ impl SegmentQueue {
         self.copied.clear();
         self.copied_start = 0;
         self.offered_bytes = 0;
-        self.record_ends.clear();
+        self.record_ends.clear(self.written);
         // Last, when all else is consistent: an owner may panic when it is dropped.
         self.kept.clear();
         self.free_beyond(self.policy.retained_bytes);

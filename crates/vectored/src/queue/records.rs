@@ -8,12 +8,15 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 pub(super) struct RecordEnds {
     ends: VecDeque<u64>,
+    /// Where the first record begins: no later than the first byte in the queue, earlier if its head was written.
+    start: u64,
 }
 
 impl RecordEnds {
     pub(super) const fn new() -> RecordEnds {
         RecordEnds {
             ends: VecDeque::new(),
+            start: 0,
         }
     }
 
@@ -27,13 +30,18 @@ impl RecordEnds {
 
     /// Forgets the ends up to `position`.
     pub(super) fn forget_to(&mut self, position: u64) {
-        while self.ends.front().is_some_and(|end| *end <= position) {
+        while let Some(&end) = self.ends.front()
+            && end <= position
+        {
             self.ends.pop_front();
+            self.start = end;
         }
     }
 
-    pub(super) fn clear(&mut self) {
+    /// Forgets all ends. The next record begins at `position`.
+    pub(super) fn clear(&mut self, position: u64) {
         self.ends.clear();
+        self.start = position;
     }
 
     /// Frees memory of more than `count` ends, if there are none.
@@ -59,6 +67,12 @@ impl RecordEnds {
         let end = *self.ends.get(count.checked_sub(1)?)?;
         // It is no more than `most`.
         (end > from).then(|| (end - from) as usize)
+    }
+
+    /// The number of bytes of the record that begins at `from`; `None` if none ends there, or if its head is before `from`.
+    #[cfg_attr(not(feature = "tokio"), allow(dead_code))]
+    pub(super) fn whole_at(&self, from: u64) -> Option<usize> {
+        (self.start == from).then(|| self.first(from))?
     }
 
     /// The number of bytes from `from` to the first end behind it.

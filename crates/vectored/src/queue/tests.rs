@@ -117,6 +117,8 @@ fn any_policy() -> impl Strategy<Value = QueuePolicy> {
 pub(super) struct Model {
     pub(super) bytes: Vec<u8>,
     pub(super) record_ends: Vec<usize>,
+    /// Whether bytes of the first record are gone.
+    pub(super) is_cut: bool,
     /// How many bytes were put in. Each has another value than its neighbours.
     put_bytes: usize,
 }
@@ -131,6 +133,8 @@ impl Model {
 
     pub(super) fn advance(&mut self, bytes: usize) {
         self.bytes.drain(..bytes);
+        let was_cut = bytes > 0 || self.is_cut;
+        self.is_cut = was_cut && !self.bytes.is_empty() && !self.record_ends.contains(&bytes);
         self.record_ends.retain(|end| *end > bytes);
         self.record_ends.iter_mut().for_each(|end| *end -= bytes);
     }
