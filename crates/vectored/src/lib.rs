@@ -236,7 +236,7 @@ pub use error::TransferError;
 pub use gather::Gather;
 pub use gather::gathers::Gathers;
 pub use queue::policy::QueuePolicy;
-pub use queue::segment::Segment;
+pub use queue::segment::{IntoSegment, Segment};
 pub use queue::{QueueFull, SegmentQueue};
 pub use read::all::{
     read_exact_vectored, read_exact_vectored_at, read_into, read_up_to_eof_vectored,

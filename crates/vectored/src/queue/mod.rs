@@ -22,7 +22,7 @@ use std::io::{self, IoSlice, Write};
 
 use crate::queue::policy::QueuePolicy;
 use crate::queue::records::RecordEnds;
-use crate::queue::segment::Segment;
+use crate::queue::segment::{IntoSegment, Segment};
 
 /// A queue of segments that a connection or a log owns, and that is written by as few calls as possible.
 ///
@@ -156,8 +156,8 @@ impl SegmentQueue {
     /// If the kept segments have more than `isize::MAX` bytes together. As a `Vec` that has no room, and possible only
     /// with segments that share memory.
     #[inline]
-    pub fn push(&mut self, segment: impl Into<Segment>) {
-        self.append(segment.into());
+    pub fn push(&mut self, segment: impl IntoSegment) {
+        self.append(segment.into_segment());
     }
 
     /// Appends the bytes of an owner that the program keeps: copies them if there are up to
@@ -179,11 +179,11 @@ impl SegmentQueue {
     /// assert_eq!(Arc::strong_count(&value), 2); // not copied
     /// ```
     #[inline]
-    pub fn push_shared<T: AsRef<[u8]> + Clone + Into<Segment>>(&mut self, owner: &T) {
+    pub fn push_shared<T: AsRef<[u8]> + Clone + IntoSegment>(&mut self, owner: &T) {
         let bytes = owner.as_ref();
         match bytes.len() <= self.policy.copy_below_bytes {
             true => self.put_slice(bytes),
-            false => self.keep(owner.clone().into()),
+            false => self.keep(owner.clone().into_segment()),
         }
     }
 
@@ -208,8 +208,8 @@ impl SegmentQueue {
     /// let refused = queue.try_push("more").unwrap_err();
     /// assert_eq!(*refused.into_segment(), *b"more");
     /// ```
-    pub fn try_push(&mut self, segment: impl Into<Segment>) -> Result<(), QueueFull> {
-        let segment = segment.into();
+    pub fn try_push(&mut self, segment: impl IntoSegment) -> Result<(), QueueFull> {
+        let segment = segment.into_segment();
         let has_room = self.remaining().saturating_add(segment.len()) <= self.policy.limit_bytes;
         if !has_room && !self.is_empty() {
             return Err(QueueFull(segment));

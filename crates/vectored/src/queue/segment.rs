@@ -1,5 +1,6 @@
 //! A buffer that a queue owns.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -11,9 +12,9 @@ use crate::sys::owned_bytes::OwnedBytes;
 
 /// A buffer that a [`SegmentQueue`](crate::SegmentQueue) owns until its bytes are written.
 ///
-/// Made by `From` of `Vec<u8>`, `Box<[u8]>`, `String`, `Arc<[u8]>`, `&'static [u8]`, `&'static str`, and with feature
-/// `bytes` of `Bytes` and `BytesMut`, without copying and without an allocation. [`from_owner`](Segment::from_owner)
-/// takes any other owner. The owner is dropped with the segment. A `Bytes` that is a part of a larger allocation keeps
+/// Made by `From` of `Vec<u8>`, `Box<[u8]>`, `Arc<[u8]>`, `String`, `Box<str>`, `Arc<str>`, `&'static [u8]`,
+/// `&'static str`, `Cow<'static, [u8]>`, `Cow<'static, str>`, and with feature `bytes` of `Bytes` and `BytesMut`, without
+/// copying and without an allocation. [`from_owner`](Segment::from_owner) takes any other owner. The owner is dropped with the segment. A `Bytes` that is a part of a larger allocation keeps
 /// all of it in memory until then.
 ///
 /// # Examples
@@ -94,6 +95,30 @@ impl Segment {
     }
 }
 
+/// What a queue can own: every type that is `Into<Segment>`.
+///
+/// For a type of your own, implement `From<YourType> for Segment`. This trait is there for the message of the compiler
+/// where bytes are borrowed.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an owner of bytes that a `SegmentQueue` can keep",
+    label = "not `Into<Segment>`",
+    note = "`queue.put_slice(bytes)` copies bytes that are borrowed or in an array",
+    note = "`queue.push_shared(&owner)` keeps a clone of an owner, such as a `Bytes` or an `Arc<[u8]>`",
+    note = "`queue.push(Segment::from_owner(owner))` takes any other owner"
+)]
+pub trait IntoSegment {
+    /// The segment, without copying bytes.
+    fn into_segment(self) -> Segment;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Into<Segment>> IntoSegment for T {
+    #[inline]
+    fn into_segment(self) -> Segment {
+        self.into()
+    }
+}
+
 impl Deref for Segment {
     type Target = [u8];
 
@@ -138,10 +163,24 @@ impl From<String> for Segment {
     }
 }
 
+impl From<Box<str>> for Segment {
+    #[inline]
+    fn from(text: Box<str>) -> Segment {
+        Segment::from(text.into_string())
+    }
+}
+
 impl From<Arc<[u8]>> for Segment {
     #[inline]
     fn from(bytes: Arc<[u8]>) -> Segment {
         Segment::of(Owner::Shared(bytes))
+    }
+}
+
+impl From<Arc<str>> for Segment {
+    #[inline]
+    fn from(text: Arc<str>) -> Segment {
+        Segment::from(Arc::<[u8]>::from(text))
     }
 }
 
@@ -163,6 +202,26 @@ impl From<&'static str> for Segment {
     #[inline]
     fn from(text: &'static str) -> Segment {
         Segment::from(text.as_bytes())
+    }
+}
+
+impl From<Cow<'static, [u8]>> for Segment {
+    #[inline]
+    fn from(bytes: Cow<'static, [u8]>) -> Segment {
+        match bytes {
+            Cow::Borrowed(bytes) => Segment::from(bytes),
+            Cow::Owned(bytes) => Segment::from(bytes),
+        }
+    }
+}
+
+impl From<Cow<'static, str>> for Segment {
+    #[inline]
+    fn from(text: Cow<'static, str>) -> Segment {
+        match text {
+            Cow::Borrowed(text) => Segment::from(text),
+            Cow::Owned(text) => Segment::from(text),
+        }
     }
 }
 

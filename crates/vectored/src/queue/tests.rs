@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -494,4 +495,35 @@ fn more_bytes_than_can_be_counted_are_a_panic_and_not_fewer() {
     queue.kept_bytes = isize::MAX as usize - 5_000;
     queue.push(vec![1; 5_000]);
     queue.push(vec![1; 5_000]);
+}
+
+#[test]
+fn every_owner_becomes_a_segment_without_copying() {
+    /// Where the bytes of an owner lie, then those of its segment.
+    fn check<T: IntoSegment>(owner: T, bytes: impl Fn(&T) -> &[u8]) {
+        let before = bytes(&owner).as_ptr_range();
+        let segment = owner.into_segment();
+        assert_eq!(*segment, *b"some bytes");
+        assert_eq!(segment.as_ptr_range(), before);
+    }
+    const TEXT: &str = "some bytes";
+    check(TEXT, |text| text.as_bytes());
+    check(TEXT.as_bytes(), |bytes| bytes);
+    check(b"some bytes", |bytes| *bytes);
+    check(TEXT.to_owned(), String::as_bytes);
+    check(Box::<str>::from(TEXT), |text| text.as_bytes());
+    check(Arc::<str>::from(TEXT), |text| text.as_bytes());
+    check(TEXT.as_bytes().to_vec(), |bytes| bytes);
+    check(Box::<[u8]>::from(TEXT.as_bytes()), |bytes| bytes);
+    check(Arc::<[u8]>::from(TEXT.as_bytes()), |bytes| bytes);
+    check(Cow::Borrowed(TEXT), |text| text.as_bytes());
+    check(Cow::<str>::Owned(TEXT.to_owned()), |text| text.as_bytes());
+    check(Cow::Borrowed(TEXT.as_bytes()), |bytes| bytes);
+    check(Cow::<[u8]>::Owned(TEXT.into()), |bytes| bytes);
+    check(Segment::from(TEXT.to_owned()), |segment| segment);
+    #[cfg(feature = "bytes")]
+    {
+        check(bytes::Bytes::from(TEXT.to_owned()), |bytes| bytes);
+        check(bytes::BytesMut::from(TEXT), |bytes| bytes);
+    }
 }
