@@ -129,6 +129,44 @@ impl SegmentQueue {
     /// # Ok(())
     /// # }
     /// ```
+    ///
+    /// A task that takes messages while the socket is full, and sends all that have arrived by one call:
+    ///
+    /// ```
+    /// use tokio::io::AsyncWrite;
+    /// use tokio::sync::mpsc::Receiver;
+    /// use vectored::SegmentQueue;
+    ///
+    /// async fn send_all(
+    ///     mut socket: impl AsyncWrite + Unpin,
+    ///     mut messages: Receiver<Vec<u8>>,
+    /// ) -> std::io::Result<()> {
+    ///     let mut queue = SegmentQueue::new();
+    ///     loop {
+    ///         tokio::select! {
+    ///             biased; // messages first
+    ///             message = messages.recv(), if !queue.is_full() => match message {
+    ///                 Some(message) => queue.push(message),
+    ///                 None => break,
+    ///             },
+    ///             sent = queue.drain_to(&mut socket), if !queue.is_empty() => sent?,
+    ///         }
+    ///     }
+    ///     queue.drain_to(&mut socket).await
+    /// }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> std::io::Result<()> {
+    /// # let (sender, receiver) = tokio::sync::mpsc::channel(10);
+    /// # for message in ["one ", "two"] {
+    /// #     sender.send(message.into()).await.expect("there is room");
+    /// # }
+    /// # drop(sender);
+    /// # let mut received = Vec::new();
+    /// # send_all(&mut received, receiver).await?;
+    /// # assert_eq!(received, b"one two");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn drain_to<W: AsyncWrite + Unpin + ?Sized>(&mut self, io: &mut W) -> io::Result<()> {
         poll_fn(|cx| self.poll_write_to(cx, io)).await?;
         poll_fn(|cx| Pin::new(&mut *io).poll_flush(cx)).await
