@@ -92,7 +92,7 @@ fn open(harness: &Harness, case: &Case) -> io::Result<Contenders> {
         let pool = Rc::clone(&pool);
         match way {
             FramedWay::Codec(boundary) => harness.session(
-                |stream| serve_codec(stream, Rc::clone(&pool), boundary),
+                move |stream| serve_codec(stream, Rc::clone(&pool), boundary),
                 client,
             ),
             FramedWay::Records(way) => way.session(harness, Frames { pool }, client),

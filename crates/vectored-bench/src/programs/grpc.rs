@@ -81,9 +81,10 @@ fn open(harness: &Harness, case: &Case) -> io::Result<Contenders> {
         let client = |streams| RawClient::boxed(streams, vec![REQUEST.to_vec()], answer_bytes);
         let pool = Rc::clone(&pool);
         match way {
-            GrpcWay::PerFrame => {
-                harness.session(|stream| serve_per_frame(stream, Rc::clone(&pool)), client)
-            }
+            GrpcWay::PerFrame => harness.session(
+                move |stream| serve_per_frame(stream, Rc::clone(&pool)),
+                client,
+            ),
             GrpcWay::Records(way) => way.session(harness, Messages { pool }, client),
         }
     })

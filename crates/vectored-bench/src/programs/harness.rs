@@ -9,6 +9,7 @@ use std::future::Future;
 use std::io;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
@@ -114,7 +115,7 @@ impl Harness {
     /// Serves [`CONNECTIONS`] TCP connections over the loopback device by `serve`; `client` gets their other ends.
     pub(crate) fn session<F>(
         &self,
-        mut serve: impl FnMut(TcpStream) -> F,
+        mut serve: impl FnMut(TcpStream) -> F + 'static,
         client: impl FnOnce(Vec<std::net::TcpStream>) -> Box<dyn Client>,
     ) -> io::Result<Box<dyn Session>>
     where
@@ -147,6 +148,7 @@ impl Harness {
         Ok(Box::new(Served {
             harness: self.clone(),
             client: Some(client(outer_ends)),
+            serve: Box::new(move |stream| Box::pin(serve(stream))),
             failure,
         }))
     }
@@ -158,10 +160,14 @@ fn pin(cpu: usize) -> io::Result<()> {
     Ok(sched_setaffinity(None, &set)?)
 }
 
+type Serving = Pin<Box<dyn Future<Output = io::Result<()>>>>;
+
 /// Served connections.
 struct Served {
     harness: Harness,
     client: Option<Box<dyn Client>>,
+    /// Serves a further connection.
+    serve: Box<dyn FnMut(TcpStream) -> Serving>,
     /// The error that ended a task of the server.
     failure: Rc<RefCell<Option<io::Error>>>,
 }
@@ -208,5 +214,23 @@ impl Session for Served {
         let began = thread_cpu_ns();
         self.serve_while(move |client| client.exchange(requests))?;
         Ok(thread_cpu_ns() - began)
+    }
+
+    fn listen(&mut self, listener: TcpListener) -> io::Result<()> {
+        listener.set_nonblocking(true)?;
+        let shared = Rc::clone(&self.harness.shared);
+        shared.tasks.block_on(&shared.runtime, async {
+            let listener = tokio::net::TcpListener::from_std(listener)?;
+            loop {
+                let (stream, _) = listener.accept().await?;
+                stream.set_nodelay(true)?;
+                let serving = (self.serve)(stream);
+                shared.tasks.spawn_local(async {
+                    if let Err(error) = serving.await {
+                        eprintln!("a connection failed: {error}");
+                    }
+                });
+            }
+        })
     }
 }

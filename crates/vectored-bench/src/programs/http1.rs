@@ -77,8 +77,9 @@ fn open(harness: &Harness, case: &Case) -> io::Result<Contenders> {
         (OURS, Role::Ours, pick(&harness.policies().tcp, &case)),
     ];
     Contenders::open(expected, &ways, |setting| {
+        let pool = Rc::clone(&pool);
         harness.session(
-            |stream| serve(stream, setting, case, Rc::clone(&pool)),
+            move |stream| serve(stream, setting, case, Rc::clone(&pool)),
             |streams| RawClient::boxed(streams, vec![request.clone()], answer_bytes),
         )
     })

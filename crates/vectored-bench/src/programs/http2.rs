@@ -76,8 +76,9 @@ fn open(harness: &Harness, case: &Case) -> io::Result<Contenders> {
         _ => 1,
     };
     Contenders::open(expected, &ways, |setting| {
+        let pool = Rc::clone(&pool);
         harness.session(
-            |stream| serve(stream, setting, case, Rc::clone(&pool)),
+            move |stream| serve(stream, setting, case, Rc::clone(&pool)),
             |connections| H2Client::boxed(connections, streams),
         )
     })

@@ -96,8 +96,9 @@ fn request(case: &Case, set: usize) -> Vec<u8> {
     bytes
 }
 
+/// As `key:__rand_int__` of redis-benchmark.
 fn key(index: usize) -> String {
-    format!("key:{index:08}")
+    format!("key:{index:012}")
 }
 
 /// The answer to a request, by the specification.
@@ -263,7 +264,12 @@ mod tests {
         let two = [&bytes[..], b"*1\r\n$4\r\nPING\r\n"].concat();
         assert_eq!(command(&two, &mut words).unwrap(), Some(bytes.len()));
         let words: Vec<&[u8]> = words.iter().map(|&(from, to)| &two[from..to]).collect();
-        let keys: [&[u8]; 4] = [b"MGET", b"key:00000006", b"key:00000007", b"key:00000008"];
+        let keys: [&[u8]; 4] = [
+            b"MGET",
+            b"key:000000000006",
+            b"key:000000000007",
+            b"key:000000000008",
+        ];
         assert_eq!(words, keys);
         assert!(command(b"GET key\r\n", &mut Vec::new()).is_err());
     }

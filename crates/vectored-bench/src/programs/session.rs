@@ -1,6 +1,7 @@
 //! A running program.
 
 use std::io;
+use std::net::TcpListener;
 
 /// A program that answers requests by one technique.
 pub trait Session {
@@ -17,4 +18,16 @@ pub trait Session {
     ///
     /// Errors of the program or of its client.
     fn slice(&mut self, requests: usize) -> io::Result<u64>;
+
+    /// Answers the requests of all clients that connect, until `listener` fails. Errors of a connection go to standard
+    /// error.
+    ///
+    /// # Errors
+    ///
+    /// Those of `listener`; [`Unsupported`](io::ErrorKind::Unsupported) if the program is no server.
+    fn listen(&mut self, listener: TcpListener) -> io::Result<()> {
+        let address = listener.local_addr()?;
+        let message = format!("a program that writes files cannot serve {address}");
+        Err(io::Error::new(io::ErrorKind::Unsupported, message))
+    }
 }

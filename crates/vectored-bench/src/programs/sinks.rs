@@ -56,31 +56,23 @@ impl Way {
         server: impl Server,
         client: impl FnOnce(Vec<std::net::TcpStream>) -> Box<dyn Client>,
     ) -> io::Result<Box<dyn Session>> {
+        harness.session(move |stream| self.serve(server.clone(), stream), client)
+    }
+
+    async fn serve(self, server: impl Server, stream: TcpStream) -> io::Result<()> {
         match self {
             Way::OneBuffer => {
-                let sink = |stream| OneBuffer {
-                    stream,
-                    buffer: BytesMut::new(),
-                };
-                harness.session(|stream| server.clone().serve(sink(stream)), client)
+                let buffer = BytesMut::new();
+                server.serve(OneBuffer { stream, buffer }).await
             }
-            Way::BufWriter(bytes) => {
-                let sink = |stream| BufWriter::with_capacity(bytes, stream);
-                harness.session(|stream| server.clone().serve(sink(stream)), client)
-            }
+            Way::BufWriter(bytes) => server.serve(BufWriter::with_capacity(bytes, stream)).await,
             Way::WriteVectored => {
-                let sink = |stream| WriteVectored {
-                    stream,
-                    list: List::default(),
-                };
-                harness.session(|stream| server.clone().serve(sink(stream)), client)
+                let list = List::default();
+                server.serve(WriteVectored { stream, list }).await
             }
             Way::Queue(policy) => {
-                let sink = |stream| Queue {
-                    stream,
-                    queue: SegmentQueue::with_policy(policy),
-                };
-                harness.session(|stream| server.clone().serve(sink(stream)), client)
+                let queue = SegmentQueue::with_policy(policy);
+                server.serve(Queue { stream, queue }).await
             }
         }
     }

@@ -1,6 +1,8 @@
 //! The bench of programs: every technique delivers the same bytes, and the figures are what the samples say.
 
-use std::io;
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Command, Stdio};
 
 use vectored_bench::programs::case::{Case, Contender, Contenders, Kind, OURS, Program, Role};
 use vectored_bench::programs::catalogue::PROGRAMS;
@@ -250,4 +252,39 @@ fn few_rounds_have_no_interval() {
             .all(|cell| cell.low.is_none() && cell.high.is_none())
     );
     assert!(json(&cells, &summary(&cells, 5)).contains("\"low\":null"));
+}
+
+#[test]
+fn a_server_answers_clients_of_its_port() {
+    let mut server = Command::new(env!("CARGO_BIN_EXE_load"))
+        .args(["serve", "resp", "get", "1x5", OURS])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut port = String::new();
+    let output = server.stdout.take().unwrap();
+    BufReader::new(output).read_line(&mut port).unwrap();
+    let port: u16 = port.trim().parse().unwrap();
+    // One after the other: it goes on after the end of a connection.
+    for _ in 0..2 {
+        let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        let get = b"*2\r\n$3\r\nGET\r\n$16\r\nkey:000000000001\r\n";
+        client.write_all(&get.repeat(2)).unwrap();
+        let mut answers = [0; 22];
+        client.read_exact(&mut answers).unwrap();
+        assert!(answers.starts_with(b"$5\r\n") && answers.ends_with(b"\r\n"));
+    }
+    server.kill().unwrap();
+    server.wait().unwrap();
+}
+
+#[test]
+fn a_program_that_writes_files_serves_no_port() {
+    let output = Command::new(env!("CARGO_BIN_EXE_load"))
+        .args(["serve", "logs", "lines", "1x80", OURS])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(message.contains("cannot serve"), "{message}");
 }
