@@ -53,7 +53,10 @@ impl Policies {
             PolicySource::Default => Ok(QueuePolicy::for_target(target.kind())),
             PolicySource::Calibrated => {
                 let model = CostModel::calibrate(target, BUDGET)?;
-                Ok::<_, io::Error>(QueuePolicy::from_model(&model))
+                let mut policy = QueuePolicy::from_model(&model);
+                // It follows from no cost.
+                policy.limit_bytes = QueuePolicy::for_target(target.kind()).limit_bytes;
+                Ok::<_, io::Error>(policy)
             }
         };
         Ok(Policies {

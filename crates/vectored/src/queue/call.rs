@@ -14,6 +14,10 @@ thread_local! {
 }
 
 /// Calls `call` with a list whose memory is that of this thread.
+///
+/// Inline, so that the system call is made in the function that the program called
+/// ([why](crate::gather::fast_path)).
+#[inline(always)]
 pub(super) fn with_slices<'a, R>(call: impl FnOnce(&mut Vec<IoSlice<'a>>) -> R) -> R {
     // Empty in a destructor of the thread, when the memory is gone.
     let mut slices = recycle(SLICES.try_with(Cell::take).unwrap_or_default());
@@ -22,9 +26,17 @@ pub(super) fn with_slices<'a, R>(call: impl FnOnce(&mut Vec<IoSlice<'a>>) -> R) 
     result
 }
 
+/// What was filled.
+pub(crate) struct Filled {
+    /// The bytes of all slices.
+    pub(crate) bytes: usize,
+    /// False if no slice adjoins the one before it in memory.
+    pub(crate) may_adjoin: bool,
+}
+
 impl SegmentQueue {
-    /// Fills `slices` with the bytes of the next call and returns their number. Nothing is added if the queue is empty.
-    pub(crate) fn fill<'a>(&'a self, limits: Limits, slices: &mut Vec<IoSlice<'a>>) -> usize {
+    /// Fills `slices` with the bytes of the next call. Nothing is added if the queue is empty.
+    pub(crate) fn fill<'a>(&'a self, limits: Limits, slices: &mut Vec<IoSlice<'a>>) -> Filled {
         let mut most = self.wanted_bytes().min(limits.bytes);
         let max_segments = 2 * self.kept.len() + 1;
         if max_segments > limits.segments {
@@ -32,6 +44,11 @@ impl SegmentQueue {
             most = most.min(fitting.map(<[u8]>::len).sum());
         }
         let bytes = self.end_at_record(most);
+        slices.reserve(max_segments.min(limits.segments));
+        if bytes == self.remaining() {
+            let may_adjoin = self.push_all(slices);
+            return Filled { bytes, may_adjoin };
+        }
         let mut left = bytes;
         for segment in self.segments() {
             if left == 0 {
@@ -41,17 +58,48 @@ impl SegmentQueue {
             slices.push(IoSlice::new(&segment[..here]));
             left -= here;
         }
-        bytes
+        Filled {
+            bytes,
+            may_adjoin: true,
+        }
+    }
+
+    /// Appends all bytes. Returns false if no slice adjoins the one before it.
+    fn push_all<'a>(&'a self, slices: &mut Vec<IoSlice<'a>>) -> bool {
+        let mut copied = &self.copied[self.copied_start..];
+        let mut may_adjoin = false;
+        // Half as many instructions as with `segments`.
+        self.kept.iter().for_each(|kept| {
+            let (before, behind) = copied.split_at(kept.copied_before);
+            copied = behind;
+            match before.is_empty() {
+                true => may_adjoin = true,
+                false => slices.push(IoSlice::new(before)),
+            }
+            slices.push(IoSlice::new(&kept.segment));
+        });
+        if !copied.is_empty() {
+            slices.push(IoSlice::new(copied));
+        }
+        may_adjoin
     }
 
     /// The bytes that the next call would get if the kernel took any number.
+    #[inline]
     pub(super) fn wanted_bytes(&self) -> usize {
+        let remaining = self.remaining();
+        match remaining <= self.policy.chunk_bytes {
+            true => remaining,
+            false => self.wanted_of_several_calls(),
+        }
+    }
+
+    fn wanted_of_several_calls(&self) -> usize {
         let remaining = self.remaining();
         let chunk = self.policy.chunk_bytes.max(1);
         let ends = &self.record_ends;
         // A call of several records is no longer than a chunk: a pipe that is shared keeps `PIPE_BUF` bytes together.
         let wanted = match ends.first(self.written) {
-            _ if remaining <= chunk => remaining,
             Some(first) => ends.last_within(self.written, chunk).unwrap_or(first),
             None if remaining <= chunk.saturating_add(chunk / 2) => remaining,
             None => chunk,
@@ -61,10 +109,15 @@ impl SegmentQueue {
 
     /// Of the next `bytes`, those up to the end of the last record; all if no record ends there, if the queue is written
     /// to its end, or if more were offered before.
+    #[inline]
     pub(super) fn end_at_record(&self, bytes: usize) -> usize {
-        if bytes == self.remaining() {
-            return bytes;
+        match bytes == self.remaining() {
+            true => bytes,
+            false => self.end_within(bytes),
         }
+    }
+
+    fn end_within(&self, bytes: usize) -> usize {
         let ends = &self.record_ends;
         ends.last_within(self.written, bytes)
             .map_or(bytes, |end| end.max(self.offered_bytes.min(bytes)))

@@ -23,6 +23,7 @@ use std::io::{self, IoSlice, Write};
 use crate::queue::policy::QueuePolicy;
 use crate::queue::records::RecordEnds;
 use crate::queue::segment::{IntoSegment, Segment};
+use crate::sys::limits::MAX_CALL_BYTES;
 
 /// A queue of segments that a connection or a log owns, and that is written by as few calls as possible.
 ///
@@ -228,7 +229,9 @@ impl SegmentQueue {
     #[inline]
     pub fn end_record(&mut self) {
         let end = self.written.wrapping_add(self.remaining() as u64);
-        self.record_ends.push(end);
+        if !self.record_ends.extend_group(end) {
+            self.begin_group(end);
+        }
     }
 
     /// The number of bytes to be written.
@@ -278,17 +281,21 @@ impl SegmentQueue {
     /// # Panics
     ///
     /// If the queue holds fewer bytes.
+    #[inline]
     pub fn advance(&mut self, bytes: usize) {
+        // The usual case: one call took all.
+        match bytes == self.remaining() {
+            true => self.clear(),
+            false => self.advance_within(bytes),
+        }
+    }
+
+    fn advance_within(&mut self, bytes: usize) {
         let remaining = self.remaining();
         assert!(
-            bytes <= remaining,
+            bytes < remaining,
             "cannot remove {bytes} bytes of a queue of {remaining}"
         );
-        if bytes == remaining {
-            // The usual case: one call took all.
-            self.clear();
-            return;
-        }
         self.offered_bytes = self.offered_bytes.saturating_sub(bytes);
         self.written = self.written.wrapping_add(bytes as u64);
         self.record_ends.forget_to(self.written);
@@ -325,9 +332,12 @@ impl SegmentQueue {
         self.copied.clear();
         self.copied_start = 0;
         self.offered_bytes = 0;
-        self.record_ends.clear(self.written);
+        let group_bytes = self.group_bytes();
+        self.record_ends.clear(self.written, group_bytes);
         // Last, when all else is consistent: an owner may panic when it is dropped.
-        self.kept.clear();
+        if !self.kept.is_empty() {
+            self.kept.clear();
+        }
         self.free_beyond(self.policy.retained_bytes);
     }
 
@@ -374,13 +384,31 @@ impl SegmentQueue {
         self.kept_bytes = kept_bytes.expect("more bytes than a queue can count");
         let open_bytes = self.copied.len() - self.copied_start - self.enclosed_bytes;
         self.enclosed_bytes += open_bytes;
+        // The segments of a call are limited too, and copied bytes are one.
+        self.record_ends.isolate_record();
         self.kept.push_back(Kept {
             copied_before: open_bytes,
             segment,
         });
     }
 
+    /// A record ends there, and begins a group.
+    #[inline(never)]
+    fn begin_group(&mut self, end: u64) {
+        let group_bytes = self.group_bytes();
+        self.record_ends.push_group(end, self.written, group_bytes);
+    }
+
+    /// The most bytes of a [group](RecordEnds) of records: no call is limited to fewer.
+    #[inline]
+    fn group_bytes(&self) -> usize {
+        let policy = &self.policy;
+        let most = policy.chunk_bytes.min(policy.join_below_bytes);
+        most.min(MAX_CALL_BYTES)
+    }
+
     /// The bytes to be written, if no segment was kept.
+    #[inline]
     fn only_copied(&self) -> Option<&[u8]> {
         let is_kept = !self.kept.is_empty();
         (!is_kept).then(|| &self.copied[self.copied_start..])
@@ -402,7 +430,10 @@ impl SegmentQueue {
             self.move_copied_to_start();
         }
         let at_once = match self.copied.capacity() {
-            0 => self.regrow_bytes.min(self.policy.limit_bytes),
+            // A queue that is written when it is full has more than the limit then, by a part of a message.
+            0 => self
+                .regrow_bytes
+                .min(self.policy.limit_bytes.saturating_mul(2)),
             _ => 0,
         };
         self.copied.reserve(bytes.max(at_once));
@@ -412,6 +443,7 @@ impl SegmentQueue {
     ///
     /// It is not resized: glibc gives only memory that was freed to the next allocation. Resized, each page of it would be
     /// mapped again each time: 300 KB of short slices then took 3.5 times as long.
+    #[inline]
     fn free_beyond(&mut self, bytes: usize) {
         if self.copied.capacity() > bytes {
             self.copied = Vec::new();

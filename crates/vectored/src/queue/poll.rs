@@ -44,16 +44,22 @@ impl SegmentQueue {
         if self.is_empty() {
             return Poll::Ready(Ok(0));
         }
-        let (given, polled) = match io.is_write_vectored() {
-            true => with_slices(|slices| {
-                let given = self.fill(Limits::default(), slices);
+        let (given, polled) = match (io.is_write_vectored(), self.only_copied()) {
+            // One slice needs no list.
+            (true, Some(copied)) => {
+                let most = self.wanted_bytes().min(MAX_CALL_BYTES);
+                let bytes = self.end_at_record(most);
+                (bytes, io.poll_write(cx, &copied[..bytes]))
+            }
+            (true, None) => with_slices(|slices| {
+                let given = self.fill(Limits::default(), slices).bytes;
                 let polled = match &slices[..] {
                     [one] => io.poll_write(cx, one),
                     slices => io.poll_write_vectored(cx, slices),
                 };
                 (given, polled)
             }),
-            false => self.with_joined(|bytes| (bytes.len(), io.poll_write(cx, bytes))),
+            (false, _) => self.with_joined(|bytes| (bytes.len(), io.poll_write(cx, bytes))),
         };
         if polled.is_pending() {
             self.offered_bytes = given;

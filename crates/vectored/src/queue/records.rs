@@ -4,12 +4,23 @@ use std::collections::VecDeque;
 
 /// The ends of the records in a queue, as numbers of bytes since the queue was made.
 ///
+/// Copied records in a row are a group, of which the last end alone is remembered, as long as they have no more bytes than
+/// any call may have. A call then holds whole groups, and so whole records. Most ends cost a comparison and a store, and no
+/// memory.
+///
 /// A position is never reset. After 2⁶⁴ bytes, it would wrap.
 #[derive(Debug)]
 pub(super) struct RecordEnds {
+    /// The ends of the groups before the last one.
     ends: VecDeque<u64>,
-    /// Where the first record begins: no later than the first byte in the queue, earlier if its head was written.
+    /// Where the first group begins: no later than the first byte in the queue, earlier if its head was written.
     start: u64,
+    /// The end of the last group.
+    last: u64,
+    /// A record that ends up to here belongs to the last group.
+    group_limit: u64,
+    /// Whether the record that has begun is a group of its own.
+    is_alone: bool,
 }
 
 impl RecordEnds {
@@ -17,15 +28,42 @@ impl RecordEnds {
         RecordEnds {
             ends: VecDeque::new(),
             start: 0,
+            last: 0,
+            group_limit: 0,
+            is_alone: false,
         }
     }
 
-    /// A record ends at `position`, which is no less than the ones before.
+    /// A record ends at `position`, which is no less than the ones before. Returns false if it does not belong to the last
+    /// group: call [`push_group`](RecordEnds::push_group) then.
     #[inline]
-    pub(super) fn push(&mut self, position: u64) {
-        if self.ends.back() != Some(&position) {
-            self.ends.push_back(position);
+    pub(super) fn extend_group(&mut self, position: u64) -> bool {
+        let extends = position <= self.group_limit;
+        if extends {
+            self.last = position;
         }
+        extends
+    }
+
+    /// A record ends at `position`, and begins a group of up to `group_bytes`. The bytes before `written` were written.
+    pub(super) fn push_group(&mut self, position: u64, written: u64, group_bytes: usize) {
+        let begin = self.last.max(written);
+        if self.last > written {
+            self.ends.push_back(self.last);
+        }
+        self.last = position;
+        self.group_limit = match self.is_alone {
+            true => position,
+            false => begin.saturating_add(group_bytes as u64),
+        };
+        self.is_alone = false;
+    }
+
+    /// The record that has begun is a group of its own.
+    #[inline]
+    pub(super) fn isolate_record(&mut self) {
+        self.group_limit = 0;
+        self.is_alone = true;
     }
 
     /// Forgets the ends up to `position`.
@@ -36,17 +74,26 @@ impl RecordEnds {
             self.ends.pop_front();
             self.start = end;
         }
+        if self.last <= position {
+            self.start = self.last;
+        }
     }
 
-    /// Forgets all ends. The next record begins at `position`.
-    pub(super) fn clear(&mut self, position: u64) {
-        self.ends.clear();
-        self.start = position;
+    /// Forgets all ends, which were `written`. A group of up to `group_bytes` begins.
+    #[inline]
+    pub(super) fn clear(&mut self, written: u64, group_bytes: usize) {
+        if !self.ends.is_empty() {
+            self.ends.clear();
+        }
+        (self.start, self.last) = (written, written);
+        self.group_limit = written.saturating_add(group_bytes as u64);
+        self.is_alone = false;
     }
 
     /// Frees memory of more than `count` ends, if there are none.
+    #[inline]
     pub(super) fn free_beyond(&mut self, count: usize) {
-        if self.ends.is_empty() && self.ends.capacity() > count {
+        if self.ends.capacity() > count && self.ends.is_empty() {
             self.ends = VecDeque::new();
         }
     }
@@ -63,13 +110,18 @@ impl RecordEnds {
     /// The number of bytes from `from` to the last end within `most` bytes; `None` if there is none.
     pub(super) fn last_within(&self, from: u64, most: usize) -> Option<usize> {
         let limit = from.saturating_add(most as u64);
-        let count = self.ends.partition_point(|end| *end <= limit);
-        let end = *self.ends.get(count.checked_sub(1)?)?;
+        let end = match self.last <= limit {
+            true => self.last,
+            false => {
+                let count = self.ends.partition_point(|end| *end <= limit);
+                *self.ends.get(count.checked_sub(1)?)?
+            }
+        };
         // It is no more than `most`.
         (end > from).then(|| (end - from) as usize)
     }
 
-    /// The number of bytes of the record that begins at `from`; `None` if none ends there, or if its head is before `from`.
+    /// The number of bytes of the group that begins at `from`; `None` if none ends there, or if its head is before `from`.
     #[cfg_attr(not(feature = "tokio"), allow(dead_code))]
     pub(super) fn whole_at(&self, from: u64) -> Option<usize> {
         (self.start == from).then(|| self.first(from))?
@@ -77,7 +129,8 @@ impl RecordEnds {
 
     /// The number of bytes from `from` to the first end behind it.
     pub(super) fn first(&self, from: u64) -> Option<usize> {
-        let end = self.ends.iter().find(|end| **end > from)?;
+        let mut ends = self.ends.iter().chain([&self.last]);
+        let end = ends.find(|end| **end > from)?;
         usize::try_from(end - from).ok()
     }
 }

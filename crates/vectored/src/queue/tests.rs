@@ -7,12 +7,12 @@ use std::sync::{Arc, mpsc};
 use proptest::prelude::*;
 
 use super::*;
-use crate::Limits;
 use crate::error::TransferError;
 #[cfg(feature = "bytes")]
 use crate::testing::bufs::{Rope, Shows};
 use crate::testing::{Answer, ScriptedSink, any_limits, any_script, payload};
 use crate::transfer::write_loop::FnSink;
+use crate::{Limits, TargetKind};
 
 /// A step of a program that uses a queue.
 #[derive(Clone, Debug)]
@@ -104,8 +104,10 @@ fn any_step() -> impl Strategy<Value = Step> {
 
 fn any_policy() -> impl Strategy<Value = QueuePolicy> {
     let size = || prop_oneof![Just(0_usize), 1..80_usize, Just(usize::MAX)];
-    (size(), size(), size(), size()).prop_map(|(copy, limit, chunk, retained)| QueuePolicy {
+    let sizes = (size(), size(), size(), size(), size());
+    sizes.prop_map(|(copy, join, limit, chunk, retained)| QueuePolicy {
         copy_below_bytes: copy,
+        join_below_bytes: join,
         limit_bytes: limit,
         chunk_bytes: chunk,
         retained_bytes: retained,
@@ -171,6 +173,11 @@ fn check(queue: &SegmentQueue, model: &Model) {
 
 /// Writes the queue to its end, resuming after every error.
 fn write_all(queue: &mut SegmentQueue, model: &mut Model, script: &[Answer], limits: Limits) {
+    // As on every system: a call may have as many bytes as a group of records.
+    let limits = Limits {
+        bytes: limits.bytes.max(queue.group_bytes()),
+        ..limits
+    };
     let mut sink = ScriptedSink::new(script.to_vec(), limits);
     let (expected, policy) = (model.bytes.clone(), *queue.policy());
     loop {
@@ -339,6 +346,41 @@ fn a_queue_that_one_call_does_not_take_is_no_message() {
     let error = queue.write_all_into(limits, refuse, never).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
     assert_eq!(queue.remaining(), 20_000);
+}
+
+#[test]
+fn calls_of_short_records_are_as_long_as_a_chunk_allows() {
+    let policy = QueuePolicy {
+        chunk_bytes: 1000,
+        ..QueuePolicy::default()
+    };
+    let mut queue = SegmentQueue::with_policy(policy);
+    for _ in 0..2 {
+        for _ in 0..98 {
+            queue.put_slice(&[1; 30]);
+            queue.put_slice(&[2; 10]);
+            queue.end_record();
+        }
+        let mut calls = Vec::new();
+        let call = |slices: &[IoSlice<'_>]| {
+            calls.push(slices[0].len());
+            Ok(slices[0].len())
+        };
+        let sent = queue.write_all_into(Limits::default(), || Ok(()), FnSink(call));
+        assert_eq!(sent.unwrap(), 98 * 40);
+        assert_eq!(calls, [1000, 1000, 1000, 920]);
+    }
+}
+
+#[test]
+fn the_ends_of_short_records_take_memory_by_the_call() {
+    let mut queue = SegmentQueue::with_policy(QueuePolicy::for_target(TargetKind::File));
+    for _ in 0..10_000 {
+        queue.put_slice(&[1; 100]);
+        queue.end_record();
+    }
+    let calls = queue.remaining() / queue.policy().join_below_bytes;
+    assert!(queue.record_ends.capacity() <= 2 * calls);
 }
 
 #[test]

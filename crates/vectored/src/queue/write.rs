@@ -79,17 +79,53 @@ impl SegmentQueue {
     }
 
     /// [`write_to`](SegmentQueue::write_to) within any limits, into any sink.
+    #[inline(always)]
     pub(super) fn write_all_into(
         &mut self,
         limits: Limits,
         may_split: impl FnOnce() -> io::Result<()>,
         mut sink: impl Sink,
     ) -> Result<u64, TransferError> {
+        // A short record, for example, whose call takes little longer than what the general case needs besides.
+        let answer = match self.only_copied() {
+            Some(copied) if self.fits_one_call(copied, limits) => {
+                let bytes = copied.len();
+                match sink.take_all(&[IoSlice::new(copied)], bytes, false) {
+                    Ok(()) => {
+                        self.clear();
+                        return Ok(bytes as u64);
+                    }
+                    Err(answer) => Some(answer),
+                }
+            }
+            _ => None,
+        };
+        self.write_on_into(limits, may_split, sink, answer)
+    }
+
+    /// Writes all bytes. `answer` is that of a call that was made before, with all bytes, and did not take all.
+    #[inline(never)]
+    fn write_on_into(
+        &mut self,
+        limits: Limits,
+        may_split: impl FnOnce() -> io::Result<()>,
+        mut sink: impl Sink,
+        mut answer: Option<io::Result<usize>>,
+    ) -> Result<u64, TransferError> {
         limits.assert_allow_progress();
         let mut guard = SplitGuard::unasked(SegmentCursor::new(), may_split);
         let mut transferred = 0;
         while !self.is_empty() {
-            match self.write_once_into(limits, &mut guard, &mut sink) {
+            let result = match answer.take() {
+                // It has moved nothing, so the call is made anew.
+                Some(Err(error)) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Some(answer) => {
+                    let taken = answer.and_then(|taken| checked(taken, self.remaining()));
+                    taken.map(|taken| self.settle(taken))
+                }
+                None => self.write_once_into(limits, &mut guard, &mut sink),
+            };
+            match result {
                 Ok(bytes) => transferred += bytes as u64,
                 Err(error) => return Err(TransferError::new(transferred, error)),
             }
@@ -103,7 +139,15 @@ impl SegmentQueue {
         Ok(transferred)
     }
 
+    /// Whether one call gets all of the copied bytes, of which there are some.
+    #[inline(always)]
+    fn fits_one_call(&self, copied: &[u8], limits: Limits) -> bool {
+        let most = self.policy.chunk_bytes.min(limits.bytes);
+        (1..=most).contains(&copied.len())
+    }
+
     /// Makes one call and removes what it took.
+    #[inline(always)]
     fn write_once_into(
         &mut self,
         limits: Limits,
@@ -113,43 +157,56 @@ impl SegmentQueue {
         if self.is_empty() {
             return Ok(0);
         }
-        let mut send_list = |slices: &[IoSlice<'_>], bytes: usize| {
+        let mut send_list = |slices: &[IoSlice<'_>], bytes: usize, may_adjoin: bool| {
             if bytes < self.remaining() {
                 guard.ask()?;
             }
-            let taken = send(sink, slices, bytes)?;
+            let taken = send(sink, slices, bytes, may_adjoin)?;
             checked(taken, bytes)
         };
         let taken = match self.only_copied() {
-            // A short record, for example, whose call takes little longer than making a list.
+            // One slice needs no list.
             Some(copied) => {
                 let bytes = self.end_at_record(self.wanted_bytes().min(limits.bytes));
-                send_list(&[IoSlice::new(&copied[..bytes])], bytes)
+                send_list(&[IoSlice::new(&copied[..bytes])], bytes, false)
             }
             None => with_slices(|slices| {
-                let bytes = self.fill(limits, slices);
-                send_list(slices, bytes)
+                let filled = self.fill(limits, slices);
+                send_list(slices, filled.bytes, filled.may_adjoin)
             }),
         };
-        let taken = taken?;
+        taken.map(|taken| self.settle(taken))
+    }
+
+    /// Removes what a call took.
+    #[inline]
+    fn settle(&mut self, taken: usize) -> usize {
         // No promise to an asynchronous writer: this one took bytes of it.
         self.offered_bytes = 0;
         self.advance(taken);
-        Ok(taken)
+        taken
     }
 }
 
 /// The number of bytes that a writer reports of those it was given.
+#[inline]
 pub(crate) fn checked(taken: usize, given: usize) -> io::Result<usize> {
+    match (1..=given).contains(&taken) {
+        true => Ok(taken),
+        false => Err(impossible(taken, given)),
+    }
+}
+
+#[cold]
+fn impossible(taken: usize, given: usize) -> io::Error {
     match taken {
-        0 => Err(io::Error::new(
+        0 => io::Error::new(
             io::ErrorKind::WriteZero,
             format!("the writer took none of {given} bytes"),
-        )),
-        _ if taken > given => Err(io::Error::new(
+        ),
+        _ => io::Error::new(
             io::ErrorKind::InvalidData,
             format!("the writer reported {taken} bytes written of {given} that it was given"),
-        )),
-        _ => Ok(taken),
+        ),
     }
 }

@@ -76,19 +76,20 @@ impl Batch<'_> {
     /// ([`fast_path`](crate::gather::fast_path)), and the loop is left once a list.
     #[inline(always)]
     pub(crate) fn send(self, sink: &mut impl Sink) -> Attempt {
-        let result = send(sink, self.slices, self.bytes);
+        let result = send(sink, self.slices, self.bytes, true);
         Attempt::of(self.bytes, self.end, result)
     }
 }
 
-/// Makes a call, and retries it after `EINTR`.
+/// Makes a call, and retries it after `EINTR`. `may_adjoin` as for [`Sink::take_all`].
 #[inline(always)]
 pub(crate) fn send(
     sink: &mut impl Sink,
     slices: &[IoSlice<'_>],
     bytes: usize,
+    may_adjoin: bool,
 ) -> io::Result<usize> {
-    match sink.take_all(slices, bytes, true) {
+    match sink.take_all(slices, bytes, may_adjoin) {
         Ok(()) => Ok(bytes),
         Err(Err(error)) => retry_interrupted(error, &mut || sink.call(slices)),
         Err(taken) => taken,

@@ -229,7 +229,7 @@ impl Call for Transfer {
             Owned::Queue(_) if is_awaited => Operation::AwaitWritable,
             Owned::Buffers(..) if is_awaited => Operation::AwaitReadable,
             Owned::Queue(queue) => {
-                self.given = queue.fill(Limits::default(), sources);
+                self.given = queue.fill(Limits::default(), sources).bytes;
                 let is_whole = self.transferred == 0 && self.given == queue.remaining();
                 if !is_whole && !self.is_stream {
                     refuse_messages(descriptor)?;
