@@ -23,8 +23,13 @@ const OTHER_BYTES: usize = 1 << 20;
 /// The values of one size, in bytes.
 const POOL_BYTES: usize = 1 << 20;
 
-/// The lengths of values that are copied or kept, in bytes. They fit no pages, since those of a program seldom do.
-const VALUE_BYTES: [usize; 5] = [1000, 2000, 4000, 7000, 12_000];
+/// The lengths of values that are copied or kept, divided by the threshold that follows from the costs. A call differs by a few
+/// percent of its time around the threshold, and a calibration has time for few calls: from a wider range of lengths, noise
+/// alone would find thresholds that differ by a factor of five.
+const VALUE_RATIOS: [f64; 4] = [0.55, 0.8, 1.2, 1.8];
+
+/// The longest value: a stream takes a call of them.
+const MAX_VALUE_BYTES: usize = 12_000;
 
 /// The values in a call, between those of a server that answers each request alone and of one whose requests are
 /// pipelined.
@@ -34,7 +39,7 @@ const VALUES: usize = 4;
 const HEAD: [u8; 24] = [0x5a; 24];
 
 /// The bytes of two messages that are joined, or written by two calls. A stream takes all of them.
-const JOINED_BYTES: [usize; 5] = [4000, 8000, 16_000, 32_000, 48_000];
+const JOINED_BYTES: [usize; 4] = [6000, 12_000, 24_000, 48_000];
 
 /// The least number of pairs of writes at each size, for any budget. The first is not counted, since the queues allocate
 /// memory in it.
@@ -50,7 +55,12 @@ pub(super) fn measure(
     deadline: Instant,
 ) -> io::Result<QueueThresholds> {
     let mut server = Server::new();
-    let values = VALUE_BYTES.map(|bytes| Comparison::new(bytes, bytes));
+    let computed_bytes = fitted.queue_copy_below_bytes();
+    let values = VALUE_RATIOS.map(|ratio| {
+        let bytes = (computed_bytes as f64 * ratio) as usize;
+        let bytes = bytes.min(MAX_VALUE_BYTES);
+        Comparison::new(bytes, bytes)
+    });
     let messages = JOINED_BYTES.map(|bytes| Comparison::new(bytes, bytes / 2));
     let (mut values, mut messages) = (values, messages);
     for round in 0..MAX_ROUNDS {
@@ -69,8 +79,7 @@ pub(super) fn measure(
         }
     }
     Ok(QueueThresholds {
-        copy_below_bytes: crossover(&mut values)
-            .map(|measured| between(measured, fitted.queue_copy_below_bytes())),
+        copy_below_bytes: crossover(&mut values).map(|measured| between(measured, computed_bytes)),
         join_below_bytes: crossover(&mut messages),
     })
 }
@@ -92,9 +101,8 @@ fn crossover(comparisons: &mut [Comparison]) -> Option<u32> {
     }
 }
 
-/// The geometric mean of the measured crossover and the one that follows from the costs. From 1 to 10 KB the two ways differ
-/// by a few percent of a write, so one short measurement may be wrong by a factor of three. The mean halves its error, on
-/// a logarithmic axis.
+/// The geometric mean of the measured crossover and the one that follows from the costs. It halves the error of a short
+/// measurement, on a logarithmic axis.
 fn between(measured: u32, computed: usize) -> u32 {
     (f64::from(measured) * computed as f64).sqrt() as u32
 }
