@@ -66,7 +66,7 @@ const CRATES: [Crate; 7] = [
     Crate {
         folder: "crates/vectored-lab",
         floors: &[
-            &["model", "sys"],
+            &["in_flight", "model", "sys"],
             &["stats", "text"],
             &["advisor", "measure"],
             &["report"],

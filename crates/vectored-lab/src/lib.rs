@@ -34,6 +34,7 @@
 
 pub mod advisor;
 mod findings;
+pub mod in_flight;
 pub mod measure;
 pub mod model;
 pub mod report;

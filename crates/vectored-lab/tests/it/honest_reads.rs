@@ -280,7 +280,7 @@ fn reads_from_the_null_device_are_refused() {
 }
 
 /// Appends to the file that `VECTORED_SKIPS` names that a test could not run here.
-fn skip(test: &str, reason: &str) {
+pub fn skip(test: &str, reason: &str) {
     eprintln!("skipped {test}: {reason}");
     if let Some(list) = std::env::var_os("VECTORED_SKIPS") {
         let mut list = File::options()

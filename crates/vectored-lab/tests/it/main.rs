@@ -9,6 +9,7 @@ mod findings;
 mod honest_reads;
 mod honesty;
 mod host;
+mod in_flight;
 mod pages;
 mod plot;
 mod report;
