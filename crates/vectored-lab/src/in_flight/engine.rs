@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::BorrowedFd;
 
+use rustix::fs::{FileType, OFlags, fcntl_getfl, fstat};
+
 use crate::in_flight::error::ListError;
 use crate::in_flight::list::{ReadList, WriteList};
 use crate::in_flight::place::{Event, Place};
@@ -71,7 +73,8 @@ pub(super) fn run<L: List>(
 ) -> Result<(), ListError> {
     let depth = flights.depth() as usize;
     let Request { fd, place, count } = request;
-    flights.scope(fd, |scope| {
+    let is_non_blocking = place == Place::Stream && is_non_blocking(fd);
+    flights.scope(fd, is_non_blocking, |scope| {
         let (width, next_offset) = match place {
             Place::Offset(offset) => (depth, Some(offset)),
             Place::Stream => (1, None),
@@ -87,7 +90,7 @@ pub(super) fn run<L: List>(
             progress: vec![Progress::default(); width],
             failed: None,
         };
-        run.to_the_end();
+        run.move_all();
         run.failed.map_or(Ok(()), Err)
     })
 }
@@ -109,7 +112,8 @@ struct Run<'r, 's, L: List, S> {
 }
 
 impl<L: List, S: Supply<L>> Run<'_, '_, L, S> {
-    fn to_the_end(&mut self) {
+    /// Moves all lists, or those before an error, and waits for every call.
+    fn move_all(&mut self) {
         loop {
             self.begin_lists();
             if self.scope.in_flight() == 0 {
@@ -203,6 +207,16 @@ impl<L: List, S: Supply<L>> Run<'_, '_, L, S> {
         self.supply.give_back(list);
         self.free.push(slot);
     }
+}
+
+/// Whether it is a pipe or socket that is open with `O_NONBLOCK`. A call on a descriptor that cannot be asked fails.
+fn is_non_blocking(fd: BorrowedFd<'_>) -> bool {
+    let has_flag = fcntl_getfl(fd).is_ok_and(|flags| flags.contains(OFlags::NONBLOCK));
+    has_flag
+        && fstat(fd).is_ok_and(|stat| {
+            let kind = FileType::from_raw_mode(stat.st_mode);
+            matches!(kind, FileType::Fifo | FileType::Socket)
+        })
 }
 
 /// The offset behind a list.

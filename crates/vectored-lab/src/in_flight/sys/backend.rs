@@ -25,6 +25,8 @@ pub(super) struct Call {
     pub(super) array: *const iovec,
     pub(super) count: usize,
     pub(super) offset: Option<u64>,
+    /// The descriptor is a pipe or socket that is open with `O_NONBLOCK`: the call fails with `EAGAIN` where it would wait.
+    pub(super) is_non_blocking: bool,
 }
 
 /// An interface of the kernel.

@@ -92,6 +92,11 @@ fn entry(call: &Call) -> squeue::Entry {
     let fd = Fd(call.fd);
     let offset = call.offset.unwrap_or(AT_POSITION);
     let count = call.count as u32;
+    // Otherwise io_uring waits until a non-blocking pipe or socket is ready.
+    let flags = match call.is_non_blocking {
+        true => libc::RWF_NOWAIT,
+        false => 0,
+    };
     // SAFETY: the array has `count` entries, and at least one.
     let first = unsafe { *call.array };
     // Of one segment a call takes no more in any case.
@@ -99,15 +104,19 @@ fn entry(call: &Call) -> squeue::Entry {
     match (call.operation, call.count) {
         (Operation::Write, 1) => opcode::Write::new(fd, first.iov_base.cast(), first_bytes)
             .offset(offset)
+            .rw_flags(flags)
             .build(),
         (Operation::Write, _) => opcode::Writev::new(fd, call.array, count)
             .offset(offset)
+            .rw_flags(flags)
             .build(),
         (Operation::Read, 1) => opcode::Read::new(fd, first.iov_base.cast(), first_bytes)
             .offset(offset)
+            .rw_flags(flags)
             .build(),
         (Operation::Read, _) => opcode::Readv::new(fd, call.array, count)
             .offset(offset)
+            .rw_flags(flags)
             .build(),
     }
 }

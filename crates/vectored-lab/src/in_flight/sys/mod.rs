@@ -17,6 +17,8 @@
 
 mod backend;
 mod io_uring;
+mod linux_aio;
+mod posix_aio;
 
 use std::fmt;
 use std::io;
@@ -125,9 +127,8 @@ impl Flights {
         }
         let backend: Box<dyn Backend> = match interface {
             Interface::IoUring => Box::new(io_uring::Ring::new(depth)?),
-            Interface::LinuxAio | Interface::PosixAio => {
-                return Err(io::ErrorKind::Unsupported.into());
-            }
+            Interface::LinuxAio => Box::new(linux_aio::Context::new(depth)?),
+            Interface::PosixAio => Box::new(posix_aio::Requests::new(depth)?),
         };
         let slot = |_| Slot {
             own: Vec::new(),
@@ -150,16 +151,18 @@ impl Flights {
         self.slots.len() as u32
     }
 
-    /// Calls `body` with a scope in which lists of `fd` are moved. Waits for all calls before it returns or unwinds.
+    /// Calls `body` with a scope in which lists of `fd` are moved. About `is_non_blocking`, see [`Call`]. Waits for all calls before it returns or unwinds.
     pub(in crate::in_flight) fn scope<L: List, R>(
         &mut self,
         fd: BorrowedFd<'_>,
+        is_non_blocking: bool,
         body: impl FnOnce(&mut Scope<'_, L>) -> R,
     ) -> R {
         let held = self.slots.iter().map(|_| None).collect();
         let mut scope = Scope {
             flights: self,
             fd,
+            is_non_blocking,
             held,
         };
         body(&mut scope)
@@ -178,6 +181,7 @@ impl fmt::Debug for Flights {
 pub(in crate::in_flight) struct Scope<'s, L: List> {
     flights: &'s mut Flights,
     fd: BorrowedFd<'s>,
+    is_non_blocking: bool,
     /// The list of each slot. Dropped when no call is in flight.
     held: Vec<Option<L>>,
 }
@@ -254,6 +258,7 @@ impl<L: List> Scope<'_, L> {
             array: entries.as_ptr(),
             count: entries.len(),
             offset,
+            is_non_blocking: self.is_non_blocking,
         };
         let bytes = entries.iter().map(|entry| entry.iov_len);
         slot.call_bytes = bytes.fold(0, usize::saturating_add);

@@ -1,0 +1,188 @@
+//! Linux native AIO: io_submit(2).
+
+use std::ffi::{c_int, c_long, c_ulong};
+use std::io;
+use std::mem;
+use std::ptr;
+use std::thread;
+use std::time::Duration;
+
+use libc::{SYS_io_destroy, SYS_io_getevents, SYS_io_setup, SYS_io_submit, iocb, syscall};
+
+use crate::in_flight::interface::Interface;
+use crate::in_flight::sys::backend::{Backend, Call, Ended, Operation, cannot_wait};
+
+/// `IOCB_CMD_PREADV` and `IOCB_CMD_PWRITEV` of `include/uapi/linux/aio_abi.h`, since Linux 2.6.19.
+const PREADV: u16 = 7;
+const PWRITEV: u16 = 8;
+
+/// The pause before a call of io_submit(2) is made again for which the kernel had no memory.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// After so many refusals in a row, the error of a call is that of the refusal.
+const MAX_REFUSALS: u32 = 1000;
+
+/// `struct io_event` of the same header.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct IoEvent {
+    /// `aio_data` of the control block.
+    data: u64,
+    obj: u64,
+    res: i64,
+    res2: i64,
+}
+
+pub(super) struct Context {
+    id: c_ulong,
+    /// The control block of each slot.
+    blocks: Vec<iocb>,
+    /// The slots whose control blocks the kernel has not got.
+    started: Vec<usize>,
+    /// The pointers of a call of io_submit(2).
+    pointers: Vec<*mut iocb>,
+    events: Vec<IoEvent>,
+    /// Calls that the kernel has and whose events were not taken.
+    in_kernel: usize,
+}
+
+impl Context {
+    /// A context for up to `depth` calls.
+    pub(super) fn new(depth: u32) -> io::Result<Context> {
+        let mut id: c_ulong = 0;
+        // SAFETY: io_setup(2) writes the identifier of the context to where the second argument points.
+        answer(unsafe { syscall(SYS_io_setup, c_long::from(depth), &raw mut id) })?;
+        let context = Context {
+            id,
+            // SAFETY: a control block consists of integers, for which zero is a value.
+            blocks: (0..depth).map(|_| unsafe { mem::zeroed() }).collect(),
+            started: Vec::with_capacity(depth as usize),
+            pointers: Vec::with_capacity(depth as usize),
+            events: vec![IoEvent::default(); depth as usize],
+            in_kernel: 0,
+        };
+        // A sandbox may allow io_setup(2) alone.
+        // SAFETY: with a count of zero the kernel uses no pointer.
+        answer(unsafe { syscall(SYS_io_submit, id, 0 as c_long, ptr::null::<*mut iocb>()) })?;
+        context.get_events(0, &mut [])?;
+        Ok(context)
+    }
+
+    /// Passes what was started to the kernel. What it refuses has ended with that error.
+    fn submit(&mut self, ended: &mut Vec<Ended>) {
+        let mut refusals = 0;
+        while let Some(&first) = self.started.first() {
+            self.pointers.clear();
+            let blocks = self.blocks.as_mut_ptr();
+            // SAFETY: a slot is less than the number of blocks.
+            let pointers = self.started.iter().map(|&slot| unsafe { blocks.add(slot) });
+            self.pointers.extend(pointers);
+            let count = self.pointers.len() as c_long;
+            // SAFETY: each pointer is that of a control block, which the kernel reads, and whose key it sets, in this call
+            // alone. Each names an array of buffers that stays as it is until the event, by the contract of `start`.
+            let taken =
+                answer(unsafe { syscall(SYS_io_submit, self.id, count, self.pointers.as_ptr()) });
+            match taken {
+                Ok(taken) => {
+                    self.in_kernel += taken;
+                    self.started.drain(..taken);
+                    // Linux takes one at least, or names the error of the first.
+                    assert!(taken > 0, "io_submit(2) took none and named no error");
+                    refusals = 0;
+                }
+                // The others can be submitted when one has ended.
+                Err(error) if error.raw_os_error() == Some(libc::EAGAIN) && self.in_kernel > 0 => {
+                    return;
+                }
+                Err(error)
+                    if refusals < MAX_REFUSALS && error.raw_os_error() == Some(libc::EAGAIN) =>
+                {
+                    refusals += 1;
+                    thread::sleep(PAUSE);
+                }
+                // The error is that of the first one, and none was taken.
+                Err(error) => {
+                    self.started.remove(0);
+                    ended.push(Ended {
+                        slot: first,
+                        result: Err(error.raw_os_error().unwrap_or(libc::EIO)),
+                    });
+                }
+            }
+        }
+    }
+
+    /// Takes events: at least `least`, which it waits for.
+    fn get_events(&self, least: usize, events: &mut [IoEvent]) -> io::Result<usize> {
+        // SAFETY: the kernel writes no more events than there is room for.
+        answer(unsafe {
+            syscall(
+                SYS_io_getevents,
+                self.id,
+                least as c_long,
+                events.len() as c_long,
+                events.as_mut_ptr(),
+                ptr::null_mut::<libc::timespec>(),
+            )
+        })
+    }
+}
+
+impl Backend for Context {
+    unsafe fn start(&mut self, slot: usize, call: Call) {
+        let block = &mut self.blocks[slot];
+        block.aio_data = slot as u64;
+        block.aio_lio_opcode = match call.operation {
+            Operation::Write => PWRITEV,
+            Operation::Read => PREADV,
+        };
+        block.aio_fildes = call.fd as u32;
+        block.aio_buf = call.array.addr() as u64;
+        block.aio_nbytes = call.count as u64;
+        // A stream has no offsets. It is in the range of `i64`.
+        block.aio_offset = call.offset.unwrap_or(0) as i64;
+        self.started.push(slot);
+    }
+
+    fn wait(&mut self, ended: &mut Vec<Ended>) {
+        self.submit(ended);
+        if self.in_kernel == 0 {
+            return; // the kernel has refused all
+        }
+        let mut events = mem::take(&mut self.events);
+        loop {
+            let least = usize::from(ended.is_empty());
+            match self.get_events(least, &mut events) {
+                Ok(count) => {
+                    self.in_kernel -= count;
+                    ended.extend(events[..count].iter().map(|event| Ended {
+                        slot: event.data as usize,
+                        result: match event.res {
+                            error @ ..0 => Err(-error as c_int),
+                            moved => Ok(moved as usize),
+                        },
+                    }));
+                    if !ended.is_empty() {
+                        break;
+                    }
+                }
+                Err(error) if error.raw_os_error() == Some(libc::EINTR) => {}
+                Err(error) => cannot_wait(Interface::LinuxAio, &error),
+            }
+        }
+        self.events = events;
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // SAFETY: the context is that of this value, and has no call.
+        let destroyed = answer(unsafe { syscall(SYS_io_destroy, self.id) });
+        // In a forked child it fails: the context is that of the parent.
+        let _ = destroyed;
+    }
+}
+
+fn answer(result: c_long) -> io::Result<usize> {
+    usize::try_from(result).map_err(|_| io::Error::last_os_error())
+}
