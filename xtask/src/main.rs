@@ -14,8 +14,8 @@
 //!   half a second a round and cell, on an idle machine. With `--experiments`
 //!   it compares the ratios of `vectored reproduce` with those of plain C programs
 //!   (`xtask/ruler/published_experiments.c`), with `--records 65536` a file.
-//! - `soak [--seconds 60] [--seed 1] [--form all|lists|blocking|tokio] [--backend plain|uring]` moves random
-//!   lists in every way, to and from every kind of descriptor, through faults, and compares all bytes.
+//! - `soak [--seconds 60] [--seed 1] [--form all|lists|blocking|tokio]
+//!   [--backend plain|uring|aio|posix-aio|io-uring-lab]` moves random lists in every way, to and from every kind of descriptor, through faults, and compares all bytes.
 //!   `blocking` and `tokio` do so through a `SegmentQueue`. The last line is the number of bytes that were
 //!   lost. `--records N` instead has two processes append N records to one log, then to one pipe.
 //! - `fuzz [--seconds 60]` runs each fuzz target of `fuzz/` for that time. Installs
@@ -77,8 +77,8 @@ Commands:
   reproducibility  [--runs 10]: do repeated runs of `vectored measure` agree?
   ruler            [--rounds 30] [--directory .]: does the engine agree with plain C loops?
                    --experiments [--records 65536]: do the published experiments?
-  soak             [--seconds 60] [--seed 1] [--form all|lists|blocking|tokio] [--backend plain|uring]:
-                   random lists, and queues, through random faults; does every byte arrive?
+  soak             [--seconds 60] [--seed 1] [--form all|lists|blocking|tokio]
+                   [--backend plain|uring|aio|posix-aio|io-uring-lab]: random lists, and queues, through random faults; does every byte arrive?
                    --records N: are records whole that two processes append to one log or pipe?
   fuzz             [--seconds 60]: each fuzz target for that time
   bench-peers      [OPTIONS]: `Gather` against other projects; see its own --help
@@ -179,7 +179,10 @@ impl Command {
                 seed: args.number("--seed", 1)?,
                 form: args.one_of("--form", &["all", "lists", "blocking", "tokio"])?,
                 records: args.number("--records", 0)?,
-                backend: args.one_of("--backend", &["plain", "uring"])?,
+                backend: args.one_of(
+                    "--backend",
+                    &["plain", "uring", "aio", "posix-aio", "io-uring-lab"],
+                )?,
             }),
             Some("fuzz") => Command::Fuzz {
                 seconds: args.count("--seconds", 60)?,

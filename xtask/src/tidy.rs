@@ -79,7 +79,7 @@ const CRATES: [Crate; 7] = [
             &["host", "model", "outcome", "script", "sys"],
             &["queue"],
             &["readers", "writers"],
-            &["rings", "target"],
+            &["in_flight", "rings", "target"],
             &["source"],
             &["fuzz", "soak"],
         ],

@@ -3,7 +3,7 @@
 //! - [`writers`] is the table of the functions that write a list, [`readers`] that of the functions that
 //!   read one. Add a function to its table, and the whole suite tests it.
 //! - [`model`] computes the expected result: the bytes of all segments in a row.
-//! - [`rings`] has the functions that need io_uring.
+//! - [`rings`] has the functions that need io_uring, [`in_flight`] the asynchronous transfers of the measuring engine.
 //! - [`target`] has the descriptors that are written to, [`source`] those that are read from. [`script`] is
 //!   a sink without a descriptor.
 //! - [`signals`] interrupts system calls.
@@ -15,6 +15,7 @@
 
 pub mod fuzz;
 pub mod host;
+pub mod in_flight;
 pub mod model;
 pub mod outcome;
 pub mod queue;

@@ -30,7 +30,7 @@ pub struct Options {
     /// The writers to test.
     pub writers: Vec<&'static Writer>,
     /// The readers to test.
-    pub readers: &'static [Reader],
+    pub readers: Vec<&'static Reader>,
     /// Whether the cursor is driven by scripts.
     pub scripts: bool,
     /// Whether queues are written to the sockets and pipes of tokio. At least one writer or reader, or this, is needed.
@@ -123,7 +123,7 @@ pub fn run(
         writers.map(|writer| (*writer, (writer.make)())).collect();
     let readers = options.readers.iter();
     let mut readers: Vec<(&Reader, ReadFn)> =
-        readers.map(|reader| (reader, (reader.make)())).collect();
+        readers.map(|reader| (*reader, (reader.make)())).collect();
     let runtime = queue::soak::runtime()?;
     let choices = [
         writers.len(),

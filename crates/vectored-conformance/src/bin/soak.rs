@@ -1,12 +1,14 @@
 //! Runs the conformance suite at random for a given time: `cargo xtask soak`.
 //!
 //! ```text
-//! soak [--seconds 60] [--seed 1] [--form all|lists|blocking|tokio] [--backend plain|uring] [--broken] [--broken-read]
+//! soak [--seconds 60] [--seed 1] [--form all|lists|blocking|tokio] [--backend plain|uring|aio|posix-aio|io-uring-lab]
+//!      [--broken] [--broken-read]
 //! soak --records N
 //! ```
 //!
 //! The forms are `lists`, by every function that takes one, and a `SegmentQueue`: `blocking`, to descriptors, and `tokio`,
-//! by operations that are dropped half-way. The last line of the output is `transfers T, bytes B, faults injected F, bytes
+//! by operations that are dropped half-way. The back ends `aio`, `posix-aio` and `io-uring-lab` are the transfers in flight
+//! of the measuring engine. The last line of the output is `transfers T, bytes B, faults injected F, bytes
 //! lost L`. The exit status is 0 if no byte was lost, 1 if one was, and 2 for wrong arguments.
 //!
 //! With `--records`, two processes append that many records to a log through queues, then write as many to a pipe. The
@@ -17,11 +19,13 @@ use std::io::{self, Read};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use vectored_conformance::in_flight::{interfaces, readers_by, writers_by};
 use vectored_conformance::queue::records::{self, Shared};
 use vectored_conformance::readers::{BROKEN_READER, READERS, Reader};
 use vectored_conformance::rings::{ring_readers, ring_writers};
 use vectored_conformance::soak::{Options, run};
 use vectored_conformance::writers::{BROKEN_WRITER, RANDOM_QUEUE, WRITERS};
+use vectored_lab::in_flight::Interface;
 
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 
@@ -31,7 +35,7 @@ const WARM_UP_TRANSFERS: u64 = 500;
 /// Losses that are printed. The rest is counted only.
 const MAX_PRINTED_LOSSES: u64 = 10;
 
-const ONLY_BROKEN_READER: &[Reader] = &[BROKEN_READER];
+const ONLY_BROKEN_READER: &Reader = &BROKEN_READER;
 
 fn main() -> ExitCode {
     let options = match parse(std::env::args().skip(1)) {
@@ -101,7 +105,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Task, String> {
         seed: 1,
         directory: std::env::temp_dir(),
         writers: every(),
-        readers: READERS,
+        readers: READERS.iter().collect(),
         scripts: true,
         tokio: true,
     };
@@ -120,9 +124,9 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Task, String> {
                     options.writers = WRITERS.iter().collect();
                     options.tokio = false;
                 }
-                "blocking" => only(&mut options, vec![&RANDOM_QUEUE], &[]),
+                "blocking" => only(&mut options, vec![&RANDOM_QUEUE], vec![]),
                 "tokio" => {
-                    only(&mut options, vec![], &[]);
+                    only(&mut options, vec![], vec![]);
                     options.tokio = true;
                 }
                 other => {
@@ -136,13 +140,18 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Task, String> {
                     only(
                         &mut options,
                         ring_writers().iter().collect(),
-                        ring_readers(),
+                        ring_readers().iter().collect(),
                     );
                     if options.writers.is_empty() {
                         return Err("there is no io_uring here".to_owned());
                     }
                 }
-                other => return Err(format!("unknown back end '{other}': plain or uring")),
+                name => {
+                    let interface = interface(name)?;
+                    let writers = writers_by(interface).iter().collect();
+                    let readers = readers_by(interface).iter().collect();
+                    only(&mut options, writers, readers);
+                }
             },
             "--records" => return Ok(Task::Records(number(&word, &value()?)?)),
             "--write-records" => {
@@ -160,14 +169,31 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Task, String> {
             }
             // For the tests that a loss is detected.
             "--broken" => {
-                only(&mut options, vec![&BROKEN_WRITER], &[]);
+                only(&mut options, vec![&BROKEN_WRITER], vec![]);
                 options.scripts = true;
             }
-            "--broken-read" => only(&mut options, vec![], ONLY_BROKEN_READER),
+            "--broken-read" => only(&mut options, vec![], vec![ONLY_BROKEN_READER]),
             other => return Err(format!("unknown argument '{other}'")),
         }
     }
     Ok(Task::Soak(options))
+}
+
+/// The interface of a back end of the measuring engine.
+fn interface(name: &str) -> Result<Interface, String> {
+    let interface = match name {
+        "aio" => Interface::LinuxAio,
+        "posix-aio" => Interface::PosixAio,
+        "io-uring-lab" => Interface::IoUring,
+        _ => {
+            let names = "plain, uring, aio, posix-aio or io-uring-lab";
+            return Err(format!("--backend is {names}, not '{name}'"));
+        }
+    };
+    match interfaces().any(|offered| offered == interface) {
+        true => Ok(interface),
+        false => Err(format!("there is no {} here", interface.name())),
+    }
 }
 
 /// Has records written to a log and to a pipe.

@@ -4,6 +4,7 @@ use std::io::Read;
 use std::process::{Command, Output};
 
 use vectored_conformance::queue::records::{self, Shared};
+use vectored_lab::in_flight::Interface;
 
 fn soak(words: &[&str]) -> (Output, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_soak"));
@@ -20,6 +21,21 @@ fn a_short_soak_loses_nothing() {
     assert!(last.starts_with("transfers "), "{last}");
     assert!(last.ends_with(", bytes lost 0"), "{last}");
     assert!(!last.contains("faults injected 0,"), "{last}");
+}
+
+#[test]
+fn a_short_soak_of_transfers_in_flight_loses_nothing() {
+    for interface in vectored_conformance::in_flight::interfaces() {
+        let backend = match interface {
+            Interface::IoUring => "io-uring-lab",
+            Interface::LinuxAio => "aio",
+            Interface::PosixAio => "posix-aio",
+        };
+        let (output, last) = soak(&["--seconds", "2", "--seed", "3", "--backend", backend]);
+        assert!(output.status.success(), "{output:?}");
+        assert!(last.ends_with(", bytes lost 0"), "{last}");
+        assert!(!last.contains("faults injected 0,"), "{last}");
+    }
 }
 
 #[test]

@@ -121,9 +121,10 @@ impl fmt::Display for Unavailable {
         let Unavailable { depth, error, .. } = self;
         let name = self.interface.name();
         let remedy = self.remedy();
+        let transfers = if *depth == 1 { "transfer" } else { "transfers" };
         write!(
             f,
-            "cannot make a queue of {name} for {depth} transfers: {error}: {remedy}"
+            "cannot make a queue of {name} for {depth} {transfers}: {error}: {remedy}"
         )
     }
 }

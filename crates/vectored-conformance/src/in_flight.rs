@@ -1,0 +1,342 @@
+//! The transfers in flight of `vectored_lab::in_flight`, as entries beside those of `writers` and `readers`.
+//!
+//! They are in tables of their own, one for each interface, which a machine may not have.
+
+use std::io::{IoSlice, IoSliceMut};
+use std::ops::DerefMut;
+use std::os::fd::BorrowedFd;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::thread;
+use std::time::Duration;
+
+use fastrand::Rng;
+use rustix::fs::{FileType, OFlags, SeekFrom, fcntl_getfl, fstat, seek, tell};
+use vectored_lab::in_flight::{Event, InFlight, Interface, ListError, Place, ReadList, WriteList};
+
+use crate::host::report_skip;
+use crate::outcome::{Outcome, Takes};
+use crate::readers::{self, AtEof, CallScope, ReadFn, Reader};
+use crate::writers::{self, WriteFn, Writer};
+
+/// The entries of an interface.
+macro_rules! writing_entries {
+    ($interface:ident, $name:literal) => {
+        &[
+            Writer {
+                name: concat!("InFlight::write by ", $name),
+                takes: Takes::All,
+                make: || write(Interface::$interface, 1),
+            },
+            Writer {
+                name: concat!("InFlight::write by ", $name, ", 8 pieces in flight"),
+                takes: Takes::All,
+                make: || write(Interface::$interface, 8),
+            },
+            Writer {
+                name: concat!("InFlight::write at an offset by ", $name, ", 64 in flight"),
+                takes: Takes::Files,
+                make: || write_at(Interface::$interface, false),
+            },
+            Writer {
+                name: concat!("InFlight::write by ", $name, ", unwound and made again"),
+                takes: Takes::Files,
+                make: || write_at(Interface::$interface, true),
+            },
+        ]
+    };
+}
+
+/// The entries of an interface.
+macro_rules! reading_entries {
+    ($interface:ident, $name:literal) => {
+        &[
+            Reader {
+                name: concat!("InFlight::read by ", $name),
+                takes: Takes::All,
+                at_eof: AtEof::Fails,
+                call_scope: CallScope::List,
+                make: || read(Interface::$interface, 1),
+            },
+            Reader {
+                name: concat!("InFlight::read by ", $name, ", 8 pieces in flight"),
+                takes: Takes::All,
+                at_eof: AtEof::Fails,
+                call_scope: CallScope::List,
+                make: || read(Interface::$interface, 8),
+            },
+            Reader {
+                name: concat!("InFlight::read at an offset by ", $name, ", 64 in flight"),
+                takes: Takes::Files,
+                at_eof: AtEof::Fails,
+                call_scope: CallScope::List,
+                make: || read_at(Interface::$interface, false),
+            },
+            Reader {
+                name: concat!("InFlight::read by ", $name, ", unwound and made again"),
+                takes: Takes::Files,
+                at_eof: AtEof::Fails,
+                call_scope: CallScope::List,
+                make: || read_at(Interface::$interface, true),
+            },
+        ]
+    };
+}
+
+/// The interfaces that this machine offers. The others are reported.
+pub fn interfaces() -> impl Iterator<Item = Interface> {
+    Interface::ALL
+        .into_iter()
+        .filter(|interface| match InFlight::new(*interface, 64) {
+            Ok(_) => true,
+            Err(error) => {
+                report_skip("the entries of InFlight in the suite", &error.to_string());
+                false
+            }
+        })
+}
+
+/// Every way to write by an interface.
+#[must_use]
+pub fn writers_by(interface: Interface) -> &'static [Writer] {
+    match interface {
+        Interface::IoUring => writing_entries!(IoUring, "io_uring"),
+        Interface::LinuxAio => writing_entries!(LinuxAio, "Linux AIO"),
+        Interface::PosixAio => writing_entries!(PosixAio, "POSIX AIO"),
+    }
+}
+
+/// Every way to read by an interface.
+#[must_use]
+pub fn readers_by(interface: Interface) -> &'static [Reader] {
+    match interface {
+        Interface::IoUring => reading_entries!(IoUring, "io_uring"),
+        Interface::LinuxAio => reading_entries!(LinuxAio, "Linux AIO"),
+        Interface::PosixAio => reading_entries!(PosixAio, "POSIX AIO"),
+    }
+}
+
+fn queue(interface: Interface, depth: u32) -> InFlight {
+    InFlight::new(interface, depth).expect("the entries are used where there is the interface")
+}
+
+/// Writes lists at the position of the descriptor: as one list with its array, or in pieces.
+fn write(interface: Interface, depth: u32) -> WriteFn {
+    let mut queue = queue(interface, depth);
+    let mut rng = Rng::with_seed(7);
+    writers::whole_list(move |fd, segments| {
+        let place = place_of(fd);
+        let outcome = match depth {
+            1 => write_pieces(&mut queue, fd, place, &[segments], &mut |_| ()),
+            _ => write_pieces(
+                &mut queue,
+                fd,
+                place,
+                &pieces(segments, &mut rng),
+                &mut |_| (),
+            ),
+        };
+        move_behind(fd, place, outcome)
+    })
+}
+
+/// Writes lists in pieces at an offset. If `unwinds` is set, the first attempt ends by a panic, with pieces in flight.
+fn write_at(interface: Interface, unwinds: bool) -> WriteFn {
+    let mut queue = queue(interface, 64);
+    let mut rng = Rng::with_seed(7);
+    writers::positional(move |fd, segments, offset| {
+        let place = match place_of(fd) {
+            Place::Offset(_) => Place::Offset(offset),
+            Place::Stream => Place::Stream,
+        };
+        let pieces = pieces(segments, &mut rng);
+        // What is appended twice is in the file twice.
+        if unwinds && place != Place::Stream {
+            let last = rng.u64(..=pieces.len() as u64);
+            unwound(|| {
+                let mut until = unwind_at(last);
+                let outcome = write_pieces(&mut queue, fd, place, &pieces, &mut until);
+                assert!(outcome.error.is_some() || last == pieces.len() as u64);
+            });
+        }
+        write_pieces(&mut queue, fd, place, &pieces, &mut |_| ())
+    })
+}
+
+fn write_pieces<'s>(
+    queue: &mut InFlight,
+    fd: BorrowedFd<'s>,
+    place: Place,
+    pieces: &[&'s [IoSlice<'s>]],
+    on_event: &mut dyn FnMut(Event),
+) -> Outcome {
+    // By turns as an array of `iovec` and as slices.
+    let slices: Vec<Vec<&[u8]>> = pieces
+        .iter()
+        .map(|piece| piece.iter().map(|segment| &**segment).collect())
+        .collect();
+    let mut list = |number: u64| match number % 2 {
+        0 => WriteList::Array(pieces[number as usize]),
+        _ => WriteList::Slices(&slices[number as usize]),
+    };
+    let result = queue.write(fd, place, pieces.len() as u64, &mut list, on_event);
+    let bytes = pieces
+        .iter()
+        .map(|piece| piece.iter().map(|segment| segment.len() as u64).sum());
+    outcome(result, &bytes.collect::<Vec<u64>>())
+}
+
+/// As [`write`].
+fn read(interface: Interface, depth: u32) -> ReadFn {
+    let mut queue = queue(interface, depth);
+    let mut rng = Rng::with_seed(7);
+    readers::whole_list(move |fd, segments| {
+        let place = place_of(fd);
+        let outcome = match depth {
+            1 => read_pieces(&mut queue, fd, place, vec![segments], &mut |_| ()),
+            _ => {
+                let pieces = pieces_mut(segments, &mut rng);
+                read_pieces(&mut queue, fd, place, pieces, &mut |_| ())
+            }
+        };
+        move_behind(fd, place, outcome)
+    })
+}
+
+/// As [`write_at`]. Nothing is written to the buffers of an attempt that has ended.
+fn read_at(interface: Interface, unwinds: bool) -> ReadFn {
+    let mut queue = queue(interface, 64);
+    let mut rng = Rng::with_seed(7);
+    readers::positional(move |fd, segments, offset| {
+        let place = Place::Offset(offset);
+        if unwinds {
+            let before: Vec<Vec<u8>> = segments.iter().map(|segment| segment.to_vec()).collect();
+            let pieces = pieces_mut(segments, &mut rng);
+            let last = rng.u64(..=pieces.len() as u64);
+            unwound(|| {
+                read_pieces(&mut queue, fd, place, pieces, &mut unwind_at(last));
+            });
+            for (segment, before) in segments.iter_mut().zip(&before) {
+                segment.copy_from_slice(before);
+            }
+            thread::sleep(Duration::from_micros(rng.u64(..100)));
+            let is_as_before = segments
+                .iter()
+                .zip(&before)
+                .all(|(now, before)| **now == **before);
+            assert!(is_as_before, "a buffer was written to after its transfer");
+        }
+        read_pieces(
+            &mut queue,
+            fd,
+            place,
+            pieces_mut(segments, &mut rng),
+            &mut |_| (),
+        )
+    })
+}
+
+fn read_pieces(
+    queue: &mut InFlight,
+    fd: BorrowedFd<'_>,
+    place: Place,
+    mut pieces: Vec<&mut [IoSliceMut<'_>]>,
+    on_event: &mut dyn FnMut(Event),
+) -> Outcome {
+    let bytes: Vec<u64> = pieces
+        .iter()
+        .map(|piece| piece.iter().map(|segment| segment.len() as u64).sum())
+        .collect();
+    let count = pieces.len() as u64;
+    let result = if count % 2 == 1 {
+        let arrays = pieces.into_iter().map(ReadList::Array);
+        queue.read(fd, place, count, &mut arrays.collect::<Vec<_>>(), on_event)
+    } else {
+        let mut slices: Vec<Vec<&mut [u8]>> = pieces
+            .iter_mut()
+            .map(|piece| piece.iter_mut().map(DerefMut::deref_mut).collect())
+            .collect();
+        let slices = slices.iter_mut().map(|piece| ReadList::Slices(piece));
+        queue.read(fd, place, count, &mut slices.collect::<Vec<_>>(), on_event)
+    };
+    outcome(result, &bytes)
+}
+
+/// Where lists go that begin at the position of a descriptor.
+fn place_of(fd: BorrowedFd<'_>) -> Place {
+    let kind = fstat(fd).map(|stat| FileType::from_raw_mode(stat.st_mode));
+    let flags = fcntl_getfl(fd).expect("the flags of a descriptor");
+    match kind.expect("the type of a descriptor") {
+        FileType::RegularFile if !flags.contains(OFlags::APPEND) => {
+            Place::Offset(tell(fd).expect("a file has a position"))
+        }
+        _ => Place::Stream,
+    }
+}
+
+/// Sets the position of a file behind the bytes that were moved.
+fn move_behind(fd: BorrowedFd<'_>, place: Place, outcome: Outcome) -> Outcome {
+    if let Place::Offset(begin) = place {
+        seek(fd, SeekFrom::Start(begin + outcome.transferred)).expect("a file has a position");
+    }
+    outcome
+}
+
+/// The bytes before an error. `bytes` are those of each list.
+fn outcome(result: Result<(), ListError>, bytes: &[u64]) -> Outcome {
+    match result {
+        Ok(()) => Outcome {
+            transferred: bytes.iter().sum(),
+            error: None,
+        },
+        Err(error) => Outcome {
+            transferred: bytes[..error.list() as usize].iter().sum::<u64>() + error.transferred(),
+            error: Some(error.into_io_error()),
+        },
+    }
+}
+
+/// The list in pieces of random numbers of segments.
+fn pieces<'s>(mut segments: &'s [IoSlice<'s>], rng: &mut Rng) -> Vec<&'s [IoSlice<'s>]> {
+    let mut pieces = Vec::new();
+    while !segments.is_empty() {
+        let (piece, rest) = segments.split_at(rng.usize(1..=segments.len().min(40)));
+        pieces.push(piece);
+        segments = rest;
+    }
+    pieces
+}
+
+/// As [`pieces`].
+fn pieces_mut<'s, 'b>(
+    mut segments: &'s mut [IoSliceMut<'b>],
+    rng: &mut Rng,
+) -> Vec<&'s mut [IoSliceMut<'b>]> {
+    let mut pieces = Vec::new();
+    while !segments.is_empty() {
+        let (piece, rest) = segments.split_at_mut(rng.usize(1..=segments.len().min(40)));
+        pieces.push(piece);
+        segments = rest;
+    }
+    pieces
+}
+
+/// What a transfer unwinds with.
+struct Unwound;
+
+/// Unwinds when the list of this number begins.
+fn unwind_at(number: u64) -> impl FnMut(Event) {
+    move |event| {
+        if event == Event::Began(number) {
+            resume_unwind(Box::new(Unwound));
+        }
+    }
+}
+
+/// Calls `body`, which may unwind with [`Unwound`].
+fn unwound(body: impl FnOnce()) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(body))
+        && !panic.is::<Unwound>()
+    {
+        resume_unwind(panic);
+    }
+}
