@@ -203,6 +203,8 @@ fn passes(args: &ReproduceArgs) -> Result<PassPlan, Failure> {
         lists,
         passes,
         setups,
+        interfaces: published.interfaces,
+        missing: published.missing,
         reduced: is_less,
     })
 }

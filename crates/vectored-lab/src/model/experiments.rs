@@ -117,8 +117,8 @@ pub struct Reproduction {
     /// Where the better of two techniques changes.
     #[serde(rename = "borders")]
     pub crossovers: Vec<ExperimentCrossover>,
-    /// Techniques of the publication, or their present-day counterparts, that this version cannot
-    /// measure.
+    /// Asynchronous interfaces that this machine does not offer, with the reason. Earlier versions put those here
+    /// that they could not measure.
     pub missing: Vec<String>,
     /// Further notes on this run.
     pub notes: Vec<String>,

@@ -1,14 +1,16 @@
-//! `mincer`: writes buffers and reads them back, one by one or vectored.
+//! `mincer`: writes buffers and reads them back: one by one, vectored, or as one asynchronous transfer.
 
 use std::fs::File;
-use std::os::fd::AsFd;
+use std::io::{self, IoSlice, IoSliceMut};
+use std::os::fd::{AsFd, BorrowedFd};
 
 use fastrand::Rng;
 use rustix::fs::{OFlags, SeekFrom, fsync, ftruncate, seek};
 use vectored::CostModel;
 
+use crate::in_flight::{InFlight, Interface, Place, ReadList, WriteList};
 use crate::measure::{
-    Contender, Lists, MeasureError, Mismatch, Mover, ReadMover, Timed, check_room, movers,
+    Clock, Contender, Lists, MeasureError, Mismatch, Mover, ReadMover, Timed, check_room, movers,
     read_movers, unnamed_file,
 };
 use crate::model::{
@@ -48,13 +50,24 @@ pub struct PassPlan {
     pub passes: u32,
     /// Whether the array is filled in every call or before the clock is started.
     pub setups: Vec<IovecSetup>,
+    /// The asynchronous interfaces that are measured beside the plain calls.
+    pub interfaces: Vec<Interface>,
+    /// Why others are not.
+    pub missing: Vec<String>,
     /// Whether the plan is smaller than the published experiment.
     pub reduced: bool,
 }
 
 impl PassPlan {
-    /// Both published lists, ten passes, and both setups.
+    /// Both published lists, ten passes, both setups, and the asynchronous interfaces that this machine offers.
     pub fn published() -> Self {
+        let (mut interfaces, mut missing) = (Vec::new(), Vec::new());
+        for interface in Interface::ALL {
+            match InFlight::new(interface, DEPTH) {
+                Ok(_) => interfaces.push(interface),
+                Err(error) => missing.push(format!("{} ({error})", name_of(interface))),
+            }
+        }
         let lists = [(1024, 1000), (102_400, 10)];
         PassPlan {
             lists: lists
@@ -62,6 +75,8 @@ impl PassPlan {
                 .to_vec(),
             passes: 10,
             setups: IovecSetup::ALL.to_vec(),
+            interfaces,
+            missing,
             reduced: false,
         }
     }
@@ -77,12 +92,14 @@ impl PassPlan {
         let mut runs = Vec::new();
         for &list in &self.lists {
             for &setup in &self.setups {
-                for vectored in [false, true] {
-                    runs.push(Run {
-                        list,
-                        setup,
-                        vectored,
-                    });
+                // POSIX AIO has no array that could be filled once.
+                let has_array = |interface: &&Interface| {
+                    setup == IovecSetup::Timed || **interface != Interface::PosixAio
+                };
+                let interfaces = self.interfaces.iter().filter(has_array);
+                let in_flight = interfaces.map(|interface| How::InFlight(*interface));
+                for how in [How::OneByOne, How::Vectored].into_iter().chain(in_flight) {
+                    runs.push(Run { list, setup, how });
                 }
             }
         }
@@ -115,7 +132,7 @@ impl PassPlan {
             let operations = [Operation::Write, Operation::Read];
             let both: Vec<ExperimentRow> = std::iter::zip(operations, run.names())
                 .map(|(operation, technique)| ExperimentRow {
-                    technique: technique.to_string(),
+                    technique: technique.to_owned(),
                     operation: Some(operation),
                     iovec_setup: Some(run.setup),
                     segment_count: Some(run.list.count),
@@ -134,15 +151,139 @@ impl PassPlan {
 struct Run {
     list: BufferList,
     setup: IovecSetup,
-    vectored: bool,
+    how: How,
 }
 
+/// How a list is moved.
+#[derive(Clone, Copy)]
+enum How {
+    OneByOne,
+    Vectored,
+    /// As one transfer, which is waited for.
+    InFlight(Interface),
+}
+
+/// Of the queue of an asynchronous interface: a pass has one transfer.
+const DEPTH: u32 = 1;
+
 impl Run {
-    fn names(self) -> [Technique; 2] {
-        match self.vectored {
-            false => [Technique::WriteEach, Technique::ReadEach],
-            true => [Technique::Writev, Technique::Readv],
+    /// Of writing and of reading.
+    fn names(self) -> [&'static str; 2] {
+        match self.how {
+            How::OneByOne => [Technique::WriteEach.name(), Technique::ReadEach.name()],
+            How::Vectored => [Technique::Writev.name(), Technique::Readv.name()],
+            How::InFlight(interface) => [name_of(interface); 2],
         }
+    }
+
+    /// What writes and what reads.
+    fn way(self) -> io::Result<Way> {
+        // No technique uses the model.
+        let model = CostModel::default();
+        let plain = |write, read| {
+            let writer = movers(Contender::Technique(write), &model);
+            let reader = read_movers(Contender::Technique(read), &model);
+            Way::Plain { writer, reader }
+        };
+        Ok(match self.how {
+            How::OneByOne => plain(Technique::WriteEach, Technique::ReadEach),
+            How::Vectored => plain(Technique::Writev, Technique::Readv),
+            How::InFlight(interface) => Way::InFlight(InFlight::new(interface, DEPTH)?),
+        })
+    }
+}
+
+/// The name of an interface in tables and files.
+fn name_of(interface: Interface) -> &'static str {
+    match interface {
+        Interface::IoUring => "io-uring",
+        Interface::LinuxAio => "linux-aio",
+        Interface::PosixAio => "posix-aio",
+    }
+}
+
+/// What moves the lists of a run.
+enum Way {
+    Plain {
+        writer: Box<dyn Mover>,
+        reader: Box<dyn ReadMover>,
+    },
+    InFlight(InFlight),
+}
+
+impl Way {
+    /// Writes a list to the start of a file, and returns the seconds that it took.
+    fn write(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        list: Vec<&[u8]>,
+        setup: IovecSetup,
+        clock: &dyn Clock,
+    ) -> io::Result<f64> {
+        let elapsed_ns = match self {
+            Way::Plain { writer, .. } => {
+                let lists = Lists::one(list);
+                writer.prepare(lists.first(), 0);
+                seek(fd, SeekFrom::Start(0))?;
+                writer.sample(fd, &lists, once(setup), clock)?.elapsed_ns
+            }
+            Way::InFlight(queue) => {
+                let array: Vec<IoSlice<'_>> = list.iter().map(|part| IoSlice::new(part)).collect();
+                let mut next = |_| match setup {
+                    IovecSetup::Timed => WriteList::Slices(&list),
+                    IovecSetup::Once => WriteList::Array(&array),
+                };
+                // As the plain ones get memory in `prepare`: the memory of a queue is that of its last list.
+                let null = File::options().write(true).open("/dev/null")?;
+                queue.write(null.as_fd(), Place::Offset(0), 1, &mut next, &mut |_| ())?;
+                let began_ns = clock.now_ns();
+                queue.write(fd, Place::Offset(0), 1, &mut next, &mut |_| ())?;
+                clock.now_ns() - began_ns
+            }
+        };
+        Ok(elapsed_ns as f64 / 1e9)
+    }
+
+    /// Fills a list from the start of a file, and returns the seconds that it took.
+    fn read(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        mut list: Vec<&mut [u8]>,
+        setup: IovecSetup,
+        clock: &dyn Clock,
+    ) -> io::Result<f64> {
+        let elapsed_ns = match self {
+            Way::Plain { reader, .. } => {
+                reader.prepare(&list, 0);
+                seek(fd, SeekFrom::Start(0))?;
+                let timing = reader.sample(fd, &mut list, once(setup), clock)?;
+                timing.elapsed_ns
+            }
+            Way::InFlight(queue) => {
+                let mut array;
+                let mut lists = match setup {
+                    IovecSetup::Timed => [ReadList::Slices(&mut list)],
+                    IovecSetup::Once => {
+                        array = list.into_iter().map(IoSliceMut::new).collect::<Vec<_>>();
+                        [ReadList::Array(&mut array)]
+                    }
+                };
+                let began_ns = clock.now_ns();
+                queue.read(fd, Place::Offset(0), 1, &mut lists, &mut |_| ())?;
+                clock.now_ns() - began_ns
+            }
+        };
+        Ok(elapsed_ns as f64 / 1e9)
+    }
+}
+
+/// One timed call.
+fn once(iovec_setup: IovecSetup) -> Timed {
+    Timed {
+        calls: 1,
+        untimed_first: false,
+        iovec_setup,
+        fsync: false,
     }
 }
 
@@ -153,7 +294,7 @@ pub(super) fn run(plan: &PassPlan, bench: &mut Bench<'_>) -> (Reproduction, Opti
     };
     let mut reproduction = Reproduction {
         reduced: plan.reduced,
-        missing: vec!["linux-aio".to_owned(), "io-uring".to_owned()],
+        missing: plan.missing.clone(),
         ..unmeasured(NAME, setting, plan.rows())
     };
     for row in &mut reproduction.rows {
@@ -163,17 +304,30 @@ pub(super) fn run(plan: &PassPlan, bench: &mut Bench<'_>) -> (Reproduction, Opti
     (reproduction, failure)
 }
 
-/// One by one over vectored. Rows come in fours: one by one written and read,
-/// then vectored written and read.
+/// All others over vectored. The rows of a list and a setup come one after another, each way written and read: one by
+/// one, vectored, and the asynchronous ones.
 pub(super) fn ratios(reproduction: &Reproduction) -> Vec<Ratio> {
     let Reproduction {
         rows, published, ..
     } = reproduction;
-    (0..rows.len())
-        .step_by(4)
-        .flat_map(|first| [(first, first + 2), (first + 1, first + 3)])
-        .filter_map(|pair| ratio(rows, pair, Measure::Clock, published))
-        .collect()
+    let key = |row: &ExperimentRow| (row.segment_count, row.segment_bytes, row.iovec_setup);
+    let mut ratios = Vec::new();
+    let mut first = 0;
+    for group in rows.chunk_by(|one, next| key(one) == key(next)) {
+        let end = first + group.len();
+        for operation in 0..2 {
+            let vectored = first + 2 + operation;
+            let others = (first + operation..end)
+                .step_by(2)
+                .filter(|row| *row != vectored);
+            let pairs = others
+                .map(|other| (other, vectored))
+                .filter(|_| vectored < end);
+            ratios.extend(pairs.filter_map(|pair| ratio(rows, pair, Measure::Clock, published)));
+        }
+        first = end;
+    }
+    ratios
 }
 
 fn measure(
@@ -225,17 +379,8 @@ fn run_passes(
     let mut buffers: Vec<Vec<u8>> = vec![vec![0; size_bytes]; count];
     let mut back: Vec<Vec<u8>> = buffers.clone();
     let [write, read] = run.names();
-    // Neither technique uses the model.
-    let model = CostModel::default();
-    let mut writer: Box<dyn Mover> = movers(Contender::Technique(write), &model);
-    let mut reader: Box<dyn ReadMover> = read_movers(Contender::Technique(read), &model);
+    let mut way = run.way().map_err(failed)?;
     let file = File::from(unnamed_file(bench.directory, OFlags::empty()).map_err(failed)?);
-    let once = Timed {
-        calls: 1,
-        untimed_first: false,
-        iovec_setup: run.setup,
-        fsync: false,
-    };
     let mut times = [Vec::new(), Vec::new()];
     for _ in 0..plan.passes {
         if bench.is_stopped() {
@@ -244,24 +389,20 @@ fn run_passes(
         // New random bytes in every pass, so that old ones cannot pass for them.
         buffers.iter_mut().for_each(|buffer| rng.fill(buffer));
         ftruncate(&file, 0).map_err(|error| failed(error.into()))?;
-        let lists = Lists::one(buffers.iter().map(Vec::as_slice).collect());
-        writer.prepare(lists.first(), 0);
-        seek(&file, SeekFrom::Start(0)).map_err(|error| failed(error.into()))?;
-        let written = writer.sample(file.as_fd(), &lists, once, bench.clock);
-        times[0].push(written.map_err(failed)?.elapsed_ns as f64 / 1e9);
+        let list = buffers.iter().map(Vec::as_slice).collect();
+        let written = way.write(file.as_fd(), list, run.setup, bench.clock);
+        times[0].push(written.map_err(failed)?);
         fsync(&file).map_err(|error| failed(error.into()))?;
-        seek(&file, SeekFrom::Start(0)).map_err(|error| failed(error.into()))?;
         back.iter_mut().for_each(|buffer| buffer.fill(0xa5));
-        let mut segments: Vec<&mut [u8]> = back.iter_mut().map(Vec::as_mut_slice).collect();
-        reader.prepare(&segments, 0);
-        let taken = reader.sample(file.as_fd(), &mut segments, once, bench.clock);
-        times[1].push(taken.map_err(failed)?.elapsed_ns as f64 / 1e9);
+        let list = back.iter_mut().map(Vec::as_mut_slice).collect();
+        let taken = way.read(file.as_fd(), list, run.setup, bench.clock);
+        times[1].push(taken.map_err(failed)?);
         let image = buffers.concat();
-        check_repeated(file.as_fd(), &image, 1, write.name(), NAME.name())?;
+        check_repeated(file.as_fd(), &image, 1, write, NAME.name())?;
         if back != buffers {
             let differs = std::iter::zip(&back, &buffers).position(|(back, sent)| back != sent);
             let difference = format!("buffer {} differs", differs.unwrap_or(0));
-            return Err(wrong(Mismatch::Bytes(difference), read.name(), NAME.name()));
+            return Err(wrong(Mismatch::Bytes(difference), read, NAME.name()));
         }
     }
     Ok(Some(times))

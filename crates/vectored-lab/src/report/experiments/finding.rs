@@ -4,7 +4,7 @@ use crate::model::{
     ExperimentCrossover, ExperimentName, ExperimentRow, Measure, Operation, PageCache, Ratio,
     Reproduction,
 };
-use crate::report::experiments::sheets::{more, ratio_of};
+use crate::report::experiments::sheets::{is_one_by_one, more, ratio_of};
 use crate::text::format::{bytes_in_words, list_in_words};
 
 /// Times within this ratio count as flat: so do most of the published times of Figure 3.5 beyond the
@@ -238,7 +238,7 @@ fn passes(experiment: &Reproduction) -> Option<String> {
     let mut last_list = String::new();
     for ratio in &experiment.ratios {
         let row = &experiment.rows[ratio.of];
-        if row.operation != Some(Operation::Write) {
+        if row.operation != Some(Operation::Write) || !is_one_by_one(row) {
             continue;
         }
         let list = list_in_words(&[(row.segment_count?, row.segment_bytes?)]);
@@ -261,10 +261,30 @@ fn passes(experiment: &Reproduction) -> Option<String> {
     }
     (!parts.is_empty()).then(|| {
         format!(
-            "Written one by one instead of by writev, {}",
-            parts.join("; ")
+            "Written one by one instead of by writev, {}{}",
+            parts.join("; "),
+            asynchronous_passes(experiment)
         )
     })
+}
+
+/// What asynchronous transfers cost instead of `writev`, with the array filled in each call.
+fn asynchronous_passes(experiment: &Reproduction) -> String {
+    let mut text = String::new();
+    for ratio in &experiment.ratios {
+        let row = &experiment.rows[ratio.of];
+        let is_filled = row.iovec_setup == Some(crate::model::IovecSetup::Timed);
+        if row.operation != Some(Operation::Write) || !is_filled || is_one_by_one(row) {
+            continue;
+        }
+        if let (Some(count), Some(bytes)) = (row.segment_count, row.segment_bytes) {
+            let list = list_in_words(&[(count, bytes)]);
+            let (times, verdict) = (times_in_words(ratio), verdict(ratio));
+            let name = &row.technique;
+            text += &format!("; by {name}, a list of {list} takes {times} as long ({verdict})");
+        }
+    }
+    text
 }
 
 fn verdict(ratio: &Ratio) -> &'static str {

@@ -2,7 +2,7 @@
 
 use crate::model::{ExperimentName, Measure, Operation, PublishedRow, Reproduction};
 use crate::report::chart::{Curve as CurveOf, Line, bars, curves};
-use crate::report::experiments::sheets::{published_of, sources};
+use crate::report::experiments::sheets::{is_one_by_one, published_of, sources};
 use crate::report::plot::PlotOptions;
 use crate::text::format;
 use crate::text::format::{bytes_in_words, list_in_words};
@@ -137,6 +137,9 @@ fn passes(experiment: &Reproduction, options: PlotOptions) -> String {
     let mut lines = Vec::new();
     for ratio in &experiment.ratios {
         let row = &experiment.rows[ratio.of];
+        if !is_one_by_one(row) {
+            continue;
+        }
         let list = list_in_words(&[(
             row.segment_count.unwrap_or(0),
             row.segment_bytes.unwrap_or(0),

@@ -2,7 +2,7 @@
 
 use crate::model::{
     ExperimentName, ExperimentRow, IovecSetup, Measure, Operation, PageCache, PublishedRow, Ratio,
-    Reproduction, SyncMode,
+    Reproduction, SyncMode, Technique,
 };
 use crate::text::format;
 use crate::text::format::{bytes_in_words, list_in_words, margin};
@@ -276,14 +276,17 @@ fn passes(experiment: &Reproduction) -> Sheet {
     ];
     let mut sheet = Sheet::new(4, &heads);
     for ratio in &experiment.ratios {
-        for index in [ratio.of, ratio.over] {
+        // The vectored row stands once, behind that of one by one.
+        let is_first = is_one_by_one(&experiment.rows[ratio.of]);
+        let with_vectored = is_first.then_some(ratio.over);
+        for index in std::iter::once(ratio.of).chain(with_vectored) {
             let row = &experiment.rows[index];
-            let is_each = index == ratio.of;
+            let is_other = index == ratio.of;
             let count = row.segment_count.unwrap_or(0);
             let of_published = ratio.published.first().map(|published| published.ratio);
             let published = published_of(row, &experiment.published).and_then(|row| row.clock_s);
             let rate = row.bytes_per_s.map(|rate| format!("{:.0}", rate / 1e6));
-            let published_ratio = match (is_each, of_published) {
+            let published_ratio = match (is_other, of_published) {
                 (true, Some(ratio)) => format!("{ratio:.2}"),
                 (false, Some(_)) => "1".to_owned(),
                 (_, None) => none(),
@@ -296,7 +299,7 @@ fn passes(experiment: &Reproduction) -> Sheet {
                 time(row.clock_s),
                 time(row.pass_median_s),
                 rate.unwrap_or_else(none),
-                match is_each {
+                match is_other {
                     true => with_interval(ratio),
                     false => "1".to_owned(),
                 },
@@ -306,6 +309,11 @@ fn passes(experiment: &Reproduction) -> Sheet {
         }
     }
     sheet
+}
+
+/// Whether its buffers were moved one by one.
+pub fn is_one_by_one(row: &ExperimentRow) -> bool {
+    [Technique::WriteEach.name(), Technique::ReadEach.name()].contains(&row.technique.as_str())
 }
 
 /// The legend.
@@ -393,13 +401,19 @@ pub fn notes(experiment: &Reproduction) -> Vec<String> {
                 "array: filled within the timed call, or once before it. The published notes give \
                  rates and times in inconsistent units: compare times.",
             );
+            let vectored = [Technique::Writev.name(), Technique::Readv.name()];
+            let mut rows = experiment.rows.iter();
+            if rows.any(|row| !is_one_by_one(row) && !vectored.contains(&row.technique.as_str())) {
+                note(
+                    "io-uring, linux-aio, posix-aio: the whole list is one asynchronous transfer, and \
+                     the program waits for its end. POSIX AIO has no lists, so each buffer is a \
+                     request of its own.",
+                );
+            }
         }
     }
     if !experiment.missing.is_empty() {
-        note(&format!(
-            "Not measured, since this version does not support it: {}.",
-            experiment.missing.join(", ")
-        ));
+        note(&format!("Not measured: {}.", experiment.missing.join(", ")));
     }
     notes.extend(
         experiment
