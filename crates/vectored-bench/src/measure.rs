@@ -83,6 +83,7 @@ pub fn measure(options: &Options, listener: &mut dyn Listener) -> Result<Results
         crossovers: Vec::new(),
         cost_models: Vec::new(),
         advice: Vec::new(),
+        asynchronous: Vec::new(),
         left_out: Vec::new(),
     };
     let measured = run.measured_peers();

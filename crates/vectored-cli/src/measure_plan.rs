@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use vectored_lab::measure::MAX_COLD_CALL_BYTES;
 use vectored_lab::model::{
-    Cache, CellSpec, Experiment, LeftOut, Operation, PageCache, SweptMix, SyncMode, Target,
-    Technique, Workload,
+    Cache, CellSpec, Experiment, IovecSetup, LeftOut, MAX_QUEUE_DEPTH, Operation, PageCache,
+    SweptMix, SyncMode, Target, Technique, Workload,
 };
 use vectored_lab::report::{bytes_in_words, grouped, list_in_words};
 
@@ -19,6 +19,10 @@ const USUAL_CALL_BYTES: usize = 4 << 20;
 
 /// Maximum bytes of a call.
 const MAX_CALL_BYTES: usize = 64 << 20;
+
+/// Maximum bytes of the transfers in flight. Reads need as much memory, and files have room for three times as
+/// much.
+const MAX_IN_FLIGHT_BYTES: usize = 128 << 20;
 
 /// Maximum segments of a list, since `iovec`s and buffers need memory, too.
 const MAX_SEGMENTS: usize = 1 << 20;
@@ -47,8 +51,12 @@ impl MeasurePlan {
     /// The plan for `args`.
     pub fn new(args: &MeasureArgs, seed: u64) -> Result<MeasurePlan, Failure> {
         let rivals = rivals(args)?;
-        let (cells, mut left_out) = grid(args, &rivals)?;
-        let usual_limit = (!left_out.is_empty()).then(|| counts_option(args));
+        let Grid {
+            cells,
+            mut left_out,
+            has_long_lists,
+        } = grid(args, &rivals)?;
+        let usual_limit = has_long_lists.then(|| counts_option(args));
         let (cells, unsuited): (Vec<_>, Vec<_>) = cells.into_iter().partition(|cell| {
             let mut rivals = rivals.iter();
             rivals.any(|technique| technique.works_on(cell.target))
@@ -97,7 +105,7 @@ impl MeasurePlan {
         let cells = self.experiment.cells.iter();
         for cell in cells.filter(|cell| cell.target.is_file()) {
             let directory = cell.path.as_deref().unwrap_or(dir);
-            let call_bytes = cell.workload.total_bytes() as u64;
+            let call_bytes = cell.half_batch_bytes();
             let is_cold = cell.page_cache == Some(PageCache::Cold);
             let same =
                 |file: &&mut FilePlan| (file.directory == directory) && file.target == cell.target;
@@ -134,7 +142,7 @@ pub struct FilePlan {
     pub directory: PathBuf,
     /// The target that it serves.
     pub target: Target,
-    /// Bytes of the largest call.
+    /// The largest [`CellSpec::half_batch_bytes`] of its cells.
     pub call_bytes: u64,
     /// Whether it is read with a cold page cache.
     pub is_cold: bool,
@@ -158,7 +166,9 @@ fn rivals(args: &MeasureArgs) -> Result<Vec<Technique>, Failure> {
 
 /// Refuses options that make no sense with `--join`.
 fn check_join(args: &MeasureArgs, Counts(counts): &Counts) -> Result<(), Failure> {
-    let conflict = if args.segments.is_some() {
+    let conflict = if args.queue_depth.is_some() {
+        "--queue-depth, since both of its techniques are synchronous: omit --queue-depth"
+    } else if args.segments.is_some() {
         "--segments: give the counts of messages to --join alone"
     } else if !args.mix.is_empty() {
         "--mix, since messages that are joined have one size: use --sizes for it"
@@ -203,8 +213,15 @@ fn named_techniques(args: &MeasureArgs) -> Result<Vec<Technique>, Failure> {
             names.join(", ")
         )));
     }
+    let is_named =
+        |technique: &Technique| args.technique.iter().any(|name| technique.name() == name);
+    let is_asynchronous = Technique::ASYNCHRONOUS.iter().any(is_named);
     let mut named = Technique::ALL.to_vec();
-    named.retain(|technique| args.technique.iter().any(|name| technique.name() == name));
+    named.retain(|technique| {
+        // Without it, a winner could be slower than the call that every program can make.
+        let is_reference = *technique == Technique::vectored_call(args.operation);
+        is_named(technique) || (is_asynchronous && is_reference)
+    });
     Ok(named)
 }
 
@@ -324,6 +341,72 @@ fn resolve_targets(args: &MeasureArgs) -> Result<Vec<ResolvedTarget>, Failure> {
     }
 }
 
+/// The queue depths. Refuses more than one transfer in flight where it has no effect, or where no target or
+/// state of the caches supports it.
+fn queue_depths(
+    args: &MeasureArgs,
+    targets: &[Target],
+    rivals: &[Technique],
+) -> Result<Vec<u32>, Failure> {
+    let Some(Counts(depths)) = &args.queue_depth else {
+        return Ok(vec![1]);
+    };
+    let most = MAX_QUEUE_DEPTH as usize;
+    if let Some(depth) = depths.iter().find(|&&depth| depth > most) {
+        return Err(Failure::usage(format!(
+            "cannot keep {} transfers in flight: expected --queue-depth to be at most {}",
+            grouped(*depth as u64),
+            grouped(most as u64)
+        )));
+    }
+    let is_deep = depths.iter().any(|&depth| depth > 1);
+    let refused = |why: &str| Err(Failure::usage(format!("--queue-depth above 1 {why}")));
+    if is_deep && !rivals.iter().any(|rival| rival.is_asynchronous()) {
+        let names = Technique::ASYNCHRONOUS.map(Technique::name).join(", ");
+        return refused(&format!(
+            "has no effect on synchronous techniques: name one of {names} with --technique, or omit \
+             --queue-depth"
+        ));
+    }
+    if is_deep && args.cache.contains(&Cache::Cold) {
+        return refused("cannot be measured with --cache cold: omit one of the two options");
+    }
+    if is_deep && args.page_cache == Some(PageCache::Cold) {
+        return refused(
+            "cannot be measured with --page-cache cold, since the kernel would read ahead of the \
+             transfers: omit one of the two options",
+        );
+    }
+    if !depths.contains(&1) && !targets.iter().any(|target| target.keeps_order_in_flight()) {
+        return refused(&format!(
+            "is for files and null only, since {NO_ORDER}: {USE_FILE}"
+        ));
+    }
+    Ok(depths.iter().map(|&depth| depth as u32).collect())
+}
+
+/// The limit of several transfers in flight, and the remedy.
+const NO_ORDER: &str = "a stream or device does not keep their order";
+const USE_FILE: &str = "use --target file, null or a directory, or --queue-depth 1";
+
+/// The reason why a cell is not measured with this many transfers in flight; `None` if it is.
+fn too_deep(target: Target, list: &List, depth: u32) -> Option<String> {
+    if depth <= 1 {
+        None
+    } else if !target.keeps_order_in_flight() {
+        Some(format!(
+            "more than one transfer in flight: {NO_ORDER}; {USE_FILE}"
+        ))
+    } else if list.call_bytes().saturating_mul(depth as usize) > MAX_IN_FLIGHT_BYTES {
+        Some(format!(
+            "more than {} in flight at queue depth {depth}",
+            bytes_in_words(MAX_IN_FLIGHT_BYTES as u64)
+        ))
+    } else {
+        None
+    }
+}
+
 /// Refuses `--sync` for reads, for targets that are not files, and for techniques that it does not
 /// affect.
 fn check_sync(args: &MeasureArgs, targets: &[Target], rivals: &[Technique]) -> Result<(), Failure> {
@@ -332,6 +415,11 @@ fn check_sync(args: &MeasureArgs, targets: &[Target], rivals: &[Technique]) -> R
         Operation::Write if targets.iter().all(|target| target.is_file()) => {
             return match rivals.iter().find(|rival| !rival.heeds(args.sync)) {
                 None => Ok(()),
+                Some(rival) if rival.is_asynchronous() => Err(Failure::usage(format!(
+                    "--sync {} cannot be measured with {rival}, since fsync(2) would wait for every \
+                     transfer in flight: use --sync dsync, or another --technique",
+                    args.sync
+                ))),
                 Some(rival) => Err(Failure::usage(format!(
                     "--sync {} has no effect on what {rival} writes: use --sync fsync, or another \
                      --technique",
@@ -390,14 +478,19 @@ fn check_states(
     Ok(())
 }
 
-/// The cells to measure, and those left out because of their size.
-fn grid(
-    args: &MeasureArgs,
-    rivals: &[Technique],
-) -> Result<(Vec<CellSpec>, Vec<LeftOut>), Failure> {
+/// The cells to measure, and those left out because of their size or their queue depth.
+struct Grid {
+    cells: Vec<CellSpec>,
+    left_out: Vec<LeftOut>,
+    /// Whether lists are left out that would be measured if both counts and sizes were given.
+    has_long_lists: bool,
+}
+
+fn grid(args: &MeasureArgs, rivals: &[Technique]) -> Result<Grid, Failure> {
     let resolved = resolve_targets(args)?;
     let targets: Vec<Target> = resolved.iter().map(|one| one.target).collect();
     check_states(args, &targets, rivals)?;
+    let depths = queue_depths(args, &targets, rivals)?;
     let lists = lists(args);
     let caches = states(&args.cache);
     let (max, max_with) = match caches.contains(&Cache::Cold) {
@@ -435,6 +528,7 @@ fn grid(
     }
     let mut cells = Vec::new();
     let mut left_out = Vec::new();
+    let mut has_long_lists = false;
     for one in &resolved {
         let target = one.target;
         for list in &lists {
@@ -449,6 +543,7 @@ fn grid(
                 )));
             }
             if list.call_bytes() > limit {
+                has_long_lists = true;
                 left_out.push(LeftOut {
                     target,
                     path: path_in_results(one.path.as_deref()),
@@ -458,9 +553,22 @@ fn grid(
                 continue;
             }
             let workload = list.workload();
+            let (mut shallow, mut too_deep_here) = (Vec::new(), Vec::new());
+            for &depth in &depths {
+                match too_deep(target, list, depth) {
+                    None => shallow.push(depth),
+                    Some(reason) => too_deep_here.push(reason),
+                }
+            }
+            left_out.extend(too_deep_here.into_iter().map(|reason| LeftOut {
+                target,
+                path: path_in_results(one.path.as_deref()),
+                segment_sizes: list.runs.clone(),
+                reason,
+            }));
             for &cache in &caches {
                 for layout in states(&args.layout) {
-                    for iovec_setup in states(&args.iovec_setup) {
+                    for (iovec_setup, &queue_depth) in setups(args, &shallow) {
                         let page_cache = args.page_cache.unwrap_or_default();
                         let usual = match args.operation {
                             Operation::Write => CellSpec::write(target, workload.clone()),
@@ -472,12 +580,20 @@ fn grid(
                             cache,
                             layout,
                             iovec_setup,
+                            queue_depth,
                             ..usual
                         });
                     }
                 }
             }
         }
+    }
+    if cells.is_empty() && !has_long_lists {
+        return Err(Failure::usage(format!(
+            "nothing to measure: every list has more than {} in flight; use a smaller --queue-depth, \
+             or shorter lists",
+            bytes_in_words(MAX_IN_FLIGHT_BYTES as u64),
+        )));
     }
     if cells.is_empty() {
         return Err(Failure::usage(format!(
@@ -488,7 +604,20 @@ fn grid(
             counts_option(args),
         )));
     }
-    Ok((cells, left_out))
+    Ok(Grid {
+        cells,
+        left_out,
+        has_long_lists,
+    })
+}
+
+/// Each setup of the array with each queue depth.
+fn setups<'d>(
+    args: &MeasureArgs,
+    depths: &'d [u32],
+) -> impl Iterator<Item = (IovecSetup, &'d u32)> {
+    let setups = states(&args.iovec_setup).into_iter();
+    setups.flat_map(move |setup| depths.iter().map(move |depth| (setup, depth)))
 }
 
 /// The option that gives the counts.

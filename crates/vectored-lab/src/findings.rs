@@ -1,24 +1,33 @@
 //! Findings of a run: crossovers, cost models, advice.
 
 use crate::model::{Cell, FittedModel, Results, Target};
-use crate::report::advice;
+use crate::report::{advice, asynchronous_advice};
 use crate::stats::{crossovers, fitted_models, judge_model};
+
+fn is_shallow(cell: &&Cell) -> bool {
+    cell.queue_depth == 1
+}
 
 impl Results {
     /// Fills in [`crossovers`](Results::crossovers),
-    /// [`cost_models`](Results::cost_models) and [`advice`](Results::advice)
-    /// from the cells. Pure: the same cells give the same findings, so it can be repeated on loaded
+    /// [`cost_models`](Results::cost_models), [`advice`](Results::advice) and
+    /// [`asynchronous`](Results::asynchronous) from the cells. Pure: the same cells give the same findings, so it can be repeated on loaded
     /// results.
     ///
     /// `calibrated` are the models from before the run.
     pub fn find(&mut self, calibrated: Vec<FittedModel>) {
         // `/dev/null` moves no bytes, so its cells say nothing about other targets.
+        // What asynchronous calls cost there is said of `/dev/null` alone.
+        let cells = self.cells.iter().chain(&self.refined_cells);
+        let asynchronous = asynchronous_advice(&cells.collect::<Vec<_>>());
         let moves_bytes = |cell: &&Cell| cell.target != Target::Null;
         let cells = self.cells.iter().chain(&self.refined_cells);
         let cells: Vec<&Cell> = cells.filter(moves_bytes).collect();
         let crossovers = crossovers(&cells);
         let advice = advice(&cells, &crossovers, &self.rivals);
-        let mut models = fitted_models(&cells);
+        // Other depths differ in asynchronous techniques only, and no model is of these.
+        let shallow: Vec<&Cell> = cells.iter().copied().filter(is_shallow).collect();
+        let mut models = fitted_models(&shallow);
         for mut model in calibrated {
             judge_model(&mut model, &cells);
             models.push(model);
@@ -26,5 +35,6 @@ impl Results {
         self.crossovers = crossovers;
         self.cost_models = models;
         self.advice = advice;
+        self.asynchronous = asynchronous;
     }
 }

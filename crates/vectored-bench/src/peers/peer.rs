@@ -24,6 +24,7 @@ pub const ONE_CALL: Timed = Timed {
     untimed_first: false,
     iovec_setup: IovecSetup::Timed,
     fsync: false,
+    queue_depth: 1,
 };
 
 /// Makes a peer a mover of the engine.

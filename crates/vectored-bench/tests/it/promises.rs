@@ -90,6 +90,7 @@ fn samples() -> Results {
         crossovers: Vec::new(),
         cost_models: Vec::new(),
         advice: Vec::new(),
+        asynchronous: Vec::new(),
         left_out: Vec::new(),
     }
 }

@@ -55,6 +55,8 @@ Examples:
           Up to which size messages are best joined into one call
   vectored measure --target file --technique writev --technique mmap
           writev against a mapping of the file
+  vectored measure --target file --technique io-uring,writev --queue-depth 1,8,64
+          From how many transfers in flight io_uring takes less time than writev
   vectored measure --segments 64 --format csv --output sizes.csv
           One segment count, for a spreadsheet
 
@@ -168,10 +170,21 @@ pub struct MeasureArgs {
     /// read-then-split, readv, adaptive.
     ///
     /// Measured only if named, for writes: pwritev2 (without flags), send-more (send with MSG_MORE;
-    /// sockets), stdio (fwrite and fflush), mmap (a shared mapping for each call; files). For reads:
-    /// mmap.
+    /// sockets), stdio (fwrite and fflush), mmap (a shared mapping for each call; files), and the
+    /// asynchronous io-uring, linux-aio (io_submit) and posix-aio (lio_listio; a request for each
+    /// segment). For reads: mmap, io-uring, linux-aio, posix-aio. If an asynchronous one is named,
+    /// writev (or readv) competes too, and latencies are measured.
     #[arg(long, value_name = "TECHNIQUE", value_delimiter = ',')]
     pub technique: Vec<String>,
+
+    /// Transfers that asynchronous techniques keep in flight, for example 1,8,64 [default: 1]
+    ///
+    /// From 1 to 4096; a range grows as in --segments. Each depth is a cell of its own, in which
+    /// synchronous techniques are measured, too: one transfer at a time. More than one is for files and
+    /// null only, since a stream does not keep the order of transfers. A cell may have up to 128 MiB in
+    /// flight.
+    #[arg(long, value_name = "LIST", allow_negative_numbers = true)]
+    pub queue_depth: Option<Counts>,
 
     /// Time for the whole run, for example 500ms, 18s or 2m
     ///

@@ -8,8 +8,9 @@ use anyhow::Context;
 use vectored::CostModel;
 use vectored_lab::measure::{
     Clock, ColdPool, DescriptorSampler, Environment, FakeClock, MeasureError, MonotonicClock,
-    Outcome, Pinning, Progress, Sampler, Watch, allowed_cpus, calibrate, check_directory,
-    check_eviction, check_fifo, measure_ruler, pin_measuring_thread, run as run_engine,
+    Outcome, Pinning, Progress, Sampler, Watch, allowed_cpus, calibrate, check_available,
+    check_directory, check_eviction, check_fifo, measure_ruler, pin_measuring_thread,
+    run as run_engine,
 };
 use vectored_lab::model::{
     Cell, CellSpec, Experiment, FittedModel, Host, Operation, Results, Ruler, SCHEMA, SyncMode,
@@ -112,6 +113,7 @@ fn measure_here(
     let started_at = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
     let bar = Bar::new(args.quiet);
     bar.show_preparation("checking the machine", began.elapsed(), args.budget);
+    check_asynchronous(&plan.experiment)?;
     let mut directory = None;
     for file in plan.files(&args.dir) {
         let described = check_directory(&file.directory, file.target, file.call_bytes)
@@ -170,6 +172,22 @@ fn measure_here(
         elapsed_s: began.elapsed().as_secs_f64(),
         models,
     })
+}
+
+/// Refuses asynchronous techniques that this machine does not offer.
+fn check_asynchronous(experiment: &Experiment) -> Result<(), Failure> {
+    let depths = experiment.cells.iter().map(|cell| cell.queue_depth);
+    let deepest = depths.max().unwrap_or(1);
+    let rivals = experiment.rivals.iter().copied();
+    for technique in rivals.filter(|technique| technique.is_asynchronous()) {
+        check_available(technique, deepest).map_err(|unavailable| {
+            let error = anyhow::anyhow!(
+                "cannot measure {technique}: {unavailable}; or omit {technique} from --technique"
+            );
+            Failure::from(error)
+        })?;
+    }
+    Ok(())
 }
 
 /// Makes the remedy name the option that gave the directory.
@@ -300,6 +318,7 @@ fn assemble(plan: MeasurePlan, measured: Measured) -> Results {
         crossovers: Vec::new(),
         cost_models: Vec::new(),
         advice: Vec::new(),
+        asynchronous: Vec::new(),
         left_out,
     };
     results.find(measured.models);
@@ -426,7 +445,10 @@ fn forecast(experiment: &Experiment, costs: impl Fn(&CellSpec) -> Costs) -> Opti
             })
             .map(|own_ns| own_ns + bytes * byte_ns)
             .sum();
-        (3.0 * techniques_ns + 2.0 * (call_ns + bytes * byte_ns)) / 1e9
+        let round_ns = 3.0 * techniques_ns + 2.0 * (call_ns + bytes * byte_ns);
+        // A sample has at least as many calls as fill the queue twice.
+        let calls = (2.0 * f64::from(cell.queue_depth) - 1.0).max(1.0);
+        round_ns * calls / 1e9
     };
     let (longest_s, cell) = experiment
         .cells

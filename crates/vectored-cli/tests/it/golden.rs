@@ -149,6 +149,48 @@ fn the_markdown_of_techniques_that_must_be_named() {
 }
 
 #[test]
+fn the_table_of_asynchronous_techniques() {
+    let bench = Bench::new();
+    let mut command = bench.synthetic();
+    command.args(["--technique", "io-uring,linux-aio,posix-aio"]);
+    command.args(["--target", "file,pipe,null", "--queue-depth", "1,8,64"]);
+    command.args(["--segments", "16", "--sizes", "64,16KiB"]);
+    insta::assert_snapshot!(stdout_of(&mut command));
+    let results = bench.only_result();
+    let cells = results["cells"].as_array().unwrap();
+    let depths: Vec<_> = cells.iter().map(|cell| &cell["queue_depth"]).collect();
+    assert_eq!(depths, [1, 8, 64, 1, 8, 64, 1, 1, 1, 8, 64, 1, 8, 64]);
+    let technique = &cells[0]["techniques"][0];
+    assert_eq!(technique["name"], "writev");
+    assert!(technique["latency_p50_ns"].as_f64() <= technique["latency_p999_ns"].as_f64());
+    let advice = results["asynchronous"].as_array().unwrap();
+    assert_eq!(advice.len(), 9);
+    assert_eq!(advice[0]["queue_depths"], serde_json::json!([1, 8, 64]));
+    let reason = &results["left_out"][0]["reason"];
+    assert!(
+        reason.as_str().unwrap().contains("a stream or device"),
+        "{reason}"
+    );
+}
+
+#[test]
+fn the_markdown_of_asynchronous_reads() {
+    let bench = Bench::new();
+    let mut command = bench.synthetic();
+    command.args(["--operation", "read", "--technique", "io-uring,readv"]);
+    command.args(["--target", "file", "--queue-depth", "8"]);
+    command.args([
+        "--segments",
+        "16",
+        "--sizes",
+        "64,16KiB",
+        "--format",
+        "markdown",
+    ]);
+    insta::assert_snapshot!(stdout_of(&mut command));
+}
+
+#[test]
 fn cells_that_no_named_technique_suits_are_left_out_and_named() {
     let bench = Bench::new();
     let mut command = bench.synthetic();

@@ -6,6 +6,62 @@ use std::time::Duration;
 use crate::support::{Bench, Tmpfs, entries, refused, skip};
 
 #[test]
+fn queue_depths_that_cannot_be_measured_are_usage_errors() {
+    let bench = Bench::new();
+    let check = |args: &[&str], words: &[&str]| refused(&bench, args, 2, words);
+    let uring = ["--technique", "io-uring", "--queue-depth"];
+    let with_uring = |args: &[&'static str]| [&uring[..], args].concat();
+    check(
+        &["--queue-depth", "8"],
+        &["--queue-depth above 1", "io-uring, linux-aio, posix-aio"],
+    );
+    check(&with_uring(&["0"]), &["'0' is zero"]);
+    check(
+        &with_uring(&["8,4097"]),
+        &["4097 transfers", "at most 4096"],
+    );
+    check(
+        &with_uring(&["8", "--target", "pipe,unix"]),
+        &[
+            "does not keep their order",
+            "--target file, null or a directory",
+        ],
+    );
+    check(
+        &with_uring(&["8", "--cache", "hot,cold"]),
+        &["--cache cold", "omit one"],
+    );
+    let cold = [
+        "8",
+        "--operation",
+        "read",
+        "--target",
+        "file",
+        "--page-cache",
+        "cold",
+    ];
+    check(&with_uring(&cold), &["--page-cache cold", "omit one"]);
+    let long = [
+        "64",
+        "--target",
+        "file",
+        "--segments",
+        "1",
+        "--sizes",
+        "4MiB",
+    ];
+    check(&with_uring(&long), &["128 MiB in flight", "--queue-depth"]);
+    check(
+        &["--join", "2", "--queue-depth", "8"],
+        &["--join", "--queue-depth"],
+    );
+    check(
+        &with_uring(&["1", "--target", "file", "--sync", "fsync"]),
+        &["--sync fsync", "io-uring", "--sync dsync"],
+    );
+}
+
+#[test]
 fn unknown_names_and_bad_values_are_usage_errors() {
     let bench = Bench::new();
     let check = |args: &[&str], words: &[&str]| refused(&bench, args, 2, words);

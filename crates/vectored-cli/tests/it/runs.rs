@@ -6,8 +6,10 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
+use vectored_lab::measure::check_available;
+use vectored_lab::model::Technique;
 
-use crate::support::{Bench, entries};
+use crate::support::{Bench, entries, skip, stdout_of};
 
 #[test]
 fn a_real_run_measures_every_target_and_leaves_no_file() {
@@ -62,6 +64,17 @@ fn a_real_run_reads_from_every_target_and_leaves_no_file() {
 
 #[test]
 fn a_real_run_measures_a_mix_in_other_states_by_every_technique_of_its_target() {
+    let asynchronous: Vec<&str> = Technique::ASYNCHRONOUS
+        .into_iter()
+        .filter(|technique| match check_available(*technique, 1) {
+            Ok(()) => true,
+            Err(unavailable) => {
+                skip("every_technique_of_its_target", &unavailable.to_string());
+                false
+            }
+        })
+        .map(Technique::name)
+        .collect();
     for (target, count) in [("file", 7), ("pipe", 6), ("unix", 7)] {
         let bench = Bench::new();
         let mut command = bench.vectored();
@@ -70,14 +83,51 @@ fn a_real_run_measures_a_mix_in_other_states_by_every_technique_of_its_target() 
         command.args(["--layout", "adjacent", "--iovec-setup", "once"]);
         command.args(["--technique", "write-each,copy-then-write,writev"]);
         command.args(["--technique", "pwritev2,send-more,stdio,mmap"]);
+        for technique in &asynchronous {
+            command.args(["--technique", technique]);
+        }
         command.assert().success();
         assert!(entries(&bench.work()).is_empty());
         let cell = &bench.only_result()["cells"][0];
         assert_eq!(cell["segment_count"], 10);
         assert_eq!(cell["cache"], "cold");
         assert!(cell["proof_calls"].as_u64().unwrap() > 0);
+        let count = count + asynchronous.len();
         assert_eq!(cell["techniques"].as_array().unwrap().len(), count);
     }
+}
+
+#[test]
+fn a_real_run_measures_io_uring_with_several_transfers_in_flight() {
+    let test = "a_real_run_measures_io_uring_with_several_transfers_in_flight";
+    if let Err(unavailable) = check_available(Technique::IoUring, 8) {
+        return skip(test, &unavailable.to_string());
+    }
+    let bench = Bench::new();
+    let mut command = bench.vectored();
+    command.args(["measure", "--target", "file,null", "--budget", "500ms"]);
+    command.args(["--technique", "io-uring", "--queue-depth", "1,8"]);
+    command.args(["--segments", "16", "--sizes", "1KiB"]);
+    let table = stdout_of(&mut command);
+    assert!(table.contains("file, queue depth 8"), "{table}");
+    assert!(
+        table.contains("Latency of a transfer: null, queue depth 8"),
+        "{table}"
+    );
+    assert!(entries(&bench.work()).is_empty());
+    let results = bench.only_result();
+    let cells = results["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 4);
+    for cell in cells {
+        let names = cell["techniques"].as_array().unwrap();
+        let names: Vec<_> = names.iter().map(|t| t["name"].as_str().unwrap()).collect();
+        assert_eq!(names, ["writev", "io-uring", "adaptive"]);
+        assert_eq!(
+            cell["proof_calls"].as_u64() > Some(0),
+            cell["target"] == "file"
+        );
+    }
+    assert_eq!(results["asynchronous"].as_array().unwrap().len(), 2);
 }
 
 #[test]

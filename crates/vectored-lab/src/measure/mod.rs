@@ -24,12 +24,14 @@ pub use crate::measure::host::environment::{
 };
 pub use crate::measure::host::host_probe::probe_host;
 pub use crate::measure::prices::{measure_entry_ns, measure_prices};
-pub use crate::measure::read::mover::{ReadMover, read_movers};
+pub use crate::measure::read::mover::ReadMover;
+pub use crate::measure::read::movers::read_movers;
 pub(crate) use crate::measure::read::read_source::PatternFile;
 pub use crate::measure::read::read_source::check_eviction;
 pub use crate::measure::sampling::clock::{Clock, FakeClock, MonotonicClock};
 pub use crate::measure::sampling::cold_pool::{ColdPool, MAX_COLD_CALL_BYTES};
 pub use crate::measure::sampling::descriptor_sampler::DescriptorSampler;
+pub use crate::measure::sampling::full_queue::check_available;
 pub use crate::measure::sampling::lists::{Lists, Turns};
 pub(crate) use crate::measure::sampling::pattern::Pattern;
 pub use crate::measure::sampling::ruler::measure_ruler;

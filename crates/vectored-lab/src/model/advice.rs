@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::conditions::Conditions;
 use crate::model::swept_mix::SweptMix;
+use crate::model::technique::Technique;
 
 /// One or two sentences of advice on lists of this many segments. Every figure in it is in the cells,
 /// crossovers and cost models of the run.
@@ -17,6 +18,23 @@ pub struct Advice {
     /// The mix, if one of its sizes was varied. `None` in files of earlier versions.
     #[serde(default)]
     pub swept_mix: Option<SweptMix>,
+    /// The advice.
+    pub text: String,
+}
+
+/// Where one asynchronous technique takes less time than the synchronous call with the same lists, and where
+/// it does not. Every figure in it is in the cells of the run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AsynchronousAdvice {
+    /// The conditions that it holds for, with the lowest queue depth.
+    #[serde(flatten)]
+    pub conditions: Conditions,
+    /// The measured queue depths, ascending.
+    pub queue_depths: Vec<u32>,
+    /// The asynchronous technique.
+    pub technique: Technique,
+    /// The synchronous technique that it is compared with.
+    pub synchronous: Technique,
     /// The advice.
     pub text: String,
 }

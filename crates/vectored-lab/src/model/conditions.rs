@@ -29,4 +29,12 @@ pub struct Conditions {
     pub sync: SyncMode,
     /// How the target was emptied or filled. With a thread at the other end, times depend on two threads.
     pub drain: Option<Drain>,
+    /// Transfers that asynchronous techniques kept in flight. 1 in files of earlier versions.
+    #[serde(default = "one")]
+    pub queue_depth: u32,
+}
+
+/// The queue depth of cells in files of earlier versions.
+pub(crate) fn one() -> u32 {
+    1
 }

@@ -159,6 +159,7 @@ mod tests {
             iovec_setup: Default::default(),
             sync: crate::model::sync::SyncMode::None,
             drain: Some(Drain::BetweenSamples),
+            queue_depth: 1,
         }
     }
 

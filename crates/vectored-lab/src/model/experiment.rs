@@ -28,7 +28,13 @@ pub struct CellSpec {
     pub page_cache: Option<PageCache>,
     /// How durable each write to a file must be before the next call.
     pub sync: SyncMode,
+    /// Transfers that asynchronous techniques keep in flight: 1 to [`MAX_QUEUE_DEPTH`]. Synchronous ones
+    /// have one at a time.
+    pub queue_depth: u32,
 }
+
+/// The most transfers in flight.
+pub const MAX_QUEUE_DEPTH: u32 = 4096;
 
 impl CellSpec {
     /// A gather write with every other property at its default.
@@ -43,6 +49,7 @@ impl CellSpec {
             iovec_setup: IovecSetup::default(),
             page_cache: None,
             sync: SyncMode::None,
+            queue_depth: 1,
         }
     }
 
@@ -52,6 +59,16 @@ impl CellSpec {
             operation: Operation::Read,
             page_cache: (target == Target::File).then_some(page_cache),
             ..CellSpec::write(target, workload)
+        }
+    }
+
+    /// Its files have room for at least two times this many bytes: for two calls, or for the shortest batch
+    /// that keeps `queue_depth` transfers in flight.
+    pub fn half_batch_bytes(&self) -> u64 {
+        let call_bytes = self.workload.total_bytes() as u64;
+        match self.queue_depth {
+            0 | 1 => call_bytes,
+            depth => (call_bytes * u64::from(3 * depth - 1)).div_ceil(2),
         }
     }
 

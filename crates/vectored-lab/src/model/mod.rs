@@ -21,7 +21,7 @@ pub(crate) mod target;
 pub(crate) mod technique;
 pub(crate) mod workload;
 
-pub use crate::model::advice::Advice;
+pub use crate::model::advice::{Advice, AsynchronousAdvice};
 pub use crate::model::advisory::{
     ADVISORY_SCHEMA, Advisory, DescriptorKind, DescriptorUse, FileCalls, Finding, FindingKey,
     FindingKind, Grade, Price, Runtime, SiteCalls, Skipped, Step, Tally, Uncounted, WallSource,
@@ -33,7 +33,7 @@ pub use crate::model::conditions::Conditions;
 pub use crate::model::cost_model::{FittedModel, ModelSource};
 pub use crate::model::crossover::Crossover;
 pub use crate::model::drain::Drain;
-pub use crate::model::experiment::{CellSpec, Experiment};
+pub use crate::model::experiment::{CellSpec, Experiment, MAX_QUEUE_DEPTH};
 pub use crate::model::experiments::{
     EXPERIMENTS_SCHEMA, ExperimentCrossover, ExperimentName, ExperimentRow, Experiments, Measure,
     PublishedRatio, PublishedRow, Ratio, Reproduction, Setting,
@@ -43,7 +43,7 @@ pub use crate::model::host_report::{
 };
 pub use crate::model::list_shape::ListShape;
 pub use crate::model::results::{
-    Cell, CpuInfo, DirectoryInfo, Host, LeftOut, OpenBecause, Results, Ruler, SCHEMA,
+    Cell, CpuInfo, DirectoryInfo, Host, Latency, LeftOut, OpenBecause, Results, Ruler, SCHEMA,
     TechniqueResult, Verdict,
 };
 pub use crate::model::saved::Saved;

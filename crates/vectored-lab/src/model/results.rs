@@ -3,10 +3,10 @@
 //! Times are per call of the whole list, in nanoseconds (`_ns`) or seconds (`_s`); sizes are in bytes;
 //! ratios are plain numbers. Fields may be added; existing ones keep their meaning.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::model::advice::Advice;
-use crate::model::conditions::Conditions;
+use crate::model::advice::{Advice, AsynchronousAdvice};
+use crate::model::conditions::{Conditions, one};
 use crate::model::cost_model::FittedModel;
 use crate::model::crossover::Crossover;
 use crate::model::drain::Drain;
@@ -57,6 +57,9 @@ pub struct Results {
     /// Advice in words.
     #[serde(default)]
     pub advice: Vec<Advice>,
+    /// Where asynchronous techniques pay, in words. Empty if none was measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asynchronous: Vec<AsynchronousAdvice>,
     /// Requested cells that were not measured, with the reason.
     pub left_out: Vec<LeftOut>,
 }
@@ -228,8 +231,10 @@ pub struct Cell {
     /// The range of the file that was written before it was truncated or written again from its start, or
     /// the length of the file that was read.
     pub span_bytes: Option<u64>,
-    /// Operations in flight, for asynchronous techniques.
-    pub queue_depth: Option<u32>,
+    /// Transfers that asynchronous techniques kept in flight; synchronous ones have one at a time. Earlier
+    /// versions saved `null`, which is read as 1.
+    #[serde(default = "one", deserialize_with = "one_if_null")]
+    pub queue_depth: u32,
     /// How the target was emptied, or filled.
     pub drain: Option<Drain>,
     /// Rounds that were sampled.
@@ -300,6 +305,27 @@ pub struct TechniqueResult {
     pub floor_ratio_high: Option<f64>,
     /// Samples by round; null if this technique was not sampled in a round.
     pub samples_ns: Vec<Option<f64>>,
+    /// Times of single transfers, if an asynchronous technique was measured in the cell.
+    #[serde(flatten)]
+    pub latency: Latency,
+}
+
+/// The time of a transfer from submission to completion, and for synchronous techniques from call to
+/// return. Taken in batches of their own, since reading the clock for each transfer slows the batch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Latency {
+    /// The number of transfers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_transfers: Option<u64>,
+    /// The median.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_p50_ns: Option<f64>,
+    /// The time that 1 % of the transfers exceed. `None` with fewer than 100 transfers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_p99_ns: Option<f64>,
+    /// The time that 0.1 % of the transfers exceed. `None` with fewer than 1000 transfers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_p999_ns: Option<f64>,
 }
 
 /// A requested cell that was not measured.
@@ -328,6 +354,7 @@ impl Cell {
             iovec_setup: self.iovec_setup,
             sync: self.sync,
             drain: self.drain,
+            queue_depth: self.queue_depth,
         }
     }
 
@@ -335,4 +362,8 @@ impl Cell {
     pub fn technique(&self, name: Technique) -> Option<&TechniqueResult> {
         self.techniques.iter().find(|t| t.name == name)
     }
+}
+
+fn one_if_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_else(one))
 }

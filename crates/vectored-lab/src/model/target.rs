@@ -78,6 +78,11 @@ impl Target {
         }
     }
 
+    /// Whether several transfers in flight leave the bytes in order: each has an offset, or there are no bytes.
+    pub fn keeps_order_in_flight(self) -> bool {
+        self.is_file() || self == Target::Null
+    }
+
     /// Whether `send` works on it.
     pub fn is_socket(self) -> bool {
         match self {

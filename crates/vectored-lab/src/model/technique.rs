@@ -64,11 +64,19 @@ pub enum Technique {
     /// The same with a third calibration.
     #[serde(rename = "adaptive-3")]
     Adaptive3,
+    /// One `IORING_OP_WRITEV` or `READV` a list, by io_uring, with [up to `queue_depth`] in flight.
+    ///
+    /// [up to `queue_depth`]: crate::model::CellSpec::queue_depth
+    IoUring,
+    /// One `IOCB_CMD_PWRITEV` or `PREADV` a list, by Linux native AIO (`io_submit`).
+    LinuxAio,
+    /// One control block a segment, by POSIX AIO (`lio_listio`), which has no vectors.
+    PosixAio,
 }
 
 impl Technique {
     /// Every technique that the lab implements, in the order of the tables.
-    pub const ALL: [Technique; 11] = [
+    pub const ALL: [Technique; 14] = [
         Technique::WriteEach,
         Technique::CopyThenWrite,
         Technique::Writev,
@@ -79,8 +87,15 @@ impl Technique {
         Technique::ReadThenSplit,
         Technique::Readv,
         Technique::Mmap,
+        Technique::IoUring,
+        Technique::LinuxAio,
+        Technique::PosixAio,
         Technique::Adaptive,
     ];
+
+    /// Techniques that can have several transfers in flight.
+    pub const ASYNCHRONOUS: [Technique; 3] =
+        [Technique::IoUring, Technique::LinuxAio, Technique::PosixAio];
 
     /// Techniques that a dependent crate implements: it passes their movers to
     /// [`DescriptorSampler::with_movers`](crate::measure::DescriptorSampler::with_movers). They are
@@ -126,8 +141,30 @@ impl Technique {
                 Technique::SendMore,
                 Technique::Stdio,
                 Technique::Mmap,
+                Technique::IoUring,
+                Technique::LinuxAio,
+                Technique::PosixAio,
             ],
-            Operation::Read => &[Technique::Mmap],
+            Operation::Read => &[
+                Technique::Mmap,
+                Technique::IoUring,
+                Technique::LinuxAio,
+                Technique::PosixAio,
+            ],
+        }
+    }
+
+    /// Whether it can have several transfers in flight.
+    pub fn is_asynchronous(self) -> bool {
+        Technique::ASYNCHRONOUS.contains(&self)
+    }
+
+    /// The synchronous call that passes a whole list to the kernel: what asynchronous techniques are
+    /// compared with.
+    pub fn vectored_call(operation: Operation) -> Technique {
+        match operation {
+            Operation::Write => Technique::Writev,
+            Operation::Read => Technique::Readv,
         }
     }
 
@@ -141,9 +178,11 @@ impl Technique {
     }
 
     /// Whether the technique honours this sync mode. Flags of the descriptor have no effect on a mapping.
+    /// An `fsync(2)` after each call would wait for every transfer in flight.
     pub fn heeds(self, sync: SyncMode) -> bool {
         match sync {
-            SyncMode::None | SyncMode::Fsync => true,
+            SyncMode::None => true,
+            SyncMode::Fsync => !self.is_asynchronous(),
             SyncMode::Dsync | SyncMode::Sync => self != Technique::Mmap,
         }
     }
@@ -183,6 +222,9 @@ impl Technique {
             Technique::WriteEachAgain => "write-each-again",
             Technique::Adaptive2 => "adaptive-2",
             Technique::Adaptive3 => "adaptive-3",
+            Technique::IoUring => "io-uring",
+            Technique::LinuxAio => "linux-aio",
+            Technique::PosixAio => "posix-aio",
         }
     }
 

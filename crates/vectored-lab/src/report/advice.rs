@@ -268,6 +268,9 @@ fn verb(technique: Technique) -> &'static str {
         Technique::ReadEach => "read one by one",
         Technique::ReadThenSplit => "read and split",
         Technique::Readv => "scatter",
+        Technique::IoUring => "use io-uring",
+        Technique::LinuxAio => "use linux-aio",
+        Technique::PosixAio => "use posix-aio",
         other => other.name(),
     }
 }

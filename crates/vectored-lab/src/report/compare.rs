@@ -71,6 +71,7 @@ pub fn comparison_csv(comparison: &Comparison) -> String {
         "ratio_high",
         "p",
         "change",
+        "queue_depth",
     ];
     writer.write_record(head).expect(SOUND);
     for compared in comparison.targets.iter().chain(&comparison.cells) {
@@ -214,6 +215,9 @@ pub fn conditions_in_words(conditions: &Conditions) -> String {
     }
     if conditions.iovec_setup != Default::default() {
         words += &format!(", iovec-setup {}", conditions.iovec_setup.name());
+    }
+    if conditions.queue_depth != 1 {
+        words += &format!(", queue depth {}", conditions.queue_depth);
     }
     words
 }

@@ -5,7 +5,7 @@ use ::csv::WriterBuilder;
 use crate::model::{Cell, Results, TechniqueResult};
 use crate::text::format::csv_word as word;
 
-const HEAD: [&str; 40] = [
+const HEAD: [&str; 44] = [
     "target",
     "path",
     "operation",
@@ -46,6 +46,10 @@ const HEAD: [&str; 40] = [
     "refined",
     "open_because",
     "swept_mix",
+    "latency_transfers",
+    "latency_p50_ns",
+    "latency_p99_ns",
+    "latency_p999_ns",
 ];
 
 /// Everything except the samples, a line for each technique of each cell. Columns have the names of the
@@ -92,7 +96,7 @@ fn lines(runs: &[&Results], names_runs: bool) -> String {
     String::from_utf8(bytes).expect("text in, text out")
 }
 
-fn line(cell: &Cell, technique: &TechniqueResult, rival: bool, refined: bool) -> [String; 40] {
+fn line(cell: &Cell, technique: &TechniqueResult, rival: bool, refined: bool) -> [String; 44] {
     [
         word(&cell.target),
         word(&cell.path),
@@ -134,5 +138,9 @@ fn line(cell: &Cell, technique: &TechniqueResult, rival: bool, refined: bool) ->
         word(&refined),
         word(&cell.open_because),
         word(&cell.swept_mix),
+        word(&technique.latency.latency_transfers),
+        word(&technique.latency.latency_p50_ns),
+        word(&technique.latency.latency_p99_ns),
+        word(&technique.latency.latency_p999_ns),
     ]
 }

@@ -1,6 +1,7 @@
 //! Tables for a document.
 
 use crate::model::Results;
+use crate::report::asynchronous;
 use crate::report::costs::costs;
 use crate::report::grid;
 use crate::report::notes::notes;
@@ -28,6 +29,13 @@ pub fn markdown(results: &Results) -> String {
         for (lists, text) in &section.advice {
             line(&format!("  - {lists}: {}", escape_markdown(text)));
         }
+    }
+    for (place, text) in asynchronous::answers(results) {
+        line(&format!(
+            "- **{}**: {}",
+            escape_markdown(&place),
+            escape_markdown(&text)
+        ));
     }
     let columns = columns(results);
     for section in &sections {
@@ -64,6 +72,9 @@ pub fn markdown(results: &Results) -> String {
     line("");
     if let Some(costs) = costs(results) {
         line(&grid::markdown(&costs));
+    }
+    for latencies in asynchronous::latencies(results) {
+        line(&grid::markdown(&latencies));
     }
     for note in notes(results) {
         line(&format!("- {}", escape_markdown(&note)));

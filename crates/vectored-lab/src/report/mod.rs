@@ -6,6 +6,7 @@
 pub(crate) mod advice;
 pub(crate) mod advice_figures;
 pub mod advisory;
+pub(crate) mod asynchronous;
 pub(crate) mod canvas;
 pub(crate) mod chart;
 pub(crate) mod compare;
@@ -33,6 +34,7 @@ pub(crate) mod target_names;
 pub(crate) mod validate;
 
 pub use crate::report::advice::advice;
+pub use crate::report::asynchronous::asynchronous_advice;
 pub use crate::report::compare::{
     comparison_csv, comparison_json, comparison_markdown, comparison_table, conditions_in_words,
 };

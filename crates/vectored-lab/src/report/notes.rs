@@ -4,6 +4,7 @@ use crate::model::{
     Cache, Cell, Crossover, Drain, IovecSetup, Layout, OpenBecause, Operation, PageCache, Results,
     Technique,
 };
+use crate::report::asynchronous;
 use crate::report::costs::legend;
 use crate::report::join_advice;
 use crate::report::left_out::left_out_in_words;
@@ -107,6 +108,7 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
         }
     }
     notes.extend(target_names::notes(results));
+    notes.extend(asynchronous::notes(results));
     notes.extend(legend(results));
     notes.extend(noise(results));
     for warning in &results.host.warnings {

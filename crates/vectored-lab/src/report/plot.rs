@@ -142,10 +142,7 @@ fn groups(results: &Results) -> Vec<Group<'_>> {
 }
 
 fn belong_together(one: &Cell, other: &Cell) -> bool {
-    fn list(cell: &Cell) -> impl PartialEq + '_ {
-        (cell.shape(), cell.queue_depth)
-    }
-    SectionKey::of(one) == SectionKey::of(other) && list(one) == list(other)
+    SectionKey::of(one) == SectionKey::of(other) && one.shape() == other.shape()
 }
 
 /// Keeps, of the neighbouring groups with the same title, the one with the most segments.
@@ -421,6 +418,7 @@ mod tests {
             floor_ratio_low: None,
             floor_ratio_high: None,
             samples_ns: Vec::new(),
+            latency: Default::default(),
         }
     }
 
@@ -440,7 +438,7 @@ mod tests {
             sync: SyncMode::None,
             file_system: None,
             span_bytes: None,
-            queue_depth: None,
+            queue_depth: 1,
             drain: None,
             rounds: 40,
             floor_ns: 1.0,
@@ -474,6 +472,7 @@ mod tests {
             crossovers: Vec::new(),
             cost_models: Vec::new(),
             advice: Vec::new(),
+            asynchronous: Vec::new(),
             left_out: Vec::new(),
         }
     }

@@ -1,6 +1,7 @@
 //! The table for a terminal.
 
 use crate::model::{Results, Technique, Verdict};
+use crate::report::asynchronous;
 use crate::report::costs::costs;
 use crate::report::grid;
 use crate::report::notes::notes;
@@ -54,6 +55,9 @@ pub fn table(results: &Results, options: TableOptions) -> String {
             page.hanging("  ", "      ", &format!("{lists}: {text}"));
         }
     }
+    for (place, text) in asynchronous::answers(results) {
+        page.hanging("", "      ", &format!("{place}: {text}"));
+    }
     let columns = columns(results);
     let mut left_out = LeftOutColumns::default();
     for section in &sections {
@@ -69,6 +73,10 @@ pub fn table(results: &Results, options: TableOptions) -> String {
     page.line("");
     if let Some(costs) = costs(results) {
         page.text.push_str(&grid::text(&costs, width));
+        page.line("");
+    }
+    for latencies in asynchronous::latencies(results) {
+        page.text.push_str(&grid::text(&latencies, width));
         page.line("");
     }
     for note in left_out.notes().into_iter().chain(notes(results)) {

@@ -16,6 +16,7 @@ pub(crate) struct SectionKey<'a> {
     cache: Cache,
     layout: Layout,
     iovec_setup: IovecSetup,
+    queue_depth: u32,
 }
 
 impl<'a> SectionKey<'a> {
@@ -29,6 +30,7 @@ impl<'a> SectionKey<'a> {
             cache: cell.cache,
             layout: cell.layout,
             iovec_setup: cell.iovec_setup,
+            queue_depth: cell.queue_depth,
         }
     }
 
@@ -43,6 +45,7 @@ impl<'a> SectionKey<'a> {
             cache: conditions.cache,
             layout: conditions.layout,
             iovec_setup: conditions.iovec_setup,
+            queue_depth: conditions.queue_depth,
         }
     }
 }
@@ -54,6 +57,7 @@ pub(crate) struct Titles {
     cache_varies: bool,
     layout_varies: bool,
     iovec_setup_varies: bool,
+    queue_depth_varies: bool,
 }
 
 impl Titles {
@@ -65,6 +69,7 @@ impl Titles {
                 titles.cache_varies |= cell.cache != first.cache;
                 titles.layout_varies |= cell.layout != first.layout;
                 titles.iovec_setup_varies |= cell.iovec_setup != first.iovec_setup;
+                titles.queue_depth_varies |= cell.queue_depth != first.queue_depth;
             }
         }
         titles
@@ -102,6 +107,9 @@ impl Titles {
             if is_named {
                 title += &format!(", {option} {name}");
             }
+        }
+        if self.queue_depth_varies || kind.queue_depth != 1 {
+            title += &format!(", queue depth {}", kind.queue_depth);
         }
         title
     }

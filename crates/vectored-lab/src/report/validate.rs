@@ -1,7 +1,9 @@
 //! Validation of loaded results. Renderings and statistics rely on these properties, and files may come
 //! from anywhere.
 
-use crate::model::{Advisory, Cell, Experiments, FindingKey, Grade, Results, Tally};
+use crate::model::{
+    Advisory, Cell, Experiments, FindingKey, Grade, Latency, MAX_QUEUE_DEPTH, Results, Tally,
+};
 
 /// Limit on segments in a list and bytes in a segment, which no run exceeds.
 const MAX_COUNT: usize = 1 << 40;
@@ -56,6 +58,16 @@ fn cell(cell: &Cell) -> Result<(), String> {
     {
         return Err("contains a time that is not a positive number".to_owned());
     }
+    if !(1..=MAX_QUEUE_DEPTH).contains(&cell.queue_depth) {
+        return Err(format!(
+            "has a queue depth of {}, which is not from 1 to {MAX_QUEUE_DEPTH}",
+            cell.queue_depth
+        ));
+    }
+    for technique in &cell.techniques {
+        latency(&technique.latency)
+            .map_err(|why| format!("has latencies of {} {why}", technique.name))?;
+    }
     let rounds = cell.rounds as usize;
     let samples = cell.techniques.iter().map(|t| t.samples_ns.len());
     let most = samples.fold(cell.floor_samples_ns.len(), usize::max);
@@ -74,6 +86,29 @@ fn cell(cell: &Cell) -> Result<(), String> {
                 "names {name} as leader or winner, which was not measured"
             ));
         }
+    }
+    Ok(())
+}
+
+/// Quantiles ascend, and each is of enough transfers.
+fn latency(latency: &Latency) -> Result<(), String> {
+    let transfers = latency.latency_transfers.unwrap_or(0);
+    let mut below_ns = 0.0;
+    for (quantile, ns, least) in [
+        ("p50", latency.latency_p50_ns, 1),
+        ("p99", latency.latency_p99_ns, 100),
+        ("p999", latency.latency_p999_ns, 1000),
+    ] {
+        let Some(ns) = ns else { continue };
+        if !is_positive(ns) || ns < below_ns {
+            return Err(format!(
+                "whose {quantile} is not a number, or less than a lower one"
+            ));
+        }
+        if transfers < least {
+            return Err(format!("whose {quantile} is of {transfers} transfers"));
+        }
+        below_ns = ns;
     }
     Ok(())
 }

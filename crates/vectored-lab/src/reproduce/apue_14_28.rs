@@ -187,6 +187,7 @@ fn write_file(
             untimed_first: false,
             iovec_setup: IovecSetup::Timed,
             fsync: false,
+            queue_depth: 1,
         };
         mover
             .sample(file.as_fd(), &lists, batch, bench.clock)

@@ -284,6 +284,7 @@ fn once(iovec_setup: IovecSetup) -> Timed {
         untimed_first: false,
         iovec_setup,
         fsync: false,
+        queue_depth: 1,
     }
 }
 

@@ -3,22 +3,26 @@
 //!
 //! `docs/method.md` explains the method and the reason for each part.
 
+pub(crate) mod asynchronous;
 pub(crate) mod compare;
 pub(crate) mod cost;
 pub(crate) mod crossover;
 pub(crate) mod fill_verdicts;
 pub(crate) mod holm;
+pub(crate) mod latencies;
 pub(crate) mod series;
 pub(crate) mod sign_test;
 pub(crate) mod summary;
 pub(crate) mod t_distribution;
 pub(crate) mod verdict;
 
+pub use crate::stats::asynchronous::{AsynchronousOutcome, AsynchronousPair, asynchronous_pairs};
 pub use crate::stats::compare::{CALLED_FROM_WITH_FEW_RUNS, MIN_RUNS, compare};
 pub use crate::stats::cost::{fitted_models, judge_model, target_kind};
 pub use crate::stats::crossover::{RefinementRequest, crossovers, refinement_requests};
 pub use crate::stats::fill_verdicts::{fill_floor_ratios, judge, weigh_cell};
 pub use crate::stats::holm::holm_rejects;
+pub use crate::stats::latencies::Latencies;
 pub use crate::stats::series::{SizeSeries, pair, series};
 pub use crate::stats::sign_test::{
     INTERVAL_LEVEL, PairStats, interval_rank, lower_tail, paired, serial_inflation, sign_test_p,

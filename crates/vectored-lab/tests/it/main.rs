@@ -1,6 +1,7 @@
 //! Tests of the measuring engine, in one binary.
 
 mod advice;
+mod asynchronous;
 mod compare;
 mod crossovers;
 mod engine;

@@ -32,6 +32,7 @@ pub fn technique(
         floor_ratio_low: interval.map(|_| 0.98 * (1.0 + tax)),
         floor_ratio_high: interval.map(|_| 1.02 * (1.0 + tax)),
         samples_ns: vec![Some(1000.0), None],
+        latency: Default::default(),
     }
 }
 
@@ -61,7 +62,7 @@ pub fn cell(
         sync: Default::default(),
         file_system: None,
         span_bytes: None,
-        queue_depth: None,
+        queue_depth: 1,
         drain: None,
         rounds: 40,
         floor_ns: 1000.0,
@@ -171,6 +172,7 @@ pub fn results() -> Results {
         crossovers: Vec::new(),
         cost_models: Vec::new(),
         advice: Vec::new(),
+        asynchronous: Vec::new(),
         left_out: [Target::File, Target::Pipe]
             .map(|target| LeftOut {
                 target,
@@ -395,7 +397,7 @@ fn counts_of_cells_agree() {
     let lines = csv(&all);
     let refined = lines
         .lines()
-        .filter(|line| line.rsplit(',').nth(2) == Some("true"))
+        .filter(|line| line.rsplit(',').nth(6) == Some("true"))
         .count();
     assert_eq!(refined, 4 * between);
     assert_eq!(lines.lines().count() - 1, 4 * (asked + between));

@@ -5,9 +5,9 @@ use std::path::Path;
 use crate::measure::engine::balanced_order::BalancedOrder;
 use crate::measure::sampling::sampler::{CellSetup, DrainChoice, Timing};
 use crate::model::{
-    Cell, CellSpec, Drain, Experiment, Technique, TechniqueResult, Verdict, Workload,
+    Cell, CellSpec, Drain, Experiment, Latency, Technique, TechniqueResult, Verdict, Workload,
 };
-use crate::stats::{Evidence, LOOKS, median};
+use crate::stats::{Evidence, LOOKS, Latencies, median};
 
 /// Rounds after which a technique slower than `FAR_BEHIND` times the fastest
 /// is no longer a contender.
@@ -28,6 +28,8 @@ pub(super) struct CellRun<'a> {
     pub cell: Cell,
     /// CPU time per call of each sample, by technique.
     cpu_ns: Vec<Vec<f64>>,
+    /// Times of single transfers, by technique.
+    latencies: Vec<Latencies>,
     pub order: BalancedOrder,
     pub drain: DrainChoice,
     /// Calls per sample of the floor and of each contender.
@@ -55,6 +57,7 @@ impl<'a> CellRun<'a> {
             floor_ratio_low: None,
             floor_ratio_high: None,
             samples_ns: Vec::new(),
+            latency: Latency::default(),
         };
         let workload = &spec.workload;
         let segment_bytes = workload.uniform_bytes();
@@ -76,7 +79,7 @@ impl<'a> CellRun<'a> {
                 sync: spec.sync,
                 file_system: None,
                 span_bytes: None,
-                queue_depth: None,
+                queue_depth: spec.queue_depth,
                 drain: None,
                 rounds: 0,
                 floor_ns: 0.0,
@@ -92,6 +95,7 @@ impl<'a> CellRun<'a> {
                 techniques: techniques.iter().map(technique).collect(),
             },
             cpu_ns: vec![Vec::new(); techniques.len()],
+            latencies: vec![Latencies::default(); techniques.len()],
             order: BalancedOrder::new(2 + techniques.len()),
             techniques,
             drain,
@@ -107,7 +111,12 @@ impl<'a> CellRun<'a> {
         let state = |spec: &CellSpec| {
             (
                 (spec.target, spec.operation, spec.layout, spec.cache),
-                (spec.iovec_setup, spec.page_cache, spec.sync),
+                (
+                    spec.iovec_setup,
+                    spec.page_cache,
+                    spec.sync,
+                    spec.queue_depth,
+                ),
             )
         };
         state(&self.spec) == state(&other.spec) && self.spec.path == other.spec.path
@@ -168,6 +177,14 @@ impl<'a> CellRun<'a> {
         self.cell.rounds += 1;
         if self.cell.rounds == SCREENING_ROUNDS {
             self.screen();
+        }
+    }
+
+    /// Adds the times of single transfers of a technique.
+    pub fn record_latencies(&mut self, of: Technique, more: &Latencies) {
+        let names = std::iter::zip(&self.techniques, &mut self.latencies);
+        for (_, latencies) in names.filter(|(name, _)| **name == of) {
+            latencies.merge(more);
         }
     }
 
@@ -250,6 +267,9 @@ impl<'a> CellRun<'a> {
     pub fn finish(mut self) -> Cell {
         for (technique, cpu_ns) in std::iter::zip(&mut self.cell.techniques, &self.cpu_ns) {
             technique.cpu_median_ns = median(cpu_ns).unwrap_or(0.0);
+        }
+        for (technique, latencies) in std::iter::zip(&mut self.cell.techniques, &self.latencies) {
+            technique.latency = latencies.summary();
         }
         self.cell
     }

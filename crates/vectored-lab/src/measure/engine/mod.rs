@@ -467,6 +467,9 @@ impl<'a> Engine<'a> {
                 cell.spent_ns += self.clock.now_ns() - began_ns;
                 self.sample_until(cell, rounds)
             });
+            for (technique, latencies) in self.sampler.take_latencies() {
+                cell.record_latencies(technique, &latencies);
+            }
             let proof_calls = self.sampler.end_cell();
             match outcome {
                 Err(MeasureError::DidNotFit) if cell.drain == DrainChoice::Probe => {
@@ -505,7 +508,7 @@ impl<'a> Engine<'a> {
                 let contender = Contender::Technique(technique);
                 let timing = self.sampler.sample(contender, calls)?;
                 let call_ns = (timing.elapsed_ns / u64::from(calls)).max(1);
-                calls = (SAMPLE_NS / call_ns).clamp(1, u64::from(setup.max_calls)) as u32;
+                calls = calls_per_sample(call_ns, setup);
             }
             own_calls.push(calls);
         }
@@ -626,6 +629,14 @@ impl<'a> Engine<'a> {
     fn elapsed_ns(&self) -> u64 {
         self.clock.now_ns() - self.began_ns
     }
+}
+
+/// Calls of `call_ns` ns that fill a sample: a multiple of [`CellSetup::calls_multiple`].
+fn calls_per_sample(call_ns: u64, setup: &CellSetup) -> u32 {
+    let multiple = u64::from(setup.calls_multiple.max(1));
+    let most = (u64::from(setup.max_calls) / multiple).max(1);
+    let wanted = (SAMPLE_NS / call_ns).div_ceil(multiple);
+    (multiple * wanted.clamp(1, most)) as u32
 }
 
 /// Rounds of one cell that locate a crossover more precisely.

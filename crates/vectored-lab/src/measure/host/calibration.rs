@@ -57,6 +57,7 @@ pub fn calibrate(
         iovec_setup: IovecSetup::default(),
         sync: SyncMode::None,
         drain,
+        queue_depth: 1,
     };
     Ok(Some(FittedModel::new(
         conditions,

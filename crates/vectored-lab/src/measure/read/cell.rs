@@ -2,6 +2,7 @@
 //! of the source arrived in them.
 
 use std::io;
+use std::os::fd::BorrowedFd;
 
 use crate::measure::read::mover::ReadMover;
 use crate::measure::read::read_source::Source;
@@ -9,6 +10,7 @@ use crate::measure::sampling::clock::Clock;
 use crate::measure::sampling::pattern::Pattern;
 use crate::measure::sampling::payload::Payload;
 use crate::measure::sampling::sampler::{Contender, MeasureError, Timing};
+use crate::measure::sampling::technique_latencies::{TechniqueLatencies, depth_of};
 use crate::measure::targets::{Batch, Mismatch};
 use crate::measure::write::mover::Timed;
 use crate::model::IovecSetup;
@@ -22,8 +24,9 @@ pub(crate) struct ReadCell {
     pub name: String,
     pub source: Box<dyn Source>,
     pub pattern: Pattern,
-    /// The memory that is read into: segments, or one piece for the floor.
-    pub landing: Payload,
+    /// The memory that is read into, one for each transfer in flight: segments, or
+    /// one piece for the floor.
+    pub landings: Vec<Payload>,
     pub iovec_setup: IovecSetup,
     pub movers: Vec<(Contender, Box<dyn ReadMover>)>,
     pub call_bytes: u64,
@@ -31,6 +34,12 @@ pub(crate) struct ReadCell {
     /// Offset of the techniques' working memory in its allocation in this round.
     pub start_bytes: usize,
     pub proof_calls: u64,
+    /// Transfers that asynchronous techniques keep in flight.
+    pub queue_depth: u32,
+    /// Times of single transfers, if an asynchronous technique takes part.
+    pub latencies: Option<TechniqueLatencies>,
+    /// The round that has begun.
+    pub round: u32,
     /// Directory and file system, for [`MeasureError::NotCold`].
     pub not_cold: (String, String),
 }
@@ -53,7 +62,7 @@ impl ReadCell {
     pub fn prove(&mut self, clock: &dyn Clock) -> Result<(), MeasureError> {
         for index in 0..self.movers.len() {
             let contender = self.movers[index].0;
-            self.batch(contender, ALONE, clock)?;
+            self.timed_batch(contender, ALONE, clock)?;
             self.proof_calls += 1;
         }
         Ok(())
@@ -67,64 +76,100 @@ impl ReadCell {
         clock: &dyn Clock,
     ) -> Result<Timing, MeasureError> {
         if self.first == FirstCall::Separate {
-            self.batch(contender, ALONE, clock)?;
+            self.timed_batch(contender, ALONE, clock)?;
         }
         let timed = Timed {
             calls,
             untimed_first: self.first == FirstCall::InBatch,
             iovec_setup: self.iovec_setup,
             fsync: false,
+            queue_depth: depth_of(contender, self.queue_depth),
         };
-        self.batch(contender, timed, clock)
+        let timing = self.timed_batch(contender, timed, clock)?;
+        if let Some(mut all) = self.latencies.take() {
+            if let Some(latencies) = all.due(contender, self.round) {
+                self.batch(contender, timed, &mut |mover, fd, lists| {
+                    let held = mover.latencies(fd, lists, timed, clock, latencies)?;
+                    Ok(((), held))
+                })?;
+            }
+            self.latencies = Some(all);
+        }
+        Ok(timing)
     }
 
-    fn batch(
+    fn timed_batch(
         &mut self,
         contender: Contender,
         timed: Timed,
         clock: &dyn Clock,
     ) -> Result<Timing, MeasureError> {
+        self.batch(contender, timed, &mut |mover, fd, lists| {
+            mover.sample_lists(fd, lists, timed, clock)
+        })
+    }
+
+    /// Reads a batch by `receive`, which returns the number of the last call that
+    /// filled each list, and checks it.
+    fn batch<T>(
+        &mut self,
+        contender: Contender,
+        timed: Timed,
+        receive: &mut Receive<'_, T>,
+    ) -> Result<T, MeasureError> {
         for _ in 0..MAX_TRIES {
-            match self.attempt(contender, timed, clock) {
+            match self.attempt(contender, timed, receive) {
                 Err(Failed::Taking(Mismatch::NotCold)) => {}
-                Ok(timing) => return Ok(timing),
+                Ok(received) => return Ok(received),
                 Err(failed) => return Err(self.explain(failed, contender)),
             }
         }
         Err(self.explain(Failed::Taking(Mismatch::NotCold), contender))
     }
 
-    fn attempt(
+    fn attempt<T>(
         &mut self,
         contender: Contender,
         timed: Timed,
-        clock: &dyn Clock,
-    ) -> Result<Timing, Failed> {
+        receive: &mut Receive<'_, T>,
+    ) -> Result<T, Failed> {
         let batch = Batch {
             calls: timed.all_calls(),
             call_bytes: self.call_bytes,
         };
-        let last_call = self.source.aim(batch) + batch.bytes() - batch.call_bytes;
+        let first_call = self.source.aim(batch);
+        let pattern = self.pattern;
         let mut expected = vec![0; batch.call_bytes as usize];
-        self.pattern.fill(last_call, &mut expected);
-        let mut segments = match contender {
-            Contender::Floor | Contender::FloorAgain => vec![self.landing.image_mut()],
-            Contender::Technique(_) => self.landing.segments_mut(),
+        let mut expect = |call: u32| {
+            let at = first_call + u64::from(call) * batch.call_bytes;
+            pattern.fill(at, &mut expected);
+            expected.clone()
         };
-        poison(&mut segments, &expected);
+        let in_flight = self.landings.iter_mut().take(timed.queue_depth as usize);
+        let mut lists: Vec<Vec<&mut [u8]>> = in_flight
+            .map(|landing| match contender {
+                Contender::Floor | Contender::FloorAgain => vec![landing.image_mut()],
+                Contender::Technique(_) => landing.segments_mut(),
+            })
+            .collect();
+        let last = expect(batch.calls - 1);
+        for segments in &mut lists {
+            poison(segments, &last);
+        }
         let (_, mover) = self
             .movers
             .iter_mut()
             .find(|(which, _)| *which == contender)
             .expect("begin_cell named every contender that is sampled");
-        mover.prepare(&segments, self.start_bytes);
+        mover.prepare(&lists[0], self.start_bytes);
         self.source.begin(batch).map_err(Failed::Filling)?;
-        let timing = mover
-            .sample(self.source.fd(), &mut segments, timed, clock)
-            .map_err(Failed::Reading)?;
+        let (received, held) =
+            receive(&mut **mover, self.source.fd(), &mut lists).map_err(Failed::Reading)?;
         self.source.finish(batch).map_err(Failed::Taking)?;
-        compare(&segments, &expected).map_err(Failed::Taking)?;
-        Ok(timing)
+        for (segments, call) in std::iter::zip(&lists, held) {
+            compare(segments, &expect(call)).map_err(Failed::Taking)?;
+        }
+        Ok(received)
     }
 
     fn explain(&self, failed: Failed, contender: Contender) -> MeasureError {
@@ -159,12 +204,18 @@ impl ReadCell {
     }
 }
 
+/// Reads a batch into lists, and returns what it found and the number of the last
+/// call that filled each list.
+type Receive<'r, T> = dyn FnMut(&mut dyn ReadMover, BorrowedFd<'_>, &mut [Vec<&mut [u8]>]) -> io::Result<(T, Vec<u32>)>
+    + 'r;
+
 /// One call, as a proof or before a sample.
 const ALONE: Timed = Timed {
     calls: 1,
     untimed_first: false,
     iovec_setup: IovecSetup::Timed,
     fsync: false,
+    queue_depth: 1,
 };
 
 /// The step in which a batch failed.

@@ -8,9 +8,10 @@ use rustix::io::{Errno, read, readv, retry_on_intr};
 use vectored::{CostModel, Scatter};
 
 use crate::measure::sampling::clock::Clock;
-use crate::measure::sampling::sampler::{Contender, Timing};
-use crate::measure::write::mover::{Timed, time_calls};
-use crate::model::{IovecSetup, Technique};
+use crate::measure::sampling::sampler::Timing;
+use crate::measure::write::mover::{Timed, time_calls, time_each_call};
+use crate::model::IovecSetup;
+use crate::stats::Latencies;
 use crate::sys::mapping::Mapping;
 
 /// A technique that reads from a descriptor into a list of segments.
@@ -51,29 +52,46 @@ pub trait ReadMover {
         // the call inside it is dispatched statically.
         time_calls(fd, batch, clock, || self.call(fd, segments))
     }
-}
 
-/// The mover of a contender, for a target with this cost model. The floors get
-/// one segment for all bytes.
-///
-/// # Panics
-///
-/// If the technique does not read.
-pub fn read_movers(contender: Contender, model: &CostModel) -> Box<dyn ReadMover> {
-    match contender {
-        Contender::Floor | Contender::FloorAgain => Box::new(ReadEach),
-        Contender::Technique(Technique::ReadEach) => Box::new(ReadEach),
-        Contender::Technique(Technique::ReadThenSplit) => Box::new(ReadThenSplit::default()),
-        Contender::Technique(Technique::Readv) => Box::new(WithArray::new(Readv::default())),
-        Contender::Technique(Technique::Mmap) => Box::new(Mmap),
-        Contender::Technique(Technique::Adaptive) => Box::new(WithArray::new(Adaptive {
-            scatter: Scatter::new(*model),
-        })),
-        Contender::Technique(_) => panic!("{contender} does not read"),
+    /// The same with a list of segments for each transfer in flight. Returns
+    /// the number of the last call, from 0 on, that filled each list. Synchronous
+    /// techniques fill the first list in every call.
+    ///
+    /// # Errors
+    ///
+    /// Those of `call`.
+    fn sample_lists(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        lists: &mut [Vec<&mut [u8]>],
+        batch: Timed,
+        clock: &dyn Clock,
+    ) -> io::Result<(Timing, Vec<u32>)> {
+        let timing = self.sample(fd, &mut lists[0], batch, clock)?;
+        Ok((timing, vec![batch.all_calls() - 1]))
+    }
+
+    /// As [`Mover::latencies`](crate::measure::Mover::latencies), with the
+    /// lists of [`ReadMover::sample_lists`].
+    ///
+    /// # Errors
+    ///
+    /// Those of `call`.
+    fn latencies(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        lists: &mut [Vec<&mut [u8]>],
+        batch: Timed,
+        clock: &dyn Clock,
+        latencies: &mut Latencies,
+    ) -> io::Result<Vec<u32>> {
+        time_each_call(batch, clock, latencies, || self.call(fd, &mut lists[0]))?;
+        Ok(vec![batch.all_calls() - 1])
     }
 }
 
-struct ReadEach;
+/// One `read` a segment.
+pub(crate) struct ReadEach;
 
 impl ReadMover for ReadEach {
     fn prepare(&mut self, _segments: &[&mut [u8]], _start_bytes: usize) {}
@@ -86,8 +104,9 @@ impl ReadMover for ReadEach {
     }
 }
 
+/// One `read` into a staging buffer, then a copy to every segment.
 #[derive(Default)]
-struct ReadThenSplit {
+pub(crate) struct ReadThenSplit {
     staging: Vec<u8>,
     start_bytes: usize,
 }
@@ -114,7 +133,7 @@ impl ReadMover for ReadThenSplit {
 
 /// A technique that reads into the segments of an `iovec` array and leaves the
 /// array unchanged.
-trait Scattering {
+pub(crate) trait Scattering {
     /// See [`ReadMover::prepare`].
     fn prepare(&mut self, _segments: &[&mut [u8]]) {}
 
@@ -124,13 +143,13 @@ trait Scattering {
 
 /// Fills the array, in every call or once per sample, and passes it to a
 /// [`Scattering`].
-struct WithArray<S> {
+pub(crate) struct WithArray<S> {
     scattering: S,
     iovecs: Vec<IoSliceMut<'static>>,
 }
 
 impl<S> WithArray<S> {
-    fn new(scattering: S) -> Self {
+    pub fn new(scattering: S) -> Self {
         WithArray {
             scattering,
             iovecs: Vec::new(),
@@ -172,8 +191,9 @@ impl<S: Scattering> ReadMover for WithArray<S> {
     }
 }
 
+/// One `readv` for the whole array.
 #[derive(Default)]
-struct Readv {
+pub(crate) struct Readv {
     iov_max: usize,
     total_bytes: usize,
 }
@@ -195,8 +215,17 @@ impl Scattering for Readv {
     }
 }
 
-struct Adaptive {
+/// The library's choice.
+pub(crate) struct Adaptive {
     scatter: Scatter,
+}
+
+impl Adaptive {
+    pub fn new(model: CostModel) -> Self {
+        Adaptive {
+            scatter: Scatter::new(model),
+        }
+    }
 }
 
 impl Scattering for Adaptive {
@@ -208,7 +237,7 @@ impl Scattering for Adaptive {
 
 /// In every call, maps the range that `read` would read, copies it to the
 /// segments and unmaps it. The file position moves as after a `read`.
-struct Mmap;
+pub(crate) struct Mmap;
 
 impl ReadMover for Mmap {
     fn prepare(&mut self, _segments: &[&mut [u8]], _start_bytes: usize) {}

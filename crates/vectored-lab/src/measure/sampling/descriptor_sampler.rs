@@ -9,7 +9,8 @@ use vectored::CostModel;
 
 use crate::measure::read::cell::{FirstCall, ReadCell};
 use crate::measure::read::feed_thread::FeedThreadSource;
-use crate::measure::read::mover::{ReadMover, read_movers};
+use crate::measure::read::mover::ReadMover;
+use crate::measure::read::movers::read_movers;
 use crate::measure::read::read_source::{FileSource, PatternFile, Source, StreamSource};
 use crate::measure::sampling::clock::Clock;
 use crate::measure::sampling::cold_pool::{ColdPool, PoolMemory, PoolPayload};
@@ -19,8 +20,10 @@ use crate::measure::sampling::payload_supply::Supply;
 use crate::measure::sampling::sampler::{
     CellSetup, Contender, DrainChoice, MAX_CALLS, MeasureError, Sampler, Timing,
 };
+use crate::measure::sampling::technique_latencies::TechniqueLatencies;
 use crate::measure::targets::{
-    DrainMode, FILE_SPAN_BYTES, OpenTarget, Sink, StreamKind, TargetOpener, check_directory,
+    DrainMode, FILE_SPAN_BYTES, FileEnd, OpenChoice, OpenTarget, Sink, StreamKind, TargetOpener,
+    check_directory,
 };
 use crate::measure::write::cell::{Participant, WriteCell};
 use crate::measure::write::mover::Mover;
@@ -28,7 +31,7 @@ use crate::measure::write::movers::movers;
 use crate::model::{
     Cache, CellSpec, Drain, FittedModel, Operation, PageCache, SyncMode, Target, Technique,
 };
-use crate::stats::target_kind;
+use crate::stats::{Latencies, target_kind};
 
 /// Maximum size of a batch with a thread at the other end, which holds all of it.
 const THREAD_BYTES: u64 = 8 << 20;
@@ -147,7 +150,7 @@ impl<'a> DescriptorSampler<'a> {
     }
 
     /// Opens the target and chooses how it is emptied.
-    fn open(&mut self, spec: &CellSpec, drain: DrainChoice) -> Result<OpenTarget, MeasureError> {
+    fn open(&mut self, spec: &CellSpec, choice: OpenChoice) -> Result<OpenTarget, MeasureError> {
         match &mut self.open_sink {
             Some(open_sink) => {
                 let what = format!("cannot open {}", spec.place());
@@ -156,7 +159,7 @@ impl<'a> DescriptorSampler<'a> {
             }
             None => {
                 let cpu = self.reader_cpu;
-                self.opener.open(spec, &self.directory, cpu, drain)
+                self.opener.open(spec, &self.directory, cpu, choice)
             }
         }
     }
@@ -174,13 +177,24 @@ impl DescriptorSampler<'_> {
             let what = format!("{technique} cannot be measured with --sync {}", spec.sync);
             return Err(MeasureError::io(what)(unsupported));
         }
+        check_depth(spec)?;
         let call_bytes = spec.workload.total_bytes() as u64;
+        let latencies = TechniqueLatencies::of(techniques);
         let OpenTarget {
             sink,
             drain_mode,
             file_system,
             span_bytes,
-        } = self.open(spec, drain)?;
+        } = self.open(
+            spec,
+            OpenChoice {
+                drain,
+                file_end: match latencies {
+                    None => FileEnd::Appended,
+                    Some(_) => FileEnd::Positioned,
+                },
+            },
+        )?;
         let mut models = self.models.iter();
         let path = spec.path.as_deref().map(Path::to_string_lossy);
         let calibrated = models.find(|model| {
@@ -219,8 +233,10 @@ impl DescriptorSampler<'_> {
             round: 0,
             batches: 0,
             proof_calls: 0,
+            queue_depth: spec.queue_depth,
+            latencies,
         };
-        let up_to = |bytes: u64| (bytes / call_bytes).clamp(1, MAX_CALLS.into()) as u32;
+        let up_to = |bytes: u64| calls_within(bytes, spec);
         let max_calls = match drain_mode {
             // One call less, since the untimed call takes up space too.
             DrainMode::NotNeeded if spec.target == Target::FileOverwrite => {
@@ -252,6 +268,7 @@ impl DescriptorSampler<'_> {
         self.cell = Some(OpenCell::Write(cell));
         Ok(CellSetup {
             max_calls,
+            calls_multiple: spec.queue_depth,
             drain: match drain_mode {
                 DrainMode::NotNeeded => None,
                 DrainMode::BetweenSamples => Some(Drain::BetweenSamples),
@@ -297,7 +314,16 @@ impl DescriptorSampler<'_> {
             ));
         }
         let call_bytes = spec.workload.total_bytes() as u64;
+        check_depth(spec)?;
         let (source, mut setup) = self.open_source(spec, drain)?;
+        // Transfers in flight cannot share segments.
+        let landings = match techniques
+            .iter()
+            .any(|technique| technique.is_asynchronous())
+        {
+            true => spec.queue_depth,
+            false => 1,
+        };
         let model = CostModel::default_for(target_kind(spec.target));
         self.seed = self.seed.wrapping_add(1);
         let first = match (spec.page_cache, setup.max_calls) {
@@ -313,7 +339,12 @@ impl DescriptorSampler<'_> {
             name: format!("{} with {}", spec.place(), describe(spec)),
             source,
             pattern: self.pattern,
-            landing: Payload::new(spec.workload.sizes(), spec.layout, self.seed),
+            landings: (0..u64::from(landings))
+                .map(|number| {
+                    let seed = self.seed.wrapping_add(number << 32);
+                    Payload::new(spec.workload.sizes(), spec.layout, seed)
+                })
+                .collect(),
             iovec_setup: spec.iovec_setup,
             movers: contenders(techniques)
                 .into_iter()
@@ -323,6 +354,9 @@ impl DescriptorSampler<'_> {
             first,
             start_bytes: 0,
             proof_calls: 0,
+            queue_depth: spec.queue_depth,
+            latencies: TechniqueLatencies::of(techniques),
+            round: 0,
             not_cold: (
                 spec.path
                     .as_deref()
@@ -346,13 +380,13 @@ impl DescriptorSampler<'_> {
     ) -> Result<(Box<dyn Source>, CellSetup), MeasureError> {
         let call_bytes = spec.workload.total_bytes() as u64;
         let what = |doing: &str| MeasureError::io(format!("cannot {doing} {}", spec.place()));
-        let up_to = |bytes: u64| (bytes / call_bytes).clamp(1, MAX_CALLS.into()) as u32;
+        let up_to = |bytes: u64| calls_within(bytes, spec);
         if spec.target == Target::File {
             let directory = spec.path.as_deref().unwrap_or(&self.directory).to_owned();
             let page_cache = spec.page_cache.unwrap_or_default();
-            let described = check_directory(&directory, spec.target, call_bytes)?;
+            let described = check_directory(&directory, spec.target, spec.half_batch_bytes())?;
             let file = self
-                .pattern_file(&directory, call_bytes)
+                .pattern_file(&directory, spec.half_batch_bytes())
                 .map_err(what("create"))?;
             let span_bytes = file.span_bytes;
             let source = FileSource::new(file, page_cache, self.seed).map_err(what("read"))?;
@@ -361,6 +395,7 @@ impl DescriptorSampler<'_> {
                     PageCache::Hot => up_to(span_bytes),
                     PageCache::Cold => 1,
                 },
+                calls_multiple: spec.queue_depth,
                 drain: None,
                 file_system: Some(described.file_system),
                 span_bytes: Some(span_bytes),
@@ -436,7 +471,8 @@ impl Sampler for DescriptorSampler<'_> {
                 (&cell.name, cell.sink.lay_out(&mut self.rng))
             }
             OpenCell::Read(cell) => {
-                cell.landing.lay_out();
+                cell.round = round;
+                cell.landings.iter_mut().for_each(Payload::lay_out);
                 cell.start_bytes = start_bytes;
                 (&cell.name, cell.source.lay_out(&mut self.rng))
             }
@@ -451,6 +487,15 @@ impl Sampler for DescriptorSampler<'_> {
         }
     }
 
+    fn take_latencies(&mut self) -> Vec<(Technique, Latencies)> {
+        let latencies = match &mut self.cell {
+            Some(OpenCell::Write(cell)) => cell.latencies.as_mut(),
+            Some(OpenCell::Read(cell)) => cell.latencies.as_mut(),
+            None => None,
+        };
+        latencies.map_or_else(Vec::new, TechniqueLatencies::take)
+    }
+
     fn end_cell(&mut self) -> Result<u64, MeasureError> {
         Ok(match self.cell.take() {
             Some(OpenCell::Write(cell)) => {
@@ -461,6 +506,41 @@ impl Sampler for DescriptorSampler<'_> {
             None => 0,
         })
     }
+}
+
+/// Refuses cells in which the order of the bytes, or their cache, cannot be what the cell says.
+fn check_depth(spec: &CellSpec) -> Result<(), MeasureError> {
+    if spec.queue_depth <= 1 {
+        return Ok(());
+    }
+    let why = if !spec.target.keeps_order_in_flight() {
+        "a stream or device does not keep the order of transfers in flight"
+    } else if spec.cache == Cache::Cold {
+        "the pool of cold segments is too small for many transfers"
+    } else if spec.page_cache == Some(PageCache::Cold) {
+        "the kernel would read ahead of the transfers in flight"
+    } else {
+        return Ok(());
+    };
+    let what = format!(
+        "cannot measure {} with {} transfers in flight",
+        spec.place(),
+        spec.queue_depth
+    );
+    Err(MeasureError::io(what)(io::Error::other(why)))
+}
+
+/// How many timed calls of a cell fit into a target with the untimed ones that keep its queue full, within
+/// [`MAX_CALLS`]. At least 1.
+fn calls_within(bytes: u64, spec: &CellSpec) -> u32 {
+    let fitting = bytes / spec.workload.total_bytes() as u64;
+    let untimed = match spec.queue_depth {
+        0 | 1 => 0,
+        depth => 2 * depth - 1,
+    };
+    fitting
+        .saturating_sub(untimed.into())
+        .clamp(1, MAX_CALLS.max(spec.queue_depth).into()) as u32
 }
 
 /// Both floors, then the techniques.

@@ -3,6 +3,7 @@
 pub(crate) mod clock;
 pub(crate) mod cold_pool;
 pub(crate) mod descriptor_sampler;
+pub(crate) mod full_queue;
 pub(crate) mod lists;
 pub(crate) mod pattern;
 pub(crate) mod payload;
@@ -10,3 +11,4 @@ pub(crate) mod payload_supply;
 pub(crate) mod ruler;
 pub(crate) mod sampler;
 pub(crate) mod synthetic;
+pub(crate) mod technique_latencies;

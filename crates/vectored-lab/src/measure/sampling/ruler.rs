@@ -39,6 +39,7 @@ pub fn measure_ruler(clock: &dyn Clock) -> io::Result<Ruler> {
             untimed_first: true,
             iovec_setup: IovecSetup::Timed,
             fsync: false,
+            queue_depth: 1,
         };
         let timing = NoOp.sample(null.as_fd(), &lists, turns, clock)?;
         loops.push(timing.elapsed_ns as f64 / f64::from(TURNS));

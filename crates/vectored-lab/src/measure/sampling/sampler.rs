@@ -5,6 +5,7 @@ use std::fmt;
 use std::io;
 
 use crate::model::{CellSpec, Drain, Technique};
+use crate::stats::Latencies;
 
 /// Maximum number of calls in a sample.
 pub(crate) const MAX_CALLS: u32 = 1024;
@@ -46,6 +47,9 @@ pub enum DrainChoice {
 pub struct CellSetup {
     /// Maximum number of calls in a sample (at least 1).
     pub max_calls: u32,
+    /// The number of calls in a sample is a multiple of this; 0 means 1. With several transfers in flight,
+    /// completions are often noticed as many at a time as are in flight.
+    pub calls_multiple: u32,
     /// How the target is emptied or filled, if needed.
     pub drain: Option<Drain>,
     /// File system of the target, if it is a file.
@@ -71,6 +75,11 @@ pub trait Sampler {
 
     /// Times `calls` calls, usually after one untimed call.
     fn sample(&mut self, contender: Contender, calls: u32) -> Result<Timing, MeasureError>;
+
+    /// Hands over the times of single transfers since the cell was opened. None by default.
+    fn take_latencies(&mut self) -> Vec<(Technique, Latencies)> {
+        Vec::new()
+    }
 
     /// Closes the cell; returns the number of its calls whose every byte was
     /// compared as a proof.

@@ -7,7 +7,9 @@ use crate::measure::sampling::clock::FakeClock;
 use crate::measure::sampling::sampler::{
     CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing,
 };
+use crate::measure::sampling::technique_latencies::{TechniqueLatencies, depth_of};
 use crate::model::{CellSpec, Technique};
+use crate::stats::Latencies;
 
 /// The noise in the timings of a [`SyntheticMachine`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,6 +55,8 @@ pub struct SyntheticMachine {
     own_state: Vec<(Contender, f64)>,
     shared_state: f64,
     slow: bool,
+    round: u32,
+    latencies: Option<TechniqueLatencies>,
 }
 
 impl SyntheticMachine {
@@ -72,6 +76,8 @@ impl SyntheticMachine {
             own_state: Vec::new(),
             shared_state: 0.0,
             slow: false,
+            round: 0,
+            latencies: None,
         }
     }
 
@@ -99,6 +105,17 @@ impl SyntheticMachine {
                 Contender::Technique(Technique::Stdio) => copied + 0.2 * model.call_ns,
                 // Four more calls: fstat, ftruncate, mmap, munmap.
                 Contender::Technique(Technique::Mmap) => copied + 4.0 * model.call_ns,
+                // One call submits and reaps as many lists as are in flight.
+                Contender::Technique(Technique::IoUring) => {
+                    0.6 * referenced + 2.0 * model.call_ns / f64::from(cell.queue_depth)
+                }
+                Contender::Technique(Technique::LinuxAio) => {
+                    referenced + 1.5 * model.call_ns / f64::from(cell.queue_depth)
+                }
+                // A thread makes a call a segment.
+                Contender::Technique(Technique::PosixAio) => {
+                    3.0 * segments as f64 * model.call_ns + bytes as f64 * model.byte_ns
+                }
                 Contender::Technique(Technique::Adaptive) => copied.min(referenced),
                 Contender::Technique(_) => panic!("the cost model has no cost for {contender}"),
             }
@@ -153,17 +170,20 @@ impl Sampler for SyntheticMachine {
     fn begin_cell(
         &mut self,
         cell: &CellSpec,
-        _techniques: &[Technique],
+        techniques: &[Technique],
         _drain: DrainChoice,
     ) -> Result<CellSetup, MeasureError> {
         self.cell = Some(cell.clone());
+        self.latencies = TechniqueLatencies::of(techniques);
         Ok(CellSetup {
             max_calls: 1 << 16,
+            calls_multiple: cell.queue_depth,
             ..CellSetup::default()
         })
     }
 
-    fn begin_round(&mut self, _round: u32) -> Result<(), MeasureError> {
+    fn begin_round(&mut self, round: u32) -> Result<(), MeasureError> {
+        self.round = round;
         Ok(())
     }
 
@@ -174,10 +194,25 @@ impl Sampler for SyntheticMachine {
         // A sample of 0 ns would never use up a budget.
         let elapsed_ns = elapsed_ns.max(1);
         self.clock.advance(elapsed_ns);
+        if let Some(mut all) = self.latencies.take() {
+            if let Some(latencies) = all.due(contender, self.round) {
+                // By Little's law.
+                let depth = u64::from(depth_of(contender, cell.queue_depth));
+                let latency_ns = elapsed_ns * depth / u64::from(calls);
+                latencies.add_many(latency_ns, calls.into());
+            }
+            self.latencies = Some(all);
+        }
         Ok(Timing {
             elapsed_ns,
             cpu_ns: elapsed_ns,
         })
+    }
+
+    fn take_latencies(&mut self) -> Vec<(Technique, Latencies)> {
+        self.latencies
+            .as_mut()
+            .map_or_else(Vec::new, TechniqueLatencies::take)
     }
 
     fn end_cell(&mut self) -> Result<u64, MeasureError> {

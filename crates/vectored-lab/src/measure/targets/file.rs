@@ -1,7 +1,7 @@
 //! A file that is appended to.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Seek};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -33,6 +33,16 @@ pub(crate) fn appended_bytes(call_bytes: u64) -> u64 {
     FILE_SPAN_BYTES.max(3 * call_bytes)
 }
 
+/// How a write finds the end of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileEnd {
+    /// By `O_APPEND`, as the writer of a log opens it.
+    Appended,
+    /// By the position of the descriptor, or an offset. Linux ignores offsets in a
+    /// file with `O_APPEND`, so asynchronous writes to it would be in any order.
+    Positioned,
+}
+
 /// A file that is appended to, and truncated when the next batch would exceed
 /// [`FILE_SPAN_BYTES`].
 pub struct FileSink {
@@ -44,8 +54,12 @@ pub struct FileSink {
 impl FileSink {
     /// Creates an unnamed file in `directory`, accessible to its owner only. It
     /// disappears when the process ends, however it ends.
-    pub fn create(directory: &Path, sync: SyncMode) -> io::Result<Self> {
-        let flags = OFlags::APPEND | sync_flags(sync);
+    pub fn create(directory: &Path, sync: SyncMode, end: FileEnd) -> io::Result<Self> {
+        let flags = sync_flags(sync)
+            | match end {
+                FileEnd::Appended => OFlags::APPEND,
+                FileEnd::Positioned => OFlags::empty(),
+            };
         Ok(FileSink {
             file: unnamed_file(directory, flags)?.into(),
             length_bytes: 0,
@@ -91,6 +105,7 @@ impl Sink for FileSink {
 
     fn discard(&mut self) -> io::Result<()> {
         self.file.set_len(0)?;
+        (&self.file).rewind()?;
         self.length_bytes = 0;
         Ok(())
     }
@@ -104,7 +119,7 @@ mod tests {
     fn a_file_is_unnamed_and_private() {
         use std::os::unix::fs::MetadataExt;
         let directory = std::env::temp_dir();
-        let sink = FileSink::create(&directory, SyncMode::None).unwrap();
+        let sink = FileSink::create(&directory, SyncMode::None, FileEnd::Appended).unwrap();
         let metadata = sink.file.metadata().unwrap();
         assert_eq!(metadata.nlink(), 0);
         assert_eq!(metadata.mode() & 0o7777, 0o600);

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use crate::measure::sampling::sampler::{DrainChoice, MeasureError};
 use crate::measure::targets::directory::check_directory;
 use crate::measure::targets::drain_thread::DrainThreadSink;
-use crate::measure::targets::file::{FILE_SPAN_BYTES, FileSink};
+use crate::measure::targets::file::{FILE_SPAN_BYTES, FileEnd, FileSink};
 use crate::measure::targets::foreign_socket::ForeignSocketSink;
 use crate::measure::targets::null::DeviceSink;
 use crate::measure::targets::overwrite::{OverwriteSink, SpanFile};
@@ -32,13 +32,13 @@ impl TargetOpener {
         spec: &CellSpec,
         directory: &Path,
         reader_cpu: Option<usize>,
-        drain: DrainChoice,
+        choice: OpenChoice,
     ) -> Result<OpenTarget, MeasureError> {
-        let call_bytes = spec.workload.total_bytes() as u64;
+        let half_batch_bytes = spec.half_batch_bytes();
         let what = |doing: &str| MeasureError::io(format!("cannot {doing} {}", spec.place()));
         let path = spec.path.as_deref();
         if let Some(stream) = StreamKind::of(spec.target, spec.path.clone()) {
-            return match drain {
+            return match choice.drain {
                 DrainChoice::Probe => {
                     let sink = StreamSink::open(stream).map_err(what("open"))?;
                     Ok(OpenTarget::new(Box::new(sink), DrainMode::BetweenSamples))
@@ -53,8 +53,9 @@ impl TargetOpener {
         match spec.target {
             Target::File => {
                 let directory = path.unwrap_or(directory);
-                let described = check_directory(directory, spec.target, call_bytes)?;
-                let sink = FileSink::create(directory, spec.sync).map_err(what("create"))?;
+                let described = check_directory(directory, spec.target, half_batch_bytes)?;
+                let sink = FileSink::create(directory, spec.sync, choice.file_end)
+                    .map_err(what("create"))?;
                 Ok(OpenTarget {
                     file_system: Some(described.file_system),
                     span_bytes: Some(FILE_SPAN_BYTES),
@@ -97,16 +98,21 @@ impl TargetOpener {
         directory: &Path,
         spec: &CellSpec,
     ) -> Result<Rc<SpanFile>, MeasureError> {
-        let call_bytes = spec.workload.total_bytes() as u64;
+        let half_batch_bytes = spec.half_batch_bytes();
         let is_this = |file: &Rc<SpanFile>| file.directory == directory && file.sync == spec.sync;
         let mut files = self.span_files.iter();
-        if let Some(file) = files.find(|file| is_this(file) && file.suffices(call_bytes)) {
+        if let Some(file) = files.find(|file| is_this(file) && file.suffices(half_batch_bytes)) {
             return Ok(Rc::clone(file));
         }
         self.span_files.retain(|file| !is_this(file));
-        let described = check_directory(directory, spec.target, call_bytes)?;
-        let file = SpanFile::create(directory, described.file_system, spec.sync, call_bytes)
-            .map_err(MeasureError::io(format!("cannot create {}", spec.place())))?;
+        let described = check_directory(directory, spec.target, half_batch_bytes)?;
+        let file = SpanFile::create(
+            directory,
+            described.file_system,
+            spec.sync,
+            half_batch_bytes,
+        )
+        .map_err(MeasureError::io(format!("cannot create {}", spec.place())))?;
         self.span_files.push(Rc::new(file));
         Ok(Rc::clone(&self.span_files[self.span_files.len() - 1]))
     }
@@ -119,6 +125,13 @@ impl TargetOpener {
         self.peers.push((path.to_owned(), Rc::clone(&socket)));
         Ok(socket)
     }
+}
+
+/// What a cell leaves to the sampler.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OpenChoice {
+    pub drain: DrainChoice,
+    pub file_end: FileEnd,
 }
 
 /// The error of a target that needs a path and has none.

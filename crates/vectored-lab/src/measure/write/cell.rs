@@ -2,11 +2,14 @@
 //! arrived.
 
 use std::io;
+use std::os::fd::BorrowedFd;
 
 use crate::measure::read::cell::FirstCall;
 use crate::measure::sampling::clock::Clock;
+use crate::measure::sampling::lists::Lists;
 use crate::measure::sampling::payload_supply::Supply;
 use crate::measure::sampling::sampler::{Contender, MAX_CALLS, MeasureError, Timing};
+use crate::measure::sampling::technique_latencies::{TechniqueLatencies, depth_of};
 use crate::measure::targets::{Batch, DrainMode, Mismatch, Sink, peer_is_stuck};
 use crate::measure::write::mover::{Mover, Timed};
 use crate::model::IovecSetup;
@@ -40,6 +43,10 @@ pub(crate) struct WriteCell {
     pub round: u32,
     pub batches: u64,
     pub proof_calls: u64,
+    /// Transfers that asynchronous techniques keep in flight.
+    pub queue_depth: u32,
+    /// Times of single transfers, if an asynchronous technique takes part.
+    pub latencies: Option<TechniqueLatencies>,
 }
 
 impl WriteCell {
@@ -66,6 +73,12 @@ impl WriteCell {
                         }
                     }
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                    // io_uring writes to a non-blocking descriptor only if its driver can
+                    // write without waiting, which FIFOs cannot (EOPNOTSUPP). Without a
+                    // fitting call, a thread reads, and the descriptor may block.
+                    Err(error) if error.kind() == io::ErrorKind::Unsupported && fitting == 0 => {
+                        break;
+                    }
                     Err(error) => return Err(failed(*contender, &self.name)(error)),
                 }
             }
@@ -145,47 +158,58 @@ impl WriteCell {
         let participant = find(&mut self.movers, contender);
         let proof = participant.samples.is_multiple_of(PROOF_EVERY);
         participant.samples += 1;
-        let mover = &mut participant.mover;
-        let cannot = || failed(contender, &self.name);
-        let batch_of = |calls| Batch {
-            calls,
-            call_bytes: self.call_bytes,
-        };
         if self.first == FirstCall::Separate {
-            let first = batch_of(1);
-            self.batches += 1;
-            let mark = mark(contender, self.round, self.batches);
-            self.supply.draw(contender, 1, mark);
-            let lists = self.supply.lists(contender);
-            mover.prepare(lists.first(), self.start_bytes);
-            self.sink.begin(first).map_err(cannot())?;
-            mover
-                .call(self.sink.fd(), lists.first())
-                .map_err(|error| full_or(error, self.drain_mode, cannot()))?;
-            self.sink
-                .finish(first, &self.supply.sent(), true)
-                .map_err(|mismatch| wrong(mismatch, contender, &self.name))?;
+            self.batch(contender, 1, true, |mover, fd, lists| {
+                mover.call(fd, lists.first())
+            })?;
         }
         let timed = Timed {
             calls,
             untimed_first: self.first == FirstCall::InBatch,
             iovec_setup: self.iovec_setup,
             fsync: self.fsync,
+            queue_depth: depth_of(contender, self.queue_depth),
         };
-        let batch = batch_of(timed.all_calls());
+        let timing = self.batch(contender, timed.all_calls(), proof, |mover, fd, lists| {
+            mover.sample(fd, lists, timed, clock)
+        })?;
+        if let Some(mut all) = self.latencies.take() {
+            if let Some(latencies) = all.due(contender, self.round) {
+                self.batch(contender, timed.all_calls(), false, |mover, fd, lists| {
+                    mover.latencies(fd, lists, timed, clock, latencies)
+                })?;
+            }
+            self.latencies = Some(all);
+        }
+        Ok(timing)
+    }
+
+    /// Sends a batch of calls, made by `send`, and checks it, with or without proof.
+    fn batch<T>(
+        &mut self,
+        contender: Contender,
+        calls: u32,
+        proof: bool,
+        send: impl FnOnce(&mut dyn Mover, BorrowedFd<'_>, &Lists<'_>) -> io::Result<T>,
+    ) -> Result<T, MeasureError> {
+        let batch = Batch {
+            calls,
+            call_bytes: self.call_bytes,
+        };
+        let cannot = || failed(contender, &self.name);
         self.batches += 1;
         let mark = mark(contender, self.round, self.batches);
         self.supply.draw(contender, batch.calls, mark);
         let lists = self.supply.lists(contender);
+        let mover = &mut find(&mut self.movers, contender).mover;
         mover.prepare(lists.first(), self.start_bytes);
         self.sink.begin(batch).map_err(cannot())?;
-        let timing = mover
-            .sample(self.sink.fd(), &lists, timed, clock)
+        let sent = send(&mut **mover, self.sink.fd(), &lists)
             .map_err(|error| full_or(error, self.drain_mode, cannot()))?;
         self.sink
             .finish(batch, &self.supply.sent(), proof)
             .map_err(|mismatch| wrong(mismatch, contender, &self.name))?;
-        Ok(timing)
+        Ok(sent)
     }
 }
 

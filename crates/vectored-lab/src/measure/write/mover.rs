@@ -8,6 +8,7 @@ use crate::measure::sampling::lists::Lists;
 use crate::measure::sampling::sampler::Timing;
 use crate::measure::write::fsync::synced;
 use crate::model::IovecSetup;
+use crate::stats::Latencies;
 
 /// A technique that writes a list of segments to a descriptor.
 ///
@@ -47,6 +48,47 @@ pub trait Mover {
         let mut turns = lists.in_turn();
         time_calls(fd, batch, clock, || self.call(fd, turns.next()))
     }
+
+    /// Makes the calls of a sample, and adds the time of each timed one to
+    /// `latencies`: from call to return, or from submission to completion. The
+    /// clock is read twice for each call, so this is no sample of throughput.
+    ///
+    /// # Errors
+    ///
+    /// Those of `call`.
+    fn latencies(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        lists: &Lists<'_>,
+        batch: Timed,
+        clock: &dyn Clock,
+        latencies: &mut Latencies,
+    ) -> io::Result<()> {
+        let mut turns = lists.in_turn();
+        time_each_call(batch, clock, latencies, || self.call(fd, turns.next()))
+    }
+}
+
+/// Makes the calls of a sample, and adds the time of each timed one to `latencies`.
+///
+/// # Errors
+///
+/// Those of `call`.
+pub(crate) fn time_each_call(
+    batch: Timed,
+    clock: &dyn Clock,
+    latencies: &mut Latencies,
+    mut call: impl FnMut() -> io::Result<()>,
+) -> io::Result<()> {
+    for number in 0..batch.all_calls() {
+        let began_ns = clock.now_ns();
+        call()?;
+        let ended_ns = clock.now_ns();
+        if number >= batch.calls_before() {
+            latencies.add(ended_ns - began_ns);
+        }
+    }
+    Ok(())
 }
 
 /// Times a sample of any kind of call. For a [`Mover`] with its own `sample`:
@@ -105,12 +147,28 @@ pub struct Timed {
     pub iovec_setup: IovecSetup,
     /// Whether each call includes a final `fsync(2)`.
     pub fsync: bool,
+    /// Transfers in flight: at least 1; always 1 for synchronous techniques.
+    pub queue_depth: u32,
 }
 
 impl Timed {
-    /// Number of calls, including the untimed one.
+    /// Number of untimed calls that precede the timed ones. With several transfers in flight, these are as
+    /// many as fill the queue, so that it is full when the clock starts.
+    pub fn calls_before(self) -> u32 {
+        match self.queue_depth {
+            0 | 1 => u32::from(self.untimed_first),
+            depth => depth,
+        }
+    }
+
+    /// Number of untimed calls that follow, so that the queue is full until the clock stops.
+    pub fn calls_after(self) -> u32 {
+        self.queue_depth.saturating_sub(1)
+    }
+
+    /// Number of calls, including the untimed ones.
     pub fn all_calls(self) -> u32 {
-        self.calls + u32::from(self.untimed_first)
+        self.calls_before() + self.calls + self.calls_after()
     }
 }
 
@@ -165,6 +223,7 @@ mod tests {
                 untimed_first,
                 iovec_setup: IovecSetup::Timed,
                 fsync: false,
+                queue_depth: 1,
             };
             let lists = Lists::one(vec![b"list"]);
             let timing = NotingMover(&clock).sample(null.as_fd(), &lists, timed, &clock);

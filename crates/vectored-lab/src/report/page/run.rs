@@ -1,6 +1,7 @@
 //! One run: the answer, then the map, charts and figures of each target.
 
 use crate::model::{Results, Technique, Verdict};
+use crate::report::asynchronous;
 use crate::report::costs::costs;
 use crate::report::notes::notes;
 use crate::report::page::environment;
@@ -34,7 +35,7 @@ pub fn section(index: usize, results: &Results) -> String {
     );
     let sections = sections(results);
     let panels = panels(results);
-    text += &answer(&sections);
+    text += &answer(&sections, results);
     text += &tabs(index, &panels);
     // Both have the order of the section keys.
     for (place, (panel, section)) in std::iter::zip(&panels, &sections).enumerate() {
@@ -42,6 +43,15 @@ pub fn section(index: usize, results: &Results) -> String {
     }
     if let Some(costs) = costs(results) {
         text += &table(&costs.title, &costs.heads, costs.names, &costs.rows, true);
+    }
+    for latencies in asynchronous::latencies(results) {
+        text += &table(
+            &latencies.title,
+            &latencies.heads,
+            latencies.names,
+            &latencies.rows,
+            true,
+        );
     }
     text += &environment::section(results);
     text += "<h3>How to read this</h3>\n<ul class=\"notes\">\n";
@@ -51,7 +61,7 @@ pub fn section(index: usize, results: &Results) -> String {
     text + "</ul>\n</section>\n"
 }
 
-fn answer(sections: &[Section]) -> String {
+fn answer(sections: &[Section], results: &Results) -> String {
     let mut text = "<dl class=\"answer\">\n".to_owned();
     for section in sections {
         text += &format!("<dt>{}</dt>\n<dd>", escape(&section.title));
@@ -66,6 +76,13 @@ fn answer(sections: &[Section]) -> String {
         text += &format!(
             "</ul><p class=\"tally\">{}</p></dd>\n",
             escape(&section.tally)
+        );
+    }
+    for (place, advice) in asynchronous::answers(results) {
+        text += &format!(
+            "<dt>{}</dt>\n<dd><p>{}</p></dd>\n",
+            escape(&place),
+            escape(&advice)
         );
     }
     text + "</dl>\n"

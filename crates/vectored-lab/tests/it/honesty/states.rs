@@ -275,7 +275,11 @@ fn opt_in_techniques_are_measured_on_the_targets_they_work_on() {
 #[test]
 fn opt_in_techniques_are_measured_in_every_state_on_a_fifo() {
     let fifo = Fifo::make("states");
-    let rivals = [Technique::Writev, Technique::Pwritev2, Technique::Stdio];
+    let rivals = [
+        &[Technique::Writev, Technique::Pwritev2, Technique::Stdio],
+        &Technique::ASYNCHRONOUS[..],
+    ]
+    .concat();
     // The larger lists do not fit, so a thread reads.
     for bytes in [64, 40_000] {
         for state in states(Target::Fifo, &Workload::uniform(3, bytes)) {
@@ -302,6 +306,17 @@ fn opt_in_techniques_are_measured_with_every_sync_mode() {
                 })
             };
             measure(&rivals).unwrap();
+            for technique in Technique::ASYNCHRONOUS {
+                let with_it = [&rivals[..], &[technique]].concat();
+                match sync {
+                    // It would wait for every transfer in flight.
+                    SyncMode::Fsync => {
+                        let error = measure(&with_it).unwrap_err().to_string();
+                        assert!(error.contains(technique.name()), "{error}");
+                    }
+                    SyncMode::None | SyncMode::Dsync | SyncMode::Sync => measure(&with_it).unwrap(),
+                }
+            }
             rivals.push(Technique::Mmap);
             match sync {
                 // O_DSYNC and O_SYNC have no effect on a mapping.

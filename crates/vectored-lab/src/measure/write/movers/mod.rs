@@ -3,6 +3,7 @@
 
 pub(crate) mod adaptive;
 pub(crate) mod array;
+pub(crate) mod asynchronous;
 pub(crate) mod copy;
 pub(crate) mod each;
 pub(crate) mod mmap;
@@ -11,10 +12,12 @@ pub(crate) mod writev;
 
 use vectored::CostModel;
 
+use crate::measure::sampling::full_queue::interface_of;
 use crate::measure::sampling::sampler::Contender;
 use crate::measure::write::mover::Mover;
 use crate::measure::write::movers::adaptive::Adaptive;
 use crate::measure::write::movers::array::WithArray;
+use crate::measure::write::movers::asynchronous::AsynchronousWrite;
 use crate::measure::write::movers::copy::CopyThenWrite;
 pub(crate) use crate::measure::write::movers::each::write_all;
 use crate::measure::write::movers::each::{SendMore, WriteEach};
@@ -34,6 +37,11 @@ const LARGE_BYTES: usize = 1 << 20;
 /// If the technique does not write, or is one of [`Technique::GUESTS`] that this
 /// crate does not implement.
 pub fn movers(contender: Contender, model: &CostModel) -> Box<dyn Mover> {
+    if let Contender::Technique(technique) = contender
+        && let Some(interface) = interface_of(technique)
+    {
+        return Box::new(AsynchronousWrite::new(interface));
+    }
     match contender {
         Contender::Floor | Contender::FloorAgain => Box::new(WriteEach),
         Contender::Technique(Technique::WriteEach) => Box::new(WriteEach),

@@ -1,0 +1,150 @@
+//! Lists filled by io_uring, Linux AIO or POSIX AIO, with several of them in flight.
+
+use std::collections::VecDeque;
+use std::io::{self, IoSliceMut};
+use std::os::fd::BorrowedFd;
+
+use crate::in_flight::{Event, Interface, ListError, ReadList};
+use crate::measure::read::mover::ReadMover;
+use crate::measure::sampling::clock::Clock;
+use crate::measure::sampling::full_queue::{
+    Queue, next_place, set_position_behind, time_each_transfer, time_full_queue,
+};
+use crate::measure::sampling::sampler::Timing;
+use crate::measure::write::mover::Timed;
+use crate::model::IovecSetup;
+use crate::stats::Latencies;
+
+/// An asynchronous technique that reads.
+pub struct AsynchronousRead {
+    queue: Queue,
+    call_bytes: u64,
+}
+
+impl AsynchronousRead {
+    pub fn new(interface: Interface) -> Self {
+        AsynchronousRead {
+            queue: Queue::new(interface),
+            call_bytes: 0,
+        }
+    }
+
+    /// Fills the lists of a batch, and returns the number of the last call that filled each of them. `time`
+    /// is given the transfer, and does not time what is before and after it.
+    fn batch<T>(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        lists: &mut [Vec<&mut [u8]>],
+        batch: Timed,
+        time: impl FnOnce(&mut Transfer<'_>) -> io::Result<T>,
+    ) -> io::Result<(T, Vec<u32>)> {
+        let queue = self.queue.of_depth(batch.queue_depth)?;
+        let place = next_place(fd)?;
+        let count = u64::from(batch.all_calls());
+        let mut holders = Holders::new(lists.len(), batch.all_calls());
+        let mut read = |lists: &mut [ReadList<'_, '_>], on_event: &mut dyn FnMut(Event)| {
+            queue.read(fd, place, count, lists, &mut |event| {
+                holders.note(event);
+                on_event(event);
+            })
+        };
+        let timing = match batch.iovec_setup {
+            IovecSetup::Timed => {
+                let mut lists: Vec<ReadList<'_, '_>> = lists
+                    .iter_mut()
+                    .map(|list| ReadList::Slices(list))
+                    .collect();
+                time(&mut |on_event| read(&mut lists, on_event))?
+            }
+            IovecSetup::Once => {
+                let mut arrays: Vec<Vec<IoSliceMut<'_>>> = lists
+                    .iter_mut()
+                    .map(|list| list.iter_mut().map(|s| IoSliceMut::new(s)).collect())
+                    .collect();
+                let mut lists: Vec<ReadList<'_, '_>> = arrays
+                    .iter_mut()
+                    .map(|array| ReadList::Array(array))
+                    .collect();
+                time(&mut |on_event| read(&mut lists, on_event))?
+            }
+        };
+        set_position_behind(fd, place, count * self.call_bytes)?;
+        Ok((timing, holders.held))
+    }
+}
+
+type Transfer<'t> = dyn FnMut(&mut dyn FnMut(Event)) -> Result<(), ListError> + 't;
+
+impl ReadMover for AsynchronousRead {
+    fn prepare(&mut self, segments: &[&mut [u8]], _start_bytes: usize) {
+        self.call_bytes = segments.iter().map(|segment| segment.len() as u64).sum();
+    }
+
+    fn call(&mut self, fd: BorrowedFd<'_>, segments: &mut [&mut [u8]]) -> io::Result<()> {
+        let place = next_place(fd)?;
+        let queue = self.queue.of_any_depth()?;
+        queue.read(fd, place, 1, &mut [ReadList::Slices(segments)], &mut |_| ())?;
+        set_position_behind(fd, place, self.call_bytes)
+    }
+
+    fn sample_lists(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        lists: &mut [Vec<&mut [u8]>],
+        batch: Timed,
+        clock: &dyn Clock,
+    ) -> io::Result<(Timing, Vec<u32>)> {
+        self.batch(fd, lists, batch, |transfer| {
+            time_full_queue(batch, clock, transfer)
+        })
+    }
+
+    fn latencies(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        lists: &mut [Vec<&mut [u8]>],
+        batch: Timed,
+        clock: &dyn Clock,
+        latencies: &mut Latencies,
+    ) -> io::Result<Vec<u32>> {
+        let timed = self.batch(fd, lists, batch, |transfer| {
+            time_each_transfer(batch, clock, latencies, transfer)
+        });
+        timed.map(|((), held)| held)
+    }
+}
+
+/// Which list each call fills: the one that has been free for the longest time, as [`InFlight::read`] says.
+///
+/// [`InFlight::read`]: crate::in_flight::InFlight::read
+struct Holders {
+    free: VecDeque<usize>,
+    /// The list of each call.
+    list_of: Vec<usize>,
+    /// The last call of each list.
+    held: Vec<u32>,
+}
+
+impl Holders {
+    fn new(lists: usize, calls: u32) -> Self {
+        Holders {
+            free: (0..lists).collect(),
+            list_of: vec![0; calls as usize],
+            held: vec![0; lists],
+        }
+    }
+
+    fn note(&mut self, event: Event) {
+        match event {
+            Event::Began(number) => {
+                let list = self
+                    .free
+                    .pop_front()
+                    .expect("a list for each transfer in flight");
+                self.list_of[number as usize] = list;
+                self.held[list] = number as u32;
+            }
+            Event::Ended(number) => self.free.push_back(self.list_of[number as usize]),
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! Times transfers while the queue is full, and what asynchronous writes and reads share.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use rustix::fs::{OFlags, SeekFrom, fcntl_getfl, seek};
+use rustix::io::Errno;
+
+use crate::in_flight::{Event, InFlight, Interface, ListError, Place, Unavailable};
+use crate::measure::sampling::clock::Clock;
+use crate::measure::sampling::sampler::Timing;
+use crate::measure::write::mover::Timed;
+use crate::model::Technique;
+use crate::stats::Latencies;
+
+/// The queue of an asynchronous technique, made when its depth is first needed.
+pub(crate) struct Queue {
+    interface: Interface,
+    in_flight: Option<InFlight>,
+}
+
+impl Queue {
+    pub fn new(interface: Interface) -> Self {
+        Queue {
+            interface,
+            in_flight: None,
+        }
+    }
+
+    /// A queue of this depth.
+    pub fn of_depth(&mut self, depth: u32) -> io::Result<&mut InFlight> {
+        if self
+            .in_flight
+            .as_ref()
+            .is_none_or(|queue| queue.depth() != depth)
+        {
+            // Before the new one, since both count against the limits of the system.
+            self.in_flight = None;
+            self.in_flight = Some(InFlight::new(self.interface, depth)?);
+        }
+        Ok(self.in_flight.as_mut().expect("made above"))
+    }
+
+    /// The queue that is there, for single transfers.
+    pub fn of_any_depth(&mut self) -> io::Result<&mut InFlight> {
+        let depth = self.in_flight.as_ref().map_or(1, InFlight::depth);
+        self.of_depth(depth)
+    }
+}
+
+/// Checks that the kernel gives an asynchronous technique a queue of this depth.
+///
+/// # Errors
+///
+/// The reason why it does not, with the remedy.
+///
+/// # Panics
+///
+/// If the technique is synchronous.
+pub fn check_available(technique: Technique, depth: u32) -> Result<(), Unavailable> {
+    let interface = interface_of(technique).expect("an asynchronous technique");
+    InFlight::new(interface, depth).map(drop)
+}
+
+/// The interface of an asynchronous technique; `None` if it is synchronous.
+pub(crate) fn interface_of(technique: Technique) -> Option<Interface> {
+    match technique {
+        Technique::IoUring => Some(Interface::IoUring),
+        Technique::LinuxAio => Some(Interface::LinuxAio),
+        Technique::PosixAio => Some(Interface::PosixAio),
+        _ => None,
+    }
+}
+
+/// Where the next transfer of a descriptor goes: to its position, if it has one.
+pub(crate) fn next_place(fd: BorrowedFd<'_>) -> io::Result<Place> {
+    if fcntl_getfl(fd)?.contains(OFlags::APPEND) {
+        return Ok(Place::Stream);
+    }
+    match seek(fd, SeekFrom::Current(0)) {
+        Ok(position) => Ok(Place::Offset(position)),
+        Err(Errno::SPIPE) => Ok(Place::Stream),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Sets the position of a descriptor behind `bytes` bytes moved to `place`, as synchronous calls leave it.
+pub(crate) fn set_position_behind(fd: BorrowedFd<'_>, place: Place, bytes: u64) -> io::Result<()> {
+    if let Place::Offset(offset) = place {
+        seek(fd, SeekFrom::Start(offset + bytes))?;
+    }
+    Ok(())
+}
+
+/// Times a batch from the moment when the untimed transfers before it have ended, and until as many more
+/// have ended as are timed. Those after it are in flight then, so the queue is full all the time.
+///
+/// `transfer` moves [`Timed::all_calls`] lists and passes on the events.
+pub(crate) fn time_full_queue(
+    batch: Timed,
+    clock: &dyn Clock,
+    transfer: impl FnOnce(&mut dyn FnMut(Event)) -> Result<(), ListError>,
+) -> io::Result<Timing> {
+    let (first, last) = (batch.calls_before(), batch.calls_before() + batch.calls);
+    let cpu_ns = clock.thread_cpu_ns();
+    let mut ended = 0;
+    let mut began_ns = clock.now_ns();
+    let mut ended_ns = began_ns;
+    transfer(&mut |event| {
+        if let Event::Ended(_) = event {
+            ended += 1;
+            if ended == first {
+                began_ns = clock.now_ns();
+            } else if ended == last {
+                ended_ns = clock.now_ns();
+            }
+        }
+    })?;
+    let cpu_ns = clock.thread_cpu_ns() - cpu_ns;
+    Ok(Timing {
+        elapsed_ns: ended_ns - began_ns,
+        cpu_ns: cpu_ns * u64::from(batch.calls) / u64::from(batch.all_calls()),
+    })
+}
+
+/// Adds the time from the submission of each timed transfer to its completion to `latencies`.
+pub(crate) fn time_each_transfer(
+    batch: Timed,
+    clock: &dyn Clock,
+    latencies: &mut Latencies,
+    transfer: impl FnOnce(&mut dyn FnMut(Event)) -> Result<(), ListError>,
+) -> io::Result<()> {
+    let timed = batch.calls_before()..batch.calls_before() + batch.calls;
+    let timed = u64::from(timed.start)..u64::from(timed.end);
+    let mut began_ns = vec![0; batch.all_calls() as usize];
+    transfer(&mut |event| match event {
+        Event::Began(number) => began_ns[number as usize] = clock.now_ns(),
+        Event::Ended(number) if timed.contains(&number) => {
+            latencies.add(clock.now_ns() - began_ns[number as usize]);
+        }
+        Event::Ended(_) => {}
+    })?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::measure::sampling::clock::FakeClock;
+    use crate::model::IovecSetup;
+
+    fn batch(calls: u32, queue_depth: u32) -> Timed {
+        Timed {
+            calls,
+            untimed_first: true,
+            iovec_setup: IovecSetup::Timed,
+            fsync: false,
+            queue_depth,
+        }
+    }
+
+    /// A device that ends one transfer every `gap_ns`, in order, and notices them in groups of `burst`.
+    fn device(
+        clock: FakeClock,
+        count: u32,
+        depth: u32,
+        (gap_ns, burst): (u64, usize),
+    ) -> impl FnOnce(&mut dyn FnMut(Event)) -> Result<(), ListError> {
+        move |on_event| {
+            let mut waiting = VecDeque::new();
+            let mut next = 0;
+            loop {
+                while next < u64::from(count) && waiting.len() < depth as usize {
+                    on_event(Event::Began(next));
+                    waiting.push_back(next);
+                    next += 1;
+                }
+                let group = burst.min(waiting.len());
+                if group == 0 {
+                    return Ok(());
+                }
+                clock.advance(gap_ns * group as u64);
+                for number in waiting.drain(..group) {
+                    on_event(Event::Ended(number));
+                }
+            }
+        }
+    }
+
+    proptest! {
+        /// The time of a transfer is the gap between completions, whatever the depth, and however many
+        /// completions are noticed at once, if the calls are a multiple of that many.
+        #[test]
+        fn the_throughput_of_a_full_queue_has_no_bias(
+            depth in 1_u32..70,
+            multiple in 1_u32..5,
+            gap_ns in 1_u64..1000,
+            is_burst: bool,
+        ) {
+            let calls = depth * multiple;
+            let burst = if is_burst { depth as usize } else { 1 };
+            let clock = FakeClock::default();
+            let timed = batch(calls, depth);
+            let device = device(clock.clone(), timed.all_calls(), depth, (gap_ns, burst));
+            let timing = time_full_queue(timed, &clock, device).unwrap();
+            prop_assert_eq!(timing.elapsed_ns, u64::from(calls) * gap_ns);
+        }
+
+        /// By Little's law a transfer in a full queue takes `depth` gaps.
+        #[test]
+        fn latencies_are_those_of_the_timed_transfers(
+            depth in 1_u32..70,
+            calls in 1_u32..200,
+            gap_ns in 1_u64..1000,
+        ) {
+            let clock = FakeClock::default();
+            let timed = batch(calls, depth);
+            let device = device(clock.clone(), timed.all_calls(), depth, (gap_ns, 1));
+            let mut latencies = Latencies::default();
+            time_each_transfer(timed, &clock, &mut latencies, device).unwrap();
+            let mut expected = Latencies::default();
+            expected.add_many(u64::from(depth) * gap_ns, calls.into());
+            prop_assert_eq!(latencies, expected);
+        }
+    }
+
+    #[test]
+    fn without_an_untimed_call_the_clock_starts_at_once() {
+        let clock = FakeClock::default();
+        let timed = Timed {
+            untimed_first: false,
+            ..batch(3, 1)
+        };
+        assert_eq!(timed.all_calls(), 3);
+        let device = device(clock.clone(), 3, 1, (10, 1));
+        let timing = time_full_queue(timed, &clock, device).unwrap();
+        assert_eq!(timing.elapsed_ns, 30);
+    }
+}

@@ -1,0 +1,57 @@
+//! The times of single transfers in the open cell.
+
+use crate::measure::sampling::sampler::Contender;
+use crate::model::Technique;
+use crate::stats::Latencies;
+
+/// One round in this many has a batch for latencies behind each sample. A second batch in every round would
+/// halve the rounds that a budget allows.
+const EVERY: u32 = 2;
+
+/// The times of single transfers by technique.
+#[derive(Debug, Default)]
+pub(crate) struct TechniqueLatencies {
+    all: Vec<(Technique, Latencies)>,
+}
+
+impl TechniqueLatencies {
+    /// Those of the open cell, if one of its techniques is asynchronous.
+    pub fn of(techniques: &[Technique]) -> Option<Self> {
+        let is_asynchronous = techniques
+            .iter()
+            .any(|technique| technique.is_asynchronous());
+        is_asynchronous.then(TechniqueLatencies::default)
+    }
+
+    /// Those to add to, if a batch for latencies is due in this round. Round 0 is for trials, and the floors
+    /// have none.
+    pub fn due(&mut self, contender: Contender, round: u32) -> Option<&mut Latencies> {
+        let Contender::Technique(technique) = contender else {
+            return None;
+        };
+        if round % EVERY != 1 % EVERY {
+            return None;
+        }
+        let index = match self.all.iter().position(|(name, _)| *name == technique) {
+            Some(index) => index,
+            None => {
+                self.all.push((technique, Latencies::default()));
+                self.all.len() - 1
+            }
+        };
+        Some(&mut self.all[index].1)
+    }
+
+    /// Hands over all of them and begins anew.
+    pub fn take(&mut self) -> Vec<(Technique, Latencies)> {
+        std::mem::take(&mut self.all)
+    }
+}
+
+/// Transfers in flight: only asynchronous techniques have more than one.
+pub(crate) fn depth_of(contender: Contender, queue_depth: u32) -> u32 {
+    match contender {
+        Contender::Technique(technique) if technique.is_asynchronous() => queue_depth,
+        _ => 1,
+    }
+}

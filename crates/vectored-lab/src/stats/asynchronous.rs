@@ -1,0 +1,86 @@
+//! Asynchronous techniques against the synchronous call with the same lists.
+
+use crate::model::{Cell, Technique};
+use crate::stats::holm::holm_rejects;
+use crate::stats::series::{has_helper, pair};
+use crate::stats::sign_test::PairStats;
+use crate::stats::verdict::{FAMILY_ERROR, LOOKS, MIN_ROUNDS, TIE_ZONE};
+
+/// One asynchronous technique against the synchronous call in one cell.
+#[derive(Clone, Copy, Debug)]
+pub struct AsynchronousPair<'a> {
+    /// The cell.
+    pub cell: &'a Cell,
+    /// The asynchronous technique.
+    pub technique: Technique,
+    /// The synchronous one: see [`Technique::vectored_call`].
+    pub synchronous: Technique,
+    /// The time of the first ÷ that of the second.
+    pub stats: PairStats,
+    /// What follows from it.
+    pub outcome: AsynchronousOutcome,
+}
+
+/// Whether an asynchronous technique pays in a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum AsynchronousOutcome {
+    /// It takes significantly less time.
+    Pays,
+    /// It takes significantly more time.
+    Costs,
+    /// The interval lies within the tie zone.
+    Equal,
+    /// Neither.
+    Open,
+}
+
+/// Compares each asynchronous technique with the synchronous call in each of `cells` that has both, in their
+/// order. As for verdicts, each p-value is adjusted for the looks and for all comparisons (Holm), and no
+/// difference below the tie zone or the noise floor of a cell is significant. Cells with a thread at the
+/// other end are left out: their times depend on how two threads wait for each other.
+pub fn asynchronous_pairs<'a>(cells: &[&'a Cell]) -> Vec<AsynchronousPair<'a>> {
+    let mut pairs: Vec<AsynchronousPair<'a>> = Vec::new();
+    for &cell in cells.iter().filter(|cell| !has_helper(cell)) {
+        let synchronous = Technique::vectored_call(cell.operation);
+        let techniques = cell.techniques.iter().map(|technique| technique.name);
+        for technique in techniques.filter(|technique| technique.is_asynchronous()) {
+            pairs.extend(
+                pair(cell, technique, synchronous).map(|stats| AsynchronousPair {
+                    cell,
+                    technique,
+                    synchronous,
+                    stats,
+                    outcome: AsynchronousOutcome::Open,
+                }),
+            );
+        }
+    }
+    let p_values: Vec<f64> = pairs.iter().map(p_different).collect();
+    let is_different = holm_rejects(&p_values, FAMILY_ERROR);
+    for (pair, is_different) in std::iter::zip(&mut pairs, is_different) {
+        pair.outcome = match is_different {
+            true if pair.stats.ratio < 1.0 => AsynchronousOutcome::Pays,
+            true => AsynchronousOutcome::Costs,
+            false if is_equal(pair) => AsynchronousOutcome::Equal,
+            false => AsynchronousOutcome::Open,
+        };
+    }
+    pairs
+}
+
+/// The p-value of "both take the same time"; 1 if the difference is too small to be reported.
+fn p_different(pair: &AsynchronousPair<'_>) -> f64 {
+    let least = 1.0 + TIE_ZONE.max(pair.cell.noise_floor.unwrap_or(f64::INFINITY));
+    let ratio = pair.stats.ratio;
+    match pair.stats.rounds >= MIN_ROUNDS && ratio.max(1.0 / ratio) > least {
+        true => (pair.stats.p * LOOKS.len() as f64).min(1.0),
+        false => 1.0,
+    }
+}
+
+fn is_equal(pair: &AsynchronousPair<'_>) -> bool {
+    // As for verdicts: such a cell cannot resolve differences of this size.
+    let is_blind = pair.cell.aa_separated && pair.cell.noise_floor.is_none_or(|f| f > TIE_ZONE);
+    let is_within = |(low, high)| low >= 1.0 - TIE_ZONE && high <= 1.0 + TIE_ZONE;
+    pair.stats.rounds >= MIN_ROUNDS && !is_blind && pair.stats.interval.is_some_and(is_within)
+}

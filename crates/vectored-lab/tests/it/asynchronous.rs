@@ -1,0 +1,518 @@
+//! Asynchronous techniques: the advice on them, and their bytes on real descriptors.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+use proptest::prelude::*;
+use vectored_lab::measure::{
+    Clock, Contender, DescriptorSampler, Lists, MeasureError, MonotonicClock, Mover, Outcome,
+    ReadMover, RunError, Timed, Timing, Watch, check_available, movers, read_movers, run,
+};
+use vectored_lab::model::{
+    Cell, CellSpec, Experiment, IovecSetup, PageCache, Target, Technique, Verdict, Workload,
+};
+use vectored_lab::report::{asynchronous_advice, json, parse};
+use vectored_lab::stats::{AsynchronousOutcome, Latencies, asynchronous_pairs};
+
+use crate::honest_reads::skip;
+use crate::report::{cell, results, technique};
+
+/// What an invented cell shows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Truth {
+    Half,
+    Same,
+    Double,
+    Unknown,
+}
+
+use Truth::{Double, Half, Same, Unknown};
+
+impl Truth {
+    fn outcome(self) -> AsynchronousOutcome {
+        match self {
+            Half => AsynchronousOutcome::Pays,
+            Same => AsynchronousOutcome::Equal,
+            Double => AsynchronousOutcome::Costs,
+            Unknown => AsynchronousOutcome::Open,
+        }
+    }
+}
+
+/// A cell of lists of 10 segments in which io-uring takes this share of the time of writev.
+fn measured(bytes: usize, queue_depth: u32, truth: Truth) -> Cell {
+    let samples = |of: &dyn Fn(usize) -> f64| (0..40).map(|round| Some(of(round))).collect();
+    // Independent rounds: no pattern that the serial correlation would see.
+    let turn = |round: usize| ((round * 37 + 11) % 101) as f64 / 100.0 - 0.5;
+    let mut synchronous = technique(Technique::Writev, 0.0, 1.0, None);
+    synchronous.samples_ns = samples(&|_| 1000.0);
+    let mut asynchronous = technique(Technique::IoUring, 0.0, 1.0, None);
+    asynchronous.samples_ns = samples(&|round| match truth {
+        Half => 500.0 * (1.0 + 0.1 * turn(round)),
+        Same => 1000.0 * (1.0 + 0.001 * turn(round)),
+        Double => 2000.0 * (1.0 + 0.1 * turn(round)),
+        Unknown => 1000.0 * (1.0 + turn(round)),
+    });
+    Cell {
+        queue_depth,
+        segment_count: 10,
+        ..cell(
+            Target::File,
+            bytes,
+            Verdict::Open,
+            vec![synchronous, asynchronous],
+        )
+    }
+}
+
+fn said(cells: &[Cell]) -> String {
+    let all: Vec<&Cell> = cells.iter().collect();
+    let entries = asynchronous_advice(&all).into_iter();
+    let entries = entries.map(|entry| {
+        format!(
+            "{} at {:?}: {}",
+            entry.technique, entry.queue_depths, entry.text
+        )
+    });
+    entries.collect::<Vec<_>>().join("\n")
+}
+
+fn grid(truths: &[(usize, &[(u32, Truth)])]) -> Vec<Cell> {
+    let of = |&(bytes, depths): &(usize, &[(u32, Truth)])| -> Vec<Cell> {
+        let cells = depths.iter();
+        cells
+            .map(|&(depth, truth)| measured(bytes, depth, truth))
+            .collect()
+    };
+    truths.iter().flat_map(of).collect()
+}
+
+#[test]
+fn the_advice_names_depths_and_sizes_where_asynchronous_calls_pay() {
+    let pays_deep = grid(&[
+        (1024, &[(1, Double), (8, Double), (64, Double)]),
+        (100 << 10, &[(1, Double), (8, Half), (64, Half)]),
+    ]);
+    let everything = grid(&[(64, &[(1, Unknown), (2, Half), (4, Same), (8, Half)])]);
+    let same = grid(&[
+        (64, &[(1, Same)]),
+        (256, &[(1, Same)]),
+        (1024, &[(1, Unknown)]),
+    ]);
+    let texts = [pays_deep, everything, same].map(|cells| said(&cells));
+    insta::assert_snapshot!(texts.join("\n\n"));
+}
+
+#[test]
+fn nothing_is_said_without_an_asynchronous_technique_or_without_its_rival() {
+    assert_eq!(said(&[cell(Target::File, 16, Verdict::Open, vec![])]), "");
+    let mut alone = measured(64, 8, Half);
+    alone.techniques.retain(|t| t.name == Technique::IoUring);
+    assert_eq!(said(&[alone]), "");
+}
+
+#[test]
+fn too_few_rounds_and_differences_below_the_noise_floor_are_open() {
+    let outcome = |cell: &Cell| asynchronous_pairs(&[cell])[0].outcome;
+    let sure = measured(64, 8, Half);
+    assert_eq!(outcome(&sure), AsynchronousOutcome::Pays);
+    let loud = Cell {
+        noise_floor: Some(1.2),
+        ..sure.clone()
+    };
+    assert_eq!(outcome(&loud), AsynchronousOutcome::Open);
+    let mut short = sure;
+    for technique in &mut short.techniques {
+        technique.samples_ns.truncate(19);
+    }
+    assert_eq!(outcome(&short), AsynchronousOutcome::Open);
+}
+
+/// What a reader concludes for one cell: finds the sentence on the list, and in it the part on the depth.
+fn understood(text: &str, bytes: usize, depth: u32) -> Vec<AsynchronousOutcome> {
+    let size = |words: &str| -> usize {
+        let (number, unit) = words.split_once(' ').unwrap();
+        let unit = if unit == "KiB" { 1024 } else { 1 };
+        number.parse::<usize>().unwrap() * unit
+    };
+    let covers = |sizes: &str| {
+        let sizes = sizes.strip_prefix("10 × ").unwrap();
+        let (least, most) = sizes.split_once(" to ").unwrap_or((sizes, sizes));
+        (size(least)..=size(most)).contains(&bytes)
+    };
+    let depths = |part: &str| -> bool {
+        let (_, after) = part.split_once("queue depth").unwrap();
+        let numbers: Vec<u32> = after
+            .split(|c: char| !c.is_ascii_digit())
+            .take_while(|word| !word.contains('.'))
+            .filter_map(|word| word.parse().ok())
+            .collect();
+        match part.contains("from ") {
+            true => (numbers[0]..=numbers[1]).contains(&depth),
+            // Ratios follow the depths in some parts.
+            false => {
+                let many = after.starts_with('s');
+                let named = if many {
+                    let (list, _) = after[2..].split_once(" it ").unwrap_or((&after[2..], ""));
+                    let words = list.split([',', ' ', '.', ';']);
+                    words.filter_map(|word| word.parse().ok()).collect()
+                } else {
+                    vec![numbers[0]]
+                };
+                named.contains(&depth)
+            }
+        }
+    };
+    let sentences = text.split("Lists of ").skip(1);
+    let here = sentences.filter_map(|sentence| sentence.split_once(": "));
+    here.filter(|(sizes, _)| covers(sizes))
+        .flat_map(|(_, parts)| parts.trim().trim_end_matches('.').split("; "))
+        .filter(|part| depths(part))
+        .map(|part| match part {
+            _ if part.contains("of the time of") => AsynchronousOutcome::Pays,
+            _ if part.contains("times as long") => AsynchronousOutcome::Costs,
+            _ if part.contains("as long") => AsynchronousOutcome::Equal,
+            _ if part.contains("significant") => AsynchronousOutcome::Open,
+            _ => panic!("{part}"),
+        })
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Every measured cell is in the text exactly once, with its own outcome.
+    #[test]
+    fn the_text_says_of_each_cell_what_was_measured(
+        sizes in prop::sample::subsequence(vec![16_usize, 64, 1 << 10, 4 << 10, 64 << 10], 1..=5),
+        depths in prop::sample::subsequence(vec![1_u32, 2, 8, 64, 512], 1..=5),
+        truths in prop::collection::vec(prop::sample::select(vec![Half, Same, Double, Unknown]), 25),
+    ) {
+        let mut truths = truths.into_iter();
+        let mut cells = Vec::new();
+        let mut expected = Vec::new();
+        for &bytes in &sizes {
+            for &depth in &depths {
+                let truth = truths.next().unwrap();
+                cells.push(measured(bytes, depth, truth));
+                expected.push((bytes, depth, truth.outcome()));
+            }
+        }
+        let all: Vec<&Cell> = cells.iter().collect();
+        let entries = asynchronous_advice(&all);
+        prop_assert_eq!(entries.len(), 1);
+        prop_assert_eq!(&entries[0].queue_depths, &depths);
+        let text = &entries[0].text;
+        for (bytes, depth, outcome) in expected {
+            prop_assert_eq!(understood(text, bytes, depth), vec![outcome], "{} at {} in {}", bytes, depth, text);
+        }
+        // The order in which cells were measured does not matter.
+        let reversed: Vec<&Cell> = cells.iter().rev().collect();
+        prop_assert_eq!(&asynchronous_advice(&reversed)[0].text, text);
+    }
+}
+
+#[test]
+fn files_without_a_queue_depth_are_of_depth_one() {
+    let saved = json(&results());
+    assert!(saved.contains("\"queue_depth\":1,"));
+    for older in [
+        saved.replace("\"queue_depth\":1,", "\"queue_depth\":null,"),
+        saved.replace("\"queue_depth\":1,", ""),
+    ] {
+        let cells = parse(&older.replace(",\"queue_depth\":1}", "}"))
+            .unwrap()
+            .cells;
+        assert!(!cells.is_empty() && cells.iter().all(|cell| cell.queue_depth == 1));
+    }
+}
+
+#[test]
+fn latencies_are_saved_and_impossible_ones_are_refused() {
+    let mut saved = results();
+    let mut latencies = Latencies::default();
+    latencies.add_many(1000, 990);
+    latencies.add_many(5000, 10);
+    saved.cells[0].techniques[0].latency = latencies.summary();
+    saved.cells[0].queue_depth = 8;
+    let again = parse(&json(&saved)).unwrap();
+    assert_eq!(again.cells[0].techniques[0].latency, latencies.summary());
+    let refused = |change: &dyn Fn(&mut Cell), words: &str| {
+        let mut wrong = saved.clone();
+        change(&mut wrong.cells[0]);
+        let error = parse(&json(&wrong)).unwrap_err().to_string();
+        assert!(error.contains(words), "{error}");
+    };
+    refused(&|cell| cell.queue_depth = 0, "a queue depth of 0");
+    refused(&|cell| cell.queue_depth = 4097, "a queue depth of 4097");
+    refused(
+        &|cell| cell.techniques[0].latency.latency_p50_ns = Some(0.0),
+        "whose p50 is not a number",
+    );
+    refused(
+        &|cell| cell.techniques[0].latency.latency_p99_ns = Some(10.0),
+        "less than a lower one",
+    );
+    refused(
+        &|cell| cell.techniques[0].latency.latency_transfers = Some(999),
+        "p999 is of 999 transfers",
+    );
+}
+
+/// Measures a cell on real descriptors for a few rounds.
+fn measure(
+    spec: CellSpec,
+    rivals: &[Technique],
+    make_mover: impl FnMut(Contender) -> Option<Box<dyn Mover>> + 'static,
+    make_read_mover: impl FnMut(Contender) -> Option<Box<dyn ReadMover>> + 'static,
+) -> Result<Outcome, RunError> {
+    let experiment = Experiment {
+        cells: vec![spec],
+        rivals: rivals.to_vec(),
+        unranked: vec![],
+        refine: false,
+        budget_ns: 10_000_000,
+        seed: 13,
+    };
+    let (mut make_mover, mut make_read_mover) = (make_mover, make_read_mover);
+    let clock = MonotonicClock;
+    let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let mut sampler = DescriptorSampler::new(&clock, &directory, experiment.seed)
+        .with_movers(move |contender, model| {
+            make_mover(contender).unwrap_or_else(|| movers(contender, model))
+        })
+        .with_read_movers(move |contender, model| {
+            make_read_mover(contender).unwrap_or_else(|| read_movers(contender, model))
+        });
+    let watch = Watch {
+        progress: &mut |_| (),
+        stop: &AtomicBool::new(false),
+    };
+    run(&experiment, &mut sampler, &clock, watch)
+}
+
+/// The asynchronous techniques that this machine has, with a synchronous one of the operation.
+fn offered(test: &str, synchronous: Technique) -> Vec<Technique> {
+    let mut offered = vec![synchronous];
+    for technique in Technique::ASYNCHRONOUS {
+        match check_available(technique, 64) {
+            Ok(()) => offered.push(technique),
+            Err(unavailable) => skip(test, &unavailable.to_string()),
+        }
+    }
+    offered
+}
+
+/// Lists, queue depths, and when the array is filled.
+fn cases() -> [(Workload, u32, IovecSetup); 4] {
+    let mixed = || Workload::from_sizes(vec![100, 1, 4096, 77]);
+    [
+        (mixed(), 1, IovecSetup::Timed),
+        (mixed(), 40, IovecSetup::Once),
+        // More than one call of `IOV_MAX`.
+        (Workload::uniform(1100, 9), 2, IovecSetup::Timed),
+        (Workload::uniform(3, 40_000), 3, IovecSetup::Once),
+    ]
+}
+
+#[test]
+fn asynchronous_writes_are_measured_at_every_depth() {
+    let test = "asynchronous_writes_are_measured_at_every_depth";
+    let rivals = offered(test, Technique::Writev);
+    for target in [Target::File, Target::FileOverwrite, Target::Null] {
+        for (workload, queue_depth, iovec_setup) in cases() {
+            let spec = CellSpec {
+                queue_depth,
+                iovec_setup,
+                ..CellSpec::write(target, workload)
+            };
+            let outcome = measure(spec, &rivals, |_| None, |_| None).unwrap();
+            check(&outcome.cells[0], queue_depth, &rivals);
+            assert_eq!(outcome.cells[0].proof_calls > 0, target != Target::Null);
+        }
+    }
+}
+
+#[test]
+fn asynchronous_reads_are_measured_at_every_depth() {
+    let test = "asynchronous_reads_are_measured_at_every_depth";
+    let rivals = offered(test, Technique::Readv);
+    for (workload, queue_depth, iovec_setup) in cases() {
+        let spec = CellSpec {
+            queue_depth,
+            iovec_setup,
+            ..CellSpec::read(Target::File, workload, PageCache::Hot)
+        };
+        let outcome = measure(spec, &rivals, |_| None, |_| None).unwrap();
+        check(&outcome.cells[0], queue_depth, &rivals);
+        assert!(outcome.cells[0].proof_calls > 0);
+    }
+}
+
+#[test]
+fn asynchronous_reads_are_measured_from_streams() {
+    let rivals = offered(
+        "asynchronous_reads_are_measured_from_streams",
+        Technique::Readv,
+    );
+    for target in [Target::Pipe, Target::Unix, Target::Tcp] {
+        for sizes in [vec![100, 200], vec![3, 5000, 1, 70_000, 9]] {
+            let workload = Workload::from_sizes(sizes);
+            let spec = CellSpec::read(target, workload, PageCache::Hot);
+            let outcome = measure(spec, &rivals, |_| None, |_| None).unwrap();
+            check(&outcome.cells[0], 1, &rivals);
+        }
+    }
+}
+
+fn check(cell: &Cell, queue_depth: u32, rivals: &[Technique]) {
+    assert_eq!(cell.queue_depth, queue_depth);
+    for &rival in rivals {
+        let result = cell.technique(rival).unwrap();
+        assert!(result.median_ns > 0.0);
+        assert!(result.calls_per_sample.is_multiple_of(queue_depth));
+        assert!(result.latency.latency_transfers > Some(0), "{rival}");
+        assert!(result.latency.latency_p50_ns > Some(0.0), "{rival}");
+    }
+}
+
+#[test]
+fn cells_without_an_asynchronous_technique_have_no_latencies() {
+    let spec = CellSpec::write(Target::Null, Workload::uniform(2, 8));
+    let outcome = measure(spec, &[Technique::Writev], |_| None, |_| None).unwrap();
+    let result = outcome.cells[0].technique(Technique::Writev).unwrap();
+    assert_eq!(result.latency, Default::default());
+}
+
+/// Leaves the last list of each sample out.
+struct OneListShort(Box<dyn Mover>);
+
+impl Mover for OneListShort {
+    fn prepare(&mut self, segments: &[&[u8]], start_bytes: usize) {
+        self.0.prepare(segments, start_bytes);
+    }
+
+    fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
+        self.0.call(fd, segments)
+    }
+
+    fn sample(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        lists: &Lists<'_>,
+        batch: Timed,
+        clock: &dyn Clock,
+    ) -> io::Result<Timing> {
+        let short = Timed {
+            calls: batch.calls - 1,
+            ..batch
+        };
+        match short.calls {
+            0 => self.0.sample(fd, lists, batch, clock),
+            _ => self.0.sample(fd, lists, short, clock),
+        }
+    }
+}
+
+/// Changes a byte of one of the lists after they are filled.
+struct OneByteWrong(Box<dyn ReadMover>);
+
+impl ReadMover for OneByteWrong {
+    fn prepare(&mut self, segments: &[&mut [u8]], start_bytes: usize) {
+        self.0.prepare(segments, start_bytes);
+    }
+
+    fn call(&mut self, fd: BorrowedFd<'_>, segments: &mut [&mut [u8]]) -> io::Result<()> {
+        self.0.call(fd, segments)
+    }
+
+    fn sample_lists(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        lists: &mut [Vec<&mut [u8]>],
+        batch: Timed,
+        clock: &dyn Clock,
+    ) -> io::Result<(Timing, Vec<u32>)> {
+        let outcome = self.0.sample_lists(fd, lists, batch, clock)?;
+        if lists.len() > 2 {
+            lists[1][2][0] ^= 1;
+        }
+        Ok(outcome)
+    }
+}
+
+fn wrong_bytes_of(outcome: Result<Outcome, RunError>) {
+    match outcome {
+        Err(RunError {
+            error: MeasureError::WrongBytes { contender, .. },
+            ..
+        }) => assert_eq!(contender, "io-uring"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_list_that_is_missing_among_those_in_flight_is_caught() {
+    let rivals = offered(
+        "a_list_that_is_missing_among_those_in_flight_is_caught",
+        Technique::Writev,
+    );
+    if !rivals.contains(&Technique::IoUring) {
+        return;
+    }
+    let uring = Contender::Technique(Technique::IoUring);
+    for target in [Target::File, Target::FileOverwrite] {
+        let spec = CellSpec {
+            queue_depth: 4,
+            ..CellSpec::write(target, Workload::uniform(5, 100))
+        };
+        wrong_bytes_of(measure(
+            spec,
+            &[Technique::Writev, Technique::IoUring],
+            move |contender| {
+                let right = || movers(contender, &vectored::CostModel::default());
+                (contender == uring).then(|| Box::new(OneListShort(right())) as Box<dyn Mover>)
+            },
+            |_| None,
+        ));
+    }
+}
+
+#[test]
+fn a_wrong_byte_in_any_list_in_flight_is_caught() {
+    let rivals = offered(
+        "a_wrong_byte_in_any_list_in_flight_is_caught",
+        Technique::Readv,
+    );
+    if !rivals.contains(&Technique::IoUring) {
+        return;
+    }
+    let uring = Contender::Technique(Technique::IoUring);
+    let spec = CellSpec {
+        queue_depth: 4,
+        ..CellSpec::read(Target::File, Workload::uniform(5, 100), PageCache::Hot)
+    };
+    wrong_bytes_of(measure(
+        spec,
+        &[Technique::Readv, Technique::IoUring],
+        |_| None,
+        move |contender| {
+            let right = || read_movers(contender, &vectored::CostModel::default());
+            (contender == uring).then(|| Box::new(OneByteWrong(right())) as Box<dyn ReadMover>)
+        },
+    ));
+}
+
+#[test]
+fn streams_are_refused_with_several_transfers_in_flight() {
+    for target in [Target::Pipe, Target::Unix, Target::Tcp] {
+        let spec = CellSpec {
+            queue_depth: 2,
+            ..CellSpec::write(target, Workload::uniform(2, 8))
+        };
+        let error = measure(spec, &[Technique::Writev], |_| None, |_| None).unwrap_err();
+        assert!(error.to_string().contains("order"), "{error}");
+    }
+}
