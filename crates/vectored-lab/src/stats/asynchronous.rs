@@ -36,23 +36,24 @@ pub enum AsynchronousOutcome {
 
 /// Compares each asynchronous technique with the synchronous call in each of `cells` that has both, in their
 /// order. As for verdicts, each p-value is adjusted for the looks and for all comparisons (Holm), and no
-/// difference below the tie zone or the noise floor of a cell is significant. Cells with a thread at the
-/// other end are left out: their times depend on how two threads wait for each other.
+/// difference below the tie zone or the noise floor of a cell is significant. Cells with too few rounds for
+/// a verdict are left out, and so are those with a thread at the other end, whose times depend on how two
+/// threads wait for each other.
 pub fn asynchronous_pairs<'a>(cells: &[&'a Cell]) -> Vec<AsynchronousPair<'a>> {
     let mut pairs: Vec<AsynchronousPair<'a>> = Vec::new();
     for &cell in cells.iter().filter(|cell| !has_helper(cell)) {
         let synchronous = Technique::vectored_call(cell.operation);
         let techniques = cell.techniques.iter().map(|technique| technique.name);
         for technique in techniques.filter(|technique| technique.is_asynchronous()) {
-            pairs.extend(
-                pair(cell, technique, synchronous).map(|stats| AsynchronousPair {
-                    cell,
-                    technique,
-                    synchronous,
-                    stats,
-                    outcome: AsynchronousOutcome::Open,
-                }),
-            );
+            let stats = pair(cell, technique, synchronous);
+            let stats = stats.filter(|stats| stats.rounds >= MIN_ROUNDS);
+            pairs.extend(stats.map(|stats| AsynchronousPair {
+                cell,
+                technique,
+                synchronous,
+                stats,
+                outcome: AsynchronousOutcome::Open,
+            }));
         }
     }
     let p_values: Vec<f64> = pairs.iter().map(p_different).collect();
@@ -72,7 +73,7 @@ pub fn asynchronous_pairs<'a>(cells: &[&'a Cell]) -> Vec<AsynchronousPair<'a>> {
 fn p_different(pair: &AsynchronousPair<'_>) -> f64 {
     let least = 1.0 + TIE_ZONE.max(pair.cell.noise_floor.unwrap_or(f64::INFINITY));
     let ratio = pair.stats.ratio;
-    match pair.stats.rounds >= MIN_ROUNDS && ratio.max(1.0 / ratio) > least {
+    match ratio.max(1.0 / ratio) > least {
         true => (pair.stats.p * LOOKS.len() as f64).min(1.0),
         false => 1.0,
     }
@@ -82,5 +83,5 @@ fn is_equal(pair: &AsynchronousPair<'_>) -> bool {
     // As for verdicts: such a cell cannot resolve differences of this size.
     let is_blind = pair.cell.aa_separated && pair.cell.noise_floor.is_none_or(|f| f > TIE_ZONE);
     let is_within = |(low, high)| low >= 1.0 - TIE_ZONE && high <= 1.0 + TIE_ZONE;
-    pair.stats.rounds >= MIN_ROUNDS && !is_blind && pair.stats.interval.is_some_and(is_within)
+    !is_blind && pair.stats.interval.is_some_and(is_within)
 }
