@@ -140,8 +140,10 @@ impl SegmentQueue {
     /// Appends a copy of `bytes`, however many: whether the queue is full is not asked.
     #[inline]
     pub fn put_slice(&mut self, bytes: &[u8]) {
-        self.reserve_copied(bytes.len());
-        self.copied.extend_from_slice(bytes);
+        match self.copied.capacity() - self.copied.len() < bytes.len() {
+            true => self.grow_and_put(bytes),
+            false => self.copied.extend_from_slice(bytes),
+        }
     }
 
     /// Appends a segment: copies it if it has up to [`copy_below_bytes`](QueuePolicy::copy_below_bytes), otherwise keeps
@@ -412,6 +414,14 @@ impl SegmentQueue {
     fn only_copied(&self) -> Option<&[u8]> {
         let is_kept = !self.kept.is_empty();
         (!is_kept).then(|| &self.copied[self.copied_start..])
+    }
+
+    /// Copies too: so `put_slice` has one branch, and its copy knows that there is room.
+    #[cold]
+    #[inline(never)]
+    fn grow_and_put(&mut self, bytes: &[u8]) {
+        self.grow_copied(bytes.len());
+        self.copied.extend_from_slice(bytes);
     }
 
     /// Makes room for `bytes` more copied bytes.
