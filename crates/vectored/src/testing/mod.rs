@@ -271,3 +271,19 @@ pub(crate) fn for_a_descriptor_of_messages(
         check(&[20, 30], end, &[], Ok(0));
     }
 }
+
+/// Reports that a test could not run here: on standard error, and in the file that `VECTORED_SKIPS` names.
+#[cfg(all(feature = "uring", target_os = "linux"))]
+pub(crate) fn skip(test: &str, reason: &str) {
+    use std::io::Write as _;
+    let line = format!("{test}: {reason}\n");
+    eprint!("skipped: {line}");
+    if let Some(path) = std::env::var_os("VECTORED_SKIPS") {
+        let file = std::fs::File::options()
+            .append(true)
+            .create(true)
+            .open(path);
+        file.and_then(|mut file| file.write_all(line.as_bytes()))
+            .expect("the list of skipped tests can be written");
+    }
+}

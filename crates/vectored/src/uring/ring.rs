@@ -17,8 +17,10 @@ use crate::uring::transfer::Transfer;
 /// until [`wait`](Ring::wait) returns its [`Completion`]. Up to `depth` calls are in the kernel at a time; further
 /// transfers wait in the ring, in order, without a limit.
 ///
-/// Nothing happens to a transfer before the next `wait`, [`try_wait`](Ring::try_wait) or [`start`](Ring::start), which
-/// passes all new transfers to the kernel in one system call.
+/// Nothing happens to a transfer before the next [`start`](Ring::start), [`try_wait`](Ring::try_wait) or `wait`: each of them
+/// passes all new transfers to the kernel in one system call, the last two only if no completion is there already. Call
+/// `start` before other work, so that the kernel makes the transfers meanwhile, and after a completion that `wait`
+/// returned without a system call, if the program does not call `wait` again at once.
 ///
 /// Each transfer is complete, as those of [`write_all_vectored`](crate::write_all_vectored): a call that moves a part only
 /// is followed by another one. A call takes at most [`iov_max`](crate::iov_max) segments and
@@ -36,8 +38,12 @@ use crate::uring::transfer::Transfer;
 /// To drop a ring cancels its transfers and waits until each has ended. A part of their bytes may have been moved, and
 /// nothing tells how many. So call `wait` until it returns `None` first. The drop takes as long as the kernel takes: a
 /// call on a pipe or socket is cancelled at once, one on a file runs to its end. A forgotten ring
-/// ([`std::mem::forget`]) leaks what its transfers own, and so does a ring that a forked child drops. A forked child must not
-/// call other methods of the ring: the queues are not mapped there, so what it would do is undefined.
+/// ([`std::mem::forget`]) leaks what its transfers own.
+///
+/// # Processes and threads
+///
+/// A forked child cannot use the ring of its parent: `wait` and all other functions that would call the kernel return an
+/// error there. If the child drops the ring, what its transfers own is leaked in the child.
 ///
 /// A ring may move to another thread at any time. If the thread that passed a call to the kernel ends, the kernel cancels
 /// that call; the ring then makes it again.
@@ -109,8 +115,8 @@ impl Ring {
     ///
     /// The [`Completion`] has them: those of [`SegmentQueue::write_to`], except that files that refuse lists are not
     /// written by plain calls; `ECANCELED` after [`cancel`](Ring::cancel);
-    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if a descriptor refuses a call again though it is ready, which a file
-    /// that is open with `O_NONBLOCK` may do.
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if a descriptor other than a pipe or socket refuses a call again though
+    /// it is ready, which a file that is open with `O_NONBLOCK` may do.
     pub fn submit_write(
         &mut self,
         fd: impl AsFd + Send + 'static,
@@ -193,9 +199,10 @@ impl Ring {
     ///
     /// # Errors
     ///
-    /// Those of io_uring_enter(2): [`WouldBlock`](io::ErrorKind::WouldBlock) if the kernel lacks memory at the moment.
-    /// No transfer is lost: call it again. The errors of a transfer are in its [`Completion`].
+    /// Those of io_uring_enter(2): [`WouldBlock`](io::ErrorKind::WouldBlock) if the kernel lacks memory at the moment. In
+    /// a forked child, always. No transfer is lost: call it again. The errors of a transfer are in its [`Completion`].
     pub fn wait(&mut self) -> io::Result<Option<Completion>> {
+        self.calls.check_process()?;
         loop {
             let next = self.next_ended();
             if next.is_some() || self.is_empty() {
@@ -214,6 +221,7 @@ impl Ring {
     ///
     /// As `wait`.
     pub fn try_wait(&mut self) -> io::Result<Option<Completion>> {
+        self.calls.check_process()?;
         if let Some(next) = self.next_ended() {
             return Ok(Some(next));
         }
@@ -227,6 +235,7 @@ impl Ring {
     ///
     /// As [`wait`](Ring::wait).
     pub fn start(&mut self) -> io::Result<()> {
+        self.calls.check_process()?;
         self.begin_waiting();
         self.calls.enter(false)
     }
@@ -234,12 +243,14 @@ impl Ring {
     /// Cancels all transfers with this token, and returns their number. [`wait`](Ring::wait) returns them all the same:
     /// with `ECANCELED` and the bytes that were moved before, or with their result if they ended earlier.
     ///
-    /// A call that the kernel cannot cancel, as on a file, runs to its end.
+    /// A call that the kernel cannot cancel, as on a file, runs to its end. One that it does not find at the moment is
+    /// cancelled again by the functions that follow.
     ///
     /// # Errors
     ///
     /// As `wait`. Some of the transfers may be cancelled then.
     pub fn cancel(&mut self, token: u64) -> io::Result<usize> {
+        self.calls.check_process()?;
         let mut count = 0;
         for _ in 0..self.waiting.len() {
             match self.waiting.pop_front() {

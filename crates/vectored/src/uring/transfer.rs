@@ -56,8 +56,8 @@ enum Readiness {
     Unknown,
     /// A call was refused with `EAGAIN`: the next one waits.
     Awaited,
-    /// The wait has ended. If the next call is refused too, waiting does not help, as for a regular file, which is always
-    /// ready.
+    /// The wait has ended. If the next call is refused too, another transfer was faster, or waiting does not help: a
+    /// regular file is always ready.
     Reached,
 }
 
@@ -132,12 +132,29 @@ impl Transfer {
             // Ended before it moved a byte, by a signal or with the thread that submitted it.
             Err(_) if code == Some(libc::EINTR) => {}
             Err(_) if code == Some(libc::ECANCELED) && is_of_other_thread => {}
-            Err(_) if code == Some(libc::EAGAIN) && self.readiness == Readiness::Unknown => {
+            Err(_) if code == Some(libc::EAGAIN) && self.may_wait() => {
                 self.readiness = Readiness::Awaited;
             }
             Err(error) => return Some(Err(error)),
         }
         was_cancelled.then(|| Err(io::Error::from_raw_os_error(libc::ECANCELED)))
+    }
+
+    /// Whether to wait until the descriptor is ready, after a call that was refused because it is not.
+    fn may_wait(&self) -> bool {
+        let stat = || rustix::fs::fstat(self.descriptor.as_fd());
+        match self.readiness {
+            Readiness::Unknown => true,
+            // That was the wait.
+            Readiness::Awaited => false,
+            // What has such a type is ready only if it is. A device may lack the function that tells.
+            Readiness::Reached => stat().is_ok_and(|stat| {
+                matches!(
+                    FileType::from_raw_mode(stat.st_mode),
+                    FileType::Socket | FileType::Fifo
+                )
+            }),
+        }
     }
 
     /// Advances by the bytes that a call moved. Returns whether the transfer has ended.

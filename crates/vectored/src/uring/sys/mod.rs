@@ -13,25 +13,38 @@
 //! - Each call has one entry of the submission queue, which makes one completion: no entry is a multishot one.
 #![allow(unsafe_code)]
 
+mod lists;
+mod process_mark;
+#[cfg(test)]
+mod tests;
+mod thread_number;
+
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::ManuallyDrop;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::NonNull;
-use std::thread::{self, ThreadId};
+use std::thread;
 use std::time::Duration;
 
 use io_uring::types::{Fd, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode, squeue};
 
+use lists::{Lists, SpareLists};
+use process_mark::ProcessMark;
+use thread_number::thread_number;
+
 /// The position of a file, or none: "-1" of io_uring_enter(2).
 const AT_POSITION: u64 = u64::MAX;
 
-/// The completions with this mark are those of cancellations.
-const CANCELLATION: u64 = u64::MAX;
+/// In the mark of a completion: that of the cancellation of the call. No index of a slot has this bit.
+const CANCELLATION: u64 = 1 << 31;
 
-/// After this time, a call that is still not cancelled is cancelled again: a cancellation does not find a call that the
-/// kernel is about to try again.
+/// After this time, a call that a cancellation did not find, or could not end, is cancelled again: the kernel may have been
+/// about to try it again.
 const CANCEL_AGAIN: Duration = Duration::from_millis(20);
+
+const FORKED: &str = "this process is a fork of the one that made the ring, which the child cannot use: make a ring in the \
+    child";
 
 /// Something that the kernel does, with all that it uses.
 pub(super) trait Call: Send + 'static {
@@ -74,7 +87,8 @@ pub(super) struct Ended<C> {
     pub(super) result: io::Result<usize>,
     /// Whether [`Calls::cancel`] was called for it.
     pub(super) was_cancelled: bool,
-    /// Whether another thread than this one started it. When that thread ends, the kernel cancels its calls.
+    /// Whether another thread than this one may have passed it to the kernel. When that thread ends, the kernel cancels
+    /// its calls.
     pub(super) is_of_other_thread: bool,
 }
 
@@ -86,7 +100,13 @@ pub(super) struct Calls<C: Call> {
     slots: ManuallyDrop<Vec<Slot<C>>>,
     /// The slots without a call.
     free: Vec<u32>,
-    process: u32,
+    spare_lists: SpareLists,
+    /// The calls that a cancellation has not ended, as marks.
+    missed: Vec<u64>,
+    /// The thread that entered the kernel last, by its number, and how many times another one had done so before.
+    entered_by: u64,
+    changes_of_thread: u32,
+    process: ProcessMark,
 }
 
 struct Slot<C> {
@@ -95,11 +115,10 @@ struct Slot<C> {
     generation: u32,
     token: u64,
     is_cancelled: bool,
-    /// The thread that started the call.
-    thread: Option<ThreadId>,
-    /// The lists of the call, borrowed from it, and empty without one. They do not move while it is in flight.
-    sources: Vec<IoSlice<'static>>,
-    targets: Vec<IoSliceMut<'static>>,
+    /// Of [`Calls`], when the call was started.
+    changes_of_thread: u32,
+    /// Those of the call, borrowed from it, and empty without one. Their memory does not move.
+    lists: Lists,
 }
 
 /// From `Box::leak`: a `Box` asserts, whenever it moves, that nothing else uses its content.
@@ -113,6 +132,7 @@ impl<C: Call> Calls<C> {
     pub(super) fn new(depth: u32) -> io::Result<Calls<C>> {
         // A forked child does not have the mapped queues: it cannot take the completions of its parent's calls.
         let ring = IoUring::builder().dontfork().build(depth)?;
+        let process = ProcessMark::new()?;
         let params = ring.params();
         // The last of these came with Linux 5.11.
         let has_features = params.is_feature_nodrop()
@@ -126,16 +146,33 @@ impl<C: Call> Calls<C> {
             generation: 0,
             token: 0,
             is_cancelled: false,
-            thread: None,
-            sources: Vec::new(),
-            targets: Vec::new(),
+            changes_of_thread: 0,
+            lists: Lists::default(),
         };
         Ok(Calls {
             ring: ManuallyDrop::new(ring),
             slots: ManuallyDrop::new((0..depth).map(slot).collect()),
             free: (0..depth).rev().collect(),
-            process: std::process::id(),
+            spare_lists: SpareLists::default(),
+            missed: Vec::new(),
+            entered_by: 0,
+            changes_of_thread: 0,
+            process,
         })
+    }
+
+    /// Refuses a forked child. Call it before all functions but `in_flight` and `depth`: the queues of the ring are not
+    /// mapped there.
+    ///
+    /// # Errors
+    ///
+    /// If this process is a fork of the one that made the ring.
+    #[inline]
+    pub(super) fn check_process(&self) -> io::Result<()> {
+        match self.process.is_here() {
+            true => Ok(()),
+            false => Err(io::Error::other(FORKED)),
+        }
     }
 
     /// The most calls in flight.
@@ -164,30 +201,26 @@ impl<C: Call> Calls<C> {
     ///
     /// If there is no room. The call is leaked then, as it is if `begin` panics.
     pub(super) fn start(&mut self, call: Box<C>, token: u64) -> Result<(), (Box<C>, io::Error)> {
-        // First of all, since what can panic must not come between the entry and the slot that keeps its memory.
-        let thread = thread::current().id();
         let index = *self.free.last().expect("there is a free slot");
-        let slot = &mut self.slots[index as usize];
-        // They have entries only if `begin` panicked, of a call that was leaked.
-        slot.sources.clear();
-        slot.targets.clear();
+        let mut lists = self.spare_lists.take();
         let call = NonNull::from(Box::leak(call));
         // SAFETY: the pointer is that of a `Box` that was leaked, and the only one to its content. This reference and
         // all that is borrowed from it (the lists) are used until the call has ended, or `begin` has failed: the lists
         // are emptied before the pointer is used again, below and in `next_ended`. `begin` cannot keep anything
-        // borrowed elsewhere, since its lifetime may be any.
+        // borrowed elsewhere, since its lifetime may be any. If it panics, the lists are dropped, and the call is not.
         let borrowed: &'static mut C = unsafe { &mut *call.as_ptr() };
-        let begun = match borrowed.begin(&mut slot.sources, &mut slot.targets) {
+        let begun = match borrowed.begin(&mut lists.sources, &mut lists.targets) {
             Ok(begun) => begun,
             Err(error) => {
-                slot.sources.clear();
-                slot.targets.clear();
+                self.spare_lists.give_back(lists);
                 // SAFETY: the pointer is that of a leaked `Box`, and nothing is borrowed from it any more.
                 return Err((unsafe { Box::from_raw(call.as_ptr()) }, error));
             }
         };
+        let slot = &mut self.slots[index as usize];
+        slot.lists = lists;
         slot.generation = slot.generation.wrapping_add(1);
-        let entry = entry(&begun, &slot.sources, &mut slot.targets);
+        let entry = entry(&begun, &slot.lists.sources, &mut slot.lists.targets);
         let entry = entry.user_data(mark(index, slot.generation));
         // SAFETY: the entry names the list in the slot, and the buffers that it names. Both stay as they are until the
         // completion: the slot's `call` is set, so the slot is not used again, and `drop` waits. The descriptor is
@@ -198,20 +231,41 @@ impl<C: Call> Calls<C> {
         slot.call = Some(InFlight(call));
         slot.token = token;
         slot.is_cancelled = false;
-        slot.thread = Some(thread);
+        slot.changes_of_thread = self.changes_of_thread;
         self.free.pop();
         Ok(())
     }
 
-    /// Passes what was started to the kernel, and waits for a completion if `wait` is set and a call is in flight.
-    /// `EINTR` is retried.
+    /// Passes what was started to the kernel, and waits for a completion if `wait` is set and a call is in flight. It may
+    /// return without one. `EINTR` is retried.
     pub(super) fn enter(&mut self, wait: bool) -> io::Result<()> {
-        let want = usize::from(wait && self.in_flight() > 0);
+        let waits = wait && self.in_flight() > 0;
+        if !self.missed.is_empty() {
+            if waits && self.enter_for(CANCEL_AGAIN)? {
+                return Ok(());
+            }
+            self.cancel_missed()?;
+            return self.enter_once(false);
+        }
+        self.enter_once(waits)
+    }
+
+    fn enter_once(&mut self, wait: bool) -> io::Result<()> {
+        self.note_thread();
         loop {
-            match self.ring.submit_and_wait(want) {
+            match self.ring.submit_and_wait(usize::from(wait)) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 result => return result.map(drop),
             }
+        }
+    }
+
+    /// To be called before this thread enters the kernel.
+    fn note_thread(&mut self) {
+        let thread = thread_number();
+        if self.entered_by != thread {
+            self.entered_by = thread;
+            self.changes_of_thread = self.changes_of_thread.wrapping_add(1);
         }
     }
 
@@ -219,17 +273,22 @@ impl<C: Call> Calls<C> {
     pub(super) fn next_ended(&mut self) -> Option<Ended<C>> {
         loop {
             let completion = self.ring.completion().next()?;
-            let (index, generation) = unmark(completion.user_data());
-            let Some(slot) = self.slots.get_mut(index as usize) else {
-                continue; // a cancellation
-            };
+            let mark = completion.user_data();
+            if mark & CANCELLATION != 0 {
+                // Not found, or not to be stopped where it is.
+                if completion.result() < 0 {
+                    self.missed.push(mark & !CANCELLATION);
+                }
+                continue;
+            }
+            let (index, generation) = unmark(mark);
+            let slot = &mut self.slots[index as usize];
             assert_eq!(
                 slot.generation, generation,
                 "a completion of a call that has ended"
             );
             let call = slot.call.take().expect("a call that is in flight");
-            slot.sources.clear();
-            slot.targets.clear();
+            self.spare_lists.give_back(std::mem::take(&mut slot.lists));
             self.free.push(index);
             let result = match completion.result() {
                 error @ ..0 => Err(io::Error::from_raw_os_error(-error)),
@@ -242,7 +301,8 @@ impl<C: Call> Calls<C> {
                 call: unsafe { Box::from_raw(call.0.as_ptr()) },
                 result,
                 was_cancelled: slot.is_cancelled,
-                is_of_other_thread: slot.thread != Some(thread::current().id()),
+                is_of_other_thread: slot.changes_of_thread != self.changes_of_thread
+                    || self.entered_by != thread_number(),
             });
         }
     }
@@ -261,19 +321,37 @@ impl<C: Call> Calls<C> {
             if slot.call.is_none() || !chosen(slot.token) {
                 continue;
             }
-            let entry = opcode::AsyncCancel::new(mark(index as u32, slot.generation)).build();
-            let entry = entry.user_data(CANCELLATION);
-            if self.ring.submission().is_full() {
-                self.enter(false)?;
-            }
-            // SAFETY: a cancellation names no memory.
-            if unsafe { self.ring.submission().push(&entry) }.is_err() {
-                return Err(io::ErrorKind::WouldBlock.into());
-            }
+            let mark = mark(index as u32, slot.generation);
+            self.push_cancellation(mark, mark)?;
             self.slots[index].is_cancelled = true;
             count += 1;
         }
         Ok(count)
+    }
+
+    /// Cancels again what earlier cancellations have not ended.
+    fn cancel_missed(&mut self) -> io::Result<()> {
+        while let Some(&mark) = self.missed.last() {
+            let (index, generation) = unmark(mark);
+            let slot = &self.slots[index as usize];
+            if slot.call.is_some() && slot.generation == generation {
+                self.push_cancellation(mark, mark)?;
+            }
+            self.missed.pop();
+        }
+        Ok(())
+    }
+
+    /// Cancels the call of `target`, and lets its end be known as that of the cancellation of `mark`.
+    fn push_cancellation(&mut self, target: u64, mark: u64) -> io::Result<()> {
+        let entry = opcode::AsyncCancel::new(target).build();
+        let entry = entry.user_data(mark | CANCELLATION);
+        if self.ring.submission().is_full() {
+            self.enter_once(false)?;
+        }
+        // SAFETY: a cancellation names no memory.
+        let pushed = unsafe { self.ring.submission().push(&entry) };
+        pushed.map_err(|_full| io::ErrorKind::WouldBlock.into())
     }
 
     /// Cancels all calls, waits until they have ended, and drops them.
@@ -283,33 +361,40 @@ impl<C: Call> Calls<C> {
     /// If the kernel refuses to wait.
     fn end_all(&mut self) -> io::Result<()> {
         while self.in_flight() > 0 {
-            match self
-                .cancel(|_| true)
-                .and_then(|_| self.enter_for(CANCEL_AGAIN))
-            {
-                Err(error) if is_transient(&error) => thread::sleep(Duration::from_millis(1)),
-                result => result?,
-            }
+            let entered = self.cancel(|_| true).and_then(|_| self.enter_once(false));
+            self.pause_if_transient(entered)?;
             while self.next_ended().is_some() {}
-            // The cancellations themselves have ended that wait: now for a call, or the time to cancel again.
+            // All are cancelled again, whether one was missed or not.
+            self.missed.clear();
+            // The cancellations themselves have ended: now for a call, or the time to cancel again.
             if self.in_flight() > 0 {
-                match self.enter_for(CANCEL_AGAIN) {
-                    Err(error) if is_transient(&error) => {}
-                    result => result?,
-                }
+                let entered = self.enter_for(CANCEL_AGAIN).map(drop);
+                self.pause_if_transient(entered)?;
                 while self.next_ended().is_some() {}
             }
         }
         Ok(())
     }
 
-    /// As [`enter`](Calls::enter), and waits no longer than that.
-    fn enter_for(&mut self, most: Duration) -> io::Result<()> {
+    fn pause_if_transient(&self, result: io::Result<()>) -> io::Result<()> {
+        match result {
+            Err(error) if is_transient(&error) => {
+                thread::sleep(Duration::from_millis(1));
+                Ok(())
+            }
+            result => result,
+        }
+    }
+
+    /// As [`enter`](Calls::enter) that waits, but no longer than that. Returns false if the time is over.
+    fn enter_for(&mut self, most: Duration) -> io::Result<bool> {
+        self.note_thread();
         let most = Timespec::from(most);
         let args = SubmitArgs::new().timespec(&most);
         match self.ring.submitter().submit_with_args(1, &args) {
-            Err(error) if error.raw_os_error() == Some(libc::ETIME) => Ok(()),
-            result => result.map(drop),
+            Err(error) if error.raw_os_error() == Some(libc::ETIME) => Ok(false),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(true),
+            result => result.map(|_count| true),
         }
     }
 }
@@ -317,7 +402,7 @@ impl<C: Call> Calls<C> {
 /// Cancels all calls and waits until they have ended.
 impl<C: Call> Drop for Calls<C> {
     fn drop(&mut self) {
-        if std::process::id() != self.process {
+        if !self.process.is_here() {
             // A forked child: the calls are its parent's. What it owns of them is leaked.
             return;
         }
@@ -345,7 +430,6 @@ fn mark(index: u32, generation: u32) -> u64 {
     u64::from(generation) << 32 | u64::from(index)
 }
 
-/// The index of [`CANCELLATION`] is that of no slot.
 fn unmark(mark: u64) -> (u32, u32) {
     (mark as u32, (mark >> 32) as u32)
 }

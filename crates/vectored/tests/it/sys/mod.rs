@@ -61,6 +61,24 @@ pub fn refuse_call(number: libc::c_long, errno: i32) {
     assert_eq!(answers, (0, 0), "{}", std::io::Error::last_os_error());
 }
 
+/// Runs `test` in a forked child and returns its result: false if it panics as well.
+pub fn holds_in_fork(test: impl FnOnce() -> bool) -> bool {
+    // SAFETY: the child has this thread only. It calls no function that waits for a lock of another one: those of the
+    // allocator are free after fork(3) of glibc and musl. It ends without the destructors of this process.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        let holds = std::panic::catch_unwind(std::panic::AssertUnwindSafe(test));
+        // SAFETY: it has no requirement.
+        unsafe { libc::_exit(i32::from(!matches!(holds, Ok(true)))) };
+    }
+    assert!(child > 0, "{}", std::io::Error::last_os_error());
+    let mut status = 0;
+    // SAFETY: `status` lives longer than the call.
+    let waited = unsafe { libc::waitpid(child, &mut status, 0) };
+    assert_eq!(waited, child);
+    status == 0
+}
+
 /// Runs `test` while signals interrupt this thread again and again.
 pub fn interrupted_often<R>(test: impl FnOnce() -> R) -> R {
     extern "C" fn ignore(_: libc::c_int) {}

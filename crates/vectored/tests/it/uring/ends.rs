@@ -3,14 +3,15 @@
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::{UnixDatagram, UnixStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread;
 
 use vectored::uring::Ring;
 
 use super::{counted, only, queue_of, ring};
 use crate::support::{payload, set_nonblocking};
+use crate::sys::{holds_in_fork, refuse_call};
 
 /// Everything in a pipe or socket that is not closed.
 fn drain(mut from: impl Read + std::os::fd::AsFd) -> Vec<u8> {
@@ -236,6 +237,101 @@ fn transfers_outlive_the_thread_that_submitted_them() {
     }
     assert!(ring.is_empty());
     assert!(rest.join().unwrap() == payload(&[200_000])[0]);
+}
+
+/// One thread puts a call into the queue, but cannot pass it on; a second one does, and ends.
+#[test]
+fn a_transfer_outlives_the_thread_that_passed_it_on_for_another_one() {
+    let test = "uring::ends::a_transfer_outlives_the_thread_that_passed_it_on_for_another_one";
+    let Some(mut ring) = ring(test, 8) else {
+        return;
+    };
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    let (to_second, for_second) = mpsc::channel::<Ring>();
+    let (to_first, for_first) = mpsc::channel::<Ring>();
+    let second = thread::spawn(move || {
+        let mut ring = for_second.recv().unwrap();
+        ring.start().unwrap();
+        ring
+    });
+    let first = thread::spawn(move || {
+        refuse_call(libc::SYS_io_uring_enter, libc::EAGAIN);
+        ring.submit_read(reader, vec![vec![0; 4]], 1);
+        assert_eq!(ring.start().unwrap_err().kind(), ErrorKind::WouldBlock);
+        to_second.send(ring).unwrap();
+        let mut ring = for_first.recv().unwrap();
+        // The kernel has cancelled the call, and this thread cannot make it again.
+        let done = ring.wait();
+        assert_eq!(done.expect_err("no result").kind(), ErrorKind::WouldBlock);
+        ring
+    });
+    to_first.send(second.join().unwrap()).unwrap();
+    let mut ring = first.join().unwrap();
+    writer.write_all(b"four").unwrap();
+    assert_eq!(only(&mut ring).result.unwrap(), 4);
+}
+
+#[test]
+fn a_forked_child_cannot_use_the_ring_of_its_parent() {
+    let test = "uring::ends::a_forked_child_cannot_use_the_ring_of_its_parent";
+    let Some(mut ring) = ring(test, 8) else {
+        return;
+    };
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    let reader = Arc::new(reader);
+    ring.submit_read(Arc::clone(&reader), vec![vec![0; 4]], 1);
+    ring.start().unwrap();
+    let mut ring = Some(ring);
+    let holds = holds_in_fork(|| {
+        let mut ring = ring.take().unwrap();
+        ring.submit_read(Arc::clone(&reader), vec![vec![0; 4]], 2);
+        let refused = [
+            ring.start().err(),
+            ring.wait().err(),
+            ring.try_wait().err(),
+            ring.cancel(1).err(),
+        ];
+        let is_clear = |error: &Option<std::io::Error>| {
+            let error = error.as_ref().map(ToString::to_string);
+            error.is_some_and(|error| error.contains("fork"))
+        };
+        let holds = refused.iter().all(is_clear) && ring.len() == 2;
+        drop(ring);
+        let of_child = Ring::new(1);
+        holds && of_child.is_ok_and(|mut ring| matches!(ring.wait(), Ok(None)))
+    });
+    assert!(holds);
+    let mut ring = ring.expect("the parent's");
+    writer.write_all(b"four").unwrap();
+    assert_eq!(only(&mut ring).result.unwrap(), 4);
+}
+
+/// On a non-blocking socket, each of them is refused whenever another one took the bytes.
+#[test]
+fn many_readers_of_one_socket_wait_for_their_turns() {
+    let test = "uring::ends::many_readers_of_one_socket_wait_for_their_turns";
+    let Some(mut ring) = ring(test, 16) else {
+        return;
+    };
+    let (ours, mut theirs) = UnixStream::pair().unwrap();
+    ours.set_nonblocking(true).unwrap();
+    let ours = Arc::new(ours);
+    for token in 0..16 {
+        ring.submit_read(Arc::clone(&ours), vec![vec![0; 2]], token);
+    }
+    let mut count = 0;
+    for _ in 0..32 {
+        count += usize::from(ring.try_wait().unwrap().is_some_and(|done| {
+            assert_eq!(done.result.unwrap(), 2);
+            true
+        }));
+        theirs.write_all(b"x").unwrap();
+    }
+    while let Some(done) = ring.wait().unwrap() {
+        assert_eq!(done.result.unwrap(), 2);
+        count += 1;
+    }
+    assert_eq!(count, 16);
 }
 
 /// io_uring itself would ignore the offset.
