@@ -40,6 +40,7 @@
 //! ```
 
 mod completion;
+mod descriptor;
 mod ring;
 mod setup_error;
 mod sys;
@@ -48,5 +49,6 @@ mod transfer;
 mod transfer_tests;
 
 pub use completion::{Completion, Data};
+pub use descriptor::{Descriptor, SharedDescriptor};
 pub use ring::Ring;
 pub use setup_error::SetupError;

@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::io;
-use std::os::fd::AsFd;
 
 use crate::queue::SegmentQueue;
 use crate::uring::completion::Completion;
+use crate::uring::descriptor::Descriptor;
 use crate::uring::setup_error::SetupError;
 use crate::uring::sys::{Calls, Ended};
 use crate::uring::transfer::Transfer;
@@ -79,8 +79,11 @@ pub struct Ring {
     calls: Calls<Transfer>,
     /// Transfers without a call in flight, in the order in which they get one.
     waiting: VecDeque<Box<Transfer>>,
-    /// Transfers that ended without a call.
-    ended: VecDeque<Completion>,
+    /// Transfers that ended without a call, with their results.
+    ended: VecDeque<(Box<Transfer>, io::Result<()>)>,
+    /// Memory of transfers that are over, of up to `depth` of them.
+    #[expect(clippy::vec_box, reason = "the boxes are what is used again")]
+    spare: Vec<Box<Transfer>>,
 }
 
 impl Ring {
@@ -96,13 +99,15 @@ impl Ring {
             calls,
             waiting: VecDeque::new(),
             ended: VecDeque::new(),
+            spare: Vec::new(),
         })
     }
 
     /// Writes all bytes of a queue. An empty queue makes no system call.
     ///
     /// `fd` is any owner of a descriptor that can be sent to another thread: a `File`, an `OwnedFd`, or an `Arc` of one if
-    /// the program uses it too. It is dropped when the transfer ends. `token` is returned with the [`Completion`], and
+    /// the program uses it too. It is dropped when the transfer ends. For many transfers of one descriptor, a
+    /// [`SharedDescriptor`](crate::uring::SharedDescriptor) saves a system call each. `token` is returned with the [`Completion`], and
     /// need not be unique.
     ///
     /// A non-blocking descriptor that is full is waited for.
@@ -115,15 +120,10 @@ impl Ring {
     ///
     /// The [`Completion`] has them: those of [`SegmentQueue::write_to`], except that files that refuse lists are not
     /// written by plain calls; `ECANCELED` after [`cancel`](Ring::cancel);
-    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if a descriptor other than a pipe or socket refuses a call again though
-    /// it is ready, which a file that is open with `O_NONBLOCK` may do.
-    pub fn submit_write(
-        &mut self,
-        fd: impl AsFd + Send + 'static,
-        queue: SegmentQueue,
-        token: u64,
-    ) {
-        self.submit(Transfer::write(Box::new(fd), queue, None, token));
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if a regular file or a device refuses a call again though it is ready,
+    /// which one that is open with `O_NONBLOCK` may do.
+    pub fn submit_write(&mut self, fd: impl Into<Descriptor>, queue: SegmentQueue, token: u64) {
+        self.submit(|new| new.write(fd.into(), queue, None, token));
     }
 
     /// As [`submit_write`](Ring::submit_write), from byte `offset` of a file on. The position of the descriptor is neither
@@ -135,12 +135,12 @@ impl Ring {
     /// `ESPIPE` if the descriptor cannot seek.
     pub fn submit_write_at(
         &mut self,
-        fd: impl AsFd + Send + 'static,
+        fd: impl Into<Descriptor>,
         queue: SegmentQueue,
         offset: u64,
         token: u64,
     ) {
-        self.submit(Transfer::write(Box::new(fd), queue, Some(offset), token));
+        self.submit(|new| new.write(fd.into(), queue, Some(offset), token));
     }
 
     /// Reads until all buffers are full up to their lengths, or the file or stream ends.
@@ -152,13 +152,8 @@ impl Ring {
     ///
     /// The [`Completion`] has them: those of [`read_up_to_eof_vectored`](crate::read_up_to_eof_vectored), and those that
     /// `submit_write` names.
-    pub fn submit_read(
-        &mut self,
-        fd: impl AsFd + Send + 'static,
-        buffers: Vec<Vec<u8>>,
-        token: u64,
-    ) {
-        self.submit(Transfer::read(Box::new(fd), buffers, None, token));
+    pub fn submit_read(&mut self, fd: impl Into<Descriptor>, buffers: Vec<Vec<u8>>, token: u64) {
+        self.submit(|new| new.read(fd.into(), buffers, None, token));
     }
 
     /// Reads what one call gives, as soon as there are bytes: for streams of which nobody knows the length of the next
@@ -169,11 +164,14 @@ impl Ring {
     /// As [`submit_read`](Ring::submit_read).
     pub fn submit_read_some(
         &mut self,
-        fd: impl AsFd + Send + 'static,
+        fd: impl Into<Descriptor>,
         buffers: Vec<Vec<u8>>,
         token: u64,
     ) {
-        self.submit(Transfer::read(Box::new(fd), buffers, None, token).ending_early());
+        self.submit(|new| {
+            new.read(fd.into(), buffers, None, token);
+            new.end_early();
+        });
     }
 
     /// As [`submit_read`](Ring::submit_read), from byte `offset` of a file on. The position of the descriptor is neither
@@ -184,12 +182,12 @@ impl Ring {
     /// As [`submit_write_at`](Ring::submit_write_at).
     pub fn submit_read_at(
         &mut self,
-        fd: impl AsFd + Send + 'static,
+        fd: impl Into<Descriptor>,
         buffers: Vec<Vec<u8>>,
         offset: u64,
         token: u64,
     ) {
-        self.submit(Transfer::read(Box::new(fd), buffers, Some(offset), token));
+        self.submit(|new| new.read(fd.into(), buffers, Some(offset), token));
     }
 
     /// Returns a transfer that has ended, and waits for one if none has; `None` if there is no transfer. `EINTR` is
@@ -204,9 +202,11 @@ impl Ring {
     pub fn wait(&mut self) -> io::Result<Option<Completion>> {
         self.calls.check_process()?;
         loop {
-            let next = self.next_ended();
-            if next.is_some() || self.is_empty() {
-                return Ok(next);
+            if let Some((transfer, result)) = self.next_ended() {
+                return Ok(Some(self.end(transfer, result)));
+            }
+            if self.is_empty() {
+                return Ok(None);
             }
             self.begin_waiting();
             if self.ended.is_empty() {
@@ -222,11 +222,12 @@ impl Ring {
     /// As `wait`.
     pub fn try_wait(&mut self) -> io::Result<Option<Completion>> {
         self.calls.check_process()?;
-        if let Some(next) = self.next_ended() {
-            return Ok(Some(next));
+        let mut next = self.next_ended();
+        if next.is_none() {
+            self.start()?;
+            next = self.next_ended();
         }
-        self.start()?;
-        Ok(self.next_ended())
+        Ok(next.map(|(transfer, result)| self.end(transfer, result)))
     }
 
     /// Passes new transfers to the kernel, up to the depth of the ring, and does not wait.
@@ -256,7 +257,7 @@ impl Ring {
             match self.waiting.pop_front() {
                 Some(transfer) if transfer.token == token => {
                     let cancelled = Err(io::Error::from_raw_os_error(libc::ECANCELED));
-                    self.ended.push_back(transfer.into_completion(cancelled));
+                    self.ended.push_back((transfer, cancelled));
                     count += 1;
                 }
                 other => self.waiting.extend(other),
@@ -285,11 +286,24 @@ impl Ring {
         self.len() == 0
     }
 
-    fn submit(&mut self, transfer: Box<Transfer>) {
-        match transfer.is_done() {
-            true => self.ended.push_back(transfer.into_completion(Ok(()))),
-            false => self.waiting.push_back(transfer),
+    #[inline]
+    fn submit(&mut self, make: impl FnOnce(&mut Transfer)) {
+        let mut transfer = self.spare.pop().unwrap_or_else(Transfer::over);
+        make(&mut transfer);
+        if transfer.is_done() {
+            self.ended.push_back((transfer, Ok(())));
+        } else {
+            self.waiting.push_back(transfer);
         }
+    }
+
+    #[inline]
+    fn end(&mut self, mut transfer: Box<Transfer>, result: io::Result<()>) -> Completion {
+        let completion = transfer.end(result);
+        if self.spare.len() < self.calls.depth() as usize {
+            self.spare.push(transfer);
+        }
+        completion
     }
 
     /// Puts the calls of waiting transfers into the submission queue, as many as there is room for.
@@ -300,15 +314,15 @@ impl Ring {
             };
             let token = transfer.token;
             if let Err((transfer, error)) = self.calls.start(transfer, token) {
-                self.ended.push_back(transfer.into_completion(Err(error)));
+                self.ended.push_back((transfer, Err(error)));
             }
         }
     }
 
     /// A transfer that has ended. Those with calls that moved only a part wait for another call.
-    fn next_ended(&mut self) -> Option<Completion> {
-        if let Some(completion) = self.ended.pop_front() {
-            return Some(completion);
+    fn next_ended(&mut self) -> Option<(Box<Transfer>, io::Result<()>)> {
+        if let Some(ended) = self.ended.pop_front() {
+            return Some(ended);
         }
         while let Some(Ended {
             mut call,
@@ -318,7 +332,7 @@ impl Ring {
         }) = self.calls.next_ended()
         {
             match call.call_ended(result, was_cancelled, is_of_other_thread) {
-                Some(result) => return Some(call.into_completion(result)),
+                Some(result) => return Some((call, result)),
                 // Before those that have not begun.
                 None => self.waiting.push_front(call),
             }

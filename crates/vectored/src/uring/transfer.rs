@@ -1,7 +1,7 @@
 //! A transfer: one call of the kernel after another, until all its bytes were moved.
 
 use std::io::{self, IoSlice, IoSliceMut};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
 
 use rustix::fs::{FileType, OFlags, SeekFrom};
 use rustix::io::Errno;
@@ -13,13 +13,17 @@ use crate::queue::SegmentQueue;
 use crate::queue::write::checked;
 use crate::transfer::message_sockets::{refuse_messages, refuse_reading_messages};
 use crate::uring::completion::{Completion, Data};
+use crate::uring::descriptor::{Descriptor, Kind};
 use crate::uring::sys::{Begun, Call, Operation};
 
 /// A transfer that has not ended.
 pub(super) struct Transfer {
     pub(super) token: u64,
-    descriptor: Box<dyn AsFd + Send>,
-    data: Owned,
+    descriptor: Descriptor,
+    /// `None` after the end.
+    data: Option<Data>,
+    /// The position of the next byte of buffers.
+    cursor: SegmentCursor,
     place: Place,
     transferred: u64,
     /// The bytes of the call that was begun last.
@@ -40,14 +44,10 @@ enum Place {
     Offset(u64),
     /// At the position of a file, which was here.
     Position(u64),
+    /// The position does not matter, though the descriptor takes offsets.
+    Device,
     /// The descriptor has no positions.
     Stream,
-}
-
-enum Owned {
-    Queue(SegmentQueue),
-    /// The buffers, and the position of the next byte.
-    Buffers(Vec<Vec<u8>>, SegmentCursor),
 }
 
 /// What is known since the last call that moved bytes.
@@ -62,55 +62,70 @@ enum Readiness {
 }
 
 impl Transfer {
-    pub(super) fn write(
-        descriptor: Box<dyn AsFd + Send>,
-        queue: SegmentQueue,
-        offset: Option<u64>,
-        token: u64,
-    ) -> Box<Transfer> {
-        Transfer::of(descriptor, Owned::Queue(queue), offset, token)
-    }
-
-    pub(super) fn read(
-        descriptor: Box<dyn AsFd + Send>,
-        buffers: Vec<Vec<u8>>,
-        offset: Option<u64>,
-        token: u64,
-    ) -> Box<Transfer> {
-        let data = Owned::Buffers(buffers, SegmentCursor::new());
-        Transfer::of(descriptor, data, offset, token)
-    }
-
-    fn of(
-        descriptor: Box<dyn AsFd + Send>,
-        data: Owned,
-        offset: Option<u64>,
-        token: u64,
-    ) -> Box<Transfer> {
+    /// One that is over, to be used again by `write` or `read`.
+    pub(super) fn over() -> Box<Transfer> {
         Box::new(Transfer {
-            token,
-            descriptor,
-            data,
-            place: Place::Submitted(offset),
+            token: 0,
+            descriptor: Descriptor::NONE,
+            data: None,
+            cursor: SegmentCursor::new(),
+            place: Place::Submitted(None),
             transferred: 0,
             given: 0,
-            ends_early: false,
             readiness: Readiness::Unknown,
+            ends_early: false,
             is_stream: false,
         })
     }
 
+    /// Makes this a write that has not begun.
+    #[inline]
+    pub(super) fn write(
+        &mut self,
+        descriptor: Descriptor,
+        queue: SegmentQueue,
+        offset: Option<u64>,
+        token: u64,
+    ) {
+        self.data = Some(Data::Queue(queue));
+        self.reset(descriptor, offset, token);
+    }
+
+    /// Makes this a read that has not begun.
+    #[inline]
+    pub(super) fn read(
+        &mut self,
+        descriptor: Descriptor,
+        buffers: Vec<Vec<u8>>,
+        offset: Option<u64>,
+        token: u64,
+    ) {
+        self.data = Some(Data::Buffers(buffers));
+        self.reset(descriptor, offset, token);
+    }
+
+    #[inline]
+    fn reset(&mut self, descriptor: Descriptor, offset: Option<u64>, token: u64) {
+        self.token = token;
+        self.descriptor = descriptor;
+        self.cursor = SegmentCursor::new();
+        self.place = Place::Submitted(offset);
+        (self.transferred, self.given) = (0, 0);
+        self.readiness = Readiness::Unknown;
+        (self.ends_early, self.is_stream) = (false, false);
+    }
+
     /// Lets the transfer end with the first call that moves bytes.
-    pub(super) fn ending_early(mut self: Box<Transfer>) -> Box<Transfer> {
+    pub(super) fn end_early(&mut self) {
         self.ends_early = true;
-        self
     }
 
     /// Whether no byte is left to be moved.
     pub(super) fn is_done(&self) -> bool {
         match &self.data {
-            Owned::Queue(queue) => queue.is_empty(),
-            Owned::Buffers(buffers, cursor) => cursor.is_at_end(buffers),
+            None => true,
+            Some(Data::Queue(queue)) => queue.is_empty(),
+            Some(Data::Buffers(buffers)) => self.cursor.is_at_end(buffers),
         }
     }
 
@@ -142,16 +157,19 @@ impl Transfer {
 
     /// Whether to wait until the descriptor is ready, after a call that was refused because it is not.
     fn may_wait(&self) -> bool {
-        let stat = || rustix::fs::fstat(self.descriptor.as_fd());
+        let stat = || rustix::fs::fstat(self.descriptor.get().0);
         match self.readiness {
             Readiness::Unknown => true,
             // That was the wait.
             Readiness::Awaited => false,
-            // What has such a type is ready only if it is. A device may lack the function that tells.
+            // What has none of these types tells whether it is ready: a pipe, a socket, a counter of events.
             Readiness::Reached => stat().is_ok_and(|stat| {
-                matches!(
+                !matches!(
                     FileType::from_raw_mode(stat.st_mode),
-                    FileType::Socket | FileType::Fifo
+                    FileType::RegularFile
+                        | FileType::Directory
+                        | FileType::BlockDevice
+                        | FileType::CharacterDevice
                 )
             }),
         }
@@ -159,13 +177,14 @@ impl Transfer {
 
     /// Advances by the bytes that a call moved. Returns whether the transfer has ended.
     fn advance(&mut self, moved: usize) -> io::Result<bool> {
-        if moved == 0 && matches!(self.data, Owned::Buffers(..)) {
+        if moved == 0 && matches!(self.data, Some(Data::Buffers(_))) {
             return Ok(true); // the end of the file
         }
         let moved = checked(moved, self.given)?;
         match &mut self.data {
-            Owned::Queue(queue) => queue.advance(moved),
-            Owned::Buffers(buffers, cursor) => cursor.advance(buffers, moved),
+            None => {}
+            Some(Data::Queue(queue)) => queue.advance(moved),
+            Some(Data::Buffers(buffers)) => self.cursor.advance(buffers, moved),
         }
         self.transferred += moved as u64;
         self.readiness = Readiness::Unknown;
@@ -182,7 +201,7 @@ impl Transfer {
     /// io_uring tries the rest of a short call on a regular file again by itself. If that fails, it reports the bytes before
     /// the error, but leaves the position where it was (`kiocb_done`, Linux 6.18): the next call would write over them.
     fn mend_position(&self, start: u64, moved: u64) -> io::Result<()> {
-        let descriptor = self.descriptor.as_fd();
+        let (descriptor, _) = self.descriptor.get();
         // A device may answer `lseek` without a position (inotify, /dev/urandom), and is not tried again by the kernel.
         let kind = FileType::from_raw_mode(rustix::fs::fstat(descriptor)?.st_mode);
         if !matches!(kind, FileType::RegularFile | FileType::BlockDevice) {
@@ -207,21 +226,24 @@ impl Transfer {
         Ok(())
     }
 
-    pub(super) fn into_completion(self, result: io::Result<()>) -> Completion {
+    /// Ends the transfer: drops the descriptor and gives back the rest.
+    ///
+    /// # Panics
+    ///
+    /// If it has ended before.
+    #[inline]
+    pub(super) fn end(&mut self, result: io::Result<()>) -> Completion {
         let bytes = self.transferred;
-        let (result, data) = match self.data {
-            Owned::Queue(queue) => {
-                let result = result.map_err(|error| TransferError::new(bytes, error));
-                (result, Data::Queue(queue))
-            }
-            Owned::Buffers(buffers, _) => {
-                let result = result.map_err(|error| TransferError::reading(bytes, error));
-                (result, Data::Buffers(buffers))
-            }
+        self.descriptor = Descriptor::NONE;
+        let data = self.data.take().expect("a transfer ends once");
+        let result = match (result, &data) {
+            (Ok(()), _) => Ok(bytes),
+            (Err(error), Data::Queue(_)) => Err(TransferError::new(bytes, error)),
+            (Err(error), Data::Buffers(_)) => Err(TransferError::reading(bytes, error)),
         };
         Completion {
             token: self.token,
-            result: result.map(|()| bytes),
+            result,
             data,
         }
     }
@@ -233,9 +255,9 @@ impl Call for Transfer {
         sources: &mut Vec<IoSlice<'a>>,
         targets: &mut Vec<IoSliceMut<'a>>,
     ) -> io::Result<Begun<'a>> {
-        let descriptor = self.descriptor.as_fd();
+        let (descriptor, kind) = self.descriptor.get();
         if let Place::Submitted(offset) = self.place {
-            self.place = place(descriptor, offset)?;
+            self.place = place(descriptor, kind, offset)?;
         }
         let offset = match self.place {
             Place::Offset(start) => Some(offset_of(start, self.transferred)?),
@@ -243,9 +265,10 @@ impl Call for Transfer {
         };
         let is_awaited = self.readiness == Readiness::Awaited;
         let operation = match &mut self.data {
-            Owned::Queue(_) if is_awaited => Operation::AwaitWritable,
-            Owned::Buffers(..) if is_awaited => Operation::AwaitReadable,
-            Owned::Queue(queue) => {
+            None => panic!("a call of a transfer that has ended"),
+            Some(Data::Queue(_)) if is_awaited => Operation::AwaitWritable,
+            Some(Data::Buffers(_)) if is_awaited => Operation::AwaitReadable,
+            Some(Data::Queue(queue)) => {
                 self.given = queue.fill(Limits::default(), sources).bytes;
                 let is_whole = self.transferred == 0 && self.given == queue.remaining();
                 if !is_whole && !self.is_stream {
@@ -254,12 +277,12 @@ impl Call for Transfer {
                 }
                 Operation::Write { offset }
             }
-            Owned::Buffers(buffers, cursor) => {
+            Some(Data::Buffers(buffers)) => {
                 if matches!(self.place, Place::Stream) && !self.is_stream {
                     refuse_reading_messages(descriptor)?;
                     self.is_stream = true;
                 }
-                self.given = fill(buffers, *cursor, Limits::default(), targets);
+                self.given = fill(buffers, self.cursor, Limits::default(), targets);
                 Operation::Read { offset }
             }
         };
@@ -273,12 +296,22 @@ impl Call for Transfer {
 /// Where a transfer begins.
 ///
 /// io_uring ignores the offset of a call on a pipe or a socket, where pwritev(2) answers `ESPIPE`.
-fn place(descriptor: BorrowedFd<'_>, offset: Option<u64>) -> io::Result<Place> {
-    match (rustix::fs::tell(descriptor), offset) {
-        (Ok(_), Some(offset)) => Ok(Place::Offset(offset)),
-        (Ok(position), None) => Ok(Place::Position(position)),
-        (Err(Errno::SPIPE), None) => Ok(Place::Stream),
-        (Err(error), _) => Err(error.into()),
+fn place(descriptor: BorrowedFd<'_>, kind: Option<Kind>, offset: Option<u64>) -> io::Result<Place> {
+    let position = || rustix::fs::tell(descriptor);
+    match (kind, offset) {
+        (Some(Kind::Stream), Some(_)) => Err(Errno::SPIPE.into()),
+        (Some(Kind::Stream), None) => Ok(Place::Stream),
+        (Some(Kind::File | Kind::Device), Some(offset)) => Ok(Place::Offset(offset)),
+        (Some(Kind::Device), None) => Ok(Place::Device),
+        (Some(Kind::File), None) => Ok(Place::Position(position()?)),
+        (None, Some(offset)) => position()
+            .map(|_| Place::Offset(offset))
+            .map_err(io::Error::from),
+        (None, None) => match position() {
+            Ok(position) => Ok(Place::Position(position)),
+            Err(Errno::SPIPE) => Ok(Place::Stream),
+            Err(error) => Err(error.into()),
+        },
     }
 }
 

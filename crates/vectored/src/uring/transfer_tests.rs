@@ -36,8 +36,14 @@ fn code(code: i32) -> io::Result<usize> {
     Err(io::Error::from_raw_os_error(code))
 }
 
-fn pipe_end() -> Box<OwnedFd> {
-    Box::new(io::pipe().unwrap().1.into())
+fn pipe_end() -> OwnedFd {
+    io::pipe().unwrap().1.into()
+}
+
+fn write(fd: OwnedFd, data: &[Vec<u8>]) -> Box<Transfer> {
+    let mut transfer = Transfer::over();
+    transfer.write(fd.into(), queue_of(data), None, 1);
+    transfer
 }
 
 fn queue_of(data: &[Vec<u8>]) -> SegmentQueue {
@@ -146,16 +152,18 @@ proptest! {
         let data = payload(&sizes);
         prop_assume!(!data.concat().is_empty());
         let mut transfer = match is_write {
-            true => Transfer::write(pipe_end(), queue_of(&data), None, 1),
+            true => write(pipe_end(), &data),
             false => {
                 let buffers = sizes.iter().map(|size| vec![0; *size]).collect();
-                Transfer::read(pipe_end(), buffers, None, 1)
+                let mut transfer = Transfer::over();
+                transfer.read(pipe_end().into(), buffers, None, 1);
+                transfer
             }
         };
         let incoming = if is_write { Vec::new() } else { data.concat() };
         let moved = drive(&mut transfer, &script, &incoming);
         prop_assert_eq!(&moved, &data.concat());
-        let done = transfer.into_completion(Ok(()));
+        let done = transfer.end(Ok(()));
         prop_assert_eq!(done.result.unwrap(), moved.len() as u64);
         if let Some(buffers) = done.data.into_buffers() {
             prop_assert_eq!(buffers, data);
@@ -179,35 +187,33 @@ fn refused(mut transfer: Box<Transfer>) -> usize {
 
 #[test]
 fn a_file_that_refuses_though_it_is_ready_is_not_asked_for_ever() {
-    let file = Box::new(std::fs::File::open("/proc/self/exe").unwrap());
-    let transfer = Transfer::write(file, queue_of(&payload(&[10])), None, 1);
-    assert_eq!(refused(transfer), 1);
+    let file = std::fs::File::open("/proc/self/exe").unwrap();
+    assert_eq!(refused(write(file.into(), &payload(&[10]))), 1);
 }
 
 /// Another transfer of it may be faster each time.
 #[test]
 fn a_stream_that_refuses_though_it_was_ready_is_waited_for_again() {
     let (socket, _other) = std::os::unix::net::UnixStream::pair().unwrap();
-    for stream in [pipe_end(), Box::new(socket.into())] {
-        let transfer = Transfer::write(stream, queue_of(&payload(&[10])), None, 1);
-        assert_eq!(refused(transfer), 3);
+    for stream in [pipe_end(), socket.into()] {
+        assert_eq!(refused(write(stream, &payload(&[10]))), 3);
     }
 }
 
 #[test]
 fn a_cancelled_transfer_makes_no_further_call() {
     for (result, transferred) in [(Ok(3), 3), (code(libc::EINTR), 0), (code(libc::EAGAIN), 0)] {
-        let mut transfer = Transfer::write(pipe_end(), queue_of(&payload(&[10])), None, 1);
+        let mut transfer = write(pipe_end(), &payload(&[10]));
         begin(&mut transfer, &[]);
         let error = transfer.call_ended(result, true, false);
         let error = error.expect("the end").unwrap_err();
         assert_eq!(error.raw_os_error(), Some(libc::ECANCELED));
-        let done = transfer.into_completion(Err(error));
+        let done = transfer.end(Err(error));
         assert_eq!(done.result.unwrap_err().transferred(), transferred);
         let left = done.data.into_queue().unwrap().remaining();
         assert_eq!(left as u64, 10 - transferred);
     }
-    let mut transfer = Transfer::write(pipe_end(), queue_of(&payload(&[10])), None, 1);
+    let mut transfer = write(pipe_end(), &payload(&[10]));
     begin(&mut transfer, &[]);
     let whole = transfer.call_ended(Ok(10), true, false);
     assert!(
@@ -219,7 +225,7 @@ fn a_cancelled_transfer_makes_no_further_call() {
 /// A file system may answer it, as one in user space (FUSE): to try again would not end.
 #[test]
 fn a_cancellation_that_nobody_asked_for_is_an_error() {
-    let mut transfer = Transfer::write(pipe_end(), queue_of(&payload(&[10])), None, 1);
+    let mut transfer = write(pipe_end(), &payload(&[10]));
     begin(&mut transfer, &[]);
     let result = transfer.call_ended(code(libc::ECANCELED), false, false);
     assert!(result.expect("the end").is_err());
@@ -227,11 +233,11 @@ fn a_cancellation_that_nobody_asked_for_is_an_error() {
 
 #[test]
 fn a_call_of_more_bytes_than_it_was_given_is_not_believed() {
-    let mut transfer = Transfer::write(pipe_end(), queue_of(&payload(&[10])), None, 1);
+    let mut transfer = write(pipe_end(), &payload(&[10]));
     begin(&mut transfer, &[]);
     let error = transfer.call_ended(Ok(11), false, false);
     let error = error.expect("the end").unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::InvalidData);
-    let done = transfer.into_completion(Err(error));
+    let done = transfer.end(Err(error));
     assert_eq!(done.data.into_queue().unwrap().remaining(), 10);
 }

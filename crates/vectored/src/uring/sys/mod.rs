@@ -29,7 +29,7 @@ use std::time::Duration;
 use io_uring::types::{Fd, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode, squeue};
 
-use lists::{Lists, SpareLists};
+use lists::Lists;
 use process_mark::ProcessMark;
 use thread_number::thread_number;
 
@@ -42,6 +42,9 @@ const CANCELLATION: u64 = 1 << 31;
 /// After this time, a call that a cancellation did not find, or could not end, is cancelled again: the kernel may have been
 /// about to try it again.
 const CANCEL_AGAIN: Duration = Duration::from_millis(20);
+
+/// The most bytes of lists that are kept for later calls: those of 64 calls of 1024 segments.
+const MAX_RETAINED_BYTES: usize = 1 << 20;
 
 const FORKED: &str = "this process is a fork of the one that made the ring, which the child cannot use: make a ring in the \
     child";
@@ -100,7 +103,8 @@ pub(super) struct Calls<C: Call> {
     slots: ManuallyDrop<Vec<Slot<C>>>,
     /// The slots without a call.
     free: Vec<u32>,
-    spare_lists: SpareLists,
+    /// The bytes of the lists of these slots, which are empty.
+    retained_bytes: usize,
     /// The calls that a cancellation has not ended, as marks.
     missed: Vec<u64>,
     /// The thread that entered the kernel last, by its number, and how many times another one had done so before.
@@ -153,7 +157,7 @@ impl<C: Call> Calls<C> {
             ring: ManuallyDrop::new(ring),
             slots: ManuallyDrop::new((0..depth).map(slot).collect()),
             free: (0..depth).rev().collect(),
-            spare_lists: SpareLists::default(),
+            retained_bytes: 0,
             missed: Vec::new(),
             entered_by: 0,
             changes_of_thread: 0,
@@ -202,7 +206,9 @@ impl<C: Call> Calls<C> {
     /// If there is no room. The call is leaked then, as it is if `begin` panics.
     pub(super) fn start(&mut self, call: Box<C>, token: u64) -> Result<(), (Box<C>, io::Error)> {
         let index = *self.free.last().expect("there is a free slot");
-        let mut lists = self.spare_lists.take();
+        let slot = &mut self.slots[index as usize];
+        let mut lists = std::mem::take(&mut slot.lists);
+        self.retained_bytes -= lists.bytes();
         let call = NonNull::from(Box::leak(call));
         // SAFETY: the pointer is that of a `Box` that was leaked, and the only one to its content. This reference and
         // all that is borrowed from it (the lists) are used until the call has ended, or `begin` has failed: the lists
@@ -212,12 +218,12 @@ impl<C: Call> Calls<C> {
         let begun = match borrowed.begin(&mut lists.sources, &mut lists.targets) {
             Ok(begun) => begun,
             Err(error) => {
-                self.spare_lists.give_back(lists);
+                slot.lists = lists;
+                self.empty_lists(index);
                 // SAFETY: the pointer is that of a leaked `Box`, and nothing is borrowed from it any more.
                 return Err((unsafe { Box::from_raw(call.as_ptr()) }, error));
             }
         };
-        let slot = &mut self.slots[index as usize];
         slot.lists = lists;
         slot.generation = slot.generation.wrapping_add(1);
         let entry = entry(&begun, &slot.lists.sources, &mut slot.lists.targets);
@@ -288,7 +294,8 @@ impl<C: Call> Calls<C> {
                 "a completion of a call that has ended"
             );
             let call = slot.call.take().expect("a call that is in flight");
-            self.spare_lists.give_back(std::mem::take(&mut slot.lists));
+            let (was_cancelled, changes) = (slot.is_cancelled, slot.changes_of_thread);
+            self.empty_lists(index);
             self.free.push(index);
             let result = match completion.result() {
                 error @ ..0 => Err(io::Error::from_raw_os_error(-error)),
@@ -300,10 +307,22 @@ impl<C: Call> Calls<C> {
                 // says, and the lists that borrowed from it are empty.
                 call: unsafe { Box::from_raw(call.0.as_ptr()) },
                 result,
-                was_cancelled: slot.is_cancelled,
-                is_of_other_thread: slot.changes_of_thread != self.changes_of_thread
+                was_cancelled,
+                is_of_other_thread: changes != self.changes_of_thread
                     || self.entered_by != thread_number(),
             });
+        }
+    }
+
+    /// Empties the lists of a slot whose call is over, and frees them if enough memory is kept for others.
+    fn empty_lists(&mut self, index: u32) {
+        let lists = &mut self.slots[index as usize].lists;
+        lists.clear();
+        let bytes = self.retained_bytes + lists.bytes();
+        if bytes <= MAX_RETAINED_BYTES {
+            self.retained_bytes = bytes;
+        } else {
+            *lists = Lists::default();
         }
     }
 

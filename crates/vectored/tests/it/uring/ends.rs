@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 
-use vectored::uring::Ring;
+use vectored::uring::{Ring, SharedDescriptor};
 
 use super::{counted, only, queue_of, ring};
 use crate::support::{payload, set_nonblocking};
@@ -143,6 +143,9 @@ fn each_error_is_that_of_its_transfer() {
     ring.submit_write_at(null(), queue(), 1 << 63, 1000);
     ring.submit_read_at(null(), buffers(), u64::MAX, 1000);
     ring.submit_read(ours, buffers(), 1000);
+    let (ours, _theirs) = UnixDatagram::pair().unwrap();
+    let shared = SharedDescriptor::new(ours).unwrap();
+    ring.submit_read(&shared, buffers(), 1000);
     let mut count = 0;
     while let Some(done) = ring.wait().unwrap() {
         count += 1;
@@ -153,7 +156,7 @@ fn each_error_is_that_of_its_transfer() {
             code => assert_eq!(error.io_error().raw_os_error(), Some(code as i32)),
         }
     }
-    assert_eq!(count, 7);
+    assert_eq!(count, 8);
 }
 
 #[test]
@@ -306,34 +309,6 @@ fn a_forked_child_cannot_use_the_ring_of_its_parent() {
     assert_eq!(only(&mut ring).result.unwrap(), 4);
 }
 
-/// On a non-blocking socket, each of them is refused whenever another one took the bytes.
-#[test]
-fn many_readers_of_one_socket_wait_for_their_turns() {
-    let test = "uring::ends::many_readers_of_one_socket_wait_for_their_turns";
-    let Some(mut ring) = ring(test, 16) else {
-        return;
-    };
-    let (ours, mut theirs) = UnixStream::pair().unwrap();
-    ours.set_nonblocking(true).unwrap();
-    let ours = Arc::new(ours);
-    for token in 0..16 {
-        ring.submit_read(Arc::clone(&ours), vec![vec![0; 2]], token);
-    }
-    let mut count = 0;
-    for _ in 0..32 {
-        count += usize::from(ring.try_wait().unwrap().is_some_and(|done| {
-            assert_eq!(done.result.unwrap(), 2);
-            true
-        }));
-        theirs.write_all(b"x").unwrap();
-    }
-    while let Some(done) = ring.wait().unwrap() {
-        assert_eq!(done.result.unwrap(), 2);
-        count += 1;
-    }
-    assert_eq!(count, 16);
-}
-
 /// io_uring itself would ignore the offset.
 #[test]
 fn a_descriptor_that_cannot_seek_refuses_offsets() {
@@ -345,6 +320,8 @@ fn a_descriptor_that_cannot_seek_refuses_offsets() {
     let (ours, _theirs) = UnixStream::pair().unwrap();
     ring.submit_write_at(writer, queue_of(&[vec![1; 10]]), 0, 1);
     ring.submit_read_at(ours, vec![vec![0; 10]], 0, 2);
+    let shared = SharedDescriptor::new(std::io::pipe().unwrap().1).unwrap();
+    ring.submit_write_at(&shared, queue_of(&[vec![1; 10]]), 0, 3);
     while let Some(done) = ring.wait().unwrap() {
         let error = done.result.unwrap_err();
         assert_eq!(error.io_error().raw_os_error(), Some(libc::ESPIPE));

@@ -11,7 +11,7 @@ use std::thread::{self, JoinHandle};
 use proptest::prelude::*;
 use rustix::fs::OFlags;
 use rustix::net::sockopt::set_socket_send_buffer_size;
-use vectored::uring::{Data, Ring};
+use vectored::uring::{Data, Descriptor, Ring, SharedDescriptor};
 use vectored::{QueuePolicy, SegmentQueue};
 
 use super::{only, queue_of, ring};
@@ -28,6 +28,16 @@ struct Plan {
     step: usize,
     copy_below: usize,
     is_nonblocking: bool,
+    is_shared: bool,
+}
+
+impl Plan {
+    fn descriptor(&self, owner: impl AsFd + Send + Sync + 'static) -> Descriptor {
+        match self.is_shared {
+            true => SharedDescriptor::new(owner).unwrap().into(),
+            false => owner.into(),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -58,9 +68,10 @@ fn any_plan() -> impl Strategy<Value = Plan> {
         step,
         0..100_usize,
         any::<bool>(),
+        any::<bool>(),
     )
         .prop_map(
-            |(target, is_write, sizes, step, copy_below, is_nonblocking)| Plan {
+            |(target, is_write, sizes, step, copy_below, is_nonblocking, is_shared)| Plan {
                 target,
                 is_write,
                 sizes,
@@ -68,6 +79,7 @@ fn any_plan() -> impl Strategy<Value = Plan> {
                 step,
                 copy_below,
                 is_nonblocking,
+                is_shared,
             },
         )
 }
@@ -124,7 +136,7 @@ fn pair(target: Target, is_write: bool) -> (OwnedFd, OwnedFd) {
     }
 }
 
-fn receive(from: OwnedFd, step: usize) -> JoinHandle<Vec<u8>> {
+pub(super) fn receive(from: OwnedFd, step: usize) -> JoinHandle<Vec<u8>> {
     thread::spawn(move || {
         let (mut from, mut all) = (File::from(from), Vec::new());
         let mut buffer = vec![0; step];
@@ -161,12 +173,12 @@ fn submit_write(ring: &mut Ring, plan: &Plan, data: &[Vec<u8>], token: u64) -> C
     match plan.target {
         Target::FileAt(offset) => {
             let file = Arc::new(temporary_file());
-            ring.submit_write_at(Arc::clone(&file), queue, offset, token);
+            ring.submit_write_at(plan.descriptor(Arc::clone(&file)), queue, offset, token);
             Check::File(file, offset, data.concat())
         }
         Target::FilePosition => {
             let file = Arc::new(temporary_file());
-            ring.submit_write(Arc::clone(&file), queue, token);
+            ring.submit_write(plan.descriptor(Arc::clone(&file)), queue, token);
             Check::File(file, 0, data.concat())
         }
         target => {
@@ -174,7 +186,7 @@ fn submit_write(ring: &mut Ring, plan: &Plan, data: &[Vec<u8>], token: u64) -> C
             if plan.is_nonblocking {
                 set_nonblocking(&ours);
             }
-            ring.submit_write(ours, queue, token);
+            ring.submit_write(plan.descriptor(ours), queue, token);
             Check::Received(receive(theirs, plan.step), data.concat())
         }
     }
@@ -194,19 +206,19 @@ fn submit_read(ring: &mut Ring, plan: &Plan, data: &[Vec<u8>], token: u64) -> Ch
             let file = temporary_file();
             vectored::write_all_vectored_at(&file, &[std::io::IoSlice::new(&bytes)], offset)
                 .unwrap();
-            ring.submit_read_at(file, buffers, offset, token);
+            ring.submit_read_at(plan.descriptor(file), buffers, offset, token);
         }
         Target::FilePosition => {
             let file = temporary_file();
             vectored::write_all_vectored_at(&file, &[std::io::IoSlice::new(&bytes)], 0).unwrap();
-            ring.submit_read(file, buffers, token);
+            ring.submit_read(plan.descriptor(file), buffers, token);
         }
         target => {
             let (ours, theirs) = pair(target, false);
             if plan.is_nonblocking {
                 set_nonblocking(&ours);
             }
-            ring.submit_read(ours, buffers, token);
+            ring.submit_read(plan.descriptor(ours), buffers, token);
             send(theirs, bytes.clone(), plan.step);
         }
     }
@@ -402,6 +414,35 @@ fn a_non_blocking_descriptor_without_bytes_is_waited_for() {
     assert!(ring.try_wait().unwrap().is_none());
     std::fs::write(&file.0, "changed").unwrap();
     assert!(only(&mut ring).result.unwrap() > 0);
+}
+
+/// Each of them is refused again when another one took the events.
+#[test]
+fn many_readers_of_one_non_blocking_descriptor_wait_for_their_turns() {
+    use rustix::fs::inotify;
+
+    let test = "uring::whole::many_readers_of_one_non_blocking_descriptor_wait_for_their_turns";
+    let Some(mut ring) = ring(test, 8) else {
+        return;
+    };
+    let watch = Arc::new(inotify::init(inotify::CreateFlags::NONBLOCK).unwrap());
+    let file = TemporaryFile::new("uring-shared");
+    let mut options = File::options();
+    let mut changed = options.append(true).create(true).open(&file.0).unwrap();
+    inotify::add_watch(&*watch, &file.0, inotify::WatchFlags::MODIFY).unwrap();
+    for token in 0..8 {
+        ring.submit_read_some(Arc::clone(&watch), vec![vec![0; 64]], token);
+    }
+    assert!(ring.try_wait().unwrap().is_none());
+    for _ in 0..8 {
+        changed.write_all(b"x").unwrap();
+        let done = ring.wait().unwrap().expect("a transfer");
+        assert!(done.result.unwrap() > 0);
+        // The others are refused, and wait again.
+        assert!(ring.try_wait().unwrap().is_none());
+        assert!(ring.try_wait().unwrap().is_none());
+    }
+    assert!(ring.is_empty());
 }
 
 #[test]
