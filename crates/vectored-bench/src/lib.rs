@@ -20,5 +20,6 @@ pub mod peers;
 pub mod programs;
 pub mod promises;
 mod sys;
+pub use sys::liburing;
 pub mod table;
 pub mod techniques;

@@ -2,4 +2,5 @@
 
 pub mod evbuffer;
 pub mod library;
+pub mod liburing;
 pub mod uv;

@@ -1,0 +1,123 @@
+//! What is written to.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The bytes of the file.
+const FILE_BYTES: u64 = 32 << 20;
+
+/// The capacity of pipes and sockets: of a list, without a reader at work.
+const CAPACITY: usize = 1 << 20;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Null,
+    File,
+    Socket,
+    Pipe,
+}
+
+impl Kind {
+    pub const ALL: [Kind; 4] = [Kind::Null, Kind::File, Kind::Socket, Kind::Pipe];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Null => "null",
+            Kind::File => "file",
+            Kind::Socket => "socket",
+            Kind::Pipe => "pipe",
+        }
+    }
+
+    pub fn is_stream(self) -> bool {
+        matches!(self, Kind::Socket | Kind::Pipe)
+    }
+}
+
+pub struct Target {
+    pub kind: Kind,
+    pub fd: Arc<OwnedFd>,
+    reader: Option<File>,
+    drained: Vec<u8>,
+}
+
+impl Target {
+    /// Opens a target. A file is removed from `directory` at once.
+    pub fn open(kind: Kind, directory: &Path) -> io::Result<Target> {
+        let (fd, reader): (OwnedFd, Option<OwnedFd>) = match kind {
+            Kind::Null => (File::options().write(true).open("/dev/null")?.into(), None),
+            Kind::File => {
+                let path = directory.join(format!("vectored-bench-uring-{}", std::process::id()));
+                let file = File::options().write(true).create_new(true).open(&path)?;
+                fs::remove_file(&path)?;
+                (file.into(), None)
+            }
+            Kind::Socket => {
+                let (reader, writer) = UnixStream::pair()?;
+                rustix::net::sockopt::set_socket_send_buffer_size_force(&writer, 4 * CAPACITY)?;
+                (writer.into(), Some(reader.into()))
+            }
+            Kind::Pipe => {
+                let (reader, writer) = io::pipe()?;
+                rustix::pipe::fcntl_setpipe_size(&writer, CAPACITY)?;
+                (writer.into(), Some(reader.into()))
+            }
+        };
+        Ok(Target {
+            kind,
+            fd: Arc::new(fd),
+            reader: reader.map(File::from),
+            drained: Vec::new(),
+        })
+    }
+
+    /// Lists of a sample: a stream holds one.
+    pub fn lists(&self, depth: u32) -> u32 {
+        match self.kind.is_stream() {
+            true => 1,
+            false => 64.max(depth),
+        }
+    }
+
+    /// The places of lists in the file, which follow each other; 0 for the position of the descriptor.
+    pub fn places(&self, list_bytes: usize) -> u32 {
+        match self.kind {
+            Kind::File => (FILE_BYTES / list_bytes as u64) as u32,
+            _ => 0,
+        }
+    }
+
+    /// Reads what was written to a stream, and compares it.
+    pub fn drain(&mut self, expected: &[u8]) -> io::Result<()> {
+        let Some(reader) = &mut self.reader else {
+            return Ok(());
+        };
+        self.drained.resize(expected.len(), 0);
+        reader.read_exact(&mut self.drained)?;
+        match self.drained == expected {
+            true => Ok(()),
+            false => Err(io::Error::other("other bytes arrived")),
+        }
+    }
+
+    /// Compares the first bytes of a file with a list.
+    pub fn compare(&self, expected: &[u8]) -> io::Result<()> {
+        if self.kind != Kind::File {
+            return Ok(());
+        }
+        let path = format!(
+            "/proc/self/fd/{}",
+            std::os::fd::AsRawFd::as_raw_fd(&self.fd.as_fd())
+        );
+        let mut found = vec![0; expected.len()];
+        File::open(path)?.read_exact(&mut found)?;
+        match found == expected {
+            true => Ok(()),
+            false => Err(io::Error::other("the file has other bytes")),
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! A C program of liburing: `liburing_peer.c`, built by `cc` when it is needed.
+//!
+//! # Safety
+//!
+//! The declarations are those of `liburing_peer.c`, which is compiled from the text that this file includes.
+#![allow(unsafe_code)]
+
+use std::ffi::{CString, c_int, c_uint};
+use std::io;
+use std::marker::PhantomData;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::process::Command;
+use std::ptr::NonNull;
+
+use super::library::Library;
+
+const SOURCE: &str = include_str!("liburing_peer.c");
+
+/// `struct peer`.
+#[repr(C)]
+struct Opaque {
+    _private: [u8; 0],
+}
+
+/// `struct segment`.
+#[repr(C)]
+pub struct CSegment<'a> {
+    start: *const u8,
+    bytes: usize,
+    borrowed: PhantomData<&'a [u8]>,
+}
+
+impl<'a> From<&'a [u8]> for CSegment<'a> {
+    fn from(bytes: &'a [u8]) -> Self {
+        CSegment {
+            start: bytes.as_ptr(),
+            bytes: bytes.len(),
+            borrowed: PhantomData,
+        }
+    }
+}
+
+type Open = unsafe extern "C" fn(c_uint, c_uint, c_uint, *mut c_int) -> *mut Opaque;
+type Close = unsafe extern "C" fn(*mut Opaque);
+type Fill = unsafe extern "C" fn(*mut Opaque, *const CSegment<'_>);
+type Write = unsafe extern "C" fn(*mut Opaque, c_int, c_uint) -> c_int;
+
+/// The functions of the C program.
+#[derive(Clone, Copy, Debug)]
+pub struct Liburing {
+    open: Open,
+    close: Close,
+    fill: Fill,
+    write: Write,
+}
+
+impl Liburing {
+    /// Compiles and loads it.
+    ///
+    /// # Errors
+    ///
+    /// If there is no `cc`, or no liburing with its headers: the last lines of what `cc` says.
+    pub fn build() -> Result<Liburing, String> {
+        let stem = std::env::temp_dir().join(format!("vectored-liburing-{}", std::process::id()));
+        let (source, object) = (stem.with_extension("c"), stem.with_extension("so"));
+        let built = compile(&source, &object).and_then(|()| {
+            let name = CString::new(object.as_os_str().as_encoded_bytes()).expect("a path");
+            // Loaded until the process ends, as is its name.
+            Library::load(Box::leak(name.into_boxed_c_str()))
+        });
+        for path in [&source, &object] {
+            // They may not have been made.
+            let _absent = std::fs::remove_file(path);
+        }
+        let library = built?;
+        // SAFETY: the types are those of the definitions in `SOURCE`.
+        unsafe {
+            Ok(Liburing {
+                open: library.function(c"peer_open")?,
+                close: library.function(c"peer_close")?,
+                fill: library.function(c"peer_fill")?,
+                write: library.function(c"peer_write")?,
+            })
+        }
+    }
+
+    /// A ring that writes so many lists of `count` segments, up to `depth` of them at a time.
+    ///
+    /// # Errors
+    ///
+    /// Those of io_uring_setup(2).
+    pub fn open(&self, depth: u32, lists: u32, count: u32) -> io::Result<LiburingPeer> {
+        let mut error = 0;
+        // SAFETY: `error` lives longer than the call.
+        let peer = unsafe { (self.open)(depth, lists, count, &mut error) };
+        match NonNull::new(peer) {
+            Some(peer) => Ok(LiburingPeer {
+                peer,
+                count,
+                functions: *self,
+            }),
+            None => Err(io::Error::from_raw_os_error(error)),
+        }
+    }
+}
+
+fn compile(source: &std::path::Path, object: &std::path::Path) -> Result<(), String> {
+    std::fs::write(source, SOURCE).map_err(|error| format!("cannot write the source: {error}"))?;
+    let mut command = Command::new("cc");
+    command.args(["-O2", "-shared", "-fPIC", "-o"]);
+    command.args([object, source]).arg("-luring");
+    let output = command.output();
+    let output = output.map_err(|error| format!("cannot start cc: {error}"))?;
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
+    }
+}
+
+/// A ring of the C program, with its lists.
+pub struct LiburingPeer {
+    peer: NonNull<Opaque>,
+    /// The segments of a list.
+    count: u32,
+    functions: Liburing,
+}
+
+impl LiburingPeer {
+    /// Makes all lists of these segments.
+    ///
+    /// # Panics
+    ///
+    /// If there are not as many as [`Liburing::open`] was told.
+    pub fn fill(&mut self, segments: &[CSegment<'static>]) {
+        assert_eq!(segments.len(), self.count as usize);
+        // SAFETY: the peer is open, and reads as many segments as it was told.
+        unsafe { (self.functions.fill)(self.peer.as_ptr(), segments.as_ptr()) }
+    }
+
+    /// Writes all lists: at as many `places` in turn, which follow each other, or at the position of the descriptor if that
+    /// is 0. They stay as they are.
+    ///
+    /// # Errors
+    ///
+    /// The first one of a write. The peer cannot be used again then.
+    pub fn write(&mut self, fd: BorrowedFd<'_>, places: u32) -> io::Result<()> {
+        // SAFETY: the peer is open. All lists have their segments, which are static, or the empty ones of its start.
+        let error = unsafe { (self.functions.write)(self.peer.as_ptr(), fd.as_raw_fd(), places) };
+        match error {
+            0 => Ok(()),
+            error => Err(io::Error::from_raw_os_error(error)),
+        }
+    }
+}
+
+impl Drop for LiburingPeer {
+    fn drop(&mut self) {
+        // SAFETY: it is open, and not used again. After an error, what the kernel may use is leaked.
+        unsafe { (self.functions.close)(self.peer.as_ptr()) }
+    }
+}
