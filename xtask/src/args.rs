@@ -17,7 +17,6 @@ impl Args {
     }
 
     /// A flag, such as `--experiments`.
-    #[cfg(feature = "lab")]
     pub fn flag(&mut self, name: &str) -> bool {
         let place = self.words.iter().position(|word| word == name);
         place.map(|place| self.words.remove(place)).is_some()

@@ -15,9 +15,11 @@
 //!   it compares the ratios of `vectored reproduce` with those of plain C programs
 //!   (`xtask/ruler/published_experiments.c`), with `--records 65536` a file.
 //! - `soak [--seconds 60] [--seed 1] [--form all|lists|blocking|tokio]
-//!   [--backend plain|uring|aio|posix-aio|io-uring-lab]` moves random lists in every way, to and from every kind of descriptor, through faults, and compares all bytes.
+//!   [--backend plain|uring|aio|posix-aio|io-uring-lab] [--asan]` moves random lists in every way, to and from every kind of
+//!   descriptor, through faults, and compares all bytes.
 //!   `blocking` and `tokio` do so through a `SegmentQueue`. The last line is the number of bytes that were
-//!   lost. `--records N` instead has two processes append N records to one log, then to one pipe.
+//!   lost. `--asan` builds it with AddressSanitizer, which needs a nightly toolchain. `--records N` instead has two
+//!   processes append N records to one log, then to one pipe.
 //! - `fuzz [--seconds 60]` runs each fuzz target of `fuzz/` for that time. Installs
 //!   cargo-fuzz if it is missing; needs a nightly toolchain.
 //! - `bench-peers [OPTIONS]` installs the peers that `cargo bench -p vectored-bench` can
@@ -78,7 +80,8 @@ Commands:
   ruler            [--rounds 30] [--directory .]: does the engine agree with plain C loops?
                    --experiments [--records 65536]: do the published experiments?
   soak             [--seconds 60] [--seed 1] [--form all|lists|blocking|tokio]
-                   [--backend plain|uring|aio|posix-aio|io-uring-lab]: random lists, and queues, through random faults; does every byte arrive?
+                   [--backend plain|uring|aio|posix-aio|io-uring-lab] [--asan]:
+                   random lists, and queues, through random faults; does every byte arrive?
                    --records N: are records whole that two processes append to one log or pipe?
   fuzz             [--seconds 60]: each fuzz target for that time
   bench-peers      [OPTIONS]: `Gather` against other projects; see its own --help
@@ -183,6 +186,7 @@ impl Command {
                     "--backend",
                     &["plain", "uring", "aio", "posix-aio", "io-uring-lab"],
                 )?,
+                asan: args.flag("--asan"),
             }),
             Some("fuzz") => Command::Fuzz {
                 seconds: args.count("--seconds", 60)?,

@@ -1,7 +1,10 @@
 //! `cargo xtask soak`: the conformance suite with random lists, queues and faults.
 
-use anyhow::{Context, Result};
+use std::process::Command;
 
+use anyhow::{Context, Result, bail};
+
+use crate::fuzz::{nightly, works};
 use crate::packages::cargo;
 use crate::root;
 
@@ -13,13 +16,23 @@ pub struct Options {
     /// Instead of a soak, have this many records written by two processes.
     pub records: u64,
     pub backend: &'static str,
+    /// Build it with AddressSanitizer.
+    pub asan: bool,
 }
 
 /// Runs it in a process of its own, since it changes signal handlers and limits; false if bytes were lost or records torn.
 pub fn run(options: &Options) -> Result<bool> {
-    let words = "run --release --quiet --locked --package vectored-conformance --bin soak --";
-    let mut command = cargo();
-    command.args(words.split(' ')).current_dir(root());
+    let words = "run --release --quiet --locked --package vectored-conformance --bin soak";
+    let words: Vec<&str> = words.split(' ').collect();
+    let mut command = match options.asan {
+        true => with_sanitizer(&words)?,
+        false => {
+            let mut command = cargo();
+            command.args(words).current_dir(root());
+            command
+        }
+    };
+    command.arg("--");
     command.args(["--seconds", &options.seconds.to_string()]);
     command.args(["--seed", &options.seed.to_string()]);
     command.args(["--form", options.form, "--backend", options.backend]);
@@ -28,4 +41,18 @@ pub fn run(options: &Options) -> Result<bool> {
     }
     let status = command.status().context("cannot start the soak")?;
     Ok(status.success())
+}
+
+/// A cargo command whose program is built with AddressSanitizer: for the target alone, so that build scripts are not.
+///
+/// It sees what this process does with memory, and not what the kernel does: that is left to the canaries of the soak.
+fn with_sanitizer(words: &[&str]) -> Result<Command> {
+    if !works(nightly(&["--version"])) {
+        bail!("--asan needs a nightly toolchain: rustup toolchain install nightly");
+    }
+    let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
+    let mut command = nightly(words);
+    command.args(["--target", &target]);
+    command.env("RUSTFLAGS", "-Zsanitizer=address");
+    Ok(command)
 }

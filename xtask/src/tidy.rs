@@ -79,7 +79,7 @@ const CRATES: [Crate; 7] = [
             &["host", "model", "outcome", "script", "sys"],
             &["queue"],
             &["readers", "writers"],
-            &["in_flight", "rings", "target"],
+            &["in_flight", "ring_sessions", "rings", "target"],
             &["source"],
             &["fuzz", "soak"],
         ],

@@ -3,7 +3,8 @@
 //! - [`writers`] is the table of the functions that write a list, [`readers`] that of the functions that
 //!   read one. Add a function to its table, and the whole suite tests it.
 //! - [`model`] computes the expected result: the bytes of all segments in a row.
-//! - [`rings`] has the functions that need io_uring, [`in_flight`] the asynchronous transfers of the measuring engine.
+//! - [`rings`] has the functions that need io_uring, [`ring_sessions`] many of their transfers at once, [`in_flight`] the
+//!   asynchronous transfers of the measuring engine.
 //! - [`target`] has the descriptors that are written to, [`source`] those that are read from. [`script`] is
 //!   a sink without a descriptor.
 //! - [`signals`] interrupts system calls.
@@ -20,6 +21,7 @@ pub mod model;
 pub mod outcome;
 pub mod queue;
 pub mod readers;
+pub mod ring_sessions;
 pub mod rings;
 pub mod script;
 pub mod soak;

@@ -12,6 +12,7 @@ use crate::model::{adjacent_list, bytes_lost, list, payload};
 use crate::outcome::Takes;
 use crate::queue;
 use crate::readers::{ReadFn, Reader};
+use crate::ring_sessions;
 use crate::script::{ScriptedCall, ScriptedSink};
 use crate::source::{self, Feed, Source};
 use crate::sys::signals::{SignalStorm, ignore_file_size_signal};
@@ -33,8 +34,10 @@ pub struct Options {
     pub readers: Vec<&'static Reader>,
     /// Whether the cursor is driven by scripts.
     pub scripts: bool,
-    /// Whether queues are written to the sockets and pipes of tokio. At least one writer or reader, or this, is needed.
+    /// Whether queues are written to the sockets and pipes of tokio.
     pub tokio: bool,
+    /// Whether many transfers of a ring are made at once. At least one writer or reader, or this or `tokio`, is needed.
+    pub rings: bool,
 }
 
 /// The counts of a soak.
@@ -94,6 +97,9 @@ const FAULTS: [Fault; 9] = [
     Fault::Seal,
 ];
 
+/// So many of the transfers are sessions of a ring with many at once, as if they were those of this many writers.
+const RING_WEIGHT: usize = 4;
+
 /// As many of the transfers are those of a queue through tokio as are those of this many writers.
 const TOKIO_WEIGHT: usize = 4;
 
@@ -128,6 +134,7 @@ pub fn run(
     let choices = [
         writers.len(),
         readers.len(),
+        RING_WEIGHT * usize::from(options.rings),
         TOKIO_WEIGHT * usize::from(options.tokio),
     ];
     let mut totals = Totals::default();
@@ -148,6 +155,14 @@ pub fn run(
         } else if let Some((reader, read_fn)) = readers.get_mut(number - choices[0]) {
             let (source, counts) = read(&mut rng, reader, read_fn, &sizes, &options.directory)?;
             (reader.name, format!("from {source}"), counts)
+        } else if number - choices[0] - choices[1] < choices[2] {
+            let counts = ring_sessions::session(&mut rng, &options.directory)?;
+            let counts = TransferCounts {
+                arrived: counts.arrived,
+                faults: counts.faults,
+                lost: counts.lost,
+            };
+            ("Ring", "many transfers at once".to_owned(), counts)
         } else {
             let (to, counts) = queue::soak::connection(&mut rng, &runtime)?;
             let counts = TransferCounts {

@@ -108,6 +108,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Task, String> {
         readers: READERS.iter().collect(),
         scripts: true,
         tokio: true,
+        rings: false,
     };
     let only = |options: &mut Options, writers, readers| {
         (options.writers, options.readers) = (writers, readers);
@@ -142,6 +143,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Task, String> {
                         ring_writers().iter().collect(),
                         ring_readers().iter().collect(),
                     );
+                    options.rings = true;
                     if options.writers.is_empty() {
                         return Err("there is no io_uring here".to_owned());
                     }

@@ -1,0 +1,363 @@
+//! Many transfers of one ring at once, at random: moved in parts, cancelled, or dropped with the ring. Their memory is
+//! watched when they have ended.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::FileExt;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::Arc;
+
+use fastrand::Rng;
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use vectored::uring::{Completion, Data, Ring, SharedDescriptor};
+use vectored::{QueuePolicy, SegmentQueue};
+
+use crate::model::bytes_lost;
+
+/// In the buffers of a read that has not begun.
+const UNREAD: u8 = 0xee;
+
+/// In memory that the kernel must not use any more.
+const CANARY: u8 = 0xa5;
+
+/// The bytes of the file for each transfer.
+const REGION: u64 = 200_000;
+
+/// The counts of one session.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    /// Bytes that were written or read.
+    pub arrived: u64,
+    /// Transfers that were cancelled or dropped.
+    pub faults: u64,
+    /// Bytes that are missing, wrong, surplus or miscounted, or were changed when their transfer had ended.
+    pub lost: u64,
+}
+
+/// Runs transfers on pipes, sockets and a file in `directory` until all have ended, or the ring is dropped.
+///
+/// # Errors
+///
+/// If a descriptor or a ring cannot be made.
+///
+/// # Panics
+///
+/// If a call fails that cannot fail, or a transfer ends with an error though nobody cancelled it.
+pub fn session(rng: &mut Rng, directory: &Path) -> io::Result<Counts> {
+    let file = Arc::new(unnamed_file(directory)?);
+    let mut ring = Ring::new(1 << rng.u32(..7))?;
+    let mut flights = Vec::new();
+    for token in 0..rng.u64(1..40) {
+        let flight = Flight::any(rng, token, &file)?;
+        flight.submit(rng, &mut ring)?;
+        flights.push(flight);
+    }
+    let mut counts = Counts::default();
+    // Buffers that were given back, full of canaries.
+    let mut watched: Vec<Vec<u8>> = Vec::new();
+    let mut turns_left = rng.usize(..400);
+    while !flights.is_empty() && turns_left > 0 {
+        turns_left -= 1;
+        let chosen = rng.usize(..flights.len());
+        match rng.u32(..8) {
+            0 => {
+                let flight = &mut flights[chosen];
+                flight.is_cancelled |= ring.cancel(flight.token)? > 0;
+            }
+            1 => ring.start()?,
+            _ => {
+                let most = 1 << rng.u32(..20);
+                flights[chosen].move_some(most)?;
+            }
+        }
+        while let Some(done) = ring.try_wait()? {
+            let at = flights.iter().position(|flight| flight.token == done.token);
+            let flight = flights.swap_remove(at.expect("a transfer ends once"));
+            counts.faults += u64::from(flight.is_cancelled);
+            counts.arrived += moved(&done);
+            counts.lost += flight.ended(done, &mut watched)?;
+        }
+    }
+    drop(ring);
+    for flight in flights {
+        counts.faults += 1;
+        counts.lost += flight.dropped(&mut watched)?;
+    }
+    let changed = |buffer: &Vec<u8>| buffer.iter().filter(|byte| **byte != CANARY).count() as u64;
+    counts.lost += watched.iter().map(changed).sum::<u64>();
+    Ok(counts)
+}
+
+fn moved(done: &Completion) -> u64 {
+    match &done.result {
+        Ok(bytes) => *bytes,
+        Err(error) => error.transferred(),
+    }
+}
+
+/// A transfer of the ring, and the other side of its descriptor.
+struct Flight {
+    token: u64,
+    is_write: bool,
+    /// What is written, or what can be read: then it may be more than the buffers hold.
+    data: Vec<u8>,
+    sizes: Vec<usize>,
+    side: Side,
+    is_cancelled: bool,
+}
+
+enum Side {
+    /// The descriptor of the ring, the other end, and what the test has received or sent.
+    Stream {
+        ours: SharedDescriptor,
+        our_fd: Arc<OwnedFd>,
+        other: File,
+        received: Vec<u8>,
+        sent: usize,
+    },
+    /// From this offset on.
+    File { file: Arc<File>, offset: u64 },
+}
+
+impl Flight {
+    fn any(rng: &mut Rng, token: u64, file: &Arc<File>) -> io::Result<Flight> {
+        let most = rng.choice([4, 300, 9000]).unwrap_or(300);
+        let count = match rng.u32(..12) {
+            0 => 1025,
+            _ => rng.usize(1..20),
+        };
+        let sizes: Vec<usize> = (0..count)
+            .map(|_| rng.usize(..=most.min(REGION as usize / count / 2)))
+            .collect();
+        let is_write = rng.bool();
+        let total: usize = sizes.iter().sum();
+        let surplus = if is_write { 0 } else { rng.usize(..2000) };
+        let first = rng.u8(..);
+        let data: Vec<u8> = (0..total + surplus)
+            .map(|at| (at % 251) as u8 ^ first)
+            .collect();
+        let side = if rng.u32(..3) == 0 {
+            let offset = token * REGION;
+            if !is_write {
+                file.write_all_at(&data, offset)?;
+            }
+            Side::File {
+                file: Arc::clone(file),
+                offset,
+            }
+        } else {
+            let (ours, other): (OwnedFd, OwnedFd) = match (rng.bool(), is_write) {
+                (true, _) => {
+                    let (ours, other) = UnixStream::pair()?;
+                    (ours.into(), other.into())
+                }
+                (false, true) => {
+                    let (reader, writer) = io::pipe()?;
+                    rustix::pipe::fcntl_setpipe_size(&writer, 4096)?;
+                    (writer.into(), reader.into())
+                }
+                (false, false) => {
+                    let (reader, writer) = io::pipe()?;
+                    (reader.into(), writer.into())
+                }
+            };
+            set_nonblocking(&other)?;
+            if rng.bool() {
+                set_nonblocking(&ours)?;
+            }
+            let our_fd = Arc::new(ours);
+            Side::Stream {
+                ours: SharedDescriptor::new(Arc::clone(&our_fd))?,
+                our_fd,
+                other: other.into(),
+                received: Vec::new(),
+                sent: 0,
+            }
+        };
+        Ok(Flight {
+            token,
+            is_write,
+            data,
+            sizes,
+            side,
+            is_cancelled: false,
+        })
+    }
+
+    fn submit(&self, rng: &mut Rng, ring: &mut Ring) -> io::Result<()> {
+        let mut policy = QueuePolicy::default();
+        policy.copy_below_bytes = rng.usize(..1000);
+        let mut queue = SegmentQueue::with_policy(policy);
+        let mut rest = &self.data[..];
+        for size in &self.sizes {
+            let (segment, behind) = rest.split_at(*size);
+            queue.push(segment.to_vec());
+            rest = behind;
+        }
+        let buffers = || self.sizes.iter().map(|size| vec![UNREAD; *size]).collect();
+        match (&self.side, self.is_write) {
+            (Side::Stream { ours, .. }, true) => ring.submit_write(ours, queue, self.token),
+            (Side::Stream { ours, .. }, false) => ring.submit_read(ours, buffers(), self.token),
+            (Side::File { file, offset }, true) => {
+                ring.submit_write_at(Arc::clone(file), queue, *offset, self.token);
+            }
+            (Side::File { file, offset }, false) => {
+                ring.submit_read_at(Arc::clone(file), buffers(), *offset, self.token);
+            }
+        }
+        if rng.u32(..4) == 0 {
+            ring.start()?;
+        }
+        Ok(())
+    }
+
+    /// Lets the other end of a stream take or give up to `most` bytes.
+    fn move_some(&mut self, most: usize) -> io::Result<()> {
+        let Side::Stream {
+            other,
+            received,
+            sent,
+            ..
+        } = &mut self.side
+        else {
+            return Ok(());
+        };
+        if self.is_write {
+            let mut buffer = vec![0; most];
+            if let Some(bytes) = unless_blocked(other.read(&mut buffer))? {
+                received.extend_from_slice(&buffer[..bytes]);
+            }
+        } else {
+            let end = self.data.len().min(*sent + most);
+            *sent += unless_blocked(other.write(&self.data[*sent..end]))?.unwrap_or(0);
+        }
+        Ok(())
+    }
+
+    /// Compares what a transfer moved, and returns the bytes that are wrong. Its buffers get canaries.
+    fn ended(mut self, done: Completion, watched: &mut Vec<Vec<u8>>) -> io::Result<u64> {
+        let moved = moved(&done) as usize;
+        let whole: usize = self.sizes.iter().sum();
+        match &done.result {
+            Ok(_) => assert_eq!(moved, whole, "a part of a transfer"),
+            Err(error) => {
+                let code = error.io_error().raw_os_error();
+                assert!(
+                    self.is_cancelled && code == Some(libc::ECANCELED),
+                    "{error}"
+                );
+            }
+        }
+        let mut lost = match done.data {
+            Data::Queue(queue) => {
+                let left: Vec<u8> = queue.segments().flatten().copied().collect();
+                bytes_lost(&self.data[moved..], &left)
+            }
+            Data::Buffers(mut buffers) => {
+                let all = buffers.concat();
+                let is_unread = |byte: &&u8| **byte != UNREAD;
+                let touched = all[moved..].iter().filter(is_unread).count() as u64;
+                buffers.iter_mut().for_each(|buffer| buffer.fill(CANARY));
+                watched.append(&mut buffers);
+                bytes_lost(&self.data[..moved], &all[..moved]) + touched
+            }
+            other => panic!("neither a queue nor buffers: {other:?}"),
+        };
+        match &mut self.side {
+            Side::Stream {
+                other, received, ..
+            } if self.is_write => {
+                received.extend(drain(other)?);
+                lost += bytes_lost(&self.data[..moved], received);
+            }
+            Side::Stream { our_fd, sent, .. } => {
+                lost += bytes_lost(&self.data[moved..*sent], &drain_fd(our_fd)?);
+            }
+            Side::File { file, offset } if self.is_write => {
+                let mut found = vec![0; moved];
+                file.read_exact_at(&mut found, *offset)?;
+                lost += bytes_lost(&self.data[..moved], &found);
+            }
+            Side::File { .. } => {}
+        }
+        Ok(lost)
+    }
+
+    /// As [`ended`](Flight::ended), of a transfer whose ring was dropped.
+    fn dropped(mut self, watched: &mut Vec<Vec<u8>>) -> io::Result<u64> {
+        // The allocator gives out again what the transfer had.
+        let canaries = self.sizes.iter().map(|size| vec![CANARY; *size]);
+        watched.extend(canaries);
+        match &mut self.side {
+            Side::Stream {
+                other, received, ..
+            } if self.is_write => {
+                received.extend(drain(other)?);
+                Ok(bytes_lost(&self.data[..received.len()], received))
+            }
+            Side::Stream {
+                our_fd,
+                other,
+                sent,
+                ..
+            } => {
+                let left = drain_fd(our_fd)?;
+                let unread = &self.data[*sent - left.len()..*sent];
+                let lost = bytes_lost(unread, &left);
+                other.write_all(b"later")?;
+                Ok(lost + bytes_lost(b"later", &drain_fd(our_fd)?))
+            }
+            Side::File { file, offset } if self.is_write => {
+                let mut found = vec![0; self.data.len()];
+                let bytes = file.read_at(&mut found, *offset)?;
+                let pairs = found[..bytes].iter().zip(&self.data);
+                // What was not written is a hole.
+                Ok(pairs
+                    .filter(|(found, data)| **found != 0 && found != data)
+                    .count() as u64)
+            }
+            Side::File { .. } => Ok(0),
+        }
+    }
+}
+
+/// A file without a name.
+fn unnamed_file(directory: &Path) -> io::Result<File> {
+    let path = directory.join(format!("vectored-session-{}", std::process::id()));
+    let file = File::options()
+        .read(true)
+        .write(true)
+        .create_new(true)
+        .open(&path)?;
+    fs::remove_file(&path)?;
+    Ok(file)
+}
+
+fn set_nonblocking(fd: impl AsFd) -> io::Result<()> {
+    let flags = fcntl_getfl(&fd)?;
+    Ok(fcntl_setfl(&fd, flags | OFlags::NONBLOCK)?)
+}
+
+fn unless_blocked(result: io::Result<usize>) -> io::Result<Option<usize>> {
+    match result {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// All that is in a pipe or socket now.
+fn drain(from: &mut File) -> io::Result<Vec<u8>> {
+    let (mut all, mut buffer) = (Vec::new(), vec![0; 1 << 16]);
+    while let Some(bytes @ 1..) = unless_blocked(from.read(&mut buffer))? {
+        all.extend_from_slice(&buffer[..bytes]);
+    }
+    Ok(all)
+}
+
+fn drain_fd(fd: &OwnedFd) -> io::Result<Vec<u8>> {
+    set_nonblocking(fd)?;
+    drain(&mut File::from(fd.try_clone()?))
+}
