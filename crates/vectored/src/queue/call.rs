@@ -38,7 +38,11 @@ impl SegmentQueue {
     /// Fills `slices` with the bytes of the next call. Nothing is added if the queue is empty.
     pub(crate) fn fill<'a>(&'a self, limits: Limits, slices: &mut Vec<IoSlice<'a>>) -> Filled {
         let mut most = self.wanted_bytes().min(limits.bytes);
-        let max_segments = 2 * self.kept.len() + 1;
+        // Copied bytes may lie before each kept segment, and behind the last one.
+        let max_segments = match self.enclosed_bytes {
+            0 => self.kept.len() + 1,
+            _ => 2 * self.kept.len() + 1,
+        };
         if max_segments > limits.segments {
             let fitting = self.segments().take(limits.segments);
             most = most.min(fitting.map(<[u8]>::len).sum());
