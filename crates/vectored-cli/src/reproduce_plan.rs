@@ -199,12 +199,12 @@ fn passes(args: &ReproduceArgs) -> Result<PassPlan, Failure> {
         }
     };
     let is_less = args.quick || args.size.is_some() || passes < published.passes;
-    Ok(PassPlan {
+    let plan = PassPlan {
         lists,
         passes,
         setups,
-        interfaces: published.interfaces,
-        missing: published.missing,
         reduced: is_less,
-    })
+        ..published
+    };
+    Ok(plan.with_direct(&args.dir))
 }

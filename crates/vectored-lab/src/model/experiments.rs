@@ -157,6 +157,9 @@ pub struct ExperimentRow {
     pub operation: Option<Operation>,
     /// When the array of `writev` or `readv` was filled, if an experiment varies that.
     pub iovec_setup: Option<IovecSetup>,
+    /// Whether the file was open with `O_DIRECT`.
+    #[serde(default)]
+    pub direct: bool,
     /// Segments in a call.
     pub segment_count: Option<usize>,
     /// Size of each segment, if all are equal.

@@ -3,10 +3,11 @@
 use std::fs::File;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
 
 use fastrand::Rng;
-use rustix::fs::{OFlags, SeekFrom, fsync, ftruncate, seek};
-use vectored::CostModel;
+use rustix::fs::{OFlags, SeekFrom, fcntl_getfl, fcntl_setfl, fsync, ftruncate, seek};
+use vectored::{AlignedBuffer, CostModel, DirectAlignment};
 
 use crate::in_flight::{InFlight, Interface, Place, ReadList, WriteList};
 use crate::measure::{
@@ -52,7 +53,9 @@ pub struct PassPlan {
     pub setups: Vec<IovecSetup>,
     /// The asynchronous interfaces that are measured beside the plain calls.
     pub interfaces: Vec<Interface>,
-    /// Why others are not.
+    /// The alignment of files with `O_DIRECT`, if rows with that flag are measured too.
+    pub direct: Option<DirectAlignment>,
+    /// What is not measured, and why.
     pub missing: Vec<String>,
     /// Whether the plan is smaller than the published experiment.
     pub reduced: bool,
@@ -76,9 +79,41 @@ impl PassPlan {
             passes: 10,
             setups: IovecSetup::ALL.to_vec(),
             interfaces,
+            direct: None,
             missing,
             reduced: false,
         }
+    }
+
+    /// Adds rows of files with `O_DIRECT`, for the lists whose buffers are as long as such files in this directory ask,
+    /// or the reason why there are none. A directory in which no file can be made is reported by `check`.
+    pub fn with_direct(mut self, directory: &Path) -> Self {
+        let alignment = unnamed_file(directory, OFlags::empty()).and_then(|file| {
+            let alignment = DirectAlignment::of(&file)?;
+            set_direct(file.as_fd(), true)?;
+            Ok(alignment)
+        });
+        match alignment {
+            Err(error) => self.missing.push(format!("O_DIRECT ({error})")),
+            Ok(alignment) => {
+                let step = alignment.offset_bytes;
+                let lists = self.lists.iter().map(|list| list.size_bytes);
+                for bytes in lists.filter(|bytes| !bytes.is_multiple_of(step)) {
+                    let reason = format!("{bytes} is not a multiple of {step}");
+                    let text = format!("O_DIRECT for buffers of {bytes} bytes ({reason})");
+                    self.missing.push(text);
+                }
+                self.direct = Some(alignment);
+            }
+        }
+        self
+    }
+
+    /// The alignment of a list, if it is measured with `O_DIRECT` too.
+    fn direct_for(&self, list: BufferList) -> Option<DirectAlignment> {
+        let fits =
+            |alignment: &DirectAlignment| list.size_bytes.is_multiple_of(alignment.offset_bytes);
+        self.direct.filter(fits)
     }
 
     /// Length of the largest file. Only one exists at a time.
@@ -91,7 +126,11 @@ impl PassPlan {
     fn runs(&self) -> Vec<Run> {
         let mut runs = Vec::new();
         for &list in &self.lists {
-            for &setup in &self.setups {
+            let direct = self.direct_for(list);
+            let buffered = self.setups.iter().map(|setup| (*setup, None));
+            // The device takes so long that the array does not matter.
+            let direct = direct.map(|alignment| (self.setups[0], Some(alignment)));
+            for (setup, direct) in buffered.chain(direct) {
                 // POSIX AIO has no array that could be filled once.
                 let has_array = |interface: &&Interface| {
                     setup == IovecSetup::Timed || **interface != Interface::PosixAio
@@ -99,7 +138,12 @@ impl PassPlan {
                 let interfaces = self.interfaces.iter().filter(has_array);
                 let in_flight = interfaces.map(|interface| How::InFlight(*interface));
                 for how in [How::OneByOne, How::Vectored].into_iter().chain(in_flight) {
-                    runs.push(Run { list, setup, how });
+                    runs.push(Run {
+                        list,
+                        setup,
+                        direct,
+                        how,
+                    });
                 }
             }
         }
@@ -110,7 +154,8 @@ impl PassPlan {
         for (index, run) in self.runs().iter().enumerate() {
             let bytes = run.list.total_bytes() as f64;
             // Includes the time of the device.
-            let pass_s = 2e-3 + run.list.count as f64 * 3e-6 + bytes * 1e-8;
+            let call_s = if run.direct.is_some() { 2e-4 } else { 3e-6 };
+            let pass_s = 2e-3 + run.list.count as f64 * call_s + bytes * 1e-8;
             let guess_s = f64::from(self.passes) * pass_s;
             let name = format!(
                 "{} of {} × {} B",
@@ -135,6 +180,7 @@ impl PassPlan {
                     technique: technique.to_owned(),
                     operation: Some(operation),
                     iovec_setup: Some(run.setup),
+                    direct: run.direct.is_some(),
                     segment_count: Some(run.list.count),
                     segment_bytes: Some(run.list.size_bytes),
                     calls: Some(u64::from(self.passes)),
@@ -151,6 +197,8 @@ impl PassPlan {
 struct Run {
     list: BufferList,
     setup: IovecSetup,
+    /// The alignment of the file and the buffers, with `O_DIRECT`.
+    direct: Option<DirectAlignment>,
     how: How,
 }
 
@@ -277,6 +325,13 @@ impl Way {
     }
 }
 
+/// Sets or clears `O_DIRECT`.
+fn set_direct(fd: BorrowedFd<'_>, direct: bool) -> io::Result<()> {
+    let mut flags = fcntl_getfl(fd)?;
+    flags.set(OFlags::DIRECT, direct);
+    Ok(fcntl_setfl(fd, flags)?)
+}
+
 /// One timed call.
 fn once(iovec_setup: IovecSetup) -> Timed {
     Timed {
@@ -311,7 +366,10 @@ pub(super) fn ratios(reproduction: &Reproduction) -> Vec<Ratio> {
     let Reproduction {
         rows, published, ..
     } = reproduction;
-    let key = |row: &ExperimentRow| (row.segment_count, row.segment_bytes, row.iovec_setup);
+    let key = |row: &ExperimentRow| {
+        let list = (row.segment_count, row.segment_bytes);
+        (list, row.iovec_setup, row.direct)
+    };
     let mut ratios = Vec::new();
     let mut first = 0;
     for group in rows.chunk_by(|one, next| key(one) == key(next)) {
@@ -377,8 +435,12 @@ fn run_passes(
         MeasureError::io(format!("cannot use a file in '{directory}'"))(error)
     };
     let BufferList { size_bytes, count } = run.list;
-    let mut buffers: Vec<Vec<u8>> = vec![vec![0; size_bytes]; count];
-    let mut back: Vec<Vec<u8>> = buffers.clone();
+    let memory_bytes = run.direct.map_or(1, |alignment| alignment.memory_bytes);
+    let zeroed = || -> Vec<AlignedBuffer> {
+        let buffers = (0..count).map(|_| AlignedBuffer::zeroed(size_bytes, memory_bytes));
+        buffers.collect()
+    };
+    let (mut buffers, mut back) = (zeroed(), zeroed());
     let [write, read] = run.names();
     let mut way = run.way().map_err(failed)?;
     let file = File::from(unnamed_file(bench.directory, OFlags::empty()).map_err(failed)?);
@@ -390,18 +452,23 @@ fn run_passes(
         // New random bytes in every pass, so that old ones cannot pass for them.
         buffers.iter_mut().for_each(|buffer| rng.fill(buffer));
         ftruncate(&file, 0).map_err(|error| failed(error.into()))?;
-        let list = buffers.iter().map(Vec::as_slice).collect();
+        set_direct(file.as_fd(), run.direct.is_some()).map_err(failed)?;
+        let list = buffers.iter().map(|buffer| &**buffer).collect();
         let written = way.write(file.as_fd(), list, run.setup, bench.clock);
         times[0].push(written.map_err(failed)?);
         fsync(&file).map_err(|error| failed(error.into()))?;
         back.iter_mut().for_each(|buffer| buffer.fill(0xa5));
-        let list = back.iter_mut().map(Vec::as_mut_slice).collect();
+        let list = back.iter_mut().map(|buffer| &mut **buffer).collect();
         let taken = way.read(file.as_fd(), list, run.setup, bench.clock);
         times[1].push(taken.map_err(failed)?);
-        let image = buffers.concat();
+        // For the comparison, whose memory is not aligned.
+        set_direct(file.as_fd(), false).map_err(failed)?;
+        let parts: Vec<&[u8]> = buffers.iter().map(|buffer| &**buffer).collect();
+        let image = parts.concat();
         check_repeated(file.as_fd(), &image, 1, write, NAME.name())?;
-        if back != buffers {
-            let differs = std::iter::zip(&back, &buffers).position(|(back, sent)| back != sent);
+        let mut pairs = std::iter::zip(&back, &buffers);
+        let differs = pairs.position(|(back, sent)| **back != **sent);
+        if differs.is_some() {
             let difference = format!("buffer {} differs", differs.unwrap_or(0));
             return Err(wrong(Mismatch::Bytes(difference), read, NAME.name()));
         }

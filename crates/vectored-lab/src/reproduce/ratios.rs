@@ -39,7 +39,9 @@ fn published_ratios(
     published: &[PublishedRow],
 ) -> Vec<PublishedRatio> {
     let is_of = |row: &ExperimentRow, other: &PublishedRow| {
-        row.technique == other.technique
+        // No publication used O_DIRECT.
+        !row.direct
+            && row.technique == other.technique
             && row.operation == other.operation
             && row.iovec_setup == other.iovec_setup
             && row.segment_count == other.segment_count

@@ -1,5 +1,6 @@
 //! What an interface of the kernel does.
 
+use std::collections::VecDeque;
 use std::io;
 use std::os::fd::RawFd;
 use std::process::abort;
@@ -40,7 +41,7 @@ pub(super) trait Backend {
     unsafe fn start(&mut self, slot: usize, call: Call);
 
     /// Waits until a call has ended, and adds all that have. There is a call in flight.
-    fn wait(&mut self, ended: &mut Vec<Ended>);
+    fn wait(&mut self, ended: &mut VecDeque<Ended>);
 }
 
 /// The slot of a call that has ended; the bytes, or the code of the error.

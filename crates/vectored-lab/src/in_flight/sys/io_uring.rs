@@ -1,5 +1,6 @@
 //! io_uring(7).
 
+use std::collections::VecDeque;
 use std::io;
 use std::thread;
 use std::time::Duration;
@@ -57,7 +58,7 @@ impl Backend for Ring {
         pushed.expect("there is an entry for each slot");
     }
 
-    fn wait(&mut self, ended: &mut Vec<Ended>) {
+    fn wait(&mut self, ended: &mut VecDeque<Ended>) {
         let ring = &mut self.0;
         loop {
             // A call that has ended needs no wait, but new ones need to be submitted.

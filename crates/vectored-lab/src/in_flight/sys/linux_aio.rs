@@ -1,5 +1,6 @@
 //! Linux native AIO: io_submit(2).
 
+use std::collections::VecDeque;
 use std::ffi::{c_int, c_long, c_ulong};
 use std::io;
 use std::mem;
@@ -69,7 +70,7 @@ impl Context {
     }
 
     /// Passes what was started to the kernel. What it refuses has ended with that error.
-    fn submit(&mut self, ended: &mut Vec<Ended>) {
+    fn submit(&mut self, ended: &mut VecDeque<Ended>) {
         let mut refusals = 0;
         while let Some(&first) = self.started.first() {
             self.pointers.clear();
@@ -103,7 +104,7 @@ impl Context {
                 // The error is that of the first one, and none was taken.
                 Err(error) => {
                     self.started.remove(0);
-                    ended.push(Ended {
+                    ended.push_back(Ended {
                         slot: first,
                         result: Err(error.raw_os_error().unwrap_or(libc::EIO)),
                     });
@@ -144,7 +145,7 @@ impl Backend for Context {
         self.started.push(slot);
     }
 
-    fn wait(&mut self, ended: &mut Vec<Ended>) {
+    fn wait(&mut self, ended: &mut VecDeque<Ended>) {
         self.submit(ended);
         if self.in_kernel == 0 {
             return; // the kernel has refused all

@@ -20,6 +20,7 @@ mod io_uring;
 mod linux_aio;
 mod posix_aio;
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::io;
 use std::ops::RangeInclusive;
@@ -42,8 +43,8 @@ const DEPTHS: RangeInclusive<u32> = 1..=32_768;
 pub(in crate::in_flight) struct Flights {
     backend: Box<dyn Backend>,
     slots: Vec<Slot>,
-    /// Calls that have ended and were not handled.
-    ended: Vec<Ended>,
+    /// Calls that have ended and were not handled, in the order in which the kernel told it.
+    ended: VecDeque<Ended>,
     in_flight: usize,
 }
 
@@ -140,7 +141,7 @@ impl Flights {
         Ok(Flights {
             backend,
             slots: (0..depth).map(slot).collect(),
-            ended: Vec::new(),
+            ended: VecDeque::new(),
             in_flight: 0,
         })
     }
@@ -283,7 +284,7 @@ impl<L: List> Scope<'_, L> {
 
     /// A slot whose call has ended, with the bytes or the code of the error.
     pub(in crate::in_flight) fn next_ended(&mut self) -> Option<(usize, Result<usize, i32>)> {
-        let Ended { slot, result } = self.flights.ended.pop()?;
+        let Ended { slot, result } = self.flights.ended.pop_front()?;
         self.flights.in_flight -= 1;
         self.flights.slots[slot].is_in_flight = false;
         Some((slot, result))

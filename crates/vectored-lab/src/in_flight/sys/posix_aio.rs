@@ -4,6 +4,7 @@
 //! calls pread(2) and pwrite(2) for one after another, and read(2) and write(2) where these answer `ESPIPE`.
 
 use std::cell::UnsafeCell;
+use std::collections::VecDeque;
 use std::io;
 use std::mem;
 use std::ptr;
@@ -111,7 +112,7 @@ impl Backend for Requests {
         self.submit(slot);
     }
 
-    fn wait(&mut self, ended: &mut Vec<Ended>) {
+    fn wait(&mut self, ended: &mut VecDeque<Ended>) {
         loop {
             let mut place = 0;
             while let Some(&slot) = self.in_flight.get(place) {
@@ -124,7 +125,7 @@ impl Backend for Requests {
                     }
                     State::Ended(result) => {
                         self.in_flight.remove(place);
-                        ended.push(Ended { slot, result });
+                        ended.push_back(Ended { slot, result });
                     }
                 }
             }

@@ -5,7 +5,7 @@ use ::csv::WriterBuilder;
 use crate::model::{ExperimentRow, Experiments, PublishedRow, Reproduction};
 use crate::text::format::csv_word as word;
 
-const HEAD: [&str; 20] = [
+const HEAD: [&str; 21] = [
     "experiment",
     "source",
     "reduced",
@@ -26,6 +26,7 @@ const HEAD: [&str; 20] = [
     "clock_s",
     "pass_median_s",
     "bytes_per_s",
+    "direct",
 ];
 
 /// Everything except the samples, a line for each row. `source` is `here` for measured rows, otherwise
@@ -49,7 +50,7 @@ pub fn csv(experiments: &Experiments) -> String {
     String::from_utf8(bytes).expect("text in, text out")
 }
 
-fn ours(experiment: &Reproduction, row: &ExperimentRow) -> [String; 20] {
+fn ours(experiment: &Reproduction, row: &ExperimentRow) -> [String; 21] {
     [
         word(&experiment.name),
         "here".to_owned(),
@@ -71,10 +72,11 @@ fn ours(experiment: &Reproduction, row: &ExperimentRow) -> [String; 20] {
         word(&row.clock_s),
         word(&row.pass_median_s),
         word(&row.bytes_per_s),
+        word(&row.direct),
     ]
 }
 
-fn published(experiment: &Reproduction, row: &PublishedRow) -> [String; 20] {
+fn published(experiment: &Reproduction, row: &PublishedRow) -> [String; 21] {
     [
         word(&experiment.name),
         word(&row.source),
@@ -94,6 +96,7 @@ fn published(experiment: &Reproduction, row: &PublishedRow) -> [String; 20] {
         word(&row.system_s),
         word(&row.cpu_s),
         word(&row.clock_s),
+        String::new(),
         String::new(),
         String::new(),
     ]

@@ -238,7 +238,7 @@ fn passes(experiment: &Reproduction) -> Option<String> {
     let mut last_list = String::new();
     for ratio in &experiment.ratios {
         let row = &experiment.rows[ratio.of];
-        if row.operation != Some(Operation::Write) || !is_one_by_one(row) {
+        if row.operation != Some(Operation::Write) || !is_one_by_one(row) || row.direct {
             continue;
         }
         let list = list_in_words(&[(row.segment_count?, row.segment_bytes?)]);
@@ -273,6 +273,7 @@ fn asynchronous_passes(experiment: &Reproduction) -> String {
     let mut text = String::new();
     for ratio in &experiment.ratios {
         let row = &experiment.rows[ratio.of];
+        let direct = if row.direct { " with O_DIRECT" } else { "" };
         let is_filled = row.iovec_setup == Some(crate::model::IovecSetup::Timed);
         if row.operation != Some(Operation::Write) || !is_filled || is_one_by_one(row) {
             continue;
@@ -281,7 +282,8 @@ fn asynchronous_passes(experiment: &Reproduction) -> String {
             let list = list_in_words(&[(count, bytes)]);
             let (times, verdict) = (times_in_words(ratio), verdict(ratio));
             let name = &row.technique;
-            text += &format!("; by {name}, a list of {list} takes {times} as long ({verdict})");
+            text +=
+                &format!("; by {name}{direct}, a list of {list} takes {times} as long ({verdict})");
         }
     }
     text

@@ -137,7 +137,7 @@ fn passes(experiment: &Reproduction, options: PlotOptions) -> String {
     let mut lines = Vec::new();
     for ratio in &experiment.ratios {
         let row = &experiment.rows[ratio.of];
-        if !is_one_by_one(row) {
+        if !is_one_by_one(row) || row.direct {
             continue;
         }
         let list = list_in_words(&[(

@@ -93,7 +93,14 @@ pub fn sheets(experiment: &Reproduction) -> Vec<Sheet> {
         ExperimentName::Apue35 => vec![copies(experiment)],
         ExperimentName::Apue1428 => vec![records(experiment), published_records(experiment)],
         ExperimentName::Kalinin => vec![elements(experiment)],
-        ExperimentName::Mincer => vec![passes(experiment)],
+        ExperimentName::Mincer => {
+            let has_direct = experiment.rows.iter().any(|row| row.direct);
+            let direct = has_direct.then(|| passes(experiment, true));
+            [passes(experiment, false)]
+                .into_iter()
+                .chain(direct)
+                .collect()
+        }
     }
 }
 
@@ -261,9 +268,9 @@ fn elements(experiment: &Reproduction) -> Sheet {
     sheet
 }
 
-fn passes(experiment: &Reproduction) -> Sheet {
+fn passes(experiment: &Reproduction, direct: bool) -> Sheet {
     let heads = [
-        ("", "buffers"),
+        (if direct { "O_DIRECT:" } else { "" }, "buffers"),
         ("", ""),
         ("", "array"),
         ("", "technique"),
@@ -277,6 +284,9 @@ fn passes(experiment: &Reproduction) -> Sheet {
     let mut sheet = Sheet::new(4, &heads);
     for ratio in &experiment.ratios {
         // The vectored row stands once, behind that of one by one.
+        if experiment.rows[ratio.of].direct != direct {
+            continue;
+        }
         let is_first = is_one_by_one(&experiment.rows[ratio.of]);
         let with_vectored = is_first.then_some(ratio.over);
         for index in std::iter::once(ratio.of).chain(with_vectored) {
@@ -410,6 +420,12 @@ pub fn notes(experiment: &Reproduction) -> Vec<String> {
                      request of its own.",
                 );
             }
+            if experiment.rows.iter().any(|row| row.direct) {
+                note(
+                    "O_DIRECT: the file was open with that flag, so the bytes went to the device and \
+                     came from it, not through the page cache.",
+                );
+            }
         }
     }
     if !experiment.missing.is_empty() {
@@ -459,7 +475,9 @@ pub fn published_of<'a>(
     published: &'a [PublishedRow],
 ) -> Option<&'a PublishedRow> {
     published.iter().find(|other| {
-        other.technique == row.technique
+        // No publication used O_DIRECT.
+        !row.direct
+            && other.technique == row.technique
             && other.operation == row.operation
             && other.iovec_setup == row.iovec_setup
             && other.segment_count == row.segment_count
