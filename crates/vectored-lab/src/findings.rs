@@ -17,9 +17,9 @@ impl Results {
     /// `calibrated` are the models from before the run.
     pub fn find(&mut self, calibrated: Vec<FittedModel>) {
         // `/dev/null` moves no bytes, so its cells say nothing about other targets.
-        // What asynchronous calls cost there is said of `/dev/null` alone.
-        let cells = self.cells.iter().chain(&self.refined_cells);
-        let asynchronous = asynchronous_advice(&cells.collect::<Vec<_>>());
+        // It names its target, so `/dev/null` is one of them. Cells between the requested ones were
+        // measured at one depth only.
+        let asynchronous = asynchronous_advice(&self.cells.iter().collect::<Vec<_>>());
         let moves_bytes = |cell: &&Cell| cell.target != Target::Null;
         let cells = self.cells.iter().chain(&self.refined_cells);
         let cells: Vec<&Cell> = cells.filter(moves_bytes).collect();

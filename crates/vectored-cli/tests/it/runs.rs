@@ -103,31 +103,26 @@ fn a_real_run_measures_io_uring_with_several_transfers_in_flight() {
     if let Err(unavailable) = check_available(Technique::IoUring, 8) {
         return skip(test, &unavailable.to_string());
     }
-    let bench = Bench::new();
-    let mut command = bench.vectored();
-    command.args(["measure", "--target", "file,null", "--budget", "500ms"]);
-    command.args(["--technique", "io-uring", "--queue-depth", "1,8"]);
-    command.args(["--segments", "16", "--sizes", "1KiB"]);
-    let table = stdout_of(&mut command);
-    assert!(table.contains("file, queue depth 8"), "{table}");
-    assert!(
-        table.contains("Latency of a transfer: null, queue depth 8"),
-        "{table}"
-    );
-    assert!(entries(&bench.work()).is_empty());
-    let results = bench.only_result();
-    let cells = results["cells"].as_array().unwrap();
-    assert_eq!(cells.len(), 4);
-    for cell in cells {
-        let names = cell["techniques"].as_array().unwrap();
-        let names: Vec<_> = names.iter().map(|t| t["name"].as_str().unwrap()).collect();
+    // A single cell has at least one round, however slow the machine is.
+    for target in ["file", "null"] {
+        let bench = Bench::new();
+        let mut command = bench.vectored();
+        command.args(["measure", "--target", target, "--budget", "300ms"]);
+        command.args(["--technique", "io-uring", "--queue-depth", "8"]);
+        command.args(["--segments", "16", "--sizes", "1KiB"]);
+        let table = stdout_of(&mut command);
+        let title = format!("Latency of a transfer: {target}, queue depth 8");
+        assert!(table.contains(&title), "{table}");
+        assert!(entries(&bench.work()).is_empty());
+        let cell = &bench.only_result()["cells"][0];
+        assert_eq!(cell["queue_depth"], 8);
+        let techniques = cell["techniques"].as_array().unwrap();
+        let names = techniques.iter().map(|t| t["name"].as_str().unwrap());
+        let names: Vec<_> = names.collect();
         assert_eq!(names, ["writev", "io-uring", "adaptive"]);
-        assert_eq!(
-            cell["proof_calls"].as_u64() > Some(0),
-            cell["target"] == "file"
-        );
+        let is_proved = cell["proof_calls"].as_u64() > Some(0);
+        assert_eq!(is_proved, target == "file");
     }
-    assert_eq!(results["asynchronous"].as_array().unwrap().len(), 2);
 }
 
 #[test]
