@@ -183,7 +183,9 @@ mod tests {
                 if group == 0 {
                     return Ok(());
                 }
-                clock.advance(gap_ns * group as u64);
+                // A queue that is not full moves less in the same time.
+                let in_flight = waiting.len() as u64;
+                clock.advance(gap_ns * group as u64 * u64::from(depth) / in_flight);
                 for number in waiting.drain(..group) {
                     on_event(Event::Ended(number));
                 }
