@@ -24,7 +24,7 @@ fn message(client: usize, body: &Arc<[u8]>) -> SegmentQueue {
     queue
 }
 
-/// Sends all messages, and calls `sent` with the number of each client that has got its own.
+/// Sends all messages, and calls `sent` with the number of each client whose message was sent.
 fn send_all(
     ring: &mut Ring,
     sockets: Vec<OwnedFd>,

@@ -18,6 +18,7 @@ use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::{env, fs, io};
 
+use vectored_bench::command_line::number;
 use vectored_bench::programs::case::{Case, Program};
 use vectored_bench::programs::catalogue::PROGRAMS;
 use vectored_bench::programs::harness::Harness;
@@ -105,11 +106,16 @@ impl Server {
         let output = process.stdout.take().expect("it is piped");
         let mut port = String::new();
         BufReader::new(output).read_line(&mut port)?;
-        Ok(Server {
+        let server = Server {
             process,
             port: port.trim().to_owned(),
             cpu_ns: Vec::new(),
-        })
+        };
+        // The server has printed why.
+        match server.port.parse::<u16>() {
+            Ok(_) => Ok(server),
+            Err(_) => Err(io::Error::other(format!("no server of {technique}"))),
+        }
     }
 
     /// CPU time of the thread that serves, which is the main one.
@@ -129,7 +135,7 @@ impl Server {
         let output = Command::new(&words[0]).args(&words[1..]).output()?;
         let cpu_ns = self.total_cpu_ns()? - before;
         let text = String::from_utf8_lossy(&output.stdout);
-        if !output.status.success() || text.contains("Non-2xx") {
+        if !output.status.success() || text.contains("Non-2xx") || text.contains("Socket errors") {
             return Err(format!("the load failed: {text}").into());
         }
         Ok(cpu_ns / requests(&text).ok_or_else(|| format!("no number of requests in: {text}"))?)
@@ -169,7 +175,7 @@ fn compare(
     rounds: &str,
     command: &[&str],
 ) -> Result<(), Box<dyn Error>> {
-    let rounds: usize = rounds.parse()?;
+    let rounds: usize = number("rounds", rounds)?;
     let techniques: Vec<&str> = techniques.split(',').collect();
     let starts = techniques.iter().map(|name| Server::start(case, name));
     let mut servers = starts.collect::<io::Result<Vec<Server>>>()?;

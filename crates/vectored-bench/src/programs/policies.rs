@@ -54,7 +54,7 @@ impl Policies {
             PolicySource::Calibrated => {
                 let model = CostModel::calibrate(target, BUDGET)?;
                 let mut policy = QueuePolicy::from_model(&model);
-                // It follows from no cost.
+                // As the documentation of `from_model` asks for.
                 policy.limit_bytes = QueuePolicy::for_target(target.kind()).limit_bytes;
                 Ok::<_, io::Error>(policy)
             }

@@ -26,7 +26,7 @@ const ROOMY: usize = 64 << 20;
 struct CountedRecords<W> {
     inner: W,
     count: Arc<AtomicUsize>,
-    /// What came of the head of the record: a type, a version of 2 bytes, and a length of 2 bytes (RFC 8446, 5.1).
+    /// The bytes received so far of the header of the record: a type, a version of 2 bytes, and a length of 2 bytes (RFC 8446, 5.1).
     head: Vec<u8>,
     /// The bytes of the record that have not come yet.
     left: usize,
@@ -197,7 +197,8 @@ async fn expect_all(
     sent
 }
 
-/// Expects only the records full that do not end with the queue, and one more, which closes the connection.
+/// Expects every record to be full, except the last one each time that the queue was emptied, and the alert that closes the
+/// connection.
 fn expect_full_records(records: usize, sent: &Sent) {
     let most = sent.bytes.len() / RECORD_BYTES + sent.emptied + 1;
     assert!(records <= most, "{records} records, at most {most}");

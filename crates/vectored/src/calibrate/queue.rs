@@ -23,9 +23,9 @@ const OTHER_BYTES: usize = 1 << 20;
 /// The values of one size, in bytes.
 const POOL_BYTES: usize = 1 << 20;
 
-/// The lengths of values that are copied or kept, divided by the threshold that follows from the costs. A call differs by a few
-/// percent of its time around the threshold, and a calibration has time for few calls: from a wider range of lengths, noise
-/// alone would find thresholds that differ by a factor of five.
+/// The lengths of values that are copied or kept, divided by the threshold that follows from the costs. A call differs by a
+/// few percent of its time around the threshold, and a calibration has time for few calls: with a wider range, noise alone
+/// moved the threshold by a factor of five. So the result is 0.74 to 1.34 times the threshold that follows from the costs.
 const VALUE_RATIOS: [f64; 4] = [0.55, 0.8, 1.2, 1.8];
 
 /// The longest value: a stream takes a call of them.
@@ -56,11 +56,13 @@ pub(super) fn measure(
 ) -> io::Result<QueueThresholds> {
     let mut server = Server::new();
     let computed_bytes = fitted.queue_copy_below_bytes();
-    let values = VALUE_RATIOS.map(|ratio| {
-        let bytes = (computed_bytes as f64 * ratio) as usize;
-        let bytes = bytes.min(MAX_VALUE_BYTES);
-        Comparison::new(bytes, bytes)
-    });
+    let lengths = VALUE_RATIOS.map(|ratio| (computed_bytes as f64 * ratio) as usize);
+    let mut lengths = lengths.map(|bytes| bytes.min(MAX_VALUE_BYTES)).to_vec();
+    lengths.dedup();
+    let values: Vec<Comparison> = lengths
+        .into_iter()
+        .map(|bytes| Comparison::new(bytes, bytes))
+        .collect();
     let messages = JOINED_BYTES.map(|bytes| Comparison::new(bytes, bytes / 2));
     let (mut values, mut messages) = (values, messages);
     for round in 0..MAX_ROUNDS {
@@ -79,13 +81,27 @@ pub(super) fn measure(
         }
     }
     Ok(QueueThresholds {
-        copy_below_bytes: crossover(&mut values).map(|measured| between(measured, computed_bytes)),
-        join_below_bytes: crossover(&mut messages),
+        copy_below_bytes: match crossover(&mut values) {
+            Crossover::At(measured) => in_32_bits(between(measured, computed_bytes)),
+            // Copying is faster at all lengths that the target takes: nothing contradicts a higher threshold.
+            Crossover::AtLeast(measured) => {
+                in_32_bits(between(measured, computed_bytes).max(computed_bytes))
+            }
+            Crossover::Unknown => None,
+        },
+        join_below_bytes: match crossover(&mut messages) {
+            Crossover::At(bytes) | Crossover::AtLeast(bytes) => in_32_bits(bytes),
+            Crossover::Unknown => None,
+        },
     })
 }
 
-/// The size up to which copying is not slower. `None` if nothing was measured.
-fn crossover(comparisons: &mut [Comparison]) -> Option<u32> {
+fn in_32_bits(bytes: usize) -> Option<u32> {
+    u32::try_from(bytes).ok()
+}
+
+/// The size up to which copying is not slower.
+fn crossover(comparisons: &mut [Comparison]) -> Crossover {
     let mut curve = Curve::default();
     for comparison in comparisons {
         let weight = comparison.log_ratios.len();
@@ -95,16 +111,13 @@ fn crossover(comparisons: &mut [Comparison]) -> Option<u32> {
             curve.add(Sample { bytes, log_ratio }, weight);
         }
     }
-    match curve.crossover() {
-        Crossover::At(bytes) | Crossover::AtLeast(bytes) => u32::try_from(bytes).ok(),
-        Crossover::Unknown => None,
-    }
+    curve.crossover()
 }
 
 /// The geometric mean of the measured crossover and the one that follows from the costs. It halves the error of a short
 /// measurement, on a logarithmic axis.
-fn between(measured: u32, computed: usize) -> u32 {
-    (f64::from(measured) * computed as f64).sqrt() as u32
+fn between(measured: usize, computed: usize) -> usize {
+    (measured as f64 * computed as f64).sqrt() as usize
 }
 
 /// Copying against the other way, for segments of one size.

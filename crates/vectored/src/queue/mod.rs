@@ -156,8 +156,8 @@ impl SegmentQueue {
     ///
     /// # Panics
     ///
-    /// If the kept segments have more than `isize::MAX` bytes together. As a `Vec` that has no room, and possible only
-    /// with segments that share memory.
+    /// If the kept segments have more than `isize::MAX` bytes together. This is possible only with segments that
+    /// share memory.
     #[inline]
     pub fn push(&mut self, segment: impl IntoSegment) {
         self.append(segment.into_segment());
@@ -224,10 +224,10 @@ impl SegmentQueue {
     /// Marks the end of a record: calls end at the end of a record, unless the kernel ends them earlier.
     ///
     /// A call then holds whole records only. So records of several processes that append to one file (`O_APPEND`), or
-    /// write to one pipe up to `PIPE_BUF` bytes a call (`chunk_bytes` of 4096), do not mix, as long as each call takes all its bytes: a full
-    /// disk or a signal can end a call earlier. A record of more than [`iov_max`](crate::iov_max) segments, or more than
-    /// [`MAX_CALL_BYTES`](crate::MAX_CALL_BYTES), takes several calls. Bytes behind the last end are written too, so
-    /// end a record before the queue is written. Without any end, calls end anywhere.
+    /// write to one pipe up to `PIPE_BUF` bytes a call (`chunk_bytes` of 4096), do not mix, as long as each call takes all
+    /// its bytes: a full disk or a signal can end a call earlier. A record of more than [`iov_max`](crate::iov_max)
+    /// segments, or more than [`MAX_CALL_BYTES`](crate::MAX_CALL_BYTES), takes several calls. Bytes after the last end are
+    /// written too, so end a record before the queue is written. Without any end, calls end anywhere.
     #[inline]
     pub fn end_record(&mut self) {
         let end = self.written.wrapping_add(self.remaining() as u64);
@@ -250,11 +250,12 @@ impl SegmentQueue {
         self.remaining() == 0
     }
 
-    /// Whether the queue holds [`limit_bytes`](QueuePolicy::limit_bytes) or more: write it before more is put in.
+    /// Whether the queue holds [`limit_bytes`](QueuePolicy::limit_bytes) or more: write it before more is put in. An empty
+    /// queue is never full.
     #[must_use]
     #[inline]
     pub fn is_full(&self) -> bool {
-        self.remaining() >= self.policy.limit_bytes
+        self.remaining() >= self.policy.limit_bytes.max(1)
     }
 
     /// The bytes to be written, in order, in as few slices as they lie in. No slice is empty.
@@ -394,19 +395,20 @@ impl SegmentQueue {
         });
     }
 
-    /// A record ends there, and begins a group.
+    /// Ends a record at `end`, which starts a new group.
     #[inline(never)]
     fn begin_group(&mut self, end: u64) {
         let group_bytes = self.group_bytes();
         self.record_ends.push_group(end, self.written, group_bytes);
     }
 
-    /// The most bytes of a [group](RecordEnds) of records: no call is limited to fewer.
+    /// The most bytes of a [group](RecordEnds) of records. A call holds whole groups, so it is shorter than it may be by up to
+    /// a group: an eighth of the smallest limit of a call.
     #[inline]
     fn group_bytes(&self) -> usize {
         let policy = &self.policy;
         let most = policy.chunk_bytes.min(policy.join_below_bytes);
-        most.min(MAX_CALL_BYTES)
+        most.min(MAX_CALL_BYTES) / 8
     }
 
     /// The bytes to be written, if no segment was kept.
@@ -440,7 +442,7 @@ impl SegmentQueue {
             self.move_copied_to_start();
         }
         let at_once = match self.copied.capacity() {
-            // A queue that is written when it is full has more than the limit then, by a part of a message.
+            // A queue is written once it is full. The last message may have taken it over the limit.
             0 => self
                 .regrow_bytes
                 .min(self.policy.limit_bytes.saturating_mul(2)),

@@ -27,8 +27,8 @@ pub struct QueuePolicy {
     /// segment a call, copying is faster up to 2 to 4 times that length, since the whole list is saved; with 16 segments a
     /// call, up to a length between half of it and all of it. A few percent of the time of a write depend on it.
     pub copy_below_bytes: usize,
-    /// The bytes that are copied together for a writer that does not gather (the TLS stream of tokio-native-tls, for example), so that they
-    /// are written by one call instead of several. A single segment of this size or more is passed on as it is.
+    /// The bytes that are copied together for a writer that does not gather (the TLS stream of tokio-native-tls, for
+    /// example), so that they are written by one call instead of several. A single segment of this size or more is passed on as it is.
     ///
     /// It is the length at which copying two messages of that many bytes in all into one call takes as long as two calls.
     /// More than two messages are faster copied up to several times that length.
@@ -77,7 +77,7 @@ impl QueuePolicy {
     /// keeping them, and keeping a single one at most 4 % longer than copying it.
     ///
     /// The `limit_bytes` of `File` was measured on ext4, where a call that appends more bytes gets larger pieces of the page
-    /// cache: an archive of 1.3 MB, of which 64 KiB each are kept, took 5 % longer in two calls than in one. For 4 MB of
+    /// cache: an archive of 1.3 MB in kept segments of 64 KiB took 5 % longer in two calls than in one. For 4 MB of
     /// copied lines, a limit of 2 MiB took as long as one of 1 MiB, and 4 MiB took 20 % longer.
     #[must_use]
     pub const fn for_target(kind: TargetKind) -> QueuePolicy {
@@ -122,10 +122,11 @@ impl QueuePolicy {
     /// The costs of a model are measured in a loop of equal calls. The 100 ns stand for what keeping a segment costs
     /// besides, and the 2000 ns for what a call costs more, when other work was done before: both numbers, and the
     /// limits, were chosen so that the formulas come near the measured thresholds of [`for_target`](Self::for_target),
-    /// within a factor of 2.5. Costs without sense (negative or NaN) give thresholds within the limits.
+    /// within a factor of 2.5. Invalid costs (negative or NaN) give thresholds within the limits.
     ///
     /// [`chunk_bytes`](QueuePolicy::chunk_bytes) is that of the model. All other fields are those of
-    /// [`TargetKind::Other`], also for a file, whose default `limit_bytes` is higher.
+    /// [`TargetKind::Other`], since a model has no kind of target. For a file, take the higher limit of its kind:
+    /// `policy.limit_bytes = QueuePolicy::for_target(TargetKind::File).limit_bytes`.
     ///
     /// # Examples
     ///

@@ -28,9 +28,9 @@ impl SegmentQueue {
     /// stream of tokio-native-tls, gets one slice: segments are copied together up to
     /// [`join_below_bytes`](crate::QueuePolicy::join_below_bytes), so that it does not make a record of each.
     ///
-    /// After `Pending`, the next call gets the same bytes first, and no fewer, as OpenSSL requires, unless the queue lost bytes
-    /// in between, by [`advance`](SegmentQueue::advance) or [`write_some`](SegmentQueue::write_some) for example. Segments
-    /// may be put in between.
+    /// After `Pending`, the next call gets the same bytes first, and no fewer, as OpenSSL requires, unless bytes were
+    /// removed from the queue in between, by [`advance`](SegmentQueue::advance) or
+    /// [`write_some`](SegmentQueue::write_some) for example. Segments may be put in between.
     ///
     /// # Errors
     ///

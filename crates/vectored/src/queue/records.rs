@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 
 /// The ends of the records in a queue, as numbers of bytes since the queue was made.
 ///
-/// Copied records in a row are a group, of which the last end alone is remembered, as long as they have no more bytes than
-/// any call may have. A call then holds whole groups, and so whole records. Most ends cost a comparison and a store, and no
-/// memory.
+/// Copied records in a row are a group, of which the last end alone is remembered, as long as they have only a part of the
+/// bytes that a call may have. A call then holds whole groups, and so whole records. Most ends cost a comparison and a store,
+/// and no memory.
 ///
 /// A position is never reset. After 2⁶⁴ bytes, it would wrap.
 #[derive(Debug)]
@@ -79,7 +79,7 @@ impl RecordEnds {
         }
     }
 
-    /// Forgets all ends, which were `written`. A group of up to `group_bytes` begins.
+    /// Forgets all ends. All bytes up to `written` are gone. A group of up to `group_bytes` begins.
     #[inline]
     pub(super) fn clear(&mut self, written: u64, group_bytes: usize) {
         if !self.ends.is_empty() {

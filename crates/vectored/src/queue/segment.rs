@@ -14,8 +14,9 @@ use crate::sys::owned_bytes::OwnedBytes;
 ///
 /// Made by `From` of `Vec<u8>`, `Box<[u8]>`, `Arc<[u8]>`, `String`, `Box<str>`, `Arc<str>`, `&'static [u8]`,
 /// `&'static str`, `Cow<'static, [u8]>`, `Cow<'static, str>`, and with feature `bytes` of `Bytes` and `BytesMut`, without
-/// copying and without an allocation. [`from_owner`](Segment::from_owner) takes any other owner. The owner is dropped with the segment. A `Bytes` that is a part of a larger allocation keeps
-/// all of it in memory until then.
+/// copying and without an allocation (a `BytesMut` with spare capacity allocates the header of a `Bytes`).
+/// [`from_owner`](Segment::from_owner) takes any other owner. The owner is dropped with the segment. A `Bytes` that is a part
+/// of a larger allocation keeps all of it in memory until then.
 ///
 /// # Examples
 ///
@@ -95,10 +96,10 @@ impl Segment {
     }
 }
 
-/// What a queue can own: every type that is `Into<Segment>`.
+/// The types that a queue can own: every type that is `Into<Segment>`.
 ///
-/// For a type of your own, implement `From<YourType> for Segment`. This trait is there for the message of the compiler
-/// where bytes are borrowed.
+/// For a type of your own, implement `From<YourType> for Segment`. The trait cannot be implemented elsewhere. It exists so that
+/// the compiler can name the function to call instead.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an owner of bytes that a `SegmentQueue` can keep",
     label = "not `Into<Segment>`",
@@ -106,10 +107,17 @@ impl Segment {
     note = "`queue.push_shared(&owner)` keeps a clone of an owner, such as a `Bytes` or an `Arc<[u8]>`",
     note = "`queue.push(Segment::from_owner(owner))` takes any other owner"
 )]
-pub trait IntoSegment {
+pub trait IntoSegment: sealed::Sealed {
     /// The segment, without copying bytes.
     fn into_segment(self) -> Segment;
 }
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Into<Segment>> sealed::Sealed for T {}
 
 #[diagnostic::do_not_recommend]
 impl<T: Into<Segment>> IntoSegment for T {

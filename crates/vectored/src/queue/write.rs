@@ -86,7 +86,8 @@ impl SegmentQueue {
         may_split: impl FnOnce() -> io::Result<()>,
         mut sink: impl Sink,
     ) -> Result<u64, TransferError> {
-        // A short record, for example, whose call takes little longer than what the general case needs besides.
+        debug_assert!(limits.bytes > 0 && limits.segments > 0);
+        // For one short record, the bookkeeping of the general case would take almost as long as the call.
         let answer = match self.only_copied() {
             Some(copied) if self.fits_one_call(copied, limits) => {
                 let bytes = copied.len();
@@ -181,7 +182,7 @@ impl SegmentQueue {
     /// Removes what a call took.
     #[inline]
     fn settle(&mut self, taken: usize) -> usize {
-        // No promise to an asynchronous writer: this one took bytes of it.
+        // Bytes are gone, so the offer made before `Pending` no longer holds.
         self.offered_bytes = 0;
         self.advance(taken);
         taken
