@@ -226,7 +226,7 @@ impl SegmentQueue {
     /// A call then holds whole records only. So records of several processes that append to one file (`O_APPEND`), or
     /// write to one pipe up to `PIPE_BUF` bytes a call (`chunk_bytes` of 4096), do not mix, as long as each call takes all
     /// its bytes: a full disk or a signal can end a call earlier. A record of more than [`iov_max`](crate::iov_max)
-    /// segments, or more than [`MAX_CALL_BYTES`](crate::MAX_CALL_BYTES), takes several calls. Bytes after the last end are
+    /// segments, or more than [`MAX_CALL_BYTES`], takes several calls. Bytes after the last end are
     /// written too, so end a record before the queue is written. Without any end, calls end anywhere.
     #[inline]
     pub fn end_record(&mut self) {

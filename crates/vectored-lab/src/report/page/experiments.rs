@@ -49,6 +49,8 @@ fn heads_of(sheet: &Sheet) -> Vec<String> {
         }
         match format!("{group} {name}").trim() {
             "" => "operation".to_owned(),
+            // The group alone.
+            head if head.ends_with(':') => format!("{head} operation"),
             head => head.to_owned(),
         }
     });

@@ -5,6 +5,13 @@ use crate::model::Technique;
 /// The explanation of a column: `here, seconds: user` is the column `user` of a group. Empty for an
 /// unknown head.
 pub fn of(head: &str) -> String {
+    if let Some(of_file) = head.strip_prefix("O_DIRECT: ") {
+        let explained = of(of_file);
+        return match explained.is_empty() {
+            true => explained,
+            false => format!("{explained} The files were open with O_DIRECT."),
+        };
+    }
     let (group, name) = head.rsplit_once(": ").unwrap_or(("", head));
     if let Some(known) = whole(head) {
         return known.to_owned();
