@@ -189,6 +189,30 @@ impl<S: Scattering> ReadMover for WithArray<S> {
             }
         }
     }
+
+    fn latencies(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        lists: &mut [Vec<&mut [u8]>],
+        batch: Timed,
+        clock: &dyn Clock,
+        latencies: &mut Latencies,
+    ) -> io::Result<Vec<u32>> {
+        let segments = &mut lists[0];
+        match batch.iovec_setup {
+            IovecSetup::Timed => {
+                time_each_call(batch, clock, latencies, || self.call(fd, segments))?;
+            }
+            IovecSetup::Once => {
+                let mut iovecs: Vec<IoSliceMut<'_>> =
+                    segments.iter_mut().map(|s| IoSliceMut::new(s)).collect();
+                time_each_call(batch, clock, latencies, || {
+                    self.scattering.receive(fd, &mut iovecs)
+                })?;
+            }
+        }
+        Ok(vec![batch.all_calls() - 1])
+    }
 }
 
 /// One `readv` for the whole array.
@@ -325,7 +349,57 @@ fn recycled<'to>(mut iovecs: Vec<IoSliceMut<'_>>) -> Vec<IoSliceMut<'to>> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::AsFd;
+
     use super::*;
+    use crate::measure::sampling::clock::FakeClock;
+
+    /// Notes the size of the first segment, and swaps it with the second one. An array that is filled again
+    /// is in the old order.
+    #[derive(Default)]
+    struct Swapping(Vec<usize>);
+
+    impl Scattering for Swapping {
+        fn receive(
+            &mut self,
+            _fd: BorrowedFd<'_>,
+            iovecs: &mut [IoSliceMut<'_>],
+        ) -> io::Result<()> {
+            self.0.push(iovecs[0].len());
+            iovecs.swap(0, 1);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn latencies_are_of_the_same_calls_as_samples() {
+        let null = std::fs::File::open("/dev/null").unwrap();
+        let clock = FakeClock::default();
+        for (iovec_setup, sizes) in [
+            (IovecSetup::Timed, [1, 1, 1, 1]),
+            (IovecSetup::Once, [1, 2, 1, 2]),
+        ] {
+            let batch = Timed {
+                calls: 4,
+                untimed_first: false,
+                iovec_setup,
+                fsync: false,
+                queue_depth: 1,
+            };
+            let (mut one, mut other) = ([0; 1], [0; 2]);
+            let mut lists = [vec![&mut one[..], &mut other[..]]];
+            let mut mover = WithArray::new(Swapping::default());
+            mover
+                .sample(null.as_fd(), &mut lists[0], batch, &clock)
+                .unwrap();
+            assert_eq!(std::mem::take(&mut mover.scattering.0), sizes);
+            let mut latencies = Latencies::default();
+            let last = mover.latencies(null.as_fd(), &mut lists, batch, &clock, &mut latencies);
+            assert_eq!(last.unwrap(), [3]);
+            assert_eq!(mover.scattering.0, sizes, "{iovec_setup:?}");
+            assert_eq!(latencies.summary().latency_transfers, Some(4));
+        }
+    }
 
     #[test]
     fn recycled_arrays_keep_their_memory() {

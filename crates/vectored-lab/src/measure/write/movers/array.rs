@@ -7,8 +7,9 @@ use std::os::fd::BorrowedFd;
 use crate::measure::sampling::clock::Clock;
 use crate::measure::sampling::lists::Lists;
 use crate::measure::sampling::sampler::Timing;
-use crate::measure::write::mover::{Mover, Timed, time_calls};
+use crate::measure::write::mover::{Mover, Timed, time_calls, time_each_call};
 use crate::model::IovecSetup;
+use crate::stats::Latencies;
 
 /// A technique that writes the segments of an `iovec` array.
 pub trait Gathering {
@@ -69,6 +70,30 @@ impl<G: Gathering> Mover for WithArray<G> {
             }
         }
     }
+
+    fn latencies(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        lists: &Lists<'_>,
+        batch: Timed,
+        clock: &dyn Clock,
+        latencies: &mut Latencies,
+    ) -> io::Result<()> {
+        match batch.iovec_setup {
+            IovecSetup::Timed => {
+                let mut turns = lists.in_turn();
+                time_each_call(batch, clock, latencies, || self.call(fd, turns.next()))
+            }
+            IovecSetup::Once => {
+                let iovecs: Vec<IoSlice<'_>> =
+                    lists.segments().iter().map(|s| IoSlice::new(s)).collect();
+                let mut turns = lists.turns_of(&iovecs);
+                time_each_call(batch, clock, latencies, || {
+                    self.gathering.send(fd, turns.next())
+                })
+            }
+        }
+    }
 }
 
 /// Converts to an empty array with the same allocation, for slices of another
@@ -80,7 +105,58 @@ fn recycled<'to>(mut iovecs: Vec<IoSlice<'_>>) -> Vec<IoSlice<'to>> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::AsFd;
+
     use super::*;
+    use crate::measure::sampling::clock::FakeClock;
+
+    /// Notes the address of each array that it is given.
+    #[derive(Default)]
+    struct Addresses(Vec<usize>);
+
+    impl Gathering for Addresses {
+        fn prepare(&mut self, _segments: &[&[u8]]) {}
+
+        fn send(&mut self, _fd: BorrowedFd<'_>, iovecs: &[IoSlice<'_>]) -> io::Result<()> {
+            self.0.push(iovecs.as_ptr().addr());
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn latencies_are_of_the_same_calls_as_samples() {
+        let null = std::fs::File::open("/dev/null").unwrap();
+        let lists = Lists::several(vec![b"a", b"bc", b"d", b"ef"], 2);
+        let clock = FakeClock::default();
+        for iovec_setup in [IovecSetup::Timed, IovecSetup::Once] {
+            let batch = Timed {
+                calls: 4,
+                untimed_first: false,
+                iovec_setup,
+                fsync: false,
+                queue_depth: 1,
+            };
+            // Once: an array for each list, one after the other. Timed: the same array for both lists.
+            let distance = match iovec_setup {
+                IovecSetup::Timed => 0,
+                IovecSetup::Once => 2 * size_of::<IoSlice<'_>>(),
+            };
+            let alternates = |addresses: Vec<usize>| {
+                let [list, next] = [addresses[0], addresses[0] + distance];
+                assert_eq!(addresses, [list, next, list, next], "{iovec_setup:?}");
+            };
+            let mut mover = WithArray::new(Addresses::default());
+            mover.prepare(lists.first(), 0);
+            mover.sample(null.as_fd(), &lists, batch, &clock).unwrap();
+            alternates(std::mem::take(&mut mover.gathering.0));
+            let mut latencies = Latencies::default();
+            mover
+                .latencies(null.as_fd(), &lists, batch, &clock, &mut latencies)
+                .unwrap();
+            alternates(mover.gathering.0);
+            assert_eq!(latencies.summary().latency_transfers, Some(4));
+        }
+    }
 
     #[test]
     fn recycled_arrays_keep_their_memory() {

@@ -6,7 +6,8 @@ use std::os::fd::BorrowedFd;
 use crate::measure::sampling::clock::Clock;
 use crate::measure::sampling::lists::Lists;
 use crate::measure::sampling::sampler::Timing;
-use crate::measure::write::mover::{Mover, Timed, time_calls};
+use crate::measure::write::mover::{Mover, Timed, time_calls, time_each_call};
+use crate::stats::Latencies;
 use crate::sys::stdio::Stream;
 
 /// `fwrite` for every segment, then `fflush`.
@@ -45,6 +46,19 @@ impl Mover for Stdio {
         let mut stream = Stream::open(fd, self.buffer_bytes)?;
         let mut turns = lists.in_turn();
         time_calls(fd, batch, clock, || send(&mut stream, turns.next()))
+    }
+
+    fn latencies(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        lists: &Lists<'_>,
+        batch: Timed,
+        clock: &dyn Clock,
+        latencies: &mut Latencies,
+    ) -> io::Result<()> {
+        let mut stream = Stream::open(fd, self.buffer_bytes)?;
+        let mut turns = lists.in_turn();
+        time_each_call(batch, clock, latencies, || send(&mut stream, turns.next()))
     }
 }
 
