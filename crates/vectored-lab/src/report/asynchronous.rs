@@ -1,11 +1,14 @@
-//! Where asynchronous techniques pay, in words, and the table of latencies.
+//! Where asynchronous techniques are faster, in words, and the table of latencies.
 
-use crate::model::{AsynchronousAdvice, Cell, Conditions, ListShape, Results};
+use crate::model::{AsynchronousAdvice, Cell, Conditions, ListShape, Operation, Results};
 use crate::report::compare::conditions_in_words;
 use crate::report::grid::Grid;
 use crate::report::shape_text::{SIZE, list_of_shape};
 use crate::report::target_names::{SectionKey, Titles};
-use crate::stats::{AsynchronousOutcome, AsynchronousPair, TIE_ZONE, asynchronous_pairs};
+use crate::stats::{
+    AsynchronousOutcome, AsynchronousPair, MIN_ROUNDS, TIE_ZONE, asynchronous_pairs,
+    cells_with_too_few_rounds,
+};
 use crate::text::format;
 use crate::text::format::{bytes_in_words, list_in_words, three_digits};
 
@@ -99,16 +102,30 @@ impl<'a> ListPairs<'_, 'a> {
     }
 }
 
-/// `Lists of 10 × 100 KiB: io-uring takes 0.71 [0.68, 0.74] of the time of writev at queue depth 8; 1.90 [1.84,
-/// 1.97] of it at queue depth 1.`
+/// `Lists of 10 × 100 KiB take 0.71 [0.68, 0.74] of the time of writev at queue depth 8; at queue depth 1 they take
+/// 1.90 [1.84, 1.97] times as long.` The name of the asynchronous technique stands before the text.
 fn sentence(lists: &[ListPairs<'_, '_>]) -> String {
     let all = lists[0].outcomes();
-    let first = lists[0].pairs[0];
-    let (technique, synchronous) = (first.technique, first.synchronous);
+    let synchronous = lists[0].pairs[0].synchronous;
+    let is_never_faster = all.iter().all(|(_, outcome)| {
+        matches!(
+            outcome,
+            AsynchronousOutcome::Slower | AsynchronousOutcome::Equal
+        )
+    });
+    let measured: Vec<u32> = all.iter().map(|(depth, _)| *depth).collect();
+    // "writev" is in the first part only.
+    let (mut subject, mut than) = match is_never_faster {
+        true => (
+            format!(" are not faster than with {synchronous}: they"),
+            String::new(),
+        ),
+        false => (String::new(), format!(" as with {synchronous}")),
+    };
     let mut parts: Vec<String> = Vec::new();
     for outcome in [
-        AsynchronousOutcome::Pays,
-        AsynchronousOutcome::Costs,
+        AsynchronousOutcome::Faster,
+        AsynchronousOutcome::Slower,
         AsynchronousOutcome::Equal,
         AsynchronousOutcome::Open,
     ] {
@@ -120,36 +137,32 @@ fn sentence(lists: &[ListPairs<'_, '_>]) -> String {
         if here.is_empty() {
             continue;
         }
-        let measured: Vec<u32> = all.iter().map(|(depth, _)| *depth).collect();
         let depths = depths_in_words(&here, &measured);
-        let ratios = || ratios(lists, outcome);
-        parts.push(match (outcome, parts.is_empty()) {
-            (AsynchronousOutcome::Pays, _) => {
-                format!("{technique} takes {} of the time of {synchronous} {depths}", ratios())
+        let what = match outcome {
+            AsynchronousOutcome::Faster => {
+                let ratios = ratios(lists, outcome);
+                format!("{subject} take {ratios} of the time of {synchronous}")
             }
-            (AsynchronousOutcome::Costs, true) => format!(
-                "{technique} does not pay: it takes {} times as long as {synchronous} {depths}",
-                ratios()
-            ),
-            (AsynchronousOutcome::Costs, false) => {
-                format!("{depths} it takes {} times as long", ratios())
+            AsynchronousOutcome::Slower => {
+                let ratios = ratios(lists, outcome);
+                format!("{subject} take {ratios} times as long{than}")
             }
-            (AsynchronousOutcome::Equal, true) => format!(
-                "{technique} does not pay: it takes as long as {synchronous} {depths} (within ±{:.0} %)",
-                TIE_ZONE * 100.0
-            ),
-            (AsynchronousOutcome::Equal, false) => {
-                format!("{depths} it takes as long (within ±{:.0} %)", TIE_ZONE * 100.0)
+            AsynchronousOutcome::Equal => {
+                let percent = TIE_ZONE * 100.0;
+                format!("{subject} take as long{than} (within ±{percent:.0} %)")
             }
-            (AsynchronousOutcome::Open, true) => format!(
-                "no significant difference between {technique} and {synchronous} {depths}"
-            ),
-            (AsynchronousOutcome::Open, false) => {
-                format!("{depths} the difference is not significant")
+            AsynchronousOutcome::Open if parts.is_empty() => {
+                format!(": no significant difference from {synchronous}")
             }
+            AsynchronousOutcome::Open => " the difference is not significant".to_owned(),
+        };
+        parts.push(match parts.is_empty() {
+            true => format!("{what} {depths}"),
+            false => format!(" {depths}{what}"),
         });
+        (subject, than) = (" they".to_owned(), String::new());
     }
-    format!("Lists of {}: {}.", lists_in_words(lists), parts.join("; "))
+    format!("Lists of {}{}.", lists_in_words(lists), parts.join(";"))
 }
 
 /// `0.71 [0.68, 0.74]`; of several cells the least and the greatest ratio, `0.62 to 0.71`.
@@ -171,27 +184,27 @@ fn ratios(lists: &[ListPairs<'_, '_>], outcome: AsynchronousOutcome) -> String {
     }
 }
 
-/// `at queue depth 8`; from the first of several measured depths to the last `at every queue depth from 1 to 64`;
-/// of the last ones only `from queue depth 8 to 64`; else `at queue depths 1 and 64`. All are among `measured`,
-/// ascending.
+/// `at queue depth 8`; `at queue depths 1, 8 and 64`. All of more than [`FEW_DEPTHS`] measured ones are `at every
+/// measured queue depth (1, 2, 4, … 64)`. Never a range, since depths between measured ones were not measured.
 fn depths_in_words(depths: &[u32], measured: &[u32]) -> String {
-    let (first, last) = (depths[0], depths[depths.len() - 1]);
-    if depths.len() == 1 {
-        return format!("at queue depth {first}");
-    }
-    if depths.len() == measured.len() {
-        return format!("at every queue depth from {first} to {last}");
-    }
-    let span = measured
-        .iter()
-        .filter(|depth| (first..=last).contains(depth));
-    if span.count() == depths.len() {
-        return format!("from queue depth {first} to {last}");
-    }
     let words: Vec<String> = depths.iter().map(u32::to_string).collect();
-    let (last, others) = words.split_last().expect("at least two");
+    let (last, others) = words.split_last().expect("at least one");
+    if others.is_empty() {
+        return format!("at queue depth {last}");
+    }
+    if depths.len() == measured.len() && depths.len() > FEW_DEPTHS {
+        let first = others[..FEW_DEPTHS].join(", ");
+        let gap = match others.len() > FEW_DEPTHS {
+            true => "… ",
+            false => "",
+        };
+        return format!("at every measured queue depth ({first}, {gap}{last})");
+    }
     format!("at queue depths {} and {last}", others.join(", "))
 }
+
+/// As many depths are always enumerated.
+const FEW_DEPTHS: usize = 3;
 
 /// `10 × 100 KiB`; of several sizes `10 × 1 KiB to 100 KiB`, and of a swept mix `1 × 150 B + 1 × SIZE with SIZE =
 /// 1 KiB to 64 KiB`.
@@ -305,20 +318,32 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
     let mut notes = Vec::new();
     let deep = results.cells.iter().any(|cell| cell.queue_depth > 1);
     if deep {
-        notes.push(
-            "queue depth: the transfers that asynchronous techniques keep in flight. The floor and \
-             the synchronous techniques have one at a time."
-                .to_owned(),
-        );
+        let mut note = "queue depth: the transfers that asynchronous techniques keep in flight. The floor and \
+                        the synchronous techniques have one at a time."
+            .to_owned();
+        let is_deep_read = |cell: &Cell| cell.queue_depth > 1 && cell.operation == Operation::Read;
+        if results.cells.iter().any(is_deep_read) {
+            note += " Asynchronous reads fill as many lists of buffers as are in flight. A synchronous read \
+                     fills one list again and again, which stays in the CPU caches if it fits.";
+        }
+        notes.push(note);
     }
     if !latencies(results).is_empty() {
         notes.push(
-            "Latency: the time of a transfer from submission to completion; of synchronous techniques, \
-             from call to return. 99 % and 99.9 % of the transfers take no longer than the times in these \
-             columns, which need 100 and 1000 transfers. The transfers were made apart from the timed \
-             samples."
+            "Latency: the time from the moment when a transfer is prepared to its completion; of \
+             synchronous techniques, from call to return. 99 % and 99.9 % of the transfers take no longer \
+             than the times in these columns. A dash means fewer than 100 (99 %) or 1000 (99.9 %) \
+             transfers. The transfers were made apart from the timed samples."
                 .to_owned(),
         );
+    }
+    let cells: Vec<&Cell> = results.cells.iter().collect();
+    let short = cells_with_too_few_rounds(&cells);
+    if short > 0 {
+        notes.push(format!(
+            "No statement on asynchronous calls for {}, with fewer than {MIN_ROUNDS} rounds; raise --budget.",
+            format::count(short, "cell")
+        ));
     }
     notes
 }

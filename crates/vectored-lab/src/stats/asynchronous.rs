@@ -21,13 +21,13 @@ pub struct AsynchronousPair<'a> {
     pub outcome: AsynchronousOutcome,
 }
 
-/// Whether an asynchronous technique pays in a cell.
+/// Whether an asynchronous technique is faster than the synchronous call in a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AsynchronousOutcome {
     /// It takes significantly less time.
-    Pays,
+    Faster,
     /// It takes significantly more time.
-    Costs,
+    Slower,
     /// The interval lies within the tie zone.
     Equal,
     /// Neither.
@@ -41,12 +41,10 @@ pub enum AsynchronousOutcome {
 /// threads wait for each other.
 pub fn asynchronous_pairs<'a>(cells: &[&'a Cell]) -> Vec<AsynchronousPair<'a>> {
     let mut pairs: Vec<AsynchronousPair<'a>> = Vec::new();
-    for &cell in cells.iter().filter(|cell| !has_helper(cell)) {
+    for &cell in cells {
         let synchronous = Technique::vectored_call(cell.operation);
-        let techniques = cell.techniques.iter().map(|technique| technique.name);
-        for technique in techniques.filter(|technique| technique.is_asynchronous()) {
-            let stats = pair(cell, technique, synchronous);
-            let stats = stats.filter(|stats| stats.rounds >= MIN_ROUNDS);
+        for technique in rivals(cell) {
+            let stats = enough_rounds(cell, technique);
             pairs.extend(stats.map(|stats| AsynchronousPair {
                 cell,
                 technique,
@@ -60,13 +58,37 @@ pub fn asynchronous_pairs<'a>(cells: &[&'a Cell]) -> Vec<AsynchronousPair<'a>> {
     let is_different = holm_rejects(&p_values, FAMILY_ERROR);
     for (pair, is_different) in std::iter::zip(&mut pairs, is_different) {
         pair.outcome = match is_different {
-            true if pair.stats.ratio < 1.0 => AsynchronousOutcome::Pays,
-            true => AsynchronousOutcome::Costs,
+            true if pair.stats.ratio < 1.0 => AsynchronousOutcome::Faster,
+            true => AsynchronousOutcome::Slower,
             false if is_equal(pair) => AsynchronousOutcome::Equal,
             false => AsynchronousOutcome::Open,
         };
     }
     pairs
+}
+
+/// Number of `cells` that [`asynchronous_pairs`] leaves out, at least for one technique, since they have too few
+/// rounds.
+pub fn cells_with_too_few_rounds(cells: &[&Cell]) -> usize {
+    let is_short = |cell: &&&Cell| {
+        let mut techniques = rivals(cell);
+        techniques.any(|technique| enough_rounds(cell, technique).is_none())
+    };
+    cells.iter().filter(is_short).count()
+}
+
+/// The asynchronous techniques of a cell that are compared with the synchronous call.
+fn rivals(cell: &Cell) -> impl Iterator<Item = Technique> {
+    let synchronous = cell.technique(Technique::vectored_call(cell.operation));
+    let is_compared = synchronous.is_some() && !has_helper(cell);
+    let techniques = cell.techniques.iter().map(|technique| technique.name);
+    techniques.filter(move |technique| is_compared && technique.is_asynchronous())
+}
+
+/// An asynchronous technique against the synchronous call, if the rounds with both are enough for a verdict.
+fn enough_rounds(cell: &Cell, technique: Technique) -> Option<PairStats> {
+    let stats = pair(cell, technique, Technique::vectored_call(cell.operation));
+    stats.filter(|stats| stats.rounds >= MIN_ROUNDS)
 }
 
 /// The p-value of "both take the same time"; 1 if the difference is too small to be reported.

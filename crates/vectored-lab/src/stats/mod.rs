@@ -16,7 +16,9 @@ pub(crate) mod summary;
 pub(crate) mod t_distribution;
 pub(crate) mod verdict;
 
-pub use crate::stats::asynchronous::{AsynchronousOutcome, AsynchronousPair, asynchronous_pairs};
+pub use crate::stats::asynchronous::{
+    AsynchronousOutcome, AsynchronousPair, asynchronous_pairs, cells_with_too_few_rounds,
+};
 pub use crate::stats::compare::{CALLED_FROM_WITH_FEW_RUNS, MIN_RUNS, compare};
 pub use crate::stats::cost::{fitted_models, judge_model, target_kind};
 pub use crate::stats::crossover::{RefinementRequest, crossovers, refinement_requests};

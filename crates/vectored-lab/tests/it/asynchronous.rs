@@ -11,10 +11,13 @@ use vectored_lab::measure::{
     ReadMover, RunError, Timed, Timing, Watch, check_available, movers, read_movers, run,
 };
 use vectored_lab::model::{
-    Cell, CellSpec, Experiment, IovecSetup, PageCache, Target, Technique, Verdict, Workload,
+    Cell, CellSpec, Experiment, IovecSetup, PageCache, Results, Target, Technique, Verdict,
+    Workload,
 };
-use vectored_lab::report::{asynchronous_advice, json, parse};
-use vectored_lab::stats::{AsynchronousOutcome, Latencies, asynchronous_pairs};
+use vectored_lab::report::{TableOptions, asynchronous_advice, json, parse, table};
+use vectored_lab::stats::{
+    AsynchronousOutcome, Latencies, asynchronous_pairs, cells_with_too_few_rounds,
+};
 
 use crate::honest_reads::skip;
 use crate::report::{cell, results, technique};
@@ -33,9 +36,9 @@ use Truth::{Double, Half, Same, Unknown};
 impl Truth {
     fn outcome(self) -> AsynchronousOutcome {
         match self {
-            Half => AsynchronousOutcome::Pays,
+            Half => AsynchronousOutcome::Faster,
             Same => AsynchronousOutcome::Equal,
-            Double => AsynchronousOutcome::Costs,
+            Double => AsynchronousOutcome::Slower,
             Unknown => AsynchronousOutcome::Open,
         }
     }
@@ -90,18 +93,28 @@ fn grid(truths: &[(usize, &[(u32, Truth)])]) -> Vec<Cell> {
 }
 
 #[test]
-fn the_advice_names_depths_and_sizes_where_asynchronous_calls_pay() {
-    let pays_deep = grid(&[
+fn the_advice_names_depths_and_sizes_where_asynchronous_calls_are_faster() {
+    let faster_deep = grid(&[
         (1024, &[(1, Double), (8, Double), (64, Double)]),
         (100 << 10, &[(1, Double), (8, Half), (64, Half)]),
     ]);
     let everything = grid(&[(64, &[(1, Unknown), (2, Half), (4, Same), (8, Half)])]);
+    let everywhere = grid(&[
+        (64, &[(1, Half), (8, Half)]),
+        (256, &[(1, Half), (2, Half), (4, Half), (8, Half)]),
+        (
+            1024,
+            &[(1, Same), (2, Same), (4, Same), (8, Same), (64, Same)],
+        ),
+        (4096, &[(1, Double), (8, Unknown)]),
+        (16384, &[(1, Double), (8, Same)]),
+    ]);
     let same = grid(&[
         (64, &[(1, Same)]),
         (256, &[(1, Same)]),
         (1024, &[(1, Unknown)]),
     ]);
-    let texts = [pays_deep, everything, same].map(|cells| said(&cells));
+    let texts = [faster_deep, everything, everywhere, same].map(|cells| said(&cells));
     insta::assert_snapshot!(texts.join("\n\n"));
 }
 
@@ -117,7 +130,7 @@ fn nothing_is_said_without_an_asynchronous_technique_or_without_its_rival() {
 fn differences_below_the_noise_floor_are_open_and_too_few_rounds_are_left_out() {
     let outcome = |cell: &Cell| asynchronous_pairs(&[cell])[0].outcome;
     let sure = measured(64, 8, Half);
-    assert_eq!(outcome(&sure), AsynchronousOutcome::Pays);
+    assert_eq!(outcome(&sure), AsynchronousOutcome::Faster);
     let loud = Cell {
         noise_floor: Some(1.2),
         ..sure.clone()
@@ -128,11 +141,26 @@ fn differences_below_the_noise_floor_are_open_and_too_few_rounds_are_left_out() 
         technique.samples_ns.truncate(19);
     }
     assert!(asynchronous_pairs(&[&short]).is_empty());
+    assert_eq!(cells_with_too_few_rounds(&[&short, &loud]), 1);
+    let notes = |cell: &Cell| {
+        table(
+            &Results {
+                cells: vec![cell.clone()],
+                ..results()
+            },
+            TableOptions::default(),
+        )
+    };
+    let words =
+        "No statement on asynchronous calls for 1 cell, with fewer than 20 rounds; raise --budget.";
+    let flat = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat(notes(&short)).contains(words));
+    assert!(!flat(notes(&loud)).contains("No statement"));
     assert_eq!(said(&[short]), "");
 }
 
 /// What a reader concludes for one cell: finds the sentence on the list, and in it the part on the depth.
-fn understood(text: &str, bytes: usize, depth: u32) -> Vec<AsynchronousOutcome> {
+fn understood(text: &str, bytes: usize, depth: u32, measured: &[u32]) -> Vec<AsynchronousOutcome> {
     let size = |words: &str| -> usize {
         let (number, unit) = words.split_once(' ').unwrap();
         let unit = if unit == "KiB" { 1024 } else { 1 };
@@ -143,37 +171,49 @@ fn understood(text: &str, bytes: usize, depth: u32) -> Vec<AsynchronousOutcome> 
         let (least, most) = sizes.split_once(" to ").unwrap_or((sizes, sizes));
         (size(least)..=size(most)).contains(&bytes)
     };
+    // Every number in the list of depths, and no other one. A range is no such list.
     let depths = |part: &str| -> bool {
-        let (_, after) = part.split_once("queue depth").unwrap();
-        let numbers: Vec<u32> = after
-            .split(|c: char| !c.is_ascii_digit())
-            .take_while(|word| !word.contains('.'))
-            .filter_map(|word| word.parse().ok())
-            .collect();
-        match part.contains("from ") {
-            true => (numbers[0]..=numbers[1]).contains(&depth),
-            // Ratios follow the depths in some parts.
-            false => {
-                let many = after.starts_with('s');
-                let named = if many {
-                    let (list, _) = after[2..].split_once(" it ").unwrap_or((&after[2..], ""));
-                    let words = list.split([',', ' ', '.', ';']);
-                    words.filter_map(|word| word.parse().ok()).collect()
-                } else {
-                    vec![numbers[0]]
-                };
-                named.contains(&depth)
-            }
+        if let Some((_, list)) = part.split_once("at every measured queue depth (") {
+            let list = list.split(')').next().unwrap();
+            let named = list.split(", ").map(|word| word.trim_start_matches("… "));
+            let named: Vec<u32> = named.map(|word| word.parse().unwrap()).collect();
+            let is_measured = |depth| measured.contains(depth);
+            assert!(named.iter().all(is_measured), "{part}");
+            assert!(list.contains('…') || named == measured, "{part}");
+            assert_eq!(
+                [named[0], named[named.len() - 1]],
+                [measured[0], measured[measured.len() - 1]]
+            );
+            return true;
         }
+        let (_, after) = part.split_once("at queue depth").unwrap();
+        let list = after.strip_prefix('s').unwrap_or(after).trim_start();
+        let end = [" they ", " the difference", " (within"].map(|next| list.find(next));
+        let list = &list[..end.into_iter().flatten().min().unwrap_or(list.len())];
+        let named = list.split(", ").flat_map(|words| words.split(" and "));
+        let named: Vec<u32> = named.map(|word| word.parse().expect(part)).collect();
+        assert_eq!(named.len() > 1, after.starts_with('s'), "{part}");
+        named.contains(&depth)
     };
     let sentences = text.split("Lists of ").skip(1);
-    let here = sentences.filter_map(|sentence| sentence.split_once(": "));
-    here.filter(|(sizes, _)| covers(sizes))
-        .flat_map(|(_, parts)| parts.trim().trim_end_matches('.').split("; "))
+    sentences
+        .map(|sentence| {
+            let end = [" take", " are", ":"].map(|next| sentence.find(next));
+            sentence.split_at(end.into_iter().flatten().min().unwrap())
+        })
+        .filter(|(sizes, _)| covers(sizes))
+        .flat_map(|(_, parts)| {
+            let parts: Vec<&str> = parts.trim().trim_end_matches('.').split("; ").collect();
+            let is_faster = |part: &&str| part.contains("of the time of");
+            let is_open = |part: &&str| part.contains("significant");
+            let never_faster = !parts.iter().any(|part| is_faster(part) || is_open(part));
+            assert_eq!(parts[0].contains("are not faster"), never_faster, "{text}");
+            parts
+        })
         .filter(|part| depths(part))
         .map(|part| match part {
-            _ if part.contains("of the time of") => AsynchronousOutcome::Pays,
-            _ if part.contains("times as long") => AsynchronousOutcome::Costs,
+            _ if part.contains("of the time of") => AsynchronousOutcome::Faster,
+            _ if part.contains("times as long") => AsynchronousOutcome::Slower,
             _ if part.contains("as long") => AsynchronousOutcome::Equal,
             _ if part.contains("significant") => AsynchronousOutcome::Open,
             _ => panic!("{part}"),
@@ -207,7 +247,7 @@ proptest! {
         prop_assert_eq!(&entries[0].queue_depths, &depths);
         let text = &entries[0].text;
         for (bytes, depth, outcome) in expected {
-            prop_assert_eq!(understood(text, bytes, depth), vec![outcome], "{} at {} in {}", bytes, depth, text);
+            prop_assert_eq!(understood(text, bytes, depth, &depths), vec![outcome], "{} at {} in {}", bytes, depth, text);
         }
         // The order in which cells were measured does not matter.
         let reversed: Vec<&Cell> = cells.iter().rev().collect();
