@@ -17,7 +17,7 @@ pub enum Place {
 /// What a queue tells its caller about a list. The number of the first list of a call is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// The list of this number is about to be submitted.
+    /// The list of this number is about to be prepared, and submitted after that.
     Began(u64),
     /// The list of this number has been moved whole.
     Ended(u64),

@@ -280,7 +280,9 @@ pub struct TechniqueResult {
     pub median_ns: f64,
     /// Minimum over the rounds.
     pub min_ns: f64,
-    /// Median CPU time of the calling thread, including the untimed call before each sample.
+    /// Median CPU time of the calling thread, including the untimed call before each sample; with a
+    /// `queue_depth` d above 1 the 2d − 1 untimed calls. Threads that help are left out: those of POSIX AIO,
+    /// and the workers of io_uring in the kernel.
     pub cpu_median_ns: f64,
     /// `median_ns ÷ floor_ns − 1`.
     pub gather_tax: f64,
@@ -310,8 +312,8 @@ pub struct TechniqueResult {
     pub latency: Latency,
 }
 
-/// The time of a transfer from submission to completion, and for synchronous techniques from call to
-/// return. Taken in batches of their own, since reading the clock for each transfer slows the batch.
+/// The time from the moment when a transfer is prepared to its completion, and for synchronous techniques
+/// from call to return. Taken in batches of their own, since reading the clock for each transfer slows the batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
     /// The number of transfers.

@@ -6,7 +6,7 @@ use crate::model::Latency;
 const SUB_BUCKETS: u64 = 128;
 const SUB_BITS: u32 = SUB_BUCKETS.trailing_zeros();
 
-/// With fewer transfers, a quantile that 1 in this many exceeds is left out.
+/// Each quantile of the results, with the number of transfers below which it is left out.
 const TAIL: [(f64, u64); 3] = [(0.5, 1), (0.99, 100), (0.999, 1000)];
 
 /// How often each latency occurred, in buckets of equal relative width: under 1 % of the value. Buckets are
@@ -69,8 +69,8 @@ impl Latencies {
         bucket.map(centre_of)
     }
 
-    /// The quantiles for the results. One that too few transfers exceed is left out: a quantile needs a
-    /// transfer beyond it.
+    /// The quantiles for the results. The 99 % quantile is left out below 100 transfers, and the 99.9 %
+    /// quantile below 1000: no transfer would exceed it.
     pub fn summary(&self) -> Latency {
         let [p50, p99, p999] = TAIL.map(|(share, least)| {
             let known = self.total >= least;
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_that_too_few_transfers_exceed_are_left_out() {
+    fn quantiles_that_no_transfer_exceeds_are_left_out() {
         let of = |count| histogram(&vec![1000; count]).summary();
         assert_eq!(of(0), Latency::default());
         assert_eq!(

@@ -8,7 +8,7 @@ use crate::in_flight::{Event, Interface, ListError, ReadList};
 use crate::measure::read::mover::ReadMover;
 use crate::measure::sampling::clock::Clock;
 use crate::measure::sampling::full_queue::{
-    Queue, next_place, set_position_behind, time_each_transfer, time_full_queue,
+    Queue, next_place, set_position_after, time_each_transfer, time_full_queue,
 };
 use crate::measure::sampling::sampler::Timing;
 use crate::measure::write::mover::Timed;
@@ -68,7 +68,7 @@ impl AsynchronousRead {
                 time(&mut |on_event| read(&mut lists, on_event))?
             }
         };
-        set_position_behind(fd, place, count * self.call_bytes)?;
+        set_position_after(fd, place, count * self.call_bytes)?;
         Ok((timing, holders.held))
     }
 }
@@ -84,7 +84,7 @@ impl ReadMover for AsynchronousRead {
         let place = next_place(fd)?;
         let queue = self.queue.of_any_depth()?;
         queue.read(fd, place, 1, &mut [ReadList::Slices(segments)], &mut |_| ())?;
-        set_position_behind(fd, place, self.call_bytes)
+        set_position_after(fd, place, self.call_bytes)
     }
 
     fn sample_lists(

@@ -4,7 +4,7 @@ use crate::measure::sampling::sampler::Contender;
 use crate::model::Technique;
 use crate::stats::Latencies;
 
-/// One round in this many has a batch for latencies behind each sample. A second batch in every round would
+/// One round in this many has a batch for latencies after each sample. A second batch in every round would
 /// halve the rounds that a budget allows.
 const EVERY: u32 = 2;
 
@@ -42,7 +42,7 @@ impl TechniqueLatencies {
         Some(&mut self.all[index].1)
     }
 
-    /// Hands over all of them and begins anew.
+    /// Returns them and clears the list.
     pub fn take(&mut self) -> Vec<(Technique, Latencies)> {
         std::mem::take(&mut self.all)
     }

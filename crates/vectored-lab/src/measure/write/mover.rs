@@ -50,8 +50,8 @@ pub trait Mover {
     }
 
     /// Makes the calls of a sample, and adds the time of each timed one to
-    /// `latencies`: from call to return, or from submission to completion. The
-    /// clock is read twice for each call, so this is no sample of throughput.
+    /// `latencies`: from call to return, or from the moment when it is prepared to
+    /// its completion. The clock is read twice for each call, so this is no sample of throughput.
     ///
     /// # Errors
     ///

@@ -6,7 +6,7 @@ use std::os::fd::BorrowedFd;
 use crate::in_flight::{Event, Interface, ListError, WriteList};
 use crate::measure::sampling::clock::Clock;
 use crate::measure::sampling::full_queue::{
-    Queue, next_place, set_position_behind, time_each_transfer, time_full_queue,
+    Queue, next_place, set_position_after, time_each_transfer, time_full_queue,
 };
 use crate::measure::sampling::lists::Lists;
 use crate::measure::sampling::sampler::Timing;
@@ -54,7 +54,7 @@ impl AsynchronousWrite {
                 time(&mut |on_event| queue.write(fd, place, count, &mut next, on_event))?
             }
         };
-        set_position_behind(fd, place, count * self.call_bytes)?;
+        set_position_after(fd, place, count * self.call_bytes)?;
         Ok(timing)
     }
 }
@@ -71,7 +71,7 @@ impl Mover for AsynchronousWrite {
         let mut list = |_| WriteList::Slices(segments);
         let queue = self.queue.of_any_depth()?;
         queue.write(fd, place, 1, &mut list, &mut |_| ())?;
-        set_position_behind(fd, place, self.call_bytes)
+        set_position_after(fd, place, self.call_bytes)
     }
 
     fn sample(
