@@ -86,7 +86,7 @@ impl SharedDescriptor {
 }
 
 impl Descriptor {
-    /// What is left of one that was dropped.
+    /// No descriptor: that of a transfer whose owner was dropped.
     pub(super) const NONE: Descriptor = Descriptor(Owner::None);
 
     /// The descriptor, and its kind as far as that is known.

@@ -156,8 +156,8 @@ impl Ring {
         self.submit(|new| new.read(fd.into(), buffers, None, token));
     }
 
-    /// Reads what one call gives, as soon as there are bytes: for streams of which nobody knows the length of the next
-    /// part. 0 bytes are the end of the file.
+    /// Reads what one call gives, as soon as there are bytes: for streams of which the length of the next part is not
+    /// known. 0 bytes are the end of the file.
     ///
     /// # Errors
     ///
@@ -245,7 +245,8 @@ impl Ring {
     /// with `ECANCELED` and the bytes that were moved before, or with their result if they ended earlier.
     ///
     /// A call that the kernel cannot cancel, as on a file, runs to its end. One that it does not find at the moment is
-    /// cancelled again by the functions that follow.
+    /// cancelled again by [`wait`](Ring::wait), [`try_wait`](Ring::try_wait) or [`start`](Ring::start), at the earliest
+    /// after 20 ms.
     ///
     /// # Errors
     ///

@@ -4,6 +4,10 @@ use std::error::Error;
 use std::fmt;
 use std::fs;
 use std::io;
+use std::ops::RangeInclusive;
+
+/// The depths that io_uring takes.
+const DEPTHS: RangeInclusive<u32> = 1..=32_768;
 
 /// Why the kernel gave no ring: the error of io_uring_setup(2), and what can be done about it.
 ///
@@ -26,8 +30,8 @@ impl SetupError {
         }
     }
 
-    /// Whether this process gets no ring at all: the kernel has no io_uring or is older than Linux 5.11, or an
-    /// administrator or a sandbox forbids it. Then use plain calls.
+    /// Whether this process gets no ring at all: the kernel has no io_uring or is older than Linux 5.11, an administrator
+    /// or a sandbox forbids it, or the system has no `MADV_WIPEONFORK`, as gVisor and qemu-user. Then use plain calls.
     ///
     /// Otherwise the kernel lacks memory or descriptors, or the depth is out of range.
     #[must_use]
@@ -70,10 +74,11 @@ impl SetupError {
             (Some(libc::EMFILE | libc::ENFILE), _) => {
                 "there are too many open descriptors: close some, or raise the limit with `ulimit -n`"
             }
-            (Some(libc::EINVAL), _) => "the depth must be between 1 and 32,768",
-            (None, _) => {
-                "io_uring of this kernel is older than that of Linux 5.11: use plain calls"
+            (Some(libc::EINVAL), _) if !DEPTHS.contains(&self.depth) => {
+                "the depth must be between 1 and 32,768"
             }
+            // The error names the feature that this system lacks.
+            (None, _) => "use plain calls",
             _ => "io_uring_setup(2) lists the causes",
         }
     }

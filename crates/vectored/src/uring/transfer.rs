@@ -56,8 +56,8 @@ enum Readiness {
     Unknown,
     /// A call was refused with `EAGAIN`: the next one waits.
     Awaited,
-    /// The wait has ended. If the next call is refused too, another transfer was faster, or waiting does not help: a
-    /// regular file is always ready.
+    /// The wait has ended. If the next call is refused too, another transfer used the room or the bytes, or waiting does
+    /// not help: a regular file is always ready.
     Reached,
 }
 
@@ -162,7 +162,7 @@ impl Transfer {
             Readiness::Unknown => true,
             // That was the wait.
             Readiness::Awaited => false,
-            // What has none of these types tells whether it is ready: a pipe, a socket, a counter of events.
+            // What has none of these types tells whether it is ready: a pipe, a socket, an eventfd.
             Readiness::Reached => stat().is_ok_and(|stat| {
                 !matches!(
                     FileType::from_raw_mode(stat.st_mode),
@@ -196,7 +196,7 @@ impl Transfer {
         Ok(self.ends_early || self.is_done())
     }
 
-    /// Sets the position of a file behind the bytes of a short call.
+    /// Sets the position of a file after the bytes of a short call.
     ///
     /// io_uring tries the rest of a short call on a regular file again by itself. If that fails, it reports the bytes before
     /// the error, but leaves the position where it was (`kiocb_done`, Linux 6.18): the next call would write over them.
@@ -207,22 +207,22 @@ impl Transfer {
         if !matches!(kind, FileType::RegularFile | FileType::BlockDevice) {
             return Ok(());
         }
-        let behind = start + self.transferred;
+        let end = start + self.transferred;
         let position = rustix::fs::tell(descriptor)?;
         let appends = || -> io::Result<bool> {
             let flags = rustix::fs::fcntl_getfl(descriptor)?;
             Ok(flags.contains(OFlags::APPEND))
         };
-        if position == behind || appends()? {
+        if position == end || appends()? {
             return Ok(());
         }
-        if position + moved != behind {
+        if position + moved != end {
             let message = format!(
                 "another user moved the position of the file, from {start} to {position}, during the transfer"
             );
             return Err(io::Error::other(message));
         }
-        rustix::fs::seek(descriptor, SeekFrom::Start(behind))?;
+        rustix::fs::seek(descriptor, SeekFrom::Start(end))?;
         Ok(())
     }
 

@@ -24,7 +24,7 @@ use std::mem::ManuallyDrop;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::NonNull;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use io_uring::types::{Fd, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode, squeue};
@@ -39,8 +39,8 @@ const AT_POSITION: u64 = u64::MAX;
 /// In the mark of a completion: that of the cancellation of the call. No index of a slot has this bit.
 const CANCELLATION: u64 = 1 << 31;
 
-/// After this time, a call that a cancellation did not find, or could not end, is cancelled again: the kernel may have been
-/// about to try it again.
+/// After this time, a call that a cancellation did not find, or could not end, is cancelled again, whatever has ended
+/// meanwhile: the kernel may have been about to try it again.
 const CANCEL_AGAIN: Duration = Duration::from_millis(20);
 
 /// The most bytes of lists that are kept for later calls: those of 64 calls of 1024 segments.
@@ -107,8 +107,11 @@ pub(super) struct Calls<C: Call> {
     retained_bytes: usize,
     /// The calls that a cancellation has not ended, as marks.
     missed: Vec<u64>,
-    /// The thread that entered the kernel last, by its number, and how many times another one had done so before.
-    entered_by: u64,
+    /// When the first of them was missed.
+    missed_since: Option<Instant>,
+    /// The thread that started a call or entered the kernel last, by its number, and how many times another one had done so
+    /// before.
+    used_by: u64,
     changes_of_thread: u32,
     process: ProcessMark,
 }
@@ -134,17 +137,19 @@ unsafe impl<C: Send> Send for InFlight<C> {}
 impl<C: Call> Calls<C> {
     /// A ring for up to `depth` calls at a time, at least 1.
     pub(super) fn new(depth: u32) -> io::Result<Calls<C>> {
-        // A forked child does not have the mapped queues: it cannot take the completions of its parent's calls.
-        let ring = IoUring::builder().dontfork().build(depth)?;
         let process = ProcessMark::new()?;
+        // A forked child does not have the mapped queues: it cannot take the completions of its parent's calls.
+        let mut ring = IoUring::builder().dontfork().build(depth)?;
         let params = ring.params();
         // The last of these came with Linux 5.11.
         let has_features = params.is_feature_nodrop()
             && params.is_feature_rw_cur_pos()
             && params.is_feature_ext_arg();
         if !has_features {
-            return Err(io::ErrorKind::Unsupported.into());
+            let message = "io_uring of this kernel is older than that of Linux 5.11";
+            return Err(io::Error::new(io::ErrorKind::Unsupported, message));
         }
+        probe(&mut ring)?;
         let slot = |_| Slot {
             call: None,
             generation: 0,
@@ -159,7 +164,8 @@ impl<C: Call> Calls<C> {
             free: (0..depth).rev().collect(),
             retained_bytes: 0,
             missed: Vec::new(),
-            entered_by: 0,
+            missed_since: None,
+            used_by: 0,
             changes_of_thread: 0,
             process,
         })
@@ -205,6 +211,7 @@ impl<C: Call> Calls<C> {
     ///
     /// If there is no room. The call is leaked then, as it is if `begin` panics.
     pub(super) fn start(&mut self, call: Box<C>, token: u64) -> Result<(), (Box<C>, io::Error)> {
+        self.note_thread();
         let index = *self.free.last().expect("there is a free slot");
         let slot = &mut self.slots[index as usize];
         let mut lists = std::mem::take(&mut slot.lists);
@@ -246,14 +253,19 @@ impl<C: Call> Calls<C> {
     /// return without one. `EINTR` is retried.
     pub(super) fn enter(&mut self, wait: bool) -> io::Result<()> {
         let waits = wait && self.in_flight() > 0;
-        if !self.missed.is_empty() {
-            if waits && self.enter_for(CANCEL_AGAIN)? {
-                return Ok(());
-            }
+        let Some(since) = self.missed_since else {
+            return self.enter_once(waits);
+        };
+        let left = CANCEL_AGAIN.saturating_sub(since.elapsed());
+        if left.is_zero() {
             self.cancel_missed()?;
             return self.enter_once(false);
         }
-        self.enter_once(waits)
+        if waits {
+            // What ends meanwhile does not begin the time anew.
+            return self.enter_for(left).map(drop);
+        }
+        self.enter_once(false)
     }
 
     fn enter_once(&mut self, wait: bool) -> io::Result<()> {
@@ -266,11 +278,11 @@ impl<C: Call> Calls<C> {
         }
     }
 
-    /// To be called before this thread enters the kernel.
+    /// Notes that this thread starts a call or enters the kernel.
     fn note_thread(&mut self) {
         let thread = thread_number();
-        if self.entered_by != thread {
-            self.entered_by = thread;
+        if self.used_by != thread {
+            self.used_by = thread;
             self.changes_of_thread = self.changes_of_thread.wrapping_add(1);
         }
     }
@@ -284,6 +296,7 @@ impl<C: Call> Calls<C> {
                 // Not found, or not to be stopped where it is.
                 if completion.result() < 0 {
                     self.missed.push(mark & !CANCELLATION);
+                    self.missed_since.get_or_insert_with(Instant::now);
                 }
                 continue;
             }
@@ -309,7 +322,7 @@ impl<C: Call> Calls<C> {
                 result,
                 was_cancelled,
                 is_of_other_thread: changes != self.changes_of_thread
-                    || self.entered_by != thread_number(),
+                    || self.used_by != thread_number(),
             });
         }
     }
@@ -358,6 +371,7 @@ impl<C: Call> Calls<C> {
             }
             self.missed.pop();
         }
+        self.missed_since = None;
         Ok(())
     }
 
@@ -385,9 +399,10 @@ impl<C: Call> Calls<C> {
             while self.next_ended().is_some() {}
             // All are cancelled again, whether one was missed or not.
             self.missed.clear();
+            self.missed_since = None;
             // The cancellations themselves have ended: now for a call, or the time to cancel again.
             if self.in_flight() > 0 {
-                let entered = self.enter_for(CANCEL_AGAIN).map(drop);
+                let entered = self.enter_for(CANCEL_AGAIN);
                 self.pause_if_transient(entered)?;
                 while self.next_ended().is_some() {}
             }
@@ -405,17 +420,31 @@ impl<C: Call> Calls<C> {
         }
     }
 
-    /// As [`enter`](Calls::enter) that waits, but no longer than that. Returns false if the time is over.
-    fn enter_for(&mut self, most: Duration) -> io::Result<bool> {
+    /// As [`enter`](Calls::enter) that waits, but no longer than that. It may return earlier.
+    fn enter_for(&mut self, most: Duration) -> io::Result<()> {
         self.note_thread();
         let most = Timespec::from(most);
         let args = SubmitArgs::new().timespec(&most);
         match self.ring.submitter().submit_with_args(1, &args) {
-            Err(error) if error.raw_os_error() == Some(libc::ETIME) => Ok(false),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(true),
-            result => result.map(|_count| true),
+            Err(error) if error.raw_os_error() == Some(libc::ETIME) => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
+            result => result.map(drop),
         }
     }
+}
+
+/// Makes a call that does nothing: a sandbox may allow io_uring_setup(2) alone.
+fn probe(ring: &mut IoUring) -> io::Result<()> {
+    // SAFETY: the entry names no memory.
+    let pushed = unsafe { ring.submission().push(&opcode::Nop::new().build()) };
+    pushed.expect("an empty submission queue has room");
+    while ring.completion().next().is_none() {
+        match ring.submit_and_wait(1) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            result => drop(result?),
+        }
+    }
+    Ok(())
 }
 
 /// Cancels all calls and waits until they have ended.

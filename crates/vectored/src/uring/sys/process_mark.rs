@@ -13,6 +13,8 @@ use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 const HERE: u8 = 1;
 
+const NO_WIPED_PAGES: &str = "madvise(2) has no MADV_WIPEONFORK here (before Linux 4.14, gVisor, qemu-user), by which a ring knows a forked child";
+
 /// A byte of memory that a forked child does not inherit.
 pub(super) struct ProcessMark(NonNull<AtomicU8>);
 
@@ -20,6 +22,9 @@ pub(super) struct ProcessMark(NonNull<AtomicU8>);
 unsafe impl Send for ProcessMark {}
 
 impl ProcessMark {
+    /// # Errors
+    ///
+    /// [`Unsupported`](io::ErrorKind::Unsupported) if the kernel cannot empty pages in a forked child.
     pub(super) fn new() -> io::Result<ProcessMark> {
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
@@ -31,7 +36,11 @@ impl ProcessMark {
         let mark = ProcessMark(NonNull::new(page.cast()).expect("a mapping"));
         // SAFETY: the page was mapped above.
         if unsafe { libc::madvise(page, 1, libc::MADV_WIPEONFORK) } != 0 {
-            return Err(io::Error::last_os_error());
+            let error = io::Error::last_os_error();
+            return Err(match error.raw_os_error() {
+                Some(libc::EINVAL) => io::Error::new(io::ErrorKind::Unsupported, NO_WIPED_PAGES),
+                _ => error,
+            });
         }
         mark.byte().store(HERE, Relaxed);
         Ok(mark)

@@ -1,13 +1,14 @@
 //! Cancellations that find nothing, and the memory of lists.
 
 use std::fs::File;
-use std::io::{self, IoSlice, IoSliceMut, PipeReader};
-use std::os::fd::AsFd;
+use std::io::{self, IoSlice, IoSliceMut};
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::{Duration, Instant};
 
 use super::{Begun, Call, Calls, MAX_RETAINED_BYTES, Operation, mark};
 
 struct ReadByte {
-    pipe: PipeReader,
+    file: OwnedFd,
     buffer: Vec<u8>,
 }
 
@@ -19,10 +20,18 @@ impl Call for ReadByte {
     ) -> io::Result<Begun<'a>> {
         targets.push(IoSliceMut::new(&mut self.buffer));
         Ok(Begun {
-            descriptor: self.pipe.as_fd(),
+            descriptor: self.file.as_fd(),
             operation: Operation::Read { offset: None },
         })
     }
+}
+
+fn read_byte(calls: &mut Calls<ReadByte>, file: impl Into<OwnedFd>, token: u64) {
+    let call = ReadByte {
+        file: file.into(),
+        buffer: vec![0; 1],
+    };
+    assert!(calls.start(Box::new(call), token).is_ok());
 }
 
 fn calls<C: Call>(test: &str, depth: u32) -> Option<Calls<C>> {
@@ -39,8 +48,7 @@ fn a_cancellation_that_did_not_find_its_call_is_repeated() {
         return;
     };
     let (pipe, _writer) = io::pipe().unwrap();
-    let buffer = vec![0; 1];
-    assert!(calls.start(Box::new(ReadByte { pipe, buffer }), 1).is_ok());
+    read_byte(&mut calls, pipe, 1);
     // The first call of the first slot, and one that is not there.
     let (of_call, of_none) = (mark(0, 1), mark(0, 7));
     calls.push_cancellation(of_none, of_call).unwrap();
@@ -53,6 +61,49 @@ fn a_cancellation_that_did_not_find_its_call_is_repeated() {
     let error = ended.result.unwrap_err();
     assert_eq!(error.raw_os_error(), Some(libc::ECANCELED));
     assert_eq!(calls.in_flight(), 0);
+}
+
+/// A transfer that ends at once, again and again, leaves no time in which nothing ends.
+#[test]
+fn a_missed_cancellation_is_repeated_on_a_busy_ring() {
+    let test = "a_missed_cancellation_is_repeated_on_a_busy_ring";
+    let Some(mut calls) = calls(test, 2) else {
+        return;
+    };
+    let (pipe, _writer) = io::pipe().unwrap();
+    read_byte(&mut calls, pipe, 1);
+    calls.push_cancellation(mark(0, 7), mark(0, 1)).unwrap();
+    // Far more than the pause, so a slow machine passes too.
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while Instant::now() < deadline {
+        if calls.has_room() {
+            read_byte(&mut calls, File::open("/dev/zero").unwrap(), 2);
+        }
+        calls.enter(true).unwrap();
+        while let Some(ended) = calls.next_ended() {
+            if let Err(error) = ended.result {
+                assert_eq!(error.raw_os_error(), Some(libc::ECANCELED));
+                return;
+            }
+        }
+    }
+    panic!("the cancellation was not repeated");
+}
+
+#[test]
+fn a_call_is_of_the_thread_that_started_and_submitted_it() {
+    let test = "a_call_is_of_the_thread_that_started_and_submitted_it";
+    let Some(mut calls) = calls(test, 1) else {
+        return;
+    };
+    let mut read = move || {
+        read_byte(&mut calls, File::open("/dev/zero").unwrap(), 1);
+        calls.enter(true).unwrap();
+        let ended = calls.next_ended().expect("a read of /dev/zero has ended");
+        assert!(!ended.is_of_other_thread);
+    };
+    read();
+    std::thread::spawn(read).join().unwrap();
 }
 
 /// Reads a zero into each of its segments.

@@ -68,6 +68,45 @@ fn the_documented_fallback_moves_all_bytes() {
     }
 }
 
+/// A sandbox may know only the call that makes a ring.
+#[test]
+fn a_ring_that_cannot_be_entered_is_disabled() {
+    let test = "uring::refusals::a_ring_that_cannot_be_entered_is_disabled";
+    if ring(test, 1).is_none() {
+        return;
+    }
+    for errno in [libc::ENOSYS, libc::EPERM] {
+        let error = with_refused_call(libc::SYS_io_uring_enter, errno, || {
+            Ring::new(4).expect_err("the call is refused")
+        });
+        assert!(error.is_disabled(), "{error}");
+        assert_eq!(error.io_error().raw_os_error(), Some(errno));
+        assert!(
+            error
+                .to_string()
+                .contains("allow io_uring_setup, io_uring_enter"),
+            "{error}"
+        );
+    }
+}
+
+/// gVisor and qemu-user have no `MADV_WIPEONFORK`, which is no matter of the depth.
+#[test]
+fn a_system_without_wiped_pages_has_no_ring() {
+    let test = "uring::refusals::a_system_without_wiped_pages_has_no_ring";
+    if ring(test, 1).is_none() {
+        return;
+    }
+    let error = with_refused_call(libc::SYS_madvise, libc::EINVAL, || {
+        Ring::new(4).expect_err("the call is refused")
+    });
+    assert!(error.is_disabled(), "{error}");
+    let message = error.to_string();
+    assert!(message.contains("MADV_WIPEONFORK"), "{message}");
+    assert!(message.contains("plain calls"), "{message}");
+    assert!(!message.contains("depth"), "{message}");
+}
+
 #[test]
 fn a_lack_of_memory_is_no_refusal() {
     let error = with_refused_call(libc::SYS_io_uring_setup, libc::ENOMEM, || {
