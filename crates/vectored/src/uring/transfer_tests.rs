@@ -68,9 +68,9 @@ fn begin(transfer: &mut Transfer, incoming: &[u8]) -> (Operation, Vec<u8>, usize
         .sum();
     let mut incoming = incoming;
     for target in &mut targets {
-        let (here, behind) = incoming.split_at(incoming.len().min(target.len()));
+        let (here, rest) = incoming.split_at(incoming.len().min(target.len()));
         target[..here.len()].copy_from_slice(here);
-        incoming = behind;
+        incoming = rest;
     }
     let given = sources
         .iter()
@@ -78,7 +78,7 @@ fn begin(transfer: &mut Transfer, incoming: &[u8]) -> (Operation, Vec<u8>, usize
     (operation, given.collect(), room)
 }
 
-/// Makes calls by the script, and whole ones behind its end. Returns the bytes that were written.
+/// Makes calls by the script, and whole ones after its end. Returns the bytes that were written.
 fn drive(transfer: &mut Transfer, script: &[Answer], incoming: &[u8]) -> Vec<u8> {
     let (mut moved, mut script) = (Vec::new(), script.iter().copied());
     loop {
@@ -191,7 +191,7 @@ fn a_file_that_refuses_though_it_is_ready_is_not_asked_for_ever() {
     assert_eq!(refused(write(file.into(), &payload(&[10]))), 1);
 }
 
-/// Another transfer of it may be faster each time.
+/// Another transfer of it may use the room each time.
 #[test]
 fn a_stream_that_refuses_though_it_was_ready_is_waited_for_again() {
     let (socket, _other) = std::os::unix::net::UnixStream::pair().unwrap();
@@ -224,7 +224,7 @@ fn a_cancelled_transfer_makes_no_further_call() {
 
 /// A file system may answer it, as one in user space (FUSE): to try again would not end.
 #[test]
-fn a_cancellation_that_nobody_asked_for_is_an_error() {
+fn a_cancellation_without_a_request_is_an_error() {
     let mut transfer = write(pipe_end(), &payload(&[10]));
     begin(&mut transfer, &[]);
     let result = transfer.call_ended(code(libc::ECANCELED), false, false);

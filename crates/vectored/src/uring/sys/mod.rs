@@ -2,7 +2,7 @@
 //!
 //! # Safety
 //!
-//! A call lies on the heap behind a raw pointer. [`Calls::start`] borrows it for as long as the kernel may use it:
+//! A call lies on the heap, and a raw pointer names it. [`Calls::start`] borrows it for as long as the kernel may use it:
 //! nothing touches it before [`Calls::next_ended`] has seen its completion. Then the borrow is over, and the call is a
 //! `Box` again. So the lists of buffers that the call gave stay valid by the rules of any borrow, whatever owns the
 //! buffers, and no argument about each kind of owner is needed.
@@ -375,7 +375,7 @@ impl<C: Call> Calls<C> {
         Ok(())
     }
 
-    /// Cancels the call of `target`, and lets its end be known as that of the cancellation of `mark`.
+    /// Cancels the call of `target`. The completion of the cancellation carries `mark`.
     fn push_cancellation(&mut self, target: u64, mark: u64) -> io::Result<()> {
         let entry = opcode::AsyncCancel::new(target).build();
         let entry = entry.user_data(mark | CANCELLATION);
