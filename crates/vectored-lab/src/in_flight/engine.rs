@@ -1,10 +1,10 @@
-//! Which list begins when, and what its calls moved.
+//! Starts lists and counts the bytes that their calls moved.
 
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use rustix::fs::{FileType, OFlags, fcntl_getfl, fstat};
+use rustix::fs::{FileType, OFlags, SeekFrom, fcntl_getfl, fstat, seek, tell};
 
 use crate::in_flight::error::ListError;
 use crate::in_flight::list::{ReadList, WriteList};
@@ -74,11 +74,15 @@ pub(super) fn run<L: List>(
     let depth = flights.depth() as usize;
     let Request { fd, place, count } = request;
     let is_non_blocking = place == Place::Stream && is_non_blocking(fd);
-    flights.scope(fd, is_non_blocking, |scope| {
-        let (width, next_offset) = match place {
-            Place::Offset(offset) => (depth, Some(offset)),
-            Place::Stream => (1, None),
-        };
+    let position = match place {
+        Place::Offset(_) => None,
+        Place::Stream => position(fd, L::OPERATION),
+    };
+    let (width, next_offset) = match place {
+        Place::Offset(offset) => (depth, Some(offset)),
+        Place::Stream => (1, position),
+    };
+    let (moved, result) = flights.scope(fd, is_non_blocking, |scope| {
         let mut run = Run {
             scope,
             supply,
@@ -88,11 +92,19 @@ pub(super) fn run<L: List>(
             next_offset,
             free: (0..width).rev().collect(),
             progress: vec![Progress::default(); width],
+            moved: 0,
             failed: None,
         };
         run.move_all();
-        run.failed.map_or(Ok(()), Err)
-    })
+        (run.moved, run.failed.map_or(Ok(()), Err))
+    });
+    // With one list at a time, these bytes have no gap.
+    if let Some(position) = position
+        && let Err(error) = seek(fd, SeekFrom::Start(position + moved))
+    {
+        return result.and(Err(ListError::new(count, 0, 0, error.into())));
+    }
+    result
 }
 
 struct Run<'r, 's, L: List, S> {
@@ -107,6 +119,8 @@ struct Run<'r, 's, L: List, S> {
     free: Vec<usize>,
     /// Of the list of each slot.
     progress: Vec<Progress>,
+    /// The bytes of all lists that were moved.
+    moved: u64,
     /// The error of the first list that has one.
     failed: Option<ListError>,
 }
@@ -168,6 +182,7 @@ impl<L: List, S: Supply<L>> Run<'_, '_, L, S> {
             Ok(moved) => {
                 self.scope.advance(slot, moved);
                 self.progress[slot].moved += moved as u64;
+                self.moved += moved as u64;
                 self.start_or_end(slot);
             }
             // Interrupted before it moved a byte.
@@ -219,7 +234,19 @@ fn is_non_blocking(fd: BorrowedFd<'_>) -> bool {
         })
 }
 
-/// The offset behind a list.
+/// The position of a regular file or block device; `None` if writes append, and for other descriptors.
+///
+/// Linux AIO and POSIX AIO have calls at an offset only. io_uring has calls at the position, but gets an offset too, so that
+/// all three do the same.
+fn position(fd: BorrowedFd<'_>, operation: Operation) -> Option<u64> {
+    let kind = FileType::from_raw_mode(fstat(fd).ok()?.st_mode);
+    let can_seek = matches!(kind, FileType::RegularFile | FileType::BlockDevice);
+    let appends = operation == Operation::Write && fcntl_getfl(fd).ok()?.contains(OFlags::APPEND);
+    // A call on a descriptor that cannot be asked fails.
+    (can_seek && !appends).then(|| tell(fd).ok()).flatten()
+}
+
+/// The offset after a list.
 fn end_offset(offset: Option<u64>, bytes: u64) -> io::Result<Option<u64>> {
     let Some(offset) = offset else {
         return Ok(None);

@@ -97,7 +97,9 @@ impl Unavailable {
             (_, libc::EMFILE | libc::ENFILE) => {
                 "there are too many open descriptors: close some, or raise the limit with `ulimit -n`".to_owned()
             }
-            (_, libc::EINVAL) => "the depth must be between 1 and 32,768".to_owned(),
+            (_, libc::EINVAL) if !(1..=32_768).contains(&self.depth) => {
+                "the depth must be between 1 and 32,768".to_owned()
+            }
             (Interface::IoUring, 0) => "io_uring of this kernel is older than that of Linux 5.6".to_owned(),
             _ => "use another interface, or plain calls".to_owned(),
         }

@@ -6,6 +6,7 @@
 //! | a list is | one entry, `READV` or `WRITEV` | one control block, `IOCB_CMD_PREADV` or `IOCB_CMD_PWRITEV` | a control block for each segment, since it has no vectors |
 //! | a file without `O_DIRECT` | asynchronous | `io_submit` moves the bytes before it returns | asynchronous; glibc makes the calls of one file one after another |
 //! | a pipe, socket or character device | asynchronous | `io_submit` moves the bytes before it returns, if the driver has `read_iter` or `write_iter`; otherwise `EINVAL` | one segment at a time |
+//! | a FIFO of a file system, open with `O_NONBLOCK` | `EOPNOTSUPP`, since Linux 6.18 has no `RWF_NOWAIT` for it | `EAGAIN` if it is full or empty | `EAGAIN` if it is full or empty |
 //!
 //! The buffers are borrowed. [`InFlight::write`] and [`InFlight::read`] return, or unwind, only when the kernel has ended
 //! every transfer. So no buffer is copied, and none is allocated.

@@ -1,4 +1,4 @@
-//! Where lists go, and what is told about them.
+//! Where lists are written to or read from, and the events of a list.
 
 /// Where lists are written to or read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -7,14 +7,18 @@ pub enum Place {
     /// it ends, and up to the depth are in flight. The position of the descriptor is neither used nor changed: set it
     /// afterwards if needed.
     ///
-    /// Not for a file with `O_APPEND`: Linux ignores the offset there, so the lists would be in any order.
+    /// Not for writes to a file with `O_APPEND`: Linux ignores the offset there, so the lists would be in any order.
     Offset(u64),
-    /// A pipe, a socket, a character device, or a file with `O_APPEND`. One list at a time is in flight, whatever the
-    /// depth, since the kernel makes transfers in any order.
+    /// A pipe, a socket, a character device, the end of a file with `O_APPEND` for writes, or the position of a regular
+    /// file or block device. One list at a time is in flight, whatever the depth, since the kernel makes transfers in any
+    /// order.
+    ///
+    /// The position is read when the call begins, and set to the end of the bytes that were moved when it returns. It is
+    /// not set if the call unwinds. After writes to a file with `O_APPEND` it is unspecified.
     Stream,
 }
 
-/// What a queue tells its caller about a list. The number of the first list of a call is 0.
+/// An event of a list, which a queue reports. The number of the first list of a call is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The list of this number is about to be prepared, and submitted after that.

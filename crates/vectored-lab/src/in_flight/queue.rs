@@ -11,12 +11,18 @@ use crate::in_flight::sys::Flights;
 
 /// A queue of transfers that the kernel makes while the program goes on.
 ///
-/// A transfer is complete, as those of [`vectored::write_all_vectored`]: calls that move a part only are followed by
+/// A transfer moves all its bytes, as [`vectored::write_all_vectored`] does: calls that move a part only are followed by
 /// further calls, and a call takes at most [`vectored::iov_max`] segments and about 2 GiB. `EINTR` is retried, and so is
 /// `EAGAIN` of the queue itself.
 ///
 /// The working memory is kept from call to call. Each [`write`](InFlight::write) and [`read`](InFlight::read) allocates
 /// once; its lists allocate nothing, if they have no more segments than earlier ones.
+///
+/// # Processes
+///
+/// A forked child must neither use nor drop a queue of its parent: io_uring and Linux AIO leave it without the memory that
+/// the queue shares with the kernel, and POSIX AIO without the threads of the C library. This is not checked. A child that
+/// calls `exec` or `_exit` does neither.
 #[derive(Debug)]
 pub struct InFlight {
     interface: Interface,
@@ -56,11 +62,14 @@ impl InFlight {
     ///
     /// # Errors
     ///
-    /// The first error, in the order of the lists. All lists before it have been written whole, and of it the first bytes
-    /// that [`ListError::transferred`] counts. Lists after it, of which fewer than the depth had begun, may have been
-    /// written whole, in part, or not at all. An error is [`WouldBlock`](std::io::ErrorKind::WouldBlock) if the
-    /// descriptor is non-blocking and full, [`WriteZero`](std::io::ErrorKind::WriteZero) if a call moved nothing, and
-    /// otherwise that of the kernel; `EINVAL` of [`Interface::LinuxAio`] usually means that the driver of the descriptor
+    /// The first error, in the order of the lists. All lists before it have been written whole, and of it the first
+    /// bytes that [`ListError::transferred`] counts. Lists after it, of which fewer than the depth had begun, may have
+    /// been written whole, in part, or not at all. With [`Interface::PosixAio`], bytes of that list after the counted
+    /// ones may have been written too, since each of its segments has a call of its own. An error is
+    /// [`WouldBlock`](std::io::ErrorKind::WouldBlock) if the descriptor is non-blocking and full,
+    /// [`WriteZero`](std::io::ErrorKind::WriteZero) if a call moved nothing, and otherwise that of the kernel. A FIFO
+    /// of a file system that is open with `O_NONBLOCK` is `EOPNOTSUPP` with [`Interface::IoUring`], since Linux 6.18
+    /// has no `RWF_NOWAIT` for it. `EINVAL` of [`Interface::LinuxAio`] usually means that the driver of the descriptor
     /// does not offer that interface.
     ///
     /// # Panics
@@ -69,8 +78,7 @@ impl InFlight {
     ///
     /// # Aborts
     ///
-    /// If the kernel refuses to tell whether a transfer has ended, the process is aborted: its buffers could not be given
-    /// back.
+    /// If a system call that waits for transfers fails, the process is aborted: the kernel may still use the buffers.
     pub fn write<'b>(
         &mut self,
         fd: BorrowedFd<'b>,
@@ -83,14 +91,15 @@ impl InFlight {
         engine::run(&mut self.flights, request, list, on_event)
     }
 
-    /// Reads `count` lists. The first of them goes into `lists[0]`, the second one into `lists[1]`, and so on; behind the
+    /// Reads `count` lists. The first of them goes into `lists[0]`, the second one into `lists[1]`, and so on; after the
     /// last one, each goes into the list that has been without a transfer for the longest time.
     ///
     /// So at most `lists.len()` are in flight, or [`depth`](InFlight::depth), if that is less.
     ///
     /// # Errors
     ///
-    /// As [`write`](InFlight::write); [`UnexpectedEof`](std::io::ErrorKind::UnexpectedEof) if the file or stream ends
+    /// As [`write`](InFlight::write), with reads for writes: `PosixAio` may change bytes of the buffers after the counted
+    /// ones. [`UnexpectedEof`](std::io::ErrorKind::UnexpectedEof) if the file or stream ends
     /// within a list.
     ///
     /// # Panics

@@ -4,10 +4,15 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::RawFd;
 use std::process::abort;
+use std::time::Duration;
 
 use libc::iovec;
 
-use crate::in_flight::interface::Interface;
+/// The pause before a system call is made again for which the kernel had no memory.
+pub(super) const PAUSE: Duration = Duration::from_millis(1);
+
+/// After so many refusals in a row, a call is not made again.
+pub(super) const MAX_REFUSALS: u32 = 1000;
 
 /// The direction of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +37,8 @@ pub(super) struct Call {
 
 /// An interface of the kernel.
 pub(super) trait Backend {
-    /// Takes a call over for a slot that has none. [`wait`](Backend::wait) may be needed for it to begin.
+    /// Takes a call over for a slot that has none, or panics without having taken it. [`wait`](Backend::wait) may be needed
+    /// for it to begin.
     ///
     /// # Safety
     ///
@@ -50,11 +56,11 @@ pub(super) struct Ended {
     pub(super) result: Result<usize, i32>,
 }
 
-/// Ends the process, since the kernel does not tell whether it still uses borrowed memory.
-pub(super) fn cannot_wait(interface: Interface, error: &io::Error) -> ! {
+/// Aborts the process: the kernel may still use borrowed memory. `call` is the system call that failed.
+pub(super) fn cannot_wait(call: &str, error: &io::Error) -> ! {
     eprintln!(
-        "vectored: {} does not tell whether its transfers have ended, so their buffers cannot be given back: {error}",
-        interface.name()
+        "vectored: {call} failed while transfers were in flight: {error}; the process is aborted because the kernel may \
+         still use their buffers"
     );
     abort()
 }

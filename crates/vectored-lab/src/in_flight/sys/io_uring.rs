@@ -3,20 +3,17 @@
 use std::collections::VecDeque;
 use std::io;
 use std::thread;
-use std::time::Duration;
 
 use io_uring::types::Fd;
 use io_uring::{IoUring, opcode, squeue};
 use vectored::MAX_CALL_BYTES;
 
-use crate::in_flight::interface::Interface;
-use crate::in_flight::sys::backend::{Backend, Call, Ended, Operation, cannot_wait};
+use crate::in_flight::sys::backend::{
+    Backend, Call, Ended, MAX_REFUSALS, Operation, PAUSE, cannot_wait,
+};
 
 /// The position of a descriptor: "-1" of io_uring_enter(2). Streams have none.
 const AT_POSITION: u64 = u64::MAX;
-
-/// The pause before a call of io_uring_enter(2) is made again for which the kernel had no memory.
-const PAUSE: Duration = Duration::from_millis(1);
 
 pub(super) struct Ring(IoUring);
 
@@ -60,6 +57,7 @@ impl Backend for Ring {
 
     fn wait(&mut self, ended: &mut VecDeque<Ended>) {
         let ring = &mut self.0;
+        let mut refusals = 0;
         loop {
             // A call that has ended needs no wait, but new ones need to be submitted.
             if !ring.submission().is_empty() || ring.completion().is_empty() {
@@ -67,8 +65,13 @@ impl Backend for Ring {
                     Ok(_) => {}
                     Err(error) => match error.raw_os_error() {
                         Some(libc::EINTR) => {}
-                        Some(libc::EAGAIN | libc::EBUSY) => thread::sleep(PAUSE),
-                        _ => cannot_wait(Interface::IoUring, &error),
+                        Some(libc::EAGAIN | libc::EBUSY | libc::ENOMEM)
+                            if refusals < MAX_REFUSALS =>
+                        {
+                            refusals += 1;
+                            thread::sleep(PAUSE);
+                        }
+                        _ => cannot_wait("io_uring_enter", &error),
                     },
                 }
             }

@@ -6,22 +6,16 @@ use std::io;
 use std::mem;
 use std::ptr;
 use std::thread;
-use std::time::Duration;
 
 use libc::{SYS_io_destroy, SYS_io_getevents, SYS_io_setup, SYS_io_submit, iocb, syscall};
 
-use crate::in_flight::interface::Interface;
-use crate::in_flight::sys::backend::{Backend, Call, Ended, Operation, cannot_wait};
+use crate::in_flight::sys::backend::{
+    Backend, Call, Ended, MAX_REFUSALS, Operation, PAUSE, cannot_wait,
+};
 
 /// `IOCB_CMD_PREADV` and `IOCB_CMD_PWRITEV` of `include/uapi/linux/aio_abi.h`, since Linux 2.6.19.
 const PREADV: u16 = 7;
 const PWRITEV: u16 = 8;
-
-/// The pause before a call of io_submit(2) is made again for which the kernel had no memory.
-const PAUSE: Duration = Duration::from_millis(1);
-
-/// After so many refusals in a row, the error of a call is that of the refusal.
-const MAX_REFUSALS: u32 = 1000;
 
 /// `struct io_event` of the same header.
 #[repr(C)]
@@ -140,7 +134,7 @@ impl Backend for Context {
         block.aio_fildes = call.fd as u32;
         block.aio_buf = call.array.addr() as u64;
         block.aio_nbytes = call.count as u64;
-        // A stream has no offsets. It is in the range of `i64`.
+        // A stream has no offsets, and an appending write ignores it. It is in the range of `i64`.
         block.aio_offset = call.offset.unwrap_or(0) as i64;
         self.started.push(slot);
     }
@@ -168,7 +162,7 @@ impl Backend for Context {
                     }
                 }
                 Err(error) if error.raw_os_error() == Some(libc::EINTR) => {}
-                Err(error) => cannot_wait(Interface::LinuxAio, &error),
+                Err(error) => cannot_wait("io_getevents", &error),
             }
         }
         self.events = events;

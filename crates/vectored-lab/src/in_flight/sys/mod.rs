@@ -43,7 +43,7 @@ const DEPTHS: RangeInclusive<u32> = 1..=32_768;
 pub(in crate::in_flight) struct Flights {
     backend: Box<dyn Backend>,
     slots: Vec<Slot>,
-    /// Calls that have ended and were not handled, in the order in which the kernel told it.
+    /// Calls that have ended and were not handled, in the order in which the kernel reported them.
     ended: VecDeque<Ended>,
     in_flight: usize,
 }
@@ -55,6 +55,8 @@ struct Slot {
     first: usize,
     /// The array of the caller, and the number of its entries.
     given: Option<(*const iovec, usize)>,
+    /// Bytes of the list that were not moved.
+    left_bytes: u64,
     is_in_flight: bool,
     /// Bytes of the call in flight.
     call_bytes: usize,
@@ -135,6 +137,7 @@ impl Flights {
             own: Vec::new(),
             first: 0,
             given: None,
+            left_bytes: 0,
             is_in_flight: false,
             call_bytes: 0,
         };
@@ -152,7 +155,8 @@ impl Flights {
         self.slots.len() as u32
     }
 
-    /// Calls `body` with a scope in which lists of `fd` are moved. About `is_non_blocking`, see [`Call`]. Waits for all calls before it returns or unwinds.
+    /// Calls `body` with a scope in which lists of `fd` are moved. About `is_non_blocking`, see [`Call`]. Waits for all calls
+    /// before it returns or unwinds.
     pub(in crate::in_flight) fn scope<L: List, R>(
         &mut self,
         fd: BorrowedFd<'_>,
@@ -214,6 +218,7 @@ impl<L: List> Scope<'_, L> {
             // Empty entries alone would make a call that moves nothing.
             if !has_empty {
                 slot.given = Some(array);
+                slot.left_bytes = bytes;
                 return bytes;
             }
         }
@@ -224,6 +229,7 @@ impl<L: List> Scope<'_, L> {
                 slot.own.push(segment);
             }
         });
+        slot.left_bytes = bytes;
         bytes
     }
 
@@ -251,7 +257,8 @@ impl<L: List> Scope<'_, L> {
         let slot = &mut self.flights.slots[number];
         assert!(!slot.is_in_flight, "a call of slot {number} is in flight");
         let rest = slot.rest();
-        let entries = &rest[..rest.len().min(iov_max())];
+        let is_whole = rest.len() <= iov_max();
+        let entries = if is_whole { rest } else { &rest[..iov_max()] };
         assert!(!entries.is_empty(), "no byte of slot {number} is left");
         let call = Call {
             operation: L::OPERATION,
@@ -261,14 +268,18 @@ impl<L: List> Scope<'_, L> {
             offset,
             is_non_blocking: self.is_non_blocking,
         };
-        let bytes = entries.iter().map(|entry| entry.iov_len);
-        slot.call_bytes = bytes.fold(0, usize::saturating_add);
-        slot.is_in_flight = true;
-        self.flights.in_flight += 1;
+        slot.call_bytes = if is_whole {
+            usize::try_from(slot.left_bytes).unwrap_or(usize::MAX)
+        } else {
+            let bytes = entries.iter().map(|entry| entry.iov_len);
+            bytes.fold(0, usize::saturating_add)
+        };
         // SAFETY: the array is that of the slot or of the list that `held` has, and it names memory that this list
-        // borrows, mutably for a read. `is_in_flight` is set, so neither is touched before the call has ended, and `drop`
-        // waits for that.
+        // borrows, mutably for a read. `is_in_flight` is set next, so neither is touched before the call has ended, and
+        // `drop` waits for that. If `start` panics, it has not taken the call over.
         unsafe { self.flights.backend.start(number, call) };
+        self.flights.slots[number].is_in_flight = true;
+        self.flights.in_flight += 1;
     }
 
     /// The bytes that the last call of a slot was given.
@@ -326,6 +337,13 @@ impl Slot {
     }
 
     fn advance(&mut self, moved: usize) {
+        let left_bytes = self.left_bytes.checked_sub(moved as u64);
+        self.left_bytes = left_bytes.expect("no more bytes than are left");
+        if self.left_bytes == 0 {
+            self.own.clear();
+            (self.first, self.given) = (0, None);
+            return;
+        }
         let mut left = moved;
         let mut whole = 0;
         let rest = self.rest();
@@ -337,8 +355,8 @@ impl Slot {
         }
         if let Some((array, count)) = self.given {
             // SAFETY: as in `rest`; `whole` is at most the number of entries.
-            let behind = unsafe { slice::from_raw_parts(array, count) };
-            self.own.extend_from_slice(&behind[whole..]);
+            let entries = unsafe { slice::from_raw_parts(array, count) };
+            self.own.extend_from_slice(&entries[whole..]);
             self.given = None;
         } else {
             self.first += whole;

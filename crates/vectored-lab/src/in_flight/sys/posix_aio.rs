@@ -7,27 +7,23 @@ use std::cell::UnsafeCell;
 use std::collections::VecDeque;
 use std::io;
 use std::mem;
+use std::os::fd::AsRawFd;
 use std::ptr;
 use std::slice;
 use std::thread;
-use std::time::Duration;
 
-use libc::{aio_error, aio_return, aio_suspend, aiocb, lio_listio};
+use libc::{aio_error, aio_return, aio_suspend, aiocb, iovec, lio_listio};
 
-use crate::in_flight::sys::backend::{Backend, Call, Ended, Operation};
+use crate::in_flight::sys::backend::{Backend, Call, Ended, MAX_REFUSALS, Operation, PAUSE};
 
-/// The pause before control blocks are submitted again for which there was no memory or no thread, and between questions
-/// whether one has ended if aio_suspend(3) does not wait.
-const PAUSE: Duration = Duration::from_millis(1);
-
-/// After so many refusals of a call in a row its error is `EAGAIN`.
-const MAX_REFUSALS: u32 = 1000;
+/// glibc ends the control blocks of a descriptor in the order in which they were submitted.
+const ENDS_IN_ORDER: bool = cfg!(target_env = "gnu");
 
 pub(super) struct Requests {
     /// The control blocks of each slot.
     slots: Vec<Blocks>,
     /// The slots with calls, the oldest first.
-    in_flight: Vec<usize>,
+    in_flight: VecDeque<usize>,
     pointers: Vec<*mut aiocb>,
 }
 
@@ -37,24 +33,52 @@ struct Blocks {
     blocks: Vec<UnsafeCell<aiocb>>,
     /// How many of the first ones are known to have ended.
     ended: usize,
-    /// Whether the C library refused some. It does not tell which ones, but those moved no byte.
-    were_refused: bool,
+    /// The error with which the C library refused some. It does not report which ones, but those moved no byte.
+    refused: Option<i32>,
     /// How often this call was refused.
     refusals: u32,
 }
 
 impl Requests {
-    /// For up to `depth` calls.
+    /// For up to `depth` calls, at least 1.
     pub(super) fn new(depth: u32) -> io::Result<Requests> {
         // SAFETY: it takes an integer and returns one.
         if unsafe { libc::sysconf(libc::_SC_ASYNCHRONOUS_IO) } == -1 {
             return Err(io::Error::from_raw_os_error(libc::ENOSYS));
         }
-        Ok(Requests {
+        let mut requests = Requests {
             slots: (0..depth).map(|_| Blocks::default()).collect(),
-            in_flight: Vec::with_capacity(depth as usize),
+            in_flight: VecDeque::with_capacity(depth as usize),
             pointers: Vec::new(),
-        })
+        };
+        requests.try_one()?;
+        Ok(requests)
+    }
+
+    /// Writes a byte to a pipe: a sandbox may forbid the threads of the C library.
+    fn try_one(&mut self) -> io::Result<()> {
+        let (_reader, writer) = io::pipe()?;
+        let mut byte = [0_u8];
+        let array = [iovec {
+            iov_base: byte.as_mut_ptr().cast(),
+            iov_len: byte.len(),
+        }];
+        let call = Call {
+            operation: Operation::Write,
+            fd: writer.as_raw_fd(),
+            array: array.as_ptr(),
+            count: array.len(),
+            offset: None,
+            is_non_blocking: false,
+        };
+        // SAFETY: the array and the byte live until the call has ended, which `wait` reports. Neither panics.
+        unsafe { self.start(0, call) };
+        let mut ended = VecDeque::new();
+        self.wait(&mut ended);
+        match ended.pop_front().map(|ended| ended.result) {
+            Some(Err(code)) => Err(io::Error::from_raw_os_error(code)),
+            _ => Ok(()),
+        }
     }
 
     /// Submits all blocks of a slot. They stay valid and are not moved until all have ended.
@@ -62,7 +86,7 @@ impl Requests {
         let Blocks {
             blocks,
             ended,
-            were_refused,
+            refused,
             ..
         } = &mut self.slots[slot];
         *ended = 0;
@@ -75,7 +99,11 @@ impl Requests {
         // the end of all. Each names a buffer that stays valid until then, by the contract of `start`. Without a
         // `sigevent` there is no notification.
         let result = unsafe { lio_listio(libc::LIO_NOWAIT, list, count, ptr::null_mut()) };
-        *were_refused = result != 0;
+        *refused = (result != 0).then(|| {
+            io::Error::last_os_error()
+                .raw_os_error()
+                .unwrap_or(libc::EIO)
+        });
     }
 }
 
@@ -83,7 +111,7 @@ impl Backend for Requests {
     unsafe fn start(&mut self, slot: usize, call: Call) {
         // SAFETY: the caller keeps the array.
         let array = unsafe { slice::from_raw_parts(call.array, call.count) };
-        // On a stream, a block behind a short one would be in the wrong place.
+        // On a stream, the bytes of a block after a short one would be in the wrong place.
         let array = if call.offset.is_none() {
             &array[..1]
         } else {
@@ -108,7 +136,7 @@ impl Backend for Requests {
             blocks.push(UnsafeCell::new(block));
             offset += segment.iov_len as u64;
         }
-        self.in_flight.push(slot);
+        self.in_flight.push_back(slot);
         self.submit(slot);
     }
 
@@ -117,6 +145,7 @@ impl Backend for Requests {
             let mut place = 0;
             while let Some(&slot) = self.in_flight.get(place) {
                 match self.slots[slot].result() {
+                    State::InProgress if ENDS_IN_ORDER => break,
                     State::InProgress => place += 1,
                     State::Refused => {
                         thread::sleep(PAUSE);
@@ -132,8 +161,7 @@ impl Backend for Requests {
             if !ended.is_empty() {
                 return;
             }
-            // The blocks of a descriptor end in their order with glibc.
-            if let Some(&oldest) = self.in_flight.first() {
+            if let Some(&oldest) = self.in_flight.front() {
                 self.slots[oldest].suspend();
             }
         }
@@ -163,11 +191,16 @@ impl Blocks {
             // SAFETY: the block has ended, so only this thread uses it.
             let (moved, given) = unsafe { (aio_return(block.get()), (*block.get()).aio_nbytes) };
             let first = all_moved == 0;
-            if self.were_refused && first && (error == libc::EAGAIN || moved == 0) {
+            // A refused block has an error, or is as it was submitted: without an error and without bytes.
+            if let Some(refused) = self.refused
+                && first
+                && (error == libc::EAGAIN || moved == 0)
+            {
+                let code = if error == 0 { refused } else { error };
                 self.refusals += 1;
                 return match self.refusals {
-                    MAX_REFUSALS.. => State::Ended(Err(libc::EAGAIN)),
-                    _ => State::Refused,
+                    ..MAX_REFUSALS if code == libc::EAGAIN => State::Refused,
+                    _ => State::Ended(Err(code)),
                 };
             }
             match usize::try_from(moved) {

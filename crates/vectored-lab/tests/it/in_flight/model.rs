@@ -1,11 +1,12 @@
 //! Lists arrive as a naive model says: their bytes, one after another.
 
 use std::collections::VecDeque;
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
 use std::thread;
 
 use proptest::prelude::*;
+use rustix::fs::OFlags;
 use vectored_lab::in_flight::{Event, Place};
 
 use super::support::{
@@ -76,6 +77,48 @@ proptest! {
             guarded.read(&mut queue, &file, Place::Offset(17), count, &mut on_event).unwrap();
             events.expect(count as usize, depth);
             prop_assert!(guarded.content() == model, "{}", queue.interface().name());
+        }
+    }
+
+    /// `Place::Stream` of a file that can seek is its position, also with Linux AIO and POSIX AIO, which have offsets only.
+    #[test]
+    fn lists_at_the_position_of_a_file_are_in_order(
+        sizes in lists(10), depth in 1..20_u32, begin in 0..50_u64, share in 0.0..1.2_f64, appends in any::<bool>()
+    ) {
+        let data = payload(&sizes);
+        let all = concatenated(&data);
+        let held = ((all.len() as f64 * share) as usize).min(all.len());
+        for mut queue in queues("lists_at_the_position_of_a_file_are_in_order", depth) {
+            let name = queue.interface().name();
+            let mut file = unnamed_file();
+            file.write_all_at(&vec![0; begin as usize], 0).unwrap();
+            if appends {
+                rustix::fs::fcntl_setfl(&file, OFlags::APPEND).unwrap();
+            }
+            file.seek(SeekFrom::Start(begin)).unwrap();
+            let mut events = Events::default();
+            write(&mut queue, &file, Place::Stream, &data, &mut events).unwrap();
+            events.expect(data.len(), 1);
+            let mut content = vec![0; all.len()];
+            file.read_exact_at(&mut content, begin).unwrap();
+            prop_assert!(content == all, "{name}");
+            prop_assert_eq!(file.metadata().unwrap().len(), begin + all.len() as u64, "{}", name);
+            if !appends {
+                prop_assert_eq!(file.stream_position().unwrap(), begin + all.len() as u64, "{}", name);
+            }
+
+            // The last lists may be past the end.
+            file.set_len(begin + held as u64).unwrap();
+            file.seek(SeekFrom::Start(begin)).unwrap();
+            let mut guarded = Guarded::new(&sizes);
+            let count = sizes.len() as u64;
+            if count == 0 {
+                continue;
+            }
+            let read = guarded.read(&mut queue, &file, Place::Stream, count, &mut |_| ());
+            prop_assert_eq!(read.is_ok(), held == all.len(), "{}", name);
+            prop_assert!(guarded.content().concat()[..held] == all[..held], "{name}");
+            prop_assert_eq!(file.stream_position().unwrap(), begin + held as u64, "{}", name);
         }
     }
 

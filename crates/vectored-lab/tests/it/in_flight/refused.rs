@@ -1,6 +1,7 @@
 //! A kernel or a sandbox that refuses an interface: the error names the remedy.
 
 use std::collections::BTreeMap;
+use std::process::Command;
 use std::thread;
 
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter};
@@ -86,6 +87,30 @@ fn a_refused_interface_is_an_error_that_names_the_remedy() {
         assert!(text.contains(remedy), "{text}");
         assert_eq!(std::io::Error::from(error).to_string(), text);
     }
+}
+
+/// The variable of the process that has no thread of the C library from another test.
+const IN_CHILD: &str = "VECTORED_TEST_REFUSED_THREADS";
+
+#[test]
+fn posix_aio_without_threads_is_unavailable() {
+    if std::env::var_os(IN_CHILD).is_some() {
+        let error = refused(Interface::PosixAio, libc::SYS_clone3, libc::EPERM);
+        assert_eq!(error.io_error().raw_os_error(), Some(libc::EPERM));
+        assert!(
+            error.to_string().contains("allow clone3 and futex there"),
+            "{error}"
+        );
+        return;
+    }
+    let status = Command::new(std::env::current_exe().unwrap())
+        .args([
+            "--exact",
+            "in_flight::refused::posix_aio_without_threads_is_unavailable",
+        ])
+        .env(IN_CHILD, "1")
+        .status();
+    assert!(status.unwrap().success());
 }
 
 #[test]
