@@ -2,7 +2,7 @@
 //!
 //! They are in tables of their own, one for each interface, which a machine may not have.
 
-use std::io::{IoSlice, IoSliceMut};
+use std::io::{self, IoSlice, IoSliceMut};
 use std::ops::DerefMut;
 use std::os::fd::BorrowedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -82,17 +82,30 @@ macro_rules! reading_entries {
     };
 }
 
-/// The interfaces that this machine offers. The others are reported.
+/// The interfaces that this machine offers. Those that it lacks or forbids are reported.
+///
+/// # Panics
+///
+/// If an interface fails for another reason, as a lack of memory.
 pub fn interfaces() -> impl Iterator<Item = Interface> {
     Interface::ALL
         .into_iter()
         .filter(|interface| match InFlight::new(*interface, 64) {
             Ok(_) => true,
-            Err(error) => {
+            Err(error) if is_not_offered(error.io_error()) => {
                 report_skip("the entries of InFlight in the suite", &error.to_string());
                 false
             }
+            Err(error) => panic!("{error}"),
         })
+}
+
+fn is_not_offered(error: &io::Error) -> bool {
+    let refused = [libc::ENOSYS, libc::EPERM, libc::EACCES];
+    match error.raw_os_error() {
+        Some(code) => refused.contains(&code),
+        None => error.kind() == io::ErrorKind::Unsupported,
+    }
 }
 
 /// Every way to write by an interface.
@@ -135,11 +148,12 @@ fn write(interface: Interface, depth: u32) -> WriteFn {
                 &mut |_| (),
             ),
         };
-        move_behind(fd, place, outcome)
+        set_position(fd, place, outcome)
     })
 }
 
-/// Writes lists in pieces at an offset. If `unwinds` is set, the first attempt ends by a panic, with pieces in flight.
+/// Writes lists in pieces at an offset. If `unwinds` is set, a first attempt with other bytes ends by a panic, with pieces in
+/// flight. A write of it that ends after the panic leaves these bytes in the file.
 fn write_at(interface: Interface, unwinds: bool) -> WriteFn {
     let mut queue = queue(interface, 64);
     let mut rng = Rng::with_seed(7);
@@ -151,10 +165,17 @@ fn write_at(interface: Interface, unwinds: bool) -> WriteFn {
         let pieces = pieces(segments, &mut rng);
         // What is appended twice is in the file twice.
         if unwinds && place != Place::Stream {
+            let inverted: Vec<Vec<u8>> = segments
+                .iter()
+                .map(|segment| segment.iter().map(|byte| !byte).collect())
+                .collect();
+            let inverted: Vec<IoSlice<'_>> =
+                inverted.iter().map(|bytes| IoSlice::new(bytes)).collect();
+            let inverted = like(&pieces, &inverted);
             let last = rng.u64(..=pieces.len() as u64);
             unwound(|| {
                 let mut until = unwind_at(last);
-                let outcome = write_pieces(&mut queue, fd, place, &pieces, &mut until);
+                let outcome = write_pieces(&mut queue, fd, place, &inverted, &mut until);
                 assert!(outcome.error.is_some() || last == pieces.len() as u64);
             });
         }
@@ -169,7 +190,7 @@ fn write_pieces<'s>(
     pieces: &[&'s [IoSlice<'s>]],
     on_event: &mut dyn FnMut(Event),
 ) -> Outcome {
-    // By turns as an array of `iovec` and as slices.
+    // Alternately as an array of `iovec` and as slices.
     let slices: Vec<Vec<&[u8]>> = pieces
         .iter()
         .map(|piece| piece.iter().map(|segment| &**segment).collect())
@@ -198,7 +219,7 @@ fn read(interface: Interface, depth: u32) -> ReadFn {
                 read_pieces(&mut queue, fd, place, pieces, &mut |_| ())
             }
         };
-        move_behind(fd, place, outcome)
+        set_position(fd, place, outcome)
     })
 }
 
@@ -273,8 +294,8 @@ fn place_of(fd: BorrowedFd<'_>) -> Place {
     }
 }
 
-/// Sets the position of a file behind the bytes that were moved.
-fn move_behind(fd: BorrowedFd<'_>, place: Place, outcome: Outcome) -> Outcome {
+/// Sets the position of a file after the bytes that were moved.
+fn set_position(fd: BorrowedFd<'_>, place: Place, outcome: Outcome) -> Outcome {
     if let Place::Offset(begin) = place {
         seek(fd, SeekFrom::Start(begin + outcome.transferred)).expect("a file has a position");
     }
@@ -306,6 +327,17 @@ fn pieces<'s>(mut segments: &'s [IoSlice<'s>], rng: &mut Rng) -> Vec<&'s [IoSlic
     pieces
 }
 
+/// The list in pieces of as many segments as those: both attempts reach the end of a file that cannot grow alike.
+fn like<'s>(pieces: &[&[IoSlice<'_>]], segments: &'s [IoSlice<'s>]) -> Vec<&'s [IoSlice<'s>]> {
+    let mut rest = segments;
+    let split = pieces.iter().map(|piece| {
+        let (here, after) = rest.split_at(piece.len());
+        rest = after;
+        here
+    });
+    split.collect()
+}
+
 /// As [`pieces`].
 fn pieces_mut<'s, 'b>(
     mut segments: &'s mut [IoSliceMut<'b>],
@@ -323,10 +355,10 @@ fn pieces_mut<'s, 'b>(
 /// What a transfer unwinds with.
 struct Unwound;
 
-/// Unwinds when the list of this number begins.
+/// Unwinds when the list of this number has ended. The kernel may have others then: all that began before the first wait.
 fn unwind_at(number: u64) -> impl FnMut(Event) {
     move |event| {
-        if event == Event::Began(number) {
+        if event == Event::Ended(number) {
             resume_unwind(Box::new(Unwound));
         }
     }
