@@ -206,7 +206,7 @@ fn write_pieces<'s>(
     outcome(result, &bytes.collect::<Vec<u64>>())
 }
 
-/// As [`write`].
+/// As [`write()`].
 fn read(interface: Interface, depth: u32) -> ReadFn {
     let mut queue = queue(interface, depth);
     let mut rng = Rng::with_seed(7);
