@@ -24,6 +24,10 @@ const MAX_CALL_BYTES: usize = 64 << 20;
 /// much.
 const MAX_IN_FLIGHT_BYTES: usize = 128 << 20;
 
+/// Maximum requests of POSIX AIO in flight. For each new one glibc walks through the queued ones of the same descriptor:
+/// 64,000 of them took seconds for each list of 1000.
+const MAX_POSIX_REQUESTS: usize = 10_000;
+
 /// Maximum segments of a list, since `iovec`s and buffers need memory, too.
 const MAX_SEGMENTS: usize = 1 << 20;
 
@@ -390,7 +394,8 @@ const NO_ORDER: &str = "a stream or device does not keep their order";
 const USE_FILE: &str = "use --target file, null or a directory, or --queue-depth 1";
 
 /// The reason why a cell is not measured with this many transfers in flight; `None` if it is.
-fn too_deep(target: Target, list: &List, depth: u32) -> Option<String> {
+fn too_deep(target: Target, list: &List, depth: u32, rivals: &[Technique]) -> Option<String> {
+    let requests = list.segment_count().saturating_mul(depth as usize);
     if depth <= 1 {
         None
     } else if !target.keeps_order_in_flight() {
@@ -401,6 +406,12 @@ fn too_deep(target: Target, list: &List, depth: u32) -> Option<String> {
         Some(format!(
             "more than {} in flight at queue depth {depth}",
             bytes_in_words(MAX_IN_FLIGHT_BYTES as u64)
+        ))
+    } else if rivals.contains(&Technique::PosixAio) && requests > MAX_POSIX_REQUESTS {
+        Some(format!(
+            "more than {} requests of posix-aio in flight at queue depth {depth}, each of which the C library \
+             compares with those before it; omit posix-aio, or use a smaller --queue-depth",
+            grouped(MAX_POSIX_REQUESTS as u64)
         ))
     } else {
         None
@@ -555,7 +566,7 @@ fn grid(args: &MeasureArgs, rivals: &[Technique]) -> Result<Grid, Failure> {
             let workload = list.workload();
             let (mut shallow, mut too_deep_here) = (Vec::new(), Vec::new());
             for &depth in &depths {
-                match too_deep(target, list, depth) {
+                match too_deep(target, list, depth, rivals) {
                     None => shallow.push(depth),
                     Some(reason) => too_deep_here.push(reason),
                 }
@@ -590,9 +601,10 @@ fn grid(args: &MeasureArgs, rivals: &[Technique]) -> Result<Grid, Failure> {
     }
     if cells.is_empty() && !has_long_lists {
         return Err(Failure::usage(format!(
-            "nothing to measure: every list has more than {} in flight; use a smaller --queue-depth, \
-             or shorter lists",
+            "nothing to measure: every list has more than {} in flight, or with posix-aio more than {} segments; \
+             use a smaller --queue-depth, or shorter lists",
             bytes_in_words(MAX_IN_FLIGHT_BYTES as u64),
+            grouped(MAX_POSIX_REQUESTS as u64),
         )));
     }
     if cells.is_empty() {

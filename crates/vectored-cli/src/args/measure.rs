@@ -182,7 +182,7 @@ pub struct MeasureArgs {
     /// From 1 to 4096; a range grows as in --segments. Each depth is a cell of its own, in which
     /// synchronous techniques are measured, too: one transfer at a time. More than one is for files and
     /// null only, since a stream does not keep the order of transfers. A cell may have up to 128 MiB in
-    /// flight.
+    /// flight, and with posix-aio up to 10,000 segments.
     #[arg(long, value_name = "LIST", allow_negative_numbers = true)]
     pub queue_depth: Option<Counts>,
 

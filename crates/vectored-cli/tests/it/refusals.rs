@@ -51,6 +51,18 @@ fn queue_depths_that_cannot_be_measured_are_usage_errors() {
         "4MiB",
     ];
     check(&with_uring(&long), &["128 MiB in flight", "--queue-depth"]);
+    let many = [
+        "--technique",
+        "posix-aio",
+        "--target",
+        "file",
+        "--mix",
+        "1000x16",
+    ];
+    check(
+        &[&many[..], &["--queue-depth", "11"]].concat(),
+        &["with posix-aio more than 10,000 segments", "--queue-depth"],
+    );
     check(
         &["--join", "2", "--queue-depth", "8"],
         &["--join", "--queue-depth"],
