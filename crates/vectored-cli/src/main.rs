@@ -8,6 +8,7 @@ mod command_signals;
 mod commands;
 mod failure;
 mod interrupt;
+mod manual;
 mod measure_plan;
 mod notes;
 mod output_file;
@@ -134,6 +135,8 @@ fn main() -> ExitCode {
         Command::Report(args) => commands::report::run(args),
         Command::Compare(args) => commands::compare::run(args),
         Command::History(args) => commands::history::run(args),
+        Command::Completions(args) => commands::completions::run(args),
+        Command::Man(args) => commands::man::run(args),
     };
     outcome.unwrap_or_else(|failure| {
         let mut message = escape_control(&format!("{:#}", failure.error));

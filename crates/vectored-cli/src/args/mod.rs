@@ -2,10 +2,12 @@
 
 mod advise;
 mod compare;
+mod completions;
 mod copy;
 mod format;
 mod history;
 mod host;
+mod man;
 mod measure;
 mod parsers;
 mod report;
@@ -16,19 +18,23 @@ use clap::{Parser, Subcommand};
 use crate::terminal::ColorWhen;
 use advise::{ADVISE_ABOUT, ADVISE_AFTER, ADVISE_USAGE};
 use compare::{COMPARE_ABOUT, COMPARE_AFTER, COMPARE_USAGE};
+use completions::{COMPLETIONS_ABOUT, COMPLETIONS_AFTER};
 use copy::{COPY_ABOUT, COPY_AFTER};
 use history::{HISTORY_ABOUT, HISTORY_AFTER};
 use host::{HOST_ABOUT, HOST_AFTER};
+use man::{MAN_ABOUT, MAN_AFTER};
 use measure::{MEASURE_ABOUT, MEASURE_AFTER, MEASURE_USAGE};
 use report::{REPORT_ABOUT, REPORT_AFTER};
 use reproduce::{REPRODUCE_ABOUT, REPRODUCE_AFTER};
 
 pub use advise::AdviseArgs;
 pub use compare::CompareArgs;
+pub use completions::CompletionsArgs;
 pub use copy::{CopyArgs, CopyWith, MAX_BUFFER_BYTES};
 pub use format::Format;
 pub use history::{HistoryArgs, HistoryFormat};
 pub use host::{HostArgs, HostFormat};
+pub use man::ManArgs;
 pub use measure::MeasureArgs;
 pub use report::ReportArgs;
 pub use reproduce::{CopyTo, ReproduceArgs};
@@ -104,6 +110,12 @@ pub enum Command {
     /// List or remove saved results
     #[command(long_about = HISTORY_ABOUT, after_long_help = HISTORY_AFTER)]
     History(HistoryArgs),
+    /// Print a script that completes the options in a shell
+    #[command(long_about = COMPLETIONS_ABOUT, after_long_help = COMPLETIONS_AFTER)]
+    Completions(CompletionsArgs),
+    /// Show the manual page of vectored or of a subcommand
+    #[command(long_about = MAN_ABOUT, after_long_help = MAN_AFTER)]
+    Man(ManArgs),
 }
 
 #[cfg(test)]

@@ -2,9 +2,11 @@
 
 pub mod advise;
 pub mod compare;
+pub mod completions;
 pub mod copy;
 pub mod history;
 pub mod host;
+pub mod man;
 pub mod measure;
 pub mod report;
 pub mod reproduce;

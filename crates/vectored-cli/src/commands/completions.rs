@@ -1,0 +1,23 @@
+//! `vectored completions`.
+
+use std::process::ExitCode;
+
+use clap::CommandFactory;
+use clap_complete::{Shell, generate};
+
+use crate::args::{Cli, CompletionsArgs};
+use crate::failure::Failure;
+use crate::terminal::print;
+
+/// Prints the script.
+pub fn run(args: &CompletionsArgs) -> Result<ExitCode, Failure> {
+    let mut script = Vec::new();
+    generate(
+        Shell::from(args.shell),
+        &mut Cli::command(),
+        "vectored",
+        &mut script,
+    );
+    print(&String::from_utf8_lossy(&script))?;
+    Ok(ExitCode::SUCCESS)
+}
