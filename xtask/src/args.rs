@@ -1,6 +1,5 @@
 //! Options of the form `--name value`, and flags. Errors are usage errors.
 
-#[cfg(feature = "lab")]
 use std::path::PathBuf;
 
 /// The words after the command; each option takes its own out.
@@ -61,7 +60,6 @@ impl Args {
     }
 
     /// A path.
-    #[cfg(feature = "lab")]
     pub fn path(&mut self, name: &str, default: &str) -> Result<PathBuf, String> {
         let value = self.value(name)?;
         Ok(value.unwrap_or_else(|| default.to_owned()).into())

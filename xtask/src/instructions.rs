@@ -3,8 +3,6 @@
 //! Callgrind counts, so the figures depend on no clock and on no other program: with the same
 //! compiler and C library they are the same every time. Callgrind does not run AVX-512, so that is not counted.
 
-use std::fs::OpenOptions;
-use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -13,7 +11,7 @@ use serde_json::Value;
 
 use crate::packages::{answer, cargo};
 use crate::root;
-use crate::test::SKIPS;
+use crate::test::skip;
 
 const SEGMENTS: usize = 64;
 const SIZES: [usize; 4] = [8, 24, 50, 200];
@@ -27,11 +25,7 @@ const NOT_HERE: i32 = 3;
 /// Prints the counts; false if a copy takes more than `memcpy`.
 pub fn run() -> Result<bool> {
     if let Some(reason) = missing() {
-        println!("skipped instructions: {reason}");
-        if let Some(list) = std::env::var_os(SKIPS) {
-            let list = OpenOptions::new().append(true).open(list);
-            writeln!(list?, "instructions: {reason}")?;
-        }
+        skip("instructions", &reason)?;
         return Ok(true);
     }
     let bench = build()?;

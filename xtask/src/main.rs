@@ -31,6 +31,8 @@
 //! - `pairs [OPTIONS]` compares the savings that `vectored advise` predicts for programs of ours with
 //!   the measured ones: `cargo bench -p vectored-pairs` with these options. Installs strace. Two
 //!   minutes, on an idle machine.
+//! - `deb [--output target/debian] [--try-out]` builds the Debian packages. `--try-out` installs, uses and removes them
+//!   in a clean Debian, which needs root, debootstrap and a mirror: a minute.
 //! - `miri` runs the library's tests that make no system call under Miri.
 //!   If Miri cannot be installed, that is printed and is no failure.
 //! - `instructions` counts the instructions for copying a short segment, under callgrind.
@@ -42,6 +44,7 @@ mod args;
 mod bench_peers;
 mod bench_programs;
 mod check;
+mod deb;
 mod fuzz;
 mod hazards;
 mod instructions;
@@ -87,6 +90,8 @@ Commands:
   bench-peers      [OPTIONS]: `Gather` against other projects; see its own --help
   bench-programs   [OPTIONS]: servers and writers of files, by how they send; see its own --help
   pairs            [--rounds 11] [--only NAME]: do predicted and measured savings agree?
+  deb              [--output target/debian] [--try-out]: Debian packages; --try-out installs, uses and
+                   removes them in a clean Debian
   miri             the library without its system calls, under Miri
   instructions     instructions for copying a short segment, counted by callgrind
   help             this text
@@ -145,6 +150,7 @@ enum Command {
     Pairs {
         words: Vec<String>,
     },
+    Deb(deb::Options),
     Miri,
     Instructions,
 }
@@ -194,6 +200,10 @@ impl Command {
             Some("bench-peers") => Command::BenchPeers { words: args.rest() },
             Some("bench-programs") => Command::BenchPrograms { words: args.rest() },
             Some("pairs") => Command::Pairs { words: args.rest() },
+            Some("deb") => Command::Deb(deb::Options {
+                output: args.path("--output", "target/debian")?,
+                try_out: args.flag("--try-out"),
+            }),
             Some("miri") => Command::Miri,
             Some("instructions") => Command::Instructions,
             None | Some("help" | "--help" | "-h") => Command::Help,
@@ -225,6 +235,7 @@ impl Command {
             Command::BenchPeers { words } => bench_peers::run(&words),
             Command::BenchPrograms { words } => bench_programs::run(&words),
             Command::Pairs { words } => pairs::run(&words),
+            Command::Deb(options) => deb::run(&options),
             Command::Miri => miri::run(),
             Command::Instructions => instructions::run(),
         }

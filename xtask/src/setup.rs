@@ -29,7 +29,7 @@ const fn optional(name: &'static str, packages: &'static [&'static str]) -> Prog
     }
 }
 
-const PROGRAMS: [Program; 10] = [
+const PROGRAMS: [Program; 13] = [
     required("cc", &["gcc", "libc6-dev"]),
     optional("mkfs.ext4", &["e2fsprogs"]),
     optional("mkfs.xfs", &["xfsprogs"]),
@@ -40,6 +40,9 @@ const PROGRAMS: [Program; 10] = [
     optional("fish", &["fish"]),
     optional("zsh", &["zsh"]),
     optional("man", &["man-db"]),
+    optional("debootstrap", &["debootstrap"]),
+    optional("dpkg-shlibdeps", &["dpkg-dev"]),
+    optional("lintian", &["lintian"]),
 ];
 
 /// Libraries that `cargo bench -p vectored-bench` loads while it runs, each with its Debian package.
@@ -189,7 +192,7 @@ fn runs(program: &mut Command) -> bool {
 }
 
 /// `mkfs.xfs` and others know no `--version`, and some do something without any word.
-fn is_on_path(program: &str) -> bool {
+pub fn is_on_path(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }

@@ -4,6 +4,8 @@
 //! builds a package again for each set of features. The tests, which sleep and wait as well, run beside
 //! the release build.
 
+use std::fs::File;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -168,6 +170,13 @@ fn programs<'a>(
     };
     let step = Step::command("instructions", instructions).builds_in(RELEASE);
     steps.push(step.needs(BUILD_BENCHES));
+    let deb = move || {
+        let mut command = xtask("deb");
+        command.arg("--try-out").env(SKIPS, skips);
+        command
+    };
+    let step = Step::command("deb", deb).builds_in(RELEASE);
+    steps.push(step.needs(BUILD_BENCHES));
     steps
 }
 
@@ -272,6 +281,16 @@ impl Drop for Skips {
             eprintln!("cannot remove '{}': {error}", self.path.display());
         }
     }
+}
+
+/// Prints that something could not run here, and adds it to the list of the run, if there is one.
+pub fn skip(name: &str, reason: &str) -> Result<()> {
+    println!("skipped {name}: {reason}");
+    if let Some(list) = std::env::var_os(SKIPS) {
+        let mut list = File::options().append(true).open(list)?;
+        writeln!(list, "{name}: {reason}")?;
+    }
+    Ok(())
 }
 
 /// The skipped tests, each once.
