@@ -120,7 +120,7 @@ const CRATES: [Crate; 7] = [
                 "terminal",
             ],
             &["args", "notes", "output_file", "progress"],
-            &["measure_plan", "reproduce_plan", "strace"],
+            &["manual", "measure_plan", "reproduce_plan", "strace"],
             &["advise_pipeline", "untraced_rerun"],
             &["commands"],
         ],
