@@ -50,7 +50,8 @@ const CRATES: [Crate; 7] = [
     Crate {
         folder: "crates/vectored",
         floors: &[
-            &["error", "sys"],
+            &["descriptor", "error"],
+            &["sys"],
             &["runs"],
             &["cursor"],
             &["cost"],

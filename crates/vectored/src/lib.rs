@@ -42,8 +42,8 @@
 //! The caller's list is never changed. Empty segments are allowed everywhere and never reach the
 //! kernel.
 //!
-//! The functions take any type that has a descriptor ([`AsFd`](std::os::fd::AsFd)), usually by reference:
-//! `&file`. If a `File` or another owner is passed by value, its descriptor is closed at the end of the call.
+//! The functions take any type that has a descriptor ([`AsDescriptor`]: on Unix every type with `AsFd`), usually by
+//! reference: `&file`. If a `File` or another owner is passed by value, its descriptor is closed at the end of the call.
 //! These functions bypass the buffer of [`Stdout`](std::io::Stdout): flush it first. A
 //! [`Stderr`](std::io::Stderr) has no buffer, so `io::stderr()` needs no flush. The functions do not take its
 //! lock: hold a [`StderrLock`](std::io::StderrLock) if other threads print at the same time. To buffer standard
@@ -95,8 +95,8 @@
 //! - **`SO_SNDTIMEO` and `SO_RCVTIMEO`** (as set by `set_write_timeout` and `set_read_timeout` of a stream) have
 //!   the same result: `WouldBlock` with a count. Each system call has the whole timeout, so a list that takes several
 //!   calls may take longer.
-//! - **`SIGPIPE`**: functions that take a descriptor ([`AsFd`](std::os::fd::AsFd)) call write(2) and writev(2), even
-//!   for a `TcpStream` or `UnixStream`. If the reader is gone, these calls raise the signal, which ends the process
+//! - **`SIGPIPE`**: functions that take a descriptor ([`AsDescriptor`]) call write(2) and writev(2), even for a
+//!   `TcpStream` or `UnixStream`. If the reader is gone, these calls raise the signal, which ends the process
 //!   unless it is ignored. (A Rust program ignores it from its start.) [`Gathers`] for those two types, and so
 //!   [`GatherWriter`], raises no signal.
 //! - **A cursor at the end of its list** is no error: [`write_from`] returns `Ok(0)` without a system call.
@@ -201,6 +201,7 @@ mod calibrate;
 mod codec;
 mod cost;
 mod cursor;
+mod descriptor;
 mod error;
 mod gather;
 mod queue;
@@ -232,6 +233,7 @@ pub use cost::queue_thresholds::QueueThresholds;
 pub use cost::thresholds::{CopyThresholds, UnknownSegmentCount};
 pub use cost::{CostModel, TargetKind};
 pub use cursor::SegmentCursor;
+pub use descriptor::{AsDescriptor, BorrowedDescriptor};
 pub use error::TransferError;
 pub use gather::Gather;
 pub use gather::gathers::Gathers;

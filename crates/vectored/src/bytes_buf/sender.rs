@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::io::{self, IoSlice};
-use std::os::fd::AsFd;
 
 use bytes::Buf;
 
@@ -10,6 +9,7 @@ use crate::Limits;
 use crate::bytes_buf::chunks::next_chunk;
 use crate::cost::CostModel;
 use crate::cursor::SegmentCursor;
+use crate::descriptor::AsDescriptor;
 use crate::error::TransferError;
 use crate::sys::staging::STAGING_ALIGNMENT;
 use crate::transfer::aligned_buffer::AlignedBuffer;
@@ -125,8 +125,8 @@ impl<B: Buf> BufSender<B> {
     ///
     /// If the buffer has bytes remaining but an empty chunk, which breaks the contract of
     /// [`Buf::chunk`](https://docs.rs/bytes/1/bytes/trait.Buf.html#tymethod.chunk).
-    pub fn send(&mut self, fd: impl AsFd) -> Result<u64, TransferError> {
-        let fd = fd.as_fd();
+    pub fn send(&mut self, fd: impl AsDescriptor) -> Result<u64, TransferError> {
+        let fd = fd.as_descriptor();
         let limits = Limits::default();
         let sent = self.send_all(limits, || refuse_messages(fd), into_stream(fd));
         sent.or_else(|error| {

@@ -12,11 +12,12 @@ mod threshold_cache;
 use std::fmt;
 use std::io::{self, IoSlice};
 use std::mem;
-use std::os::fd::{AsFd, BorrowedFd, RawFd};
+use std::os::fd::RawFd;
 
 use crate::Limits;
 use crate::cost::CostModel;
 use crate::cursor::SegmentCursor;
+use crate::descriptor::{AsDescriptor, BorrowedDescriptor};
 use crate::error::TransferError;
 use crate::gather::fast_path::{FastPath, FastPathMiss, SingleCall};
 use crate::gather::pace::Pace;
@@ -140,17 +141,17 @@ impl Gather {
     #[inline]
     pub fn write_all(
         &mut self,
-        fd: impl AsFd,
+        fd: impl AsDescriptor,
         segments: &[IoSlice<'_>],
     ) -> Result<u64, TransferError> {
-        self.write_all_to(fd.as_fd(), segments)
+        self.write_all_to(fd.as_descriptor(), segments)
     }
 
     /// Compiled once, and not for each kind of descriptor.
     #[inline(never)]
     fn write_all_to(
         &mut self,
-        fd: BorrowedFd<'_>,
+        fd: BorrowedDescriptor<'_>,
         segments: &[IoSlice<'_>],
     ) -> Result<u64, TransferError> {
         // Not by `write_from`: most transfers need no cursor.
@@ -213,11 +214,11 @@ impl Gather {
     /// ```
     pub fn write_from(
         &mut self,
-        fd: impl AsFd,
+        fd: impl AsDescriptor,
         segments: &[IoSlice<'_>],
         cursor: &mut SegmentCursor,
     ) -> Result<u64, TransferError> {
-        let fd = fd.as_fd();
+        let fd = fd.as_descriptor();
         let sent = self.send_from(segments, cursor, || refuse_messages(fd), Stream::of(fd));
         sent.or_else(|error| resend_uncopied(fd, error, |_| write_from(fd, segments, cursor)))
     }
@@ -249,12 +250,12 @@ impl Gather {
     /// ```
     pub fn write_all_at(
         &mut self,
-        fd: impl AsFd,
+        fd: impl AsDescriptor,
         segments: &[IoSlice<'_>],
         offset: u64,
     ) -> Result<u64, TransferError> {
         check_end(segments, offset)?;
-        let (fd, cursor) = (fd.as_fd(), &mut SegmentCursor::new());
+        let (fd, cursor) = (fd.as_descriptor(), &mut SegmentCursor::new());
         let sent = self.send_all(segments, cursor, || Ok(()), into_file(fd, offset));
         sent.or_else(|error| {
             resend_uncopied(fd, error, |before| {

@@ -1,10 +1,10 @@
 //! Writes a queue to a descriptor.
 
 use std::io::{self, IoSlice};
-use std::os::fd::AsFd;
 
 use crate::Limits;
 use crate::cursor::SegmentCursor;
+use crate::descriptor::AsDescriptor;
 use crate::error::TransferError;
 use crate::queue::SegmentQueue;
 use crate::queue::call::with_slices;
@@ -33,8 +33,8 @@ impl SegmentQueue {
     /// As [`write_all_vectored`](crate::write_all_vectored), with the bytes that this call wrote. A socket that keeps
     /// messages apart is refused unless the whole queue goes in one call ([details](crate#messages)). A file that is open
     /// with `O_DIRECT` answers `EINVAL`, since copied bytes are not aligned.
-    pub fn write_to(&mut self, fd: impl AsFd) -> Result<u64, TransferError> {
-        let fd = fd.as_fd();
+    pub fn write_to(&mut self, fd: impl AsDescriptor) -> Result<u64, TransferError> {
+        let fd = fd.as_descriptor();
         self.write_all_into(Limits::default(), || refuse_messages(fd), Stream::of(fd))
     }
 
@@ -72,8 +72,8 @@ impl SegmentQueue {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn write_some(&mut self, fd: impl AsFd) -> io::Result<usize> {
-        let fd = fd.as_fd();
+    pub fn write_some(&mut self, fd: impl AsDescriptor) -> io::Result<usize> {
+        let fd = fd.as_descriptor();
         let mut guard = SplitGuard::unasked(SegmentCursor::new(), || refuse_messages(fd));
         self.write_once_into(Limits::default(), &mut guard, &mut Stream::of(fd))
     }

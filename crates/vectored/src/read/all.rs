@@ -1,10 +1,10 @@
 //! Reading into all segments of a list, without copying.
 
 use std::io::{self, IoSliceMut};
-use std::os::fd::{AsFd, BorrowedFd};
 
 use crate::Limits;
 use crate::cursor::SegmentCursor;
+use crate::descriptor::{AsDescriptor, BorrowedDescriptor};
 use crate::error::TransferError;
 use crate::runs::RunPolicy;
 use crate::sys;
@@ -60,7 +60,7 @@ use crate::transfer::unvectored::ListCalls;
 /// # }
 /// ```
 pub fn read_exact_vectored(
-    fd: impl AsFd,
+    fd: impl AsDescriptor,
     segments: &mut [IoSliceMut<'_>],
 ) -> Result<u64, TransferError> {
     read_into(fd, segments, &mut SegmentCursor::new())
@@ -107,11 +107,11 @@ pub fn read_exact_vectored(
 /// # }
 /// ```
 pub fn read_into(
-    fd: impl AsFd,
+    fd: impl AsDescriptor,
     segments: &mut [IoSliceMut<'_>],
     cursor: &mut SegmentCursor,
 ) -> Result<u64, TransferError> {
-    let source = stream_source(fd.as_fd());
+    let source = stream_source(fd.as_descriptor());
     receive_directly(segments, cursor, Limits::default(), AtEof::Fail, source)
 }
 
@@ -143,11 +143,11 @@ pub fn read_into(
 /// # }
 /// ```
 pub fn read_up_to_eof_vectored(
-    fd: impl AsFd,
+    fd: impl AsDescriptor,
     segments: &mut [IoSliceMut<'_>],
 ) -> Result<u64, TransferError> {
     let cursor = &mut SegmentCursor::new();
-    let source = stream_source(fd.as_fd());
+    let source = stream_source(fd.as_descriptor());
     receive_directly(segments, cursor, Limits::default(), AtEof::Stop, source)
 }
 
@@ -183,7 +183,7 @@ pub fn read_up_to_eof_vectored(
 /// # }
 /// ```
 pub fn read_exact_vectored_at(
-    fd: impl AsFd,
+    fd: impl AsDescriptor,
     segments: &mut [IoSliceMut<'_>],
     offset: u64,
 ) -> Result<u64, TransferError> {
@@ -218,7 +218,7 @@ pub fn read_exact_vectored_at(
 /// # }
 /// ```
 pub fn read_up_to_eof_vectored_at(
-    fd: impl AsFd,
+    fd: impl AsDescriptor,
     segments: &mut [IoSliceMut<'_>],
     offset: u64,
 ) -> Result<u64, TransferError> {
@@ -226,20 +226,20 @@ pub fn read_up_to_eof_vectored_at(
 }
 
 fn read_at(
-    fd: impl AsFd,
+    fd: impl AsDescriptor,
     segments: &mut [IoSliceMut<'_>],
     offset: u64,
     at_eof: AtEof,
 ) -> Result<u64, TransferError> {
     check_offset(segments, offset).map_err(|error| TransferError::reading(0, error))?;
     let cursor = &mut SegmentCursor::new();
-    let source = file_source(fd.as_fd(), offset);
+    let source = file_source(fd.as_descriptor(), offset);
     receive_directly(segments, cursor, Limits::default(), at_eof, source)
 }
 
 /// A source that reads from a stream, and refuses a socket that keeps messages apart.
 pub(crate) fn stream_source(
-    fd: BorrowedFd<'_>,
+    fd: BorrowedDescriptor<'_>,
 ) -> impl FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize> {
     let mut check = before_each_read(fd);
     let mut calls = ListCalls::of_process();
@@ -254,7 +254,7 @@ pub(crate) fn stream_source(
 
 /// A source that reads from byte `offset` of a file on.
 pub(crate) fn file_source(
-    fd: BorrowedFd<'_>,
+    fd: BorrowedDescriptor<'_>,
     offset: u64,
 ) -> impl FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize> {
     let mut calls = ListCalls::of_process();

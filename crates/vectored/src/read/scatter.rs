@@ -2,11 +2,11 @@
 
 use std::fmt;
 use std::io::{self, IoSliceMut};
-use std::os::fd::{AsFd, BorrowedFd};
 
 use crate::Limits;
 use crate::cost::CostModel;
 use crate::cursor::SegmentCursor;
+use crate::descriptor::{AsDescriptor, BorrowedDescriptor};
 use crate::error::TransferError;
 use crate::read::all::{check_offset, file_source, receive_directly, stream_source};
 use crate::runs::RunPolicy;
@@ -87,7 +87,7 @@ impl Scatter {
     /// As [`read_exact_vectored`](crate::read_exact_vectored). The `Scatter` can be used again.
     pub fn read_exact(
         &mut self,
-        fd: impl AsFd,
+        fd: impl AsDescriptor,
         segments: &mut [IoSliceMut<'_>],
     ) -> Result<u64, TransferError> {
         self.read_into(fd, segments, &mut SegmentCursor::new())
@@ -107,11 +107,11 @@ impl Scatter {
     /// If the cursor lies outside the list.
     pub fn read_into(
         &mut self,
-        fd: impl AsFd,
+        fd: impl AsDescriptor,
         segments: &mut [IoSliceMut<'_>],
         cursor: &mut SegmentCursor,
     ) -> Result<u64, TransferError> {
-        self.read(fd.as_fd(), segments, cursor, AtEof::Fail)
+        self.read(fd.as_descriptor(), segments, cursor, AtEof::Fail)
     }
 
     /// Reads into `segments` in order until they are full or the file ends, and returns the bytes read.
@@ -121,10 +121,15 @@ impl Scatter {
     /// As [`read_up_to_eof_vectored`](crate::read_up_to_eof_vectored).
     pub fn read_up_to_eof(
         &mut self,
-        fd: impl AsFd,
+        fd: impl AsDescriptor,
         segments: &mut [IoSliceMut<'_>],
     ) -> Result<u64, TransferError> {
-        self.read(fd.as_fd(), segments, &mut SegmentCursor::new(), AtEof::Stop)
+        self.read(
+            fd.as_descriptor(),
+            segments,
+            &mut SegmentCursor::new(),
+            AtEof::Stop,
+        )
     }
 
     /// Reads into all of `segments` from byte `offset` of a file on until they are full, and returns their bytes.
@@ -134,11 +139,11 @@ impl Scatter {
     /// As [`read_exact_vectored_at`](crate::read_exact_vectored_at).
     pub fn read_exact_at(
         &mut self,
-        fd: impl AsFd,
+        fd: impl AsDescriptor,
         segments: &mut [IoSliceMut<'_>],
         offset: u64,
     ) -> Result<u64, TransferError> {
-        self.read_at(fd.as_fd(), segments, offset, AtEof::Fail)
+        self.read_at(fd.as_descriptor(), segments, offset, AtEof::Fail)
     }
 
     /// Reads into `segments` from byte `offset` of a file on until they are full or the file ends, and returns the
@@ -149,16 +154,16 @@ impl Scatter {
     /// As [`read_up_to_eof_vectored_at`](crate::read_up_to_eof_vectored_at).
     pub fn read_up_to_eof_at(
         &mut self,
-        fd: impl AsFd,
+        fd: impl AsDescriptor,
         segments: &mut [IoSliceMut<'_>],
         offset: u64,
     ) -> Result<u64, TransferError> {
-        self.read_at(fd.as_fd(), segments, offset, AtEof::Stop)
+        self.read_at(fd.as_descriptor(), segments, offset, AtEof::Stop)
     }
 
     fn read(
         &mut self,
-        fd: BorrowedFd<'_>,
+        fd: BorrowedDescriptor<'_>,
         segments: &mut [IoSliceMut<'_>],
         cursor: &mut SegmentCursor,
         at_eof: AtEof,
@@ -174,7 +179,7 @@ impl Scatter {
 
     fn read_at(
         &mut self,
-        fd: BorrowedFd<'_>,
+        fd: BorrowedDescriptor<'_>,
         segments: &mut [IoSliceMut<'_>],
         offset: u64,
         at_eof: AtEof,

@@ -2,8 +2,8 @@
 
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, BorrowedFd};
 
+use crate::descriptor::{AsDescriptor, BorrowedDescriptor};
 use crate::error::TransferError;
 use crate::sys::limits::MAX_CALL_BYTES;
 use crate::sys::uninit::Filling;
@@ -40,10 +40,15 @@ use crate::transfer::read_loop::{AtEof, retry_interrupted, unexpected_eof};
 ///
 /// The spare capacity of a `Vec` is such memory ([`Vec::spare_capacity_mut`]).
 pub fn read_exact_uninit(
-    fd: impl AsFd,
+    fd: impl AsDescriptor,
     buf: &mut [MaybeUninit<u8>],
 ) -> Result<&mut [u8], TransferError> {
-    fill(buf, MAX_CALL_BYTES, AtEof::Fail, stream_source(fd.as_fd()))
+    fill(
+        buf,
+        MAX_CALL_BYTES,
+        AtEof::Fail,
+        stream_source(fd.as_descriptor()),
+    )
 }
 
 /// Reads into `buf`, which need not be initialized, until it is full or the file ends, and returns the part that was
@@ -71,15 +76,20 @@ pub fn read_exact_uninit(
 /// # }
 /// ```
 pub fn read_up_to_eof_uninit(
-    fd: impl AsFd,
+    fd: impl AsDescriptor,
     buf: &mut [MaybeUninit<u8>],
 ) -> Result<&mut [u8], TransferError> {
-    fill(buf, MAX_CALL_BYTES, AtEof::Stop, stream_source(fd.as_fd()))
+    fill(
+        buf,
+        MAX_CALL_BYTES,
+        AtEof::Stop,
+        stream_source(fd.as_descriptor()),
+    )
 }
 
 /// A source that calls `read(2)` on a stream, and refuses a socket that keeps messages apart.
 fn stream_source(
-    fd: BorrowedFd<'_>,
+    fd: BorrowedDescriptor<'_>,
 ) -> impl FnMut(&mut [MaybeUninit<u8>]) -> io::Result<&mut [u8]> {
     let mut check = before_each_read(fd);
     move |free| {

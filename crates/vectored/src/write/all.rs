@@ -1,10 +1,10 @@
 //! Writes a whole list without copying.
 
 use std::io::{self, IoSlice};
-use std::os::fd::AsFd;
 
 use crate::Limits;
 use crate::cursor::SegmentCursor;
+use crate::descriptor::AsDescriptor;
 use crate::error::TransferError;
 use crate::transfer::message_sockets::refuse_messages;
 use crate::transfer::unvectored::into_stream;
@@ -54,7 +54,10 @@ use crate::transfer::write_loop::{FnSink, SplitGuard, send_all};
 /// # Ok(())
 /// # }
 /// ```
-pub fn write_all_vectored(fd: impl AsFd, segments: &[IoSlice<'_>]) -> Result<u64, TransferError> {
+pub fn write_all_vectored(
+    fd: impl AsDescriptor,
+    segments: &[IoSlice<'_>],
+) -> Result<u64, TransferError> {
     write_from(fd, segments, &mut SegmentCursor::new())
 }
 
@@ -125,11 +128,11 @@ pub fn write_all_vectored(fd: impl AsFd, segments: &[IoSlice<'_>]) -> Result<u64
 /// # }
 /// ```
 pub fn write_from(
-    fd: impl AsFd,
+    fd: impl AsDescriptor,
     segments: &[IoSlice<'_>],
     cursor: &mut SegmentCursor,
 ) -> Result<u64, TransferError> {
-    let fd = fd.as_fd();
+    let fd = fd.as_descriptor();
     send_all_referenced(
         segments,
         cursor,

@@ -2,8 +2,8 @@
 
 use std::io::{self, IoSlice};
 use std::ops::Deref;
-use std::os::fd::AsFd;
 
+use crate::descriptor::{AsDescriptor, BorrowedDescriptor};
 use crate::error::TransferError;
 use crate::write::positional::write_all_vectored_at;
 
@@ -62,8 +62,8 @@ impl DirectAlignment {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn of(fd: impl AsFd) -> io::Result<DirectAlignment> {
-        match ask(fd)? {
+    pub fn of(fd: impl AsDescriptor) -> io::Result<DirectAlignment> {
+        match ask(fd.as_descriptor())? {
             None => Ok(DirectAlignment::CONSERVATIVE),
             Some((0, _) | (_, 0)) => Err(io::Error::new(
                 io::ErrorKind::Unsupported,
@@ -110,7 +110,7 @@ fn misaligned(what: &str, alignment: usize) -> io::Error {
 
 /// The alignments of memory and of offsets; `None` if they are not reported.
 #[cfg(target_os = "linux")]
-fn ask(fd: impl AsFd) -> io::Result<Option<(u32, u32)>> {
+fn ask(fd: BorrowedDescriptor<'_>) -> io::Result<Option<(u32, u32)>> {
     use rustix::fs::{AtFlags, StatxFlags};
     use rustix::io::Errno;
 
@@ -126,7 +126,7 @@ fn ask(fd: impl AsFd) -> io::Result<Option<(u32, u32)>> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn ask(_fd: impl AsFd) -> io::Result<Option<(u32, u32)>> {
+fn ask(_fd: BorrowedDescriptor<'_>) -> io::Result<Option<(u32, u32)>> {
     Ok(None)
 }
 
@@ -167,7 +167,7 @@ fn ask(_fd: impl AsFd) -> io::Result<Option<(u32, u32)>> {
 /// # }
 /// ```
 pub fn write_all_direct_at(
-    fd: impl AsFd,
+    fd: impl AsDescriptor,
     segments: &[IoSlice<'_>],
     offset: u64,
     alignment: DirectAlignment,

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::io::{self, IoSlice};
 use std::ops::BitOr;
-use std::os::fd::AsFd;
 
 use crate::Limits;
 use crate::cursor::SegmentCursor;
+use crate::descriptor::AsDescriptor;
 use crate::error::TransferError;
 use crate::sys;
 use crate::transfer::message_sockets::refuse_messages;
@@ -187,14 +187,14 @@ pub enum OnRefusal {
 /// # }
 /// ```
 pub fn write_all_vectored_with(
-    fd: impl AsFd,
+    fd: impl AsDescriptor,
     segments: &[IoSlice<'_>],
     offset: Option<u64>,
     flags: WriteFlags,
     on_refusal: OnRefusal,
 ) -> Result<u64, TransferError> {
     static SUPPORT: SupportCache = SupportCache::new();
-    let fd = fd.as_fd();
+    let fd = fd.as_descriptor();
     if let Some(offset) = offset {
         check_end(segments, offset)?;
     }

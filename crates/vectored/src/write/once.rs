@@ -1,12 +1,12 @@
 //! Writes a list in one system call or not at all.
 
 use std::io::{self, IoSlice};
-use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::fs::FileType;
 
 use crate::Limits;
 use crate::cursor::SegmentCursor;
+use crate::descriptor::{AsDescriptor, BorrowedDescriptor};
 use crate::error::TransferError;
 use crate::sys;
 use crate::transfer::write_loop::FnSink;
@@ -62,8 +62,8 @@ use crate::transfer::write_loop::FnSink;
 /// # Ok(())
 /// # }
 /// ```
-pub fn write_once(fd: impl AsFd, segments: &[IoSlice<'_>]) -> Result<u64, TransferError> {
-    let fd = fd.as_fd();
+pub fn write_once(fd: impl AsDescriptor, segments: &[IoSlice<'_>]) -> Result<u64, TransferError> {
+    let fd = fd.as_descriptor();
     send_once(
         segments,
         Limits::default(),
@@ -88,7 +88,7 @@ fn explained(error: io::Error, slice_count: usize) -> io::Error {
     )
 }
 
-fn is_fifo(fd: BorrowedFd<'_>) -> io::Result<bool> {
+fn is_fifo(fd: BorrowedDescriptor<'_>) -> io::Result<bool> {
     let mode = rustix::fs::fstat(fd)?.st_mode;
     Ok(FileType::from_raw_mode(mode) == FileType::Fifo)
 }

@@ -1,10 +1,10 @@
 //! Writes a whole list at an offset in a file, without using the file's position.
 
 use std::io::{self, IoSlice};
-use std::os::fd::{AsFd, BorrowedFd};
 
 use crate::Limits;
 use crate::cursor::SegmentCursor;
+use crate::descriptor::{AsDescriptor, BorrowedDescriptor};
 use crate::error::TransferError;
 use crate::sys;
 use crate::transfer::support_cache::FileIdentity;
@@ -52,11 +52,11 @@ use crate::write::all::send_all_referenced;
 /// # }
 /// ```
 pub fn write_all_vectored_at(
-    fd: impl AsFd,
+    fd: impl AsDescriptor,
     segments: &[IoSlice<'_>],
     offset: u64,
 ) -> Result<u64, TransferError> {
-    let fd = fd.as_fd();
+    let fd = fd.as_descriptor();
     check_end(segments, offset)?;
     send_all_referenced(
         segments,
@@ -82,7 +82,7 @@ pub(crate) fn at(
 
 /// The calls into a file at an offset.
 pub(crate) fn into_file(
-    fd: BorrowedFd<'_>,
+    fd: BorrowedDescriptor<'_>,
     offset: u64,
 ) -> impl FnMut(&[IoSlice<'_>]) -> io::Result<usize> {
     let mut calls = ListCalls::of_process();

@@ -9,7 +9,9 @@ use std::thread;
 
 use proptest::prelude::*;
 use rustix::fs::OFlags;
-use vectored::{Gather, Gathers, SegmentCursor, TransferError, write_all_vectored, write_from};
+use vectored::{
+    AsDescriptor, Gather, Gathers, SegmentCursor, TransferError, write_all_vectored, write_from,
+};
 
 use crate::support::{
     TemporaryFile, add_flag, file_writers, list, mixed_sizes, payload, set_nonblocking, writers,
@@ -444,4 +446,31 @@ proptest! {
             prop_assert!(fs::read(&path.0).unwrap() == data.concat(), "{}", name);
         }
     }
+}
+
+/// Every type with `AsFd` is taken, also by a generic function that knows nothing else of it, and by a trait object.
+#[test]
+fn any_type_with_a_descriptor_is_taken() {
+    fn through_as_fd(fd: impl AsFd) -> u64 {
+        write_all_vectored(fd, &[IoSlice::new(b"ab")]).unwrap()
+    }
+    fn through_as_descriptor(descriptor: &dyn AsDescriptor) -> u64 {
+        write_all_vectored(descriptor.as_descriptor(), &[IoSlice::new(b"ab")]).unwrap()
+    }
+    let path = TemporaryFile::new("any-descriptor");
+    let file = File::create(&path.0).unwrap();
+    let object: &dyn AsFd = &file;
+    let shared = Arc::new(file.try_clone().unwrap());
+    let boxed: Box<dyn AsFd> = Box::new(file.try_clone().unwrap());
+    let written = [
+        through_as_fd(&file),
+        through_as_fd(object),
+        through_as_fd(Arc::clone(&shared)),
+        through_as_fd(&shared),
+        through_as_fd(boxed),
+        through_as_descriptor(&file),
+        through_as_descriptor(&object),
+    ];
+    assert_eq!(written, [2; 7]);
+    assert_eq!(fs::read(&path.0).unwrap(), b"ababababababab");
 }

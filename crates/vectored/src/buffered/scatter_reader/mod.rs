@@ -2,10 +2,10 @@
 
 use std::fmt;
 use std::io::{self, BufRead, IoSliceMut, Read};
-use std::os::fd::AsFd;
 
 use crate::Limits;
 use crate::cursor::SegmentCursor;
+use crate::descriptor::AsDescriptor;
 use crate::error::TransferError;
 use crate::runs::RunPolicy;
 use crate::transfer::message_sockets::refuse_reading_messages;
@@ -160,7 +160,7 @@ impl<R> ScatterReader<R> {
     }
 }
 
-impl<R: AsFd> ScatterReader<R> {
+impl<R: AsDescriptor> ScatterReader<R> {
     /// Returns this reader, unless its descriptor is a socket that keeps messages apart.
     ///
     /// [`new`](ScatterReader::new) takes any reader, and cannot check. From such a socket (wrapped in a `File`,
@@ -192,7 +192,7 @@ impl<R: AsFd> ScatterReader<R> {
     /// # }
     /// ```
     pub fn refusing_messages(self) -> io::Result<ScatterReader<R>> {
-        refuse_reading_messages(self.inner.as_fd())?;
+        refuse_reading_messages(self.inner.as_descriptor())?;
         Ok(self)
     }
 }

@@ -2,11 +2,11 @@
 
 use std::io::{self, IoSlice};
 use std::mem;
-use std::os::fd::AsFd;
 
 use bytes::Buf;
 
 use crate::cursor::SegmentCursor;
+use crate::descriptor::AsDescriptor;
 use crate::error::TransferError;
 use crate::gather::{Gather, recycle};
 use crate::transfer::direct_retry::resend_uncopied;
@@ -86,10 +86,10 @@ impl Gather {
     /// [`Take`]: https://docs.rs/bytes/1/bytes/buf/struct.Take.html
     pub fn write_buf<B: Buf + Clone>(
         &mut self,
-        fd: impl AsFd,
+        fd: impl AsDescriptor,
         buf: &mut B,
     ) -> Result<u64, TransferError> {
-        let fd = fd.as_fd();
+        let fd = fd.as_descriptor();
         let sent = self.send_buf(buf, || refuse_messages(fd), into_stream(fd));
         sent.or_else(|error| {
             resend_uncopied(fd, error, |_| {
