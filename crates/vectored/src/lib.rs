@@ -250,6 +250,7 @@ pub use sys::limits::{Limits, MAX_CALL_BYTES, iov_max};
 pub use transfer::aligned_buffer::AlignedBuffer;
 pub use write::all::{write_all_vectored, write_from};
 pub use write::direct::{DirectAlignment, write_all_direct_at};
+#[cfg(unix)]
 pub use write::flags::{OnRefusal, WriteFlags, write_all_vectored_with};
 pub use write::once::write_once;
 pub use write::positional::write_all_vectored_at;

@@ -293,6 +293,7 @@ fn break_even_bytes(model: &CostModel) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sys::codes;
     use crate::testing::bufs::{Hollow, Shows, Tree, all_bytes, any_tree, check_sender};
     use crate::testing::{Answer, ScriptedSink, any_limits, any_script, payload};
     use proptest::prelude::*;
@@ -370,7 +371,7 @@ mod tests {
         let model = model(3, 4);
         for first in 1..=17 {
             for second in 1..=17 {
-                for code in [libc::EINTR, libc::EAGAIN] {
+                for code in [codes::EINTR, codes::EAGAIN] {
                     let script = [
                         Answer::Take(first),
                         Answer::Fail(code),
@@ -482,7 +483,7 @@ mod tests {
         };
         // After the message was sent, nothing is left, and an empty message is refused.
         assert_eq!(check(&[3, 4, 500], &[], &[Ok(507), Err(0)]), 1);
-        let later = [Answer::Fail(libc::EAGAIN)];
+        let later = [Answer::Fail(codes::EAGAIN)];
         assert_eq!(check(&[3, 4, 500], &later, &[Err(0), Ok(507)]), 2);
         assert_eq!(check(&[], &[], &[Err(0)]), 0);
         assert_eq!(check(&[3, 500, 1], &[], &[Err(0), Err(0)]), 0);

@@ -1,17 +1,14 @@
 //! The target of a calibration, and the timing of a batch of calls to it.
 
-use std::io::{self, IoSlice, Read};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::net::UnixStream;
+use std::fs::File;
+use std::io::{self, IoSlice, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{Mode, OFlags, SeekFrom};
-use rustix::io::Errno;
-
+use crate::calibrate::ends::{null_device, pipe, tcp_pair, unix_pair, unnamed_file};
 use crate::cost::TargetKind;
 use crate::cost::page_alignment::PAGE_BYTES;
+use crate::descriptor::{AsDescriptor, BorrowedDescriptor};
 use crate::error::TransferError;
 use crate::write::all::write_all_vectored;
 
@@ -27,13 +24,13 @@ pub enum CalibrationTarget<'a> {
     /// is faster up to about 4 KB if they are appended, and up to about 300 B if they overwrite bytes
     /// in the page cache.
     FileOverwrite(&'a Path),
-    /// A pipe.
+    /// A pipe. Not on Windows, whose pipes block.
     Pipe,
-    /// A pair of connected Unix stream sockets.
+    /// A pair of connected Unix stream sockets. Not on Windows.
     UnixSocket,
     /// A TCP connection over the loopback interface, with `TCP_NODELAY`.
     TcpSocket,
-    /// `/dev/null`, which moves no byte, so that only calls and lists have a cost. Copying is slower there for all
+    /// `/dev/null` (on Windows `NUL`), which moves no byte, so that only calls and lists have a cost. Copying is slower there for all
     /// but the shortest segments.
     Null,
 }
@@ -76,9 +73,7 @@ pub(super) const GAP_BYTES: usize = 48;
 
 /// An open target of calibration.
 pub(super) struct Channel {
-    writer: OwnedFd,
-    /// The other end of a stream.
-    pub(super) reader: Option<std::fs::File>,
+    writer: Writer,
     /// The position of a file, and its largest size.
     position: u64,
     end: u64,
@@ -88,36 +83,28 @@ pub(super) struct Channel {
     buffer: Vec<u8>,
 }
 
+enum Writer {
+    File(File),
+    Stream {
+        writer: Box<dyn AsDescriptor>,
+        reader: Box<dyn Read>,
+    },
+}
+
 impl Channel {
     pub(super) fn open(target: CalibrationTarget<'_>) -> io::Result<Channel> {
-        let (writer, reader): (OwnedFd, Option<OwnedFd>) = match target {
+        let stream = |(writer, reader)| Writer::Stream { writer, reader };
+        let writer = match target {
             CalibrationTarget::File(directory) | CalibrationTarget::FileOverwrite(directory) => {
-                (unnamed_file(directory)?, None)
+                Writer::File(unnamed_file(directory)?)
             }
-            CalibrationTarget::Pipe => {
-                let (reader, writer) = io::pipe()?;
-                (writer.into(), Some(reader.into()))
-            }
-            CalibrationTarget::UnixSocket => {
-                let (writer, reader) = UnixStream::pair()?;
-                (writer.into(), Some(reader.into()))
-            }
-            CalibrationTarget::TcpSocket => {
-                let (writer, reader) = tcp_pair()?;
-                (writer.into(), Some(reader.into()))
-            }
-            CalibrationTarget::Null => {
-                let flags = OFlags::WRONLY | OFlags::CLOEXEC;
-                (rustix::fs::open("/dev/null", flags, Mode::empty())?, None)
-            }
+            CalibrationTarget::Pipe => stream(pipe()?),
+            CalibrationTarget::UnixSocket => stream(unix_pair()?),
+            CalibrationTarget::TcpSocket => stream(tcp_pair()?),
+            CalibrationTarget::Null => Writer::File(null_device()?),
         };
-        if reader.is_some() {
-            // A pipe can be as small as a page. A blocking write that does not fit would wait forever.
-            rustix::io::ioctl_fionbio(&writer, true)?;
-        }
         Ok(Channel {
             writer,
-            reader: reader.map(std::fs::File::from),
             position: 0,
             end: match target {
                 CalibrationTarget::Null => u64::MAX,
@@ -129,15 +116,23 @@ impl Channel {
         })
     }
 
+    /// Whether it is a stream, whose other end reads what was written.
+    pub(super) fn is_stream(&self) -> bool {
+        matches!(self.writer, Writer::Stream { .. })
+    }
+
     /// Times `calls` calls that write `bytes` each. `None` if the target could not take the bytes without blocking.
     pub(super) fn time_batch(
         &mut self,
         calls: u32,
         bytes: u64,
-        mut call: impl FnMut(BorrowedFd<'_>) -> Result<u64, TransferError>,
+        mut call: impl FnMut(BorrowedDescriptor<'_>) -> Result<u64, TransferError>,
     ) -> io::Result<Option<Duration>> {
         self.prepare_position(u64::from(calls) * bytes)?;
-        let fd = self.writer.as_fd();
+        let fd = match &self.writer {
+            Writer::File(file) => file.as_descriptor(),
+            Writer::Stream { writer, .. } => writer.as_descriptor(),
+        };
         let mut sent = 0;
         let mut failed = None;
         let began = Instant::now();
@@ -162,9 +157,9 @@ impl Channel {
 
     /// Moves the position of a file to where the next batch of `bytes` is to be written.
     pub(super) fn prepare_position(&mut self, bytes: u64) -> io::Result<()> {
-        if self.reader.is_some() {
+        let Writer::File(file) = &mut self.writer else {
             return Ok(());
-        }
+        };
         let mut position = self.position;
         if self.starts_at_page {
             // In a growing file this leaves a hole of less than a page.
@@ -172,12 +167,12 @@ impl Channel {
         }
         if position + bytes > self.end {
             if !self.overwrites {
-                rustix::fs::ftruncate(&self.writer, 0)?;
+                file.set_len(0)?;
             }
             position = 0;
         }
         if position != self.position {
-            rustix::fs::seek(&self.writer, SeekFrom::Start(position))?;
+            file.seek(SeekFrom::Start(position))?;
             self.position = position;
         }
         Ok(())
@@ -187,7 +182,9 @@ impl Channel {
     pub(super) fn overwrite(&mut self) -> io::Result<()> {
         let chunk = vec![0x5a; MAX_LIST_BYTES];
         for _ in 0..OVERWRITTEN_BYTES / MAX_LIST_BYTES as u64 {
-            write_all_vectored(&self.writer, &[IoSlice::new(&chunk)])?;
+            if let Writer::File(file) = &self.writer {
+                write_all_vectored(file, &[IoSlice::new(&chunk)])?;
+            }
         }
         (self.position, self.end) = (OVERWRITTEN_BYTES, OVERWRITTEN_BYTES);
         self.overwrites = true;
@@ -196,7 +193,7 @@ impl Channel {
 
     /// Reads the written bytes from the other end of a stream, or advances the position of a file.
     pub(super) fn drain(&mut self, bytes: u64) -> io::Result<()> {
-        let Some(reader) = &mut self.reader else {
+        let Writer::Stream { reader, .. } = &mut self.writer else {
             self.position += bytes;
             return Ok(());
         };
@@ -208,45 +205,4 @@ impl Channel {
         }
         Ok(())
     }
-}
-
-/// Both ends of a TCP connection: the writing and the reading one.
-fn tcp_pair() -> io::Result<(TcpStream, TcpStream)> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-    let writer = TcpStream::connect(listener.local_addr()?)?;
-    loop {
-        let (reader, from) = listener.accept()?;
-        // Any process on this machine may connect: skips all but the own connection.
-        if from == writer.local_addr()? {
-            writer.set_nodelay(true)?;
-            reader.set_read_timeout(Some(Duration::from_secs(5)))?;
-            return Ok((writer, reader));
-        }
-    }
-}
-
-/// Opens an unnamed file: by `O_TMPFILE` (Linux 3.11) if the file system supports it, otherwise by creating a file and
-/// removing its name at once.
-fn unnamed_file(directory: &Path) -> io::Result<OwnedFd> {
-    let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::EXCL;
-    let mode = Mode::RUSR | Mode::WUSR;
-    #[cfg(target_os = "linux")]
-    match rustix::fs::open(directory, flags | OFlags::TMPFILE, mode) {
-        // EISDIR and EINVAL: a kernel that does not know the flag.
-        Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {}
-        outcome => return Ok(outcome?),
-    }
-    for attempt in 0_u64.. {
-        let name = format!(".vectored-calibration-{}-{attempt}", std::process::id());
-        let path = directory.join(name);
-        match rustix::fs::open(&path, flags | OFlags::CREATE, mode) {
-            Err(Errno::EXIST) => {}
-            outcome => {
-                let file = outcome?;
-                rustix::fs::unlink(&path)?;
-                return Ok(file);
-            }
-        }
-    }
-    unreachable!("some name of 2^64 is free")
 }

@@ -14,6 +14,7 @@ use crate::write::all::write_all_vectored;
 
 mod bracket;
 pub(crate) mod channel;
+mod ends;
 mod isotonic;
 mod median;
 mod queue;
@@ -81,8 +82,9 @@ impl CostModel {
     ///
     /// The errors of opening the target: [`NotFound`](io::ErrorKind::NotFound) or
     /// [`PermissionDenied`](io::ErrorKind::PermissionDenied) for a directory in which no file can be
-    /// created, and [`StorageFull`](io::ErrorKind::StorageFull) if it has no room for the file (8 or 16 MiB). A program
-    /// should then use [`CostModel::default_for`].
+    /// created, and [`StorageFull`](io::ErrorKind::StorageFull) if it has no room for the file (8 or 16 MiB). On Windows
+    /// [`Unsupported`](io::ErrorKind::Unsupported) for a pipe and for Unix sockets. A program should then use
+    /// [`CostModel::default_for`].
     ///
     /// # Examples
     ///
@@ -274,15 +276,27 @@ mod tests {
 
     use super::*;
 
-    fn targets(directory: &Path) -> [CalibrationTarget<'_>; 6] {
-        [
+    /// All that this system has.
+    fn targets(directory: &Path) -> Vec<CalibrationTarget<'_>> {
+        vec![
             CalibrationTarget::File(directory),
             CalibrationTarget::FileOverwrite(directory),
+            #[cfg(unix)]
             CalibrationTarget::Pipe,
+            #[cfg(unix)]
             CalibrationTarget::UnixSocket,
             CalibrationTarget::TcpSocket,
             CalibrationTarget::Null,
         ]
+    }
+
+    #[cfg(windows)]
+    #[test]
+    fn what_windows_lacks_is_unsupported() {
+        for target in [CalibrationTarget::Pipe, CalibrationTarget::UnixSocket] {
+            let error = CostModel::calibrate(target, Duration::ZERO).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::Unsupported, "{error}");
+        }
     }
 
     #[test]

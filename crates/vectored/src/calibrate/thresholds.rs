@@ -1,7 +1,6 @@
 //! Measuring the thresholds between copying and referencing, by timing both.
 
 use std::io::{self, IoSlice};
-use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
 use super::bracket::{Crossover, Sample, TYPICAL_STEPS, search};
@@ -12,6 +11,7 @@ use super::isotonic::Curve;
 use super::median::median;
 use crate::cost::page_alignment::{PAGE_BYTES, fits_pages};
 use crate::cost::thresholds::CopyThresholds;
+use crate::descriptor::BorrowedDescriptor;
 use crate::{CostModel, Gather, TargetKind};
 
 /// The shortest and longest segments that are measured, in bytes.
@@ -72,9 +72,9 @@ pub(super) fn measure(
     fitted: &CostModel,
     deadline: Instant,
 ) -> io::Result<CostModel> {
-    let max_list_bytes = match channel.reader {
-        Some(_) => MAX_STREAM_BYTES,
-        None => MAX_LIST_BYTES,
+    let max_list_bytes = match channel.is_stream() {
+        true => MAX_STREAM_BYTES,
+        false => MAX_LIST_BYTES,
     };
     let mut comparison = Comparison {
         copying: Gather::new(CostModel {
@@ -267,11 +267,11 @@ impl Comparison {
         let mut calls = 1;
         // The first call of each warms the caches; the second is timed, unless the first was long.
         for _ in 0..2 {
-            let gathering = |fd: BorrowedFd<'_>| self.gathering.write_all(fd, &segments);
+            let gathering = |fd: BorrowedDescriptor<'_>| self.gathering.write_all(fd, &segments);
             let Some(call) = channel.time_batch(1, bytes, gathering)? else {
                 return Ok(None);
             };
-            let copying = |fd: BorrowedFd<'_>| self.copying.write_all(fd, &segments);
+            let copying = |fd: BorrowedDescriptor<'_>| self.copying.write_all(fd, &segments);
             if channel.time_batch(1, bytes, copying)?.is_none() {
                 return Ok(None);
             }

@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use proptest::prelude::*;
 
 use crate::cost::thresholds::CopyThresholds;
+use crate::sys::codes;
 use crate::testing::{Answer, ScriptedSink, any_limits, any_script};
 use crate::{ChunkPolicy, CostModel, Gather, Limits, SegmentCursor};
 
@@ -131,7 +132,7 @@ proptest! {
         let memory = memory();
         let segments = cut(&memory, &cuts);
         let (plain, ..) = sent_as_message(&mut gather, &segments, &[]);
-        let interrupted = [Answer::Fail(libc::EINTR), Answer::Fail(libc::EINTR)];
+        let interrupted = [Answer::Fail(codes::EINTR), Answer::Fail(codes::EINTR)];
         let (again, ..) = sent_as_message(&mut gather, &segments, &interrupted);
         prop_assert_eq!(again, plain);
     }
@@ -170,7 +171,7 @@ fn one_piece_that_no_staging_buffer_holds_is_one_message() {
         ..CostModel::default()
     };
     let mut gather = Gather::within(Limits::default(), model);
-    for script in [vec![], vec![Answer::Fail(libc::EINTR)]] {
+    for script in [vec![], vec![Answer::Fail(codes::EINTR)]] {
         let (result, ..) = sent_as_message(&mut gather, &segments, &script);
         assert_eq!(result, Ok(2000));
     }

@@ -3,13 +3,18 @@
 use std::fs::File;
 use std::io::{self, IoSlice, PipeWriter};
 use std::net::TcpStream;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+#[cfg(unix)]
+use std::os::fd::{BorrowedFd, OwnedFd};
+#[cfg(unix)]
 use std::os::unix::net::UnixStream;
+#[cfg(windows)]
+use std::os::windows::io::{BorrowedHandle, BorrowedSocket, OwnedHandle, OwnedSocket};
 use std::process::ChildStdin;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::cursor::SegmentCursor;
+use crate::descriptor::{AsDescriptor, BorrowedDescriptor};
 use crate::error::TransferError;
 use crate::gather::Gather;
 use crate::sys;
@@ -43,9 +48,9 @@ use crate::transfer::write_loop::Sink;
 ///
 /// # `SIGPIPE`
 ///
-/// [`TcpStream`] and [`UnixStream`] write without the signal (`MSG_NOSIGNAL`), as they do in the standard
+/// [`TcpStream`] and `UnixStream` write without the signal (`MSG_NOSIGNAL`), as they do in the standard
 /// library: if the peer is gone the error is [`BrokenPipe`](std::io::ErrorKind::BrokenPipe), also in a
-/// program in which `SIGPIPE` has its default action. [`OwnedFd`], [`BorrowedFd`] and pipes behave as
+/// program in which `SIGPIPE` has its default action. `OwnedFd`, `BorrowedFd` and pipes behave as
 /// write(2) does: the signal is raised, and it ends the process unless it is ignored, blocked or handled. A
 /// Rust program ignores it from its start; a host in C, or a program that restores `SIG_DFL`, may not.
 ///
@@ -210,14 +215,20 @@ descriptors_gather!(
     &PipeWriter,
     ChildStdin,
     &ChildStdin,
-    OwnedFd,
-    &OwnedFd,
-    BorrowedFd<'_>,
+);
+#[cfg(unix)]
+descriptors_gather!(OwnedFd, &OwnedFd, BorrowedFd<'_>);
+#[cfg(windows)]
+descriptors_gather!(
+    OwnedHandle,
+    &OwnedHandle,
+    BorrowedHandle<'_>,
+    BorrowedDescriptor<'_>,
 );
 
 /// The [`Sink`] of a socket, whose calls do not raise `SIGPIPE`. It has no fallback for refused lists, since all sockets
 /// accept lists.
-struct Socket<'fd>(BorrowedFd<'fd>);
+struct Socket<'fd>(BorrowedDescriptor<'fd>);
 
 impl Sink for Socket<'_> {
     #[inline(always)]
@@ -241,7 +252,7 @@ impl Sink for Socket<'_> {
 
 /// Compiled once for all types of sockets.
 fn gather_into_socket(
-    socket: BorrowedFd<'_>,
+    socket: BorrowedDescriptor<'_>,
     gather: &mut Gather,
     segments: &[IoSlice<'_>],
     cursor: &mut SegmentCursor,
@@ -259,13 +270,17 @@ macro_rules! sockets_gather {
                 segments: &[IoSlice<'_>],
                 cursor: &mut SegmentCursor,
             ) -> Result<u64, TransferError> {
-                gather_into_socket(self.as_fd(), gather, segments, cursor)
+                gather_into_socket(self.as_descriptor(), gather, segments, cursor)
             }
         }
     )*};
 }
 
-sockets_gather!(TcpStream, &TcpStream, UnixStream, &UnixStream);
+sockets_gather!(TcpStream, &TcpStream);
+#[cfg(unix)]
+sockets_gather!(UnixStream, &UnixStream);
+#[cfg(windows)]
+sockets_gather!(OwnedSocket, &OwnedSocket, BorrowedSocket<'_>);
 
 macro_rules! shared_gather {
     ($($pointer:ident),* $(,)?) => {$(

@@ -12,12 +12,12 @@ mod threshold_cache;
 use std::fmt;
 use std::io::{self, IoSlice};
 use std::mem;
-use std::os::fd::RawFd;
 
 use crate::Limits;
 use crate::cost::CostModel;
 use crate::cursor::SegmentCursor;
-use crate::descriptor::{AsDescriptor, BorrowedDescriptor};
+use crate::descriptor::AsDescriptor;
+use crate::descriptor::borrowed::{BorrowedDescriptor, RawDescriptor};
 use crate::error::TransferError;
 use crate::gather::fast_path::{FastPath, FastPathMiss, SingleCall};
 use crate::gather::pace::Pace;
@@ -374,7 +374,7 @@ impl Gather {
     }
 
     /// Records the end of a transfer, which may be before the end of its list.
-    fn end(&mut self, segments: &[IoSlice<'_>], descriptor: Option<RawFd>) {
+    fn end(&mut self, segments: &[IoSlice<'_>], descriptor: Option<RawDescriptor>) {
         if self.fast_path.is_long(segments) {
             self.pace.end(descriptor);
         }

@@ -1,8 +1,9 @@
 //! Measures whether a producer writes one list after another without a pause.
 
 use std::io;
-use std::os::fd::RawFd;
 use std::time::{Duration, Instant};
+
+use crate::descriptor::borrowed::RawDescriptor;
 
 /// The longest time between the end of a list and the start of the next one of the same burst.
 ///
@@ -18,7 +19,7 @@ pub(crate) const MAX_GAP: Duration = Duration::from_nanos(500);
 pub(crate) struct Pace {
     clock: fn() -> Instant,
     /// The end of the last list, and its descriptor if that is known.
-    last: Option<(Instant, Option<RawFd>)>,
+    last: Option<(Instant, Option<RawDescriptor>)>,
     /// Whether it is known that the descriptor of this burst takes a list in several calls.
     may_split: bool,
 }
@@ -42,7 +43,7 @@ impl Pace {
     }
 
     /// Records the start of a list. Returns whether it follows the last list into the same descriptor without a pause.
-    pub(crate) fn begin(&mut self, descriptor: Option<RawFd>) -> bool {
+    pub(crate) fn begin(&mut self, descriptor: Option<RawDescriptor>) -> bool {
         let is_burst = match self.last {
             Some((ended, last)) if last == descriptor => {
                 (self.clock)().saturating_duration_since(ended) <= MAX_GAP
@@ -59,7 +60,7 @@ impl Pace {
     /// and slept: lists took 1.3 times as long.
     pub(crate) fn ask(
         &mut self,
-        descriptor: Option<RawFd>,
+        descriptor: Option<RawDescriptor>,
         may_split: impl FnOnce() -> io::Result<()>,
     ) -> io::Result<()> {
         if !self.may_split {
@@ -70,7 +71,7 @@ impl Pace {
     }
 
     /// Records the end of a list.
-    pub(crate) fn end(&mut self, descriptor: Option<RawFd>) {
+    pub(crate) fn end(&mut self, descriptor: Option<RawDescriptor>) {
         self.last = Some(((self.clock)(), descriptor));
     }
 }

@@ -2,12 +2,12 @@
 
 use std::cell::Cell;
 use std::io::{self, IoSlice};
-use std::os::fd::RawFd;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 
+use crate::descriptor::borrowed::RawDescriptor;
 use crate::gather::pace::{MAX_GAP, Pace};
 use crate::testing::{Answer, any_script, check_against_model, list, payload};
 use crate::transfer::write_loop::Sink;
@@ -41,7 +41,7 @@ fn pipe_gather() -> Gather {
 
 /// Takes everything and keeps the bytes of each call; each call lasts longer than a pause.
 struct Calls {
-    descriptor: Option<RawFd>,
+    descriptor: Option<RawDescriptor>,
     bytes: Vec<usize>,
 }
 
@@ -62,7 +62,7 @@ impl Sink for Calls {
         Ok(bytes)
     }
 
-    fn descriptor(&self) -> Option<RawFd> {
+    fn descriptor(&self) -> Option<RawDescriptor> {
         self.descriptor
     }
 }
@@ -70,7 +70,7 @@ impl Sink for Calls {
 /// The bytes of the calls for a list of these sizes, and how often it was asked whether it may be split.
 fn calls_to(
     gather: &mut Gather,
-    descriptor: Option<RawFd>,
+    descriptor: Option<RawDescriptor>,
     sizes: &[usize],
 ) -> (Vec<usize>, usize) {
     let data = payload(sizes);
@@ -108,7 +108,7 @@ impl<S: Sink> Sink for &mut S {
         (**self).call(slices)
     }
 
-    fn descriptor(&self) -> Option<RawFd> {
+    fn descriptor(&self) -> Option<RawDescriptor> {
         (**self).descriptor()
     }
 }
@@ -117,7 +117,7 @@ impl<S: Sink> Sink for &mut S {
 const LIST: [usize; 10] = [2500; 10];
 
 /// Writes the first list of a burst, which goes whole.
-fn begin_burst(gather: &mut Gather, descriptor: Option<RawFd>) {
+fn begin_burst(gather: &mut Gather, descriptor: Option<RawDescriptor>) {
     assert_eq!(calls_to(gather, descriptor, &LIST), (vec![25_000], 0));
 }
 

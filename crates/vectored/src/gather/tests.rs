@@ -3,6 +3,7 @@
 use super::*;
 use crate::TargetKind;
 use crate::cost::thresholds::CopyThresholds;
+use crate::sys::codes;
 use crate::testing::{
     Answer, ScriptedSink, any_even_sizes, any_limits, any_script, any_sizes, any_wide_limits,
     check_against_model, for_a_descriptor_of_messages, for_all_cuts_of_small_lists, list, payload,
@@ -151,7 +152,7 @@ fn short_writes_resume_at_every_cut_of_small_lists_at_every_border() {
 fn an_error_at_any_point_carries_what_went_before_it() {
     let mut gather = gather_within(Limits::default(), 3, 100);
     for before in 0..22 {
-        for code in [libc::EAGAIN, libc::EIO, libc::ENOSPC, libc::EPIPE] {
+        for code in [codes::EAGAIN, codes::EIO, codes::ENOSPC, codes::EPIPE] {
             let mut script = vec![Answer::Take(1); before];
             script.push(Answer::Fail(code));
             check(&mut gather, &[2, 3, 0, 8, 1, 3, 5], &script);
@@ -311,7 +312,7 @@ fn working_memory_is_kept_and_does_not_grow() {
     let sizes: Vec<usize> = (0..4000).map(|i| [10, 20, 5000, 30][i % 4]).collect();
     let data = payload(&sizes);
     let segments = list(&data);
-    let sink = std::fs::File::create("/dev/null").unwrap();
+    let sink = crate::testing::null_device();
     let memory = |gather: &Gather| {
         let (staging, iovecs) = (&gather.fast_path.staging, &gather.iovecs);
         (
@@ -335,7 +336,7 @@ fn working_memory_is_kept_and_does_not_grow() {
 fn a_gather_that_copies_nothing_allocates_nothing() {
     let mut gather = gather_with_staging(0);
     let data = payload(&[10; 100]);
-    let sink = std::fs::File::create("/dev/null").unwrap();
+    let sink = crate::testing::null_device();
     gather.write_all(&sink, &list(&data)).unwrap();
     assert_eq!(
         (
@@ -349,7 +350,7 @@ fn a_gather_that_copies_nothing_allocates_nothing() {
 #[test]
 fn a_list_of_large_segments_allocates_no_staging_buffer() {
     let mut gather = Gather::default();
-    let sink = std::fs::File::create("/dev/null").unwrap();
+    let sink = crate::testing::null_device();
     // Neither whole, nor from within a segment, nor with a lone small one among them.
     let data = payload(&[5000, 10, 5000, 0, 5000]);
     for cursor in [(0, 0), (0, 7), (2, 4999)] {
@@ -380,7 +381,7 @@ fn recycled_slices_keep_their_memory() {
 #[test]
 fn a_gather_can_be_used_again_after_an_error() {
     let mut gather = gather_within(Limits::default(), 10, 64);
-    check(&mut gather, &[4, 5, 60], &[Answer::Fail(libc::EIO)]);
+    check(&mut gather, &[4, 5, 60], &[Answer::Fail(codes::EIO)]);
     check(&mut gather, &[1, 2, 3], &[]);
 }
 

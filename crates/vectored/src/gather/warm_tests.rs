@@ -1,7 +1,9 @@
 //! A `Gather` with cached thresholds and an allocated staging buffer. Most lists meet one, and go other ways than the
 //! first.
 
-use std::io::{self, IoSlice, Read};
+#[cfg(all(unix, not(miri)))]
+use std::io::Read;
+use std::io::{self, IoSlice};
 
 use proptest::prelude::*;
 
@@ -200,7 +202,7 @@ fn lists_that_fit_pages_have_their_border() {
     }
 }
 
-#[cfg(not(miri))]
+#[cfg(all(unix, not(miri)))]
 #[test]
 fn a_short_write_of_a_descriptor_is_gone_on_with() {
     let memory = memory();

@@ -8,9 +8,9 @@ use crate::descriptor::{AsDescriptor, BorrowedDescriptor};
 use crate::error::TransferError;
 use crate::runs::RunPolicy;
 use crate::sys;
+use crate::sys::file_identity::FileIdentity;
 use crate::transfer::message_sockets::before_each_read;
 use crate::transfer::read_loop::{AtEof, Receiver};
-use crate::transfer::support_cache::FileIdentity;
 use crate::transfer::unvectored::ListCalls;
 
 /// Reads into all of `segments` in order until they are full, and returns their bytes.
@@ -312,6 +312,7 @@ pub(crate) fn receive_directly(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sys::codes;
     use crate::testing::reads::{ScriptedSource, check_read_against_model};
     use crate::testing::{
         Answer, any_limits, any_script, any_sizes, for_all_cuts_of_small_lists, payload,
@@ -380,9 +381,9 @@ mod tests {
         let sizes = [4, 0, 1, 7, 3];
         for before in 0..15 {
             for last in [
-                Answer::Fail(libc::EAGAIN),
-                Answer::Fail(libc::EIO),
-                Answer::Fail(libc::ECONNRESET),
+                Answer::Fail(codes::EAGAIN),
+                Answer::Fail(codes::EIO),
+                Answer::Fail(codes::ECONNRESET),
                 Answer::Take(0),
             ] {
                 let mut script = vec![Answer::Take(1); before];
@@ -394,7 +395,7 @@ mod tests {
 
     #[test]
     fn interrupted_reads_are_retried_before_and_after_progress() {
-        let interrupted = [Answer::Fail(libc::EINTR); 1000];
+        let interrupted = [Answer::Fail(codes::EINTR); 1000];
         let mut script = interrupted.to_vec();
         script.push(Answer::Take(2));
         script.extend(interrupted);

@@ -14,13 +14,13 @@
 use std::io::IoSlice;
 use std::mem::MaybeUninit;
 
-use libc::iovec;
+use super::entry::{Entry, entry};
 
 /// The most entries that a coalesced list may have: their memory is on the stack.
 const MAX_ENTRIES: usize = 128;
 
 /// Memory for the entries of a coalesced list.
-pub(super) struct EntryBuffer([MaybeUninit<iovec>; MAX_ENTRIES]);
+pub(super) struct EntryBuffer([MaybeUninit<Entry>; MAX_ENTRIES]);
 
 impl EntryBuffer {
     #[inline(always)]
@@ -33,10 +33,10 @@ impl EntryBuffer {
 ///
 /// Invariant: each entry is the address and the length of segments that follow one another in memory without a gap, and
 /// that are borrowed for `'s`. So a system call that only reads may be given the entries while this value lives.
-pub(super) struct CoalescedList<'s>(&'s [iovec]);
+pub(super) struct CoalescedList<'s>(&'s [Entry]);
 
 impl CoalescedList<'_> {
-    pub(super) fn as_ptr(&self) -> *const iovec {
+    pub(super) fn as_ptr(&self) -> *const Entry {
         self.0.as_ptr()
     }
 
@@ -86,33 +86,26 @@ pub(super) fn coalesce<'s>(
             Some((last_base, last_len)) if *last_base + *last_len == base => *last_len += len,
             _ => {
                 if let Some(done) = last.replace((base, len)) {
-                    entries.get_mut(count)?.write(entry(done));
+                    entries.get_mut(count)?.write(entry(done.0, done.1));
                     count += 1;
                 }
             }
         }
     }
     if let Some(done) = last {
-        entries.get_mut(count)?.write(entry(done));
+        entries.get_mut(count)?.write(entry(done.0, done.1));
         count += 1;
     }
-    // SAFETY: the first `count` entries were written, and `MaybeUninit<iovec>` has the layout of `iovec`. `buffer` is
+    // SAFETY: the first `count` entries were written, and `MaybeUninit<Entry>` has the layout of `iovec`. `buffer` is
     // borrowed exclusively for as long as the result.
-    let entries = unsafe { std::slice::from_raw_parts(entries.as_ptr().cast::<iovec>(), count) };
+    let entries = unsafe { std::slice::from_raw_parts(entries.as_ptr().cast::<Entry>(), count) };
     Some(CoalescedList(entries))
-}
-
-fn entry((base, len): (usize, usize)) -> iovec {
-    iovec {
-        // The kernel does not write through an entry of `writev(2)`, whose type is that of `readv(2)`.
-        iov_base: std::ptr::with_exposed_provenance_mut(base),
-        iov_len: len,
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sys::entry::parts;
     use proptest::prelude::*;
 
     /// Where the entries lie in `data`, and how long they are.
@@ -123,7 +116,10 @@ mod tests {
             Some(entries) if any_adjoin(slices) => entries
                 .0
                 .iter()
-                .map(|entry| place(entry.iov_base.addr(), entry.iov_len))
+                .map(|entry| {
+                    let (base, len) = parts(entry);
+                    place(base, len)
+                })
                 .collect(),
             _ => slices
                 .iter()

@@ -7,7 +7,7 @@
 
 use std::io::IoSlice;
 use std::mem::MaybeUninit;
-#[cfg(not(miri))]
+#[cfg(all(unix, not(miri)))]
 use std::ptr;
 
 use proptest::prelude::*;
@@ -91,7 +91,7 @@ fn every_length_at_every_alignment_is_copied_whole_and_nothing_beside_it() {
 }
 
 /// A page of memory between two that cannot be read: a load there is a fault, and the end of the test.
-#[cfg(not(miri))]
+#[cfg(all(unix, not(miri)))]
 fn page_between_closed_ones() -> &'static mut [u8] {
     let page = 4096;
     // SAFETY: a new mapping of three pages that nothing else knows of. The outer ones are closed to
@@ -107,7 +107,7 @@ fn page_between_closed_ones() -> &'static mut [u8] {
     }
 }
 
-#[cfg(not(miri))]
+#[cfg(all(unix, not(miri)))]
 #[test]
 fn no_byte_before_or_behind_a_segment_is_read() {
     let page = page_between_closed_ones();

@@ -17,12 +17,14 @@ use std::sync::atomic::Ordering::Relaxed;
 pub const MAX_CALL_BYTES: usize = 0x7fff_f000;
 
 /// The `IOV_MAX` that POSIX guarantees (`_XOPEN_IOV_MAX` in `<limits.h>`).
+#[cfg(unix)]
 const POSIX_IOV_MAX: usize = 16;
 
 /// The most segments that go into one system call on this system: `IOV_MAX`.
 ///
 /// It is the answer of `sysconf(_SC_IOV_MAX)`, which is asked once. It is 1024 on Linux, macOS and the BSDs. Where
-/// the system names no limit (`sysconf` answers -1) it is 16, which POSIX guarantees.
+/// the system names no limit (`sysconf` answers -1) it is 16, which POSIX guarantees. On Windows, which documents no
+/// limit, it is 1024.
 ///
 /// ```
 /// assert!(vectored::iov_max() >= 16);
@@ -31,16 +33,25 @@ const POSIX_IOV_MAX: usize = 16;
 #[inline]
 pub fn iov_max() -> usize {
     static IOV_MAX: Remembered = Remembered::new();
-    IOV_MAX.get(|| {
-        if cfg!(miri) {
-            // Miri does not know `_SC_IOV_MAX`. With this number it runs the code that counts segments.
-            return 1024;
-        }
-        // SAFETY: `sysconf` takes an integer by value and returns one; it touches no memory of
-        // ours, and an unknown name is answered by -1.
-        let answer = unsafe { libc::sysconf(libc::_SC_IOV_MAX) };
-        iov_max_from(answer)
-    })
+    IOV_MAX.get(system_iov_max)
+}
+
+#[cfg(unix)]
+fn system_iov_max() -> usize {
+    if cfg!(miri) {
+        // Miri does not know `_SC_IOV_MAX`. With this number it runs the code that counts segments.
+        return 1024;
+    }
+    // SAFETY: `sysconf` takes an integer by value and returns one; it touches no memory of
+    // ours, and an unknown name is answered by -1.
+    let answer = unsafe { libc::sysconf(libc::_SC_IOV_MAX) };
+    iov_max_from(answer)
+}
+
+/// Windows documents no limit. A call of more buffers gains nothing, and the kernel locks the memory of each.
+#[cfg(windows)]
+fn system_iov_max() -> usize {
+    1024
 }
 
 /// A number that never changes and is not 0, asked for at first use. Threads that come before the answer ask as well.
@@ -71,7 +82,8 @@ impl Remembered {
 }
 
 /// The limit by an answer of `sysconf`: at most `INT_MAX`, since `iovcnt` is an `int`.
-fn iov_max_from(answer: libc::c_long) -> usize {
+#[cfg(unix)]
+fn iov_max_from(answer: std::ffi::c_long) -> usize {
     match usize::try_from(answer) {
         Ok(limit) if limit > 0 => limit.min(i32::MAX as usize),
         _ => POSIX_IOV_MAX,
@@ -120,21 +132,24 @@ impl Limits {
 mod tests {
     use super::*;
 
+    #[cfg(unix)]
     #[test]
     fn an_unknown_iov_max_counts_as_the_16_that_posix_guarantees() {
         assert_eq!(iov_max_from(-1), 16);
         assert_eq!(iov_max_from(0), 16);
     }
 
+    #[cfg(unix)]
     #[test]
     fn a_known_iov_max_is_taken_as_it_is() {
         assert_eq!(iov_max_from(16), 16);
         assert_eq!(iov_max_from(1024), 1024);
     }
 
+    #[cfg(unix)]
     #[test]
     fn iov_max_fits_the_int_that_writev_takes() {
-        assert_eq!(iov_max_from(libc::c_long::MAX), i32::MAX as usize);
+        assert_eq!(iov_max_from(std::ffi::c_long::MAX), i32::MAX as usize);
     }
 
     #[test]

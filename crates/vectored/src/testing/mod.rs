@@ -12,6 +12,7 @@ use proptest::prelude::*;
 use crate::Limits;
 use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
+use crate::sys::codes;
 
 /// A list of buffers of these sizes. No two neighbouring bytes are the same, and the pattern does
 /// not repeat within a power of two.
@@ -26,6 +27,20 @@ pub(crate) fn payload(sizes: &[usize]) -> Vec<Vec<u8>> {
         buffer.to_vec()
     };
     sizes.iter().map(&mut next).collect()
+}
+
+/// The device that takes all bytes and keeps none.
+pub(crate) fn null_device() -> std::fs::File {
+    let path = if cfg!(windows) { "NUL" } else { "/dev/null" };
+    std::fs::File::options().write(true).open(path).unwrap()
+}
+
+/// The error of a call with this number. Windows has no number for an interrupted call.
+pub(crate) fn failure(code: i32) -> io::Error {
+    match cfg!(windows) && code == codes::EINTR {
+        true => io::ErrorKind::Interrupted.into(),
+        false => io::Error::from_raw_os_error(code),
+    }
 }
 
 pub(crate) fn list(data: &[Vec<u8>]) -> Vec<IoSlice<'_>> {
@@ -80,11 +95,11 @@ impl ScriptedSink {
         self.last = self.script.next().unwrap_or(Answer::Take(usize::MAX));
         let ends = match self.last {
             Answer::Take(most) => most == 0,
-            Answer::Fail(code) => code != libc::EINTR,
+            Answer::Fail(code) => code != codes::EINTR,
         };
         self.refusals += usize::from(ends);
         match self.last {
-            Answer::Fail(code) => Err(io::Error::from_raw_os_error(code)),
+            Answer::Fail(code) => Err(failure(code)),
             Answer::Take(most) => {
                 let taken = most.min(bytes);
                 let mut left = taken;
@@ -108,7 +123,7 @@ impl ScriptedSink {
                 assert_eq!(error.kind(), io::ErrorKind::WriteZero);
             }
             Answer::Fail(code) => {
-                assert_ne!(code, libc::EINTR, "an interrupted call was not made again");
+                assert_ne!(code, codes::EINTR, "an interrupted call was not made again");
                 assert_eq!(error.io_error().raw_os_error(), Some(code));
             }
         }
@@ -215,9 +230,9 @@ pub(crate) fn any_script() -> impl Strategy<Value = Vec<Answer>> {
         6 => (1..60_usize).prop_map(Answer::Take),
         2 => Just(Answer::Take(usize::MAX)),
         1 => Just(Answer::Take(0)),
-        2 => Just(Answer::Fail(libc::EINTR)),
-        1 => Just(Answer::Fail(libc::EAGAIN)),
-        1 => Just(Answer::Fail(libc::EIO)),
+        2 => Just(Answer::Fail(codes::EINTR)),
+        1 => Just(Answer::Fail(codes::EAGAIN)),
+        1 => Just(Answer::Fail(codes::EIO)),
     ];
     prop::collection::vec(answer, 0..30)
 }

@@ -5,7 +5,8 @@ use std::io::{self, ErrorKind, IoSliceMut};
 use crate::Limits;
 use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
-use crate::testing::{Answer, check_place, payload};
+use crate::sys::codes;
+use crate::testing::{Answer, check_place, failure, payload};
 
 /// Bytes that a source has after those that a list asks for.
 const EXTRA_BYTES: usize = 500;
@@ -47,11 +48,11 @@ impl ScriptedSource {
         self.last = self.script.next().unwrap_or(Answer::Take(usize::MAX));
         let ends = match self.last {
             Answer::Take(most) => most == 0,
-            Answer::Fail(code) => code != libc::EINTR,
+            Answer::Fail(code) => code != codes::EINTR,
         };
         self.refusals += usize::from(ends);
         let most = match self.last {
-            Answer::Fail(code) => return Err(io::Error::from_raw_os_error(code)),
+            Answer::Fail(code) => return Err(failure(code)),
             Answer::Take(most) => most,
         };
         let left = &self.data[self.given..];
@@ -130,7 +131,7 @@ pub(crate) fn check_read_against_model(
                     assert_eq!(error.kind(), ErrorKind::UnexpectedEof);
                 }
                 Answer::Fail(code) => {
-                    assert_ne!(code, libc::EINTR, "an interrupted call was not made again");
+                    assert_ne!(code, codes::EINTR, "an interrupted call was not made again");
                     assert_eq!(error.io_error().raw_os_error(), Some(code));
                 }
             },

@@ -1,15 +1,13 @@
 //! Retries a transfer without copying, for files that are open with `O_DIRECT`.
 
-use std::os::fd::BorrowedFd;
-
-use rustix::fs::FileType;
-
+use crate::descriptor::BorrowedDescriptor;
 use crate::error::TransferError;
-use crate::transfer::support_cache::FileIdentity;
+use crate::sys::codes;
+use crate::sys::file_identity::{FileIdentity, FileKind};
 
 /// Whether `fd` is a regular file or block device that is open with `O_DIRECT`. (On a pipe the flag means packets.)
-fn is_direct(fd: BorrowedFd<'_>) -> bool {
-    let kinds = [FileType::RegularFile, FileType::BlockDevice];
+fn is_direct(fd: BorrowedDescriptor<'_>) -> bool {
+    let kinds = [FileKind::Regular, FileKind::Block];
     FileIdentity::of(fd).is_some_and(|file| file.is_direct && kinds.contains(&file.kind))
 }
 
@@ -22,11 +20,11 @@ fn is_direct(fd: BorrowedFd<'_>) -> bool {
 /// itself is refused again.
 #[cold]
 pub(crate) fn resend_uncopied(
-    fd: BorrowedFd<'_>,
+    fd: BorrowedDescriptor<'_>,
     refused: TransferError,
     resend: impl FnOnce(u64) -> Result<u64, TransferError>,
 ) -> Result<u64, TransferError> {
-    if refused.io_error().raw_os_error() != Some(libc::EINVAL) || !is_direct(fd) {
+    if refused.io_error().raw_os_error() != Some(codes::EINVAL) || !is_direct(fd) {
         return Err(refused);
     }
     let before = refused.transferred();

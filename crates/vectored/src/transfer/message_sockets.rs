@@ -1,13 +1,13 @@
 //! Sockets that keep messages apart: a list sent in two calls is two messages there.
 
 use std::io;
-use std::os::fd::BorrowedFd;
 
-use rustix::net::{SocketType, sockopt};
+use crate::descriptor::BorrowedDescriptor;
+use crate::sys;
 
 /// Returns an error if `fd` is a socket of any type but `SOCK_STREAM`, for a list that is not exactly one message.
 #[cold]
-pub(crate) fn refuse_messages(fd: BorrowedFd<'_>) -> io::Result<()> {
+pub(crate) fn refuse_messages(fd: BorrowedDescriptor<'_>) -> io::Result<()> {
     refuse(
         fd,
         "this list is not exactly one message: send each message with write_once, and an empty one with send(2)",
@@ -15,7 +15,7 @@ pub(crate) fn refuse_messages(fd: BorrowedFd<'_>) -> io::Result<()> {
 }
 
 /// Returns an error if `fd` is a socket of any type but `SOCK_STREAM`, for a read into a list.
-pub(crate) fn refuse_reading_messages(fd: BorrowedFd<'_>) -> io::Result<()> {
+pub(crate) fn refuse_reading_messages(fd: BorrowedDescriptor<'_>) -> io::Result<()> {
     refuse(
         fd,
         "reading a list would cut or join them: receive each message with recvmsg(2)",
@@ -27,7 +27,7 @@ pub(crate) fn refuse_reading_messages(fd: BorrowedFd<'_>) -> io::Result<()> {
 /// Unlike for writes, it cannot wait until a call was short: what a call cuts off a message is lost, and neither read(2)
 /// nor readv(2) reports that there was more. No other source is cheaper: fstat(2) takes longer, recvmsg(2) reports it too
 /// late, and a descriptor's number may have been reused. A list without bytes makes no call and asks nothing.
-pub(crate) fn before_each_read(fd: BorrowedFd<'_>) -> impl FnMut() -> io::Result<()> {
+pub(crate) fn before_each_read(fd: BorrowedDescriptor<'_>) -> impl FnMut() -> io::Result<()> {
     let mut is_stream = false;
     move || {
         if !is_stream {
@@ -39,14 +39,9 @@ pub(crate) fn before_each_read(fd: BorrowedFd<'_>) -> impl FnMut() -> io::Result
 }
 
 /// Other descriptors pass, and so do invalid ones: the call that follows reports those.
-fn refuse(fd: BorrowedFd<'_>, why: &str) -> io::Result<()> {
-    let name = match sockopt::socket_type(fd) {
-        Ok(SocketType::STREAM) | Err(_) => return Ok(()),
-        Ok(SocketType::DGRAM) => "SOCK_DGRAM",
-        Ok(SocketType::SEQPACKET) => "SOCK_SEQPACKET",
-        Ok(SocketType::RAW) => "SOCK_RAW",
-        Ok(SocketType::RDM) => "SOCK_RDM",
-        Ok(_) => "not SOCK_STREAM",
+fn refuse(fd: BorrowedDescriptor<'_>, why: &str) -> io::Result<()> {
+    let Some(name) = sys::files::message_socket(fd) else {
+        return Ok(());
     };
     Err(io::Error::new(
         io::ErrorKind::InvalidInput,

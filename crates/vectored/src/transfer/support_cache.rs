@@ -7,69 +7,38 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
-use std::os::fd::BorrowedFd;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
 
-use rustix::fs::FileType;
+use crate::sys::codes;
+use crate::sys::file_identity::{FileIdentity, FileKind};
 
 /// Whether the error may mean that the kernel, or this kind of file, does not support the call.
 pub(crate) fn is_refusal(error: &io::Error) -> bool {
     // ENOTSUP and EOPNOTSUPP are one number on Linux and two elsewhere.
-    let refusals = [libc::EOPNOTSUPP, libc::ENOTSUP, libc::ENOSYS, libc::EINVAL];
+    let refusals = [
+        codes::EOPNOTSUPP,
+        codes::ENOTSUP,
+        codes::ENOSYS,
+        codes::EINVAL,
+    ];
     error
         .raw_os_error()
         .is_some_and(|code| refusals.contains(&code))
 }
 
-/// The identity of a file in a [`SupportCache`], from fstat(2) and its open file description's flags.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct FileIdentity {
-    /// `st_dev`.
-    device: u64,
-    /// `st_ino`.
-    inode: u64,
-    /// `st_rdev`: 0 except for device files.
-    special: u64,
-    pub(crate) kind: FileType,
-    /// Open with `O_DIRECT`.
-    pub(crate) is_direct: bool,
-}
-
 impl FileIdentity {
-    /// The identity of an open file; `None` if fstat(2) fails.
-    // The integers' types differ between systems.
-    #[allow(clippy::unnecessary_cast)]
-    pub(crate) fn of(fd: BorrowedFd<'_>) -> Option<FileIdentity> {
-        let stat = rustix::fs::fstat(fd).ok()?;
-        #[cfg(target_os = "linux")]
-        let is_direct = {
-            let flags = rustix::fs::fcntl_getfl(fd).ok()?;
-            flags.contains(rustix::fs::OFlags::DIRECT)
-        };
-        // Other systems have no such flag.
-        #[cfg(not(target_os = "linux"))]
-        let is_direct = false;
-        Some(FileIdentity {
-            device: stat.st_dev as u64,
-            inode: stat.st_ino as u64,
-            special: stat.st_rdev as u64,
-            kind: FileType::from_raw_mode(stat.st_mode),
-            is_direct,
-        })
-    }
-
     /// A 56-bit hash of the identity, with the low 8 bits clear; `None` for an anonymous inode, which has no file
     /// type and cannot be told from another.
     ///
     /// Two of 64 files have the same hash once in 10^13 processes.
     fn key(self) -> Option<u64> {
-        if self.kind == FileType::Unknown {
+        if self.kind == FileKind::Unknown {
             return None;
         }
-        let kind = self.kind.as_raw_mode();
         let mut hasher = DefaultHasher::new();
-        (self.device, self.inode, self.special, kind, self.is_direct).hash(&mut hasher);
+        let file = (self.device, self.inode, self.special);
+        (file, self.kind, self.is_direct).hash(&mut hasher);
         Some(hasher.finish() & !BITS)
     }
 }
@@ -152,7 +121,7 @@ pub(crate) mod testing {
             device: 1,
             inode,
             special: 0,
-            kind: FileType::RegularFile,
+            kind: FileKind::Regular,
             is_direct: false,
         })
     }
@@ -205,7 +174,7 @@ mod tests {
                 ..one
             },
             FileIdentity {
-                kind: FileType::CharacterDevice,
+                kind: FileKind::Character,
                 ..one
             },
         ];
@@ -221,7 +190,7 @@ mod tests {
     fn of_anonymous_inodes_nothing_is_remembered() {
         let support = SupportCache::new();
         let anonymous = FileIdentity {
-            kind: FileType::Unknown,
+            kind: FileKind::Unknown,
             ..identity(1).unwrap()
         };
         support.learn(1, || Some(anonymous));
@@ -306,10 +275,10 @@ mod tests {
         assert_ne!(open("/dev/null").special, open("/dev/zero").special);
 
         let (stream, _peer) = std::os::unix::net::UnixStream::pair().unwrap();
-        assert_eq!(of(&stream).kind, FileType::Socket);
+        assert_eq!(of(&stream).kind, FileKind::Socket);
         let (_reader, plain) = pipe_with(PipeFlags::empty()).unwrap();
         let (_reader, direct) = pipe_with(PipeFlags::DIRECT).unwrap();
-        assert_eq!(of(&plain).kind, FileType::Fifo);
+        assert_eq!(of(&plain).kind, FileKind::Fifo);
         assert!(!of(&plain).is_direct && of(&direct).is_direct);
         assert_ne!(of(&plain), of(&direct));
     }

@@ -7,12 +7,12 @@
 //! for the bytes, the same bytes in one call get it again.
 
 use std::io::{self, IoSlice, IoSliceMut};
-use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 
-use rustix::fs::FileType;
-
+use crate::descriptor::borrowed::{BorrowedDescriptor, RawDescriptor, raw};
 use crate::sys;
-use crate::transfer::support_cache::{FileIdentity, SupportCache, is_refusal};
+use crate::sys::codes;
+use crate::sys::file_identity::{FileIdentity, FileKind};
+use crate::transfer::support_cache::{SupportCache, is_refusal};
 use crate::transfer::write_loop::Sink;
 
 /// The bits of a [`SupportCache`] for lists that are written and lists that are read: a driver may know one of them.
@@ -29,13 +29,13 @@ type ReadCall<'c> = dyn FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize> + 'c;
 
 /// The [`Sink`] of a descriptor that is written at its own position.
 pub(crate) struct Stream<'fd> {
-    fd: BorrowedFd<'fd>,
+    fd: BorrowedDescriptor<'fd>,
     calls: ListCalls<'static>,
 }
 
 impl<'fd> Stream<'fd> {
     #[inline(always)]
-    pub(crate) fn of(fd: BorrowedFd<'fd>) -> Stream<'fd> {
+    pub(crate) fn of(fd: BorrowedDescriptor<'fd>) -> Stream<'fd> {
         Stream {
             fd,
             calls: ListCalls::of_process(),
@@ -88,13 +88,15 @@ impl Sink for Stream<'_> {
         self.calls.write(slices, identity, call)
     }
 
-    fn descriptor(&self) -> Option<RawFd> {
-        Some(self.fd.as_raw_fd())
+    fn descriptor(&self) -> Option<RawDescriptor> {
+        Some(raw(self.fd))
     }
 }
 
 /// [`Stream`] as a function.
-pub(crate) fn into_stream(fd: BorrowedFd<'_>) -> impl FnMut(&[IoSlice<'_>]) -> io::Result<usize> {
+pub(crate) fn into_stream(
+    fd: BorrowedDescriptor<'_>,
+) -> impl FnMut(&[IoSlice<'_>]) -> io::Result<usize> {
     let mut stream = Stream::of(fd);
     move |slices| stream.call(slices)
 }
@@ -227,9 +229,9 @@ impl<'r> ListCalls<'r> {
         if !is_refusal(&error) {
             return Err(error);
         }
-        let is_ambiguous = error.raw_os_error() == Some(libc::EINVAL);
+        let is_ambiguous = error.raw_os_error() == Some(codes::EINVAL);
         let identity = match identity() {
-            Some(identity) if identity.kind != FileType::Socket && !identity.is_direct => identity,
+            Some(identity) if identity.kind != FileKind::Socket && !identity.is_direct => identity,
             _ => return Err(error),
         };
         let result = plain(self);

@@ -2,9 +2,9 @@
 //! of `Gather` that is one call does not enter it.
 
 use std::io::{self, IoSlice};
-use std::os::fd::RawFd;
 
 use crate::cursor::{Batch, SegmentCursor};
+use crate::descriptor::borrowed::RawDescriptor;
 use crate::error::TransferError;
 
 /// Makes the system calls of a transfer: a descriptor, or a script in tests.
@@ -23,7 +23,7 @@ pub(crate) trait Sink: Sized {
     fn call(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize>;
 
     /// The number of the descriptor, if there is one.
-    fn descriptor(&self) -> Option<RawFd> {
+    fn descriptor(&self) -> Option<RawDescriptor> {
         None
     }
 }

@@ -162,6 +162,7 @@ pub(crate) fn send_all_referenced(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sys::codes;
     use crate::testing::{
         Answer, ScriptedSink, any_limits, any_script, any_sizes, check_against_model,
         for_a_descriptor_of_messages, for_all_cuts_of_small_lists, list, payload,
@@ -225,7 +226,7 @@ mod tests {
     fn an_error_at_any_point_carries_what_went_before_it() {
         let sizes = [4, 0, 1, 7, 3];
         for before in 0..15 {
-            for code in [libc::EAGAIN, libc::EIO, libc::ENOSPC, libc::EPIPE] {
+            for code in [codes::EAGAIN, codes::EIO, codes::ENOSPC, codes::EPIPE] {
                 let mut script = vec![Answer::Take(1); before];
                 script.push(Answer::Fail(code));
                 check(&sizes, &script, Limits::default());
@@ -235,7 +236,7 @@ mod tests {
 
     #[test]
     fn interruptions_are_retried_before_and_after_progress() {
-        let interrupted = [Answer::Fail(libc::EINTR); 1000];
+        let interrupted = [Answer::Fail(codes::EINTR); 1000];
         let mut script = interrupted.to_vec();
         script.push(Answer::Take(2));
         script.extend(interrupted);

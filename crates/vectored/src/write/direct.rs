@@ -3,8 +3,9 @@
 use std::io::{self, IoSlice};
 use std::ops::Deref;
 
-use crate::descriptor::{AsDescriptor, BorrowedDescriptor};
+use crate::descriptor::AsDescriptor;
 use crate::error::TransferError;
+use crate::sys;
 use crate::write::positional::write_all_vectored_at;
 
 /// The alignment of offsets, lengths and addresses that direct I/O on a file demands ("O_DIRECT" in open(2)).
@@ -63,7 +64,7 @@ impl DirectAlignment {
     /// # }
     /// ```
     pub fn of(fd: impl AsDescriptor) -> io::Result<DirectAlignment> {
-        match ask(fd.as_descriptor())? {
+        match sys::files::direct_alignment(fd.as_descriptor())? {
             None => Ok(DirectAlignment::CONSERVATIVE),
             Some((0, _) | (_, 0)) => Err(io::Error::new(
                 io::ErrorKind::Unsupported,
@@ -106,28 +107,6 @@ fn misaligned(what: &str, alignment: usize) -> io::Error {
         io::ErrorKind::InvalidInput,
         format!("{what} is not a multiple of {alignment} bytes, as O_DIRECT asks"),
     )
-}
-
-/// The alignments of memory and of offsets; `None` if they are not reported.
-#[cfg(target_os = "linux")]
-fn ask(fd: BorrowedDescriptor<'_>) -> io::Result<Option<(u32, u32)>> {
-    use rustix::fs::{AtFlags, StatxFlags};
-    use rustix::io::Errno;
-
-    match rustix::fs::statx(fd, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN) {
-        Ok(answer) if answer.stx_mask & StatxFlags::DIOALIGN.bits() != 0 => Ok(Some((
-            answer.stx_dio_mem_align,
-            answer.stx_dio_offset_align,
-        ))),
-        // Before Linux 4.11 there is no statx.
-        Ok(_) | Err(Errno::NOSYS) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn ask(_fd: BorrowedDescriptor<'_>) -> io::Result<Option<(u32, u32)>> {
-    Ok(None)
 }
 
 /// Writes all of `segments` at `offset`, if they are aligned for direct I/O.
@@ -184,6 +163,7 @@ mod tests {
     use crate::AlignedBuffer;
     use crate::cost::thresholds::CopyThresholds;
     use crate::runs::RunPolicy;
+    use crate::sys::codes;
     use crate::transfer::read_loop::AtEof;
     use crate::{CostModel, Gather, GatherWriter, Limits, Scatter, SegmentCursor};
     use proptest::prelude::*;
@@ -194,7 +174,7 @@ mod tests {
         let mut bytes = 0;
         for slice in slices {
             if !slice.len().is_multiple_of(4096) || !slice.as_ptr().addr().is_multiple_of(4096) {
-                return Err(io::Error::from_raw_os_error(libc::EINVAL));
+                return Err(io::Error::from_raw_os_error(codes::EINVAL));
             }
             bytes += slice.len();
         }

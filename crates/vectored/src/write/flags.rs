@@ -9,8 +9,10 @@ use crate::cursor::SegmentCursor;
 use crate::descriptor::AsDescriptor;
 use crate::error::TransferError;
 use crate::sys;
+use crate::sys::codes;
+use crate::sys::file_identity::FileIdentity;
 use crate::transfer::message_sockets::refuse_messages;
-use crate::transfer::support_cache::{FileIdentity, SupportCache, is_refusal};
+use crate::transfer::support_cache::{SupportCache, is_refusal};
 use crate::transfer::unvectored::ListCalls;
 use crate::write::all::send_all_referenced;
 use crate::write::positional::check_end;
@@ -349,7 +351,7 @@ impl<'r> FlaggedCalls<'r> {
 
 /// Whether the error has other causes than a refusal.
 fn is_ambiguous(error: &io::Error) -> bool {
-    error.raw_os_error() == Some(libc::EINVAL)
+    error.raw_os_error() == Some(codes::EINVAL)
 }
 
 fn refused(flags: WriteFlags) -> io::Error {

@@ -2,6 +2,8 @@
 
 pub(crate) mod all;
 pub(crate) mod direct;
+// The flags of pwritev2(2), and a sync in their place.
+#[cfg(unix)]
 pub(crate) mod flags;
 pub(crate) mod once;
 pub(crate) mod positional;

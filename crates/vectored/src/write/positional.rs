@@ -7,7 +7,7 @@ use crate::cursor::SegmentCursor;
 use crate::descriptor::{AsDescriptor, BorrowedDescriptor};
 use crate::error::TransferError;
 use crate::sys;
-use crate::transfer::support_cache::FileIdentity;
+use crate::sys::file_identity::FileIdentity;
 use crate::transfer::unvectored::ListCalls;
 use crate::write::all::send_all_referenced;
 

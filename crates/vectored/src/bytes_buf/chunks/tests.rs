@@ -1,6 +1,7 @@
 use super::*;
 use crate::CostModel;
 use crate::Limits;
+use crate::sys::codes;
 use crate::testing::bufs::{
     Hollow, Rope, Shows, Tree, all_bytes, any_tree, bytes_shown, check_sender,
 };
@@ -191,7 +192,7 @@ fn an_error_at_any_point_of_a_buf_leaves_it_where_it_was() {
         let rope = Tree::rope(&data[..3], shows);
         let tree = Tree::chain_of(rope, Tree::rope(&data[3..], shows));
         for before in 0..22 {
-            for code in [libc::EAGAIN, libc::EIO, libc::ENOSPC, libc::EPIPE] {
+            for code in [codes::EAGAIN, codes::EIO, codes::ENOSPC, codes::EPIPE] {
                 let mut script = vec![Answer::Take(1); before];
                 script.push(Answer::Fail(code));
                 check(&mut within(LIMITS), tree.clone(), &script);

@@ -4,7 +4,8 @@
 //! segments. A segment of up to 128 or 256 bytes is covered by moves of fixed size that overlap in its middle, without a
 //! loop and without a call. `memcpy` copies longer ones. No move reaches beyond either end of a segment.
 //!
-//! The table of overlapping moves stands here twice: in [`copy_bytes`], and as assembly in `x86_64.rs`.
+//! The table of overlapping moves stands here twice: in [`copy_bytes`], and as assembly in `x86_64.rs`. The assembly is
+//! for Unix, where an `IoSlice` is an `iovec`: Windows' `WSABUF` has its fields in another order.
 //!
 //! # Safety
 //!
@@ -17,13 +18,13 @@ use std::io::IoSlice;
 use std::mem::MaybeUninit;
 use std::ptr;
 
-#[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
+#[cfg(all(unix, target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 mod x86_64;
 
 pub(crate) mod sizes;
 
 use self::sizes::MAX_BY_16;
-#[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
+#[cfg(all(unix, target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 use self::sizes::MAX_BY_32;
 
 /// Lists of up to this many segments are copied without wide registers.
@@ -58,7 +59,7 @@ impl Copier {
     /// The one with the widest registers. Once they were looked up, this costs a load and a branch.
     #[inline]
     pub(crate) fn widest() -> Copier {
-        #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
+        #[cfg(all(unix, target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
         if is_x86_feature_detected!("avx512vl") {
             return Copier { is_wide: true };
         }
@@ -97,7 +98,7 @@ pub(crate) fn copy_run(
     most_bytes: usize,
     to: &mut [MaybeUninit<u8>],
 ) -> (usize, usize) {
-    #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
+    #[cfg(all(unix, target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
     return match copier.is_wide {
         // SAFETY: the processor is an x86-64.
         false => copy_stretches(segments, most_bytes, to, MAX_BY_16, |rest, free| unsafe {
@@ -108,7 +109,7 @@ pub(crate) fn copy_run(
             x86_64::copy_short_run_avx512(rest, most_bytes, free)
         }),
     };
-    #[cfg(not(all(target_arch = "x86_64", target_pointer_width = "64", not(miri))))]
+    #[cfg(not(all(unix, target_arch = "x86_64", target_pointer_width = "64", not(miri))))]
     {
         let Copier { is_wide: _ } = copier;
         copy_run_baseline(segments, most_bytes, to)
@@ -125,15 +126,20 @@ pub(crate) fn copy_short_run(
     most_bytes: usize,
     to: &mut [MaybeUninit<u8>],
 ) -> (usize, usize) {
-    #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
+    #[cfg(all(unix, target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
     // SAFETY: the processor is an x86-64.
     return unsafe { x86_64::copy_short_run_sse2(segments, most_bytes, to) };
-    #[cfg(not(all(target_arch = "x86_64", target_pointer_width = "64", not(miri))))]
-    return copy_run_baseline(segments, most_bytes.min(MAX_BY_16), to);
+    #[cfg(not(all(unix, target_arch = "x86_64", target_pointer_width = "64", not(miri))))]
+    {
+        let most_bytes = most_bytes.min(MAX_BY_16);
+        let accepts = |segment: &[u8], free| segment.len() <= most_bytes && free >= MAX_BY_16;
+        // SAFETY: `copy_bytes` copies as `copy_while` demands.
+        unsafe { copy_while(segments, to, accepts, copy_bytes) }
+    }
 }
 
 /// [`copy_run`] without assembly.
-#[cfg(not(all(target_arch = "x86_64", target_pointer_width = "64", not(miri))))]
+#[cfg(not(all(unix, target_arch = "x86_64", target_pointer_width = "64", not(miri))))]
 #[inline]
 fn copy_run_baseline(
     segments: &[IoSlice<'_>],
@@ -149,7 +155,7 @@ fn copy_run_baseline(
 ///
 /// A segment is short if it has up to `short_bytes` bytes and as many are free. The long ones are copied out of line:
 /// where wide registers are in use, each call of another function costs as much as to copy a segment.
-#[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
+#[cfg(all(unix, target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 #[inline(always)]
 fn copy_stretches(
     segments: &[IoSlice<'_>],
@@ -177,14 +183,14 @@ fn copy_stretches(
 }
 
 /// Whether a segment of `len` bytes is short, with `free` bytes left.
-#[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
+#[cfg(all(unix, target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 #[inline(always)]
 fn is_short(len: usize, free: usize, short_bytes: usize) -> bool {
     len <= short_bytes && free >= short_bytes
 }
 
 /// Copies the segments up to the next short one.
-#[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
+#[cfg(all(unix, target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 #[inline(never)]
 fn copy_long_run(
     segments: &[IoSlice<'_>],

@@ -4,5 +4,5 @@
 pub(crate) const MAX_BY_16: usize = 128;
 
 /// By eight registers of 32 bytes.
-#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+#[cfg_attr(not(all(unix, target_arch = "x86_64")), allow(dead_code))]
 pub(crate) const MAX_BY_32: usize = 256;

@@ -1,6 +1,7 @@
 //! Transfers into and out of files that refuse vectored calls.
 
 use super::*;
+use crate::sys::codes;
 use std::cell::{Cell, RefCell};
 
 use crate::cost::thresholds::CopyThresholds;
@@ -15,7 +16,7 @@ use crate::write::all::send_all_referenced;
 use crate::{CostModel, Gather, Limits, SegmentCursor};
 use proptest::prelude::*;
 
-const CODES: [i32; 3] = [libc::EOPNOTSUPP, libc::EINVAL, libc::ENOSYS];
+const CODES: [i32; 3] = [codes::EOPNOTSUPP, codes::EINVAL, codes::ENOSYS];
 
 fn refuse<T>(code: i32) -> io::Result<T> {
     Err(io::Error::from_raw_os_error(code))
@@ -172,7 +173,7 @@ fn a_refusal_is_met_once_for_a_file_and_an_invalid_argument_once_a_transfer() {
     for code in CODES {
         let support = SupportCache::new();
         let again: &[usize] = match code {
-            libc::EINVAL => &[2, 1],
+            codes::EINVAL => &[2, 1],
             _ => &[1],
         };
         let take = |bytes: &[u8]| {
@@ -202,8 +203,8 @@ fn a_transfer_looks_at_its_descriptor_once_and_only_if_one_was_refused() {
         (None, None, 0),
         (None, Some(2), 1),
         // And once more to know where it was refused.
-        (Some(libc::EINVAL), Some(2), 2),
-        (Some(libc::EINVAL), Some(1), 1),
+        (Some(codes::EINVAL), Some(2), 2),
+        (Some(codes::EINVAL), Some(1), 1),
     ] {
         let support = SupportCache::new();
         if let Some(device) = learned {
@@ -230,14 +231,14 @@ fn an_error_of_the_plain_call_is_the_answer_without_another() {
         if let Some(device) = learned {
             support.learn(WRITES, || identity(device));
         }
-        let script = vec![Answer::Fail(libc::EINVAL)];
+        let script = vec![Answer::Fail(codes::EINVAL)];
         let mut sink = ScriptedSink::new(script, limits);
-        let device = Scripted::new(identity(1), Some(libc::EINVAL), &mut sink);
+        let device = Scripted::new(identity(1), Some(codes::EINVAL), &mut sink);
         let cursor = &mut SegmentCursor::new();
         let sent = gather_into(&device, &support, limits, &list(&data), cursor);
         assert_eq!(
             sent.unwrap_err().io_error().raw_os_error(),
-            Some(libc::EINVAL)
+            Some(codes::EINVAL)
         );
         assert_eq!(device.refused.get(), refused);
         assert_eq!(sink.calls, 1);
@@ -265,7 +266,7 @@ fn a_refused_read_is_met_once_and_says_nothing_of_writes() {
                         one[..4].copy_from_slice(b"1234");
                         Ok(4)
                     }
-                    _ => refuse(libc::EOPNOTSUPP),
+                    _ => refuse(codes::EOPNOTSUPP),
                 }
             },
         );
@@ -300,7 +301,7 @@ fn no_more_is_read_than_the_buffer_holds_and_large_segments_are_read_directly() 
                     one.fill(7);
                     Ok(one.len())
                 }
-                _ => refuse(libc::EOPNOTSUPP),
+                _ => refuse(codes::EOPNOTSUPP),
             },
         );
         assert_eq!((read.unwrap(), is_direct), (expected, sizes[0] >= most));
@@ -314,12 +315,12 @@ fn no_more_is_read_than_the_buffer_holds_and_large_segments_are_read_directly() 
 #[test]
 fn the_answer_of_the_plain_call_is_the_answer_and_proves_nothing_unless_bytes_went() {
     let support = SupportCache::new();
-    for code in [libc::EINVAL, libc::ENOSPC, libc::EAGAIN, libc::EINTR] {
-        let (result, calls) = two_slices(&support, identity(1), libc::EINVAL, |_| refuse(code));
+    for code in [codes::EINVAL, codes::ENOSPC, codes::EAGAIN, codes::EINTR] {
+        let (result, calls) = two_slices(&support, identity(1), codes::EINVAL, |_| refuse(code));
         assert_eq!(result.unwrap_err().raw_os_error(), Some(code));
         assert_eq!(calls, [2, 1]);
     }
-    let (result, _) = two_slices(&support, identity(1), libc::EINVAL, |_| Ok(0));
+    let (result, _) = two_slices(&support, identity(1), codes::EINVAL, |_| Ok(0));
     assert_eq!(result.unwrap(), 0);
     assert_eq!(support.known(WRITES, || identity(1)), 0);
 }
@@ -328,7 +329,7 @@ fn the_answer_of_the_plain_call_is_the_answer_and_proves_nothing_unless_bytes_we
 fn sockets_and_direct_files_get_no_second_call() {
     let support = SupportCache::new();
     let (mut socket, mut direct) = (identity(1).unwrap(), identity(1).unwrap());
-    socket.kind = FileType::Socket;
+    socket.kind = FileKind::Socket;
     direct.is_direct = true;
     for identity in [Some(socket), Some(direct), None] {
         for code in CODES {
@@ -354,7 +355,7 @@ fn within_a_transfer_an_invalid_list_is_met_once() {
         let sent = gather_into(&device, &support, limits, &list(&data), cursor);
         assert_eq!(sent.unwrap(), 800);
         assert_eq!(device.refused.get(), 1);
-        assert_eq!(support.has_any(WRITES), code != libc::EINVAL);
+        assert_eq!(support.has_any(WRITES), code != codes::EINVAL);
     }
 }
 
@@ -362,11 +363,11 @@ fn within_a_transfer_an_invalid_list_is_met_once() {
 fn another_error_is_no_refusal() {
     let support = SupportCache::new();
     for code in [
-        libc::EIO,
-        libc::EFAULT,
-        libc::EAGAIN,
-        libc::EINTR,
-        libc::ESPIPE,
+        codes::EIO,
+        codes::EFAULT,
+        codes::EAGAIN,
+        codes::EINTR,
+        codes::ESPIPE,
     ] {
         let (result, calls) = two_slices(&support, identity(1), code, |_| Ok(1));
         assert_eq!(result.unwrap_err().raw_os_error(), Some(code));
@@ -398,7 +399,7 @@ fn no_more_is_copied_than_the_buffer_holds_and_large_segments_are_not() {
                         address = one.as_ptr();
                         Ok(one.len())
                     }
-                    _ => refuse(libc::EOPNOTSUPP),
+                    _ => refuse(codes::EOPNOTSUPP),
                 },
             )
             .unwrap();

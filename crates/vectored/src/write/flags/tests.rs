@@ -1,6 +1,7 @@
 //! Flags that are taken, refused and left out.
 
 use super::*;
+use crate::sys::codes;
 use crate::testing::{
     Answer, ScriptedSink, any_limits, any_script, any_sizes, check_against_model, list, payload,
 };
@@ -39,13 +40,13 @@ proptest! {
     fn any_list_arrives_whole_with_exactly_the_flags_that_are_taken(
         sizes in any_sizes(), script in any_script(), limits in any_limits(),
         asked in any_flags(), refuses in any_flags(),
-        code in prop_oneof![Just(libc::EOPNOTSUPP), Just(libc::EINVAL), Just(libc::ENOSYS)],
+        code in prop_oneof![Just(codes::EOPNOTSUPP), Just(codes::EINVAL), Just(codes::ENOSYS)],
     ) {
         // Another test covers `APPEND`, which cannot be left out.
         let refuses = refuses.without(WriteFlags::APPEND);
         let support = SupportCache::new();
         let mut kernel = Kernel { refuses, code, refusals: 0 };
-        let mut is_proved = code != libc::EINVAL;
+        let mut is_proved = code != codes::EINVAL;
         check_against_model(&sizes, &script, limits, |segments, cursor, sink| {
             let mut calls = FlaggedCalls::new(asked, OnRefusal::Fallback, &support);
             let result = send_all_referenced(segments, cursor, limits, || Ok(()), |slices| {
@@ -97,7 +98,7 @@ fn a_refusal_is_an_error_that_names_the_flag_where_the_caller_wants_one() {
     for (flag, name) in WriteFlags::NAMES {
         let mut kernel = Kernel {
             refuses: flag,
-            code: libc::EOPNOTSUPP,
+            code: codes::EOPNOTSUPP,
             refusals: 0,
         };
         for _ in 0..3 {
@@ -116,7 +117,7 @@ fn a_refusal_is_an_error_that_names_the_flag_where_the_caller_wants_one() {
 #[test]
 fn appending_has_no_fallback() {
     let support = SupportCache::new();
-    for code in [libc::EOPNOTSUPP, libc::ENOSYS] {
+    for code in [codes::EOPNOTSUPP, codes::ENOSYS] {
         let mut kernel = Kernel {
             refuses: ALL,
             code,
@@ -140,9 +141,9 @@ fn an_invalid_argument_that_no_flag_causes_is_passed_on_and_not_remembered() {
         let mut calls = FlaggedCalls::new(ALL, on_refusal, &support);
         let result = calls.call(
             || identity(1),
-            |_| Err(io::Error::from_raw_os_error(libc::EINVAL)),
+            |_| Err(io::Error::from_raw_os_error(codes::EINVAL)),
         );
-        assert_eq!(result.unwrap_err().raw_os_error(), Some(libc::EINVAL));
+        assert_eq!(result.unwrap_err().raw_os_error(), Some(codes::EINVAL));
     }
     assert_eq!(support.known(ALL.0, || identity(1)), 0);
 }
@@ -150,13 +151,17 @@ fn an_invalid_argument_that_no_flag_causes_is_passed_on_and_not_remembered() {
 /// It may as well be the reason why the second call was made at all.
 #[test]
 fn an_invalid_argument_is_no_refusal_if_the_call_without_the_flag_fails_as_well() {
-    for code in [libc::EIO, libc::EAGAIN, libc::ENOSPC] {
+    for code in [codes::EIO, codes::EAGAIN, codes::ENOSPC] {
         let support = SupportCache::new();
         let mut calls = FlaggedCalls::new(WriteFlags::DSYNC, OnRefusal::Fallback, &support);
         let result = calls.call(
             || identity(1),
             |flags| {
-                let code = if flags.is_empty() { code } else { libc::EINVAL };
+                let code = if flags.is_empty() {
+                    code
+                } else {
+                    codes::EINVAL
+                };
                 Err(io::Error::from_raw_os_error(code))
             },
         );
@@ -179,9 +184,9 @@ fn a_failed_sync_is_an_error_with_the_bytes_that_were_written() {
         || Ok(()),
         |slices| calls.call(|| identity(1), |_| sink.call(slices)),
     );
-    let failure = |_| Err(io::Error::from_raw_os_error(libc::EIO));
+    let failure = |_| Err(io::Error::from_raw_os_error(codes::EIO));
     let error = calls.finish(result, failure).unwrap_err();
-    assert_eq!(error.io_error().raw_os_error(), Some(libc::EIO));
+    assert_eq!(error.io_error().raw_os_error(), Some(codes::EIO));
     assert_eq!(error.transferred(), 7);
 }
 

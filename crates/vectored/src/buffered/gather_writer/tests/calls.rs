@@ -4,6 +4,7 @@ use std::io::{self, ErrorKind, IoSlice, Seek, SeekFrom, Write};
 
 use super::{Shared, gathering};
 use crate::buffered::gather_writer::slice_thresholds::SliceThresholds;
+use crate::sys::codes;
 use crate::testing::{Answer, list, payload};
 use crate::{CostModel, Gather, GatherWriter, Gathers, SegmentCursor, TransferError};
 
@@ -120,7 +121,7 @@ fn a_call_that_ends_inside_the_staged_bytes_is_resumed() {
 fn an_error_inside_the_staged_bytes_accepts_nothing_and_one_after_them_returns_the_count() {
     let data = payload(&[20, 50]);
     for went in (0..70).step_by(if cfg!(miri) { 10 } else { 1 }) {
-        for code in [libc::EAGAIN, libc::ENOSPC] {
+        for code in [codes::EAGAIN, codes::ENOSPC] {
             let mut script = vec![Answer::Fail(code)];
             if went > 0 {
                 script.insert(0, Answer::Take(went));
@@ -139,7 +140,7 @@ fn an_error_inside_the_staged_bytes_accepts_nothing_and_one_after_them_returns_t
                 // It fits and is staged: the error is returned by the next call that writes.
                 writer.write_all(b"more").unwrap();
                 let flushed = writer.flush();
-                if code == libc::EAGAIN {
+                if code == codes::EAGAIN {
                     flushed.unwrap();
                 } else {
                     assert_eq!(flushed.unwrap_err().raw_os_error(), Some(code));
@@ -171,7 +172,7 @@ fn a_list_that_fits_is_staged_and_one_that_does_not_is_one_call() {
 
 #[test]
 fn dropping_writes_what_is_staged_and_ignores_errors() {
-    let inner = Shared::new(&[Answer::Take(2), Answer::Fail(libc::EIO)]);
+    let inner = Shared::new(&[Answer::Take(2), Answer::Fail(codes::EIO)]);
     let mut writer = gathering(&inner);
     writer.write_all(b"staged").unwrap();
     drop(writer);

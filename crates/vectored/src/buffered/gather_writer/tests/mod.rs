@@ -11,6 +11,7 @@ use std::rc::Rc;
 use proptest::prelude::*;
 
 use super::slice_thresholds::SliceThresholds;
+use crate::sys::codes;
 use crate::testing::{Answer, ScriptedSink, list};
 use crate::{Gather, GatherWriter, Gathers, Limits, SegmentCursor, TransferError};
 
@@ -247,7 +248,7 @@ impl Model {
 fn reportable(script: &[Answer], calls: usize) -> usize {
     let refused = script.iter().take(calls).filter(|answer| match answer {
         Answer::Take(most) => *most == 0,
-        Answer::Fail(code) => ![libc::EINTR, libc::EAGAIN].contains(code),
+        Answer::Fail(code) => ![codes::EINTR, codes::EAGAIN].contains(code),
     });
     refused.count()
 }

@@ -206,7 +206,7 @@ fn it_is_as_safe_to_unwind_past_as_a_buf_writer() {
     fn is_safe<T: UnwindSafe + RefUnwindSafe>() {}
     is_safe::<io::BufWriter<std::fs::File>>();
     is_safe::<GatherWriter<std::fs::File>>();
-    is_safe::<GatherWriter<std::os::unix::net::UnixStream>>();
+    is_safe::<GatherWriter<std::net::TcpStream>>();
     is_safe::<GatherWriter<Vec<u8>>>();
     fn is_send_and_sync<T: Send + Sync>() {}
     is_send_and_sync::<GatherWriter<std::fs::File>>();

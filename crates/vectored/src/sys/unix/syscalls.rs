@@ -12,13 +12,14 @@
 #![allow(unsafe_code)]
 
 use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use rustix::io::Errno;
 #[cfg(not(target_vendor = "apple"))]
 use rustix::net::{SendAncillaryBuffer, SendFlags};
 
-use super::coalesce::{EntryBuffer, any_adjoin, coalesce};
+use crate::sys::coalesce::{EntryBuffer, any_adjoin, coalesce};
 
 /// `writev(2)`, or `write(2)` where there is one slice: the kernel need not fetch an array then.
 ///
@@ -233,6 +234,21 @@ pub(crate) fn read_slices_at(
         many => rustix::io::preadv(fd, many, offset)?,
     };
     Ok(read)
+}
+
+/// `read(2)` into memory that need not be initialised: returns the part that was filled, which begins where `free` does.
+pub(crate) fn read_uninit<'b>(
+    fd: BorrowedFd<'_>,
+    free: &'b mut [MaybeUninit<u8>],
+) -> io::Result<&'b mut [u8]> {
+    let (filled, _) = rustix::io::read(fd, free)?;
+    Ok(filled)
+}
+
+/// Writes a record: all of `slices` in one call, each as an entry of its own.
+#[inline(always)]
+pub(crate) fn write_record(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+    write_entries(fd, slices)
 }
 
 #[cfg(test)]

@@ -1,0 +1,50 @@
+//! Unix: pipes, Unix sockets and files without a name.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+use super::Ends;
+
+/// A pipe can be as small as a page. A blocking write that does not fit would wait forever, so the writer does not block.
+pub(in crate::calibrate) fn pipe() -> io::Result<Ends> {
+    let (reader, writer) = io::pipe()?;
+    rustix::io::ioctl_fionbio(&writer, true)?;
+    Ok((Box::new(writer), Box::new(reader)))
+}
+
+pub(in crate::calibrate) fn unix_pair() -> io::Result<Ends> {
+    let (writer, reader) = UnixStream::pair()?;
+    writer.set_nonblocking(true)?;
+    Ok((Box::new(writer), Box::new(reader)))
+}
+
+/// Opens an unnamed file: by `O_TMPFILE` (Linux 3.11) if the file system supports it, otherwise by creating a file and
+/// removing its name at once.
+pub(in crate::calibrate) fn unnamed_file(directory: &Path) -> io::Result<File> {
+    let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::EXCL;
+    let mode = Mode::RUSR | Mode::WUSR;
+    #[cfg(target_os = "linux")]
+    match rustix::fs::open(directory, flags | OFlags::TMPFILE, mode) {
+        // EISDIR and EINVAL: a kernel that does not know the flag.
+        Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {}
+        outcome => return Ok(outcome?.into()),
+    }
+    for attempt in 0_u64.. {
+        let name = format!(".vectored-calibration-{}-{attempt}", std::process::id());
+        let path = directory.join(name);
+        match rustix::fs::open(&path, flags | OFlags::CREATE, mode) {
+            Err(Errno::EXIST) => {}
+            outcome => {
+                let file = outcome?;
+                rustix::fs::unlink(&path)?;
+                return Ok(file.into());
+            }
+        }
+    }
+    unreachable!("some name of 2^64 is free")
+}

@@ -1,0 +1,46 @@
+//! Windows: files that are deleted when they are closed.
+
+use std::fs::File;
+use std::io;
+use std::os::windows::fs::OpenOptionsExt;
+use std::path::Path;
+
+use windows_sys::Win32::Storage::FileSystem::FILE_FLAG_DELETE_ON_CLOSE;
+
+use super::Ends;
+
+/// A pipe that does not block is what a calibration needs, and Windows has none.
+pub(in crate::calibrate) fn pipe() -> io::Result<Ends> {
+    Err(unsupported(
+        "a pipe of Windows blocks: use CostModel::default_for(TargetKind::Pipe)",
+    ))
+}
+
+pub(in crate::calibrate) fn unix_pair() -> io::Result<Ends> {
+    Err(unsupported(
+        "the standard library has no Unix sockets on Windows: use CalibrationTarget::TcpSocket",
+    ))
+}
+
+fn unsupported(message: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::Unsupported, message)
+}
+
+/// Opens a new file that no other process can open, and that is deleted when it is closed, however the process ends.
+pub(in crate::calibrate) fn unnamed_file(directory: &Path) -> io::Result<File> {
+    for attempt in 0_u64.. {
+        let name = format!(".vectored-calibration-{}-{attempt}", std::process::id());
+        let opened = File::options()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .share_mode(0)
+            .custom_flags(FILE_FLAG_DELETE_ON_CLOSE)
+            .open(directory.join(name));
+        match opened {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            outcome => return outcome,
+        }
+    }
+    unreachable!("some name of 2^64 is free")
+}

@@ -1,0 +1,50 @@
+//! One entry of a list as the system calls take it: `iovec` on Unix, `WSABUF` on Windows.
+//!
+//! An [`IoSlice`](std::io::IoSlice) "is guaranteed to be ABI compatible" with either.
+
+#[cfg(unix)]
+pub(crate) use libc::iovec as Entry;
+#[cfg(windows)]
+pub(crate) use windows_sys::Win32::Networking::WinSock::WSABUF as Entry;
+
+/// The entry of `len` bytes at an address that was exposed.
+#[cfg(unix)]
+pub(super) fn entry(base: usize, len: usize) -> Entry {
+    Entry {
+        // The kernel does not write through an entry of `writev(2)`, whose type is that of `readv(2)`.
+        iov_base: std::ptr::with_exposed_provenance_mut(base),
+        iov_len: len,
+    }
+}
+
+/// The entry of `len` bytes at an address that was exposed. One call takes at most
+/// [`MAX_CALL_BYTES`](crate::MAX_CALL_BYTES), so the length fits the 32 bits of `WSABUF`.
+#[cfg(windows)]
+pub(super) fn entry(base: usize, len: usize) -> Entry {
+    Entry {
+        // Nothing is written through an entry of `WSASend`, whose type is that of `WSARecv`.
+        buf: std::ptr::with_exposed_provenance_mut(base),
+        len: len as u32,
+    }
+}
+
+const _: () = assert!(size_of::<std::io::IoSlice<'_>>() == size_of::<Entry>());
+
+/// The assembly in `copy/x86_64.rs` reads an `IoSlice` as an address and the length behind it, 16 bytes apart.
+#[cfg(unix)]
+const _: () = {
+    use std::mem::offset_of;
+
+    assert!(offset_of!(Entry, iov_base) == 0);
+    assert!(offset_of!(Entry, iov_len) == size_of::<*const u8>());
+    assert!(size_of::<Entry>() == 2 * size_of::<usize>());
+};
+
+/// Test-only views of an entry.
+#[cfg(test)]
+pub(super) fn parts(entry: &Entry) -> (usize, usize) {
+    #[cfg(unix)]
+    return (entry.iov_base.addr(), entry.iov_len);
+    #[cfg(windows)]
+    return (entry.buf.addr(), entry.len as usize);
+}

@@ -1,0 +1,29 @@
+//! What kind of file a descriptor is open on, and which file.
+
+/// The identity of an open file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FileIdentity {
+    /// `st_dev`; on Windows the serial number of the volume.
+    pub(crate) device: u64,
+    /// `st_ino`; on Windows the index of the file.
+    pub(crate) inode: u64,
+    /// `st_rdev`: 0 except for device files, and on Windows.
+    pub(crate) special: u64,
+    pub(crate) kind: FileKind,
+    /// Open with `O_DIRECT`; on Windows with `FILE_FLAG_NO_BUFFERING`.
+    pub(crate) is_direct: bool,
+}
+
+/// What a descriptor is open on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum FileKind {
+    Regular,
+    Block,
+    Character,
+    Fifo,
+    Socket,
+    /// A directory, a symbolic link, or what Windows does not name.
+    Other,
+    /// No type: an anonymous inode, which cannot be told from another.
+    Unknown,
+}

@@ -1,0 +1,89 @@
+//! What a descriptor is open on: fstat(2), fcntl(2), getsockopt(2) and statx(2).
+
+use std::io;
+
+use rustix::fs::FileType;
+use rustix::net::{SocketType, sockopt};
+
+use crate::descriptor::borrowed::BorrowedDescriptor;
+use crate::sys::file_identity::{FileIdentity, FileKind};
+
+/// A pipe takes a call of up to this many bytes in one piece.
+pub(crate) const PIPE_BUF: usize = libc::PIPE_BUF;
+
+impl FileIdentity {
+    /// The identity of an open file; `None` if fstat(2) fails.
+    // The integers' types differ between systems.
+    #[allow(clippy::unnecessary_cast)]
+    pub(crate) fn of(fd: BorrowedDescriptor<'_>) -> Option<FileIdentity> {
+        let stat = rustix::fs::fstat(fd).ok()?;
+        #[cfg(target_os = "linux")]
+        let is_direct = {
+            let flags = rustix::fs::fcntl_getfl(fd).ok()?;
+            flags.contains(rustix::fs::OFlags::DIRECT)
+        };
+        // Other systems have no such flag.
+        #[cfg(not(target_os = "linux"))]
+        let is_direct = false;
+        Some(FileIdentity {
+            device: stat.st_dev as u64,
+            inode: stat.st_ino as u64,
+            special: stat.st_rdev as u64,
+            kind: kind(FileType::from_raw_mode(stat.st_mode)),
+            is_direct,
+        })
+    }
+}
+
+fn kind(file_type: FileType) -> FileKind {
+    match file_type {
+        FileType::RegularFile => FileKind::Regular,
+        FileType::BlockDevice => FileKind::Block,
+        FileType::CharacterDevice => FileKind::Character,
+        FileType::Fifo => FileKind::Fifo,
+        FileType::Socket => FileKind::Socket,
+        FileType::Unknown => FileKind::Unknown,
+        _ => FileKind::Other,
+    }
+}
+
+/// Whether the descriptor is a pipe or FIFO.
+pub(crate) fn is_fifo(fd: BorrowedDescriptor<'_>) -> io::Result<bool> {
+    let mode = rustix::fs::fstat(fd)?.st_mode;
+    Ok(FileType::from_raw_mode(mode) == FileType::Fifo)
+}
+
+/// The type of a socket that keeps messages apart; `None` for stream sockets and all other descriptors, also invalid ones.
+pub(crate) fn message_socket(fd: BorrowedDescriptor<'_>) -> Option<&'static str> {
+    match sockopt::socket_type(fd) {
+        Ok(SocketType::STREAM) | Err(_) => None,
+        Ok(SocketType::DGRAM) => Some("SOCK_DGRAM"),
+        Ok(SocketType::SEQPACKET) => Some("SOCK_SEQPACKET"),
+        Ok(SocketType::RAW) => Some("SOCK_RAW"),
+        Ok(SocketType::RDM) => Some("SOCK_RDM"),
+        Ok(_) => Some("not SOCK_STREAM"),
+    }
+}
+
+/// The alignments of memory and of offsets that direct I/O demands; `None` if they are not reported.
+#[cfg(target_os = "linux")]
+pub(crate) fn direct_alignment(fd: BorrowedDescriptor<'_>) -> io::Result<Option<(u32, u32)>> {
+    use rustix::fs::{AtFlags, StatxFlags};
+    use rustix::io::Errno;
+
+    match rustix::fs::statx(fd, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN) {
+        Ok(answer) if answer.stx_mask & StatxFlags::DIOALIGN.bits() != 0 => Ok(Some((
+            answer.stx_dio_mem_align,
+            answer.stx_dio_offset_align,
+        ))),
+        // Before Linux 4.11 there is no statx.
+        Ok(_) | Err(Errno::NOSYS) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The alignments of memory and of offsets that direct I/O demands; `None` if they are not reported.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn direct_alignment(_fd: BorrowedDescriptor<'_>) -> io::Result<Option<(u32, u32)>> {
+    Ok(None)
+}

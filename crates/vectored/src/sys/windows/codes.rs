@@ -1,0 +1,29 @@
+//! Numbers of errors, by the names of those of Unix that mean the same.
+
+use windows_sys::Win32::Foundation as win32;
+use windows_sys::Win32::Networking::WinSock;
+
+pub(crate) const EINVAL: i32 = win32::ERROR_INVALID_PARAMETER as i32;
+pub(crate) const ENOSYS: i32 = win32::ERROR_CALL_NOT_IMPLEMENTED as i32;
+pub(crate) const ENOTSUP: i32 = WinSock::WSAEOPNOTSUPP;
+pub(crate) const EOPNOTSUPP: i32 = win32::ERROR_NOT_SUPPORTED as i32;
+
+/// A descriptor that has no position.
+pub(crate) const ESPIPE: i32 = win32::ERROR_SEEK_ON_DEVICE as i32;
+
+/// For scripts of tests.
+#[cfg(test)]
+pub(crate) use for_scripts::*;
+
+#[cfg(test)]
+mod for_scripts {
+    use super::{WinSock, win32};
+
+    pub(crate) const EAGAIN: i32 = WinSock::WSAEWOULDBLOCK;
+    pub(crate) const ECONNRESET: i32 = WinSock::WSAECONNRESET;
+    pub(crate) const EFAULT: i32 = win32::ERROR_NOACCESS as i32;
+    pub(crate) const EINTR: i32 = WinSock::WSAEINTR;
+    pub(crate) const EIO: i32 = win32::ERROR_IO_DEVICE as i32;
+    pub(crate) const ENOSPC: i32 = win32::ERROR_DISK_FULL as i32;
+    pub(crate) const EPIPE: i32 = win32::ERROR_BROKEN_PIPE as i32;
+}

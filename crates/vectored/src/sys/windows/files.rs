@@ -1,0 +1,172 @@
+//! What a descriptor is open on.
+//!
+//! # Safety
+//!
+//! `unsafe` for calls that write their answers to memory of this stack.
+#![allow(unsafe_code)]
+
+use std::io;
+use std::os::windows::io::{AsRawHandle, BorrowedHandle};
+use std::ptr;
+
+use windows_sys::Wdk::Storage::FileSystem::{
+    FILE_MODE_INFORMATION, FILE_NO_INTERMEDIATE_BUFFERING, FILE_SYNCHRONOUS_IO_ALERT,
+    FILE_SYNCHRONOUS_IO_NONALERT, FileFsSizeInformation, FileModeInformation,
+    NtQueryInformationFile, NtQueryVolumeInformationFile,
+};
+use windows_sys::Wdk::System::SystemServices::FILE_FS_SIZE_INFORMATION;
+use windows_sys::Win32::Storage::FileSystem::{
+    BY_HANDLE_FILE_INFORMATION, FILE_TYPE_CHAR, FILE_TYPE_DISK, FILE_TYPE_PIPE,
+    GetFileInformationByHandle, GetFileType,
+};
+use windows_sys::Win32::System::IO::IO_STATUS_BLOCK;
+
+use super::{native, sockets};
+use crate::descriptor::borrowed::BorrowedDescriptor;
+use crate::sys::file_identity::{FileIdentity, FileKind};
+use crate::sys::limits::MAX_CALL_BYTES;
+
+/// Windows documents no number of bytes that a pipe keeps in one piece, so no record is refused for its length.
+pub(crate) const PIPE_BUF: usize = MAX_CALL_BYTES;
+
+impl FileIdentity {
+    /// The identity of an open file; `None` if it has none.
+    pub(crate) fn of(descriptor: BorrowedDescriptor<'_>) -> Option<FileIdentity> {
+        let handle = match descriptor {
+            BorrowedDescriptor::Handle(handle) => handle,
+            BorrowedDescriptor::Socket(_) => {
+                return Some(FileIdentity {
+                    device: 0,
+                    inode: 0,
+                    special: 0,
+                    kind: FileKind::Socket,
+                    is_direct: false,
+                });
+            }
+        };
+        let kind = kind(handle);
+        let (device, inode) = match kind {
+            FileKind::Regular => volume_and_index(handle)?,
+            // Pipes and devices have no number.
+            _ => (0, 0),
+        };
+        Some(FileIdentity {
+            device,
+            inode,
+            special: 0,
+            kind: match kind {
+                FileKind::Regular => kind,
+                _ => FileKind::Unknown,
+            },
+            is_direct: mode(handle).is_ok_and(|mode| mode.is_unbuffered),
+        })
+    }
+}
+
+fn kind(handle: BorrowedHandle<'_>) -> FileKind {
+    // SAFETY: the call takes an open handle and returns a number.
+    match unsafe { GetFileType(handle.as_raw_handle()) } {
+        FILE_TYPE_DISK => FileKind::Regular,
+        FILE_TYPE_CHAR => FileKind::Character,
+        FILE_TYPE_PIPE => FileKind::Fifo,
+        _ => FileKind::Other,
+    }
+}
+
+fn volume_and_index(handle: BorrowedHandle<'_>) -> Option<(u64, u64)> {
+    let mut answer = BY_HANDLE_FILE_INFORMATION::default();
+    // SAFETY: the call writes to `answer` alone.
+    let is_known = unsafe { GetFileInformationByHandle(handle.as_raw_handle(), &mut answer) } != 0;
+    let index = (u64::from(answer.nFileIndexHigh) << 32) | u64::from(answer.nFileIndexLow);
+    is_known.then_some((answer.dwVolumeSerialNumber.into(), index))
+}
+
+/// Whether a call on the handle may have an offset: pipes ignore it.
+pub(super) fn has_offsets(handle: BorrowedHandle<'_>) -> bool {
+    kind(handle) != FileKind::Fifo
+}
+
+/// Whether the descriptor is a pipe. It is asked only if a record exceeds `PIPE_BUF`, which none does.
+pub(crate) fn is_fifo(descriptor: BorrowedDescriptor<'_>) -> io::Result<bool> {
+    Ok(match descriptor {
+        BorrowedDescriptor::Handle(handle) => kind(handle) == FileKind::Fifo,
+        BorrowedDescriptor::Socket(_) => false,
+    })
+}
+
+/// The type of a socket that keeps messages apart; `None` for stream sockets and handles.
+pub(crate) fn message_socket(descriptor: BorrowedDescriptor<'_>) -> Option<&'static str> {
+    match descriptor {
+        BorrowedDescriptor::Handle(_) => None,
+        BorrowedDescriptor::Socket(socket) => sockets::message_type(socket),
+    }
+}
+
+/// The alignments of memory and of offsets that `FILE_FLAG_NO_BUFFERING` demands: both the volume's sector; `None` for
+/// what is not a file.
+pub(crate) fn direct_alignment(
+    descriptor: BorrowedDescriptor<'_>,
+) -> io::Result<Option<(u32, u32)>> {
+    match descriptor {
+        BorrowedDescriptor::Handle(handle) if kind(handle) == FileKind::Regular => {
+            let sector = sector_bytes(handle)?;
+            Ok(Some((sector, sector)))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// The bytes of a sector of the volume on which a file lies.
+pub(crate) fn sector_bytes(handle: BorrowedHandle<'_>) -> io::Result<u32> {
+    let mut answer = FILE_FS_SIZE_INFORMATION::default();
+    let mut result = IO_STATUS_BLOCK::default();
+    // SAFETY: the call writes to `result`, and to `answer` at most its size. It has ended when it returns: queries of a
+    // volume are synchronous.
+    let status = unsafe {
+        NtQueryVolumeInformationFile(
+            handle.as_raw_handle(),
+            &mut result,
+            ptr::from_mut(&mut answer).cast(),
+            size_of_val(&answer) as u32,
+            FileFsSizeInformation,
+        )
+    };
+    match status {
+        0.. => Ok(answer.BytesPerSector),
+        failed => Err(native::error(failed)),
+    }
+}
+
+/// How a handle was opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct HandleMode {
+    /// `FILE_FLAG_OVERLAPPED`.
+    pub(crate) is_overlapped: bool,
+    /// `FILE_FLAG_NO_BUFFERING`.
+    pub(crate) is_unbuffered: bool,
+}
+
+/// How `handle` was opened.
+pub(crate) fn mode(handle: BorrowedHandle<'_>) -> io::Result<HandleMode> {
+    let mut answer = FILE_MODE_INFORMATION::default();
+    let mut result = IO_STATUS_BLOCK::default();
+    // SAFETY: the call writes to `result`, and to `answer` at most its size. It has ended when it returns: the answer is
+    // in the file object, so no driver is asked.
+    let status = unsafe {
+        NtQueryInformationFile(
+            handle.as_raw_handle(),
+            &mut result,
+            ptr::from_mut(&mut answer).cast(),
+            size_of_val(&answer) as u32,
+            FileModeInformation,
+        )
+    };
+    match status {
+        0.. => Ok(HandleMode {
+            is_overlapped: answer.Mode & (FILE_SYNCHRONOUS_IO_ALERT | FILE_SYNCHRONOUS_IO_NONALERT)
+                == 0,
+            is_unbuffered: answer.Mode & FILE_NO_INTERMEDIATE_BUFFERING != 0,
+        }),
+        failed => Err(native::error(failed)),
+    }
+}

@@ -1,0 +1,143 @@
+//! One read or write of one buffer, by the calls of NT.
+//!
+//! `NtWriteFile` and `NtReadFile` are what `WriteFile` and `ReadFile` call. They are made directly because those cannot
+//! wait for the end of a call on a handle that is open for overlapped I/O, as the pipes of `std::process` are: there
+//! they return before the kernel is done with the memory. The standard library calls NT for that reason, too.
+//!
+//! # Safety
+//!
+//! `unsafe` for the two calls. The kernel uses the memory of a call until it ends, and these functions return after that.
+#![allow(unsafe_code)]
+
+use std::io;
+use std::os::windows::io::{AsRawHandle, BorrowedHandle};
+use std::ptr;
+
+use windows_sys::Wdk::Storage::FileSystem::{NtReadFile, NtWriteFile};
+use windows_sys::Win32::Foundation::{
+    NTSTATUS, RtlNtStatusToDosError, STATUS_BUFFER_OVERFLOW, STATUS_END_OF_FILE, STATUS_PENDING,
+    STATUS_PIPE_BROKEN,
+};
+use windows_sys::Win32::System::IO::IO_STATUS_BLOCK;
+
+use super::event::Event;
+
+/// Writes up to `len` bytes at `offset`, or at the file's position.
+///
+/// # Safety
+///
+/// `len` bytes can be read at `from` until the function returns.
+pub(crate) unsafe fn write(
+    handle: BorrowedHandle<'_>,
+    from: *const u8,
+    len: usize,
+    offset: Option<u64>,
+) -> io::Result<usize> {
+    let mut call = Call::new(offset)?;
+    // SAFETY: `call` and the memory of the caller outlive the call: `end` waits for it. The event is set by no other call.
+    let status = unsafe {
+        NtWriteFile(
+            handle.as_raw_handle(),
+            call.event.raw(),
+            None,
+            ptr::null(),
+            &mut call.result,
+            from.cast(),
+            call_bytes(len),
+            call.offset(),
+            ptr::null(),
+        )
+    };
+    let (status, bytes) = call.end(status);
+    match status {
+        0.. => Ok(bytes),
+        failed => Err(error(failed)),
+    }
+}
+
+/// Reads up to `len` bytes at `offset`, or at the file's position. 0 is the end of the file. The first bytes at `to`, as
+/// many as it returns, are initialised then.
+///
+/// # Safety
+///
+/// `len` bytes can be written at `to` until the function returns.
+pub(crate) unsafe fn read(
+    handle: BorrowedHandle<'_>,
+    to: *mut u8,
+    len: usize,
+    offset: Option<u64>,
+) -> io::Result<usize> {
+    let mut call = Call::new(offset)?;
+    // SAFETY: as in `write`.
+    let status = unsafe {
+        NtReadFile(
+            handle.as_raw_handle(),
+            call.event.raw(),
+            None,
+            ptr::null(),
+            &mut call.result,
+            to.cast(),
+            call_bytes(len),
+            call.offset(),
+            ptr::null(),
+        )
+    };
+    let (status, bytes) = call.end(status);
+    match status {
+        // The rest of a longer message stays in the pipe.
+        0.. | STATUS_BUFFER_OVERFLOW => Ok(bytes),
+        // The other end of a pipe is closed: the standard library calls that the end of the file, too.
+        STATUS_END_OF_FILE | STATUS_PIPE_BROKEN => Ok(0),
+        failed => Err(error(failed)),
+    }
+}
+
+/// What the kernel uses until a call ends.
+struct Call {
+    event: Event,
+    result: IO_STATUS_BLOCK,
+    offset: Option<i64>,
+}
+
+impl Call {
+    /// An offset past `i64::MAX` is an error.
+    fn new(offset: Option<u64>) -> io::Result<Call> {
+        let offset = offset.map(i64::try_from).transpose();
+        Ok(Call {
+            event: Event::take()?,
+            result: IO_STATUS_BLOCK::default(),
+            offset: offset.map_err(|_| io::Error::from_raw_os_error(super::codes::EINVAL))?,
+        })
+    }
+
+    fn offset(&self) -> *const i64 {
+        self.offset.as_ref().map_or(ptr::null(), ptr::from_ref)
+    }
+
+    /// Waits until the kernel is done, and returns the status and the number of bytes.
+    fn end(self, status: NTSTATUS) -> (NTSTATUS, usize) {
+        if status != STATUS_PENDING {
+            // An error that is known at once leaves the block as it was: all zeros.
+            return (status, self.result.Information);
+        }
+        self.event.wait();
+        let result = ptr::from_ref(&self.result);
+        // SAFETY: the kernel has written the block before it set the event. It is read through a pointer and volatile,
+        // since the compiler does not know of that write.
+        let result = unsafe { result.read_volatile() };
+        // SAFETY: the kernel writes the status, and no pointer, when it ends a call.
+        (unsafe { result.Anonymous.Status }, result.Information)
+    }
+}
+
+/// The length of one call, which is short if a buffer has more than 4 GiB. (No transfer gives more than
+/// [`MAX_CALL_BYTES`](crate::MAX_CALL_BYTES).)
+fn call_bytes(len: usize) -> u32 {
+    u32::try_from(len).unwrap_or(u32::MAX)
+}
+
+pub(crate) fn error(status: NTSTATUS) -> io::Error {
+    // SAFETY: the function takes and returns a number.
+    let code = unsafe { RtlNtStatusToDosError(status) };
+    io::Error::from_raw_os_error(code as i32)
+}

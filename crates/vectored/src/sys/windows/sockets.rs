@@ -1,0 +1,148 @@
+//! Lists for sockets: `WSASend` and `WSARecv`, which take an array of buffers.
+//!
+//! # Safety
+//!
+//! `unsafe` for these two calls, `recv` and `getsockopt`. Without an `OVERLAPPED` they return when the kernel is done with
+//! the memory, on every socket.
+#![allow(unsafe_code)]
+
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::windows::io::{AsRawSocket, BorrowedSocket};
+use std::ptr;
+
+use windows_sys::Win32::Networking::WinSock::{
+    SO_TYPE, SOCK_DGRAM, SOCK_RAW, SOCK_RDM, SOCK_SEQPACKET, SOCK_STREAM, SOCKET, SOCKET_ERROR,
+    SOL_SOCKET, WSAESHUTDOWN, WSAGetLastError, WSARecv, WSASend, getsockopt, recv,
+};
+
+use crate::sys::coalesce::{EntryBuffer, any_adjoin, coalesce};
+use crate::sys::entry::Entry;
+
+fn raw(socket: BorrowedSocket<'_>) -> SOCKET {
+    socket.as_raw_socket() as SOCKET
+}
+
+/// Sends a list in one call. Segments that adjoin are coalesced, unless `may_adjoin` is false.
+pub(super) fn send(
+    socket: BorrowedSocket<'_>,
+    slices: &[IoSlice<'_>],
+    may_adjoin: bool,
+) -> io::Result<usize> {
+    if may_adjoin && any_adjoin(slices) {
+        let mut buffer = EntryBuffer::new();
+        if let Some(entries) = coalesce(slices, &mut buffer) {
+            // SAFETY: there are so many entries, which may be read while `entries` lives (its invariant).
+            return unsafe { send_entries(socket, entries.as_ptr(), entries.len()) };
+        }
+    }
+    // SAFETY: an `IoSlice` is guaranteed to be ABI compatible with a `WSABUF`. The slices are borrowed meanwhile.
+    unsafe { send_entries(socket, slices.as_ptr().cast(), slices.len()) }
+}
+
+/// # Safety
+///
+/// There are `count` entries, and their memory can be read, until the function returns.
+unsafe fn send_entries(
+    socket: BorrowedSocket<'_>,
+    entries: *const Entry,
+    count: usize,
+) -> io::Result<usize> {
+    let mut sent = 0;
+    // SAFETY: the caller's promise. The call writes the number of bytes, and neither to the entries nor to their memory.
+    let result = unsafe {
+        WSASend(
+            raw(socket),
+            entries,
+            count as u32,
+            &mut sent,
+            0,
+            ptr::null_mut(),
+            None,
+        )
+    };
+    match result {
+        SOCKET_ERROR => Err(last_error()),
+        _ => Ok(sent as usize),
+    }
+}
+
+/// Receives into a list in one call. 0 is the end of the stream.
+pub(super) fn receive(
+    socket: BorrowedSocket<'_>,
+    slices: &mut [IoSliceMut<'_>],
+) -> io::Result<usize> {
+    let (mut received, mut flags) = (0, 0);
+    // SAFETY: an `IoSliceMut` is guaranteed to be ABI compatible with a `WSABUF`. The slices are borrowed exclusively
+    // meanwhile, and so are the two numbers.
+    let result = unsafe {
+        WSARecv(
+            raw(socket),
+            slices.as_ptr().cast(),
+            slices.len() as u32,
+            &mut received,
+            &mut flags,
+            ptr::null_mut(),
+            None,
+        )
+    };
+    match result {
+        SOCKET_ERROR => end_or_error(),
+        _ => Ok(received as usize),
+    }
+}
+
+/// Receives into memory that need not be initialised.
+pub(super) fn receive_uninit<'b>(
+    socket: BorrowedSocket<'_>,
+    free: &'b mut [MaybeUninit<u8>],
+) -> io::Result<&'b mut [u8]> {
+    let len = i32::try_from(free.len()).unwrap_or(i32::MAX);
+    // SAFETY: the slice has `len` bytes, and is borrowed exclusively meanwhile.
+    let received = unsafe { recv(raw(socket), free.as_mut_ptr().cast(), len, 0) };
+    let received = match usize::try_from(received) {
+        Ok(received) => received,
+        Err(_) => end_or_error()?,
+    };
+    // SAFETY: the call has initialised that many bytes.
+    Ok(unsafe { std::slice::from_raw_parts_mut(free.as_mut_ptr().cast(), received) })
+}
+
+/// The result of a receiving call that failed: the end of the stream if this side has been shut down for reading, as in
+/// the standard library.
+fn end_or_error() -> io::Result<usize> {
+    let error = last_error();
+    match error.raw_os_error() {
+        Some(WSAESHUTDOWN) => Ok(0),
+        _ => Err(error),
+    }
+}
+
+fn last_error() -> io::Error {
+    // SAFETY: the function takes nothing and returns a number.
+    io::Error::from_raw_os_error(unsafe { WSAGetLastError() })
+}
+
+/// The type of a socket that keeps messages apart; `None` for stream sockets and invalid ones.
+pub(super) fn message_type(socket: BorrowedSocket<'_>) -> Option<&'static str> {
+    let mut kind = 0_i32;
+    let mut bytes = size_of::<i32>() as i32;
+    // SAFETY: the call writes up to `bytes` bytes to `kind`, and their number to `bytes`.
+    let result = unsafe {
+        getsockopt(
+            raw(socket),
+            SOL_SOCKET,
+            SO_TYPE,
+            ptr::from_mut(&mut kind).cast(),
+            &mut bytes,
+        )
+    };
+    match (result, kind) {
+        (SOCKET_ERROR, _) | (_, SOCK_STREAM) => None,
+        (_, SOCK_DGRAM) => Some("SOCK_DGRAM"),
+        (_, SOCK_SEQPACKET) => Some("SOCK_SEQPACKET"),
+        (_, SOCK_RAW) => Some("SOCK_RAW"),
+        (_, SOCK_RDM) => Some("SOCK_RDM"),
+        _ => Some("not SOCK_STREAM"),
+    }
+}

@@ -1,0 +1,109 @@
+//! The system calls, each made once: no retry, no loop after a short call. The interface is that of `unix/syscalls.rs`.
+
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+
+use super::{codes, files, handles, sockets};
+use crate::descriptor::borrowed::BorrowedDescriptor;
+
+/// Writes a list: by `WSASend` to a socket, by one call of one buffer to a handle, for which short segments are joined.
+///
+/// `slices` must be within [`Limits`](crate::Limits).
+pub(crate) fn write_slices(
+    descriptor: BorrowedDescriptor<'_>,
+    slices: &[IoSlice<'_>],
+) -> io::Result<usize> {
+    match descriptor {
+        BorrowedDescriptor::Handle(handle) => handles::write_list(handle, slices, None),
+        BorrowedDescriptor::Socket(socket) => sockets::send(socket, slices, true),
+    }
+}
+
+/// As [`write_slices`], for lists in which no segments adjoin.
+pub(crate) fn write_entries(
+    descriptor: BorrowedDescriptor<'_>,
+    slices: &[IoSlice<'_>],
+) -> io::Result<usize> {
+    send_slices(descriptor, slices, false)
+}
+
+/// As [`write_slices`]. There is no `SIGPIPE` here.
+pub(crate) fn send_slices(
+    descriptor: BorrowedDescriptor<'_>,
+    slices: &[IoSlice<'_>],
+    may_adjoin: bool,
+) -> io::Result<usize> {
+    match descriptor {
+        BorrowedDescriptor::Handle(handle) => handles::write_list(handle, slices, None),
+        BorrowedDescriptor::Socket(socket) => sockets::send(socket, slices, may_adjoin),
+    }
+}
+
+/// Writes a record: all of `slices` in one call. For a handle they are copied into one buffer.
+pub(crate) fn write_record(
+    descriptor: BorrowedDescriptor<'_>,
+    slices: &[IoSlice<'_>],
+) -> io::Result<usize> {
+    match descriptor {
+        BorrowedDescriptor::Handle(handle) => handles::write_record(handle, slices),
+        BorrowedDescriptor::Socket(socket) => sockets::send(socket, slices, false),
+    }
+}
+
+/// Writes a list at an offset, as [`write_slices`] writes to a handle.
+///
+/// # Errors
+///
+/// `ERROR_SEEK_ON_DEVICE` on a pipe or socket.
+pub(crate) fn pwrite_slices(
+    descriptor: BorrowedDescriptor<'_>,
+    slices: &[IoSlice<'_>],
+    offset: u64,
+) -> io::Result<usize> {
+    match descriptor {
+        BorrowedDescriptor::Handle(handle) if files::has_offsets(handle) => {
+            handles::write_list(handle, slices, Some(offset))
+        }
+        _ => Err(io::Error::from_raw_os_error(codes::ESPIPE)),
+    }
+}
+
+/// Reads into a list, as [`write_slices`] writes. 0 is the end of the file.
+pub(crate) fn read_slices(
+    descriptor: BorrowedDescriptor<'_>,
+    slices: &mut [IoSliceMut<'_>],
+) -> io::Result<usize> {
+    match descriptor {
+        BorrowedDescriptor::Handle(handle) => handles::read_list(handle, slices, None),
+        BorrowedDescriptor::Socket(socket) => sockets::receive(socket, slices),
+    }
+}
+
+/// Reads into a list at an offset.
+///
+/// # Errors
+///
+/// As [`pwrite_slices`].
+pub(crate) fn read_slices_at(
+    descriptor: BorrowedDescriptor<'_>,
+    slices: &mut [IoSliceMut<'_>],
+    offset: u64,
+) -> io::Result<usize> {
+    match descriptor {
+        BorrowedDescriptor::Handle(handle) if files::has_offsets(handle) => {
+            handles::read_list(handle, slices, Some(offset))
+        }
+        _ => Err(io::Error::from_raw_os_error(codes::ESPIPE)),
+    }
+}
+
+/// Reads into memory that need not be initialised: returns the part that was filled, which begins where `free` does.
+pub(crate) fn read_uninit<'b>(
+    descriptor: BorrowedDescriptor<'_>,
+    free: &'b mut [MaybeUninit<u8>],
+) -> io::Result<&'b mut [u8]> {
+    match descriptor {
+        BorrowedDescriptor::Handle(handle) => handles::read_uninit(handle, free),
+        BorrowedDescriptor::Socket(socket) => sockets::receive_uninit(socket, free),
+    }
+}
