@@ -61,7 +61,7 @@ const CRATES: [Crate; 7] = [
             &["buffered", "bytes_buf"],
             &["queue"],
             &["codec"],
-            &["calibrate", "uring"],
+            &["calibrate", "uring", "windows"],
         ],
     },
     Crate {

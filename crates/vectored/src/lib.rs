@@ -213,6 +213,8 @@ mod testing;
 mod transfer;
 #[cfg(all(feature = "uring", target_os = "linux"))]
 pub mod uring;
+#[cfg(any(windows, test))]
+pub mod windows;
 mod write;
 
 pub use buffered::gather_writer::GatherWriter;
