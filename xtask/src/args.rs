@@ -114,7 +114,6 @@ mod tests {
         assert_eq!(args.finish(), Ok(()));
     }
 
-    #[cfg(feature = "lab")]
     #[test]
     fn flags_and_paths_are_taken_once() {
         let mut args = args("--directory /tmp --experiments");

@@ -33,6 +33,10 @@
 //!   minutes, on an idle machine.
 //! - `deb [--output target/debian] [--try-out]` builds the Debian packages. `--try-out` installs, uses and removes them
 //!   in a clean Debian, which needs root, debootstrap and a mirror: a minute.
+//! - `install-c [--prefix /usr/local] [--libdir lib] [--destdir DIR]` builds and installs the C library:
+//!   `docs/c.md`. With `--destdir` the files go to the prefix within that folder, for a package.
+//! - `test-c` installs the C library to a temporary folder, and compiles and runs the programs of
+//!   `crates/vectored-capi` with it: by pkg-config and CMake, with sanitizers, and under valgrind.
 //! - `miri` runs the library's tests that make no system call under Miri.
 //!   If Miri cannot be installed, that is printed and is no failure.
 //! - `instructions` counts the instructions for copying a short segment, under callgrind.
@@ -43,6 +47,7 @@
 mod args;
 mod bench_peers;
 mod bench_programs;
+mod c_library;
 mod check;
 mod deb;
 mod fuzz;
@@ -63,7 +68,7 @@ mod steps;
 mod test;
 mod tidy;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use args::Args;
@@ -92,6 +97,8 @@ Commands:
   pairs            [--rounds 11] [--only NAME]: do predicted and measured savings agree?
   deb              [--output target/debian] [--try-out]: Debian packages; --try-out installs, uses and
                    removes them in a clean Debian
+  install-c        [--prefix /usr/local] [--libdir lib] [--destdir DIR]: installs the C library
+  test-c           installs the C library to a folder, and compiles and runs C and C++ with it
   miri             the library without its system calls, under Miri
   instructions     instructions for copying a short segment, counted by callgrind
   help             this text
@@ -151,6 +158,8 @@ enum Command {
         words: Vec<String>,
     },
     Deb(deb::Options),
+    InstallC(c_library::options::Place),
+    TestC,
     Miri,
     Instructions,
 }
@@ -204,6 +213,12 @@ impl Command {
                 output: args.path("--output", "target/debian")?,
                 try_out: args.flag("--try-out"),
             }),
+            Some("install-c") => Command::InstallC(c_library::options::Place {
+                prefix: args.path("--prefix", "/usr/local")?,
+                libdir: args.path("--libdir", "lib")?,
+                destdir: args.word("--destdir")?.map(PathBuf::from),
+            }),
+            Some("test-c") => Command::TestC,
             Some("miri") => Command::Miri,
             Some("instructions") => Command::Instructions,
             None | Some("help" | "--help" | "-h") => Command::Help,
@@ -236,6 +251,8 @@ impl Command {
             Command::BenchPrograms { words } => bench_programs::run(&words),
             Command::Pairs { words } => pairs::run(&words),
             Command::Deb(options) => deb::run(&options),
+            Command::InstallC(place) => c_library::install(&place).map(|()| true),
+            Command::TestC => c_library::test().map(|()| true),
             Command::Miri => miri::run(),
             Command::Instructions => instructions::run(),
         }

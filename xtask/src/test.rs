@@ -177,6 +177,12 @@ fn programs<'a>(
     };
     let step = Step::command("deb", deb).builds_in(RELEASE);
     steps.push(step.needs(BUILD_BENCHES));
+    let c_library = move || {
+        let mut command = xtask("test-c");
+        command.env(SKIPS, skips);
+        command
+    };
+    steps.push(Step::command("c-library", c_library).builds_in(RELEASE));
     steps
 }
 

@@ -249,6 +249,7 @@ pub use read::all::{
 pub use read::scatter::Scatter;
 pub use read::uninit::{read_exact_uninit, read_up_to_eof_uninit};
 pub use sys::limits::{Limits, MAX_CALL_BYTES, iov_max};
+pub use sys::raw::{RawSegments, RawSegmentsMut};
 pub use transfer::aligned_buffer::AlignedBuffer;
 pub use write::all::{write_all_vectored, write_from};
 pub use write::direct::{DirectAlignment, write_all_direct_at};

@@ -265,8 +265,7 @@ fn copyright(mit: &str, apache: &str) -> String {
 pub fn check(package: &Path) -> Result<bool> {
     let mut command = Command::new("lintian");
     // The package has no bug number of Debian, and its maintainer may be nobody yet.
-    let allowed =
-        "initial-upload-closes-no-bugs,root-in-contact,bogus-mail-host,\
+    let allowed = "initial-upload-closes-no-bugs,root-in-contact,bogus-mail-host,\
                    bogus-mail-host-in-debian-changelog";
     command.args([
         "--fail-on",

@@ -11,6 +11,7 @@ pub(crate) mod entry;
 pub(crate) mod file_identity;
 pub(crate) mod limits;
 pub(crate) mod owned_bytes;
+pub(crate) mod raw;
 pub(crate) mod staging;
 pub(crate) mod uninit;
 #[cfg(unix)]

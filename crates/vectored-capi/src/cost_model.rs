@@ -1,0 +1,126 @@
+//! What decides which segments are copied.
+
+use std::ffi::{CStr, OsStr};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::time::Duration;
+
+use libc::{c_char, c_int, c_uint, size_t};
+use vectored::{CalibrationTarget, CostModel, TargetKind};
+
+use crate::entry::{Failure, free_object, new_object, object_ref, value};
+
+/// What a descriptor refers to, as far as costs differ.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub enum vectored_target {
+    /// Another kind, or an unknown one. Calibration writes to /dev/null.
+    VECTORED_OTHER = 0,
+    /// A regular file that is appended to.
+    VECTORED_FILE = 1,
+    /// A regular file that is overwritten.
+    VECTORED_FILE_OVERWRITE = 2,
+    /// A pipe or FIFO.
+    VECTORED_PIPE = 3,
+    /// A Unix stream socket.
+    VECTORED_UNIX_SOCKET = 4,
+    /// A TCP socket.
+    VECTORED_TCP_SOCKET = 5,
+}
+
+/// The costs of a call, a segment and a byte. They decide which segments are copied; all bytes are written with any model.
+/// A model does not change, so threads may share it. Free it with `vectored_cost_model_free`.
+pub struct vectored_cost_model(pub(crate) CostModel);
+
+/// Returns the default model for a kind of descriptor, one of `enum vectored_target`. Free it with
+/// `vectored_cost_model_free`.
+///
+/// Errors (NULL and errno): EINVAL if `target` is none of them, ENOMEM.
+#[unsafe(no_mangle)]
+pub extern "C" fn vectored_cost_model_default(target: c_int) -> *mut vectored_cost_model {
+    new_object(|| {
+        let kind = calibration_target(target, Path::new("."))?.kind();
+        Ok(vectored_cost_model(CostModel::default_for(kind)))
+    })
+}
+
+/// Measures a model on this machine, on descriptors that the function makes and closes, for about `budget_ms` milliseconds
+/// (50 are enough on an idle machine). Free it with `vectored_cost_model_free`.
+///
+/// `target` is one of `enum vectored_target`. For the files, `directory` is where an unnamed file of up to 16 MiB is made;
+/// for all others it is not used and may be NULL.
+///
+/// Errors (NULL and errno): EINVAL if `target` is none of them, EFAULT if `directory` is NULL and `target` is a file, ENOMEM,
+/// and those of the system calls that make and write the descriptors.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vectored_cost_model_calibrate(
+    target: c_int,
+    directory: *const c_char,
+    budget_ms: c_uint,
+) -> *mut vectored_cost_model {
+    new_object(|| {
+        let directory = match directory.is_null() {
+            true => None,
+            // SAFETY: the caller promises a text that ends with a zero.
+            false => Some(unsafe { CStr::from_ptr(directory) }),
+        };
+        let path = directory.map(|text| Path::new(OsStr::from_bytes(text.to_bytes())));
+        let target = calibration_target(target, path.unwrap_or(Path::new("")))?;
+        if target.kind() == TargetKind::File && path.is_none() {
+            return Err(Failure::of(libc::EFAULT));
+        }
+        let budget = Duration::from_millis(budget_ms.into());
+        Ok(vectored_cost_model(CostModel::calibrate(target, budget)?))
+    })
+}
+
+/// Frees a model. NULL is allowed. errno is kept.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vectored_cost_model_free(model: *mut vectored_cost_model) {
+    // SAFETY: the caller promises that it is null or a model that is not used again.
+    unsafe { free_object(model) };
+}
+
+/// Returns the length of the longest segment, in bytes, that is copied in a list of `iovcnt` segments by this model. 0 means
+/// that nothing is copied.
+///
+/// Errors (0 and errno): EFAULT if `model` is NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vectored_cost_model_copy_below(
+    model: *const vectored_cost_model,
+    iovcnt: size_t,
+) -> size_t {
+    value(0, || {
+        // SAFETY: the caller promises that it is null or a model.
+        let model = unsafe { object_ref(model) }?.0;
+        Ok(model.copy_below_bytes(iovcnt))
+    })
+}
+
+/// The target of that number.
+///
+/// # Errors
+///
+/// `EINVAL` if there is none.
+pub(crate) fn calibration_target(
+    target: c_int,
+    directory: &Path,
+) -> Result<CalibrationTarget<'_>, Failure> {
+    const TARGETS: [vectored_target; 6] = [
+        vectored_target::VECTORED_OTHER,
+        vectored_target::VECTORED_FILE,
+        vectored_target::VECTORED_FILE_OVERWRITE,
+        vectored_target::VECTORED_PIPE,
+        vectored_target::VECTORED_UNIX_SOCKET,
+        vectored_target::VECTORED_TCP_SOCKET,
+    ];
+    let named = TARGETS.into_iter().find(|&known| known as c_int == target);
+    Ok(match named.ok_or(Failure::of(libc::EINVAL))? {
+        vectored_target::VECTORED_OTHER => CalibrationTarget::Null,
+        vectored_target::VECTORED_FILE => CalibrationTarget::File(directory),
+        vectored_target::VECTORED_FILE_OVERWRITE => CalibrationTarget::FileOverwrite(directory),
+        vectored_target::VECTORED_PIPE => CalibrationTarget::Pipe,
+        vectored_target::VECTORED_UNIX_SOCKET => CalibrationTarget::UnixSocket,
+        vectored_target::VECTORED_TCP_SOCKET => CalibrationTarget::TcpSocket,
+    })
+}

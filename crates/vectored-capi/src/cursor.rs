@@ -1,0 +1,96 @@
+//! Positions in a list.
+
+use std::ops::Deref;
+
+use libc::{c_int, iovec, size_t, ssize_t};
+use vectored::{RawSegments, SegmentCursor};
+
+use crate::entry::{Failure, object, object_ref, status, transfer};
+
+/// A position in a list of segments. `{0, 0}` is the start of a list.
+///
+/// It is all that has to be kept of a transfer that stopped, for example because a non-blocking descriptor is full: pass
+/// it again with the same list, and the transfer goes on. At the end of a list, `segment` is the number of segments.
+///
+/// It is plain data and holds no pointer: copy it, or set its members. Segments may be added at the end of the list.
+/// If the first `k` segments, all of them moved, are removed from the list, subtract `k` from `segment`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct vectored_cursor {
+    /// The index of the segment with the next byte.
+    pub segment: size_t,
+    /// The number of bytes of that segment that were moved.
+    pub offset: size_t,
+}
+
+/// Returns the number of bytes from `cursor` to the end of the list.
+///
+/// Errors (-1 and errno): EFAULT if `cursor` is NULL, EINVAL if it is outside of the list, and those of the list, as for
+/// `vectored_write_all`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vectored_cursor_remaining(
+    cursor: *const vectored_cursor,
+    iov: *const iovec,
+    iovcnt: size_t,
+) -> ssize_t {
+    // SAFETY: `done` is null, and the caller promises the list and the cursor.
+    unsafe {
+        transfer(std::ptr::null_mut(), || {
+            let segments = RawSegments::new(iov, iovcnt)?;
+            let cursor = position(object_ref(cursor)?, &segments)?;
+            Ok(cursor.remaining_bytes(&segments))
+        })
+    }
+}
+
+/// Moves `cursor` forward by `bytes`, which were written or read by other means, such as a sendmsg(2) of your own. Returns 0.
+///
+/// Errors (-1 and errno): EFAULT if `cursor` is NULL, EINVAL if it is outside of the list or if fewer bytes remain (the
+/// cursor has not moved then), and those of the list, as for `vectored_write_all`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vectored_cursor_advance(
+    cursor: *mut vectored_cursor,
+    iov: *const iovec,
+    iovcnt: size_t,
+    bytes: size_t,
+) -> c_int {
+    // SAFETY: the caller promises the list and the cursor.
+    status(|| unsafe {
+        let segments = RawSegments::new(iov, iovcnt)?;
+        let cursor = object(cursor)?;
+        let mut to = position(cursor, &segments)?;
+        if (bytes as u64) > to.remaining_bytes(&segments) {
+            return Err(Failure::of(libc::EINVAL));
+        }
+        to.advance(&segments, bytes);
+        keep(cursor, to);
+        Ok(())
+    })
+}
+
+/// The position of a cursor of C.
+///
+/// # Errors
+///
+/// `EINVAL` if it is outside of the list.
+#[inline]
+pub(crate) fn position<S: Deref<Target = [u8]>>(
+    cursor: &vectored_cursor,
+    segments: &[S],
+) -> Result<SegmentCursor, Failure> {
+    let is_within = match segments.get(cursor.segment) {
+        Some(segment) => cursor.offset <= segment.len(),
+        None => cursor.segment == segments.len() && cursor.offset == 0,
+    };
+    match is_within {
+        true => Ok(SegmentCursor::at(cursor.segment, cursor.offset)),
+        false => Err(Failure::of(libc::EINVAL)),
+    }
+}
+
+/// Stores a position for C.
+#[inline]
+pub(crate) fn keep(cursor: &mut vectored_cursor, position: SegmentCursor) {
+    cursor.segment = position.segment();
+    cursor.offset = position.offset();
+}

@@ -1,0 +1,124 @@
+//! Lists whose short segments are copied together.
+
+use libc::{c_int, iovec, off_t, size_t, ssize_t};
+use vectored::{Gather, RawSegments};
+
+use crate::cost_model::vectored_cost_model;
+use crate::cursor::vectored_cursor;
+use crate::entry::{descriptor, free_object, new_object, object, object_ref, transfer};
+use crate::list::{place, resumed};
+
+/// Writes lists with short segments faster than writev(2): it copies runs of short segments into a buffer that it owns, and
+/// references long segments, in the same system call.
+///
+/// Make one with `vectored_gather_new` or `vectored_gather_with_model`, keep it, and use it for all lists of a thread, to any
+/// descriptors; free it with `vectored_gather_free`. The first list that is copied allocates the buffer of 256 KiB;
+/// further lists allocate nothing. It keeps no bytes of a list when a function returns.
+///
+/// Copied bytes are not wiped from the buffer, neither after a call nor when it is freed.
+pub struct vectored_gather(Gather);
+
+/// Returns a new gather handle, or NULL with errno ENOMEM. Free it with `vectored_gather_free`.
+#[unsafe(no_mangle)]
+pub extern "C" fn vectored_gather_new() -> *mut vectored_gather {
+    new_object(|| Ok(vectored_gather(Gather::default())))
+}
+
+/// As `vectored_gather_new`, with a cost model that decides which segments are copied: that of the kind of descriptor that
+/// is written to. The model is copied, and may be freed.
+///
+/// Errors (NULL and errno): EFAULT if `model` is NULL, ENOMEM.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vectored_gather_with_model(
+    model: *const vectored_cost_model,
+) -> *mut vectored_gather {
+    new_object(|| {
+        // SAFETY: the caller promises that it is null or a model.
+        let model = unsafe { object_ref(model) }?.0;
+        Ok(vectored_gather(Gather::new(model)))
+    })
+}
+
+/// Frees a gather handle. NULL is allowed. errno is kept.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vectored_gather_free(gather: *mut vectored_gather) {
+    // SAFETY: the caller promises that it is null or a handle that is not used again.
+    unsafe { free_object(gather) };
+}
+
+/// Writes all segments in order, and returns their bytes.
+///
+/// As `vectored_write_all`, except that short segments are copied.
+///
+/// Errors: as `vectored_write_all`; EFAULT if `gather` is NULL. After an error the handle can be used again.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vectored_gather_write(
+    gather: *mut vectored_gather,
+    fd: c_int,
+    iov: *const iovec,
+    iovcnt: size_t,
+    done: *mut size_t,
+) -> ssize_t {
+    // SAFETY: the caller promises the handle and the list, and that `done` is null or can be written.
+    unsafe {
+        transfer(done, || {
+            let gather = object(gather)?;
+            let fd = descriptor(fd)?;
+            let segments = RawSegments::new(iov, iovcnt)?;
+            Ok(gather.0.write_all(fd, &segments)?)
+        })
+    }
+}
+
+/// Writes from `cursor` to the end of the list, and returns the bytes of this call.
+///
+/// As `vectored_write_from`, except that short segments are copied. Copied bytes are not kept: if the transfer
+/// stops, `cursor` points to the rest of your list, and any handle, or `vectored_write_from`, may go on with it.
+///
+/// Errors: as `vectored_write_from`; EFAULT if `gather` is NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vectored_gather_write_from(
+    gather: *mut vectored_gather,
+    fd: c_int,
+    iov: *const iovec,
+    iovcnt: size_t,
+    cursor: *mut vectored_cursor,
+    done: *mut size_t,
+) -> ssize_t {
+    // SAFETY: the caller promises the handle, the list and the cursor, and that `done` is null or can be written.
+    unsafe {
+        transfer(done, || {
+            let gather = object(gather)?;
+            let fd = descriptor(fd)?;
+            let segments = RawSegments::new(iov, iovcnt)?;
+            resumed(object(cursor)?, &segments, |at| {
+                gather.0.write_from(fd, &segments, at)
+            })
+        })
+    }
+}
+
+/// Writes all segments in order into a file at `offset`, and returns their bytes.
+///
+/// As `vectored_pwrite_all`, except that short segments are copied.
+///
+/// Errors: as `vectored_pwrite_all`; EFAULT if `gather` is NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vectored_gather_pwrite(
+    gather: *mut vectored_gather,
+    fd: c_int,
+    iov: *const iovec,
+    iovcnt: size_t,
+    offset: off_t,
+    done: *mut size_t,
+) -> ssize_t {
+    // SAFETY: the caller promises the handle and the list, and that `done` is null or can be written.
+    unsafe {
+        transfer(done, || {
+            let gather = object(gather)?;
+            let fd = descriptor(fd)?;
+            let segments = RawSegments::new(iov, iovcnt)?;
+            Ok(gather.0.write_all_at(fd, &segments, place(offset)?)?)
+        })
+    }
+}

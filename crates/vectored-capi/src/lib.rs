@@ -1,0 +1,43 @@
+//! The C library: `include/vectored.h` is generated from this crate's public items and their comments.
+//!
+//! The comments of items with a C name are written for readers of the header. `cargo xtask install-c` installs the
+//! library; `docs/c.md` says how.
+//!
+//! # Safety
+//!
+//! `unsafe` because every function is one that C calls, with pointers of C. Each pointer is checked for null, and what else a
+//! caller promises is said in the header. The memory of segments becomes slices by
+//! [`vectored::RawSegments`], whose docs give the argument.
+//!
+//! No panic leaves a function: see [`entry`].
+
+#![allow(unsafe_code)]
+// Names of C.
+#![allow(non_camel_case_types)]
+// The contract of each function is in words for C: "Safety" is no section of a C header.
+#![allow(clippy::missing_safety_doc)]
+
+mod entry;
+
+// The order of the header, which rustfmt keeps if the lines are apart.
+mod version;
+
+mod list;
+
+mod cursor;
+
+mod gather;
+
+mod scatter;
+
+mod cost_model;
+
+mod queue;
+
+pub use cost_model::*;
+pub use cursor::*;
+pub use gather::*;
+pub use list::*;
+pub use queue::*;
+pub use scatter::*;
+pub use version::*;

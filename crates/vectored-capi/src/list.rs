@@ -1,0 +1,287 @@
+//! Lists that are written and read without a handle: nothing is copied.
+
+use std::io::IoSlice;
+
+use libc::{c_int, iovec, off_t, size_t, ssize_t};
+use vectored::{RawSegments, RawSegmentsMut, SegmentCursor};
+
+use crate::cursor::{keep, position, vectored_cursor};
+use crate::entry::{Failure, descriptor, object, transfer};
+
+/// Writes all segments in order, and returns their bytes. Nothing is copied.
+///
+/// Errors (-1 and errno, with the bytes written before in `*done`):
+///
+/// EAGAIN: a non-blocking descriptor is full, or the SO_SNDTIMEO of a socket has passed. Use `vectored_write_from`, which
+/// can be resumed, if you expect that.
+///
+/// EBADF: `fd` is negative, or not open for writing.
+///
+/// EFAULT: `iov` is NULL and `iovcnt` is not 0, or a segment of 1 byte or more has a NULL `iov_base`: found before any byte is
+/// written. Or a segment is in memory that the kernel cannot read.
+///
+/// EINVAL: a segment has more than SSIZE_MAX bytes, or the descriptor is a socket that keeps messages apart (SOCK_DGRAM,
+/// SOCK_SEQPACKET) and the list is not exactly one message: use `vectored_write_once`. No byte is written.
+///
+/// EIO: a call wrote no byte and returned no error.
+///
+/// EPIPE (if SIGPIPE is ignored), ENOSPC, and all others of write(2), but never EINTR.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vectored_write_all(
+    fd: c_int,
+    iov: *const iovec,
+    iovcnt: size_t,
+    done: *mut size_t,
+) -> ssize_t {
+    // SAFETY: the caller promises the list, and that `done` is null or can be written.
+    unsafe {
+        transfer(done, || {
+            let fd = descriptor(fd)?;
+            let segments = RawSegments::new(iov, iovcnt)?;
+            Ok(vectored::write_all_vectored(fd, &segments)?)
+        })
+    }
+}
+
+/// Writes from `cursor` to the end of the list, and returns the bytes of this call.
+///
+/// As `vectored_write_all`, but it can be resumed: whether it succeeds or fails, `cursor` has moved by exactly the bytes that
+/// were written. After EAGAIN, wait until the descriptor is ready, with poll(2), and call it again with the same list and
+/// cursor. With a cursor at the end of the list it returns 0 and makes no system call.
+///
+/// Errors: as `vectored_write_all`; EFAULT if `cursor` is NULL; EINVAL if it is outside of the list.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vectored_write_from(
+    fd: c_int,
+    iov: *const iovec,
+    iovcnt: size_t,
+    cursor: *mut vectored_cursor,
+    done: *mut size_t,
+) -> ssize_t {
+    // SAFETY: the caller promises the list and the cursor, and that `done` is null or can be written.
+    unsafe {
+        transfer(done, || {
+            let fd = descriptor(fd)?;
+            let segments = RawSegments::new(iov, iovcnt)?;
+            resumed(object(cursor)?, &segments, |at| {
+                vectored::write_from(fd, &segments, at)
+            })
+        })
+    }
+}
+
+/// Writes all segments in order into a file at `offset`, and returns their bytes. The file's own position is neither used
+/// nor moved.
+///
+/// To resume after an error, write the rest of the list at `offset` + `*done`; `vectored_cursor_advance` finds it.
+/// Through a descriptor with O_APPEND, Linux appends whatever the offset is ("BUGS" of pwrite(2)).
+///
+/// Errors: as `vectored_write_all`; EINVAL if `offset` is negative, or if the last byte would lie at the largest offset or
+/// past it; ESPIPE on a pipe or socket.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vectored_pwrite_all(
+    fd: c_int,
+    iov: *const iovec,
+    iovcnt: size_t,
+    offset: off_t,
+    done: *mut size_t,
+) -> ssize_t {
+    // SAFETY: the caller promises the list, and that `done` is null or can be written.
+    unsafe {
+        transfer(done, || {
+            let fd = descriptor(fd)?;
+            let segments = RawSegments::new(iov, iovcnt)?;
+            Ok(vectored::write_all_vectored_at(
+                fd,
+                &segments,
+                place(offset)?,
+            )?)
+        })
+    }
+}
+
+/// Writes all segments in exactly one system call, or fails: for lines of a log with several writers (O_APPEND), records
+/// of up to PIPE_BUF bytes on a pipe with several writers, and messages on a SOCK_DGRAM or SOCK_SEQPACKET socket.
+///
+/// Empty segments do not count. If all are empty, it makes no call and returns 0: send an empty message with send(2).
+///
+/// Errors: as `vectored_write_all`, and
+///
+/// EINVAL: one call cannot take the list, which has more than IOV_MAX segments, more than 0x7ffff000 bytes, or on a pipe
+/// more than PIPE_BUF bytes. No byte is written.
+///
+/// EIO: the call was short, and `*done` bytes of the record are written. No second call is made, and the first cannot
+/// be undone. Causes are a full disk, a non-blocking stream socket, and a signal during a long write.
+///
+/// EOPNOTSUPP: the driver takes no lists. Copy the record into one segment. No byte is written.
+///
+/// After EAGAIN no byte is written: try the whole record again.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vectored_write_once(
+    fd: c_int,
+    iov: *const iovec,
+    iovcnt: size_t,
+    done: *mut size_t,
+) -> ssize_t {
+    // SAFETY: the caller promises the list, and that `done` is null or can be written.
+    unsafe {
+        transfer(done, || {
+            let fd = descriptor(fd)?;
+            let segments = RawSegments::new(iov, iovcnt)?;
+            Ok(vectored::write_once(fd, &segments)?)
+        })
+    }
+}
+
+/// Reads into all segments in order until they are full, and returns their bytes. Bytes after them stay in the stream.
+///
+/// Errors (-1 and errno, with the bytes read before in `*done`; they are in the first segments, and the content of the rest is
+/// unspecified):
+///
+/// ENODATA: the file or stream ended before the list was full. If that is no error, use `vectored_read_up_to_eof`.
+///
+/// EAGAIN: a non-blocking descriptor is empty, or the SO_RCVTIMEO of a socket has passed. `vectored_read_into` can be
+/// resumed.
+///
+/// EINVAL: the descriptor is a socket that keeps messages apart (use recvmsg(2)), or a segment has more than SSIZE_MAX bytes.
+///
+/// EBADF, EFAULT: as `vectored_write_all`. ENOMEM: no memory for a copy of the array `iov`. All others of read(2), but
+/// never EINTR.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vectored_read_exact(
+    fd: c_int,
+    iov: *const iovec,
+    iovcnt: size_t,
+    done: *mut size_t,
+) -> ssize_t {
+    // SAFETY: the caller promises the list, and that `done` is null or can be written.
+    unsafe {
+        transfer(done, || {
+            let fd = descriptor(fd)?;
+            let mut segments = RawSegmentsMut::new(iov, iovcnt)?;
+            Ok(vectored::read_exact_vectored(fd, &mut segments)?)
+        })
+    }
+}
+
+/// Reads from `cursor` on until the segments are full, and returns the bytes of this call.
+///
+/// As `vectored_read_exact`, but it can be resumed, as `vectored_write_from`: whether it succeeds or fails, `cursor` has
+/// moved by exactly the bytes that were read.
+///
+/// Errors: as `vectored_read_exact`; EFAULT if `cursor` is NULL; EINVAL if it is outside of the list.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vectored_read_into(
+    fd: c_int,
+    iov: *const iovec,
+    iovcnt: size_t,
+    cursor: *mut vectored_cursor,
+    done: *mut size_t,
+) -> ssize_t {
+    // SAFETY: the caller promises the list and the cursor, and that `done` is null or can be written.
+    unsafe {
+        transfer(done, || {
+            let fd = descriptor(fd)?;
+            let mut segments = RawSegmentsMut::new(iov, iovcnt)?;
+            let cursor = object(cursor)?;
+            let mut at = position(cursor, &segments)?;
+            let read = vectored::read_into(fd, &mut segments, &mut at);
+            keep(cursor, at);
+            Ok(read?)
+        })
+    }
+}
+
+/// Reads into the segments in order until they are full or the file ends, and returns the bytes read. If they are fewer than
+/// the segments have, the file or stream has ended.
+///
+/// Errors: as `vectored_read_exact`, without ENODATA.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vectored_read_up_to_eof(
+    fd: c_int,
+    iov: *const iovec,
+    iovcnt: size_t,
+    done: *mut size_t,
+) -> ssize_t {
+    // SAFETY: the caller promises the list, and that `done` is null or can be written.
+    unsafe {
+        transfer(done, || {
+            let fd = descriptor(fd)?;
+            let mut segments = RawSegmentsMut::new(iov, iovcnt)?;
+            Ok(vectored::read_up_to_eof_vectored(fd, &mut segments)?)
+        })
+    }
+}
+
+/// Reads into all segments in order from `offset` of a file on, and returns their bytes. The file's own position is neither
+/// used nor moved.
+///
+/// Errors: as `vectored_read_exact`; EINVAL if `offset` is negative, or if the list would end past the largest offset;
+/// ESPIPE on a pipe or socket.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vectored_pread_exact(
+    fd: c_int,
+    iov: *const iovec,
+    iovcnt: size_t,
+    offset: off_t,
+    done: *mut size_t,
+) -> ssize_t {
+    // SAFETY: the caller promises the list, and that `done` is null or can be written.
+    unsafe {
+        transfer(done, || {
+            let fd = descriptor(fd)?;
+            let mut segments = RawSegmentsMut::new(iov, iovcnt)?;
+            let offset = place(offset)?;
+            Ok(vectored::read_exact_vectored_at(fd, &mut segments, offset)?)
+        })
+    }
+}
+
+/// As `vectored_pread_exact`, until the segments are full or the file ends. Returns the bytes read, which are 0 if the
+/// file ends at `offset` or before it.
+///
+/// Errors: as `vectored_pread_exact`, without ENODATA.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vectored_pread_up_to_eof(
+    fd: c_int,
+    iov: *const iovec,
+    iovcnt: size_t,
+    offset: off_t,
+    done: *mut size_t,
+) -> ssize_t {
+    // SAFETY: the caller promises the list, and that `done` is null or can be written.
+    unsafe {
+        transfer(done, || {
+            let fd = descriptor(fd)?;
+            let mut segments = RawSegmentsMut::new(iov, iovcnt)?;
+            let offset = place(offset)?;
+            Ok(vectored::read_up_to_eof_vectored_at(
+                fd,
+                &mut segments,
+                offset,
+            )?)
+        })
+    }
+}
+
+/// An offset of C.
+///
+/// # Errors
+///
+/// `EINVAL` if it is negative, as for pwrite(2).
+pub(crate) fn place(offset: off_t) -> Result<u64, Failure> {
+    u64::try_from(offset).map_err(|_| Failure::of(libc::EINVAL))
+}
+
+/// Runs a write from the position of a cursor of C, which moves with it, whether it succeeds or fails.
+#[inline]
+pub(crate) fn resumed(
+    cursor: &mut vectored_cursor,
+    segments: &[IoSlice<'_>],
+    write: impl FnOnce(&mut SegmentCursor) -> Result<u64, vectored::TransferError>,
+) -> Result<u64, Failure> {
+    let mut at = position(cursor, segments)?;
+    let written = write(&mut at);
+    keep(cursor, at);
+    Ok(written?)
+}

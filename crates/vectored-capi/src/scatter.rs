@@ -1,0 +1,139 @@
+//! Lists whose short segments are read through a buffer.
+
+use libc::{c_int, iovec, off_t, size_t, ssize_t};
+use vectored::{RawSegmentsMut, Scatter};
+
+use crate::cost_model::vectored_cost_model;
+use crate::cursor::{keep, position, vectored_cursor};
+use crate::entry::{descriptor, free_object, new_object, object, object_ref, transfer};
+use crate::list::place;
+
+/// Reads lists with short segments faster than readv(2): it reads runs of short segments into a buffer that it owns, and
+/// copies them from there.
+///
+/// As `vectored_gather`: keep it for all lists of a thread, and free it with `vectored_scatter_free`. It holds no bytes when
+/// a function returns: what was read is in your segments.
+pub struct vectored_scatter(Scatter);
+
+/// Returns a new scatter handle, or NULL with errno ENOMEM. Free it with `vectored_scatter_free`.
+#[unsafe(no_mangle)]
+pub extern "C" fn vectored_scatter_new() -> *mut vectored_scatter {
+    new_object(|| Ok(vectored_scatter(Scatter::default())))
+}
+
+/// As `vectored_scatter_new`, with a cost model, which is copied.
+///
+/// Errors (NULL and errno): EFAULT if `model` is NULL, ENOMEM.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vectored_scatter_with_model(
+    model: *const vectored_cost_model,
+) -> *mut vectored_scatter {
+    new_object(|| {
+        // SAFETY: the caller promises that it is null or a model.
+        let model = unsafe { object_ref(model) }?.0;
+        Ok(vectored_scatter(Scatter::new(model)))
+    })
+}
+
+/// Frees a scatter handle. NULL is allowed. errno is kept.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vectored_scatter_free(scatter: *mut vectored_scatter) {
+    // SAFETY: the caller promises that it is null or a handle that is not used again.
+    unsafe { free_object(scatter) };
+}
+
+/// Reads into all segments in order until they are full, and returns their bytes.
+///
+/// Errors: as `vectored_read_exact`; EFAULT if `scatter` is NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vectored_scatter_read_exact(
+    scatter: *mut vectored_scatter,
+    fd: c_int,
+    iov: *const iovec,
+    iovcnt: size_t,
+    done: *mut size_t,
+) -> ssize_t {
+    // SAFETY: the caller promises the handle and the list, and that `done` is null or can be written.
+    unsafe {
+        transfer(done, || {
+            let scatter = object(scatter)?;
+            let fd = descriptor(fd)?;
+            let mut segments = RawSegmentsMut::new(iov, iovcnt)?;
+            Ok(scatter.0.read_exact(fd, &mut segments)?)
+        })
+    }
+}
+
+/// Reads from `cursor` on until the segments are full, and returns the bytes of this call. As `vectored_read_into`.
+///
+/// Errors: as `vectored_read_into`; EFAULT if `scatter` is NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vectored_scatter_read_into(
+    scatter: *mut vectored_scatter,
+    fd: c_int,
+    iov: *const iovec,
+    iovcnt: size_t,
+    cursor: *mut vectored_cursor,
+    done: *mut size_t,
+) -> ssize_t {
+    // SAFETY: the caller promises the handle, the list and the cursor, and that `done` is null or can be written.
+    unsafe {
+        transfer(done, || {
+            let scatter = object(scatter)?;
+            let fd = descriptor(fd)?;
+            let mut segments = RawSegmentsMut::new(iov, iovcnt)?;
+            let cursor = object(cursor)?;
+            let mut at = position(cursor, &segments)?;
+            let read = scatter.0.read_into(fd, &mut segments, &mut at);
+            keep(cursor, at);
+            Ok(read?)
+        })
+    }
+}
+
+/// Reads into the segments in order until they are full or the file ends, and returns the bytes read. As
+/// `vectored_read_up_to_eof`.
+///
+/// Errors: as `vectored_read_up_to_eof`; EFAULT if `scatter` is NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vectored_scatter_read_up_to_eof(
+    scatter: *mut vectored_scatter,
+    fd: c_int,
+    iov: *const iovec,
+    iovcnt: size_t,
+    done: *mut size_t,
+) -> ssize_t {
+    // SAFETY: the caller promises the handle and the list, and that `done` is null or can be written.
+    unsafe {
+        transfer(done, || {
+            let scatter = object(scatter)?;
+            let fd = descriptor(fd)?;
+            let mut segments = RawSegmentsMut::new(iov, iovcnt)?;
+            Ok(scatter.0.read_up_to_eof(fd, &mut segments)?)
+        })
+    }
+}
+
+/// Reads into all segments in order from `offset` of a file on, and returns their bytes. As `vectored_pread_exact`.
+///
+/// Errors: as `vectored_pread_exact`; EFAULT if `scatter` is NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vectored_scatter_pread_exact(
+    scatter: *mut vectored_scatter,
+    fd: c_int,
+    iov: *const iovec,
+    iovcnt: size_t,
+    offset: off_t,
+    done: *mut size_t,
+) -> ssize_t {
+    // SAFETY: the caller promises the handle and the list, and that `done` is null or can be written.
+    unsafe {
+        transfer(done, || {
+            let scatter = object(scatter)?;
+            let fd = descriptor(fd)?;
+            let mut segments = RawSegmentsMut::new(iov, iovcnt)?;
+            let offset = place(offset)?;
+            Ok(scatter.0.read_exact_at(fd, &mut segments, offset)?)
+        })
+    }
+}

@@ -1,0 +1,324 @@
+//! `cargo xtask test-c`: installs the library to a folder and compiles and runs the programs of `crates/vectored-capi` with
+//! it, as its users do.
+
+use std::collections::BTreeSet;
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use super::install::install;
+use super::options::Place;
+use crate::packages::answer;
+use crate::root;
+use crate::test::SKIPS;
+
+const CRATE: &str = "crates/vectored-capi";
+
+/// The warnings that no program of ours may cause.
+const WARNINGS: [&str; 4] = ["-Wall", "-Wextra", "-Werror", "-pedantic"];
+
+/// The exit status of valgrind if it found an error.
+const VALGRIND_ERROR: &str = "--error-exitcode=99";
+
+/// Installs, compiles and runs; fails at the first program that fails.
+pub fn test() -> Result<()> {
+    let folder = Folder::new()?;
+    let prefix = folder.0.join("prefix");
+    install(&Place::in_folder(&prefix))?;
+    let c = Installed { prefix: &prefix };
+    c.check_symbols()?;
+    let programs = programs()?;
+    let compilers: Vec<Compiler> = COMPILERS.into_iter().filter(Compiler::is_there).collect();
+    ensure!(!compilers.is_empty(), "no compiler of C is on PATH");
+    for source in &programs {
+        for compiler in &compilers {
+            for (how, words) in BUILDS {
+                let program = folder.0.join("program");
+                c.compile(compiler, source, &program, how, words)?;
+                let mut command = Command::new(&program);
+                c.run(&mut command, &format!("{} {how}", compiler.c))?;
+            }
+        }
+        c.run_in_valgrind(source, &folder.0.join("program"))?;
+    }
+    c.run_with_cmake(&folder.0.join("cmake"))
+}
+
+/// A compiler of C and its twin for C++.
+struct Compiler {
+    c: &'static str,
+    cxx: &'static str,
+}
+
+const COMPILERS: [Compiler; 2] = [
+    Compiler {
+        c: "gcc",
+        cxx: "g++",
+    },
+    Compiler {
+        c: "clang",
+        cxx: "clang++",
+    },
+];
+
+impl Compiler {
+    fn is_there(&self) -> bool {
+        let is_there = is_there(self.c) && is_there(self.cxx);
+        if !is_there {
+            skip(&format!("{} is missing", self.c));
+        }
+        is_there
+    }
+}
+
+/// How a program is linked, and the words for the compiler.
+const BUILDS: [(&str, &[&str]); 3] = [
+    ("shared", &["-O2"]),
+    ("static", &["-O2"]),
+    (
+        "sanitized",
+        &[
+            "-O1",
+            "-g",
+            "-fsanitize=address,undefined",
+            "-fno-sanitize-recover=all",
+        ],
+    ),
+];
+
+/// An installation.
+struct Installed<'a> {
+    prefix: &'a Path,
+}
+
+impl Installed<'_> {
+    fn lib(&self) -> PathBuf {
+        self.prefix.join("lib")
+    }
+
+    /// The shared library exports what the header declares, each with its version, and nothing else.
+    fn check_symbols(&self) -> Result<()> {
+        let library = self.lib().join("libvectored.so");
+        let listed = answer(
+            Command::new("nm")
+                .args(["-D", "--defined-only"])
+                .arg(&library),
+        )?;
+        let exported: BTreeSet<&str> = listed
+            .lines()
+            .filter_map(|line| line.split(' ').next_back())
+            .filter(|name| *name != "VECTORED_0.1")
+            .collect();
+        let header = fs::read_to_string(self.prefix.join("include/vectored.h"))?;
+        let declared: Vec<String> = declared(&header)
+            .map(|name| format!("{name}@@VECTORED_0.1"))
+            .collect();
+        let declared: BTreeSet<&str> = declared.iter().map(String::as_str).collect();
+        ensure!(
+            exported == declared,
+            "the shared library does not export what the header declares: {:?}",
+            exported.symmetric_difference(&declared)
+        );
+        let dynamic = answer(Command::new("readelf").arg("-d").arg(&library))?;
+        ensure!(
+            dynamic.contains("[libvectored.so.1]"),
+            "the shared library has another soname than libvectored.so.1: {dynamic}"
+        );
+        println!("   {} functions are exported", exported.len());
+        Ok(())
+    }
+
+    fn pkg_config(&self, is_static: bool) -> Result<Vec<String>> {
+        let mut command = Command::new("pkg-config");
+        command.env("PKG_CONFIG_PATH", self.lib().join("pkgconfig"));
+        if is_static {
+            command.arg("--static");
+        }
+        let words = answer(command.args(["--cflags", "--libs", "vectored"]))?;
+        Ok(words.split_whitespace().map(str::to_owned).collect())
+    }
+
+    fn compile(
+        &self,
+        compiler: &Compiler,
+        source: &Path,
+        program: &Path,
+        how: &str,
+        words: &[&str],
+    ) -> Result<()> {
+        let is_cpp = source.extension().is_some_and(|end| end == "cpp");
+        let (name, standard) = match is_cpp {
+            true => (compiler.cxx, "-std=c++17"),
+            false => (compiler.c, "-std=c11"),
+        };
+        let is_static = how != "shared";
+        let mut command = Command::new(name);
+        command
+            .args(WARNINGS)
+            .arg(standard)
+            .args(words)
+            .arg(source)
+            .arg("-o")
+            .arg(program);
+        for word in self.pkg_config(is_static)? {
+            // `-static` would also link the C library statically.
+            match (is_static, &*word) {
+                (true, "-lvectored") => command.arg("-l:libvectored.a"),
+                (_, word) => command.arg(word),
+            };
+        }
+        answer(command.arg("-lpthread"))?;
+        Ok(())
+    }
+
+    /// Runs a program, which finds the shared library.
+    fn run(&self, command: &mut Command, how: &str) -> Result<()> {
+        let shown = format!("{command:?}");
+        let output = command
+            .env("LD_LIBRARY_PATH", self.lib())
+            .stdin(Stdio::null())
+            .output()
+            .with_context(|| format!("cannot run {shown}"))?;
+        if !output.status.success() {
+            let [out, err] = [&output.stdout, &output.stderr].map(|text| {
+                let text = String::from_utf8_lossy(text);
+                text.trim_end().to_owned()
+            });
+            bail!(
+                "{shown} ({how}) ended with {}:\n{out}\n{err}",
+                output.status
+            );
+        }
+        Ok(())
+    }
+
+    /// Runs a program under memcheck, with the shared library.
+    fn run_in_valgrind(&self, source: &Path, program: &Path) -> Result<()> {
+        let name = source.file_name().unwrap_or_default().to_string_lossy();
+        println!("   {name}: compiled and run");
+        if !is_there("valgrind") {
+            skip("valgrind is missing");
+            return Ok(());
+        }
+        self.compile(&COMPILERS[0], source, program, "shared", &["-O1", "-g"])?;
+        let mut command = Command::new("valgrind");
+        command
+            .args(["--quiet", "--leak-check=full", VALGRIND_ERROR])
+            .args(["--trace-children=no", "--fair-sched=yes"])
+            .arg(program);
+        self.run(&mut command, "valgrind")
+    }
+
+    /// Builds a project that finds the package by CMake, and runs its programs.
+    fn run_with_cmake(&self, build: &Path) -> Result<()> {
+        if !is_there("cmake") {
+            skip("cmake is missing");
+            return Ok(());
+        }
+        let program = root().join(CRATE).join("examples/write_list.c");
+        let mut configure = Command::new("cmake");
+        configure
+            .arg("-S")
+            .arg(root().join(CRATE).join("tests/cmake"))
+            .arg("-B")
+            .arg(build)
+            .arg(format!("-DCMAKE_PREFIX_PATH={}", self.prefix.display()))
+            .arg(format!("-DPROGRAM={}", program.display()));
+        answer(&mut configure)?;
+        answer(Command::new("cmake").arg("--build").arg(build))?;
+        for name in ["with_vectored", "with_vectored_static"] {
+            self.run(&mut Command::new(build.join(name)), "cmake")?;
+        }
+        println!("   a project of CMake: built and run");
+        Ok(())
+    }
+}
+
+/// The functions of the header.
+fn declared(header: &str) -> impl Iterator<Item = &str> {
+    let lines = header
+        .lines()
+        .filter(|line| !line.starts_with([' ', '#', '/']) && !line.starts_with("typedef"));
+    lines.filter_map(|line| {
+        let before = line.split('(').next()?;
+        let name = before.rsplit([' ', '*']).next()?;
+        (line.contains('(') && name.starts_with("vectored_")).then_some(name)
+    })
+}
+
+/// The programs of C and C++: the examples and the tests.
+fn programs() -> Result<Vec<PathBuf>> {
+    let mut programs = Vec::new();
+    for folder in ["examples", "tests/c"] {
+        let folder = root().join(CRATE).join(folder);
+        let cannot = || format!("cannot list '{}'", folder.display());
+        for entry in fs::read_dir(&folder).with_context(cannot)? {
+            let path = entry.with_context(cannot)?.path();
+            if path
+                .extension()
+                .is_some_and(|end| end == "c" || end == "cpp")
+            {
+                programs.push(path);
+            }
+        }
+    }
+    programs.sort();
+    Ok(programs)
+}
+
+fn is_there(program: &str) -> bool {
+    let mut command = Command::new(program);
+    let quiet = command
+        .arg("--version")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    quiet.status().is_ok_and(|status| status.success())
+}
+
+/// Reports what could not be tested.
+fn skip(reason: &str) {
+    println!("   skipped: {reason}");
+    if let Some(list) = std::env::var_os(SKIPS) {
+        let list = OpenOptions::new().append(true).open(list);
+        if let Err(error) = list.and_then(|mut list| writeln!(list, "test-c: {reason}")) {
+            eprintln!("cannot write the list of skipped tests: {error}");
+        }
+    }
+}
+
+/// A folder that is removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Result<Folder> {
+        let name = format!("vectored-c-library-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let cannot = || format!("cannot make the folder '{}'", path.display());
+        fs::create_dir(&path).with_context(cannot)?;
+        Ok(Folder(path))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        if let Err(error) = fs::remove_dir_all(&self.0) {
+            eprintln!("cannot remove '{}': {error}", self.0.display());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_functions_of_a_header_are_found() {
+        let header = "/**\n * vectored_no(1)\n */\ntypedef void (*vectored_release)(void *context);\n\
+             int vectored_one(void);\nstruct vectored_g *vectored_two(int a,\n    int b);\n#define vectored_no(x)";
+        let names: Vec<&str> = declared(header).collect();
+        assert_eq!(names, ["vectored_one", "vectored_two"]);
+    }
+}
