@@ -221,3 +221,82 @@ fn errno() -> c_int {
     // SAFETY: as in `set_errno`.
     unsafe { *errno_place() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failed<T>(result: T, failure: &T) -> Option<c_int>
+    where
+        T: PartialEq,
+    {
+        (result == *failure).then(errno)
+    }
+
+    #[test]
+    fn a_panic_is_an_error_and_does_not_unwind() {
+        let mut done = 7;
+        // SAFETY: `done` is a variable.
+        let moved = unsafe { transfer(&mut done, || panic!("a defect, on purpose")) };
+        assert_eq!(failed(moved, &-1), Some(libc::ENOTRECOVERABLE));
+        assert_eq!(done, 0);
+        let result = status(|| panic!("a defect, on purpose"));
+        assert_eq!(failed(result, &-1), Some(libc::ENOTRECOVERABLE));
+        let object = new_object(|| -> Result<u8, Failure> { panic!("a defect, on purpose") });
+        let null = std::ptr::null_mut();
+        assert_eq!(failed(object, &null), Some(libc::ENOTRECOVERABLE));
+    }
+
+    #[test]
+    fn a_payload_that_panics_when_it_is_dropped_is_forgotten() {
+        struct Bomb;
+        impl Drop for Bomb {
+            fn drop(&mut self) {
+                panic!("dropped");
+            }
+        }
+        let result = status(|| std::panic::panic_any(Bomb));
+        assert_eq!(failed(result, &-1), Some(libc::ENOTRECOVERABLE));
+    }
+
+    #[test]
+    fn errors_of_the_library_have_a_code_and_those_of_the_system_keep_theirs() {
+        let check = |error: io::Error, code| assert_eq!(code_of(&error), code, "{error}");
+        check(io::Error::from_raw_os_error(libc::ENOSPC), libc::ENOSPC);
+        check(io::ErrorKind::InvalidInput.into(), libc::EINVAL);
+        check(io::ErrorKind::UnexpectedEof.into(), libc::ENODATA);
+        check(io::ErrorKind::WriteZero.into(), libc::EIO);
+        check(io::ErrorKind::Unsupported.into(), libc::EOPNOTSUPP);
+    }
+
+    #[test]
+    fn the_bytes_before_an_error_are_counted() {
+        let mut done = 7;
+        let stop = || {
+            let error = io::Error::from_raw_os_error(libc::ENOSPC);
+            Err(TransferError::new(300, error).into())
+        };
+        // SAFETY: `done` is a variable, or null.
+        let moved = unsafe {
+            [
+                transfer(&mut done, stop),
+                transfer(std::ptr::null_mut(), stop),
+            ]
+        };
+        assert_eq!(moved, [-1, -1]);
+        assert_eq!((done, errno()), (300, libc::ENOSPC));
+    }
+
+    #[test]
+    fn freeing_keeps_errno_and_takes_null() {
+        set_errno(libc::EAGAIN);
+        let object = new_object(|| Ok(String::from("an object")));
+        // SAFETY: the object is new and not used again; null is allowed.
+        unsafe {
+            assert_eq!(&*object, "an object");
+            free_object(object);
+            free_object::<String>(std::ptr::null_mut());
+        }
+        assert_eq!(errno(), libc::EAGAIN);
+    }
+}

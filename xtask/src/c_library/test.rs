@@ -208,7 +208,8 @@ impl Installed<'_> {
         command
             .args(["--quiet", "--leak-check=full", VALGRIND_ERROR])
             .args(["--trace-children=no", "--fair-sched=yes"])
-            .arg(program);
+            .arg(program)
+            .env("RUNS_UNDER_MEMCHECK", "1");
         self.run(&mut command, "valgrind")
     }
 
