@@ -39,6 +39,8 @@
 //!   `crates/vectored-capi` with it: by pkg-config and CMake, with sanitizers, and under valgrind.
 //! - `miri` runs the library's tests that make no system call under Miri.
 //!   If Miri cannot be installed, that is printed and is no failure.
+//! - `systems [--only TARGET] [--all]` builds the project for other systems, and runs there what can be run
+//!   here: see [`systems`]. `--all` runs every test under the emulators, which takes long.
 //! - `instructions` counts the instructions for copying a short segment, under callgrind.
 //!
 //! The exit status of every command is 0 when all is well, 1 when something is
@@ -65,6 +67,7 @@ mod ruler;
 mod setup;
 mod soak;
 mod steps;
+mod systems;
 mod test;
 mod tidy;
 
@@ -100,6 +103,7 @@ Commands:
   install-c        [--prefix /usr/local] [--libdir lib] [--destdir DIR]: installs the C library
   test-c           installs the C library to a folder, and compiles and runs C and C++ with it
   miri             the library without its system calls, under Miri
+  systems          [--only TARGET] [--all]: type checks, links and runs for other systems
   instructions     instructions for copying a short segment, counted by callgrind
   help             this text
 ";
@@ -161,6 +165,7 @@ enum Command {
     InstallC(c_library::options::Place),
     TestC,
     Miri,
+    Systems(systems::Options),
     Instructions,
 }
 
@@ -220,6 +225,10 @@ impl Command {
             }),
             Some("test-c") => Command::TestC,
             Some("miri") => Command::Miri,
+            Some("systems") => Command::Systems(systems::Options {
+                only: args.word("--only")?,
+                all: args.flag("--all"),
+            }),
             Some("instructions") => Command::Instructions,
             None | Some("help" | "--help" | "-h") => Command::Help,
             Some(other) => return Err(format!("unknown command '{other}': see cargo xtask help")),
@@ -254,6 +263,7 @@ impl Command {
             Command::InstallC(place) => c_library::install(&place).map(|()| true),
             Command::TestC => c_library::test().map(|()| true),
             Command::Miri => miri::run(),
+            Command::Systems(options) => systems::run(&options),
             Command::Instructions => instructions::run(),
         }
     }

@@ -29,7 +29,7 @@ const fn optional(name: &'static str, packages: &'static [&'static str]) -> Prog
     }
 }
 
-const PROGRAMS: [Program; 13] = [
+const PROGRAMS: [Program; 19] = [
     required("cc", &["gcc", "libc6-dev"]),
     optional("mkfs.ext4", &["e2fsprogs"]),
     optional("mkfs.xfs", &["xfsprogs"]),
@@ -43,6 +43,22 @@ const PROGRAMS: [Program; 13] = [
     optional("debootstrap", &["debootstrap"]),
     optional("dpkg-shlibdeps", &["dpkg-dev"]),
     optional("lintian", &["lintian"]),
+    // For other systems: compilers, and what runs their programs.
+    optional(
+        "aarch64-linux-gnu-gcc",
+        &["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross"],
+    ),
+    optional(
+        "s390x-linux-gnu-gcc",
+        &["gcc-s390x-linux-gnu", "libc6-dev-s390x-cross"],
+    ),
+    optional(
+        "i686-linux-gnu-gcc",
+        &["gcc-i686-linux-gnu", "libc6-dev-i386-cross"],
+    ),
+    optional("qemu-aarch64", &["qemu-user"]),
+    optional("x86_64-w64-mingw32-gcc", &["gcc-mingw-w64-x86-64-win32"]),
+    optional("wine", &["wine", "wine64"]),
 ];
 
 /// Libraries that `cargo bench -p vectored-bench` loads while it runs, each with its Debian package.
@@ -159,7 +175,8 @@ fn missing_libraries(listed: &str) -> Vec<&'static str> {
         .collect()
 }
 
-fn install_packages(packages: &[&str]) -> Result<(), String> {
+/// Installs Debian packages. The error is the command that a person has to run.
+pub fn install_packages(packages: &[&str]) -> Result<(), String> {
     let mut words = vec!["install", "-y", "--no-install-recommends"];
     words.extend(packages);
     let line = format!("apt-get update && apt-get {}", words.join(" "));
@@ -191,7 +208,8 @@ fn runs(program: &mut Command) -> bool {
     silent.is_ok_and(|status| status.success())
 }
 
-/// `mkfs.xfs` and others know no `--version`, and some do something without any word.
+/// Whether a program is in a folder of `PATH`. `mkfs.xfs` and others know no `--version`, and some do something without
+/// any word.
 pub fn is_on_path(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())

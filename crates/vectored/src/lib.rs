@@ -211,7 +211,12 @@ mod sys;
 #[cfg(test)]
 mod testing;
 mod transfer;
-#[cfg(all(feature = "uring", target_os = "linux"))]
+#[cfg(all(
+    feature = "uring",
+    target_os = "linux",
+    target_pointer_width = "64",
+    target_endian = "little"
+))]
 pub mod uring;
 #[cfg(any(windows, test))]
 pub mod windows;

@@ -288,7 +288,12 @@ pub(crate) fn for_a_descriptor_of_messages(
 }
 
 /// Reports that a test could not run here: on standard error, and in the file that `VECTORED_SKIPS` names.
-#[cfg(all(feature = "uring", target_os = "linux"))]
+#[cfg(all(
+    feature = "uring",
+    target_os = "linux",
+    target_pointer_width = "64",
+    target_endian = "little"
+))]
 pub(crate) fn skip(test: &str, reason: &str) {
     use std::io::Write as _;
     let line = format!("{test}: {reason}\n");

@@ -20,7 +20,17 @@ mod positional;
 mod queue_tokio;
 mod reads;
 mod support;
-#[cfg(all(feature = "uring", target_os = "linux"))]
+#[cfg(all(
+    feature = "uring",
+    target_os = "linux",
+    target_pointer_width = "64",
+    target_endian = "little"
+))]
 mod sys;
-#[cfg(all(feature = "uring", target_os = "linux"))]
+#[cfg(all(
+    feature = "uring",
+    target_os = "linux",
+    target_pointer_width = "64",
+    target_endian = "little"
+))]
 mod uring;
