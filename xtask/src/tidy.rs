@@ -79,7 +79,7 @@ const CRATES: [Crate; 8] = [
     Crate {
         folder: "crates/vectored-lab",
         floors: &[
-            &["in_flight", "model", "sys"],
+            &["in_flight", "model", "platform", "sys"],
             &["stats", "text"],
             &["advisor", "measure"],
             &["report"],
@@ -92,7 +92,13 @@ const CRATES: [Crate; 8] = [
             &["host", "model", "outcome", "script", "sys"],
             &["queue"],
             &["readers", "writers"],
-            &["in_flight", "ring_sessions", "rings", "target"],
+            &[
+                "in_flight",
+                "ring_sessions",
+                "rings",
+                "target",
+                "without_rings",
+            ],
             &["source"],
             &["fuzz", "soak"],
         ],

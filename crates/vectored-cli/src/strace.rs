@@ -86,6 +86,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 const ANNOUNCE_AFTER: Duration = Duration::from_secs(1);
 
 /// Capacity of the pipe for the log, if allowed. With a larger pipe, strace waits less often.
+#[cfg(target_os = "linux")]
 const PIPE_BYTES: usize = 1 << 20;
 
 /// The options of strace, except `-o`.
@@ -170,6 +171,12 @@ fn is_executable(path: &Path) -> bool {
 ///
 /// The message of strace, with the likely remedy.
 pub fn check() -> Result<(), Failure> {
+    if !cfg!(target_os = "linux") {
+        return Err(Failure::from(anyhow::anyhow!(
+            "cannot run the command under strace, which traces programs of Linux alone: name a log from a machine \
+             with Linux"
+        )));
+    }
     let this = std::env::current_exe().context("cannot find this program to try strace with")?;
     let tried = Command::new(STRACE)
         .args(options())
@@ -237,6 +244,7 @@ pub fn start(
 ) -> anyhow::Result<TracedCommand> {
     let (reader, writer) = io::pipe().context("cannot make a pipe for the log of strace")?;
     // A smaller pipe also works: unprivileged users have a limit.
+    #[cfg(target_os = "linux")]
     let _ = rustix::pipe::fcntl_setpipe_size(&writer, PIPE_BYTES);
     let alone = drain_after_exit(&reader).context("cannot run sh")?;
     // strace opens the pipe by this name, so that the command inherits no descriptor and no file has to

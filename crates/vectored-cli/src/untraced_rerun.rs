@@ -202,7 +202,8 @@ fn file_beside(descriptor: BorrowedFd<'_>) -> io::Result<File> {
 
 /// A pseudoterminal of the same size.
 fn terminal(original: BorrowedFd<'_>) -> io::Result<OwnedFd> {
-    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
+    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY)?;
+    rustix::io::fcntl_setfd(&ours, rustix::io::FdFlags::CLOEXEC)?;
     grantpt(&ours)?;
     unlockpt(&ours)?;
     let name = ptsname(&ours, Vec::new())?;

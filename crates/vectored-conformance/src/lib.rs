@@ -21,13 +21,35 @@ pub mod model;
 pub mod outcome;
 pub mod queue;
 pub mod readers;
+#[cfg(all(
+    target_os = "linux",
+    target_pointer_width = "64",
+    target_endian = "little"
+))]
 pub mod ring_sessions;
+#[cfg(all(
+    target_os = "linux",
+    target_pointer_width = "64",
+    target_endian = "little"
+))]
 pub mod rings;
 pub mod script;
 pub mod soak;
 pub mod source;
 mod sys;
 pub mod target;
+#[cfg(not(all(
+    target_os = "linux",
+    target_pointer_width = "64",
+    target_endian = "little"
+)))]
+mod without_rings;
 pub mod writers;
 
 pub use sys::signals;
+#[cfg(not(all(
+    target_os = "linux",
+    target_pointer_width = "64",
+    target_endian = "little"
+)))]
+pub use without_rings::{ring_sessions, rings};

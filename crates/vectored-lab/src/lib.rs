@@ -37,6 +37,7 @@ mod findings;
 pub mod in_flight;
 pub mod measure;
 pub mod model;
+mod platform;
 pub mod report;
 pub mod reproduce;
 pub mod stats;

@@ -7,4 +7,5 @@ mod read_lists;
 mod seeds;
 mod soak;
 mod support;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod tls;

@@ -6,7 +6,7 @@ use crate::model::{
 };
 
 /// Limit on segments in a list and bytes in a segment, which no run exceeds.
-const MAX_COUNT: usize = 1 << 40;
+const MAX_COUNT: usize = 1 << if usize::BITS > 40 { 40 } else { 30 };
 
 /// Checks the results of a run.
 ///

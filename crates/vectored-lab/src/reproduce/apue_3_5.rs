@@ -14,10 +14,9 @@ use crate::model::{
     DirectoryInfo, ExperimentName, ExperimentRow, Measure, PageCache, Ratio, Reproduction, Setting,
     SyncMode,
 };
+use crate::platform::files::reopened;
 use crate::reproduce::bench::Bench;
-use crate::reproduce::copy_process::{
-    ChildCopy, CopyOrder, CopyOutput, CopyTechnique, copy, reopened,
-};
+use crate::reproduce::copy_process::{ChildCopy, CopyOrder, CopyOutput, CopyTechnique, copy};
 use crate::reproduce::eta::EtaTracker;
 use crate::reproduce::ratios::ratio;
 use crate::reproduce::repeats::{REPEATS, Sample, interleaved, note, unmeasured};

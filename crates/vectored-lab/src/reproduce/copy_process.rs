@@ -2,17 +2,16 @@
 
 use std::fs::File;
 use std::io::{self, PipeReader, Read};
-use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
-use rustix::thread::{CpuSet, sched_setaffinity};
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::measure::{MeasureError, Mismatch, Pattern};
+use crate::platform::cpus;
+use crate::platform::processes::ChildEnd;
 use crate::reproduce::bench::Bench;
 use crate::reproduce::verify_content::PatternCheck;
 use crate::sys::usage::{Usage, wait_for};
@@ -210,15 +209,11 @@ fn parse_report(said: &str) -> Option<(u64, Option<u64>)> {
 /// returns true.
 fn watch(child: &Child, bench: &mut Bench<'_>, input_bytes: u64) -> io::Result<bool> {
     let pid = Pid::from_child(child);
-    let ended = pidfd_open(pid, PidfdFlags::empty())?;
+    let end = ChildEnd::of(pid)?;
     let mut is_stopped = false;
     loop {
-        let mut events = [PollFd::new(&ended, PollFlags::IN)];
-        let timeout = Timespec::try_from(POLL_INTERVAL).map_err(io::Error::other)?;
-        match poll(&mut events, Some(&timeout)) {
-            Ok(0) | Err(rustix::io::Errno::INTR) => {}
-            Ok(_) => return Ok(is_stopped),
-            Err(error) => return Err(error.into()),
+        if end.within(POLL_INTERVAL)? {
+            return Ok(is_stopped);
         }
         if bench.is_stopped() && !is_stopped {
             is_stopped = true;
@@ -251,9 +246,7 @@ fn drain(
     cpu: Option<usize>,
 ) -> Result<Option<PatternCheck>, Mismatch> {
     if let Some(cpu) = cpu {
-        let mut set = CpuSet::new();
-        set.set(cpu);
-        sched_setaffinity(None, &set)?;
+        cpus::pin(cpu)?;
     }
     let mut check = pattern.map(PatternCheck::new);
     let mut buffer = vec![0; 1 << 16];
@@ -269,13 +262,6 @@ fn drain(
             Err(error) => return Err(error.into()),
         }
     }
-}
-
-/// Opens the same file for reading, with an open file description of its own at
-/// position 0.
-pub fn reopened(file: &impl AsFd) -> io::Result<File> {
-    use std::os::fd::AsRawFd;
-    File::open(format!("/proc/self/fd/{}", file.as_fd().as_raw_fd()))
 }
 
 #[cfg(test)]

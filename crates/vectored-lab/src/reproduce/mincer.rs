@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 
 use fastrand::Rng;
-use rustix::fs::{OFlags, SeekFrom, fcntl_getfl, fcntl_setfl, fsync, ftruncate, seek};
+use rustix::fs::{OFlags, SeekFrom, fsync, ftruncate, seek};
 use vectored::{AlignedBuffer, CostModel, DirectAlignment};
 
 use crate::in_flight::{InFlight, Interface, Place, ReadList, WriteList};
@@ -18,6 +18,7 @@ use crate::model::{
     ExperimentName, ExperimentRow, IovecSetup, Measure, Operation, Ratio, Reproduction, Setting,
     Technique,
 };
+use crate::platform::files::set_direct;
 use crate::reproduce::bench::Bench;
 use crate::reproduce::eta::EtaTracker;
 use crate::reproduce::ratios::ratio;
@@ -323,13 +324,6 @@ impl Way {
         };
         Ok(elapsed_ns as f64 / 1e9)
     }
-}
-
-/// Sets or clears `O_DIRECT`.
-fn set_direct(fd: BorrowedFd<'_>, direct: bool) -> io::Result<()> {
-    let mut flags = fcntl_getfl(fd)?;
-    flags.set(OFlags::DIRECT, direct);
-    Ok(fcntl_setfl(fd, flags)?)
 }
 
 /// One timed call.

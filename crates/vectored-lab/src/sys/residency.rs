@@ -36,7 +36,7 @@ pub fn resident_bytes(fd: BorrowedFd<'_>, bytes: u64) -> io::Result<u64> {
     };
     // SAFETY: `length` bytes are mapped at `base`, and there is a byte in the
     // vector for each of their pages.
-    let outcome = unsafe { libc::mincore(base, length, pages.as_mut_ptr()) };
+    let outcome = unsafe { libc::mincore(base, length, pages.as_mut_ptr().cast()) };
     let refused = (outcome != 0).then(io::Error::last_os_error);
     // SAFETY: the mapping is ours, and nothing points into it.
     unsafe { munmap(base, length)? };

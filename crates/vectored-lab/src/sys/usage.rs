@@ -10,6 +10,7 @@ use std::mem::MaybeUninit;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
+#[cfg(not(target_vendor = "apple"))]
 use rustix::time::{ClockId, clock_gettime};
 
 /// The unit of `ru_inblock`, whatever the block size of the device: see
@@ -51,6 +52,19 @@ impl Usage {
 
 /// The usage of the calling thread so far. The sum of its CPU times is exact to a
 /// microsecond.
+///
+/// # Errors
+///
+/// [`Unsupported`](io::ErrorKind::Unsupported) on Apple's systems, which report the usage of the process alone.
+#[cfg(target_vendor = "apple")]
+pub fn thread_usage() -> io::Result<Usage> {
+    let why = "this system reports no CPU times in user mode and in the kernel for one thread";
+    Err(io::Error::new(io::ErrorKind::Unsupported, why))
+}
+
+/// The usage of the calling thread so far. The sum of its CPU times is exact to a
+/// microsecond.
+#[cfg(not(target_vendor = "apple"))]
 pub fn thread_usage() -> io::Result<Usage> {
     // For a running thread, `getrusage(2)` alone returns the times of the last
     // scheduler tick, up to 10 ms ago. Reading the thread's clock, which is

@@ -31,6 +31,14 @@ pub(super) struct Call {
     pub(super) array: *const iovec,
     pub(super) count: usize,
     pub(super) offset: Option<u64>,
+    #[cfg_attr(
+        not(all(
+            target_os = "linux",
+            target_pointer_width = "64",
+            target_endian = "little"
+        )),
+        expect(dead_code, reason = "for io_uring alone")
+    )]
     /// The descriptor is a pipe or socket that is open with `O_NONBLOCK`: the call fails with `EAGAIN` where it would wait.
     pub(super) is_non_blocking: bool,
 }
@@ -57,6 +65,10 @@ pub(super) struct Ended {
 }
 
 /// Aborts the process: the kernel may still use borrowed memory. `call` is the system call that failed.
+#[cfg_attr(
+    not(target_os = "linux"),
+    expect(dead_code, reason = "for interfaces of Linux")
+)]
 pub(super) fn cannot_wait(call: &str, error: &io::Error) -> ! {
     eprintln!(
         "vectored: {call} failed while transfers were in flight: {error}; the process is aborted because the kernel may \

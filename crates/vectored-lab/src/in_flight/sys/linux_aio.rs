@@ -46,7 +46,7 @@ impl Context {
     pub(super) fn new(depth: u32) -> io::Result<Context> {
         let mut id: c_ulong = 0;
         // SAFETY: io_setup(2) writes the identifier of the context to where the second argument points.
-        answer(unsafe { syscall(SYS_io_setup, c_long::from(depth), &raw mut id) })?;
+        answer(unsafe { syscall(SYS_io_setup, depth as c_long, &raw mut id) })?;
         let context = Context {
             id,
             // SAFETY: a control block consists of integers, for which zero is a value.

@@ -16,7 +16,13 @@
 #![allow(unsafe_code)]
 
 mod backend;
+#[cfg(all(
+    target_os = "linux",
+    target_pointer_width = "64",
+    target_endian = "little"
+))]
 mod io_uring;
+#[cfg(target_os = "linux")]
 mod linux_aio;
 mod posix_aio;
 
@@ -129,8 +135,19 @@ impl Flights {
             return Err(io::Error::from_raw_os_error(libc::EINVAL));
         }
         let backend: Box<dyn Backend> = match interface {
+            #[cfg(all(
+                target_os = "linux",
+                target_pointer_width = "64",
+                target_endian = "little"
+            ))]
             Interface::IoUring => Box::new(io_uring::Ring::new(depth)?),
+            #[cfg(target_os = "linux")]
             Interface::LinuxAio => Box::new(linux_aio::Context::new(depth)?),
+            // As a kernel without them answers.
+            #[allow(unreachable_patterns)]
+            Interface::IoUring | Interface::LinuxAio => {
+                return Err(io::Error::from_raw_os_error(libc::ENOSYS));
+            }
             Interface::PosixAio => Box::new(posix_aio::Requests::new(depth)?),
         };
         let slot = |_| Slot {

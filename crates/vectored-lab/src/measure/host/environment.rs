@@ -9,10 +9,10 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use rustix::fs::Stat;
-use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 
 use crate::measure::targets::endpoints::{pipe, tcp_pair, unix_pair};
 use crate::model::{CpuInfo, DirectoryInfo, Host};
+use crate::platform::{cpus, descriptors};
 
 /// Load average per CPU above which the report has a warning.
 const BUSY_LOAD: f64 = 0.5;
@@ -42,13 +42,12 @@ pub fn pin_measuring_thread(pinning: Pinning) -> io::Result<(Option<usize>, Opti
     let allowed = allowed_cpus();
     let cpu = match pinning {
         Pinning::None => return Ok((None, None)),
-        Pinning::Current => sched_getcpu(),
+        Pinning::Current if !cpus::CAN_PIN => return Ok((None, None)),
+        Pinning::Current => cpus::current(),
         Pinning::Cpu(cpu) if allowed.contains(&cpu) => cpu,
         Pinning::Cpu(_) => return Err(io::ErrorKind::InvalidInput.into()),
     };
-    let mut set = CpuSet::new();
-    set.set(cpu);
-    sched_setaffinity(None, &set)?;
+    cpus::pin(cpu)?;
     let siblings = read(&format!(
         "/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list"
     ))
@@ -128,8 +127,7 @@ pub(crate) fn describe_host(
         iov_max: vectored::iov_max(),
         pipe_bytes: pipe()
             .ok()
-            .and_then(|(writer, _)| rustix::pipe::fcntl_getpipe_size(&writer).ok())
-            .map(|bytes| bytes as u64),
+            .and_then(|(writer, _)| descriptors::pipe_bytes(&writer)),
         unix_send_buffer_bytes: send,
         unix_receive_buffer_bytes: receive,
         tcp_send_buffer_bytes: tcp_send,
@@ -149,13 +147,7 @@ pub(crate) fn describe_host(
 
 /// The CPUs that this thread may use. Pinning reduces them to one.
 pub fn allowed_cpus() -> Vec<usize> {
-    sched_getaffinity(None)
-        .map(|set| {
-            (0..CpuSet::MAX_CPU)
-                .filter(|&cpu| set.is_set(cpu))
-                .collect()
-        })
-        .unwrap_or_default()
+    cpus::allowed()
 }
 
 /// Describes a directory, given the `stat` of it or of a file in it.

@@ -5,12 +5,11 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, IoSlice, IoSliceMut};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::Path;
 
-use io_uring::{IoUring, Probe, opcode};
 use rustix::fs::OFlags;
-use rustix::io::{Errno, ReadWriteFlags};
+use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 use vectored::{AlignedBuffer, DirectAlignment};
 
@@ -24,6 +23,9 @@ use crate::model::{
     BufferLimits, DirectOffer, DirectoryInfo, FlagAnswer, HOST_SCHEMA, Host, HostReport, HugePages,
     IoUringOffer, Known, Target,
 };
+use crate::platform::calls::{preadv2, pwritev2};
+use crate::platform::files::{direct_alignment, set_direct};
+use crate::platform::rings;
 
 /// Bytes of one trial: one page, which most storage can also write atomically.
 const TRIAL_BYTES: usize = 4096;
@@ -43,24 +45,6 @@ const WRITE_FLAGS: [(&str, u32); 8] = [
 
 /// The `RWF_` flags that apply to reads.
 const READ_FLAGS: [(&str, u32); 3] = [("HIPRI", 0x01), ("NOWAIT", 0x08), ("DONTCACHE", 0x80)];
-
-/// io_uring operations that transfer several buffers, or could replace such a
-/// transfer.
-const OPERATIONS: [(&str, u8); 13] = [
-    ("READ", opcode::Read::CODE),
-    ("WRITE", opcode::Write::CODE),
-    ("READV", opcode::Readv::CODE),
-    ("WRITEV", opcode::Writev::CODE),
-    ("READ_FIXED", opcode::ReadFixed::CODE),
-    ("WRITE_FIXED", opcode::WriteFixed::CODE),
-    ("READV_FIXED", opcode::ReadvFixed::CODE),
-    ("WRITEV_FIXED", opcode::WritevFixed::CODE),
-    ("SENDMSG", opcode::SendMsg::CODE),
-    ("RECVMSG", opcode::RecvMsg::CODE),
-    ("SEND_ZC", opcode::SendZc::CODE),
-    ("SENDMSG_ZC", opcode::SendMsgZc::CODE),
-    ("SPLICE", opcode::Splice::CODE),
-];
 
 /// The optional fields of [`Host`], each with the file it is read from.
 const SOURCES: [(&str, &str); 6] = [
@@ -95,7 +79,7 @@ trait Kernel {
     /// Reads a file of `/proc` or `/sys`.
     fn read(&self, path: &str) -> io::Result<String>;
 
-    /// Creates an io_uring and probes [`OPERATIONS`]. The outer error is that of
+    /// Creates an io_uring and probes its [operations](rings::operations). The outer error is that of
     /// creating the ring, the inner one that of `IORING_REGISTER_PROBE`.
     fn ring(&self) -> io::Result<io::Result<Vec<(String, bool)>>>;
 
@@ -115,23 +99,15 @@ impl Kernel for ThisKernel {
     }
 
     fn ring(&self) -> io::Result<io::Result<Vec<(String, bool)>>> {
-        let ring = IoUring::new(8)?;
-        let mut probe = Probe::new();
-        Ok(ring.submitter().register_probe(&mut probe).map(|()| {
-            OPERATIONS
-                .map(|(name, code)| (name.to_owned(), probe.is_supported(code)))
-                .into()
-        }))
+        rings::operations()
     }
 
     fn write(&self, file: &OwnedFd, page: &[u8], flags: u32) -> Result<usize, Errno> {
-        let flags = ReadWriteFlags::from_bits_retain(flags);
-        rustix::io::pwritev2(file, &[IoSlice::new(page)], 0, flags)
+        pwritev2(file, &[IoSlice::new(page)], 0, flags)
     }
 
     fn read_page(&self, file: &OwnedFd, page: &mut [u8], flags: u32) -> Result<usize, Errno> {
-        let flags = ReadWriteFlags::from_bits_retain(flags);
-        rustix::io::preadv2(file, &mut [IoSliceMut::new(page)], 0, flags)
+        preadv2(file, &mut [IoSliceMut::new(page)], 0, flags)
     }
 }
 
@@ -309,8 +285,10 @@ impl Files {
         // RWF_NOAPPEND are tried alone. If it cannot be cleared, the other
         // flags can still be tried, so the error is ignored.
         let _ = rustix::fs::fcntl_setfl(&buffered, OFlags::RDWR);
+        let _ = rustix::fs::fcntl_setfl(&direct, OFlags::RDWR);
+        let direct = set_direct(direct.as_fd(), true).map(|()| direct);
         let direct =
-            rustix::fs::fcntl_setfl(&direct, OFlags::RDWR | OFlags::DIRECT).map(|()| direct);
+            direct.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::OPNOTSUPP));
         let alignment = DirectAlignment::of(&buffered).unwrap_or(DirectAlignment::CONSERVATIVE);
         Files {
             buffered,
@@ -357,9 +335,16 @@ impl Files {
     }
 
     fn direct_offer(&self) -> DirectOffer {
-        let (memory_bytes, offset_bytes) = match statx_alignment(&self.buffered) {
-            Known::Value((memory, offset)) => (Known::Value(memory), Known::Value(offset)),
-            Known::Unknown(why) => (Known::Unknown(why.clone()), Known::Unknown(why)),
+        let (memory_bytes, offset_bytes) = match direct_alignment(&self.buffered) {
+            Ok(Ok((memory, offset))) => (Known::Value(memory), Known::Value(offset)),
+            Ok(Err(why)) => (
+                Known::Unknown(why.to_owned()),
+                Known::Unknown(why.to_owned()),
+            ),
+            Err(errno) => {
+                let why = format!("{} from statx(2)", errno_name(errno));
+                (Known::Unknown(why.clone()), Known::Unknown(why))
+            }
         };
         DirectOffer {
             open: match &self.direct {
@@ -369,25 +354,6 @@ impl Files {
             memory_bytes,
             offset_bytes,
         }
-    }
-}
-
-/// The answer of `STATX_DIOALIGN`. [`DirectAlignment`] would replace an unknown one by a default.
-fn statx_alignment(file: impl AsFd) -> Known<(u64, u64)> {
-    use rustix::fs::{AtFlags, StatxFlags, statx};
-    let unknown = |why: &str| Known::Unknown(why.to_owned());
-    match statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN) {
-        Ok(answer) if answer.stx_mask & StatxFlags::DIOALIGN.bits() == 0 => {
-            unknown("the file system does not support STATX_DIOALIGN")
-        }
-        Ok(answer) if answer.stx_dio_mem_align == 0 || answer.stx_dio_offset_align == 0 => {
-            unknown("the file system does not support direct I/O (STATX_DIOALIGN)")
-        }
-        Ok(answer) => Known::Value((
-            answer.stx_dio_mem_align.into(),
-            answer.stx_dio_offset_align.into(),
-        )),
-        Err(errno) => Known::Unknown(format!("{} from statx(2)", errno_name(errno))),
     }
 }
 

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use fastrand::Rng;
-use rustix::fs::{Advice, OFlags};
+use rustix::fs::OFlags;
 
 use crate::measure::sampling::pattern::Pattern;
 use crate::measure::sampling::sampler::MeasureError;
@@ -17,6 +17,7 @@ use crate::measure::targets::{
     Ballast, Batch, Mismatch, StreamKind, check_directory, unnamed_file,
 };
 use crate::model::{PageCache, Target};
+use crate::platform::files::{evict, fetched_bytes};
 use crate::sys::residency::resident_bytes;
 
 /// Samples of a file begin at multiples of this.
@@ -79,7 +80,7 @@ impl PatternFile {
         }
         // Only clean pages can be evicted, and no writeback shall happen while
         // samples are timed.
-        rustix::fs::fdatasync(&file)?;
+        file.sync_data()?;
         Ok(PatternFile {
             file,
             span_bytes,
@@ -111,8 +112,7 @@ impl PatternFile {
     /// Asks the kernel to evict its pages; it may keep some.
     pub fn evict(&self) -> io::Result<()> {
         self.is_warm.set(false);
-        rustix::fs::fadvise(&self.file, 0, None, Advice::DontNeed)?;
-        Ok(())
+        evict(&self.file)
     }
 }
 
@@ -225,15 +225,6 @@ impl Source for FileSource {
             taken => Err(Mismatch::wrong_taking(taken.unwrap_or(0), batch)),
         }
     }
-}
-
-/// Bytes that this thread has fetched from storage devices: `read_bytes` in
-/// `proc_pid_io(5)`. Reading a page that is in memory adds nothing.
-fn fetched_bytes() -> io::Result<u64> {
-    let text = std::fs::read_to_string("/proc/thread-self/io")?;
-    text.lines()
-        .find_map(|line| line.strip_prefix("read_bytes: ")?.parse().ok())
-        .ok_or_else(|| io::Error::other("/proc/thread-self/io has no valid line 'read_bytes: N'"))
 }
 
 /// Both ends of a non-blocking stream, filled by the thread that reads it.

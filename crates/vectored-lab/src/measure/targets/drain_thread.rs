@@ -10,11 +10,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use rustix::thread::{CpuSet, sched_setaffinity};
-
 use crate::measure::targets::comparison::ByteComparison;
 use crate::measure::targets::sink::{Batch, Mismatch, POISON, Sink};
 use crate::measure::targets::stream_kind::StreamKind;
+use crate::platform::cpus;
 
 /// Time without any arriving byte after which the batch counts as incomplete.
 /// All calls have returned by then, so the bytes are in the stream or lost.
@@ -158,11 +157,9 @@ impl Drop for DrainThreadSink {
 /// Pins the calling thread to `cpu`, if it is `Some`.
 pub(crate) fn stay_on(cpu: Option<usize>) {
     if let Some(cpu) = cpu {
-        let mut set = CpuSet::new();
-        set.set(cpu);
         // The CPU was allowed when it was chosen. If it no longer is, the
         // thread runs unpinned, so the error is ignored.
-        let _ = sched_setaffinity(None, &set);
+        let _ = cpus::pin(cpu);
     }
 }
 

@@ -8,10 +8,10 @@ use rustix::net::sockopt::{
     set_socket_linger, set_socket_recv_buffer_size, set_socket_send_buffer_size, set_tcp_nodelay,
 };
 use rustix::net::{
-    AddressFamily, Ipv4Addr, SocketAddrV4, SocketFlags, SocketType, accept_with, bind, connect,
-    getpeername, getsockname, listen, socket_with,
+    AddressFamily, Ipv4Addr, SocketAddrV4, bind, connect, getpeername, getsockname, listen,
 };
-use rustix::pipe::PipeFlags;
+
+use crate::platform::descriptors;
 
 /// A writing and a reading end.
 pub type Pair = (OwnedFd, OwnedFd);
@@ -23,18 +23,13 @@ const TCP_BUFFER_BYTES: usize = 212_992;
 
 /// Creates a pipe of the default capacity; returns its writing and reading end.
 pub fn pipe() -> io::Result<Pair> {
-    let (reader, writer) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
+    let (reader, writer) = descriptors::pipe()?;
     Ok((writer, reader))
 }
 
 /// Creates a pair of connected Unix stream sockets.
 pub fn unix_pair() -> io::Result<Pair> {
-    Ok(rustix::net::socketpair(
-        AddressFamily::UNIX,
-        SocketType::STREAM,
-        SocketFlags::CLOEXEC,
-        None,
-    )?)
+    descriptors::unix_pair()
 }
 
 /// Creates a TCP connection over the loopback device, with buffers of fixed
@@ -47,7 +42,7 @@ pub fn tcp_pair() -> io::Result<Pair> {
     connect(&writer, &getsockname(&listener)?)?;
     let ours = getsockname(&writer)?;
     loop {
-        let reader = accept_with(&listener, SocketFlags::CLOEXEC)?;
+        let reader = descriptors::accept(&listener)?;
         // Any process of this machine may have connected first.
         if getpeername(&reader)?.is_some_and(|peer| peer == ours) {
             set_tcp_nodelay(&writer, true)?;
@@ -65,12 +60,7 @@ pub fn tcp_pair() -> io::Result<Pair> {
 /// the connection negotiates its window from them. The reader inherits its
 /// buffers from the listening socket.
 fn tcp_socket() -> io::Result<OwnedFd> {
-    let socket = socket_with(
-        AddressFamily::INET,
-        SocketType::STREAM,
-        SocketFlags::CLOEXEC,
-        None,
-    )?;
+    let socket = descriptors::stream_socket(AddressFamily::INET)?;
     set_socket_send_buffer_size(&socket, TCP_BUFFER_BYTES)?;
     set_socket_recv_buffer_size(&socket, TCP_BUFFER_BYTES)?;
     Ok(socket)

@@ -8,11 +8,10 @@ use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
-use rustix::net::{
-    AddressFamily, RecvFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recv, socket_with,
-};
+use rustix::net::{AddressFamily, RecvFlags, SocketAddrUnix, connect, recv};
 
 use crate::measure::targets::sink::{Batch, Mismatch, Sink};
+use crate::platform::descriptors::stream_socket;
 use crate::sys::sockets::unsent_bytes;
 
 /// A peer that reads nothing for this long counts as stuck.
@@ -27,12 +26,7 @@ pub struct ForeignSocketSink {
 impl ForeignSocketSink {
     /// Connects to the socket at `path`.
     pub fn connect(path: &Path) -> io::Result<Rc<OwnedFd>> {
-        let socket = socket_with(
-            AddressFamily::UNIX,
-            SocketType::STREAM,
-            SocketFlags::CLOEXEC,
-            None,
-        )?;
+        let socket = stream_socket(AddressFamily::UNIX)?;
         connect(&socket, &SocketAddrUnix::new(path)?).map_err(refused)?;
         set_socket_timeout(&socket, Timeout::Send, Some(PATIENCE))?;
         Ok(Rc::new(socket))

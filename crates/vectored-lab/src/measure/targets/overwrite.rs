@@ -53,7 +53,7 @@ impl SpanFile {
             file.write_all_at(&piece, position)?;
         }
         // Allocates the blocks now, not while samples are timed.
-        rustix::fs::fdatasync(&file)?;
+        file.sync_data()?;
         Ok(SpanFile {
             file,
             directory: directory.to_owned(),

@@ -5,12 +5,11 @@ use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use rustix::net::sockopt::set_tcp_quickack;
-
 use crate::measure::targets::endpoints::{Pair, pipe, tcp_pair, unix_pair};
 use crate::measure::targets::fifo::open_fifo;
 use crate::measure::targets::sink::Mismatch;
 use crate::model::Target;
+use crate::platform::calls::acknowledge_now;
 use crate::sys::sockets::unsent_bytes;
 
 /// Bytes in transit for longer than this count as lost.
@@ -91,7 +90,7 @@ impl StreamKind {
         let began = Instant::now();
         while self.has_transit() {
             // Without this, the last bytes are acknowledged up to 40 ms later.
-            set_tcp_quickack(&reader, true)?;
+            acknowledge_now(&reader)?;
             if unsent_bytes(&writer)? == 0 || began.elapsed() > PATIENCE {
                 break;
             }

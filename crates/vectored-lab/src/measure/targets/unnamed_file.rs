@@ -7,15 +7,19 @@ use std::path::Path;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
+use crate::platform::files::WITHOUT_NAME;
+
 /// Creates a file without a name in `directory`, with `O_TMPFILE` (since Linux 3.11). If the file
 /// system does not support that, creates it under a random name, which is removed at once.
 pub(crate) fn unnamed_file(directory: &Path, flags: OFlags) -> io::Result<OwnedFd> {
     let flags = flags | OFlags::RDWR | OFlags::CLOEXEC | OFlags::EXCL;
     let mode = Mode::RUSR | Mode::WUSR;
-    match rustix::fs::open(directory, flags | OFlags::TMPFILE, mode) {
-        // EISDIR and EINVAL come from a kernel that does not know the flag.
-        Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {}
-        outcome => return Ok(outcome?),
+    if let Some(without_name) = WITHOUT_NAME {
+        match rustix::fs::open(directory, flags | without_name, mode) {
+            // EISDIR and EINVAL come from a kernel that does not know the flag.
+            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {}
+            outcome => return Ok(outcome?),
+        }
     }
     loop {
         let name = directory.join(format!(".vectored-{:016x}", fastrand::u64(..)));

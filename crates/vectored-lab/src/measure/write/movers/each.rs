@@ -7,6 +7,7 @@ use rustix::io::{Errno, write};
 use rustix::net::{SendFlags, send};
 
 use crate::measure::write::mover::Mover;
+use crate::platform::calls::send_more;
 
 pub struct WriteEach;
 
@@ -33,8 +34,9 @@ impl Mover for SendMore {
         let Some((last, before)) = segments.split_last() else {
             return Ok(());
         };
+        let more = send_more()?;
         for segment in before {
-            send_all(fd, segment, SendFlags::MORE)?;
+            send_all(fd, segment, more)?;
         }
         send_all(fd, last, SendFlags::empty())
     }

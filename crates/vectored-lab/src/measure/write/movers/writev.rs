@@ -3,10 +3,11 @@
 use std::io::{self, IoSlice};
 use std::os::fd::BorrowedFd;
 
-use rustix::io::{ReadWriteFlags, pwritev2, retry_on_intr, writev};
+use rustix::io::{retry_on_intr, writev};
 use vectored::write_all_vectored;
 
 use crate::measure::write::movers::array::Gathering;
+use crate::platform::calls::pwritev2;
 
 /// The properties of a list that both techniques need.
 #[derive(Default)]
@@ -82,8 +83,7 @@ fn writev_all(fd: BorrowedFd<'_>, iovecs: &[IoSlice<'_>], total_bytes: usize) ->
 /// One `pwritev2`; after a short one, the library's loop writes the rest.
 #[inline(never)]
 fn pwritev2_all(fd: BorrowedFd<'_>, iovecs: &[IoSlice<'_>], total_bytes: usize) -> io::Result<()> {
-    let no_flags = ReadWriteFlags::empty();
-    let written = retry_on_intr(|| pwritev2(fd, iovecs, u64::MAX, no_flags))?;
+    let written = retry_on_intr(|| pwritev2(fd, iovecs, u64::MAX, 0))?;
     if written < total_bytes {
         send_rest(fd, iovecs, written)?;
     }

@@ -1,0 +1,57 @@
+//! In place of [`rings`] and [`ring_sessions`] where `vectored` has no `uring`: on other systems than Linux, and on
+//! processors that the crate io-uring does not know.
+
+/// The functions of `vectored::uring`, of which there are none here.
+pub mod rings {
+    use crate::host::report_skip;
+    use crate::readers::Reader;
+    use crate::writers::Writer;
+
+    /// No function, which is reported.
+    #[must_use]
+    pub fn ring_writers() -> &'static [Writer] {
+        skip();
+        &[]
+    }
+
+    /// No function, which is reported.
+    #[must_use]
+    pub fn ring_readers() -> &'static [Reader] {
+        skip();
+        &[]
+    }
+
+    fn skip() {
+        report_skip(
+            "the entries of Ring in the suite",
+            "vectored has no module uring for this system or processor",
+        );
+    }
+}
+
+/// Sessions of a ring, of which there are none here.
+pub mod ring_sessions {
+    use std::io;
+    use std::path::Path;
+
+    use fastrand::Rng;
+
+    /// What a session moved.
+    pub struct Counts {
+        /// The bytes that arrived.
+        pub arrived: u64,
+        /// The faults.
+        pub faults: u64,
+        /// The bytes that were lost.
+        pub lost: u64,
+    }
+
+    /// No session.
+    ///
+    /// # Errors
+    ///
+    /// Always.
+    pub fn session(_: &mut Rng, _: &Path) -> io::Result<Counts> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
