@@ -2,7 +2,8 @@
 
 use std::env;
 use std::fs;
-use std::io::Write;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -121,6 +122,25 @@ pub fn role() -> Option<String> {
     env::var(ROLE).ok()
 }
 
+/// The emulator that runs this program, if the variable `VECTORED_RUNNER` names one.
+#[must_use]
+pub fn emulator() -> Option<String> {
+    env::var("VECTORED_RUNNER").ok()
+}
+
+/// The command that runs a program for the same system as this one, under the same [`emulator`].
+#[must_use]
+pub fn program_of_this_system(program: impl AsRef<std::ffi::OsStr>) -> Command {
+    match emulator() {
+        None => Command::new(program),
+        Some(emulator) => {
+            let mut command = Command::new(emulator);
+            command.arg(program);
+            command
+        }
+    }
+}
+
 /// Runs the test of this name in a process of its own, with a [`role`]. `prefix` is a tracer with its
 /// options, or empty.
 ///
@@ -130,7 +150,7 @@ pub fn role() -> Option<String> {
 pub fn in_child(test: &str, role: &str, prefix: &[&str]) {
     let exe = env::current_exe().expect("a test knows its own program");
     let mut command = match prefix {
-        [] => Command::new(exe),
+        [] => program_of_this_system(exe),
         [program, options @ ..] => {
             let mut command = Command::new(program);
             command.args(options).arg(exe);
@@ -172,7 +192,73 @@ pub fn under_strace(test: &str, calls: &str, injections: &[&str]) {
 
 /// Why strace(1) cannot be used here; `None` if it can.
 pub fn strace_unavailable() -> Option<String> {
+    if let Some(emulator) = emulator() {
+        return Some(format!(
+            "strace would inject into the calls of {emulator} itself"
+        ));
+    }
     run(Command::new("strace").args(["-o", "/dev/null", "-e", "trace=none", "true"])).err()
+}
+
+/// Reduces a pipe to one page, where this system lets a program do so: on Linux.
+///
+/// # Errors
+///
+/// That of the system call.
+pub fn shrink_pipe(writer: impl AsFd) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    rustix::pipe::fcntl_setpipe_size(writer, 4096)?;
+    #[cfg(not(target_os = "linux"))]
+    let _ = writer;
+    Ok(())
+}
+
+/// A file in memory, of memfd_create(2). On systems other than Linux it is a file without a name in the folder for
+/// temporary files.
+///
+/// # Errors
+///
+/// That of the system call.
+pub fn file_in_memory() -> io::Result<fs::File> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::MemfdFlags;
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        Ok(rustix::fs::memfd_create("vectored", flags)?.into())
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("vectored-memory-{}-{number}", std::process::id());
+        let path = env::temp_dir().join(name);
+        let mut options = fs::File::options();
+        let file = options
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .open(&path)?;
+        fs::remove_file(&path)?;
+        Ok(file)
+    }
+}
+
+/// Has writes past the end of a [file in memory](file_in_memory) fail.
+///
+/// # Errors
+///
+/// [`Unsupported`](io::ErrorKind::Unsupported) on other systems than Linux.
+pub fn seal_length(file: &fs::File) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    return Ok(rustix::fs::fcntl_add_seals(
+        file,
+        rustix::fs::SealFlags::GROW,
+    )?);
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = file;
+        Err(io::ErrorKind::Unsupported.into())
+    }
 }
 
 /// Sets the largest size of a file that this process may write to; `None` lifts the limit.
@@ -183,7 +269,7 @@ pub fn strace_unavailable() -> Option<String> {
 /// # Errors
 ///
 /// If the hard limit is lower.
-pub fn limit_file_size(bytes: Option<u64>) -> std::io::Result<()> {
+pub fn limit_file_size(bytes: Option<u64>) -> io::Result<()> {
     let maximum = getrlimit(Resource::Fsize).maximum;
     let limit = Rlimit {
         current: bytes.or(maximum),

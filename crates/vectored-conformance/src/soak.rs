@@ -149,6 +149,8 @@ pub fn run(
                 (Fault::Script, _) if options.scripts => scripted(&mut rng, &data),
                 (Fault::Script, _) => continue,
                 (Fault::Signals | Fault::Break, Takes::Files) => continue,
+                // Of memfd_create(2).
+                (Fault::Seal, _) if !cfg!(target_os = "linux") => continue,
                 _ => transfer(&mut rng, fault, writer, write_fn, &data, &options.directory)?,
             };
             (writer.name, format!("{fault:?}"), counts)

@@ -10,10 +10,11 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{MemfdFlags, OFlags};
+use rustix::fs::OFlags;
 use rustix::io::Errno;
 use vectored::SegmentCursor;
 
+use crate::host::file_in_memory;
 use crate::model::{GuardedList, bytes_lost};
 use crate::outcome::Takes;
 use crate::readers::{AtEof, CallScope, ReadFn, Reader};
@@ -169,8 +170,7 @@ impl Source {
 
     /// A file in memory.
     pub fn memory(feed: Feed) -> io::Result<Source> {
-        let file = rustix::fs::memfd_create("vectored", MemfdFlags::CLOEXEC)?;
-        Source::of_file("a file in memory", file.into(), feed)
+        Source::of_file("a file in memory", file_in_memory()?, feed)
     }
 
     /// A blocking pipe. A thread feeds it.

@@ -11,9 +11,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use rustix::fs::{MemfdFlags, OFlags, SealFlags};
+use rustix::fs::OFlags;
 use vectored::SegmentCursor;
 
+use crate::host::{file_in_memory, seal_length, shrink_pipe};
 use crate::outcome::Takes;
 use crate::writers::WriteFn;
 
@@ -94,11 +95,10 @@ impl Target {
 
     /// A file in memory. With a limit, a file of that size, sealed against growing.
     pub fn memory(limit: Option<u64>) -> io::Result<Target> {
-        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-        let file = File::from(rustix::fs::memfd_create("vectored", flags)?);
+        let file = file_in_memory()?;
         if let Some(limit) = limit {
             file.set_len(limit)?;
-            rustix::fs::fcntl_add_seals(&file, SealFlags::GROW)?;
+            seal_length(&file)?;
         }
         Ok(Target::of_file("a file in memory", file, b""))
     }
@@ -113,7 +113,7 @@ impl Target {
     /// A blocking pipe of one page. Its reader waits before each read.
     pub fn small_pipe(wait: Duration) -> io::Result<Target> {
         let (reader, writer) = io::pipe()?;
-        rustix::pipe::fcntl_setpipe_size(&writer, 4096)?;
+        shrink_pipe(&writer)?;
         let thread = read_in_thread(reader, wait, u64::MAX);
         Ok(Target::read("a small pipe", writer.into(), thread))
     }
@@ -144,7 +144,7 @@ impl Target {
     /// A non-blocking pipe of one page, emptied whenever the writer would block.
     pub fn non_blocking_pipe() -> io::Result<Target> {
         let (reader, writer) = io::pipe()?;
-        rustix::pipe::fcntl_setpipe_size(&writer, 4096)?;
+        shrink_pipe(&writer)?;
         Target::drained("a non-blocking pipe", writer.into(), reader.into())
     }
 

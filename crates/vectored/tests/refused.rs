@@ -1,6 +1,8 @@
 //! The first list that a file refuses, in a process of its own, since refusals are remembered for the life of the
 //! process and another test might come first.
 
+#![cfg(target_os = "linux")]
+
 use std::io::IoSlice;
 
 use rustix::event::{EventfdFlags, eventfd};

@@ -23,10 +23,15 @@ const LIBRARY: [&str; 4] = [
 /// The command line tool.
 const TOOL: [&str; 3] = ["--package=vectored-cli", "--bin=vectored", "--all-features"];
 
-/// Faster builds: the programs run for seconds, and the code of the lab is not measured.
-const UNOPTIMISED: [&str; 2] = [
+/// Faster builds: the programs run for seconds, and the code of the lab is not measured. What the tests run most is
+/// optimised a little, as an emulator is slow.
+const PROFILE: [&str; 6] = [
     "--config=profile.dev.package.vectored-lab.opt-level=0",
     "--config=profile.dev.package.vectored-strace.opt-level=0",
+    "--config=profile.dev.package.vectored.opt-level=1",
+    "--config=profile.dev.package.vectored-conformance.opt-level=1",
+    "--config=profile.dev.package.proptest.opt-level=1",
+    "--config=profile.dev.package.fastrand.opt-level=1",
 ];
 
 /// How much is run.
@@ -121,7 +126,7 @@ impl Work<'_> {
             ),
         ] {
             let mut command = Command::new(zig);
-            command.arg("zigbuild").args(words).args(UNOPTIMISED);
+            command.arg("zigbuild").args(words).args(PROFILE);
             zig::keep_cache(&mut command);
             self.output.run(self.for_system(&mut command))?;
             self.did("linked", what);
@@ -147,7 +152,11 @@ impl Work<'_> {
             Runner::Qemu(_) => Some("ran under qemu"),
             _ => Some("ran"),
         };
-        command.arg("test").args(LIBRARY).args(UNOPTIMISED);
+        // All of them run, also if one fails.
+        command
+            .args(["test", "--no-fail-fast"])
+            .args(LIBRARY)
+            .args(PROFILE);
         self.link_with_gcc(&mut command);
         if how.is_none() {
             command.arg("--no-run");

@@ -5,10 +5,10 @@ use std::io::{self, Read};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 
-use rustix::pipe::PipeFlags;
 use vectored::{Segment, SegmentQueue};
 
 use super::input::Input;
+use crate::host::shrink_pipe;
 use crate::queue::sink::{Answer, ScriptedWriter};
 use crate::queue::{Choose, any_policy, any_size, expect_bytes, put};
 
@@ -196,9 +196,11 @@ fn poll(queue: &mut SegmentQueue, writer: &mut ScriptedWriter, how: usize) {
 
 /// A non-blocking pipe of one page.
 fn small_pipe() -> io::Result<(io::PipeReader, io::PipeWriter)> {
-    let (reader, writer) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
-    rustix::pipe::fcntl_setpipe_size(&writer, 4096)?;
-    Ok((reader.into(), writer.into()))
+    let (reader, writer) = io::pipe()?;
+    rustix::io::ioctl_fionbio(&reader, true)?;
+    rustix::io::ioctl_fionbio(&writer, true)?;
+    shrink_pipe(&writer)?;
+    Ok((reader, writer))
 }
 
 /// Writes what one call takes, and compares it.

@@ -4,11 +4,12 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::os::fd::AsFd;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
 use fastrand::Rng;
 use vectored::{QueuePolicy, SegmentQueue, TargetKind};
 
+use crate::host::program_of_this_system;
 /// What the processes share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shared {
@@ -56,7 +57,7 @@ pub fn run(shared: Shared, records: u64, program: &Path, directory: &Path) -> io
     let start = |number: u64, to: Stdio| -> io::Result<Child> {
         let share = records / PROCESSES + u64::from(number < records % PROCESSES);
         let words = [shared.name(), &number.to_string(), &share.to_string()];
-        let mut command = Command::new(program);
+        let mut command = program_of_this_system(program);
         command.arg("--write-records").args(words);
         command.stdin(Stdio::piped()).stdout(to).spawn()
     };

@@ -15,6 +15,7 @@ use vectored::SegmentQueue;
 
 use super::strict::Strict;
 use super::{any_policy, any_size, expect_bytes, put};
+use crate::host::shrink_pipe;
 use crate::model::bytes_lost;
 
 /// The counts of one connection.
@@ -64,7 +65,7 @@ pub fn connection(rng: &mut Rng, runtime: &Runtime) -> io::Result<(&'static str,
             }
             2 => {
                 let (writer, reader) = pipe::pipe()?;
-                rustix::pipe::fcntl_setpipe_size(&writer, 4096)?;
+                shrink_pipe(&writer)?;
                 ("a pipe", talk(rng, writer, reader, true).await)
             }
             3 => {

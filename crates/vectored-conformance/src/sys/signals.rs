@@ -2,15 +2,17 @@
 //!
 //! # Safety
 //!
-//! `unsafe` for `sigaction`, `signal` and the timers of timer_create(2), for which there is no safe
-//! interface. The handler only adds to an atomic, which is allowed in a handler (signal-safety(7)).
+//! `unsafe` for `sigaction` and `signal`, for which there is no safe interface. The handler only adds to an atomic, which
+//! is allowed in a handler (signal-safety(7)).
 #![allow(unsafe_code)]
 
 use std::io;
-use std::marker::PhantomData;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+
+use super::check;
+use super::interval::Interval;
 
 static CAUGHT: AtomicU64 = AtomicU64::new(0);
 
@@ -18,19 +20,14 @@ extern "C" fn count(_signal: libc::c_int) {
     CAUGHT.fetch_add(1, Ordering::Relaxed);
 }
 
-/// An interval timer that sends signals to the thread that made it, until it is dropped.
+/// Signals to the thread that made it, again and again until it is dropped.
 ///
-/// The handler is set without `SA_RESTART`, so signals interrupt system calls. With setitimer(2) the kernel
-/// would choose the thread, and seldom the one that moves bytes.
+/// The handler is set without `SA_RESTART`, so signals interrupt system calls.
 #[derive(Debug)]
-pub struct SignalStorm {
-    timer: libc::timer_t,
-    /// Keeps the value on the thread that made it, which gets the signals.
-    not_send: PhantomData<*const ()>,
-}
+pub struct SignalStorm(#[expect(dead_code, reason = "it is dropped")] Interval);
 
 impl SignalStorm {
-    /// Starts the timer.
+    /// Starts the signals.
     ///
     /// # Errors
     ///
@@ -44,54 +41,13 @@ impl SignalStorm {
             libc::sigaction(libc::SIGALRM, &action, ptr::null_mut())
         };
         check(outcome)?;
-        let mut timer: libc::timer_t = ptr::null_mut();
-        // SAFETY: a zeroed `sigevent` is valid, and says then that the signal goes to this thread.
-        // Both pointers are to values on this stack, which the call does not keep.
-        let outcome = unsafe {
-            let mut event: libc::sigevent = std::mem::zeroed();
-            event.sigev_notify = libc::SIGEV_THREAD_ID;
-            event.sigev_signo = libc::SIGALRM;
-            event.sigev_notify_thread_id = libc::gettid();
-            libc::timer_create(libc::CLOCK_MONOTONIC, &mut event, &mut timer)
-        };
-        check(outcome)?;
-        // From here on `drop` deletes the timer, also after an error.
-        let storm = SignalStorm {
-            timer,
-            not_send: PhantomData,
-        };
-        let interval = libc::timespec {
-            tv_sec: interval.as_secs() as libc::time_t,
-            tv_nsec: libc::c_long::from(interval.subsec_nanos()),
-        };
-        let setting = libc::itimerspec {
-            it_interval: interval,
-            it_value: interval,
-        };
-        // SAFETY: the timer exists until `rain` is dropped, and the setting is only read.
-        check(unsafe { libc::timer_settime(timer, 0, &setting, ptr::null_mut()) })?;
-        Ok(storm)
+        Ok(SignalStorm(Interval::begin(interval)?))
     }
 
     /// The number of signals that this process has caught so far, of all storms.
     #[must_use]
     pub fn caught() -> u64 {
         CAUGHT.load(Ordering::Relaxed)
-    }
-}
-
-impl Drop for SignalStorm {
-    fn drop(&mut self) {
-        // SAFETY: the timer is this value's own, and not used again. The handler stays, and catches a
-        // signal that is still pending.
-        unsafe { libc::timer_delete(self.timer) };
-    }
-}
-
-fn check(outcome: libc::c_int) -> io::Result<()> {
-    match outcome {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
     }
 }
 

@@ -1,13 +1,14 @@
 //! A short soak loses nothing, and reports the losses of a defective function.
 
 use std::io::Read;
-use std::process::{Command, Output};
+use std::process::Output;
 
+use vectored_conformance::host::program_of_this_system;
 use vectored_conformance::queue::records::{self, Shared};
 use vectored_lab::in_flight::Interface;
 
 fn soak(words: &[&str]) -> (Output, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_soak"));
+    let mut command = program_of_this_system(env!("CARGO_BIN_EXE_soak"));
     let output = command.args(words).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let last = text.lines().last().unwrap_or_default().to_owned();

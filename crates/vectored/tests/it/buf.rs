@@ -8,7 +8,9 @@ use std::thread;
 
 use bytes::{Buf, Bytes};
 use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType};
-use vectored::{BufSender, CostModel, Gather, TransferError};
+#[cfg(target_os = "linux")]
+use vectored::CostModel;
+use vectored::{BufSender, Gather, TransferError};
 
 use crate::support::{mixed_sizes, payload, set_nonblocking};
 

@@ -8,13 +8,16 @@ use std::sync::Arc;
 use std::thread;
 
 use proptest::prelude::*;
+#[cfg(target_os = "linux")]
 use rustix::fs::OFlags;
 use vectored::{
     AsDescriptor, Gather, Gathers, SegmentCursor, TransferError, write_all_vectored, write_from,
 };
 
+#[cfg(target_os = "linux")]
+use crate::support::add_flag;
 use crate::support::{
-    TemporaryFile, add_flag, file_writers, list, mixed_sizes, payload, set_nonblocking, writers,
+    TemporaryFile, file_writers, list, mixed_sizes, payload, set_nonblocking, writers,
 };
 
 /// A pipe in packet mode (`O_DIRECT`, pipe(2)) keeps each write of up to 4096 bytes apart.

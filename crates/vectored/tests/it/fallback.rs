@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::event::{EventfdFlags, eventfd};
 use vectored::write_once;
 
-use crate::support::writers;
+use crate::support::{emulator, writers};
 
 fn counter() -> OwnedFd {
     eventfd(0, EventfdFlags::NONBLOCK).unwrap()
@@ -21,7 +21,13 @@ fn value(counter: &OwnedFd) -> u64 {
 
 #[test]
 fn a_value_in_parts_reaches_a_file_that_takes_it_whole_or_not_at_all() {
-    let bytes = 0x0102_0304_0506_0708_u64.to_ne_bytes();
+    // qemu 7.2 reverses the bytes of a value that is read or written, but not of one that writev(2) writes, if the
+    // processors differ in the order of bytes.
+    let number: u64 = match emulator() {
+        Some(_) => 0x0102_0304_0403_0201,
+        None => 0x0102_0304_0506_0708,
+    };
+    let bytes = number.to_ne_bytes();
     // In two allocations, since segments that touch are coalesced.
     let (start, end) = (bytes[..3].to_vec(), bytes[3..].to_vec());
     let lists: [&[&[u8]]; 2] = [
@@ -35,7 +41,7 @@ fn a_value_in_parts_reaches_a_file_that_takes_it_whole_or_not_at_all() {
             let segments: Vec<_> = list.iter().map(|segment| IoSlice::new(segment)).collect();
             let written = write_all(counter.as_fd(), &segments);
             assert_eq!(written.unwrap(), 8, "{name}");
-            assert_eq!(value(&counter), 0x0102_0304_0506_0708, "{name}");
+            assert_eq!(value(&counter), number, "{name}");
         }
     }
 }

@@ -17,12 +17,46 @@ const FLAGS: [WriteFlags; 4] = [
     WriteFlags::DONTCACHE,
 ];
 
-/// Every set of flags without `NOWAIT`, with which any write may be `WouldBlock`.
+/// Every set of flags without `NOWAIT`, with which any write may be `WouldBlock`, that this kernel can honour: one without
+/// `pwritev2` (before Linux 4.7, and qemu-user 7.2) has nothing in place of `APPEND`.
 fn all_sets() -> impl Iterator<Item = WriteFlags> {
-    (0..1 << FLAGS.len()).map(|bits| {
+    let appends = has_pwritev2();
+    let sets = (0..1 << FLAGS.len()).map(|bits| {
         let indices = (0..FLAGS.len()).filter(move |index| bits & (1 << index) != 0);
         indices.fold(WriteFlags::empty(), |set, index| set | FLAGS[index])
-    })
+    });
+    sets.filter(move |flags| appends || !flags.contains(WriteFlags::APPEND))
+}
+
+fn has_pwritev2() -> bool {
+    let null = File::create("/dev/null").unwrap();
+    // Without flags, glibc calls pwritev(2) in its place.
+    let append = rustix::io::ReadWriteFlags::APPEND;
+    rustix::io::pwritev2(&null, &[std::io::IoSlice::new(b"x")], 0, append).is_ok()
+}
+
+/// Without the call, the flags that only it takes are refused in words.
+#[test]
+fn a_kernel_without_pwritev2_refuses_append_before_any_byte() {
+    if has_pwritev2() {
+        return skip(
+            "flags::a_kernel_without_pwritev2_refuses_append_before_any_byte",
+            "this kernel has pwritev2",
+        );
+    }
+    let file = File::from(rustix::fs::memfd_create("vectored-test", MemfdFlags::empty()).unwrap());
+    for on_refusal in [OnRefusal::Fallback, OnRefusal::Error] {
+        let data = payload(&[3, 4]);
+        let result =
+            write_all_vectored_with(&file, &list(&data), None, WriteFlags::APPEND, on_refusal);
+        let error = result.unwrap_err();
+        assert_eq!(
+            (error.kind(), error.transferred()),
+            (ErrorKind::Unsupported, 0)
+        );
+        assert!(error.to_string().contains("RWF_APPEND"), "{error}");
+    }
+    assert_eq!(file.metadata().unwrap().len(), 0);
 }
 
 #[test]

@@ -10,6 +10,8 @@ mod direct;
 #[cfg(target_os = "linux")]
 mod fallback;
 mod flags;
+// Files in memory, the size of a pipe, and calls that the kernel counts or keeps apart.
+#[cfg(target_os = "linux")]
 mod gather_writer;
 #[cfg(target_os = "linux")]
 mod memory;

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use vectored::{CopyThresholds, CostModel, Gather, GatherWriter, Scatter, SegmentCursor};
 
-use crate::support::{TemporaryFile, list, payload};
+use crate::support::{TemporaryFile, emulator, list, payload};
 
 /// Set in the environment of the process with little memory.
 const CHILD: &str = "VECTORED_LITTLE_MEMORY";
@@ -16,10 +16,11 @@ const CHILD: &str = "VECTORED_LITTLE_MEMORY";
 fn a_model_with_more_staging_than_there_is_memory_copies_nothing() {
     const NAME: &str = "memory::a_model_with_more_staging_than_there_is_memory_copies_nothing";
     if std::env::var_os(CHILD).is_none() {
-        let limited = "ulimit -v 500000 && exec \"$0\" --exact \"$1\"";
+        let limited = "ulimit -v 500000 && exec \"$@\"";
         let mut command = Command::new("sh");
-        command.args(["-c", limited]);
-        command.arg(std::env::current_exe().unwrap()).arg(NAME);
+        command.args(["-c", limited, "sh"]).args(emulator());
+        command.arg(std::env::current_exe().unwrap());
+        command.args(["--exact", NAME]);
         let output = command.env(CHILD, "1").output().unwrap();
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{}: {stderr}", output.status);
@@ -31,7 +32,7 @@ fn a_model_with_more_staging_than_there_is_memory_copies_nothing() {
         "the memory limit of this process has no effect"
     );
     let path = TemporaryFile::new("little-memory");
-    for staging_bytes in [1 << 30, 1 << 60, usize::MAX] {
+    for staging_bytes in [1 << 30, usize::MAX / 16, usize::MAX] {
         let model = CostModel {
             staging_bytes,
             copy_thresholds: CopyThresholds {

@@ -100,12 +100,20 @@ pub fn writers() -> Vec<(&'static str, WriteAll)> {
 }
 
 /// Records that a test cannot run here, so that it does not pass silently.
+#[cfg(target_os = "linux")]
 pub fn skip(test: &str, reason: &str) {
     eprintln!("skipped: {test}: {reason}");
     if let Some(path) = std::env::var_os("VECTORED_SKIPS") {
         let file = fs::File::options().append(true).create(true).open(path);
         writeln!(file.unwrap(), "{test}: {reason}").unwrap();
     }
+}
+
+/// The emulator that runs this program, if the variable `VECTORED_RUNNER` names one: qemu-user passes the calls on to the
+/// kernel, but not all that they carry.
+#[cfg(target_os = "linux")]
+pub fn emulator() -> Option<String> {
+    std::env::var("VECTORED_RUNNER").ok()
 }
 
 /// `writers`, and the functions that write at an offset, here 0: for files and devices.
