@@ -20,6 +20,8 @@ const LIBRARY: [&str; 4] = [
     "--tests",
 ];
 
+const TESTS: &str = "the tests of the library and its conformance suite";
+
 /// The command line tool.
 const TOOL: [&str; 3] = ["--package=vectored-cli", "--bin=vectored", "--all-features"];
 
@@ -118,13 +120,9 @@ impl Work<'_> {
 
     /// Links the tool and the tests of the library.
     fn link_by(&mut self, zig: &Path) -> Result<(), String> {
-        for (words, what) in [
-            (&TOOL[..], "the tool"),
-            (
-                &LIBRARY,
-                "the tests of the library and of all its back ends",
-            ),
-        ] {
+        let tests = (&LIBRARY[..], TESTS);
+        let tests = (self.scope == Scope::All).then_some(tests);
+        for (words, what) in [(&TOOL[..], "the tool")].into_iter().chain(tests) {
             let mut command = Command::new(zig);
             command.arg("zigbuild").args(words).args(PROFILE);
             zig::keep_cache(&mut command);
@@ -166,10 +164,7 @@ impl Work<'_> {
             command.env("PROPTEST_CASES", "16");
         }
         self.output.run(command.env(SKIPS, self.skips))?;
-        self.did(
-            how.unwrap_or("linked"),
-            "the tests of the library and of all its back ends",
-        );
+        self.did(how.unwrap_or("linked"), TESTS);
         Ok(())
     }
 

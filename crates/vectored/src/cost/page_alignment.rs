@@ -73,6 +73,7 @@ mod tests {
         assert_eq!(page_ends(0, 0), 0);
         assert_eq!(page_ends(3, 0), 0);
         assert_eq!(page_ends(3, 8192 * 3 + 1), 0);
-        assert_eq!(page_ends(usize::MAX, u64::MAX), (u64::MAX - 1) / PAGE_BYTES);
+        let most = usize::MAX as u64;
+        assert_eq!(page_ends(usize::MAX, most), (most - 1) / PAGE_BYTES);
     }
 }

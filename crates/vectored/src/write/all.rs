@@ -293,7 +293,8 @@ mod tests {
             },
         );
         assert_eq!(result.unwrap(), 4 << 30);
-        assert_eq!(calls.iter().sum::<usize>(), 4 << 30);
+        let total: u64 = calls.iter().map(|&bytes| bytes as u64).sum();
+        assert_eq!(total, 4 << 30);
         assert!(calls.iter().all(|&bytes| bytes <= crate::MAX_CALL_BYTES));
         assert_eq!(calls.len(), 3, "{calls:?}");
     }
