@@ -60,14 +60,9 @@ impl Buf for SegmentQueue {
             bytes <= remaining,
             "cannot take {bytes} bytes of a queue of {remaining}"
         );
-        if let Some(first) = self.kept.front_mut()
-            && first.copied_before == 0
-            && first.segment.len() >= bytes
-        {
-            // A part of the segment: `advance` counts it, so it is not split off here.
-            let whole = first.segment.share();
+        if let Some(first) = self.kept.share_first(bytes) {
             self.advance(bytes);
-            return whole.slice(..bytes);
+            return first.slice(..bytes);
         }
         let mut taken = Vec::with_capacity(bytes);
         while taken.len() < bytes {

@@ -38,20 +38,21 @@ impl SegmentQueue {
     /// Fills `slices` with the bytes of the next call. Nothing is added if the queue is empty.
     pub(crate) fn fill<'a>(&'a self, limits: Limits, slices: &mut Vec<IoSlice<'a>>) -> Filled {
         let mut most = self.wanted_bytes().min(limits.bytes);
-        // Copied bytes may lie before each kept segment, and behind the last one.
-        let max_segments = match self.enclosed_bytes {
-            0 => self.kept.len() + 1,
-            _ => 2 * self.kept.len() + 1,
-        };
-        if max_segments > limits.segments {
+        let open_bytes = self.copied.len() - self.copied_start - self.kept.enclosed_bytes();
+        let count = self.kept.parts() + usize::from(open_bytes > 0);
+        if count > limits.segments {
             let fitting = self.segments().take(limits.segments);
             most = most.min(fitting.map(<[u8]>::len).sum());
         }
         let bytes = self.end_at_record(most);
-        slices.reserve(max_segments.min(limits.segments));
+        slices.reserve(count.min(limits.segments));
         if bytes == self.remaining() {
-            let may_adjoin = self.push_all(slices);
-            return Filled { bytes, may_adjoin };
+            let copied = &self.copied[self.copied_start..];
+            self.kept.add_to(copied, slices);
+            return Filled {
+                bytes,
+                may_adjoin: self.kept.may_adjoin(),
+            };
         }
         let mut left = bytes;
         for segment in self.segments() {
@@ -66,26 +67,6 @@ impl SegmentQueue {
             bytes,
             may_adjoin: true,
         }
-    }
-
-    /// Appends all bytes. Returns false if no slice adjoins the one before it.
-    fn push_all<'a>(&'a self, slices: &mut Vec<IoSlice<'a>>) -> bool {
-        let mut copied = &self.copied[self.copied_start..];
-        let mut may_adjoin = false;
-        // Half as many instructions as with `segments`.
-        self.kept.iter().for_each(|kept| {
-            let (before, behind) = copied.split_at(kept.copied_before);
-            copied = behind;
-            match before.is_empty() {
-                true => may_adjoin = true,
-                false => slices.push(IoSlice::new(before)),
-            }
-            slices.push(IoSlice::new(&kept.segment));
-        });
-        if !copied.is_empty() {
-            slices.push(IoSlice::new(copied));
-        }
-        may_adjoin
     }
 
     /// The bytes that the next call would get if the kernel took any number.

@@ -11,11 +11,9 @@ pub(crate) mod policy;
 mod poll;
 mod records;
 pub(crate) mod segment;
-#[cfg(feature = "bytes")]
 mod sys;
 pub(crate) mod write;
 
-use std::collections::VecDeque;
 use std::error::Error;
 use std::fmt;
 use std::io::{self, IoSlice, Write};
@@ -23,6 +21,7 @@ use std::io::{self, IoSlice, Write};
 use crate::queue::policy::QueuePolicy;
 use crate::queue::records::RecordEnds;
 use crate::queue::segment::{IntoSegment, Segment};
+use crate::queue::sys::Kept;
 use crate::sys::limits::MAX_CALL_BYTES;
 
 /// A queue of segments that a connection or a log owns, and that is written by as few calls as possible.
@@ -87,24 +86,13 @@ pub struct SegmentQueue {
     /// The copied bytes of the last time that the queue was filled, or half of this value then, whichever is more: memory
     /// that was freed is allocated anew in one step.
     regrow_bytes: usize,
-    /// The kept segments, none of them empty, each behind some copied bytes. The other copied bytes are behind the last.
-    kept: VecDeque<Kept>,
-    /// Bytes of the kept segments that were not written.
-    kept_bytes: usize,
-    /// Copied bytes that are before a kept segment.
-    enclosed_bytes: usize,
+    /// The kept segments, and the copied bytes before each of them. The other copied bytes are after the last.
+    kept: Kept,
     record_ends: RecordEnds,
     /// Bytes that were written since the queue was made.
     written: u64,
     /// The next call gets at least this many bytes: those that it got before, when the writer was not ready.
     offered_bytes: usize,
-}
-
-/// A segment that was not copied.
-struct Kept {
-    /// The copied bytes between this segment and the one before it.
-    copied_before: usize,
-    segment: Segment,
 }
 
 impl SegmentQueue {
@@ -122,9 +110,7 @@ impl SegmentQueue {
             copied: Vec::new(),
             copied_start: 0,
             regrow_bytes: 0,
-            kept: VecDeque::new(),
-            kept_bytes: 0,
-            enclosed_bytes: 0,
+            kept: Kept::new(),
             record_ends: RecordEnds::new(),
             written: 0,
             offered_bytes: 0,
@@ -240,7 +226,7 @@ impl SegmentQueue {
     #[must_use]
     #[inline]
     pub fn remaining(&self) -> usize {
-        self.copied.len() - self.copied_start + self.kept_bytes
+        self.copied.len() - self.copied_start + self.kept.bytes()
     }
 
     /// Whether there is no byte to be written.
@@ -260,23 +246,7 @@ impl SegmentQueue {
 
     /// The bytes to be written, in order, in as few slices as they lie in. No slice is empty.
     pub fn segments(&self) -> impl Iterator<Item = &[u8]> {
-        let mut copied = &self.copied[self.copied_start..];
-        let mut kept = self.kept.iter();
-        let mut segment: Option<&[u8]> = None;
-        std::iter::from_fn(move || {
-            if let Some(segment) = segment.take() {
-                return Some(segment);
-            }
-            let Some(next) = kept.next() else {
-                return (!copied.is_empty()).then(|| std::mem::take(&mut copied));
-            };
-            if next.copied_before == 0 {
-                return Some(&next.segment[..]);
-            }
-            let (before, behind) = copied.split_at(next.copied_before);
-            (copied, segment) = (behind, Some(&next.segment[..]));
-            Some(before)
-        })
+        self.kept.slices(&self.copied[self.copied_start..])
     }
 
     /// Removes the first `bytes`, which were written by other means.
@@ -302,35 +272,15 @@ impl SegmentQueue {
         self.offered_bytes = self.offered_bytes.saturating_sub(bytes);
         self.written = self.written.wrapping_add(bytes as u64);
         self.record_ends.forget_to(self.written);
-        let mut left = bytes;
-        let mut finished = 0;
-        for first in &mut self.kept {
-            let copied = first.copied_before.min(left);
-            first.copied_before -= copied;
-            self.copied_start += copied;
-            self.enclosed_bytes -= copied;
-            left -= copied;
-            if left == 0 {
-                break;
-            }
-            let taken = first.segment.len().min(left);
-            self.kept_bytes -= taken;
-            left -= taken;
-            if taken < first.segment.len() {
-                first.segment.advance(taken);
-                break;
-            }
-            finished += 1;
-        }
-        self.copied_start += left;
+        // The others are copied bytes.
+        self.copied_start += bytes - self.kept.advance(bytes);
         // Last, since an owner may panic when it is dropped.
-        self.kept.drain(..finished);
+        self.kept.drop_owners();
     }
 
     /// Removes all bytes. If a message was written in part, its rest is lost.
     pub fn clear(&mut self) {
         self.written = self.written.wrapping_add(self.remaining() as u64);
-        (self.kept_bytes, self.enclosed_bytes) = (0, 0);
         self.regrow_bytes = self.copied.len().max(self.regrow_bytes / 2);
         self.copied.clear();
         self.copied_start = 0;
@@ -349,23 +299,19 @@ impl SegmentQueue {
         self.move_copied_to_start();
         self.regrow_bytes = self.regrow_bytes.min(bytes);
         self.copied.shrink_to(bytes);
-        self.kept.shrink_to(bytes / size_of::<Kept>());
+        self.kept.shrink_to(bytes);
         self.record_ends.shrink_to(bytes / size_of::<u64>());
     }
 
     /// The bytes to be written, as segments: of the kept ones, those that are left, and copies of the copied bytes.
     pub fn into_unsent(mut self) -> impl Iterator<Item = Segment> {
-        let mut segments = Vec::with_capacity(2 * self.kept.len() + 1);
-        let mut at = self.copied_start;
-        for kept in self.kept {
-            let end = at + kept.copied_before;
-            segments.push(Segment::from(self.copied[at..end].to_vec()));
-            segments.push(kept.segment);
-            at = end;
+        let enclosed_end = self.copied_start + self.kept.enclosed_bytes();
+        let mut segments = self.kept.into_segments(&self.copied[self.copied_start..]);
+        self.copied.drain(..enclosed_end);
+        if !self.copied.is_empty() {
+            segments.push(Segment::from(self.copied));
         }
-        self.copied.drain(..at);
-        segments.push(Segment::from(self.copied));
-        segments.into_iter().filter(|segment| !segment.is_empty())
+        segments.into_iter()
     }
 
     #[inline]
@@ -377,22 +323,12 @@ impl SegmentQueue {
     }
 
     fn keep(&mut self, segment: Segment) {
-        if segment.is_empty() {
-            // A clone may have fewer bytes than its original.
-            return;
+        let copied_bytes = self.copied.len() - self.copied_start;
+        // A clone may have fewer bytes than its original: none.
+        if self.kept.push(copied_bytes, segment) {
+            // The segments of a call are limited too, and copied bytes are one.
+            self.record_ends.isolate_record();
         }
-        // With the copied bytes, of which there are no more, these are a `usize`.
-        let kept_bytes = self.kept_bytes.checked_add(segment.len());
-        let kept_bytes = kept_bytes.filter(|bytes| isize::try_from(*bytes).is_ok());
-        self.kept_bytes = kept_bytes.expect("more bytes than a queue can count");
-        let open_bytes = self.copied.len() - self.copied_start - self.enclosed_bytes;
-        self.enclosed_bytes += open_bytes;
-        // The segments of a call are limited too, and copied bytes are one.
-        self.record_ends.isolate_record();
-        self.kept.push_back(Kept {
-            copied_before: open_bytes,
-            segment,
-        });
     }
 
     /// Ends a record at `end`, which starts a new group.
@@ -460,9 +396,7 @@ impl SegmentQueue {
         if self.copied.capacity() > bytes {
             self.copied = Vec::new();
         }
-        if self.kept.capacity() > bytes / size_of::<Kept>() {
-            self.kept = VecDeque::new();
-        }
+        self.kept.free_beyond(bytes);
         self.record_ends.free_beyond(bytes / size_of::<u64>());
     }
 
@@ -483,7 +417,7 @@ impl fmt::Debug for SegmentQueue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SegmentQueue")
             .field("remaining", &self.remaining())
-            .field("kept_bytes", &self.kept_bytes)
+            .field("kept_bytes", &self.kept.bytes())
             .field("policy", &self.policy)
             .finish_non_exhaustive()
     }

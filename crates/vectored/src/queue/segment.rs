@@ -33,7 +33,7 @@ pub struct Segment {
     start: usize,
 }
 
-enum Owner {
+pub(super) enum Owner {
     Static(&'static [u8]),
     Vec(Vec<u8>),
     Shared(Arc<[u8]>),
@@ -81,18 +81,36 @@ impl Segment {
         Segment { owner, start: 0 }
     }
 
-    /// Forgets the first `bytes`, which are no more than there are.
-    pub(crate) fn advance(&mut self, bytes: usize) {
-        debug_assert!(bytes <= self.len());
-        self.start += bytes;
+    /// The last `bytes` of an owner.
+    pub(super) fn last_of(owner: Owner, bytes: usize) -> Segment {
+        let start = owner.bytes().len() - bytes;
+        Segment { owner, start }
     }
 
-    /// All its bytes, which are then shared, without copying them.
-    #[cfg(feature = "bytes")]
-    pub(crate) fn share(&mut self) -> Bytes {
-        let shared = Bytes::from(std::mem::take(self));
-        *self = Segment::from(shared.clone());
-        shared
+    /// Whether its bytes have no owner.
+    #[inline]
+    pub(super) fn is_static(&self) -> bool {
+        matches!(self.owner, Owner::Static(_))
+    }
+
+    /// The owner, of which the segment is the last bytes.
+    #[inline]
+    pub(super) fn into_owner(self) -> Owner {
+        self.owner
+    }
+}
+
+impl Owner {
+    #[inline]
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Owner::Static(bytes) => bytes,
+            Owner::Vec(bytes) => bytes,
+            Owner::Shared(bytes) => bytes,
+            #[cfg(feature = "bytes")]
+            Owner::Bytes(bytes) => bytes,
+            Owner::Other(owner) => owner.as_slice(),
+        }
     }
 }
 
@@ -132,15 +150,7 @@ impl Deref for Segment {
 
     #[inline]
     fn deref(&self) -> &[u8] {
-        let all: &[u8] = match &self.owner {
-            Owner::Static(bytes) => bytes,
-            Owner::Vec(bytes) => bytes,
-            Owner::Shared(bytes) => bytes,
-            #[cfg(feature = "bytes")]
-            Owner::Bytes(bytes) => bytes,
-            Owner::Other(owner) => owner.as_slice(),
-        };
-        &all[self.start..]
+        &self.owner.bytes()[self.start..]
     }
 }
 

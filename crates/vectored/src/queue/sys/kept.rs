@@ -1,0 +1,377 @@
+//! The segments of a queue that were not copied, and the copied bytes between them.
+//!
+//! A call of the kernel gets pointers and lengths. They are stored as such, apart from the owners of the segments: to make the
+//! list of a call reads 16 bytes a segment, and a segment without an owner costs nothing when it is removed.
+//!
+//! # Safety
+//!
+//! A [`Part`] with a pointer names bytes that are `'static`, or the last bytes of the owner in `owners` that has its number.
+//! An owner's bytes lie on the heap (or are `'static`, too), so they do not move with it. Nothing writes them or gives out
+//! an owner while its part is there. A part is removed before its owner. So the bytes are valid while a `Kept` is borrowed.
+#![allow(unsafe_code)]
+
+use std::collections::VecDeque;
+use std::io::IoSlice;
+use std::{ptr, slice};
+
+#[cfg(feature = "bytes")]
+use bytes::Bytes;
+
+use crate::queue::segment::{Owner, Segment};
+
+pub(in crate::queue) struct Kept {
+    /// In the order of the queue, none of them empty. The last one is a segment. Those before `start` were removed.
+    ///
+    /// To append to a `Vec` takes a third of the instructions of a `VecDeque`.
+    parts: Vec<Part>,
+    start: usize,
+    /// Those of the segments that have one, in the same order.
+    owners: VecDeque<Owned>,
+    /// The number of the first of `parts`, whether it was removed or not.
+    first_number: usize,
+    /// The bytes of the segments.
+    pub(in crate::queue) bytes: usize,
+    /// The copied bytes that are before a segment.
+    enclosed_bytes: usize,
+    /// Whether two segments followed each other since the list was empty.
+    may_adjoin: bool,
+}
+
+/// A segment, or copied bytes.
+#[derive(Clone, Copy)]
+struct Part {
+    /// Null for copied bytes, which are in the queue.
+    start: *const u8,
+    bytes: usize,
+}
+
+struct Owned {
+    /// The number of its part.
+    part: usize,
+    owner: Owner,
+}
+
+// SAFETY: the pointers of parts are those of shared references to bytes, of owners that are `Send` and `Sync`, as is asserted
+// below.
+unsafe impl Send for Kept {}
+
+// SAFETY: as above. A shared `Kept` only reads bytes.
+unsafe impl Sync for Kept {}
+
+const _: () = {
+    const fn is_send_sync<T: Send + Sync>() {}
+    is_send_sync::<Owner>();
+};
+
+impl Kept {
+    pub(in crate::queue) const fn new() -> Kept {
+        Kept {
+            parts: Vec::new(),
+            start: 0,
+            owners: VecDeque::new(),
+            first_number: 0,
+            bytes: 0,
+            enclosed_bytes: 0,
+            may_adjoin: false,
+        }
+    }
+
+    #[inline]
+    pub(in crate::queue) fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+
+    /// The bytes of the segments.
+    #[inline]
+    pub(in crate::queue) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The copied bytes that are before a segment.
+    #[inline]
+    pub(in crate::queue) fn enclosed_bytes(&self) -> usize {
+        self.enclosed_bytes
+    }
+
+    /// The parts that were not removed.
+    #[inline]
+    fn left(&self) -> &[Part] {
+        &self.parts[self.start..]
+    }
+
+    /// The number of segments, and of runs of copied bytes before one.
+    #[inline]
+    pub(in crate::queue) fn parts(&self) -> usize {
+        self.parts.len() - self.start
+    }
+
+    /// Whether two segments may follow each other.
+    #[inline]
+    pub(in crate::queue) fn may_adjoin(&self) -> bool {
+        self.may_adjoin
+    }
+
+    /// Appends the copied bytes that are not before a segment, and a segment. The queue has `copied_bytes` in all. Returns
+    /// false if the segment is empty, which is not kept.
+    ///
+    /// # Panics
+    ///
+    /// If the segments have more than `isize::MAX` bytes then.
+    #[inline(always)]
+    pub(in crate::queue) fn push(&mut self, copied_bytes: usize, segment: Segment) -> bool {
+        let part = Part::of(&segment);
+        if part.bytes == 0 {
+            return false;
+        }
+        // Neither is more than `isize::MAX`. With the copied bytes, of which there are no more, these are a `usize`.
+        let bytes = self.bytes.wrapping_add(part.bytes);
+        assert!(
+            isize::try_from(bytes).is_ok(),
+            "more bytes than a queue can count"
+        );
+        if self.parts.capacity() - self.parts.len() < 2 {
+            self.grow();
+        }
+        self.bytes = bytes;
+        match copied_bytes - self.enclosed_bytes {
+            0 => self.may_adjoin |= !self.parts.is_empty(),
+            before => self.parts.push(Part::copied(before)),
+        }
+        self.enclosed_bytes = copied_bytes;
+        let number = self.first_number.wrapping_add(self.parts.len());
+        match segment.is_static() {
+            // There is nothing to drop.
+            true => std::mem::forget(segment),
+            false => self.owners.push_back(Owned {
+                part: number,
+                owner: segment.into_owner(),
+            }),
+        }
+        // After its owner, which may need memory.
+        self.parts.push(part);
+        true
+    }
+
+    /// Makes room for two parts. Uses the memory of removed parts again, if they are half of all or more.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        if self.start >= self.parts.len() / 2 {
+            self.forget_removed();
+        }
+        self.parts.reserve(2);
+    }
+
+    fn forget_removed(&mut self) {
+        self.parts.drain(..self.start);
+        self.first_number = self.first_number.wrapping_add(self.start);
+        self.start = 0;
+    }
+
+    /// The bytes of all parts, and the rest of the copied bytes. `copied` are all copied bytes of the queue.
+    #[inline]
+    pub(in crate::queue) fn slices<'a>(
+        &'a self,
+        mut copied: &'a [u8],
+    ) -> impl Iterator<Item = &'a [u8]> {
+        let mut parts = self.left().iter();
+        std::iter::from_fn(move || match parts.next() {
+            Some(part) => Some(self.bytes_of(*part, &mut copied)),
+            None => (!copied.is_empty()).then(|| std::mem::take(&mut copied)),
+        })
+    }
+
+    /// Appends what [`slices`](Kept::slices) returns, in a shorter loop.
+    pub(in crate::queue) fn add_to<'a>(
+        &'a self,
+        mut copied: &'a [u8],
+        slices: &mut Vec<IoSlice<'a>>,
+    ) {
+        let parts = self.left().iter();
+        slices.extend(parts.map(|part| IoSlice::new(self.bytes_of(*part, &mut copied))));
+        if !copied.is_empty() {
+            slices.push(IoSlice::new(copied));
+        }
+    }
+
+    /// The bytes of a part of this list: of a segment, or the first of `copied`, from which they are removed.
+    #[inline]
+    fn bytes_of<'a>(&'a self, part: Part, copied: &mut &'a [u8]) -> &'a [u8] {
+        if part.is_copied() {
+            let (here, after) = copied.split_at(part.bytes);
+            *copied = after;
+            return here;
+        }
+        // SAFETY: the part is one of `self`, so its bytes are valid and not written while `self` is borrowed.
+        unsafe { slice::from_raw_parts(part.start, part.bytes) }
+    }
+
+    /// Removes the first `bytes` of the parts, or all of them, and returns how many of these are of segments.
+    ///
+    /// It removes no owner: [`drop_owners`](Kept::drop_owners) does that.
+    pub(in crate::queue) fn advance(&mut self, bytes: usize) -> usize {
+        let kept_bytes = self.bytes;
+        let mut left = bytes;
+        for part in &mut self.parts[self.start..] {
+            let taken = part.bytes.min(left);
+            left -= taken;
+            match part.is_copied() {
+                true => self.enclosed_bytes -= taken,
+                false => self.bytes -= taken,
+            }
+            if taken < part.bytes {
+                part.advance(taken);
+                break;
+            }
+            self.start += 1;
+        }
+        if self.start == self.parts.len() {
+            self.forget_removed();
+            self.may_adjoin = false;
+        }
+        kept_bytes - self.bytes
+    }
+
+    /// Drops the owners of the parts that were removed.
+    ///
+    /// # Panics
+    ///
+    /// If an owner panics. The others are dropped.
+    pub(in crate::queue) fn drop_owners(&mut self) {
+        // The numbers wrap, but no two of them are that far apart.
+        let first = self.first_left();
+        let is_over = |owned: &Owned| owned.part.wrapping_sub(first).cast_signed() < 0;
+        let count = self.owners.partition_point(is_over);
+        self.owners.drain(..count);
+    }
+
+    /// The number of the first part that was not removed.
+    fn first_left(&self) -> usize {
+        self.first_number.wrapping_add(self.start)
+    }
+
+    /// Removes all parts, and drops all owners.
+    ///
+    /// # Panics
+    ///
+    /// As [`drop_owners`](Kept::drop_owners).
+    pub(in crate::queue) fn clear(&mut self) {
+        self.parts.clear();
+        (self.start, self.first_number, self.may_adjoin) = (0, 0, false);
+        (self.bytes, self.enclosed_bytes) = (0, 0);
+        if !self.owners.is_empty() {
+            self.owners.clear();
+        }
+    }
+
+    /// Frees each of the two lists if it is empty and has more memory than that.
+    #[inline]
+    pub(in crate::queue) fn free_beyond(&mut self, bytes: usize) {
+        if self.parts.capacity() > bytes / size_of::<Part>() && self.parts.is_empty() {
+            self.parts = Vec::new();
+        }
+        if self.owners.capacity() > bytes / size_of::<Owned>() && self.owners.is_empty() {
+            self.owners = VecDeque::new();
+        }
+    }
+
+    pub(in crate::queue) fn shrink_to(&mut self, bytes: usize) {
+        self.forget_removed();
+        self.parts.shrink_to(bytes / size_of::<Part>());
+        self.owners.shrink_to(bytes / size_of::<Owned>());
+    }
+
+    /// The bytes of memory of each of the two lists.
+    #[cfg(test)]
+    pub(in crate::queue) fn memory(&self) -> [usize; 2] {
+        [
+            self.parts.capacity() * size_of::<Part>(),
+            self.owners.capacity() * size_of::<Owned>(),
+        ]
+    }
+
+    /// All parts, those of copied bytes as copies.
+    pub(in crate::queue) fn into_segments(mut self, mut copied: &[u8]) -> Vec<Segment> {
+        self.forget_removed();
+        let mut segments = Vec::with_capacity(self.parts.len() + 1);
+        let mut number = self.first_number;
+        for part in std::mem::take(&mut self.parts) {
+            let is_owned = self
+                .owners
+                .front()
+                .is_some_and(|owned| owned.part == number);
+            let owned = is_owned.then(|| self.owners.pop_front()).flatten();
+            segments.push(match owned {
+                Some(owned) => Segment::last_of(owned.owner, part.bytes),
+                None if part.is_copied() => {
+                    let (here, after) = copied.split_at(part.bytes);
+                    copied = after;
+                    Segment::from(here.to_vec())
+                }
+                // SAFETY: a segment without an owner, whose bytes are `'static`.
+                None => Segment::from(unsafe {
+                    slice::from_raw_parts::<'static, u8>(part.start, part.bytes)
+                }),
+            });
+            number = number.wrapping_add(1);
+        }
+        segments
+    }
+
+    /// The bytes of the first part, without copying them, if it is a segment of `least` bytes or more. They stay in the list.
+    #[cfg(feature = "bytes")]
+    pub(in crate::queue) fn share_first(&mut self, least: usize) -> Option<Bytes> {
+        let number = self.first_left();
+        let part = self.parts.get_mut(self.start)?;
+        if part.is_copied() || part.bytes < least {
+            return None;
+        }
+        let shared = match self.owners.front_mut() {
+            Some(owned) if owned.part == number => {
+                // This does not panic, so no owner is lost while its part is there.
+                let owner = std::mem::take(&mut owned.owner);
+                let shared = Bytes::from(Segment::last_of(owner, part.bytes));
+                owned.owner = Owner::Bytes(shared.clone());
+                shared
+            }
+            // SAFETY: a segment without an owner, whose bytes are `'static`.
+            _ => Bytes::from_static(unsafe {
+                slice::from_raw_parts::<'static, u8>(part.start, part.bytes)
+            }),
+        };
+        // The same bytes, by the pointer of their owner now.
+        part.start = shared.as_ptr();
+        Some(shared)
+    }
+}
+
+impl Part {
+    fn copied(bytes: usize) -> Part {
+        Part {
+            start: ptr::null(),
+            bytes,
+        }
+    }
+
+    #[inline]
+    fn of(bytes: &[u8]) -> Part {
+        Part {
+            start: bytes.as_ptr(),
+            bytes: bytes.len(),
+        }
+    }
+
+    #[inline]
+    fn is_copied(self) -> bool {
+        self.start.is_null()
+    }
+
+    /// Removes the first `bytes`, fewer than it has.
+    fn advance(&mut self, bytes: usize) {
+        self.bytes -= bytes;
+        if !self.is_copied() {
+            // Within the bytes of the part, since they are more. `wrapping_add` asks for no proof.
+            self.start = self.start.wrapping_add(bytes);
+        }
+    }
+}
