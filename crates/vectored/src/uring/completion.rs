@@ -21,6 +21,10 @@ pub struct Completion {
 /// What a transfer owned until it ended.
 #[derive(Debug)]
 #[non_exhaustive]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a box would be an allocation for each transfer"
+)]
 pub enum Data {
     /// The queue of a write.
     Queue(SegmentQueue),
@@ -30,6 +34,9 @@ pub enum Data {
 }
 
 impl Data {
+    /// That of a transfer that is over.
+    pub(super) const NONE: Data = Data::Buffers(Vec::new());
+
     /// The queue of a write; `None` for a read.
     #[must_use]
     pub fn into_queue(self) -> Option<SegmentQueue> {

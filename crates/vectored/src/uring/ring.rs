@@ -5,7 +5,7 @@ use std::fmt;
 use std::io;
 
 use crate::queue::SegmentQueue;
-use crate::uring::completion::Completion;
+use crate::uring::completion::{Completion, Data};
 use crate::uring::descriptor::Descriptor;
 use crate::uring::setup_error::SetupError;
 use crate::uring::sys::{Calls, Ended};
@@ -123,7 +123,8 @@ impl Ring {
     /// [`WouldBlock`](io::ErrorKind::WouldBlock) if a regular file or a device refuses a call again though it is ready,
     /// which one that is open with `O_NONBLOCK` may do.
     pub fn submit_write(&mut self, fd: impl Into<Descriptor>, queue: SegmentQueue, token: u64) {
-        self.submit(|new| new.write(fd.into(), queue, None, token));
+        let new = self.new_transfer(fd.into(), None, token);
+        self.submit(new, Data::Queue(queue));
     }
 
     /// As [`submit_write`](Ring::submit_write), from byte `offset` of a file on. The position of the descriptor is neither
@@ -140,7 +141,8 @@ impl Ring {
         offset: u64,
         token: u64,
     ) {
-        self.submit(|new| new.write(fd.into(), queue, Some(offset), token));
+        let new = self.new_transfer(fd.into(), Some(offset), token);
+        self.submit(new, Data::Queue(queue));
     }
 
     /// Reads until all buffers are full up to their lengths, or the file or stream ends.
@@ -153,7 +155,8 @@ impl Ring {
     /// The [`Completion`] has them: those of [`read_up_to_eof_vectored`](crate::read_up_to_eof_vectored), and those that
     /// `submit_write` names.
     pub fn submit_read(&mut self, fd: impl Into<Descriptor>, buffers: Vec<Vec<u8>>, token: u64) {
-        self.submit(|new| new.read(fd.into(), buffers, None, token));
+        let new = self.new_transfer(fd.into(), None, token);
+        self.submit(new, Data::Buffers(buffers));
     }
 
     /// Reads what one call gives, as soon as there are bytes: for streams of which the length of the next part is not
@@ -168,10 +171,9 @@ impl Ring {
         buffers: Vec<Vec<u8>>,
         token: u64,
     ) {
-        self.submit(|new| {
-            new.read(fd.into(), buffers, None, token);
-            new.end_early();
-        });
+        let mut new = self.new_transfer(fd.into(), None, token);
+        new.end_early();
+        self.submit(new, Data::Buffers(buffers));
     }
 
     /// As [`submit_read`](Ring::submit_read), from byte `offset` of a file on. The position of the descriptor is neither
@@ -187,7 +189,8 @@ impl Ring {
         offset: u64,
         token: u64,
     ) {
-        self.submit(|new| new.read(fd.into(), buffers, Some(offset), token));
+        let new = self.new_transfer(fd.into(), Some(offset), token);
+        self.submit(new, Data::Buffers(buffers));
     }
 
     /// Returns a transfer that has ended, and waits for one if none has; `None` if there is no transfer. `EINTR` is
@@ -287,10 +290,23 @@ impl Ring {
         self.len() == 0
     }
 
+    /// A transfer without data.
     #[inline]
-    fn submit(&mut self, make: impl FnOnce(&mut Transfer)) {
+    fn new_transfer(
+        &mut self,
+        descriptor: Descriptor,
+        offset: Option<u64>,
+        token: u64,
+    ) -> Box<Transfer> {
         let mut transfer = self.spare.pop().unwrap_or_else(Transfer::over);
-        make(&mut transfer);
+        transfer.reset(descriptor, offset, token);
+        transfer
+    }
+
+    /// Inline, so that the data is moved once.
+    #[inline(always)]
+    fn submit(&mut self, mut transfer: Box<Transfer>, data: Data) {
+        transfer.set_data(data);
         if transfer.is_done() {
             self.ended.push_back((transfer, Ok(())));
         } else {
@@ -298,13 +314,15 @@ impl Ring {
         }
     }
 
-    #[inline]
-    fn end(&mut self, mut transfer: Box<Transfer>, result: io::Result<()>) -> Completion {
-        let completion = transfer.end(result);
-        if self.spare.len() < self.calls.depth() as usize {
-            self.spare.push(transfer);
+    /// Inline, so that the data is not moved by each function on its way to the caller.
+    #[inline(always)]
+    fn end(&mut self, transfer: Box<Transfer>, result: io::Result<()>) -> Completion {
+        if self.spare.len() >= self.calls.depth() as usize {
+            self.spare.pop();
         }
-        completion
+        self.spare.push(transfer);
+        let transfer = self.spare.last_mut().expect("it was pushed");
+        transfer.end(result)
     }
 
     /// Puts the calls of waiting transfers into the submission queue, as many as there is room for.

@@ -9,7 +9,6 @@ use rustix::io::Errno;
 use crate::Limits;
 use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
-use crate::queue::SegmentQueue;
 use crate::queue::write::checked;
 use crate::transfer::message_sockets::{refuse_messages, refuse_reading_messages};
 use crate::uring::completion::{Completion, Data};
@@ -20,8 +19,8 @@ use crate::uring::sys::{Begun, Call, Operation};
 pub(super) struct Transfer {
     pub(super) token: u64,
     descriptor: Descriptor,
-    /// `None` after the end.
-    data: Option<Data>,
+    /// No buffers after the end.
+    data: Data,
     /// The position of the next byte of buffers.
     cursor: SegmentCursor,
     place: Place,
@@ -62,12 +61,12 @@ enum Readiness {
 }
 
 impl Transfer {
-    /// One that is over, to be used again by `write` or `read`.
+    /// One that is over, to be used again.
     pub(super) fn over() -> Box<Transfer> {
         Box::new(Transfer {
             token: 0,
             descriptor: Descriptor::NONE,
-            data: None,
+            data: Data::NONE,
             cursor: SegmentCursor::new(),
             place: Place::Submitted(None),
             transferred: 0,
@@ -78,34 +77,9 @@ impl Transfer {
         })
     }
 
-    /// Makes this a write that has not begun.
+    /// Makes this a transfer that has not begun, without data.
     #[inline]
-    pub(super) fn write(
-        &mut self,
-        descriptor: Descriptor,
-        queue: SegmentQueue,
-        offset: Option<u64>,
-        token: u64,
-    ) {
-        self.data = Some(Data::Queue(queue));
-        self.reset(descriptor, offset, token);
-    }
-
-    /// Makes this a read that has not begun.
-    #[inline]
-    pub(super) fn read(
-        &mut self,
-        descriptor: Descriptor,
-        buffers: Vec<Vec<u8>>,
-        offset: Option<u64>,
-        token: u64,
-    ) {
-        self.data = Some(Data::Buffers(buffers));
-        self.reset(descriptor, offset, token);
-    }
-
-    #[inline]
-    fn reset(&mut self, descriptor: Descriptor, offset: Option<u64>, token: u64) {
+    pub(super) fn reset(&mut self, descriptor: Descriptor, offset: Option<u64>, token: u64) {
         self.token = token;
         self.descriptor = descriptor;
         self.cursor = SegmentCursor::new();
@@ -113,6 +87,15 @@ impl Transfer {
         (self.transferred, self.given) = (0, 0);
         self.readiness = Readiness::Unknown;
         (self.ends_early, self.is_stream) = (false, false);
+    }
+
+    /// Sets the data of a transfer that has none.
+    #[inline(always)]
+    pub(super) fn set_data(&mut self, data: Data) {
+        let none = std::mem::replace(&mut self.data, data);
+        debug_assert!(matches!(&none, Data::Buffers(buffers) if buffers.is_empty()));
+        // It holds nothing. To drop it would take another copy of the data.
+        std::mem::forget(none);
     }
 
     /// Lets the transfer end with the first call that moves bytes.
@@ -123,9 +106,8 @@ impl Transfer {
     /// Whether no byte is left to be moved.
     pub(super) fn is_done(&self) -> bool {
         match &self.data {
-            None => true,
-            Some(Data::Queue(queue)) => queue.is_empty(),
-            Some(Data::Buffers(buffers)) => self.cursor.is_at_end(buffers),
+            Data::Queue(queue) => queue.is_empty(),
+            Data::Buffers(buffers) => self.cursor.is_at_end(buffers),
         }
     }
 
@@ -177,14 +159,13 @@ impl Transfer {
 
     /// Advances by the bytes that a call moved. Returns whether the transfer has ended.
     fn advance(&mut self, moved: usize) -> io::Result<bool> {
-        if moved == 0 && matches!(self.data, Some(Data::Buffers(_))) {
+        if moved == 0 && matches!(self.data, Data::Buffers(_)) {
             return Ok(true); // the end of the file
         }
         let moved = checked(moved, self.given)?;
         match &mut self.data {
-            None => {}
-            Some(Data::Queue(queue)) => queue.advance(moved),
-            Some(Data::Buffers(buffers)) => self.cursor.advance(buffers, moved),
+            Data::Queue(queue) => queue.advance(moved),
+            Data::Buffers(buffers) => self.cursor.advance(buffers, moved),
         }
         self.transferred += moved as u64;
         self.readiness = Readiness::Unknown;
@@ -227,16 +208,11 @@ impl Transfer {
     }
 
     /// Ends the transfer: drops the descriptor and gives back the rest.
-    ///
-    /// # Panics
-    ///
-    /// If it has ended before.
-    #[inline]
+    #[inline(always)]
     pub(super) fn end(&mut self, result: io::Result<()>) -> Completion {
         let bytes = self.transferred;
         self.descriptor = Descriptor::NONE;
-        let data = self.data.take().expect("a transfer ends once");
-        let result = match (result, &data) {
+        let result = match (result, &self.data) {
             (Ok(()), _) => Ok(bytes),
             (Err(error), Data::Queue(_)) => Err(TransferError::new(bytes, error)),
             (Err(error), Data::Buffers(_)) => Err(TransferError::reading(bytes, error)),
@@ -244,7 +220,7 @@ impl Transfer {
         Completion {
             token: self.token,
             result,
-            data,
+            data: std::mem::replace(&mut self.data, Data::NONE),
         }
     }
 }
@@ -265,10 +241,9 @@ impl Call for Transfer {
         };
         let is_awaited = self.readiness == Readiness::Awaited;
         let operation = match &mut self.data {
-            None => panic!("a call of a transfer that has ended"),
-            Some(Data::Queue(_)) if is_awaited => Operation::AwaitWritable,
-            Some(Data::Buffers(_)) if is_awaited => Operation::AwaitReadable,
-            Some(Data::Queue(queue)) => {
+            Data::Queue(_) if is_awaited => Operation::AwaitWritable,
+            Data::Buffers(_) if is_awaited => Operation::AwaitReadable,
+            Data::Queue(queue) => {
                 self.given = queue.fill(Limits::default(), sources).bytes;
                 let is_whole = self.transferred == 0 && self.given == queue.remaining();
                 if !is_whole && !self.is_stream {
@@ -277,7 +252,7 @@ impl Call for Transfer {
                 }
                 Operation::Write { offset }
             }
-            Some(Data::Buffers(buffers)) => {
+            Data::Buffers(buffers) => {
                 if matches!(self.place, Place::Stream) && !self.is_stream {
                     refuse_reading_messages(descriptor)?;
                     self.is_stream = true;

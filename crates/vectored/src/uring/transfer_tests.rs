@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use crate::queue::SegmentQueue;
 use crate::queue::policy::QueuePolicy;
 use crate::testing::payload;
+use crate::uring::Data;
 use crate::uring::sys::{Call, Operation};
 use crate::uring::transfer::Transfer;
 
@@ -42,7 +43,8 @@ fn pipe_end() -> OwnedFd {
 
 fn write(fd: OwnedFd, data: &[Vec<u8>]) -> Box<Transfer> {
     let mut transfer = Transfer::over();
-    transfer.write(fd.into(), queue_of(data), None, 1);
+    transfer.reset(fd.into(), None, 1);
+    transfer.set_data(Data::Queue(queue_of(data)));
     transfer
 }
 
@@ -156,7 +158,8 @@ proptest! {
             false => {
                 let buffers = sizes.iter().map(|size| vec![0; *size]).collect();
                 let mut transfer = Transfer::over();
-                transfer.read(pipe_end().into(), buffers, None, 1);
+                transfer.reset(pipe_end().into(), None, 1);
+                transfer.set_data(Data::Buffers(buffers));
                 transfer
             }
         };

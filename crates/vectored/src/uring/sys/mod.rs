@@ -288,6 +288,7 @@ impl<C: Call> Calls<C> {
     }
 
     /// Takes a call that has ended. Makes no system call.
+    #[inline]
     pub(super) fn next_ended(&mut self) -> Option<Ended<C>> {
         loop {
             let completion = self.ring.completion().next()?;
