@@ -55,7 +55,7 @@ pub enum AtEof {
 pub enum CallScope {
     /// As much of the list as a call can take, and nothing beyond the list.
     List,
-    /// Like [`List`](CallScope::List), and bytes behind the list as well, which it keeps for the next list.
+    /// Like [`List`](CallScope::List), and bytes after the list as well, which it keeps for the next list.
     ListAndReadAhead,
     /// One segment.
     Segment,

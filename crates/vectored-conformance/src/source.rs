@@ -237,7 +237,7 @@ impl Source {
         Ok(arrival)
     }
 
-    /// Like [`fill`](Source::fill), but leaves the bytes behind the list for the next list.
+    /// Like [`fill`](Source::fill), but leaves the bytes after the list for the next list.
     ///
     /// # Errors
     ///
@@ -385,7 +385,7 @@ impl Feeder {
         let before = feed.given as u64;
         match to {
             Some(to) if !feed.is_over() => feed.give(to)?,
-            // Closes the writer. `to` is `None` already if the reader would block behind the end.
+            // Closes the writer. `to` is `None` already if the reader would block after the end.
             _ => {
                 *to = None;
                 until_readable(reader)?;

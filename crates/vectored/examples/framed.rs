@@ -21,7 +21,7 @@ const MESSAGES: u32 = 1_000;
 
 /// Sends the messages of all tasks until their channels are closed.
 ///
-/// `forward` puts all messages that are there into the queue, and then flushes. A short message is copied behind its
+/// `forward` puts all messages that are there into the queue, and then flushes. A short message is copied after its
 /// length; a long one is kept, and sent from where it is. While the socket is full, further messages are put in, until
 /// the queue is full; then the channel fills, and the tasks wait.
 async fn send_frames(socket: TcpStream, mut messages: Receiver<Bytes>) -> io::Result<()> {

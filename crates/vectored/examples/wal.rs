@@ -17,7 +17,7 @@ struct Log {
 }
 
 impl Log {
-    /// Opens a log and returns its records. Truncates the file behind the last whole one, where a crash left a part.
+    /// Opens a log and returns its records. Truncates the file after the last whole one, where a crash left a part.
     fn open(path: &Path) -> io::Result<(Log, Vec<Vec<u8>>)> {
         let mut options = File::options();
         let file = options.append(true).create(true).open(path)?;

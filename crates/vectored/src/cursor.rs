@@ -231,7 +231,7 @@ impl SegmentCursor {
         }
     }
 
-    /// The same position behind any empty segments: on a byte that is still to be moved, or at the end of the list.
+    /// The same position after any empty segments: on a byte that is still to be moved, or at the end of the list.
     pub(crate) fn skip_empty<S: Deref<Target = [u8]>>(self, segments: &[S]) -> SegmentCursor {
         self.assert_within(segments);
         match segments.get(self.segment) {
@@ -295,7 +295,7 @@ pub(crate) struct Batch<'b> {
     pub(crate) slices: &'b [IoSlice<'b>],
     /// The sum of their lengths.
     pub(crate) bytes: usize,
-    /// The position behind them.
+    /// The position after them.
     pub(crate) end: SegmentCursor,
 }
 

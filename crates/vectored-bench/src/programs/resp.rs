@@ -226,7 +226,7 @@ fn command(input: &[u8], words: &mut Vec<(usize, usize)>) -> io::Result<Option<u
     Ok(Some(at))
 }
 
-/// Reads a line with a number, and moves `at` behind it.
+/// Reads a line with a number, and moves `at` after it.
 fn number(input: &[u8], at: &mut usize, kind: u8) -> io::Result<Option<usize>> {
     let line = &input[(*at).min(input.len())..];
     let Some(end) = line.iter().position(|&byte| byte == b'\n') else {

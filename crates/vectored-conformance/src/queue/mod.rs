@@ -89,7 +89,7 @@ pub fn put(queue: &mut SegmentQueue, bytes: &[u8], choose: &mut impl Choose) {
         }
         12 => BufMut::put(queue, bytes),
         _ => {
-            // Filled as a decoder does: byte by byte, behind each other.
+            // Filled as a decoder does: byte by byte, one after another.
             for byte in bytes {
                 queue.put_u8(*byte);
             }

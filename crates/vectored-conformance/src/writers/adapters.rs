@@ -55,7 +55,7 @@ pub(super) fn counted(
 }
 
 /// Writes a list record by record by `write_once`, each as long as `write_once` takes here. After a record
-/// of which only a part went, continues behind that part.
+/// of which only a part went, continues after that part.
 pub(super) fn record_by_record(
     fd: BorrowedFd<'_>,
     segments: &[IoSlice<'_>],

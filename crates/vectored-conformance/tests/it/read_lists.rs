@@ -19,13 +19,13 @@ use crate::support::{
     sizes_with_empties,
 };
 
-/// The bytes of a source behind the list. They must stay there.
+/// The bytes of a source after the list. They must stay there.
 const BEYOND: usize = 9000;
 
-/// Sizes of the pieces of a feed. Calls end within segments, at their ends, and far behind them.
+/// Sizes of the pieces of a feed. Calls end within segments, at their ends, and far after them.
 const PIECES: [usize; 7] = [1, 4095, 7, 60_000, 700, 20_001, 0x10000];
 
-/// Reads a list from every source, which has more bytes behind it.
+/// Reads a list from every source, which has more bytes after it.
 fn from_every_source(sizes: &[usize]) {
     let feed = Feed::new(content(&[sizes, &[BEYOND]].concat()), &PIECES);
     for (reader, mut read_fn) in readers() {
@@ -281,7 +281,7 @@ proptest! {
         held in prop_oneof![Just(1.0), 0.0..1.2],
         open in 0..source::ALL.len(),
     ) {
-        // A source for a short list has bytes behind the list, too.
+        // A source for a short list has bytes after the list, too.
         let total = sizes.iter().sum::<usize>() as f64 * held;
         let whole = content(&[total as usize + 20 * usize::from(held > 1.0)]);
         // Pieces of single bytes would take too long with a long list.

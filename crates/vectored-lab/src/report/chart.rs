@@ -169,7 +169,7 @@ fn ticks(
     ticks
 }
 
-/// A bar: its name, its value, and the text behind it.
+/// A bar: its name, its value, and the text after it.
 pub struct Line {
     pub name: String,
     pub value: f64,

@@ -97,7 +97,7 @@ impl Group<'_> {
     fn heading(&self, width: usize) -> Vec<String> {
         let lists = shape_in_words(self.cells[0].shape());
         let heading = format!("{}, {lists}", self.title);
-        // A line ends behind a comma, or before a run of a mix.
+        // A line ends after a comma, or before a run of a mix.
         let broken = heading.replace(", ", ",\n").replace(" + ", "\n+ ");
         let parts = broken.lines().map(|part| {
             let part = part.trim_end();

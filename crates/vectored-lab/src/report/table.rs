@@ -426,7 +426,7 @@ impl Frame {
 
     /// The columns before those of the techniques.
     fn begin(&self, label: &str, floor: &str) -> String {
-        // Marks leave little room for a gap behind them.
+        // Marks leave little room for a gap after them.
         let (label_width, gap) = match self.mark_width {
             0 => (self.list_width, "  "),
             marks => (self.list_width + 1 + marks, " "),

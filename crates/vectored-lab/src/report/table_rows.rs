@@ -31,7 +31,7 @@ pub(crate) struct Row {
     pub size: String,
     /// Of a list of a swept mix, the swept run: `1 × 4 KiB`.
     pub swept_run: Option<String>,
-    /// Mark behind the list if a thread at the other end took part.
+    /// Mark after the list if a thread at the other end took part.
     pub thread_mark: &'static str,
     pub floor: String,
     /// In the order of [`columns`].
@@ -50,7 +50,7 @@ impl Row {
         self.index.is_none()
     }
 
-    /// The marks behind the list: [`REFINED_MARK`] and the thread's.
+    /// The marks after the list: [`REFINED_MARK`] and the thread's.
     pub fn marks(&self) -> String {
         let between = if self.is_refined() { REFINED_MARK } else { "" };
         format!("{between}{}", self.thread_mark)

@@ -66,7 +66,7 @@ impl CostModel {
     ///
     /// The last fifth is for the [thresholds of a queue](CostModel::queue_thresholds). They are measured as a server
     /// pays for them: 1 MiB of other memory is read before each write, and the segments are taken in turn from 1 MiB. A
-    /// queue that copies its segments and one that keeps them write 4 segments, each behind a copied head. They have 0.55 to
+    /// queue that copies its segments and one that keeps them write 4 segments, each after a copied head. They have 0.55 to
     /// 1.8 times the bytes of the threshold that follows from the costs, at most 12,000. Then two messages of 3 to 24 KB
     /// are copied into one call, and written by two calls. The first threshold is the geometric mean of the measured one
     /// and the one that follows from the costs, since around it both ways take nearly the same time.

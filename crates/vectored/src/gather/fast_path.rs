@@ -31,7 +31,7 @@
 //! 4. [`FastPathMiss::NotSent`]: [`Gather`](crate::Gather) plans call by call.
 //! 5. Lists that are long for their target (pipes) are missed as well. They go in chunks in a burst, and after a pause
 //!    as [`send_long_in_one_call`](FastPath::send_long_in_one_call) finds ([`pace`](crate::gather::pace)).
-//! 6. [`FastPathMiss::Answered`]: the one call was short or failed, and `Gather` resumes behind it.
+//! 6. [`FastPathMiss::Answered`]: the one call was short or failed, and `Gather` resumes after it.
 //!
 //! # Why it is inline
 //!
@@ -95,7 +95,7 @@ pub(crate) enum SingleCall {
     Staged,
     /// The caller's list.
     List(ListScan),
-    /// The content of the staging buffer, which is the first `count` segments, and the segments behind them.
+    /// The content of the staging buffer, which is the first `count` segments, and the segments after them.
     StagedPrefix { count: usize, bytes: usize },
 }
 
@@ -191,7 +191,7 @@ impl FastPath {
         segments: &[IoSlice<'_>],
         sink: &mut impl Sink,
     ) -> Result<u64, FastPathMiss> {
-        // A result for each arm: one for all would be put together behind the system call.
+        // A result for each arm: one for all would be put together after the system call.
         match call {
             SingleCall::Staged => {
                 let bytes = self.staging.len();
@@ -352,7 +352,7 @@ impl FastPath {
         }
     }
 
-    /// The bytes of the staged prefix and the `rest` behind it, if one call of few entries takes them and references
+    /// The bytes of the staged prefix and the `rest` after it, if one call of few entries takes them and references
     /// all of the rest.
     fn with_staged_prefix(
         &self,
@@ -369,11 +369,11 @@ impl FastPath {
         is_call(bytes, most_bytes.min(limits.bytes)).then_some(bytes)
     }
 
-    /// Copies the `rest` behind a staged run too, if that is worth it.
+    /// Copies the `rest` after a staged run too, if that is worth it.
     ///
     /// The run is copied in any case, and to the kernel it is one entry of a list with the rest. A list of as many equal
     /// segments would be copied if it had no more bytes than the threshold allows. So that is what a copy of the rest is
-    /// worth: a body behind a header in pieces.
+    /// worth: a body after a header in pieces.
     fn stage_rest(&mut self, rest: &[IoSlice<'_>]) -> bool {
         if rest.len() >= MAX_FEW_SEGMENTS {
             return false;

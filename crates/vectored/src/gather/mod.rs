@@ -380,7 +380,7 @@ impl Gather {
         }
     }
 
-    /// Resumes a transfer behind the one call that was to be all of it, which was short or failed.
+    /// Resumes a transfer after the one call that was to be all of it, which was short or failed.
     #[cold]
     fn resume_after_call(
         &mut self,

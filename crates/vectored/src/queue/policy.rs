@@ -23,7 +23,7 @@ pub struct QueuePolicy {
     /// when it is written. 0 copies none.
     ///
     /// It is the length at which both take the same time, if a call has some segments with short copied heads. Copying
-    /// saves a place in the queue, a reference count and the `iovec`s of the segment and of the bytes behind it. With one
+    /// saves a place in the queue, a reference count and the `iovec`s of the segment and of the bytes after it. With one
     /// segment a call, copying is faster up to 2 to 4 times that length, since the whole list is saved; with 16 segments a
     /// call, up to a length between half of it and all of it. A few percent of the time of a write depend on it.
     pub copy_below_bytes: usize,

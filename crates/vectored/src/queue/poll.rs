@@ -109,7 +109,7 @@ impl SegmentQueue {
     /// Writes all bytes, then flushes the writer.
     ///
     /// With feature `tokio`. It can be cancelled, by `tokio::select!` for example: the queue then holds the bytes that were
-    /// not written, more can be put in behind them, and a later call continues.
+    /// not written, more can be put in after them, and a later call continues.
     ///
     /// # Errors
     ///

@@ -127,7 +127,7 @@ impl RecordEnds {
         (self.start == from).then(|| self.first(from))?
     }
 
-    /// The number of bytes from `from` to the first end behind it.
+    /// The number of bytes from `from` to the first end after it.
     pub(super) fn first(&self, from: u64) -> Option<usize> {
         let mut ends = self.ends.iter().chain([&self.last]);
         let end = ends.find(|end| **end > from)?;

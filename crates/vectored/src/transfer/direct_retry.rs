@@ -12,7 +12,7 @@ fn is_direct(fd: BorrowedDescriptor<'_>) -> bool {
 }
 
 /// Sends the rest of a list without copying if a file that is open with `O_DIRECT` refused a copying transfer with
-/// `EINVAL`; returns any other error. `resend` sends the rest, which begins behind the given number of bytes. (A
+/// `EINVAL`; returns any other error. `resend` sends the rest, which begins after the given number of bytes. (A
 /// `BufSender` has no list to send again. It copies to an aligned address.)
 ///
 /// The staging buffer is aligned, so this is for lists of which a call ends within a segment, as with a

@@ -26,7 +26,7 @@ pub(crate) struct ReadPlan {
     pub(crate) is_list: bool,
 }
 
-/// A run, which is one entry of the call. The runs of a plan lie in the staging buffer one behind the other.
+/// A run, which is one entry of the call. The runs of a plan lie in the staging buffer one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Run {
     start: SegmentCursor,

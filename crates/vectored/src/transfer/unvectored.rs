@@ -64,7 +64,7 @@ impl Sink for Stream<'_> {
         let result = if is_list && self.calls.may_be_refused(WRITES) {
             self.call(slices)
         } else {
-            // Here and not in a closure, which would be a function that is left behind the system call.
+            // Here and not in a closure, which would be a function that is left after the system call.
             let result = match may_adjoin {
                 true => sys::syscalls::write_slices(self.fd, slices),
                 false => sys::syscalls::write_entries(self.fd, slices),

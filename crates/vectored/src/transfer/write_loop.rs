@@ -72,7 +72,7 @@ impl Attempt {
 impl Batch<'_> {
     /// Gives the batch to `sink`, which makes one system call, until it is not interrupted.
     ///
-    /// Inline, down to the call where the sink's is: the first function that is left behind it takes long
+    /// Inline, down to the call where the sink's is: the first function that is left after it takes long
     /// ([`fast_path`](crate::gather::fast_path)), and the loop is left once a list.
     #[inline(always)]
     pub(crate) fn send(self, sink: &mut impl Sink) -> Attempt {

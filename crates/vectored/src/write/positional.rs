@@ -15,7 +15,7 @@ use crate::write::all::send_all_referenced;
 ///
 /// As [`write_all_vectored`](crate::write_all_vectored), but by `pwritev(2)`, or `pwrite(2)` if
 /// one segment is left: the file's position is neither used nor moved, so threads may share the
-/// descriptor. Each further call begins where the last one ended. A gap behind the end
+/// descriptor. Each further call begins where the last one ended. A gap after the end
 /// of the file reads as zeros.
 ///
 /// Through a descriptor that was opened with `O_APPEND`, Linux appends to the file *whatever the offset is* ("BUGS"

@@ -69,7 +69,7 @@ pub(crate) struct DirectionRuns {
     pub(crate) has_more: bool,
     /// Whether the last transfer is too large for a small read.
     pub(crate) is_large: bool,
-    /// Offset behind the last transfer, if it gave one.
+    /// Offset after the last transfer, if it gave one.
     pub(crate) next_offset: u64,
     /// A barrier since then, on the same open file description.
     pub(crate) barrier: Option<Barrier>,

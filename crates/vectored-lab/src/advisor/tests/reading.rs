@@ -9,7 +9,7 @@ use crate::advisor::findings::tallies::Tallies;
 use crate::advisor::{Analysis, Options};
 use vectored_strace::Reader;
 
-/// The part of a line behind its time.
+/// The part of a line after its time.
 const CALLS: &str = concat!(
     r#"(write|read)\((3</srv/a>|4</srv/b>|5<pipe:\[7\]>|6), "x"\.\.\., (8|4096|70000)\) = (8|4096|70000|0|-1 EAGAIN \(x\))"#,
     r#"|p(write|read)64\((3</srv/a>|4</srv/b>), "x"\.\.\., 8, (8|16|24|32)\) = 8"#,

@@ -283,7 +283,7 @@ fn passes(experiment: &Reproduction, direct: bool) -> Sheet {
     ];
     let mut sheet = Sheet::new(4, &heads);
     for ratio in &experiment.ratios {
-        // The vectored row stands once, behind that of one by one.
+        // The vectored row stands once, after that of one by one.
         if experiment.rows[ratio.of].direct != direct {
             continue;
         }

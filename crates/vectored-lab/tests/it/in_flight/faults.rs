@@ -1,4 +1,4 @@
-//! Errors name the list and its bytes, and nothing is in flight behind them.
+//! Errors name the list and its bytes, and nothing is in flight after them.
 
 use std::cell::Cell;
 use std::fs::File;

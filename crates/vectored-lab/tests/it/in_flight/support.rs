@@ -12,7 +12,7 @@ use crate::honest_reads::skip;
 /// The value of the bytes around the buffers of a read, and of those that are not filled. No payload has it.
 pub const BLANK: u8 = 0xff;
 
-/// Guard bytes before each buffer, and behind the last one.
+/// Guard bytes before each buffer, and after the last one.
 const GUARD_BYTES: usize = 5;
 
 pub fn config() -> ProptestConfig {

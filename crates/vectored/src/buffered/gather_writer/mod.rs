@@ -457,7 +457,7 @@ impl<W> GatherWriter<W> {
     ///
     /// Returns the bytes of `segments` that were written, and the error that stopped it, if one did.
     fn send(&mut self, segments: &[IoSlice<'_>]) -> (u64, Option<io::Error>) {
-        // Skipped, since a cursor behind an empty segment would look as if bytes of the list had been sent.
+        // Skipped, since a cursor after an empty segment would look as if bytes of the list had been sent.
         let empty = segments.iter().take_while(|segment| segment.is_empty());
         let segments = &segments[empty.count()..];
         if self.staged.is_empty() && segments.is_empty() {

@@ -9,7 +9,7 @@ use crate::queue::SegmentQueue;
 
 /// Appends copies, whether the queue is full or not. With feature `bytes`.
 // SAFETY: `chunk_mut` and `advance_mut` are those of `Vec<u8>`, which keep the contract: the chunk is the spare capacity
-// of `copied`, and `advance_mut` makes its first bytes a part of the queue, behind all others.
+// of `copied`, and `advance_mut` makes its first bytes a part of the queue, after all others.
 unsafe impl BufMut for SegmentQueue {
     fn remaining_mut(&self) -> usize {
         // Of all bytes, of which the kept ones are counted too.

@@ -87,7 +87,7 @@ impl Copier {
     }
 }
 
-/// Copies `segments` one behind the other to the start of `to`, up to the first one that has more than `most_bytes` or
+/// Copies `segments` one after the other to the start of `to`, up to the first one that has more than `most_bytes` or
 /// does not fit.
 ///
 /// Returns the number of copied segments and that of their bytes, which are the initialised bytes at the start of `to`.
@@ -277,7 +277,7 @@ pub(crate) fn copy_short(from: &[u8], to: &mut [u8]) {
 /// Copies `len` bytes by overlapping moves of fixed size, or by `memcpy` if they are more than 128.
 ///
 /// Lengths from `N` to `2 N` are covered by two moves of `N` bytes, one at each end, which overlap in the middle. A call
-/// of `memcpy` costs more than that, and so does a jump table: behind a system call the processor does not predict an
+/// of `memcpy` costs more than that, and so does a jump table: after a system call the processor does not predict an
 /// indirect jump, which is why this is a chain of comparisons and no `match`.
 ///
 /// # Safety

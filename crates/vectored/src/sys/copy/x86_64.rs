@@ -109,10 +109,10 @@ macro_rules! copy_short_run {
             let start = to.as_mut_ptr().cast::<u8>();
             let (mut next, mut place) = (first, start);
             // SAFETY: the processor has the instructions, as the caller promises. An `IoSlice` is an address and the
-            // length behind it (asserted in `sys/mod.rs`), and `next` is read only below `end`, the end of the list.
+            // length after it (asserted in `sys/mod.rs`), and `next` is read only below `end`, the end of the list.
             // Each move reads within the `len` bytes of the segment, and writes within the `len` bytes from `place`
             // on: at their start or their end, and of no more bytes than `len`. When a segment is begun `place` is no
-            // higher than `last`, behind which `most` bytes of `to` lie, and `len` is no more than `most`. `to` is
+            // higher than `last`, after which `most` bytes of `to` lie, and `len` is no more than `most`. `to` is
             // borrowed exclusively, so it overlaps no segment. The stack is not used.
             unsafe {
                 asm!(
