@@ -61,10 +61,13 @@ const PROGRAMS: [Program; 19] = [
     optional("wine", &["wine", "wine64"]),
 ];
 
-/// Libraries that `cargo bench -p vectored-bench` loads while it runs, each with its Debian package.
-const LIBRARIES_OF_PEERS: [(&str, &str); 2] = [
+/// Libraries that `cargo bench -p vectored-bench` loads while it runs, each with its Debian package. The bench `uring` also
+/// compiles with the header of the last one.
+const LIBRARIES_OF_PEERS: [(&str, &str); 3] = [
     ("libuv.so.1", "libuv1-dev"),
     ("libevent_core-2.1.so.7", "libevent-dev"),
+    // Of the package of the header alone: libraries are listed without it as `liburing.so.2`.
+    ("liburing.so ", "liburing-dev"),
 ];
 
 /// The compiler of the peer that runs in a process of its own, and its package.
@@ -256,8 +259,8 @@ mod tests {
     #[test]
     fn libraries_that_the_linker_does_not_find_are_to_be_installed() {
         let listed = "2 libs found\n\tlibuv.so.1 (libc6,x86-64) => /lib/libuv.so.1\n";
-        assert_eq!(missing_libraries(listed), ["libevent-dev"]);
-        assert_eq!(missing_libraries("").len(), 2);
+        assert_eq!(missing_libraries(listed), ["libevent-dev", "liburing-dev"]);
+        assert_eq!(missing_libraries("").len(), 3);
     }
 
     #[test]
