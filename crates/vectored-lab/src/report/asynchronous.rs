@@ -127,6 +127,7 @@ fn sentence(lists: &[ListPairs<'_, '_>]) -> String {
         AsynchronousOutcome::Faster,
         AsynchronousOutcome::Slower,
         AsynchronousOutcome::Equal,
+        AsynchronousOutcome::TooFewRounds,
         AsynchronousOutcome::Open,
     ] {
         let here: Vec<u32> = all
@@ -151,6 +152,10 @@ fn sentence(lists: &[ListPairs<'_, '_>]) -> String {
                 let percent = TIE_ZONE * 100.0;
                 format!("{subject} take as long{than} (within ±{percent:.0} %)")
             }
+            AsynchronousOutcome::TooFewRounds if parts.is_empty() => {
+                format!(": more rounds are needed to compare them with {synchronous}")
+            }
+            AsynchronousOutcome::TooFewRounds => " more rounds are needed".to_owned(),
             AsynchronousOutcome::Open if parts.is_empty() => {
                 format!(": no significant difference from {synchronous}")
             }

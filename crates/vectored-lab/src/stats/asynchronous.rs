@@ -30,7 +30,10 @@ pub enum AsynchronousOutcome {
     Slower,
     /// The interval lies within the tie zone.
     Equal,
-    /// Neither.
+    /// The interval excludes 1 and the difference is above the tie zone and the noise floor, but it is not significant after
+    /// adjustment for looks, comparisons and serial correlation. More rounds can decide it.
+    TooFewRounds,
+    /// None of these.
     Open,
 }
 
@@ -61,6 +64,7 @@ pub fn asynchronous_pairs<'a>(cells: &[&'a Cell]) -> Vec<AsynchronousPair<'a>> {
             true if pair.stats.ratio < 1.0 => AsynchronousOutcome::Faster,
             true => AsynchronousOutcome::Slower,
             false if is_equal(pair) => AsynchronousOutcome::Equal,
+            false if is_large(pair) && pair.stats.separated() => AsynchronousOutcome::TooFewRounds,
             false => AsynchronousOutcome::Open,
         };
     }
@@ -93,12 +97,17 @@ fn enough_rounds(cell: &Cell, technique: Technique) -> Option<PairStats> {
 
 /// The p-value of "both take the same time"; 1 if the difference is too small to be reported.
 fn p_different(pair: &AsynchronousPair<'_>) -> f64 {
-    let least = 1.0 + TIE_ZONE.max(pair.cell.noise_floor.unwrap_or(f64::INFINITY));
-    let ratio = pair.stats.ratio;
-    match ratio.max(1.0 / ratio) > least {
+    match is_large(pair) {
         true => (pair.stats.p * LOOKS.len() as f64).min(1.0),
         false => 1.0,
     }
+}
+
+/// Whether the difference is above the tie zone and the noise floor of the cell.
+fn is_large(pair: &AsynchronousPair<'_>) -> bool {
+    let least = 1.0 + TIE_ZONE.max(pair.cell.noise_floor.unwrap_or(f64::INFINITY));
+    let ratio = pair.stats.ratio;
+    ratio.max(1.0 / ratio) > least
 }
 
 fn is_equal(pair: &AsynchronousPair<'_>) -> bool {

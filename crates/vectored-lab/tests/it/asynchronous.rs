@@ -28,10 +28,12 @@ enum Truth {
     Half,
     Same,
     Double,
+    /// A large difference, in rounds that are not independent.
+    Drift,
     Unknown,
 }
 
-use Truth::{Double, Half, Same, Unknown};
+use Truth::{Double, Drift, Half, Same, Unknown};
 
 impl Truth {
     fn outcome(self) -> AsynchronousOutcome {
@@ -39,6 +41,7 @@ impl Truth {
             Half => AsynchronousOutcome::Faster,
             Same => AsynchronousOutcome::Equal,
             Double => AsynchronousOutcome::Slower,
+            Drift => AsynchronousOutcome::TooFewRounds,
             Unknown => AsynchronousOutcome::Open,
         }
     }
@@ -56,6 +59,7 @@ fn measured(bytes: usize, queue_depth: u32, truth: Truth) -> Cell {
         Half => 500.0 * (1.0 + 0.1 * turn(round)),
         Same => 1000.0 * (1.0 + 0.001 * turn(round)),
         Double => 2000.0 * (1.0 + 0.1 * turn(round)),
+        Drift => 100_000.0 * (1.0 + 0.01 * round as f64),
         Unknown => 1000.0 * (1.0 + turn(round)),
     });
     Cell {
@@ -188,7 +192,8 @@ fn understood(text: &str, bytes: usize, depth: u32, measured: &[u32]) -> Vec<Asy
         }
         let (_, after) = part.split_once("at queue depth").unwrap();
         let list = after.strip_prefix('s').unwrap_or(after).trim_start();
-        let end = [" they ", " the difference", " (within"].map(|next| list.find(next));
+        let end =
+            [" they ", " the difference", " more rounds", " (within"].map(|next| list.find(next));
         let list = &list[..end.into_iter().flatten().min().unwrap_or(list.len())];
         let named = list.split(", ").flat_map(|words| words.split(" and "));
         let named: Vec<u32> = named.map(|word| word.parse().expect(part)).collect();
@@ -205,7 +210,8 @@ fn understood(text: &str, bytes: usize, depth: u32, measured: &[u32]) -> Vec<Asy
         .flat_map(|(_, parts)| {
             let parts: Vec<&str> = parts.trim().trim_end_matches('.').split("; ").collect();
             let is_faster = |part: &&str| part.contains("of the time of");
-            let is_open = |part: &&str| part.contains("significant");
+            let is_open =
+                |part: &&str| part.contains("significant") || part.contains("more rounds");
             let never_faster = !parts.iter().any(|part| is_faster(part) || is_open(part));
             assert_eq!(parts[0].contains("are not faster"), never_faster, "{text}");
             parts
@@ -216,6 +222,7 @@ fn understood(text: &str, bytes: usize, depth: u32, measured: &[u32]) -> Vec<Asy
             _ if part.contains("times as long") => AsynchronousOutcome::Slower,
             _ if part.contains("as long") => AsynchronousOutcome::Equal,
             _ if part.contains("significant") => AsynchronousOutcome::Open,
+            _ if part.contains("more rounds") => AsynchronousOutcome::TooFewRounds,
             _ => panic!("{part}"),
         })
         .collect()
@@ -229,7 +236,7 @@ proptest! {
     fn the_text_says_of_each_cell_what_was_measured(
         sizes in prop::sample::subsequence(vec![16_usize, 64, 1 << 10, 4 << 10, 64 << 10], 1..=5),
         depths in prop::sample::subsequence(vec![1_u32, 2, 8, 64, 512], 1..=5),
-        truths in prop::collection::vec(prop::sample::select(vec![Half, Same, Double, Unknown]), 25),
+        truths in prop::collection::vec(prop::sample::select(vec![Half, Same, Double, Drift, Unknown]), 25),
     ) {
         let mut truths = truths.into_iter();
         let mut cells = Vec::new();
