@@ -19,7 +19,7 @@ pub(super) struct Request<'b> {
 }
 
 /// Where the lists come from.
-pub(super) trait Supply<L> {
+pub(super) trait ListSource<L> {
     /// The list of this number; `None` if one in flight has to end first.
     fn next(&mut self, number: u64) -> Option<L>;
 
@@ -27,7 +27,7 @@ pub(super) trait Supply<L> {
     fn give_back(&mut self, list: L);
 }
 
-impl<'b, F: FnMut(u64) -> WriteList<'b> + ?Sized> Supply<WriteList<'b>> for &mut F {
+impl<'b, F: FnMut(u64) -> WriteList<'b> + ?Sized> ListSource<WriteList<'b>> for &mut F {
     fn next(&mut self, number: u64) -> Option<WriteList<'b>> {
         Some(self(number))
     }
@@ -38,7 +38,7 @@ impl<'b, F: FnMut(u64) -> WriteList<'b> + ?Sized> Supply<WriteList<'b>> for &mut
 /// The lists to read into that have no transfer, the one that has had none for the longest time first.
 pub(super) type FreeLists<'s, 'l, 'b> = VecDeque<&'s mut ReadList<'l, 'b>>;
 
-impl<'s, 'l, 'b> Supply<&'s mut ReadList<'l, 'b>> for &mut FreeLists<'s, 'l, 'b> {
+impl<'s, 'l, 'b> ListSource<&'s mut ReadList<'l, 'b>> for &mut FreeLists<'s, 'l, 'b> {
     fn next(&mut self, _number: u64) -> Option<&'s mut ReadList<'l, 'b>> {
         self.pop_front()
     }
@@ -68,9 +68,12 @@ impl Progress {
 pub(super) fn run<L: List>(
     flights: &mut Flights,
     request: Request<'_>,
-    supply: impl Supply<L>,
+    source: impl ListSource<L>,
     on_event: &mut dyn FnMut(Event),
 ) -> Result<(), ListError> {
+    if let Err(error) = flights.check_process() {
+        return Err(ListError::new(0, 0, 0, error));
+    }
     let depth = flights.depth() as usize;
     let Request { fd, place, count } = request;
     let is_non_blocking = place == Place::Stream && is_non_blocking(fd);
@@ -85,7 +88,7 @@ pub(super) fn run<L: List>(
     let (moved, result) = flights.scope(fd, is_non_blocking, |scope| {
         let mut run = Run {
             scope,
-            supply,
+            source,
             on_event,
             count,
             begun: 0,
@@ -109,7 +112,7 @@ pub(super) fn run<L: List>(
 
 struct Run<'r, 's, L: List, S> {
     scope: &'r mut Scope<'s, L>,
-    supply: S,
+    source: S,
     on_event: &'r mut dyn FnMut(Event),
     count: u64,
     begun: u64,
@@ -125,7 +128,7 @@ struct Run<'r, 's, L: List, S> {
     failed: Option<ListError>,
 }
 
-impl<L: List, S: Supply<L>> Run<'_, '_, L, S> {
+impl<L: List, S: ListSource<L>> Run<'_, '_, L, S> {
     /// Moves all lists, or those before an error, and waits for every call.
     fn move_all(&mut self) {
         loop {
@@ -146,7 +149,7 @@ impl<L: List, S: Supply<L>> Run<'_, '_, L, S> {
             && self.begun < self.count
             && let Some(&slot) = self.free.last()
         {
-            let Some(list) = self.supply.next(self.begun) else {
+            let Some(list) = self.source.next(self.begun) else {
                 return;
             };
             (self.on_event)(Event::Began(self.begun));
@@ -219,7 +222,7 @@ impl<L: List, S: Supply<L>> Run<'_, '_, L, S> {
 
     fn release(&mut self, slot: usize) {
         let list = self.scope.unload(slot);
-        self.supply.give_back(list);
+        self.source.give_back(list);
         self.free.push(slot);
     }
 }

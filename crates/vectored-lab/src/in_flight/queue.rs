@@ -20,9 +20,9 @@ use crate::in_flight::sys::Flights;
 ///
 /// # Processes
 ///
-/// A forked child must neither use nor drop a queue of its parent: io_uring and Linux AIO leave it without the memory that
-/// the queue shares with the kernel, and POSIX AIO without the threads of the C library. This is not checked. A child that
-/// calls `exec` or `_exit` does neither.
+/// A forked child cannot use a queue of its parent: io_uring and Linux AIO leave it without the memory that the queue shares
+/// with the kernel, and POSIX AIO without the threads of the C library. `write` and `read` return an error there, and if the
+/// child drops the queue, its memory is leaked in the child.
 #[derive(Debug)]
 pub struct InFlight {
     interface: Interface,

@@ -13,6 +13,8 @@
 //!   the call is in flight.
 //! - If it cannot be learnt whether a call has ended, the process is aborted (`cannot_wait`). A [`Flights`] has a call
 //!   in flight during `scope` alone, so it may be dropped or forgotten.
+//! - A forked child has neither the mappings nor the threads of its parent's queues. `check_process` refuses it, and `drop`
+//!   leaks what the child has of the queue.
 #![allow(unsafe_code)]
 
 mod backend;
@@ -29,8 +31,10 @@ mod posix_aio;
 use std::collections::VecDeque;
 use std::fmt;
 use std::io;
+use std::mem::ManuallyDrop;
 use std::ops::RangeInclusive;
 use std::os::fd::{AsRawFd, BorrowedFd};
+use std::process;
 use std::slice;
 
 use libc::iovec;
@@ -45,9 +49,15 @@ pub(in crate::in_flight) use backend::Operation;
 /// The depths that io_uring takes.
 const DEPTHS: RangeInclusive<u32> = 1..=32_768;
 
+const FORKED: &str = "this process is a fork of the one that made the queue, which the child cannot use: make a queue in \
+    the child";
+
 /// A queue of one of the interfaces, and a slot for each list in flight.
 pub(in crate::in_flight) struct Flights {
-    backend: Box<dyn Backend>,
+    /// Dropped by the process that made it alone.
+    backend: ManuallyDrop<Box<dyn Backend>>,
+    /// The number of that process. A child whose number were the same would have to outlive it.
+    process: u32,
     slots: Vec<Slot>,
     /// Calls that have ended and were not handled, in the order in which the kernel reported them.
     ended: VecDeque<Ended>,
@@ -159,11 +169,22 @@ impl Flights {
             call_bytes: 0,
         };
         Ok(Flights {
-            backend,
+            backend: ManuallyDrop::new(backend),
+            process: process::id(),
             slots: (0..depth).map(slot).collect(),
             ended: VecDeque::new(),
             in_flight: 0,
         })
+    }
+
+    /// # Errors
+    ///
+    /// If this process is not the one that made the queue, but a fork of it.
+    pub(in crate::in_flight) fn check_process(&self) -> io::Result<()> {
+        match process::id() == self.process {
+            true => Ok(()),
+            false => Err(io::Error::other(FORKED)),
+        }
     }
 
     /// The number of slots.
@@ -188,6 +209,15 @@ impl Flights {
             held,
         };
         body(&mut scope)
+    }
+}
+
+impl Drop for Flights {
+    fn drop(&mut self) {
+        if process::id() == self.process {
+            // SAFETY: it is not used again.
+            unsafe { ManuallyDrop::drop(&mut self.backend) };
+        }
     }
 }
 
@@ -384,5 +414,19 @@ impl Slot {
             entry.iov_base = unsafe { entry.iov_base.byte_add(left) };
             entry.iov_len -= left;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_of_another_process_is_refused() {
+        let mut flights = Flights::new(Interface::PosixAio, 1).unwrap();
+        assert!(flights.check_process().is_ok());
+        // As in a forked child. The queue is leaked.
+        flights.process = 0;
+        assert_eq!(flights.check_process().unwrap_err().to_string(), FORKED);
     }
 }

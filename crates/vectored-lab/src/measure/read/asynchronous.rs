@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 use std::io::{self, IoSliceMut};
 use std::os::fd::BorrowedFd;
 
-use crate::in_flight::{Event, Interface, ListError, ReadList};
+use crate::in_flight::{Event, Interface, ReadList};
 use crate::measure::read::mover::ReadMover;
 use crate::measure::sampling::clock::Clock;
 use crate::measure::sampling::full_queue::{
-    Queue, next_place, set_position_after, time_each_transfer, time_full_queue,
+    Queue, Transfer, next_place, set_position_after, time_each_transfer, time_full_queue,
 };
 use crate::measure::sampling::sampler::Timing;
 use crate::measure::write::mover::Timed;
@@ -72,8 +72,6 @@ impl AsynchronousRead {
         Ok((timing, holders.held))
     }
 }
-
-type Transfer<'t> = dyn FnMut(&mut dyn FnMut(Event)) -> Result<(), ListError> + 't;
 
 impl ReadMover for AsynchronousRead {
     fn prepare(&mut self, segments: &[&mut [u8]], _start_bytes: usize) {

@@ -26,7 +26,7 @@ pub(crate) struct ReadCell {
     pub pattern: Pattern,
     /// The memory that is read into, one for each transfer in flight: segments, or
     /// one piece for the floor.
-    pub landings: Vec<Payload>,
+    pub buffers: Vec<Payload>,
     pub iovec_setup: IovecSetup,
     pub movers: Vec<(Contender, Box<dyn ReadMover>)>,
     pub call_bytes: u64,
@@ -145,11 +145,11 @@ impl ReadCell {
             pattern.fill(at, &mut expected);
             expected.clone()
         };
-        let in_flight = self.landings.iter_mut().take(timed.queue_depth as usize);
+        let in_flight = self.buffers.iter_mut().take(timed.queue_depth as usize);
         let mut lists: Vec<Vec<&mut [u8]>> = in_flight
-            .map(|landing| match contender {
-                Contender::Floor | Contender::FloorAgain => vec![landing.image_mut()],
-                Contender::Technique(_) => landing.segments_mut(),
+            .map(|buffer| match contender {
+                Contender::Floor | Contender::FloorAgain => vec![buffer.image_mut()],
+                Contender::Technique(_) => buffer.segments_mut(),
             })
             .collect();
         let last = expect(batch.calls - 1);

@@ -317,7 +317,7 @@ impl DescriptorSampler<'_> {
         check_depth(spec)?;
         let (source, mut setup) = self.open_source(spec, drain)?;
         // Transfers in flight cannot share segments.
-        let landings = match techniques
+        let count = match techniques
             .iter()
             .any(|technique| technique.is_asynchronous())
         {
@@ -339,7 +339,7 @@ impl DescriptorSampler<'_> {
             name: format!("{} with {}", spec.place(), describe(spec)),
             source,
             pattern: self.pattern,
-            landings: (0..u64::from(landings))
+            buffers: (0..u64::from(count))
                 .map(|number| {
                     let seed = self.seed.wrapping_add(number << 32);
                     Payload::new(spec.workload.sizes(), spec.layout, seed)
@@ -472,7 +472,7 @@ impl Sampler for DescriptorSampler<'_> {
             }
             OpenCell::Read(cell) => {
                 cell.round = round;
-                cell.landings.iter_mut().for_each(Payload::lay_out);
+                cell.buffers.iter_mut().for_each(Payload::lay_out);
                 cell.start_bytes = start_bytes;
                 (&cell.name, cell.source.lay_out(&mut self.rng))
             }

@@ -48,6 +48,9 @@ impl Queue {
     }
 }
 
+/// Moves the lists of a batch, and passes on the events.
+pub(crate) type Transfer<'t> = dyn FnMut(&mut dyn FnMut(Event)) -> Result<(), ListError> + 't;
+
 /// Checks that the kernel gives an asynchronous technique a queue of this depth.
 ///
 /// # Errors

@@ -3,10 +3,10 @@
 use std::io::{self, IoSlice};
 use std::os::fd::BorrowedFd;
 
-use crate::in_flight::{Event, Interface, ListError, WriteList};
+use crate::in_flight::{Interface, WriteList};
 use crate::measure::sampling::clock::Clock;
 use crate::measure::sampling::full_queue::{
-    Queue, next_place, set_position_after, time_each_transfer, time_full_queue,
+    Queue, Transfer, next_place, set_position_after, time_each_transfer, time_full_queue,
 };
 use crate::measure::sampling::lists::Lists;
 use crate::measure::sampling::sampler::Timing;
@@ -58,8 +58,6 @@ impl AsynchronousWrite {
         Ok(timing)
     }
 }
-
-type Transfer<'t> = dyn FnMut(&mut dyn FnMut(Event)) -> Result<(), ListError> + 't;
 
 impl Mover for AsynchronousWrite {
     fn prepare(&mut self, segments: &[&[u8]], _start_bytes: usize) {
