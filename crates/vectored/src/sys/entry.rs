@@ -30,7 +30,7 @@ pub(super) fn entry(base: usize, len: usize) -> Entry {
 
 const _: () = assert!(size_of::<std::io::IoSlice<'_>>() == size_of::<Entry>());
 
-/// The assembly in `copy/x86_64.rs` reads an `IoSlice` as an address and the length behind it, 16 bytes apart.
+/// The assembly in `copy/x86_64.rs` reads an `IoSlice` as an address and the length after it, 16 bytes apart.
 #[cfg(unix)]
 const _: () = {
     use std::mem::offset_of;
