@@ -37,6 +37,11 @@
 //!   `docs/c.md`. With `--destdir` the files go to the prefix within that folder, for a package.
 //! - `test-c` installs the C library to a temporary folder, and compiles and runs the programs of
 //!   `crates/vectored-capi` with it: by pkg-config and CMake, with sanitizers, and under valgrind.
+//! - `publish [--verify]` does all that publishing the crates does, but for the upload. `--verify` also builds each of
+//!   them from its package.
+//! - `msrv` builds the published crates with the oldest Rust that they promise. If it cannot be installed, that is printed.
+//! - `deny` has cargo-deny check licences, sources, duplicates and advisories of the dependencies.
+//! - `release-notes [--version 0.1.0]` prints a section of CHANGELOG.md, by default the unreleased changes.
 //! - `miri` runs the library's tests that make no system call under Miri.
 //!   If Miri cannot be installed, that is printed and is no failure.
 //! - `systems [--only TARGET] [--all]` builds the project for other systems, and runs there what can be run
@@ -60,6 +65,7 @@ mod modules;
 mod packages;
 mod pairs;
 mod programs;
+mod release;
 #[cfg(feature = "lab")]
 mod reproducibility;
 #[cfg(feature = "lab")]
@@ -102,6 +108,10 @@ Commands:
                    removes them in a clean Debian
   install-c        [--prefix /usr/local] [--libdir lib] [--destdir DIR]: installs the C library
   test-c           installs the C library to a folder, and compiles and runs C and C++ with it
+  publish          [--verify]: publishing the crates, but for the upload
+  msrv             a build with the oldest Rust that the crates promise
+  deny             licences, sources, duplicates and advisories of the dependencies
+  release-notes    [--version 0.1.0]: a section of CHANGELOG.md
   miri             the library without its system calls, under Miri
   systems          [--only TARGET] [--all]: type checks, links and runs for other systems
   instructions     instructions for copying a short segment, counted by callgrind
@@ -164,6 +174,14 @@ enum Command {
     Deb(deb::Options),
     InstallC(c_library::options::Place),
     TestC,
+    Publish {
+        verify: bool,
+    },
+    Msrv,
+    Deny,
+    ReleaseNotes {
+        version: Option<String>,
+    },
     Miri,
     Systems(systems::Options),
     Instructions,
@@ -224,6 +242,14 @@ impl Command {
                 destdir: args.word("--destdir")?.map(PathBuf::from),
             }),
             Some("test-c") => Command::TestC,
+            Some("publish") => Command::Publish {
+                verify: args.flag("--verify"),
+            },
+            Some("msrv") => Command::Msrv,
+            Some("deny") => Command::Deny,
+            Some("release-notes") => Command::ReleaseNotes {
+                version: args.word("--version")?,
+            },
             Some("miri") => Command::Miri,
             Some("systems") => Command::Systems(systems::Options {
                 only: args.word("--only")?,
@@ -262,6 +288,10 @@ impl Command {
             Command::Deb(options) => deb::run(&options),
             Command::InstallC(place) => c_library::install(&place).map(|()| true),
             Command::TestC => c_library::test().map(|()| true),
+            Command::Publish { verify } => release::publish::run(verify),
+            Command::Msrv => release::msrv::run(),
+            Command::Deny => release::deny::run(),
+            Command::ReleaseNotes { version } => release::notes::run(version.as_deref()),
             Command::Miri => miri::run(),
             Command::Systems(options) => systems::run(&options),
             Command::Instructions => instructions::run(),

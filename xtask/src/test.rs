@@ -25,6 +25,7 @@ pub const LANES: usize = 2;
 const DEBUG: &str = "target/debug";
 const RELEASE: &str = "target/release";
 const FUZZ: &str = "fuzz/target";
+const MSRV: &str = "target/msrv";
 
 /// The build of all tests and examples.
 pub const BUILD_TESTS: &str = "build-tests";
@@ -170,12 +171,14 @@ fn programs<'a>(
     };
     let step = Step::command("instructions", instructions).builds_in(RELEASE);
     steps.push(step.needs(BUILD_BENCHES));
-    let deb = move || {
-        let mut command = xtask("deb");
-        command.arg("--try-out").env(SKIPS, skips);
-        command
+    let recorded = move |words: &'static [&'static str]| {
+        move || {
+            let mut command = xtask(words[0]);
+            command.args(&words[1..]).env(SKIPS, skips);
+            command
+        }
     };
-    let step = Step::command("deb", deb).builds_in(RELEASE);
+    let step = Step::command("deb", recorded(&["deb", "--try-out"])).builds_in(RELEASE);
     steps.push(step.needs(BUILD_BENCHES));
     let c_library = move || {
         let mut command = xtask("test-c");
@@ -183,6 +186,9 @@ fn programs<'a>(
         command
     };
     steps.push(Step::command("c-library", c_library).builds_in(RELEASE));
+    steps.push(Step::command("publish", recorded(&["publish"])));
+    steps.push(Step::command("msrv", recorded(&["msrv"])).builds_in(MSRV));
+    steps.push(Step::command("deny", recorded(&["deny"])));
     steps
 }
 

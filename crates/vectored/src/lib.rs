@@ -193,6 +193,8 @@
 //! The crate supports Unix only. It writes to no descriptor but the one that the caller passes, except in
 //! [`CostModel::calibrate`], which opens descriptors of its own.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod buffered;
 #[cfg(feature = "bytes")]
 mod bytes_buf;
