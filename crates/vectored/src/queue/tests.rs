@@ -142,14 +142,20 @@ impl Model {
         self.record_ends.iter_mut().for_each(|end| *end -= bytes);
     }
 
-    /// A call may end after `bytes`: at the end of a record or of the queue, unless no record ends before. Several records
-    /// are no more than a chunk.
-    fn check_end(&self, bytes: usize, policy: &QueuePolicy) {
+    /// A call may end after `bytes`: at the end of a record or of the queue, or after the last record. A record is cut only
+    /// if it is the first, and if the call is at a limit. Several records are no more than a chunk.
+    fn check_end(&self, bytes: usize, is_at_limit: bool, policy: &QueuePolicy) {
         let ends_there = bytes == self.bytes.len() || self.record_ends.contains(&bytes);
         let ends_before = self.record_ends.iter().any(|end| *end < bytes);
         assert!(
             ends_there || !ends_before,
             "a call of {bytes} bytes cuts a record: {:?}",
+            self.record_ends
+        );
+        let ends_after = self.record_ends.iter().any(|end| *end > bytes);
+        assert!(
+            ends_there || !ends_after || is_at_limit,
+            "a call of {bytes} bytes cuts a record that it could have whole: {:?}",
             self.record_ends
         );
         assert!(
@@ -185,7 +191,8 @@ fn write_all(queue: &mut SegmentQueue, model: &mut Model, script: &[Answer], lim
         let call = |slices: &[IoSlice<'_>]| {
             let mut model = model.borrow_mut();
             let given: usize = slices.iter().map(|slice| slice.len()).sum();
-            model.check_end(given, &policy);
+            let is_at_limit = given == limits.bytes || slices.len() == limits.segments;
+            model.check_end(given, is_at_limit, &policy);
             let result = sink.call(slices);
             if let Ok(taken) = &result {
                 model.advance(*taken);
