@@ -84,6 +84,7 @@ pub fn measure(options: &Options, listener: &mut dyn Listener) -> Result<Results
         cost_models: Vec::new(),
         advice: Vec::new(),
         asynchronous: Vec::new(),
+        writer_advice: Vec::new(),
         left_out: Vec::new(),
     };
     let measured = run.measured_peers();

@@ -137,6 +137,7 @@ fn main() -> ExitCode {
         Command::History(args) => commands::history::run(args),
         Command::Completions(args) => commands::completions::run(args),
         Command::Man(args) => commands::man::run(args),
+        Command::Writer => commands::writer::run(),
     };
     outcome.unwrap_or_else(|failure| {
         let mut message = escape_control(&format!("{:#}", failure.error));

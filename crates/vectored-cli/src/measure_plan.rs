@@ -1,5 +1,7 @@
 //! From the options of `vectored measure` to an experiment.
 
+mod writers;
+
 use std::path::{Path, PathBuf};
 
 use vectored_lab::measure::MAX_COLD_CALL_BYTES;
@@ -502,6 +504,7 @@ fn grid(args: &MeasureArgs, rivals: &[Technique]) -> Result<Grid, Failure> {
     let targets: Vec<Target> = resolved.iter().map(|one| one.target).collect();
     check_states(args, &targets, rivals)?;
     let depths = queue_depths(args, &targets, rivals)?;
+    writers::check(args, &targets, rivals)?;
     let lists = lists(args);
     let caches = states(&args.cache);
     let (max, max_with) = match caches.contains(&Cache::Cold) {
@@ -571,6 +574,8 @@ fn grid(args: &MeasureArgs, rivals: &[Technique]) -> Result<Grid, Failure> {
                     Some(reason) => too_deep_here.push(reason),
                 }
             }
+            let (crews, unwritten) = writers::crews(args, target, list.call_bytes());
+            too_deep_here.extend(unwritten);
             left_out.extend(too_deep_here.into_iter().map(|reason| LeftOut {
                 target,
                 path: path_in_results(one.path.as_deref()),
@@ -585,19 +590,26 @@ fn grid(args: &MeasureArgs, rivals: &[Technique]) -> Result<Grid, Failure> {
                             Operation::Write => CellSpec::write(target, workload.clone()),
                             Operation::Read => CellSpec::read(target, workload.clone(), page_cache),
                         };
-                        cells.push(CellSpec {
+                        cells.extend(crews.iter().map(|&writers| CellSpec {
                             path: one.path.clone(),
                             sync: args.sync,
                             cache,
                             layout,
                             iovec_setup,
                             queue_depth,
-                            ..usual
-                        });
+                            writers,
+                            ..usual.clone()
+                        }));
                     }
                 }
             }
         }
+    }
+    if cells.is_empty() && args.writers.is_some() && !left_out.is_empty() {
+        return Err(Failure::usage(format!(
+            "nothing to measure: {}",
+            left_out[0].reason
+        )));
     }
     if cells.is_empty() && !has_long_lists {
         return Err(Failure::usage(format!(

@@ -1,18 +1,18 @@
 //! Findings of a run: crossovers, cost models, advice.
 
 use crate::model::{Cell, FittedModel, Results, Target};
-use crate::report::{advice, asynchronous_advice};
+use crate::report::{advice, asynchronous_advice, writer_advice};
 use crate::stats::{crossovers, fitted_models, judge_model};
 
 fn is_shallow(cell: &&Cell) -> bool {
-    cell.queue_depth == 1
+    cell.queue_depth == 1 && cell.writers.is_none()
 }
 
 impl Results {
     /// Fills in [`crossovers`](Results::crossovers),
-    /// [`cost_models`](Results::cost_models), [`advice`](Results::advice) and
-    /// [`asynchronous`](Results::asynchronous) from the cells. Pure: the same cells give the same findings, so it can be repeated on loaded
-    /// results.
+    /// [`cost_models`](Results::cost_models), [`advice`](Results::advice),
+    /// [`asynchronous`](Results::asynchronous) and [`writer_advice`](Results::writer_advice) from the cells. Pure:
+    /// the same cells give the same findings, so it can be repeated on loaded results.
     ///
     /// `calibrated` are the models from before the run.
     pub fn find(&mut self, calibrated: Vec<FittedModel>) {
@@ -20,6 +20,7 @@ impl Results {
         // It names its target, so `/dev/null` is one of them. Cells between the requested ones were
         // measured at one depth only.
         let asynchronous = asynchronous_advice(&self.cells.iter().collect::<Vec<_>>());
+        let writer_advice = writer_advice(&self.cells.iter().collect::<Vec<_>>());
         let moves_bytes = |cell: &&Cell| cell.target != Target::Null;
         let cells = self.cells.iter().chain(&self.refined_cells);
         let cells: Vec<&Cell> = cells.filter(moves_bytes).collect();
@@ -36,5 +37,6 @@ impl Results {
         self.cost_models = models;
         self.advice = advice;
         self.asynchronous = asynchronous;
+        self.writer_advice = writer_advice;
     }
 }

@@ -91,6 +91,7 @@ fn samples() -> Results {
         cost_models: Vec::new(),
         advice: Vec::new(),
         asynchronous: Vec::new(),
+        writer_advice: Vec::new(),
         left_out: Vec::new(),
     }
 }

@@ -57,6 +57,8 @@ Examples:
           writev against a mapping of the file
   vectored measure --target file --technique io-uring,writev --queue-depth 1,8,64
           From how many transfers in flight io_uring takes less time than writev
+  vectored measure --target file --writers 1,2,4,8 --sizes 64..4KiB
+          Several threads that append records to one log
   vectored measure --segments 64 --format csv --output sizes.csv
           One segment count, for a spreadsheet
 
@@ -185,6 +187,27 @@ pub struct MeasureArgs {
     /// flight, and with posix-aio up to 10,000 segments.
     #[arg(long, value_name = "LIST", allow_negative_numbers = true)]
     pub queue_depth: Option<Counts>,
+
+    /// Writers that write at the same time, for example 1,2,4
+    ///
+    /// From 1 to 256; a range grows as in --segments. Each number is a cell of its own, so that the result
+    /// says how the fastest technique changes with it. All writers start a sample together. Each list is
+    /// a record, which carries the numbers of its writer and of itself; all records are read back, and
+    /// torn, lost and doubled ones are counted. For file, pipe, unix, tcp and directories, and for lists
+    /// of 16 bytes or more. All writers write to one file (with O_APPEND) or one pipe; on unix and tcp,
+    /// and with --own-targets, each has its own.
+    #[arg(long, value_name = "LIST", allow_negative_numbers = true)]
+    pub writers: Option<Counts>,
+
+    /// Make the writers processes instead of threads
+    ///
+    /// Threads share one descriptor of a shared file; each process opens it for itself.
+    #[arg(long)]
+    pub processes: bool,
+
+    /// Give each writer a file or pipe of its own
+    #[arg(long)]
+    pub own_targets: bool,
 
     /// Time for the whole run, for example 500ms, 18s or 2m
     ///

@@ -107,6 +107,9 @@ pub enum Command {
     /// Compare saved results of two versions, or of several machines
     #[command(long_about = COMPARE_ABOUT, after_long_help = COMPARE_AFTER, override_usage = COMPARE_USAGE)]
     Compare(CompareArgs),
+    /// Write records for `vectored measure --writers --processes`, which starts it
+    #[command(hide = true)]
+    Writer,
     /// List or remove saved results
     #[command(long_about = HISTORY_ABOUT, after_long_help = HISTORY_AFTER)]
     History(HistoryArgs),

@@ -128,6 +128,10 @@ fn measure_here(
     }
     let allowed = allowed_cpus();
     let pins = pin(args.pin.unwrap_or_default(), &allowed)?;
+    let writer_cpus = match pins.0 {
+        Some(_) => allowed.clone(),
+        None => Vec::new(),
+    };
     let environment = Environment::capture(directory, pins, allowed);
     let clock = MonotonicClock;
     let ruler = measure_ruler(&clock).context("cannot measure the clock with /dev/null")?;
@@ -141,8 +145,11 @@ fn measure_here(
     if let Some(note) = forecast(&plan.experiment, |cell| costs_of(cell, &models)) {
         bar.aside(|| Notes { quiet: args.quiet }.note(&note));
     }
+    let program = std::env::current_exe().context("cannot find this program to run writers")?;
     let mut sampler = DescriptorSampler::new(&clock, &args.dir, plan.experiment.seed)
         .reader_cpu(pins.1)
+        .writer_cpus(writer_cpus)
+        .writer_program(program)
         .with_models(models.clone());
     // The budget covers the whole run, and part of it is spent already.
     let spent_ns = began.elapsed().as_nanos() as u64;
@@ -319,6 +326,7 @@ fn assemble(plan: MeasurePlan, measured: Measured) -> Results {
         cost_models: Vec::new(),
         advice: Vec::new(),
         asynchronous: Vec::new(),
+        writer_advice: Vec::new(),
         left_out,
     };
     results.find(measured.models);
@@ -448,7 +456,8 @@ fn forecast(experiment: &Experiment, costs: impl Fn(&CellSpec) -> Costs) -> Opti
         let round_ns = 3.0 * techniques_ns + 2.0 * (call_ns + bytes * byte_ns);
         // A sample has at least as many calls as fill the queue twice.
         let calls = (2.0 * f64::from(cell.queue_depth) - 1.0).max(1.0);
-        round_ns * calls / 1e9
+        let writers = cell.writers.map_or(1.0, |writers| f64::from(writers.count));
+        round_ns * calls * writers / 1e9
     };
     let (longest_s, cell) = experiment
         .cells

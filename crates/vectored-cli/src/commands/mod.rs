@@ -10,3 +10,4 @@ pub mod man;
 pub mod measure;
 pub mod report;
 pub mod reproduce;
+pub mod writer;

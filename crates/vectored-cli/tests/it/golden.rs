@@ -174,6 +174,26 @@ fn the_table_of_asynchronous_techniques() {
 }
 
 #[test]
+fn the_table_of_several_writers() {
+    let bench = Bench::new();
+    let mut command = bench.synthetic();
+    command.args(["--target", "file,pipe,null", "--writers", "1,2,4"]);
+    command.args(["--segments", "16", "--sizes", "64,1KiB"]);
+    insta::assert_snapshot!(stdout_of(&mut command));
+    let results = bench.only_result();
+    let cell = &results["cells"][1];
+    let writers = serde_json::json!({"count": 2, "kind": "threads", "targets": "shared"});
+    assert_eq!(cell["writers"], writers);
+    let figures = &cell["techniques"][0]["writers"];
+    assert_eq!(figures["writer_median_ns"].as_array().unwrap().len(), 2);
+    assert_eq!((&figures["torn"], &figures["lost"]), (&0.into(), &0.into()));
+    let advice = &results["writer_advice"][0];
+    assert_eq!(advice["writer_counts"], serde_json::json!([1, 2, 4]));
+    let reason = results["left_out"][0]["reason"].as_str().unwrap();
+    assert!(reason.contains("null has one writer"), "{reason}");
+}
+
+#[test]
 fn the_markdown_of_asynchronous_reads() {
     let bench = Bench::new();
     let mut command = bench.synthetic();

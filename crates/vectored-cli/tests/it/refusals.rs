@@ -74,6 +74,32 @@ fn queue_depths_that_cannot_be_measured_are_usage_errors() {
 }
 
 #[test]
+fn writers_that_cannot_be_measured_are_usage_errors() {
+    let bench = Bench::new();
+    let check = |args: &[&str], words: &[&str]| refused(&bench, args, 2, words);
+    check(&["--processes"], &["--processes", "add --writers"]);
+    check(&["--own-targets"], &["--own-targets", "add --writers"]);
+    check(&["--writers", "0"], &["'0' is zero"]);
+    check(&["--writers", "2,257"], &["257 writers", "at most 256"]);
+    let with = |args: &[&'static str]| [&["--writers", "2"], args].concat();
+    check(&with(&["--operation", "read"]), &["--operation read"]);
+    check(&with(&["--cache", "cold"]), &["--cache cold"]);
+    check(
+        &with(&["--technique", "io-uring"]),
+        &["--technique io-uring"],
+    );
+    check(&with(&["--technique", "mmap"]), &["--technique mmap"]);
+    check(
+        &with(&["--target", "null"]),
+        &["--target file, pipe, unix, tcp"],
+    );
+    check(
+        &with(&["--segments", "2", "--sizes", "7"]),
+        &["at least 16 bytes", "longer lists"],
+    );
+}
+
+#[test]
 fn unknown_names_and_bad_values_are_usage_errors() {
     let bench = Bench::new();
     let check = |args: &[&str], words: &[&str]| refused(&bench, args, 2, words);

@@ -13,6 +13,7 @@ pub(crate) mod read;
 pub(crate) mod sampling;
 pub(crate) mod targets;
 pub(crate) mod write;
+pub(crate) mod writers;
 
 pub(crate) use crate::measure::engine::balanced_order::BalancedOrder;
 pub use crate::measure::engine::{
@@ -46,4 +47,6 @@ pub(crate) use crate::measure::targets::{ByteComparison, sync_flags, unnamed_fil
 pub use crate::measure::write::mover::{Mover, Timed, time_calls};
 pub use crate::measure::write::movers::movers;
 pub(crate) use crate::measure::write::movers::write_all;
+pub use crate::measure::writers::processes::serve_writer;
+pub use crate::measure::writers::writer::WriterMovers;
 pub use crate::sys::usage::{Usage, wait_for};

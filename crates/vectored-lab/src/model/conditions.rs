@@ -6,6 +6,7 @@ use crate::model::drain::Drain;
 use crate::model::sync::SyncMode;
 use crate::model::target::Target;
 use crate::model::workload::{Cache, IovecSetup, Layout, Operation, PageCache};
+use crate::model::writers::Writers;
 
 /// All properties of a cell except its list of segments. Cells are comparable only if these are equal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -32,6 +33,10 @@ pub struct Conditions {
     /// Transfers that asynchronous techniques kept in flight. 1 in files of earlier versions.
     #[serde(default = "one")]
     pub queue_depth: u32,
+    /// Writers that started each sample together. `None` if the measuring thread wrote, and in files of earlier
+    /// versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub writers: Option<Writers>,
 }
 
 /// The queue depth of cells in files of earlier versions.

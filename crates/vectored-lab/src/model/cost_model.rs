@@ -160,6 +160,7 @@ mod tests {
             sync: crate::model::sync::SyncMode::None,
             drain: Some(Drain::BetweenSamples),
             queue_depth: 1,
+            writers: None,
         }
     }
 

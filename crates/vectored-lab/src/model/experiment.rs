@@ -6,6 +6,7 @@ use crate::model::sync::SyncMode;
 use crate::model::target::Target;
 use crate::model::technique::Technique;
 use crate::model::workload::{Cache, IovecSetup, Layout, Operation, PageCache, Workload};
+use crate::model::writers::Writers;
 
 /// One target × one workload × one operation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -31,6 +32,8 @@ pub struct CellSpec {
     /// Transfers that asynchronous techniques keep in flight: 1 to [`MAX_QUEUE_DEPTH`]. Synchronous ones
     /// have one at a time.
     pub queue_depth: u32,
+    /// Writers that start each sample together. `None`: the measuring thread writes.
+    pub writers: Option<Writers>,
 }
 
 /// The most transfers in flight.
@@ -50,6 +53,7 @@ impl CellSpec {
             page_cache: None,
             sync: SyncMode::None,
             queue_depth: 1,
+            writers: None,
         }
     }
 
@@ -65,7 +69,8 @@ impl CellSpec {
     /// Its files have room for at least two times this many bytes: for two calls, or for the shortest batch
     /// that keeps `queue_depth` transfers in flight.
     pub fn half_batch_bytes(&self) -> u64 {
-        let call_bytes = self.workload.total_bytes() as u64;
+        let writers = self.writers.map_or(1, |writers| writers.count);
+        let call_bytes = self.workload.total_bytes() as u64 * u64::from(writers);
         match self.queue_depth {
             0 | 1 => call_bytes,
             depth => (call_bytes * u64::from(3 * depth - 1)).div_ceil(2),

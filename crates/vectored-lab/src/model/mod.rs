@@ -20,6 +20,7 @@ pub(crate) mod sync;
 pub(crate) mod target;
 pub(crate) mod technique;
 pub(crate) mod workload;
+pub(crate) mod writers;
 
 pub use crate::model::advice::{Advice, AsynchronousAdvice};
 pub use crate::model::advisory::{
@@ -53,4 +54,8 @@ pub use crate::model::target::Target;
 pub use crate::model::technique::{Technique, UnknownTechnique};
 pub use crate::model::workload::{
     Cache, FAST_IOVECS, IovecSetup, Layout, Operation, PageCache, Workload,
+};
+pub use crate::model::writers::{
+    MAX_WRITERS, RECORD_HEAD_BYTES, RecordCounts, WriterAdvice, WriterFigures, WriterKind,
+    WriterTargets, Writers,
 };

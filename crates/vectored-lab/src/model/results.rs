@@ -15,6 +15,7 @@ use crate::model::sync::SyncMode;
 use crate::model::target::Target;
 use crate::model::technique::Technique;
 use crate::model::workload::{Cache, IovecSetup, Layout, Operation, PageCache};
+use crate::model::writers::{WriterAdvice, WriterFigures, Writers};
 
 /// The value of [`Results::schema`].
 pub const SCHEMA: &str = "vectored-results/1";
@@ -60,6 +61,9 @@ pub struct Results {
     /// Where asynchronous techniques pay, in words. Empty if none was measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asynchronous: Vec<AsynchronousAdvice>,
+    /// How the fastest technique changes with the number of writers, in words. Empty if the cells have none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub writer_advice: Vec<WriterAdvice>,
     /// Requested cells that were not measured, with the reason.
     pub left_out: Vec<LeftOut>,
 }
@@ -235,6 +239,11 @@ pub struct Cell {
     /// versions saved `null`, which is read as 1.
     #[serde(default = "one", deserialize_with = "one_if_null")]
     pub queue_depth: u32,
+    /// Writers that started each sample together. Each list of segments is a record then, and times are those in
+    /// which each of the writers writes one record. `None` if the measuring thread wrote, and in files of earlier
+    /// versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub writers: Option<Writers>,
     /// How the target was emptied, or filled.
     pub drain: Option<Drain>,
     /// Rounds that were sampled.
@@ -310,6 +319,9 @@ pub struct TechniqueResult {
     /// Times of single transfers, if an asynchronous technique was measured in the cell.
     #[serde(flatten)]
     pub latency: Latency,
+    /// What several writers did. `None` if the cell has none, and before the first round.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub writers: Option<WriterFigures>,
 }
 
 /// The time from the moment when a transfer is prepared to its completion, and for synchronous techniques
@@ -357,6 +369,7 @@ impl Cell {
             sync: self.sync,
             drain: self.drain,
             queue_depth: self.queue_depth,
+            writers: self.writers,
         }
     }
 

@@ -72,6 +72,7 @@ pub fn comparison_csv(comparison: &Comparison) -> String {
         "p",
         "change",
         "queue_depth",
+        "writers",
     ];
     writer.write_record(head).expect(SOUND);
     for compared in comparison.targets.iter().chain(&comparison.cells) {
@@ -218,6 +219,9 @@ pub fn conditions_in_words(conditions: &Conditions) -> String {
     }
     if conditions.queue_depth != 1 {
         words += &format!(", queue depth {}", conditions.queue_depth);
+    }
+    if let Some(writers) = conditions.writers {
+        words += &format!(", {writers}");
     }
     words
 }

@@ -5,7 +5,7 @@ use ::csv::WriterBuilder;
 use crate::model::{Cell, Results, TechniqueResult};
 use crate::text::format::csv_word as word;
 
-const HEAD: [&str; 44] = [
+const HEAD: [&str; 58] = [
     "target",
     "path",
     "operation",
@@ -50,6 +50,20 @@ const HEAD: [&str; 44] = [
     "latency_p50_ns",
     "latency_p99_ns",
     "latency_p999_ns",
+    "writers",
+    "writer_kind",
+    "writer_targets",
+    "writer_median_ns",
+    "records_per_s",
+    "bytes_per_s",
+    "fairness",
+    "fairness_min",
+    "whole_records_promised",
+    "records",
+    "torn",
+    "lost",
+    "doubled",
+    "out_of_order",
 ];
 
 /// Everything except the samples, a line for each technique of each cell. Columns have the names of the
@@ -96,7 +110,9 @@ fn lines(runs: &[&Results], names_runs: bool) -> String {
     String::from_utf8(bytes).expect("text in, text out")
 }
 
-fn line(cell: &Cell, technique: &TechniqueResult, rival: bool, refined: bool) -> [String; 44] {
+fn line(cell: &Cell, technique: &TechniqueResult, rival: bool, refined: bool) -> [String; 58] {
+    let figures = technique.writers.as_ref();
+    let records = figures.map(|figures| figures.records);
     [
         word(&cell.target),
         word(&cell.path),
@@ -142,5 +158,19 @@ fn line(cell: &Cell, technique: &TechniqueResult, rival: bool, refined: bool) ->
         word(&technique.latency.latency_p50_ns),
         word(&technique.latency.latency_p99_ns),
         word(&technique.latency.latency_p999_ns),
+        word(&cell.writers.map(|writers| writers.count)),
+        word(&cell.writers.map(|writers| writers.kind)),
+        word(&cell.writers.map(|writers| writers.targets)),
+        word(&figures.map(|figures| &figures.writer_median_ns)),
+        word(&figures.map(|figures| figures.records_per_s)),
+        word(&figures.map(|figures| figures.bytes_per_s)),
+        word(&figures.map(|figures| figures.fairness)),
+        word(&figures.map(|figures| figures.fairness_min)),
+        word(&figures.map(|figures| figures.whole_records_promised)),
+        word(&records.map(|records| records.records)),
+        word(&records.map(|records| records.torn)),
+        word(&records.map(|records| records.lost)),
+        word(&records.map(|records| records.doubled)),
+        word(&records.map(|records| records.out_of_order)),
     ]
 }

@@ -6,6 +6,7 @@ use crate::report::costs::costs;
 use crate::report::grid;
 use crate::report::notes::notes;
 use crate::report::table_rows::{columns, extent, sections};
+use crate::report::writers;
 use crate::text::format;
 use crate::text::format::escape_markdown;
 
@@ -30,7 +31,8 @@ pub fn markdown(results: &Results) -> String {
             line(&format!("  - {lists}: {}", escape_markdown(text)));
         }
     }
-    for (place, text) in asynchronous::answers(results) {
+    let answers = asynchronous::answers(results).into_iter();
+    for (place, text) in answers.chain(writers::answers(results)) {
         line(&format!(
             "- **{}**: {}",
             escape_markdown(&place),
@@ -75,6 +77,9 @@ pub fn markdown(results: &Results) -> String {
     }
     for latencies in asynchronous::latencies(results) {
         line(&grid::markdown(&latencies));
+    }
+    for writers in writers::tables(results) {
+        line(&grid::markdown(&writers));
     }
     for note in notes(results) {
         line(&format!("- {}", escape_markdown(&note)));

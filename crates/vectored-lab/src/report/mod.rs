@@ -32,6 +32,7 @@ pub(crate) mod table;
 pub(crate) mod table_rows;
 pub(crate) mod target_names;
 pub(crate) mod validate;
+pub(crate) mod writers;
 
 pub use crate::report::advice::advice;
 pub use crate::report::asynchronous::asynchronous_advice;
@@ -49,4 +50,5 @@ pub use crate::report::plot::{PlotOptions, plot};
 pub use crate::report::svg::svg;
 pub use crate::report::table::{TableOptions, table};
 pub use crate::report::table_rows::unsuited_in_words;
+pub use crate::report::writers::writer_advice;
 pub use crate::text::format::{bytes_in_words, escape_control, grouped, list_in_words};

@@ -12,6 +12,7 @@ use crate::report::shape_text::SIZE;
 use crate::report::table_rows::{REFINED_MARK, columns, unsuited_in_words};
 use crate::report::target_names;
 use crate::report::target_names::has_tax;
+use crate::report::writers;
 use crate::stats::{MIN_ROUNDS, median};
 use crate::text::format;
 
@@ -100,7 +101,8 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
         (Drain::ReaderThread, "r", "read"),
         (Drain::WriterThread, "w", "wrote"),
     ] {
-        if results.cells.iter().any(|cell| cell.drain == Some(drain)) {
+        let mut cells = results.cells.iter().filter(|cell| cell.writers.is_none());
+        if cells.any(|cell| cell.drain == Some(drain)) {
             notes.push(format!(
                 "{mark}: the list does not fit into the target, so a thread on another CPU {did} during the \
                  timed call."
@@ -109,6 +111,7 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
     }
     notes.extend(target_names::notes(results));
     notes.extend(asynchronous::notes(results));
+    notes.extend(writers::notes(results));
     notes.extend(legend(results));
     notes.extend(noise(results));
     for warning in &results.host.warnings {

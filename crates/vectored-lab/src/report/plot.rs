@@ -419,6 +419,7 @@ mod tests {
             floor_ratio_high: None,
             samples_ns: Vec::new(),
             latency: Default::default(),
+            writers: None,
         }
     }
 
@@ -439,6 +440,7 @@ mod tests {
             file_system: None,
             span_bytes: None,
             queue_depth: 1,
+            writers: None,
             drain: None,
             rounds: 40,
             floor_ns: 1.0,
@@ -473,6 +475,7 @@ mod tests {
             cost_models: Vec::new(),
             advice: Vec::new(),
             asynchronous: Vec::new(),
+            writer_advice: Vec::new(),
             left_out: Vec::new(),
         }
     }

@@ -7,6 +7,7 @@ use crate::report::grid;
 use crate::report::notes::notes;
 use crate::report::plot::{PlotOptions, plot};
 use crate::report::table_rows::{Mark, Row, Section, columns, extent, sections, short_name};
+use crate::report::writers;
 use crate::text::format;
 
 /// Options of a table.
@@ -58,6 +59,9 @@ pub fn table(results: &Results, options: TableOptions) -> String {
     for (place, text) in asynchronous::answers(results) {
         page.hanging("", "      ", &format!("{place}: {text}"));
     }
+    for (place, text) in writers::answers(results) {
+        page.hanging("", "      ", &format!("{place}: {text}"));
+    }
     let columns = columns(results);
     let mut left_out = LeftOutColumns::default();
     for section in &sections {
@@ -77,6 +81,10 @@ pub fn table(results: &Results, options: TableOptions) -> String {
     }
     for latencies in asynchronous::latencies(results) {
         page.text.push_str(&grid::text(&latencies, width));
+        page.line("");
+    }
+    for writers in writers::tables(results) {
+        page.text.push_str(&grid::text(&writers, width));
         page.line("");
     }
     for note in left_out.notes().into_iter().chain(notes(results)) {

@@ -272,7 +272,7 @@ fn row(index: Option<usize>, cell: &Cell, columns: &[Technique], rivals: &[Techn
             .as_ref()
             .zip(cell.swept_bytes())
             .map(|(mix, bytes)| swept_run_in_words(mix, bytes)),
-        thread_mark: match cell.drain {
+        thread_mark: match cell.drain.filter(|_| cell.writers.is_none()) {
             Some(Drain::ReaderThread) => "r",
             Some(Drain::WriterThread) => "w",
             Some(Drain::BetweenSamples | Drain::Peer) | None => "",

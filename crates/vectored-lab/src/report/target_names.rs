@@ -2,6 +2,7 @@
 
 use crate::model::{
     Cache, Cell, Conditions, IovecSetup, Layout, Operation, PageCache, Results, SyncMode, Target,
+    Writers,
 };
 use crate::text::format::{bytes_in_words, escape_control};
 
@@ -17,6 +18,7 @@ pub(crate) struct SectionKey<'a> {
     layout: Layout,
     iovec_setup: IovecSetup,
     queue_depth: u32,
+    writers: Option<Writers>,
 }
 
 impl<'a> SectionKey<'a> {
@@ -31,6 +33,7 @@ impl<'a> SectionKey<'a> {
             layout: cell.layout,
             iovec_setup: cell.iovec_setup,
             queue_depth: cell.queue_depth,
+            writers: cell.writers,
         }
     }
 
@@ -46,6 +49,7 @@ impl<'a> SectionKey<'a> {
             layout: conditions.layout,
             iovec_setup: conditions.iovec_setup,
             queue_depth: conditions.queue_depth,
+            writers: conditions.writers,
         }
     }
 }
@@ -110,6 +114,9 @@ impl Titles {
         }
         if self.queue_depth_varies || kind.queue_depth != 1 {
             title += &format!(", queue depth {}", kind.queue_depth);
+        }
+        if let Some(writers) = kind.writers {
+            title += &format!(", {writers}");
         }
         title
     }

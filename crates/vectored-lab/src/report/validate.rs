@@ -2,7 +2,8 @@
 //! from anywhere.
 
 use crate::model::{
-    Advisory, Cell, Experiments, FindingKey, Grade, Latency, MAX_QUEUE_DEPTH, Results, Tally,
+    Advisory, Cell, Experiments, FindingKey, Grade, Latency, MAX_QUEUE_DEPTH, MAX_WRITERS, Results,
+    Tally, WriterFigures,
 };
 
 /// Limit on segments in a list and bytes in a segment, which no run exceeds.
@@ -64,7 +65,17 @@ fn cell(cell: &Cell) -> Result<(), String> {
             cell.queue_depth
         ));
     }
+    let writers = cell.writers.map_or(0, |writers| writers.count);
+    if cell.writers.is_some() && !(1..=MAX_WRITERS).contains(&writers) {
+        return Err(format!(
+            "has {writers} writers, which is not from 1 to {MAX_WRITERS}"
+        ));
+    }
     for technique in &cell.techniques {
+        if let Some(figures) = &technique.writers {
+            self::writers(figures, writers)
+                .map_err(|why| format!("has figures of the writers of {} {why}", technique.name))?;
+        }
         latency(&technique.latency)
             .map_err(|why| format!("has latencies of {} {why}", technique.name))?;
     }
@@ -86,6 +97,28 @@ fn cell(cell: &Cell) -> Result<(), String> {
                 "names {name} as leader or winner, which was not measured"
             ));
         }
+    }
+    Ok(())
+}
+
+/// Each writer has a time, and records are counted once.
+fn writers(figures: &WriterFigures, writers: u32) -> Result<(), String> {
+    let times = &figures.writer_median_ns;
+    if times.len() != writers as usize || !times.iter().all(|&ns| is_positive(ns)) {
+        return Err(format!(
+            "without a positive time for each of the {writers} writers"
+        ));
+    }
+    let fairness = [figures.fairness, figures.fairness_min];
+    if !fairness.iter().all(|index| (0.0..=1.0).contains(index)) {
+        return Err("whose fairness is not from 0 to 1".to_owned());
+    }
+    if !is_positive(figures.records_per_s) || !is_positive(figures.bytes_per_s) {
+        return Err("whose throughput is not a positive number".to_owned());
+    }
+    let counts = &figures.records;
+    if counts.torn.saturating_add(counts.lost) > counts.records {
+        return Err("with more records torn or lost than were written".to_owned());
     }
     Ok(())
 }

@@ -15,6 +15,7 @@ pub(crate) mod sign_test;
 pub(crate) mod summary;
 pub(crate) mod t_distribution;
 pub(crate) mod verdict;
+pub(crate) mod writers;
 
 pub use crate::stats::asynchronous::{
     AsynchronousOutcome, AsynchronousPair, asynchronous_pairs, cells_with_too_few_rounds,
@@ -34,3 +35,4 @@ pub use crate::stats::verdict::{
     Decision, Evidence, FAMILY_ERROR, LOOKS, MIN_ROUNDS, TIE_ZONE, TechniqueSamples, WIDTH_TARGET,
     decide, lead, weigh,
 };
+pub use crate::stats::writers::{WriterSamples, jain_index};

@@ -17,3 +17,4 @@ mod report;
 mod rows;
 mod simulation;
 mod sweeps;
+mod writers;

@@ -33,6 +33,7 @@ pub fn technique(
         floor_ratio_high: interval.map(|_| 1.02 * (1.0 + tax)),
         samples_ns: vec![Some(1000.0), None],
         latency: Default::default(),
+        writers: None,
     }
 }
 
@@ -63,6 +64,7 @@ pub fn cell(
         file_system: None,
         span_bytes: None,
         queue_depth: 1,
+        writers: None,
         drain: None,
         rounds: 40,
         floor_ns: 1000.0,
@@ -173,6 +175,7 @@ pub fn results() -> Results {
         cost_models: Vec::new(),
         advice: Vec::new(),
         asynchronous: Vec::new(),
+        writer_advice: Vec::new(),
         left_out: [Target::File, Target::Pipe]
             .map(|target| LeftOut {
                 target,
@@ -397,7 +400,7 @@ fn counts_of_cells_agree() {
     let lines = csv(&all);
     let refined = lines
         .lines()
-        .filter(|line| line.rsplit(',').nth(6) == Some("true"))
+        .filter(|line| line.rsplit(',').nth(20) == Some("true"))
         .count();
     assert_eq!(refined, 4 * between);
     assert_eq!(lines.lines().count() - 1, 4 * (asked + between));

@@ -7,7 +7,7 @@ use crate::measure::sampling::sampler::{CellSetup, DrainChoice, Timing};
 use crate::model::{
     Cell, CellSpec, Drain, Experiment, Latency, Technique, TechniqueResult, Verdict, Workload,
 };
-use crate::stats::{Evidence, LOOKS, Latencies, median};
+use crate::stats::{Evidence, LOOKS, Latencies, WriterSamples, median};
 
 /// Rounds after which a technique slower than `FAR_BEHIND` times the fastest
 /// is no longer a contender.
@@ -30,6 +30,8 @@ pub(super) struct CellRun<'a> {
     cpu_ns: Vec<Vec<f64>>,
     /// Times of single transfers, by technique.
     latencies: Vec<Latencies>,
+    /// What several writers did, by technique.
+    writers: Vec<WriterSamples>,
     pub order: BalancedOrder,
     pub drain: DrainChoice,
     /// Calls per sample of the floor and of each contender.
@@ -58,6 +60,7 @@ impl<'a> CellRun<'a> {
             floor_ratio_high: None,
             samples_ns: Vec::new(),
             latency: Latency::default(),
+            writers: None,
         };
         let workload = &spec.workload;
         let segment_bytes = workload.uniform_bytes();
@@ -80,6 +83,7 @@ impl<'a> CellRun<'a> {
                 file_system: None,
                 span_bytes: None,
                 queue_depth: spec.queue_depth,
+                writers: spec.writers,
                 drain: None,
                 rounds: 0,
                 floor_ns: 0.0,
@@ -96,6 +100,7 @@ impl<'a> CellRun<'a> {
             },
             cpu_ns: vec![Vec::new(); techniques.len()],
             latencies: vec![Latencies::default(); techniques.len()],
+            writers: vec![WriterSamples::default(); techniques.len()],
             order: BalancedOrder::new(2 + techniques.len()),
             techniques,
             drain,
@@ -116,6 +121,7 @@ impl<'a> CellRun<'a> {
                     spec.page_cache,
                     spec.sync,
                     spec.queue_depth,
+                    spec.writers,
                 ),
             )
         };
@@ -185,6 +191,13 @@ impl<'a> CellRun<'a> {
         let names = std::iter::zip(&self.techniques, &mut self.latencies);
         for (_, latencies) in names.filter(|(name, _)| **name == of) {
             latencies.merge(more);
+        }
+    }
+
+    /// Adds what several writers did with a technique.
+    pub fn record_writers(&mut self, of: Technique, more: WriterSamples) {
+        if let Some(index) = self.techniques.iter().position(|name| *name == of) {
+            self.writers[index].merge(more);
         }
     }
 
@@ -270,6 +283,10 @@ impl<'a> CellRun<'a> {
         }
         for (technique, latencies) in std::iter::zip(&mut self.cell.techniques, &self.latencies) {
             technique.latency = latencies.summary();
+        }
+        let record_bytes = self.spec.workload.total_bytes() as u64;
+        for (technique, writers) in std::iter::zip(&mut self.cell.techniques, &self.writers) {
+            technique.writers = writers.figures(record_bytes);
         }
         self.cell
     }

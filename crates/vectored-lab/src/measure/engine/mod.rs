@@ -470,6 +470,9 @@ impl<'a> Engine<'a> {
             for (technique, latencies) in self.sampler.take_latencies() {
                 cell.record_latencies(technique, &latencies);
             }
+            for (technique, samples) in self.sampler.take_writers() {
+                cell.record_writers(technique, samples);
+            }
             let proof_calls = self.sampler.end_cell();
             match outcome {
                 Err(MeasureError::DidNotFit) if cell.drain == DrainChoice::Probe => {
@@ -635,7 +638,7 @@ impl<'a> Engine<'a> {
 fn calls_per_sample(call_ns: u64, setup: &CellSetup) -> u32 {
     let multiple = u64::from(setup.calls_multiple.max(1));
     let most = (u64::from(setup.max_calls) / multiple).max(1);
-    let wanted = (SAMPLE_NS / call_ns).div_ceil(multiple);
+    let wanted = (setup.sample_ns.unwrap_or(SAMPLE_NS) / call_ns).div_ceil(multiple);
     (multiple * wanted.clamp(1, most)) as u32
 }
 

@@ -58,6 +58,7 @@ pub fn calibrate(
         sync: SyncMode::None,
         drain,
         queue_depth: 1,
+        writers: None,
     };
     Ok(Some(FittedModel::new(
         conditions,

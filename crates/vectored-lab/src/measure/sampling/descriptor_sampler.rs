@@ -28,10 +28,12 @@ use crate::measure::targets::{
 use crate::measure::write::cell::{Participant, WriteCell};
 use crate::measure::write::mover::Mover;
 use crate::measure::write::movers::movers;
+use crate::measure::writers::cell::{WritersCell, WritersOpening};
+use crate::measure::writers::writer::WriterMovers;
 use crate::model::{
-    Cache, CellSpec, Drain, FittedModel, Operation, PageCache, SyncMode, Target, Technique,
+    Cache, CellSpec, Drain, FittedModel, Operation, PageCache, SyncMode, Target, Technique, Writers,
 };
-use crate::stats::{Latencies, target_kind};
+use crate::stats::{Latencies, WriterSamples, target_kind};
 
 /// Maximum size of a batch with a thread at the other end, which holds all of it.
 const THREAD_BYTES: u64 = 8 << 20;
@@ -45,6 +47,11 @@ pub struct DescriptorSampler<'a> {
     clock: &'a dyn Clock,
     directory: PathBuf,
     reader_cpu: Option<usize>,
+    /// CPUs of several writers, in turn.
+    writer_cpus: Vec<usize>,
+    /// The program of writers that are processes.
+    writer_program: Option<PathBuf>,
+    writer_movers: WriterMovers,
     seed: u64,
     /// The bytes that read cells read.
     pattern: Pattern,
@@ -70,6 +77,7 @@ pub struct DescriptorSampler<'a> {
 enum OpenCell {
     Write(WriteCell),
     Read(ReadCell),
+    Writers(Box<WritersCell>),
 }
 
 impl<'a> DescriptorSampler<'a> {
@@ -79,6 +87,9 @@ impl<'a> DescriptorSampler<'a> {
             clock,
             directory: directory.to_owned(),
             reader_cpu: None,
+            writer_cpus: Vec::new(),
+            writer_program: None,
+            writer_movers: movers,
             seed,
             pattern: Pattern::new(seed),
             rng: Rng::with_seed(seed),
@@ -98,6 +109,25 @@ impl<'a> DescriptorSampler<'a> {
     /// Sets the CPU of reader and writer threads.
     pub fn reader_cpu(mut self, cpu: Option<usize>) -> Self {
         self.reader_cpu = cpu;
+        self
+    }
+
+    /// Sets the CPUs of the writers of cells with several: in turn. Without any, they run anywhere.
+    pub fn writer_cpus(mut self, cpus: Vec<usize>) -> Self {
+        self.writer_cpus = cpus;
+        self
+    }
+
+    /// Sets the program that calls [`serve_writer`](crate::measure::serve_writer) if its argument is `writer`. Cells with
+    /// [`WriterKind::Processes`](crate::model::WriterKind::Processes) need it.
+    pub fn writer_program(mut self, program: PathBuf) -> Self {
+        self.writer_program = Some(program);
+        self
+    }
+
+    /// Replaces [`movers`] in writers that are threads.
+    pub fn with_writer_movers(mut self, make_mover: WriterMovers) -> Self {
+        self.writer_movers = make_mover;
         self
     }
 
@@ -195,16 +225,7 @@ impl DescriptorSampler<'_> {
                 },
             },
         )?;
-        let mut models = self.models.iter();
-        let path = spec.path.as_deref().map(Path::to_string_lossy);
-        let calibrated = models.find(|model| {
-            let on = &model.conditions;
-            on.target == spec.target && on.path.as_deref() == path.as_deref()
-        });
-        let model = match calibrated {
-            Some(fitted) => fitted.model(),
-            None => CostModel::default_for(target_kind(spec.target)),
-        };
+        let model = self.model_for(spec);
         let contenders = contenders(techniques);
         self.seed = self.seed.wrapping_add(1);
         let supply = self.supply(spec);
@@ -269,6 +290,7 @@ impl DescriptorSampler<'_> {
         Ok(CellSetup {
             max_calls,
             calls_multiple: spec.queue_depth,
+            sample_ns: None,
             drain: match drain_mode {
                 DrainMode::NotNeeded => None,
                 DrainMode::BetweenSamples => Some(Drain::BetweenSamples),
@@ -278,6 +300,41 @@ impl DescriptorSampler<'_> {
             span_bytes,
             file_system,
         })
+    }
+
+    /// The calibrated model of the target, or the default one.
+    fn model_for(&self, spec: &CellSpec) -> CostModel {
+        let mut models = self.models.iter();
+        let path = spec.path.as_deref().map(Path::to_string_lossy);
+        let calibrated = models.find(|model| {
+            let on = &model.conditions;
+            on.target == spec.target && on.path.as_deref() == path.as_deref()
+        });
+        match calibrated {
+            Some(fitted) => fitted.model(),
+            None => CostModel::default_for(target_kind(spec.target)),
+        }
+    }
+
+    fn begin_writers(
+        &mut self,
+        spec: &CellSpec,
+        writers: Writers,
+    ) -> Result<CellSetup, MeasureError> {
+        self.seed = self.seed.wrapping_add(1);
+        let (cell, setup) = WritersCell::open(WritersOpening {
+            spec,
+            writers,
+            directory: &self.directory,
+            reader_cpu: self.reader_cpu,
+            cpus: &self.writer_cpus,
+            program: self.writer_program.as_deref(),
+            model: self.model_for(spec),
+            make_mover: self.writer_movers,
+            seed: self.seed,
+        })?;
+        self.cell = Some(OpenCell::Writers(Box::new(cell)));
+        Ok(setup)
     }
 
     /// The segments for the calls of a cell.
@@ -396,6 +453,7 @@ impl DescriptorSampler<'_> {
                     PageCache::Cold => 1,
                 },
                 calls_multiple: spec.queue_depth,
+                sample_ns: None,
                 drain: None,
                 file_system: Some(described.file_system),
                 span_bytes: Some(span_bytes),
@@ -455,6 +513,9 @@ impl Sampler for DescriptorSampler<'_> {
         techniques: &[Technique],
         drain: DrainChoice,
     ) -> Result<CellSetup, MeasureError> {
+        if let Some(writers) = spec.writers {
+            return self.begin_writers(spec, writers);
+        }
         match spec.operation {
             Operation::Write => self.begin_write(spec, techniques, drain),
             Operation::Read => self.begin_read(spec, techniques, drain),
@@ -476,6 +537,10 @@ impl Sampler for DescriptorSampler<'_> {
                 cell.start_bytes = start_bytes;
                 (&cell.name, cell.source.lay_out(&mut self.rng))
             }
+            OpenCell::Writers(cell) => {
+                cell.round = round;
+                return Ok(());
+            }
         };
         outcome.map_err(MeasureError::io(format!("cannot reopen {name}")))
     }
@@ -484,6 +549,7 @@ impl Sampler for DescriptorSampler<'_> {
         match self.cell.as_mut().expect("begin_cell comes first") {
             OpenCell::Write(cell) => cell.sample(contender, calls, self.clock),
             OpenCell::Read(cell) => cell.sample(contender, calls, self.clock),
+            OpenCell::Writers(cell) => cell.sample(contender, calls),
         }
     }
 
@@ -491,9 +557,16 @@ impl Sampler for DescriptorSampler<'_> {
         let latencies = match &mut self.cell {
             Some(OpenCell::Write(cell)) => cell.latencies.as_mut(),
             Some(OpenCell::Read(cell)) => cell.latencies.as_mut(),
-            None => None,
+            Some(OpenCell::Writers(_)) | None => None,
         };
         latencies.map_or_else(Vec::new, TechniqueLatencies::take)
+    }
+
+    fn take_writers(&mut self) -> Vec<(Technique, WriterSamples)> {
+        match &mut self.cell {
+            Some(OpenCell::Writers(cell)) => cell.take_samples(),
+            _ => Vec::new(),
+        }
     }
 
     fn end_cell(&mut self) -> Result<u64, MeasureError> {
@@ -503,6 +576,7 @@ impl Sampler for DescriptorSampler<'_> {
                 cell.proof_calls
             }
             Some(OpenCell::Read(cell)) => cell.proof_calls,
+            Some(OpenCell::Writers(cell)) => cell.proof_calls,
             None => 0,
         })
     }

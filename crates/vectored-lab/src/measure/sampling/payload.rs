@@ -15,7 +15,7 @@ const WIDEST_GAP: usize = 4;
 /// The start of all buffers varies within this range from round to round. This
 /// varies the alignment and also the pages: the physical memory behind a page
 /// can make calls a quarter slower for as long as the page is used.
-const START_RANGE: usize = 256 << 10;
+pub(crate) const START_RANGE: usize = 256 << 10;
 
 /// The segments of one workload.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use std::fmt;
 use std::io;
 
 use crate::model::{CellSpec, Drain, Technique};
-use crate::stats::Latencies;
+use crate::stats::{Latencies, WriterSamples};
 
 /// Maximum number of calls in a sample.
 pub(crate) const MAX_CALLS: u32 = 1024;
@@ -50,6 +50,8 @@ pub struct CellSetup {
     /// The number of calls in a sample is a multiple of this; 0 means 1. With several transfers in flight,
     /// completions are often noticed as many at a time as are in flight.
     pub calls_multiple: u32,
+    /// Duration of a sample, if it is not the usual one.
+    pub sample_ns: Option<u64>,
     /// How the target is emptied or filled, if needed.
     pub drain: Option<Drain>,
     /// File system of the target, if it is a file.
@@ -78,6 +80,11 @@ pub trait Sampler {
 
     /// Hands over the times of single transfers since the cell was opened. None by default.
     fn take_latencies(&mut self) -> Vec<(Technique, Latencies)> {
+        Vec::new()
+    }
+
+    /// Hands over what several writers did since the cell was opened. Nothing by default.
+    fn take_writers(&mut self) -> Vec<(Technique, WriterSamples)> {
         Vec::new()
     }
 

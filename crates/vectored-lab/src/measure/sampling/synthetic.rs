@@ -8,8 +8,8 @@ use crate::measure::sampling::sampler::{
     CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing,
 };
 use crate::measure::sampling::technique_latencies::{TechniqueLatencies, depth_of};
-use crate::model::{CellSpec, Technique};
-use crate::stats::Latencies;
+use crate::model::{CellSpec, RecordCounts, Technique};
+use crate::stats::{Latencies, WriterSamples};
 
 /// The noise in the timings of a [`SyntheticMachine`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,6 +57,7 @@ pub struct SyntheticMachine {
     slow: bool,
     round: u32,
     latencies: Option<TechniqueLatencies>,
+    writers: Vec<(Technique, WriterSamples)>,
 }
 
 impl SyntheticMachine {
@@ -78,6 +79,7 @@ impl SyntheticMachine {
             slow: false,
             round: 0,
             latencies: None,
+            writers: Vec::new(),
         }
     }
 
@@ -93,6 +95,13 @@ impl SyntheticMachine {
             let bytes = cell.workload.total_bytes() as u64;
             let copied = model.copy_then_write_ns(segments, bytes);
             let referenced = model.writev_ns(segments, bytes);
+            // The kernel serves one writer after the other; copies are made at the same time.
+            let others = cell.writers.map_or(0, |writers| writers.count - 1);
+            let others = f64::from(others);
+            let (copied, referenced) = (
+                copied + others * model.write_ns(bytes),
+                (1.0 + others) * referenced,
+            );
             match contender {
                 Contender::Floor | Contender::FloorAgain => model.write_ns(bytes),
                 Contender::Technique(
@@ -166,6 +175,23 @@ impl SyntheticMachine {
     }
 }
 
+/// A sample in which each writer takes a tenth longer than the one before it, and the last one all the time.
+fn writer_samples(writers: u32, calls: u32, elapsed_ns: u64) -> WriterSamples {
+    let slowest_ns = elapsed_ns as f64 / f64::from(calls);
+    let share = |writer: u32| 1.0 + 0.1 * f64::from(writer);
+    let record_ns = (0..writers)
+        .map(|writer| slowest_ns * share(writer) / share(writers - 1))
+        .collect();
+    WriterSamples {
+        record_ns: vec![record_ns],
+        records: RecordCounts {
+            records: u64::from(writers) * u64::from(calls),
+            ..RecordCounts::default()
+        },
+        whole_records_promised: true,
+    }
+}
+
 impl Sampler for SyntheticMachine {
     fn begin_cell(
         &mut self,
@@ -175,6 +201,7 @@ impl Sampler for SyntheticMachine {
     ) -> Result<CellSetup, MeasureError> {
         self.cell = Some(cell.clone());
         self.latencies = TechniqueLatencies::of(techniques);
+        self.writers.clear();
         Ok(CellSetup {
             max_calls: 1 << 16,
             calls_multiple: cell.queue_depth,
@@ -203,10 +230,25 @@ impl Sampler for SyntheticMachine {
             }
             self.latencies = Some(all);
         }
+        let writers = cell.writers.map_or(0, |writers| writers.count);
+        if let Contender::Technique(technique) = contender
+            && writers > 0
+            && self.round > 0
+        {
+            let samples = writer_samples(writers, calls, elapsed_ns);
+            match self.writers.iter_mut().find(|(name, _)| *name == technique) {
+                Some((_, sofar)) => sofar.merge(samples),
+                None => self.writers.push((technique, samples)),
+            }
+        }
         Ok(Timing {
             elapsed_ns,
             cpu_ns: elapsed_ns,
         })
+    }
+
+    fn take_writers(&mut self) -> Vec<(Technique, WriterSamples)> {
+        std::mem::take(&mut self.writers)
     }
 
     fn take_latencies(&mut self) -> Vec<(Technique, Latencies)> {

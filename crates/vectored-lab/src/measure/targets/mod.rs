@@ -20,6 +20,7 @@ pub(crate) mod unnamed_file;
 pub(crate) use crate::measure::targets::ballast::Ballast;
 pub(crate) use crate::measure::targets::comparison::ByteComparison;
 pub use crate::measure::targets::directory::{check_directory, check_room};
+pub(crate) use crate::measure::targets::drain_thread::stay_on;
 pub(crate) use crate::measure::targets::endpoints::{pipe, tcp_pair, unix_pair};
 pub use crate::measure::targets::fifo::check_fifo;
 pub use crate::measure::targets::file::FILE_SPAN_BYTES;

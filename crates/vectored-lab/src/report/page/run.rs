@@ -11,6 +11,7 @@ use crate::report::page::tooltips;
 use crate::report::panels::{Panel, Square, panels};
 use crate::report::shape_text::shape_in_words;
 use crate::report::table_rows::{Section, columns, extent, sections, short_name};
+use crate::report::writers;
 use crate::text::format;
 use crate::text::format::bytes_in_words;
 
@@ -44,14 +45,9 @@ pub fn section(index: usize, results: &Results) -> String {
     if let Some(costs) = costs(results) {
         text += &table(&costs.title, &costs.heads, costs.names, &costs.rows, true);
     }
-    for latencies in asynchronous::latencies(results) {
-        text += &table(
-            &latencies.title,
-            &latencies.heads,
-            latencies.names,
-            &latencies.rows,
-            true,
-        );
+    let grids = asynchronous::latencies(results).into_iter();
+    for grid in grids.chain(writers::tables(results)) {
+        text += &table(&grid.title, &grid.heads, grid.names, &grid.rows, true);
     }
     text += &environment::section(results);
     text += "<h3>How to read this</h3>\n<ul class=\"notes\">\n";
@@ -78,7 +74,8 @@ fn answer(sections: &[Section], results: &Results) -> String {
             escape(&section.tally)
         );
     }
-    for (place, advice) in asynchronous::answers(results) {
+    let answers = asynchronous::answers(results).into_iter();
+    for (place, advice) in answers.chain(writers::answers(results)) {
         text += &format!(
             "<dt>{}</dt>\n<dd><p>{}</p></dd>\n",
             escape(&place),

@@ -1,0 +1,313 @@
+//! An open cell with several writers.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use vectored::CostModel;
+
+use crate::measure::sampling::sampler::{CellSetup, Contender, MAX_CALLS, MeasureError, Timing};
+use crate::measure::targets::{FILE_SPAN_BYTES, StreamKind, check_directory};
+use crate::measure::writers::crew::Crew;
+use crate::measure::writers::processes::ProcessCrew;
+use crate::measure::writers::promise::whole_records_promised;
+use crate::measure::writers::records::{self, body};
+use crate::measure::writers::target::RecordTarget;
+use crate::measure::writers::threads::ThreadCrew;
+use crate::measure::writers::writer::{Order, Span, WriterMovers, WriterSetup};
+use crate::model::{
+    CellSpec, Drain, RecordCounts, SyncMode, Target, Technique, WriterKind, WriterTargets, Writers,
+};
+use crate::stats::WriterSamples;
+
+/// Maximum bytes of a sample of all writers to a stream. They are kept until they are checked.
+const STREAM_BYTES: u64 = 8 << 20;
+
+/// Duration of a sample. Longer than that of one writer, so that the moments at which several threads get a CPU are
+/// a small part of it.
+const SAMPLE_NS: u64 = 300_000;
+
+/// What a cell with several writers is opened with.
+pub(crate) struct WritersOpening<'s> {
+    pub spec: &'s CellSpec,
+    pub writers: Writers,
+    pub directory: &'s Path,
+    pub reader_cpu: Option<usize>,
+    /// CPUs of the writers, in turn. Empty: anywhere.
+    pub cpus: &'s [usize],
+    /// The program that is a writer with the argument `writer`, for processes.
+    pub program: Option<&'s Path>,
+    pub model: CostModel,
+    pub make_mover: WriterMovers,
+    pub seed: u64,
+}
+
+/// The cell.
+pub(crate) struct WritersCell {
+    name: String,
+    spec: CellSpec,
+    writers: Writers,
+    /// Dropped before the targets: its writers keep descriptors of them.
+    crew: Box<dyn Crew>,
+    targets: Vec<(RecordTarget, Vec<(u32, Vec<u8>)>)>,
+    record_bytes: u64,
+    file_system: Option<String>,
+    arrived: Vec<u8>,
+    batches: u32,
+    pub round: u32,
+    pub proof_calls: u64,
+    samples: Vec<(Technique, WriterSamples)>,
+}
+
+impl WritersCell {
+    /// Opens the targets and starts the writers.
+    pub fn open(opening: WritersOpening<'_>) -> Result<(Self, CellSetup), MeasureError> {
+        let WritersOpening { spec, writers, .. } = opening;
+        let record_bytes = spec.workload.total_bytes() as u64;
+        let what = |doing: &str| MeasureError::io(format!("cannot {doing} {}", spec.place()));
+        let directory = spec.path.as_deref().unwrap_or(opening.directory);
+        let file_system = match spec.target {
+            Target::File => {
+                let bytes = record_bytes * u64::from(writers.count);
+                Some(check_directory(directory, spec.target, bytes)?.file_system)
+            }
+            _ => None,
+        };
+        let target_count = match writers.targets {
+            WriterTargets::Shared => 1,
+            WriterTargets::Own => writers.count,
+        };
+        let mut targets = Vec::new();
+        for target in 0..target_count {
+            let open = match StreamKind::of(spec.target, None) {
+                Some(stream) => RecordTarget::stream(stream, opening.reader_cpu),
+                None if spec.target == Target::File => RecordTarget::file(directory, spec.sync),
+                None => Err(io::Error::other("this kind of target has one writer only")),
+            };
+            let names = match writers.targets {
+                WriterTargets::Shared => 0..writers.count,
+                WriterTargets::Own => target..target + 1,
+            };
+            let bodies = names.map(|name| (name, body(opening.seed, name, record_bytes as usize)));
+            targets.push((open.map_err(what("open"))?, bodies.collect()));
+        }
+        let setup = WriterSetup {
+            sizes: spec.workload.sizes().to_vec(),
+            layout: spec.layout,
+            iovec_setup: spec.iovec_setup,
+            fsync: spec.sync == SyncMode::Fsync,
+            model: opening.model,
+            seed: opening.seed,
+        };
+        let target_of = |writer: u32| &targets[(writer % target_count) as usize].0;
+        let crew: Box<dyn Crew> = match writers.kind {
+            WriterKind::Threads => {
+                let fds = (0..writers.count).map(|writer| Arc::clone(target_of(writer).fd()));
+                let crew =
+                    ThreadCrew::start(&setup, fds.collect(), opening.cpus, opening.make_mover);
+                Box::new(crew.map_err(what("start writers for"))?)
+            }
+            WriterKind::Processes => {
+                let start = || {
+                    let fds = (0..writers.count).map(|writer| target_of(writer).another_fd());
+                    let fds = fds.collect::<io::Result<Vec<_>>>()?;
+                    let program = opening.program.ok_or_else(|| {
+                        io::Error::other("no program was named that can be a writer")
+                    })?;
+                    ProcessCrew::start(program, &setup, fds, opening.cpus)
+                };
+                Box::new(start().map_err(what("start writers for"))?)
+            }
+        };
+        let limit = match spec.target {
+            Target::File => FILE_SPAN_BYTES,
+            _ => STREAM_BYTES,
+        };
+        let fitting = limit / (record_bytes * u64::from(writers.count));
+        let cell = WritersCell {
+            name: format!("{} with {writers}", spec.place()),
+            spec: spec.clone(),
+            writers,
+            crew,
+            targets,
+            record_bytes,
+            file_system: file_system.clone(),
+            arrived: Vec::new(),
+            batches: 0,
+            round: 0,
+            proof_calls: 0,
+            samples: Vec::new(),
+        };
+        let setup = CellSetup {
+            max_calls: fitting.clamp(1, MAX_CALLS.into()) as u32,
+            sample_ns: Some(SAMPLE_NS),
+            drain: (spec.target != Target::File).then_some(Drain::ReaderThread),
+            span_bytes: (spec.target == Target::File).then_some(FILE_SPAN_BYTES),
+            file_system,
+            ..CellSetup::default()
+        };
+        Ok((cell, setup))
+    }
+
+    /// Has each writer write `calls` records, and checks all of them. The elapsed time is that from the common start
+    /// to the end of the last writer, the CPU time the mean of the writers.
+    pub fn sample(&mut self, contender: Contender, calls: u32) -> Result<Timing, MeasureError> {
+        self.batches = self.batches.wrapping_add(1);
+        let technique = match contender {
+            Contender::Technique(technique) => Some(technique),
+            Contender::Floor | Contender::FloorAgain => None,
+        };
+        let order = Order {
+            technique,
+            again: contender == Contender::FloorAgain,
+            records: calls,
+            // Each batch of a target has another mark, which is neither 0 nor a small number.
+            mark: self.batches.wrapping_mul(0x9e37_79b1) ^ 0x5bd1_e995,
+            round: self.round,
+        };
+        let name = format!("{contender} failed on {}", self.name);
+        for (target, bodies) in &mut self.targets {
+            let bytes = batch_bytes(self.record_bytes, bodies.len(), calls);
+            target
+                .begin(bytes)
+                .map_err(MeasureError::io(name.as_str()))?;
+        }
+        let spans = self
+            .crew
+            .sample(order)
+            .map_err(MeasureError::io(name.as_str()))?;
+        let mut counts = RecordCounts::default();
+        for (target, bodies) in &mut self.targets {
+            self.arrived.clear();
+            let bytes = batch_bytes(self.record_bytes, bodies.len(), calls);
+            let read_back = format!(
+                "cannot read back the records of {contender} from {}",
+                self.name
+            );
+            target
+                .take(bytes, &mut self.arrived)
+                .map_err(MeasureError::io(read_back))?;
+            let batch = records::Batch {
+                mark: order.mark,
+                writers: bodies,
+                records_each: calls,
+            };
+            counts.add(records::check(batch, &self.arrived));
+        }
+        let promised = whole_records_promised(
+            technique,
+            &self.spec,
+            self.writers,
+            self.file_system.as_deref(),
+        );
+        if promised && !counts.is_sound() {
+            return Err(MeasureError::WrongBytes {
+                contender: contender.to_string(),
+                cell: self.name.clone(),
+                difference: in_words(counts),
+            });
+        }
+        self.proof_calls += counts.records;
+        if let Some(technique) = technique {
+            self.note(technique, counts, promised, record_ns(&spans, calls));
+        }
+        Ok(timing(&spans))
+    }
+
+    fn note(
+        &mut self,
+        technique: Technique,
+        counts: RecordCounts,
+        promised: bool,
+        record_ns: Vec<f64>,
+    ) {
+        let index = match self.samples.iter().position(|(name, _)| *name == technique) {
+            Some(index) => index,
+            None => {
+                self.samples.push((technique, WriterSamples::default()));
+                self.samples.len() - 1
+            }
+        };
+        let samples = &mut self.samples[index].1;
+        samples.records.add(counts);
+        samples.whole_records_promised = promised;
+        // Round 0 is for trials.
+        if self.round > 0 {
+            samples.record_ns.push(record_ns);
+        }
+    }
+
+    /// Hands over the samples since the last call.
+    pub fn take_samples(&mut self) -> Vec<(Technique, WriterSamples)> {
+        std::mem::take(&mut self.samples)
+    }
+}
+
+fn batch_bytes(record_bytes: u64, writers: usize, calls: u32) -> u64 {
+    record_bytes * writers as u64 * u64::from(calls)
+}
+
+/// The moment at which the first writer began: all were released by then.
+fn start_ns(spans: &[Span]) -> u64 {
+    spans.iter().map(|span| span.began_ns).min().unwrap_or(0)
+}
+
+fn timing(spans: &[Span]) -> Timing {
+    let ended_ns = spans.iter().map(|span| span.ended_ns).max().unwrap_or(0);
+    let cpu_ns: u64 = spans.iter().map(|span| span.cpu_ns).sum();
+    Timing {
+        elapsed_ns: ended_ns - start_ns(spans),
+        cpu_ns: cpu_ns / (spans.len() as u64).max(1),
+    }
+}
+
+/// The time of a record for each writer.
+fn record_ns(spans: &[Span], calls: u32) -> Vec<f64> {
+    let start_ns = start_ns(spans);
+    let of = |span: &Span| {
+        let ns = (span.ended_ns - start_ns) as f64 / f64::from(calls);
+        // A coarse clock may measure 0; rates need a positive value.
+        ((ns * 100.0).round() / 100.0).max(0.01)
+    };
+    spans.iter().map(of).collect()
+}
+
+/// `3 of 200 records are torn, 1 is lost`.
+fn in_words(counts: RecordCounts) -> String {
+    let parts = [
+        (counts.torn, "torn"),
+        (counts.lost, "lost"),
+        (counts.doubled, "doubled"),
+        (counts.out_of_order, "out of order"),
+    ];
+    let parts = parts.iter().filter(|(count, _)| *count > 0);
+    let parts: Vec<String> = parts
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+    format!("of {} records {}", counts.records, parts.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn span(began_ns: u64, ended_ns: u64, cpu_ns: u64) -> Span {
+        Span {
+            began_ns,
+            ended_ns,
+            cpu_ns,
+        }
+    }
+
+    #[test]
+    fn a_sample_lasts_from_the_first_start_to_the_last_end() {
+        let spans = [span(100, 300, 50), span(110, 500, 70)];
+        let expected = Timing {
+            elapsed_ns: 400,
+            cpu_ns: 60,
+        };
+        assert_eq!(timing(&spans), expected);
+        // The second writer waited 10 ns for its CPU, which counts.
+        assert_eq!(record_ns(&spans, 4), [50.0, 100.0]);
+    }
+}

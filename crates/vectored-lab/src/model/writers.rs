@@ -1,0 +1,148 @@
+//! Several writers at once: threads or processes that write records to one target, or each to its own.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::conditions::Conditions;
+
+/// The most writers at once.
+pub const MAX_WRITERS: u32 = 256;
+
+/// The bytes at the head of each record that name its writer and its number. A shorter record cannot be checked.
+pub const RECORD_HEAD_BYTES: usize = 16;
+
+/// Writers of a cell, which start each sample together. Each list of segments is a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Writers {
+    /// Their number: 1 to [`MAX_WRITERS`].
+    pub count: u32,
+    /// Whether they are threads or processes.
+    pub kind: WriterKind,
+    /// Whether they write to one target.
+    pub targets: WriterTargets,
+}
+
+/// What a writer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WriterKind {
+    /// A thread of one process. All threads use one descriptor of a shared target.
+    Threads,
+    /// A process, which opens a shared file for itself.
+    Processes,
+}
+
+/// Where the writers write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WriterTargets {
+    /// All to one file (with `O_APPEND`), pipe or socket.
+    Shared,
+    /// Each to a target of its own.
+    Own,
+}
+
+impl WriterKind {
+    /// The name in the JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            WriterKind::Threads => "threads",
+            WriterKind::Processes => "processes",
+        }
+    }
+}
+
+impl WriterTargets {
+    /// The name in the JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            WriterTargets::Shared => "shared",
+            WriterTargets::Own => "own",
+        }
+    }
+}
+
+impl fmt::Display for Writers {
+    /// `4 threads, shared target`, `1 process, own target`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (one, several) = match self.kind {
+            WriterKind::Threads => ("thread", "threads"),
+            WriterKind::Processes => ("process", "processes"),
+        };
+        let noun = if self.count == 1 { one } else { several };
+        let targets = match (self.targets, self.count) {
+            (WriterTargets::Shared, _) => "shared target",
+            (WriterTargets::Own, 1) => "own target",
+            (WriterTargets::Own, _) => "own targets",
+        };
+        write!(f, "{} {noun}, {targets}", self.count)
+    }
+}
+
+/// What several writers did with one technique.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WriterFigures {
+    /// For each writer the time of a record: from the common start of a sample to the end of this writer,
+    /// divided by its records; median over the rounds.
+    pub writer_median_ns: Vec<f64>,
+    /// Records of all writers in a second of wall time: from the common start to the end of the last
+    /// writer, median over the rounds.
+    pub records_per_s: f64,
+    /// The same in bytes.
+    pub bytes_per_s: f64,
+    /// Jain's fairness index of the writers' rates x: (Σx)² ÷ (n Σx²); median over the rounds. 1 if all rates
+    /// are equal, 1/n if one writer has everything (Jain, Chiu and Hawe 1984).
+    pub fairness: f64,
+    /// The lowest index of a round.
+    pub fairness_min: f64,
+    /// Whether the kernel writes each record whole: see [`RecordCounts`].
+    pub whole_records_promised: bool,
+    /// The records that were read back.
+    #[serde(flatten)]
+    pub records: RecordCounts,
+}
+
+/// The records that arrived in a target, those of trials included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordCounts {
+    /// Records that were written and looked for.
+    pub records: u64,
+    /// Those of which the head arrived, but not the whole record in one piece: bytes of other records stand
+    /// between its own, or are in their place.
+    pub torn: u64,
+    /// Those of which not even the head arrived in one piece.
+    pub lost: u64,
+    /// Whole records that arrived more often than they were written: the surplus.
+    pub doubled: u64,
+    /// Whole records that arrived before an earlier record of the same writer.
+    pub out_of_order: u64,
+}
+
+impl RecordCounts {
+    /// Whether each record arrived whole, once, and in the order of its writer.
+    pub fn is_sound(&self) -> bool {
+        self.torn + self.lost + self.doubled + self.out_of_order == 0
+    }
+
+    /// Adds the counts of another check.
+    pub fn add(&mut self, other: RecordCounts) {
+        self.records += other.records;
+        self.torn += other.torn;
+        self.lost += other.lost;
+        self.doubled += other.doubled;
+        self.out_of_order += other.out_of_order;
+    }
+}
+
+/// How the fastest technique changes with the number of writers. Every figure in it is in the cells of the run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WriterAdvice {
+    /// The conditions that it holds for, with the lowest number of writers.
+    #[serde(flatten)]
+    pub conditions: Conditions,
+    /// The measured numbers of writers, ascending.
+    pub writer_counts: Vec<u32>,
+    /// The sentences.
+    pub text: String,
+}

@@ -1,0 +1,222 @@
+//! Several writers at once, on real targets.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::sync::atomic::AtomicBool;
+
+use vectored::CostModel;
+use vectored_lab::measure::{
+    Contender, DescriptorSampler, MeasureError, MonotonicClock, Mover, Outcome, RunError, Watch,
+    WriterMovers, movers, run_rounds,
+};
+use vectored_lab::model::{
+    CellSpec, Experiment, Layout, Target, Technique, Workload, WriterKind, WriterTargets, Writers,
+};
+
+const TECHNIQUES: [Technique; 4] = [
+    Technique::WriteEach,
+    Technique::CopyThenWrite,
+    Technique::Writev,
+    Technique::Stdio,
+];
+
+fn measure(
+    cells: Vec<CellSpec>,
+    techniques: &[Technique],
+    make_mover: WriterMovers,
+) -> Result<Outcome, RunError> {
+    let experiment = Experiment {
+        cells,
+        rivals: techniques.to_vec(),
+        unranked: Vec::new(),
+        refine: false,
+        budget_ns: u64::MAX,
+        seed: 3,
+    };
+    let clock = MonotonicClock;
+    let directory = std::env::temp_dir();
+    let mut sampler = DescriptorSampler::new(&clock, &directory, 3).with_writer_movers(make_mover);
+    let stop = AtomicBool::new(false);
+    let watch = Watch {
+        progress: &mut |_| {},
+        stop: &stop,
+    };
+    run_rounds(&experiment, 4, &mut sampler, &clock, watch)
+}
+
+fn with_writers(
+    target: Target,
+    workload: Workload,
+    count: u32,
+    targets: WriterTargets,
+) -> CellSpec {
+    CellSpec {
+        writers: Some(Writers {
+            count,
+            kind: WriterKind::Threads,
+            targets,
+        }),
+        ..CellSpec::write(target, workload)
+    }
+}
+
+#[test]
+fn every_record_of_several_threads_is_found() {
+    let mut cells = Vec::new();
+    for target in [Target::File, Target::Pipe, Target::Unix, Target::Tcp] {
+        for targets in [WriterTargets::Shared, WriterTargets::Own] {
+            for count in [1, 3] {
+                // The head lies in one segment or in several.
+                for sizes in [vec![5; 7], vec![40, 3, 700], vec![30_000, 1]] {
+                    let workload = Workload::from_sizes(sizes);
+                    cells.push(with_writers(target, workload, count, targets));
+                }
+            }
+        }
+    }
+    let adjacent = CellSpec {
+        layout: Layout::Adjacent,
+        ..with_writers(
+            Target::File,
+            Workload::uniform(9, 30),
+            2,
+            WriterTargets::Shared,
+        )
+    };
+    cells.push(adjacent);
+    let outcome = measure(cells, &TECHNIQUES, movers).unwrap();
+    for cell in &outcome.cells {
+        let writers = cell.writers.unwrap();
+        for technique in &cell.techniques {
+            let figures = technique.writers.as_ref().unwrap();
+            let what = format!("{} with {writers} and {}", cell.target, technique.name);
+            assert_eq!(
+                figures.writer_median_ns.len(),
+                writers.count as usize,
+                "{what}"
+            );
+            assert!(
+                figures.records.records >= 4 * u64::from(writers.count),
+                "{what}"
+            );
+            assert!(figures.fairness_min <= figures.fairness, "{what}");
+            let lowest = 1.0 / f64::from(writers.count);
+            assert!(
+                figures.fairness_min >= lowest - 1e-3,
+                "{what}: {}",
+                figures.fairness_min
+            );
+            let is_alone = writers.count == 1 || writers.targets == WriterTargets::Own;
+            if is_alone || figures.whole_records_promised {
+                assert!(figures.records.is_sound(), "{what}: {:?}", figures.records);
+            }
+            // No byte is ever lost by these targets, so neither is a record whose head is in one segment.
+            let is_short = cell.segment_bytes == Some(5);
+            assert!(
+                is_short || figures.records.lost == 0,
+                "{what}: {:?}",
+                figures.records
+            );
+            assert_eq!(figures.records.doubled, 0, "{what}");
+            if is_alone {
+                assert!(figures.whole_records_promised, "{what}");
+            }
+        }
+    }
+}
+
+/// Writes each list as the function says.
+struct Wrong(fn(BorrowedFd<'_>, &[u8]) -> io::Result<()>);
+
+impl Mover for Wrong {
+    fn prepare(&mut self, _segments: &[&[u8]], _start_bytes: usize) {}
+
+    fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
+        (self.0)(fd, &segments.concat())
+    }
+}
+
+fn write(fd: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<()> {
+    rustix::io::write(fd, bytes)?;
+    Ok(())
+}
+
+#[test]
+fn records_that_are_torn_lost_or_doubled_against_the_promise_are_an_error() {
+    fn torn(contender: Contender, model: &CostModel) -> Box<dyn Mover> {
+        match contender {
+            Contender::Technique(_) => Box::new(Wrong(|fd, bytes| {
+                write(fd, &bytes[20..])?;
+                write(fd, &bytes[..20])
+            })),
+            floor => movers(floor, model),
+        }
+    }
+    fn lost(contender: Contender, model: &CostModel) -> Box<dyn Mover> {
+        match contender {
+            Contender::Technique(_) => Box::new(Wrong(|_, _| Ok(()))),
+            floor => movers(floor, model),
+        }
+    }
+    fn doubled(contender: Contender, model: &CostModel) -> Box<dyn Mover> {
+        match contender {
+            Contender::Technique(_) => Box::new(Wrong(|fd, bytes| {
+                write(fd, bytes)?;
+                write(fd, bytes)
+            })),
+            floor => movers(floor, model),
+        }
+    }
+    for (make, word) in [
+        (torn as WriterMovers, "torn"),
+        (lost, "lost"),
+        (doubled, "doubled"),
+    ] {
+        let workload = Workload::uniform(2, 100);
+        let cell = with_writers(Target::File, workload, 2, WriterTargets::Own);
+        let error = measure(vec![cell], &[Technique::Writev], make)
+            .unwrap_err()
+            .error;
+        assert!(matches!(error, MeasureError::WrongBytes { .. }), "{error}");
+        assert!(error.to_string().contains(word), "{word}: {error}");
+    }
+}
+
+#[test]
+fn an_error_of_one_writer_ends_the_sample_of_all() {
+    fn failing(contender: Contender, model: &CostModel) -> Box<dyn Mover> {
+        match contender {
+            Contender::Technique(_) => {
+                Box::new(Wrong(|_, _| Err(io::ErrorKind::StorageFull.into())))
+            }
+            floor => movers(floor, model),
+        }
+    }
+    for target in [Target::File, Target::Pipe] {
+        let cell = with_writers(target, Workload::uniform(2, 100), 3, WriterTargets::Shared);
+        let error = measure(vec![cell], &[Technique::Writev], failing)
+            .unwrap_err()
+            .error;
+        assert!(error.to_string().contains("writev failed on"), "{error}");
+    }
+}
+
+#[test]
+fn a_panic_of_a_writer_is_an_error() {
+    fn panicking(contender: Contender, model: &CostModel) -> Box<dyn Mover> {
+        match contender {
+            Contender::Technique(_) => panic!("a panic on purpose"),
+            floor => movers(floor, model),
+        }
+    }
+    let cell = with_writers(
+        Target::Pipe,
+        Workload::uniform(2, 100),
+        3,
+        WriterTargets::Shared,
+    );
+    let error = measure(vec![cell], &[Technique::Writev], panicking)
+        .unwrap_err()
+        .error;
+    assert!(error.to_string().contains("ended unexpectedly"), "{error}");
+}
