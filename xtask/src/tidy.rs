@@ -80,7 +80,7 @@ const CRATES: [Crate; 8] = [
         folder: "crates/vectored-lab",
         floors: &[
             &["in_flight", "model", "platform", "sys"],
-            &["stats", "text"],
+            &["remote", "stats", "text"],
             &["advisor", "measure"],
             &["report"],
             &["findings", "reproduce"],
@@ -137,6 +137,7 @@ const CRATES: [Crate; 8] = [
                 "results_store",
                 "target_path",
                 "terminal",
+                "token_file",
             ],
             &["args", "notes", "output_file", "progress"],
             &["manual", "measure_plan", "reproduce_plan", "strace"],

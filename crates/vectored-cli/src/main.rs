@@ -20,6 +20,7 @@ mod strace;
 mod synthetic;
 mod target_path;
 mod terminal;
+mod token_file;
 mod untraced_rerun;
 
 use std::ffi::OsString;
@@ -137,6 +138,7 @@ fn main() -> ExitCode {
         Command::History(args) => commands::history::run(args),
         Command::Completions(args) => commands::completions::run(args),
         Command::Man(args) => commands::man::run(args),
+        Command::Receive(args) => commands::receive::run(args),
         Command::Writer => commands::writer::run(),
     };
     outcome.unwrap_or_else(|failure| {

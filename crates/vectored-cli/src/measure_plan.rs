@@ -449,6 +449,21 @@ fn check_sync(args: &MeasureArgs, targets: &[Target], rivals: &[Technique]) -> R
     )))
 }
 
+/// A receiver needs a token, and nothing else does.
+fn check_token(args: &MeasureArgs, targets: &[Target]) -> Result<(), Failure> {
+    let has_receiver = targets.contains(&Target::Remote);
+    match (&args.token_file, has_receiver) {
+        (None, true) => Err(Failure::usage(
+            "--target tcp://HOST:PORT needs --token-file: a file with the token that `vectored receive` has printed, \
+             or with its --token-file",
+        )),
+        (Some(_), false) => Err(Failure::usage(
+            "--token-file is for receivers: add --target tcp://HOST:PORT, or omit --token-file",
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// Refuses states that do not apply to the operation or to any target.
 fn check_states(
     args: &MeasureArgs,
@@ -505,6 +520,7 @@ fn grid(args: &MeasureArgs, rivals: &[Technique]) -> Result<Grid, Failure> {
     check_states(args, &targets, rivals)?;
     let depths = queue_depths(args, &targets, rivals)?;
     writers::check(args, &targets, rivals)?;
+    check_token(args, &targets)?;
     let lists = lists(args);
     let caches = states(&args.cache);
     let (max, max_with) = match caches.contains(&Cache::Cold) {

@@ -1,6 +1,7 @@
 //! Targets as typed, and resolving their paths.
 
 use std::fs;
+use std::net::Ipv6Addr;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -20,6 +21,8 @@ pub enum TargetName {
     Named(Target),
     /// An existing path, or text with a slash.
     Path(PathBuf),
+    /// A receiver: `tcp://HOST:PORT`.
+    Receiver(String),
 }
 
 impl FromStr for TargetName {
@@ -28,11 +31,19 @@ impl FromStr for TargetName {
     fn from_str(text: &str) -> Result<Self, String> {
         let mut named = Target::NAMED.into_iter();
         let path = Path::new(text);
+        if let Some((scheme, address)) = text.split_once("://") {
+            return match scheme == "tcp" && is_host_and_port(address) {
+                true => Ok(TargetName::Receiver(text.to_owned())),
+                false => {
+                    Err("expected tcp://HOST:PORT, for example tcp://192.0.2.1:7350".to_owned())
+                }
+            };
+        }
         match named.find(|target| target.name() == text) {
             Some(target) => Ok(TargetName::Named(target)),
             None if text.contains('/') || path.exists() => Ok(TargetName::Path(path.to_owned())),
             None => Err(format!(
-                "expected {}, or the path of a directory, FIFO, socket or character device",
+                "expected {}, the path of a directory, FIFO, socket or character device, or tcp://HOST:PORT",
                 Target::NAMED.map(Target::name).join(", ")
             )),
         }
@@ -63,6 +74,12 @@ impl ResolvedTarget {
     pub fn resolve(name: &TargetName, force: bool) -> Result<ResolvedTarget, Failure> {
         let path = match name {
             TargetName::Named(target) => return Ok(ResolvedTarget::from(*target)),
+            TargetName::Receiver(address) => {
+                return Ok(ResolvedTarget {
+                    target: Target::Remote,
+                    path: Some(address.into()),
+                });
+            }
             TargetName::Path(path) => path,
         };
         let refused = |why: &str| {
@@ -113,6 +130,21 @@ impl ResolvedTarget {
     }
 }
 
+/// Whether a text is a name or an address and a port other than 0.
+fn is_host_and_port(text: &str) -> bool {
+    let Some((host, port)) = text.rsplit_once(':') else {
+        return false;
+    };
+    // An address of IPv6 stands in brackets.
+    let is_host = match host.strip_prefix('[') {
+        Some(host) => host
+            .strip_suffix(']')
+            .is_some_and(|host| host.parse::<Ipv6Addr>().is_ok()),
+        None => !host.is_empty() && !host.contains(['/', ':', '@']),
+    };
+    is_host && port.parse::<u16>().is_ok_and(|port| port > 0)
+}
+
 /// The absolute path without links, which is also meaningful in a saved result.
 fn absolute(path: &Path) -> PathBuf {
     match path.canonicalize() {
@@ -139,6 +171,24 @@ mod tests {
         assert_eq!(find("./pipe"), Ok(TargetName::Path("./pipe".into())));
         assert_eq!(find(".."), Ok(TargetName::Path("..".into())));
         assert!(find("fifo").is_err());
+    }
+
+    #[test]
+    fn a_receiver_has_a_host_and_a_port() {
+        for right in ["tcp://h:1", "tcp://192.0.2.1:7350", "tcp://[::1]:7350"] {
+            assert_eq!(right.parse(), Ok(TargetName::Receiver(right.to_owned())));
+        }
+        for wrong in [
+            "tcp://",
+            "tcp://h",
+            "tcp://h:0",
+            "tcp://:1",
+            "tcp://::1:7",
+            "udp://h:1",
+            "tcp://a/b:1",
+        ] {
+            assert!(wrong.parse::<TargetName>().is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -20,7 +20,7 @@ impl Results {
         // It names its target, so `/dev/null` is one of them. Cells between the requested ones were
         // measured at one depth only.
         let asynchronous = asynchronous_advice(&self.cells.iter().collect::<Vec<_>>());
-        let writer_advice = writer_advice(&self.cells.iter().collect::<Vec<_>>());
+        let writer_advice = writer_advice(&self.cells.iter().collect::<Vec<_>>(), &self.rivals);
         let moves_bytes = |cell: &&Cell| cell.target != Target::Null;
         let cells = self.cells.iter().chain(&self.refined_cells);
         let cells: Vec<&Cell> = cells.filter(moves_bytes).collect();

@@ -59,6 +59,8 @@ Examples:
           From how many transfers in flight io_uring takes less time than writev
   vectored measure --target file --writers 1,2,4,8 --sizes 64..4KiB
           Several threads that append records to one log
+  vectored measure --target tcp://192.0.2.1:7350 --token-file token
+          A TCP connection to `vectored receive` on another machine
   vectored measure --segments 64 --format csv --output sizes.csv
           One segment count, for a spreadsheet
 
@@ -82,8 +84,18 @@ pub struct MeasureArgs {
     /// Or a path: a directory, for a temporary file in it; a FIFO that no other process has open; a
     /// Unix socket whose other end reads everything that arrives; or a character device. Existing files
     /// and block devices are refused, so that nothing of yours is overwritten.
-    #[arg(long, value_name = "TARGET|PATH", value_delimiter = ',')]
+    ///
+    /// Or tcp://HOST:PORT, where `vectored receive` listens, with --token-file.
+    #[arg(
+        long,
+        value_name = "TARGET|PATH|tcp://HOST:PORT",
+        value_delimiter = ','
+    )]
     pub target: Vec<TargetName>,
+
+    /// File with the token of the receiver at tcp://HOST:PORT: 32 hexadecimal digits
+    #[arg(long, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
 
     /// Allow any character device as --target
     ///
@@ -172,7 +184,7 @@ pub struct MeasureArgs {
     /// read-then-split, readv, adaptive.
     ///
     /// Measured only if named, for writes: pwritev2 (without flags), send-more (send with MSG_MORE;
-    /// sockets), stdio (fwrite and fflush), mmap (a shared mapping for each call; files), and the
+    /// sockets), send-zerocopy (MSG_ZEROCOPY; TCP), stdio (fwrite and fflush), mmap (a shared mapping for each call; files), and the
     /// asynchronous io-uring, linux-aio (io_submit) and posix-aio (lio_listio; a request for each
     /// segment). For reads: mmap, io-uring, linux-aio, posix-aio. If an asynchronous one is named,
     /// writev (or readv) competes too, and latencies are measured.

@@ -10,6 +10,7 @@ mod host;
 mod man;
 mod measure;
 mod parsers;
+mod receive;
 mod report;
 mod reproduce;
 
@@ -24,6 +25,7 @@ use history::{HISTORY_ABOUT, HISTORY_AFTER};
 use host::{HOST_ABOUT, HOST_AFTER};
 use man::{MAN_ABOUT, MAN_AFTER};
 use measure::{MEASURE_ABOUT, MEASURE_AFTER, MEASURE_USAGE};
+use receive::{RECEIVE_ABOUT, RECEIVE_AFTER};
 use report::{REPORT_ABOUT, REPORT_AFTER};
 use reproduce::{REPRODUCE_ABOUT, REPRODUCE_AFTER};
 
@@ -36,6 +38,7 @@ pub use history::{HistoryArgs, HistoryFormat};
 pub use host::{HostArgs, HostFormat};
 pub use man::ManArgs;
 pub use measure::MeasureArgs;
+pub use receive::ReceiveArgs;
 pub use report::ReportArgs;
 pub use reproduce::{CopyTo, ReproduceArgs};
 
@@ -107,6 +110,9 @@ pub enum Command {
     /// Compare saved results of two versions, or of several machines
     #[command(long_about = COMPARE_ABOUT, after_long_help = COMPARE_AFTER, override_usage = COMPARE_USAGE)]
     Compare(CompareArgs),
+    /// Receive what `vectored measure` sends from another machine
+    #[command(long_about = RECEIVE_ABOUT, after_long_help = RECEIVE_AFTER)]
+    Receive(ReceiveArgs),
     /// Write records for `vectored measure --writers --processes`, which starts it
     #[command(hide = true)]
     Writer,

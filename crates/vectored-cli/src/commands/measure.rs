@@ -16,6 +16,7 @@ use vectored_lab::model::{
     Cell, CellSpec, Experiment, FittedModel, Host, Operation, Results, Ruler, SCHEMA, SyncMode,
     Target, Technique, TechniqueResult,
 };
+use vectored_lab::remote::Token;
 use vectored_lab::report::{self, left_out_in_words, list_in_words};
 use vectored_lab::stats::MIN_ROUNDS;
 
@@ -29,12 +30,14 @@ use crate::progress::Bar;
 use crate::results_store::{Store, ignored_state_home};
 use crate::synthetic::{self, Synthetic};
 use crate::terminal::{Screen, print};
+use crate::token_file::read_token;
 
 /// Runs the command. Wrong usage is reported before the measurement begins.
 pub fn run(args: &MeasureArgs) -> Result<ExitCode, Failure> {
     // 32 bits are short enough to be typed again.
     let seed = args.seed.unwrap_or_else(|| fastrand::u32(..).into());
     let plan = MeasurePlan::new(args, seed)?;
+    let token = args.token_file.as_deref().map(read_token).transpose()?;
     let output = OutputFile::named(args.output.as_deref(), "--output")?;
     let store = Store::open(args.no_save)?;
     let notes = Notes { quiet: args.quiet };
@@ -45,7 +48,7 @@ pub fn run(args: &MeasureArgs) -> Result<ExitCode, Failure> {
     let interrupt = Interrupt::watch()?;
     let mut measured = match &args.synthetic {
         Some(synthetic) => measure_synthetic(&plan.experiment, synthetic, args, &interrupt)?,
-        None => measure_here(&plan, args, &interrupt)?,
+        None => measure_here(&plan, args, token, &interrupt)?,
     };
     // After the measurement, so that an error stands alone.
     for group in left_out_in_words(&plan.left_out) {
@@ -107,6 +110,7 @@ struct Measured {
 fn measure_here(
     plan: &MeasurePlan,
     args: &MeasureArgs,
+    token: Option<Token>,
     interrupt: &Interrupt,
 ) -> Result<Measured, Failure> {
     let began = Instant::now();
@@ -150,6 +154,7 @@ fn measure_here(
         .reader_cpu(pins.1)
         .writer_cpus(writer_cpus)
         .writer_program(program)
+        .with_token(token)
         .with_models(models.clone());
     // The budget covers the whole run, and part of it is spent already.
     let spent_ns = began.elapsed().as_nanos() as u64;

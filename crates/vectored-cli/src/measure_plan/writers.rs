@@ -37,7 +37,12 @@ pub fn check(args: &MeasureArgs, targets: &[Target], rivals: &[Technique]) -> Re
     let single = rivals
         .iter()
         .find(|rival| rival.is_asynchronous() || **rival == Technique::Mmap);
-    let conflict = if args.operation == Operation::Read {
+    let zerocopy = rivals.contains(&Technique::SendZerocopy);
+    let conflict = if zerocopy {
+        "--technique send-zerocopy, whose notifications are counted for one writer only: omit one of the two \
+         options"
+            .to_owned()
+    } else if args.operation == Operation::Read {
         "--operation read, since writers write: omit one of the two options".to_owned()
     } else if args.cache.contains(&Cache::Cold) {
         "--cache cold, since each record needs memory of its own for its head: omit one of the two options"

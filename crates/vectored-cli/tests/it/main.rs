@@ -13,6 +13,7 @@ mod golden;
 mod host;
 mod outputs;
 mod page;
+mod receive;
 mod refusals;
 mod reproduce;
 mod runs;

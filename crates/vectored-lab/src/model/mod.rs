@@ -45,12 +45,12 @@ pub use crate::model::host_report::{
 pub use crate::model::list_shape::ListShape;
 pub use crate::model::results::{
     Cell, CpuInfo, DirectoryInfo, Host, Latency, LeftOut, OpenBecause, Results, Ruler, SCHEMA,
-    TechniqueResult, Verdict,
+    TechniqueResult, Verdict, ZerocopyCounts,
 };
 pub use crate::model::saved::Saved;
 pub use crate::model::swept_mix::SweptMix;
 pub use crate::model::sync::SyncMode;
-pub use crate::model::target::Target;
+pub use crate::model::target::{REMOTE_SCHEME, Target};
 pub use crate::model::technique::{Technique, UnknownTechnique};
 pub use crate::model::workload::{
     Cache, FAST_IOVECS, IovecSetup, Layout, Operation, PageCache, Workload,

@@ -289,7 +289,7 @@ pub struct TechniqueResult {
     pub median_ns: f64,
     /// Minimum over the rounds.
     pub min_ns: f64,
-    /// Median CPU time of the calling thread, including the untimed call before each sample; with a
+    /// Median CPU time of the calling thread (the mean of several writers), including the untimed call before each sample; with a
     /// `queue_depth` d above 1 the 2d − 1 untimed calls. Threads that help are left out: those of POSIX AIO,
     /// and the workers of io_uring in the kernel.
     pub cpu_median_ns: f64,
@@ -322,6 +322,18 @@ pub struct TechniqueResult {
     /// What several writers did. `None` if the cell has none, and before the first round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writers: Option<WriterFigures>,
+    /// Sends without a copy. `None` for other techniques than `send-zerocopy`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zerocopy: Option<ZerocopyCounts>,
+}
+
+/// Sends with `MSG_ZEROCOPY`, by the kernel's notifications.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ZerocopyCounts {
+    /// Sends of which the kernel has notified that they are done, in samples, trials and proofs.
+    pub sends: u64,
+    /// Those of which it has notified that it copied the bytes after all (`SO_EE_CODE_ZEROCOPY_COPIED`).
+    pub copied: u64,
 }
 
 /// The time from the moment when a transfer is prepared to its completion, and for synchronous techniques

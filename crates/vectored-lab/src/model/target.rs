@@ -4,6 +4,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+/// What the path of a [`Target::Remote`] begins with; `HOST:PORT` follows.
+pub const REMOTE_SCHEME: &str = "tcp://";
+
 /// Where bytes go, or come from. A target that a user names by path is one of these too; its path is in
 /// [`CellSpec::path`](crate::model::experiment::CellSpec::path).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -26,6 +29,8 @@ pub enum Target {
     Fifo,
     /// A Unix stream socket with a path, whose peer is another program.
     Socket,
+    /// A TCP connection to `vectored receive`, which answers with checksums. Its path is `tcp://HOST:PORT`.
+    Remote,
     /// A character device other than `/dev/null`.
     Device,
     /// `/dev/null`, which moves no bytes: it shows fixed costs only.
@@ -59,6 +64,7 @@ impl Target {
             Target::Tcp => "tcp",
             Target::Fifo => "fifo",
             Target::Socket => "socket",
+            Target::Remote => "remote",
             Target::Device => "device",
             Target::Null => "null",
         }
@@ -73,6 +79,7 @@ impl Target {
             | Target::Tcp
             | Target::Fifo
             | Target::Socket
+            | Target::Remote
             | Target::Device
             | Target::Null => false,
         }
@@ -86,7 +93,7 @@ impl Target {
     /// Whether `send` works on it.
     pub fn is_socket(self) -> bool {
         match self {
-            Target::Unix | Target::Tcp | Target::Socket => true,
+            Target::Unix | Target::Tcp | Target::Socket | Target::Remote => true,
             Target::File
             | Target::FileOverwrite
             | Target::Pipe

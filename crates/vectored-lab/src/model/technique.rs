@@ -32,6 +32,8 @@ pub enum Technique {
     Pwritev2,
     /// One `send` a segment, with `MSG_MORE` for all but the last.
     SendMore,
+    /// One `sendmsg` with `MSG_ZEROCOPY`, whose notifications are counted.
+    SendZerocopy,
     /// One `fwrite` a segment into a stream of the C library, then one
     /// `fflush`.
     Stdio,
@@ -76,12 +78,13 @@ pub enum Technique {
 
 impl Technique {
     /// Every technique that the lab implements, in the order of the tables.
-    pub const ALL: [Technique; 14] = [
+    pub const ALL: [Technique; 15] = [
         Technique::WriteEach,
         Technique::CopyThenWrite,
         Technique::Writev,
         Technique::Pwritev2,
         Technique::SendMore,
+        Technique::SendZerocopy,
         Technique::Stdio,
         Technique::ReadEach,
         Technique::ReadThenSplit,
@@ -139,6 +142,7 @@ impl Technique {
             Operation::Write => &[
                 Technique::Pwritev2,
                 Technique::SendMore,
+                Technique::SendZerocopy,
                 Technique::Stdio,
                 Technique::Mmap,
                 Technique::IoUring,
@@ -173,6 +177,7 @@ impl Technique {
         match self {
             Technique::Mmap => target.is_file(),
             Technique::SendMore => target.is_socket(),
+            Technique::SendZerocopy => matches!(target, Target::Tcp | Target::Remote),
             _ => true,
         }
     }
@@ -192,6 +197,7 @@ impl Technique {
         match self {
             Technique::Mmap => Some("files"),
             Technique::SendMore => Some("sockets"),
+            Technique::SendZerocopy => Some("TCP connections"),
             _ => None,
         }
     }
@@ -208,6 +214,7 @@ impl Technique {
             Technique::Readv => "readv",
             Technique::Pwritev2 => "pwritev2",
             Technique::SendMore => "send-more",
+            Technique::SendZerocopy => "send-zerocopy",
             Technique::Stdio => "stdio",
             Technique::Mmap => "mmap",
             Technique::BufWriter => "buf-writer",

@@ -5,7 +5,7 @@ use ::csv::WriterBuilder;
 use crate::model::{Cell, Results, TechniqueResult};
 use crate::text::format::csv_word as word;
 
-const HEAD: [&str; 58] = [
+const HEAD: [&str; 60] = [
     "target",
     "path",
     "operation",
@@ -64,6 +64,8 @@ const HEAD: [&str; 58] = [
     "lost",
     "doubled",
     "out_of_order",
+    "zerocopy_sends",
+    "zerocopy_copied",
 ];
 
 /// Everything except the samples, a line for each technique of each cell. Columns have the names of the
@@ -110,7 +112,7 @@ fn lines(runs: &[&Results], names_runs: bool) -> String {
     String::from_utf8(bytes).expect("text in, text out")
 }
 
-fn line(cell: &Cell, technique: &TechniqueResult, rival: bool, refined: bool) -> [String; 58] {
+fn line(cell: &Cell, technique: &TechniqueResult, rival: bool, refined: bool) -> [String; 60] {
     let figures = technique.writers.as_ref();
     let records = figures.map(|figures| figures.records);
     [
@@ -172,5 +174,7 @@ fn line(cell: &Cell, technique: &TechniqueResult, rival: bool, refined: bool) ->
         word(&records.map(|records| records.lost)),
         word(&records.map(|records| records.doubled)),
         word(&records.map(|records| records.out_of_order)),
+        word(&technique.zerocopy.map(|counts| counts.sends)),
+        word(&technique.zerocopy.map(|counts| counts.copied)),
     ]
 }

@@ -420,6 +420,7 @@ mod tests {
             samples_ns: Vec::new(),
             latency: Default::default(),
             writers: None,
+            zerocopy: None,
         }
     }
 

@@ -4,7 +4,7 @@ use crate::model::{
     Cache, Cell, Conditions, IovecSetup, Layout, Operation, PageCache, Results, SyncMode, Target,
     Writers,
 };
-use crate::text::format::{bytes_in_words, escape_control};
+use crate::text::format::{bytes_in_words, escape_control, grouped};
 
 /// The conditions that all cells of one section share.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -150,6 +150,11 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
             "socket: another program reads, at its own pace, so the bytes are not verified.",
         ),
         (
+            Target::Remote,
+            "remote: a TCP connection to vectored receive, with TCP_NODELAY and buffers that grow as usual. The \
+             receiver answers each sample with a checksum, which is compared.",
+        ),
+        (
             Target::Device,
             "device: the bytes cannot be read back, so they are not verified.",
         ),
@@ -175,6 +180,21 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
             bytes_in_words(receive)
         ));
     }
+    for (target, place) in [
+        (Target::Tcp, "tcp (the loopback device always copies)"),
+        (Target::Remote, "remote"),
+    ] {
+        let cells = results.cells.iter().filter(|cell| cell.target == target);
+        let counts = cells.flat_map(|cell| &cell.techniques);
+        let (mut sends, mut copied) = (0, 0);
+        for counts in counts.filter_map(|technique| technique.zerocopy) {
+            sends += counts.sends;
+            copied += counts.copied;
+        }
+        if sends > 0 {
+            notes.push(zerocopy_note(place, sends, copied));
+        }
+    }
     for (sync, words) in [
         (
             SyncMode::Dsync,
@@ -194,4 +214,24 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
         }
     }
     notes
+}
+
+/// Whether `send-zerocopy` did what its name says.
+fn zerocopy_note(place: &str, sends: u64, copied: u64) -> String {
+    let all = grouped(sends);
+    let outcome = match copied {
+        0 => format!("the kernel copied the bytes of none of {all} sends"),
+        copied if copied == sends => format!(
+            "the kernel copied the bytes of all {all} sends after all, so its figures are those of a copy with \
+             notifications"
+        ),
+        copied => format!(
+            "the kernel copied the bytes of {} of {all} sends after all",
+            grouped(copied)
+        ),
+    };
+    format!(
+        "send-zerocopy on {place}: {outcome}. Notifications are taken in each call; those that are missing after the \
+         last one are waited for outside of the timed region."
+    )
 }

@@ -72,6 +72,11 @@ fn cell(cell: &Cell) -> Result<(), String> {
         ));
     }
     for technique in &cell.techniques {
+        if let Some(counts) = &technique.zerocopy
+            && counts.copied > counts.sends
+        {
+            return Err("has more copied sends than sends".to_owned());
+        }
         if let Some(figures) = &technique.writers {
             self::writers(figures, writers)
                 .map_err(|why| format!("has figures of the writers of {} {why}", technique.name))?;

@@ -12,7 +12,7 @@ use crate::text::format::{escape_control, list_in_words, three_digits};
 
 /// One entry for each set of conditions other than the number of writers: which technique is fastest with how many
 /// writers, and how the total throughput changes.
-pub fn writer_advice(cells: &[&Cell]) -> Vec<WriterAdvice> {
+pub fn writer_advice(cells: &[&Cell], rivals: &[Technique]) -> Vec<WriterAdvice> {
     groups(cells)
         .into_iter()
         .map(|(conditions, cells)| {
@@ -31,16 +31,17 @@ pub fn writer_advice(cells: &[&Cell]) -> Vec<WriterAdvice> {
             }
             let mut alike: Vec<Vec<ListCells<'_>>> = Vec::new();
             for list in lists {
-                let outcomes = list.outcomes();
+                let outcomes = list.outcomes(rivals);
                 match alike
                     .iter_mut()
-                    .find(|others| others[0].outcomes() == outcomes)
+                    .find(|others| others[0].outcomes(rivals) == outcomes)
                 {
                     Some(others) => others.push(list),
                     None => alike.push(vec![list]),
                 }
             }
-            let sentences: Vec<String> = alike.iter().map(|lists| sentence(lists)).collect();
+            let sentences: Vec<String> =
+                alike.iter().map(|lists| sentence(lists, rivals)).collect();
             WriterAdvice {
                 conditions: with_count(&conditions, counts[0]),
                 writer_counts: counts,
@@ -99,11 +100,11 @@ impl ListCells<'_> {
     }
 
     /// What is fastest with which numbers of writers.
-    fn outcomes(&self) -> Vec<(Fastest, Vec<u32>)> {
+    fn outcomes(&self, rivals: &[Technique]) -> Vec<(Fastest, Vec<u32>)> {
         let mut outcomes: Vec<(Fastest, Vec<u32>)> = Vec::new();
         for cell in &self.cells {
             let count = writers(cell).unwrap_or(1);
-            let fastest = fastest(cell);
+            let fastest = fastest(cell, rivals);
             match outcomes.iter_mut().find(|(other, _)| *other == fastest) {
                 Some((_, counts)) => counts.push(count),
                 None => outcomes.push((fastest, vec![count])),
@@ -128,11 +129,11 @@ impl ListCells<'_> {
     }
 }
 
-/// `2 × 64 B and 2 × 1 KiB: writev is fastest with 1 and 2 writers, copy-then-write with 4 writers; 4 writers
+/// `2 × 64 B and 2 × 1 KiB: writev is fastest with 1 and 2 writers; copy-then-write is fastest with 4 writers; 4 writers
 /// together write 2.10 to 2.35 times as many records a second as 1.`
-fn sentence(lists: &[ListCells<'_>]) -> String {
+fn sentence(lists: &[ListCells<'_>], rivals: &[Technique]) -> String {
     let parts: Vec<String> = lists[0]
-        .outcomes()
+        .outcomes(rivals)
         .iter()
         .map(|(fastest, counts)| {
             let with = counts_in_words(counts);
@@ -150,7 +151,7 @@ fn sentence(lists: &[ListCells<'_>]) -> String {
         })
         .collect();
     let names: Vec<String> = lists.iter().map(|list| list_of(list.cells[0])).collect();
-    let mut text = format!("{}: {}", enumerated(&names), parts.join(", "));
+    let mut text = format!("{}: {}", enumerated(&names), parts.join("; "));
     let ratios: Vec<f64> = lists.iter().filter_map(ListCells::scaling).collect();
     if !ratios.is_empty() {
         let least = three_digits(ratios.iter().copied().fold(f64::INFINITY, f64::min));
@@ -167,12 +168,12 @@ fn sentence(lists: &[ListCells<'_>]) -> String {
     text + "."
 }
 
-fn fastest(cell: &Cell) -> Fastest {
+fn fastest(cell: &Cell, rivals: &[Technique]) -> Fastest {
     match (cell.verdict, cell.winner, cell.leader) {
         (Verdict::Faster, Some(winner), _) => Fastest::One(winner),
         (Verdict::Tie, _, Some(_)) => {
             let tied = cell.techniques.iter().filter(|one| {
-                one.contender
+                rivals.contains(&one.name)
                     && one
                         .ratio_high
                         .is_some_and(|high| high <= 1.0 + crate::stats::TIE_ZONE)
@@ -364,9 +365,17 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
                   whose appends are not known to be in one piece.";
     }
     notes.push(whole);
+    let most = cells().filter_map(writers).max().unwrap_or(1);
+    let cpus = results.host.cpu.allowed_cpus.len();
+    if cpus > 0 && most as usize > cpus {
+        notes.push(format!(
+            "With more writers than CPUs (up to {most} on {cpus}) some start when others have ended or are interrupted."
+        ));
+    }
     if cells().any(|cell| cell.target != Target::File) {
         notes.push(
-            "Pipes and sockets of several writers are read by a thread during the samples."
+            "Pipes and sockets of several writers are read by a thread during the samples, so no crossover is located \
+             there."
                 .to_owned(),
         );
     }

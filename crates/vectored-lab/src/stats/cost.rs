@@ -136,7 +136,7 @@ pub fn target_kind(target: Target) -> TargetKind {
     match target {
         Target::File | Target::FileOverwrite => TargetKind::File,
         Target::Pipe | Target::Fifo => TargetKind::Pipe,
-        Target::Unix | Target::Tcp | Target::Socket => TargetKind::Socket,
+        Target::Unix | Target::Tcp | Target::Socket | Target::Remote => TargetKind::Socket,
         Target::Device | Target::Null => TargetKind::Other,
     }
 }

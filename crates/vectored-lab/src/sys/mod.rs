@@ -7,3 +7,4 @@ pub(crate) mod residency;
 pub(crate) mod sockets;
 pub(crate) mod stdio;
 pub(crate) mod usage;
+pub(crate) mod zerocopy;

@@ -34,6 +34,7 @@ pub fn technique(
         samples_ns: vec![Some(1000.0), None],
         latency: Default::default(),
         writers: None,
+        zerocopy: None,
     }
 }
 
@@ -400,7 +401,7 @@ fn counts_of_cells_agree() {
     let lines = csv(&all);
     let refined = lines
         .lines()
-        .filter(|line| line.rsplit(',').nth(20) == Some("true"))
+        .filter(|line| line.rsplit(',').nth(22) == Some("true"))
         .count();
     assert_eq!(refined, 4 * between);
     assert_eq!(lines.lines().count() - 1, 4 * (asked + between));

@@ -10,7 +10,8 @@ use vectored_lab::measure::{
     WriterMovers, movers, run_rounds,
 };
 use vectored_lab::model::{
-    CellSpec, Experiment, Layout, Target, Technique, Workload, WriterKind, WriterTargets, Writers,
+    Cache, CellSpec, Experiment, Layout, Target, Technique, Workload, WriterKind, WriterTargets,
+    Writers,
 };
 
 const TECHNIQUES: [Technique; 4] = [
@@ -183,6 +184,34 @@ fn records_that_are_torn_lost_or_doubled_against_the_promise_are_an_error() {
 }
 
 #[test]
+fn more_bytes_than_a_pipe_holds_are_an_error_and_block_nobody() {
+    fn doubled(contender: Contender, model: &CostModel) -> Box<dyn Mover> {
+        match contender {
+            Contender::Technique(_) => Box::new(Wrong(|fd, bytes| {
+                let twice = [bytes, bytes].concat();
+                let mut rest = &twice[..];
+                while !rest.is_empty() {
+                    rest = &rest[rustix::io::write(fd, rest)?..];
+                }
+                Ok(())
+            })),
+            floor => movers(floor, model),
+        }
+    }
+    let workload = Workload::uniform(2, 200_000);
+    let cell = with_writers(Target::Pipe, workload, 2, WriterTargets::Shared);
+    let error = measure(vec![cell], &[Technique::Writev], doubled)
+        .unwrap_err()
+        .error;
+    assert!(
+        error
+            .to_string()
+            .contains("1600000 bytes arrived, but 800000 were sent"),
+        "{error}"
+    );
+}
+
+#[test]
 fn an_error_of_one_writer_ends_the_sample_of_all() {
     fn failing(contender: Contender, model: &CostModel) -> Box<dyn Mover> {
         match contender {
@@ -199,6 +228,55 @@ fn an_error_of_one_writer_ends_the_sample_of_all() {
             .error;
         assert!(error.to_string().contains("writev failed on"), "{error}");
     }
+}
+
+#[test]
+fn cells_that_cannot_have_writers_are_refused() {
+    let usual = with_writers(
+        Target::File,
+        Workload::uniform(2, 100),
+        2,
+        WriterTargets::Shared,
+    );
+    let check = |cell: CellSpec, words: &str| {
+        let error = measure(vec![cell], &[Technique::Writev], movers)
+            .unwrap_err()
+            .error;
+        assert!(error.to_string().contains(words), "{error}");
+    };
+    let count = |count| CellSpec {
+        writers: usual.writers.map(|writers| Writers { count, ..writers }),
+        ..usual.clone()
+    };
+    check(count(0), "from 1 to 256");
+    check(count(257), "from 1 to 256");
+    let short = with_writers(
+        Target::File,
+        Workload::uniform(5, 3),
+        2,
+        WriterTargets::Shared,
+    );
+    check(short, "at least 16 bytes");
+    let cold = CellSpec {
+        cache: Cache::Cold,
+        ..usual.clone()
+    };
+    check(cold, "memory of its own");
+    let null = with_writers(
+        Target::Null,
+        Workload::uniform(2, 100),
+        2,
+        WriterTargets::Shared,
+    );
+    check(null, "has one writer only");
+    let processes = CellSpec {
+        writers: usual.writers.map(|writers| Writers {
+            kind: WriterKind::Processes,
+            ..writers
+        }),
+        ..usual.clone()
+    };
+    check(processes, "no program was named");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use crate::measure::engine::balanced_order::BalancedOrder;
 use crate::measure::sampling::sampler::{CellSetup, DrainChoice, Timing};
 use crate::model::{
     Cell, CellSpec, Drain, Experiment, Latency, Technique, TechniqueResult, Verdict, Workload,
+    ZerocopyCounts,
 };
 use crate::stats::{Evidence, LOOKS, Latencies, WriterSamples, median};
 
@@ -61,6 +62,7 @@ impl<'a> CellRun<'a> {
             samples_ns: Vec::new(),
             latency: Latency::default(),
             writers: None,
+            zerocopy: None,
         };
         let workload = &spec.workload;
         let segment_bytes = workload.uniform_bytes();
@@ -191,6 +193,16 @@ impl<'a> CellRun<'a> {
         let names = std::iter::zip(&self.techniques, &mut self.latencies);
         for (_, latencies) in names.filter(|(name, _)| **name == of) {
             latencies.merge(more);
+        }
+    }
+
+    /// Adds sends without a copy of a technique.
+    pub fn record_zerocopy(&mut self, of: Technique, more: ZerocopyCounts) {
+        let mut techniques = self.cell.techniques.iter_mut();
+        if let Some(technique) = techniques.find(|technique| technique.name == of) {
+            let counts = technique.zerocopy.get_or_insert_default();
+            counts.sends += more.sends;
+            counts.copied += more.copied;
         }
     }
 

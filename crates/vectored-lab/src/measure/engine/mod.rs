@@ -470,6 +470,9 @@ impl<'a> Engine<'a> {
             for (technique, latencies) in self.sampler.take_latencies() {
                 cell.record_latencies(technique, &latencies);
             }
+            for (technique, counts) in self.sampler.take_zerocopy() {
+                cell.record_zerocopy(technique, counts);
+            }
             for (technique, samples) in self.sampler.take_writers() {
                 cell.record_writers(technique, samples);
             }

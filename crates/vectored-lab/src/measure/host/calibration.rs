@@ -40,7 +40,7 @@ pub fn calibrate(
         Target::Tcp => (CalibrationTarget::TcpSocket, Some(Drain::BetweenSamples)),
         Target::Null => (CalibrationTarget::Null, None),
         // A calibration writes only to descriptors that it opened itself.
-        Target::Fifo | Target::Socket | Target::Device => return Ok(None),
+        Target::Fifo | Target::Socket | Target::Remote | Target::Device => return Ok(None),
     };
     let budget = match on {
         CalibrationTarget::File(_) | CalibrationTarget::FileOverwrite(_) => FILE_BUDGET,

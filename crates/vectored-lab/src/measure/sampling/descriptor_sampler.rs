@@ -31,8 +31,10 @@ use crate::measure::write::movers::movers;
 use crate::measure::writers::cell::{WritersCell, WritersOpening};
 use crate::measure::writers::writer::WriterMovers;
 use crate::model::{
-    Cache, CellSpec, Drain, FittedModel, Operation, PageCache, SyncMode, Target, Technique, Writers,
+    Cache, CellSpec, Drain, FittedModel, Operation, PageCache, SyncMode, Target, Technique,
+    Writers, ZerocopyCounts,
 };
+use crate::remote::token::Token;
 use crate::stats::{Latencies, WriterSamples, target_kind};
 
 /// Maximum size of a batch with a thread at the other end, which holds all of it.
@@ -122,6 +124,12 @@ impl<'a> DescriptorSampler<'a> {
     /// [`WriterKind::Processes`](crate::model::WriterKind::Processes) need it.
     pub fn writer_program(mut self, program: PathBuf) -> Self {
         self.writer_program = Some(program);
+        self
+    }
+
+    /// Sets the token for receivers on other machines ([`Target::Remote`]).
+    pub fn with_token(mut self, token: Option<Token>) -> Self {
+        self.opener.token = token;
         self
     }
 
@@ -565,6 +573,13 @@ impl Sampler for DescriptorSampler<'_> {
     fn take_writers(&mut self) -> Vec<(Technique, WriterSamples)> {
         match &mut self.cell {
             Some(OpenCell::Writers(cell)) => cell.take_samples(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn take_zerocopy(&mut self) -> Vec<(Technique, ZerocopyCounts)> {
+        match &mut self.cell {
+            Some(OpenCell::Write(cell)) => cell.take_zerocopy(),
             _ => Vec::new(),
         }
     }

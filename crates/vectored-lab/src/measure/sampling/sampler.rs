@@ -4,7 +4,7 @@
 use std::fmt;
 use std::io;
 
-use crate::model::{CellSpec, Drain, Technique};
+use crate::model::{CellSpec, Drain, Technique, ZerocopyCounts};
 use crate::stats::{Latencies, WriterSamples};
 
 /// Maximum number of calls in a sample.
@@ -85,6 +85,11 @@ pub trait Sampler {
 
     /// Hands over what several writers did since the cell was opened. Nothing by default.
     fn take_writers(&mut self) -> Vec<(Technique, WriterSamples)> {
+        Vec::new()
+    }
+
+    /// Hands over the numbers of sends without a copy since the cell was opened. Nothing by default.
+    fn take_zerocopy(&mut self) -> Vec<(Technique, ZerocopyCounts)> {
         Vec::new()
     }
 

@@ -103,15 +103,20 @@ impl SyntheticMachine {
                 (1.0 + others) * referenced,
             );
             match contender {
-                Contender::Floor | Contender::FloorAgain => model.write_ns(bytes),
+                Contender::Floor | Contender::FloorAgain => (1.0 + others) * model.write_ns(bytes),
                 Contender::Technique(
                     Technique::WriteEach | Technique::ReadEach | Technique::SendMore,
-                ) => segments as f64 * model.call_ns + bytes as f64 * model.byte_ns,
+                ) => {
+                    (1.0 + others)
+                        * (segments as f64 * model.call_ns + bytes as f64 * model.byte_ns)
+                }
                 Contender::Technique(Technique::CopyThenWrite | Technique::ReadThenSplit) => copied,
                 Contender::Technique(Technique::Writev | Technique::Readv) => referenced,
                 // Slightly more than the technique that they resemble.
                 Contender::Technique(Technique::Pwritev2) => referenced + 0.1 * model.call_ns,
                 Contender::Technique(Technique::Stdio) => copied + 0.2 * model.call_ns,
+                // A notification for each call.
+                Contender::Technique(Technique::SendZerocopy) => referenced + model.call_ns,
                 // Four more calls: fstat, ftruncate, mmap, munmap.
                 Contender::Technique(Technique::Mmap) => copied + 4.0 * model.call_ns,
                 // One call submits and reaps as many lists as are in flight.

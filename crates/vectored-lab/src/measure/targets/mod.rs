@@ -12,6 +12,7 @@ pub(crate) mod foreign_socket;
 pub(crate) mod null;
 pub(crate) mod open;
 pub(crate) mod overwrite;
+pub(crate) mod remote;
 pub(crate) mod sink;
 pub(crate) mod stream_kind;
 pub(crate) mod stream_sink;

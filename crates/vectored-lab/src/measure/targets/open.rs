@@ -12,16 +12,22 @@ use crate::measure::targets::file::{FILE_SPAN_BYTES, FileEnd, FileSink};
 use crate::measure::targets::foreign_socket::ForeignSocketSink;
 use crate::measure::targets::null::DeviceSink;
 use crate::measure::targets::overwrite::{OverwriteSink, SpanFile};
+use crate::measure::targets::remote::RemoteSink;
 use crate::measure::targets::sink::Sink;
 use crate::measure::targets::stream_kind::StreamKind;
 use crate::measure::targets::stream_sink::StreamSink;
-use crate::model::{CellSpec, Target};
+use crate::model::{CellSpec, REMOTE_SCHEME, Target};
+use crate::remote::link::Link;
+use crate::remote::token::Token;
 
 /// Opens targets, and keeps the files and connections that several cells share.
 #[derive(Default)]
 pub(crate) struct TargetOpener {
     span_files: Vec<Rc<SpanFile>>,
     peers: Vec<(PathBuf, Rc<OwnedFd>)>,
+    links: Vec<(PathBuf, Rc<Link>)>,
+    /// The secret of receivers on other machines.
+    pub token: Option<Token>,
 }
 
 impl TargetOpener {
@@ -83,6 +89,11 @@ impl TargetOpener {
                     DrainMode::NotNeeded,
                 ))
             }
+            Target::Remote => {
+                let link = path.ok_or_else(nameless).and_then(|path| self.link(path));
+                let sink = RemoteSink::new(link.map_err(what("connect to"))?);
+                Ok(OpenTarget::new(Box::new(sink), DrainMode::Peer))
+            }
             _ => {
                 let socket = path.ok_or_else(nameless).and_then(|path| self.peer(path));
                 let sink = ForeignSocketSink::new(socket.map_err(what("connect to"))?);
@@ -115,6 +126,23 @@ impl TargetOpener {
         .map_err(MeasureError::io(format!("cannot create {}", spec.place())))?;
         self.span_files.push(Rc::new(file));
         Ok(Rc::clone(&self.span_files[self.span_files.len() - 1]))
+    }
+
+    /// The connection to the receiver at `tcp://HOST:PORT`.
+    fn link(&mut self, path: &Path) -> io::Result<Rc<Link>> {
+        if let Some((_, link)) = self.links.iter().find(|(this, _)| this == path) {
+            return Ok(Rc::clone(link));
+        }
+        let address = path
+            .to_str()
+            .and_then(|path| path.strip_prefix(REMOTE_SCHEME));
+        let address = address.ok_or_else(|| io::Error::other("expected tcp://HOST:PORT"))?;
+        let token = self
+            .token
+            .ok_or_else(|| io::Error::other("a receiver needs a token: give --token-file"))?;
+        let link = Rc::new(Link::connect(address, &token)?);
+        self.links.push((path.to_owned(), Rc::clone(&link)));
+        Ok(link)
     }
 
     fn peer(&mut self, path: &Path) -> io::Result<Rc<OwnedFd>> {

@@ -12,7 +12,7 @@ use crate::measure::sampling::sampler::{Contender, MAX_CALLS, MeasureError, Timi
 use crate::measure::sampling::technique_latencies::{TechniqueLatencies, depth_of};
 use crate::measure::targets::{Batch, DrainMode, Mismatch, Sink, peer_is_stuck};
 use crate::measure::write::mover::{Mover, Timed};
-use crate::model::IovecSetup;
+use crate::model::{IovecSetup, Technique, ZerocopyCounts};
 
 /// Bytes sent through a stream with a reader thread before it is measured.
 const AGE_BYTES: u64 = 32 << 20;
@@ -182,6 +182,17 @@ impl WriteCell {
             self.latencies = Some(all);
         }
         Ok(timing)
+    }
+
+    /// The numbers of sends without a copy since the last call.
+    pub fn take_zerocopy(&mut self) -> Vec<(Technique, ZerocopyCounts)> {
+        let participants = self.movers.iter_mut();
+        participants
+            .filter_map(|one| match one.contender {
+                Contender::Technique(technique) => Some((technique, one.mover.take_zerocopy()?)),
+                Contender::Floor | Contender::FloorAgain => None,
+            })
+            .collect()
     }
 
     /// Sends a batch of calls, made by `send`, and checks it, with or without proof.

@@ -7,7 +7,7 @@ use crate::measure::sampling::clock::Clock;
 use crate::measure::sampling::lists::Lists;
 use crate::measure::sampling::sampler::Timing;
 use crate::measure::write::fsync::synced;
-use crate::model::IovecSetup;
+use crate::model::{IovecSetup, ZerocopyCounts};
 use crate::stats::Latencies;
 
 /// A technique that writes a list of segments to a descriptor.
@@ -47,6 +47,11 @@ pub trait Mover {
         // the call inside it is dispatched statically.
         let mut turns = lists.in_turn();
         time_calls(fd, batch, clock, || self.call(fd, turns.next()))
+    }
+
+    /// Hands over the numbers of sends without a copy since the last call. `None` for other techniques.
+    fn take_zerocopy(&mut self) -> Option<ZerocopyCounts> {
+        None
     }
 
     /// Makes the calls of a sample, and adds the time of each timed one to

@@ -16,7 +16,8 @@ use crate::measure::writers::target::RecordTarget;
 use crate::measure::writers::threads::ThreadCrew;
 use crate::measure::writers::writer::{Order, Span, WriterMovers, WriterSetup};
 use crate::model::{
-    CellSpec, Drain, RecordCounts, SyncMode, Target, Technique, WriterKind, WriterTargets, Writers,
+    Cache, CellSpec, Drain, MAX_WRITERS, Operation, RECORD_HEAD_BYTES, RecordCounts, SyncMode,
+    Target, Technique, WriterKind, WriterTargets, Writers,
 };
 use crate::stats::WriterSamples;
 
@@ -65,6 +66,10 @@ impl WritersCell {
         let WritersOpening { spec, writers, .. } = opening;
         let record_bytes = spec.workload.total_bytes() as u64;
         let what = |doing: &str| MeasureError::io(format!("cannot {doing} {}", spec.place()));
+        if let Some(why) = unfit(spec, writers) {
+            let doing = format!("measure {} writers on", writers.count);
+            return Err(what(&doing)(io::Error::other(why)));
+        }
         let directory = spec.path.as_deref().unwrap_or(opening.directory);
         let file_system = match spec.target {
             Target::File => {
@@ -240,6 +245,21 @@ impl WritersCell {
     /// Hands over the samples since the last call.
     pub fn take_samples(&mut self) -> Vec<(Technique, WriterSamples)> {
         std::mem::take(&mut self.samples)
+    }
+}
+
+/// The reason why a cell cannot have these writers.
+fn unfit(spec: &CellSpec, writers: Writers) -> Option<&'static str> {
+    if spec.operation != Operation::Write {
+        Some("writers write")
+    } else if spec.cache == Cache::Cold {
+        Some("each record needs memory of its own for its head")
+    } else if !(1..=MAX_WRITERS).contains(&writers.count) {
+        Some("their number must be from 1 to 256")
+    } else if spec.workload.total_bytes() < RECORD_HEAD_BYTES {
+        Some("a record must have at least 16 bytes")
+    } else {
+        None
     }
 }
 

@@ -19,6 +19,9 @@ use crate::model::SyncMode;
 /// Time without any arriving byte after which bytes count as lost.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// Time after a batch in which a writer that has not returned may be blocked with more bytes than it was to write.
+const SUSPICION: Duration = Duration::from_millis(100);
+
 /// A target that one or more writers write to.
 pub(crate) enum RecordTarget {
     File(RecordFile),
@@ -112,12 +115,27 @@ pub(crate) struct RecordStream {
     writer: Option<Arc<OwnedFd>>,
     /// A duplicate of the reading end, to query the bytes left in it.
     residue: OwnedFd,
-    orders: Option<Sender<(u64, Vec<u8>)>>,
-    reports: Receiver<io::Result<Vec<u8>>>,
+    orders: Option<Sender<Order>>,
+    reports: Receiver<io::Result<Report>>,
     arrived_bytes: Arc<AtomicU64>,
     /// Memory for the next batch.
     spare: Vec<u8>,
     thread: Option<JoinHandle<()>>,
+}
+
+/// An order to the reader thread.
+enum Order {
+    /// Read as many bytes into this memory.
+    Read(u64, Vec<u8>),
+    /// Hand them over: all writers have returned.
+    HandOver,
+}
+
+/// The answer to [`Order::HandOver`].
+struct Report {
+    batch: Vec<u8>,
+    /// Bytes that were read after the batch.
+    surplus_bytes: u64,
 }
 
 impl RecordStream {
@@ -146,15 +164,23 @@ impl RecordStream {
         })
     }
 
+    fn order(&self, order: Order) -> io::Result<()> {
+        let orders = self.orders.as_ref().expect("open until dropped");
+        orders.send(order).map_err(|_| thread_ended())
+    }
+
     fn begin(&mut self, bytes: u64) -> io::Result<()> {
         self.arrived_bytes.store(0, Ordering::Relaxed);
         let memory = std::mem::take(&mut self.spare);
-        let orders = self.orders.as_ref().expect("open until dropped");
-        orders.send((bytes, memory)).map_err(|_| thread_ended())
+        self.order(Order::Read(bytes, memory))
     }
 
     fn take(&mut self, bytes: u64, arrived: &mut Vec<u8>) -> io::Result<()> {
-        let batch = loop {
+        self.order(Order::HandOver)?;
+        let Report {
+            batch,
+            surplus_bytes,
+        } = loop {
             let before = self.arrived_bytes.load(Ordering::Relaxed);
             match self.reports.recv_timeout(PATIENCE) {
                 Ok(report) => break report?,
@@ -168,13 +194,11 @@ impl RecordStream {
                 Err(RecvTimeoutError::Disconnected) => return Err(thread_ended()),
             }
         };
-        self.stream.settle(
-            self.writer.as_ref().expect("open until dropped"),
-            &self.residue,
-        )?;
-        let surplus = rustix::io::ioctl_fionread(&self.residue)?;
-        if surplus > 0 {
-            return Err(wrong_count(bytes + surplus, bytes));
+        let writer = self.writer.as_ref().expect("open until dropped");
+        self.stream.settle(writer, &self.residue)?;
+        let surplus_bytes = surplus_bytes + rustix::io::ioctl_fionread(&self.residue)?;
+        if surplus_bytes > 0 {
+            return Err(wrong_count(bytes + surplus_bytes, bytes));
         }
         arrived.extend_from_slice(&batch);
         self.spare = batch;
@@ -184,7 +208,8 @@ impl RecordStream {
 
 impl Drop for RecordStream {
     fn drop(&mut self) {
-        // The writers are gone, so closing this descriptor ends a blocked read; closing the channel ends the thread.
+        // The writers are gone, so closing this descriptor ends a blocked read; closing the channel ends the
+        // thread.
         self.writer = None;
         self.orders = None;
         if let Some(thread) = self.thread.take() {
@@ -194,32 +219,66 @@ impl Drop for RecordStream {
     }
 }
 
-/// Runs the reader thread: reads each batch to its end.
+/// Runs the reader thread: reads each batch to its end, and then what a writer may still be blocked with.
 fn collect(
     stream: &File,
-    orders: &Receiver<(u64, Vec<u8>)>,
-    reports: &Sender<io::Result<Vec<u8>>>,
+    orders: &Receiver<Order>,
+    reports: &Sender<io::Result<Report>>,
     arrived_bytes: &AtomicU64,
 ) {
-    while let Ok((bytes, mut memory)) = orders.recv() {
-        let outcome = fill(stream, bytes, &mut memory, arrived_bytes);
-        if reports.send(outcome.map(|()| memory)).is_err() {
-            return;
+    let mut outcome = Ok(Vec::new());
+    let mut surplus_bytes = 0;
+    let mut is_read = false;
+    loop {
+        match orders.recv_timeout(SUSPICION) {
+            Ok(Order::Read(bytes, memory)) => {
+                outcome = fill(stream, bytes, memory, arrived_bytes);
+                (surplus_bytes, is_read) = (0, true);
+            }
+            Ok(Order::HandOver) => {
+                let batch = std::mem::replace(&mut outcome, Ok(Vec::new()));
+                let report = batch.map(|batch| Report {
+                    batch,
+                    surplus_bytes,
+                });
+                is_read = false;
+                if reports.send(report).is_err() {
+                    return;
+                }
+            }
+            // The batch has arrived, but its writers have not all returned.
+            Err(RecvTimeoutError::Timeout) if is_read => match take_surplus(stream) {
+                Ok(bytes) => surplus_bytes += bytes,
+                Err(error) => outcome = Err(error),
+            },
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
         }
     }
 }
 
+/// Empties the stream; returns the number of bytes in it.
+fn take_surplus(mut stream: &File) -> io::Result<u64> {
+    let mut taken = 0;
+    let mut piece = [0; 1 << 16];
+    while rustix::io::ioctl_fionread(stream)? > 0 {
+        taken += stream.read(&mut piece)? as u64;
+    }
+    Ok(taken)
+}
+
+/// Reads `bytes` bytes.
 fn fill(
     mut stream: &File,
     bytes: u64,
-    memory: &mut Vec<u8>,
+    mut memory: Vec<u8>,
     arrived_bytes: &AtomicU64,
-) -> io::Result<()> {
+) -> io::Result<Vec<u8>> {
     let bytes = usize::try_from(bytes).map_err(io::Error::other)?;
     memory.resize(bytes, 0);
     let mut filled = 0;
     while filled < bytes {
-        match stream.read(&mut memory[filled..bytes]) {
+        match stream.read(&mut memory[filled..]) {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(count) => {
                 filled += count;
@@ -229,7 +288,7 @@ fn fill(
             Err(error) => return Err(error),
         }
     }
-    Ok(())
+    Ok(memory)
 }
 
 fn wrong_count(arrived_bytes: u64, bytes: u64) -> io::Error {

@@ -23,7 +23,7 @@ pub trait Gathering {
 /// Fills the array, in every call or once per sample, and passes it to a
 /// [`Gathering`].
 pub struct WithArray<G> {
-    gathering: G,
+    pub(super) gathering: G,
     iovecs: Vec<IoSlice<'static>>,
 }
 

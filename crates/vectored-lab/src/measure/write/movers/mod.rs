@@ -9,6 +9,7 @@ pub(crate) mod each;
 pub(crate) mod mmap;
 pub(crate) mod stdio;
 pub(crate) mod writev;
+pub(crate) mod zerocopy;
 
 use vectored::CostModel;
 
@@ -24,6 +25,7 @@ use crate::measure::write::movers::each::{SendMore, WriteEach};
 use crate::measure::write::movers::mmap::Mmap;
 use crate::measure::write::movers::stdio::Stdio;
 use crate::measure::write::movers::writev::{Pwritev2, Writev};
+use crate::measure::write::movers::zerocopy::SendZerocopy;
 use crate::model::Technique;
 
 /// The buffer of [`Technique::StdioLarge`].
@@ -49,6 +51,7 @@ pub fn movers(contender: Contender, model: &CostModel) -> Box<dyn Mover> {
         Contender::Technique(Technique::Writev) => Box::new(WithArray::new(Writev::default())),
         Contender::Technique(Technique::Pwritev2) => Box::new(WithArray::new(Pwritev2::default())),
         Contender::Technique(Technique::SendMore) => Box::new(SendMore),
+        Contender::Technique(Technique::SendZerocopy) => Box::new(SendZerocopy::new()),
         Contender::Technique(Technique::Stdio) => Box::new(Stdio::default()),
         Contender::Technique(Technique::StdioLarge) => Box::new(Stdio::with_buffer(LARGE_BYTES)),
         Contender::Technique(Technique::Mmap) => Box::new(Mmap::default()),

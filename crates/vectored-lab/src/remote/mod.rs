@@ -1,0 +1,13 @@
+//! Bytes over a network: the protocol between `vectored measure` and `vectored receive`, and the receiver.
+//!
+//! `protocol` is pure: bytes in, actions out. `receiver` listens and moves the bytes; `link` is the measuring side.
+
+pub(crate) mod checksum;
+pub(crate) mod link;
+pub(crate) mod protocol;
+pub(crate) mod receiver;
+pub(crate) mod token;
+
+pub use crate::remote::protocol::{Action, ByteLimits, Refusal, Session};
+pub use crate::remote::receiver::{End, ReceiveLimits, Receiver, ReceiverEvent};
+pub use crate::remote::token::{NoToken, Token};
